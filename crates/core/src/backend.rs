@@ -1,0 +1,49 @@
+//! The seam between a plan and what carries it out.
+
+use crate::plan::Run;
+use crate::record::RunRecord;
+use crate::units::Time;
+use std::time::Duration;
+
+/// Something that can carry out a run: the simulator or the lab.
+pub trait Backend: Sync {
+    /// Its name in manifests: `sim` or `lab`.
+    fn name(&self) -> &'static str;
+
+    /// Carries out one run and returns its record. A run that can't be believed is a record with `invalid` reasons, not
+    /// an error.
+    ///
+    /// # Errors
+    /// [`BackendError`] where nothing was measured.
+    fn run(&self, run: &Run, watch: &dyn Watch) -> Result<RunRecord, BackendError>;
+
+    /// How long the run will take on the wall, set-up and drain included; for estimates.
+    fn estimate(&self, run: &Run) -> Duration;
+}
+
+/// Told of a run's progress; asked whether to go on.
+pub trait Watch: Sync {
+    /// The run has reached `now` of its traffic.
+    fn progress(&self, now: Time);
+    /// True once the user asked to stop (Ctrl-C, SIGTERM).
+    fn stop_requested(&self) -> bool;
+}
+
+/// Why a run left no record.
+#[derive(Debug, thiserror::Error)]
+pub enum BackendError {
+    /// This machine can't do it: exit code 3.
+    #[error("this machine cannot do it: {what}\n  remedy: {remedy}")]
+    Unsupported {
+        /// What is missing.
+        what: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// The user stopped it.
+    #[error("stopped by {0}")]
+    Interrupted(String),
+    /// Something failed that should work: exit code 2.
+    #[error("{0}")]
+    Failed(String),
+}

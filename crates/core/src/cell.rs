@@ -1,0 +1,311 @@
+//! One point of the matrix, resolved: every value typed, every default filled in.
+//!
+//! A [`CellSpec`] is what a backend runs and what a manifest keeps. Never: text that still needs parsing, or a choice
+//! that a backend would have to make (then two backends would choose differently).
+
+use crate::units::{Bytes, QueueLimit, Rate, Ratio};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Serialises a [`Duration`] as whole nanoseconds.
+pub mod nanos {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::time::Duration;
+
+    /// Writes nanoseconds.
+    pub fn serialize<S: Serializer>(value: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(u64::try_from(value.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// Reads nanoseconds.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_nanos)
+    }
+}
+
+/// Serialises an optional [`Duration`] as whole nanoseconds or null.
+pub mod nanos_opt {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::time::Duration;
+
+    /// Writes nanoseconds or null.
+    pub fn serialize<S: Serializer>(value: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+        value
+            .map(|v| u64::try_from(v.as_nanos()).unwrap_or(u64::MAX))
+            .serialize(serializer)
+    }
+
+    /// Reads nanoseconds or null.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::<u64>::deserialize(deserializer)?.map(Duration::from_nanos))
+    }
+}
+
+/// A cell: the path, both ends, the traffic, and how to run it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellSpec {
+    /// The network between the ends.
+    pub path: PathSpec,
+    /// The end whose name is A: it sends in the forward direction.
+    pub sender: HostSpec,
+    /// The end whose name is B.
+    pub receiver: HostSpec,
+    /// The traffic; at least one.
+    pub flows: Vec<FlowSpec>,
+    /// Repetition, sampling, warm-up.
+    pub run: RunSpec,
+    /// Assertions on the cell's results.
+    pub expect: Vec<Expectation>,
+}
+
+/// The path: what data meets on the way there, and what ACKs meet on the way back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PathSpec {
+    /// From sender to receiver.
+    pub forward: DirectionSpec,
+    /// From receiver to sender.
+    pub reverse: DirectionSpec,
+}
+
+impl PathSpec {
+    /// The base round trip: both fixed delays, no serialisation, no queue.
+    pub fn rtt(&self) -> Duration {
+        self.forward.delay + self.reverse.delay
+    }
+}
+
+/// One direction of the path. A packet meets the parts in this order, which is that of netem with a tbf child:
+/// loss, duplication, delay (with jitter, reordering and its own limit), then the bottleneck's queue and token bucket.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DirectionSpec {
+    /// Fixed one-way delay.
+    #[serde(rename = "delay_ns", with = "nanos")]
+    pub delay: Duration,
+    /// Random part of the delay; `None` = none.
+    pub jitter: Option<JitterSpec>,
+    /// What the delay element may hold; `None` = sized so that it never drops.
+    pub delay_limit: Option<QueueLimit>,
+    /// Random or listed loss, before everything else.
+    pub loss: LossSpec,
+    /// What one draw of loss decides about.
+    pub loss_unit: LossUnit,
+    /// Probability that a packet is delivered twice.
+    pub duplicate: Ratio,
+    /// Probability that a packet skips the delay and so overtakes (netem's `reorder`).
+    pub reorder: Ratio,
+    /// Bottleneck; `None` = no limit.
+    pub bottleneck: Option<BottleneckSpec>,
+}
+
+/// A token bucket behind a drop-tail queue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BottleneckSpec {
+    /// `bottleneck_rate`, counting Ethernet frames without FCS (IP + 14 bytes) as `tc`'s tbf does.
+    #[serde(rename = "rate_bps")]
+    pub rate: Rate,
+    /// What waits for tokens at most.
+    pub queue: QueueLimit,
+    /// Depth of the bucket.
+    #[serde(rename = "burst_bytes")]
+    pub burst: Bytes,
+}
+
+/// The random part of a delay.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JitterSpec {
+    /// Spread: half the width (uniform), one standard deviation (normal), the unit of the table (quantiles).
+    #[serde(rename = "spread_ns", with = "nanos")]
+    pub spread: Duration,
+    /// Its distribution.
+    pub distribution: JitterDistribution,
+    /// Whether a packet may overtake another. If not, a packet leaves no earlier than the one before it.
+    pub reorder: bool,
+}
+
+/// How the random part of a delay is distributed. A negative total delay counts as zero.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JitterDistribution {
+    /// Uniform in ±spread.
+    Uniform,
+    /// Normal with standard deviation = spread.
+    Normal,
+    /// An inverse CDF at equidistant probabilities from 0 to 1, in units of the spread, interpolated linearly. At least two.
+    Quantiles(Vec<f64>),
+}
+
+/// Which packets are lost before the queue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LossSpec {
+    /// None.
+    None,
+    /// Each packet independently with this probability.
+    Independent(Ratio),
+    /// Gilbert–Elliott: a good and a bad state with loss probabilities of their own (Elliott, 1963; netem's `gemodel`).
+    GilbertElliott {
+        /// Good → bad, per packet.
+        p: Ratio,
+        /// Bad → good, per packet.
+        r: Ratio,
+        /// Loss probability in the bad state (netem's 1-h).
+        loss_bad: Ratio,
+        /// Loss probability in the good state (netem's 1-k).
+        loss_good: Ratio,
+    },
+    /// Exactly these packets, counted from 1 as they reach the element; sorted, without repeats.
+    Packets(Vec<u64>),
+}
+
+/// What one draw of loss decides about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossUnit {
+    /// One MTU segment, as on a wire.
+    Segment,
+    /// A whole TSO/GSO super-packet, as `tc netem` on a virtual NIC.
+    SuperPacket,
+}
+
+/// Settings of one end.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostSpec {
+    /// `TCP_CONGESTION` of its sockets.
+    pub congestion_control: String,
+    /// Sysctls in the dotted form, e.g. `net.ipv4.tcp_rmem`; values in the sysctl's own form.
+    pub sysctl: BTreeMap<String, String>,
+}
+
+/// Transport protocol of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+/// Which way the data of a flow goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Sender to receiver.
+    Forward,
+    /// Receiver to sender (iperf3's `-R`).
+    Reverse,
+}
+
+/// One flow: `parallel` streams of the same kind. `direction = "both"` in a scenario makes two flows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FlowSpec {
+    /// Transport.
+    pub protocol: Protocol,
+    /// Which way the data goes.
+    pub direction: Direction,
+    /// When it starts, after the run's start.
+    #[serde(rename = "start_ns", with = "nanos")]
+    pub start: Duration,
+    /// How long data is offered.
+    #[serde(rename = "duration_ns", with = "nanos")]
+    pub duration: Duration,
+    /// Number of streams (iperf3's `-P`).
+    pub parallel: u32,
+    /// Application rate per stream, payload bits (iperf3's `-b`); always present for UDP, `None` = as fast as it goes.
+    #[serde(rename = "bitrate_bps")]
+    pub bitrate: Option<Rate>,
+    /// UDP: payload of a datagram. TCP: size of a write.
+    #[serde(rename = "length_bytes")]
+    pub length: Bytes,
+    /// The receiver reads no faster than this, per stream.
+    #[serde(rename = "read_rate_bps")]
+    pub read_rate: Option<Rate>,
+    /// `SO_SNDBUF` as asked (the kernel doubles it); `None` = autotuning.
+    #[serde(rename = "sndbuf_bytes")]
+    pub sndbuf: Option<Bytes>,
+    /// `SO_RCVBUF` as asked (the kernel doubles it); `None` = autotuning.
+    #[serde(rename = "rcvbuf_bytes")]
+    pub rcvbuf: Option<Bytes>,
+    /// `SO_MAX_PACING_RATE`.
+    #[serde(rename = "max_pacing_rate_bps")]
+    pub max_pacing_rate: Option<Rate>,
+    /// Overrides the sending host's congestion control.
+    pub congestion_control: Option<String>,
+}
+
+/// How a cell is run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSpec {
+    /// Runs of the cell.
+    pub repeat: u32,
+    /// The experiment's seed; each run has its own, derived from it.
+    pub seed: u64,
+    /// Interval of the telemetry.
+    #[serde(rename = "sample_ns", with = "nanos")]
+    pub sample: Duration,
+    /// Left out at the start of every flow; `None` = the automatic rule of `docs/metrics.md`.
+    #[serde(rename = "warmup_ns", with = "nanos_opt")]
+    pub warmup: Option<Duration>,
+    /// Whether packets are captured at both ends.
+    pub capture: bool,
+}
+
+/// An assertion on a cell's result, from `[expect]`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Expectation {
+    /// What is judged.
+    pub metric: ExpectMetric,
+    /// How it is compared.
+    pub comparison: Comparison,
+    /// The right-hand side, in the metric's unit or as a share of something.
+    pub bound: Bound,
+    /// The text of the scenario, for messages.
+    pub text: String,
+}
+
+/// What an expectation judges. Medians over the valid runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExpectMetric {
+    /// `goodput_bps`.
+    Goodput,
+    /// `sender_bps`.
+    Sender,
+    /// `retransmits`.
+    Retransmits,
+    /// `min_rtt_us`.
+    MinRtt,
+    /// `srtt_us_p50`.
+    Srtt,
+    /// `lost_percent`.
+    Lost,
+    /// `limited_by`.
+    LimitedBy,
+}
+
+/// How an expectation compares.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Comparison {
+    /// `>=`
+    AtLeast,
+    /// `<=`
+    AtMost,
+    /// `within 10% of`: |value − bound| ≤ share × bound.
+    Within(Ratio),
+    /// `=`: the very value (counts, `limited_by`).
+    Equal,
+}
+
+/// The right-hand side of an expectation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// A number in the metric's unit (bits/s, µs, per cent, count).
+    Value(f64),
+    /// A share of the path's forward `rate`.
+    OfRate(Ratio),
+    /// A word (`limited_by`).
+    Word(String),
+}

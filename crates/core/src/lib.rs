@@ -1,0 +1,12 @@
+//! The vocabulary of pipefill: units, chance, scenario, plan, records, `tcp_info`, and the seam to a backend.
+//!
+//! Never: a clock, a socket, a file, a thread, an iteration in random order. Time and chance are arguments.
+#![forbid(unsafe_code)]
+
+pub mod backend;
+pub mod cell;
+pub mod plan;
+pub mod prng;
+pub mod record;
+pub mod tcp_info;
+pub mod units;

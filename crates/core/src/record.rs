@@ -1,0 +1,324 @@
+//! What a run leaves behind: `manifest.json` and line-JSON tables, version 1. `docs/records.md` describes every column.
+//!
+//! Raw, append-only, versioned; flat rows, so that `zstdcat | jq`, pandas and DuckDB read them as they are.
+//! Never: a derived figure (goodput, a verdict). A value that was not measured is null, never 0.
+//! This module turns rows into bytes and back; who opens files is not its business.
+
+use crate::plan::Run;
+use crate::tcp_info::TcpInfo;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of the records that this code writes.
+pub const RECORD_VERSION: u32 = 1;
+
+/// Everything about one run that is not a time series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`RECORD_VERSION`].
+    pub version: u32,
+    /// Version of pipefill, e.g. `0.1.0`.
+    pub pipefill: String,
+    /// `lab` or `sim`.
+    pub backend: String,
+    /// What was asked: experiment, cell (axes and resolved values), repetition, id, seed.
+    pub run: Run,
+    /// Start, milliseconds since the Unix epoch; null in virtual time.
+    pub started_unix_ms: Option<u64>,
+    /// From the run's first action to its last, set-up and drain included; null in virtual time.
+    pub wall_ms: Option<u64>,
+    /// The machine.
+    pub environment: Environment,
+    /// Every setting: asked, got, and why they differ.
+    pub settings: Vec<Setting>,
+    /// One per stream.
+    pub streams: Vec<StreamSummary>,
+    /// Counters of queues, links and sockets before and after.
+    pub counters: Vec<Counter>,
+    /// The instrument's own errors.
+    pub instrument: Instrument,
+    /// Why the run must not be believed; empty = valid.
+    pub invalid: Vec<Invalid>,
+}
+
+/// The machine on which a run was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct Environment {
+    /// `uname -r`.
+    pub kernel: Option<String>,
+    /// CPUs that this process may use.
+    pub cpus: Option<u32>,
+    /// CPU model.
+    pub cpu_model: Option<String>,
+    /// `root` or `user-namespace`.
+    pub privilege: Option<String>,
+    /// What emulated the path, e.g. `af_packet`.
+    pub data_path: Option<String>,
+    /// What the machine offers or lacks that bears on the result; sorted by name.
+    pub facts: BTreeMap<String, String>,
+}
+
+/// A setting: what was asked, and what was read back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// `sender`, `receiver`, or `stream 0 sender` for a socket option.
+    pub place: String,
+    /// E.g. `net.ipv4.tcp_rmem`, `SO_SNDBUF`, `TCP_CONGESTION`.
+    pub name: String,
+    /// As asked; null where nothing was asked and the value is only recorded.
+    pub asked: Option<String>,
+    /// As read back; null where it could not be read.
+    pub got: Option<String>,
+    /// Why got differs from asked; null where it doesn't.
+    pub why: Option<String>,
+}
+
+/// What one stream did, in totals.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StreamSummary {
+    /// Number of the stream in the run, from 0.
+    pub stream: u32,
+    /// Index of its flow in the cell.
+    pub flow: u32,
+    /// When the sender offered its first byte.
+    pub start_us: u64,
+    /// When the sender stopped offering data.
+    pub stop_us: u64,
+    /// When the receiver had the last byte (or the drain ended).
+    pub end_us: u64,
+    /// Payload bytes that the sending socket took.
+    pub sent_bytes: u64,
+    /// Payload bytes that the receiving application read.
+    pub received_bytes: u64,
+    /// TCP: the sender's `tcp_info` at the end of the drain.
+    pub tcp: Option<TcpInfo>,
+    /// UDP totals.
+    pub udp: Option<UdpTotals>,
+}
+
+/// UDP totals of one stream. `lost = sent − received_unique`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Default)]
+pub struct UdpTotals {
+    /// Datagrams that the sending socket took.
+    pub sent: u64,
+    /// Datagrams received, duplicates not counted.
+    pub received: u64,
+    /// Datagrams received again.
+    pub duplicates: u64,
+    /// Datagrams that arrived after a later one (RFC 4737 type-P-reordered).
+    pub reordered: u64,
+    /// Dropped by the receiver's own socket buffer (`SO_RXQ_OVFL`); part of lost.
+    pub socket_drops: Option<u64>,
+    /// RFC 3550 interarrival jitter at the end, nanoseconds.
+    pub jitter_ns: Option<u64>,
+    /// Smallest one-way delay, nanoseconds.
+    pub one_way_delay_min_ns: Option<i64>,
+    /// Median one-way delay, nanoseconds.
+    pub one_way_delay_p50_ns: Option<i64>,
+    /// 99th percentile of the one-way delay, nanoseconds.
+    pub one_way_delay_p99_ns: Option<i64>,
+    /// Largest one-way delay, nanoseconds.
+    pub one_way_delay_max_ns: Option<i64>,
+}
+
+/// A counter before and after.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counter {
+    /// Where, e.g. `path forward queue`, `sender nstat`, `receiver veth`.
+    pub place: String,
+    /// What, in the kernel's or the element's own word.
+    pub name: String,
+    /// Before the traffic.
+    pub before: u64,
+    /// After the drain.
+    pub after: u64,
+}
+
+/// How good the instrument was in this run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+pub struct Instrument {
+    /// How late packets left the path, forward.
+    pub release_lateness_forward: Option<Lateness>,
+    /// How late packets left the path, reverse.
+    pub release_lateness_reverse: Option<Lateness>,
+    /// How late the sender's pacing timer was (UDP and `bitrate`).
+    pub send_lateness: Option<Lateness>,
+    /// How late the telemetry's samples were.
+    pub sample_lateness: Option<Lateness>,
+    /// Packets dropped by the data path's receive rings: lost by the instrument, not by the path.
+    pub ring_drops: Option<u64>,
+    /// Packets that the kernel would not take back from the data path.
+    pub transmit_drops: Option<u64>,
+    /// CPU time of each thread over the run.
+    pub threads: Vec<ThreadCpu>,
+}
+
+/// CPU time of one thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadCpu {
+    /// What it does, e.g. `path forward`, `flow 0 sender`.
+    pub thread: String,
+    /// User time.
+    pub user_us: u64,
+    /// System time.
+    pub system_us: u64,
+}
+
+/// A distribution of latenesses: how long after its due time something happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct Lateness {
+    /// Events counted.
+    pub count: u64,
+    /// Median.
+    pub p50_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// 99.9th percentile.
+    pub p999_ns: u64,
+    /// Largest.
+    pub max_ns: u64,
+    /// Histogram: upper bounds of the buckets in nanoseconds, doubling, and events in each.
+    pub histogram: Vec<(u64, u64)>,
+}
+
+/// Why a run must not be believed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Invalid {
+    /// A stable word: `ring_drops`, `transmit_drops`, `late_releases`, `late_sender`, `interrupted`, `flow_failed`.
+    pub reason: String,
+    /// What happened, with the figure and the bound.
+    pub detail: String,
+}
+
+/// A row of a table: knows the table's file name.
+pub trait Row: Serialize + for<'de> Deserialize<'de> {
+    /// File name without `.jsonl.zst`.
+    const TABLE: &'static str;
+}
+
+/// `tcp.jsonl.zst`: one sample of one end of one TCP stream.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TcpSample {
+    /// When it was read, microseconds since the run began.
+    pub t_us: u64,
+    /// Stream of the run.
+    pub stream: u32,
+    /// `sender` or `receiver`: the end of the *stream*, whichever host that is.
+    pub end: StreamEnd,
+    /// The decoded fields, flat.
+    #[serde(flatten)]
+    pub info: TcpInfo,
+    /// `SO_MEMINFO`: bytes queued for sending, truesize (`sk_wmem_queued`).
+    pub wmem_queued_bytes: Option<u64>,
+    /// `SO_MEMINFO`: send buffer limit (`sk_sndbuf`).
+    pub sndbuf_bytes: Option<u64>,
+    /// `SO_MEMINFO`: receive memory in use, truesize (`sk_rmem_alloc`).
+    pub rmem_alloc_bytes: Option<u64>,
+    /// `SO_MEMINFO`: receive buffer limit (`sk_rcvbuf`).
+    pub rcvbuf_bytes: Option<u64>,
+    /// The kernel's `tcp_info` as it was read, base64; null in simulation.
+    pub raw: Option<String>,
+}
+
+/// Which end of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StreamEnd {
+    /// Where the data comes from.
+    Sender,
+    /// Where the data goes.
+    Receiver,
+}
+
+/// `delivery.jsonl.zst`: the application's byte counts of one stream, cumulative.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeliverySample {
+    /// When it was read.
+    pub t_us: u64,
+    /// Stream of the run.
+    pub stream: u32,
+    /// Payload bytes that the sending socket took so far.
+    pub sent_bytes: u64,
+    /// Payload bytes that the receiving application read so far.
+    pub received_bytes: u64,
+}
+
+/// `udp.jsonl.zst`: the receiver's view of one UDP stream, cumulative.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UdpSample {
+    /// When it was read.
+    pub t_us: u64,
+    /// Stream of the run.
+    pub stream: u32,
+    /// Datagrams sent so far.
+    pub sent: u64,
+    /// Datagrams received so far, duplicates not counted.
+    pub received: u64,
+    /// Duplicates so far.
+    pub duplicates: u64,
+    /// Reordered so far.
+    pub reordered: u64,
+    /// RFC 3550 jitter now.
+    pub jitter_ns: Option<u64>,
+}
+
+/// `path.jsonl.zst`: one element of the path, cumulative counters and what it holds now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathSample {
+    /// When it was read.
+    pub t_us: u64,
+    /// `forward` or `reverse`.
+    pub direction: String,
+    /// `delay` or `queue`.
+    pub element: String,
+    /// Packets in it.
+    pub backlog_packets: u64,
+    /// Bytes in it (Ethernet frames without FCS).
+    pub backlog_bytes: u64,
+    /// Packets dropped by it so far.
+    pub dropped_packets: u64,
+}
+
+/// `cpu.jsonl.zst`: CPU time of one thread so far.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuSample {
+    /// When it was read.
+    pub t_us: u64,
+    /// What the thread does.
+    pub thread: String,
+    /// CPU time so far, user and system.
+    pub cpu_us: u64,
+}
+
+impl Row for TcpSample {
+    const TABLE: &'static str = "tcp";
+}
+impl Row for DeliverySample {
+    const TABLE: &'static str = "delivery";
+}
+impl Row for UdpSample {
+    const TABLE: &'static str = "udp";
+}
+impl Row for PathSample {
+    const TABLE: &'static str = "path";
+}
+impl Row for CpuSample {
+    const TABLE: &'static str = "cpu";
+}
+
+/// One run's record in memory: what a backend produces and what analysis reads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// `manifest.json`.
+    pub manifest: Manifest,
+    /// `tcp.jsonl.zst`.
+    pub tcp: Vec<TcpSample>,
+    /// `delivery.jsonl.zst`.
+    pub delivery: Vec<DeliverySample>,
+    /// `udp.jsonl.zst`.
+    pub udp: Vec<UdpSample>,
+    /// `path.jsonl.zst`.
+    pub path: Vec<PathSample>,
+    /// `cpu.jsonl.zst`.
+    pub cpu: Vec<CpuSample>,
+}

@@ -1,0 +1,242 @@
+//! The kernel's `tcp_info`, decoded in one place, because that is where the traps live.
+//!
+//! Layout: `include/uapi/linux/tcp.h`, `struct tcp_info`, filled by `tcp_get_info()` in `net/ipv4/tcp.c`. The struct only ever
+//! grows at its end; a kernel that returns less leaves the later fields `None`. Never: a unit the kernel's documentation
+//! does not state, or a 0 for something that was not measured.
+
+use serde::{Deserialize, Serialize};
+
+/// `tcpi_ca_state`: the congestion state machine (`enum tcp_ca_state`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CaState {
+    /// Nothing is wrong; cwnd may grow.
+    Open,
+    /// Duplicate ACKs or SACKs were seen; not yet taken for loss.
+    Disorder,
+    /// cwnd is being reduced after ECN or local congestion.
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+impl CaState {
+    /// From `tcpi_ca_state`; `None` for a number that this code does not know.
+    pub const fn from_kernel(value: u8) -> Option<Self> {
+        match value {
+            0 => Some(Self::Open),
+            1 => Some(Self::Disorder),
+            2 => Some(Self::Cwr),
+            3 => Some(Self::Recovery),
+            4 => Some(Self::Loss),
+            _ => None,
+        }
+    }
+}
+
+/// `tcp_info` in this project's words: bytes, microseconds, bits per second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+pub struct TcpInfo {
+    /// `tcpi_state`: 1 = ESTABLISHED (`include/net/tcp_states.h`).
+    pub state: u8,
+    /// `tcpi_ca_state`.
+    pub ca_state: Option<CaState>,
+    /// `tcpi_snd_mss`, payload bytes of a full segment.
+    pub mss_bytes: u32,
+    /// `tcpi_snd_cwnd` (segments) × mss.
+    pub cwnd_bytes: u64,
+    /// `tcpi_snd_ssthresh` (segments) × mss; null while it is infinite.
+    pub ssthresh_bytes: Option<u64>,
+    /// `tcp_packets_in_flight()`: unacked − sacked − lost + retrans (segments) × mss.
+    pub in_flight_bytes: u64,
+    /// `tcpi_unacked` (segments) × mss: `snd_nxt − snd_una`, what the receive window has to cover.
+    pub unacked_bytes: u64,
+    /// `tcpi_sacked`, segments.
+    pub sacked_segments: u32,
+    /// `tcpi_lost`, segments.
+    pub lost_segments: u32,
+    /// `tcpi_retrans`, segments retransmitted and not yet acknowledged.
+    pub retrans_segments: u32,
+    /// `tcpi_notsent_bytes`: in the send queue, never sent.
+    pub notsent_bytes: u32,
+    /// `tcpi_snd_wnd`: the window that the peer advertised, in bytes, scaled.
+    pub rwnd_bytes: Option<u32>,
+    /// `tcpi_rcv_wnd`: the window that this end advertised.
+    pub local_rwnd_bytes: Option<u32>,
+    /// `tcpi_rtt`: smoothed RTT (already shifted by the kernel). Null before the first sample.
+    pub srtt_us: Option<u32>,
+    /// `tcpi_rttvar`.
+    pub rttvar_us: Option<u32>,
+    /// `tcpi_min_rtt`: the minimum of the kernel's 300-second window. Null before the first sample.
+    pub min_rtt_us: Option<u32>,
+    /// `tcpi_rcv_rtt`: the receiver's own estimate, by `tcp_rcv_rtt_measure*`. Null where it has none.
+    pub rcv_rtt_us: Option<u32>,
+    /// `tcpi_rcv_space`: bytes copied to the application in the last RTT (`rcvq_space.space`).
+    pub rcv_space_bytes: u32,
+    /// `tcpi_rto`.
+    pub rto_us: u32,
+    /// `tcpi_backoff`: RTO doublings in force.
+    pub backoff: u8,
+    /// `tcpi_pacing_rate` (bytes/s) × 8; null where unlimited.
+    pub pacing_rate_bps: Option<u64>,
+    /// `tcpi_delivery_rate` (bytes/s) × 8.
+    pub delivery_rate_bps: u64,
+    /// `tcpi_delivery_rate_app_limited`.
+    pub delivery_app_limited: bool,
+    /// `tcpi_bytes_sent`: payload, retransmissions included.
+    pub bytes_sent: Option<u64>,
+    /// `tcpi_bytes_retrans`.
+    pub bytes_retrans: Option<u64>,
+    /// `tcpi_bytes_acked` (RFC 4898 `tcpEStatsAppHCThruOctetsAcked`).
+    pub bytes_acked: u64,
+    /// `tcpi_bytes_received` (RFC 4898 `tcpEStatsAppHCThruOctetsReceived`).
+    pub bytes_received: u64,
+    /// `tcpi_total_retrans`: segments retransmitted over the connection's life.
+    pub retransmits: u32,
+    /// `tcpi_segs_out`.
+    pub segs_out: u32,
+    /// `tcpi_data_segs_out`.
+    pub data_segs_out: u32,
+    /// `tcpi_data_segs_in`.
+    pub data_segs_in: u32,
+    /// `tcpi_delivered`: segments delivered, SACKed ones included.
+    pub delivered_segments: Option<u32>,
+    /// `tcpi_dsack_dups`.
+    pub dsack_dups: Option<u32>,
+    /// `tcpi_reord_seen`.
+    pub reord_seen: Option<u32>,
+    /// `tcpi_rcv_ooopack`: out-of-order segments received.
+    pub rcv_ooo_segments: Option<u32>,
+    /// `tcpi_total_rto`.
+    pub rto_count: Option<u16>,
+    /// `tcpi_busy_time`: time with data outstanding (moves in jiffies).
+    pub busy_us: Option<u64>,
+    /// `tcpi_rwnd_limited`: the kernel's own clock; a witness, not the truth.
+    pub rwnd_limited_us: Option<u64>,
+    /// `tcpi_sndbuf_limited`: the kernel's own clock; known to miss send-buffer limits.
+    pub sndbuf_limited_us: Option<u64>,
+}
+
+/// `TCP_INFINITE_SSTHRESH`.
+const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// The smallest struct this code accepts: up to and including `tcpi_total_retrans` (Linux 2.6).
+const MINIMUM_LEN: usize = 104;
+
+/// Reads fields by offset; `None` past the end of what the kernel returned.
+struct Raw<'a>(&'a [u8]);
+
+impl Raw<'_> {
+    fn u16(&self, at: usize) -> Option<u16> {
+        Some(u16::from_ne_bytes(self.0.get(at..at + 2)?.try_into().ok()?))
+    }
+    fn u32(&self, at: usize) -> Option<u32> {
+        Some(u32::from_ne_bytes(self.0.get(at..at + 4)?.try_into().ok()?))
+    }
+    fn u64(&self, at: usize) -> Option<u64> {
+        Some(u64::from_ne_bytes(self.0.get(at..at + 8)?.try_into().ok()?))
+    }
+}
+
+/// Decodes the bytes that `getsockopt(TCP_INFO)` returned, in the machine's own byte order. `None` if fewer than 104.
+pub fn decode(bytes: &[u8]) -> Option<TcpInfo> {
+    if bytes.len() < MINIMUM_LEN {
+        return None;
+    }
+    let raw = Raw(bytes);
+    let (u32_at, u64_at) = (|at| raw.u32(at).unwrap_or(0), |at| raw.u64(at));
+    let mss = u32_at(16);
+    let segments = |n: u32| u64::from(n) * u64::from(mss);
+    let (unacked, sacked, lost, retrans) = (u32_at(24), u32_at(28), u32_at(32), u32_at(36));
+    let in_flight = (unacked + retrans).saturating_sub(sacked + lost);
+    let ssthresh = u32_at(76);
+    let measured = |us: u32| (us != 0).then_some(us);
+    Some(TcpInfo {
+        state: bytes[0],
+        ca_state: CaState::from_kernel(bytes[1]),
+        mss_bytes: mss,
+        cwnd_bytes: segments(u32_at(80)),
+        ssthresh_bytes: (ssthresh < INFINITE_SSTHRESH).then(|| segments(ssthresh)),
+        in_flight_bytes: segments(in_flight),
+        unacked_bytes: segments(unacked),
+        sacked_segments: sacked,
+        lost_segments: lost,
+        retrans_segments: retrans,
+        notsent_bytes: u32_at(144),
+        rwnd_bytes: raw.u32(228),
+        local_rwnd_bytes: raw.u32(232),
+        srtt_us: measured(u32_at(68)),
+        rttvar_us: measured(u32_at(68)).map(|_| u32_at(72)),
+        min_rtt_us: raw.u32(148).filter(|&us| us != u32::MAX),
+        rcv_rtt_us: measured(u32_at(92)),
+        rcv_space_bytes: u32_at(96),
+        rto_us: u32_at(8),
+        backoff: bytes[4],
+        pacing_rate_bps: u64_at(104)
+            .filter(|&rate| rate != u64::MAX)
+            .map(|rate| rate.saturating_mul(8)),
+        delivery_rate_bps: u64_at(160).unwrap_or(0).saturating_mul(8),
+        delivery_app_limited: bytes[7] & 1 != 0,
+        bytes_sent: u64_at(200),
+        bytes_retrans: u64_at(208),
+        bytes_acked: u64_at(120).unwrap_or(0),
+        bytes_received: u64_at(128).unwrap_or(0),
+        retransmits: u32_at(100),
+        segs_out: u32_at(136),
+        data_segs_out: u32_at(156),
+        data_segs_in: u32_at(152),
+        delivered_segments: raw.u32(192),
+        dsack_dups: raw.u32(216),
+        reord_seen: raw.u32(220),
+        rcv_ooo_segments: raw.u32(224),
+        rto_count: raw.u16(240),
+        busy_us: u64_at(168),
+        rwnd_limited_us: u64_at(176),
+        sndbuf_limited_us: u64_at(184),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(bytes: &mut [u8], at: usize, value: u32) {
+        bytes[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+    }
+
+    #[test]
+    fn segments_become_bytes_and_unknowns_become_none() {
+        let mut bytes = [0_u8; 280];
+        bytes[1] = 3;
+        put(&mut bytes, 16, 1448);
+        put(&mut bytes, 24, 100);
+        put(&mut bytes, 28, 10);
+        put(&mut bytes, 32, 5);
+        put(&mut bytes, 36, 2);
+        put(&mut bytes, 76, INFINITE_SSTHRESH);
+        put(&mut bytes, 80, 50);
+        put(&mut bytes, 148, u32::MAX);
+        let info = decode(&bytes).expect("280 bytes decode");
+        assert_eq!(info.ca_state, Some(CaState::Recovery));
+        assert_eq!(info.cwnd_bytes, 50 * 1448);
+        assert_eq!(info.in_flight_bytes, (100 - 10 - 5 + 2) * 1448);
+        assert_eq!(info.unacked_bytes, 100 * 1448);
+        assert_eq!(
+            (info.ssthresh_bytes, info.min_rtt_us, info.srtt_us),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn an_older_kernels_struct_leaves_the_newer_fields_none() {
+        let info = decode(&[0; 192]).expect("192 bytes decode");
+        assert_eq!(
+            (info.rwnd_bytes, info.bytes_sent, info.rto_count),
+            (None, None, None)
+        );
+        assert_eq!(info.busy_us, Some(0));
+        assert_eq!(decode(&[0; 100]), None);
+    }
+}
