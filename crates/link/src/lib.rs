@@ -1,2 +1,33 @@
-//! The path as pure state machines driven by `now`.
+//! The path as pure state machines driven by `now`: loss, duplication, delay, and a drop-tail queue behind a token bucket.
+//!
+//! Two clocks drive this very code, the simulator's and the lab's, so that the two can't drift apart. [`OneWay`] is one
+//! direction of a path; its parts can be used and tested on their own.
+//!
+//! Never: a clock, a socket, a thread, or chance that does not come from a named stream of the run's seed.
 #![forbid(unsafe_code)]
+
+mod bottleneck;
+mod counters;
+mod delay;
+mod duplicate;
+mod element;
+mod fifo;
+mod jitter;
+mod limit;
+mod loss;
+mod one_way;
+mod overtaking;
+mod packet;
+mod stages;
+mod token_bucket;
+
+pub use bottleneck::Bottleneck;
+pub use counters::{Backlog, Count, Counters};
+pub use delay::Delay;
+pub use duplicate::Duplicate;
+pub use element::Element;
+pub use jitter::Jitter;
+pub use limit::{FULL_PACKET, Limit};
+pub use loss::Loss;
+pub use one_way::OneWay;
+pub use packet::{DropReason, Dropped, Packet, Released};

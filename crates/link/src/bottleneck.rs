@@ -1,0 +1,66 @@
+//! The bottleneck: a drop-tail queue in front of a token bucket, as Linux's `tbf`.
+//!
+//! A packet's departure is known when it comes, because nothing that comes later can change it. Never: a loss that is not
+//! the queue's own.
+
+use crate::counters::Count;
+use crate::element::Element;
+use crate::fifo::Fifo;
+use crate::limit::Limit;
+use crate::packet::{DropReason, Dropped, Packet, Released};
+use crate::token_bucket::TokenBucket;
+use pipefill_core::cell::BottleneckSpec;
+use pipefill_core::units::Time;
+use std::time::Duration;
+
+/// A drop-tail queue and a token bucket. Over any interval of length t, at most `burst + rate × t` bytes leave.
+#[derive(Debug)]
+pub struct Bottleneck<T> {
+    bucket: TokenBucket,
+    limit: Option<Limit>,
+    queue: Fifo<T>,
+}
+
+impl<T> Bottleneck<T> {
+    /// The element for `spec`, its bucket full. `rtt` is that of the whole path, for a queue in BDPs.
+    pub fn new(spec: &BottleneckSpec, rtt: Duration) -> Self {
+        Self {
+            bucket: TokenBucket::new(spec.rate, spec.burst),
+            limit: Limit::resolve(spec.queue, Some(spec.rate), rtt),
+            queue: Fifo::new(),
+        }
+    }
+}
+
+impl<T> Element<T> for Bottleneck<T> {
+    /// What may leave at once does not count as queued; a packet that leaves at `now` makes room for one that comes then.
+    fn offer(&mut self, now: Time, packet: Packet<T>) -> Result<(), Dropped<T>> {
+        self.queue.settle(now);
+        if !self.bucket.can_pass(packet.bytes) {
+            let reason = DropReason::ExceedsBurst;
+            return Err(Dropped { reason, packet });
+        }
+        let departure = self.bucket.departure(now, packet.bytes);
+        let held = self.queue.backlog();
+        if departure > now && self.limit.is_some_and(|limit| !limit.admits(held, packet.bytes)) {
+            let reason = DropReason::QueueFull;
+            return Err(Dropped { reason, packet });
+        }
+        self.bucket.spend(departure, packet.bytes);
+        self.queue.push(departure, packet);
+        self.queue.settle(now);
+        Ok(())
+    }
+
+    fn next_due(&self) -> Option<Time> {
+        self.queue.next_due()
+    }
+
+    fn take_due(&mut self, now: Time) -> Option<Released<T>> {
+        self.queue.take_due(now)
+    }
+
+    fn backlog(&self) -> Count {
+        self.queue.backlog()
+    }
+}

@@ -1,0 +1,89 @@
+//! What a direction of a path has done so far.
+//!
+//! Never: a rate or a ratio; those are derived from records, elsewhere.
+
+use crate::packet::DropReason;
+use std::ops::{AddAssign, SubAssign};
+
+/// Packets and their bytes (Ethernet frames without FCS).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Count {
+    /// Packets of at most one MTU.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Count {
+    /// One packet of `bytes` bytes.
+    pub const fn one(bytes: u32) -> Self {
+        Self {
+            packets: 1,
+            bytes: bytes as u64,
+        }
+    }
+}
+
+impl AddAssign for Count {
+    fn add_assign(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+    }
+}
+
+impl SubAssign for Count {
+    fn sub_assign(&mut self, other: Self) {
+        self.packets -= other.packets;
+        self.bytes -= other.bytes;
+    }
+}
+
+/// Cumulative counters of one direction. At any time
+/// `offered + duplicated = delivered + dropped + what is still inside`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Offered by the driver.
+    pub offered: Count,
+    /// Taken by the driver.
+    pub delivered: Count,
+    /// Copies that duplication added.
+    pub duplicated: Count,
+    /// Packets that left the delay element after one that had reached it later (RFC 4737, type-P-reordered). A copy is a
+    /// packet of its own.
+    pub reordered: u64,
+    /// Indexed by [`DropReason`].
+    dropped: [Count; DropReason::ALL.len()],
+}
+
+impl Counters {
+    /// Dropped for this reason.
+    pub const fn dropped(&self, reason: DropReason) -> Count {
+        self.dropped[reason as usize]
+    }
+
+    /// Dropped for any reason.
+    pub fn dropped_total(&self) -> Count {
+        let mut total = Count::default();
+        for count in self.dropped {
+            total += count;
+        }
+        total
+    }
+
+    pub(crate) fn drop_one(&mut self, reason: DropReason, bytes: u32) {
+        self.dropped[reason as usize] += Count::one(bytes);
+    }
+}
+
+/// What one element holds now and has dropped so far; a row of `path.jsonl.zst` without its time and direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backlog {
+    /// `delay` or `queue`.
+    pub element: &'static str,
+    /// Packets in it.
+    pub packets: u64,
+    /// Bytes in it.
+    pub bytes: u64,
+    /// Packets that it dropped so far.
+    pub dropped_packets: u64,
+}

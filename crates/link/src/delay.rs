@@ -1,0 +1,175 @@
+//! Propagation: each packet leaves a fixed time after it came, give or take a random part.
+//!
+//! The oracle is `net/sched/sch_netem.c`. Never: a rate or a queue; a packet does not wait here for another one, except
+//! that it must not overtake it where order is kept.
+
+use crate::counters::Count;
+use crate::element::Element;
+use crate::fifo::Fifo;
+use crate::jitter::Jitter;
+use crate::limit::Limit;
+use crate::overtaking::Overtaking;
+use crate::packet::{DropReason, Dropped, Packet, Released};
+use pipefill_core::cell::DirectionSpec;
+use pipefill_core::prng::Prng;
+use pipefill_core::units::{Ratio, Seed, Time};
+use std::time::Duration;
+
+/// The delay element: fixed delay, jitter, reordering, and a limit to what it holds.
+#[derive(Debug)]
+pub struct Delay<T> {
+    delay_ns: u64,
+    jitter: Option<Jitter>,
+    skip: Option<Skip>,
+    /// The latest due of a packet that did not skip, where jitter must not reorder.
+    latest: Option<Time>,
+    limit: Option<Limit>,
+    store: Store<T>,
+}
+
+impl<T> Delay<T> {
+    /// Whether `spec` delays anything at all.
+    pub fn is_needed(spec: &DirectionSpec) -> bool {
+        !spec.delay.is_zero()
+            || spec
+                .jitter
+                .as_ref()
+                .is_some_and(|jitter| !jitter.spread.is_zero())
+    }
+
+    /// The element for `spec`, with the streams `{name}/jitter` and `{name}/reorder` of `seed`. `rtt` is that of the whole
+    /// path, for a limit in BDPs; where there is no rate such a limit does not bind.
+    pub fn new(spec: &DirectionSpec, rtt: Duration, name: &str, seed: Seed) -> Self {
+        let stream = |part: &str| Prng::stream(seed, &format!("{name}/{part}"));
+        let rate = spec.bottleneck.as_ref().map(|bottleneck| bottleneck.rate);
+        let jitter = spec.jitter.as_ref();
+        let jitter_reorders = jitter.is_some_and(|jitter| jitter.reorder);
+        let skip = Skip::new(spec.reorder, stream("reorder"));
+        Self {
+            delay_ns: u64::try_from(spec.delay.as_nanos()).unwrap_or(u64::MAX),
+            store: Store::new(jitter_reorders || skip.is_some()),
+            jitter: jitter.and_then(|jitter| Jitter::new(jitter, stream("jitter"))),
+            skip,
+            latest: (!jitter_reorders).then_some(Time::ZERO),
+            limit: spec
+                .delay_limit
+                .and_then(|limit| Limit::resolve(limit, rate, rtt)),
+        }
+    }
+
+    /// Packets that left after one that had come later (RFC 4737, type-P-reordered).
+    pub fn reordered(&self) -> u64 {
+        match &self.store {
+            Store::InOrder(_) => 0,
+            Store::Overtaking(store) => store.reordered(),
+        }
+    }
+
+    /// The delay of the next packet; `None` where it skips the delay. Every draw is made for every packet, so that neither
+    /// reordering nor a full element reshuffles the jitter of the others.
+    fn draw(&mut self) -> Option<Duration> {
+        let offset_ns = self.jitter.as_mut().map_or(0, Jitter::offset_ns);
+        let skips = self.skip.as_mut().is_some_and(Skip::skips);
+        (!skips).then(|| Duration::from_nanos(self.delay_ns.saturating_add_signed(offset_ns)))
+    }
+
+    /// When a packet that comes at `now` leaves.
+    fn due(&mut self, now: Time, delay: Option<Duration>) -> Time {
+        match (delay, &mut self.latest) {
+            (None, _) => now,
+            (Some(delay), None) => now.after(delay),
+            (Some(delay), Some(latest)) => {
+                *latest = now.after(delay).max(*latest);
+                *latest
+            }
+        }
+    }
+}
+
+impl<T> Element<T> for Delay<T> {
+    fn offer(&mut self, now: Time, packet: Packet<T>) -> Result<(), Dropped<T>> {
+        self.store.settle(now);
+        let delay = self.draw();
+        let held = self.store.backlog();
+        if self.limit.is_some_and(|limit| !limit.admits(held, packet.bytes)) {
+            let reason = DropReason::DelayLimit;
+            return Err(Dropped { reason, packet });
+        }
+        let due = self.due(now, delay);
+        self.store.push(due, packet);
+        Ok(())
+    }
+
+    fn next_due(&self) -> Option<Time> {
+        match &self.store {
+            Store::InOrder(fifo) => fifo.next_due(),
+            Store::Overtaking(heap) => heap.next_due(),
+        }
+    }
+
+    fn take_due(&mut self, now: Time) -> Option<Released<T>> {
+        match &mut self.store {
+            Store::InOrder(fifo) => fifo.take_due(now),
+            Store::Overtaking(heap) => heap.take_due(now),
+        }
+    }
+
+    fn backlog(&self) -> Count {
+        self.store.backlog()
+    }
+}
+
+/// netem's `reorder` with gap 1: a packet skips the delay with a fixed probability, and so overtakes what is being delayed.
+#[derive(Debug)]
+struct Skip {
+    probability: Ratio,
+    prng: Prng,
+}
+
+impl Skip {
+    fn new(probability: Ratio, prng: Prng) -> Option<Self> {
+        (probability > Ratio::ZERO).then_some(Self { probability, prng })
+    }
+
+    fn skips(&mut self) -> bool {
+        self.prng.chance(self.probability)
+    }
+}
+
+/// A heap is paid for only where packets may overtake.
+#[derive(Debug)]
+enum Store<T> {
+    InOrder(Fifo<T>),
+    Overtaking(Overtaking<T>),
+}
+
+impl<T> Store<T> {
+    const fn new(overtaking: bool) -> Self {
+        if overtaking {
+            Self::Overtaking(Overtaking::new())
+        } else {
+            Self::InOrder(Fifo::new())
+        }
+    }
+
+    fn settle(&mut self, now: Time) {
+        match self {
+            Self::InOrder(fifo) => fifo.settle(now),
+            Self::Overtaking(heap) => heap.settle(now),
+        }
+    }
+
+    fn push(&mut self, due: Time, packet: Packet<T>) {
+        match self {
+            Self::InOrder(fifo) => fifo.push(due, packet),
+            Self::Overtaking(heap) => heap.push(due, packet),
+        }
+    }
+
+    fn backlog(&self) -> Count {
+        match self {
+            Self::InOrder(fifo) => fifo.backlog(),
+            Self::Overtaking(heap) => heap.backlog(),
+        }
+    }
+}

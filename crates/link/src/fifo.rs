@@ -1,0 +1,102 @@
+//! Packets that leave in the order in which they came, each at a due instant known on arrival.
+//!
+//! Never: overtaking (that is [`crate::overtaking`]), or a limit (its owner asks before it pushes).
+
+use crate::counters::Count;
+use crate::packet::{Packet, Released};
+use pipefill_core::units::Time;
+use std::collections::VecDeque;
+
+/// A queue with non-decreasing dues.
+#[derive(Debug)]
+pub(crate) struct Fifo<T> {
+    entries: VecDeque<Released<T>>,
+    /// How many entries at the front have left but were not yet taken by the driver.
+    left: usize,
+    /// The other entries.
+    backlog: Count,
+}
+
+impl<T> Fifo<T> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            entries: VecDeque::new(),
+            left: 0,
+            backlog: Count { packets: 0, bytes: 0 },
+        }
+    }
+
+    /// Lets leave what is due at `now`: it no longer counts as backlog.
+    pub(crate) fn settle(&mut self, now: Time) {
+        while let Some(entry) = self.entries.get(self.left)
+            && entry.due <= now
+        {
+            self.backlog -= Count::one(entry.packet.bytes);
+            self.left += 1;
+        }
+    }
+
+    /// Adds a packet; raises a due that is before the last one's.
+    pub(crate) fn push(&mut self, due: Time, packet: Packet<T>) {
+        let due = self.entries.back().map_or(due, |last| last.due.max(due));
+        self.backlog += Count::one(packet.bytes);
+        self.entries.push_back(Released { due, packet });
+    }
+
+    pub(crate) fn next_due(&self) -> Option<Time> {
+        self.entries.front().map(|entry| entry.due)
+    }
+
+    pub(crate) fn take_due(&mut self, now: Time) -> Option<Released<T>> {
+        let released = self.entries.pop_front_if(|entry| entry.due <= now)?;
+        if self.left > 0 {
+            self.left -= 1;
+        } else {
+            self.backlog -= Count::one(released.packet.bytes);
+        }
+        Some(released)
+    }
+
+    pub(crate) const fn backlog(&self) -> Count {
+        self.backlog
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(payload: u32) -> Packet<u32> {
+        Packet {
+            train: 0,
+            bytes: 100,
+            payload,
+        }
+    }
+
+    #[test]
+    fn what_has_left_is_no_backlog_even_before_it_is_taken() {
+        let mut fifo = Fifo::new();
+        fifo.push(Time::from_nanos(10), packet(1));
+        fifo.push(Time::from_nanos(20), packet(2));
+        fifo.settle(Time::from_nanos(10));
+        assert_eq!(fifo.backlog(), Count::one(100));
+        assert_eq!(fifo.next_due(), Some(Time::from_nanos(10)));
+        let first = fifo.take_due(Time::from_nanos(15)).expect("due");
+        assert_eq!((first.due, first.packet.payload), (Time::from_nanos(10), 1));
+        assert_eq!(fifo.backlog(), Count::one(100));
+        assert_eq!(fifo.take_due(Time::from_nanos(19)), None);
+        assert!(fifo.take_due(Time::from_nanos(20)).is_some());
+        assert_eq!(fifo.backlog(), Count::default());
+    }
+
+    #[test]
+    fn an_earlier_due_waits_for_the_one_before() {
+        let mut fifo = Fifo::new();
+        fifo.push(Time::from_nanos(10), packet(1));
+        fifo.push(Time::from_nanos(5), packet(2));
+        let dues: Vec<u64> =
+            std::iter::from_fn(|| fifo.take_due(Time::MAX).map(|released| released.due.nanos())).collect();
+        assert_eq!(dues, [10, 10]);
+    }
+}

@@ -1,0 +1,106 @@
+//! The elements that hold packets, in the order of the path: delay, then bottleneck, or one of the two.
+//!
+//! A part that the scenario does not ask for does not exist. Never: a hand-over at any other instant than the due one.
+
+use crate::bottleneck::Bottleneck;
+use crate::counters::{Backlog, Count, Counters};
+use crate::delay::Delay;
+use crate::element::{Element, hand_over};
+use crate::packet::{DropReason, Dropped, Packet, Released};
+use pipefill_core::cell::DirectionSpec;
+use pipefill_core::units::{Seed, Time};
+use std::time::Duration;
+
+/// What holds the packets of one direction.
+#[derive(Debug)]
+pub(crate) enum Stages<T> {
+    Delay(Delay<T>),
+    Bottleneck(Bottleneck<T>),
+    DelayThenBottleneck(Delay<T>, Bottleneck<T>),
+}
+
+impl<T> Stages<T> {
+    /// A direction without delay and rate has a delay element of zero, which holds a packet until the driver takes it.
+    pub(crate) fn new(spec: &DirectionSpec, rtt: Duration, name: &str, seed: Seed) -> Self {
+        let delay = || Delay::new(spec, rtt, name, seed);
+        match &spec.bottleneck {
+            None => Self::Delay(delay()),
+            Some(bottleneck) if Delay::<T>::is_needed(spec) => {
+                Self::DelayThenBottleneck(delay(), Bottleneck::new(bottleneck, rtt))
+            }
+            Some(bottleneck) => Self::Bottleneck(Bottleneck::new(bottleneck, rtt)),
+        }
+    }
+
+    /// Lets every hand-over up to `now` happen.
+    pub(crate) fn advance(&mut self, now: Time, counters: &mut Counters) {
+        if let Self::DelayThenBottleneck(delay, bottleneck) = self {
+            hand_over(delay, bottleneck, now, |Dropped { reason, packet }| {
+                counters.drop_one(reason, packet.bytes);
+            });
+        }
+    }
+
+    /// Offers a packet to the first element. The caller has advanced to `now`.
+    pub(crate) fn offer(&mut self, now: Time, packet: Packet<T>) -> Result<(), Dropped<T>> {
+        match self {
+            Self::Delay(delay) | Self::DelayThenBottleneck(delay, _) => delay.offer(now, packet),
+            Self::Bottleneck(bottleneck) => bottleneck.offer(now, packet),
+        }
+    }
+
+    /// Not later than the next packet leaves the last element. The bottleneck keeps order, so that while it holds a packet
+    /// nothing behind can be due before.
+    pub(crate) fn next_due(&self) -> Option<Time> {
+        match self {
+            Self::Delay(delay) => delay.next_due(),
+            Self::Bottleneck(bottleneck) => bottleneck.next_due(),
+            Self::DelayThenBottleneck(delay, bottleneck) => {
+                bottleneck.next_due().or_else(|| delay.next_due())
+            }
+        }
+    }
+
+    /// Takes from the last element. The caller has advanced to `now`.
+    pub(crate) fn take_due(&mut self, now: Time) -> Option<Released<T>> {
+        match self {
+            Self::Delay(delay) => delay.take_due(now),
+            Self::Bottleneck(bottleneck) | Self::DelayThenBottleneck(_, bottleneck) => {
+                bottleneck.take_due(now)
+            }
+        }
+    }
+
+    pub(crate) fn reordered(&self) -> u64 {
+        match self {
+            Self::Delay(delay) | Self::DelayThenBottleneck(delay, _) => delay.reordered(),
+            Self::Bottleneck(_) => 0,
+        }
+    }
+
+    pub(crate) fn backlog(&self, counters: &Counters) -> Vec<Backlog> {
+        let in_delay = |delay: &Delay<T>| {
+            let dropped = counters.dropped(DropReason::DelayLimit);
+            row("delay", delay.backlog(), dropped.packets)
+        };
+        let in_queue = |bottleneck: &Bottleneck<T>| {
+            let full = counters.dropped(DropReason::QueueFull);
+            let oversized = counters.dropped(DropReason::ExceedsBurst);
+            row("queue", bottleneck.backlog(), full.packets + oversized.packets)
+        };
+        match self {
+            Self::Delay(delay) => vec![in_delay(delay)],
+            Self::Bottleneck(bottleneck) => vec![in_queue(bottleneck)],
+            Self::DelayThenBottleneck(delay, bottleneck) => vec![in_delay(delay), in_queue(bottleneck)],
+        }
+    }
+}
+
+const fn row(element: &'static str, held: Count, dropped_packets: u64) -> Backlog {
+    Backlog {
+        element,
+        packets: held.packets,
+        bytes: held.bytes,
+        dropped_packets,
+    }
+}
