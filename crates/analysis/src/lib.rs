@@ -1,1 +1,11 @@
+//! Records in, findings out: metrics, statistics, models, expectations.
+//!
+//! The judge does not know who made a record: nothing here depends on a backend. Never: a clock, a file, a thread, an
+//! iteration in random order, a 0 for something that was not measured.
+#![forbid(unsafe_code)]
 
+pub mod calculator;
+
+pub mod metrics;
+pub mod models;
+pub mod statistics;

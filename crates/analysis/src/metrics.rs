@@ -1,0 +1,95 @@
+//! One run's record, condensed: every figure that a table, a comparison or a verdict starts from.
+//!
+//! `docs/metrics.md` defines each with formula, unit, source field and pitfall; a change here is a change there. Never: a
+//! choice that depends on the backend, or a figure made up for what was not recorded (`None` instead).
+
+mod delivery;
+mod instrument;
+mod steps;
+mod tcp;
+mod udp;
+pub mod window;
+
+use pipefill_core::record::{Invalid, RunRecord};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+pub use delivery::StreamGoodput;
+pub use instrument::InstrumentMetrics;
+pub use tcp::{CaStateTimes, TcpMetrics};
+pub use udp::UdpMetrics;
+
+/// The figures of one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunMetrics {
+    /// The run's id, `{cell id}-{repeat}`.
+    pub id: String,
+    /// The cell's id.
+    pub cell_id: String,
+    /// Position of the cell in the plan that was run.
+    pub cell_index: usize,
+    /// Which repetition, from 1.
+    pub repeat: u32,
+    /// The run's seed.
+    pub seed: u64,
+    /// Name of the run's directory.
+    pub directory: String,
+    /// `lab` or `sim`.
+    pub backend: String,
+    /// Why the run must not be believed; empty = valid.
+    pub invalid: Vec<Invalid>,
+    /// Payload bits/s that the receiving applications read in the measured windows, all streams.
+    pub goodput_bps: Option<u64>,
+    /// The same without leaving out a warm-up.
+    pub goodput_whole_bps: Option<u64>,
+    /// Payload bits/s that the sending sockets took in the measured windows, all streams.
+    pub sender_bps: Option<u64>,
+    /// Goodput of every stream.
+    pub streams: Vec<StreamGoodput>,
+    /// Jain's index over the streams' goodputs; `None` for a single stream.
+    pub fairness_index: Option<f64>,
+    /// What TCP's senders saw.
+    #[serde(flatten)]
+    pub tcp: TcpMetrics,
+    /// What UDP's receivers saw.
+    #[serde(flatten)]
+    pub udp: UdpMetrics,
+    /// How good the instrument was, and what the path dropped.
+    #[serde(flatten)]
+    pub instrument: InstrumentMetrics,
+}
+
+impl RunMetrics {
+    /// Condenses `record`.
+    pub fn of(record: &RunRecord) -> Self {
+        let manifest = &record.manifest;
+        let run = &manifest.run;
+        let rates = delivery::rates(record);
+        Self {
+            id: run.id.clone(),
+            cell_id: run.cell.id.clone(),
+            cell_index: run.cell.index,
+            repeat: run.repeat,
+            seed: run.seed.get(),
+            directory: run.directory.clone(),
+            backend: manifest.backend.clone(),
+            invalid: manifest.invalid.clone(),
+            goodput_bps: rates.goodput_bps,
+            goodput_whole_bps: rates.goodput_whole_bps,
+            sender_bps: rates.sender_bps,
+            fairness_index: rates.fairness_index,
+            streams: rates.streams,
+            tcp: tcp::metrics(record),
+            udp: udp::metrics(&manifest.streams),
+            instrument: instrument::metrics(record),
+        }
+    }
+
+    /// Whether the run may be believed.
+    pub fn is_valid(&self) -> bool {
+        self.invalid.is_empty()
+    }
+}
+
+/// Counts under a name, in the names' order.
+pub type Counts = BTreeMap<String, u64>;

@@ -1,0 +1,62 @@
+//! What the instrument says about itself, and what the path dropped on purpose.
+//!
+//! Never: a judgement; whether a run is valid was decided where it was measured.
+
+use super::Counts;
+use pipefill_core::record::{Counter, Instrument, Lateness, RunRecord};
+use serde::{Deserialize, Serialize};
+
+/// Figures of the instrument.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstrumentMetrics {
+    /// Packets that the path dropped, by direction, element and reason, e.g. `forward queue dropped_full`; zeros are kept.
+    pub path_drops: Counts,
+    /// Median lateness of the path's releases, the worse direction.
+    pub path_lateness_p50_ns: Option<u64>,
+    /// 99th percentile of the same.
+    pub path_lateness_p99_ns: Option<u64>,
+    /// 99th percentile of the sender's timer.
+    pub send_lateness_p99_ns: Option<u64>,
+    /// 99th percentile of the telemetry's timer.
+    pub sample_lateness_p99_ns: Option<u64>,
+    /// CPU time of each thread, user and system.
+    pub cpu_us: Counts,
+}
+
+/// The instrument's figures of `record`.
+pub(super) fn metrics(record: &RunRecord) -> InstrumentMetrics {
+    let instrument = &record.manifest.instrument;
+    let path = [
+        instrument.release_lateness_forward.as_ref(),
+        instrument.release_lateness_reverse.as_ref(),
+    ];
+    let worse = |field: fn(&Lateness) -> u64| path.iter().flatten().map(|lateness| field(lateness)).max();
+    InstrumentMetrics {
+        path_drops: path_drops(&record.manifest.counters),
+        path_lateness_p50_ns: worse(|l| l.p50_ns),
+        path_lateness_p99_ns: worse(|l| l.p99_ns),
+        send_lateness_p99_ns: instrument.send_lateness.as_ref().map(|l| l.p99_ns),
+        sample_lateness_p99_ns: instrument.sample_lateness.as_ref().map(|l| l.p99_ns),
+        cpu_us: cpu(instrument),
+    }
+}
+
+/// Counters whose place begins with `path` and whose name speaks of drops.
+fn path_drops(counters: &[Counter]) -> Counts {
+    let mut drops = Counts::new();
+    for counter in counters.iter().filter(|counter| counter.name.contains("drop")) {
+        if let Some(place) = counter.place.strip_prefix("path ") {
+            let key = format!("{place} {}", counter.name);
+            *drops.entry(key).or_default() += counter.after.saturating_sub(counter.before);
+        }
+    }
+    drops
+}
+
+fn cpu(instrument: &Instrument) -> Counts {
+    let mut times = Counts::new();
+    for thread in &instrument.threads {
+        *times.entry(thread.thread.clone()).or_default() += thread.user_us + thread.system_us;
+    }
+    times
+}

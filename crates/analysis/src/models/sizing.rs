@@ -1,0 +1,140 @@
+//! How large the parts of a testbed have to be: socket buffers, netem's limit, a token bucket.
+//!
+//! Never: a recommendation below the kernel's own default.
+
+use super::window::packets;
+use pipefill_core::units::{Bytes, Rate};
+use std::time::Duration;
+
+/// What one byte in flight takes of a receive buffer: with `tcp_adv_win_scale = 1`, and by default until a connection has
+/// measured its `scaling_ratio`, half of the buffer is kept for overhead (`tcp_win_from_space()`, `include/net/tcp.h`).
+pub const RMEM_PER_BYTE: u64 = 2;
+
+/// What one byte in flight takes of a send buffer: each skb counts with its `truesize` until it is acknowledged, and the
+/// queue has to hold unsent data beside. Measured on Linux 6.12: 1.7 with GSO, 2.5 to 2.7 with MTU-sized segments.
+pub const WMEM_PER_BYTE: u64 = 3;
+
+/// A full GSO super-packet: what a bucket must take at once (`GSO_LEGACY_MAX_SIZE`).
+pub const SUPER_PACKET: Bytes = Bytes::new(65_536);
+
+/// The kernel's usual `tcp_rmem`: least, initial, maximum.
+const RMEM_DEFAULT: [u64; 3] = [4_096, 131_072, 6_291_456];
+/// The kernel's usual `tcp_wmem`.
+const WMEM_DEFAULT: [u64; 3] = [4_096, 16_384, 4_194_304];
+/// Buffers are `int` in the kernel.
+const BUFFER_MAX: u64 = 0x7fff_f000;
+/// Buffer sizes are rounded up to pages.
+const PAGE: u64 = 4_096;
+
+/// The `tcp_rmem` that lets `bdp` bytes be in flight: its maximum is `2 × bdp`, rounded up to pages, at least the default.
+pub fn tcp_rmem(bdp: Bytes) -> [u64; 3] {
+    raise_maximum(RMEM_DEFAULT, bdp, RMEM_PER_BYTE)
+}
+
+/// The `tcp_wmem` that lets `bdp` bytes be in flight: its maximum is `3 × bdp`, rounded up to pages, at least the default.
+pub fn tcp_wmem(bdp: Bytes) -> [u64; 3] {
+    raise_maximum(WMEM_DEFAULT, bdp, WMEM_PER_BYTE)
+}
+
+/// The lines for `/etc/sysctl.d`, on both ends, for `bdp` bytes in flight.
+pub fn sysctl_lines(bdp: Bytes) -> Vec<String> {
+    let line = |name: &str, [least, initial, maximum]: [u64; 3]| {
+        format!("net.ipv4.{name} = {least} {initial} {maximum}")
+    };
+    vec![line("tcp_rmem", tcp_rmem(bdp)), line("tcp_wmem", tcp_wmem(bdp))]
+}
+
+/// The smallest `limit` of a netem with this one-way `delay` that does not drop full TCP frames arriving at `rate`:
+/// `rate × delay / frame`, rounded up, and one for the packet that arrives as another leaves. Shorter packets (ACKs, small
+/// datagrams) need more. netem's default is 1000.
+pub fn netem_limit_packets(rate: Rate, delay: Duration, frame: Bytes) -> Option<u64> {
+    packets(rate.bytes_in(delay), frame).map(|held| held + 1)
+}
+
+/// The smallest `burst` of a tbf that can reach `rate`: what `rate` gives between two ticks of a timer of `hz` (tc-tbf(8)),
+/// but at least one GSO super-packet. The bandwidth-delay product has no part in it. `None` for a timer of 0 Hz.
+pub fn tbf_burst(rate: Rate, hz: u64) -> Option<Bytes> {
+    let tick = rate.bps().checked_div(8 * hz)?;
+    Some(Bytes::new(tick).max(SUPER_PACKET))
+}
+
+/// What a delay element with a short `limit` lets through: it can hold `limit` datagrams for `delay`, so
+/// `8 × limit × payload / delay` bits per second of payload, if more is offered. `None` at a zero delay.
+pub fn rate_through_delay_limit(limit_packets: u64, payload: Bytes, delay: Duration) -> Option<f64> {
+    (!delay.is_zero()).then(|| limit_packets as f64 * payload.get() as f64 * 8.0 / delay.as_secs_f64())
+}
+
+fn raise_maximum([least, initial, maximum]: [u64; 3], bdp: Bytes, per_byte: u64) -> [u64; 3] {
+    let needed = bdp.get().saturating_mul(per_byte).min(BUFFER_MAX).div_ceil(PAGE) * PAGE;
+    [least, initial, needed.max(maximum)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Study 2's path needs no more than the defaults of today; study 4's at 300 ms does.
+    #[test]
+    fn buffers_never_shrink_below_the_default() {
+        assert_eq!(tcp_rmem(Bytes::new(1_250_000)), RMEM_DEFAULT);
+        assert_eq!(tcp_wmem(Bytes::new(1_250_000)), WMEM_DEFAULT);
+        let study_4 = Rate::from_bps(200_000_000).bdp(Duration::from_millis(300));
+        assert_eq!(study_4, Bytes::new(7_500_000));
+        assert_eq!(tcp_rmem(study_4)[2], 15_003_648);
+        assert_eq!(
+            sysctl_lines(study_4),
+            [
+                "net.ipv4.tcp_rmem = 4096 131072 15003648",
+                "net.ipv4.tcp_wmem = 4096 16384 22503424"
+            ]
+        );
+    }
+
+    /// Study 1: 1 Gbit/s of datagrams through 100 ms with netem's limit of 1000 published 111 Mbit/s (bytes over the
+    /// duration plus the delay); the model gives 115.8.
+    #[test]
+    fn study_1_udp_through_a_short_limit() {
+        let got = rate_through_delay_limit(1_000, Bytes::new(1_448), Duration::from_millis(100)).unwrap();
+        assert!((got - 115.84e6).abs() < 1.0);
+        assert!((got / 111e6 - 1.0).abs() < 0.05);
+    }
+
+    /// Study 1's note: 100 Mbit/s for one second in packets of 1,448 bytes are some 8,600.
+    #[test]
+    fn netem_holds_the_forward_bdp() {
+        let rate = Rate::from_bps(100_000_000);
+        let limit = netem_limit_packets(rate, Duration::from_secs(1), Bytes::new(1_448));
+        assert_eq!(limit, Some(8_634));
+        assert_eq!(
+            netem_limit_packets(rate, Duration::ZERO, Bytes::new(1_514)),
+            Some(1)
+        );
+    }
+
+    /// tc-tbf(8): 10 Mbit/s at 100 Hz needs 12.5 kB ("at least 10 kB"), which a super-packet exceeds; 1 Gbit/s at 250 Hz 500 kB.
+    #[test]
+    fn a_bucket_covers_a_tick_and_a_super_packet() {
+        let tick = |mbit: u64, hz| tbf_burst(Rate::from_bps(mbit * 1_000_000), hz);
+        assert_eq!(tick(10, 100), Some(SUPER_PACKET));
+        assert_eq!(tick(1_000, 250), Some(Bytes::new(500_000)));
+        assert_eq!(tick(1_000, 0), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_buffer_holds_its_flight_and_fits_an_int(bdp in 0_u64..1 << 40) {
+            for buffer in [tcp_rmem(Bytes::new(bdp)), tcp_wmem(Bytes::new(bdp))] {
+                prop_assert!(buffer[2] % PAGE == 0 && i32::try_from(buffer[2]).is_ok());
+                prop_assert!(buffer[2] >= (2 * bdp).min(BUFFER_MAX));
+            }
+        }
+
+        #[test]
+        fn the_limit_never_drops_what_the_delay_holds(mbit in 1_u64..10_000, ms in 0_u64..1_000) {
+            let (rate, delay, frame) = (Rate::from_bps(mbit * 1_000_000), Duration::from_millis(ms), Bytes::new(1_514));
+            let limit = netem_limit_packets(rate, delay, frame).unwrap();
+            prop_assert!(limit * 1_514 >= rate.bytes_in(delay).get());
+        }
+    }
+}
