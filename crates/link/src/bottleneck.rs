@@ -64,3 +64,62 @@ impl<T> Element<T> for Bottleneck<T> {
         self.queue.backlog()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::units::{Bytes, QueueLimit, Rate};
+
+    /// 8 Gbit/s: a byte a nanosecond. A bucket of one full packet, a queue of two.
+    fn bottleneck() -> Bottleneck<u32> {
+        let spec = BottleneckSpec {
+            rate: Rate::from_bps(8_000_000_000),
+            queue: QueueLimit::Bytes(Bytes::new(3000)),
+            burst: Bytes::new(1514),
+        };
+        Bottleneck::new(&spec, Duration::ZERO)
+    }
+
+    fn offer(bottleneck: &mut Bottleneck<u32>, at: u64, bytes: u32) -> Option<DropReason> {
+        let packet = Packet {
+            train: 0,
+            bytes,
+            payload: bytes,
+        };
+        let offered = bottleneck.offer(Time::from_nanos(at), packet);
+        offered.err().map(|dropped| dropped.reason)
+    }
+
+    #[test]
+    fn what_passes_at_once_is_not_queued_and_a_full_queue_drops() {
+        let mut bottleneck = bottleneck();
+        assert_eq!(offer(&mut bottleneck, 0, 1500), None);
+        assert_eq!(bottleneck.backlog(), Count::default());
+        assert_eq!(offer(&mut bottleneck, 0, 1500), None);
+        assert_eq!(offer(&mut bottleneck, 0, 1500), None);
+        assert_eq!(
+            bottleneck.backlog(),
+            Count {
+                packets: 2,
+                bytes: 3000
+            }
+        );
+        assert_eq!(offer(&mut bottleneck, 1485, 60), Some(DropReason::QueueFull));
+        // 14 bytes of tokens were left over: the first of the queue leaves at 1486 and makes room.
+        assert_eq!(offer(&mut bottleneck, 1486, 1500), None);
+        let dues: Vec<u64> = std::iter::from_fn(|| {
+            bottleneck
+                .take_due(Time::MAX)
+                .map(|released| released.due.nanos())
+        })
+        .collect();
+        assert_eq!(dues, [0, 1486, 2986, 4486]);
+    }
+
+    #[test]
+    fn a_packet_larger_than_the_bucket_is_dropped_even_where_nothing_waits() {
+        let mut bottleneck = bottleneck();
+        assert_eq!(offer(&mut bottleneck, 0, 1515), Some(DropReason::ExceedsBurst));
+        assert_eq!(offer(&mut bottleneck, 0, 1514), None);
+    }
+}

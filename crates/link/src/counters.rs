@@ -38,8 +38,8 @@ impl SubAssign for Count {
     }
 }
 
-/// Cumulative counters of one direction. At any time
-/// `offered + duplicated = delivered + dropped + what is still inside`.
+/// Cumulative counters of one direction. Whenever the driver has taken all that is due,
+/// `offered + duplicated = delivered + dropped + backlog`, in packets and in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Offered by the driver.

@@ -173,3 +173,133 @@ impl<T> Store<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::cell::{JitterDistribution, JitterSpec, LossSpec, LossUnit};
+    use pipefill_core::units::QueueLimit;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn spec(delay: Duration) -> DirectionSpec {
+        DirectionSpec {
+            delay,
+            jitter: None,
+            delay_limit: None,
+            loss: LossSpec::None,
+            loss_unit: LossUnit::Segment,
+            duplicate: Ratio::ZERO,
+            reorder: Ratio::ZERO,
+            bottleneck: None,
+        }
+    }
+
+    fn element(spec: &DirectionSpec) -> Delay<u64> {
+        Delay::new(spec, 2 * MS, "forward", Seed::new(1))
+    }
+
+    fn packet(payload: u64) -> Packet<u64> {
+        Packet {
+            train: payload,
+            bytes: 1514,
+            payload,
+        }
+    }
+
+    fn drain(delay: &mut Delay<u64>) -> Vec<(u64, u64)> {
+        let taken = std::iter::from_fn(|| delay.take_due(Time::MAX));
+        taken
+            .map(|released| (released.packet.payload, released.due.nanos()))
+            .collect()
+    }
+
+    #[test]
+    fn the_limit_counts_what_has_not_left_yet() {
+        let mut spec = spec(MS);
+        spec.delay_limit = Some(QueueLimit::Packets(2));
+        let mut delay = element(&spec);
+        assert_eq!(delay.offer(Time::ZERO, packet(0)), Ok(()));
+        assert_eq!(delay.offer(Time::from_nanos(5), packet(1)), Ok(()));
+        let dropped = delay
+            .offer(Time::from_nanos(999_999), packet(2))
+            .expect_err("two are held");
+        assert_eq!(
+            (dropped.reason, dropped.packet.payload),
+            (DropReason::DelayLimit, 2)
+        );
+        // The first has left by now, though nobody has taken it yet.
+        assert_eq!(delay.offer(Time::from_nanos(1_000_000), packet(3)), Ok(()));
+        assert_eq!(
+            drain(&mut delay),
+            [(0, 1_000_000), (1, 1_000_005), (3, 2_000_000)]
+        );
+    }
+
+    #[test]
+    fn a_limit_in_bdps_does_not_bind_without_a_rate() {
+        let mut spec = spec(MS);
+        spec.delay_limit = Some(QueueLimit::Bdp(0.001));
+        let mut delay = element(&spec);
+        assert!((0..1000).all(|payload| delay.offer(Time::ZERO, packet(payload)).is_ok()));
+    }
+
+    #[test]
+    fn a_skipped_delay_overtakes() {
+        let mut spec = spec(MS);
+        spec.reorder = Ratio::from_percent(25.0);
+        let mut delay = element(&spec);
+        for payload in 0..1000 {
+            assert_eq!(delay.offer(Time::from_nanos(payload), packet(payload)), Ok(()));
+        }
+        let left = drain(&mut delay);
+        let skipped = left.iter().filter(|(payload, due)| due == payload).count();
+        assert!(
+            left.iter()
+                .all(|(payload, due)| due - payload == 0 || due - payload == 1_000_000)
+        );
+        // 250 ± 4 standard deviations of 13.7.
+        assert!((196..=304).contains(&skipped), "{skipped}");
+        assert!(left.is_sorted_by_key(|(_, due)| *due));
+    }
+
+    #[test]
+    fn jitter_that_must_not_reorder_waits_for_the_packet_before() {
+        let mut spec = spec(MS);
+        spec.jitter = Some(JitterSpec {
+            spread: MS / 2,
+            distribution: JitterDistribution::Uniform,
+            reorder: true,
+        });
+        let dues = |spec: &DirectionSpec| {
+            let mut delay = element(spec);
+            for payload in 0..200 {
+                let now = Time::from_nanos(payload * 10_000);
+                assert_eq!(delay.offer(now, packet(payload)), Ok(()));
+            }
+            let mut left = drain(&mut delay);
+            left.sort_unstable();
+            left
+        };
+        let free = dues(&spec);
+        spec.jitter.iter_mut().for_each(|jitter| jitter.reorder = false);
+        let mut latest = 0;
+        for ((_, free), (_, kept)) in free.into_iter().zip(dues(&spec)) {
+            latest = latest.max(free);
+            assert_eq!(kept, latest);
+        }
+    }
+
+    #[test]
+    fn a_negative_total_delay_is_none() {
+        let mut spec = spec(Duration::ZERO);
+        spec.jitter = Some(JitterSpec {
+            spread: MS,
+            distribution: JitterDistribution::Quantiles(vec![-2.0, -1.0]),
+            reorder: true,
+        });
+        let mut delay = element(&spec);
+        assert_eq!(delay.offer(Time::from_nanos(7), packet(7)), Ok(()));
+        assert_eq!(drain(&mut delay), [(7, 7)]);
+    }
+}

@@ -87,3 +87,117 @@ impl<T: Clone> OneWay<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::cell::{BottleneckSpec, LossSpec, LossUnit};
+    use pipefill_core::units::{Bytes, QueueLimit, Rate, Ratio};
+
+    /// 1 µs of delay, then a byte a nanosecond with a bucket and a queue of one full packet.
+    fn spec() -> DirectionSpec {
+        DirectionSpec {
+            delay: Duration::from_micros(1),
+            jitter: None,
+            delay_limit: None,
+            loss: LossSpec::Packets(vec![2]),
+            loss_unit: LossUnit::Segment,
+            duplicate: Ratio::ZERO,
+            reorder: Ratio::ZERO,
+            bottleneck: Some(BottleneckSpec {
+                rate: Rate::from_bps(8_000_000_000),
+                queue: QueueLimit::Packets(1),
+                burst: Bytes::new(1514),
+            }),
+        }
+    }
+
+    fn path(spec: &DirectionSpec) -> OneWay<u32> {
+        OneWay::new(spec, Duration::from_micros(2), "forward", Seed::new(1))
+    }
+
+    fn offer(path: &mut OneWay<u32>, payload: u32, bytes: u32) {
+        path.offer(
+            Time::ZERO,
+            Packet {
+                train: 0,
+                bytes,
+                payload,
+            },
+        );
+    }
+
+    #[test]
+    fn a_packet_meets_the_parts_in_their_order() {
+        let mut path = path(&spec());
+        for payload in 1..=4 {
+            offer(&mut path, payload, 1514);
+        }
+        offer(&mut path, 5, 9000);
+        assert_eq!(path.counters().dropped(DropReason::RandomLoss), Count::one(1514));
+        assert_eq!(path.next_due(), Some(Time::from_nanos(1000)));
+        assert_eq!(path.take_due(Time::from_nanos(999)), None);
+        let now = Time::from_nanos(1000);
+        assert_eq!(
+            path.take_due(now)
+                .map(|released| (released.packet.payload, released.due)),
+            Some((1, now))
+        );
+        assert_eq!(path.take_due(now), None);
+        let row = |element, packets, bytes, dropped_packets| Backlog {
+            element,
+            packets,
+            bytes,
+            dropped_packets,
+        };
+        assert_eq!(path.backlog(), [row("delay", 0, 0, 0), row("queue", 1, 1514, 2)]);
+        let counters = path.counters();
+        assert_eq!(counters.dropped(DropReason::QueueFull), Count::one(1514));
+        assert_eq!(counters.dropped(DropReason::ExceedsBurst), Count::one(9000));
+        assert_eq!(path.next_due(), Some(Time::from_nanos(2514)));
+    }
+
+    #[test]
+    fn absent_parts_have_no_backlog_row() {
+        let no_delay = DirectionSpec {
+            delay: Duration::ZERO,
+            ..spec()
+        };
+        let no_rate = DirectionSpec {
+            bottleneck: None,
+            ..spec()
+        };
+        let elements = |spec: &DirectionSpec| -> Vec<&str> {
+            path(spec)
+                .backlog()
+                .iter()
+                .map(|backlog| backlog.element)
+                .collect()
+        };
+        assert_eq!(elements(&no_delay), ["queue"]);
+        assert_eq!(elements(&no_rate), ["delay"]);
+        assert_eq!(elements(&spec()), ["delay", "queue"]);
+    }
+
+    #[test]
+    fn a_copy_is_delivered_and_counted() {
+        let spec = DirectionSpec {
+            loss: LossSpec::None,
+            duplicate: Ratio::ONE,
+            bottleneck: None,
+            ..spec()
+        };
+        let mut path = path(&spec);
+        offer(&mut path, 1, 100);
+        let taken = std::iter::from_fn(|| path.take_due(Time::from_nanos(1000))).count();
+        let counters = path.counters();
+        assert_eq!((taken, counters.duplicated), (2, Count::one(100)));
+        assert_eq!(
+            counters.delivered,
+            Count {
+                packets: 2,
+                bytes: 200
+            }
+        );
+    }
+}

@@ -1,0 +1,7 @@
+//! The laws of a path: what has to hold for every specification, every traffic and every driver.
+
+mod chance;
+mod drive;
+mod laws;
+mod oracle;
+mod spec;
