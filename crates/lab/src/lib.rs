@@ -1,1 +1,65 @@
+//! Everything Linux: namespaces, the data path, traffic and telemetry on this machine's real kernel.
+//!
+//! The only crate with `unsafe` (all of it under [`sys`]), clocks, threads inside a run, or a need for privileges.
+//! Never: a global setting changed, a name left behind, or a figure derived from the records that it writes.
 
+mod clock;
+mod counters;
+mod data_path;
+mod environment;
+mod frame;
+mod lateness;
+mod namespace;
+mod netlink;
+pub mod privilege;
+mod run;
+mod sys;
+mod sysctl;
+mod telemetry;
+mod topology;
+mod traffic;
+mod validity;
+mod wait;
+
+use pipefill_core::backend::{Backend, BackendError, Watch};
+use pipefill_core::plan::Run;
+use pipefill_core::record::{Environment, RunRecord};
+use privilege::Privilege;
+use std::time::Duration;
+
+/// The backend that runs on this machine's real kernel.
+#[derive(Debug)]
+pub struct Lab {
+    environment: Environment,
+}
+
+impl Lab {
+    /// A lab with the privilege that [`privilege::acquire`] found.
+    pub fn new(privilege: Privilege) -> Self {
+        Self {
+            environment: environment::describe(privilege),
+        }
+    }
+}
+
+impl Backend for Lab {
+    fn name(&self) -> &'static str {
+        "lab"
+    }
+
+    fn run(&self, run: &Run, watch: &dyn Watch) -> Result<RunRecord, BackendError> {
+        run::carry_out(run, &self.environment, watch)
+    }
+
+    fn estimate(&self, run: &Run) -> Duration {
+        const SET_UP: Duration = Duration::from_millis(300);
+        let spec = &run.cell.spec;
+        let traffic = spec
+            .flows
+            .iter()
+            .map(|flow| flow.start + flow.duration)
+            .max()
+            .unwrap_or_default();
+        SET_UP + traffic + 3 * spec.path.rtt()
+    }
+}

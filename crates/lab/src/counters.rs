@@ -1,0 +1,119 @@
+//! The kernel's own counters around a run: `nstat`'s tables, interfaces, and the per-CPU input queues.
+
+use crate::namespace::Namespace;
+use pipefill_core::record::Counter;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+
+/// Counters of one place at one time, by name.
+pub(crate) type Snapshot = BTreeMap<String, u64>;
+
+/// What `nstat` reads: `/proc/net/snmp` and `/proc/net/netstat` of a namespace, names joined as `nstat` joins them.
+pub(crate) fn nstat(namespace: &Namespace) -> io::Result<Snapshot> {
+    namespace.enter(|| {
+        let mut counters = Snapshot::new();
+        for table in ["snmp", "netstat"] {
+            counters.extend(parse_nstat(&fs::read_to_string(format!(
+                "/proc/thread-self/net/{table}"
+            ))?));
+        }
+        Ok(counters)
+    })
+}
+
+/// Packets, errors and drops of every interface of a namespace (`/proc/net/dev`), as `path0 rx_packets`.
+pub(crate) fn interfaces(namespace: &Namespace) -> io::Result<Snapshot> {
+    namespace.enter(|| {
+        Ok(parse_interfaces(&fs::read_to_string(
+            "/proc/thread-self/net/dev",
+        )?))
+    })
+}
+
+/// Packets that the machine's per-CPU input queues had no room for, all CPUs (`/proc/net/softnet_stat`, second column).
+/// Global: other programs' drops count too.
+pub(crate) fn input_queue_drops() -> Option<u64> {
+    let text = fs::read_to_string("/proc/net/softnet_stat").ok()?;
+    text.lines()
+        .map(|line| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok())
+        .sum()
+}
+
+/// Pairs two snapshots of `place`; counters that are zero in both are left out.
+pub(crate) fn pair(place: &str, before: &Snapshot, after: &Snapshot) -> Vec<Counter> {
+    after
+        .iter()
+        .map(|(name, &after)| Counter {
+            place: place.to_owned(),
+            name: name.clone(),
+            before: before.get(name).copied().unwrap_or(0),
+            after,
+        })
+        .filter(|counter| counter.before != 0 || counter.after != 0)
+        .collect()
+}
+
+/// Lines come in pairs: names, then values, both after the same prefix (`Tcp: …`). Negative values are limits, not counts.
+fn parse_nstat(text: &str) -> Snapshot {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut counters = Snapshot::new();
+    for pair in lines.chunks_exact(2) {
+        let (Some((prefix, names)), Some((_, values))) = (pair[0].split_once(':'), pair[1].split_once(':'))
+        else {
+            continue;
+        };
+        for (name, value) in names.split_whitespace().zip(values.split_whitespace()) {
+            if let Ok(value) = value.parse() {
+                counters.insert(format!("{prefix}{name}"), value);
+            }
+        }
+    }
+    counters
+}
+
+fn parse_interfaces(text: &str) -> Snapshot {
+    const COLUMNS: [(usize, &str); 8] = [
+        (0, "rx_bytes"),
+        (1, "rx_packets"),
+        (2, "rx_errors"),
+        (3, "rx_dropped"),
+        (8, "tx_bytes"),
+        (9, "tx_packets"),
+        (10, "tx_errors"),
+        (11, "tx_dropped"),
+    ];
+    let mut counters = Snapshot::new();
+    for (name, values) in text.lines().filter_map(|line| line.split_once(':')) {
+        let values: Vec<&str> = values.split_whitespace().collect();
+        for (at, column) in COLUMNS {
+            if let Some(value) = values.get(at).and_then(|value| value.parse().ok()) {
+                counters.insert(format!("{} {column}", name.trim()), value);
+            }
+        }
+    }
+    counters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nstat_joins_prefix_and_name() {
+        let text = "Tcp: RtoMin MaxConn RetransSegs\nTcp: 200 -1 7\nTcpExt: TCPTimeouts\nTcpExt: 3\n";
+        let counters = parse_nstat(text);
+        assert_eq!(counters.get("TcpRetransSegs"), Some(&7));
+        assert_eq!(counters.get("TcpExtTCPTimeouts"), Some(&3));
+        assert_eq!(counters.get("TcpMaxConn"), None);
+    }
+
+    #[test]
+    fn interfaces_have_eight_counters_each() {
+        let text = "Inter-|   Receive\n face |bytes\n path0: 1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n";
+        let counters = parse_interfaces(text);
+        assert_eq!(counters.get("path0 rx_dropped"), Some(&4));
+        assert_eq!(counters.get("path0 tx_dropped"), Some(&8));
+        assert_eq!(counters.len(), 8);
+    }
+}

@@ -1,0 +1,284 @@
+//! The emulator in the middle: takes packets from one interface, asks `link` about every MTU segment, and hands what
+//! survives to the other interface when it is due.
+//!
+//! One [`Pump`] a direction, each on its own thread. A packet's delay counts from the kernel's own receive timestamp, and
+//! everything inside the path happens at its exact virtual instant; only the moment of release depends on how punctual
+//! this thread is, and that is measured. Never: a decision about a packet's fate (that is `link`'s), or a silent drop.
+
+use crate::clock::RunClock;
+use crate::frame::Frame;
+use crate::lateness::LatenessMeter;
+use crate::sys::packet::{Outgoing, PacketSocket, Ring};
+use crate::sys::thread;
+use crate::wait::until_ready;
+use nix::poll::PollFlags;
+use pipefill_core::cell::DirectionSpec;
+use pipefill_core::record::Lateness;
+use pipefill_core::units::{Seed, Time};
+use pipefill_link::{Backlog, Counters, DropReason, OneWay, Packet};
+use std::io;
+use std::rc::Rc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Packets, and bytes, handed to the kernel before the clock is read again: a larger batch delays its last packet.
+const RELEASE_BATCH: usize = 8;
+const RELEASE_BYTES: usize = 1 << 16;
+/// Longest sleep: the ring has to hold what arrives meanwhile.
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+/// How often the published state is refreshed.
+const PUBLISH_EVERY: Duration = Duration::from_millis(1);
+/// How often a poll looks at the stop flag.
+const STOP_CHECK: Duration = Duration::from_millis(50);
+
+/// What a pump shows while it runs, read by the telemetry.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PathState {
+    pub(crate) counters: Counters,
+    pub(crate) backlog: Vec<Backlog>,
+}
+
+impl PathState {
+    /// The counters by name: packets and bytes offered, delivered, duplicated, and dropped for each reason.
+    pub(crate) fn totals(&self) -> Vec<(String, u64)> {
+        let c = &self.counters;
+        let mut totals = vec![("reordered_packets".to_owned(), c.reordered)];
+        let mut push = |name: &str, count: pipefill_link::Count| {
+            totals.push((format!("{name}_packets"), count.packets));
+            totals.push((format!("{name}_bytes"), count.bytes));
+        };
+        push("offered", c.offered);
+        push("delivered", c.delivered);
+        push("duplicated", c.duplicated);
+        for reason in DropReason::ALL {
+            push(&format!("dropped_{}", reason.word()), c.dropped(reason));
+        }
+        totals
+    }
+}
+
+/// What a pump reports at its end.
+pub(crate) struct PumpReport {
+    pub(crate) lateness: Option<Lateness>,
+    pub(crate) ring_drops: u64,
+    pub(crate) transmit_drops: u64,
+    pub(crate) real_time: bool,
+}
+
+/// One direction of the path on a real clock.
+pub(crate) struct Pump<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) spec: &'a DirectionSpec,
+    pub(crate) rtt: Duration,
+    pub(crate) seed: Seed,
+    pub(crate) clock: RunClock,
+    pub(crate) input: &'a PacketSocket,
+    pub(crate) output: &'a PacketSocket,
+    pub(crate) state: &'a Mutex<PathState>,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// A segment on its way: its super-packet and its place in it.
+#[derive(Clone)]
+struct Segment {
+    frame: Rc<Frame>,
+    index: u16,
+}
+
+impl Pump<'_> {
+    /// Carries packets until `stop` is set.
+    pub(crate) fn run(&self) -> io::Result<PumpReport> {
+        thread::without_timer_slack();
+        let real_time = thread::real_time();
+        let mut flow = Flow::new(self)?;
+        while !self.stop.load(Ordering::Relaxed) {
+            flow.ingest();
+            flow.release();
+            flow.publish();
+            flow.wait()?;
+        }
+        flow.publish_now();
+        Ok(PumpReport {
+            lateness: flow.lateness.summary(),
+            ring_drops: self.input.drops()?,
+            transmit_drops: flow.transmit_drops,
+            real_time,
+        })
+    }
+}
+
+/// The moving parts of a running pump.
+struct Flow<'a> {
+    pump: &'a Pump<'a>,
+    ring: Ring,
+    path: OneWay<Segment>,
+    /// Every packet stays at least this long, so that an arrival need not wake the thread.
+    shortest_delay: Duration,
+    lateness: LatenessMeter,
+    transmit_drops: u64,
+    next_train: u64,
+    /// The instant up to which the path has been advanced.
+    advanced: Time,
+    published: Time,
+    batch: Vec<Outgoing>,
+    batch_bytes: usize,
+    /// When the segments gathered since the last sending were due.
+    dues: Vec<Time>,
+    run: Option<SegmentRun>,
+}
+
+/// Neighbouring segments of one super-packet that leave together.
+struct SegmentRun {
+    frame: Rc<Frame>,
+    first: u16,
+    count: u16,
+}
+
+impl<'a> Flow<'a> {
+    fn new(pump: &'a Pump<'a>) -> io::Result<Self> {
+        Ok(Self {
+            pump,
+            ring: pump.input.map_ring()?,
+            path: OneWay::new(pump.spec, pump.rtt, pump.name, pump.seed),
+            shortest_delay: shortest_delay(pump.spec),
+            lateness: LatenessMeter::new(),
+            transmit_drops: 0,
+            next_train: 0,
+            advanced: Time::ZERO,
+            published: Time::ZERO,
+            batch: Vec::with_capacity(RELEASE_BATCH),
+            batch_bytes: 0,
+            dues: Vec::new(),
+            run: None,
+        })
+    }
+
+    /// Offers everything in the ring to the path, each packet at the instant at which the kernel saw it.
+    fn ingest(&mut self) {
+        let offset = self.pump.clock.realtime_offset();
+        let (path, advanced, next_train) = (&mut self.path, self.advanced, &mut self.next_train);
+        while self.ring.next(|received| {
+            let arrival = Time::from_nanos(received.realtime_ns.saturating_sub(offset)).max(advanced);
+            let frame = Rc::new(Frame::new(&received));
+            for index in 0..frame.segments() {
+                let bytes = frame.segment_len(index);
+                let payload = Segment {
+                    frame: Rc::clone(&frame),
+                    index,
+                };
+                path.offer(
+                    arrival,
+                    Packet {
+                        train: *next_train,
+                        bytes,
+                        payload,
+                    },
+                );
+            }
+            *next_train += 1;
+        }) {}
+    }
+
+    fn release(&mut self) {
+        let mut now = self.pump.clock.now();
+        while let Some(released) = self.path.take_due(now) {
+            self.dues.push(released.due);
+            self.join(released.packet.payload);
+            if self.batch.len() >= RELEASE_BATCH || self.batch_bytes >= RELEASE_BYTES {
+                now = self.send();
+            }
+        }
+        self.close_run();
+        self.send();
+        self.advanced = now;
+    }
+
+    /// Adds a segment to the run that is being gathered, or begins a new one.
+    fn join(&mut self, segment: Segment) {
+        if let Some(run) = &mut self.run
+            && Rc::ptr_eq(&run.frame, &segment.frame)
+            && run.first + run.count == segment.index
+        {
+            run.count += 1;
+            return;
+        }
+        self.close_run();
+        self.run = Some(SegmentRun {
+            frame: segment.frame,
+            first: segment.index,
+            count: 1,
+        });
+    }
+
+    fn close_run(&mut self) {
+        if let Some(run) = self.run.take() {
+            let packet = run.frame.outgoing(run.first, run.count);
+            self.batch_bytes += packet.len;
+            self.batch.push(packet);
+        }
+    }
+
+    /// Sends what was gathered, notes how late each segment was once the kernel had it, and returns that instant.
+    fn send(&mut self) -> Time {
+        self.transmit_drops += self.pump.output.send(&self.batch);
+        self.batch.clear();
+        self.batch_bytes = 0;
+        let now = self.pump.clock.now();
+        // A segment of the run that is still being gathered leaves with the next batch; its part of a batch is noted here.
+        for due in self.dues.drain(..) {
+            self.lateness.record(now.since(due));
+        }
+        now
+    }
+
+    fn wait(&mut self) -> io::Result<()> {
+        let next = self.path.next_due();
+        if self.shortest_delay.is_zero() {
+            self.wait_for_packet(next)
+        } else {
+            self.sleep(next);
+            Ok(())
+        }
+    }
+
+    /// Nothing that arrives during the sleep can be due before its end.
+    fn sleep(&self, next: Option<Time>) {
+        let latest = self.advanced.after(self.shortest_delay.min(LONGEST_SLEEP));
+        self.pump
+            .clock
+            .sleep_until(next.map_or(latest, |next| next.min(latest)));
+    }
+
+    fn wait_for_packet(&self, next: Option<Time>) -> io::Result<()> {
+        let now = self.pump.clock.now();
+        let timeout = next.map_or(STOP_CHECK, |next| next.since(now)).min(STOP_CHECK);
+        if timeout.is_zero() {
+            return Ok(());
+        }
+        until_ready([self.pump.input.fd()], PollFlags::POLLIN, timeout)
+    }
+
+    fn publish(&mut self) {
+        if self.advanced.since(self.published) >= PUBLISH_EVERY {
+            self.publish_now();
+        }
+    }
+
+    fn publish_now(&mut self) {
+        self.published = self.advanced;
+        let state = PathState {
+            counters: self.path.counters(),
+            backlog: self.path.backlog().to_vec(),
+        };
+        if let Ok(mut shown) = self.pump.state.lock() {
+            *shown = state;
+        }
+    }
+}
+
+/// The least time that any packet spends in this direction; zero where jitter or reordering may shorten it.
+fn shortest_delay(spec: &DirectionSpec) -> Duration {
+    let may_shorten = spec.jitter.is_some() || spec.reorder.fraction() > 0.0;
+    if may_shorten { Duration::ZERO } else { spec.delay }
+}

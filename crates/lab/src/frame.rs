@@ -1,0 +1,186 @@
+//! A packet as it came from the ring, and the cutting of a TSO super-packet into runs of MTU segments.
+//!
+//! The path decides about every MTU segment; what survives of a super-packet, in one piece or in several, leaves as
+//! super-packets again. The header arithmetic follows `tcp_gso_segment()` and `inet_gso_segment()`.
+//! Never: a payload byte. Only headers travel (see [`crate::sys::packet`]).
+
+use crate::sys::packet::{Outgoing, Received, SNAP, VNET_LEN};
+
+const ETHERNET: usize = 14;
+const VNET_NEEDS_CSUM: u8 = 1;
+const VNET_GSO_NONE: u8 = 0;
+const VNET_GSO_TCPV4: u8 = 1;
+const VNET_GSO_ECN: u8 = 0x80;
+const TCP: u8 = 6;
+const TCP_FIN: u8 = 0x01;
+const TCP_PSH: u8 = 0x08;
+const TCP_CWR: u8 = 0x80;
+
+/// The headers of a packet and how it divides into MTU segments.
+#[derive(Clone)]
+pub(crate) struct Frame {
+    vnet: [u8; VNET_LEN],
+    head: [u8; SNAP],
+    head_len: usize,
+    /// Length with payload, Ethernet header included.
+    len: usize,
+    cut: Option<Cut>,
+}
+
+/// Where a TCP super-packet may be cut.
+#[derive(Clone, Copy)]
+struct Cut {
+    tcp_at: usize,
+    /// Ethernet, IP and TCP headers.
+    headers: usize,
+    mss: usize,
+}
+
+impl Frame {
+    /// Copies the headers out of the ring's slot.
+    pub(crate) fn new(received: &Received<'_>) -> Self {
+        let mut head = [0; SNAP];
+        let head_len = received.head.len().min(SNAP);
+        head[..head_len].copy_from_slice(&received.head[..head_len]);
+        let len = received.len as usize;
+        let cut = cut_of(&received.vnet, &head[..head_len], len);
+        Self {
+            vnet: received.vnet,
+            head,
+            head_len,
+            len,
+            cut,
+        }
+    }
+
+    /// Number of MTU segments, at least 1.
+    pub(crate) fn segments(&self) -> u16 {
+        let count = self
+            .cut
+            .map_or(1, |cut| (self.len - cut.headers).div_ceil(cut.mss).max(1));
+        u16::try_from(count).unwrap_or(u16::MAX)
+    }
+
+    /// Length of one segment as an Ethernet frame without FCS.
+    pub(crate) fn segment_len(&self, index: u16) -> u32 {
+        let len = self
+            .cut
+            .map_or(self.len, |cut| cut.headers + self.payload(cut, index, 1));
+        u32::try_from(len).unwrap_or(u32::MAX)
+    }
+
+    /// The packet that carries the `count` segments from `first` on.
+    pub(crate) fn outgoing(&self, first: u16, count: u16) -> Outgoing {
+        let mut out = Outgoing {
+            vnet: self.vnet,
+            head: self.head,
+            head_len: self.head_len.min(self.len),
+            len: self.len,
+        };
+        if let Some(cut) = self.cut
+            && count < self.segments()
+        {
+            self.carve(&mut out, cut, first, count);
+        }
+        out
+    }
+
+    fn payload(&self, cut: Cut, first: u16, count: u16) -> usize {
+        let start = usize::from(first) * cut.mss;
+        (usize::from(count) * cut.mss).min((self.len - cut.headers).saturating_sub(start))
+    }
+
+    fn carve(&self, out: &mut Outgoing, cut: Cut, first: u16, count: u16) {
+        let payload = self.payload(cut, first, count);
+        out.len = cut.headers + payload;
+        out.head_len = cut.headers;
+        let is_last = first + count == self.segments();
+        carve_ip(&mut out.head, first, out.len - ETHERNET);
+        carve_tcp(&mut out.head, cut, first, is_last, out.len - cut.tcp_at);
+        out.vnet = vnet_header(cut, payload, out.head[cut.tcp_at + 13] & TCP_CWR != 0);
+    }
+}
+
+fn cut_of(vnet: &[u8; VNET_LEN], head: &[u8], len: usize) -> Option<Cut> {
+    let mss = usize::from(u16::from_ne_bytes([vnet[4], vnet[5]]));
+    if vnet[1] & !VNET_GSO_ECN != VNET_GSO_TCPV4 || mss == 0 || head.len() < ETHERNET + 20 {
+        return None;
+    }
+    let ip_len = usize::from(head[ETHERNET] & 0x0f) * 4;
+    let tcp_at = ETHERNET + ip_len;
+    if head[ETHERNET + 9] != TCP || head.len() < tcp_at + 20 {
+        return None;
+    }
+    let headers = tcp_at + usize::from(head[tcp_at + 12] >> 4) * 4;
+    (headers <= head.len() && headers < len).then_some(Cut { tcp_at, headers, mss })
+}
+
+fn carve_ip(head: &mut [u8; SNAP], first: u16, total_len: usize) {
+    let total_len = u16::try_from(total_len).unwrap_or(u16::MAX);
+    put_u16(head, ETHERNET + 2, total_len);
+    let id = get_u16(head, ETHERNET + 4).wrapping_add(first);
+    put_u16(head, ETHERNET + 4, id);
+    put_u16(head, ETHERNET + 10, 0);
+    let end = ETHERNET + usize::from(head[ETHERNET] & 0x0f) * 4;
+    let checksum = !fold(sum(&head[ETHERNET..end]));
+    put_u16(head, ETHERNET + 10, checksum);
+}
+
+fn carve_tcp(head: &mut [u8; SNAP], cut: Cut, first: u16, is_last: bool, tcp_len: usize) {
+    let at = cut.tcp_at;
+    let sequence = u32::from_be_bytes([head[at + 4], head[at + 5], head[at + 6], head[at + 7]]);
+    let offset = u32::from(first) * u32::try_from(cut.mss).unwrap_or(0);
+    head[at + 4..at + 8].copy_from_slice(&sequence.wrapping_add(offset).to_be_bytes());
+    if !is_last {
+        head[at + 13] &= !(TCP_FIN | TCP_PSH);
+    }
+    if first > 0 {
+        head[at + 13] &= !TCP_CWR;
+    }
+    // CHECKSUM_PARTIAL: the field holds the folded sum of the pseudo header, not complemented (`__tcp_v4_send_check()`).
+    let addresses = sum(&head[ETHERNET + 12..ETHERNET + 20]);
+    let pseudo = addresses + u32::from(TCP) + u32::try_from(tcp_len).unwrap_or(0);
+    put_u16(head, at + 16, fold(pseudo));
+}
+
+fn vnet_header(cut: Cut, payload: usize, has_cwr: bool) -> [u8; VNET_LEN] {
+    let mut vnet = [0; VNET_LEN];
+    vnet[0] = VNET_NEEDS_CSUM;
+    vnet[1] = VNET_GSO_NONE;
+    let mut put = |at: usize, value: usize| {
+        vnet[at..at + 2].copy_from_slice(&u16::try_from(value).unwrap_or(0).to_ne_bytes());
+    };
+    if payload > cut.mss {
+        put(2, cut.headers);
+        put(4, cut.mss);
+    }
+    put(6, cut.tcp_at);
+    put(8, 16);
+    if payload > cut.mss {
+        vnet[1] = VNET_GSO_TCPV4 | if has_cwr { VNET_GSO_ECN } else { 0 };
+    }
+    vnet
+}
+
+/// The ones' complement sum of big-endian words, not folded (RFC 1071).
+fn sum(bytes: &[u8]) -> u32 {
+    bytes
+        .chunks(2)
+        .map(|pair| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |&low| u32::from(low)))
+        .sum()
+}
+
+fn fold(mut sum: u32) -> u16 {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    u16::try_from(sum).unwrap_or(u16::MAX)
+}
+
+fn get_u16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
+    bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
+}

@@ -1,0 +1,46 @@
+//! Network namespaces without names: each is held by an open file descriptor, so that the kernel removes it, and every
+//! interface in it, when this process ends in whatever way (also by SIGKILL).
+//!
+//! Never: an entry in `/run/netns`, which would outlive us.
+
+use nix::sched::{CloneFlags, setns, unshare};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::thread;
+
+/// A network namespace, alive as long as this value (or a socket made in it).
+#[derive(Debug)]
+pub(crate) struct Namespace {
+    handle: File,
+}
+
+impl Namespace {
+    /// Makes a new, empty namespace. Needs `CAP_SYS_ADMIN` in the current user namespace.
+    pub(crate) fn create() -> io::Result<Self> {
+        let handle = on_a_thread(|| {
+            unshare(CloneFlags::CLONE_NEWNET)?;
+            File::open("/proc/thread-self/ns/net")
+        })?;
+        Ok(Self { handle })
+    }
+
+    /// Runs `work` on a thread inside this namespace. Sockets that it makes stay in the namespace wherever they go.
+    pub(crate) fn enter<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+        on_a_thread(|| {
+            setns(self.handle.as_fd(), CloneFlags::CLONE_NEWNET)?;
+            work()
+        })
+    }
+
+    /// The descriptor, for `IFLA_NET_NS_FD`.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+}
+
+/// A namespace belongs to a thread: work that changes it runs on a thread of its own, which then ends.
+fn on_a_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    thread::scope(|scope| scope.spawn(work).join())
+        .unwrap_or_else(|_| Err(io::Error::other("a thread inside a namespace panicked")))
+}

@@ -1,0 +1,166 @@
+//! The few rtnetlink requests that a topology needs, spoken directly (no `ip` binary, no name in `/run/netns`).
+//!
+//! Every function acts in the calling thread's network namespace.
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+};
+use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_route::link::{
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
+use netlink_packet_route::neighbour::{
+    NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState,
+};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// An Ethernet address.
+pub(crate) type Mac = [u8; 6];
+
+/// One end of a veth pair: its name and address.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct VethEnd<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) mac: Mac,
+}
+
+/// A connection to the kernel's routing subsystem in one namespace.
+pub(crate) struct Rtnetlink {
+    socket: Socket,
+}
+
+impl Rtnetlink {
+    /// Connects in the calling thread's namespace.
+    pub(crate) fn connect() -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_ROUTE)?;
+        socket.bind_auto()?;
+        socket.connect(&SocketAddr::new(0, 0))?;
+        Ok(Self { socket })
+    }
+
+    /// Makes a veth pair: `here` in this namespace, `there` in the namespace of `peer_namespace`.
+    pub(crate) fn add_veth(
+        &self,
+        here: VethEnd<'_>,
+        there: VethEnd<'_>,
+        peer_namespace: BorrowedFd<'_>,
+    ) -> io::Result<()> {
+        let mut peer = end_message(there);
+        peer.attributes
+            .push(LinkAttribute::NetNsFd(peer_namespace.as_raw_fd()));
+        let mut link = end_message(here);
+        link.attributes.push(LinkAttribute::LinkInfo(vec![
+            LinkInfo::Kind(InfoKind::Veth),
+            LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(peer))),
+        ]));
+        self.request(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    /// Sets a link up, with a transmit queue of 1000 packets and no ARP traffic of its own.
+    pub(crate) fn set_up(&self, name: &str) -> io::Result<u32> {
+        let index = index_of(name)?;
+        let mut link = LinkMessage::default();
+        link.header.index = index;
+        link.header.flags = LinkFlags::Up;
+        link.header.change_mask = LinkFlags::Up;
+        self.request(RouteNetlinkMessage::SetLink(link), 0)?;
+        Ok(index)
+    }
+
+    /// Gives `name` the host address `local` (/32), a route to `peer`, and `peer`'s Ethernet address for good.
+    pub(crate) fn attach(
+        &self,
+        name: &str,
+        local: Ipv4Addr,
+        peer: Ipv4Addr,
+        peer_mac: Mac,
+    ) -> io::Result<()> {
+        let index = self.set_up(name)?;
+        let mut address = AddressMessage::default();
+        address.header.family = AddressFamily::Inet;
+        address.header.prefix_len = 32;
+        address.header.index = index;
+        address.attributes = vec![
+            AddressAttribute::Local(IpAddr::V4(local)),
+            AddressAttribute::Address(IpAddr::V4(local)),
+        ];
+        self.request(
+            RouteNetlinkMessage::NewAddress(address),
+            NLM_F_CREATE | NLM_F_EXCL,
+        )?;
+        self.add_neighbour(index, peer, peer_mac)?;
+        self.add_host_route(index, peer)
+    }
+
+    fn add_neighbour(&self, index: u32, peer: Ipv4Addr, mac: Mac) -> io::Result<()> {
+        let mut neighbour = NeighbourMessage::default();
+        neighbour.header.family = AddressFamily::Inet;
+        neighbour.header.ifindex = index;
+        neighbour.header.state = NeighbourState::Permanent;
+        neighbour.header.kind = RouteType::Unicast;
+        neighbour.attributes = vec![
+            NeighbourAttribute::Destination(NeighbourAddress::Inet(peer)),
+            NeighbourAttribute::LinkLayerAddress(mac.to_vec()),
+        ];
+        self.request(
+            RouteNetlinkMessage::NewNeighbour(neighbour),
+            NLM_F_CREATE | NLM_F_EXCL,
+        )
+    }
+
+    fn add_host_route(&self, index: u32, peer: Ipv4Addr) -> io::Result<()> {
+        let mut route = RouteMessage::default();
+        route.header.address_family = AddressFamily::Inet;
+        route.header.destination_prefix_length = 32;
+        route.header.table = libc::RT_TABLE_MAIN;
+        route.header.protocol = RouteProtocol::Static;
+        route.header.scope = RouteScope::Link;
+        route.header.kind = RouteType::Unicast;
+        route.attributes = vec![
+            RouteAttribute::Destination(RouteAddress::Inet(peer)),
+            RouteAttribute::Oif(index),
+        ];
+        self.request(RouteNetlinkMessage::NewRoute(route), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
+    fn request(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        let mut header = NetlinkHeader::default();
+        header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+        header.sequence_number = 1;
+        let mut request = NetlinkMessage::new(header, NetlinkPayload::from(message));
+        request.finalize();
+        let mut bytes = vec![0; request.buffer_len()];
+        request.serialize(&mut bytes);
+        self.socket.send(&bytes, 0)?;
+        let (reply, _) = self.socket.recv_from_full()?;
+        match NetlinkMessage::<RouteNetlinkMessage>::deserialize(&reply)
+            .map_err(io::Error::other)?
+            .payload
+        {
+            NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The interface index of `name` in the calling thread's namespace.
+pub(crate) fn index_of(name: &str) -> io::Result<u32> {
+    Ok(nix::net::if_::if_nametoindex(name)?)
+}
+
+fn end_message(end: VethEnd<'_>) -> LinkMessage {
+    let mut link = LinkMessage::default();
+    link.attributes = vec![
+        LinkAttribute::IfName(end.name.to_owned()),
+        LinkAttribute::Address(end.mac.to_vec()),
+        LinkAttribute::TxQueueLen(1000),
+    ];
+    link
+}

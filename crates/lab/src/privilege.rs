@@ -1,0 +1,85 @@
+//! What this process may do: root, or an ordinary user inside a user namespace of his own.
+//!
+//! Never: a change to the machine. A user namespace is private to this process and ends with it.
+
+use crate::namespace::Namespace;
+use nix::sched::{CloneFlags, unshare};
+use nix::unistd::{getgid, getuid};
+use std::fs;
+use std::io;
+
+/// How the lab came by the right to make network namespaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Privilege {
+    /// `CAP_SYS_ADMIN` and `CAP_NET_ADMIN` in the initial user namespace, or wherever this process was started.
+    Root,
+    /// Root inside an own user namespace: everything but SCHED_FIFO, forced socket buffers and BPF.
+    UserNamespace,
+}
+
+impl Privilege {
+    /// The word in manifests.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Root => "root",
+            Self::UserNamespace => "user-namespace",
+        }
+    }
+}
+
+/// Why the lab can't run here.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+pub struct Denied {
+    /// What was tried and what the kernel said.
+    pub what: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// Finds a way to make network namespaces, entering a user namespace where that is needed.
+///
+/// Must be called while the process has one thread: `unshare(CLONE_NEWUSER)` is refused otherwise (unshare(2)).
+///
+/// # Errors
+/// [`Denied`], with the remedy, where neither way is open.
+pub fn acquire() -> Result<Privilege, Denied> {
+    if Namespace::create().is_ok() {
+        return Ok(Privilege::Root);
+    }
+    enter_user_namespace().map_err(|error| denied(&error))?;
+    match Namespace::create() {
+        Ok(_) => Ok(Privilege::UserNamespace),
+        Err(error) => Err(denied(&error)),
+    }
+}
+
+/// Maps the caller to root of a new user namespace (user_namespaces(7)).
+fn enter_user_namespace() -> io::Result<()> {
+    let (uid, gid) = (getuid(), getgid());
+    unshare(CloneFlags::CLONE_NEWUSER)?;
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("0 {uid} 1"))?;
+    fs::write("/proc/self/gid_map", format!("0 {gid} 1"))
+}
+
+fn denied(error: &io::Error) -> Denied {
+    let remedy =
+        if fs::read_to_string("/proc/sys/kernel/unprivileged_userns_clone").is_ok_and(|v| v.trim() == "0") {
+            "sysctl kernel.unprivileged_userns_clone=1, or run it as root"
+        } else if fs::read_to_string("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+            .is_ok_and(|v| v.trim() == "1")
+        {
+            "sysctl kernel.apparmor_restrict_unprivileged_userns=0, or run it as root"
+        } else if fs::read_to_string("/proc/sys/user/max_user_namespaces").is_ok_and(|v| v.trim() == "0") {
+            "sysctl user.max_user_namespaces=10000, or run it as root"
+        } else {
+            "run it as root, or in a container started with CAP_SYS_ADMIN and CAP_NET_ADMIN"
+        };
+    Denied {
+        what: format!(
+            "network namespaces can't be made here, neither directly nor in a user namespace: {error}"
+        ),
+        remedy: remedy.to_owned(),
+    }
+}

@@ -1,0 +1,148 @@
+//! Batches of datagrams: `sendmmsg(2)` and `recvmmsg(2)`, with the kernel's receive timestamps and its count of datagrams
+//! that the socket's buffer had no room for (`SO_TIMESTAMPNS`, `SO_RXQ_OVFL`).
+
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// Datagrams handed over in one system call.
+pub(crate) const BATCH: usize = 64;
+const CONTROL: usize = 64;
+
+/// Asks for receive timestamps and the drop counter on every datagram.
+pub(crate) fn want_receive_metadata(socket: &impl AsRawFd) -> io::Result<()> {
+    super::socket::set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1_i32)?;
+    super::socket::set_option(socket, libc::SOL_SOCKET, libc::SO_RXQ_OVFL, &1_i32)
+}
+
+/// Sends `buffers` on a connected socket without waiting; returns how many the socket took.
+///
+/// # Errors
+/// `WouldBlock` when it took none; otherwise those of `sendmmsg(2)`.
+pub(crate) fn send(socket: &impl AsRawFd, buffers: &[&[u8]]) -> io::Result<usize> {
+    let mut vectors = [libc::iovec {
+        iov_base: std::ptr::null_mut(),
+        iov_len: 0,
+    }; BATCH];
+    // SAFETY: `mmsghdr` is valid when all zero.
+    let mut messages: [libc::mmsghdr; BATCH] = unsafe { std::mem::zeroed() };
+    let count = buffers.len().min(BATCH);
+    for i in 0..count {
+        vectors[i] = libc::iovec {
+            iov_base: buffers[i].as_ptr().cast_mut().cast(),
+            iov_len: buffers[i].len(),
+        };
+        messages[i].msg_hdr.msg_iov = &raw mut vectors[i];
+        messages[i].msg_hdr.msg_iovlen = 1;
+    }
+    // SAFETY: the messages point into `vectors` and `buffers`, which outlive the call; the kernel only reads them.
+    let sent = unsafe {
+        libc::sendmmsg(
+            socket.as_raw_fd(),
+            messages.as_mut_ptr(),
+            count as libc::c_uint,
+            libc::MSG_DONTWAIT,
+        )
+    };
+    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+}
+
+/// One received datagram.
+pub(crate) struct Datagram<'a> {
+    /// The first bytes of the payload, at most the receiver's slot size.
+    pub(crate) head: &'a [u8],
+    /// The kernel's receive timestamp, `CLOCK_REALTIME` nanoseconds; `None` where it gave none.
+    pub(crate) realtime_ns: Option<u64>,
+    /// Datagrams that this socket dropped so far; `None` before the first drop.
+    pub(crate) socket_drops: Option<u32>,
+    /// Whole payload length.
+    pub(crate) len: usize,
+}
+
+/// Buffers for receiving; only the head of each payload is kept (`MSG_TRUNC` tells the length).
+pub(crate) struct Receiver<const HEAD: usize> {
+    heads: Box<[[u8; HEAD]; BATCH]>,
+    controls: Box<[[u64; CONTROL / 8]; BATCH]>,
+}
+
+impl<const HEAD: usize> Receiver<HEAD> {
+    pub(crate) fn new() -> Self {
+        Self {
+            heads: Box::new([[0; HEAD]; BATCH]),
+            controls: Box::new([[0; CONTROL / 8]; BATCH]),
+        }
+    }
+
+    /// Receives what is there, at most [`BATCH`], without waiting; hands each datagram to `take`; returns their number.
+    ///
+    /// # Errors
+    /// `WouldBlock` when there was none; otherwise those of `recvmmsg(2)`.
+    pub(crate) fn receive(
+        &mut self,
+        socket: &impl AsRawFd,
+        mut take: impl FnMut(Datagram<'_>),
+    ) -> io::Result<usize> {
+        let mut vectors = [libc::iovec {
+            iov_base: std::ptr::null_mut(),
+            iov_len: 0,
+        }; BATCH];
+        // SAFETY: `mmsghdr` is valid when all zero.
+        let mut messages: [libc::mmsghdr; BATCH] = unsafe { std::mem::zeroed() };
+        for i in 0..BATCH {
+            vectors[i] = libc::iovec {
+                iov_base: self.heads[i].as_mut_ptr().cast(),
+                iov_len: HEAD,
+            };
+            messages[i].msg_hdr.msg_iov = &raw mut vectors[i];
+            messages[i].msg_hdr.msg_iovlen = 1;
+            messages[i].msg_hdr.msg_control = self.controls[i].as_mut_ptr().cast();
+            messages[i].msg_hdr.msg_controllen = CONTROL;
+        }
+        let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
+        // SAFETY: the messages point into `vectors`, `self.heads` and `self.controls`, which outlive the call and are
+        // borrowed by nobody else.
+        let count = unsafe {
+            libc::recvmmsg(
+                socket.as_raw_fd(),
+                messages.as_mut_ptr(),
+                BATCH as libc::c_uint,
+                flags,
+                std::ptr::null_mut(),
+            )
+        };
+        let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
+        for i in 0..count {
+            let len = messages[i].msg_len as usize;
+            let (realtime_ns, socket_drops) = metadata(&messages[i].msg_hdr);
+            take(Datagram {
+                head: &self.heads[i][..len.min(HEAD)],
+                realtime_ns,
+                socket_drops,
+                len,
+            });
+        }
+        Ok(count)
+    }
+}
+
+fn metadata(header: &libc::msghdr) -> (Option<u64>, Option<u32>) {
+    let (mut realtime_ns, mut socket_drops) = (None, None);
+    // SAFETY: the header was filled by recvmmsg; the CMSG macros stay inside its control buffer, which is aligned to 8.
+    unsafe {
+        let mut message = libc::CMSG_FIRSTHDR(header);
+        while !message.is_null() {
+            let data = libc::CMSG_DATA(message);
+            match ((*message).cmsg_level, (*message).cmsg_type) {
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
+                    let at = data.cast::<libc::timespec>().read_unaligned();
+                    realtime_ns = Some(at.tv_sec as u64 * 1_000_000_000 + at.tv_nsec as u64);
+                }
+                (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => {
+                    socket_drops = Some(data.cast::<u32>().read_unaligned());
+                }
+                _ => {}
+            }
+            message = libc::CMSG_NXTHDR(header, message);
+        }
+    }
+    (realtime_ns, socket_drops)
+}

@@ -1,0 +1,312 @@
+//! `AF_PACKET` on one interface: a receive ring that keeps only the headers, and batched sending with
+//! virtio-net headers, so that TSO super-packets cross the emulator whole (`Documentation/networking/packet_mmap.rst`).
+//!
+//! A classic BPF filter cuts every IPv4 packet to [`SNAP`] bytes: the kernel copies headers only. The sending side gives
+//! the payload back as zeros (see `docs/adr/0003-header-only-data-path.md`).
+
+use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Bytes kept of a packet: Ethernet 14 + IPv4 20 + TCP at most 60, or UDP 8 and the start of its payload.
+pub(crate) const SNAP: usize = 160;
+/// `struct virtio_net_hdr`.
+pub(crate) const VNET_LEN: usize = 10;
+/// A slot holds `struct tpacket2_hdr` (32), `sockaddr_ll` (20), padding, the virtio-net header and [`SNAP`] bytes.
+const SLOT: usize = 256;
+const SLOTS: usize = 1 << 15;
+const BLOCK: usize = 1 << 16;
+/// The largest super-packet whose payload is given back.
+const ZEROS_LEN: usize = 1 << 16;
+
+static ZEROS: [u8; ZEROS_LEN] = [0; ZEROS_LEN];
+
+/// A raw socket bound to one interface. Sending and receiving may happen on two threads.
+pub(crate) struct PacketSocket {
+    fd: OwnedFd,
+}
+
+/// What the ring says of a packet.
+pub(crate) struct Received<'a> {
+    /// The kernel's receive timestamp, `CLOCK_REALTIME` nanoseconds.
+    pub(crate) realtime_ns: u64,
+    /// Full length of the packet, Ethernet header included.
+    pub(crate) len: u32,
+    /// `struct virtio_net_hdr`.
+    pub(crate) vnet: [u8; VNET_LEN],
+    /// The first bytes of the packet, at most [`SNAP`].
+    pub(crate) head: &'a [u8],
+}
+
+/// One packet to send: headers, and how long it is with its payload of zeros.
+#[derive(Clone)]
+pub(crate) struct Outgoing {
+    pub(crate) vnet: [u8; VNET_LEN],
+    pub(crate) head: [u8; SNAP],
+    pub(crate) head_len: usize,
+    pub(crate) len: usize,
+}
+
+impl PacketSocket {
+    /// Opens a socket on the interface `index` of the calling thread's namespace.
+    ///
+    /// # Errors
+    /// Those of `socket(2)`, `setsockopt(2)`, `bind(2)`; `EPERM` without `CAP_NET_RAW`.
+    pub(crate) fn open(index: u32) -> io::Result<Self> {
+        // Protocol 0: receives nothing until bound.
+        let fd = socket(
+            AddressFamily::Packet,
+            SockType::Raw,
+            SockFlag::SOCK_CLOEXEC,
+            None::<SockProtocol>,
+        )?;
+        let this = Self { fd };
+        this.set(
+            libc::SOL_PACKET,
+            libc::PACKET_VERSION,
+            &libc::tpacket_versions::TPACKET_V2,
+        )?;
+        this.set(libc::SOL_PACKET, libc::PACKET_VNET_HDR, &1_i32)?;
+        this.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)?;
+        this.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1_i32)?;
+        this.cut_to_headers()?;
+        let ring = libc::tpacket_req {
+            tp_block_size: BLOCK as u32,
+            tp_block_nr: (SLOT * SLOTS / BLOCK) as u32,
+            tp_frame_size: SLOT as u32,
+            tp_frame_nr: SLOTS as u32,
+        };
+        this.set(libc::SOL_PACKET, libc::PACKET_RX_RING, &ring)?;
+        this.bind(index)?;
+        Ok(this)
+    }
+
+    /// Maps the receive ring. Call once.
+    pub(crate) fn map_ring(&self) -> io::Result<Ring> {
+        let len = SLOT * SLOTS;
+        // SAFETY: a fresh shared mapping of the ring that PACKET_RX_RING made; the result is checked.
+        let base = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_POPULATE,
+                self.fd.as_raw_fd(),
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Ring {
+            base: base.cast(),
+            len,
+            next: 0,
+        })
+    }
+
+    /// Packets that the kernel saw and dropped for want of a free slot, since the last call (`PACKET_STATISTICS`).
+    pub(crate) fn drops(&self) -> io::Result<u64> {
+        let mut stats = libc::tpacket_stats {
+            tp_packets: 0,
+            tp_drops: 0,
+        };
+        let mut len = size_of::<libc::tpacket_stats>() as libc::socklen_t;
+        // SAFETY: `stats` is a plain struct of the size passed in `len`, alive over the call.
+        let result = unsafe {
+            libc::getsockopt(
+                self.fd.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_STATISTICS,
+                (&raw mut stats).cast(),
+                &raw mut len,
+            )
+        };
+        if result == 0 {
+            Ok(u64::from(stats.tp_drops))
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+
+    /// The descriptor, for `poll(2)`.
+    pub(crate) fn fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        std::os::fd::AsFd::as_fd(&self.fd)
+    }
+
+    /// Sends `packets` in order; returns how many the kernel refused.
+    pub(crate) fn send(&self, packets: &[Outgoing]) -> u64 {
+        let mut refused = 0;
+        for chunk in packets.chunks(BATCH) {
+            refused += self.send_chunk(chunk);
+        }
+        refused
+    }
+
+    fn send_chunk(&self, packets: &[Outgoing]) -> u64 {
+        let mut vectors = [[libc::iovec {
+            iov_base: ptr::null_mut(),
+            iov_len: 0,
+        }; 3]; BATCH];
+        // SAFETY: `msghdr` is valid when all zero.
+        let mut messages: [libc::mmsghdr; BATCH] = unsafe { std::mem::zeroed() };
+        for (i, packet) in packets.iter().enumerate() {
+            let payload = (packet.len - packet.head_len).min(ZEROS_LEN);
+            vectors[i] = [
+                part(&packet.vnet),
+                part(&packet.head[..packet.head_len]),
+                part(&ZEROS[..payload]),
+            ];
+            messages[i].msg_hdr.msg_iov = vectors[i].as_mut_ptr();
+            messages[i].msg_hdr.msg_iovlen = if payload == 0 { 2 } else { 3 };
+        }
+        let (mut done, mut refused) = (0, 0);
+        while done < packets.len() {
+            // SAFETY: the messages point into `vectors`, which point into `packets` and `ZEROS`; all outlive the call,
+            // and the kernel only reads through them.
+            let sent = unsafe {
+                libc::sendmmsg(
+                    self.fd.as_raw_fd(),
+                    messages[done..].as_mut_ptr(),
+                    (packets.len() - done) as libc::c_uint,
+                    0,
+                )
+            };
+            if sent > 0 {
+                done += sent as usize;
+            } else if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                refused += 1;
+                done += 1;
+            }
+        }
+        refused
+    }
+
+    fn cut_to_headers(&self) -> io::Result<()> {
+        // IPv4 → SNAP bytes; everything else → dropped. cBPF: ldh [12]; jeq 0x0800; ret SNAP; ret 0.
+        let mut code = [
+            libc::sock_filter {
+                code: 0x28,
+                jt: 0,
+                jf: 0,
+                k: 12,
+            },
+            libc::sock_filter {
+                code: 0x15,
+                jt: 0,
+                jf: 1,
+                k: libc::ETH_P_IP as u32,
+            },
+            libc::sock_filter {
+                code: 0x06,
+                jt: 0,
+                jf: 0,
+                k: SNAP as u32,
+            },
+            libc::sock_filter {
+                code: 0x06,
+                jt: 0,
+                jf: 0,
+                k: 0,
+            },
+        ];
+        let program = libc::sock_fprog {
+            len: code.len() as u16,
+            filter: code.as_mut_ptr(),
+        };
+        self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+    }
+
+    fn bind(&self, index: u32) -> io::Result<()> {
+        // SAFETY: `sockaddr_ll` is valid when all zero.
+        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+        address.sll_ifindex = index as i32;
+        // SAFETY: the address is a `sockaddr_ll` of the length passed.
+        let result = unsafe {
+            libc::bind(
+                self.fd.as_raw_fd(),
+                (&raw const address).cast(),
+                size_of::<libc::sockaddr_ll>() as libc::socklen_t,
+            )
+        };
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+
+    fn set<T>(&self, level: i32, name: i32, value: &T) -> io::Result<()> {
+        super::socket::set_option(&self.fd, level, name, value)
+    }
+}
+
+/// `PACKET_IGNORE_OUTGOING` (`include/uapi/linux/if_packet.h`), not in the libc crate.
+const PACKET_IGNORE_OUTGOING: i32 = 23;
+/// Packets handed to the kernel in one system call.
+const BATCH: usize = 32;
+
+fn part(bytes: &[u8]) -> libc::iovec {
+    libc::iovec {
+        iov_base: bytes.as_ptr().cast_mut().cast(),
+        iov_len: bytes.len(),
+    }
+}
+
+/// The mapped receive ring (`TPACKET_V2`). One reader.
+pub(crate) struct Ring {
+    base: *mut u8,
+    len: usize,
+    next: usize,
+}
+
+// SAFETY: the mapping is owned by this value alone; moving it to another thread moves the only reader.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    /// Hands the next packet to `take`, gives its slot back, and tells whether there was one.
+    pub(crate) fn next(&mut self, take: impl FnOnce(Received<'_>)) -> bool {
+        let slot = self.base.wrapping_add(self.next * SLOT);
+        let header = slot.cast::<libc::tpacket2_hdr>();
+        // SAFETY: `slot` is inside the mapping and aligned to 256; the kernel writes `tp_status` last, with release
+        // semantics, so that an acquire load that sees TP_STATUS_USER makes the slot's other bytes visible.
+        let status = unsafe { AtomicU32::from_ptr((&raw mut (*header).tp_status).cast()) };
+        if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
+            return false;
+        }
+        // SAFETY: the slot belongs to us until its status is reset below.
+        let info = unsafe { &*header };
+        let head_at = usize::from(info.tp_mac);
+        let head_len = (info.tp_snaplen as usize).min(SLOT - head_at);
+        // SAFETY: the kernel put the packet at `tp_mac` with the virtio-net header just before it
+        // (`tpacket_rcv()`), both inside the slot.
+        let (vnet, head) = unsafe {
+            (
+                slot.add(head_at - VNET_LEN)
+                    .cast::<[u8; VNET_LEN]>()
+                    .read_unaligned(),
+                std::slice::from_raw_parts(slot.add(head_at), head_len),
+            )
+        };
+        take(Received {
+            realtime_ns: u64::from(info.tp_sec) * 1_000_000_000 + u64::from(info.tp_nsec),
+            len: info.tp_len,
+            vnet,
+            head,
+        });
+        status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        self.next = (self.next + 1) % SLOTS;
+        true
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: unmaps what `map_ring` mapped; nothing borrows from it after this value is gone.
+        unsafe { libc::munmap(self.base.cast(), self.len) };
+    }
+}

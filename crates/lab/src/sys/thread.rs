@@ -1,0 +1,37 @@
+//! What a thread asks of the scheduler, and what it cost.
+
+use nix::sys::resource::{UsageWho, getrusage};
+use pipefill_core::record::ThreadCpu;
+
+/// Asks for timers without slack (`PR_SET_TIMERSLACK`): the default of 50 µs would be the largest error of the path.
+pub(crate) fn without_timer_slack() {
+    // Refused only for a bad argument; the lateness histogram would show it.
+    let _unlikely = nix::sys::prctl::set_timerslack(1);
+}
+
+/// Asks for `SCHED_FIFO`, priority 1, so that the path is not late because its own traffic keeps the CPU.
+/// Returns whether it was granted (it needs `CAP_SYS_NICE` in the initial user namespace).
+pub(crate) fn real_time() -> bool {
+    let priority = libc::sched_param { sched_priority: 1 };
+    // SAFETY: plain system call on the calling thread with a valid pointer.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const priority) == 0 }
+}
+
+/// The calling thread's id, for `/proc/self/task`.
+pub(crate) fn id() -> i32 {
+    nix::unistd::gettid().as_raw()
+}
+
+/// CPU time of the calling thread (`RUSAGE_THREAD`), under the name `thread`.
+pub(crate) fn cpu(thread: &str) -> ThreadCpu {
+    let micros =
+        |t: nix::sys::time::TimeVal| u64::try_from(t.tv_sec() * 1_000_000 + t.tv_usec()).unwrap_or(0);
+    let (user_us, system_us) = getrusage(UsageWho::RUSAGE_THREAD).map_or((0, 0), |usage| {
+        (micros(usage.user_time()), micros(usage.system_time()))
+    });
+    ThreadCpu {
+        thread: thread.to_owned(),
+        user_us,
+        system_us,
+    }
+}

@@ -1,0 +1,104 @@
+//! Sysctls of a namespace: written, then read back, because a write can succeed and change nothing.
+//!
+//! Never: a write outside of our own namespaces. What is global or read-only there is reported, not forced.
+
+use crate::namespace::Namespace;
+use pipefill_core::cell::HostSpec;
+use pipefill_core::record::Setting;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+/// Set in every host: a metrics cache must not carry one connection's ssthresh into the next.
+const ALWAYS: [(&str, &str); 1] = [("net.ipv4.tcp_no_metrics_save", "1")];
+
+/// Recorded in every host, asked or not: a result depends on them.
+const RECORDED: [&str; 14] = [
+    "net.core.rmem_max",
+    "net.core.wmem_max",
+    "net.ipv4.tcp_adv_win_scale",
+    "net.ipv4.tcp_allowed_congestion_control",
+    "net.ipv4.tcp_autocorking",
+    "net.ipv4.tcp_ecn",
+    "net.ipv4.tcp_limit_output_bytes",
+    "net.ipv4.tcp_moderate_rcvbuf",
+    "net.ipv4.tcp_recovery",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_sack",
+    "net.ipv4.tcp_timestamps",
+    "net.ipv4.tcp_window_scaling",
+    "net.ipv4.tcp_wmem",
+];
+
+/// Applies the host's sysctls inside `namespace` and returns every setting as asked and as read back; `place` names the
+/// host in the records.
+pub(crate) fn apply(namespace: &Namespace, place: &str, host: &HostSpec) -> io::Result<Vec<Setting>> {
+    namespace.enter(|| {
+        let asked = ALWAYS
+            .iter()
+            .map(|&(name, value)| (name, value))
+            .filter(|(name, _)| !host.sysctl.contains_key(*name))
+            .chain(
+                host.sysctl
+                    .iter()
+                    .map(|(name, value)| (name.as_str(), value.as_str())),
+            );
+        let mut settings: Vec<Setting> = asked.map(|(name, value)| set(place, name, value)).collect();
+        for name in RECORDED.iter().filter(|name| !host.sysctl.contains_key(**name)) {
+            let got = read(name).ok();
+            settings.push(Setting {
+                place: place.to_owned(),
+                name: (*name).to_owned(),
+                asked: None,
+                got,
+                why: None,
+            });
+        }
+        Ok(settings)
+    })
+}
+
+fn set(place: &str, name: &str, value: &str) -> Setting {
+    let written = fs::write(path(name), value);
+    let got = read(name);
+    let why = match (&written, &got) {
+        (_, Ok(got)) if got == value => None,
+        (Err(error), _) => Some(refusal(name, error)),
+        (Ok(()), Ok(_)) => Some("the kernel took the write and kept its own value".to_owned()),
+        (Ok(()), Err(error)) => Some(format!("written, but not readable: {error}")),
+    };
+    Setting {
+        place: place.to_owned(),
+        name: name.to_owned(),
+        asked: Some(value.to_owned()),
+        got: got.ok(),
+        why,
+    }
+}
+
+fn refusal(name: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            format!("{name} does not exist in a network namespace of this kernel: it is global or unknown")
+        }
+        io::ErrorKind::PermissionDenied => {
+            format!("{name} is read-only in a network namespace: it is global, set it on the machine itself")
+        }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "/proc/sys is mounted read-only here (a container does that)".to_owned()
+        }
+        _ => format!("the kernel refused: {error}"),
+    }
+}
+
+/// The value with single spaces, as scenarios write it.
+fn read(name: &str) -> io::Result<String> {
+    Ok(fs::read_to_string(path(name))?
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" "))
+}
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from("/proc/sys").join(name.replace('.', "/"))
+}

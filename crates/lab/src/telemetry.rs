@@ -1,0 +1,214 @@
+//! Samples both ends of every stream, the path and the threads at a fixed interval.
+//!
+//! Raw first: the kernel's bytes are kept beside the decoded fields. Never: a derived figure.
+
+use crate::clock::RunClock;
+use crate::data_path::PathState;
+use crate::lateness::LatenessMeter;
+use crate::sys::socket::{mem_info, tcp_info};
+use crate::sys::thread;
+use crate::traffic::counts::StreamCounts;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use pipefill_core::cell::Protocol;
+use pipefill_core::record::{
+    CpuSample, DeliverySample, Lateness, PathSample, StreamEnd, TcpSample, ThreadCpu, UdpSample,
+};
+use pipefill_core::tcp_info;
+use pipefill_core::units::Time;
+use socket2::Socket;
+use std::fs;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// CPU time is read no more often than this: the kernel updates it at scheduling points.
+const CPU_EVERY: Duration = Duration::from_millis(100);
+
+/// A stream to be sampled.
+pub(crate) struct StreamProbe<'a> {
+    pub(crate) stream: u32,
+    pub(crate) protocol: Protocol,
+    pub(crate) sender: &'a Socket,
+    pub(crate) receiver: &'a Socket,
+    pub(crate) counts: &'a StreamCounts,
+}
+
+/// The threads of a run, by what they do.
+#[derive(Default)]
+pub(crate) struct Threads {
+    alive: Mutex<Vec<(String, i32)>>,
+    ended: Mutex<Vec<ThreadCpu>>,
+}
+
+impl Threads {
+    /// Runs `work` on the calling thread under `name`: its CPU time is sampled meanwhile and noted at the end.
+    pub(crate) fn note<T>(&self, name: &str, work: impl FnOnce() -> T) -> T {
+        let entry = (name.to_owned(), thread::id());
+        if let Ok(mut alive) = self.alive.lock() {
+            alive.push(entry.clone());
+        }
+        let result = work();
+        if let Ok(mut alive) = self.alive.lock() {
+            alive.retain(|other| *other != entry);
+        }
+        if let Ok(mut ended) = self.ended.lock() {
+            ended.push(thread::cpu(name));
+        }
+        result
+    }
+
+    /// CPU time of the threads that have ended, sorted by name.
+    pub(crate) fn ended(&self) -> Vec<ThreadCpu> {
+        let mut ended = self.ended.lock().map(|ended| ended.clone()).unwrap_or_default();
+        ended.sort_by(|a, b| a.thread.cmp(&b.thread));
+        ended
+    }
+
+    fn alive(&self) -> Vec<(String, i32)> {
+        self.alive.lock().map(|alive| alive.clone()).unwrap_or_default()
+    }
+}
+
+/// The sampling thread.
+pub(crate) struct Telemetry<'a> {
+    pub(crate) clock: RunClock,
+    pub(crate) every: Duration,
+    pub(crate) streams: &'a [StreamProbe<'a>],
+    pub(crate) path: [(&'static str, &'a Mutex<PathState>); 2],
+    pub(crate) threads: &'a Threads,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+/// Everything that was sampled.
+#[derive(Default)]
+pub(crate) struct Samples {
+    pub(crate) tcp: Vec<TcpSample>,
+    pub(crate) delivery: Vec<DeliverySample>,
+    pub(crate) udp: Vec<UdpSample>,
+    pub(crate) path: Vec<PathSample>,
+    pub(crate) cpu: Vec<CpuSample>,
+    pub(crate) lateness: Option<Lateness>,
+}
+
+impl Telemetry<'_> {
+    /// Samples from now until `stop` is set, and once more then.
+    pub(crate) fn run(&self) -> Samples {
+        thread::without_timer_slack();
+        let mut samples = Samples::default();
+        let mut lateness = LatenessMeter::new();
+        let (mut due, mut cpu_due) = (self.clock.now(), self.clock.now());
+        while !self.stop.load(Ordering::Relaxed) {
+            let now = self.clock.now();
+            lateness.record(now.since(due));
+            self.sample(&mut samples);
+            if now >= cpu_due {
+                self.sample_cpu(now, &mut samples.cpu);
+                cpu_due = now.after(CPU_EVERY);
+            }
+            // A sample that was missed is missing; the ones after it keep their places.
+            while due <= self.clock.now() {
+                due = due.after(self.every);
+            }
+            self.clock.sleep_until(due);
+        }
+        self.sample(&mut samples);
+        self.sample_cpu(self.clock.now(), &mut samples.cpu);
+        samples.lateness = lateness.summary();
+        samples
+    }
+
+    fn sample(&self, samples: &mut Samples) {
+        for probe in self.streams {
+            if probe.protocol == Protocol::Tcp {
+                samples.tcp.extend(sample_tcp(
+                    self.clock,
+                    probe.stream,
+                    StreamEnd::Sender,
+                    probe.sender,
+                ));
+                samples.tcp.extend(sample_tcp(
+                    self.clock,
+                    probe.stream,
+                    StreamEnd::Receiver,
+                    probe.receiver,
+                ));
+            } else {
+                samples.udp.push(sample_udp(self.clock, probe));
+            }
+            samples.delivery.push(DeliverySample {
+                t_us: self.clock.now().micros(),
+                stream: probe.stream,
+                sent_bytes: probe.counts.sent_bytes.get(),
+                received_bytes: probe.counts.received_bytes.get(),
+            });
+        }
+        for (direction, state) in self.path {
+            self.sample_path(direction, state, &mut samples.path);
+        }
+    }
+
+    fn sample_path(&self, direction: &str, state: &Mutex<PathState>, rows: &mut Vec<PathSample>) {
+        let t_us = self.clock.now().micros();
+        let Ok(state) = state.lock() else { return };
+        rows.extend(state.backlog.iter().map(|backlog| PathSample {
+            t_us,
+            direction: direction.to_owned(),
+            element: backlog.element.to_owned(),
+            backlog_packets: backlog.packets,
+            backlog_bytes: backlog.bytes,
+            dropped_packets: backlog.dropped_packets,
+        }));
+    }
+
+    fn sample_cpu(&self, now: Time, rows: &mut Vec<CpuSample>) {
+        for (thread, id) in self.threads.alive() {
+            if let Some(cpu_us) = thread_cpu_us(id) {
+                rows.push(CpuSample {
+                    t_us: now.micros(),
+                    thread,
+                    cpu_us,
+                });
+            }
+        }
+    }
+}
+
+/// One sample of one end; `None` where the kernel no longer answers for the socket.
+pub(crate) fn sample_tcp(clock: RunClock, stream: u32, end: StreamEnd, socket: &Socket) -> Option<TcpSample> {
+    let mut bytes = [0; 512];
+    let len = tcp_info(socket, &mut bytes).ok()?;
+    let memory = mem_info(socket).ok();
+    Some(TcpSample {
+        t_us: clock.now().micros(),
+        stream,
+        end,
+        info: tcp_info::decode(&bytes[..len])?,
+        wmem_queued_bytes: memory.map(|m| u64::from(m.wmem_queued)),
+        sndbuf_bytes: memory.map(|m| u64::from(m.sndbuf)),
+        rmem_alloc_bytes: memory.map(|m| u64::from(m.rmem_alloc)),
+        rcvbuf_bytes: memory.map(|m| u64::from(m.rcvbuf)),
+        raw: Some(STANDARD.encode(&bytes[..len])),
+    })
+}
+
+fn sample_udp(clock: RunClock, probe: &StreamProbe<'_>) -> UdpSample {
+    let counts = probe.counts;
+    let received = counts.received.get();
+    UdpSample {
+        t_us: clock.now().micros(),
+        stream: probe.stream,
+        sent: counts.sent.get(),
+        received,
+        duplicates: counts.duplicates.get(),
+        reordered: counts.reordered.get(),
+        jitter_ns: (received > 1).then(|| counts.jitter_ns.get()),
+    }
+}
+
+/// CPU time of a thread of this process so far, from `/proc/self/task/ID/schedstat`.
+fn thread_cpu_us(id: i32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/self/task/{id}/schedstat")).ok()?;
+    let nanos: u64 = text.split_whitespace().next()?.parse().ok()?;
+    Some(nanos / 1_000)
+}

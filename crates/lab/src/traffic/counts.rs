@@ -1,0 +1,44 @@
+//! What a stream has done so far, written by its own threads and read by the telemetry.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A counter with one writer and any number of readers.
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    pub(crate) fn add(&self, n: u64) {
+        self.0.fetch_add(n, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set(&self, n: u64) {
+        self.0.store(n, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Counts of one stream.
+#[derive(Debug, Default)]
+pub(crate) struct StreamCounts {
+    /// Payload bytes that the sending socket took.
+    pub(crate) sent_bytes: Count,
+    /// Payload bytes that the receiving application read.
+    pub(crate) received_bytes: Count,
+    /// UDP: datagrams that the sending socket took.
+    pub(crate) sent: Count,
+    /// UDP: datagrams received, duplicates not counted.
+    pub(crate) received: Count,
+    /// UDP: datagrams received again.
+    pub(crate) duplicates: Count,
+    /// UDP: datagrams that arrived after a later one.
+    pub(crate) reordered: Count,
+    /// UDP: RFC 3550 jitter, nanoseconds.
+    pub(crate) jitter_ns: Count,
+    /// When the sender offered its first byte, nanoseconds of the run; 0 = not yet.
+    pub(crate) started_ns: Count,
+    /// When the receiver had its last byte, nanoseconds of the run; 0 = none yet.
+    pub(crate) last_received_ns: Count,
+}

@@ -1,0 +1,212 @@
+//! TCP applications: one that offers bytes (as fast as the socket takes them, or at a fixed rate) and one that reads them
+//! (as fast as they come, or at a fixed rate).
+
+use super::counts::StreamCounts;
+use super::pacing::Schedule;
+use crate::clock::RunClock;
+use crate::lateness::LatenessMeter;
+use crate::wait::until_ready;
+use nix::poll::PollFlags;
+use pipefill_core::units::{Bytes, Rate, Time};
+use socket2::Socket;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How often a waiting application looks at the stop flag.
+const STOP_CHECK: Duration = Duration::from_millis(20);
+/// What one read takes at most.
+const READ_SIZE: usize = 256 << 10;
+/// A paced reader looks this often.
+const READ_TICK: Duration = Duration::from_millis(1);
+/// A paced writer hands over what this span is worth, in one write.
+const WRITE_TICK: Duration = Duration::from_millis(1);
+
+/// The sending application of a flow.
+pub(crate) struct TcpSender<'a> {
+    pub(crate) sockets: &'a [&'a Socket],
+    pub(crate) counts: &'a [StreamCounts],
+    pub(crate) clock: RunClock,
+    pub(crate) start: Time,
+    pub(crate) until: Time,
+    pub(crate) bitrate: Option<Rate>,
+    pub(crate) length: Bytes,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+impl TcpSender<'_> {
+    /// Offers data from `start` to `until`; returns how late paced writes were.
+    pub(crate) fn run(&self) -> io::Result<LatenessMeter> {
+        let mut lateness = LatenessMeter::new();
+        if !wait_until(self.clock, self.start, self.stop) {
+            return Ok(lateness);
+        }
+        for counts in self.counts {
+            counts.started_ns.set(self.clock.now().nanos().max(1));
+        }
+        match self.bitrate {
+            None => self.run_bulk()?,
+            Some(rate) => self.run_paced(rate, &mut lateness)?,
+        }
+        Ok(lateness)
+    }
+
+    fn run_bulk(&self) -> io::Result<()> {
+        let zeros = vec![0_u8; usize::try_from(self.length.get()).unwrap_or(128 << 10)];
+        while !self.is_over() {
+            let mut progressed = false;
+            for (socket, counts) in self.sockets.iter().zip(self.counts) {
+                if let Some(taken) = taken(socket.send(&zeros))? {
+                    counts.sent_bytes.add(taken);
+                    progressed = true;
+                }
+            }
+            if !progressed {
+                wait_for(
+                    self.sockets,
+                    PollFlags::POLLOUT,
+                    self.until.since(self.clock.now()),
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run_paced(&self, rate: Rate, lateness: &mut LatenessMeter) -> io::Result<()> {
+        let piece = rate.bytes_in(WRITE_TICK).get().clamp(1, self.length.get());
+        let zeros = vec![0_u8; usize::try_from(piece).unwrap_or(1)];
+        let mut schedules =
+            vec![Schedule::new(self.clock.now(), rate, Bytes::new(piece)); self.sockets.len()];
+        let mut partial = vec![0_usize; self.sockets.len()];
+        while !self.is_over() {
+            let mut blocked = false;
+            for (i, socket) in self.sockets.iter().enumerate() {
+                while schedules[i].owed(self.clock.now()) > 0 {
+                    let Some(taken) = taken(socket.send(&zeros[partial[i]..]))? else {
+                        blocked = true;
+                        break;
+                    };
+                    self.counts[i].sent_bytes.add(taken);
+                    partial[i] += usize::try_from(taken).unwrap_or(0);
+                    if partial[i] == zeros.len() {
+                        lateness.record(self.clock.now().since(schedules[i].next_due()));
+                        schedules[i].advance(1);
+                        partial[i] = 0;
+                    }
+                }
+            }
+            let next = schedules
+                .iter()
+                .map(Schedule::next_due)
+                .min()
+                .unwrap_or(self.until);
+            if blocked {
+                wait_for(self.sockets, PollFlags::POLLOUT, READ_TICK)?;
+            } else {
+                self.clock
+                    .sleep_until(next.min(self.until).min(self.clock.now().after(STOP_CHECK)));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.clock.now() >= self.until
+    }
+}
+
+/// The receiving application of a flow.
+pub(crate) struct TcpReceiver<'a> {
+    pub(crate) sockets: &'a [&'a Socket],
+    pub(crate) counts: &'a [StreamCounts],
+    pub(crate) clock: RunClock,
+    pub(crate) start: Time,
+    pub(crate) read_rate: Option<Rate>,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+impl TcpReceiver<'_> {
+    /// Reads until `stop` is set or every stream has ended.
+    pub(crate) fn run(&self) -> io::Result<()> {
+        let mut buffer = vec![MaybeUninit::<u8>::uninit(); READ_SIZE];
+        let mut open = vec![true; self.sockets.len()];
+        while open.contains(&true) && !self.stop.load(Ordering::Relaxed) {
+            let mut progressed = false;
+            for (i, socket) in self
+                .sockets
+                .iter()
+                .enumerate()
+                .filter(|&(i, _)| open[i])
+                .collect::<Vec<_>>()
+            {
+                let allowed = self.allowance(i);
+                if allowed == 0 {
+                    continue;
+                }
+                match taken(socket.recv(&mut buffer[..allowed]))? {
+                    Some(0) => open[i] = false,
+                    Some(bytes) => {
+                        self.counts[i].received_bytes.add(bytes);
+                        self.counts[i].last_received_ns.set(self.clock.now().nanos());
+                        progressed = true;
+                    }
+                    None => {}
+                }
+            }
+            if !progressed && self.read_rate.is_some() {
+                self.clock.sleep_until(self.clock.now().after(READ_TICK));
+            } else if !progressed {
+                wait_for(self.sockets, PollFlags::POLLIN, STOP_CHECK)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes that stream `i` may read now.
+    fn allowance(&self, i: usize) -> usize {
+        let Some(rate) = self.read_rate else {
+            return READ_SIZE;
+        };
+        let worth = rate.bytes_in(self.clock.now().since(self.start)).get();
+        let allowed = worth.saturating_sub(self.counts[i].received_bytes.get());
+        usize::try_from(allowed).unwrap_or(READ_SIZE).min(READ_SIZE)
+    }
+}
+
+/// Bytes moved; `None` where the call would have waited.
+fn taken(result: io::Result<usize>) -> io::Result<Option<u64>> {
+    match result {
+        Ok(bytes) => Ok(Some(bytes as u64)),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Waits until any socket is ready, at most `span` and at most [`STOP_CHECK`].
+fn wait_for(sockets: &[&Socket], what: PollFlags, span: Duration) -> io::Result<()> {
+    until_ready(
+        sockets.iter().map(|socket| socket.as_fd()),
+        what,
+        span.min(STOP_CHECK),
+    )
+}
+
+/// Sleeps until `due`; false if `stop` was set meanwhile.
+pub(crate) fn wait_until(clock: RunClock, due: Time, stop: &AtomicBool) -> bool {
+    while clock.now() < due {
+        if stop.load(Ordering::Relaxed) {
+            return false;
+        }
+        clock.sleep_until(due.min(clock.now().after(STOP_CHECK)));
+    }
+    !stop.load(Ordering::Relaxed)
+}

@@ -1,0 +1,263 @@
+//! UDP applications: one that sends numbered datagrams at a fixed rate, one that counts what arrives.
+//!
+//! A datagram's payload begins with 24 bytes in network order: a magic word and the stream (4 + 4), the sequence number from
+//! 0 (8), the sender's `CLOCK_REALTIME` in nanoseconds (8); the rest is zeros. Both ends are on this machine, so that the
+//! difference to the kernel's receive timestamp is a true one-way delay.
+
+use super::counts::StreamCounts;
+use super::pacing::Schedule;
+use super::tcp::wait_until;
+use crate::clock::{RunClock, realtime_ns};
+use crate::lateness::LatenessMeter;
+use crate::sys::datagram::{self, BATCH, Datagram, Receiver};
+use crate::sys::thread::without_timer_slack;
+use crate::wait::until_ready;
+use hdrhistogram::Histogram;
+use nix::poll::PollFlags;
+use pipefill_core::record::UdpTotals;
+use pipefill_core::units::{Bytes, Rate, Time};
+use socket2::Socket;
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Bytes of our own header in a datagram.
+pub(crate) const HEADER: usize = 24;
+const MAGIC: u32 = 0x7066_696c;
+/// Datagrams closer together than this are sent in one system call.
+const TICK: Duration = Duration::from_micros(50);
+const STOP_CHECK: Duration = Duration::from_millis(20);
+/// Wait after the socket's buffer was full.
+const FULL_WAIT: Duration = Duration::from_micros(50);
+
+/// The sending application of a flow.
+pub(crate) struct UdpSender<'a> {
+    pub(crate) sockets: &'a [&'a Socket],
+    pub(crate) counts: &'a [StreamCounts],
+    pub(crate) clock: RunClock,
+    pub(crate) start: Time,
+    pub(crate) until: Time,
+    pub(crate) bitrate: Rate,
+    pub(crate) length: Bytes,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+impl UdpSender<'_> {
+    /// Sends from `start` to `until`; returns how late each datagram was.
+    pub(crate) fn run(&self) -> io::Result<LatenessMeter> {
+        without_timer_slack();
+        let mut lateness = LatenessMeter::new();
+        if !wait_until(self.clock, self.start, self.stop) {
+            return Ok(lateness);
+        }
+        let began = self.clock.now();
+        for counts in self.counts {
+            counts.started_ns.set(began.nanos().max(1));
+        }
+        let mut schedules = vec![Schedule::new(began, self.bitrate, self.length); self.sockets.len()];
+        let mut batch = vec![vec![0_u8; usize::try_from(self.length.get()).unwrap_or(HEADER)]; BATCH];
+        while !self.stop.load(Ordering::Relaxed) && self.clock.now() < self.until {
+            for (i, schedule) in schedules.iter_mut().enumerate() {
+                self.send_owed(i, schedule, &mut batch, &mut lateness)?;
+            }
+            let now = self.clock.now();
+            let next = schedules
+                .iter()
+                .map(Schedule::next_due)
+                .min()
+                .unwrap_or(self.until);
+            let wake = next
+                .max(now.after(TICK))
+                .min(self.until)
+                .min(now.after(STOP_CHECK));
+            self.clock.sleep_until(if next.since(now) > TICK {
+                next.min(wake)
+            } else {
+                wake
+            });
+        }
+        Ok(lateness)
+    }
+
+    /// Sends what stream `i` owes by now; a full socket buffer is waited for, since an application's data does not go away.
+    fn send_owed(
+        &self,
+        i: usize,
+        schedule: &mut Schedule,
+        batch: &mut [Vec<u8>],
+        lateness: &mut LatenessMeter,
+    ) -> io::Result<()> {
+        let mut owed = schedule
+            .owed(self.clock.now())
+            .min(schedule_end(schedule, self.until));
+        while owed > 0 && !self.stop.load(Ordering::Relaxed) && self.clock.now() < self.until {
+            let count = usize::try_from(owed).unwrap_or(BATCH).min(BATCH);
+            let stamp = realtime_ns();
+            for (k, buffer) in batch.iter_mut().take(count).enumerate() {
+                write_header(buffer, i, schedule.sent() + k as u64, stamp);
+            }
+            let buffers: Vec<&[u8]> = batch.iter().take(count).map(Vec::as_slice).collect();
+            let sent = match datagram::send(self.sockets[i], &buffers) {
+                Ok(sent) => sent as u64,
+                Err(error) if is_full(&error) => {
+                    self.clock.sleep_until(self.clock.now().after(FULL_WAIT));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let now = self.clock.now();
+            for k in 0..sent {
+                lateness.record(now.since(schedule.due(schedule.sent() + k)));
+            }
+            schedule.advance(sent);
+            self.counts[i].sent.add(sent);
+            self.counts[i].sent_bytes.add(sent * self.length.get());
+            owed -= sent;
+        }
+        Ok(())
+    }
+}
+
+/// Datagrams whose due instant lies before `until` and that were not sent yet.
+fn schedule_end(schedule: &Schedule, until: Time) -> u64 {
+    schedule.owed(until)
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    ) || error.raw_os_error() == Some(libc::ENOBUFS)
+}
+
+fn write_header(buffer: &mut [u8], stream: usize, sequence: u64, realtime_ns: u64) {
+    buffer[0..4].copy_from_slice(&MAGIC.to_be_bytes());
+    buffer[4..8].copy_from_slice(&u32::try_from(stream).unwrap_or(0).to_be_bytes());
+    buffer[8..16].copy_from_slice(&sequence.to_be_bytes());
+    buffer[16..24].copy_from_slice(&realtime_ns.to_be_bytes());
+}
+
+/// The receiving application of one stream.
+pub(crate) struct UdpReceiver<'a> {
+    pub(crate) socket: &'a Socket,
+    pub(crate) counts: &'a StreamCounts,
+    pub(crate) clock: RunClock,
+    pub(crate) stop: &'a AtomicBool,
+}
+
+impl UdpReceiver<'_> {
+    /// Receives until `stop` is set; returns the totals without `sent`, which only the sender knows.
+    pub(crate) fn run(&self) -> io::Result<UdpTotals> {
+        let mut receiver = Receiver::<HEADER>::new();
+        let mut arrivals = Arrivals::new();
+        while !self.stop.load(Ordering::Relaxed) {
+            let result = receiver.receive(self.socket, |datagram| arrivals.note(&datagram, self.counts));
+            match result {
+                Ok(_) => self.counts.last_received_ns.set(self.clock.now().nanos()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    until_ready([self.socket.as_fd()], PollFlags::POLLIN, STOP_CHECK)?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(arrivals.totals(self.counts))
+    }
+}
+
+/// What is known of the datagrams that arrived.
+struct Arrivals {
+    /// One bit a sequence number.
+    seen: Vec<u64>,
+    highest: Option<u64>,
+    last_transit: Option<i64>,
+    /// RFC 3550 section 6.4.1, in nanoseconds, scaled by 16.
+    jitter_16: i64,
+    delays: Histogram<u64>,
+    socket_drops: Option<u32>,
+}
+
+impl Arrivals {
+    fn new() -> Self {
+        let delays = Histogram::new_with_bounds(1, 3_600_000_000_000, 3)
+            .unwrap_or_else(|_| unreachable!("the bounds are constants that hdrhistogram accepts"));
+        Self {
+            seen: Vec::new(),
+            highest: None,
+            last_transit: None,
+            jitter_16: 0,
+            delays,
+            socket_drops: None,
+        }
+    }
+
+    fn note(&mut self, datagram: &Datagram<'_>, counts: &StreamCounts) {
+        self.socket_drops = datagram.socket_drops.or(self.socket_drops);
+        let Some((sequence, sent_ns)) = parse_header(datagram.head) else {
+            return;
+        };
+        if !self.mark(sequence) {
+            counts.duplicates.add(1);
+            return;
+        }
+        counts.received.add(1);
+        counts.received_bytes.add(datagram.len as u64);
+        if self.highest.is_some_and(|highest| sequence < highest) {
+            counts.reordered.add(1);
+        }
+        self.highest = self.highest.max(Some(sequence));
+        if let Some(realtime_ns) = datagram.realtime_ns {
+            self.note_transit(realtime_ns as i64 - sent_ns as i64);
+            counts
+                .jitter_ns
+                .set(u64::try_from(self.jitter_16 / 16).unwrap_or(0));
+        }
+    }
+
+    /// False if the datagram was seen before.
+    fn mark(&mut self, sequence: u64) -> bool {
+        let (word, bit) = ((sequence / 64) as usize, 1_u64 << (sequence % 64));
+        if self.seen.len() <= word {
+            self.seen.resize(word + 1, 0);
+        }
+        let is_new = self.seen[word] & bit == 0;
+        self.seen[word] |= bit;
+        is_new
+    }
+
+    fn note_transit(&mut self, transit: i64) {
+        self.delays.saturating_record(u64::try_from(transit).unwrap_or(0));
+        if let Some(last) = self.last_transit {
+            let difference = (transit - last).abs();
+            self.jitter_16 += difference - self.jitter_16 / 16;
+        }
+        self.last_transit = Some(transit);
+    }
+
+    fn totals(&self, counts: &StreamCounts) -> UdpTotals {
+        let delay = |value: u64| (!self.delays.is_empty()).then(|| i64::try_from(value).unwrap_or(i64::MAX));
+        UdpTotals {
+            sent: 0,
+            received: counts.received.get(),
+            duplicates: counts.duplicates.get(),
+            reordered: counts.reordered.get(),
+            socket_drops: Some(self.socket_drops.map_or(0, u64::from)),
+            jitter_ns: self
+                .last_transit
+                .map(|_| u64::try_from(self.jitter_16 / 16).unwrap_or(0)),
+            one_way_delay_min_ns: delay(self.delays.min()),
+            one_way_delay_p50_ns: delay(self.delays.value_at_quantile(0.5)),
+            one_way_delay_p99_ns: delay(self.delays.value_at_quantile(0.99)),
+            one_way_delay_max_ns: delay(self.delays.max()),
+        }
+    }
+}
+
+/// Sequence number and sending time; `None` for a foreign datagram.
+fn parse_header(head: &[u8]) -> Option<(u64, u64)> {
+    let word = |at: usize| Some(u64::from_be_bytes(head.get(at..at + 8)?.try_into().ok()?));
+    let magic = u32::from_be_bytes(head.get(0..4)?.try_into().ok()?);
+    (magic == MAGIC).then_some(())?;
+    Some((word(8)?, word(16)?))
+}
