@@ -5,7 +5,8 @@
 #![forbid(unsafe_code)]
 
 pub mod calculator;
-
+pub mod expect;
+pub mod experiment;
 pub mod metrics;
 pub mod models;
 pub mod statistics;

@@ -36,9 +36,9 @@ pub(super) fn rates(record: &RunRecord) -> Rates {
     let (mut wholes, mut senders, mut streams) = (Vec::new(), Vec::new(), Vec::new());
     for stream in &record.manifest.streams {
         let rows = tables.get(&stream.stream).map_or(&[][..], Vec::as_slice);
-        let (sent, received) = (sent_curve(stream, rows), received_curve(stream, rows));
-        let window = window::measured(spec, stream);
         let shift = window::receiver_shift_us(spec, stream);
+        let (sent, received) = (sent_curve(stream, rows), received_curve(stream, shift, rows));
+        let window = window::measured(spec, stream);
         let goodput = received.rate(window.shifted(shift));
         wholes.push(received.rate(window::life(stream).shifted(shift)));
         senders.push(sent.rate(window));
@@ -90,21 +90,26 @@ fn sent_curve(stream: &StreamSummary, rows: &[&DeliverySample]) -> Curve {
     anchored(stream.start_us, points, (stream.stop_us, stream.sent_bytes))
 }
 
-fn received_curve(stream: &StreamSummary, rows: &[&DeliverySample]) -> Curve {
+/// Nothing can have arrived within the one-way delay, `shift_us`.
+fn received_curve(stream: &StreamSummary, shift_us: u64, rows: &[&DeliverySample]) -> Curve {
     let points = rows.iter().map(|row| (row.t_us, row.received_bytes)).collect();
-    anchored(stream.start_us, points, (stream.end_us, stream.received_bytes))
+    let first_us = stream.start_us.saturating_add(shift_us);
+    anchored(first_us, points, (stream.end_us, stream.received_bytes))
 }
 
-/// Adds what the manifest knows: nothing at the start, the total at the end. Without a single sample there is no curve.
-fn anchored(start_us: u64, mut points: Vec<(u64, u64)>, end: (u64, u64)) -> Curve {
-    let (Some(&first), Some(&last)) = (points.first(), points.last()) else {
-        return Curve(Vec::new());
+/// Adds what the samples miss: nothing up to `first_us` (unless they saw something), the total at the end. Without a
+/// single sample there is no curve.
+fn anchored(first_us: u64, mut points: Vec<(u64, u64)>, end: (u64, u64)) -> Curve {
+    let Some(&last) = points.last() else {
+        return Curve(points);
     };
     if end.0 > last.0 && end.1 >= last.1 {
         points.push(end);
     }
-    if start_us < first.0 {
-        points.insert(0, (start_us, 0));
+    let before = points.partition_point(|&(t, _)| t < first_us);
+    let nothing_yet = before == 0 || points[before - 1].1 == 0;
+    if nothing_yet && points.get(before).is_none_or(|&(t, _)| t > first_us) {
+        points.insert(before, (first_us, 0));
     }
     Curve(points)
 }

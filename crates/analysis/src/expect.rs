@@ -1,0 +1,121 @@
+//! Judges a cell's `[expect]` assertions.
+//!
+//! Never: an expectation that holds because nothing was measured.
+
+use crate::experiment::CellResult;
+use pipefill_core::cell::{Bound, CellSpec, Comparison, ExpectMetric, Expectation};
+use serde::{Deserialize, Serialize};
+
+/// One assertion, judged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExpectationResult {
+    /// The scenario's text.
+    pub text: String,
+    /// Whether it held; null where it could not be judged, which counts as failed.
+    pub held: Option<bool>,
+    /// What was measured: a number in the metric's unit, or a word.
+    pub measured: Option<Value>,
+    /// What it was compared with, in the same unit.
+    pub bound: Option<Value>,
+    /// Why it could not be judged.
+    pub reason: Option<String>,
+}
+
+impl ExpectationResult {
+    /// Whether exit code 1 is due: it did not hold, or could not be judged.
+    pub fn failed(&self) -> bool {
+        self.held != Some(true)
+    }
+}
+
+/// A side of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A number in the metric's unit: bits/s, µs, per cent, or a count.
+    Number(f64),
+    /// A word (`limited_by`).
+    Word(String),
+}
+
+/// Judges all assertions of `spec` on `result`, in order.
+pub fn evaluate(spec: &CellSpec, result: &CellResult) -> Vec<ExpectationResult> {
+    spec.expect
+        .iter()
+        .map(|expectation| judge(spec, result, expectation))
+        .collect()
+}
+
+fn judge(spec: &CellSpec, result: &CellResult, expectation: &Expectation) -> ExpectationResult {
+    let measured = measured(result, expectation.metric);
+    let bound = bound(spec, &expectation.bound);
+    let verdict = match (&measured, &bound) {
+        (None, _) => Err(not_measured(result, expectation.metric)),
+        (_, None) => Err("the path has no rate to take a share of".to_owned()),
+        (Some(measured), Some(bound)) => compare(measured, expectation.comparison, bound),
+    };
+    let (held, reason) = match verdict {
+        Ok(held) => (Some(held), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    ExpectationResult {
+        text: expectation.text.clone(),
+        held,
+        measured,
+        bound,
+        reason,
+    }
+}
+
+fn measured(result: &CellResult, metric: ExpectMetric) -> Option<Value> {
+    let number = |value: Option<u64>| value.map(|v| Value::Number(v as f64));
+    match metric {
+        ExpectMetric::Goodput => number(result.goodput_bps),
+        ExpectMetric::Sender => number(result.sender_bps),
+        ExpectMetric::Retransmits => number(result.retransmits),
+        ExpectMetric::MinRtt => number(result.min_rtt_us),
+        ExpectMetric::Srtt => number(result.srtt_us_p50),
+        ExpectMetric::Lost => result.lost_percent.map(Value::Number),
+        ExpectMetric::LimitedBy => result.limited_by.map(|l| Value::Word(l.as_str().to_owned())),
+    }
+}
+
+fn bound(spec: &CellSpec, bound: &Bound) -> Option<Value> {
+    match bound {
+        Bound::Value(value) => Some(Value::Number(*value)),
+        Bound::Word(word) => Some(Value::Word(word.clone())),
+        Bound::OfRate(share) => {
+            let rate = spec.path.forward.bottleneck.as_ref()?.rate;
+            Some(Value::Number(rate.bps() as f64 * share.fraction()))
+        }
+    }
+}
+
+fn compare(measured: &Value, comparison: Comparison, bound: &Value) -> Result<bool, String> {
+    match (measured, comparison, bound) {
+        (Value::Number(x), Comparison::AtLeast, Value::Number(y)) => Ok(x >= y),
+        (Value::Number(x), Comparison::AtMost, Value::Number(y)) => Ok(x <= y),
+        (Value::Number(x), Comparison::Within(share), Value::Number(y)) => {
+            Ok((x - y).abs() <= share.fraction() * y)
+        }
+        (Value::Number(x), Comparison::Equal, Value::Number(y)) => Ok(x == y),
+        (Value::Word(x), Comparison::Equal, Value::Word(y)) => Ok(x == y),
+        _ => Err("a number and a word cannot be compared".to_owned()),
+    }
+}
+
+fn not_measured(result: &CellResult, metric: ExpectMetric) -> String {
+    if result.valid == 0 {
+        return format!("no valid run ({} recorded)", result.runs);
+    }
+    let name = match metric {
+        ExpectMetric::Goodput => "goodput_bps",
+        ExpectMetric::Sender => "sender_bps",
+        ExpectMetric::Retransmits => "retransmits",
+        ExpectMetric::MinRtt => "min_rtt_us",
+        ExpectMetric::Srtt => "srtt_us_p50",
+        ExpectMetric::Lost => "lost_percent",
+        ExpectMetric::LimitedBy => "limited_by",
+    };
+    format!("{name} was not measured")
+}

@@ -1,0 +1,215 @@
+//! The runs of a plan, joined to its cells: what `pipefill report` prints.
+//!
+//! The names of [`CellResult`]'s fields are the JSON contract of schema 1. Never: a cell's figure from an invalid run, or a
+//! contract name that is missing where nothing was measured (null instead).
+
+mod builder;
+
+pub use builder::{ExperimentBuilder, UnknownCell, repeat_command};
+
+use crate::expect::ExpectationResult;
+use crate::metrics::{CaStateTimes, RunMetrics};
+use indexmap::IndexMap;
+use pipefill_core::plan::Plan;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The version of the report's JSON.
+pub const SCHEMA: u32 = 1;
+
+/// Everything that a report shows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The scenario's `name`.
+    pub experiment: String,
+    /// Where it was run.
+    pub environment: EnvironmentSummary,
+    /// In plan order; a cell that ran on two backends has a result for each.
+    pub cells: Vec<CellResult>,
+    /// What was asked.
+    pub plan: Plan,
+}
+
+/// The machines of all runs: every distinct value, sorted. More than one kernel in a table is worth a second look.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnvironmentSummary {
+    /// Versions of pipefill.
+    pub pipefill: BTreeSet<String>,
+    /// `uname -r`.
+    pub kernel: BTreeSet<String>,
+    /// CPUs that the process could use.
+    pub cpus: BTreeSet<u32>,
+    /// CPU models.
+    pub cpu_model: BTreeSet<String>,
+    /// `root` or `user-namespace`.
+    pub privilege: BTreeSet<String>,
+    /// What emulated the path.
+    pub data_path: BTreeSet<String>,
+}
+
+/// One cell's result: medians over its valid runs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CellResult {
+    /// Position in the plan.
+    pub index: usize,
+    /// The cell's id.
+    pub id: String,
+    /// Scenario path → value as text, in the scenario's order.
+    pub axes: IndexMap<String, String>,
+    /// `lab` or `sim`; null where the cell was not run.
+    pub backend: Option<String>,
+    /// Runs recorded.
+    pub runs: usize,
+    /// Of these, valid.
+    pub valid: usize,
+    /// Goodput at the receivers.
+    pub goodput_bps: Option<u64>,
+    /// Lower end of the 95 % bootstrap interval of that median; null with fewer than two valid runs.
+    pub goodput_bps_low: Option<u64>,
+    /// Upper end.
+    pub goodput_bps_high: Option<u64>,
+    /// Goodput without leaving out a warm-up.
+    pub goodput_whole_bps: Option<u64>,
+    /// What the sending sockets took.
+    pub sender_bps: Option<u64>,
+    /// What the applications offer, as asked: the sum of `bitrate × parallel`; null where a flow has no limit.
+    pub offered_bps: Option<u64>,
+    /// Jain's index over the streams.
+    pub fairness_index: Option<f64>,
+    /// TCP segments retransmitted.
+    pub retransmits: Option<u64>,
+    /// Smallest RTT.
+    pub min_rtt_us: Option<u64>,
+    /// Median smoothed RTT.
+    pub srtt_us_p50: Option<u64>,
+    /// Median congestion window.
+    pub cwnd_bytes_p50: Option<u64>,
+    /// Median advertised window.
+    pub rwnd_bytes_p50: Option<u64>,
+    /// Median in flight.
+    pub in_flight_bytes_p50: Option<u64>,
+    /// Median send queue, truesize.
+    pub wmem_queued_bytes_p50: Option<u64>,
+    /// Median limit of the send queue.
+    pub sndbuf_bytes_p50: Option<u64>,
+    /// What limited it; null until it is diagnosed.
+    pub limited_by: Option<LimitedBy>,
+    /// Category → share of the time; null until it is diagnosed.
+    pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
+    /// Microseconds in each congestion state.
+    pub ca_state_us: Option<CaStateTimes>,
+    /// UDP loss.
+    pub lost_percent: Option<f64>,
+    /// UDP: datagrams sent.
+    pub datagrams_sent: Option<u64>,
+    /// UDP: datagrams received, duplicates not counted.
+    pub datagrams_received: Option<u64>,
+    /// UDP: dropped by the receivers' own sockets.
+    pub socket_drops: Option<u64>,
+    /// UDP: received again.
+    pub duplicates: Option<u64>,
+    /// UDP: arrived after a later one.
+    pub reordered: Option<u64>,
+    /// UDP: RFC 3550 jitter.
+    pub jitter_ns: Option<u64>,
+    /// UDP: smallest one-way delay.
+    pub one_way_delay_min_ns: Option<i64>,
+    /// UDP: median one-way delay.
+    pub one_way_delay_p50_ns: Option<i64>,
+    /// UDP: 99th percentile of the one-way delay.
+    pub one_way_delay_p99_ns: Option<i64>,
+    /// What theory predicts; null until it is diagnosed.
+    pub predicted_bps: Option<u64>,
+    /// A sentence; null until it is diagnosed.
+    pub verdict: Option<String>,
+    /// What to change; null until it is diagnosed.
+    pub advice: Option<Vec<Advice>>,
+    /// What somebody else measured in this cell.
+    pub published: Option<PublishedFigures>,
+    /// The cell's assertions, judged.
+    pub expectations: Vec<ExpectationResult>,
+    /// Why runs were invalid, by reason.
+    pub invalid: Vec<InvalidCount>,
+    /// Lateness of the path's releases, 99th percentile: the largest of the valid runs.
+    pub path_lateness_p99_ns: Option<u64>,
+    /// The command that repeats this cell.
+    pub repeat_command: String,
+    /// Every run, valid or not.
+    pub run_values: Vec<RunMetrics>,
+}
+
+/// What limits a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LimitedBy {
+    /// The sending application offered no more.
+    App,
+    /// The send buffer.
+    Sndbuf,
+    /// The receiver's advertised window.
+    Rwnd,
+    /// The congestion window.
+    Cwnd,
+    /// The pacing rate.
+    Pacing,
+    /// The bottleneck.
+    Path,
+    /// The receiving application did not read.
+    Receiver,
+    /// A CPU of an end.
+    Cpu,
+    /// The instrument.
+    Testbed,
+}
+
+impl LimitedBy {
+    /// The word of the contract.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::App => "app",
+            Self::Sndbuf => "sndbuf",
+            Self::Rwnd => "rwnd",
+            Self::Cwnd => "cwnd",
+            Self::Pacing => "pacing",
+            Self::Path => "path",
+            Self::Receiver => "receiver",
+            Self::Cpu => "cpu",
+            Self::Testbed => "testbed",
+        }
+    }
+}
+
+/// One change, why, and what it should bring.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Advice {
+    /// The change, as a scenario assignment.
+    pub change: String,
+    /// Why.
+    pub why: String,
+    /// Goodput with it.
+    pub predicted_bps: Option<u64>,
+}
+
+/// Published figures of a cell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct PublishedFigures {
+    /// Goodput at the receiver.
+    pub goodput_bps: Option<f64>,
+    /// UDP loss.
+    pub lost_percent: Option<f64>,
+    /// Retransmitted segments.
+    pub retransmits: Option<f64>,
+}
+
+/// A reason for which runs of a cell were invalid.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InvalidCount {
+    /// The stable word.
+    pub reason: String,
+    /// Runs with this reason.
+    pub runs: usize,
+    /// What happened in the first of them.
+    pub detail: String,
+}

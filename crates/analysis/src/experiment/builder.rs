@@ -1,0 +1,273 @@
+//! Joins runs to the cells of their plan.
+//!
+//! Never: a run counted for a cell that it does not belong to, or an invalid one in a median.
+
+use super::{CellResult, EnvironmentSummary, Experiment, InvalidCount, PublishedFigures, SCHEMA};
+use crate::expect;
+use crate::metrics::{CaStateTimes, RunMetrics};
+use crate::statistics::{bootstrap_median, median, rounded};
+use indexmap::IndexMap;
+use pipefill_core::plan::{Cell, Plan};
+use pipefill_core::record::{Environment, RunRecord};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A record whose cell the plan does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("run {run} belongs to cell {cell}, which the plan does not have")]
+pub struct UnknownCell {
+    /// The run's id.
+    pub run: String,
+    /// Its cell's id.
+    pub cell: String,
+}
+
+/// Takes records one by one, so that only one has to be in memory.
+#[derive(Debug, Clone)]
+pub struct ExperimentBuilder {
+    plan: Plan,
+    environment: EnvironmentSummary,
+    /// Per cell index and backend.
+    runs: BTreeMap<(usize, String), Vec<RunMetrics>>,
+}
+
+impl ExperimentBuilder {
+    /// An experiment of which nothing has run yet.
+    pub fn new(plan: Plan) -> Self {
+        Self {
+            plan,
+            environment: EnvironmentSummary::default(),
+            runs: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a run. Cells match by index where the ids agree, else by id.
+    ///
+    /// # Errors
+    /// [`UnknownCell`] where the plan has no such cell; nothing is added.
+    pub fn add(&mut self, record: &RunRecord) -> Result<(), UnknownCell> {
+        let metrics = RunMetrics::of(record);
+        let index = self.cell_index(&metrics).ok_or_else(|| UnknownCell {
+            run: metrics.id.clone(),
+            cell: metrics.cell_id.clone(),
+        })?;
+        self.environment
+            .add(&record.manifest.environment, &record.manifest.pipefill);
+        let key = (index, metrics.backend.clone());
+        self.runs.entry(key).or_default().push(metrics);
+        Ok(())
+    }
+
+    /// The experiment. `command` is what ran it, up to and without `--on`, e.g. `pipefill run rtt.toml`.
+    pub fn finish(mut self, command: &str) -> Experiment {
+        for runs in self.runs.values_mut() {
+            runs.sort_by_key(|run| run.repeat);
+        }
+        let cells = (0..self.plan.cells.len())
+            .flat_map(|index| self.results(index, command))
+            .collect();
+        Experiment {
+            schema: SCHEMA,
+            experiment: self.plan.experiment.clone(),
+            environment: self.environment,
+            cells,
+            plan: self.plan,
+        }
+    }
+
+    fn cell_index(&self, metrics: &RunMetrics) -> Option<usize> {
+        let is_it = |cell: &Cell| cell.id == metrics.cell_id;
+        let at_index = self.plan.cells.get(metrics.cell_index);
+        if at_index.is_some_and(is_it) {
+            return Some(metrics.cell_index);
+        }
+        self.plan.cells.iter().position(is_it)
+    }
+
+    /// One result for each backend that ran the cell, or one empty result.
+    fn results(&self, index: usize, command: &str) -> Vec<CellResult> {
+        let of_cell = self
+            .runs
+            .range((index, String::new())..(index + 1, String::new()));
+        let mut results: Vec<CellResult> = of_cell
+            .map(|((_, backend), runs)| cell_result(&self.plan, index, Some(backend), runs, command))
+            .collect();
+        if results.is_empty() {
+            results.push(cell_result(&self.plan, index, None, &[], command));
+        }
+        results
+    }
+}
+
+impl EnvironmentSummary {
+    fn add(&mut self, environment: &Environment, pipefill: &str) {
+        let Environment {
+            kernel,
+            cpus,
+            cpu_model,
+            privilege,
+            data_path,
+            facts: _,
+        } = environment;
+        self.pipefill.insert(pipefill.to_owned());
+        self.kernel.extend(kernel.clone());
+        self.cpus.extend(*cpus);
+        self.cpu_model.extend(cpu_model.clone());
+        self.privilege.extend(privilege.clone());
+        self.data_path.extend(data_path.clone());
+    }
+}
+
+/// The shell command that repeats `cell`: `command`, the backend, and each axis as `--set path=value`.
+pub fn repeat_command(command: &str, cell: &Cell, backend: Option<&str>) -> String {
+    let mut words = vec![command.to_owned()];
+    if let Some(backend) = backend {
+        words.push(format!("--on {backend}"));
+    }
+    for (path, value) in &cell.axes {
+        words.push(format!("--set {}={}", quoted(path), quoted(value)));
+    }
+    words.join(" ")
+}
+
+/// `text` as one word of a POSIX shell; text with a NUL, which no shell can pass, becomes empty.
+fn quoted(text: &str) -> Cow<'_, str> {
+    shlex::try_quote(text).unwrap_or(Cow::Borrowed("''"))
+}
+
+fn cell_result(
+    plan: &Plan,
+    index: usize,
+    backend: Option<&str>,
+    runs: &[RunMetrics],
+    command: &str,
+) -> CellResult {
+    let cell = &plan.cells[index];
+    let valid: Vec<&RunMetrics> = runs.iter().filter(|run| run.is_valid()).collect();
+    let mut result = CellResult {
+        index,
+        id: cell.id.clone(),
+        axes: cell.axes.iter().cloned().collect(),
+        backend: backend.map(str::to_owned),
+        runs: runs.len(),
+        valid: valid.len(),
+        offered_bps: offered(cell),
+        published: published(plan, index),
+        invalid: invalid_counts(runs),
+        repeat_command: repeat_command(command, cell, backend),
+        run_values: runs.to_vec(),
+        ..medians(&valid)
+    };
+    result.expectations = expect::evaluate(&cell.spec, &result);
+    result
+}
+
+/// A result that holds what the valid runs say, and nothing about the cell.
+fn medians(valid: &[&RunMetrics]) -> CellResult {
+    let whole = |field: fn(&RunMetrics) -> Option<u64>| {
+        median_of(valid, |run| field(run).map(|v| v as f64)).map(rounded)
+    };
+    let signed = |field: fn(&RunMetrics) -> Option<i64>| {
+        median_of(valid, |run| field(run).map(|v| v as f64)).map(|v| v.round() as i64)
+    };
+    let goodputs: Vec<f64> = valid
+        .iter()
+        .filter_map(|run| run.goodput_bps.map(|v| v as f64))
+        .collect();
+    let interval = bootstrap_median(&goodputs);
+    CellResult {
+        goodput_bps: whole(|r| r.goodput_bps),
+        goodput_bps_low: interval.map(|i| rounded(i.low)),
+        goodput_bps_high: interval.map(|i| rounded(i.high)),
+        goodput_whole_bps: whole(|r| r.goodput_whole_bps),
+        sender_bps: whole(|r| r.sender_bps),
+        fairness_index: median_of(valid, |r| r.fairness_index),
+        retransmits: whole(|r| r.tcp.retransmits),
+        min_rtt_us: whole(|r| r.tcp.min_rtt_us),
+        srtt_us_p50: whole(|r| r.tcp.srtt_us_p50),
+        cwnd_bytes_p50: whole(|r| r.tcp.cwnd_bytes_p50),
+        rwnd_bytes_p50: whole(|r| r.tcp.rwnd_bytes_p50),
+        in_flight_bytes_p50: whole(|r| r.tcp.in_flight_bytes_p50),
+        wmem_queued_bytes_p50: whole(|r| r.tcp.wmem_queued_bytes_p50),
+        sndbuf_bytes_p50: whole(|r| r.tcp.sndbuf_bytes_p50),
+        ca_state_us: ca_states(valid),
+        lost_percent: median_of(valid, |r| r.udp.lost_percent),
+        datagrams_sent: whole(|r| r.udp.datagrams_sent),
+        datagrams_received: whole(|r| r.udp.datagrams_received),
+        socket_drops: whole(|r| r.udp.socket_drops),
+        duplicates: whole(|r| r.udp.duplicates),
+        reordered: whole(|r| r.udp.reordered),
+        jitter_ns: whole(|r| r.udp.jitter_ns),
+        one_way_delay_min_ns: signed(|r| r.udp.one_way_delay_min_ns),
+        one_way_delay_p50_ns: signed(|r| r.udp.one_way_delay_p50_ns),
+        one_way_delay_p99_ns: signed(|r| r.udp.one_way_delay_p99_ns),
+        path_lateness_p99_ns: valid
+            .iter()
+            .filter_map(|r| r.instrument.path_lateness_p99_ns)
+            .max(),
+        ..CellResult::default()
+    }
+}
+
+/// The median over the runs that have the value.
+fn median_of(runs: &[&RunMetrics], field: impl Fn(&RunMetrics) -> Option<f64>) -> Option<f64> {
+    let values: Vec<f64> = runs.iter().filter_map(|run| field(run)).collect();
+    median(&values)
+}
+
+/// The median of each state by itself: they need not add up to a run.
+fn ca_states(valid: &[&RunMetrics]) -> Option<CaStateTimes> {
+    let state = |field: fn(&CaStateTimes) -> u64| {
+        median_of(valid, |run| {
+            run.tcp.ca_state_us.as_ref().map(|times| field(times) as f64)
+        })
+        .map(rounded)
+    };
+    Some(CaStateTimes {
+        open: state(|t| t.open)?,
+        disorder: state(|t| t.disorder)?,
+        cwr: state(|t| t.cwr)?,
+        recovery: state(|t| t.recovery)?,
+        loss: state(|t| t.loss)?,
+    })
+}
+
+fn offered(cell: &Cell) -> Option<u64> {
+    let of_flow = cell
+        .spec
+        .flows
+        .iter()
+        .map(|flow| Some(flow.bitrate?.bps() * u64::from(flow.parallel)));
+    of_flow
+        .sum::<Option<u64>>()
+        .filter(|_| !cell.spec.flows.is_empty())
+}
+
+/// All figures that the plan has for the cell; the first wins.
+fn published(plan: &Plan, index: usize) -> Option<PublishedFigures> {
+    let mut of_cell = plan.published.iter().filter(|p| p.cell == index).peekable();
+    of_cell.peek()?;
+    Some(
+        of_cell.fold(PublishedFigures::default(), |known, more| PublishedFigures {
+            goodput_bps: known.goodput_bps.or(more.goodput_bps),
+            lost_percent: known.lost_percent.or(more.lost_percent),
+            retransmits: known.retransmits.or(more.retransmits),
+        }),
+    )
+}
+
+fn invalid_counts(runs: &[RunMetrics]) -> Vec<InvalidCount> {
+    let mut counts: IndexMap<&str, InvalidCount> = IndexMap::new();
+    for run in runs {
+        let mut seen = BTreeSet::new();
+        for invalid in run.invalid.iter().filter(|i| seen.insert(&i.reason)) {
+            let count = counts.entry(&invalid.reason).or_insert_with(|| InvalidCount {
+                reason: invalid.reason.clone(),
+                runs: 0,
+                detail: invalid.detail.clone(),
+            });
+            count.runs += 1;
+        }
+    }
+    counts.into_values().collect()
+}
