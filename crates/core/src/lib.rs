@@ -9,5 +9,6 @@ pub mod parse;
 pub mod plan;
 pub mod prng;
 pub mod record;
+pub mod scenario;
 pub mod tcp_info;
 pub mod units;

@@ -112,7 +112,7 @@ pub fn queue_limit(text: &str) -> Result<QueueLimit, ParseError> {
     match limit {
         QueueLimit::Bytes(bytes) if bytes.get() == 0 => Err(empty_queue(text)),
         QueueLimit::Packets(0) => Err(empty_queue(text)),
-        QueueLimit::Bdp(multiple) if multiple == 0.0 => Err(empty_queue(text)),
+        QueueLimit::Bdp(0.0) => Err(empty_queue(text)),
         limit => Ok(limit),
     }
 }

@@ -3,8 +3,11 @@
 //! Never: anything about a machine, a clock or a directory tree beyond the *name* of a run's directory.
 
 use crate::cell::CellSpec;
+use crate::prng::fnv1a;
 use crate::units::Seed;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// A whole experiment: the product of the axes (one product per variant, in file order).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,4 +65,96 @@ pub struct Published {
     pub lost_percent: Option<f64>,
     /// Retransmitted segments.
     pub retransmits: Option<f64>,
+}
+
+/// Longest name of a run's directory, in bytes.
+const DIRECTORY_MAX: usize = 80;
+
+impl Plan {
+    /// Every run in plan order: cell by cell, repetition by repetition.
+    pub fn runs(&self) -> Vec<Run> {
+        self.cells
+            .iter()
+            .flat_map(|cell| (1..=cell.spec.run.repeat).map(|repeat| self.run(cell, repeat)))
+            .collect()
+    }
+
+    fn run(&self, cell: &Cell, repeat: u32) -> Run {
+        Run {
+            experiment: self.experiment.clone(),
+            cell: cell.clone(),
+            repeat,
+            id: format!("{}-{repeat}", cell.id),
+            seed: Seed::new(cell.spec.run.seed).derive(&format!("{}/{repeat}", cell.id)),
+            directory: self.directory(cell, repeat),
+        }
+    }
+
+    /// `{index}-{axes}-r{repeat}`, e.g. `0003-tcp-rtt=10ms-r1`: numbers padded so that names sort in plan order, the
+    /// axes shortened where the name would pass [`DIRECTORY_MAX`].
+    fn directory(&self, cell: &Cell, repeat: u32) -> String {
+        let index_width = self.cells.len().saturating_sub(1).to_string().len().max(4);
+        let repeat_width = cell.spec.run.repeat.to_string().len();
+        let head = format!("{:0index_width$}", cell.index);
+        let tail = format!("-r{repeat:0repeat_width$}");
+        let mut axes: String = cell.axes.iter().map(axis_label).collect();
+        axes.truncate(DIRECTORY_MAX - head.len() - tail.len());
+        format!("{head}{axes}{tail}")
+    }
+}
+
+/// The stable name of a resolved cell: 12 hex digits of FNV-1a over its canonical JSON (keys sorted, nulls left out, so
+/// that a later optional setting changes no id), without the repetitions and the expectations, which change no run.
+pub fn cell_id(spec: &CellSpec) -> String {
+    let mut value = serde_json::json!(spec);
+    if let Some(cell) = value.as_object_mut() {
+        cell.remove("expect");
+        if let Some(run) = cell.get_mut("run").and_then(Value::as_object_mut) {
+            run.remove("repeat");
+        }
+    }
+    let mut text = String::new();
+    write_canonical(&value, &mut text);
+    let hash = fnv1a(text.as_bytes());
+    // Folded to 48 bits as the authors of FNV advise (xor-folding).
+    format!("{:012x}", (hash >> 48) ^ (hash & 0xffff_ffff_ffff))
+}
+
+/// `-rtt=10ms`; for the variant its name alone. ASCII only.
+fn axis_label((path, value): &(String, String)) -> String {
+    let name = path.rsplit('.').next().unwrap_or(path);
+    let label = if path == "variant" {
+        format!("-{value}")
+    } else {
+        format!("-{name}={value}")
+    };
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || ".=_-".contains(c);
+    let safe = |c: char| if is_safe(c) { c } else { '_' };
+    label.replace('%', "pct").chars().map(safe).collect()
+}
+
+/// JSON with sorted keys and without null members, whatever order the map type has.
+fn write_canonical(value: &Value, out: &mut String) {
+    match value {
+        Value::Object(members) => {
+            let sorted: BTreeMap<_, _> = members.iter().filter(|(_, value)| !value.is_null()).collect();
+            out.push('{');
+            for (key, value) in sorted {
+                out.push_str(&Value::from(key.as_str()).to_string());
+                out.push(':');
+                write_canonical(value, out);
+                out.push(',');
+            }
+            out.push('}');
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for item in items {
+                write_canonical(item, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        leaf => out.push_str(&leaf.to_string()),
+    }
 }

@@ -4,6 +4,10 @@
 //! Never: a derived figure (goodput, a verdict). A value that was not measured is null, never 0.
 //! This module turns rows into bytes and back; who opens files is not its business.
 
+mod codec;
+
+pub use codec::{RecordError, decode_manifest, decode_table, encode_manifest, encode_table};
+
 use crate::plan::Run;
 use crate::tcp_info::TcpInfo;
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,129 @@
+//! Rows and manifests as bytes, and back: zstd-compressed line JSON, and pretty JSON with a version.
+//!
+//! Never: a file name or a file. Unknown fields are let pass (a newer minor record stays readable); a newer version is not.
+
+use super::{Manifest, RECORD_VERSION, Row};
+use std::io::{BufRead, BufReader, Read, Write};
+
+/// zstd's own default, and the point where its speed is well above that of the JSON.
+const ZSTD_LEVEL: i32 = 3;
+
+/// A record that can't be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// Writing or reading failed, or the compression is damaged or cut short.
+    #[error("{table}.jsonl.zst, near line {line}: {source}")]
+    Io {
+        /// The table.
+        table: &'static str,
+        /// The line, from 1.
+        line: usize,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// A line is not a row of its table.
+    #[error("{table}.jsonl.zst, line {line}: {source}")]
+    Row {
+        /// The table.
+        table: &'static str,
+        /// The line, from 1.
+        line: usize,
+        /// The cause.
+        source: serde_json::Error,
+    },
+    /// `manifest.json` can't be written or read.
+    #[error("manifest.json: {0}")]
+    Manifest(#[from] serde_json::Error),
+    /// The record is of another version.
+    #[error(
+        "manifest.json: records of version {found}, and this pipefill reads version {RECORD_VERSION}; \
+         read them with {reader}"
+    )]
+    Version {
+        /// The version that the manifest states.
+        found: u64,
+        /// What reads it: the pipefill that wrote it, or a newer one.
+        reader: String,
+    },
+}
+
+/// Writes rows as zstd-compressed line JSON. The frame is complete when this returns; the writer is not flushed.
+///
+/// # Errors
+/// [`RecordError`] with the table and the row's line.
+pub fn encode_table<'a, R: Row + 'a>(
+    rows: impl IntoIterator<Item = &'a R>,
+    writer: impl Write,
+) -> Result<(), RecordError> {
+    let io = |line| move |source| io_error::<R>(line, source);
+    let mut encoder = zstd::Encoder::new(writer, ZSTD_LEVEL).map_err(io(1))?;
+    let mut last = 1;
+    for (line, row) in (1..).zip(rows) {
+        let mut text = serde_json::to_vec(row).map_err(|source| row_error::<R>(line, source))?;
+        text.push(b'\n');
+        encoder.write_all(&text).map_err(io(line))?;
+        last = line;
+    }
+    encoder.finish().map(drop).map_err(io(last))
+}
+
+/// Reads rows back. Empty lines are let pass.
+///
+/// # Errors
+/// [`RecordError`] with the table and the line.
+pub fn decode_table<R: Row>(reader: impl Read) -> Result<Vec<R>, RecordError> {
+    let decoder = zstd::Decoder::new(reader).map_err(|source| io_error::<R>(1, source))?;
+    let mut rows = Vec::new();
+    for (line, text) in (1..).zip(BufReader::new(decoder).lines()) {
+        let text = text.map_err(|source| io_error::<R>(line, source))?;
+        if !text.is_empty() {
+            rows.push(serde_json::from_str(&text).map_err(|source| row_error::<R>(line, source))?);
+        }
+    }
+    Ok(rows)
+}
+
+/// Writes a manifest as pretty JSON with a final line break.
+///
+/// # Errors
+/// [`RecordError::Manifest`] where the writer fails.
+pub fn encode_manifest(manifest: &Manifest, mut writer: impl Write) -> Result<(), RecordError> {
+    serde_json::to_writer_pretty(&mut writer, manifest)?;
+    writer
+        .write_all(b"\n")
+        .map_err(|source| RecordError::Manifest(serde_json::Error::io(source)))
+}
+
+/// Reads a manifest. The version is judged first, so that a newer record says so instead of missing a field.
+///
+/// # Errors
+/// [`RecordError::Version`] for another version, [`RecordError::Manifest`] for text that isn't a manifest.
+pub fn decode_manifest(reader: impl Read) -> Result<Manifest, RecordError> {
+    let value: serde_json::Value = serde_json::from_reader(BufReader::new(reader))?;
+    if let Some(found) = value["version"].as_u64()
+        && found != u64::from(RECORD_VERSION)
+    {
+        let reader = match value["pipefill"].as_str() {
+            Some(writer) => format!("pipefill {writer} or newer"),
+            None => "a newer pipefill".to_owned(),
+        };
+        return Err(RecordError::Version { found, reader });
+    }
+    Ok(serde_json::from_value(value)?)
+}
+
+fn io_error<R: Row>(line: usize, source: std::io::Error) -> RecordError {
+    RecordError::Io {
+        table: R::TABLE,
+        line,
+        source,
+    }
+}
+
+fn row_error<R: Row>(line: usize, source: serde_json::Error) -> RecordError {
+    RecordError::Row {
+        table: R::TABLE,
+        line,
+        source,
+    }
+}

@@ -1,0 +1,426 @@
+//! The TOML file as layers of settings: every key known, every value readable, each with its place in the text.
+//!
+//! Never: a rule that binds several keys; those are in [`super::resolve`].
+
+use super::error::{Origin, Problem};
+use super::key::{Key, Kind, SYSCTL, Section, Slot};
+use super::layer::{Layer, Setting, Text, unknown_key, unknown_table};
+use super::published::{self, PublishedTable};
+use std::ops::Range;
+use toml_edit::{Item, TableLike, Value};
+
+/// A scenario file, read but not yet expanded.
+#[derive(Debug, Clone)]
+pub(super) struct Document {
+    pub(super) name: String,
+    pub(super) title: Option<String>,
+    pub(super) base: Layer,
+    pub(super) variants: Vec<Variant>,
+    pub(super) quick: Option<Layer>,
+    pub(super) published: Option<PublishedTable>,
+}
+
+/// One `[[variant]]`.
+#[derive(Debug, Clone)]
+pub(super) struct Variant {
+    pub(super) name: Text,
+    pub(super) layer: Layer,
+    pub(super) quick: VariantQuick,
+}
+
+/// What `--quick` makes of a variant.
+#[derive(Debug, Clone)]
+pub(super) enum VariantQuick {
+    /// Nothing of its own.
+    AsScenario,
+    /// `quick = false`.
+    LeftOut,
+    /// `[variant.quick]`, or one product for each `[[variant.quick]]`.
+    Overrides(Vec<Layer>),
+}
+
+/// Reads a scenario file.
+///
+/// # Errors
+/// Everything that is wrong with single keys and values.
+pub(super) fn read(text: &str) -> Result<Document, Vec<Problem>> {
+    let parsed = toml_edit::Document::parse(text).map_err(|error| vec![syntax_problem(&error)])?;
+    let mut reader = Reader::default();
+    let document = reader.document(parsed.as_table());
+    match document {
+        Some(document) if reader.problems.is_empty() => Ok(document),
+        _ => Err(reader.problems),
+    }
+}
+
+/// One key of a TOML table.
+pub(super) struct Entry<'a> {
+    pub(super) name: &'a str,
+    /// Where the key stands.
+    pub(super) at: Origin,
+    pub(super) item: &'a Item,
+}
+
+impl Entry<'_> {
+    /// Where the value stands; the key where TOML gives it no place of its own.
+    pub(super) fn value_at(&self) -> Origin {
+        self.item.span().map_or_else(|| self.at.clone(), in_file)
+    }
+}
+
+/// The keys of a table in file order.
+pub(super) fn entries(table: &dyn TableLike) -> Vec<Entry<'_>> {
+    table
+        .iter()
+        .map(|(name, item)| {
+            let span = table.key(name).and_then(toml_edit::Key::span);
+            Entry {
+                name,
+                at: in_file(span.or_else(|| item.span()).unwrap_or(0..0)),
+                item,
+            }
+        })
+        .collect()
+}
+
+/// A table of a list, and where it stands.
+pub(super) type Listed<'a> = (&'a dyn TableLike, Option<Range<usize>>);
+
+/// `[[name]]`, or a list of inline tables.
+pub(super) fn tables(item: &Item) -> Option<Vec<Listed<'_>>> {
+    match item {
+        Item::ArrayOfTables(array) => Some(array.iter().map(|table| (table as _, table.span())).collect()),
+        Item::Value(Value::Array(array)) => array
+            .iter()
+            .map(|value| Some((value.as_inline_table()? as _, value.span())))
+            .collect(),
+        _ => None,
+    }
+}
+
+/// The text of a scalar; `None` for lists and tables.
+pub(super) fn scalar(value: &Value) -> Option<Text> {
+    let text = match value {
+        Value::String(text) => text.value().clone(),
+        Value::Integer(number) => number.value().to_string(),
+        Value::Float(number) => number.value().to_string(),
+        Value::Boolean(flag) => flag.value().to_string(),
+        Value::Datetime(time) => time.value().to_string(),
+        Value::Array(_) | Value::InlineTable(_) => return None,
+    };
+    let origin = in_file(value.span().unwrap_or(0..0));
+    Some(Text { text, origin })
+}
+
+/// A place in the scenario file.
+pub(super) fn in_file(span: Range<usize>) -> Origin {
+    Origin { source: 0, span }
+}
+
+/// Letters, digits, `.`, `_`, `-`: safe in a file name.
+pub(super) fn is_plain_name(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= 64
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+}
+
+fn syntax_problem(error: &toml_edit::TomlError) -> Problem {
+    let origin = in_file(error.span().unwrap_or(0..0));
+    let message = error.message().lines().collect::<Vec<_>>().join("; ");
+    Problem::new(
+        &origin,
+        format!("this is not TOML: {message}"),
+        "a line is key = value, and text with a unit stands in quotes: rate = \"100mbit\"",
+    )
+}
+
+#[derive(Default)]
+struct Reader {
+    problems: Vec<Problem>,
+}
+
+impl Reader {
+    fn document(&mut self, root: &dyn TableLike) -> Option<Document> {
+        const EXTRA: [&str; 5] = ["name", "title", "variant", "quick", "published"];
+        let base = self.layer(root, &EXTRA, false);
+        let (mut name, mut title, mut quick, mut published) = (None, None, None, None);
+        let mut variants = Vec::new();
+        for entry in entries(root) {
+            match entry.name {
+                "name" => name = self.plain_name(&entry).map(|name| name.text),
+                "title" => title = self.line(&entry).map(|title| title.text),
+                "variant" => variants = self.variants(&entry),
+                "quick" => quick = self.override_table(&entry),
+                "published" => published = published::read(&entry, &mut self.problems),
+                _ => {}
+            }
+        }
+        if root.get("name").is_none() {
+            self.report(
+                &in_file(0..0),
+                "the scenario has no name",
+                "write name = \"my-experiment\" at the top",
+            );
+        }
+        Some(Document {
+            name: name?,
+            title,
+            base,
+            variants,
+            quick,
+            published,
+        })
+    }
+
+    /// The sections in `table`; `extra` names are the caller's. In an override, `[x.flow]` sets a key in every flow.
+    fn layer(&mut self, table: &dyn TableLike, extra: &[&'static str], is_override: bool) -> Layer {
+        let mut layer = Layer::default();
+        for entry in entries(table) {
+            match Section::from_name(entry.name) {
+                Some(Section::Flow) => self.flows(&entry, is_override, &mut layer),
+                Some(section) => self.section(&entry, section, &mut layer),
+                None if extra.contains(&entry.name) => {}
+                None => {
+                    let (message, help) = unknown_table(entry.name, extra);
+                    self.report(&entry.at, message, help);
+                }
+            }
+        }
+        layer
+    }
+
+    fn section(&mut self, entry: &Entry<'_>, section: Section, layer: &mut Layer) {
+        match entry.item.as_table_like() {
+            Some(table) => self.keys(table, section, &Slot::new(section, ""), layer),
+            None => self.report(
+                &entry.at,
+                format!("\"{section}\" is a table"),
+                format!("write [{section}] on a line of its own, and its keys below"),
+            ),
+        }
+    }
+
+    fn flows(&mut self, entry: &Entry<'_>, is_override: bool, layer: &mut Layer) {
+        if let Some(flows) = tables(entry.item).filter(|flows| !flows.is_empty()) {
+            layer.flows = Some(flows.len());
+            for (index, (table, _)) in flows.into_iter().enumerate() {
+                self.keys(table, Section::Flow, &Slot::in_flow(index, ""), layer);
+            }
+            return;
+        }
+        match entry.item.as_table_like() {
+            Some(table) if is_override => {
+                self.keys(table, Section::Flow, &Slot::new(Section::Flow, ""), layer);
+            }
+            _ => self.report(
+                &entry.at,
+                "flows are a list of tables",
+                "write [[flow]] with two brackets, once for each flow; or leave it out for one TCP flow",
+            ),
+        }
+    }
+
+    /// The keys of a section; `place` is a slot without a name.
+    fn keys(&mut self, table: &dyn TableLike, section: Section, place: &Slot, layer: &mut Layer) {
+        for entry in entries(table) {
+            if entry.name == SYSCTL.trim_end_matches('.') && Key::find(section, SYSCTL).is_some() {
+                self.sysctls(&entry, SYSCTL, place, layer);
+                continue;
+            }
+            match Key::find(section, entry.name) {
+                Some(key) => {
+                    let name = entry.name.to_owned();
+                    self.setting(
+                        &entry,
+                        key,
+                        Slot {
+                            name,
+                            ..place.clone()
+                        },
+                        layer,
+                    );
+                }
+                None => {
+                    let (message, help) = unknown_key(section, entry.name);
+                    self.report(&entry.at, message, help);
+                }
+            }
+        }
+    }
+
+    /// `[host.sysctl]`: quoted names, or dotted ones, which TOML reads as tables in tables.
+    fn sysctls(&mut self, entry: &Entry<'_>, prefix: &str, place: &Slot, layer: &mut Layer) {
+        let Some(table) = entry.item.as_table_like() else {
+            let example =
+                "write [host.sysctl] on a line of its own, and below it e.g. \"net.ipv4.tcp_sack\" = 0";
+            self.report(&entry.at, "\"sysctl\" is a table", example);
+            return;
+        };
+        for entry in entries(table) {
+            let name = format!("{prefix}{}", entry.name);
+            if entry.item.is_table_like() {
+                self.sysctls(&entry, &format!("{name}."), place, layer);
+            } else if let Some(key) = Key::find(place.section, &name) {
+                self.setting(
+                    &entry,
+                    key,
+                    Slot {
+                        name,
+                        ..place.clone()
+                    },
+                    layer,
+                );
+            }
+        }
+    }
+
+    fn setting(&mut self, entry: &Entry<'_>, key: &'static Key, slot: Slot, layer: &mut Layer) {
+        let at = entry.value_at();
+        let (values, is_axis) = match entry.item {
+            Item::Value(Value::Array(list)) => (list.iter().map(|v| self.text(v, key)).collect(), true),
+            Item::Value(value) => (self.text(value, key).map(|text| vec![text]), false),
+            _ => {
+                let help = format!("write {}", key.kind.describe());
+                self.report(&entry.at, format!("\"{}\" is not a table", key.name), help);
+                return;
+            }
+        };
+        let Some(values) = values else { return };
+        match Setting::checked(slot, key, values, is_axis, &at) {
+            Ok(setting) => layer.settings.push(setting),
+            Err(problems) => self.problems.extend(problems),
+        }
+    }
+
+    /// A value's text where its TOML type fits the key: words need quotes, switches of sysctls are 0 and 1.
+    fn text(&mut self, value: &Value, key: &Key) -> Option<Text> {
+        let fits = value.is_str() || key.kind != Kind::Word;
+        match scalar(value).filter(|_| fits) {
+            Some(text) if key.kind == Kind::Sysctl && value.is_bool() => Some(Text {
+                text: u8::from(text.text == "true").to_string(),
+                ..text
+            }),
+            Some(text) => Some(text),
+            None => {
+                let at = in_file(value.span().unwrap_or(0..0));
+                let message = format!("{} takes {}", key.name, key.kind.describe());
+                self.report(
+                    &at,
+                    message,
+                    format!("write e.g. {} = \"{}\"", key.name, key.example),
+                );
+                None
+            }
+        }
+    }
+
+    fn variants(&mut self, entry: &Entry<'_>) -> Vec<Variant> {
+        let Some(list) = tables(entry.item).filter(|list| !list.is_empty()) else {
+            self.report(
+                &entry.at,
+                "variants are a list of tables",
+                "write [[variant]] with two brackets, once for each variant",
+            );
+            return Vec::new();
+        };
+        let mut variants: Vec<Variant> = Vec::new();
+        for (table, span) in list {
+            let at = span.map_or_else(|| entry.at.clone(), in_file);
+            let Some(variant) = self.variant(table, &at) else {
+                continue;
+            };
+            if variants.iter().any(|other| other.name.text == variant.name.text) {
+                let message = format!("there are two variants called \"{}\"", variant.name.text);
+                self.report(
+                    &variant.name.origin,
+                    message,
+                    "give each variant a name of its own",
+                );
+            }
+            variants.push(variant);
+        }
+        variants
+    }
+
+    fn variant(&mut self, table: &dyn TableLike, at: &Origin) -> Option<Variant> {
+        let layer = self.layer(table, &["name", "quick"], true);
+        let mut name = None;
+        let mut quick = VariantQuick::AsScenario;
+        for entry in entries(table) {
+            match entry.name {
+                "name" => name = Some(self.plain_name(&entry)?),
+                "quick" => quick = self.variant_quick(&entry),
+                _ => {}
+            }
+        }
+        if name.is_none() {
+            self.report(at, "the variant has no name", "write name = \"tcp\" in it");
+        }
+        Some(Variant {
+            name: name?,
+            layer,
+            quick,
+        })
+    }
+
+    fn variant_quick(&mut self, entry: &Entry<'_>) -> VariantQuick {
+        if entry.item.as_bool() == Some(false) {
+            return VariantQuick::LeftOut;
+        }
+        if let Some(list) = tables(entry.item).filter(|list| !list.is_empty()) {
+            let layers = list.iter().map(|(table, _)| self.layer(*table, &[], true));
+            return VariantQuick::Overrides(layers.collect());
+        }
+        VariantQuick::Overrides(self.override_table(entry).into_iter().collect())
+    }
+
+    fn override_table(&mut self, entry: &Entry<'_>) -> Option<Layer> {
+        let Some(table) = entry.item.as_table_like() else {
+            self.report(
+                &entry.at,
+                "\"quick\" is a table of keys",
+                "write [quick] and below it e.g. flow.duration = \"2s\"; a variant may also have quick = false",
+            );
+            return None;
+        };
+        Some(self.layer(table, &[], true))
+    }
+
+    fn plain_name(&mut self, entry: &Entry<'_>) -> Option<Text> {
+        let name = self.line(entry)?;
+        if is_plain_name(&name.text) {
+            return Some(name);
+        }
+        self.report(
+            &name.origin,
+            format!("\"{}\" can't be a name", name.text),
+            "write 1 to 64 letters, digits, \".\", \"_\" or \"-\": it becomes part of file names",
+        );
+        None
+    }
+
+    /// One line of text.
+    fn line(&mut self, entry: &Entry<'_>) -> Option<Text> {
+        let text = entry
+            .item
+            .as_value()
+            .filter(|value| value.is_str())
+            .and_then(scalar);
+        let text = text.filter(|text| !text.text.chars().any(char::is_control));
+        if text.is_none() {
+            let example = format!("write {} = \"…\"", entry.name);
+            self.report(
+                &entry.value_at(),
+                format!("\"{}\" is one line of text", entry.name),
+                example,
+            );
+        }
+        text
+    }
+
+    fn report(&mut self, at: &Origin, message: impl Into<String>, help: impl Into<String>) {
+        self.problems.push(Problem::new(at, message, help));
+    }
+}

@@ -1,0 +1,118 @@
+//! A cell while its values come in: what was said, and nothing that wasn't.
+
+use super::key::Section;
+use crate::cell::{Expectation, JitterDistribution, LossSpec, LossUnit, Protocol};
+use crate::parse::ParseError;
+use crate::units::{Bytes, QueueLimit, Rate, Ratio};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Everything that was said about one cell.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Draft {
+    pub(super) path: PathDraft,
+    pub(super) both: HostDraft,
+    pub(super) sender: HostDraft,
+    pub(super) receiver: HostDraft,
+    pub(super) flows: Vec<FlowDraft>,
+    pub(super) run: RunDraft,
+    pub(super) expectations: Vec<Expectation>,
+}
+
+impl Draft {
+    /// An empty draft with `flows` flows.
+    pub(super) fn new(flows: usize) -> Self {
+        Self {
+            flows: vec![FlowDraft::default(); flows],
+            ..Self::default()
+        }
+    }
+
+    /// The host that a section speaks of; sections that aren't hosts speak of both.
+    pub(super) fn host(&mut self, section: Section) -> &mut HostDraft {
+        match section {
+            Section::Sender => &mut self.sender,
+            Section::Receiver => &mut self.receiver,
+            _ => &mut self.both,
+        }
+    }
+
+    pub(super) fn expect(&mut self, expectation: Expectation) -> Result<(), ParseError> {
+        self.expectations.push(expectation);
+        Ok(())
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct PathDraft {
+    pub(super) rtt: Option<Duration>,
+    pub(super) split: Option<Split>,
+    pub(super) forward_delay: Option<Duration>,
+    pub(super) reverse_delay: Option<Duration>,
+    pub(super) loss_unit: Option<LossUnit>,
+    pub(super) jitter_distribution: Option<JitterDistribution>,
+    pub(super) jitter_reorder: Option<bool>,
+    pub(super) duplicate: Option<Ratio>,
+    pub(super) reorder: Option<Ratio>,
+    pub(super) forward: WayDraft,
+    pub(super) reverse: WayDraft,
+}
+
+/// What can be said of each direction apart.
+#[derive(Debug, Clone, Default)]
+pub(super) struct WayDraft {
+    pub(super) rate: Option<Rate>,
+    pub(super) queue: Option<QueueLimit>,
+    pub(super) burst: Option<Bytes>,
+    pub(super) loss: Option<LossSpec>,
+    pub(super) jitter: Option<Duration>,
+    pub(super) delay_limit: Option<QueueLimit>,
+}
+
+/// How `rtt` is divided between the directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Split {
+    Even,
+    Forward,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct HostDraft {
+    pub(super) tcp_rmem: Option<String>,
+    pub(super) tcp_wmem: Option<String>,
+    pub(super) congestion_control: Option<String>,
+    pub(super) sysctl: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct FlowDraft {
+    pub(super) protocol: Option<Protocol>,
+    pub(super) direction: Option<Ways>,
+    pub(super) start: Option<Duration>,
+    pub(super) duration: Option<Duration>,
+    pub(super) parallel: Option<u32>,
+    pub(super) bitrate: Option<Rate>,
+    pub(super) length: Option<Bytes>,
+    pub(super) read_rate: Option<Rate>,
+    pub(super) sndbuf: Option<Bytes>,
+    pub(super) rcvbuf: Option<Bytes>,
+    pub(super) max_pacing_rate: Option<Rate>,
+    pub(super) congestion_control: Option<String>,
+}
+
+/// A flow's `direction` as a scenario has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ways {
+    Forward,
+    Reverse,
+    Both,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct RunDraft {
+    pub(super) repeat: Option<u32>,
+    pub(super) seed: Option<u64>,
+    pub(super) sample: Option<Duration>,
+    pub(super) warmup: Option<Duration>,
+    pub(super) capture: Option<bool>,
+}

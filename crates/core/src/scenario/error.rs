@@ -1,0 +1,122 @@
+//! What is wrong with a scenario: where, why, and what to write instead, with a caret under the very text.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use std::fmt;
+use std::ops::Range;
+
+/// A place in one of the texts that make up a scenario.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Origin {
+    /// Index of the text: 0 is the file, then each `--set`.
+    pub(super) source: usize,
+    /// Bytes of the text.
+    pub(super) span: Range<usize>,
+}
+
+/// One of the texts that make up a scenario.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SourceText {
+    /// File name, or `--set`.
+    pub(super) name: String,
+    pub(super) text: String,
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead.
+    pub help: String,
+    pub(super) origin: Origin,
+}
+
+impl Problem {
+    pub(super) fn new(origin: &Origin, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            help: help.into(),
+            origin: origin.clone(),
+        }
+    }
+}
+
+/// Whether a rendered error has terminal colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// Plain text.
+    Plain,
+    /// ANSI colours.
+    Coloured,
+}
+
+/// Everything that is wrong with a scenario; at least one problem. `Display` is the plain rendering.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScenarioError {
+    problems: Vec<Problem>,
+    sources: Vec<SourceText>,
+}
+
+impl ScenarioError {
+    /// Problems in the order of their texts and places.
+    pub(super) fn new(mut problems: Vec<Problem>, sources: Vec<SourceText>) -> Self {
+        problems.sort_by_key(|problem| (problem.origin.source, problem.origin.span.start));
+        Self { problems, sources }
+    }
+
+    /// What is wrong, in the order of the text.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// Line of a problem in its text, from 1.
+    pub fn line(&self, problem: &Problem) -> usize {
+        let text = &self.sources[problem.origin.source].text;
+        let start = floor_boundary(text, problem.origin.span.start);
+        text[..start].matches('\n').count() + 1
+    }
+
+    /// Every problem with file, line, a caret under the text, and what to write instead.
+    pub fn render(&self, style: Style) -> String {
+        let renderer = match style {
+            Style::Plain => Renderer::plain(),
+            Style::Coloured => Renderer::styled(),
+        };
+        let rendered: Vec<String> = self
+            .problems
+            .iter()
+            .map(|problem| renderer.render(&[self.group(problem)]))
+            .collect();
+        rendered.join("\n\n")
+    }
+
+    fn group<'a>(&'a self, problem: &'a Problem) -> Group<'a> {
+        let source = &self.sources[problem.origin.source];
+        let start = floor_boundary(&source.text, problem.origin.span.start);
+        let end = floor_boundary(&source.text, problem.origin.span.end).max(start);
+        Level::ERROR
+            .primary_title(problem.message.as_str())
+            .element(
+                Snippet::source(source.text.as_str())
+                    .path(source.name.as_str())
+                    .annotation(AnnotationKind::Primary.span(start..end)),
+            )
+            .element(Level::HELP.message(problem.help.as_str()))
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(Style::Plain))
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+/// The last character boundary at or before `at`.
+fn floor_boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len()))
+        .rev()
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(0)
+}

@@ -1,0 +1,331 @@
+//! The matrix: for each variant the product of its axes, each point resolved to a cell.
+
+use super::document::{Document, Variant, VariantQuick, in_file};
+use super::draft::Draft;
+use super::error::{Origin, Problem};
+use super::key::{Section, Slot};
+use super::layer::{Layer, Setting, Text};
+use super::published::Written;
+use super::resolve::{self, Complaint};
+use crate::plan::{Cell, Plan, cell_id};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// More cells than this are a mistake: at 30 runs an hour they take a fortnight.
+const CELLS_MAX: usize = 10_000;
+/// More problems than this tell nothing new.
+const PROBLEMS_MAX: usize = 50;
+/// What `--quick` measures of a flow where the scenario doesn't say.
+const QUICK_DURATION: Duration = Duration::from_secs(2);
+
+/// Which matrix is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// All of it.
+    Full,
+    /// What `--quick` runs.
+    Quick,
+}
+
+/// Expands the scenario with the settings of `--set` on top.
+///
+/// # Errors
+/// Every rule that a cell breaks, each once; a published row without a cell.
+pub(super) fn expand(document: &Document, set: &Layer, extent: Extent) -> Result<Plan, Vec<Problem>> {
+    let products = products(document, set, extent);
+    let size: usize = products
+        .iter()
+        .fold(0, |sum, product| sum.saturating_add(product.size()));
+    if size > CELLS_MAX {
+        return Err(vec![too_large(&products, size)]);
+    }
+    let mut matrix = Matrix {
+        is_plain: extent == Extent::Full && set.settings.is_empty(),
+        ..Matrix::default()
+    };
+    for product in &products {
+        for point in 0..product.size() {
+            matrix.add(product, &product.point(point));
+        }
+    }
+    matrix.into_plan(document, set)
+}
+
+/// One variant's settings, all layers merged.
+struct Product<'a> {
+    variant: Option<&'a Text>,
+    layer: Layer,
+    /// Set by `--set`; `--quick` leaves these alone.
+    set: &'a Layer,
+    /// Whether `--quick`'s own rules hold: no `[quick]` stands in the file.
+    is_quick: bool,
+}
+
+fn products<'a>(document: &'a Document, set: &'a Layer, extent: Extent) -> Vec<Product<'a>> {
+    let overrides = |variant: &Variant| matches!(variant.quick, VariantQuick::Overrides(_));
+    let is_stated = document.quick.is_some() || document.variants.iter().any(overrides);
+    let is_quick = extent == Extent::Quick && !is_stated;
+    let product = |variant: Option<&'a Variant>, quick: Option<&Layer>| {
+        let mut layer = document.base.clone();
+        let scenario_quick = document.quick.as_ref().filter(|_| extent == Extent::Quick);
+        let variant_layer = variant.map(|variant| &variant.layer);
+        for top in [variant_layer, scenario_quick, quick, Some(set)]
+            .into_iter()
+            .flatten()
+        {
+            layer.overlay(top);
+        }
+        Product {
+            variant: variant.map(|variant| &variant.name),
+            layer,
+            set,
+            is_quick,
+        }
+    };
+    if document.variants.is_empty() {
+        return vec![product(None, None)];
+    }
+    let of_variant = |variant: &'a Variant| match (&variant.quick, extent) {
+        (VariantQuick::LeftOut, Extent::Quick) => Vec::new(),
+        (VariantQuick::Overrides(layers), Extent::Quick) => layers
+            .iter()
+            .map(|layer| product(Some(variant), Some(layer)))
+            .collect(),
+        _ => vec![product(Some(variant), None)],
+    };
+    document.variants.iter().flat_map(of_variant).collect()
+}
+
+impl Product<'_> {
+    fn axes(&self) -> impl DoubleEndedIterator<Item = &Setting> {
+        self.layer.settings.iter().filter(|setting| setting.is_axis)
+    }
+
+    fn size(&self) -> usize {
+        self.axes()
+            .fold(1, |size, axis| size.saturating_mul(axis.values.len()))
+    }
+
+    /// Every setting with its value at a point of the product; the last axis varies fastest.
+    fn point(&self, index: usize) -> Vec<(&Setting, &Text)> {
+        let mut rest = index;
+        let mut point: Vec<_> = self
+            .layer
+            .settings
+            .iter()
+            .rev()
+            .map(|setting| {
+                let count = setting.values.len();
+                let value = &setting.values[rest % count];
+                rest /= count;
+                (setting, value)
+            })
+            .collect();
+        point.reverse();
+        point
+    }
+
+    fn draft(&self, point: &[(&Setting, &Text)]) -> Result<Draft, Vec<Problem>> {
+        let flows = self.layer.flow_count();
+        let mut draft = Draft::new(flows);
+        let mut problems = Vec::new();
+        for (setting, value) in point {
+            if setting.slot.flow.is_some_and(|flow| flow >= flows) {
+                let message = format!(
+                    "there is no flow {} in every variant",
+                    setting.slot.flow.unwrap_or(0)
+                );
+                let help = "flows count from 0; write flow.KEY to set a key in every flow";
+                problems.push(Problem::new(&value.origin, message, help));
+            } else if let Err(error) = setting.slot.apply(setting.key, &value.text, &mut draft) {
+                problems.push(Problem::new(&value.origin, error.message, error.help));
+            }
+        }
+        if self.is_quick {
+            self.shorten(&mut draft);
+        }
+        if problems.is_empty() {
+            Ok(draft)
+        } else {
+            Err(problems)
+        }
+    }
+
+    /// `--quick` where the scenario has no `[quick]`: one run, and 2 s of each flow after its warm-up. What `--set` says, and
+    /// axes, stay.
+    fn shorten(&self, draft: &mut Draft) {
+        let is_free = |slot: &Slot| {
+            let is_axis = self.layer.deciding(slot).is_some_and(|setting| setting.is_axis);
+            !is_axis && self.set.deciding(slot).is_none()
+        };
+        if is_free(&Slot::new(Section::Run, "repeat")) {
+            draft.run.repeat = Some(1);
+        }
+        let sample = draft.run.sample.unwrap_or(resolve::SAMPLE);
+        let enough = draft.run.warmup.unwrap_or_default() + QUICK_DURATION.max(sample);
+        for (index, flow) in draft.flows.iter_mut().enumerate() {
+            if is_free(&Slot::in_flow(index, "duration")) {
+                flow.duration = Some(flow.duration.unwrap_or(resolve::DURATION).min(enough));
+            }
+        }
+    }
+
+    /// Where a complaint points: the first of its slots that was written; else the variant, else the file's beginning.
+    fn problem(&self, complaint: &Complaint, point: &[(&Setting, &Text)]) -> Problem {
+        let chosen = |slot: &Slot| {
+            let setting = self.layer.deciding(slot)?;
+            let (_, value) = point.iter().find(|(other, _)| other.slot == setting.slot)?;
+            Some(&value.origin)
+        };
+        let origin = complaint.slots.iter().find_map(chosen);
+        let origin = origin.or(self.variant.map(|name| &name.origin));
+        Problem::new(
+            origin.unwrap_or(&in_file(0..0)),
+            complaint.message.as_str(),
+            complaint.help.as_str(),
+        )
+    }
+}
+
+#[derive(Default)]
+struct Matrix {
+    cells: Vec<Cell>,
+    written: Vec<Written>,
+    /// Id → index, and where the cell's coordinates stand.
+    seen: BTreeMap<String, usize>,
+    problems: Vec<Problem>,
+    /// Neither `--quick` nor `--set`: equal cells are a mistake, and so is a published row without a cell.
+    is_plain: bool,
+}
+
+impl Matrix {
+    fn add(&mut self, product: &Product<'_>, point: &[(&Setting, &Text)]) {
+        let complain = |complaints: Vec<Complaint>| {
+            let problems = complaints
+                .iter()
+                .map(|complaint| product.problem(complaint, point));
+            problems.collect::<Vec<_>>()
+        };
+        let resolved = product
+            .draft(point)
+            .and_then(|draft| resolve::cell(&draft).map_err(complain));
+        let spec = match resolved {
+            Ok(spec) => spec,
+            Err(problems) => return problems.into_iter().for_each(|problem| self.report(problem)),
+        };
+        let (axes, written) = coordinates(product, point);
+        let id = cell_id(&spec);
+        if let Some(first) = self.seen.get(&id) {
+            if self.is_plain {
+                let problem = twin_problem(product, point, &axes, &self.cells[*first].axes);
+                self.report(problem);
+            }
+            return;
+        }
+        let index = self.cells.len();
+        self.seen.insert(id.clone(), index);
+        self.written.push(written);
+        self.cells.push(Cell {
+            index,
+            id,
+            axes,
+            spec,
+        });
+    }
+
+    fn report(&mut self, problem: Problem) {
+        if self.problems.len() < PROBLEMS_MAX && !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
+    }
+
+    fn into_plan(mut self, document: &Document, set: &Layer) -> Result<Plan, Vec<Problem>> {
+        let published = document.published.as_ref();
+        if self.is_plain && self.problems.is_empty() {
+            let lost = published.map(|table| table.problems(&self.cells, &self.written));
+            lost.into_iter()
+                .flatten()
+                .for_each(|problem| self.report(problem));
+        }
+        if !self.problems.is_empty() {
+            return Err(self.problems);
+        }
+        let is_measured =
+            |setting: &&Setting| !matches!(setting.slot.section, Section::Run | Section::Expect);
+        let changed: Vec<String> = set
+            .settings
+            .iter()
+            .filter(is_measured)
+            .map(|setting| setting.slot.path(1))
+            .collect();
+        Ok(Plan {
+            experiment: document.name.clone(),
+            title: document.title.clone(),
+            published: published.map_or_else(Vec::new, |table| table.figures(&self.written, &changed)),
+            published_source: published.and_then(|table| table.source.clone()),
+            cells: self.cells,
+        })
+    }
+}
+
+/// The axes of a point, and all of its settings, as written.
+fn coordinates(product: &Product<'_>, point: &[(&Setting, &Text)]) -> (Written, Written) {
+    let flows = product.layer.flow_count();
+    let variant = product
+        .variant
+        .map(|name| ("variant".to_owned(), name.text.clone()));
+    let label = |(setting, value): &(&Setting, &Text)| (setting.slot.path(flows), value.text.clone());
+    let is_axis = |(setting, _): &&(&Setting, &Text)| setting.is_axis;
+    let axes = variant
+        .iter()
+        .cloned()
+        .chain(point.iter().filter(is_axis).map(label));
+    let written = variant.iter().cloned().chain(point.iter().map(label));
+    (axes.collect(), written.collect())
+}
+
+/// Two points that resolve to the same cell, e.g. `10ms` and `0.01s`.
+fn twin_problem(
+    product: &Product<'_>,
+    point: &[(&Setting, &Text)],
+    axes: &Written,
+    twin: &Written,
+) -> Problem {
+    let flows = product.layer.flow_count();
+    let differs = |(setting, value): &&(&Setting, &Text)| {
+        setting.is_axis && !twin.contains(&(setting.slot.path(flows), value.text.clone()))
+    };
+    let origin = point.iter().find(differs).map(|(_, value)| &value.origin);
+    let origin = origin.or(product.variant.map(|name| &name.origin));
+    let name = |axes: &Written| {
+        let parts: Vec<String> = axes
+            .iter()
+            .map(|(path, value)| format!("{path} = {value}"))
+            .collect();
+        parts.join(", ")
+    };
+    Problem::new(
+        origin.unwrap_or(&in_file(0..0)),
+        format!(
+            "two cells of the matrix are the same: \"{}\" and \"{}\"",
+            name(twin),
+            name(axes)
+        ),
+        "leave one out; run.repeat says how often a cell is run",
+    )
+}
+
+fn too_large(products: &[Product<'_>], size: usize) -> Problem {
+    let axis = products
+        .iter()
+        .flat_map(Product::axes)
+        .max_by_key(|axis| axis.values.len());
+    let origin: Option<&Origin> = axis
+        .and_then(|axis| axis.values.first())
+        .map(|value| &value.origin);
+    Problem::new(
+        origin.unwrap_or(&in_file(0..0)),
+        format!("the matrix has {size} cells, more than {CELLS_MAX}"),
+        "shorten the lists, or make several scenarios of it",
+    )
+}

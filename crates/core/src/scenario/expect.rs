@@ -1,0 +1,109 @@
+//! Expectations as text: `>= 95% of rate`, `<= 12ms`, `within 10% of 2.33gbit`, `= rwnd`.
+
+use crate::cell::{Bound, Comparison, ExpectMetric, Expectation};
+use crate::parse::{ParseError, count, duration, one_of, rate, ratio};
+
+/// The categories of `limited_by`.
+const LIMITS: [&str; 9] = [
+    "app", "sndbuf", "rwnd", "cwnd", "pacing", "path", "receiver", "cpu", "testbed",
+];
+
+/// Reads an expectation of a metric.
+pub(super) fn parse(metric: ExpectMetric, text: &str) -> Result<Expectation, ParseError> {
+    let (comparison, rest) = comparison(metric, text)?;
+    let bound = bound(metric, rest)?;
+    check(metric, comparison, text)?;
+    Ok(Expectation {
+        metric,
+        comparison,
+        bound,
+        text: text.to_owned(),
+    })
+}
+
+/// The metric's key in `[expect]`.
+pub(super) const fn name(metric: ExpectMetric) -> &'static str {
+    match metric {
+        ExpectMetric::Goodput => "goodput",
+        ExpectMetric::Sender => "sender",
+        ExpectMetric::Retransmits => "retransmits",
+        ExpectMetric::MinRtt => "min_rtt",
+        ExpectMetric::Srtt => "srtt",
+        ExpectMetric::Lost => "lost",
+        ExpectMetric::LimitedBy => "limited_by",
+    }
+}
+
+fn comparison(metric: ExpectMetric, text: &str) -> Result<(Comparison, &str), ParseError> {
+    if let Some(rest) = text.strip_prefix(">=") {
+        return Ok((Comparison::AtLeast, rest.trim()));
+    }
+    if let Some(rest) = text.strip_prefix("<=") {
+        return Ok((Comparison::AtMost, rest.trim()));
+    }
+    if let Some(rest) = text.strip_prefix('=') {
+        return Ok((Comparison::Equal, rest.trim()));
+    }
+    if let Some((share, rest)) = text
+        .strip_prefix("within ")
+        .and_then(|rest| rest.split_once(" of "))
+    {
+        return Ok((Comparison::Within(ratio(share.trim())?), rest.trim()));
+    }
+    Err(ParseError::new(
+        format!("\"{text}\" does not say how to compare"),
+        format!("write e.g. \"{}\"", example(metric)),
+    ))
+}
+
+fn bound(metric: ExpectMetric, text: &str) -> Result<Bound, ParseError> {
+    #[expect(clippy::cast_precision_loss, reason = "bounds of metrics are far below 2^53")]
+    let value = |number: u64| Bound::Value(number as f64);
+    match metric {
+        ExpectMetric::Goodput | ExpectMetric::Sender => match text.strip_suffix("of rate") {
+            Some(share) => ratio(share.trim()).map(Bound::OfRate),
+            None => rate(text).map(|rate| value(rate.bps())),
+        },
+        ExpectMetric::Retransmits => count(text).map(value),
+        ExpectMetric::MinRtt | ExpectMetric::Srtt => {
+            duration(text).map(|span| Bound::Value(span.as_secs_f64() * 1e6))
+        }
+        ExpectMetric::Lost => ratio(text).map(|share| Bound::Value(share.percent())),
+        ExpectMetric::LimitedBy => {
+            let words = LIMITS.map(|word| (word, word));
+            one_of(text, &words).map(|word| Bound::Word(word.to_owned()))
+        }
+    }
+}
+
+/// Words are only equal or not; measured quantities never are.
+fn check(metric: ExpectMetric, comparison: Comparison, text: &str) -> Result<(), ParseError> {
+    let equal = comparison == Comparison::Equal;
+    let fits = match metric {
+        ExpectMetric::LimitedBy => equal,
+        ExpectMetric::Retransmits => true,
+        _ => !equal,
+    };
+    if fits {
+        return Ok(());
+    }
+    let why = if equal {
+        "a measured value is never exactly the one expected"
+    } else {
+        "a word is only equal to another or not"
+    };
+    Err(ParseError::new(
+        format!("\"{text}\": {why}"),
+        format!("write e.g. \"{}\"", example(metric)),
+    ))
+}
+
+const fn example(metric: ExpectMetric) -> &'static str {
+    match metric {
+        ExpectMetric::Goodput | ExpectMetric::Sender => ">= 95% of rate",
+        ExpectMetric::Retransmits => "<= 3",
+        ExpectMetric::MinRtt | ExpectMetric::Srtt => "<= 12ms",
+        ExpectMetric::Lost => "within 5% of 90%",
+        ExpectMetric::LimitedBy => "= rwnd",
+    }
+}

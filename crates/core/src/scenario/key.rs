@@ -1,0 +1,214 @@
+//! What a key is: where it stands, what it takes, and where its value goes.
+//!
+//! Never: a list of keys; that is [`super::table`].
+
+use super::draft::{Draft, FlowDraft, HostDraft, PathDraft, RunDraft};
+use super::table::KEYS;
+use crate::cell::Expectation;
+use crate::parse::ParseError;
+use std::fmt;
+
+/// A table of the scenario that holds keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Section {
+    /// `[path]`
+    Path,
+    /// `[host]`: both ends.
+    Host,
+    /// `[sender]` overrides `[host]`.
+    Sender,
+    /// `[receiver]` overrides `[host]`.
+    Receiver,
+    /// `[[flow]]`
+    Flow,
+    /// `[run]`
+    Run,
+    /// `[expect]`
+    Expect,
+}
+
+impl Section {
+    /// All, in the order of the documentation.
+    pub const ALL: [Self; 7] = [
+        Self::Path,
+        Self::Host,
+        Self::Sender,
+        Self::Receiver,
+        Self::Flow,
+        Self::Run,
+        Self::Expect,
+    ];
+
+    /// The name in a scenario.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Path => "path",
+            Self::Host => "host",
+            Self::Sender => "sender",
+            Self::Receiver => "receiver",
+            Self::Flow => "flow",
+            Self::Run => "run",
+            Self::Expect => "expect",
+        }
+    }
+
+    /// The section called `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|section| section.name() == name)
+    }
+}
+
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a key takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `"10ms"`
+    Duration,
+    /// `"100mbit"`
+    Rate,
+    /// `"256KiB"`
+    Bytes,
+    /// `"256KiB"`, `"1000p"`, `"1bdp"`
+    Queue,
+    /// `"1%"`
+    Ratio,
+    /// `3`
+    Count,
+    /// `true`
+    Flag,
+    /// One of a few words, or a name.
+    Word,
+    /// `"1%"`, `"gilbert-elliott p=1% r=20%"`, `"packets 3,7,9-12"`
+    Loss,
+    /// `"4096 131072 6MiB"`
+    Buffers,
+    /// A sysctl's value, in its own form.
+    Sysctl,
+    /// `">= 95% of rate"`
+    Expectation,
+}
+
+impl Kind {
+    /// With its article, for messages and the reference.
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Duration => "a duration, e.g. \"10ms\"",
+            Self::Rate => "a rate, e.g. \"100mbit\"",
+            Self::Bytes => "a size, e.g. \"256KiB\"",
+            Self::Queue => "a limit in bytes, packets or BDPs, e.g. \"256KiB\", \"1000p\", \"1bdp\"",
+            Self::Ratio => "a share in per cent, e.g. \"1%\"",
+            Self::Count => "a whole number",
+            Self::Flag => "true or false",
+            Self::Word => "a word",
+            Self::Loss => "\"1%\", \"gilbert-elliott p=1% r=20%\" or \"packets 3,7,9-12\"",
+            Self::Buffers => "minimum, default and maximum, e.g. \"4096 131072 6MiB\"",
+            Self::Sysctl => "the sysctl's value in its own form",
+            Self::Expectation => "a comparison, e.g. \">= 95% of rate\"",
+        }
+    }
+}
+
+/// One key of the scenario.
+#[derive(Debug)]
+pub struct Key {
+    /// Where it may stand.
+    pub sections: &'static [Section],
+    /// Its name; `sysctl.` stands for every name below it.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// What holds where it is absent; `None` = see `doc`.
+    pub default: Option<&'static str>,
+    /// A value that it takes.
+    pub example: &'static str,
+    /// What it means, in one or two sentences.
+    pub doc: &'static str,
+    /// Whether a list of values makes an axis of the matrix.
+    pub axis: bool,
+    pub(super) set: Setter,
+}
+
+/// Where a key's value goes: parses the text into the draft of its section.
+#[derive(Debug)]
+pub(super) enum Setter {
+    Path(fn(&mut PathDraft, &str) -> Result<(), ParseError>),
+    Host(fn(&mut HostDraft, &str) -> Result<(), ParseError>),
+    Sysctl(fn(&mut HostDraft, name: &str, &str) -> Result<(), ParseError>),
+    Flow(fn(&mut FlowDraft, &str) -> Result<(), ParseError>),
+    Run(fn(&mut RunDraft, &str) -> Result<(), ParseError>),
+    Expect(fn(&str) -> Result<Expectation, ParseError>),
+}
+
+/// The prefix of the free table of sysctls.
+pub(super) const SYSCTL: &str = "sysctl.";
+
+impl Key {
+    /// The key called `name` in `section`.
+    pub fn find(section: Section, name: &str) -> Option<&'static Self> {
+        Self::of(section).find(|key| key.name == name || (key.name == SYSCTL && name.starts_with(SYSCTL)))
+    }
+
+    /// The keys of a section, in the order of the table.
+    pub fn of(section: Section) -> impl Iterator<Item = &'static Self> {
+        KEYS.iter().filter(move |key| key.sections.contains(&section))
+    }
+}
+
+/// The place of one value: a section, the flow where it is one of several, and a key's name (with the sysctl's own).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Slot {
+    pub(super) section: Section,
+    /// `None`: not in a flow, or in every flow.
+    pub(super) flow: Option<usize>,
+    pub(super) name: String,
+}
+
+impl Slot {
+    pub(super) fn new(section: Section, name: &str) -> Self {
+        Self {
+            section,
+            flow: None,
+            name: name.to_owned(),
+        }
+    }
+
+    pub(super) fn in_flow(flow: usize, name: &str) -> Self {
+        Self {
+            flow: Some(flow),
+            ..Self::new(Section::Flow, name)
+        }
+    }
+
+    /// The path in axes and messages: `path.rtt`, `flow.bitrate`, or `flow.1.bitrate` where there are several flows.
+    pub(super) fn path(&self, flows: usize) -> String {
+        match self.flow {
+            Some(flow) if flows > 1 => format!("flow.{flow}.{}", self.name),
+            _ => format!("{}.{}", self.section, self.name),
+        }
+    }
+
+    /// Parses `text` into the draft.
+    pub(super) fn apply(&self, key: &Key, text: &str, draft: &mut Draft) -> Result<(), ParseError> {
+        match key.set {
+            Setter::Path(set) => set(&mut draft.path, text),
+            Setter::Run(set) => set(&mut draft.run, text),
+            Setter::Expect(parse) => draft.expect(parse(text)?),
+            Setter::Host(set) => set(draft.host(self.section), text),
+            Setter::Sysctl(set) => {
+                let name = self.name.strip_prefix(SYSCTL).unwrap_or(&self.name);
+                set(draft.host(self.section), name, text)
+            }
+            Setter::Flow(set) => draft
+                .flows
+                .iter_mut()
+                .enumerate()
+                .filter(|(index, _)| self.flow.is_none_or(|flow| flow == *index))
+                .try_for_each(|(_, flow)| set(flow, text)),
+        }
+    }
+}

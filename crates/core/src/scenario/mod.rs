@@ -1,0 +1,122 @@
+//! The scenario: what the user asks for, from TOML text to a plan.
+//!
+//! The way of the text: [`document`] reads layers of settings, each with its place in the text, by the one table of keys
+//! ([`KEYS`]); [`expand`] lays variants, `--quick` and `--set` over each other and makes the product of the axes; [`resolve`]
+//! fills in the defaults and judges the rules that bind several keys. Never: a file, a machine, a guess at what was meant.
+
+mod document;
+mod draft;
+mod error;
+mod expand;
+mod expect;
+mod forms;
+mod key;
+mod layer;
+mod published;
+mod resolve;
+mod set;
+mod table;
+
+pub use error::{Problem, ScenarioError, Style};
+pub use key::{Key, Kind, Section};
+pub use table::{KEYS, TOP};
+
+use crate::plan::Plan;
+use document::Document;
+use error::SourceText;
+use expand::{Extent, expand};
+use layer::Layer;
+
+/// A scenario that has been read and checked: it always has a plan.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    document: Document,
+    sources: Vec<SourceText>,
+    set: Layer,
+    plan: Plan,
+    quick_plan: Plan,
+}
+
+impl Scenario {
+    /// Reads a scenario and expands it, so that every error shows before anything runs. `file_name` is for messages.
+    ///
+    /// # Errors
+    /// All that is wrong with single keys and values; where nothing is, all that is wrong with their combinations.
+    pub fn parse(text: &str, file_name: &str) -> Result<Self, ScenarioError> {
+        let sources = vec![SourceText {
+            name: file_name.to_owned(),
+            text: text.to_owned(),
+        }];
+        let set = Layer::default();
+        let plans = document::read(text).and_then(|document| {
+            let plans = plans(&document, &set)?;
+            Ok((document, plans))
+        });
+        match plans {
+            Ok((document, (plan, quick_plan))) => Ok(Self {
+                document,
+                sources,
+                set,
+                plan,
+                quick_plan,
+            }),
+            Err(problems) => Err(ScenarioError::new(problems, sources)),
+        }
+    }
+
+    /// Lays one `KEY=VALUE` over the scenario (`--set`), or `KEY=[VALUE,VALUE]` for an axis. `flow.KEY` sets a key in every
+    /// flow, `flow.0.KEY` in one. On top of variants and of `[quick]`; the last one of a key holds. The scenario stays as it
+    /// was where this fails.
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`], with the caret in the text of `--set`.
+    pub fn set(&mut self, text: &str) -> Result<(), ScenarioError> {
+        let mut sources = self.sources.clone();
+        sources.push(SourceText {
+            name: "--set".to_owned(),
+            text: text.to_owned(),
+        });
+        let mut set = self.set.clone();
+        let result = set::read(text, sources.len() - 1).and_then(|setting| {
+            set.overlay(&Layer {
+                settings: vec![setting],
+                flows: None,
+            });
+            plans(&self.document, &set)
+        });
+        let (plan, quick_plan) = match result {
+            Ok(plans) => plans,
+            Err(problems) => return Err(ScenarioError::new(problems, sources)),
+        };
+        *self = Self {
+            document: self.document.clone(),
+            sources,
+            set,
+            plan,
+            quick_plan,
+        };
+        Ok(())
+    }
+
+    /// The scenario's `name`.
+    pub fn name(&self) -> &str {
+        &self.document.name
+    }
+
+    /// The whole matrix.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What `--quick` runs: the scenario under its `[quick]` tables; where it has none, one run a cell and 2 s of each flow.
+    /// Cells that became equal are run once.
+    pub fn quick_plan(&self) -> &Plan {
+        &self.quick_plan
+    }
+}
+
+fn plans(document: &Document, set: &Layer) -> Result<(Plan, Plan), Vec<Problem>> {
+    let plan = expand(document, set, Extent::Full)?;
+    let quick_plan = expand(document, set, Extent::Quick)?;
+    Ok((plan, quick_plan))
+}

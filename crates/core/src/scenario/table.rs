@@ -1,0 +1,188 @@
+//! The one table of keys. The parser, `--set`, the axes and the key reference all read it.
+//!
+//! Never: a rule that binds several keys; those are in [`super::resolve`].
+
+use super::draft::{Split, Ways};
+use super::expect;
+use super::forms::{congestion_control, count_within, distribution, loss, sysctl};
+use super::key::Section::{Expect, Flow, Host, Path, Receiver, Run, Sender};
+use super::key::{Key, Kind, SYSCTL, Section, Setter};
+use crate::cell::{ExpectMetric, LossUnit, Protocol};
+use crate::parse::{bytes, count, duration, flag, one_of, queue_limit, rate, ratio, sysctl_triple};
+
+/// A setter that parses and stores: `store!(Path, draft => draft.rtt, duration)`.
+macro_rules! store {
+    ($section:ident, $draft:ident => $place:expr, $parse:expr) => {
+        Setter::$section(|$draft, text| {
+            $place = Some($parse(text)?);
+            Ok(())
+        })
+    };
+}
+
+/// A row of the table that may be an axis.
+macro_rules! key {
+    ($sections:expr, $name:expr, $kind:ident, $default:expr, $example:expr, $set:expr, $doc:expr) => {
+        key!(
+            $sections,
+            $name,
+            $kind,
+            $default,
+            $example,
+            $set,
+            $doc,
+            axis = true
+        )
+    };
+    ($sections:expr, $name:expr, $kind:ident, $default:expr, $example:expr, $set:expr, $doc:expr, axis = $axis:expr) => {
+        Key {
+            sections: $sections,
+            name: $name,
+            kind: Kind::$kind,
+            default: $default,
+            example: $example,
+            doc: $doc,
+            axis: $axis,
+            set: $set,
+        }
+    };
+}
+
+const HOSTS: &[Section] = &[Host, Sender, Receiver];
+
+/// Every key that a section may hold, in the order of the documentation.
+#[rustfmt::skip]
+pub const KEYS: &[Key] = &[
+    key!(&[Path], "rtt", Duration, Some("0ms"), "10ms", store!(Path, p => p.rtt, duration),
+        "Base round trip, without serialisation and queues. Divided as `split` says, unless a direction's delay is given."),
+    key!(&[Path], "split", Word, Some("even"), "forward",
+        store!(Path, p => p.split, |t| one_of(t, &[("even", Split::Even), ("forward", Split::Forward)])),
+        "How `rtt` is divided: `even`, or all of it in the `forward` direction."),
+    key!(&[Path], "forward_delay", Duration, None, "7ms", store!(Path, p => p.forward_delay, duration),
+        "One-way delay from sender to receiver. With `rtt`, the other direction gets the rest."),
+    key!(&[Path], "reverse_delay", Duration, None, "3ms", store!(Path, p => p.reverse_delay, duration),
+        "One-way delay from receiver to sender. With `rtt`, the other direction gets the rest."),
+    key!(&[Path], "rate", Rate, None, "1gbit", store!(Path, p => p.forward.rate, rate),
+        "Bottleneck in the forward direction, counting Ethernet frames without FCS (IP + 14 bytes) as tc's tbf does. Absent = no limit."),
+    key!(&[Path], "queue", Queue, None, "1bdp", store!(Path, p => p.forward.queue, queue_limit),
+        "What waits at the bottleneck at most, drop-tail. A BDP is rate × rtt, and not below one frame. Absent, or in BDPs at a round trip of zero: the BDP, but not below 100 frames."),
+    key!(&[Path], "burst", Bytes, Some("32KiB"), "64KiB", store!(Path, p => p.forward.burst, bytes),
+        "Depth of the bottleneck's token bucket; at least one frame (1514 bytes)."),
+    key!(&[Path], "loss", Loss, Some("0%"), "1%", store!(Path, p => p.forward.loss, loss),
+        "Loss in the forward direction, before the queue: independent, Gilbert–Elliott, or a fixed list of packets counted from 1."),
+    key!(&[Path], "loss_unit", Word, Some("segment"), "super-packet",
+        store!(Path, p => p.loss_unit, |t| one_of(t, &[("segment", LossUnit::Segment), ("super-packet", LossUnit::SuperPacket)])),
+        "What one draw of loss decides about: one segment as on a wire, or a whole TSO super-packet as tc netem does on a virtual NIC."),
+    key!(&[Path], "jitter", Duration, Some("0ms"), "2ms", store!(Path, p => p.forward.jitter, duration),
+        "Spread of the forward delay: half the width (uniform), the standard deviation (normal), the unit of the table (quantiles)."),
+    key!(&[Path], "jitter_distribution", Word, Some("uniform"), "quantiles -1 0 0.5 3",
+        store!(Path, p => p.jitter_distribution, distribution),
+        "`uniform`, `normal`, or `quantiles` with an inverse CDF at equidistant probabilities, in units of the spread. Both directions."),
+    key!(&[Path], "jitter_reorder", Flag, Some("false"), "true", store!(Path, p => p.jitter_reorder, flag),
+        "Whether jitter may let a packet overtake another. Both directions."),
+    key!(&[Path], "duplicate", Ratio, Some("0%"), "0.1%", store!(Path, p => p.duplicate, ratio),
+        "Probability that a packet is delivered twice, forward."),
+    key!(&[Path], "reorder", Ratio, Some("0%"), "0.1%", store!(Path, p => p.reorder, ratio),
+        "Probability that a packet skips the delay and so overtakes (netem's `reorder`), forward."),
+    key!(&[Path], "delay_limit", Queue, None, "1000p", store!(Path, p => p.forward.delay_limit, queue_limit),
+        "What the forward delay element may hold (netem's `limit`). Absent = sized so that it never drops."),
+    key!(&[Path], "reverse_rate", Rate, None, "20mbit", store!(Path, p => p.reverse.rate, rate),
+        "Bottleneck in the reverse direction. Absent = no limit."),
+    key!(&[Path], "reverse_queue", Queue, None, "100p", store!(Path, p => p.reverse.queue, queue_limit),
+        "As `queue`, for the reverse direction."),
+    key!(&[Path], "reverse_burst", Bytes, Some("32KiB"), "64KiB", store!(Path, p => p.reverse.burst, bytes),
+        "As `burst`, for the reverse direction."),
+    key!(&[Path], "reverse_loss", Loss, Some("0%"), "0.1%", store!(Path, p => p.reverse.loss, loss),
+        "As `loss`, for the reverse direction."),
+    key!(&[Path], "reverse_jitter", Duration, Some("0ms"), "1ms", store!(Path, p => p.reverse.jitter, duration),
+        "As `jitter`, for the reverse direction."),
+    key!(&[Path], "reverse_delay_limit", Queue, None, "1000p", store!(Path, p => p.reverse.delay_limit, queue_limit),
+        "As `delay_limit`, for the reverse direction."),
+
+    key!(HOSTS, "tcp_rmem", Buffers, None, "4096 131072 6MiB", store!(Host, h => h.tcp_rmem, sysctl_triple),
+        "net.ipv4.tcp_rmem: minimum, default and maximum of the receive buffer. Absent = as the machine has it."),
+    key!(HOSTS, "tcp_wmem", Buffers, None, "4096 16KiB 4MiB", store!(Host, h => h.tcp_wmem, sysctl_triple),
+        "net.ipv4.tcp_wmem: minimum, default and maximum of the send buffer. Absent = as the machine has it."),
+    key!(HOSTS, "congestion_control", Word, Some("cubic"), "bbr",
+        store!(Host, h => h.congestion_control, congestion_control),
+        "TCP_CONGESTION of the sockets. Not the machine's default: a scenario means the same everywhere."),
+    key!(HOSTS, SYSCTL, Sysctl, None, "0", Setter::Sysctl(sysctl),
+        "Any other sysctl below net., e.g. \"net.ipv4.tcp_sack\" = 0."),
+
+    key!(&[Flow], "protocol", Word, Some("tcp"), "udp",
+        store!(Flow, f => f.protocol, |t| one_of(t, &[("tcp", Protocol::Tcp), ("udp", Protocol::Udp)])),
+        "Transport: `tcp` or `udp`."),
+    key!(&[Flow], "direction", Word, Some("forward"), "reverse",
+        store!(Flow, f => f.direction, |t| one_of(t, &[("forward", Ways::Forward), ("reverse", Ways::Reverse), ("both", Ways::Both)])),
+        "Which way the data goes; `both` makes two flows."),
+    key!(&[Flow], "start", Duration, Some("0s"), "2s", store!(Flow, f => f.start, duration),
+        "When the flow starts, after the run's start."),
+    key!(&[Flow], "duration", Duration, Some("10s"), "30s", store!(Flow, f => f.duration, duration),
+        "How long data is offered."),
+    key!(&[Flow], "parallel", Count, Some("1"), "4", store!(Flow, f => f.parallel, |t| count_within(t, 1, 1024)),
+        "Streams of this kind, 1 to 1024 (iperf3's -P)."),
+    key!(&[Flow], "bitrate", Rate, None, "20mbit", store!(Flow, f => f.bitrate, rate),
+        "Application rate of each stream, payload bits (iperf3's -b). UDP needs it; TCP without it sends as fast as it can."),
+    key!(&[Flow], "length", Bytes, None, "1448B", store!(Flow, f => f.length, bytes),
+        "UDP: payload of a datagram, 32 to 65507 bytes, default 1448B. TCP: size of a write, default 128KiB."),
+    key!(&[Flow], "read_rate", Rate, None, "20mbit", store!(Flow, f => f.read_rate, rate),
+        "The receiver reads no faster than this, each stream. TCP only."),
+    key!(&[Flow], "sndbuf", Bytes, None, "4MiB", store!(Flow, f => f.sndbuf, bytes),
+        "SO_SNDBUF as asked (the kernel doubles it). Absent = autotuning."),
+    key!(&[Flow], "rcvbuf", Bytes, None, "4MiB", store!(Flow, f => f.rcvbuf, bytes),
+        "SO_RCVBUF as asked (the kernel doubles it). Absent = autotuning."),
+    key!(&[Flow], "max_pacing_rate", Rate, None, "50mbit", store!(Flow, f => f.max_pacing_rate, rate),
+        "SO_MAX_PACING_RATE. TCP only."),
+    key!(&[Flow], "congestion_control", Word, None, "bbr",
+        store!(Flow, f => f.congestion_control, congestion_control),
+        "Overrides the sending host's congestion control. TCP only."),
+
+    key!(&[Run], "repeat", Count, Some("3"), "5", store!(Run, r => r.repeat, |t| count_within(t, 1, 1000)),
+        "Runs of each cell, 1 to 1000.", axis = false),
+    key!(&[Run], "seed", Count, Some("1"), "7", store!(Run, r => r.seed, count),
+        "Run i of a cell uses a seed derived from this, the cell and i."),
+    key!(&[Run], "sample", Duration, Some("10ms"), "1ms", store!(Run, r => r.sample, duration),
+        "Interval of the telemetry, at least 1ms."),
+    key!(&[Run], "warmup", Duration, None, "1s", store!(Run, r => r.warmup, duration),
+        "Left out of the results at the start of every flow. Absent = the automatic rule of docs/metrics.md."),
+    key!(&[Run], "capture", Flag, Some("false"), "true", store!(Run, r => r.capture, flag),
+        "Whether packets are captured at both ends."),
+
+    key!(&[Expect], "goodput", Expectation, None, ">= 95% of rate", Setter::Expect(|t| expect::parse(ExpectMetric::Goodput, t)),
+        "Goodput: a rate, or a share of path.rate.", axis = false),
+    key!(&[Expect], "sender", Expectation, None, "<= 100mbit", Setter::Expect(|t| expect::parse(ExpectMetric::Sender, t)),
+        "What the sender offered: a rate, or a share of path.rate.", axis = false),
+    key!(&[Expect], "retransmits", Expectation, None, "<= 3", Setter::Expect(|t| expect::parse(ExpectMetric::Retransmits, t)),
+        "Retransmitted segments.", axis = false),
+    key!(&[Expect], "min_rtt", Expectation, None, "<= 12ms", Setter::Expect(|t| expect::parse(ExpectMetric::MinRtt, t)),
+        "The smallest round trip.", axis = false),
+    key!(&[Expect], "srtt", Expectation, None, "within 10% of 20ms", Setter::Expect(|t| expect::parse(ExpectMetric::Srtt, t)),
+        "The median smoothed round trip.", axis = false),
+    key!(&[Expect], "lost", Expectation, None, "<= 0.1%", Setter::Expect(|t| expect::parse(ExpectMetric::Lost, t)),
+        "UDP datagrams that were lost, in per cent of those sent.", axis = false),
+    key!(&[Expect], "limited_by", Expectation, None, "= rwnd", Setter::Expect(|t| expect::parse(ExpectMetric::LimitedBy, t)),
+        "What limited the run.", axis = false),
+];
+
+/// What stands at the top of a scenario beside the sections: name, and what it means.
+pub const TOP: &[(&str, &str)] = &[
+    (
+        "name",
+        "The experiment's name, required: letters, digits, `.`, `_`, `-`.",
+    ),
+    ("title", "One line for people."),
+    (
+        "variant",
+        "`[[variant]]`: a named set of keys laid over the scenario; the matrix is all variants' products in turn. \
+         `[[variant.flow]]` replaces the flows, `[variant.flow]` sets a key in each. `quick = false` leaves it out under --quick.",
+    ),
+    (
+        "quick",
+        "`[quick]` or `[variant.quick]`: keys laid over under --quick. `[[variant.quick]]` makes several products. \
+         Where neither stands, --quick means one run a cell and 2 s of measuring.",
+    ),
+    (
+        "published",
+        "`[published]` with `source` and `[[published.row]]`: figures that somebody else measured, shown beside ours.",
+    ),
+];
