@@ -122,4 +122,16 @@ mod tests {
         assert_eq!(offer(&mut bottleneck, 0, 1515), Some(DropReason::ExceedsBurst));
         assert_eq!(offer(&mut bottleneck, 0, 1514), None);
     }
+
+    #[test]
+    fn what_passes_at_once_needs_no_room_in_the_queue() {
+        let spec = BottleneckSpec {
+            rate: Rate::from_bps(8_000_000_000),
+            queue: QueueLimit::Bytes(Bytes::new(1514)),
+            burst: Bytes::new(10_000),
+        };
+        let mut bottleneck = Bottleneck::new(&spec, Duration::ZERO);
+        assert_eq!(offer(&mut bottleneck, 0, 9000), None);
+        assert_eq!(offer(&mut bottleneck, 0, 9000), Some(DropReason::QueueFull));
+    }
 }

@@ -291,6 +291,45 @@ mod tests {
     }
 
     #[test]
+    fn what_does_not_skip_keeps_its_order_behind_jitter_that_must_not_reorder() {
+        let mut spec = spec(MS);
+        spec.reorder = Ratio::from_percent(25.0);
+        spec.jitter = Some(JitterSpec {
+            spread: MS / 2,
+            distribution: JitterDistribution::Uniform,
+            reorder: false,
+        });
+        let mut delay = element(&spec);
+        for payload in 0..200 {
+            assert_eq!(delay.offer(Time::from_nanos(payload), packet(payload)), Ok(()));
+        }
+        let (skipped, kept): (Vec<_>, Vec<_>) = drain(&mut delay)
+            .into_iter()
+            .partition(|(payload, due)| due == payload);
+        assert!(kept.is_sorted_by_key(|(payload, _)| *payload));
+        assert_eq!((skipped.len() > 20, skipped.len() + kept.len()), (true, 200));
+    }
+
+    #[test]
+    fn jitter_and_reordering_draw_from_streams_of_their_own_names() {
+        let half = Ratio::from_percent(50.0);
+        let mut spec = spec(MS);
+        spec.reorder = half;
+        spec.jitter = Some(JitterSpec {
+            spread: Duration::from_nanos(1000),
+            distribution: JitterDistribution::Uniform,
+            reorder: true,
+        });
+        let mut delay = element(&spec);
+        let mut jitter = Prng::stream(Seed::new(1), "forward/jitter");
+        let mut reorder = Prng::stream(Seed::new(1), "forward/reorder");
+        for _ in 0..100 {
+            let delayed = Duration::from_nanos(1_000_000 - 1000 + jitter.below(2001));
+            assert_eq!(delay.draw(), (!reorder.chance(half)).then_some(delayed));
+        }
+    }
+
+    #[test]
     fn a_negative_total_delay_is_none() {
         let mut spec = spec(Duration::ZERO);
         spec.jitter = Some(JitterSpec {

@@ -200,4 +200,48 @@ mod tests {
             }
         );
     }
+
+    #[test]
+    fn an_offer_lets_earlier_hand_overs_happen_first() {
+        let mut path = path(&spec());
+        for payload in 1..=4 {
+            offer(&mut path, payload, 1514);
+        }
+        let last = Packet {
+            train: 0,
+            bytes: 100,
+            payload: 5,
+        };
+        path.offer(Time::from_nanos(2000), last);
+        let packets: Vec<u64> = path.backlog().iter().map(|backlog| backlog.packets).collect();
+        assert_eq!(packets, [1, 1]);
+        assert_eq!(path.counters().dropped(DropReason::QueueFull), Count::one(1514));
+    }
+
+    #[test]
+    fn loss_and_duplication_draw_from_streams_of_their_own_names() {
+        let half = Ratio::from_percent(50.0);
+        let spec = DirectionSpec {
+            loss: LossSpec::Independent(half),
+            duplicate: half,
+            bottleneck: None,
+            ..spec()
+        };
+        let mut path = path(&spec);
+        let mut loss = Prng::stream(Seed::new(1), "forward/loss");
+        let mut duplicate = Prng::stream(Seed::new(1), "forward/duplicate");
+        for payload in 0..100 {
+            offer(&mut path, payload, 1514);
+            let copies = if loss.chance(half) {
+                0
+            } else {
+                1 + usize::from(duplicate.chance(half))
+            };
+            let taken = std::iter::from_fn(|| path.take_due(Time::from_nanos(1000)));
+            assert_eq!(
+                taken.map(|released| released.packet.payload).collect::<Vec<_>>(),
+                vec![payload; copies]
+            );
+        }
+    }
 }
