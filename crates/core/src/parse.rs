@@ -195,13 +195,16 @@ pub fn one_of<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, ParseError>
     ))
 }
 
-/// The word of `known` that `text` most likely stands for; `None` where nothing is near.
+/// The word of `known` that `text` most likely stands for: within a third of its letters by Damerau and Levenshtein's
+/// distance, ties by Jaro and Winkler's, which favours the same beginning. `None` where nothing is near.
 pub fn nearest<'a>(text: &str, known: &[&'a str]) -> Option<&'a str> {
     let lower = text.to_lowercase();
-    let (distance, word) = known
-        .iter()
-        .map(|word| (strsim::damerau_levenshtein(&lower, &word.to_lowercase()), *word))
-        .min_by_key(|(distance, _)| *distance)?;
+    let scored = known.iter().map(|word| {
+        let other = word.to_lowercase();
+        let distance = strsim::damerau_levenshtein(&lower, &other);
+        (distance, 1.0 - strsim::jaro_winkler(&lower, &other), *word)
+    });
+    let (distance, _, word) = scored.min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))?;
     (distance <= word.chars().count().div_ceil(3)).then_some(word)
 }
 

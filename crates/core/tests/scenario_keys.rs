@@ -1,0 +1,86 @@
+//! The table of keys against the code that it drives.
+
+use pipefill_core::cell::CellSpec;
+use pipefill_core::scenario::{KEYS, Key, Scenario, Section};
+
+/// What other keys need in order to mean something.
+const GROUND: [&str; 6] = [
+    "path.rtt=10ms",
+    "path.rate=100mbit",
+    "path.reverse_rate=100mbit",
+    "path.jitter=1ms",
+    "path.loss=1%",
+    "flow.bitrate=1mbit",
+];
+
+fn ground_without(path: &str) -> Scenario {
+    let mut scenario = Scenario::parse("name = \"keys\"\n", "keys.toml").expect("a scenario");
+    for text in GROUND
+        .iter()
+        .filter(|text| !text.starts_with(&format!("{path}=")))
+    {
+        scenario.set(text).expect("the ground is sound");
+    }
+    scenario
+}
+
+fn paths(key: &'static Key) -> impl Iterator<Item = String> {
+    let name = if key.name.ends_with('.') {
+        format!("{}net.ipv4.tcp_sack", key.name)
+    } else {
+        key.name.to_owned()
+    };
+    key.sections
+        .iter()
+        .map(move |section| format!("{section}.{name}"))
+}
+
+fn only_cell(scenario: &Scenario) -> CellSpec {
+    assert_eq!(scenario.plan().cells.len(), 1);
+    scenario.plan().cells[0].spec.clone()
+}
+
+#[test]
+fn every_example_is_accepted_and_changes_the_cell() {
+    for key in KEYS {
+        for path in paths(key) {
+            let mut scenario = ground_without(&path);
+            let before = only_cell(&scenario);
+            let text = format!("{path}={}", key.example);
+            scenario
+                .set(&text)
+                .unwrap_or_else(|error| panic!("{text}\n{error}"));
+            assert_ne!(only_cell(&scenario), before, "{text} changes nothing");
+        }
+    }
+}
+
+#[test]
+fn every_stated_default_is_what_absence_means() {
+    let mut seen = 0;
+    for key in KEYS {
+        let Some(default) = key.default else { continue };
+        for path in paths(key) {
+            let mut scenario = ground_without(&path);
+            let absent = only_cell(&scenario);
+            scenario
+                .set(&format!("{path}={default}"))
+                .unwrap_or_else(|error| panic!("{path}\n{error}"));
+            assert_eq!(only_cell(&scenario), absent, "{path} = {default}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 15, "only {seen} defaults");
+}
+
+#[test]
+fn names_are_unique_in_their_section_and_every_section_has_keys() {
+    for section in Section::ALL {
+        let mut names: Vec<&str> = Key::of(section).map(|key| key.name).collect();
+        assert!(!names.is_empty(), "{section}");
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count, "{section}");
+    }
+}
