@@ -1,1 +1,14 @@
+//! Findings to text: terminal table, JSON, CSV, Markdown, the calculator's screen, a plan.
+//!
+//! Everything is rendered to a `String`; who writes it where is not its business. Never: a figure that is not in the JSON, or
+//! a missing value that looks like a number.
+#![forbid(unsafe_code)]
 
+pub mod calculator;
+pub mod csv;
+pub mod json;
+pub mod md;
+pub mod plan;
+mod quantity;
+mod sheet;
+pub mod table;

@@ -1,0 +1,118 @@
+//! CSV: one row for each cell, for spreadsheets and data frames.
+//!
+//! The columns are the axes and then the scalar fields of the JSON under the JSON's own names (a dot where it nests). A
+//! missing value is an empty field, never 0.
+
+use pipefill_analysis::experiment::Experiment;
+use serde_json::Value;
+
+/// JSON pointers of the scalar fields, in the order of the columns.
+const FIELDS: [&str; 51] = [
+    "/backend",
+    "/runs",
+    "/valid",
+    "/goodput_bps",
+    "/goodput_bps_low",
+    "/goodput_bps_high",
+    "/goodput_whole_bps",
+    "/sender_bps",
+    "/offered_bps",
+    "/fairness_index",
+    "/retransmits",
+    "/min_rtt_us",
+    "/srtt_us_p50",
+    "/cwnd_bytes_p50",
+    "/rwnd_bytes_p50",
+    "/in_flight_bytes_p50",
+    "/wmem_queued_bytes_p50",
+    "/sndbuf_bytes_p50",
+    "/limited_by",
+    "/limited_fraction/app",
+    "/limited_fraction/sndbuf",
+    "/limited_fraction/rwnd",
+    "/limited_fraction/cwnd",
+    "/limited_fraction/pacing",
+    "/limited_fraction/path",
+    "/limited_fraction/receiver",
+    "/limited_fraction/cpu",
+    "/limited_fraction/testbed",
+    "/ca_state_us/open",
+    "/ca_state_us/disorder",
+    "/ca_state_us/cwr",
+    "/ca_state_us/recovery",
+    "/ca_state_us/loss",
+    "/lost_percent",
+    "/datagrams_sent",
+    "/datagrams_received",
+    "/socket_drops",
+    "/duplicates",
+    "/reordered",
+    "/jitter_ns",
+    "/one_way_delay_min_ns",
+    "/one_way_delay_p50_ns",
+    "/one_way_delay_p99_ns",
+    "/path_lateness_p99_ns",
+    "/predicted_bps",
+    "/verdict",
+    "/published/goodput_bps",
+    "/published/lost_percent",
+    "/published/retransmits",
+    "/repeat_command",
+    "/id",
+];
+
+/// Why no CSV was made.
+#[derive(Debug, thiserror::Error)]
+pub enum CsvError {
+    /// A cell could not be turned into JSON first.
+    #[error("a cell has no JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A row could not be written.
+    #[error("a row could not be written: {0}")]
+    Csv(#[from] ::csv::Error),
+    /// The writer's buffer could not be taken back.
+    #[error("the rows could not be collected: {0}")]
+    Buffer(String),
+}
+
+/// `experiment` as CSV (RFC 4180, with a heading, lines end with LF).
+///
+/// # Errors
+/// [`CsvError`]; none for a value that came from records.
+pub fn render(experiment: &Experiment) -> Result<String, CsvError> {
+    let axes = axes(experiment);
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    let names = FIELDS.iter().map(|field| field[1..].replace('/', "."));
+    writer.write_record(axes.iter().map(|&axis| axis.to_owned()).chain(names))?;
+    for cell in &experiment.cells {
+        let json = serde_json::to_value(cell)?;
+        let coordinates = axes
+            .iter()
+            .map(|&axis| cell.axes.get(axis).cloned().unwrap_or_default());
+        let figures = FIELDS.iter().map(|field| text(json.pointer(field)));
+        writer.write_record(coordinates.chain(figures))?;
+    }
+    let bytes = writer
+        .into_inner()
+        .map_err(|error| CsvError::Buffer(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|error| CsvError::Buffer(error.to_string()))
+}
+
+/// All axes of the experiment, in order of appearance.
+fn axes(experiment: &Experiment) -> Vec<&str> {
+    let mut axes: Vec<&str> = Vec::new();
+    for axis in experiment.cells.iter().flat_map(|cell| cell.axes.keys()) {
+        if !axes.contains(&axis.as_str()) {
+            axes.push(axis);
+        }
+    }
+    axes
+}
+
+fn text(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}

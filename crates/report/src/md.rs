@@ -1,0 +1,68 @@
+//! Markdown: the terminal's tables for an issue or a README.
+//!
+//! Never: a cell whose text could break the table.
+
+use crate::sheet::{Heading, Sheet, environment_line, sheets, source_line};
+use pipefill_analysis::experiment::Experiment;
+
+/// `experiment` as Markdown (GitHub's tables): title, source, table(s) with notes, environment. Ends with a newline.
+pub fn render(experiment: &Experiment) -> String {
+    let title = experiment.plan.title.as_ref().unwrap_or(&experiment.experiment);
+    let mut parts = vec![format!("## {}", escaped(title))];
+    parts.extend(source_line(experiment).map(|line| format!("*{}*", escaped(&line))));
+    for sheet in sheets(experiment) {
+        parts.extend(sheet.variant.iter().map(|name| format!("### {}", escaped(name))));
+        parts.push(table(&sheet));
+        if !sheet.notes.is_empty() {
+            let items: Vec<String> = sheet
+                .notes
+                .iter()
+                .map(|note| format!("- {}", escaped(note)))
+                .collect();
+            parts.push(items.join("\n"));
+        }
+    }
+    parts.extend(environment_line(experiment).map(|line| format!("*{}*", escaped(&line))));
+    parts.join("\n\n") + "\n"
+}
+
+fn table(sheet: &Sheet) -> String {
+    let mut lines = vec![
+        line(sheet.headings.iter().map(heading)),
+        line(
+            sheet
+                .headings
+                .iter()
+                .map(|h| if h.numeric { "---:" } else { "---" }.to_owned()),
+        ),
+    ];
+    for row in &sheet.rows {
+        lines.push(line(row.iter().map(|entry| escaped(&entry.text))));
+    }
+    lines.join("\n")
+}
+
+fn heading(heading: &Heading) -> String {
+    if heading.unit.is_empty() {
+        escaped(&heading.name)
+    } else {
+        escaped(&format!("{} ({})", heading.name, heading.unit))
+    }
+}
+
+fn line(cells: impl Iterator<Item = String>) -> String {
+    format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
+}
+
+/// Escapes what Markdown and its tables would take for markup; line breaks become spaces.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' => out.push(' '),
+            '|' | '*' | '_' | '`' | '<' | '\\' | '[' | ']' | '#' => out.extend(['\\', c]),
+            _ => out.push(c),
+        }
+    }
+    out
+}

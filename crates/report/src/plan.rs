@@ -1,0 +1,74 @@
+//! `pipefill plan`: every run before it runs.
+//!
+//! Never: a promise; the duration is the backend's estimate, and is left out where there is none.
+
+use crate::sheet::{Entry, Heading, Tone};
+use crate::table::{Style, grid};
+use pipefill_core::plan::{Plan, Run};
+use std::time::Duration;
+
+/// One line for each run: its directory, coordinates and seed; then the totals. `estimate` is for all runs together. Ends
+/// with a newline.
+pub fn render(plan: &Plan, estimate: Option<Duration>, style: Style) -> String {
+    let runs = plan.runs();
+    let headings = ["directory", "repeat", "axes"].map(heading);
+    let rows: Vec<Vec<Entry>> = runs.iter().map(row).collect();
+    let table = grid(&headings, &rows, style, 2);
+    let mut lines: Vec<String> = vec![plan.experiment.clone()];
+    lines.extend(plan.title.clone());
+    lines.push(String::new());
+    lines.extend(table.lines().map(|line| line.trim_end().to_owned()));
+    lines.push(String::new());
+    lines.push(totals(plan.cells.len(), runs.len(), estimate));
+    lines.join("\n") + "\n"
+}
+
+fn heading(name: &str) -> Heading {
+    Heading {
+        name: name.to_owned(),
+        unit: String::new(),
+        numeric: name == "repeat",
+    }
+}
+
+fn row(run: &Run) -> Vec<Entry> {
+    let axes: Vec<String> = run
+        .cell
+        .axes
+        .iter()
+        .map(|(path, value)| format!("{path}={value}"))
+        .collect();
+    let plain = |text: String| Entry {
+        text,
+        tone: Tone::Plain,
+    };
+    vec![
+        plain(run.directory.clone()),
+        plain(run.repeat.to_string()),
+        plain(axes.join(" ")),
+    ]
+}
+
+fn totals(cells: usize, runs: usize, estimate: Option<Duration>) -> String {
+    let counts = format!("{}, {}", counted(cells, "cell"), counted(runs, "run"));
+    match estimate {
+        Some(estimate) => format!("{counts}, about {}", span(estimate)),
+        None => counts,
+    }
+}
+
+fn counted(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
+/// In hours, minutes and seconds, rounded up to the second.
+fn span(estimate: Duration) -> String {
+    let seconds = estimate.as_secs() + u64::from(estimate.subsec_nanos() > 0);
+    let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    match (hours, minutes) {
+        (0, 0) => format!("{rest} s"),
+        (0, _) => format!("{minutes} min {rest} s"),
+        _ => format!("{hours} h {minutes} min"),
+    }
+}

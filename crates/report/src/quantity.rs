@@ -1,0 +1,192 @@
+//! Numbers for people: three significant digits and a prefix.
+//!
+//! A column has one unit where all its values are readable in it; otherwise each value carries its own prefix. Never: a
+//! digit that the figure does not have, or a 0 for a missing value.
+
+/// What stands for a missing value.
+pub(crate) const MISSING: &str = "–";
+
+/// What a number measures: decides prefixes and unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// Bits per second, powers of 1000.
+    Rate,
+    /// Bytes, powers of 1024 (IEC).
+    Bytes,
+    /// Nanoseconds, shown as ns, µs, ms or s.
+    Time,
+    /// Events; whole numbers.
+    Count,
+    /// Per cent.
+    Percent,
+    /// A quotient.
+    Ratio,
+}
+
+/// The prefix that a column shares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scale {
+    /// All values in this prefix (an index into [`Kind::prefixes`]).
+    Shared(usize),
+    /// Each value with its own.
+    Own,
+}
+
+/// Below this the shared prefix would hide a value.
+const READABLE: f64 = 0.01;
+
+impl Kind {
+    /// Prefixes, smallest first, each `base` times the one before.
+    fn prefixes(self) -> &'static [&'static str] {
+        match self {
+            Self::Rate => &["", "k", "M", "G", "T"],
+            Self::Bytes => &["", "Ki", "Mi", "Gi", "Ti"],
+            Self::Time => &["n", "µ", "m", ""],
+            Self::Count | Self::Percent | Self::Ratio => &[""],
+        }
+    }
+
+    fn base(self) -> f64 {
+        if self == Self::Bytes { 1024.0 } else { 1000.0 }
+    }
+
+    fn unit(self) -> &'static str {
+        match self {
+            Self::Rate => "bit/s",
+            Self::Bytes => "B",
+            Self::Time => "s",
+            Self::Count | Self::Ratio => "",
+            Self::Percent => "%",
+        }
+    }
+
+    /// The scale under which all of `values` are readable.
+    pub(crate) fn scale(self, values: &[f64]) -> Scale {
+        let sizes = || values.iter().map(|v| v.abs()).filter(|&v| v > 0.0);
+        let largest = self.level(sizes().fold(0.0, f64::max));
+        let smallest = sizes().fold(f64::INFINITY, f64::min);
+        if smallest / self.factor(largest) < READABLE {
+            Scale::Own
+        } else {
+            Scale::Shared(largest)
+        }
+    }
+
+    /// What the heading of a column in `scale` says, e.g. `Mbit/s`; empty where there is nothing to say.
+    pub(crate) fn heading_unit(self, scale: Scale) -> String {
+        match scale {
+            Scale::Shared(level) => format!("{}{}", self.prefixes()[level], self.unit()),
+            Scale::Own => self.unit().to_owned(),
+        }
+    }
+
+    /// `value` as a column in `scale` shows it.
+    pub(crate) fn in_column(self, value: f64, scale: Scale) -> String {
+        match scale {
+            Scale::Shared(level) => self.digits(value / self.factor(level)),
+            Scale::Own => {
+                let level = self.level(value.abs());
+                let number = self.digits(value / self.factor(level));
+                join(&number, self.prefixes()[level])
+            }
+        }
+    }
+
+    /// `value` by itself, with unit: `956 Mbit/s`, `1.19 MiB`, `10.4 ms`.
+    pub(crate) fn alone(self, value: f64) -> String {
+        let level = self.level(value.abs());
+        let unit = format!("{}{}", self.prefixes()[level], self.unit());
+        join(&self.digits(value / self.factor(level)), &unit)
+    }
+
+    fn factor(self, level: usize) -> f64 {
+        (0..level).fold(1.0, |factor, _| factor * self.base())
+    }
+
+    /// The largest prefix in which `value` (not negative) is at least one, once rounded.
+    fn level(self, value: f64) -> usize {
+        let mut level = 0;
+        while level + 1 < self.prefixes().len() && value / self.factor(level) >= self.base() - 0.5 {
+            level += 1;
+        }
+        level
+    }
+
+    fn digits(self, value: f64) -> String {
+        if self == Self::Count {
+            format!("{value:.0}")
+        } else {
+            three_digits(value)
+        }
+    }
+}
+
+/// `value` to three significant digits, more where the integer part has more; never in exponent form.
+fn three_digits(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let scientific = format!("{value:.2e}");
+    let exponent = scientific
+        .split_once('e')
+        .and_then(|(_, e)| e.parse::<i32>().ok());
+    let decimals = usize::try_from(2 - exponent.unwrap_or(0)).unwrap_or(0);
+    format!("{value:.decimals$}")
+}
+
+fn join(number: &str, unit: &str) -> String {
+    if unit.is_empty() {
+        number.to_owned()
+    } else {
+        format!("{number} {unit}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_stay_three() {
+        let cases = [
+            (2.333, "2.33"),
+            (99.96, "100"),
+            (9.996, "10.0"),
+            (224.4, "224"),
+            (1023.4, "1023"),
+            (0.0141, "0.0141"),
+            (0.0, "0"),
+            (-5.0, "-5.00"),
+        ];
+        for (value, want) in cases {
+            assert_eq!(three_digits(value), want, "{value}");
+        }
+    }
+
+    #[test]
+    fn prefixes_follow_the_rounded_value() {
+        assert_eq!(Kind::Rate.alone(65.6e9), "65.6 Gbit/s");
+        assert_eq!(Kind::Rate.alone(999_600.0), "1.00 Mbit/s");
+        assert_eq!(Kind::Rate.alone(999_400.0), "999 kbit/s");
+        assert_eq!(Kind::Bytes.alone(1_250_000.0), "1.19 MiB");
+        assert_eq!(Kind::Time.alone(10_400_000.0), "10.4 ms");
+        assert_eq!(Kind::Time.alone(3.6e12), "3600 s");
+        assert_eq!(Kind::Count.alone(11_524.0), "11524");
+        assert_eq!(Kind::Rate.alone(0.0), "0 bit/s");
+    }
+
+    #[test]
+    fn a_column_shares_its_unit_where_it_can() {
+        let close = [2.33e9, 224e6];
+        let scale = Kind::Rate.scale(&close);
+        assert_eq!(Kind::Rate.heading_unit(scale), "Gbit/s");
+        assert_eq!(close.map(|v| Kind::Rate.in_column(v, scale)), ["2.33", "0.224"]);
+        let apart = [65.6e9, 5.23e6];
+        let scale = Kind::Rate.scale(&apart);
+        assert_eq!(Kind::Rate.heading_unit(scale), "bit/s");
+        assert_eq!(
+            apart.map(|v| Kind::Rate.in_column(v, scale)),
+            ["65.6 G", "5.23 M"]
+        );
+    }
+}

@@ -1,0 +1,147 @@
+//! What a table says, before anybody decides how it looks: headings, cells, foot notes.
+//!
+//! The terminal and Markdown draw the same sheets. Never: a column that is empty for all cells, or an invalid run that is
+//! not explained.
+
+mod columns;
+mod notes;
+
+use crate::quantity::MISSING;
+use indexmap::IndexMap;
+use pipefill_analysis::experiment::{CellResult, Experiment};
+
+pub(crate) use notes::{environment_line, source_line};
+
+/// One table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Sheet {
+    /// The variant's name, where the plan has variants.
+    pub(crate) variant: Option<String>,
+    pub(crate) headings: Vec<Heading>,
+    pub(crate) rows: Vec<Vec<Entry>>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// The head of a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Heading {
+    pub(crate) name: String,
+    /// Empty where there is none.
+    pub(crate) unit: String,
+    /// Numbers are aligned right.
+    pub(crate) numeric: bool,
+}
+
+/// One field of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) text: String,
+    pub(crate) tone: Tone,
+}
+
+impl Entry {
+    fn plain(text: String) -> Self {
+        Self {
+            text,
+            tone: Tone::Plain,
+        }
+    }
+}
+
+/// How a field should strike the eye, where there is colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Plain,
+    /// Agrees with what was published.
+    Good,
+    /// Deserves a look.
+    Warn,
+    /// Can't be believed.
+    Bad,
+}
+
+/// One sheet for each variant, in plan order; one in all where the plan has none.
+pub(crate) fn sheets(experiment: &Experiment) -> Vec<Sheet> {
+    let mut groups: IndexMap<Option<&str>, Vec<&CellResult>> = IndexMap::new();
+    for cell in &experiment.cells {
+        let variant = cell.axes.get("variant").map(String::as_str);
+        groups.entry(variant).or_default().push(cell);
+    }
+    groups
+        .into_iter()
+        .map(|(variant, cells)| sheet(experiment, variant, &cells))
+        .collect()
+}
+
+fn sheet(experiment: &Experiment, variant: Option<&str>, cells: &[&CellResult]) -> Sheet {
+    let mut headings = Vec::new();
+    let mut rows: Vec<Vec<Entry>> = vec![Vec::new(); cells.len()];
+    let axes = axis_columns(cells);
+    for (heading, entries) in axes.into_iter().chain(columns::filled(experiment, cells)) {
+        headings.push(heading);
+        for (row, entry) in rows.iter_mut().zip(entries) {
+            row.push(entry);
+        }
+    }
+    Sheet {
+        variant: variant.map(str::to_owned),
+        headings,
+        rows,
+        notes: notes::notes(experiment, cells),
+    }
+}
+
+/// One column for each axis, named by the last part of its path; by all of it where two axes would look the same.
+fn axis_columns(cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
+    let paths = axis_paths(cells);
+    let name = |path: &str| {
+        let short = last_part(path);
+        let alike = paths.iter().filter(|other| last_part(other) == short).count();
+        if alike > 1 { path } else { short }.to_owned()
+    };
+    let column = |path: &String| {
+        let heading = Heading {
+            name: name(path),
+            unit: String::new(),
+            numeric: false,
+        };
+        let value = |cell: &&CellResult| cell.axes.get(path).map_or(MISSING, String::as_str).to_owned();
+        (
+            heading,
+            cells.iter().map(|cell| Entry::plain(value(cell))).collect(),
+        )
+    };
+    paths.iter().map(column).collect()
+}
+
+/// All axes of `cells` but the variant, in order of appearance.
+fn axis_paths(cells: &[&CellResult]) -> Vec<String> {
+    let mut paths: Vec<String> = Vec::new();
+    for path in cells.iter().flat_map(|cell| cell.axes.keys()) {
+        if path != "variant" && !paths.contains(path) {
+            paths.push(path.clone());
+        }
+    }
+    paths
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}
+
+/// The cell's coordinates in one line, e.g. `rtt 10ms, loss 1%`.
+pub(crate) fn coordinates(cell: &CellResult) -> String {
+    let part = |(path, value): (&String, &String)| {
+        if path == "variant" {
+            value.clone()
+        } else {
+            format!("{} {value}", last_part(path))
+        }
+    };
+    let parts: Vec<String> = cell.axes.iter().map(part).collect();
+    if parts.is_empty() {
+        "the only cell".to_owned()
+    } else {
+        parts.join(", ")
+    }
+}

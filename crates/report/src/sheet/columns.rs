@@ -1,0 +1,191 @@
+//! The columns beside the axes: where each takes its figure from, and when it is left out.
+//!
+//! Never: arithmetic beyond a quotient of two fields of the JSON.
+
+use super::{Entry, Heading, Tone};
+use crate::quantity::{Kind, MISSING, Scale};
+use pipefill_analysis::experiment::{CellResult, Experiment};
+use pipefill_core::cell::Protocol;
+use std::collections::BTreeMap;
+
+/// A measured goodput that is this much off the published one deserves a look.
+const AGREEMENT: f64 = 0.10;
+
+/// A column of numbers.
+struct Column {
+    name: &'static str,
+    /// Its name where all flows are UDP.
+    udp_name: &'static str,
+    kind: Kind,
+    value: fn(&CellResult) -> Option<f64>,
+}
+
+const fn column(name: &'static str, kind: Kind, value: fn(&CellResult) -> Option<f64>) -> Column {
+    Column {
+        name,
+        udp_name: name,
+        kind,
+        value,
+    }
+}
+
+/// In the order of the table.
+const COLUMNS: [Column; 15] = [
+    column("offered", Kind::Rate, |c| float(c.offered_bps)),
+    Column {
+        name: "goodput",
+        udp_name: "received",
+        kind: Kind::Rate,
+        value: |c| float(c.goodput_bps),
+    },
+    column("±%", Kind::Ratio, half_width_percent),
+    column("publ.", Kind::Rate, |c| c.published?.goodput_bps),
+    column("ratio", Kind::Ratio, published_ratio),
+    column("lost", Kind::Percent, |c| c.lost_percent),
+    column("publ. lost", Kind::Percent, |c| c.published?.lost_percent),
+    column("jitter", Kind::Time, |c| float(c.jitter_ns)),
+    column("retr", Kind::Count, |c| float(c.retransmits)),
+    column("publ. retr", Kind::Count, |c| c.published?.retransmits),
+    column("RTT", Kind::Time, |c| float(c.srtt_us_p50).map(|us| us * 1e3)),
+    column("cwnd", Kind::Bytes, |c| float(c.cwnd_bytes_p50)),
+    column("rwnd", Kind::Bytes, |c| float(c.rwnd_bytes_p50)),
+    column("flight", Kind::Bytes, |c| float(c.in_flight_bytes_p50)),
+    column("predicted", Kind::Rate, |c| float(c.predicted_bps)),
+];
+
+/// All columns that have a value for some cell, with their entries.
+pub(super) fn filled(experiment: &Experiment, cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
+    let udp = all_udp(experiment, cells);
+    let scales = scales(cells);
+    let mut columns: Vec<(Heading, Vec<Entry>)> = Vec::new();
+    columns.extend(backend(cells));
+    columns.extend(
+        COLUMNS
+            .iter()
+            .filter_map(|column| numbers(column, udp, &scales, cells)),
+    );
+    columns.extend(limited_by(cells));
+    columns.extend(validity(experiment, cells));
+    columns
+}
+
+/// `None` where no cell has a value.
+fn numbers(
+    column: &Column,
+    udp: bool,
+    scales: &BTreeMap<Kind, Scale>,
+    cells: &[&CellResult],
+) -> Option<(Heading, Vec<Entry>)> {
+    let values: Vec<Option<f64>> = cells.iter().map(|cell| (column.value)(cell)).collect();
+    values.iter().flatten().next()?;
+    let scale = scales[&column.kind];
+    let heading = Heading {
+        name: if udp { column.udp_name } else { column.name }.to_owned(),
+        unit: column.kind.heading_unit(scale),
+        numeric: true,
+    };
+    let entry = |value: &Option<f64>| Entry {
+        text: value.map_or_else(|| MISSING.to_owned(), |v| column.kind.in_column(v, scale)),
+        tone: tone(column, *value),
+    };
+    Some((heading, values.iter().map(entry).collect()))
+}
+
+/// One scale for all columns of a kind, so that they compare at a glance.
+fn scales(cells: &[&CellResult]) -> BTreeMap<Kind, Scale> {
+    let mut values: BTreeMap<Kind, Vec<f64>> = BTreeMap::new();
+    for column in &COLUMNS {
+        let of_kind = values.entry(column.kind).or_default();
+        of_kind.extend(cells.iter().filter_map(|cell| (column.value)(cell)));
+    }
+    values
+        .into_iter()
+        .map(|(kind, values)| (kind, kind.scale(&values)))
+        .collect()
+}
+
+fn tone(column: &Column, value: Option<f64>) -> Tone {
+    match value {
+        Some(ratio) if column.name == "ratio" => {
+            if (ratio - 1.0).abs() <= AGREEMENT {
+                Tone::Good
+            } else {
+                Tone::Warn
+            }
+        }
+        _ => Tone::Plain,
+    }
+}
+
+/// The interval's further end from the median, in per cent of it.
+fn half_width_percent(cell: &CellResult) -> Option<f64> {
+    let median = float(cell.goodput_bps).filter(|&v| v > 0.0)?;
+    let (low, high) = (float(cell.goodput_bps_low)?, float(cell.goodput_bps_high)?);
+    Some(100.0 * (median - low).max(high - median) / median)
+}
+
+fn published_ratio(cell: &CellResult) -> Option<f64> {
+    let published = cell.published?.goodput_bps.filter(|&v| v > 0.0)?;
+    Some(float(cell.goodput_bps)? / published)
+}
+
+/// Shown where cells ran on more than one.
+fn backend(cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
+    let first = cells.iter().find_map(|cell| cell.backend.as_ref())?;
+    let several = cells
+        .iter()
+        .any(|cell| cell.backend.as_ref().is_some_and(|b| b != first));
+    several.then(|| words("on", cells, |cell| cell.backend.clone()))
+}
+
+fn limited_by(cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
+    let known = cells.iter().any(|cell| cell.limited_by.is_some());
+    let word = |cell: &CellResult| cell.limited_by.map(|l| l.as_str().to_owned());
+    known.then(|| words("limited by", cells, word))
+}
+
+/// Valid runs of those asked for; shown where any is missing.
+fn validity(experiment: &Experiment, cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
+    let asked = |cell: &CellResult| experiment.plan.cells[cell.index].spec.run.repeat as usize;
+    let short = |cell: &CellResult| cell.valid < asked(cell);
+    if !cells.iter().any(|cell| short(cell)) {
+        return None;
+    }
+    let (heading, mut entries) = words("valid", cells, |cell| {
+        let mark = if cell.invalid.is_empty() { "" } else { " !" };
+        Some(format!("{}/{}{mark}", cell.valid, asked(cell)))
+    });
+    for (cell, entry) in cells.iter().zip(&mut entries) {
+        entry.tone = match (cell.valid, short(cell)) {
+            (0, _) => Tone::Bad,
+            (_, true) => Tone::Warn,
+            _ => Tone::Plain,
+        };
+    }
+    Some((heading, entries))
+}
+
+fn words(
+    name: &str,
+    cells: &[&CellResult],
+    word: impl Fn(&CellResult) -> Option<String>,
+) -> (Heading, Vec<Entry>) {
+    let heading = Heading {
+        name: name.to_owned(),
+        unit: String::new(),
+        numeric: false,
+    };
+    let entry = |cell: &&CellResult| Entry::plain(word(cell).unwrap_or_else(|| MISSING.to_owned()));
+    (heading, cells.iter().map(entry).collect())
+}
+
+fn all_udp(experiment: &Experiment, cells: &[&CellResult]) -> bool {
+    let mut flows = cells
+        .iter()
+        .flat_map(|cell| &experiment.plan.cells[cell.index].spec.flows);
+    flows.all(|flow| flow.protocol == Protocol::Udp)
+}
+
+fn float(value: Option<u64>) -> Option<f64> {
+    value.map(|v| v as f64)
+}

@@ -1,0 +1,139 @@
+//! What stands below a table: invalid runs, failed expectations, verdicts, the machine.
+//!
+//! Never: a note without the figure that it is about.
+
+use super::coordinates;
+use crate::quantity::Kind;
+use pipefill_analysis::expect::{ExpectationResult, Value};
+use pipefill_analysis::experiment::{CellResult, Experiment};
+
+/// All notes of a table's `cells`, in their order.
+pub(super) fn notes(experiment: &Experiment, cells: &[&CellResult]) -> Vec<String> {
+    let of_cell = |cell: &&CellResult| {
+        let mut notes = invalid(cell);
+        notes.extend(missing(experiment, cell));
+        notes.extend(failed(cell));
+        notes.extend(cell.verdict.iter().map(|v| format!("{}: {v}", coordinates(cell))));
+        notes
+    };
+    cells.iter().flat_map(of_cell).collect()
+}
+
+/// Where the published figures come from.
+pub(crate) fn source_line(experiment: &Experiment) -> Option<String> {
+    let source = experiment.plan.published_source.as_ref()?;
+    Some(format!("published: {source}"))
+}
+
+/// Where and how well it was measured: backend, kernel, data path, CPUs, runs, lateness, version.
+pub(crate) fn environment_line(experiment: &Experiment) -> Option<String> {
+    let environment = &experiment.environment;
+    let mut parts = vec![joined(backends(experiment))];
+    parts.push(prefixed("Linux ", joined(&environment.kernel)));
+    parts.push(joined(&environment.data_path));
+    parts.push(suffixed(joined(&environment.cpus), " CPUs"));
+    parts.push(prefixed("n = ", range(experiment)));
+    let lateness = experiment
+        .cells
+        .iter()
+        .filter_map(|c| c.path_lateness_p99_ns)
+        .max();
+    parts.extend(lateness.map(|ns| format!("path lateness p99 {}", Kind::Time.alone(ns as f64))));
+    parts.push(prefixed("pipefill ", joined(&environment.pipefill)));
+    parts.retain(|part| !part.is_empty());
+    let ran = experiment.cells.iter().any(|cell| cell.runs > 0);
+    ran.then(|| parts.join(" · "))
+}
+
+fn invalid(cell: &CellResult) -> Vec<String> {
+    let line = |count: &pipefill_analysis::experiment::InvalidCount| {
+        format!(
+            "! {}: {} of {} runs invalid, {}: {}",
+            coordinates(cell),
+            count.runs,
+            cell.runs,
+            count.reason,
+            count.detail
+        )
+    };
+    cell.invalid.iter().map(line).collect()
+}
+
+fn missing(experiment: &Experiment, cell: &CellResult) -> Option<String> {
+    let asked = experiment.plan.cells[cell.index].spec.run.repeat as usize;
+    (cell.runs < asked).then(|| format!("{}: {} of {asked} runs recorded", coordinates(cell), cell.runs))
+}
+
+fn failed(cell: &CellResult) -> Vec<String> {
+    let line = |result: &ExpectationResult| {
+        let outcome = match (&result.reason, &result.measured, &result.bound) {
+            (Some(reason), _, _) => reason.clone(),
+            (None, Some(measured), Some(bound)) => {
+                format!("measured {}, bound {}", value(measured), value(bound))
+            }
+            (None, _, _) => String::new(),
+        };
+        format!(
+            "FAILED {}: expected {}; {outcome}",
+            coordinates(cell),
+            result.text
+        )
+    };
+    cell.expectations
+        .iter()
+        .filter(|result| result.failed())
+        .map(line)
+        .collect()
+}
+
+fn value(value: &Value) -> String {
+    match value {
+        Value::Number(number) => format!("{number}"),
+        Value::Word(word) => word.clone(),
+    }
+}
+
+fn backends(experiment: &Experiment) -> std::collections::BTreeSet<&String> {
+    experiment
+        .cells
+        .iter()
+        .filter_map(|cell| cell.backend.as_ref())
+        .collect()
+}
+
+/// Valid runs of a cell: `3`, or `2–3` where they differ. Cells that never ran don't count.
+fn range(experiment: &Experiment) -> String {
+    let counts = || {
+        experiment
+            .cells
+            .iter()
+            .filter(|cell| cell.runs > 0)
+            .map(|cell| cell.valid)
+    };
+    match (counts().min(), counts().max()) {
+        (Some(low), Some(high)) if low == high => low.to_string(),
+        (Some(low), Some(high)) => format!("{low}–{high}"),
+        _ => String::new(),
+    }
+}
+
+fn joined<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
+    let texts: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
+    texts.join(", ")
+}
+
+fn prefixed(prefix: &str, text: String) -> String {
+    if text.is_empty() {
+        text
+    } else {
+        format!("{prefix}{text}")
+    }
+}
+
+fn suffixed(text: String, suffix: &str) -> String {
+    if text.is_empty() {
+        text
+    } else {
+        format!("{text}{suffix}")
+    }
+}

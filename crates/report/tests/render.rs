@@ -1,0 +1,278 @@
+//! What the renderings look like (snapshots), and what has to be true of them whatever they look like.
+
+#[path = "../../analysis/tests/builder/mod.rs"]
+mod builder;
+
+use builder::{Steady, cell, plan, record, run, spec};
+use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
+use pipefill_core::cell::{Bound, Comparison, ExpectMetric, Expectation, Protocol};
+use pipefill_core::plan::{Cell, Published};
+use pipefill_core::record::Invalid;
+use pipefill_report::table::Style;
+use pipefill_report::{csv, json, md, table};
+use serde_json::Value;
+
+/// Study 5's shape: two axes, published goodput and retransmits, three runs a cell.
+fn tcp_matrix() -> Experiment {
+    let mut cells = Vec::new();
+    for (rtt, rtt_ms) in [("1ms", 1), ("100ms", 100)] {
+        for loss in ["0%", "1%"] {
+            let axes = [("path.rtt", rtt), ("path.loss", loss)];
+            cells.push(cell(cells.len(), &axes, spec(Protocol::Tcp, rtt_ms)));
+        }
+    }
+    let mut plan = plan(cells.clone());
+    plan.published_source = Some("a field note, 2020".to_owned());
+    for (index, goodput) in [(0, 8.59e8), (1, 2.36e8), (2, 2.8e7)] {
+        plan.published.push(Published {
+            cell: index,
+            goodput_bps: Some(goodput),
+            lost_percent: None,
+            retransmits: Some(1_420.0),
+        });
+    }
+    let mut builder = ExperimentBuilder::new(plan);
+    for (cell, mbit) in cells.iter().zip([900, 230, 25, 11]) {
+        for repeat in 1..=3 {
+            builder
+                .add(&record(run(cell, repeat), &[tcp_stream(mbit, u64::from(repeat))]))
+                .unwrap();
+        }
+    }
+    builder.finish("pipefill run loss.toml")
+}
+
+fn tcp_stream(mbit: u64, repeat: u64) -> Steady {
+    Steady {
+        rate_bps: (mbit * 100 + mbit * repeat) * 10_000,
+        cwnd_bytes: mbit * 5_000,
+        rwnd_bytes: 3_145_728,
+        in_flight_bytes: mbit * 4_000,
+        retransmits: 1_000 + u32::try_from(mbit).unwrap(),
+        ..Steady::default()
+    }
+}
+
+/// Study 1's shape: a TCP and a UDP variant with their own axes; a bad run, a missing run, a failed expectation.
+fn variants() -> Experiment {
+    let tcp = cell(
+        0,
+        &[("variant", "tcp"), ("path.rtt", "10ms")],
+        spec(Protocol::Tcp, 10),
+    );
+    let udp_axes = [
+        ("variant", "udp"),
+        ("flow.bitrate", "100mbit"),
+        ("path.rtt", "1s"),
+    ];
+    let mut udp = cell(1, &udp_axes, spec(Protocol::Udp, 1_000));
+    udp.spec.expect.push(Expectation {
+        metric: ExpectMetric::Lost,
+        comparison: Comparison::AtMost,
+        bound: Bound::Value(1.0),
+        text: "lost <= 1%".to_owned(),
+    });
+    let mut plan = plan(vec![tcp.clone(), udp.clone()]);
+    plan.published.push(Published {
+        cell: 1,
+        goodput_bps: Some(8.72e6),
+        lost_percent: Some(87.0),
+        retransmits: None,
+    });
+    let mut builder = ExperimentBuilder::new(plan);
+    add_tcp(&mut builder, &tcp);
+    for repeat in 1..=3 {
+        let lossy = Steady {
+            rate_bps: 100_000_000,
+            one_way_us: 500_000,
+            lost_permille: 880,
+            ..Steady::default()
+        };
+        builder.add(&record(run(&udp, repeat), &[lossy])).unwrap();
+    }
+    builder.finish("pipefill study rtt")
+}
+
+fn add_tcp(builder: &mut ExperimentBuilder, cell: &Cell) {
+    builder.add(&record(run(cell, 1), &[Steady::default()])).unwrap();
+    let mut bad = record(run(cell, 2), &[Steady::default()]);
+    bad.manifest.invalid.push(Invalid {
+        reason: "late_releases".to_owned(),
+        detail: "p99 3.1 ms, bound 1 ms".to_owned(),
+    });
+    builder.add(&bad).unwrap();
+}
+
+fn all() -> Vec<Experiment> {
+    let never_run = ExperimentBuilder::new(plan(vec![cell(0, &[], spec(Protocol::Tcp, 1))]));
+    vec![
+        tcp_matrix(),
+        variants(),
+        never_run.finish("pipefill run none.toml"),
+    ]
+}
+
+#[test]
+fn the_table_of_a_matrix() {
+    insta::assert_snapshot!(table::render(&tcp_matrix(), Style::default()));
+}
+
+#[test]
+fn a_table_for_each_variant() {
+    insta::assert_snapshot!(table::render(&variants(), Style::default()));
+}
+
+#[test]
+fn markdown() {
+    insta::assert_snapshot!(md::render(&variants()));
+}
+
+#[test]
+fn comma_separated() {
+    insta::assert_snapshot!(csv::render(&variants()).unwrap());
+}
+
+#[test]
+fn tables_fit_eighty_columns() {
+    for experiment in all() {
+        let text = table::render(&experiment, Style::default());
+        let grid = text.lines().filter(|line| !is_prose(line));
+        for line in grid {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
+}
+
+/// Notes and foot lines are prose; a terminal wraps them.
+fn is_prose(line: &str) -> bool {
+    ["!", "FAILED", "published:", "lab ·"]
+        .iter()
+        .any(|start| line.starts_with(start))
+}
+
+#[test]
+fn colour_only_where_asked() {
+    let experiment = variants();
+    assert!(!table::render(&experiment, Style::default()).contains('\u{1b}'));
+    let coloured = Style {
+        colour: true,
+        ..Style::default()
+    };
+    assert!(table::render(&experiment, coloured).contains('\u{1b}'));
+}
+
+/// Each goodput, published figure and ratio in the table is the JSON's, to three digits.
+#[test]
+fn the_tables_numbers_are_the_jsons() {
+    let experiment = tcp_matrix();
+    let text = table::render(&experiment, Style::default());
+    let parsed: Value = serde_json::from_str(&json::render(&experiment).unwrap()).unwrap();
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .filter(|line| line.starts_with("1ms") || line.starts_with("100ms"))
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let cells = parsed["cells"].as_array().unwrap();
+    assert_eq!(rows.len(), cells.len());
+    for (row, cell) in rows.iter().zip(cells) {
+        assert_eq!(row[0], cell["axes"]["path.rtt"]);
+        assert_eq!(row[1], cell["axes"]["path.loss"]);
+        close(row[2], cell["goodput_bps"].as_f64(), 1e6);
+        let median = cell["goodput_bps"].as_f64().unwrap();
+        let half = (cell["goodput_bps_high"].as_f64().unwrap() - median)
+            .max(median - cell["goodput_bps_low"].as_f64().unwrap());
+        close(row[3], Some(100.0 * half / median), 1.0);
+        let published = cell["published"]["goodput_bps"].as_f64();
+        close(row[4], published, 1e6);
+        close(row[5], published.map(|p| median / p), 1.0);
+        close(row[6], cell["retransmits"].as_f64(), 1.0);
+    }
+}
+
+fn close(shown: &str, exact: Option<f64>, unit: f64) {
+    match exact {
+        None => assert_eq!(shown, "–"),
+        Some(exact) => {
+            let shown: f64 = shown.parse().unwrap();
+            assert!(
+                (shown * unit / exact - 1.0).abs() <= 0.005,
+                "{shown} against {exact}"
+            );
+        }
+    }
+}
+
+/// Whatever the cell, a CSV field under a name of the JSON holds the JSON's value; null is empty.
+#[test]
+fn the_csvs_fields_are_the_jsons() {
+    for experiment in all() {
+        let parsed: Value = serde_json::from_str(&json::render(&experiment).unwrap()).unwrap();
+        let text = csv::render(&experiment).unwrap();
+        let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+        let names = reader.headers().unwrap().clone();
+        let rows: Vec<::csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), experiment.cells.len());
+        for (row, cell) in rows.iter().zip(parsed["cells"].as_array().unwrap()) {
+            for (name, field) in names.iter().zip(row) {
+                let value = match cell["axes"].get(name) {
+                    Some(axis) => axis,
+                    None => cell
+                        .pointer(&format!("/{}", name.replace('.', "/")))
+                        .unwrap_or(&Value::Null),
+                };
+                let want = match value {
+                    Value::Null => String::new(),
+                    Value::String(text) => text.clone(),
+                    other => other.to_string(),
+                };
+                assert_eq!(field, want, "{name}");
+            }
+        }
+    }
+}
+
+/// A scalar of the JSON that the CSV forgot would be lost to every spreadsheet.
+#[test]
+fn every_scalar_of_the_json_is_in_the_csv() {
+    let experiment = variants();
+    let text = csv::render(&experiment).unwrap();
+    let header = text.lines().next().unwrap();
+    let names: Vec<&str> = header.split(',').collect();
+    let cell = serde_json::to_value(&experiment.cells[1]).unwrap();
+    for (name, value) in cell.as_object().unwrap() {
+        let nested = [
+            "axes",
+            "published",
+            "run_values",
+            "expectations",
+            "invalid",
+            "advice",
+            "ca_state_us",
+            "limited_fraction",
+        ];
+        if !nested.contains(&name.as_str()) && name != "index" {
+            assert!(names.contains(&name.as_str()), "{name} = {value} is missing");
+        }
+    }
+}
+
+#[test]
+fn the_json_keeps_the_order_of_the_axes() {
+    let text = json::render(&variants()).unwrap();
+    let bitrate = text.find("\"flow.bitrate\"").unwrap();
+    let rtt = text[bitrate..].find("\"path.rtt\"");
+    assert!(rtt.is_some_and(|distance| distance < 60), "{text}");
+    assert!(text.starts_with("{\n  \"schema\": 1,\n  \"experiment\": \"synthetic\","));
+}
+
+#[test]
+fn markdown_cannot_be_broken_by_a_value() {
+    let odd = cell(0, &[("host.tcp_rmem", "a|b\n| c")], spec(Protocol::Tcp, 10));
+    let mut builder = ExperimentBuilder::new(plan(vec![odd.clone()]));
+    builder.add(&record(run(&odd, 1), &[Steady::default()])).unwrap();
+    let text = md::render(&builder.finish("pipefill run odd.toml"));
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+    assert_eq!(rows.len(), 3, "{text}");
+    let bars = |line: &str| line.replace("\\|", "").matches('|').count();
+    assert!(rows.iter().all(|row| bars(row) == bars(rows[0])), "{text}");
+}
