@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Figures of the instrument.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstrumentMetrics {
-    /// Packets that the path dropped, by direction, element and reason, e.g. `forward queue dropped_full`; zeros are kept.
+    /// Packets that the path dropped, by direction and reason, e.g. `forward queue_full`; zeros are kept.
     pub path_drops: Counts,
     /// Median lateness of the path's releases, the worse direction.
     pub path_lateness_p50_ns: Option<u64>,
@@ -41,16 +41,15 @@ pub(super) fn metrics(record: &RunRecord) -> InstrumentMetrics {
     }
 }
 
-/// Counters whose place begins with `path` and whose name speaks of drops.
+/// Counters `dropped_{reason}_packets` of the places `path forward` and `path reverse`.
 fn path_drops(counters: &[Counter]) -> Counts {
-    let mut drops = Counts::new();
-    for counter in counters.iter().filter(|counter| counter.name.contains("drop")) {
-        if let Some(place) = counter.place.strip_prefix("path ") {
-            let key = format!("{place} {}", counter.name);
-            *drops.entry(key).or_default() += counter.after.saturating_sub(counter.before);
-        }
-    }
-    drops
+    let drops = counters.iter().filter_map(|counter| {
+        let direction = counter.place.strip_prefix("path ")?;
+        let reason = counter.name.strip_prefix("dropped_")?.strip_suffix("_packets")?;
+        let key = format!("{direction} {reason}");
+        Some((key, counter.after.saturating_sub(counter.before)))
+    });
+    drops.collect()
 }
 
 fn cpu(instrument: &Instrument) -> Counts {

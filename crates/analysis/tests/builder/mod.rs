@@ -287,9 +287,11 @@ fn manifest(run: Run) -> Manifest {
         settings: Vec::new(),
         streams: Vec::new(),
         counters: vec![
-            counter("path forward queue", "dropped_full", 10, 15),
-            counter("path forward queue", "delivered", 0, 99),
-            counter("receiver veth", "rx_dropped", 0, 4),
+            counter("path forward", "dropped_queue_full_packets", 10, 15),
+            counter("path forward", "dropped_queue_full_bytes", 0, 7_570),
+            counter("path forward", "delivered_packets", 0, 99),
+            counter("path reverse", "dropped_random_loss_packets", 0, 0),
+            counter("path interface", "rx_dropped", 0, 4),
         ],
         instrument: Instrument {
             release_lateness_forward: Some(lateness(20_000, 60_000)),
