@@ -328,3 +328,44 @@ fn published_figures_find_their_cells_and_leave_when_something_else_changed() {
     scenario.set("path.rate=1gbit").expect("a rate");
     assert_eq!(cells(scenario.plan()), [0_usize; 0]);
 }
+
+/// The keys, forms and words that other programs may rely on, in one file.
+#[test]
+fn the_contract_parses() {
+    let scenario = Scenario::parse(
+        r#"
+name = "rtt"
+[path]
+rtt = ["0ms", "1ms", "10ms", "100ms", "1s"]
+rate = "1gbit"
+queue = "1bdp"
+burst = "32KiB"
+loss = ["0%", "1%"]
+jitter = "0ms"
+delay_limit = "100000p"
+[host]
+tcp_rmem = "4096 131072 6MiB"
+tcp_wmem = "4096 16KiB 4MiB"
+congestion_control = ["cubic", "bbr"]
+[[flow]]
+protocol = "tcp"
+duration = "10s"
+parallel = 1
+sndbuf = "4MiB"
+bitrate = "20mbit"
+read_rate = "20mbit"
+max_pacing_rate = "50mbit"
+[run]
+repeat = 3
+seed = 1
+sample = "10ms"
+capture = false
+[expect]
+goodput = ">= 95% of rate"
+"#,
+        "contract.toml",
+    )
+    .unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(scenario.plan().cells.len(), 5 * 2 * 2);
+    assert_eq!(scenario.plan().runs().len(), 60);
+}

@@ -1,12 +1,13 @@
 //! The matrix: for each variant the product of its axes, each point resolved to a cell.
 
-use super::document::{Document, Variant, VariantQuick, in_file};
+use super::document::{Document, Variant, VariantQuick};
 use super::draft::Draft;
 use super::error::{Origin, Problem};
 use super::key::{Section, Slot};
 use super::layer::{Layer, Setting, Text};
 use super::published::Written;
 use super::resolve::{self, Complaint};
+use super::toml::in_file;
 use crate::plan::{Cell, Plan, cell_id};
 use std::collections::BTreeMap;
 use std::time::Duration;

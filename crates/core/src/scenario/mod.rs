@@ -16,6 +16,7 @@ mod published;
 mod resolve;
 mod set;
 mod table;
+mod toml;
 
 pub use error::{Problem, ScenarioError, Style};
 pub use key::{Key, Kind, Section};

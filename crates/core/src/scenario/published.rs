@@ -3,9 +3,9 @@
 //! A row names its cells by the values of axes, as written; it belongs to every cell that has them all. Never: a figure
 //! shown beside a cell that `--set` made different.
 
-use super::document::{Entry, entries, in_file, scalar, tables};
 use super::error::{Origin, Problem};
 use super::layer::Text;
+use super::toml::{Entry, entries, in_file, scalar, tables};
 use crate::parse::{ParseError, count, nearest, rate, ratio};
 use crate::plan::{Cell, Published};
 use toml_edit::{Item, TableLike, Value};

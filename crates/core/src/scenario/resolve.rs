@@ -2,20 +2,15 @@
 //!
 //! Never: text; every value is typed already. Never: a value that only a machine knows.
 
-use super::draft::{Draft, FlowDraft, HostDraft, PathDraft, Split, WayDraft, Ways};
+mod path;
+
+use super::draft::{Draft, FlowDraft, HostDraft, Ways};
 use super::expect;
 use super::key::{Section, Slot};
-use crate::cell::{
-    BottleneckSpec, Bound, CellSpec, Direction, DirectionSpec, FlowSpec, HostSpec, JitterDistribution,
-    JitterSpec, LossSpec, LossUnit, PathSpec, Protocol, RunSpec,
-};
-use crate::units::{Bytes, QueueLimit, Rate, Ratio};
+use crate::cell::{Bound, CellSpec, Direction, FlowSpec, HostSpec, Protocol, RunSpec};
+use crate::units::Bytes;
 use std::time::Duration;
 
-/// A full frame as the bottleneck counts it: an MTU of 1500 and 14 bytes of Ethernet.
-const FRAME: u64 = 1514;
-/// Frames that an unstated queue holds at least.
-const DEFAULT_QUEUE_FRAMES: u64 = 100;
 /// Payload of a UDP datagram: room for our own header, up to what IPv4 carries (65535 − 20 − 8).
 const UDP_LENGTH: std::ops::RangeInclusive<u64> = 32..=65_507;
 /// The largest write of a TCP flow.
@@ -42,7 +37,7 @@ pub(super) struct Complaint {
 pub(super) fn cell(draft: &Draft) -> Result<CellSpec, Vec<Complaint>> {
     let mut complaints = Complaints::default();
     let spec = CellSpec {
-        path: path(&draft.path, &mut complaints),
+        path: path::resolve(&draft.path, &mut complaints),
         sender: host(&draft.both, &draft.sender),
         receiver: host(&draft.both, &draft.receiver),
         flows: draft
@@ -62,6 +57,7 @@ pub(super) fn cell(draft: &Draft) -> Result<CellSpec, Vec<Complaint>> {
     }
 }
 
+/// The rules broken so far.
 #[derive(Default)]
 struct Complaints(Vec<Complaint>);
 
@@ -89,199 +85,6 @@ impl Complaints {
             help,
         );
     }
-}
-
-fn path(draft: &PathDraft, complaints: &mut Complaints) -> PathSpec {
-    let (forward_delay, reverse_delay) = delays(draft, complaints);
-    let rtt = forward_delay.saturating_add(reverse_delay);
-    orphans(draft, complaints);
-    let unit = draft.loss_unit.unwrap_or(LossUnit::Segment);
-    let (duplicate, reorder) = (
-        draft.duplicate.unwrap_or(Ratio::ZERO),
-        draft.reorder.unwrap_or(Ratio::ZERO),
-    );
-    let mut way = |way: &WayDraft, prefix: &str, delay, duplicate, reorder| DirectionSpec {
-        delay,
-        jitter: jitter(draft, way),
-        delay_limit: delay_limit(way, prefix, rtt, complaints),
-        loss: way.loss.clone().unwrap_or(LossSpec::None),
-        loss_unit: unit,
-        duplicate,
-        reorder,
-        bottleneck: bottleneck(way, prefix, rtt, complaints),
-    };
-    PathSpec {
-        forward: way(&draft.forward, "", forward_delay, duplicate, reorder),
-        reverse: way(
-            &draft.reverse,
-            "reverse_",
-            reverse_delay,
-            Ratio::ZERO,
-            Ratio::ZERO,
-        ),
-    }
-}
-
-/// Both one-way delays. The half nanosecond of an odd `rtt` goes forward.
-fn delays(draft: &PathDraft, complaints: &mut Complaints) -> (Duration, Duration) {
-    let (forward, reverse) = (draft.forward_delay, draft.reverse_delay);
-    if draft.split.is_some() && (forward.is_some() || reverse.is_some() || draft.rtt.is_none()) {
-        complaints.path(
-            "split",
-            "it divides rtt, and needs rtt alone",
-            "give rtt and split, or the delay of a direction",
-        );
-    }
-    let Some(rtt) = draft.rtt else {
-        return (forward.unwrap_or_default(), reverse.unwrap_or_default());
-    };
-    match (forward, reverse) {
-        (None, None) if draft.split == Some(Split::Forward) => (rtt, Duration::ZERO),
-        (None, None) => (rtt - rtt / 2, rtt / 2),
-        (Some(forward), None) => (forward, rest(rtt, forward, "forward_delay", complaints)),
-        (None, Some(reverse)) => (rest(rtt, reverse, "reverse_delay", complaints), reverse),
-        (Some(forward), Some(reverse)) => {
-            if forward.checked_add(reverse) != Some(rtt) {
-                complaints.path(
-                    "rtt",
-                    "forward_delay and reverse_delay do not add up to it",
-                    "leave rtt out, or one of the two delays: it gets the rest",
-                );
-            }
-            (forward, reverse)
-        }
-    }
-}
-
-fn rest(rtt: Duration, delay: Duration, name: &str, complaints: &mut Complaints) -> Duration {
-    rtt.checked_sub(delay).unwrap_or_else(|| {
-        complaints.path(
-            name,
-            "it is longer than the round trip",
-            "write at most rtt, or leave rtt out",
-        );
-        Duration::ZERO
-    })
-}
-
-/// Keys that say how something is, where nothing says that it is.
-fn orphans(draft: &PathDraft, complaints: &mut Complaints) {
-    let no_jitter = draft.forward.jitter.is_none() && draft.reverse.jitter.is_none();
-    let no_loss = draft.forward.loss.is_none() && draft.reverse.loss.is_none();
-    for (name, given, without, needs) in [
-        (
-            "jitter_distribution",
-            draft.jitter_distribution.is_some(),
-            no_jitter,
-            "jitter",
-        ),
-        (
-            "jitter_reorder",
-            draft.jitter_reorder.is_some(),
-            no_jitter,
-            "jitter",
-        ),
-        ("loss_unit", draft.loss_unit.is_some(), no_loss, "loss"),
-    ] {
-        if given && without {
-            complaints.path(
-                name,
-                &format!("there is no {needs} that it could describe"),
-                &format!("give {needs} too, or leave this out"),
-            );
-        }
-    }
-}
-
-fn jitter(draft: &PathDraft, way: &WayDraft) -> Option<JitterSpec> {
-    let spread = way.jitter.filter(|spread| !spread.is_zero())?;
-    Some(JitterSpec {
-        spread,
-        distribution: draft
-            .jitter_distribution
-            .clone()
-            .unwrap_or(JitterDistribution::Uniform),
-        reorder: draft.jitter_reorder.unwrap_or(false),
-    })
-}
-
-fn delay_limit(
-    way: &WayDraft,
-    prefix: &str,
-    rtt: Duration,
-    complaints: &mut Complaints,
-) -> Option<QueueLimit> {
-    let limit = way.delay_limit?;
-    if matches!(limit, QueueLimit::Bdp(_)) && way.rate.is_none() {
-        complaints.path(
-            &format!("{prefix}delay_limit"),
-            "a BDP needs a rate",
-            &format!("give {prefix}rate, or write bytes or packets"),
-        );
-    }
-    Some(way.rate.map_or(limit, |rate| in_bytes(limit, rate, rtt)))
-}
-
-fn bottleneck(
-    way: &WayDraft,
-    prefix: &str,
-    rtt: Duration,
-    complaints: &mut Complaints,
-) -> Option<BottleneckSpec> {
-    let Some(rate) = way.rate else {
-        for (name, given) in [("queue", way.queue.is_some()), ("burst", way.burst.is_some())] {
-            if given {
-                complaints.path(
-                    &format!("{prefix}{name}"),
-                    &format!("there is no bottleneck without {prefix}rate"),
-                    &format!("give {prefix}rate too, e.g. \"100mbit\", or leave this out"),
-                );
-            }
-        }
-        return None;
-    };
-    let burst = way.burst.unwrap_or(Bytes::new(32 << 10));
-    if burst.get() < FRAME {
-        complaints.path(
-            &format!("{prefix}burst"),
-            "a bucket that can't hold one frame lets none through",
-            "write at least \"1514B\"; 32KiB is usual",
-        );
-    }
-    let queue = way
-        .queue
-        .map_or_else(|| default_queue(rate, rtt), |queue| in_bytes(queue, rate, rtt));
-    if matches!(queue, QueueLimit::Bytes(bytes) if bytes.get() < FRAME) {
-        complaints.path(
-            &format!("{prefix}queue"),
-            "a queue that can't hold one frame lets none through",
-            "write at least \"1514B\" or \"1p\"",
-        );
-    }
-    Some(BottleneckSpec { rate, queue, burst })
-}
-
-/// One BDP, but not below 100 frames.
-fn default_queue(rate: Rate, rtt: Duration) -> QueueLimit {
-    QueueLimit::Bytes(rate.bdp(rtt).max(Bytes::new(DEFAULT_QUEUE_FRAMES * FRAME)))
-}
-
-/// BDPs as bytes, rounded down but not below one frame; at a round trip of zero, where a BDP says nothing, as absent.
-fn in_bytes(limit: QueueLimit, rate: Rate, rtt: Duration) -> QueueLimit {
-    let QueueLimit::Bdp(multiple) = limit else {
-        return limit;
-    };
-    if rtt.is_zero() {
-        return default_queue(rate, rtt);
-    }
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the multiple is a float; `as` saturates"
-    )]
-    let bytes = (rate.bdp(rtt).get() as f64 * multiple) as u64;
-    QueueLimit::Bytes(Bytes::new(bytes.max(FRAME)))
 }
 
 fn host(both: &HostDraft, own: &HostDraft) -> HostSpec {

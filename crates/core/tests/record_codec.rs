@@ -1,0 +1,171 @@
+//! Records as bytes and back: what goes in comes out, and damage says where.
+
+use pipefill_core::plan::Run;
+use pipefill_core::record::{
+    DeliverySample, Environment, Instrument, Manifest, PathSample, RECORD_VERSION, RecordError, StreamEnd,
+    TcpSample, decode_manifest, decode_table, encode_manifest, encode_table,
+};
+use pipefill_core::scenario::Scenario;
+use pipefill_core::tcp_info::TcpInfo;
+use pipefill_core::units::Ratio;
+use proptest::prelude::*;
+
+fn run() -> Run {
+    let scenario = Scenario::parse("name = \"x\"\n[run]\nwarmup = \"1s\"\n", "x.toml").expect("a scenario");
+    scenario.plan().runs().remove(0)
+}
+
+fn manifest() -> Manifest {
+    Manifest {
+        version: RECORD_VERSION,
+        pipefill: "0.1.0".to_owned(),
+        backend: "sim".to_owned(),
+        run: run(),
+        started_unix_ms: None,
+        wall_ms: None,
+        environment: Environment::default(),
+        settings: Vec::new(),
+        streams: Vec::new(),
+        counters: Vec::new(),
+        instrument: Instrument::default(),
+        invalid: Vec::new(),
+    }
+}
+
+fn manifest_text() -> String {
+    let mut bytes = Vec::new();
+    encode_manifest(&manifest(), &mut bytes).expect("a manifest");
+    String::from_utf8(bytes).expect("JSON is UTF-8")
+}
+
+fn compressed(text: &str) -> Vec<u8> {
+    zstd::encode_all(text.as_bytes(), 1).expect("memory")
+}
+
+fn tcp_sample(t_us: u64, cwnd_bytes: u64, srtt_us: Option<u32>) -> TcpSample {
+    TcpSample {
+        t_us,
+        stream: 0,
+        end: StreamEnd::Sender,
+        info: TcpInfo {
+            cwnd_bytes,
+            srtt_us,
+            ..TcpInfo::default()
+        },
+        wmem_queued_bytes: None,
+        sndbuf_bytes: Some(87_380),
+        rmem_alloc_bytes: None,
+        rcvbuf_bytes: None,
+        raw: None,
+    }
+}
+
+#[test]
+fn a_manifest_comes_back() {
+    let text = manifest_text();
+    assert!(text.ends_with("}\n"));
+    assert_eq!(decode_manifest(text.as_bytes()).expect("a manifest"), manifest());
+}
+
+#[test]
+fn what_was_not_measured_is_null() {
+    let mut bytes = Vec::new();
+    encode_table(&[tcp_sample(1, 2, None)], &mut bytes).expect("a table");
+    let text = String::from_utf8(zstd::decode_all(&*bytes).expect("zstd")).expect("UTF-8");
+    assert!(
+        text.contains("\"srtt_us\":null") && text.contains("\"rmem_alloc_bytes\":null"),
+        "{text}"
+    );
+    assert!(manifest_text().contains("\"started_unix_ms\": null"));
+}
+
+#[test]
+fn a_manifest_of_another_version_says_what_reads_it() {
+    let newer = manifest_text()
+        .replace("\"version\": 1", "\"version\": 7")
+        .replace("\"pipefill\": \"0.1.0\"", "\"pipefill\": \"3.2.0\"")
+        .replace("\"backend\"", "\"renamed\"");
+    let error = decode_manifest(newer.as_bytes()).expect_err("a newer version");
+    let message = error.to_string();
+    assert!(
+        message.contains("version 7") && message.contains("version 1"),
+        "{message}"
+    );
+    assert!(message.contains("pipefill 3.2.0 or newer"), "{message}");
+}
+
+#[test]
+fn unknown_fields_are_let_pass_and_missing_ones_are_named() {
+    let more = manifest_text().replacen('{', "{\"new_field\": [1, 2],", 1);
+    assert_eq!(decode_manifest(more.as_bytes()).expect("a manifest"), manifest());
+    let less = manifest_text().replace("\"backend\"", "\"renamed\"");
+    let error = decode_manifest(less.as_bytes()).expect_err("no backend");
+    assert!(error.to_string().contains("missing field `backend`"), "{error}");
+    let row = compressed("{\"t_us\":1,\"stream\":0,\"sent_bytes\":2,\"received_bytes\":3,\"later\":4}\n");
+    let rows: Vec<DeliverySample> = decode_table(&*row).expect("a row");
+    assert_eq!(rows[0].received_bytes, 3);
+}
+
+#[test]
+fn a_bad_row_is_named_by_table_and_line() {
+    let good = "{\"t_us\":1,\"stream\":0,\"sent_bytes\":2,\"received_bytes\":3}\n";
+    let bytes = compressed(&format!("{good}\n{good}{{\"t_us\":-1}}\n"));
+    let error = decode_table::<DeliverySample>(&*bytes).expect_err("line 4");
+    assert!(
+        matches!(
+            error,
+            RecordError::Row {
+                table: "delivery",
+                line: 4,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+    assert!(
+        error.to_string().starts_with("delivery.jsonl.zst, line 4: "),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_table_that_was_cut_short_is_an_error() {
+    let rows: Vec<TcpSample> = (0..1000).map(|t| tcp_sample(t, t * 7919, None)).collect();
+    let mut bytes = Vec::new();
+    encode_table(&rows, &mut bytes).expect("a table");
+    let error = decode_table::<TcpSample>(&bytes[..bytes.len() / 2]).expect_err("half a table");
+    assert!(matches!(error, RecordError::Io { table: "tcp", .. }), "{error:?}");
+}
+
+#[test]
+fn an_empty_table_is_a_table() {
+    let mut bytes = Vec::new();
+    encode_table::<PathSample>(&[], &mut bytes).expect("a table");
+    assert!(!bytes.is_empty());
+    assert_eq!(decode_table::<PathSample>(&*bytes).expect("a table"), []);
+}
+
+proptest! {
+    #[test]
+    fn rows_come_back(values in prop::collection::vec((any::<u64>(), any::<u64>(), any::<Option<u32>>()), 0..50)) {
+        let rows: Vec<TcpSample> = values.into_iter().map(|(t, cwnd, srtt)| tcp_sample(t, cwnd, srtt)).collect();
+        let mut bytes = Vec::new();
+        encode_table(&rows, &mut bytes).expect("a table");
+        prop_assert_eq!(decode_table::<TcpSample>(&*bytes).expect("a table"), rows);
+    }
+
+    #[test]
+    fn fractions_come_back_to_the_last_bit(fraction in 0.0_f64..=1.0) {
+        let mut before = manifest();
+        before.run.cell.spec.path.forward.duplicate = Ratio::from_fraction(fraction);
+        let mut bytes = Vec::new();
+        encode_manifest(&before, &mut bytes).expect("a manifest");
+        prop_assert_eq!(decode_manifest(&*bytes).expect("a manifest"), before);
+    }
+
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = (decode_table::<TcpSample>(&*bytes), decode_manifest(&*bytes));
+        let _ = decode_table::<TcpSample>(&*zstd::encode_all(&*bytes, 1).expect("memory"));
+    }
+}
