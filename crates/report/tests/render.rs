@@ -14,6 +14,11 @@ use serde_json::Value;
 
 /// Study 5's shape: two axes, published goodput and retransmits, three runs a cell.
 fn tcp_matrix() -> Experiment {
+    matrix([900, 230, 25, 11])
+}
+
+/// Two axes of two values, with these rates in Mbit/s.
+fn matrix(rates: [u64; 4]) -> Experiment {
     let mut cells = Vec::new();
     for (rtt, rtt_ms) in [("1ms", 1), ("100ms", 100)] {
         for loss in ["0%", "1%"] {
@@ -32,7 +37,7 @@ fn tcp_matrix() -> Experiment {
         });
     }
     let mut builder = ExperimentBuilder::new(plan);
-    for (cell, mbit) in cells.iter().zip([900, 230, 25, 11]) {
+    for (cell, mbit) in cells.iter().zip(rates) {
         for repeat in 1..=3 {
             builder
                 .add(&record(run(cell, repeat), &[tcp_stream(mbit, u64::from(repeat))]))
@@ -107,6 +112,7 @@ fn all() -> Vec<Experiment> {
     let never_run = ExperimentBuilder::new(plan(vec![cell(0, &[], spec(Protocol::Tcp, 1))]));
     vec![
         tcp_matrix(),
+        matrix([65_600, 21_900, 224, 5]),
         variants(),
         never_run.finish("pipefill run none.toml"),
     ]
