@@ -25,9 +25,7 @@ pub(crate) struct RunClock {
 
 impl RunClock {
     pub(crate) fn start() -> Self {
-        Self {
-            origin: read(ClockId::CLOCK_MONOTONIC),
-        }
+        Self { origin: read(ClockId::CLOCK_MONOTONIC) }
     }
 
     pub(crate) fn now(self) -> Time {
@@ -44,10 +42,7 @@ impl RunClock {
     pub(crate) fn sleep_until(self, due: Time) {
         let at = self.origin + due.nanos();
         let request = nix::sys::time::TimeSpec::new((at / 1_000_000_000) as i64, (at % 1_000_000_000) as i64);
-        let _interrupted = clock_nanosleep(
-            ClockId::CLOCK_MONOTONIC,
-            ClockNanosleepFlags::TIMER_ABSTIME,
-            &request,
-        );
+        let _interrupted =
+            clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &request);
     }
 }

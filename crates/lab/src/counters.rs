@@ -14,9 +14,7 @@ pub(crate) fn nstat(namespace: &Namespace) -> io::Result<Snapshot> {
     namespace.enter(|| {
         let mut counters = Snapshot::new();
         for table in ["snmp", "netstat"] {
-            counters.extend(parse_nstat(&fs::read_to_string(format!(
-                "/proc/thread-self/net/{table}"
-            ))?));
+            counters.extend(parse_nstat(&fs::read_to_string(format!("/proc/thread-self/net/{table}"))?));
         }
         Ok(counters)
     })
@@ -24,20 +22,14 @@ pub(crate) fn nstat(namespace: &Namespace) -> io::Result<Snapshot> {
 
 /// Packets, errors and drops of every interface of a namespace (`/proc/net/dev`), as `path0 rx_packets`.
 pub(crate) fn interfaces(namespace: &Namespace) -> io::Result<Snapshot> {
-    namespace.enter(|| {
-        Ok(parse_interfaces(&fs::read_to_string(
-            "/proc/thread-self/net/dev",
-        )?))
-    })
+    namespace.enter(|| Ok(parse_interfaces(&fs::read_to_string("/proc/thread-self/net/dev")?)))
 }
 
 /// Packets that the machine's per-CPU input queues had no room for, all CPUs (`/proc/net/softnet_stat`, second column).
 /// Global: other programs' drops count too.
 pub(crate) fn input_queue_drops() -> Option<u64> {
     let text = fs::read_to_string("/proc/net/softnet_stat").ok()?;
-    text.lines()
-        .map(|line| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok())
-        .sum()
+    text.lines().map(|line| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok()).sum()
 }
 
 /// Pairs two snapshots of `place`; counters that are zero in both are left out.

@@ -9,32 +9,19 @@ use std::fs;
 const FACTS: [(&str, &str); 6] = [
     ("net.core.rmem_max", "/proc/sys/net/core/rmem_max"),
     ("net.core.wmem_max", "/proc/sys/net/core/wmem_max"),
-    (
-        "net.core.netdev_max_backlog",
-        "/proc/sys/net/core/netdev_max_backlog",
-    ),
-    (
-        "net.ipv4.tcp_available_congestion_control",
-        "/proc/sys/net/ipv4/tcp_available_congestion_control",
-    ),
+    ("net.core.netdev_max_backlog", "/proc/sys/net/core/netdev_max_backlog"),
+    ("net.ipv4.tcp_available_congestion_control", "/proc/sys/net/ipv4/tcp_available_congestion_control"),
     ("net.ipv4.tcp_mem", "/proc/sys/net/ipv4/tcp_mem"),
-    (
-        "clocksource",
-        "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-    ),
+    ("clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
 ];
 
 /// Describes this machine. What can't be read is left out.
 pub(crate) fn describe(privilege: Privilege) -> Environment {
-    let facts: BTreeMap<String, String> = FACTS
-        .iter()
-        .filter_map(|&(name, path)| Some((name.to_owned(), line(path)?)))
-        .collect();
+    let facts: BTreeMap<String, String> =
+        FACTS.iter().filter_map(|&(name, path)| Some((name.to_owned(), line(path)?))).collect();
     Environment {
         kernel: line("/proc/sys/kernel/osrelease"),
-        cpus: std::thread::available_parallelism()
-            .ok()
-            .and_then(|n| u32::try_from(n.get()).ok()),
+        cpus: std::thread::available_parallelism().ok().and_then(|n| u32::try_from(n.get()).ok()),
         cpu_model: cpu_model(),
         privilege: Some(privilege.word().to_owned()),
         data_path: None,
@@ -43,13 +30,7 @@ pub(crate) fn describe(privilege: Privilege) -> Environment {
 }
 
 fn line(path: &str) -> Option<String> {
-    Some(
-        fs::read_to_string(path)
-            .ok()?
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" "),
-    )
+    Some(fs::read_to_string(path).ok()?.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 fn cpu_model() -> Option<String> {

@@ -44,28 +44,18 @@ impl Frame {
         head[..head_len].copy_from_slice(&received.head[..head_len]);
         let len = received.len as usize;
         let cut = cut_of(&received.vnet, &head[..head_len], len);
-        Self {
-            vnet: received.vnet,
-            head,
-            head_len,
-            len,
-            cut,
-        }
+        Self { vnet: received.vnet, head, head_len, len, cut }
     }
 
     /// Number of MTU segments, at least 1.
     pub(crate) fn segments(&self) -> u16 {
-        let count = self
-            .cut
-            .map_or(1, |cut| (self.len - cut.headers).div_ceil(cut.mss).max(1));
+        let count = self.cut.map_or(1, |cut| (self.len - cut.headers).div_ceil(cut.mss).max(1));
         u16::try_from(count).unwrap_or(u16::MAX)
     }
 
     /// Length of one segment as an Ethernet frame without FCS.
     pub(crate) fn segment_len(&self, index: u16) -> u32 {
-        let len = self
-            .cut
-            .map_or(self.len, |cut| cut.headers + self.payload(cut, index, 1));
+        let len = self.cut.map_or(self.len, |cut| cut.headers + self.payload(cut, index, 1));
         u32::try_from(len).unwrap_or(u32::MAX)
     }
 
@@ -164,10 +154,7 @@ fn vnet_header(cut: Cut, payload: usize, has_cwr: bool) -> [u8; VNET_LEN] {
 
 /// The ones' complement sum of big-endian words, not folded (RFC 1071).
 fn sum(bytes: &[u8]) -> u32 {
-    bytes
-        .chunks(2)
-        .map(|pair| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |&low| u32::from(low)))
-        .sum()
+    bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |&low| u32::from(low))).sum()
 }
 
 fn fold(mut sum: u32) -> u16 {
@@ -183,4 +170,113 @@ fn get_u16(bytes: &[u8], at: usize) -> u16 {
 
 fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MSS: usize = 1448;
+    const HEADERS: usize = ETHERNET + 20 + 32;
+
+    /// A TSO super-packet with `payload` bytes, PSH, FIN and CWR set, as virtio-net hands it over.
+    fn super_packet(payload: usize) -> Frame {
+        let mut head = [0_u8; HEADERS];
+        head[12..14].copy_from_slice(&[0x08, 0x00]);
+        head[ETHERNET] = 0x45;
+        put_len(&mut head, ETHERNET + 2, HEADERS - ETHERNET + payload);
+        put_len(&mut head, ETHERNET + 4, 0xfffe);
+        head[ETHERNET + 9] = TCP;
+        head[ETHERNET + 12..ETHERNET + 20].copy_from_slice(&[10, 77, 0, 1, 10, 77, 0, 2]);
+        head[ETHERNET + 20 + 4..ETHERNET + 20 + 8].copy_from_slice(&0xffff_ff00_u32.to_be_bytes());
+        head[ETHERNET + 20 + 12] = 8 << 4;
+        head[ETHERNET + 20 + 13] = 0x10 | TCP_PSH | TCP_FIN | TCP_CWR;
+        let mut vnet = [0; VNET_LEN];
+        vnet[0] = VNET_NEEDS_CSUM;
+        vnet[1] = VNET_GSO_TCPV4;
+        vnet[4..6].copy_from_slice(&u16::try_from(MSS).unwrap().to_ne_bytes());
+        Frame::new(&Received {
+            realtime_ns: 0,
+            len: u32::try_from(HEADERS + payload).unwrap(),
+            vnet,
+            head: &head,
+        })
+    }
+
+    fn put_len(head: &mut [u8], at: usize, value: usize) {
+        head[at..at + 2].copy_from_slice(&u16::try_from(value).unwrap().to_be_bytes());
+    }
+
+    fn sequence(out: &Outgoing) -> u32 {
+        u32::from_be_bytes(out.head[ETHERNET + 24..ETHERNET + 28].try_into().unwrap())
+    }
+
+    fn flags(out: &Outgoing) -> u8 {
+        out.head[ETHERNET + 33]
+    }
+
+    #[test]
+    fn a_plain_packet_is_one_segment_and_leaves_as_it_came() {
+        let head = [7_u8; 60];
+        let frame = Frame::new(&Received { realtime_ns: 0, len: 90, vnet: [0; VNET_LEN], head: &head });
+        assert_eq!((frame.segments(), frame.segment_len(0)), (1, 90));
+        let out = frame.outgoing(0, 1);
+        assert_eq!((out.len, out.head_len, &out.head[..60]), (90, 60, &head[..]));
+    }
+
+    #[test]
+    fn flags_stay_on_the_segment_that_carried_them() {
+        let frame = super_packet(3 * MSS);
+        let parts = [frame.outgoing(0, 1), frame.outgoing(1, 1), frame.outgoing(2, 1)];
+        let has = |bit: u8| parts.each_ref().map(|part| flags(part) & bit != 0);
+        assert_eq!(has(TCP_FIN), [false, false, true]);
+        assert_eq!(has(TCP_PSH), [false, false, true]);
+        assert_eq!(has(TCP_CWR), [true, false, false]);
+    }
+
+    #[test]
+    fn a_segment_alone_is_no_super_packet_and_two_are() {
+        let frame = super_packet(3 * MSS);
+        assert_eq!(frame.outgoing(1, 1).vnet[1], VNET_GSO_NONE);
+        assert_eq!(frame.outgoing(1, 2).vnet[1], VNET_GSO_TCPV4);
+        assert_eq!(frame.outgoing(0, 2).vnet[1], VNET_GSO_TCPV4 | VNET_GSO_ECN);
+    }
+
+    proptest! {
+        /// However a super-packet is cut, every payload byte leaves exactly once, in order, under right headers.
+        #[test]
+        fn cutting_conserves_bytes_and_sequence(payload in 1_usize..60_000, cuts in prop::collection::vec(1_u16..20, 1..20)) {
+            let frame = super_packet(payload);
+            let segments = frame.segments();
+            prop_assert_eq!(usize::from(segments), payload.div_ceil(MSS));
+            let (mut first, mut carried) = (0_u16, 0_usize);
+            for cut in cuts.iter().cycle() {
+                let count = (*cut).min(segments - first);
+                let out = frame.outgoing(first, count);
+                let bytes = out.len - HEADERS;
+                let wire: u32 = (first..first + count).map(|i| frame.segment_len(i)).sum();
+                prop_assert_eq!(wire as usize, bytes + usize::from(count) * HEADERS);
+                prop_assert_eq!(sequence(&out), 0xffff_ff00_u32.wrapping_add(u32::try_from(carried).unwrap()));
+                prop_assert_eq!(usize::from(get_u16(&out.head, ETHERNET + 2)), out.len - ETHERNET);
+                if count < segments {
+                    prop_assert_eq!(fold(sum(&out.head[ETHERNET..ETHERNET + 20])), 0xffff);
+                    prop_assert_eq!(get_u16(&out.head, ETHERNET + 4), 0xfffe_u16.wrapping_add(first));
+                }
+                carried += bytes;
+                first += count;
+                if first == segments { break; }
+            }
+            prop_assert_eq!(carried, payload);
+        }
+
+        /// Whatever the ring hands over, nothing panics and no packet grows.
+        #[test]
+        fn any_header_is_survived(head in prop::collection::vec(any::<u8>(), 0..200), vnet in any::<[u8; VNET_LEN]>(), len in 0_u32..70_000) {
+            let frame = Frame::new(&Received { realtime_ns: 0, len, vnet, head: &head });
+            for index in 0..frame.segments().min(50) {
+                prop_assert!(frame.outgoing(index, 1).len <= len as usize);
+            }
+        }
+    }
 }

@@ -19,13 +19,7 @@ impl LatenessMeter {
     }
 
     pub(crate) fn record(&mut self, late: Duration) {
-        self.histogram
-            .saturating_record(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX));
-    }
-
-    /// The value below which a share of `quantile` of the events lies.
-    pub(crate) fn quantile_ns(&self, quantile: f64) -> u64 {
-        self.histogram.value_at_quantile(quantile)
+        self.histogram.saturating_record(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX));
     }
 
     /// `None` where nothing happened.

@@ -12,6 +12,7 @@ mod lateness;
 mod namespace;
 mod netlink;
 pub mod privilege;
+pub mod probe;
 mod run;
 mod sys;
 mod sysctl;
@@ -36,9 +37,7 @@ pub struct Lab {
 impl Lab {
     /// A lab with the privilege that [`privilege::acquire`] found.
     pub fn new(privilege: Privilege) -> Self {
-        Self {
-            environment: environment::describe(privilege),
-        }
+        Self { environment: environment::describe(privilege) }
     }
 }
 
@@ -54,12 +53,7 @@ impl Backend for Lab {
     fn estimate(&self, run: &Run) -> Duration {
         const SET_UP: Duration = Duration::from_millis(300);
         let spec = &run.cell.spec;
-        let traffic = spec
-            .flows
-            .iter()
-            .map(|flow| flow.start + flow.duration)
-            .max()
-            .unwrap_or_default();
+        let traffic = spec.flows.iter().map(|flow| flow.start + flow.duration).max().unwrap_or_default();
         SET_UP + traffic + 3 * spec.path.rtt()
     }
 }

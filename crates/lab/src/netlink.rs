@@ -15,6 +15,7 @@ use netlink_packet_route::neighbour::{
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
@@ -53,8 +54,7 @@ impl Rtnetlink {
         peer_namespace: BorrowedFd<'_>,
     ) -> io::Result<()> {
         let mut peer = end_message(there);
-        peer.attributes
-            .push(LinkAttribute::NetNsFd(peer_namespace.as_raw_fd()));
+        peer.attributes.push(LinkAttribute::NetNsFd(peer_namespace.as_raw_fd()));
         let mut link = end_message(here);
         link.attributes.push(LinkAttribute::LinkInfo(vec![
             LinkInfo::Kind(InfoKind::Veth),
@@ -87,16 +87,28 @@ impl Rtnetlink {
         address.header.family = AddressFamily::Inet;
         address.header.prefix_len = 32;
         address.header.index = index;
-        address.attributes = vec![
-            AddressAttribute::Local(IpAddr::V4(local)),
-            AddressAttribute::Address(IpAddr::V4(local)),
-        ];
-        self.request(
-            RouteNetlinkMessage::NewAddress(address),
-            NLM_F_CREATE | NLM_F_EXCL,
-        )?;
+        address.attributes =
+            vec![AddressAttribute::Local(IpAddr::V4(local)), AddressAttribute::Address(IpAddr::V4(local))];
+        self.request(RouteNetlinkMessage::NewAddress(address), NLM_F_CREATE | NLM_F_EXCL)?;
         self.add_neighbour(index, peer, peer_mac)?;
         self.add_host_route(index, peer)
+    }
+
+    /// Whether the kernel has the queueing discipline `kind`: adds one without its options and looks at the refusal.
+    /// An unknown kind is `ENOENT`, a known one `EINVAL` for the missing options.
+    pub(crate) fn has_qdisc(&self, interface: &str, kind: &str) -> io::Result<bool> {
+        let mut message =
+            TcMessage::with_index(i32::try_from(index_of(interface)?).map_err(io::Error::other)?);
+        message.header.parent = TcHandle::ROOT;
+        message.attributes = vec![TcAttribute::Kind(kind.to_owned())];
+        match self.request(RouteNetlinkMessage::NewQueueDiscipline(message), NLM_F_CREATE | NLM_F_EXCL) {
+            Ok(()) => Ok(true),
+            Err(error) => match error.raw_os_error() {
+                Some(libc::ENOENT) => Ok(false),
+                Some(libc::EINVAL) => Ok(true),
+                _ => Err(error),
+            },
+        }
     }
 
     fn add_neighbour(&self, index: u32, peer: Ipv4Addr, mac: Mac) -> io::Result<()> {
@@ -109,10 +121,7 @@ impl Rtnetlink {
             NeighbourAttribute::Destination(NeighbourAddress::Inet(peer)),
             NeighbourAttribute::LinkLayerAddress(mac.to_vec()),
         ];
-        self.request(
-            RouteNetlinkMessage::NewNeighbour(neighbour),
-            NLM_F_CREATE | NLM_F_EXCL,
-        )
+        self.request(RouteNetlinkMessage::NewNeighbour(neighbour), NLM_F_CREATE | NLM_F_EXCL)
     }
 
     fn add_host_route(&self, index: u32, peer: Ipv4Addr) -> io::Result<()> {
@@ -123,10 +132,8 @@ impl Rtnetlink {
         route.header.protocol = RouteProtocol::Static;
         route.header.scope = RouteScope::Link;
         route.header.kind = RouteType::Unicast;
-        route.attributes = vec![
-            RouteAttribute::Destination(RouteAddress::Inet(peer)),
-            RouteAttribute::Oif(index),
-        ];
+        route.attributes =
+            vec![RouteAttribute::Destination(RouteAddress::Inet(peer)), RouteAttribute::Oif(index)];
         self.request(RouteNetlinkMessage::NewRoute(route), NLM_F_CREATE | NLM_F_EXCL)
     }
 
@@ -140,10 +147,7 @@ impl Rtnetlink {
         request.serialize(&mut bytes);
         self.socket.send(&bytes, 0)?;
         let (reply, _) = self.socket.recv_from_full()?;
-        match NetlinkMessage::<RouteNetlinkMessage>::deserialize(&reply)
-            .map_err(io::Error::other)?
-            .payload
-        {
+        match NetlinkMessage::<RouteNetlinkMessage>::deserialize(&reply).map_err(io::Error::other)?.payload {
             NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
             _ => Ok(()),
         }

@@ -38,11 +38,7 @@ pub(crate) fn apply(namespace: &Namespace, place: &str, host: &HostSpec) -> io::
             .iter()
             .map(|&(name, value)| (name, value))
             .filter(|(name, _)| !host.sysctl.contains_key(*name))
-            .chain(
-                host.sysctl
-                    .iter()
-                    .map(|(name, value)| (name.as_str(), value.as_str())),
-            );
+            .chain(host.sysctl.iter().map(|(name, value)| (name.as_str(), value.as_str())));
         let mut settings: Vec<Setting> = asked.map(|(name, value)| set(place, name, value)).collect();
         for name in RECORDED.iter().filter(|name| !host.sysctl.contains_key(**name)) {
             let got = read(name).ok();
@@ -93,10 +89,7 @@ fn refusal(name: &str, error: &io::Error) -> String {
 
 /// The value with single spaces, as scenarios write it.
 fn read(name: &str) -> io::Result<String> {
-    Ok(fs::read_to_string(path(name))?
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" "))
+    Ok(fs::read_to_string(path(name))?.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 fn path(name: &str) -> PathBuf {

@@ -121,18 +121,8 @@ impl Telemetry<'_> {
     fn sample(&self, samples: &mut Samples) {
         for probe in self.streams {
             if probe.protocol == Protocol::Tcp {
-                samples.tcp.extend(sample_tcp(
-                    self.clock,
-                    probe.stream,
-                    StreamEnd::Sender,
-                    probe.sender,
-                ));
-                samples.tcp.extend(sample_tcp(
-                    self.clock,
-                    probe.stream,
-                    StreamEnd::Receiver,
-                    probe.receiver,
-                ));
+                samples.tcp.extend(sample_tcp(self.clock, probe.stream, StreamEnd::Sender, probe.sender));
+                samples.tcp.extend(sample_tcp(self.clock, probe.stream, StreamEnd::Receiver, probe.receiver));
             } else {
                 samples.udp.push(sample_udp(self.clock, probe));
             }
@@ -164,11 +154,7 @@ impl Telemetry<'_> {
     fn sample_cpu(&self, now: Time, rows: &mut Vec<CpuSample>) {
         for (thread, id) in self.threads.alive() {
             if let Some(cpu_us) = thread_cpu_us(id) {
-                rows.push(CpuSample {
-                    t_us: now.micros(),
-                    thread,
-                    cpu_us,
-                });
+                rows.push(CpuSample { t_us: now.micros(), thread, cpu_us });
             }
         }
     }

@@ -80,10 +80,7 @@ fn prepare(namespace: &Namespace) -> io::Result<()> {
             let key = format!("/proc/sys/net/ipv6/conf/{scope}/disable_ipv6");
             match fs::write(&key, "1") {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(io::Error::new(
-                        error.kind(),
-                        format!("cannot write {key}: {error}"),
-                    ));
+                    return Err(io::Error::new(error.kind(), format!("cannot write {key}: {error}")));
                 }
                 _ => {}
             }
@@ -94,14 +91,8 @@ fn prepare(namespace: &Namespace) -> io::Result<()> {
 
 fn join_directly(a: &Namespace, b: &Namespace) -> io::Result<()> {
     a.enter(|| {
-        let here = VethEnd {
-            name: HOST_INTERFACE,
-            mac: MAC_A,
-        };
-        let there = VethEnd {
-            name: HOST_INTERFACE,
-            mac: MAC_B,
-        };
+        let here = VethEnd { name: HOST_INTERFACE, mac: MAC_A };
+        let there = VethEnd { name: HOST_INTERFACE, mac: MAC_B };
         Rtnetlink::connect()?.add_veth(here, there, b.fd())
     })
 }
@@ -111,33 +102,12 @@ fn join_through_middle(a: &Namespace, b: &Namespace) -> io::Result<Middle> {
     prepare(&namespace)?;
     let (towards_a, towards_b) = namespace.enter(|| {
         let netlink = Rtnetlink::connect()?;
-        let host = |mac| VethEnd {
-            name: HOST_INTERFACE,
-            mac,
-        };
-        netlink.add_veth(
-            VethEnd {
-                name: MIDDLE_A,
-                mac: MAC_MIDDLE_A,
-            },
-            host(MAC_A),
-            a.fd(),
-        )?;
-        netlink.add_veth(
-            VethEnd {
-                name: MIDDLE_B,
-                mac: MAC_MIDDLE_B,
-            },
-            host(MAC_B),
-            b.fd(),
-        )?;
+        let host = |mac| VethEnd { name: HOST_INTERFACE, mac };
+        netlink.add_veth(VethEnd { name: MIDDLE_A, mac: MAC_MIDDLE_A }, host(MAC_A), a.fd())?;
+        netlink.add_veth(VethEnd { name: MIDDLE_B, mac: MAC_MIDDLE_B }, host(MAC_B), b.fd())?;
         let towards_a = PacketSocket::open(netlink.set_up(MIDDLE_A)?)?;
         let towards_b = PacketSocket::open(netlink.set_up(MIDDLE_B)?)?;
         Ok((towards_a, towards_b))
     })?;
-    Ok(Middle {
-        namespace,
-        towards_a,
-        towards_b,
-    })
+    Ok(Middle { namespace, towards_a, towards_b })
 }

@@ -27,40 +27,23 @@ pub(crate) fn judge(spec: &CellSpec, instrument: &Instrument) -> Vec<Invalid> {
         ));
     }
     let bound = LATE_RELEASE.max(spec.path.rtt() / 10);
-    for (direction, lateness) in [
-        ("forward", &instrument.release_lateness_forward),
-        ("reverse", &instrument.release_lateness_reverse),
-    ] {
-        reasons.extend(late(
-            "late_releases",
-            &format!("the path ({direction})"),
-            lateness.as_ref(),
-            bound,
-        ));
+    for (direction, lateness) in
+        [("forward", &instrument.release_lateness_forward), ("reverse", &instrument.release_lateness_reverse)]
+    {
+        reasons.extend(late("late_releases", &format!("the path ({direction})"), lateness.as_ref(), bound));
     }
-    reasons.extend(late(
-        "late_sender",
-        "the sender's timer",
-        instrument.send_lateness.as_ref(),
-        LATE_SENDER,
-    ));
+    reasons.extend(late("late_sender", "the sender's timer", instrument.send_lateness.as_ref(), LATE_SENDER));
     reasons
 }
 
 /// A reason to distrust a run.
 pub(crate) fn invalid(reason: &str, detail: String) -> Invalid {
-    Invalid {
-        reason: reason.to_owned(),
-        detail,
-    }
+    Invalid { reason: reason.to_owned(), detail }
 }
 
 fn late(reason: &str, what: &str, lateness: Option<&Lateness>, bound: Duration) -> Option<Invalid> {
     let p99 = Duration::from_nanos(lateness?.p99_ns);
     (p99 > bound).then(|| {
-        invalid(
-            reason,
-            format!("{what} was {p99:?} late at the 99th percentile (bound: {bound:?})"),
-        )
+        invalid(reason, format!("{what} was {p99:?} late at the 99th percentile (bound: {bound:?})"))
     })
 }

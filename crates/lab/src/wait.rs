@@ -13,10 +13,7 @@ pub(crate) fn until_ready<'a>(
     events: PollFlags,
     span: Duration,
 ) -> io::Result<()> {
-    let mut polled: Vec<PollFd<'a>> = descriptors
-        .into_iter()
-        .map(|fd| PollFd::new(fd, events))
-        .collect();
+    let mut polled: Vec<PollFd<'a>> = descriptors.into_iter().map(|fd| PollFd::new(fd, events)).collect();
     match ppoll(&mut polled, Some(TimeSpec::from(span)), None) {
         Ok(_) | Err(Errno::EINTR) => Ok(()),
         Err(error) => Err(error.into()),

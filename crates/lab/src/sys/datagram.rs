@@ -19,29 +19,19 @@ pub(crate) fn want_receive_metadata(socket: &impl AsRawFd) -> io::Result<()> {
 /// # Errors
 /// `WouldBlock` when it took none; otherwise those of `sendmmsg(2)`.
 pub(crate) fn send(socket: &impl AsRawFd, buffers: &[&[u8]]) -> io::Result<usize> {
-    let mut vectors = [libc::iovec {
-        iov_base: std::ptr::null_mut(),
-        iov_len: 0,
-    }; BATCH];
+    let mut vectors = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
     // SAFETY: `mmsghdr` is valid when all zero.
     let mut messages: [libc::mmsghdr; BATCH] = unsafe { std::mem::zeroed() };
     let count = buffers.len().min(BATCH);
     for i in 0..count {
-        vectors[i] = libc::iovec {
-            iov_base: buffers[i].as_ptr().cast_mut().cast(),
-            iov_len: buffers[i].len(),
-        };
+        vectors[i] =
+            libc::iovec { iov_base: buffers[i].as_ptr().cast_mut().cast(), iov_len: buffers[i].len() };
         messages[i].msg_hdr.msg_iov = &raw mut vectors[i];
         messages[i].msg_hdr.msg_iovlen = 1;
     }
     // SAFETY: the messages point into `vectors` and `buffers`, which outlive the call; the kernel only reads them.
     let sent = unsafe {
-        libc::sendmmsg(
-            socket.as_raw_fd(),
-            messages.as_mut_ptr(),
-            count as libc::c_uint,
-            libc::MSG_DONTWAIT,
-        )
+        libc::sendmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), count as libc::c_uint, libc::MSG_DONTWAIT)
     };
     usize::try_from(sent).map_err(|_| io::Error::last_os_error())
 }
@@ -66,10 +56,7 @@ pub(crate) struct Receiver<const HEAD: usize> {
 
 impl<const HEAD: usize> Receiver<HEAD> {
     pub(crate) fn new() -> Self {
-        Self {
-            heads: Box::new([[0; HEAD]; BATCH]),
-            controls: Box::new([[0; CONTROL / 8]; BATCH]),
-        }
+        Self { heads: Box::new([[0; HEAD]; BATCH]), controls: Box::new([[0; CONTROL / 8]; BATCH]) }
     }
 
     /// Receives what is there, at most [`BATCH`], without waiting; hands each datagram to `take`; returns their number.
@@ -81,17 +68,11 @@ impl<const HEAD: usize> Receiver<HEAD> {
         socket: &impl AsRawFd,
         mut take: impl FnMut(Datagram<'_>),
     ) -> io::Result<usize> {
-        let mut vectors = [libc::iovec {
-            iov_base: std::ptr::null_mut(),
-            iov_len: 0,
-        }; BATCH];
+        let mut vectors = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
         // SAFETY: `mmsghdr` is valid when all zero.
         let mut messages: [libc::mmsghdr; BATCH] = unsafe { std::mem::zeroed() };
         for i in 0..BATCH {
-            vectors[i] = libc::iovec {
-                iov_base: self.heads[i].as_mut_ptr().cast(),
-                iov_len: HEAD,
-            };
+            vectors[i] = libc::iovec { iov_base: self.heads[i].as_mut_ptr().cast(), iov_len: HEAD };
             messages[i].msg_hdr.msg_iov = &raw mut vectors[i];
             messages[i].msg_hdr.msg_iovlen = 1;
             messages[i].msg_hdr.msg_control = self.controls[i].as_mut_ptr().cast();
@@ -110,15 +91,10 @@ impl<const HEAD: usize> Receiver<HEAD> {
             )
         };
         let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
-        for i in 0..count {
-            let len = messages[i].msg_len as usize;
-            let (realtime_ns, socket_drops) = metadata(&messages[i].msg_hdr);
-            take(Datagram {
-                head: &self.heads[i][..len.min(HEAD)],
-                realtime_ns,
-                socket_drops,
-                len,
-            });
+        for (i, message) in messages.iter().enumerate().take(count) {
+            let len = message.msg_len as usize;
+            let (realtime_ns, socket_drops) = metadata(&message.msg_hdr);
+            take(Datagram { head: &self.heads[i][..len.min(HEAD)], realtime_ns, socket_drops, len });
         }
         Ok(count)
     }

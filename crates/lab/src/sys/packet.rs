@@ -56,18 +56,9 @@ impl PacketSocket {
     /// Those of `socket(2)`, `setsockopt(2)`, `bind(2)`; `EPERM` without `CAP_NET_RAW`.
     pub(crate) fn open(index: u32) -> io::Result<Self> {
         // Protocol 0: receives nothing until bound.
-        let fd = socket(
-            AddressFamily::Packet,
-            SockType::Raw,
-            SockFlag::SOCK_CLOEXEC,
-            None::<SockProtocol>,
-        )?;
+        let fd = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None::<SockProtocol>)?;
         let this = Self { fd };
-        this.set(
-            libc::SOL_PACKET,
-            libc::PACKET_VERSION,
-            &libc::tpacket_versions::TPACKET_V2,
-        )?;
+        this.set(libc::SOL_PACKET, libc::PACKET_VERSION, &libc::tpacket_versions::TPACKET_V2)?;
         this.set(libc::SOL_PACKET, libc::PACKET_VNET_HDR, &1_i32)?;
         this.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)?;
         this.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1_i32)?;
@@ -100,19 +91,12 @@ impl PacketSocket {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        Ok(Ring {
-            base: base.cast(),
-            len,
-            next: 0,
-        })
+        Ok(Ring { base: base.cast(), len, next: 0 })
     }
 
     /// Packets that the kernel saw and dropped for want of a free slot, since the last call (`PACKET_STATISTICS`).
     pub(crate) fn drops(&self) -> io::Result<u64> {
-        let mut stats = libc::tpacket_stats {
-            tp_packets: 0,
-            tp_drops: 0,
-        };
+        let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
         let mut len = size_of::<libc::tpacket_stats>() as libc::socklen_t;
         // SAFETY: `stats` is a plain struct of the size passed in `len`, alive over the call.
         let result = unsafe {
@@ -124,11 +108,7 @@ impl PacketSocket {
                 &raw mut len,
             )
         };
-        if result == 0 {
-            Ok(u64::from(stats.tp_drops))
-        } else {
-            Err(io::Error::last_os_error())
-        }
+        if result == 0 { Ok(u64::from(stats.tp_drops)) } else { Err(io::Error::last_os_error()) }
     }
 
     /// The descriptor, for `poll(2)`.
@@ -146,19 +126,12 @@ impl PacketSocket {
     }
 
     fn send_chunk(&self, packets: &[Outgoing]) -> u64 {
-        let mut vectors = [[libc::iovec {
-            iov_base: ptr::null_mut(),
-            iov_len: 0,
-        }; 3]; BATCH];
+        let mut vectors = [[libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }; 3]; BATCH];
         // SAFETY: `msghdr` is valid when all zero.
         let mut messages: [libc::mmsghdr; BATCH] = unsafe { std::mem::zeroed() };
         for (i, packet) in packets.iter().enumerate() {
             let payload = (packet.len - packet.head_len).min(ZEROS_LEN);
-            vectors[i] = [
-                part(&packet.vnet),
-                part(&packet.head[..packet.head_len]),
-                part(&ZEROS[..payload]),
-            ];
+            vectors[i] = [part(&packet.vnet), part(&packet.head[..packet.head_len]), part(&ZEROS[..payload])];
             messages[i].msg_hdr.msg_iov = vectors[i].as_mut_ptr();
             messages[i].msg_hdr.msg_iovlen = if payload == 0 { 2 } else { 3 };
         }
@@ -187,35 +160,12 @@ impl PacketSocket {
     fn cut_to_headers(&self) -> io::Result<()> {
         // IPv4 → SNAP bytes; everything else → dropped. cBPF: ldh [12]; jeq 0x0800; ret SNAP; ret 0.
         let mut code = [
-            libc::sock_filter {
-                code: 0x28,
-                jt: 0,
-                jf: 0,
-                k: 12,
-            },
-            libc::sock_filter {
-                code: 0x15,
-                jt: 0,
-                jf: 1,
-                k: libc::ETH_P_IP as u32,
-            },
-            libc::sock_filter {
-                code: 0x06,
-                jt: 0,
-                jf: 0,
-                k: SNAP as u32,
-            },
-            libc::sock_filter {
-                code: 0x06,
-                jt: 0,
-                jf: 0,
-                k: 0,
-            },
+            libc::sock_filter { code: 0x28, jt: 0, jf: 0, k: 12 },
+            libc::sock_filter { code: 0x15, jt: 0, jf: 1, k: libc::ETH_P_IP as u32 },
+            libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: SNAP as u32 },
+            libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 },
         ];
-        let program = libc::sock_fprog {
-            len: code.len() as u16,
-            filter: code.as_mut_ptr(),
-        };
+        let program = libc::sock_fprog { len: code.len() as u16, filter: code.as_mut_ptr() };
         self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
     }
 
@@ -233,11 +183,7 @@ impl PacketSocket {
                 size_of::<libc::sockaddr_ll>() as libc::socklen_t,
             )
         };
-        if result == 0 {
-            Ok(())
-        } else {
-            Err(io::Error::last_os_error())
-        }
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
     fn set<T>(&self, level: i32, name: i32, value: &T) -> io::Result<()> {
@@ -251,10 +197,7 @@ const PACKET_IGNORE_OUTGOING: i32 = 23;
 const BATCH: usize = 32;
 
 fn part(bytes: &[u8]) -> libc::iovec {
-    libc::iovec {
-        iov_base: bytes.as_ptr().cast_mut().cast(),
-        iov_len: bytes.len(),
-    }
+    libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() }
 }
 
 /// The mapped receive ring (`TPACKET_V2`). One reader.
@@ -286,9 +229,7 @@ impl Ring {
         // (`tpacket_rcv()`), both inside the slot.
         let (vnet, head) = unsafe {
             (
-                slot.add(head_at - VNET_LEN)
-                    .cast::<[u8; VNET_LEN]>()
-                    .read_unaligned(),
+                slot.add(head_at - VNET_LEN).cast::<[u8; VNET_LEN]>().read_unaligned(),
                 std::slice::from_raw_parts(slot.add(head_at), head_len),
             )
         };

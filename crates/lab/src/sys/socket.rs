@@ -29,11 +29,7 @@ pub(crate) fn set_option<T>(socket: &impl AsRawFd, level: i32, name: i32, value:
             size_of::<T>() as libc::socklen_t,
         )
     };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Reads `TCP_INFO` into `buffer`; returns how many bytes this kernel filled.
@@ -45,12 +41,7 @@ pub(crate) fn tcp_info(socket: &impl AsRawFd, buffer: &mut [u8; 512]) -> io::Res
 pub(crate) fn mem_info(socket: &impl AsRawFd) -> io::Result<MemInfo> {
     let mut values = [0_u32; MEMINFO_VARS];
     get_option(socket, libc::SOL_SOCKET, SO_MEMINFO, &mut values)?;
-    Ok(MemInfo {
-        rmem_alloc: values[0],
-        rcvbuf: values[1],
-        sndbuf: values[3],
-        wmem_queued: values[5],
-    })
+    Ok(MemInfo { rmem_alloc: values[0], rcvbuf: values[1], sndbuf: values[3], wmem_queued: values[5] })
 }
 
 /// Fills `value` from a socket option; returns the length that the kernel wrote. `T` must be valid for any bytes.
@@ -58,17 +49,7 @@ fn get_option<T: Copy>(socket: &impl AsRawFd, level: i32, name: i32, value: &mut
     let mut len = size_of::<T>() as libc::socklen_t;
     // SAFETY: the pointer and length describe `value`; callers pass arrays of integers, valid for any bytes.
     let result = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            level,
-            name,
-            std::ptr::from_mut(value).cast(),
-            &raw mut len,
-        )
+        libc::getsockopt(socket.as_raw_fd(), level, name, std::ptr::from_mut(value).cast(), &raw mut len)
     };
-    if result == 0 {
-        Ok(len as usize)
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    if result == 0 { Ok(len as usize) } else { Err(io::Error::last_os_error()) }
 }

@@ -26,12 +26,7 @@ pub(crate) fn id() -> i32 {
 pub(crate) fn cpu(thread: &str) -> ThreadCpu {
     let micros =
         |t: nix::sys::time::TimeVal| u64::try_from(t.tv_sec() * 1_000_000 + t.tv_usec()).unwrap_or(0);
-    let (user_us, system_us) = getrusage(UsageWho::RUSAGE_THREAD).map_or((0, 0), |usage| {
-        (micros(usage.user_time()), micros(usage.system_time()))
-    });
-    ThreadCpu {
-        thread: thread.to_owned(),
-        user_us,
-        system_us,
-    }
+    let (user_us, system_us) = getrusage(UsageWho::RUSAGE_THREAD)
+        .map_or((0, 0), |usage| (micros(usage.user_time()), micros(usage.system_time())));
+    ThreadCpu { thread: thread.to_owned(), user_us, system_us }
 }

@@ -60,9 +60,7 @@ impl FlowEnds<'_> {
                 .collect();
             let accepted = accept_all(&listener, senders.len(), deadline);
             for result in connecting {
-                result
-                    .join()
-                    .unwrap_or_else(|_| Err(io::Error::other("a connecting thread panicked")))?;
+                result.join().unwrap_or_else(|_| Err(io::Error::other("a connecting thread panicked")))?;
             }
             accepted
         })?;
@@ -126,30 +124,19 @@ impl FlowEnds<'_> {
     }
 
     fn senders(&self, settings: &mut Vec<Setting>) -> io::Result<Vec<Socket>> {
-        (0..self.flow.parallel)
-            .map(|stream| self.sender(self.first_stream + stream, settings))
-            .collect()
+        (0..self.flow.parallel).map(|stream| self.sender(self.first_stream + stream, settings)).collect()
     }
 
     fn sender(&self, stream: u32, settings: &mut Vec<Setting>) -> io::Result<Socket> {
         let place = format!("stream {stream} sender");
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
-        let wanted = self
-            .flow
-            .congestion_control
-            .as_ref()
-            .unwrap_or(&self.from.host.congestion_control);
+        let wanted = self.flow.congestion_control.as_ref().unwrap_or(&self.from.host.congestion_control);
         settings.push(set_congestion_control(&socket, wanted)?.at(place.clone()));
         if let Some(asked) = self.flow.sndbuf {
             settings.push(send_buffer(&socket, asked, place.clone())?);
         }
         if let Some(rate) = self.flow.max_pacing_rate {
-            set_option(
-                &socket,
-                libc::SOL_SOCKET,
-                libc::SO_MAX_PACING_RATE,
-                &(rate.bps() / 8),
-            )?;
+            set_option(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &(rate.bps() / 8))?;
             settings.push(Setting {
                 place,
                 name: "SO_MAX_PACING_RATE".to_owned(),
@@ -200,9 +187,7 @@ fn set_congestion_control(socket: &Socket, wanted: &str) -> io::Result<Unplaced>
             ),
         )
     })?;
-    let got = String::from_utf8_lossy(&socket.tcp_congestion()?)
-        .trim_end_matches('\0')
-        .to_owned();
+    let got = String::from_utf8_lossy(&socket.tcp_congestion()?).trim_end_matches('\0').to_owned();
     Ok(Unplaced(Setting {
         place: String::new(),
         name: "TCP_CONGESTION".to_owned(),
@@ -217,13 +202,7 @@ fn send_buffer(socket: &Socket, asked: Bytes, place: String) -> io::Result<Setti
     set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes)?;
     let forced = socket.send_buffer_size()? < doubled(asked)
         && set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &bytes).is_ok();
-    Ok(buffer_setting(
-        "SO_SNDBUF",
-        asked,
-        socket.send_buffer_size()?,
-        forced,
-        place,
-    ))
+    Ok(buffer_setting("SO_SNDBUF", asked, socket.send_buffer_size()?, forced, place))
 }
 
 fn receive_buffer(socket: &Socket, asked: Bytes, place: String) -> io::Result<Setting> {
@@ -231,13 +210,7 @@ fn receive_buffer(socket: &Socket, asked: Bytes, place: String) -> io::Result<Se
     set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes)?;
     let forced = socket.recv_buffer_size()? < doubled(asked)
         && set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &bytes).is_ok();
-    Ok(buffer_setting(
-        "SO_RCVBUF",
-        asked,
-        socket.recv_buffer_size()?,
-        forced,
-        place,
-    ))
+    Ok(buffer_setting("SO_RCVBUF", asked, socket.recv_buffer_size()?, forced, place))
 }
 
 fn doubled(asked: Bytes) -> usize {
@@ -295,10 +268,7 @@ fn pair_by_port(senders: Vec<Socket>, mut receivers: Vec<Socket>) -> io::Result<
             }
         }
         let at = found.ok_or_else(|| io::Error::other("a connection without its other end"))?;
-        pairs.push(StreamSockets {
-            sender,
-            receiver: receivers.swap_remove(at),
-        });
+        pairs.push(StreamSockets { sender, receiver: receivers.swap_remove(at) });
     }
     Ok(pairs)
 }

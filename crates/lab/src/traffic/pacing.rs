@@ -15,12 +15,7 @@ pub(crate) struct Schedule {
 impl Schedule {
     /// Messages of `length` bytes at `rate` (payload bits) from `start` on.
     pub(crate) fn new(start: Time, rate: Rate, length: Bytes) -> Self {
-        Self {
-            start,
-            rate,
-            length: length.get(),
-            sent: 0,
-        }
+        Self { start, rate, length: length.get(), sent: 0 }
     }
 
     /// When the next message is due.
@@ -47,8 +42,7 @@ impl Schedule {
     pub(crate) fn due(&self, index: u64) -> Time {
         let bits = u128::from(index) * u128::from(self.length) * 8_000_000_000;
         let nanos = bits.div_ceil(u128::from(self.rate.bps().max(1)));
-        self.start
-            .after(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
+        self.start.after(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
     }
 
     /// Number of messages sent so far.

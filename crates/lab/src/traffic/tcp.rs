@@ -64,11 +64,7 @@ impl TcpSender<'_> {
                 }
             }
             if !progressed {
-                wait_for(
-                    self.sockets,
-                    PollFlags::POLLOUT,
-                    self.until.since(self.clock.now()),
-                )?;
+                wait_for(self.sockets, PollFlags::POLLOUT, self.until.since(self.clock.now()))?;
             }
         }
         Ok(())
@@ -97,16 +93,11 @@ impl TcpSender<'_> {
                     }
                 }
             }
-            let next = schedules
-                .iter()
-                .map(Schedule::next_due)
-                .min()
-                .unwrap_or(self.until);
+            let next = schedules.iter().map(Schedule::next_due).min().unwrap_or(self.until);
             if blocked {
                 wait_for(self.sockets, PollFlags::POLLOUT, READ_TICK)?;
             } else {
-                self.clock
-                    .sleep_until(next.min(self.until).min(self.clock.now().after(STOP_CHECK)));
+                self.clock.sleep_until(next.min(self.until).min(self.clock.now().after(STOP_CHECK)));
             }
         }
         Ok(())
@@ -134,13 +125,7 @@ impl TcpReceiver<'_> {
         let mut open = vec![true; self.sockets.len()];
         while open.contains(&true) && !self.stop.load(Ordering::Relaxed) {
             let mut progressed = false;
-            for (i, socket) in self
-                .sockets
-                .iter()
-                .enumerate()
-                .filter(|&(i, _)| open[i])
-                .collect::<Vec<_>>()
-            {
+            for (i, socket) in self.sockets.iter().enumerate().filter(|&(i, _)| open[i]).collect::<Vec<_>>() {
                 let allowed = self.allowance(i);
                 if allowed == 0 {
                     continue;
@@ -179,12 +164,7 @@ impl TcpReceiver<'_> {
 fn taken(result: io::Result<usize>) -> io::Result<Option<u64>> {
     match result {
         Ok(bytes) => Ok(Some(bytes as u64)),
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-            ) =>
-        {
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
             Ok(None)
         }
         Err(error) => Err(error),
@@ -193,11 +173,7 @@ fn taken(result: io::Result<usize>) -> io::Result<Option<u64>> {
 
 /// Waits until any socket is ready, at most `span` and at most [`STOP_CHECK`].
 fn wait_for(sockets: &[&Socket], what: PollFlags, span: Duration) -> io::Result<()> {
-    until_ready(
-        sockets.iter().map(|socket| socket.as_fd()),
-        what,
-        span.min(STOP_CHECK),
-    )
+    until_ready(sockets.iter().map(|socket| socket.as_fd()), what, span.min(STOP_CHECK))
 }
 
 /// Sleeps until `due`; false if `stop` was set meanwhile.

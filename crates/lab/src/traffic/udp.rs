@@ -62,20 +62,9 @@ impl UdpSender<'_> {
                 self.send_owed(i, schedule, &mut batch, &mut lateness)?;
             }
             let now = self.clock.now();
-            let next = schedules
-                .iter()
-                .map(Schedule::next_due)
-                .min()
-                .unwrap_or(self.until);
-            let wake = next
-                .max(now.after(TICK))
-                .min(self.until)
-                .min(now.after(STOP_CHECK));
-            self.clock.sleep_until(if next.since(now) > TICK {
-                next.min(wake)
-            } else {
-                wake
-            });
+            let next = schedules.iter().map(Schedule::next_due).min().unwrap_or(self.until);
+            let wake = next.max(now.after(TICK)).min(self.until).min(now.after(STOP_CHECK));
+            self.clock.sleep_until(if next.since(now) > TICK { next.min(wake) } else { wake });
         }
         Ok(lateness)
     }
@@ -88,9 +77,7 @@ impl UdpSender<'_> {
         batch: &mut [Vec<u8>],
         lateness: &mut LatenessMeter,
     ) -> io::Result<()> {
-        let mut owed = schedule
-            .owed(self.clock.now())
-            .min(schedule_end(schedule, self.until));
+        let mut owed = schedule.owed(self.clock.now()).min(schedule_end(schedule, self.until));
         while owed > 0 && !self.stop.load(Ordering::Relaxed) && self.clock.now() < self.until {
             let count = usize::try_from(owed).unwrap_or(BATCH).min(BATCH);
             let stamp = realtime_ns();
@@ -125,10 +112,8 @@ fn schedule_end(schedule: &Schedule, until: Time) -> u64 {
 }
 
 fn is_full(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    ) || error.raw_os_error() == Some(libc::ENOBUFS)
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+        || error.raw_os_error() == Some(libc::ENOBUFS)
 }
 
 fn write_header(buffer: &mut [u8], stream: usize, sequence: u64, realtime_ns: u64) {
@@ -182,14 +167,7 @@ impl Arrivals {
     fn new() -> Self {
         let delays = Histogram::new_with_bounds(1, 3_600_000_000_000, 3)
             .unwrap_or_else(|_| unreachable!("the bounds are constants that hdrhistogram accepts"));
-        Self {
-            seen: Vec::new(),
-            highest: None,
-            last_transit: None,
-            jitter_16: 0,
-            delays,
-            socket_drops: None,
-        }
+        Self { seen: Vec::new(), highest: None, last_transit: None, jitter_16: 0, delays, socket_drops: None }
     }
 
     fn note(&mut self, datagram: &Datagram<'_>, counts: &StreamCounts) {
@@ -209,9 +187,7 @@ impl Arrivals {
         self.highest = self.highest.max(Some(sequence));
         if let Some(realtime_ns) = datagram.realtime_ns {
             self.note_transit(realtime_ns as i64 - sent_ns as i64);
-            counts
-                .jitter_ns
-                .set(u64::try_from(self.jitter_16 / 16).unwrap_or(0));
+            counts.jitter_ns.set(u64::try_from(self.jitter_16 / 16).unwrap_or(0));
         }
     }
 
@@ -243,9 +219,7 @@ impl Arrivals {
             duplicates: counts.duplicates.get(),
             reordered: counts.reordered.get(),
             socket_drops: Some(self.socket_drops.map_or(0, u64::from)),
-            jitter_ns: self
-                .last_transit
-                .map(|_| u64::try_from(self.jitter_16 / 16).unwrap_or(0)),
+            jitter_ns: self.last_transit.map(|_| u64::try_from(self.jitter_16 / 16).unwrap_or(0)),
             one_way_delay_min_ns: delay(self.delays.min()),
             one_way_delay_p50_ns: delay(self.delays.value_at_quantile(0.5)),
             one_way_delay_p99_ns: delay(self.delays.value_at_quantile(0.99)),

@@ -1,0 +1,210 @@
+//! What this machine can do, found by trying it: `pipefill doctor`.
+//!
+//! Every probe works in throw-away namespaces. Never: a guess from a version number, or a change to the machine.
+
+use crate::clock::RunClock;
+use crate::lateness::LatenessMeter;
+use crate::namespace::Namespace;
+use crate::netlink::Rtnetlink;
+use crate::privilege::{Denied, Privilege};
+use crate::sys::socket::{set_option, tcp_info};
+use crate::sys::thread as scheduling;
+use crate::topology::Topology;
+use pipefill_core::cell::{DirectionSpec, LossSpec, LossUnit, PathSpec};
+use pipefill_core::units::Ratio;
+use socket2::{Domain, Socket, Type};
+use std::fs;
+use std::io;
+use std::thread;
+use std::time::Duration;
+
+/// One thing that was tried.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Check {
+    /// What was tried, e.g. `network namespaces`.
+    pub name: String,
+    /// How it went.
+    pub state: State,
+    /// What was found, with figures.
+    pub detail: String,
+    /// What to do about it; `None` where nothing has to be done.
+    pub remedy: Option<String>,
+}
+
+/// How a check went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Works.
+    Ok,
+    /// The lab runs, with a limit that the detail names.
+    Limited,
+    /// The lab can't run without it.
+    Missing,
+}
+
+impl Check {
+    fn new(name: &str, state: State, detail: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), state, detail: detail.into(), remedy: None }
+    }
+
+    fn remedy(self, remedy: impl Into<String>) -> Self {
+        Self { remedy: Some(remedy.into()), ..self }
+    }
+}
+
+/// Tries everything that the lab needs or profits from. Takes about half a second.
+pub fn checks(privilege: &Result<Privilege, Denied>) -> Vec<Check> {
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut checks = vec![Check::new("kernel", State::Ok, format!("Linux {}", kernel.trim()))];
+    match privilege {
+        Ok(privilege) => {
+            checks.push(privileged(*privilege));
+            checks.extend([path(), real_time(), netem()]);
+        }
+        Err(denied) => {
+            checks
+                .push(Check::new("network namespaces", State::Missing, &denied.what).remedy(&denied.remedy));
+        }
+    }
+    checks.extend([cpus(), timer(), congestion_controls(), socket_buffers(), tcp_info_length()]);
+    checks
+}
+
+fn privileged(privilege: Privilege) -> Check {
+    let detail = match privilege {
+        Privilege::Root => "made directly (this process may)",
+        Privilege::UserNamespace => "made inside an own user namespace (an ordinary user may)",
+    };
+    Check::new("network namespaces", State::Ok, detail)
+}
+
+fn path() -> Check {
+    let name = "emulated path";
+    match Topology::build(&probe_path()) {
+        Ok(_) => {
+            Check::new(name, State::Ok, "veth pairs, AF_PACKET rings with virtio-net headers, static routes")
+        }
+        Err(error) => Check::new(name, State::Missing, format!("cannot be built: {error}"))
+            .remedy("a kernel with CONFIG_VETH and CONFIG_PACKET, and CAP_NET_RAW"),
+    }
+}
+
+/// A path that needs the middle: 1 ms each way.
+fn probe_path() -> PathSpec {
+    let direction = DirectionSpec {
+        delay: Duration::from_millis(1),
+        jitter: None,
+        delay_limit: None,
+        loss: LossSpec::None,
+        loss_unit: LossUnit::Segment,
+        duplicate: Ratio::ZERO,
+        reorder: Ratio::ZERO,
+        bottleneck: None,
+    };
+    PathSpec { forward: direction.clone(), reverse: direction }
+}
+
+fn real_time() -> Check {
+    let granted = thread::spawn(scheduling::real_time).join().unwrap_or(false);
+    if granted {
+        return Check::new("real-time data path", State::Ok, "SCHED_FIFO granted");
+    }
+    Check::new(
+        "real-time data path",
+        State::Limited,
+        "SCHED_FIFO refused: under load the path is late more often",
+    )
+    .remedy("run it as root; every run states how late its path was, and is invalid past the bound")
+}
+
+fn netem() -> Check {
+    let found = Namespace::create().and_then(|namespace| {
+        namespace.enter(|| {
+            let netlink = Rtnetlink::connect()?;
+            netlink.set_up("lo")?;
+            netlink.has_qdisc("lo", "netem")
+        })
+    });
+    match found {
+        Ok(true) => Check::new("tc netem", State::Ok, "present; not needed"),
+        Ok(false) => Check::new("tc netem", State::Ok, "absent; not needed, the path is pipefill's own"),
+        Err(error) => Check::new("tc netem", State::Ok, format!("not known ({error}); not needed")),
+    }
+}
+
+fn cpus() -> Check {
+    let count = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let detail = format!("{count}");
+    if count >= 2 {
+        return Check::new("CPUs", State::Ok, detail);
+    }
+    Check::new("CPUs", State::Limited, "1: sender, receiver and path share it")
+        .remedy("believe rates only well below what an unlimited run reaches here")
+}
+
+fn timer() -> Check {
+    const ROUNDS: u32 = 200;
+    let measured = thread::spawn(|| {
+        scheduling::without_timer_slack();
+        let (clock, mut meter) = (RunClock::start(), LatenessMeter::new());
+        for _ in 0..ROUNDS {
+            let due = clock.now().after(Duration::from_millis(1));
+            clock.sleep_until(due);
+            meter.record(clock.now().since(due));
+        }
+        meter.summary()
+    });
+    let Some(late) = measured.join().ok().flatten() else {
+        return Check::new("timer", State::Limited, "not measured");
+    };
+    let detail = format!(
+        "{} sleeps of 1 ms: late by {} µs (median), {} µs (99 %)",
+        late.count,
+        late.p50_ns / 1_000,
+        late.p99_ns / 1_000
+    );
+    let is_fine = late.p99_ns < 500_000;
+    let check = Check::new("timer", if is_fine { State::Ok } else { State::Limited }, detail);
+    if is_fine { check } else { check.remedy("let other load on this machine end first") }
+}
+
+fn congestion_controls() -> Check {
+    let read = |name: &str| {
+        fs::read_to_string(format!("/proc/sys/net/ipv4/tcp_{name}_congestion_control")).unwrap_or_default()
+    };
+    let available = read("available");
+    let check = Check::new("congestion control", State::Ok, available.trim());
+    if available.split_whitespace().any(|name| name == "cubic") {
+        return check;
+    }
+    Check { state: State::Limited, ..check }.remedy("modprobe tcp_cubic, or name another one in the scenario")
+}
+
+fn socket_buffers() -> Check {
+    let read = |name: &str| fs::read_to_string(format!("/proc/sys/net/core/{name}")).unwrap_or_default();
+    let (rmem, wmem) = (read("rmem_max"), read("wmem_max"));
+    let detail = format!("rmem_max {}, wmem_max {}", rmem.trim(), wmem.trim());
+    let forced = Socket::new(Domain::IPV4, Type::DGRAM, None)
+        .and_then(|socket| set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &(64_i32 << 20)));
+    match forced {
+        Ok(()) => Check::new("socket buffers", State::Ok, format!("{detail}; larger ones can be forced")),
+        Err(_) => Check::new("socket buffers", State::Limited, format!("{detail}; larger ones are capped"))
+            .remedy("sysctl net.core.rmem_max and net.core.wmem_max, or run it as root"),
+    }
+}
+
+fn tcp_info_length() -> Check {
+    let length = Socket::new(Domain::IPV4, Type::STREAM, None)
+        .and_then(|socket| tcp_info(&socket, &mut [0; 512]))
+        .map_err(|error: io::Error| error.to_string());
+    match length {
+        Ok(length) if length >= 232 => Check::new("tcp_info", State::Ok, format!("{length} bytes")),
+        Ok(length) => Check::new(
+            "tcp_info",
+            State::Limited,
+            format!("{length} bytes: this kernel does not tell the peer's window (tcpi_snd_wnd, Linux 5.4)"),
+        ),
+        Err(error) => Check::new("tcp_info", State::Missing, error),
+    }
+}

@@ -1,0 +1,110 @@
+//! One flow at work: its applications, and what they did.
+
+use crate::clock::RunClock;
+use crate::lateness::LatenessMeter;
+use crate::traffic::connect::StreamSockets;
+use crate::traffic::counts::StreamCounts;
+use crate::traffic::tcp::{TcpReceiver, TcpSender};
+use crate::traffic::udp::UdpSender;
+use pipefill_core::cell::FlowSpec;
+use pipefill_core::record::{StreamSummary, UdpTotals};
+use pipefill_core::tcp_info::TcpInfo;
+use pipefill_core::units::{Rate, Time};
+use socket2::Socket;
+use std::io;
+use std::sync::atomic::AtomicBool;
+
+/// A flow with its sockets.
+pub(super) struct ConnectedFlow<'a> {
+    pub(super) spec: &'a FlowSpec,
+    pub(super) index: u32,
+    pub(super) first_stream: u32,
+    pub(super) sockets: Vec<StreamSockets>,
+    pub(super) counts: Vec<StreamCounts>,
+}
+
+/// When a flow sends.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    pub(super) start: Time,
+    pub(super) until: Time,
+}
+
+/// Flags that end the threads of a run.
+#[derive(Default)]
+pub(super) struct Stops {
+    pub(super) senders: AtomicBool,
+    pub(super) receivers: AtomicBool,
+    pub(super) telemetry: AtomicBool,
+}
+
+impl ConnectedFlow<'_> {
+    pub(super) fn span(&self, zero: Time) -> Span {
+        let start = zero.after(self.spec.start);
+        Span { start, until: start.after(self.spec.duration) }
+    }
+
+    fn senders(&self) -> Vec<&Socket> {
+        self.sockets.iter().map(|sockets| &sockets.sender).collect()
+    }
+
+    pub(super) fn send_tcp(&self, clock: RunClock, span: Span, stops: &Stops) -> io::Result<LatenessMeter> {
+        TcpSender {
+            sockets: &self.senders(),
+            counts: &self.counts,
+            clock,
+            start: span.start,
+            until: span.until,
+            bitrate: self.spec.bitrate,
+            length: self.spec.length,
+            stop: &stops.senders,
+        }
+        .run()
+    }
+
+    pub(super) fn receive_tcp(&self, clock: RunClock, span: Span, stops: &Stops) -> io::Result<()> {
+        let sockets: Vec<&Socket> = self.sockets.iter().map(|sockets| &sockets.receiver).collect();
+        let (counts, read_rate) = (&self.counts, self.spec.read_rate);
+        TcpReceiver { sockets: &sockets, counts, clock, start: span.start, read_rate, stop: &stops.receivers }
+            .run()
+    }
+
+    pub(super) fn send_udp(&self, clock: RunClock, span: Span, stops: &Stops) -> io::Result<LatenessMeter> {
+        UdpSender {
+            sockets: &self.senders(),
+            counts: &self.counts,
+            clock,
+            start: span.start,
+            until: span.until,
+            bitrate: self.spec.bitrate.unwrap_or(Rate::from_bps(1_000_000)),
+            length: self.spec.length,
+            stop: &stops.senders,
+        }
+        .run()
+    }
+
+    pub(super) fn summaries(
+        &self,
+        zero: Time,
+        finals: &[Option<TcpInfo>],
+        totals: &[UdpTotals],
+    ) -> Vec<StreamSummary> {
+        let span = self.span(zero);
+        self.counts
+            .iter()
+            .enumerate()
+            .zip(self.first_stream..)
+            .map(|((i, counts), stream)| StreamSummary {
+                stream,
+                flow: self.index,
+                start_us: Time::from_nanos(counts.started_ns.get()).micros(),
+                stop_us: span.until.micros(),
+                end_us: Time::from_nanos(counts.last_received_ns.get()).micros(),
+                sent_bytes: counts.sent_bytes.get(),
+                received_bytes: counts.received_bytes.get(),
+                tcp: finals.get(stream as usize).copied().flatten(),
+                udp: totals.get(i).map(|totals| UdpTotals { sent: counts.sent.get(), ..*totals }),
+            })
+            .collect()
+    }
+}

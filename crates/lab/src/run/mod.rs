@@ -1,0 +1,258 @@
+//! One run, from an empty machine to a record and back to an empty machine.
+//!
+//! Everything that a run makes hangs on values of this module: when they go, it goes.
+
+mod flow;
+mod outcome;
+mod traffic;
+
+use crate::clock::RunClock;
+use crate::counters::{self, Snapshot};
+use crate::data_path::{PathState, Pump, PumpReport};
+use crate::sysctl;
+use crate::telemetry::Threads;
+use crate::topology::{A_ADDRESS, B_ADDRESS, Middle, Topology};
+use crate::traffic::connect::{Endpoint, FlowEnds};
+use crate::traffic::counts::StreamCounts;
+use crate::validity::judge;
+use flow::ConnectedFlow;
+use outcome::Outcome;
+use pipefill_core::backend::{BackendError, Watch};
+use pipefill_core::cell::{Direction, FlowSpec, Protocol};
+use pipefill_core::plan::Run;
+use pipefill_core::record::{Counter, Environment, Instrument, RunRecord, Setting};
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::{Duration, SystemTime};
+use traffic::{Traffic, TrafficOutcome};
+
+/// Connections get this long, plus ten round trips.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Carries out `run` and returns its record.
+pub(crate) fn carry_out(
+    run: &Run,
+    environment: &Environment,
+    watch: &dyn Watch,
+) -> Result<RunRecord, BackendError> {
+    let began = SystemTime::now();
+    let stage = Stage::build(run).map_err(|error| failed("building the path", &error))?;
+    let outcome = stage.perform(watch)?;
+    let wall = began.elapsed().unwrap_or_default();
+    Ok(outcome.into_record(run, environment.clone(), began, wall))
+}
+
+fn failed(doing: &str, error: &io::Error) -> BackendError {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => BackendError::Unsupported {
+            what: format!("{doing}: {error}"),
+            remedy: "run `pipefill doctor`, which says what is missing; or run it with --on sim".to_owned(),
+        },
+        io::ErrorKind::Unsupported => BackendError::Unsupported {
+            what: error.to_string(),
+            remedy: "choose one of these, load the kernel's module, or run it with --on sim".to_owned(),
+        },
+        _ => BackendError::Failed(format!("{doing}: {error}")),
+    }
+}
+
+/// Hosts and path of a run, before any traffic.
+struct Stage<'a> {
+    run: &'a Run,
+    clock: RunClock,
+    topology: Topology,
+    settings: Vec<Setting>,
+    before: Before,
+    forward: Mutex<PathState>,
+    reverse: Mutex<PathState>,
+}
+
+/// Counters before the traffic, by place.
+struct Before(Vec<(String, Snapshot)>);
+
+impl<'a> Stage<'a> {
+    fn build(run: &'a Run) -> io::Result<Self> {
+        let spec = &run.cell.spec;
+        let clock = RunClock::start();
+        let topology = Topology::build(&spec.path)?;
+        let mut settings = sysctl::apply(&topology.a, "sender", &spec.sender)?;
+        settings.extend(sysctl::apply(&topology.b, "receiver", &spec.receiver)?);
+        let before = Before(snapshots(&topology)?);
+        let (forward, reverse) = (Mutex::default(), Mutex::default());
+        Ok(Self { run, clock, topology, settings, before, forward, reverse })
+    }
+
+    fn perform(mut self, watch: &dyn Watch) -> Result<Outcome, BackendError> {
+        let threads = Threads::default();
+        let stop_path = AtomicBool::new(false);
+        let mut settings = std::mem::take(&mut self.settings);
+        let (traffic, pumps) = thread::scope(|scope| {
+            let pumps = self
+                .topology
+                .middle
+                .as_ref()
+                .map(|middle| self.start_pumps(scope, middle, &threads, &stop_path));
+            let traffic = self.traffic(&threads, &mut settings, watch);
+            stop_path.store(true, Ordering::Relaxed);
+            let pumps = pumps.map(|pumps| pumps.map(|pump| joined(pump, "the data path")));
+            (traffic, pumps)
+        });
+        let traffic = traffic?;
+        let mut instrument = Instrument { threads: threads.ended(), ..traffic.instrument };
+        let real_time = pumps
+            .map(|pumps| note_pumps(&mut instrument, pumps))
+            .transpose()
+            .map_err(|error| failed("moving packets", &error))?;
+        let mut counters = self.counters_after().map_err(|error| failed("reading counters", &error))?;
+        counters.extend(path_counters("forward", &self.forward));
+        counters.extend(path_counters("reverse", &self.reverse));
+        let mut invalid = traffic.invalid;
+        invalid.extend(judge(&self.run.cell.spec, &instrument));
+        let data_path = if self.topology.middle.is_some() { "af_packet" } else { "veth" };
+        Ok(Outcome {
+            settings,
+            streams: traffic.streams,
+            counters,
+            instrument,
+            invalid,
+            samples: traffic.samples,
+            data_path,
+            real_time,
+        })
+    }
+
+    fn start_pumps<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        middle: &'scope Middle,
+        threads: &'scope Threads,
+        stop: &'scope AtomicBool,
+    ) -> [ScopedJoinHandle<'scope, io::Result<PumpReport>>; 2] {
+        let path = &self.run.cell.spec.path;
+        let directions = [
+            ("forward", &path.forward, &middle.towards_a, &middle.towards_b, &self.forward),
+            ("reverse", &path.reverse, &middle.towards_b, &middle.towards_a, &self.reverse),
+        ];
+        directions.map(|(name, spec, input, output, state)| {
+            let (rtt, seed, clock) = (path.rtt(), self.run.seed, self.clock);
+            scope.spawn(move || {
+                let pump = Pump { name, spec, rtt, seed, clock, input, output, state, stop };
+                threads.note(&format!("path {name}"), || pump.run())
+            })
+        })
+    }
+
+    /// Connects every flow, runs the applications and the telemetry, and waits for the end.
+    fn traffic(
+        &self,
+        threads: &Threads,
+        settings: &mut Vec<Setting>,
+        watch: &dyn Watch,
+    ) -> Result<TrafficOutcome, BackendError> {
+        let flows = match self.connect(settings) {
+            Ok(flows) => flows,
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::ConnectionReset) =>
+            {
+                return Ok(TrafficOutcome::not_connected(&error));
+            }
+            Err(error) => return Err(failed("connecting the flows", &error)),
+        };
+        Traffic { stage: self, flows: &flows, threads }.run(watch)
+    }
+
+    fn connect(&self, settings: &mut Vec<Setting>) -> io::Result<Vec<ConnectedFlow<'a>>> {
+        let spec = &self.run.cell.spec;
+        let a = Endpoint { namespace: &self.topology.a, address: A_ADDRESS, host: &spec.sender };
+        let b = Endpoint { namespace: &self.topology.b, address: B_ADDRESS, host: &spec.receiver };
+        let timeout = CONNECT_TIMEOUT + 10 * spec.path.rtt();
+        let mut first_stream = 0;
+        let mut flows = Vec::new();
+        for (index, flow) in (0..).zip(&spec.flows) {
+            let (from, to) = match flow.direction {
+                Direction::Forward => (a, b),
+                Direction::Reverse => (b, a),
+            };
+            let ends = FlowEnds { flow, index, first_stream, from, to };
+            let (sockets, asked) = match flow.protocol {
+                Protocol::Tcp => ends.connect_tcp(timeout)?,
+                Protocol::Udp => ends.connect_udp()?,
+            };
+            settings.extend(asked);
+            let counts = sockets.iter().map(|_| StreamCounts::default()).collect();
+            flows.push(ConnectedFlow { spec: flow, index, first_stream, sockets, counts });
+            first_stream += flow.parallel;
+        }
+        Ok(flows)
+    }
+
+    fn counters_after(&self) -> io::Result<Vec<Counter>> {
+        let after = snapshots(&self.topology)?;
+        Ok(self
+            .before
+            .0
+            .iter()
+            .zip(&after)
+            .flat_map(|((place, before), (_, after))| counters::pair(place, before, after))
+            .collect())
+    }
+
+    /// The one-way base delay that a flow's data meets.
+    fn one_way_delay(&self, flow: &FlowSpec) -> Duration {
+        let path = &self.run.cell.spec.path;
+        match flow.direction {
+            Direction::Forward => path.forward.delay,
+            Direction::Reverse => path.reverse.delay,
+        }
+    }
+
+    /// Packets that the direction of this flow holds now.
+    fn backlog(&self, flow: &FlowSpec) -> u64 {
+        let state = if flow.direction == Direction::Forward { &self.forward } else { &self.reverse };
+        state.lock().map_or(0, |state| state.backlog.iter().map(|backlog| backlog.packets).sum())
+    }
+}
+
+fn snapshots(topology: &Topology) -> io::Result<Vec<(String, Snapshot)>> {
+    let mut all = vec![
+        ("sender nstat".to_owned(), counters::nstat(&topology.a)?),
+        ("receiver nstat".to_owned(), counters::nstat(&topology.b)?),
+        ("sender interface".to_owned(), counters::interfaces(&topology.a)?),
+        ("receiver interface".to_owned(), counters::interfaces(&topology.b)?),
+    ];
+    if let Some(middle) = &topology.middle {
+        all.push(("path interface".to_owned(), counters::interfaces(&middle.namespace)?));
+    }
+    let drops = counters::input_queue_drops().map(|drops| ("input_queue_drops".to_owned(), drops));
+    all.push(("machine".to_owned(), drops.into_iter().collect()));
+    Ok(all)
+}
+
+fn path_counters(direction: &str, state: &Mutex<PathState>) -> Vec<Counter> {
+    let Ok(state) = state.lock() else {
+        return Vec::new();
+    };
+    let place = format!("path {direction}");
+    state
+        .totals()
+        .into_iter()
+        .map(|(name, after)| Counter { place: place.clone(), name, before: 0, after })
+        .collect()
+}
+
+/// Adds what the pumps measured of themselves; returns whether they had real-time scheduling.
+fn note_pumps(instrument: &mut Instrument, pumps: [io::Result<PumpReport>; 2]) -> io::Result<bool> {
+    let [forward, reverse] = pumps;
+    let (forward, reverse) = (forward?, reverse?);
+    instrument.ring_drops = Some(forward.ring_drops + reverse.ring_drops);
+    instrument.transmit_drops = Some(forward.transmit_drops + reverse.transmit_drops);
+    instrument.release_lateness_forward = forward.lateness;
+    instrument.release_lateness_reverse = reverse.lateness;
+    Ok(forward.real_time && reverse.real_time)
+}
+
+fn joined<T>(handle: ScopedJoinHandle<'_, io::Result<T>>, what: &str) -> io::Result<T> {
+    handle.join().unwrap_or_else(|_| Err(io::Error::other(format!("{what} panicked"))))
+}

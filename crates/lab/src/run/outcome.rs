@@ -1,0 +1,59 @@
+//! From what a run left in memory to its record.
+
+use crate::telemetry::Samples;
+use pipefill_core::plan::Run;
+use pipefill_core::record::{
+    Counter, Environment, Instrument, Invalid, Manifest, RECORD_VERSION, RunRecord, Setting, StreamSummary,
+};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Everything that a run left in memory.
+pub(super) struct Outcome {
+    pub(super) settings: Vec<Setting>,
+    pub(super) streams: Vec<StreamSummary>,
+    pub(super) counters: Vec<Counter>,
+    pub(super) instrument: Instrument,
+    pub(super) invalid: Vec<Invalid>,
+    pub(super) samples: Samples,
+    pub(super) data_path: &'static str,
+    pub(super) real_time: Option<bool>,
+}
+
+impl Outcome {
+    /// The record of `run`.
+    pub(super) fn into_record(
+        self,
+        run: &Run,
+        environment: Environment,
+        began: SystemTime,
+        wall: Duration,
+    ) -> RunRecord {
+        let started = began.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let scheduling = self.real_time.map(|granted| if granted { "SCHED_FIFO" } else { "SCHED_OTHER" });
+        let mut environment = Environment { data_path: Some(self.data_path.to_owned()), ..environment };
+        environment.facts.extend(scheduling.map(|word| ("path scheduling".to_owned(), word.to_owned())));
+        let manifest = Manifest {
+            version: RECORD_VERSION,
+            pipefill: env!("CARGO_PKG_VERSION").to_owned(),
+            backend: "lab".to_owned(),
+            run: run.clone(),
+            started_unix_ms: u64::try_from(started.as_millis()).ok(),
+            wall_ms: u64::try_from(wall.as_millis()).ok(),
+            environment,
+            settings: self.settings,
+            streams: self.streams,
+            counters: self.counters,
+            instrument: self.instrument,
+            invalid: self.invalid,
+        };
+        let samples = self.samples;
+        RunRecord {
+            manifest,
+            tcp: samples.tcp,
+            delivery: samples.delivery,
+            udp: samples.udp,
+            path: samples.path,
+            cpu: samples.cpu,
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! All flows of a run, from the first byte to the last.
+
+use super::Stage;
+use super::flow::{ConnectedFlow, Span, Stops};
+use super::joined;
+use crate::lateness::LatenessMeter;
+use crate::telemetry::{Samples, StreamProbe, Telemetry, Threads, sample_tcp};
+use crate::traffic::udp::UdpReceiver;
+use crate::validity::invalid;
+use pipefill_core::backend::{BackendError, Watch};
+use pipefill_core::cell::Protocol;
+use pipefill_core::record::{Instrument, Invalid, Lateness, StreamEnd, StreamSummary, UdpTotals};
+use pipefill_core::tcp_info::TcpInfo;
+use pipefill_core::units::Time;
+use std::io;
+use std::sync::atomic::Ordering;
+use std::thread::{self, Scope, ScopedJoinHandle};
+use std::time::Duration;
+
+/// Threads are started this long before the traffic.
+const LEAD: Duration = Duration::from_millis(20);
+/// After the last datagram is due, this much is waited for stragglers.
+const DRAIN_MARGIN: Duration = Duration::from_millis(100);
+/// A queue that takes longer than this to empty is left.
+const LONGEST_DRAIN: Duration = Duration::from_secs(30);
+/// How often the run looks at the clock and at the user's wish to stop.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What the traffic left in memory.
+pub(super) struct TrafficOutcome {
+    pub(super) streams: Vec<StreamSummary>,
+    pub(super) instrument: Instrument,
+    pub(super) invalid: Vec<Invalid>,
+    pub(super) samples: Samples,
+}
+
+impl TrafficOutcome {
+    pub(super) fn not_connected(error: &io::Error) -> Self {
+        let detail = format!("the flows could not be connected through the path: {error}");
+        Self {
+            streams: Vec::new(),
+            instrument: Instrument::default(),
+            invalid: vec![invalid("flow_failed", detail)],
+            samples: Samples::default(),
+        }
+    }
+}
+
+/// All flows of a run, at work.
+pub(super) struct Traffic<'a> {
+    pub(super) stage: &'a Stage<'a>,
+    pub(super) flows: &'a [ConnectedFlow<'a>],
+    pub(super) threads: &'a Threads,
+}
+
+impl Traffic<'_> {
+    /// Runs everything to its end.
+    pub(super) fn run(&self, watch: &dyn Watch) -> Result<TrafficOutcome, BackendError> {
+        let clock = self.stage.clock;
+        let zero = clock.now().after(LEAD);
+        let stops = Stops::default();
+        let probes = self.probes();
+        let path = [("forward", &self.stage.forward), ("reverse", &self.stage.reverse)];
+        thread::scope(|scope| {
+            let telemetry = Telemetry {
+                clock,
+                every: self.stage.run.cell.spec.run.sample,
+                streams: &probes,
+                path,
+                threads: self.threads,
+                stop: &stops.telemetry,
+            };
+            let sampling = scope.spawn(move || self.threads.note("telemetry", || telemetry.run()));
+            let working: Vec<Working<'_>> =
+                self.flows.iter().map(|flow| self.start_flow(scope, flow, flow.span(zero), &stops)).collect();
+            let stopped = self.wait(watch, zero, &stops);
+            let finals = self.final_infos();
+            let outcome = self.end_flows(working, &stops, &finals, zero);
+            stops.telemetry.store(true, Ordering::Relaxed);
+            let samples =
+                sampling.join().map_err(|_| BackendError::Failed("the telemetry panicked".to_owned()))?;
+            if stopped {
+                return Err(BackendError::Interrupted("the user".to_owned()));
+            }
+            let (streams, send_lateness, invalid) = outcome;
+            let instrument = Instrument {
+                send_lateness,
+                sample_lateness: samples.lateness.clone(),
+                ..Instrument::default()
+            };
+            Ok(TrafficOutcome { streams, instrument, invalid, samples })
+        })
+    }
+
+    fn probes(&self) -> Vec<StreamProbe<'_>> {
+        let mut probes = Vec::new();
+        for flow in self.flows {
+            for ((sockets, counts), stream) in flow.sockets.iter().zip(&flow.counts).zip(flow.first_stream..)
+            {
+                let (sender, receiver) = (&sockets.sender, &sockets.receiver);
+                probes.push(StreamProbe { stream, protocol: flow.spec.protocol, sender, receiver, counts });
+            }
+        }
+        probes
+    }
+
+    fn start_flow<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        flow: &'scope ConnectedFlow<'scope>,
+        span: Span,
+        stops: &'scope Stops,
+    ) -> Working<'scope> {
+        let name = |what: &str| format!("flow {} {what}", flow.index);
+        let (sender, receiver) = (name("sender"), name("receiver"));
+        let clock = self.stage.clock;
+        match flow.spec.protocol {
+            Protocol::Tcp => Working {
+                receivers: Receivers::Tcp(
+                    scope
+                        .spawn(move || self.threads.note(&receiver, || flow.receive_tcp(clock, span, stops))),
+                ),
+                sender: scope.spawn(move || self.threads.note(&sender, || flow.send_tcp(clock, span, stops))),
+            },
+            Protocol::Udp => Working {
+                receivers: Receivers::Udp(
+                    flow.sockets
+                        .iter()
+                        .zip(&flow.counts)
+                        .map(|(sockets, counts)| {
+                            let receiver = receiver.clone();
+                            let application = UdpReceiver {
+                                socket: &sockets.receiver,
+                                counts,
+                                clock,
+                                stop: &stops.receivers,
+                            };
+                            scope.spawn(move || self.threads.note(&receiver, || application.run()))
+                        })
+                        .collect(),
+                ),
+                sender: scope.spawn(move || self.threads.note(&sender, || flow.send_udp(clock, span, stops))),
+            },
+        }
+    }
+
+    /// Waits until all flows have ended and what they sent has had time to arrive; true if the user stopped it.
+    fn wait(&self, watch: &dyn Watch, zero: Time, stops: &Stops) -> bool {
+        let clock = self.stage.clock;
+        let end = self.flows.iter().map(|flow| self.earliest_end(flow, zero)).max().unwrap_or(zero);
+        let latest = end.after(LONGEST_DRAIN);
+        while clock.now() < end || (clock.now() < latest && self.is_draining()) {
+            if watch.stop_requested() {
+                stops.senders.store(true, Ordering::Relaxed);
+                return true;
+            }
+            watch.progress(Time::from_nanos(clock.now().since(zero).as_nanos() as u64));
+            clock.sleep_until(clock.now().after(TICK));
+        }
+        false
+    }
+
+    fn earliest_end(&self, flow: &ConnectedFlow<'_>, zero: Time) -> Time {
+        flow.span(zero).until.after(self.stage.one_way_delay(flow.spec)).after(DRAIN_MARGIN)
+    }
+
+    /// Datagrams that are still in the path would otherwise count as lost. TCP is not waited for: what its sender has
+    /// not delivered by the end of the measured window does not count.
+    fn is_draining(&self) -> bool {
+        self.flows.iter().any(|flow| flow.spec.protocol == Protocol::Udp && self.stage.backlog(flow.spec) > 0)
+    }
+
+    /// The senders' `tcp_info` at the end, by stream.
+    fn final_infos(&self) -> Vec<Option<TcpInfo>> {
+        let probes = self.probes();
+        let clock = self.stage.clock;
+        probes
+            .iter()
+            .map(|probe| {
+                (probe.protocol == Protocol::Tcp)
+                    .then(|| sample_tcp(clock, probe.stream, StreamEnd::Sender, probe.sender))
+                    .flatten()
+                    .map(|sample| sample.info)
+            })
+            .collect()
+    }
+
+    fn end_flows(
+        &self,
+        working: Vec<Working<'_>>,
+        stops: &Stops,
+        finals: &[Option<TcpInfo>],
+        zero: Time,
+    ) -> (Vec<StreamSummary>, Option<Lateness>, Vec<Invalid>) {
+        stops.senders.store(true, Ordering::Relaxed);
+        stops.receivers.store(true, Ordering::Relaxed);
+        let (mut streams, mut lateness, mut invalid_reasons) = (Vec::new(), None, Vec::new());
+        for (flow, working) in self.flows.iter().zip(working) {
+            match working.end() {
+                Ok((late, totals)) => {
+                    lateness = worse(lateness, late.summary());
+                    streams.extend(flow.summaries(zero, finals, &totals));
+                }
+                Err(error) => {
+                    invalid_reasons.push(invalid("flow_failed", format!("flow {}: {error}", flow.index)));
+                    streams.extend(flow.summaries(zero, finals, &[]));
+                }
+            }
+        }
+        (streams, lateness, invalid_reasons)
+    }
+}
+
+/// The later of two latenesses: the worst flow counts.
+fn worse(a: Option<Lateness>, b: Option<Lateness>) -> Option<Lateness> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if a.p99_ns >= b.p99_ns { a } else { b }),
+        (a, b) => a.or(b),
+    }
+}
+
+/// The threads of a flow.
+struct Working<'scope> {
+    sender: ScopedJoinHandle<'scope, io::Result<LatenessMeter>>,
+    receivers: Receivers<'scope>,
+}
+
+enum Receivers<'scope> {
+    Tcp(ScopedJoinHandle<'scope, io::Result<()>>),
+    Udp(Vec<ScopedJoinHandle<'scope, io::Result<UdpTotals>>>),
+}
+
+impl Working<'_> {
+    /// Joins the threads; the totals are those of UDP, one a stream.
+    fn end(self) -> io::Result<(LatenessMeter, Vec<UdpTotals>)> {
+        let lateness = joined(self.sender, "a sender");
+        let totals = match self.receivers {
+            Receivers::Tcp(receiver) => joined(receiver, "a receiver").map(|()| Vec::new()),
+            Receivers::Udp(receivers) => {
+                receivers.into_iter().map(|each| joined(each, "a receiver")).collect()
+            }
+        };
+        Ok((lateness?, totals?))
+    }
+}
