@@ -141,9 +141,7 @@ pub fn calculate(question: &Question) -> Result<Calculation, CalculationError> {
         loss,
         predicted_bps,
         predicted_by,
-        slow_start_us: window::slow_start_time(bdp, mss, rtt)
-            .map(micros)
-            .ok_or(CalculationError::ZeroMss)?,
+        slow_start_us: window::slow_start_time(bdp, mss, rtt).map(micros).ok_or(CalculationError::ZeroMss)?,
         sysctl: sizing::sysctl_lines(bdp),
         netem_limit_packets: sizing::netem_limit_packets(rate, rtt, frame)
             .ok_or(CalculationError::ZeroMss)?,
@@ -240,15 +238,8 @@ mod tests {
     /// Study 2's finding: some 250 kB in flight at 10 ms are 200 Mbit/s.
     #[test]
     fn a_small_window_limits() {
-        let got = calculate(&Question {
-            window: Some(Bytes::new(250_000)),
-            ..question()
-        })
-        .unwrap();
-        assert_eq!(
-            (got.predicted_bps, got.predicted_by),
-            (200_000_000, PredictedBy::Window)
-        );
+        let got = calculate(&Question { window: Some(Bytes::new(250_000)), ..question() }).unwrap();
+        assert_eq!((got.predicted_bps, got.predicted_by), (200_000_000, PredictedBy::Window));
         let window = got.window.unwrap();
         assert_eq!(window.rtt_limit_us, 2_000);
         assert!((window.bdp_percent - 20.0).abs() < 1e-9);
@@ -257,11 +248,7 @@ mod tests {
     /// At 10 ms and 1 % CUBIC is in its Reno-friendly region: 12 segments a round trip, 13.9 Mbit/s.
     #[test]
     fn loss_limits() {
-        let got = calculate(&Question {
-            loss: Some(Ratio::from_percent(1.0)),
-            ..question()
-        })
-        .unwrap();
+        let got = calculate(&Question { loss: Some(Ratio::from_percent(1.0)), ..question() }).unwrap();
         assert_eq!(got.predicted_by, PredictedBy::Loss);
         let loss = got.loss.unwrap();
         assert!(loss.reno_friendly);

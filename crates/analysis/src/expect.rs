@@ -40,10 +40,7 @@ pub enum Value {
 
 /// Judges all assertions of `spec` on `result`, in order.
 pub fn evaluate(spec: &CellSpec, result: &CellResult) -> Vec<ExpectationResult> {
-    spec.expect
-        .iter()
-        .map(|expectation| judge(spec, result, expectation))
-        .collect()
+    spec.expect.iter().map(|expectation| judge(spec, result, expectation)).collect()
 }
 
 fn judge(spec: &CellSpec, result: &CellResult, expectation: &Expectation) -> ExpectationResult {
@@ -58,13 +55,7 @@ fn judge(spec: &CellSpec, result: &CellResult, expectation: &Expectation) -> Exp
         Ok(held) => (Some(held), None),
         Err(reason) => (None, Some(reason)),
     };
-    ExpectationResult {
-        text: expectation.text.clone(),
-        held,
-        measured,
-        bound,
-        reason,
-    }
+    ExpectationResult { text: expectation.text.clone(), held, measured, bound, reason }
 }
 
 fn measured(result: &CellResult, metric: ExpectMetric) -> Option<Value> {

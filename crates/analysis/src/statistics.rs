@@ -60,14 +60,10 @@ pub fn bootstrap_median(values: &[f64]) -> Option<Interval> {
     sorted.sort_by(f64::total_cmp);
     let mut prng = Prng::stream(Seed::new(0), "statistics/bootstrap-median");
     let mut resample = vec![0.0; sorted.len()];
-    let mut medians: Vec<f64> = (0..RESAMPLES)
-        .map(|_| resampled_median(&sorted, &mut resample, &mut prng))
-        .collect();
+    let mut medians: Vec<f64> =
+        (0..RESAMPLES).map(|_| resampled_median(&sorted, &mut resample, &mut prng)).collect();
     medians.sort_by(f64::total_cmp);
-    Some(Interval {
-        low: quantile_of_sorted(&medians, 0.025)?,
-        high: quantile_of_sorted(&medians, 0.975)?,
-    })
+    Some(Interval { low: quantile_of_sorted(&medians, 0.025)?, high: quantile_of_sorted(&medians, 0.975)? })
 }
 
 /// The 99 % Wilson (1927) score interval of a probability, from `hits` in `trials`: what a configured loss has to lie in
@@ -81,10 +77,7 @@ pub fn binomial_99(hits: u64, trials: u64) -> Option<Interval> {
     let z2 = Z_99 * Z_99;
     let centre = (share + z2 / (2.0 * n)) / (1.0 + z2 / n);
     let half = Z_99 / (1.0 + z2 / n) * (share * (1.0 - share) / n + z2 / (4.0 * n * n)).sqrt();
-    Some(Interval {
-        low: (centre - half).clamp(0.0, share),
-        high: (centre + half).clamp(share, 1.0),
-    })
+    Some(Interval { low: (centre - half).clamp(0.0, share), high: (centre + half).clamp(share, 1.0) })
 }
 
 /// Jain's fairness index `(Σx)² / (n Σx²)` (Jain, Chiu, Hawe, 1984): 1 = all equal, 1/n = one has everything. `None` with
@@ -118,11 +111,7 @@ fn resampled_median(sorted: &[f64], resample: &mut [f64], prng: &mut Prng) -> f6
     }
     resample.sort_by(f64::total_cmp);
     let middle = resample.len() / 2;
-    if resample.len() % 2 == 1 {
-        resample[middle]
-    } else {
-        (resample[middle - 1] + resample[middle]) / 2.0
-    }
+    if resample.len() % 2 == 1 { resample[middle] } else { (resample[middle - 1] + resample[middle]) / 2.0 }
 }
 
 #[cfg(test)]
@@ -151,19 +140,13 @@ mod tests {
     #[test]
     fn one_value_has_no_interval_and_equal_values_have_none_of_width() {
         assert_eq!(bootstrap_median(&[5.0]), None);
-        assert_eq!(
-            bootstrap_median(&[5.0, 5.0, 5.0]),
-            Some(Interval { low: 5.0, high: 5.0 })
-        );
+        assert_eq!(bootstrap_median(&[5.0, 5.0, 5.0]), Some(Interval { low: 5.0, high: 5.0 }));
     }
 
     /// For n = 2 a resample's median is low, middle, high with probability 1/4, 1/2, 1/4: both tails exceed 2.5 %.
     #[test]
     fn two_values_span_their_range() {
-        assert_eq!(
-            bootstrap_median(&[1.0, 3.0]),
-            Some(Interval { low: 1.0, high: 3.0 })
-        );
+        assert_eq!(bootstrap_median(&[1.0, 3.0]), Some(Interval { low: 1.0, high: 3.0 }));
     }
 
     /// Worked by hand from Wilson's formula: 1 of 100 gives 0.040488 ± 0.039313.

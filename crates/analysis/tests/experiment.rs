@@ -11,28 +11,18 @@ use pipefill_core::record::{Invalid, RunRecord};
 use pipefill_core::units::Ratio;
 
 fn at(cell: &Cell, repeat: u32, mbit: u64) -> RunRecord {
-    let steady = Steady {
-        rate_bps: mbit * 1_000_000,
-        ..Steady::default()
-    };
+    let steady = Steady { rate_bps: mbit * 1_000_000, ..Steady::default() };
     record(run(cell, repeat), &[steady])
 }
 
 fn spoilt(mut record: RunRecord) -> RunRecord {
-    let invalid = |detail: &str| Invalid {
-        reason: "ring_drops".to_owned(),
-        detail: detail.to_owned(),
-    };
+    let invalid = |detail: &str| Invalid { reason: "ring_drops".to_owned(), detail: detail.to_owned() };
     record.manifest.invalid = vec![invalid("12 packets lost"), invalid("and again")];
     record
 }
 
 fn tcp_cell() -> Cell {
-    cell(
-        0,
-        &[("path.rtt", "10ms"), ("path.loss", "0%")],
-        spec(Protocol::Tcp, 10),
-    )
+    cell(0, &[("path.rtt", "10ms"), ("path.loss", "0%")], spec(Protocol::Tcp, 10))
 }
 
 fn three_runs() -> Experiment {
@@ -61,31 +51,19 @@ fn a_cell_is_the_median_of_its_valid_runs() {
     let got = &builder.finish("pipefill run rtt.toml").cells[0];
     assert_eq!((got.runs, got.valid), (3, 2));
     assert_eq!(got.goodput_bps, Some(70_000_000));
-    assert_eq!(
-        (got.goodput_bps_low, got.goodput_bps_high),
-        (Some(60_000_000), Some(80_000_000))
-    );
+    assert_eq!((got.goodput_bps_low, got.goodput_bps_high), (Some(60_000_000), Some(80_000_000)));
     assert_eq!(got.invalid.len(), 1);
-    assert_eq!(
-        (got.invalid[0].runs, got.invalid[0].detail.as_str()),
-        (1, "12 packets lost")
-    );
+    assert_eq!((got.invalid[0].runs, got.invalid[0].detail.as_str()), (1, "12 packets lost"));
 }
 
 #[test]
 fn one_run_has_no_interval_and_none_has_no_figure() {
-    let (run_once, never) = (
-        tcp_cell(),
-        cell(1, &[("path.rtt", "20ms")], spec(Protocol::Tcp, 20)),
-    );
+    let (run_once, never) = (tcp_cell(), cell(1, &[("path.rtt", "20ms")], spec(Protocol::Tcp, 20)));
     let mut builder = ExperimentBuilder::new(plan(vec![run_once.clone(), never]));
     builder.add(&at(&run_once, 1, 60)).unwrap();
     let got = builder.finish("pipefill run rtt.toml");
     assert_eq!(got.cells[0].goodput_bps, Some(60_000_000));
-    assert_eq!(
-        (got.cells[0].goodput_bps_low, got.cells[0].goodput_bps_high),
-        (None, None)
-    );
+    assert_eq!((got.cells[0].goodput_bps_low, got.cells[0].goodput_bps_high), (None, None));
     assert_eq!((got.cells[1].runs, got.cells[1].goodput_bps), (0, None));
     assert_eq!(got.cells[1].backend, None);
 }
@@ -102,14 +80,8 @@ fn backends_are_kept_apart_and_strangers_refused() {
     stranger.manifest.run.cell.id = "somewhere else".to_owned();
     assert!(builder.add(&stranger).is_err());
     let cells = builder.finish("pipefill run rtt.toml").cells;
-    let got: Vec<_> = cells
-        .iter()
-        .map(|c| (c.backend.as_deref(), c.goodput_bps))
-        .collect();
-    assert_eq!(
-        got,
-        [(Some("lab"), Some(60_000_000)), (Some("sim"), Some(80_000_000))]
-    );
+    let got: Vec<_> = cells.iter().map(|c| (c.backend.as_deref(), c.goodput_bps)).collect();
+    assert_eq!(got, [(Some("lab"), Some(60_000_000)), (Some("sim"), Some(80_000_000))]);
 }
 
 #[test]
@@ -126,11 +98,8 @@ fn a_cell_is_found_by_its_id_where_the_plan_has_grown() {
 
 #[test]
 fn the_command_repeats_the_cell_in_a_shell() {
-    let odd = cell(
-        0,
-        &[("path.rtt", "10ms"), ("host.tcp_rmem", "4096 131072 6MiB")],
-        spec(Protocol::Tcp, 10),
-    );
+    let odd =
+        cell(0, &[("path.rtt", "10ms"), ("host.tcp_rmem", "4096 131072 6MiB")], spec(Protocol::Tcp, 10));
     let got = pipefill_analysis::experiment::repeat_command("pipefill run rtt.toml", &odd, Some("sim"));
     assert_eq!(
         got,
@@ -155,10 +124,7 @@ fn the_json_of_a_cell() {
 fn the_json_has_its_envelope_and_comes_back() {
     let experiment = three_runs();
     let text = serde_json::to_string(&experiment).unwrap();
-    assert!(
-        text.starts_with(r#"{"schema":1,"experiment":"synthetic","#),
-        "{text}"
-    );
+    assert!(text.starts_with(r#"{"schema":1,"experiment":"synthetic","#), "{text}");
     assert_eq!(serde_json::from_str::<Experiment>(&text).unwrap(), experiment);
 }
 
@@ -177,12 +143,7 @@ fn every_name_of_the_contract_is_there_even_where_nothing_ran() {
 
 fn judged(result: &CellResult, metric: ExpectMetric, comparison: Comparison, bound: Bound) -> Option<bool> {
     let mut spec = spec(Protocol::Tcp, 10);
-    spec.expect.push(Expectation {
-        metric,
-        comparison,
-        bound,
-        text: "the text".to_owned(),
-    });
+    spec.expect.push(Expectation { metric, comparison, bound, text: "the text".to_owned() });
     let results = expect::evaluate(&spec, result);
     assert_eq!(results.len(), 1);
     assert_eq!(results[0].held.is_none(), results[0].reason.is_some());
@@ -203,42 +164,12 @@ fn expectations_hold_or_fail_at_their_bounds() {
     assert_eq!(goodput(within(10.0), Bound::Value(88e6)), Some(true));
     assert_eq!(goodput(within(9.0), Bound::Value(88e6)), Some(false));
     assert_eq!(goodput(within(9.0), Bound::Value(73.5e6)), Some(true));
-    let retransmits = |count| {
-        judged(
-            result,
-            ExpectMetric::Retransmits,
-            Comparison::Equal,
-            Bound::Value(count),
-        )
-    };
+    let retransmits =
+        |count| judged(result, ExpectMetric::Retransmits, Comparison::Equal, Bound::Value(count));
     assert_eq!((retransmits(7.0), retransmits(8.0)), (Some(true), Some(false)));
-    assert_eq!(
-        judged(
-            result,
-            ExpectMetric::MinRtt,
-            Comparison::AtMost,
-            Bound::Value(10_000.0)
-        ),
-        Some(true)
-    );
-    assert_eq!(
-        judged(
-            result,
-            ExpectMetric::Srtt,
-            Comparison::AtMost,
-            Bound::Value(10_000.0)
-        ),
-        Some(false)
-    );
-    assert_eq!(
-        judged(
-            result,
-            ExpectMetric::Sender,
-            Comparison::AtLeast,
-            Bound::Value(80e6)
-        ),
-        Some(true)
-    );
+    assert_eq!(judged(result, ExpectMetric::MinRtt, Comparison::AtMost, Bound::Value(10_000.0)), Some(true));
+    assert_eq!(judged(result, ExpectMetric::Srtt, Comparison::AtMost, Bound::Value(10_000.0)), Some(false));
+    assert_eq!(judged(result, ExpectMetric::Sender, Comparison::AtLeast, Bound::Value(80e6)), Some(true));
 }
 
 #[test]
@@ -246,36 +177,15 @@ fn what_cannot_be_judged_fails_with_a_reason() {
     let result = &three_runs().cells[0];
     let nothing = CellResult::default();
     let at_most = Comparison::AtMost;
-    assert_eq!(
-        judged(result, ExpectMetric::Lost, at_most, Bound::Value(1.0)),
-        None
-    );
-    assert_eq!(
-        judged(&nothing, ExpectMetric::Goodput, at_most, Bound::Value(1.0)),
-        None
-    );
+    assert_eq!(judged(result, ExpectMetric::Lost, at_most, Bound::Value(1.0)), None);
+    assert_eq!(judged(&nothing, ExpectMetric::Goodput, at_most, Bound::Value(1.0)), None);
     let word = || Bound::Word("rwnd".to_owned());
-    assert_eq!(
-        judged(result, ExpectMetric::LimitedBy, Comparison::Equal, word()),
-        None
-    );
-    assert_eq!(
-        judged(result, ExpectMetric::Goodput, Comparison::Equal, word()),
-        None
-    );
-    let diagnosed = CellResult {
-        limited_by: Some(LimitedBy::Rwnd),
-        ..CellResult::default()
-    };
-    assert_eq!(
-        judged(&diagnosed, ExpectMetric::LimitedBy, Comparison::Equal, word()),
-        Some(true)
-    );
+    assert_eq!(judged(result, ExpectMetric::LimitedBy, Comparison::Equal, word()), None);
+    assert_eq!(judged(result, ExpectMetric::Goodput, Comparison::Equal, word()), None);
+    let diagnosed = CellResult { limited_by: Some(LimitedBy::Rwnd), ..CellResult::default() };
+    assert_eq!(judged(&diagnosed, ExpectMetric::LimitedBy, Comparison::Equal, word()), Some(true));
     let other = Bound::Word("cwnd".to_owned());
-    assert_eq!(
-        judged(&diagnosed, ExpectMetric::LimitedBy, Comparison::Equal, other),
-        Some(false)
-    );
+    assert_eq!(judged(&diagnosed, ExpectMetric::LimitedBy, Comparison::Equal, other), Some(false));
 }
 
 #[test]
@@ -290,8 +200,5 @@ fn a_path_without_a_rate_has_no_share_of_it() {
     });
     let got = expect::evaluate(&unlimited, &three_runs().cells[0]);
     assert_eq!(got[0].held, None);
-    assert_eq!(
-        got[0].reason.as_deref(),
-        Some("the path has no rate to take a share of")
-    );
+    assert_eq!(got[0].reason.as_deref(), Some("the path has no rate to take a share of"));
 }

@@ -39,10 +39,7 @@ fn a_steady_stream_has_its_rate() {
 /// Half a second without data: inside the warm-up of one second it costs nothing, without it 5 %.
 #[test]
 fn the_warm_up_is_left_out() {
-    let slow_start = Steady {
-        first_us: 500_000,
-        ..Steady::default()
-    };
+    let slow_start = Steady { first_us: 500_000, ..Steady::default() };
     let got = RunMetrics::of(&tcp(&[slow_start]));
     assert_eq!(got.goodput_bps, Some(80_000_000));
     assert_eq!(got.goodput_whole_bps, Some(76_000_000));
@@ -51,10 +48,7 @@ fn the_warm_up_is_left_out() {
 /// Study 1: ten seconds of data that arrive half a second later still have their rate.
 #[test]
 fn a_long_path_does_not_look_slow() {
-    let late = Steady {
-        one_way_us: 500_000,
-        ..Steady::default()
-    };
+    let late = Steady { one_way_us: 500_000, ..Steady::default() };
     for protocol in [Protocol::Tcp, Protocol::Udp] {
         let got = RunMetrics::of(&of(spec(protocol, 1_000), &[late]));
         assert_eq!(got.goodput_bps, Some(80_000_000), "{protocol:?}");
@@ -75,14 +69,8 @@ fn the_automatic_warm_up_follows_its_rule() {
 #[test]
 fn streams_add_up_and_fairness_is_jains() {
     let (fast, slow) = (
-        Steady {
-            rate_bps: 120_000_000,
-            ..Steady::default()
-        },
-        Steady {
-            rate_bps: 40_000_000,
-            ..Steady::default()
-        },
+        Steady { rate_bps: 120_000_000, ..Steady::default() },
+        Steady { rate_bps: 40_000_000, ..Steady::default() },
     );
     let got = RunMetrics::of(&tcp(&[fast, slow]));
     assert_eq!(got.goodput_bps, Some(160_000_000));
@@ -98,11 +86,7 @@ fn windows_of_one_direction_only_are_added() {
     let mut both = spec(Protocol::Tcp, 10);
     both.flows.push(flow(Protocol::Tcp));
     both.flows[1].direction = Direction::Reverse;
-    let reverse = Steady {
-        flow: 1,
-        cwnd_bytes: 999,
-        ..Steady::default()
-    };
+    let reverse = Steady { flow: 1, cwnd_bytes: 999, ..Steady::default() };
     let got = RunMetrics::of(&of(both, &[Steady::default(), reverse]));
     assert_eq!(got.tcp.cwnd_bytes_p50, Some(200_000));
     assert_eq!(got.goodput_bps, Some(160_000_000));
@@ -113,11 +97,7 @@ fn windows_of_one_direction_only_are_added() {
 fn congestion_states_fill_the_streams_life() {
     let got = RunMetrics::of(&tcp(&[Steady::default()]));
     let times = got.tcp.ca_state_us.unwrap();
-    let want = CaStateTimes {
-        open: 7_500_000,
-        recovery: 2_500_000,
-        ..CaStateTimes::default()
-    };
+    let want = CaStateTimes { open: 7_500_000, recovery: 2_500_000, ..CaStateTimes::default() };
     assert_eq!(times, want);
     assert_eq!(got.tcp.tcp_samples, Some(100));
     assert_eq!(got.tcp.sample_interval_us_p50, Some(100_000));
@@ -126,11 +106,7 @@ fn congestion_states_fill_the_streams_life() {
 
 #[test]
 fn udp_loses_what_is_not_received() {
-    let lossy = Steady {
-        rate_bps: 100_000_000,
-        lost_permille: 250,
-        ..Steady::default()
-    };
+    let lossy = Steady { rate_bps: 100_000_000, lost_permille: 250, ..Steady::default() };
     let got = RunMetrics::of(&of(spec(Protocol::Udp, 10), &[lossy]));
     assert_eq!(got.udp.datagrams_sent, Some(86_325));
     assert!((got.udp.lost_percent.unwrap() - 25.0).abs() < 0.001);
@@ -162,14 +138,8 @@ fn what_was_not_recorded_is_none() {
     bare.tcp.clear();
     bare.manifest.streams[0].tcp = None;
     let got = RunMetrics::of(&bare);
-    assert_eq!(
-        (got.goodput_bps, got.sender_bps, got.goodput_whole_bps),
-        (None, None, None)
-    );
-    assert_eq!(
-        (got.tcp.retransmits, got.tcp.min_rtt_us, got.tcp.ca_state_us),
-        (None, None, None)
-    );
+    assert_eq!((got.goodput_bps, got.sender_bps, got.goodput_whole_bps), (None, None, None));
+    assert_eq!((got.tcp.retransmits, got.tcp.min_rtt_us, got.tcp.ca_state_us), (None, None, None));
     assert_eq!(got.tcp.cwnd_bytes_p50, None);
     assert_eq!(got.tcp.tcp_samples, Some(0));
 }

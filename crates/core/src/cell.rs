@@ -31,9 +31,7 @@ pub mod nanos_opt {
 
     /// Writes nanoseconds or null.
     pub fn serialize<S: Serializer>(value: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
-        value
-            .map(|v| u64::try_from(v.as_nanos()).unwrap_or(u64::MAX))
-            .serialize(serializer)
+        value.map(|v| u64::try_from(v.as_nanos()).unwrap_or(u64::MAX)).serialize(serializer)
     }
 
     /// Reads nanoseconds or null.

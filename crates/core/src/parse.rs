@@ -27,10 +27,7 @@ pub struct ParseError {
 impl ParseError {
     /// An error with its remedy.
     pub fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            help: help.into(),
-        }
+        Self { message: message.into(), help: help.into() }
     }
 }
 
@@ -84,10 +81,7 @@ pub fn ratio(text: &str) -> Result<Ratio, ParseError> {
         ));
     }
     if fraction > 1.0 {
-        return Err(ParseError::new(
-            format!("\"{text}\" is more than everything"),
-            "write at most \"100%\"",
-        ));
+        return Err(ParseError::new(format!("\"{text}\" is more than everything"), "write at most \"100%\""));
     }
     Ok(Ratio::from_fraction(fraction))
 }
@@ -125,14 +119,10 @@ pub fn count(text: &str) -> Result<u64, ParseError> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse() {
         Ok(number) if digits => Ok(number),
-        _ if digits => Err(ParseError::new(
-            format!("\"{text}\" is too large"),
-            format!("write at most {}", u64::MAX),
-        )),
-        _ => Err(ParseError::new(
-            format!("\"{text}\" is not a whole number"),
-            "write digits only, e.g. 3",
-        )),
+        _ if digits => {
+            Err(ParseError::new(format!("\"{text}\" is too large"), format!("write at most {}", u64::MAX)))
+        }
+        _ => Err(ParseError::new(format!("\"{text}\" is not a whole number"), "write digits only, e.g. 3")),
     }
 }
 
@@ -156,10 +146,7 @@ pub fn sysctl_triple(text: &str) -> Result<String, ParseError> {
         .map(|part| count(part).or_else(|_| bytes(part).map(Bytes::get)))
         .collect::<Result<_, _>>()?;
     let [min, default, max] = sizes[..] else {
-        return Err(ParseError::new(
-            format!("\"{text}\" has {} of 3 values", sizes.len()),
-            HELP,
-        ));
+        return Err(ParseError::new(format!("\"{text}\" has {} of 3 values", sizes.len()), HELP));
     };
     if min > default || default > max {
         return Err(ParseError::new(
@@ -189,10 +176,7 @@ pub fn one_of<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, ParseError>
         || format!("write one of: {}", known.join(", ")),
         |word| format!("did you mean \"{word}\"? Known: {}", known.join(", ")),
     );
-    Err(ParseError::new(
-        format!("\"{text}\" is not a word that is known here"),
-        help,
-    ))
+    Err(ParseError::new(format!("\"{text}\" is not a word that is known here"), help))
 }
 
 /// The word of `known` that `text` most likely stands for: within a third of its letters by Damerau and Levenshtein's
@@ -209,22 +193,17 @@ pub fn nearest<'a>(text: &str, known: &[&'a str]) -> Option<&'a str> {
 }
 
 fn multiple(text: &str, number: &str) -> Result<f64, ParseError> {
-    Decimal::parse(number)
-        .map(|decimal| decimal.over_power_of_ten(0))
-        .ok_or_else(|| {
-            ParseError::new(
-                format!("\"{text}\" is not a multiple of the BDP"),
-                "write e.g. \"1bdp\" or \"0.5bdp\"",
-            )
-        })
+    Decimal::parse(number).map(|decimal| decimal.over_power_of_ten(0)).ok_or_else(|| {
+        ParseError::new(
+            format!("\"{text}\" is not a multiple of the BDP"),
+            "write e.g. \"1bdp\" or \"0.5bdp\"",
+        )
+    })
 }
 
 fn packets(text: &str, number: &str) -> Result<u64, ParseError> {
     count(number).map_err(|_| {
-        ParseError::new(
-            format!("\"{text}\" is not a whole number of packets"),
-            "write e.g. \"1000p\"",
-        )
+        ParseError::new(format!("\"{text}\" is not a whole number of packets"), "write e.g. \"1000p\"")
     })
 }
 
@@ -233,10 +212,7 @@ fn queue_help(text: &str, error: ParseError) -> ParseError {
     if starts_with_digit {
         return ParseError::new(
             error.message,
-            format!(
-                "{}; packets are \"1000p\", multiples of rate × rtt \"0.5bdp\"",
-                error.help
-            ),
+            format!("{}; packets are \"1000p\", multiples of rate × rtt \"0.5bdp\"", error.help),
         );
     }
     ParseError::new(

@@ -123,11 +123,7 @@ pub fn cell_id(spec: &CellSpec) -> String {
 /// `-rtt=10ms`; for the variant its name alone. ASCII only.
 fn axis_label((path, value): &(String, String)) -> String {
     let name = path.rsplit('.').next().unwrap_or(path);
-    let label = if path == "variant" {
-        format!("-{value}")
-    } else {
-        format!("-{name}={value}")
-    };
+    let label = if path == "variant" { format!("-{value}") } else { format!("-{name}={value}") };
     let is_safe = |c: char| c.is_ascii_alphanumeric() || ".=_-".contains(c);
     let safe = |c: char| if is_safe(c) { c } else { '_' };
     label.replace('%', "pct").chars().map(safe).collect()

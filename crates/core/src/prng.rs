@@ -48,12 +48,7 @@ impl Prng {
     pub const fn stream(seed: Seed, name: &str) -> Self {
         let mut mix = seed.derive(name).get();
         Self {
-            state: [
-                splitmix64(&mut mix),
-                splitmix64(&mut mix),
-                splitmix64(&mut mix),
-                splitmix64(&mut mix),
-            ],
+            state: [splitmix64(&mut mix), splitmix64(&mut mix), splitmix64(&mut mix), splitmix64(&mut mix)],
         }
     }
 
@@ -126,13 +121,8 @@ mod tests {
     fn xoshiro256plusplus_matches_the_reference() {
         let mut prng = Prng::from_state([1, 2, 3, 4]);
         let got: Vec<u64> = (0..5).map(|_| prng.next_u64()).collect();
-        let want = [
-            41_943_041,
-            58_720_359,
-            3_588_806_011_781_223,
-            3_591_011_842_654_386,
-            9_228_616_714_210_784_205,
-        ];
+        let want =
+            [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386, 9_228_616_714_210_784_205];
         assert_eq!(got, want);
     }
 

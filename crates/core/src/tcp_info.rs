@@ -174,9 +174,7 @@ pub fn decode(bytes: &[u8]) -> Option<TcpInfo> {
         rcv_space_bytes: u32_at(96),
         rto_us: u32_at(8),
         backoff: bytes[4],
-        pacing_rate_bps: u64_at(104)
-            .filter(|&rate| rate != u64::MAX)
-            .map(|rate| rate.saturating_mul(8)),
+        pacing_rate_bps: u64_at(104).filter(|&rate| rate != u64::MAX).map(|rate| rate.saturating_mul(8)),
         delivery_rate_bps: u64_at(160).unwrap_or(0).saturating_mul(8),
         delivery_app_limited: bytes[7] & 1 != 0,
         bytes_sent: u64_at(200),
@@ -223,19 +221,13 @@ mod tests {
         assert_eq!(info.cwnd_bytes, 50 * 1448);
         assert_eq!(info.in_flight_bytes, (100 - 10 - 5 + 2) * 1448);
         assert_eq!(info.unacked_bytes, 100 * 1448);
-        assert_eq!(
-            (info.ssthresh_bytes, info.min_rtt_us, info.srtt_us),
-            (None, None, None)
-        );
+        assert_eq!((info.ssthresh_bytes, info.min_rtt_us, info.srtt_us), (None, None, None));
     }
 
     #[test]
     fn an_older_kernels_struct_leaves_the_newer_fields_none() {
         let info = decode(&[0; 192]).expect("192 bytes decode");
-        assert_eq!(
-            (info.rwnd_bytes, info.bytes_sent, info.rto_count),
-            (None, None, None)
-        );
+        assert_eq!((info.rwnd_bytes, info.bytes_sent, info.rto_count), (None, None, None));
         assert_eq!(info.busy_us, Some(0));
         assert_eq!(decode(&[0; 100]), None);
     }

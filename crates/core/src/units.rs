@@ -121,11 +121,7 @@ impl Ratio {
 
     /// A share of one, clamped to 0..=1; `NaN` becomes 0.
     pub fn from_fraction(fraction: f64) -> Self {
-        if fraction.is_nan() {
-            Self(0.0)
-        } else {
-            Self(fraction.clamp(0.0, 1.0))
-        }
+        if fraction.is_nan() { Self(0.0) } else { Self(fraction.clamp(0.0, 1.0)) }
     }
 
     /// A share in per cent, clamped to 0..=100.

@@ -21,23 +21,13 @@ fn offered_seconds(plan: &Plan) -> f64 {
 fn check_runs(plan: &Plan) {
     let runs = plan.runs();
     let distinct = |names: Vec<String>| names.into_iter().collect::<BTreeSet<_>>().len();
-    assert_eq!(
-        distinct(runs.iter().map(|run| run.id.clone()).collect()),
-        runs.len()
-    );
-    assert_eq!(
-        distinct(runs.iter().map(|run| run.seed.get().to_string()).collect()),
-        runs.len()
-    );
+    assert_eq!(distinct(runs.iter().map(|run| run.id.clone()).collect()), runs.len());
+    assert_eq!(distinct(runs.iter().map(|run| run.seed.get().to_string()).collect()), runs.len());
     let directories: Vec<&str> = runs.iter().map(|run| run.directory.as_str()).collect();
     assert!(directories.is_sorted_by(|a, b| a < b), "{directories:?}");
     for name in directories {
         assert!(name.len() <= 80, "{name}");
-        assert!(
-            name.bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b".=_-".contains(&b)),
-            "{name}"
-        );
+        assert!(name.bytes().all(|b| b.is_ascii_alphanumeric() || b".=_-".contains(&b)), "{name}");
     }
 }
 
@@ -51,11 +41,7 @@ fn study_one_has_its_cells_and_a_published_figure_for_each_published_row() {
     cells.sort_unstable();
     assert_eq!(cells, (0..25).collect::<Vec<_>>());
     let last = &plan.cells[24];
-    let row = plan
-        .published
-        .iter()
-        .find(|row| row.cell == 24)
-        .expect("a figure");
+    let row = plan.published.iter().find(|row| row.cell == 24).expect("a figure");
     assert_eq!(last.axes[0], ("variant".to_owned(), "udp-1000p".to_owned()));
     assert_eq!((row.goodput_bps, row.lost_percent), (Some(8.49e6), Some(99.0)));
     assert_eq!(last.spec.path.reverse.delay, std::time::Duration::ZERO);
@@ -75,21 +61,9 @@ fn study_one_is_quick_under_quick() {
 /// Ids are names in other people's directories: a change of these is a change of the record format.
 #[test]
 fn ids_are_stable() {
-    let first: Vec<String> = study()
-        .plan()
-        .cells
-        .iter()
-        .map(|cell| cell.id.clone())
-        .take(6)
-        .collect();
-    let golden = [
-        "68f7742b06fc",
-        "32e7df772cff",
-        "b2ad5ea51f09",
-        "96335400af99",
-        "c59e028c7c9c",
-        "55733647b460",
-    ];
+    let first: Vec<String> = study().plan().cells.iter().map(|cell| cell.id.clone()).take(6).collect();
+    let golden =
+        ["68f7742b06fc", "32e7df772cff", "b2ad5ea51f09", "96335400af99", "c59e028c7c9c", "55733647b460"];
     assert_eq!(first, golden);
     let runs = study().plan().runs();
     assert_eq!(runs[0].id, format!("{}-1", golden[0]));

@@ -47,11 +47,7 @@ fn tcp_sample(t_us: u64, cwnd_bytes: u64, srtt_us: Option<u32>) -> TcpSample {
         t_us,
         stream: 0,
         end: StreamEnd::Sender,
-        info: TcpInfo {
-            cwnd_bytes,
-            srtt_us,
-            ..TcpInfo::default()
-        },
+        info: TcpInfo { cwnd_bytes, srtt_us, ..TcpInfo::default() },
         wmem_queued_bytes: None,
         sndbuf_bytes: Some(87_380),
         rmem_alloc_bytes: None,
@@ -72,10 +68,7 @@ fn what_was_not_measured_is_null() {
     let mut bytes = Vec::new();
     encode_table(&[tcp_sample(1, 2, None)], &mut bytes).expect("a table");
     let text = String::from_utf8(zstd::decode_all(&*bytes).expect("zstd")).expect("UTF-8");
-    assert!(
-        text.contains("\"srtt_us\":null") && text.contains("\"rmem_alloc_bytes\":null"),
-        "{text}"
-    );
+    assert!(text.contains("\"srtt_us\":null") && text.contains("\"rmem_alloc_bytes\":null"), "{text}");
     assert!(manifest_text().contains("\"started_unix_ms\": null"));
 }
 
@@ -87,10 +80,7 @@ fn a_manifest_of_another_version_says_what_reads_it() {
         .replace("\"backend\"", "\"renamed\"");
     let error = decode_manifest(newer.as_bytes()).expect_err("a newer version");
     let message = error.to_string();
-    assert!(
-        message.contains("version 7") && message.contains("version 1"),
-        "{message}"
-    );
+    assert!(message.contains("version 7") && message.contains("version 1"), "{message}");
     assert!(message.contains("pipefill 3.2.0 or newer"), "{message}");
 }
 
@@ -111,21 +101,8 @@ fn a_bad_row_is_named_by_table_and_line() {
     let good = "{\"t_us\":1,\"stream\":0,\"sent_bytes\":2,\"received_bytes\":3}\n";
     let bytes = compressed(&format!("{good}\n{good}{{\"t_us\":-1}}\n"));
     let error = decode_table::<DeliverySample>(&*bytes).expect_err("line 4");
-    assert!(
-        matches!(
-            error,
-            RecordError::Row {
-                table: "delivery",
-                line: 4,
-                ..
-            }
-        ),
-        "{error:?}"
-    );
-    assert!(
-        error.to_string().starts_with("delivery.jsonl.zst, line 4: "),
-        "{error}"
-    );
+    assert!(matches!(error, RecordError::Row { table: "delivery", line: 4, .. }), "{error:?}");
+    assert!(error.to_string().starts_with("delivery.jsonl.zst, line 4: "), "{error}");
 }
 
 #[test]

@@ -15,24 +15,16 @@ const GROUND: [&str; 6] = [
 
 fn ground_without(path: &str) -> Scenario {
     let mut scenario = Scenario::parse("name = \"keys\"\n", "keys.toml").expect("a scenario");
-    for text in GROUND
-        .iter()
-        .filter(|text| !text.starts_with(&format!("{path}=")))
-    {
+    for text in GROUND.iter().filter(|text| !text.starts_with(&format!("{path}="))) {
         scenario.set(text).expect("the ground is sound");
     }
     scenario
 }
 
 fn paths(key: &'static Key) -> impl Iterator<Item = String> {
-    let name = if key.name.ends_with('.') {
-        format!("{}net.ipv4.tcp_sack", key.name)
-    } else {
-        key.name.to_owned()
-    };
-    key.sections
-        .iter()
-        .map(move |section| format!("{section}.{name}"))
+    let name =
+        if key.name.ends_with('.') { format!("{}net.ipv4.tcp_sack", key.name) } else { key.name.to_owned() };
+    key.sections.iter().map(move |section| format!("{section}.{name}"))
 }
 
 fn only_cell(scenario: &Scenario) -> CellSpec {
@@ -47,9 +39,7 @@ fn every_example_is_accepted_and_changes_the_cell() {
             let mut scenario = ground_without(&path);
             let before = only_cell(&scenario);
             let text = format!("{path}={}", key.example);
-            scenario
-                .set(&text)
-                .unwrap_or_else(|error| panic!("{text}\n{error}"));
+            scenario.set(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
             assert_ne!(only_cell(&scenario), before, "{text} changes nothing");
         }
     }
@@ -63,9 +53,7 @@ fn every_stated_default_is_what_absence_means() {
         for path in paths(key) {
             let mut scenario = ground_without(&path);
             let absent = only_cell(&scenario);
-            scenario
-                .set(&format!("{path}={default}"))
-                .unwrap_or_else(|error| panic!("{path}\n{error}"));
+            scenario.set(&format!("{path}={default}")).unwrap_or_else(|error| panic!("{path}\n{error}"));
             assert_eq!(only_cell(&scenario), absent, "{path} = {default}");
             seen += 1;
         }

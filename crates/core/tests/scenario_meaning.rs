@@ -36,19 +36,11 @@ fn a_name_alone_is_one_bulk_tcp_flow() {
     assert_eq!(cell.path.forward.bottleneck, None);
     assert_eq!(cell.sender.congestion_control, "cubic");
     assert!(cell.sender.sysctl.is_empty());
-    let [flow] = &cell.flows[..] else {
-        panic!("{} flows", cell.flows.len())
-    };
-    assert_eq!(
-        (flow.protocol, flow.direction),
-        (Protocol::Tcp, Direction::Forward)
-    );
+    let [flow] = &cell.flows[..] else { panic!("{} flows", cell.flows.len()) };
+    assert_eq!((flow.protocol, flow.direction), (Protocol::Tcp, Direction::Forward));
     assert_eq!((flow.duration, flow.bitrate), (ms(10_000), None));
     assert_eq!(flow.length, Bytes::new(131_072));
-    assert_eq!(
-        (cell.run.repeat, cell.run.seed, cell.run.sample, cell.run.warmup),
-        (3, 1, ms(10), None)
-    );
+    assert_eq!((cell.run.repeat, cell.run.seed, cell.run.sample, cell.run.warmup), (3, 1, ms(10), None));
 }
 
 #[test]
@@ -58,20 +50,12 @@ fn delays_divide_the_round_trip() {
         ("rtt = \"10ms\"\nsplit = \"forward\"", ms(10), ms(0)),
         ("rtt = \"10ms\"\nforward_delay = \"7ms\"", ms(7), ms(3)),
         ("rtt = \"10ms\"\nreverse_delay = \"7ms\"", ms(3), ms(7)),
-        (
-            "rtt = \"10ms\"\nforward_delay = \"7ms\"\nreverse_delay = \"3ms\"",
-            ms(7),
-            ms(3),
-        ),
+        ("rtt = \"10ms\"\nforward_delay = \"7ms\"\nreverse_delay = \"3ms\"", ms(7), ms(3)),
         ("forward_delay = \"7ms\"", ms(7), ms(0)),
         ("rtt = \"1ns\"", Duration::from_nanos(1), ms(0)),
     ] {
         let path = cell(&format!("[path]\n{body}")).path;
-        assert_eq!(
-            (path.forward.delay, path.reverse.delay),
-            (forward, reverse),
-            "{body}"
-        );
+        assert_eq!((path.forward.delay, path.reverse.delay), (forward, reverse), "{body}");
     }
 }
 
@@ -87,10 +71,7 @@ fn queues_are_bytes_or_packets_once_resolved() {
         let path = cell(&format!("[path]\nrtt = \"10ms\"\nrate = \"1gbit\"\n{body}")).path;
         let bottleneck = path.forward.bottleneck.expect("a rate");
         assert_eq!(bottleneck.queue, queue, "{body}");
-        assert_eq!(
-            (bottleneck.rate, bottleneck.burst),
-            (Rate::from_bps(1_000_000_000), Bytes::new(32_768))
-        );
+        assert_eq!((bottleneck.rate, bottleneck.burst), (Rate::from_bps(1_000_000_000), Bytes::new(32_768)));
         assert_eq!(path.reverse.bottleneck, None);
     }
     for queue in ["", "queue = \"1bdp\""] {
@@ -113,15 +94,9 @@ fn plain_keys_are_forward_and_reverse_keys_reverse() {
     assert_eq!(path.forward.delay_limit, Some(QueueLimit::Packets(7)));
     assert_eq!(path.forward.loss_unit, LossUnit::SuperPacket);
     let jitter = path.forward.jitter.expect("jitter");
-    assert_eq!(
-        jitter.distribution,
-        JitterDistribution::Quantiles(vec![-1.0, 0.0, 2.0])
-    );
+    assert_eq!(jitter.distribution, JitterDistribution::Quantiles(vec![-1.0, 0.0, 2.0]));
     let reverse = path.reverse;
-    assert_eq!(
-        (reverse.loss, reverse.jitter, reverse.delay_limit),
-        (LossSpec::None, None, None)
-    );
+    assert_eq!((reverse.loss, reverse.jitter, reverse.delay_limit), (LossSpec::None, None, None));
     assert_eq!((reverse.duplicate, reverse.reorder), (Ratio::ZERO, Ratio::ZERO));
 
     let reverse = cell(
@@ -144,23 +119,13 @@ fn ends_override_both_and_buffers_become_sysctls() {
     assert_eq!(cell.receiver.sysctl["net.ipv4.tcp_rmem"], "4096 131072 6291456");
     assert_eq!(cell.sender.sysctl["net.ipv4.tcp_sack"], "0");
     assert_eq!(cell.sender.sysctl["net.ipv4.tcp_timestamps"], "0");
-    assert_eq!(
-        (
-            &*cell.sender.congestion_control,
-            &*cell.receiver.congestion_control
-        ),
-        ("bbr", "reno")
-    );
+    assert_eq!((&*cell.sender.congestion_control, &*cell.receiver.congestion_control), ("bbr", "reno"));
 }
 
 #[test]
 fn both_directions_are_two_flows() {
     let cell = cell("[[flow]]\ndirection = \"both\"\n[[flow]]\nprotocol = \"udp\"\nbitrate = \"1mbit\"");
-    let flows: Vec<_> = cell
-        .flows
-        .iter()
-        .map(|flow| (flow.protocol, flow.direction))
-        .collect();
+    let flows: Vec<_> = cell.flows.iter().map(|flow| (flow.protocol, flow.direction)).collect();
     assert_eq!(
         flows,
         [
@@ -187,10 +152,7 @@ fn expectations_keep_their_unit_and_text() {
             (Comparison::Within(Ratio::from_fraction(0.05)), Bound::Value(90.0)),
             (Comparison::Equal, Bound::Value(3.0)),
             (Comparison::Equal, Bound::Word("rwnd".into())),
-            (
-                Comparison::Within(Ratio::from_fraction(0.1)),
-                Bound::Value(2_330_000_000.0)
-            ),
+            (Comparison::Within(Ratio::from_fraction(0.1)), Bound::Value(2_330_000_000.0)),
         ]
     );
     assert_eq!(expect[0].text, ">= 95% of rate");
@@ -220,16 +182,8 @@ fn variants_override_and_replace_flows() {
          [[variant]]\nname = \"b\"\n[[variant.flow]]\nprotocol = \"udp\"\nbitrate = \"1mbit\"",
     );
     let plan = scenario.plan();
-    assert_eq!(
-        axes(plan),
-        ["variant=a", "variant=b path.rtt=1ms", "variant=b path.rtt=2ms"]
-    );
-    let flows: Vec<_> = plan.cells[0]
-        .spec
-        .flows
-        .iter()
-        .map(|f| (f.duration, f.parallel))
-        .collect();
+    assert_eq!(axes(plan), ["variant=a", "variant=b path.rtt=1ms", "variant=b path.rtt=2ms"]);
+    let flows: Vec<_> = plan.cells[0].spec.flows.iter().map(|f| (f.duration, f.parallel)).collect();
     assert_eq!(flows, [(ms(5000), 2), (ms(6000), 2)]);
     assert_eq!(plan.cells[1].spec.flows.len(), 1);
     assert_eq!(plan.cells[1].spec.flows[0].protocol, Protocol::Udp);
@@ -256,14 +210,7 @@ fn quick_tables_override_and_leave_out() {
     );
     assert_eq!(scenario.plan().cells.len(), 6);
     let quick = scenario.quick_plan();
-    assert_eq!(
-        axes(quick),
-        [
-            "variant=a path.rtt=2ms",
-            "variant=c path.rtt=5ms",
-            "variant=c path.rtt=6ms"
-        ]
-    );
+    assert_eq!(axes(quick), ["variant=a path.rtt=2ms", "variant=c path.rtt=5ms", "variant=c path.rtt=6ms"]);
     assert!(quick.cells.iter().all(|cell| cell.spec.run.repeat == 1));
     assert_eq!(quick.cells[0].spec.flows[0].duration, ms(10_000));
 }
@@ -280,16 +227,9 @@ fn set_lies_on_top_of_everything_and_the_last_one_holds() {
     assert_eq!(scenario.plan().cells[0].spec.path.rtt(), ms(50));
     scenario.set("flow.duration=2s").expect("every flow");
     scenario.set("flow.1.duration=3s").expect("one flow");
-    let durations: Vec<_> = scenario.plan().cells[0]
-        .spec
-        .flows
-        .iter()
-        .map(|f| f.duration)
-        .collect();
+    let durations: Vec<_> = scenario.plan().cells[0].spec.flows.iter().map(|f| f.duration).collect();
     assert_eq!(durations, [ms(2000), ms(3000)]);
-    scenario
-        .set("path.loss=[\"packets 1,2\",\"1%\"]")
-        .expect("quoted commas");
+    scenario.set("path.loss=[\"packets 1,2\",\"1%\"]").expect("quoted commas");
     assert_eq!(axes(scenario.plan()), ["path.loss=packets 1,2", "path.loss=1%"]);
 }
 
@@ -312,14 +252,8 @@ fn published_figures_find_their_cells_and_leave_when_something_else_changed() {
     assert_eq!(plan.published_source.as_deref(), Some("a note"));
     assert_eq!(cells(plan), [3, 0, 1]);
     let row = &plan.published[0];
-    assert_eq!(
-        (row.goodput_bps, row.lost_percent, row.retransmits),
-        (Some(2.33e9), Some(87.0), Some(396.0))
-    );
-    assert_eq!(
-        (plan.published[1].lost_percent, plan.published[1].retransmits),
-        (None, None)
-    );
+    assert_eq!((row.goodput_bps, row.lost_percent, row.retransmits), (Some(2.33e9), Some(87.0), Some(396.0)));
+    assert_eq!((plan.published[1].lost_percent, plan.published[1].retransmits), (None, None));
 
     scenario.set("run.repeat=1").expect("a count");
     assert_eq!(cells(scenario.plan()), [3, 0, 1]);

@@ -81,11 +81,7 @@ mod tests {
     }
 
     fn offer(bottleneck: &mut Bottleneck<u32>, at: u64, bytes: u32) -> Option<DropReason> {
-        let packet = Packet {
-            train: 0,
-            bytes,
-            payload: bytes,
-        };
+        let packet = Packet { train: 0, bytes, payload: bytes };
         let offered = bottleneck.offer(Time::from_nanos(at), packet);
         offered.err().map(|dropped| dropped.reason)
     }
@@ -97,22 +93,13 @@ mod tests {
         assert_eq!(bottleneck.backlog(), Count::default());
         assert_eq!(offer(&mut bottleneck, 0, 1500), None);
         assert_eq!(offer(&mut bottleneck, 0, 1500), None);
-        assert_eq!(
-            bottleneck.backlog(),
-            Count {
-                packets: 2,
-                bytes: 3000
-            }
-        );
+        assert_eq!(bottleneck.backlog(), Count { packets: 2, bytes: 3000 });
         assert_eq!(offer(&mut bottleneck, 1485, 60), Some(DropReason::QueueFull));
         // 14 bytes of tokens were left over: the first of the queue leaves at 1486 and makes room.
         assert_eq!(offer(&mut bottleneck, 1486, 1500), None);
-        let dues: Vec<u64> = std::iter::from_fn(|| {
-            bottleneck
-                .take_due(Time::MAX)
-                .map(|released| released.due.nanos())
-        })
-        .collect();
+        let dues: Vec<u64> =
+            std::iter::from_fn(|| bottleneck.take_due(Time::MAX).map(|released| released.due.nanos()))
+                .collect();
         assert_eq!(dues, [0, 1486, 2986, 4486]);
     }
 

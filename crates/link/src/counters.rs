@@ -17,10 +17,7 @@ pub struct Count {
 impl Count {
     /// One packet of `bytes` bytes.
     pub const fn one(bytes: u32) -> Self {
-        Self {
-            packets: 1,
-            bytes: bytes as u64,
-        }
+        Self { packets: 1, bytes: bytes as u64 }
     }
 }
 

@@ -30,11 +30,7 @@ pub struct Delay<T> {
 impl<T> Delay<T> {
     /// Whether `spec` delays anything at all.
     pub fn is_needed(spec: &DirectionSpec) -> bool {
-        !spec.delay.is_zero()
-            || spec
-                .jitter
-                .as_ref()
-                .is_some_and(|jitter| !jitter.spread.is_zero())
+        !spec.delay.is_zero() || spec.jitter.as_ref().is_some_and(|jitter| !jitter.spread.is_zero())
     }
 
     /// The element for `spec`, with the streams `{name}/jitter` and `{name}/reorder` of `seed`. `rtt` is that of the whole
@@ -51,9 +47,7 @@ impl<T> Delay<T> {
             jitter: jitter.and_then(|jitter| Jitter::new(jitter, stream("jitter"))),
             skip,
             latest: (!jitter_reorders).then_some(Time::ZERO),
-            limit: spec
-                .delay_limit
-                .and_then(|limit| Limit::resolve(limit, rate, rtt)),
+            limit: spec.delay_limit.and_then(|limit| Limit::resolve(limit, rate, rtt)),
         }
     }
 
@@ -145,11 +139,7 @@ enum Store<T> {
 
 impl<T> Store<T> {
     const fn new(overtaking: bool) -> Self {
-        if overtaking {
-            Self::Overtaking(Overtaking::new())
-        } else {
-            Self::InOrder(Fifo::new())
-        }
+        if overtaking { Self::Overtaking(Overtaking::new()) } else { Self::InOrder(Fifo::new()) }
     }
 
     fn settle(&mut self, now: Time) {
@@ -200,18 +190,12 @@ mod tests {
     }
 
     fn packet(payload: u64) -> Packet<u64> {
-        Packet {
-            train: payload,
-            bytes: 1514,
-            payload,
-        }
+        Packet { train: payload, bytes: 1514, payload }
     }
 
     fn drain(delay: &mut Delay<u64>) -> Vec<(u64, u64)> {
         let taken = std::iter::from_fn(|| delay.take_due(Time::MAX));
-        taken
-            .map(|released| (released.packet.payload, released.due.nanos()))
-            .collect()
+        taken.map(|released| (released.packet.payload, released.due.nanos())).collect()
     }
 
     #[test]
@@ -221,19 +205,11 @@ mod tests {
         let mut delay = element(&spec);
         assert_eq!(delay.offer(Time::ZERO, packet(0)), Ok(()));
         assert_eq!(delay.offer(Time::from_nanos(5), packet(1)), Ok(()));
-        let dropped = delay
-            .offer(Time::from_nanos(999_999), packet(2))
-            .expect_err("two are held");
-        assert_eq!(
-            (dropped.reason, dropped.packet.payload),
-            (DropReason::DelayLimit, 2)
-        );
+        let dropped = delay.offer(Time::from_nanos(999_999), packet(2)).expect_err("two are held");
+        assert_eq!((dropped.reason, dropped.packet.payload), (DropReason::DelayLimit, 2));
         // The first has left by now, though nobody has taken it yet.
         assert_eq!(delay.offer(Time::from_nanos(1_000_000), packet(3)), Ok(()));
-        assert_eq!(
-            drain(&mut delay),
-            [(0, 1_000_000), (1, 1_000_005), (3, 2_000_000)]
-        );
+        assert_eq!(drain(&mut delay), [(0, 1_000_000), (1, 1_000_005), (3, 2_000_000)]);
     }
 
     #[test]
@@ -254,10 +230,7 @@ mod tests {
         }
         let left = drain(&mut delay);
         let skipped = left.iter().filter(|(payload, due)| due == payload).count();
-        assert!(
-            left.iter()
-                .all(|(payload, due)| due - payload == 0 || due - payload == 1_000_000)
-        );
+        assert!(left.iter().all(|(payload, due)| due - payload == 0 || due - payload == 1_000_000));
         // 250 ± 4 standard deviations of 13.7.
         assert!((196..=304).contains(&skipped), "{skipped}");
         assert!(left.is_sorted_by_key(|(_, due)| *due));
@@ -266,11 +239,8 @@ mod tests {
     #[test]
     fn jitter_that_must_not_reorder_waits_for_the_packet_before() {
         let mut spec = spec(MS);
-        spec.jitter = Some(JitterSpec {
-            spread: MS / 2,
-            distribution: JitterDistribution::Uniform,
-            reorder: true,
-        });
+        spec.jitter =
+            Some(JitterSpec { spread: MS / 2, distribution: JitterDistribution::Uniform, reorder: true });
         let dues = |spec: &DirectionSpec| {
             let mut delay = element(spec);
             for payload in 0..200 {
@@ -294,18 +264,14 @@ mod tests {
     fn what_does_not_skip_keeps_its_order_behind_jitter_that_must_not_reorder() {
         let mut spec = spec(MS);
         spec.reorder = Ratio::from_percent(25.0);
-        spec.jitter = Some(JitterSpec {
-            spread: MS / 2,
-            distribution: JitterDistribution::Uniform,
-            reorder: false,
-        });
+        spec.jitter =
+            Some(JitterSpec { spread: MS / 2, distribution: JitterDistribution::Uniform, reorder: false });
         let mut delay = element(&spec);
         for payload in 0..200 {
             assert_eq!(delay.offer(Time::from_nanos(payload), packet(payload)), Ok(()));
         }
-        let (skipped, kept): (Vec<_>, Vec<_>) = drain(&mut delay)
-            .into_iter()
-            .partition(|(payload, due)| due == payload);
+        let (skipped, kept): (Vec<_>, Vec<_>) =
+            drain(&mut delay).into_iter().partition(|(payload, due)| due == payload);
         assert!(kept.is_sorted_by_key(|(payload, _)| *payload));
         assert_eq!((skipped.len() > 20, skipped.len() + kept.len()), (true, 200));
     }

@@ -19,11 +19,7 @@ pub(crate) struct Fifo<T> {
 
 impl<T> Fifo<T> {
     pub(crate) const fn new() -> Self {
-        Self {
-            entries: VecDeque::new(),
-            left: 0,
-            backlog: Count { packets: 0, bytes: 0 },
-        }
+        Self { entries: VecDeque::new(), left: 0, backlog: Count { packets: 0, bytes: 0 } }
     }
 
     /// Lets leave what is due at `now`: it no longer counts as backlog.
@@ -67,11 +63,7 @@ mod tests {
     use super::*;
 
     fn packet(payload: u32) -> Packet<u32> {
-        Packet {
-            train: 0,
-            bytes: 100,
-            payload,
-        }
+        Packet { train: 0, bytes: 100, payload }
     }
 
     #[test]

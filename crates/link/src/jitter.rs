@@ -22,11 +22,7 @@ impl Jitter {
     pub fn new(spec: &JitterSpec, prng: Prng) -> Option<Self> {
         let spread = spec.spread.min(MAX_SPREAD);
         let spread_ns = u64::try_from(spread.as_nanos()).ok()?;
-        (spread_ns > 0).then(|| Self {
-            spread_ns,
-            distribution: spec.distribution.clone(),
-            prng,
-        })
+        (spread_ns > 0).then(|| Self { spread_ns, distribution: spec.distribution.clone(), prng })
     }
 
     /// The next offset in nanoseconds. Draws: one (uniform, quantiles) or two (normal).
@@ -79,11 +75,7 @@ mod tests {
     const DRAWS: u32 = 40_000;
 
     fn offsets(distribution: JitterDistribution) -> Vec<f64> {
-        let spec = JitterSpec {
-            spread: Duration::from_nanos(SPREAD_NS),
-            distribution,
-            reorder: true,
-        };
+        let spec = JitterSpec { spread: Duration::from_nanos(SPREAD_NS), distribution, reorder: true };
         let mut jitter = Jitter::new(&spec, Prng::stream(Seed::new(3), "forward/jitter")).expect("a spread");
         (0..DRAWS).map(|_| jitter.offset_ns() as f64).collect()
     }
@@ -98,10 +90,7 @@ mod tests {
     /// Checks a mean of 0 (within 4 standard errors) and the standard deviation (within 2 %).
     fn assert_moments(values: &[f64], expected_sd: f64) {
         let (mean, sd) = mean_and_sd(values);
-        assert!(
-            mean.abs() < 4.0 * expected_sd / f64::from(DRAWS).sqrt(),
-            "mean {mean}"
-        );
+        assert!(mean.abs() < 4.0 * expected_sd / f64::from(DRAWS).sqrt(), "mean {mean}");
         assert!((sd / expected_sd - 1.0).abs() < 0.02, "sd {sd}");
     }
 
@@ -139,11 +128,8 @@ mod tests {
 
     #[test]
     fn no_spread_is_no_jitter() {
-        let spec = JitterSpec {
-            spread: Duration::ZERO,
-            distribution: JitterDistribution::Normal,
-            reorder: true,
-        };
+        let spec =
+            JitterSpec { spread: Duration::ZERO, distribution: JitterDistribution::Normal, reorder: true };
         assert!(Jitter::new(&spec, Prng::from_state([1; 4])).is_none());
     }
 }

@@ -59,14 +59,8 @@ mod tests {
 
     #[test]
     fn bdps_become_bytes_rounded_down() {
-        assert_eq!(
-            Limit::resolve(QueueLimit::Bdp(1.0), RATE, RTT),
-            Some(Limit::Bytes(2_500_000))
-        );
-        assert_eq!(
-            Limit::resolve(QueueLimit::Bdp(0.333_333_3), RATE, RTT),
-            Some(Limit::Bytes(833_333))
-        );
+        assert_eq!(Limit::resolve(QueueLimit::Bdp(1.0), RATE, RTT), Some(Limit::Bytes(2_500_000)));
+        assert_eq!(Limit::resolve(QueueLimit::Bdp(0.333_333_3), RATE, RTT), Some(Limit::Bytes(833_333)));
         assert_eq!(Limit::resolve(QueueLimit::Bdp(1.0), None, RTT), None);
     }
 

@@ -20,12 +20,7 @@ pub struct Loss {
 impl Loss {
     /// The element for `spec`; `None` where it would never drop.
     pub fn new(spec: &LossSpec, unit: LossUnit, prng: Prng) -> Option<Self> {
-        Some(Self {
-            model: Model::new(spec)?,
-            unit,
-            prng,
-            train: None,
-        })
+        Some(Self { model: Model::new(spec)?, unit, prng, train: None })
     }
 
     /// Whether the next packet, a segment of `train`, is lost. With [`LossUnit::SuperPacket`] the first segment of a train
@@ -45,17 +40,8 @@ impl Loss {
 #[derive(Debug)]
 enum Model {
     Independent(Ratio),
-    GilbertElliott {
-        p: Ratio,
-        r: Ratio,
-        loss_bad: Ratio,
-        loss_good: Ratio,
-        bad: bool,
-    },
-    Packets {
-        lost: Vec<u64>,
-        count: u64,
-    },
+    GilbertElliott { p: Ratio, r: Ratio, loss_bad: Ratio, loss_good: Ratio, bad: bool },
+    Packets { lost: Vec<u64>, count: u64 },
 }
 
 impl Model {
@@ -63,18 +49,9 @@ impl Model {
         match spec {
             LossSpec::None | LossSpec::Independent(Ratio::ZERO) => None,
             LossSpec::Independent(probability) => Some(Self::Independent(*probability)),
-            &LossSpec::GilbertElliott {
-                p,
-                r,
-                loss_bad,
-                loss_good,
-            } => Some(Self::GilbertElliott {
-                p,
-                r,
-                loss_bad,
-                loss_good,
-                bad: false,
-            }),
+            &LossSpec::GilbertElliott { p, r, loss_bad, loss_good } => {
+                Some(Self::GilbertElliott { p, r, loss_bad, loss_good, bad: false })
+            }
             LossSpec::Packets(lost) => {
                 let mut lost = lost.clone();
                 lost.sort_unstable();
@@ -87,13 +64,7 @@ impl Model {
     fn draw(&mut self, prng: &mut Prng) -> bool {
         match self {
             Self::Independent(probability) => prng.chance(*probability),
-            Self::GilbertElliott {
-                p,
-                r,
-                loss_bad,
-                loss_good,
-                bad,
-            } => {
+            Self::GilbertElliott { p, r, loss_bad, loss_good, bad } => {
                 // As loss_gilb_ell() in net/sched/sch_netem.c: the state before the transition decides; the first is good.
                 let (leave, loss) = if *bad { (*r, *loss_bad) } else { (*p, *loss_good) };
                 *bad ^= prng.chance(leave);
@@ -118,10 +89,7 @@ mod tests {
 
     fn lost_of(loss: &mut Loss, trains: impl IntoIterator<Item = u64>) -> Vec<usize> {
         let fates = trains.into_iter().map(|train| loss.drops(train));
-        fates
-            .enumerate()
-            .filter_map(|(i, lost)| lost.then_some(i + 1))
-            .collect()
+        fates.enumerate().filter_map(|(i, lost)| lost.then_some(i + 1)).collect()
     }
 
     #[test]

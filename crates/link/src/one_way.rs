@@ -117,14 +117,7 @@ mod tests {
     }
 
     fn offer(path: &mut OneWay<u32>, payload: u32, bytes: u32) {
-        path.offer(
-            Time::ZERO,
-            Packet {
-                train: 0,
-                bytes,
-                payload,
-            },
-        );
+        path.offer(Time::ZERO, Packet { train: 0, bytes, payload });
     }
 
     #[test]
@@ -139,17 +132,12 @@ mod tests {
         assert_eq!(path.take_due(Time::from_nanos(999)), None);
         let now = Time::from_nanos(1000);
         assert_eq!(
-            path.take_due(now)
-                .map(|released| (released.packet.payload, released.due)),
+            path.take_due(now).map(|released| (released.packet.payload, released.due)),
             Some((1, now))
         );
         assert_eq!(path.take_due(now), None);
-        let row = |element, packets, bytes, dropped_packets| Backlog {
-            element,
-            packets,
-            bytes,
-            dropped_packets,
-        };
+        let row =
+            |element, packets, bytes, dropped_packets| Backlog { element, packets, bytes, dropped_packets };
         assert_eq!(path.backlog(), [row("delay", 0, 0, 0), row("queue", 1, 1514, 2)]);
         let counters = path.counters();
         assert_eq!(counters.dropped(DropReason::QueueFull), Count::one(1514));
@@ -159,20 +147,10 @@ mod tests {
 
     #[test]
     fn absent_parts_have_no_backlog_row() {
-        let no_delay = DirectionSpec {
-            delay: Duration::ZERO,
-            ..spec()
-        };
-        let no_rate = DirectionSpec {
-            bottleneck: None,
-            ..spec()
-        };
+        let no_delay = DirectionSpec { delay: Duration::ZERO, ..spec() };
+        let no_rate = DirectionSpec { bottleneck: None, ..spec() };
         let elements = |spec: &DirectionSpec| -> Vec<&str> {
-            path(spec)
-                .backlog()
-                .iter()
-                .map(|backlog| backlog.element)
-                .collect()
+            path(spec).backlog().iter().map(|backlog| backlog.element).collect()
         };
         assert_eq!(elements(&no_delay), ["queue"]);
         assert_eq!(elements(&no_rate), ["delay"]);
@@ -181,24 +159,13 @@ mod tests {
 
     #[test]
     fn a_copy_is_delivered_and_counted() {
-        let spec = DirectionSpec {
-            loss: LossSpec::None,
-            duplicate: Ratio::ONE,
-            bottleneck: None,
-            ..spec()
-        };
+        let spec = DirectionSpec { loss: LossSpec::None, duplicate: Ratio::ONE, bottleneck: None, ..spec() };
         let mut path = path(&spec);
         offer(&mut path, 1, 100);
         let taken = std::iter::from_fn(|| path.take_due(Time::from_nanos(1000))).count();
         let counters = path.counters();
         assert_eq!((taken, counters.duplicated), (2, Count::one(100)));
-        assert_eq!(
-            counters.delivered,
-            Count {
-                packets: 2,
-                bytes: 200
-            }
-        );
+        assert_eq!(counters.delivered, Count { packets: 2, bytes: 200 });
     }
 
     #[test]
@@ -207,11 +174,7 @@ mod tests {
         for payload in 1..=4 {
             offer(&mut path, payload, 1514);
         }
-        let last = Packet {
-            train: 0,
-            bytes: 100,
-            payload: 5,
-        };
+        let last = Packet { train: 0, bytes: 100, payload: 5 };
         path.offer(Time::from_nanos(2000), last);
         let packets: Vec<u64> = path.backlog().iter().map(|backlog| backlog.packets).collect();
         assert_eq!(packets, [1, 1]);
@@ -221,22 +184,14 @@ mod tests {
     #[test]
     fn loss_and_duplication_draw_from_streams_of_their_own_names() {
         let half = Ratio::from_percent(50.0);
-        let spec = DirectionSpec {
-            loss: LossSpec::Independent(half),
-            duplicate: half,
-            bottleneck: None,
-            ..spec()
-        };
+        let spec =
+            DirectionSpec { loss: LossSpec::Independent(half), duplicate: half, bottleneck: None, ..spec() };
         let mut path = path(&spec);
         let mut loss = Prng::stream(Seed::new(1), "forward/loss");
         let mut duplicate = Prng::stream(Seed::new(1), "forward/duplicate");
         for payload in 0..100 {
             offer(&mut path, payload, 1514);
-            let copies = if loss.chance(half) {
-                0
-            } else {
-                1 + usize::from(duplicate.chance(half))
-            };
+            let copies = if loss.chance(half) { 0 } else { 1 + usize::from(duplicate.chance(half)) };
             let taken = std::iter::from_fn(|| path.take_due(Time::from_nanos(1000)));
             assert_eq!(
                 taken.map(|released| released.packet.payload).collect::<Vec<_>>(),

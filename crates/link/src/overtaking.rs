@@ -43,21 +43,14 @@ impl<T> Overtaking<T> {
             self.backlog -= Count::one(entry.packet.bytes);
             self.reordered += u64::from(entry.arrival < self.highest);
             self.highest = self.highest.max(entry.arrival);
-            self.left.push_back(Released {
-                due: entry.due,
-                packet: entry.packet,
-            });
+            self.left.push_back(Released { due: entry.due, packet: entry.packet });
         }
     }
 
     pub(crate) fn push(&mut self, due: Time, packet: Packet<T>) {
         self.arrivals += 1;
         self.backlog += Count::one(packet.bytes);
-        self.waiting.push(Reverse(Entry {
-            due,
-            arrival: self.arrivals,
-            packet,
-        }));
+        self.waiting.push(Reverse(Entry { due, arrival: self.arrivals, packet }));
     }
 
     pub(crate) fn next_due(&self) -> Option<Time> {
@@ -121,11 +114,7 @@ mod tests {
     fn queue(dues: &[u64]) -> Overtaking<usize> {
         let mut queue = Overtaking::new();
         for (payload, &due) in dues.iter().enumerate() {
-            let packet = Packet {
-                train: 0,
-                bytes: 100,
-                payload,
-            };
+            let packet = Packet { train: 0, bytes: 100, payload };
             queue.push(Time::from_nanos(due), packet);
         }
         queue

@@ -50,12 +50,7 @@ pub enum DropReason {
 
 impl DropReason {
     /// Every reason, in the order of the path.
-    pub const ALL: [Self; 4] = [
-        Self::RandomLoss,
-        Self::DelayLimit,
-        Self::QueueFull,
-        Self::ExceedsBurst,
-    ];
+    pub const ALL: [Self; 4] = [Self::RandomLoss, Self::DelayLimit, Self::QueueFull, Self::ExceedsBurst];
 
     /// The stable word for records: `random_loss`, `delay_limit`, `queue_full`, `exceeds_burst`.
     pub const fn word(self) -> &'static str {

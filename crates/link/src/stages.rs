@@ -97,10 +97,5 @@ impl<T> Stages<T> {
 }
 
 const fn row(element: &'static str, held: Count, dropped_packets: u64) -> Backlog {
-    Backlog {
-        element,
-        packets: held.packets,
-        bytes: held.bytes,
-        dropped_packets,
-    }
+    Backlog { element, packets: held.packets, bytes: held.bytes, dropped_packets }
 }

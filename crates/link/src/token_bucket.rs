@@ -22,12 +22,7 @@ pub(crate) struct TokenBucket {
 impl TokenBucket {
     pub(crate) fn new(rate: Rate, burst: Bytes) -> Self {
         let depth = u128::from(burst.get()) * TOKENS_PER_BYTE;
-        Self {
-            rate: rate.bps(),
-            depth,
-            level: depth,
-            at: Time::ZERO,
-        }
+        Self { rate: rate.bps(), depth, level: depth, at: Time::ZERO }
     }
 
     /// Whether a packet of `bytes` bytes can ever pass.

@@ -40,22 +40,10 @@ fn question(c: &Calculation) -> String {
 
 fn pipe(c: &Calculation) -> Vec<String> {
     vec![
-        line(
-            "BDP",
-            &bytes(c.bdp_bytes),
-            &format!("{} B, rate × RTT", c.bdp_bytes),
-        ),
+        line("BDP", &bytes(c.bdp_bytes), &format!("{} B, rate × RTT", c.bdp_bytes)),
         line("", &c.bdp_packets.to_string(), "full frames"),
-        line(
-            "goodput at most",
-            &rate(c.goodput_limit_bps),
-            "rate × MSS / (MSS + 66)",
-        ),
-        line(
-            "slow start",
-            &micros(c.slow_start_us),
-            "until a BDP is in flight, from 10 segments",
-        ),
+        line("goodput at most", &rate(c.goodput_limit_bps), "rate × MSS / (MSS + 66)"),
+        line("slow start", &micros(c.slow_start_us), "until a BDP is in flight, from 10 segments"),
     ]
 }
 
@@ -64,32 +52,17 @@ fn window_lines(w: &WindowAnswer) -> Vec<String> {
     vec![
         line("window", &bytes(w.window_bytes), &filled),
         line("window law", &rate(w.window_law_bps), "window / RTT"),
-        line(
-            "fills the pipe up to",
-            &micros(w.rtt_limit_us),
-            "RTT = window / rate",
-        ),
+        line("fills the pipe up to", &micros(w.rtt_limit_us), "RTT = window / rate"),
     ]
 }
 
 fn loss_lines(l: &LossAnswer) -> Vec<String> {
-    let region = if l.reno_friendly {
-        "RFC 9438 section 5, Reno-friendly region"
-    } else {
-        "RFC 9438 section 5"
-    };
+    let region =
+        if l.reno_friendly { "RFC 9438 section 5, Reno-friendly region" } else { "RFC 9438 section 5" };
     vec![
-        line(
-            "loss",
-            &Kind::Percent.alone(l.loss_percent),
-            "independent, per segment",
-        ),
+        line("loss", &Kind::Percent.alone(l.loss_percent), "independent, per segment"),
         line("Mathis (1997)", &rate(l.mathis_bps), "MSS/RTT × 1.22/√p"),
-        line(
-            "PFTK (1998)",
-            &rate(l.pftk_bps),
-            "Reno with time-outs, delayed ACKs",
-        ),
+        line("PFTK (1998)", &rate(l.pftk_bps), "Reno with time-outs, delayed ACKs"),
         line("CUBIC", &rate(l.cubic_bps), region),
     ]
 }
@@ -107,18 +80,13 @@ fn needs(c: &Calculation) -> Vec<String> {
     let mut lines = vec!["To have a BDP in flight, on both ends:".to_owned()];
     lines.extend(c.sysctl.iter().map(|sysctl| format!("  {sysctl}")));
     lines.push("To emulate the path:".to_owned());
-    lines.push(format!(
-        "  netem limit at least {} (packets; full frames)",
-        c.netem_limit_packets
-    ));
+    lines.push(format!("  netem limit at least {} (packets; full frames)", c.netem_limit_packets));
     lines.push(format!("  tbf burst at least {} B", c.tbf_burst_bytes));
     lines
 }
 
 fn line(label: &str, figure: &str, why: &str) -> String {
-    format!("{label:<LABEL$}{figure:<FIGURE$}{why}")
-        .trim_end()
-        .to_owned()
+    format!("{label:<LABEL$}{figure:<FIGURE$}{why}").trim_end().to_owned()
 }
 
 fn rate(bps: u64) -> String {

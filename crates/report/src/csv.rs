@@ -86,15 +86,11 @@ pub fn render(experiment: &Experiment) -> Result<String, CsvError> {
     writer.write_record(axes.iter().map(|&axis| axis.to_owned()).chain(names))?;
     for cell in &experiment.cells {
         let json = serde_json::to_value(cell)?;
-        let coordinates = axes
-            .iter()
-            .map(|&axis| cell.axes.get(axis).cloned().unwrap_or_default());
+        let coordinates = axes.iter().map(|&axis| cell.axes.get(axis).cloned().unwrap_or_default());
         let figures = FIELDS.iter().map(|field| text(json.pointer(field)));
         writer.write_record(coordinates.chain(figures))?;
     }
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| CsvError::Buffer(error.to_string()))?;
+    let bytes = writer.into_inner().map_err(|error| CsvError::Buffer(error.to_string()))?;
     String::from_utf8(bytes).map_err(|error| CsvError::Buffer(error.to_string()))
 }
 

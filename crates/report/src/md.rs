@@ -14,11 +14,7 @@ pub fn render(experiment: &Experiment) -> String {
         parts.extend(sheet.variant.iter().map(|name| format!("### {}", escaped(name))));
         parts.push(table(&sheet));
         if !sheet.notes.is_empty() {
-            let items: Vec<String> = sheet
-                .notes
-                .iter()
-                .map(|note| format!("- {}", escaped(note)))
-                .collect();
+            let items: Vec<String> = sheet.notes.iter().map(|note| format!("- {}", escaped(note))).collect();
             parts.push(items.join("\n"));
         }
     }
@@ -29,12 +25,7 @@ pub fn render(experiment: &Experiment) -> String {
 fn table(sheet: &Sheet) -> String {
     let mut lines = vec![
         line(sheet.headings.iter().map(heading)),
-        line(
-            sheet
-                .headings
-                .iter()
-                .map(|h| if h.numeric { "---:" } else { "---" }.to_owned()),
-        ),
+        line(sheet.headings.iter().map(|h| if h.numeric { "---:" } else { "---" }.to_owned())),
     ];
     for row in &sheet.rows {
         lines.push(line(row.iter().map(|entry| escaped(&entry.text))));

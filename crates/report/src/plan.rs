@@ -24,29 +24,13 @@ pub fn render(plan: &Plan, estimate: Option<Duration>, style: Style) -> String {
 }
 
 fn heading(name: &str) -> Heading {
-    Heading {
-        name: name.to_owned(),
-        unit: String::new(),
-        numeric: name == "repeat",
-    }
+    Heading { name: name.to_owned(), unit: String::new(), numeric: name == "repeat" }
 }
 
 fn row(run: &Run) -> Vec<Entry> {
-    let axes: Vec<String> = run
-        .cell
-        .axes
-        .iter()
-        .map(|(path, value)| format!("{path}={value}"))
-        .collect();
-    let plain = |text: String| Entry {
-        text,
-        tone: Tone::Plain,
-    };
-    vec![
-        plain(run.directory.clone()),
-        plain(run.repeat.to_string()),
-        plain(axes.join(" ")),
-    ]
+    let axes: Vec<String> = run.cell.axes.iter().map(|(path, value)| format!("{path}={value}")).collect();
+    let plain = |text: String| Entry { text, tone: Tone::Plain };
+    vec![plain(run.directory.clone()), plain(run.repeat.to_string()), plain(axes.join(" "))]
 }
 
 fn totals(cells: usize, runs: usize, estimate: Option<Duration>) -> String {

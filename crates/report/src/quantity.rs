@@ -65,11 +65,7 @@ impl Kind {
         let sizes = || values.iter().map(|v| v.abs()).filter(|&v| v > 0.0);
         let largest = self.level(sizes().fold(0.0, f64::max));
         let smallest = sizes().fold(f64::INFINITY, f64::min);
-        if smallest / self.factor(largest) < READABLE {
-            Scale::Own
-        } else {
-            Scale::Shared(largest)
-        }
+        if smallest / self.factor(largest) < READABLE { Scale::Own } else { Scale::Shared(largest) }
     }
 
     /// What the heading of a column in `scale` says, e.g. `Mbit/s`; empty where there is nothing to say.
@@ -113,11 +109,7 @@ impl Kind {
     }
 
     fn digits(self, value: f64) -> String {
-        if self == Self::Count {
-            format!("{value:.0}")
-        } else {
-            three_digits(value)
-        }
+        if self == Self::Count { format!("{value:.0}") } else { three_digits(value) }
     }
 }
 
@@ -127,19 +119,13 @@ fn three_digits(value: f64) -> String {
         return "0".to_owned();
     }
     let scientific = format!("{value:.2e}");
-    let exponent = scientific
-        .split_once('e')
-        .and_then(|(_, e)| e.parse::<i32>().ok());
+    let exponent = scientific.split_once('e').and_then(|(_, e)| e.parse::<i32>().ok());
     let decimals = usize::try_from(2 - exponent.unwrap_or(0)).unwrap_or(0);
     format!("{value:.decimals$}")
 }
 
 fn join(number: &str, unit: &str) -> String {
-    if unit.is_empty() {
-        number.to_owned()
-    } else {
-        format!("{number} {unit}")
-    }
+    if unit.is_empty() { number.to_owned() } else { format!("{number} {unit}") }
 }
 
 #[cfg(test)]
@@ -184,9 +170,6 @@ mod tests {
         let apart = [65.6e9, 5.23e6];
         let scale = Kind::Rate.scale(&apart);
         assert_eq!(Kind::Rate.heading_unit(scale), "bit/s");
-        assert_eq!(
-            apart.map(|v| Kind::Rate.in_column(v, scale)),
-            ["65.6 G", "5.23 M"]
-        );
+        assert_eq!(apart.map(|v| Kind::Rate.in_column(v, scale)), ["65.6 G", "5.23 M"]);
     }
 }

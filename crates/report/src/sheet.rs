@@ -41,10 +41,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     fn plain(text: String) -> Self {
-        Self {
-            text,
-            tone: Tone::Plain,
-        }
+        Self { text, tone: Tone::Plain }
     }
 }
 
@@ -67,10 +64,7 @@ pub(crate) fn sheets(experiment: &Experiment) -> Vec<Sheet> {
         let variant = cell.axes.get("variant").map(String::as_str);
         groups.entry(variant).or_default().push(cell);
     }
-    groups
-        .into_iter()
-        .map(|(variant, cells)| sheet(experiment, variant, &cells))
-        .collect()
+    groups.into_iter().map(|(variant, cells)| sheet(experiment, variant, &cells)).collect()
 }
 
 fn sheet(experiment: &Experiment, variant: Option<&str>, cells: &[&CellResult]) -> Sheet {
@@ -83,12 +77,7 @@ fn sheet(experiment: &Experiment, variant: Option<&str>, cells: &[&CellResult]) 
             row.push(entry);
         }
     }
-    Sheet {
-        variant: variant.map(str::to_owned),
-        headings,
-        rows,
-        notes: notes::notes(experiment, cells),
-    }
+    Sheet { variant: variant.map(str::to_owned), headings, rows, notes: notes::notes(experiment, cells) }
 }
 
 /// One column for each axis, named by the last part of its path; by all of it where two axes would look the same.
@@ -100,16 +89,9 @@ fn axis_columns(cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
         if alike > 1 { path } else { short }.to_owned()
     };
     let column = |path: &String| {
-        let heading = Heading {
-            name: name(path),
-            unit: String::new(),
-            numeric: false,
-        };
+        let heading = Heading { name: name(path), unit: String::new(), numeric: false };
         let value = |cell: &&CellResult| cell.axes.get(path).map_or(MISSING, String::as_str).to_owned();
-        (
-            heading,
-            cells.iter().map(|cell| Entry::plain(value(cell))).collect(),
-        )
+        (heading, cells.iter().map(|cell| Entry::plain(value(cell))).collect())
     };
     paths.iter().map(column).collect()
 }
@@ -132,16 +114,8 @@ fn last_part(path: &str) -> &str {
 /// The cell's coordinates in one line, e.g. `rtt 10ms, loss 1%`.
 pub(crate) fn coordinates(cell: &CellResult) -> String {
     let part = |(path, value): (&String, &String)| {
-        if path == "variant" {
-            value.clone()
-        } else {
-            format!("{} {value}", last_part(path))
-        }
+        if path == "variant" { value.clone() } else { format!("{} {value}", last_part(path)) }
     };
     let parts: Vec<String> = cell.axes.iter().map(part).collect();
-    if parts.is_empty() {
-        "the only cell".to_owned()
-    } else {
-        parts.join(", ")
-    }
+    if parts.is_empty() { "the only cell".to_owned() } else { parts.join(", ") }
 }

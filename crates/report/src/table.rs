@@ -18,10 +18,7 @@ pub struct Style {
 impl Default for Style {
     /// 80 columns, no colour.
     fn default() -> Self {
-        Self {
-            width: 80,
-            colour: false,
-        }
+        Self { width: 80, colour: false }
     }
 }
 
@@ -31,10 +28,7 @@ pub fn render(experiment: &Experiment, style: Style) -> String {
     for sheet in sheets(experiment) {
         parts.push(drawn(&sheet, style));
     }
-    let feet: Vec<String> = source_line(experiment)
-        .into_iter()
-        .chain(environment_line(experiment))
-        .collect();
+    let feet: Vec<String> = source_line(experiment).into_iter().chain(environment_line(experiment)).collect();
     if !feet.is_empty() {
         parts.push(feet.join("\n"));
     }
@@ -69,11 +63,7 @@ fn wraps(sheet: &Sheet, drawn: &str) -> bool {
 }
 
 fn heading_lines(headings: &[Heading]) -> usize {
-    if headings.iter().any(|h| !h.unit.is_empty()) {
-        2
-    } else {
-        1
-    }
+    if headings.iter().any(|h| !h.unit.is_empty()) { 2 } else { 1 }
 }
 
 /// A borderless table; also what a plan is drawn with.
@@ -89,11 +79,7 @@ pub(crate) fn grid(headings: &[Heading], rows: &[Vec<Entry>], style: Style, gap:
         table.force_no_tty();
     }
     let two_lines = heading_lines(headings) == 2;
-    table.set_header(
-        headings
-            .iter()
-            .map(|h| aligned(Cell::new(heading_text(h, two_lines)), h)),
-    );
+    table.set_header(headings.iter().map(|h| aligned(Cell::new(heading_text(h, two_lines)), h)));
     for row in rows {
         let cells = row.iter().zip(headings);
         table.add_row(cells.map(|(entry, heading)| aligned(toned(entry, style), heading)));
@@ -105,19 +91,11 @@ pub(crate) fn grid(headings: &[Heading], rows: &[Vec<Entry>], style: Style, gap:
 }
 
 fn heading_text(heading: &Heading, two_lines: bool) -> String {
-    if two_lines {
-        format!("{}\n{}", heading.name, heading.unit)
-    } else {
-        heading.name.clone()
-    }
+    if two_lines { format!("{}\n{}", heading.name, heading.unit) } else { heading.name.clone() }
 }
 
 fn aligned(cell: Cell, heading: &Heading) -> Cell {
-    let alignment = if heading.numeric {
-        CellAlignment::Right
-    } else {
-        CellAlignment::Left
-    };
+    let alignment = if heading.numeric { CellAlignment::Right } else { CellAlignment::Left };
     cell.set_alignment(alignment)
 }
 

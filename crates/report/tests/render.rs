@@ -39,9 +39,7 @@ fn matrix(rates: [u64; 4]) -> Experiment {
     let mut builder = ExperimentBuilder::new(plan);
     for (cell, mbit) in cells.iter().zip(rates) {
         for repeat in 1..=3 {
-            builder
-                .add(&record(run(cell, repeat), &[tcp_stream(mbit, u64::from(repeat))]))
-                .unwrap();
+            builder.add(&record(run(cell, repeat), &[tcp_stream(mbit, u64::from(repeat))])).unwrap();
         }
     }
     builder.finish("pipefill run loss.toml")
@@ -60,16 +58,8 @@ fn tcp_stream(mbit: u64, repeat: u64) -> Steady {
 
 /// Study 1's shape: a TCP and a UDP variant with their own axes; a bad run, a missing run, a failed expectation.
 fn variants() -> Experiment {
-    let tcp = cell(
-        0,
-        &[("variant", "tcp"), ("path.rtt", "10ms")],
-        spec(Protocol::Tcp, 10),
-    );
-    let udp_axes = [
-        ("variant", "udp"),
-        ("flow.bitrate", "100mbit"),
-        ("path.rtt", "1s"),
-    ];
+    let tcp = cell(0, &[("variant", "tcp"), ("path.rtt", "10ms")], spec(Protocol::Tcp, 10));
+    let udp_axes = [("variant", "udp"), ("flow.bitrate", "100mbit"), ("path.rtt", "1s")];
     let mut udp = cell(1, &udp_axes, spec(Protocol::Udp, 1_000));
     udp.spec.expect.push(Expectation {
         metric: ExpectMetric::Lost,
@@ -87,12 +77,8 @@ fn variants() -> Experiment {
     let mut builder = ExperimentBuilder::new(plan);
     add_tcp(&mut builder, &tcp);
     for repeat in 1..=3 {
-        let lossy = Steady {
-            rate_bps: 100_000_000,
-            one_way_us: 500_000,
-            lost_permille: 880,
-            ..Steady::default()
-        };
+        let lossy =
+            Steady { rate_bps: 100_000_000, one_way_us: 500_000, lost_permille: 880, ..Steady::default() };
         builder.add(&record(run(&udp, repeat), &[lossy])).unwrap();
     }
     builder.finish("pipefill study rtt")
@@ -101,10 +87,9 @@ fn variants() -> Experiment {
 fn add_tcp(builder: &mut ExperimentBuilder, cell: &Cell) {
     builder.add(&record(run(cell, 1), &[Steady::default()])).unwrap();
     let mut bad = record(run(cell, 2), &[Steady::default()]);
-    bad.manifest.invalid.push(Invalid {
-        reason: "late_releases".to_owned(),
-        detail: "p99 3.1 ms, bound 1 ms".to_owned(),
-    });
+    bad.manifest
+        .invalid
+        .push(Invalid { reason: "late_releases".to_owned(), detail: "p99 3.1 ms, bound 1 ms".to_owned() });
     builder.add(&bad).unwrap();
 }
 
@@ -151,19 +136,14 @@ fn tables_fit_eighty_columns() {
 
 /// Notes and foot lines are prose; a terminal wraps them.
 fn is_prose(line: &str) -> bool {
-    ["!", "FAILED", "published:", "lab ·"]
-        .iter()
-        .any(|start| line.starts_with(start))
+    ["!", "FAILED", "published:", "lab ·"].iter().any(|start| line.starts_with(start))
 }
 
 #[test]
 fn colour_only_where_asked() {
     let experiment = variants();
     assert!(!table::render(&experiment, Style::default()).contains('\u{1b}'));
-    let coloured = Style {
-        colour: true,
-        ..Style::default()
-    };
+    let coloured = Style { colour: true, ..Style::default() };
     assert!(table::render(&experiment, coloured).contains('\u{1b}'));
 }
 
@@ -200,10 +180,7 @@ fn close(shown: &str, exact: Option<f64>, unit: f64) {
         None => assert_eq!(shown, "–"),
         Some(exact) => {
             let shown: f64 = shown.parse().unwrap();
-            assert!(
-                (shown * unit / exact - 1.0).abs() <= 0.005,
-                "{shown} against {exact}"
-            );
+            assert!((shown * unit / exact - 1.0).abs() <= 0.005, "{shown} against {exact}");
         }
     }
 }
@@ -222,9 +199,7 @@ fn the_csvs_fields_are_the_jsons() {
             for (name, field) in names.iter().zip(row) {
                 let value = match cell["axes"].get(name) {
                     Some(axis) => axis,
-                    None => cell
-                        .pointer(&format!("/{}", name.replace('.', "/")))
-                        .unwrap_or(&Value::Null),
+                    None => cell.pointer(&format!("/{}", name.replace('.', "/"))).unwrap_or(&Value::Null),
                 };
                 let want = match value {
                     Value::Null => String::new(),

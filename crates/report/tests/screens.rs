@@ -31,11 +31,7 @@ fn the_screen_fits_a_terminal() {
     let rates = [1_000, 999_999_999_999, 400_000_000_000_000];
     let rtts = [Duration::ZERO, Duration::from_micros(20), Duration::from_secs(3)];
     for (rate, rtt) in rates.into_iter().flat_map(|rate| rtts.map(|rtt| (rate, rtt))) {
-        let asked = Question {
-            rate: Rate::from_bps(rate),
-            rtt,
-            ..question()
-        };
+        let asked = Question { rate: Rate::from_bps(rate), rtt, ..question() };
         let text = calculator::render(&calculate(&asked).unwrap());
         assert!(text.lines().count() <= 40, "{text}");
         let widest = text.lines().map(|line| line.chars().count()).max().unwrap();

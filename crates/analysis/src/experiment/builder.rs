@@ -34,11 +34,7 @@ pub struct ExperimentBuilder {
 impl ExperimentBuilder {
     /// An experiment of which nothing has run yet.
     pub fn new(plan: Plan) -> Self {
-        Self {
-            plan,
-            environment: EnvironmentSummary::default(),
-            runs: BTreeMap::new(),
-        }
+        Self { plan, environment: EnvironmentSummary::default(), runs: BTreeMap::new() }
     }
 
     /// Adds a run. Cells match by index where the ids agree, else by id.
@@ -47,12 +43,10 @@ impl ExperimentBuilder {
     /// [`UnknownCell`] where the plan has no such cell; nothing is added.
     pub fn add(&mut self, record: &RunRecord) -> Result<(), UnknownCell> {
         let metrics = RunMetrics::of(record);
-        let index = self.cell_index(&metrics).ok_or_else(|| UnknownCell {
-            run: metrics.id.clone(),
-            cell: metrics.cell_id.clone(),
-        })?;
-        self.environment
-            .add(&record.manifest.environment, &record.manifest.pipefill);
+        let index = self
+            .cell_index(&metrics)
+            .ok_or_else(|| UnknownCell { run: metrics.id.clone(), cell: metrics.cell_id.clone() })?;
+        self.environment.add(&record.manifest.environment, &record.manifest.pipefill);
         let key = (index, metrics.backend.clone());
         self.runs.entry(key).or_default().push(metrics);
         Ok(())
@@ -63,9 +57,7 @@ impl ExperimentBuilder {
         for runs in self.runs.values_mut() {
             runs.sort_by_key(|run| run.repeat);
         }
-        let cells = (0..self.plan.cells.len())
-            .flat_map(|index| self.results(index, command))
-            .collect();
+        let cells = (0..self.plan.cells.len()).flat_map(|index| self.results(index, command)).collect();
         Experiment {
             schema: SCHEMA,
             experiment: self.plan.experiment.clone(),
@@ -86,9 +78,7 @@ impl ExperimentBuilder {
 
     /// One result for each backend that ran the cell, or one empty result.
     fn results(&self, index: usize, command: &str) -> Vec<CellResult> {
-        let of_cell = self
-            .runs
-            .range((index, String::new())..(index + 1, String::new()));
+        let of_cell = self.runs.range((index, String::new())..(index + 1, String::new()));
         let mut results: Vec<CellResult> = of_cell
             .map(|((_, backend), runs)| cell_result(&self.plan, index, Some(backend), runs, command))
             .collect();
@@ -101,14 +91,7 @@ impl ExperimentBuilder {
 
 impl EnvironmentSummary {
     fn add(&mut self, environment: &Environment, pipefill: &str) {
-        let Environment {
-            kernel,
-            cpus,
-            cpu_model,
-            privilege,
-            data_path,
-            facts: _,
-        } = environment;
+        let Environment { kernel, cpus, cpu_model, privilege, data_path, facts: _ } = environment;
         self.pipefill.insert(pipefill.to_owned());
         self.kernel.extend(kernel.clone());
         self.cpus.extend(*cpus);
@@ -170,10 +153,7 @@ fn medians(valid: &[&RunMetrics]) -> CellResult {
     let signed = |field: fn(&RunMetrics) -> Option<i64>| {
         median_of(valid, |run| field(run).map(|v| v as f64)).map(|v| v.round() as i64)
     };
-    let goodputs: Vec<f64> = valid
-        .iter()
-        .filter_map(|run| run.goodput_bps.map(|v| v as f64))
-        .collect();
+    let goodputs: Vec<f64> = valid.iter().filter_map(|run| run.goodput_bps.map(|v| v as f64)).collect();
     let interval = bootstrap_median(&goodputs);
     CellResult {
         goodput_bps: whole(|r| r.goodput_bps),
@@ -201,10 +181,7 @@ fn medians(valid: &[&RunMetrics]) -> CellResult {
         one_way_delay_min_ns: signed(|r| r.udp.one_way_delay_min_ns),
         one_way_delay_p50_ns: signed(|r| r.udp.one_way_delay_p50_ns),
         one_way_delay_p99_ns: signed(|r| r.udp.one_way_delay_p99_ns),
-        path_lateness_p99_ns: valid
-            .iter()
-            .filter_map(|r| r.instrument.path_lateness_p99_ns)
-            .max(),
+        path_lateness_p99_ns: valid.iter().filter_map(|r| r.instrument.path_lateness_p99_ns).max(),
         ..CellResult::default()
     }
 }
@@ -218,10 +195,7 @@ fn median_of(runs: &[&RunMetrics], field: impl Fn(&RunMetrics) -> Option<f64>) -
 /// The median of each state by itself: they need not add up to a run.
 fn ca_states(valid: &[&RunMetrics]) -> Option<CaStateTimes> {
     let state = |field: fn(&CaStateTimes) -> u64| {
-        median_of(valid, |run| {
-            run.tcp.ca_state_us.as_ref().map(|times| field(times) as f64)
-        })
-        .map(rounded)
+        median_of(valid, |run| run.tcp.ca_state_us.as_ref().map(|times| field(times) as f64)).map(rounded)
     };
     Some(CaStateTimes {
         open: state(|t| t.open)?,
@@ -233,27 +207,19 @@ fn ca_states(valid: &[&RunMetrics]) -> Option<CaStateTimes> {
 }
 
 fn offered(cell: &Cell) -> Option<u64> {
-    let of_flow = cell
-        .spec
-        .flows
-        .iter()
-        .map(|flow| Some(flow.bitrate?.bps() * u64::from(flow.parallel)));
-    of_flow
-        .sum::<Option<u64>>()
-        .filter(|_| !cell.spec.flows.is_empty())
+    let of_flow = cell.spec.flows.iter().map(|flow| Some(flow.bitrate?.bps() * u64::from(flow.parallel)));
+    of_flow.sum::<Option<u64>>().filter(|_| !cell.spec.flows.is_empty())
 }
 
 /// All figures that the plan has for the cell; the first wins.
 fn published(plan: &Plan, index: usize) -> Option<PublishedFigures> {
     let mut of_cell = plan.published.iter().filter(|p| p.cell == index).peekable();
     of_cell.peek()?;
-    Some(
-        of_cell.fold(PublishedFigures::default(), |known, more| PublishedFigures {
-            goodput_bps: known.goodput_bps.or(more.goodput_bps),
-            lost_percent: known.lost_percent.or(more.lost_percent),
-            retransmits: known.retransmits.or(more.retransmits),
-        }),
-    )
+    Some(of_cell.fold(PublishedFigures::default(), |known, more| PublishedFigures {
+        goodput_bps: known.goodput_bps.or(more.goodput_bps),
+        lost_percent: known.lost_percent.or(more.lost_percent),
+        retransmits: known.retransmits.or(more.retransmits),
+    }))
 }
 
 fn invalid_counts(runs: &[RunMetrics]) -> Vec<InvalidCount> {

@@ -26,10 +26,7 @@ pub struct InstrumentMetrics {
 /// The instrument's figures of `record`.
 pub(super) fn metrics(record: &RunRecord) -> InstrumentMetrics {
     let instrument = &record.manifest.instrument;
-    let path = [
-        instrument.release_lateness_forward.as_ref(),
-        instrument.release_lateness_reverse.as_ref(),
-    ];
+    let path = [instrument.release_lateness_forward.as_ref(), instrument.release_lateness_reverse.as_ref()];
     let worse = |field: fn(&Lateness) -> u64| path.iter().flatten().map(|lateness| field(lateness)).max();
     InstrumentMetrics {
         path_drops: path_drops(&record.manifest.counters),

@@ -27,11 +27,7 @@ pub(super) fn steps<T: Copy>(samples: &[(u64, T)], window: Window) -> Vec<Step<T
     spans
         .filter_map(|(&(t, value), next)| {
             let (from_us, to_us) = (t.max(window.from_us), next.min(window.to_us));
-            (from_us < to_us).then_some(Step {
-                from_us,
-                to_us,
-                value,
-            })
+            (from_us < to_us).then_some(Step { from_us, to_us, value })
         })
         .collect()
 }
@@ -39,11 +35,7 @@ pub(super) fn steps<T: Copy>(samples: &[(u64, T)], window: Window) -> Vec<Step<T
 /// The median over time of the sum over streams. Where a covering stream has no value, that span is left out; a stream
 /// adds nothing where it has no step. `None` where nothing is left.
 pub(super) fn median_of_sum(streams: &[Vec<Step<Option<u64>>>]) -> Option<u64> {
-    let mut edges: Vec<u64> = streams
-        .iter()
-        .flatten()
-        .flat_map(|s| [s.from_us, s.to_us])
-        .collect();
+    let mut edges: Vec<u64> = streams.iter().flatten().flat_map(|s| [s.from_us, s.to_us]).collect();
     edges.sort_unstable();
     edges.dedup();
     let mut cursors = vec![0_usize; streams.len()];
@@ -79,10 +71,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const WINDOW: Window = Window {
-        from_us: 10,
-        to_us: 30,
-    };
+    const WINDOW: Window = Window { from_us: 10, to_us: 30 };
 
     #[test]
     fn a_sample_stands_until_the_next_inside_the_window() {

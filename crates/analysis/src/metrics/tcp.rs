@@ -87,17 +87,12 @@ pub(super) fn metrics(record: &RunRecord) -> TcpMetrics {
         return TcpMetrics::default();
     }
     let forward = all.iter().any(|s| s.direction == Direction::Forward);
-    let shown: Vec<&Sender<'_>> = all
-        .iter()
-        .filter(|s| (s.direction == Direction::Forward) == forward)
-        .collect();
+    let shown: Vec<&Sender<'_>> =
+        all.iter().filter(|s| (s.direction == Direction::Forward) == forward).collect();
     let of = |field: fn(&TcpSample) -> Option<u64>| median_of_sum(&steps_of(&shown, field));
     let intervals = intervals(&all);
     TcpMetrics {
-        retransmits: all
-            .iter()
-            .map(|s| s.summary.tcp.map(|i| u64::from(i.retransmits)))
-            .sum(),
+        retransmits: all.iter().map(|s| s.summary.tcp.map(|i| u64::from(i.retransmits))).sum(),
         min_rtt_us: min_rtt(&all),
         srtt_us_p50: srtt(&shown),
         cwnd_bytes_p50: of(|s| Some(s.info.cwnd_bytes)),
@@ -125,10 +120,8 @@ fn senders(record: &RunRecord) -> Vec<Sender<'_>> {
 }
 
 fn sender_samples(rows: &[TcpSample], stream: u32) -> Vec<&TcpSample> {
-    let mut samples: Vec<&TcpSample> = rows
-        .iter()
-        .filter(|row| row.stream == stream && row.end == StreamEnd::Sender)
-        .collect();
+    let mut samples: Vec<&TcpSample> =
+        rows.iter().filter(|row| row.stream == stream && row.end == StreamEnd::Sender).collect();
     samples.sort_by_key(|row| row.t_us);
     samples
 }
@@ -160,9 +153,7 @@ fn srtt(senders: &[&Sender<'_>]) -> Option<u64> {
 /// The kernel keeps a minimum over 300 s, so the final value would do but for longer runs: the minimum of all samples does.
 fn min_rtt(senders: &[Sender<'_>]) -> Option<u64> {
     let finals = senders.iter().filter_map(|s| s.summary.tcp?.min_rtt_us);
-    let sampled = senders
-        .iter()
-        .flat_map(|s| s.samples.iter().filter_map(|row| row.info.min_rtt_us));
+    let sampled = senders.iter().flat_map(|s| s.samples.iter().filter_map(|row| row.info.min_rtt_us));
     finals.chain(sampled).min().map(u64::from)
 }
 

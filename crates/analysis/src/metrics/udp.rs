@@ -40,10 +40,8 @@ pub(super) fn metrics(streams: &[StreamSummary]) -> UdpMetrics {
     let sum = |field: fn(&UdpTotals) -> u64| totals.iter().map(field).sum::<u64>();
     let (sent, received) = (sum(|t| t.sent), sum(|t| t.received));
     let jitters: Option<Vec<f64>> = totals.iter().map(|t| t.jitter_ns.map(|ns| ns as f64)).collect();
-    let medians: Option<Vec<f64>> = totals
-        .iter()
-        .map(|t| t.one_way_delay_p50_ns.map(|ns| ns as f64))
-        .collect();
+    let medians: Option<Vec<f64>> =
+        totals.iter().map(|t| t.one_way_delay_p50_ns.map(|ns| ns as f64)).collect();
     UdpMetrics {
         datagrams_sent: Some(sent),
         datagrams_received: Some(received),
@@ -53,9 +51,7 @@ pub(super) fn metrics(streams: &[StreamSummary]) -> UdpMetrics {
         reordered: Some(sum(|t| t.reordered)),
         jitter_ns: jitters.and_then(|values| median(&values)).map(rounded),
         one_way_delay_min_ns: totals.iter().filter_map(|t| t.one_way_delay_min_ns).min(),
-        one_way_delay_p50_ns: medians
-            .and_then(|values| median(&values))
-            .map(|ns| ns.round() as i64),
+        one_way_delay_p50_ns: medians.and_then(|values| median(&values)).map(|ns| ns.round() as i64),
         one_way_delay_p99_ns: totals.iter().filter_map(|t| t.one_way_delay_p99_ns).max(),
     }
 }

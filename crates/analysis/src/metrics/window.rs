@@ -31,10 +31,7 @@ impl Window {
     /// The same span, `by_us` later.
     #[must_use]
     pub fn shifted(self, by_us: u64) -> Self {
-        Self {
-            from_us: self.from_us.saturating_add(by_us),
-            to_us: self.to_us.saturating_add(by_us),
-        }
+        Self { from_us: self.from_us.saturating_add(by_us), to_us: self.to_us.saturating_add(by_us) }
     }
 }
 
@@ -51,18 +48,12 @@ pub fn measured(spec: &CellSpec, stream: &StreamSummary) -> Window {
     let left_out =
         flow_of(spec, stream).map_or(Duration::MAX, |flow| warmup(&spec.run, flow, spec.path.rtt()));
     let from_us = stream.start_us.saturating_add(micros(left_out));
-    Window {
-        from_us,
-        to_us: stream.stop_us.max(from_us),
-    }
+    Window { from_us, to_us: stream.stop_us.max(from_us) }
 }
 
 /// The whole life of `stream` at its sender: `[start, stop)`.
 pub fn life(stream: &StreamSummary) -> Window {
-    Window {
-        from_us: stream.start_us,
-        to_us: stream.stop_us.max(stream.start_us),
-    }
+    Window { from_us: stream.start_us, to_us: stream.stop_us.max(stream.start_us) }
 }
 
 /// How much later than the sender's the receiver's window lies: for UDP the smallest one-way delay that was measured, for

@@ -87,11 +87,7 @@ pub fn cubic_window(rtt: Duration, p: Ratio) -> Option<(f64, CubicRegion)> {
     let shape = (CUBIC_C * (3.0 + CUBIC_BETA) / (4.0 * (1.0 - CUBIC_BETA))).powf(0.25);
     let cubic = shape * (rtt.as_secs_f64() / p).powf(0.75);
     let reno = RENO_AVERAGE / p.sqrt();
-    Some(if cubic > reno {
-        (cubic, CubicRegion::Cubic)
-    } else {
-        (reno, CubicRegion::RenoFriendly)
-    })
+    Some(if cubic > reno { (cubic, CubicRegion::Cubic) } else { (reno, CubicRegion::RenoFriendly) })
 }
 
 /// CUBIC's response function: one [`cubic_window`] per round trip. No time-outs: too high above about 2 % of loss.
@@ -190,10 +186,7 @@ mod tests {
             let time = 0.1 * (4.0 * x / 3.0).sqrt()
                 + 0.4 * (3.0 * (0.75 * x).sqrt()).min(1.0) * x * (1.0 + 32.0 * x * x);
             let approximate = 1_460.0 * 8.0 / time;
-            assert!(
-                (full / approximate - 1.0).abs() < 0.25,
-                "{percent} %: {full} against {approximate}"
-            );
+            assert!((full / approximate - 1.0).abs() < 0.25, "{percent} %: {full} against {approximate}");
         }
     }
 
@@ -201,15 +194,7 @@ mod tests {
     #[test]
     fn pftk_respects_the_window_limit() {
         let (rtt, rto) = (Duration::from_millis(100), Duration::from_millis(400));
-        let got = pftk(
-            MSS,
-            rtt,
-            rto,
-            Ratio::from_fraction(1e-9),
-            44.0,
-            AckPolicy::Delayed,
-        )
-        .unwrap();
+        let got = pftk(MSS, rtt, rto, Ratio::from_fraction(1e-9), 44.0, AckPolicy::Delayed).unwrap();
         let law = 44.0 * 1_460.0 * 8.0 / 0.1;
         assert!((got / law - 1.0).abs() < 1e-3, "{got} against {law}");
         assert_eq!(pftk(MSS, rtt, rto, Ratio::ONE, 44.0, AckPolicy::Delayed), None);

@@ -84,10 +84,7 @@ mod tests {
         assert_eq!(tcp_rmem(study_4)[2], 15_003_648);
         assert_eq!(
             sysctl_lines(study_4),
-            [
-                "net.ipv4.tcp_rmem = 4096 131072 15003648",
-                "net.ipv4.tcp_wmem = 4096 16384 22503424"
-            ]
+            ["net.ipv4.tcp_rmem = 4096 131072 15003648", "net.ipv4.tcp_wmem = 4096 16384 22503424"]
         );
     }
 
@@ -106,10 +103,7 @@ mod tests {
         let rate = Rate::from_bps(100_000_000);
         let limit = netem_limit_packets(rate, Duration::from_secs(1), Bytes::new(1_448));
         assert_eq!(limit, Some(8_634));
-        assert_eq!(
-            netem_limit_packets(rate, Duration::ZERO, Bytes::new(1_514)),
-            Some(1)
-        );
+        assert_eq!(netem_limit_packets(rate, Duration::ZERO, Bytes::new(1_514)), Some(1));
     }
 
     /// tc-tbf(8): 10 Mbit/s at 100 Hz needs 12.5 kB ("at least 10 kB"), which a super-packet exceeds; 1 Gbit/s at 250 Hz 500 kB.

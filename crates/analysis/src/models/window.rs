@@ -41,10 +41,7 @@ mod tests {
     /// The worked example of study 3: 65,535 bytes at 10 ms are 52.428 Mbit/s.
     #[test]
     fn study_3_worked_example() {
-        assert_eq!(
-            window_law(Bytes::new(65_535), Duration::from_millis(10)),
-            Some(52_428_000.0)
-        );
+        assert_eq!(window_law(Bytes::new(65_535), Duration::from_millis(10)), Some(52_428_000.0));
         assert_eq!(window_law(Bytes::new(65_535), Duration::ZERO), None);
     }
 
@@ -73,10 +70,7 @@ mod tests {
         assert_eq!(slow_start_rounds(bdp, mss), Some(7));
         assert_eq!(slow_start_rounds(Bytes::new(14_480), mss), Some(0));
         assert_eq!(slow_start_rounds(Bytes::new(14_481), mss), Some(1));
-        assert_eq!(
-            slow_start_time(bdp, mss, Duration::from_millis(10)),
-            Some(Duration::from_millis(70))
-        );
+        assert_eq!(slow_start_time(bdp, mss, Duration::from_millis(10)), Some(Duration::from_millis(70)));
     }
 
     proptest! {

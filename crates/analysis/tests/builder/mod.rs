@@ -1,12 +1,7 @@
 //! Synthetic plans and records: a steady stream with known figures, so that a metric's true value is known.
 //!
 //! Shared by the tests of `analysis` and `report`; each uses only a part.
-#![allow(
-    dead_code,
-    missing_docs,
-    unreachable_pub,
-    reason = "test support, shared by several test crates"
-)]
+#![allow(dead_code, missing_docs, unreachable_pub, reason = "test support, shared by several test crates")]
 
 use pipefill_core::cell::*;
 use pipefill_core::plan::{Cell, Plan, Run};
@@ -54,10 +49,7 @@ pub fn flow(protocol: Protocol) -> FlowSpec {
 }
 
 fn host() -> HostSpec {
-    HostSpec {
-        congestion_control: "cubic".to_owned(),
-        sysctl: BTreeMap::new(),
-    }
+    HostSpec { congestion_control: "cubic".to_owned(), sysctl: BTreeMap::new() }
 }
 
 /// A 1 Gbit/s path with `rtt_ms` of base RTT, split evenly; one forward flow of ten seconds; a warm-up of one second.
@@ -231,11 +223,7 @@ fn sample(number: u32, steady: &Steady, t_us: u64) -> TcpSample {
         stream: number,
         end: StreamEnd::Sender,
         info: TcpInfo {
-            ca_state: Some(if recovery {
-                CaState::Recovery
-            } else {
-                CaState::Open
-            }),
+            ca_state: Some(if recovery { CaState::Recovery } else { CaState::Open }),
             mss_bytes: 1_448,
             cwnd_bytes: steady.cwnd_bytes,
             in_flight_bytes: steady.in_flight_bytes,
@@ -254,14 +242,7 @@ fn sample(number: u32, steady: &Steady, t_us: u64) -> TcpSample {
 }
 
 fn lateness(p50_ns: u64, p99_ns: u64) -> Lateness {
-    Lateness {
-        count: 1_000,
-        p50_ns,
-        p99_ns,
-        p999_ns: p99_ns * 2,
-        max_ns: p99_ns * 3,
-        histogram: Vec::new(),
-    }
+    Lateness { count: 1_000, p50_ns, p99_ns, p999_ns: p99_ns * 2, max_ns: p99_ns * 3, histogram: Vec::new() }
 }
 
 fn manifest(run: Run) -> Manifest {
@@ -296,11 +277,7 @@ fn manifest(run: Run) -> Manifest {
         instrument: Instrument {
             release_lateness_forward: Some(lateness(20_000, 60_000)),
             release_lateness_reverse: Some(lateness(25_000, 50_000)),
-            threads: vec![ThreadCpu {
-                thread: "path forward".to_owned(),
-                user_us: 100,
-                system_us: 23,
-            }],
+            threads: vec![ThreadCpu { thread: "path forward".to_owned(), user_us: 100, system_us: 23 }],
             ..Instrument::default()
         },
         invalid: Vec::new(),

@@ -34,21 +34,14 @@ impl Decimal {
             return None;
         }
         Some(Self {
-            digits: if digits.is_empty() {
-                0
-            } else {
-                digits.parse().ok()?
-            },
+            digits: if digits.is_empty() { 0 } else { digits.parse().ok()? },
             scale: u32::try_from(fraction.len()).ok()?,
         })
     }
 
     /// This number times `factor`, where the product is whole and fits.
     pub(super) fn times(self, factor: u64) -> Result<u64, Misfit> {
-        let product = self
-            .digits
-            .checked_mul(u128::from(factor))
-            .ok_or(Misfit::TooLarge)?;
+        let product = self.digits.checked_mul(u128::from(factor)).ok_or(Misfit::TooLarge)?;
         let divisor = 10_u128.pow(self.scale);
         if product % divisor != 0 {
             return Err(Misfit::Fraction);

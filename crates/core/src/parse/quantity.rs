@@ -51,13 +51,7 @@ pub(super) const BYTES: Quantity = Quantity {
 pub(super) const DURATION: Quantity = Quantity {
     noun: "a duration",
     counted: "nanoseconds",
-    units: &[
-        ("ns", 1),
-        ("us", 1_000),
-        ("ms", 1_000_000),
-        ("s", 1_000_000_000),
-        ("min", 60_000_000_000),
-    ],
+    units: &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("min", 60_000_000_000)],
     likely: "ms",
     remedy: duration_remedy,
 };
@@ -65,9 +59,7 @@ pub(super) const DURATION: Quantity = Quantity {
 impl Quantity {
     /// The value in the smallest unit, exact.
     pub(super) fn parse(&self, text: &str) -> Result<u64, ParseError> {
-        let at = text
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(text.len());
+        let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, unit) = text.split_at(at);
         let Some(decimal) = Decimal::parse(number) else {
             return Err(self.not_a_number(text, number));
@@ -90,10 +82,7 @@ impl Quantity {
 
     fn not_a_number(&self, text: &str, number: &str) -> ParseError {
         if text.starts_with('-') {
-            return ParseError::new(
-                format!("\"{text}\": {} is never negative", self.noun),
-                self.example(),
-            );
+            return ParseError::new(format!("\"{text}\": {} is never negative", self.noun), self.example());
         }
         if number.is_empty() {
             return ParseError::new(
@@ -116,10 +105,7 @@ impl Quantity {
             (self.remedy)(number, &bare)
                 .unwrap_or_else(|| format!("the units are {}; {}", names.join(", "), self.example()))
         };
-        ParseError::new(
-            format!("\"{text}\": \"{}\" is not a unit of {}", unit, self.noun),
-            help,
-        )
+        ParseError::new(format!("\"{text}\": \"{}\" is not a unit of {}", unit, self.noun), help)
     }
 
     fn misfit(&self, text: &str, misfit: Misfit) -> ParseError {
@@ -140,17 +126,10 @@ fn rate_remedy(number: &str, unit: &str) -> Option<String> {
         let power = 1 + "kmgt".find(prefix)?;
         let factor = 1024_u64.checked_pow(u32::try_from(power).ok()?)?;
         let bps = Decimal::parse(number)?.times(factor).ok()?;
-        return Some(format!(
-            "rates are powers of ten here: write \"{}\"",
-            Rate::from_bps(bps)
-        ));
+        return Some(format!("rates are powers of ten here: write \"{}\"", Rate::from_bps(bps)));
     }
     let bytes = lower.ends_with("bps") || unit.ends_with("B/s");
-    let note = if bytes {
-        " if bits are meant (tc reads \"bps\" as bytes per second)"
-    } else {
-        ""
-    };
+    let note = if bytes { " if bits are meant (tc reads \"bps\" as bytes per second)" } else { "" };
     Some(format!("write \"{number}{prefix}bit\"{note}"))
 }
 
@@ -162,9 +141,7 @@ fn bytes_remedy(number: &str, unit: &str) -> Option<String> {
         'g' => ("GiB", "GB"),
         _ => return None,
     };
-    Some(format!(
-        "write \"{number}{binary}\" (powers of 1024) or \"{number}{decimal}\" (powers of 1000)"
-    ))
+    Some(format!("write \"{number}{binary}\" (powers of 1024) or \"{number}{decimal}\" (powers of 1000)"))
 }
 
 /// `10sec`, `10µs`, `1m`, `10msec`.

@@ -17,10 +17,7 @@ fn good_texts_mean_what_tc_and_iec_say() {
     assert_eq!(queue_limit("1000p"), Ok(QueueLimit::Packets(1000)));
     assert_eq!(queue_limit("0.5bdp"), Ok(QueueLimit::Bdp(0.5)));
     assert_eq!(queue_limit("256KiB"), Ok(QueueLimit::Bytes(Bytes::new(262_144))));
-    assert_eq!(
-        sysctl_triple("4096 131072 6MiB").as_deref(),
-        Ok("4096 131072 6291456")
-    );
+    assert_eq!(sysctl_triple("4096 131072 6MiB").as_deref(), Ok("4096 131072 6291456"));
 }
 
 /// Text, a part of what is wrong, a part of what to write instead.
@@ -114,11 +111,7 @@ fn bad_sizes_durations_shares_and_queues_say_what_to_write() {
 #[test]
 fn near_words_are_proposed() {
     let error = one_of("segmnet", &[("segment", 1), ("super-packet", 2)]).expect_err("a typo");
-    assert!(
-        error.help.starts_with("did you mean \"segment\"?"),
-        "{}",
-        error.help
-    );
+    assert!(error.help.starts_with("did you mean \"segment\"?"), "{}", error.help);
     assert_eq!(nearest("zzzz", &["segment", "rtt"]), None);
 }
 

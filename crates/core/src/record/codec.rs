@@ -89,9 +89,7 @@ pub fn decode_table<R: Row>(reader: impl Read) -> Result<Vec<R>, RecordError> {
 /// [`RecordError::Manifest`] where the writer fails.
 pub fn encode_manifest(manifest: &Manifest, mut writer: impl Write) -> Result<(), RecordError> {
     serde_json::to_writer_pretty(&mut writer, manifest)?;
-    writer
-        .write_all(b"\n")
-        .map_err(|source| RecordError::Manifest(serde_json::Error::io(source)))
+    writer.write_all(b"\n").map_err(|source| RecordError::Manifest(serde_json::Error::io(source)))
 }
 
 /// Reads a manifest. The version is judged first, so that a newer record says so instead of missing a field.
@@ -113,17 +111,9 @@ pub fn decode_manifest(reader: impl Read) -> Result<Manifest, RecordError> {
 }
 
 fn io_error<R: Row>(line: usize, source: std::io::Error) -> RecordError {
-    RecordError::Io {
-        table: R::TABLE,
-        line,
-        source,
-    }
+    RecordError::Io { table: R::TABLE, line, source }
 }
 
 fn row_error<R: Row>(line: usize, source: serde_json::Error) -> RecordError {
-    RecordError::Row {
-        table: R::TABLE,
-        line,
-        source,
-    }
+    RecordError::Row { table: R::TABLE, line, source }
 }

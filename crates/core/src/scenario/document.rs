@@ -57,9 +57,7 @@ pub(super) fn read(text: &str) -> Result<Document, Vec<Problem>> {
 pub(super) fn is_plain_name(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 64
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
 }
 
 fn syntax_problem(error: &toml_edit::TomlError) -> Problem {
@@ -100,14 +98,7 @@ impl Reader {
                 "write name = \"my-experiment\" at the top",
             );
         }
-        Some(Document {
-            name: name?,
-            title,
-            base,
-            variants,
-            quick,
-            published,
-        })
+        Some(Document { name: name?, title, base, variants, quick, published })
     }
 
     /// The sections in `table`; `extra` names are the caller's. In an override, `[x.flow]` sets a key in every flow.
@@ -168,15 +159,7 @@ impl Reader {
             match Key::find(section, entry.name) {
                 Some(key) => {
                     let name = entry.name.to_owned();
-                    self.setting(
-                        &entry,
-                        key,
-                        Slot {
-                            name,
-                            ..place.clone()
-                        },
-                        layer,
-                    );
+                    self.setting(&entry, key, Slot { name, ..place.clone() }, layer);
                 }
                 None => {
                     let (message, help) = unknown_key(section, entry.name);
@@ -199,15 +182,7 @@ impl Reader {
             if entry.item.is_table_like() {
                 self.sysctls(&entry, &format!("{name}."), place, layer);
             } else if let Some(key) = Key::find(place.section, &name) {
-                self.setting(
-                    &entry,
-                    key,
-                    Slot {
-                        name,
-                        ..place.clone()
-                    },
-                    layer,
-                );
+                self.setting(&entry, key, Slot { name, ..place.clone() }, layer);
             }
         }
     }
@@ -234,19 +209,14 @@ impl Reader {
     fn text(&mut self, value: &Value, key: &Key) -> Option<Text> {
         let fits = value.is_str() || key.kind != Kind::Word;
         match scalar(value).filter(|_| fits) {
-            Some(text) if key.kind == Kind::Sysctl && value.is_bool() => Some(Text {
-                text: u8::from(text.text == "true").to_string(),
-                ..text
-            }),
+            Some(text) if key.kind == Kind::Sysctl && value.is_bool() => {
+                Some(Text { text: u8::from(text.text == "true").to_string(), ..text })
+            }
             Some(text) => Some(text),
             None => {
                 let at = in_file(value.span().unwrap_or(0..0));
                 let message = format!("{} takes {}", key.name, key.kind.describe());
-                self.report(
-                    &at,
-                    message,
-                    format!("write e.g. {} = \"{}\"", key.name, key.example),
-                );
+                self.report(&at, message, format!("write e.g. {} = \"{}\"", key.name, key.example));
                 None
             }
         }
@@ -269,11 +239,7 @@ impl Reader {
             };
             if variants.iter().any(|other| other.name.text == variant.name.text) {
                 let message = format!("there are two variants called \"{}\"", variant.name.text);
-                self.report(
-                    &variant.name.origin,
-                    message,
-                    "give each variant a name of its own",
-                );
+                self.report(&variant.name.origin, message, "give each variant a name of its own");
             }
             variants.push(variant);
         }
@@ -294,11 +260,7 @@ impl Reader {
         if name.is_none() {
             self.report(at, "the variant has no name", "write name = \"tcp\" in it");
         }
-        Some(Variant {
-            name: name?,
-            layer,
-            quick,
-        })
+        Some(Variant { name: name?, layer, quick })
     }
 
     fn variant_quick(&mut self, entry: &Entry<'_>) -> VariantQuick {
@@ -339,19 +301,11 @@ impl Reader {
 
     /// One line of text.
     fn line(&mut self, entry: &Entry<'_>) -> Option<Text> {
-        let text = entry
-            .item
-            .as_value()
-            .filter(|value| value.is_str())
-            .and_then(scalar);
+        let text = entry.item.as_value().filter(|value| value.is_str()).and_then(scalar);
         let text = text.filter(|text| !text.text.chars().any(char::is_control));
         if text.is_none() {
             let example = format!("write {} = \"…\"", entry.name);
-            self.report(
-                &entry.value_at(),
-                format!("\"{}\" is one line of text", entry.name),
-                example,
-            );
+            self.report(&entry.value_at(), format!("\"{}\" is one line of text", entry.name), example);
         }
         text
     }

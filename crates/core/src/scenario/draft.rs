@@ -22,10 +22,7 @@ pub(super) struct Draft {
 impl Draft {
     /// An empty draft with `flows` flows.
     pub(super) fn new(flows: usize) -> Self {
-        Self {
-            flows: vec![FlowDraft::default(); flows],
-            ..Self::default()
-        }
+        Self { flows: vec![FlowDraft::default(); flows], ..Self::default() }
     }
 
     /// The host that a section speaks of; sections that aren't hosts speak of both.

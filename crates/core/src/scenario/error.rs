@@ -33,11 +33,7 @@ pub struct Problem {
 
 impl Problem {
     pub(super) fn new(origin: &Origin, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            help: help.into(),
-            origin: origin.clone(),
-        }
+        Self { message: message.into(), help: help.into(), origin: origin.clone() }
     }
 }
 
@@ -82,11 +78,8 @@ impl ScenarioError {
             Style::Plain => Renderer::plain(),
             Style::Coloured => Renderer::styled(),
         };
-        let rendered: Vec<String> = self
-            .problems
-            .iter()
-            .map(|problem| renderer.render(&[self.group(problem)]))
-            .collect();
+        let rendered: Vec<String> =
+            self.problems.iter().map(|problem| renderer.render(&[self.group(problem)])).collect();
         rendered.join("\n\n")
     }
 
@@ -115,8 +108,5 @@ impl std::error::Error for ScenarioError {}
 
 /// The last character boundary at or before `at`.
 fn floor_boundary(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len()))
-        .rev()
-        .find(|&at| text.is_char_boundary(at))
-        .unwrap_or(0)
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }

@@ -34,16 +34,12 @@ pub(super) enum Extent {
 /// Every rule that a cell breaks, each once; a published row without a cell.
 pub(super) fn expand(document: &Document, set: &Layer, extent: Extent) -> Result<Plan, Vec<Problem>> {
     let products = products(document, set, extent);
-    let size: usize = products
-        .iter()
-        .fold(0, |sum, product| sum.saturating_add(product.size()));
+    let size: usize = products.iter().fold(0, |sum, product| sum.saturating_add(product.size()));
     if size > CELLS_MAX {
         return Err(vec![too_large(&products, size)]);
     }
-    let mut matrix = Matrix {
-        is_plain: extent == Extent::Full && set.settings.is_empty(),
-        ..Matrix::default()
-    };
+    let mut matrix =
+        Matrix { is_plain: extent == Extent::Full && set.settings.is_empty(), ..Matrix::default() };
     for product in &products {
         for point in 0..product.size() {
             matrix.add(product, &product.point(point));
@@ -70,28 +66,19 @@ fn products<'a>(document: &'a Document, set: &'a Layer, extent: Extent) -> Vec<P
         let mut layer = document.base.clone();
         let scenario_quick = document.quick.as_ref().filter(|_| extent == Extent::Quick);
         let variant_layer = variant.map(|variant| &variant.layer);
-        for top in [variant_layer, scenario_quick, quick, Some(set)]
-            .into_iter()
-            .flatten()
-        {
+        for top in [variant_layer, scenario_quick, quick, Some(set)].into_iter().flatten() {
             layer.overlay(top);
         }
-        Product {
-            variant: variant.map(|variant| &variant.name),
-            layer,
-            set,
-            is_quick,
-        }
+        Product { variant: variant.map(|variant| &variant.name), layer, set, is_quick }
     };
     if document.variants.is_empty() {
         return vec![product(None, None)];
     }
     let of_variant = |variant: &'a Variant| match (&variant.quick, extent) {
         (VariantQuick::LeftOut, Extent::Quick) => Vec::new(),
-        (VariantQuick::Overrides(layers), Extent::Quick) => layers
-            .iter()
-            .map(|layer| product(Some(variant), Some(layer)))
-            .collect(),
+        (VariantQuick::Overrides(layers), Extent::Quick) => {
+            layers.iter().map(|layer| product(Some(variant), Some(layer))).collect()
+        }
         _ => vec![product(Some(variant), None)],
     };
     document.variants.iter().flat_map(of_variant).collect()
@@ -103,8 +90,7 @@ impl Product<'_> {
     }
 
     fn size(&self) -> usize {
-        self.axes()
-            .fold(1, |size, axis| size.saturating_mul(axis.values.len()))
+        self.axes().fold(1, |size, axis| size.saturating_mul(axis.values.len()))
     }
 
     /// Every setting with its value at a point of the product; the last axis varies fastest.
@@ -132,10 +118,7 @@ impl Product<'_> {
         let mut problems = Vec::new();
         for (setting, value) in point {
             if setting.slot.flow.is_some_and(|flow| flow >= flows) {
-                let message = format!(
-                    "there is no flow {} in every variant",
-                    setting.slot.flow.unwrap_or(0)
-                );
+                let message = format!("there is no flow {} in every variant", setting.slot.flow.unwrap_or(0));
                 let help = "flows count from 0; write flow.KEY to set a key in every flow";
                 problems.push(Problem::new(&value.origin, message, help));
             } else if let Err(error) = setting.slot.apply(setting.key, &value.text, &mut draft) {
@@ -145,11 +128,7 @@ impl Product<'_> {
         if self.is_quick {
             self.shorten(&mut draft);
         }
-        if problems.is_empty() {
-            Ok(draft)
-        } else {
-            Err(problems)
-        }
+        if problems.is_empty() { Ok(draft) } else { Err(problems) }
     }
 
     /// `--quick` where the scenario has no `[quick]`: one run, and 2 s of each flow after its warm-up. What `--set` says, and
@@ -180,11 +159,7 @@ impl Product<'_> {
         };
         let origin = complaint.slots.iter().find_map(chosen);
         let origin = origin.or(self.variant.map(|name| &name.origin));
-        Problem::new(
-            origin.unwrap_or(&in_file(0..0)),
-            complaint.message.as_str(),
-            complaint.help.as_str(),
-        )
+        Problem::new(origin.unwrap_or(&in_file(0..0)), complaint.message.as_str(), complaint.help.as_str())
     }
 }
 
@@ -202,14 +177,10 @@ struct Matrix {
 impl Matrix {
     fn add(&mut self, product: &Product<'_>, point: &[(&Setting, &Text)]) {
         let complain = |complaints: Vec<Complaint>| {
-            let problems = complaints
-                .iter()
-                .map(|complaint| product.problem(complaint, point));
+            let problems = complaints.iter().map(|complaint| product.problem(complaint, point));
             problems.collect::<Vec<_>>()
         };
-        let resolved = product
-            .draft(point)
-            .and_then(|draft| resolve::cell(&draft).map_err(complain));
+        let resolved = product.draft(point).and_then(|draft| resolve::cell(&draft).map_err(complain));
         let spec = match resolved {
             Ok(spec) => spec,
             Err(problems) => return problems.into_iter().for_each(|problem| self.report(problem)),
@@ -226,12 +197,7 @@ impl Matrix {
         let index = self.cells.len();
         self.seen.insert(id.clone(), index);
         self.written.push(written);
-        self.cells.push(Cell {
-            index,
-            id,
-            axes,
-            spec,
-        });
+        self.cells.push(Cell { index, id, axes, spec });
     }
 
     fn report(&mut self, problem: Problem) {
@@ -244,21 +210,15 @@ impl Matrix {
         let published = document.published.as_ref();
         if self.is_plain && self.problems.is_empty() {
             let lost = published.map(|table| table.problems(&self.cells, &self.written));
-            lost.into_iter()
-                .flatten()
-                .for_each(|problem| self.report(problem));
+            lost.into_iter().flatten().for_each(|problem| self.report(problem));
         }
         if !self.problems.is_empty() {
             return Err(self.problems);
         }
         let is_measured =
             |setting: &&Setting| !matches!(setting.slot.section, Section::Run | Section::Expect);
-        let changed: Vec<String> = set
-            .settings
-            .iter()
-            .filter(is_measured)
-            .map(|setting| setting.slot.path(1))
-            .collect();
+        let changed: Vec<String> =
+            set.settings.iter().filter(is_measured).map(|setting| setting.slot.path(1)).collect();
         Ok(Plan {
             experiment: document.name.clone(),
             title: document.title.clone(),
@@ -272,15 +232,10 @@ impl Matrix {
 /// The axes of a point, and all of its settings, as written.
 fn coordinates(product: &Product<'_>, point: &[(&Setting, &Text)]) -> (Written, Written) {
     let flows = product.layer.flow_count();
-    let variant = product
-        .variant
-        .map(|name| ("variant".to_owned(), name.text.clone()));
+    let variant = product.variant.map(|name| ("variant".to_owned(), name.text.clone()));
     let label = |(setting, value): &(&Setting, &Text)| (setting.slot.path(flows), value.text.clone());
     let is_axis = |(setting, _): &&(&Setting, &Text)| setting.is_axis;
-    let axes = variant
-        .iter()
-        .cloned()
-        .chain(point.iter().filter(is_axis).map(label));
+    let axes = variant.iter().cloned().chain(point.iter().filter(is_axis).map(label));
     let written = variant.iter().cloned().chain(point.iter().map(label));
     (axes.collect(), written.collect())
 }
@@ -299,31 +254,19 @@ fn twin_problem(
     let origin = point.iter().find(differs).map(|(_, value)| &value.origin);
     let origin = origin.or(product.variant.map(|name| &name.origin));
     let name = |axes: &Written| {
-        let parts: Vec<String> = axes
-            .iter()
-            .map(|(path, value)| format!("{path} = {value}"))
-            .collect();
+        let parts: Vec<String> = axes.iter().map(|(path, value)| format!("{path} = {value}")).collect();
         parts.join(", ")
     };
     Problem::new(
         origin.unwrap_or(&in_file(0..0)),
-        format!(
-            "two cells of the matrix are the same: \"{}\" and \"{}\"",
-            name(twin),
-            name(axes)
-        ),
+        format!("two cells of the matrix are the same: \"{}\" and \"{}\"", name(twin), name(axes)),
         "leave one out; run.repeat says how often a cell is run",
     )
 }
 
 fn too_large(products: &[Product<'_>], size: usize) -> Problem {
-    let axis = products
-        .iter()
-        .flat_map(Product::axes)
-        .max_by_key(|axis| axis.values.len());
-    let origin: Option<&Origin> = axis
-        .and_then(|axis| axis.values.first())
-        .map(|value| &value.origin);
+    let axis = products.iter().flat_map(Product::axes).max_by_key(|axis| axis.values.len());
+    let origin: Option<&Origin> = axis.and_then(|axis| axis.values.first()).map(|value| &value.origin);
     Problem::new(
         origin.unwrap_or(&in_file(0..0)),
         format!("the matrix has {size} cells, more than {CELLS_MAX}"),

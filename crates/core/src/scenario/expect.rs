@@ -4,21 +4,14 @@ use crate::cell::{Bound, Comparison, ExpectMetric, Expectation};
 use crate::parse::{ParseError, count, duration, one_of, rate, ratio};
 
 /// The categories of `limited_by`.
-const LIMITS: [&str; 9] = [
-    "app", "sndbuf", "rwnd", "cwnd", "pacing", "path", "receiver", "cpu", "testbed",
-];
+const LIMITS: [&str; 9] = ["app", "sndbuf", "rwnd", "cwnd", "pacing", "path", "receiver", "cpu", "testbed"];
 
 /// Reads an expectation of a metric.
 pub(super) fn parse(metric: ExpectMetric, text: &str) -> Result<Expectation, ParseError> {
     let (comparison, rest) = comparison(metric, text)?;
     let bound = bound(metric, rest)?;
     check(metric, comparison, text)?;
-    Ok(Expectation {
-        metric,
-        comparison,
-        bound,
-        text: text.to_owned(),
-    })
+    Ok(Expectation { metric, comparison, bound, text: text.to_owned() })
 }
 
 /// The metric's key in `[expect]`.
@@ -44,10 +37,7 @@ fn comparison(metric: ExpectMetric, text: &str) -> Result<(Comparison, &str), Pa
     if let Some(rest) = text.strip_prefix('=') {
         return Ok((Comparison::Equal, rest.trim()));
     }
-    if let Some((share, rest)) = text
-        .strip_prefix("within ")
-        .and_then(|rest| rest.split_once(" of "))
-    {
+    if let Some((share, rest)) = text.strip_prefix("within ").and_then(|rest| rest.split_once(" of ")) {
         return Ok((Comparison::Within(ratio(share.trim())?), rest.trim()));
     }
     Err(ParseError::new(
@@ -92,10 +82,7 @@ fn check(metric: ExpectMetric, comparison: Comparison, text: &str) -> Result<(),
     } else {
         "a word is only equal to another or not"
     };
-    Err(ParseError::new(
-        format!("\"{text}\": {why}"),
-        format!("write e.g. \"{}\"", example(metric)),
-    ))
+    Err(ParseError::new(format!("\"{text}\": {why}"), format!("write e.g. \"{}\"", example(metric))))
 }
 
 const fn example(metric: ExpectMetric) -> &'static str {

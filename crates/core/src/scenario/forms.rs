@@ -16,11 +16,7 @@ pub(super) fn loss(text: &str) -> Result<LossSpec, ParseError> {
         "packets" => packets(rest).map(LossSpec::Packets),
         _ if text.contains('%') || text.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
             let share = ratio(text)?;
-            Ok(if share == Ratio::ZERO {
-                LossSpec::None
-            } else {
-                LossSpec::Independent(share)
-            })
+            Ok(if share == Ratio::ZERO { LossSpec::None } else { LossSpec::Independent(share) })
         }
         _ => Err(ParseError::new(
             format!("\"{text}\" is not a form of loss"),
@@ -39,10 +35,7 @@ pub(super) fn distribution(text: &str) -> Result<JitterDistribution, ParseError>
             JitterDistribution::Uniform
         });
     };
-    let quantiles: Vec<f64> = rest
-        .split_ascii_whitespace()
-        .map(quantile)
-        .collect::<Result<_, _>>()?;
+    let quantiles: Vec<f64> = rest.split_ascii_whitespace().map(quantile).collect::<Result<_, _>>()?;
     const HELP: &str = "write them from low to high, e.g. \"quantiles -1 0 0.5 3\"";
     if quantiles.len() < 2 {
         return Err(ParseError::new(
@@ -51,10 +44,7 @@ pub(super) fn distribution(text: &str) -> Result<JitterDistribution, ParseError>
         ));
     }
     if !quantiles.is_sorted() {
-        return Err(ParseError::new(
-            format!("\"{text}\": the quantiles of a distribution never fall"),
-            HELP,
-        ));
+        return Err(ParseError::new(format!("\"{text}\": the quantiles of a distribution never fall"), HELP));
     }
     Ok(JitterDistribution::Quantiles(quantiles))
 }
@@ -62,10 +52,7 @@ pub(super) fn distribution(text: &str) -> Result<JitterDistribution, ParseError>
 /// A sysctl below `net.`, into the host's table.
 pub(super) fn sysctl(host: &mut HostDraft, name: &str, text: &str) -> Result<(), ParseError> {
     let is_part = |part: &str| {
-        !part.is_empty()
-            && part
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
+        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
     };
     if !name.starts_with("net.") || !name.split('.').all(is_part) {
         return Err(ParseError::new(
@@ -110,12 +97,7 @@ pub(super) fn count_within(text: &str, low: u32, high: u32) -> Result<u32, Parse
     u32::try_from(number)
         .ok()
         .filter(|number| (low..=high).contains(number))
-        .ok_or_else(|| {
-            ParseError::new(
-                format!("{text} is out of range"),
-                format!("write {low} to {high}"),
-            )
-        })
+        .ok_or_else(|| ParseError::new(format!("{text} is out of range"), format!("write {low} to {high}")))
 }
 
 fn gilbert_elliott(text: &str) -> Result<LossSpec, ParseError> {
@@ -158,17 +140,11 @@ fn packets(text: &str) -> Result<Vec<u64>, ParseError> {
     for part in text.split(',').map(str::trim) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (Ok(first), Ok(last)) = (count(first), count(last)) else {
-            return Err(ParseError::new(
-                format!("\"{part}\" is not a packet or a range of packets"),
-                HELP,
-            ));
+            return Err(ParseError::new(format!("\"{part}\" is not a packet or a range of packets"), HELP));
         };
         let previous = list.last().copied().unwrap_or(0);
         if first <= previous || last < first {
-            return Err(ParseError::new(
-                format!("\"{part}\" does not rise after packet {previous}"),
-                HELP,
-            ));
+            return Err(ParseError::new(format!("\"{part}\" does not rise after packet {previous}"), HELP));
         }
         let room = (LISTED_PACKETS_MAX - list.len()) as u64;
         if last - first >= room {
@@ -183,13 +159,7 @@ fn packets(text: &str) -> Result<Vec<u64>, ParseError> {
 }
 
 fn quantile(text: &str) -> Result<f64, ParseError> {
-    text.parse()
-        .ok()
-        .filter(|value: &f64| value.is_finite())
-        .ok_or_else(|| {
-            ParseError::new(
-                format!("\"{text}\" is not a number"),
-                "write e.g. \"quantiles -1 0 0.5 3\"",
-            )
-        })
+    text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| {
+        ParseError::new(format!("\"{text}\" is not a number"), "write e.g. \"quantiles -1 0 0.5 3\"")
+    })
 }

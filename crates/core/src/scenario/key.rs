@@ -29,15 +29,8 @@ pub enum Section {
 
 impl Section {
     /// All, in the order of the documentation.
-    pub const ALL: [Self; 7] = [
-        Self::Path,
-        Self::Host,
-        Self::Sender,
-        Self::Receiver,
-        Self::Flow,
-        Self::Run,
-        Self::Expect,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Path, Self::Host, Self::Sender, Self::Receiver, Self::Flow, Self::Run, Self::Expect];
 
     /// The name in a scenario.
     pub const fn name(self) -> &'static str {
@@ -170,18 +163,11 @@ pub(super) struct Slot {
 
 impl Slot {
     pub(super) fn new(section: Section, name: &str) -> Self {
-        Self {
-            section,
-            flow: None,
-            name: name.to_owned(),
-        }
+        Self { section, flow: None, name: name.to_owned() }
     }
 
     pub(super) fn in_flow(flow: usize, name: &str) -> Self {
-        Self {
-            flow: Some(flow),
-            ..Self::new(Section::Flow, name)
-        }
+        Self { flow: Some(flow), ..Self::new(Section::Flow, name) }
     }
 
     /// The path in axes and messages: `path.rtt`, `flow.bitrate`, or `flow.1.bitrate` where there are several flows.

@@ -38,24 +38,10 @@ impl Setting {
         is_axis: bool,
         at: &Origin,
     ) -> Result<Self, Vec<Problem>> {
-        let setting = Self {
-            slot,
-            key,
-            values,
-            is_axis,
-        };
+        let setting = Self { slot, key, values, is_axis };
         let mut problems = setting.list_problems(at);
-        problems.extend(
-            setting
-                .values
-                .iter()
-                .filter_map(|value| setting.value_problem(value)),
-        );
-        if problems.is_empty() {
-            Ok(setting)
-        } else {
-            Err(problems)
-        }
+        problems.extend(setting.values.iter().filter_map(|value| setting.value_problem(value)));
+        if problems.is_empty() { Ok(setting) } else { Err(problems) }
     }
 
     /// The path for messages where the number of flows isn't known.
@@ -74,11 +60,7 @@ impl Setting {
         }
         if self.values.is_empty() {
             let help = format!("write at least one value, e.g. [\"{}\"]", self.key.example);
-            return vec![Problem::new(
-                at,
-                format!("{path}: an empty list makes no runs"),
-                help,
-            )];
+            return vec![Problem::new(at, format!("{path}: an empty list makes no runs"), help)];
         }
         self.values
             .iter()
@@ -116,8 +98,7 @@ impl Layer {
     pub(super) fn overlay(&mut self, top: &Self) {
         if top.flows.is_some() {
             self.flows = top.flows;
-            self.settings
-                .retain(|setting| setting.slot.section != Section::Flow);
+            self.settings.retain(|setting| setting.slot.section != Section::Flow);
         }
         for setting in &top.settings {
             self.put(setting.clone());
@@ -162,15 +143,12 @@ impl Layer {
 /// What to say of a key that `section` doesn't have: message and help.
 pub(super) fn unknown_key(section: Section, name: &str) -> (String, String) {
     let message = format!("unknown key \"{name}\" in [{section}]");
-    let known: Vec<&str> = Key::of(section)
-        .map(|key| key.name.trim_end_matches('.'))
-        .collect();
+    let known: Vec<&str> = Key::of(section).map(|key| key.name.trim_end_matches('.')).collect();
     if let Some(word) = nearest(name, &known) {
         return (message, format!("did you mean \"{word}\"?"));
     }
-    let elsewhere = Section::ALL
-        .into_iter()
-        .find(|other| name != SYSCTL && Key::find(*other, name).is_some());
+    let elsewhere =
+        Section::ALL.into_iter().find(|other| name != SYSCTL && Key::find(*other, name).is_some());
     let help = match elsewhere {
         Some(other) => format!("\"{name}\" belongs in [{other}]"),
         None => format!("the keys of [{section}] are: {}", known.join(", ")),
@@ -182,16 +160,10 @@ pub(super) fn unknown_key(section: Section, name: &str) -> (String, String) {
 /// sections.
 pub(super) fn unknown_table(name: &str, extra: &[&'static str]) -> (String, String) {
     let message = format!("unknown key \"{name}\"");
-    let known: Vec<&str> = extra
-        .iter()
-        .copied()
-        .chain(Section::ALL.map(Section::name))
-        .collect();
+    let known: Vec<&str> = extra.iter().copied().chain(Section::ALL.map(Section::name)).collect();
     let help = if let Some(word) = nearest(name, &known) {
         format!("did you mean \"{word}\"?")
-    } else if let Some(section) = Section::ALL
-        .into_iter()
-        .find(|section| Key::find(*section, name).is_some())
+    } else if let Some(section) = Section::ALL.into_iter().find(|section| Key::find(*section, name).is_some())
     {
         format!("\"{name}\" belongs in [{section}]")
     } else if TOP.iter().any(|(top, _)| *top == name) {

@@ -44,23 +44,14 @@ impl Scenario {
     /// # Errors
     /// All that is wrong with single keys and values; where nothing is, all that is wrong with their combinations.
     pub fn parse(text: &str, file_name: &str) -> Result<Self, ScenarioError> {
-        let sources = vec![SourceText {
-            name: file_name.to_owned(),
-            text: text.to_owned(),
-        }];
+        let sources = vec![SourceText { name: file_name.to_owned(), text: text.to_owned() }];
         let set = Layer::default();
         let plans = document::read(text).and_then(|document| {
             let plans = plans(&document, &set)?;
             Ok((document, plans))
         });
         match plans {
-            Ok((document, (plan, quick_plan))) => Ok(Self {
-                document,
-                sources,
-                set,
-                plan,
-                quick_plan,
-            }),
+            Ok((document, (plan, quick_plan))) => Ok(Self { document, sources, set, plan, quick_plan }),
             Err(problems) => Err(ScenarioError::new(problems, sources)),
         }
     }
@@ -73,29 +64,17 @@ impl Scenario {
     /// As [`Scenario::parse`], with the caret in the text of `--set`.
     pub fn set(&mut self, text: &str) -> Result<(), ScenarioError> {
         let mut sources = self.sources.clone();
-        sources.push(SourceText {
-            name: "--set".to_owned(),
-            text: text.to_owned(),
-        });
+        sources.push(SourceText { name: "--set".to_owned(), text: text.to_owned() });
         let mut set = self.set.clone();
         let result = set::read(text, sources.len() - 1).and_then(|setting| {
-            set.overlay(&Layer {
-                settings: vec![setting],
-                flows: None,
-            });
+            set.overlay(&Layer { settings: vec![setting], flows: None });
             plans(&self.document, &set)
         });
         let (plan, quick_plan) = match result {
             Ok(plans) => plans,
             Err(problems) => return Err(ScenarioError::new(problems, sources)),
         };
-        *self = Self {
-            document: self.document.clone(),
-            sources,
-            set,
-            plan,
-            quick_plan,
-        };
+        *self = Self { document: self.document.clone(), sources, set, plan, quick_plan };
         Ok(())
     }
 

@@ -36,62 +36,45 @@ impl PublishedTable {
         let rows = self.rows.iter().filter(|row| row.names_all(changed));
         rows.flat_map(|row| {
             let cells = (0..written.len()).filter(|&cell| row.matches(&written[cell]));
-            cells.map(|cell| Published {
-                cell,
-                ..row.figures.clone()
-            })
+            cells.map(|cell| Published { cell, ..row.figures.clone() })
         })
         .collect()
     }
 
     /// Rows that belong to no cell of the whole matrix.
     pub(super) fn problems(&self, cells: &[Cell], written: &[Written]) -> Vec<Problem> {
-        self.rows
-            .iter()
-            .filter_map(|row| row.problem(cells, written))
-            .collect()
+        self.rows.iter().filter_map(|row| row.problem(cells, written)).collect()
     }
 }
 
 impl Row {
     fn names_all(&self, paths: &[String]) -> bool {
-        paths
-            .iter()
-            .all(|path| self.place.iter().any(|(name, _)| name.text == *path))
+        paths.iter().all(|path| self.place.iter().any(|(name, _)| name.text == *path))
     }
 
     fn matches(&self, written: &Written) -> bool {
         self.place.iter().all(|(path, value)| {
-            written
-                .iter()
-                .any(|(other, text)| *other == path.text && *text == value.text)
+            written.iter().any(|(other, text)| *other == path.text && *text == value.text)
         })
     }
 
     fn problem(&self, cells: &[Cell], written: &[Written]) -> Option<Problem> {
-        self.place
-            .iter()
-            .find_map(|(path, value)| axis_problem(path, value, cells))
-            .or_else(|| {
-                let is_lost = !written.iter().any(|cell| self.matches(cell));
-                is_lost.then(|| {
-                    Problem::new(
-                        &self.at,
-                        "no cell of the matrix has all of these values",
-                        "compare with the cells that `pipefill plan` prints",
-                    )
-                })
+        self.place.iter().find_map(|(path, value)| axis_problem(path, value, cells)).or_else(|| {
+            let is_lost = !written.iter().any(|cell| self.matches(cell));
+            is_lost.then(|| {
+                Problem::new(
+                    &self.at,
+                    "no cell of the matrix has all of these values",
+                    "compare with the cells that `pipefill plan` prints",
+                )
             })
+        })
     }
 }
 
 fn axis_problem(path: &Text, value: &Text, cells: &[Cell]) -> Option<Problem> {
     let axes = || cells.iter().flat_map(|cell| &cell.axes);
-    let values = sorted(
-        axes()
-            .filter(|(name, _)| *name == path.text)
-            .map(|(_, value)| value.as_str()),
-    );
+    let values = sorted(axes().filter(|(name, _)| *name == path.text).map(|(_, value)| value.as_str()));
     if values.is_empty() {
         let names = sorted(axes().map(|(name, _)| name.as_str()));
         let help = match nearest(&path.text, &names) {
@@ -122,10 +105,7 @@ pub(super) fn read(entry: &Entry<'_>, problems: &mut Vec<Problem>) -> Option<Pub
         problems.push(Problem::new(&entry.at, "\"published\" is a table", HELP));
         return None;
     };
-    let mut published = PublishedTable {
-        source: None,
-        rows: Vec::new(),
-    };
+    let mut published = PublishedTable { source: None, rows: Vec::new() };
     for entry in entries(table) {
         match (entry.name, entry.item.as_str(), tables(entry.item)) {
             ("source", Some(source), _) if !source.contains('\n') => {
@@ -133,11 +113,7 @@ pub(super) fn read(entry: &Entry<'_>, problems: &mut Vec<Problem>) -> Option<Pub
             }
             ("source", ..) => {
                 let help = "write source = \"who measured it, and where it stands\"";
-                problems.push(Problem::new(
-                    &entry.value_at(),
-                    "\"source\" is one line of text",
-                    help,
-                ));
+                problems.push(Problem::new(&entry.value_at(), "\"source\" is one line of text", help));
             }
             ("row", _, Some(rows)) => {
                 for (table, span) in rows {
@@ -159,12 +135,7 @@ fn read_row(table: &dyn TableLike, at: &Origin, problems: &mut Vec<Problem>) -> 
     let mut row = Row {
         at: at.clone(),
         place: Vec::new(),
-        figures: Published {
-            cell: 0,
-            goodput_bps: None,
-            lost_percent: None,
-            retransmits: None,
-        },
+        figures: Published { cell: 0, goodput_bps: None, lost_percent: None, retransmits: None },
     };
     for entry in entries(table) {
         if entry.name == "where" {
@@ -176,11 +147,7 @@ fn read_row(table: &dyn TableLike, at: &Origin, problems: &mut Vec<Problem>) -> 
     }
     if row.place.is_empty() && problems.len() == before {
         let help = "write e.g. where = { \"path.rtt\" = \"10ms\" }";
-        problems.push(Problem::new(
-            at,
-            "the row does not say which cell it belongs to",
-            help,
-        ));
+        problems.push(Problem::new(at, "the row does not say which cell it belongs to", help));
     }
     (problems.len() == before).then_some(row)
 }
@@ -189,11 +156,7 @@ fn read_row(table: &dyn TableLike, at: &Origin, problems: &mut Vec<Problem>) -> 
 fn read_place(entry: &Entry<'_>, prefix: &str, place: &mut Vec<(Text, Text)>, problems: &mut Vec<Problem>) {
     let Some(table) = entry.item.as_table_like() else {
         let help = "write e.g. where = { \"path.rtt\" = \"10ms\" }";
-        problems.push(Problem::new(
-            &entry.value_at(),
-            "\"where\" is a table of axes and values",
-            help,
-        ));
+        problems.push(Problem::new(&entry.value_at(), "\"where\" is a table of axes and values", help));
         return;
     };
     for entry in entries(table) {

@@ -50,11 +50,7 @@ pub(super) fn cell(draft: &Draft) -> Result<CellSpec, Vec<Complaint>> {
         expect: draft.expectations.clone(),
     };
     check_expectations(&spec, &mut complaints);
-    if complaints.0.is_empty() {
-        Ok(spec)
-    } else {
-        Err(complaints.0)
-    }
+    if complaints.0.is_empty() { Ok(spec) } else { Err(complaints.0) }
 }
 
 /// The rules broken so far.
@@ -63,27 +59,15 @@ struct Complaints(Vec<Complaint>);
 
 impl Complaints {
     fn add(&mut self, slots: &[Slot], message: impl Into<String>, help: impl Into<String>) {
-        self.0.push(Complaint {
-            slots: slots.to_vec(),
-            message: message.into(),
-            help: help.into(),
-        });
+        self.0.push(Complaint { slots: slots.to_vec(), message: message.into(), help: help.into() });
     }
 
     fn path(&mut self, name: &str, message: &str, help: &str) {
-        self.add(
-            &[Slot::new(Section::Path, name)],
-            format!("path.{name}: {message}"),
-            help,
-        );
+        self.add(&[Slot::new(Section::Path, name)], format!("path.{name}: {message}"), help);
     }
 
     fn flow(&mut self, index: usize, name: &str, message: &str, help: &str) {
-        self.add(
-            &[Slot::in_flow(index, name)],
-            format!("flow.{name}: {message}"),
-            help,
-        );
+        self.add(&[Slot::in_flow(index, name)], format!("flow.{name}: {message}"), help);
     }
 }
 
@@ -91,21 +75,12 @@ fn host(both: &HostDraft, own: &HostDraft) -> HostSpec {
     let mut sysctl = both.sysctl.clone();
     sysctl.extend(own.sysctl.clone());
     for (name, value) in [
-        (
-            "net.ipv4.tcp_rmem",
-            own.tcp_rmem.as_ref().or(both.tcp_rmem.as_ref()),
-        ),
-        (
-            "net.ipv4.tcp_wmem",
-            own.tcp_wmem.as_ref().or(both.tcp_wmem.as_ref()),
-        ),
+        ("net.ipv4.tcp_rmem", own.tcp_rmem.as_ref().or(both.tcp_rmem.as_ref())),
+        ("net.ipv4.tcp_wmem", own.tcp_wmem.as_ref().or(both.tcp_wmem.as_ref())),
     ] {
         sysctl.extend(value.map(|value| (name.to_owned(), value.clone())));
     }
-    let congestion_control = own
-        .congestion_control
-        .as_ref()
-        .or(both.congestion_control.as_ref());
+    let congestion_control = own.congestion_control.as_ref().or(both.congestion_control.as_ref());
     HostSpec {
         congestion_control: congestion_control.map_or_else(|| "cubic".to_owned(), Clone::clone),
         sysctl,

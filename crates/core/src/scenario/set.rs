@@ -19,19 +19,14 @@ pub(super) fn read(text: &str, source: usize) -> Result<Setting, Vec<Problem>> {
     let (slot, key) =
         slot(&text[..equals]).map_err(|(message, help)| vec![Problem::new(&at(0..equals), message, help)])?;
     let start = equals + 1;
-    let list = text[start..]
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'));
+    let list = text[start..].strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let spans = match list {
         Some(list) => items(list, start + 1),
         None => std::iter::once(start..text.len()).collect(),
     };
     let values = spans
         .into_iter()
-        .map(|span| Text {
-            text: text[span.clone()].to_owned(),
-            origin: at(span),
-        })
+        .map(|span| Text { text: text[span.clone()].to_owned(), origin: at(span) })
         .collect();
     Setting::checked(slot, key, values, list.is_some(), &at(start..text.len()))
 }

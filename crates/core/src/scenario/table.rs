@@ -23,16 +23,7 @@ macro_rules! store {
 /// A row of the table that may be an axis.
 macro_rules! key {
     ($sections:expr, $name:expr, $kind:ident, $default:expr, $example:expr, $set:expr, $doc:expr) => {
-        key!(
-            $sections,
-            $name,
-            $kind,
-            $default,
-            $example,
-            $set,
-            $doc,
-            axis = true
-        )
+        key!($sections, $name, $kind, $default, $example, $set, $doc, axis = true)
     };
     ($sections:expr, $name:expr, $kind:ident, $default:expr, $example:expr, $set:expr, $doc:expr, axis = $axis:expr) => {
         Key {
@@ -166,10 +157,7 @@ pub const KEYS: &[Key] = &[
 
 /// What stands at the top of a scenario beside the sections: name, and what it means.
 pub const TOP: &[(&str, &str)] = &[
-    (
-        "name",
-        "The experiment's name, required: letters, digits, `.`, `_`, `-`.",
-    ),
+    ("name", "The experiment's name, required: letters, digits, `.`, `_`, `-`."),
     ("title", "One line for people."),
     (
         "variant",

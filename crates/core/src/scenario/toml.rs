@@ -28,11 +28,7 @@ pub(super) fn entries(table: &dyn TableLike) -> Vec<Entry<'_>> {
         .iter()
         .map(|(name, item)| {
             let span = table.key(name).and_then(toml_edit::Key::span);
-            Entry {
-                name,
-                at: in_file(span.or_else(|| item.span()).unwrap_or(0..0)),
-                item,
-            }
+            Entry { name, at: in_file(span.or_else(|| item.span()).unwrap_or(0..0)), item }
         })
         .collect()
 }
@@ -44,10 +40,9 @@ pub(super) type Listed<'a> = (&'a dyn TableLike, Option<Range<usize>>);
 pub(super) fn tables(item: &Item) -> Option<Vec<Listed<'_>>> {
     match item {
         Item::ArrayOfTables(array) => Some(array.iter().map(|table| (table as _, table.span())).collect()),
-        Item::Value(Value::Array(array)) => array
-            .iter()
-            .map(|value| Some((value.as_inline_table()? as _, value.span())))
-            .collect(),
+        Item::Value(Value::Array(array)) => {
+            array.iter().map(|value| Some((value.as_inline_table()? as _, value.span()))).collect()
+        }
         _ => None,
     }
 }

@@ -15,10 +15,7 @@ const SIGMAS: f64 = 4.0;
 fn independent_loss_is_binomial() {
     for percent in [0.1, 1.0, 15.0, 50.0] {
         let p = percent / 100.0;
-        let spec = DirectionSpec {
-            loss: LossSpec::Independent(Ratio::from_percent(percent)),
-            ..clean()
-        };
+        let spec = DirectionSpec { loss: LossSpec::Independent(Ratio::from_percent(percent)), ..clean() };
         for seed in 1..=5 {
             let lost = fates(&spec, seed).iter().filter(|lost| **lost).count() as f64;
             let n = PACKETS as f64;
@@ -30,10 +27,7 @@ fn independent_loss_is_binomial() {
 #[test]
 fn independent_losses_do_not_come_in_bursts() {
     let p = 0.2;
-    let spec = DirectionSpec {
-        loss: LossSpec::Independent(Ratio::from_fraction(p)),
-        ..clean()
-    };
+    let spec = DirectionSpec { loss: LossSpec::Independent(Ratio::from_fraction(p)), ..clean() };
     for seed in 1..=5 {
         let bursts = burst_lengths(&fates(&spec, seed));
         // Geometric: mean 1 / (1 - p), variance p / (1 - p)².
@@ -45,10 +39,7 @@ fn independent_losses_do_not_come_in_bursts() {
 #[test]
 fn gilbert_elliott_has_its_stationary_loss_and_burst_length() {
     let (p, r) = (0.02, 0.25);
-    let spec = DirectionSpec {
-        loss: gilbert_elliott(p, r, 1.0, 0.0),
-        ..clean()
-    };
+    let spec = DirectionSpec { loss: gilbert_elliott(p, r, 1.0, 0.0), ..clean() };
     for seed in 1..=5 {
         let fates = fates(&spec, seed);
         let lost = fates.iter().filter(|lost| **lost).count() as f64;
@@ -63,10 +54,7 @@ fn gilbert_elliott_has_its_stationary_loss_and_burst_length() {
 #[test]
 fn gilbert_elliott_loses_in_both_states_with_their_own_probability() {
     let (p, r, loss_bad, loss_good) = (0.05, 0.2, 0.6, 0.02);
-    let spec = DirectionSpec {
-        loss: gilbert_elliott(p, r, loss_bad, loss_good),
-        ..clean()
-    };
+    let spec = DirectionSpec { loss: gilbert_elliott(p, r, loss_bad, loss_good), ..clean() };
     let bad = p / (p + r);
     let ratio = bad * loss_bad + (1.0 - bad) * loss_good;
     for seed in 1..=5 {
@@ -88,17 +76,10 @@ fn the_super_packet_as_a_unit_loses_the_same_share_of_trains() {
     };
     let fates = fates(&spec, 1);
     let trains = fates.chunks(SEGMENTS_PER_TRAIN);
-    let (n, lost) = (
-        trains.len() as f64,
-        trains.filter(|train| train[0]).count() as f64,
-    );
+    let (n, lost) = (trains.len() as f64, trains.filter(|train| train[0]).count() as f64);
     assert_near(lost, n * p, (n * p * (1.0 - p)).sqrt());
     // Losses of segments come in whole trains.
-    assert!(
-        burst_lengths(&fates)
-            .iter()
-            .all(|length| length % SEGMENTS_PER_TRAIN as f64 == 0.0)
-    );
+    assert!(burst_lengths(&fates).iter().all(|length| length % SEGMENTS_PER_TRAIN as f64 == 0.0));
 }
 
 const SEGMENTS_PER_TRAIN: usize = 4;
@@ -107,11 +88,7 @@ const SEGMENTS_PER_TRAIN: usize = 4;
 fn fates(spec: &DirectionSpec, seed: u64) -> Vec<bool> {
     let offer = |index: usize| Offer {
         at: Time::from_nanos(index as u64),
-        packet: Packet {
-            train: (index / SEGMENTS_PER_TRAIN) as u64,
-            bytes: 1514,
-            payload: index,
-        },
+        packet: Packet { train: (index / SEGMENTS_PER_TRAIN) as u64, bytes: 1514, payload: index },
     };
     let offers: Vec<Offer> = (0..PACKETS).map(offer).collect();
     let outcome = punctually(spec, seed, &offers);
@@ -120,10 +97,7 @@ fn fates(spec: &DirectionSpec, seed: u64) -> Vec<bool> {
         fates[index] = false;
     }
     let lost = fates.iter().filter(|lost| **lost).count();
-    assert_eq!(
-        outcome.counters.dropped(DropReason::RandomLoss).packets,
-        lost as u64
-    );
+    assert_eq!(outcome.counters.dropped(DropReason::RandomLoss).packets, lost as u64);
     fates
 }
 
@@ -144,11 +118,7 @@ fn chain_deviation(p: f64, r: f64, n: usize) -> f64 {
 }
 
 fn burst_lengths(fates: &[bool]) -> Vec<f64> {
-    fates
-        .chunk_by(|a, b| a == b)
-        .filter(|run| run[0])
-        .map(|run| run.len() as f64)
-        .collect()
+    fates.chunk_by(|a, b| a == b).filter(|run| run[0]).map(|run| run.len() as f64).collect()
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -158,8 +128,5 @@ fn mean(values: &[f64]) -> f64 {
 #[track_caller]
 fn assert_near(value: f64, expected: f64, deviation: f64) {
     let sigmas = (value - expected) / deviation;
-    assert!(
-        sigmas.abs() <= SIGMAS,
-        "{value} is {sigmas:.1} standard deviations from {expected}"
-    );
+    assert!(sigmas.abs() <= SIGMAS, "{value} is {sigmas:.1} standard deviations from {expected}");
 }

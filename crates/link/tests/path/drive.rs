@@ -48,10 +48,7 @@ pub(crate) fn punctually_watched(
         take_punctually(&mut path, offer.at, &mut released, &mut watch);
     }
     take_punctually(&mut path, Time::MAX, &mut released, &mut watch);
-    Outcome {
-        released,
-        counters: path.counters(),
-    }
+    Outcome { released, counters: path.counters() }
 }
 
 /// Offers everything, but asks only now and then: after the n-th offer, `patience[n % len]` nanoseconds late (if the next
@@ -69,10 +66,7 @@ pub(crate) fn lazily(spec: &DirectionSpec, seed: u64, offers: &[Offer], patience
         }
     }
     released.extend(std::iter::from_fn(|| path.take_due(Time::MAX)));
-    Outcome {
-        released,
-        counters: path.counters(),
-    }
+    Outcome { released, counters: path.counters() }
 }
 
 /// Checks that every packet and byte that came was taken, dropped, or is held. All that is due has been taken.
@@ -83,10 +77,7 @@ pub(crate) fn assert_conserved(path: &OneWay<usize>) {
     let mut accounted = counters.delivered;
     accounted += counters.dropped_total();
     for element in path.backlog() {
-        accounted += Count {
-            packets: element.packets,
-            bytes: element.bytes,
-        };
+        accounted += Count { packets: element.packets, bytes: element.bytes };
     }
     assert_eq!(came, accounted, "{counters:?}");
 }

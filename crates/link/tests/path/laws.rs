@@ -223,10 +223,7 @@ fn assert_rate_kept(outcome: &Outcome, bottleneck: &BottleneckSpec) {
             left += u128::from(last.packet.bytes);
             let earned = u128::from(bottleneck.rate.bps()) * last.due.since(first.due).as_nanos();
             let allowed = u128::from(bottleneck.burst.get()) * per_byte + earned;
-            assert!(
-                left * per_byte <= allowed,
-                "{left} bytes from {first:?} to {last:?}"
-            );
+            assert!(left * per_byte <= allowed, "{left} bytes from {first:?} to {last:?}");
         }
     }
 }
@@ -252,25 +249,14 @@ fn bytes(released: &Released<usize>) -> u64 {
 fn different_seeds_and_names_give_different_fates() {
     let loss = pipefill_core::cell::LossSpec::Independent(Ratio::from_percent(50.0));
     let spec = DirectionSpec { loss, ..clean() };
-    let packet = |payload| pipefill_link::Packet {
-        train: 0,
-        bytes: 100,
-        payload,
-    };
-    let offers: Vec<Offer> = (0..100)
-        .map(|index| Offer {
-            at: Time::ZERO,
-            packet: packet(index),
-        })
-        .collect();
+    let packet = |payload| pipefill_link::Packet { train: 0, bytes: 100, payload };
+    let offers: Vec<Offer> = (0..100).map(|index| Offer { at: Time::ZERO, packet: packet(index) }).collect();
     let fate = |name: &str, seed: u64| {
         let mut path = OneWay::new(&spec, RTT, name, pipefill_core::units::Seed::new(seed));
         for offer in &offers {
             path.offer(offer.at, offer.packet.clone());
         }
-        std::iter::from_fn(|| path.take_due(Time::ZERO))
-            .map(|r| r.packet.payload)
-            .collect::<Vec<_>>()
+        std::iter::from_fn(|| path.take_due(Time::ZERO)).map(|r| r.packet.payload).collect::<Vec<_>>()
     };
     assert_ne!(fate("forward", 1), fate("forward", 2));
     assert_ne!(fate("forward", 1), fate("reverse", 1));

@@ -46,11 +46,7 @@ fn by_element(spec: &BottleneckSpec, offers: &[(u64, u32)]) -> Vec<Event> {
     for (index, &(at, bytes)) in offers.iter().enumerate() {
         let now = Time::from_nanos(at);
         take(&mut bottleneck, now, &mut events);
-        let packet = Packet {
-            train: 0,
-            bytes,
-            payload: index,
-        };
+        let packet = Packet { train: 0, bytes, payload: index };
         if bottleneck.offer(now, packet).is_err() {
             events.push(Event::Dropped(index, at));
         }

@@ -42,15 +42,8 @@ pub(crate) fn traffic() -> impl Strategy<Value = Vec<Offer>> {
         let offer = |(index, (gap, bytes, new_train)): (usize, (u64, u32, bool))| {
             at += gap;
             train += u64::from(new_train);
-            let packet = Packet {
-                train,
-                bytes,
-                payload: index,
-            };
-            Offer {
-                at: Time::from_nanos(at),
-                packet,
-            }
+            let packet = Packet { train, bytes, payload: index };
+            Offer { at: Time::from_nanos(at), packet }
         };
         steps.into_iter().enumerate().map(offer).collect()
     })
@@ -67,11 +60,7 @@ pub(crate) fn any_direction() -> impl Strategy<Value = DirectionSpec> {
             jitter,
             delay_limit,
             loss,
-            loss_unit: if whole_trains {
-                LossUnit::SuperPacket
-            } else {
-                LossUnit::Segment
-            },
+            loss_unit: if whole_trains { LossUnit::SuperPacket } else { LossUnit::Segment },
             duplicate,
             reorder,
             bottleneck,
@@ -99,11 +88,8 @@ pub(crate) fn jitter() -> impl Strategy<Value = JitterSpec> {
         table.sort_by(f64::total_cmp);
         JitterDistribution::Quantiles(table)
     });
-    let distribution = prop_oneof![
-        Just(JitterDistribution::Uniform),
-        Just(JitterDistribution::Normal),
-        table
-    ];
+    let distribution =
+        prop_oneof![Just(JitterDistribution::Uniform), Just(JitterDistribution::Normal), table];
     (0..100_000_u64, distribution, any::<bool>()).prop_map(|(spread, distribution, reorder)| JitterSpec {
         spread: Duration::from_nanos(spread),
         distribution,
@@ -120,33 +106,17 @@ pub(crate) fn limit() -> impl Strategy<Value = QueueLimit> {
 }
 
 pub(crate) fn loss() -> impl Strategy<Value = LossSpec> {
-    let gilbert_elliott =
-        (ratio(0.3), ratio(1.0), ratio(1.0), ratio(0.1)).prop_map(|(p, r, loss_bad, loss_good)| {
-            LossSpec::GilbertElliott {
-                p,
-                r,
-                loss_bad,
-                loss_good,
-            }
-        });
+    let gilbert_elliott = (ratio(0.3), ratio(1.0), ratio(1.0), ratio(0.1))
+        .prop_map(|(p, r, loss_bad, loss_good)| LossSpec::GilbertElliott { p, r, loss_bad, loss_good });
     let list = prop::collection::btree_set(1..150_u64, 0..20)
         .prop_map(|lost| LossSpec::Packets(lost.into_iter().collect()));
-    prop_oneof![
-        Just(LossSpec::None),
-        ratio(0.5).prop_map(LossSpec::Independent),
-        gilbert_elliott,
-        list
-    ]
+    prop_oneof![Just(LossSpec::None), ratio(0.5).prop_map(LossSpec::Independent), gilbert_elliott, list]
 }
 
 /// From 10 Mbit/s to 10 Gbit/s; some buckets are smaller than some packets.
 pub(crate) fn bottleneck() -> impl Strategy<Value = BottleneckSpec> {
     (10_000_000..10_000_000_000_u64, limit(), 500..20_000_u64).prop_map(|(bps, queue, burst)| {
-        BottleneckSpec {
-            rate: Rate::from_bps(bps),
-            queue,
-            burst: Bytes::new(burst),
-        }
+        BottleneckSpec { rate: Rate::from_bps(bps), queue, burst: Bytes::new(burst) }
     })
 }
 

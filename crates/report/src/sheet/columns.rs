@@ -21,23 +21,13 @@ struct Column {
 }
 
 const fn column(name: &'static str, kind: Kind, value: fn(&CellResult) -> Option<f64>) -> Column {
-    Column {
-        name,
-        udp_name: name,
-        kind,
-        value,
-    }
+    Column { name, udp_name: name, kind, value }
 }
 
 /// In the order of the table.
 const COLUMNS: [Column; 15] = [
     column("offered", Kind::Rate, |c| float(c.offered_bps)),
-    Column {
-        name: "goodput",
-        udp_name: "received",
-        kind: Kind::Rate,
-        value: |c| float(c.goodput_bps),
-    },
+    Column { name: "goodput", udp_name: "received", kind: Kind::Rate, value: |c| float(c.goodput_bps) },
     column("±%", Kind::Ratio, half_width_percent),
     column("publ.", Kind::Rate, |c| c.published?.goodput_bps),
     column("ratio", Kind::Ratio, published_ratio),
@@ -59,11 +49,7 @@ pub(super) fn filled(experiment: &Experiment, cells: &[&CellResult]) -> Vec<(Hea
     let scales = scales(cells);
     let mut columns: Vec<(Heading, Vec<Entry>)> = Vec::new();
     columns.extend(backend(cells));
-    columns.extend(
-        COLUMNS
-            .iter()
-            .filter_map(|column| numbers(column, udp, &scales, cells)),
-    );
+    columns.extend(COLUMNS.iter().filter_map(|column| numbers(column, udp, &scales, cells)));
     columns.extend(limited_by(cells));
     columns.extend(validity(experiment, cells));
     columns
@@ -98,10 +84,7 @@ fn scales(cells: &[&CellResult]) -> BTreeMap<Kind, Scale> {
         let of_kind = values.entry(column.kind).or_default();
         of_kind.extend(cells.iter().filter_map(|cell| (column.value)(cell)));
     }
-    values
-        .into_iter()
-        .map(|(kind, values)| (kind, kind.scale(&values)))
-        .collect()
+    values.into_iter().map(|(kind, values)| (kind, kind.scale(&values))).collect()
 }
 
 fn tone(column: &Column, value: Option<f64>) -> Tone {
@@ -132,9 +115,7 @@ fn published_ratio(cell: &CellResult) -> Option<f64> {
 /// Shown where cells ran on more than one.
 fn backend(cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
     let first = cells.iter().find_map(|cell| cell.backend.as_ref())?;
-    let several = cells
-        .iter()
-        .any(|cell| cell.backend.as_ref().is_some_and(|b| b != first));
+    let several = cells.iter().any(|cell| cell.backend.as_ref().is_some_and(|b| b != first));
     several.then(|| words("on", cells, |cell| cell.backend.clone()))
 }
 
@@ -170,19 +151,13 @@ fn words(
     cells: &[&CellResult],
     word: impl Fn(&CellResult) -> Option<String>,
 ) -> (Heading, Vec<Entry>) {
-    let heading = Heading {
-        name: name.to_owned(),
-        unit: String::new(),
-        numeric: false,
-    };
+    let heading = Heading { name: name.to_owned(), unit: String::new(), numeric: false };
     let entry = |cell: &&CellResult| Entry::plain(word(cell).unwrap_or_else(|| MISSING.to_owned()));
     (heading, cells.iter().map(entry).collect())
 }
 
 fn all_udp(experiment: &Experiment, cells: &[&CellResult]) -> bool {
-    let mut flows = cells
-        .iter()
-        .flat_map(|cell| &experiment.plan.cells[cell.index].spec.flows);
+    let mut flows = cells.iter().flat_map(|cell| &experiment.plan.cells[cell.index].spec.flows);
     flows.all(|flow| flow.protocol == Protocol::Udp)
 }
 

@@ -33,11 +33,7 @@ pub(crate) fn environment_line(experiment: &Experiment) -> Option<String> {
     parts.push(joined(&environment.data_path));
     parts.push(suffixed(joined(&environment.cpus), " CPUs"));
     parts.push(prefixed("n = ", range(experiment)));
-    let lateness = experiment
-        .cells
-        .iter()
-        .filter_map(|c| c.path_lateness_p99_ns)
-        .max();
+    let lateness = experiment.cells.iter().filter_map(|c| c.path_lateness_p99_ns).max();
     parts.extend(lateness.map(|ns| format!("path lateness p99 {}", Kind::Time.alone(ns as f64))));
     parts.push(prefixed("pipefill ", joined(&environment.pipefill)));
     parts.retain(|part| !part.is_empty());
@@ -73,17 +69,9 @@ fn failed(cell: &CellResult) -> Vec<String> {
             }
             (None, _, _) => String::new(),
         };
-        format!(
-            "FAILED {}: expected {}; {outcome}",
-            coordinates(cell),
-            result.text
-        )
+        format!("FAILED {}: expected {}; {outcome}", coordinates(cell), result.text)
     };
-    cell.expectations
-        .iter()
-        .filter(|result| result.failed())
-        .map(line)
-        .collect()
+    cell.expectations.iter().filter(|result| result.failed()).map(line).collect()
 }
 
 fn value(value: &Value) -> String {
@@ -94,22 +82,12 @@ fn value(value: &Value) -> String {
 }
 
 fn backends(experiment: &Experiment) -> std::collections::BTreeSet<&String> {
-    experiment
-        .cells
-        .iter()
-        .filter_map(|cell| cell.backend.as_ref())
-        .collect()
+    experiment.cells.iter().filter_map(|cell| cell.backend.as_ref()).collect()
 }
 
 /// Valid runs of a cell: `3`, or `2–3` where they differ. Cells that never ran don't count.
 fn range(experiment: &Experiment) -> String {
-    let counts = || {
-        experiment
-            .cells
-            .iter()
-            .filter(|cell| cell.runs > 0)
-            .map(|cell| cell.valid)
-    };
+    let counts = || experiment.cells.iter().filter(|cell| cell.runs > 0).map(|cell| cell.valid);
     match (counts().min(), counts().max()) {
         (Some(low), Some(high)) if low == high => low.to_string(),
         (Some(low), Some(high)) => format!("{low}–{high}"),
@@ -123,17 +101,9 @@ fn joined<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
 }
 
 fn prefixed(prefix: &str, text: String) -> String {
-    if text.is_empty() {
-        text
-    } else {
-        format!("{prefix}{text}")
-    }
+    if text.is_empty() { text } else { format!("{prefix}{text}") }
 }
 
 fn suffixed(text: String, suffix: &str) -> String {
-    if text.is_empty() {
-        text
-    } else {
-        format!("{text}{suffix}")
-    }
+    if text.is_empty() { text } else { format!("{text}{suffix}") }
 }

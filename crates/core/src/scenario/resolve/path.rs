@@ -21,10 +21,7 @@ pub(super) fn resolve(draft: &PathDraft, complaints: &mut Complaints) -> PathSpe
     let rtt = forward_delay.saturating_add(reverse_delay);
     orphans(draft, complaints);
     let unit = draft.loss_unit.unwrap_or(LossUnit::Segment);
-    let (duplicate, reorder) = (
-        draft.duplicate.unwrap_or(Ratio::ZERO),
-        draft.reorder.unwrap_or(Ratio::ZERO),
-    );
+    let (duplicate, reorder) = (draft.duplicate.unwrap_or(Ratio::ZERO), draft.reorder.unwrap_or(Ratio::ZERO));
     let mut way = |way: &WayDraft, prefix: &str, delay, duplicate, reorder| DirectionSpec {
         delay,
         jitter: jitter(draft, way),
@@ -37,13 +34,7 @@ pub(super) fn resolve(draft: &PathDraft, complaints: &mut Complaints) -> PathSpe
     };
     PathSpec {
         forward: way(&draft.forward, "", forward_delay, duplicate, reorder),
-        reverse: way(
-            &draft.reverse,
-            "reverse_",
-            reverse_delay,
-            Ratio::ZERO,
-            Ratio::ZERO,
-        ),
+        reverse: way(&draft.reverse, "reverse_", reverse_delay, Ratio::ZERO, Ratio::ZERO),
     }
 }
 
@@ -80,11 +71,7 @@ fn delays(draft: &PathDraft, complaints: &mut Complaints) -> (Duration, Duration
 
 fn rest(rtt: Duration, delay: Duration, name: &str, complaints: &mut Complaints) -> Duration {
     rtt.checked_sub(delay).unwrap_or_else(|| {
-        complaints.path(
-            name,
-            "it is longer than the round trip",
-            "write at most rtt, or leave rtt out",
-        );
+        complaints.path(name, "it is longer than the round trip", "write at most rtt, or leave rtt out");
         Duration::ZERO
     })
 }
@@ -94,18 +81,8 @@ fn orphans(draft: &PathDraft, complaints: &mut Complaints) {
     let no_jitter = draft.forward.jitter.is_none() && draft.reverse.jitter.is_none();
     let no_loss = draft.forward.loss.is_none() && draft.reverse.loss.is_none();
     for (name, given, without, needs) in [
-        (
-            "jitter_distribution",
-            draft.jitter_distribution.is_some(),
-            no_jitter,
-            "jitter",
-        ),
-        (
-            "jitter_reorder",
-            draft.jitter_reorder.is_some(),
-            no_jitter,
-            "jitter",
-        ),
+        ("jitter_distribution", draft.jitter_distribution.is_some(), no_jitter, "jitter"),
+        ("jitter_reorder", draft.jitter_reorder.is_some(), no_jitter, "jitter"),
         ("loss_unit", draft.loss_unit.is_some(), no_loss, "loss"),
     ] {
         if given && without {
@@ -122,10 +99,7 @@ fn jitter(draft: &PathDraft, way: &WayDraft) -> Option<JitterSpec> {
     let spread = way.jitter.filter(|spread| !spread.is_zero())?;
     Some(JitterSpec {
         spread,
-        distribution: draft
-            .jitter_distribution
-            .clone()
-            .unwrap_or(JitterDistribution::Uniform),
+        distribution: draft.jitter_distribution.clone().unwrap_or(JitterDistribution::Uniform),
         reorder: draft.jitter_reorder.unwrap_or(false),
     })
 }
@@ -173,9 +147,7 @@ fn bottleneck(
             "write at least \"1514B\"; 32KiB is usual",
         );
     }
-    let queue = way
-        .queue
-        .map_or_else(|| default_queue(rate, rtt), |queue| in_bytes(queue, rate, rtt));
+    let queue = way.queue.map_or_else(|| default_queue(rate, rtt), |queue| in_bytes(queue, rate, rtt));
     if matches!(queue, QueueLimit::Bytes(bytes) if bytes.get() < FRAME) {
         complaints.path(
             &format!("{prefix}queue"),
