@@ -8,6 +8,7 @@ mod counters;
 mod data_path;
 mod environment;
 mod frame;
+pub mod hosts;
 mod lateness;
 mod namespace;
 mod netlink;

@@ -9,9 +9,8 @@ use crate::netlink::Rtnetlink;
 use crate::privilege::{Denied, Privilege};
 use crate::sys::socket::{set_option, tcp_info};
 use crate::sys::thread as scheduling;
-use crate::topology::Topology;
-use pipefill_core::cell::{DirectionSpec, LossSpec, LossUnit, PathSpec};
-use pipefill_core::units::Ratio;
+use crate::topology::{Topology, empty_path};
+use pipefill_core::cell::PathSpec;
 use socket2::{Domain, Socket, Type};
 use std::fs;
 use std::io;
@@ -90,19 +89,11 @@ fn path() -> Check {
     }
 }
 
-/// A path that needs the middle: 1 ms each way.
+/// A path that needs the middle: 1 ms forward.
 fn probe_path() -> PathSpec {
-    let direction = DirectionSpec {
-        delay: Duration::from_millis(1),
-        jitter: None,
-        delay_limit: None,
-        loss: LossSpec::None,
-        loss_unit: LossUnit::Segment,
-        duplicate: Ratio::ZERO,
-        reorder: Ratio::ZERO,
-        bottleneck: None,
-    };
-    PathSpec { forward: direction.clone(), reverse: direction }
+    let mut path = empty_path();
+    path.forward.delay = Duration::from_millis(1);
+    path
 }
 
 fn real_time() -> Check {

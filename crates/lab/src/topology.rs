@@ -11,10 +11,12 @@
 use crate::namespace::Namespace;
 use crate::netlink::{Mac, Rtnetlink, VethEnd};
 use crate::sys::packet::PacketSocket;
-use pipefill_core::cell::{DirectionSpec, LossSpec, PathSpec};
+use pipefill_core::cell::{DirectionSpec, LossSpec, LossUnit, PathSpec};
+use pipefill_core::units::Ratio;
 use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 /// Address of the sending host.
 pub(crate) const A_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
@@ -62,6 +64,21 @@ impl Topology {
         b.enter(|| Rtnetlink::connect()?.attach(HOST_INTERFACE, B_ADDRESS, A_ADDRESS, MAC_A))?;
         Ok(Self { a, b, middle })
     }
+}
+
+/// A path that asks for nothing.
+pub(crate) fn empty_path() -> PathSpec {
+    let direction = DirectionSpec {
+        delay: Duration::ZERO,
+        jitter: None,
+        delay_limit: None,
+        loss: LossSpec::None,
+        loss_unit: LossUnit::Segment,
+        duplicate: Ratio::ZERO,
+        reorder: Ratio::ZERO,
+        bottleneck: None,
+    };
+    PathSpec { forward: direction.clone(), reverse: direction }
 }
 
 /// Whether a direction asks for nothing that would need emulation.

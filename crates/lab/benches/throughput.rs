@@ -1,0 +1,227 @@
+//! What the emulated path and the traffic generator cost, as ratios measured in one run, alternating:
+//!
+//! 1. a single TCP flow through the emulator (10 ms, no rate limit) against the same flow over a plain veth pair;
+//! 2. the generator against iperf3, TCP, over a plain veth pair;
+//! 3. the highest loss-free UDP rate with 1448-byte datagrams, generator against iperf3, over a plain veth pair.
+//!
+//! `cargo bench -p pipefill-lab --bench throughput`; needs iperf3.
+
+use pipefill_core::backend::{Backend, Watch};
+use pipefill_core::cell::{
+    CellSpec, Direction, DirectionSpec, FlowSpec, HostSpec, LossSpec, LossUnit, PathSpec, Protocol, RunSpec,
+};
+use pipefill_core::plan::{Cell, Run};
+use pipefill_core::record::RunRecord;
+use pipefill_core::units::{Bytes, Rate, Ratio, Seed, Time};
+use pipefill_lab::Lab;
+use pipefill_lab::hosts::{Host, Hosts};
+use std::error::Error;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Alternating rounds of every comparison.
+const ROUNDS: usize = 5;
+const SPAN: Duration = Duration::from_secs(3);
+/// Rates tried for UDP, Gbit/s.
+const UDP_LADDER: [f64; 11] = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0];
+const DATAGRAM: u64 = 1448;
+
+struct Quiet;
+
+impl Watch for Quiet {
+    fn progress(&self, _now: Time) {}
+    fn stop_requested(&self) -> bool {
+        false
+    }
+}
+
+fn main() -> Outcome<()> {
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return Ok(()); // `cargo test` runs benches too; this one measures.
+    }
+    let lab = Lab::new(pipefill_lab::privilege::acquire()?);
+    path_against_plain_veth(&lab)?;
+    if Command::new("iperf3").arg("--version").stdout(Stdio::null()).status().is_err() {
+        return Err("iperf3 is not installed: apt-get install iperf3".into());
+    }
+    tcp_against_iperf3(&lab)?;
+    udp_against_iperf3(&lab)
+}
+
+fn path_against_plain_veth(lab: &Lab) -> Outcome<()> {
+    println!("single TCP flow, CUBIC, no rate limit, {ROUNDS} alternating rounds of {SPAN:?}");
+    let (mut through, mut plain, mut cores) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let record = run(lab, Duration::from_millis(10), &tcp_flow())?;
+        through.push(goodput(&record));
+        cores.push(path_cores(&record));
+        plain.push(goodput(&run(lab, Duration::ZERO, &tcp_flow())?));
+    }
+    show("path, 10 ms RTT", &through);
+    show("plain veth", &plain);
+    println!(
+        "  ratio {:.2} (to hold: 0.20); the path's threads took {:.2} cores\n",
+        ratio(&through, &plain),
+        median(&cores)
+    );
+    Ok(())
+}
+
+fn tcp_against_iperf3(lab: &Lab) -> Outcome<()> {
+    println!("TCP over a plain veth pair, {ROUNDS} alternating rounds of {SPAN:?}");
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        ours.push(goodput(&run(lab, Duration::ZERO, &tcp_flow())?));
+        theirs.push(iperf3(&[])?.0);
+    }
+    show("pipefill", &ours);
+    show("iperf3", &theirs);
+    println!("  ratio {:.2} (to hold: 1.0)\n", ratio(&ours, &theirs));
+    Ok(())
+}
+
+fn udp_against_iperf3(lab: &Lab) -> Outcome<()> {
+    println!("UDP, {DATAGRAM}-byte datagrams, plain veth pair: rate received, and share lost");
+    let (mut ours, mut theirs) = (0.0_f64, 0.0_f64);
+    for gbit in UDP_LADDER {
+        let rate = Rate::from_bps((gbit * 1e9) as u64);
+        let record = run(lab, Duration::ZERO, &udp_flow(rate))?;
+        let (own, own_lost) = (goodput(&record), udp_lost(&record));
+        let length = DATAGRAM.to_string();
+        let (their, their_lost) = iperf3(&["-u", "-b", &rate.bps().to_string(), "-l", &length])?;
+        println!(
+            "  asked {gbit:.1} G: pipefill {:.2} G, lost {own_lost}; iperf3 {:.2} G, lost {their_lost}",
+            own / 1e9,
+            their / 1e9
+        );
+        ours = if own_lost == 0 { ours.max(own) } else { ours };
+        theirs = if their_lost == 0 { theirs.max(their) } else { theirs };
+    }
+    println!("  highest loss-free: pipefill {:.2} G, iperf3 {:.2} G", ours / 1e9, theirs / 1e9);
+    match theirs {
+        0.0 => println!("  ratio: none, iperf3 lost datagrams at every rate tried (to hold: 1.0)"),
+        _ => println!("  ratio {:.2} (to hold: 1.0)", ours / theirs),
+    }
+    Ok(())
+}
+
+/// Goodput and lost datagrams of one iperf3 run between two fresh hosts.
+fn iperf3(extra: &[&str]) -> Outcome<(f64, u64)> {
+    let hosts = Hosts::plain()?;
+    let mut server = hosts.spawn(
+        Host::Receiver,
+        Command::new("iperf3").args(["-s", "-1"]).stdout(Stdio::null()).stderr(Stdio::null()),
+    )?;
+    std::thread::sleep(Duration::from_millis(300));
+    let seconds = SPAN.as_secs().to_string();
+    let client = hosts.spawn(
+        Host::Sender,
+        Command::new("iperf3")
+            .args(["-c", &Host::Receiver.address().to_string(), "-J", "-C", "cubic", "-t", &seconds])
+            .args(extra)
+            .stdout(Stdio::piped()),
+    )?;
+    let output = client.wait_with_output()?;
+    server.wait()?;
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let sums = &json["end"];
+    if extra.contains(&"-u") {
+        let (rate, lost) = (&sums["sum"]["bits_per_second"], &sums["sum"]["lost_packets"]);
+        let share = 1.0 - sums["sum"]["lost_percent"].as_f64().unwrap_or(100.0) / 100.0;
+        return Ok((
+            rate.as_f64().ok_or("iperf3 gave no rate")? * share,
+            lost.as_u64().ok_or("iperf3 gave no loss")?,
+        ));
+    }
+    Ok((sums["sum_received"]["bits_per_second"].as_f64().ok_or("iperf3 gave no rate")?, 0))
+}
+
+fn run(lab: &Lab, rtt: Duration, flow: &FlowSpec) -> Outcome<RunRecord> {
+    let direction = DirectionSpec {
+        delay: rtt / 2,
+        jitter: None,
+        delay_limit: None,
+        loss: LossSpec::None,
+        loss_unit: LossUnit::Segment,
+        duplicate: Ratio::ZERO,
+        reorder: Ratio::ZERO,
+        bottleneck: None,
+    };
+    let sysctl =
+        [("net.ipv4.tcp_rmem", "4096 131072 67108864"), ("net.ipv4.tcp_wmem", "4096 16384 67108864")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+    let host = HostSpec { congestion_control: "cubic".to_owned(), sysctl };
+    let spec = CellSpec {
+        path: PathSpec { forward: direction.clone(), reverse: direction },
+        sender: host.clone(),
+        receiver: host,
+        flows: vec![flow.clone()],
+        run: RunSpec { repeat: 1, seed: 1, sample: Duration::from_millis(100), warmup: None, capture: false },
+        expect: Vec::new(),
+    };
+    let cell = Cell { index: 0, id: "bench".to_owned(), axes: Vec::new(), spec };
+    let run = Run {
+        experiment: "bench".to_owned(),
+        cell,
+        repeat: 1,
+        id: "bench-1".to_owned(),
+        seed: Seed::new(1),
+        directory: "bench".to_owned(),
+    };
+    Ok(lab.run(&run, &Quiet)?)
+}
+
+fn tcp_flow() -> FlowSpec {
+    FlowSpec {
+        protocol: Protocol::Tcp,
+        direction: Direction::Forward,
+        start: Duration::ZERO,
+        duration: SPAN,
+        parallel: 1,
+        bitrate: None,
+        length: Bytes::new(128 << 10),
+        read_rate: None,
+        sndbuf: None,
+        rcvbuf: None,
+        max_pacing_rate: None,
+        congestion_control: None,
+    }
+}
+
+fn udp_flow(rate: Rate) -> FlowSpec {
+    FlowSpec { protocol: Protocol::Udp, bitrate: Some(rate), length: Bytes::new(DATAGRAM), ..tcp_flow() }
+}
+
+/// Bytes that the receiver read over the whole flow, in bits/s.
+fn goodput(record: &RunRecord) -> f64 {
+    let bytes: u64 = record.manifest.streams.iter().map(|stream| stream.received_bytes).sum();
+    bytes as f64 * 8.0 / SPAN.as_secs_f64()
+}
+
+fn udp_lost(record: &RunRecord) -> u64 {
+    record.manifest.streams.iter().filter_map(|stream| stream.udp).map(|udp| udp.sent - udp.received).sum()
+}
+
+/// CPU of the emulator's threads, in cores.
+fn path_cores(record: &RunRecord) -> f64 {
+    let threads = record.manifest.instrument.threads.iter().filter(|cpu| cpu.thread.starts_with("path"));
+    threads.map(|cpu| (cpu.user_us + cpu.system_us) as f64).sum::<f64>() / 1e6 / SPAN.as_secs_f64()
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+fn ratio(a: &[f64], b: &[f64]) -> f64 {
+    median(a) / median(b)
+}
+
+fn show(what: &str, bps: &[f64]) {
+    let each: Vec<String> = bps.iter().map(|bps| format!("{:.1}", bps / 1e9)).collect();
+    println!("  {what}: median {:.1} Gbit/s (rounds: {})", median(bps) / 1e9, each.join(", "));
+}
