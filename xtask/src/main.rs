@@ -1,1 +1,38 @@
-fn main() {}
+//! The checks that people forget, and the tests in the right order: `cargo run -p xtask -- check|keys|test`.
+//!
+//! Never: a rule of the product itself, or anything that the product needs at run time.
+#![forbid(unsafe_code)]
+
+mod check;
+mod directions;
+mod key_reference;
+mod sources;
+mod tally;
+mod test_run;
+mod workspace;
+
+use std::process::ExitCode;
+use workspace::Workspace;
+
+const USAGE: &str = "\
+usage: cargo run -p xtask -- COMMAND
+  check   directions of dependencies, unsafe code, purity, sizes, folder names, generated files
+  keys    writes the key reference into docs/guide/scenarios.md
+  test    every test of the workspace; those of the lab alone and one at a time, after all others";
+
+fn main() -> ExitCode {
+    let command = std::env::args().nth(1).unwrap_or_default();
+    let result = Workspace::load().and_then(|workspace| match command.as_str() {
+        "check" => check::run(&workspace),
+        "keys" => key_reference::write(&workspace.root),
+        "test" => test_run::run(&workspace),
+        _ => Err(USAGE.to_owned()),
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}

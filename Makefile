@@ -1,0 +1,39 @@
+# make demo · make test · make bench · make lint. Each installs what it lacks, or says what to run.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench lint doc keys
+SHELL := /bin/bash
+
+# Where CI runs as root the lab has to work: a test that skips is a failure there.
+ifeq ($(CI)$(shell id -u),true0)
+export PIPEFILL_REQUIRE_LAB = 1
+endif
+
+help: ## prints this
+	@awk -F ': .*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+
+demo: ## study 1 in short on this machine's kernel: about a minute of measuring, no root needed
+	@scripts/need.sh rust cc
+	@scripts/demo.sh
+
+test: ## everything that has to hold: lint, documentation, all tests
+	@scripts/need.sh rust cc rustfmt clippy
+	@$(MAKE) --no-print-directory lint doc
+	cargo run -q -p xtask -- test
+
+bench: ## what this machine's data path carries, against plain veth and iperf3
+	@scripts/need.sh rust cc iperf3
+	cargo bench -p pipefill-lab --bench throughput
+
+lint: ## formatting, clippy, xtask's rules
+	@scripts/need.sh rust cc rustfmt clippy
+	cargo fmt --all --check
+	cargo run -q -p xtask -- check
+	cargo clippy --workspace --all-targets -q -- -D warnings
+
+doc: ## the crates' documentation, without a warning
+	@scripts/need.sh rust cc
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items -q
+
+keys: ## writes the key reference into docs/guide/scenarios.md
+	cargo run -q -p xtask -- keys

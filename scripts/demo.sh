@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# The shortest way to a real result: study 1, the quick matrix, on whatever this machine can do. It says what it chose and why.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly TARGET=${CARGO_TARGET_DIR:-target}
+readonly OUT=$TARGET/demo
+readonly PIPEFILL=$TARGET/release/pipefill
+
+cargo build --release -p pipefill </dev/null
+
+if "$PIPEFILL" doctor; then
+    echo
+    echo "backend: lab, this machine's own kernel, because doctor found everything that it needs"
+else
+    echo
+    echo "this machine cannot do it: the lab can't run here, for the reason above, and this version has no simulator yet" >&2
+    exit 3
+fi
+
+rm -rf -- "$OUT"
+mkdir -p -- "$OUT"
+status=0
+"$PIPEFILL" study rtt --quick --on lab --out "$OUT/rtt" || status=$?
+echo
+echo "records: $OUT/rtt ($(find "$OUT/rtt/runs" -name manifest.json 2>/dev/null | wc -l) runs; docs/records.md says what is in them)"
+exit "$status"

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Sees to it that the named tools are there: need.sh TOOL...
+#
+# What Debian's packages bring is installed where this user may do so (root, or sudo without a password). Everything else is
+# said, with the command to run, and ends with exit code 3: this machine cannot do it. Never: a question, or a download from
+# anywhere but the machine's own package sources and rustup.
+set -euo pipefail
+
+readonly RUST_MIN=1.95.0
+
+main() {
+    local tool
+    for tool in "$@"; do
+        case $tool in
+            rust) need_rust ;;
+            rustfmt | clippy) need_component "$tool" ;;
+            cc) has cc || install cc gcc libc6-dev ;;
+            iperf3) has iperf3 || install iperf3 iperf3 ;;
+            *) refuse "need.sh does not know '$tool'" "fix the call in the Makefile" ;;
+        esac
+    done
+}
+
+need_rust() {
+    local version
+    has cargo && has rustc ||
+        refuse "Rust is missing (cargo, rustc)" "install Rust $RUST_MIN or newer: https://rustup.rs"
+    version=$(rustc --version | cut -d' ' -f2 | cut -d- -f1)
+    at_least "$version" "$RUST_MIN" ||
+        refuse "rustc is $version, and pipefill needs $RUST_MIN or newer" \
+            "rustup update stable (without rustup: https://rustup.rs)"
+}
+
+need_component() {
+    local command=${1/rustfmt/fmt}
+    cargo "$command" --version >/dev/null 2>&1 && return
+    if has rustup && rustup component add "$1" >/dev/null 2>&1 </dev/null; then
+        return
+    fi
+    refuse "cargo $command is missing" "rustup component add $1"
+}
+
+# install TOOL PACKAGE...
+install() {
+    local tool=$1
+    shift
+    local as_root=()
+    if ! has apt-get; then
+        refuse "$tool is missing" "install it with this system's package manager (on Debian: $*)"
+    fi
+    if [ "$(id -u)" -ne 0 ]; then
+        as_root=(sudo -n)
+        has sudo && sudo -n true 2>/dev/null || refuse "$tool is missing" "sudo apt-get install $*"
+    fi
+    echo "$tool is missing; installing $*"
+    DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -q "$@" </dev/null >&2 ||
+        { "${as_root[@]}" apt-get update -q </dev/null >&2 &&
+            DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -q "$@" </dev/null >&2; } ||
+        refuse "$tool could not be installed" "${as_root[*]} apt-get install $*"
+}
+
+has() {
+    command -v "$1" >/dev/null 2>&1
+}
+
+# at_least VERSION MINIMUM
+at_least() {
+    [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]
+}
+
+# refuse WHAT REMEDY
+refuse() {
+    printf 'this machine cannot do it: %s\n  remedy: %s\n' "$1" "$2" >&2
+    exit 3
+}
+
+main "$@"

@@ -1,0 +1,96 @@
+//! Which crate may depend on which, for building, testing or running.
+//!
+//! The graph is that of `ARCHITECTURE.md`:
+//!
+//! ```text
+//! cli ──► report ──► analysis ──► core ◄── link
+//!  └────► lab ──────────────────► core, link
+//! ```
+//!
+//! Never: a row for a crate that doesn't exist yet.
+
+use crate::workspace::Crate;
+
+/// A crate, and the crates of the workspace that it may depend on.
+type Row = (&'static str, &'static [&'static str]);
+
+const MAY_DEPEND_ON: &[Row] = &[
+    ("pipefill-core", &[]),
+    ("pipefill-link", &["pipefill-core"]),
+    ("pipefill-analysis", &["pipefill-core"]),
+    ("pipefill-report", &["pipefill-analysis", "pipefill-core"]),
+    ("pipefill-lab", &["pipefill-core", "pipefill-link"]),
+    ("pipefill", &["pipefill-report", "pipefill-analysis", "pipefill-lab", "pipefill-core"]),
+    ("xtask", &["pipefill-core"]),
+];
+
+/// Every dependency that goes the wrong way, and every crate that the table does not know.
+pub(crate) fn check(crates: &[Crate]) -> Vec<String> {
+    against(MAY_DEPEND_ON, crates)
+}
+
+fn against(table: &[Row], crates: &[Crate]) -> Vec<String> {
+    let unknown = |each: &Crate| {
+        format!(
+            "{} is not in the table of xtask/src/directions.rs: a new crate needs a page in docs/adr/",
+            each.name
+        )
+    };
+    let mut problems = Vec::new();
+    for each in crates {
+        match table.iter().find(|(name, _)| *name == each.name) {
+            Some((_, allowed)) => problems.extend(wrong_ways(each, allowed)),
+            None => problems.push(unknown(each)),
+        }
+    }
+    let gone = table.iter().filter(|(name, _)| !crates.iter().any(|each| each.name == *name));
+    problems
+        .extend(gone.map(|(name, _)| format!("{name} is in the table of xtask/src/directions.rs, and gone")));
+    problems
+}
+
+fn wrong_ways(each: &Crate, allowed: &[&str]) -> Vec<String> {
+    let is_wrong = |name: &&String| !allowed.contains(&name.as_str());
+    each.dependencies
+        .iter()
+        .filter(is_wrong)
+        .map(|name| format!("{} must not depend on {name}; it may on: {}", each.name, allowed.join(", ")))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(name: &str, dependencies: &[&str]) -> Crate {
+        Crate {
+            name: name.to_owned(),
+            dependencies: dependencies.iter().map(|&name| name.to_owned()).collect(),
+            roots: Vec::new(),
+            tests: Vec::new(),
+        }
+    }
+
+    const TABLE: &[Row] = &[("core", &[]), ("analysis", &["core"]), ("lab", &["core"])];
+
+    #[test]
+    fn the_right_way_is_no_problem() {
+        let crates = [package("core", &[]), package("analysis", &["core"]), package("lab", &[])];
+        assert_eq!(against(TABLE, &crates), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_lab_must_not_know_its_judge() {
+        let crates =
+            [package("core", &[]), package("analysis", &["core"]), package("lab", &["analysis", "core"])];
+        assert_eq!(against(TABLE, &crates), ["lab must not depend on analysis; it may on: core"]);
+    }
+
+    #[test]
+    fn a_crate_that_is_new_or_gone_shows() {
+        let problems = against(TABLE, &[package("core", &[]), package("analysis", &[]), package("web", &[])]);
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert!(problems[0].starts_with("web is not in the table"), "{problems:?}");
+        assert!(problems[1].starts_with("lab is in the table"), "{problems:?}");
+    }
+}

@@ -1,0 +1,129 @@
+//! The reference of scenario keys in `docs/guide/scenarios.md`, written from the table that the parser reads.
+//!
+//! Never: a word about a key that isn't in that table.
+
+use pipefill_core::scenario::{KEYS, Key, Kind, Section, TOP};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+/// The page, relative to the workspace.
+const PAGE: &str = "docs/guide/scenarios.md";
+const BEGIN: &str = "<!-- keys: written by `cargo run -p xtask -- keys`; edit crates/core/src/scenario/table.rs instead -->\n";
+const END: &str = "<!-- end of keys -->";
+
+/// Writes the reference into the page.
+///
+/// # Errors
+/// The page can't be read or written, or has no place for it.
+pub(crate) fn write(root: &Path) -> Result<(), String> {
+    let old = page(root)?;
+    fs::write(root.join(PAGE), updated(&old)?).map_err(|error| format!("{PAGE}: {error}"))
+}
+
+/// What is wrong with the page as it is.
+///
+/// # Errors
+/// The page can't be read.
+pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
+    let old = page(root)?;
+    Ok(match updated(&old) {
+        Ok(new) if new == old => Vec::new(),
+        Ok(_) => vec![format!("{PAGE} is out of date: cargo run -p xtask -- keys")],
+        Err(problem) => vec![problem],
+    })
+}
+
+fn page(root: &Path) -> Result<String, String> {
+    fs::read_to_string(root.join(PAGE)).map_err(|error| format!("{PAGE}: {error}"))
+}
+
+fn updated(page: &str) -> Result<String, String> {
+    let lost = || format!("{PAGE}: the reference stands between two lines, {BEGIN:?} and {END:?}");
+    let (before, rest) = page.split_once(BEGIN).ok_or_else(lost)?;
+    let (_, after) = rest.split_once(END).ok_or_else(lost)?;
+    Ok(format!("{before}{BEGIN}{}{END}{after}", reference()))
+}
+
+fn reference() -> String {
+    let mut text = String::from("\n### At the top\n\n| key | means |\n| --- | --- |\n");
+    for (name, doc) in TOP {
+        line(&mut text, &[&format!("`{name}`"), doc]);
+    }
+    for section in Section::ALL {
+        let keys: Vec<&Key> = Key::of(section).collect();
+        // A host's keys stand under [host]; the sections that override it have the same.
+        if section != Section::Sender && section != Section::Receiver {
+            write_section(&mut text, section, &keys);
+        }
+    }
+    let axes = KEYS.iter().filter(|key| key.axis).count();
+    let _ = writeln!(text, "\n{} keys; {axes} of them may be an axis.\n", KEYS.len());
+    text
+}
+
+fn write_section(text: &mut String, section: Section, keys: &[&Key]) {
+    let title = match section {
+        Section::Host => "`[host]`, `[sender]`, `[receiver]`".to_owned(),
+        Section::Flow => "`[[flow]]`".to_owned(),
+        other => format!("`[{other}]`"),
+    };
+    let _ = writeln!(text, "\n### {title}\n\n| key | takes | default | means |\n| --- | --- | --- | --- |");
+    for key in keys {
+        let name = if key.name.ends_with('.') { format!("{}*", key.name) } else { key.name.to_owned() };
+        let axis = if key.axis { "" } else { " Not an axis." };
+        let default = key.default.map_or_else(|| "–".to_owned(), |default| format!("`{default}`"));
+        let takes = format!("{}, e.g. `{}`", word(key.kind), key.example);
+        line(text, &[&format!("`{name}`"), &takes, &default, &format!("{}{axis}", key.doc)]);
+    }
+}
+
+/// What a key takes, in a word; the example shows its form.
+fn word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Duration => "duration",
+        Kind::Rate => "rate",
+        Kind::Bytes => "bytes",
+        Kind::Queue => "bytes, packets or BDPs",
+        Kind::Ratio => "per cent",
+        Kind::Count => "number",
+        Kind::Flag => "true or false",
+        Kind::Word => "word",
+        Kind::Loss => "loss",
+        Kind::Buffers => "buffers",
+        Kind::Sysctl => "sysctl's value",
+        Kind::Expectation => "comparison",
+    }
+}
+
+fn line(text: &mut String, columns: &[&str]) {
+    let escaped: Vec<String> = columns.iter().map(|column| column.replace('|', "\\|")).collect();
+    let _ = writeln!(text, "| {} |", escaped.join(" | "));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_stands_between_the_lines_changes() {
+        let page = format!("# Title\n{BEGIN}old\n{END}\nafter\n");
+        let new = updated(&page).expect("the page has both lines");
+        assert!(new.starts_with("# Title\n") && new.ends_with(&format!("{END}\nafter\n")), "{new}");
+        assert!(!new.contains("old\n"), "{new}");
+        assert_eq!(updated(&new).expect("it still has both lines"), new);
+    }
+
+    #[test]
+    fn every_key_is_in_the_reference() {
+        let text = reference();
+        for key in KEYS {
+            assert!(text.contains(&format!("| `{}", key.name)), "{} is missing", key.name);
+        }
+    }
+
+    #[test]
+    fn a_page_without_a_place_is_a_problem() {
+        assert!(updated("# Title\n").is_err());
+    }
+}

@@ -1,0 +1,113 @@
+//! Every test of the workspace, in an order that keeps measurements honest.
+//!
+//! Tests of the lab measure: they run alone, one at a time, after everything has been built and everything else has run. An
+//! integration test whose name begins with `lab` or `kernel` is one. Never: a closing line that says more than the runners did.
+
+use crate::tally::Tally;
+use crate::workspace::{Crate, Workspace};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+/// Begins the name of an integration test that measures on the real kernel.
+const MEASURES: [&str; 2] = ["lab", "kernel"];
+
+/// Runs all tests and prints the sum.
+///
+/// # Errors
+/// A test failed, or cargo did before any could run.
+pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
+    let mut tally = Tally::default();
+    let results: Vec<Result<(), String>> =
+        phases(&workspace.crates).iter().map(|arguments| cargo(arguments, &mut tally)).collect();
+    for reason in &tally.reasons {
+        println!("{reason}");
+    }
+    println!("{tally}");
+    results.into_iter().collect()
+}
+
+/// The arguments of cargo, phase by phase.
+fn phases(crates: &[Crate]) -> Vec<Vec<String>> {
+    let tests: BTreeSet<&str> = crates.iter().flat_map(|each| &each.tests).map(String::as_str).collect();
+    let (measuring, plain): (Vec<&str>, Vec<&str>) =
+        tests.into_iter().partition(|name| MEASURES.iter().any(|prefix| name.starts_with(prefix)));
+    let named =
+        |names: &[&str]| names.iter().flat_map(|name| ["--test".to_owned(), (*name).to_owned()]).collect();
+    let phase = |head: &[&str], names: Vec<String>, tail: &[&str]| {
+        let start = ["test", "--workspace", "--no-fail-fast"].iter().chain(head);
+        start
+            .map(|&word| word.to_owned())
+            .chain(names)
+            .chain(tail.iter().map(|&word| word.to_owned()))
+            .collect()
+    };
+    let mut phases = Vec::new();
+    if !measuring.is_empty() {
+        phases.push(phase(&["--no-run"], named(&measuring), &[]));
+    }
+    phases.push(phase(&["--lib", "--bins"], named(&plain), &[]));
+    phases.push(phase(&["--doc"], Vec::new(), &[]));
+    if !measuring.is_empty() {
+        phases.push(phase(&[], named(&measuring), &["--", "--test-threads=1", "--nocapture"]));
+    }
+    phases
+}
+
+/// Runs cargo, shows its output as it comes and counts it.
+fn cargo(arguments: &[String], tally: &mut Tally) -> Result<(), String> {
+    let line = format!("cargo {}", arguments.join(" "));
+    println!("$ {line}");
+    let failed = |error: std::io::Error| format!("{line}: {error}");
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    if let Some(output) = child.stdout.take() {
+        for text in BufReader::new(output).split(b'\n') {
+            let text = text.map_err(failed)?;
+            let text = String::from_utf8_lossy(&text);
+            println!("{text}");
+            tally.read(&text);
+        }
+    }
+    let status = child.wait().map_err(failed)?;
+    if status.success() { Ok(()) } else { Err(format!("{line}: {status}")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(tests: &[&str]) -> Crate {
+        Crate {
+            name: "any".to_owned(),
+            dependencies: BTreeSet::new(),
+            roots: Vec::new(),
+            tests: tests.iter().map(|&name| name.to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn what_measures_is_built_first_and_runs_last_and_alone() {
+        let phases = phases(&[package(&["plan", "lab_runs"]), package(&["kernel"])]);
+        let lines: Vec<String> = phases.iter().map(|words| words.join(" ")).collect();
+        assert_eq!(
+            lines,
+            [
+                "test --workspace --no-fail-fast --no-run --test kernel --test lab_runs",
+                "test --workspace --no-fail-fast --lib --bins --test plan",
+                "test --workspace --no-fail-fast --doc",
+                "test --workspace --no-fail-fast --test kernel --test lab_runs -- --test-threads=1 --nocapture",
+            ]
+        );
+    }
+
+    #[test]
+    fn without_anything_that_measures_there_is_no_phase_for_it() {
+        assert_eq!(phases(&[package(&["plan"])]).len(), 2);
+    }
+}

@@ -1,0 +1,64 @@
+//! The workspace as cargo sees it: crates, what they depend on, and where their targets are.
+//!
+//! Never: a path that is written down here and in a `Cargo.toml`.
+
+use cargo_metadata::{Metadata, MetadataCommand, Package, TargetKind};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// All crates of the workspace.
+pub(crate) struct Workspace {
+    /// Absolute.
+    pub(crate) root: PathBuf,
+    pub(crate) crates: Vec<Crate>,
+}
+
+/// One crate.
+pub(crate) struct Crate {
+    pub(crate) name: String,
+    /// Crates of this workspace that it depends on, for building, testing or running.
+    pub(crate) dependencies: BTreeSet<String>,
+    /// Roots of its libraries and binaries, relative to the workspace.
+    pub(crate) roots: Vec<String>,
+    /// Names of its integration tests.
+    pub(crate) tests: Vec<String>,
+}
+
+impl Workspace {
+    /// Asks `cargo metadata`.
+    ///
+    /// # Errors
+    /// What cargo says where it can't read a manifest.
+    pub(crate) fn load() -> Result<Self, String> {
+        let metadata = MetadataCommand::new()
+            .no_deps()
+            .exec()
+            .map_err(|error| format!("cargo metadata failed: {error}"))?;
+        let members: BTreeSet<String> =
+            metadata.workspace_packages().iter().map(|package| package.name.to_string()).collect();
+        let crates = metadata
+            .workspace_packages()
+            .iter()
+            .map(|package| describe(package, &members, &metadata))
+            .collect();
+        Ok(Self { root: metadata.workspace_root.into(), crates })
+    }
+}
+
+fn describe(package: &Package, members: &BTreeSet<String>, metadata: &Metadata) -> Crate {
+    let named = package.dependencies.iter().map(|dependency| dependency.name.clone());
+    let of_kind = |kinds: &'static [TargetKind]| {
+        package.targets.iter().filter(|target| target.kind.iter().any(|kind| kinds.contains(kind)))
+    };
+    let relative = |path: &cargo_metadata::camino::Utf8Path| {
+        path.strip_prefix(&metadata.workspace_root).unwrap_or(path).to_string()
+    };
+    Crate {
+        name: package.name.to_string(),
+        dependencies: named.filter(|name| members.contains(name)).collect(),
+        roots: of_kind(&[TargetKind::Lib, TargetKind::Bin])
+            .map(|target| relative(&target.src_path))
+            .collect(),
+        tests: of_kind(&[TargetKind::Test]).map(|target| target.name.clone()).collect(),
+    }
+}
