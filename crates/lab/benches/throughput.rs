@@ -182,7 +182,7 @@ fn tcp_flow() -> FlowSpec {
         duration: SPAN,
         parallel: 1,
         bitrate: None,
-        length: Bytes::new(128 << 10),
+        length: Bytes::new(512 << 10),
         read_rate: None,
         sndbuf: None,
         rcvbuf: None,

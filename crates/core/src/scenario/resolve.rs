@@ -114,7 +114,7 @@ fn flows(draft: &FlowDraft, index: usize, complaints: &mut Complaints) -> Vec<Fl
 
 fn length(draft: &FlowDraft, protocol: Protocol) -> Bytes {
     draft.length.unwrap_or(match protocol {
-        Protocol::Tcp => Bytes::new(128 << 10),
+        Protocol::Tcp => Bytes::new(512 << 10),
         Protocol::Udp => Bytes::new(1448),
     })
 }
@@ -123,7 +123,7 @@ fn check_protocol(draft: &FlowDraft, protocol: Protocol, index: usize, complaint
     let length = length(draft, protocol).get();
     match protocol {
         Protocol::Tcp if length == 0 || length > WRITE_MAX => {
-            complaints.flow(index, "length", "a write is 1 byte to 64 MiB", "128KiB is usual");
+            complaints.flow(index, "length", "a write is 1 byte to 64 MiB", "512KiB is usual");
         }
         Protocol::Tcp => {}
         Protocol::Udp => {

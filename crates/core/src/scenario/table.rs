@@ -115,7 +115,7 @@ pub const KEYS: &[Key] = &[
     key!(&[Flow], "bitrate", Rate, None, "20mbit", store!(Flow, f => f.bitrate, rate),
         "Application rate of each stream, payload bits (iperf3's -b). UDP needs it; TCP without it sends as fast as it can."),
     key!(&[Flow], "length", Bytes, None, "1448B", store!(Flow, f => f.length, bytes),
-        "UDP: payload of a datagram, 32 to 65507 bytes, default 1448B. TCP: size of a write, default 128KiB."),
+        "UDP: payload of a datagram, 32 to 65507 bytes, default 1448B. TCP: size of a write, default 512KiB."),
     key!(&[Flow], "read_rate", Rate, None, "20mbit", store!(Flow, f => f.read_rate, rate),
         "The receiver reads no faster than this, each stream. TCP only."),
     key!(&[Flow], "sndbuf", Bytes, None, "4MiB", store!(Flow, f => f.sndbuf, bytes),
