@@ -1,1 +1,38 @@
-fn main() {}
+//! The binary `pipefill`: arguments, the store of records, progress, signals, exit codes.
+//!
+//! Everything that the user's machine has and the crates below must not know — files, terminal, signals, processes — is
+//! here. Never: a figure that `analysis` did not compute, or an exit code outside of [`failure`] and [`outcome`].
+#![forbid(unsafe_code)]
+
+mod args;
+mod asked;
+mod commands;
+mod failure;
+mod outcome;
+mod progress;
+mod runner;
+mod select;
+mod session;
+mod signals;
+mod store;
+mod studies;
+#[cfg(test)]
+mod synthetic;
+mod terminal;
+
+use args::Args;
+use clap::Parser;
+use std::process::ExitCode;
+use terminal::Terminal;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let terminal = Terminal::detect(args.color);
+    match commands::carry_out(args.command, &terminal) {
+        Ok(outcome) => outcome.exit_code(),
+        Err(failure) => {
+            terminal.say(&failure.render(terminal.error_style()));
+            failure.exit_code()
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The command line: names, values, help. Every command's help ends with examples that work.
+//!
+//! Never: what a command does.
+
+use crate::terminal::ColorWhen;
+use clap::{Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use pipefill_core::parse;
+use pipefill_core::units::{Bytes, Rate, Ratio};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A laboratory for TCP and UDP throughput: is the pipe full, and if not, why not?
+#[derive(Debug, Parser)]
+#[command(name = "pipefill", version, propagate_version = true, max_term_width = 100, after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Colours: auto means on a terminal and without NO_COLOR
+    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub(crate) color: ColorWhen,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Prints every run of a scenario's matrix; needs no privilege
+    #[command(after_help = PLAN_EXAMPLES)]
+    Plan(PlanArgs),
+    /// Runs a scenario: progress, then the table
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArgs),
+    /// Runs a built-in study, published figures beside measured ones
+    #[command(after_help = STUDY_EXAMPLES)]
+    Study(StudyArgs),
+    /// Reports on the records of an experiment, or of a single run
+    #[command(after_help = REPORT_EXAMPLES)]
+    Report(ReportArgs),
+    /// Says what this machine can do and why not, and removes what killed runs left behind
+    #[command(after_help = DOCTOR_EXAMPLES)]
+    Doctor(DoctorArgs),
+    /// Calculates a path: BDP, window law, Mathis, PFTK, CUBIC, and the sysctls that it needs
+    #[command(after_help = BDP_EXAMPLES)]
+    Bdp(BdpArgs),
+    /// Prints a script that completes pipefill's commands and options in a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions(CompletionsArgs),
+}
+
+/// Which part of a scenario, and with what laid over it.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Selection {
+    /// Lays a value over the scenario, e.g. path.rtt=50ms, or path.rtt=[10ms,50ms] for an axis
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Leaves only these cells: values as written, several axes with commas. Again for the same axis: either value
+    #[arg(long, value_name = "AXIS=VALUE")]
+    pub(crate) only: Vec<String>,
+    /// The scenario's short version; where it has none, one run a cell and 2 s of measuring
+    #[arg(long)]
+    pub(crate) quick: bool,
+}
+
+/// How and where to run.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct RunOptions {
+    /// What carries out the runs
+    #[arg(long, value_enum, default_value = "lab", value_name = "BACKEND")]
+    pub(crate) on: BackendName,
+    /// Directory of the records; otherwise pipefill-runs/NAME, numbered where that is taken
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Runs at the same time. More than one disturb each other where they share CPUs
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) jobs: u16,
+    /// Continues: skips runs that have a valid record, repeats invalid ones
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// No progress, only the result
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// The result as JSON, schema 1
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Where runs are carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BackendName {
+    /// The simulator
+    Sim,
+    /// This machine's real kernel
+    Lab,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanArgs {
+    /// A scenario file, or the name of a built-in study
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    /// The plan as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    /// A scenario file
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct StudyArgs {
+    /// The study's name, or all
+    #[arg(required_unless_present = "list")]
+    pub(crate) name: Option<String>,
+    /// Lists the studies instead
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) list: bool,
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReportArgs {
+    /// An experiment's directory, or a run's
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// What to write
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: Format,
+    /// Into this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+}
+
+/// The form of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For the terminal
+    Table,
+    /// For programs, schema 1
+    Json,
+    /// For spreadsheets, a row for each cell
+    Csv,
+    /// Markdown
+    Md,
+    /// One self-contained page (comes with a later version)
+    Html,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct DoctorArgs {
+    /// The findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BdpArgs {
+    /// The bottleneck's rate, counting IP + 14 bytes, e.g. 1gbit
+    #[arg(long, value_parser = parse::rate)]
+    pub(crate) rate: Rate,
+    /// The base round trip, e.g. 10ms
+    #[arg(long, value_parser = parse::duration)]
+    pub(crate) rtt: Duration,
+    /// A fixed window, e.g. 64KiB
+    #[arg(long, value_parser = parse::bytes)]
+    pub(crate) window: Option<Bytes>,
+    /// Random loss of segments, e.g. 1%
+    #[arg(long, value_parser = parse::ratio)]
+    pub(crate) loss: Option<Ratio>,
+    /// Payload of a full segment
+    #[arg(long, value_parser = mss, default_value = "1448")]
+    pub(crate) mss: Bytes,
+    /// The answer as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    pub(crate) shell: Shell,
+}
+
+/// Bytes, where a bare number is bytes too: an MSS has no other unit.
+fn mss(text: &str) -> Result<Bytes, parse::ParseError> {
+    parse::count(text).map(Bytes::new).or_else(|_| parse::bytes(text))
+}
+
+const EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill doctor                          what can this machine do?
+  pipefill bdp --rate 1gbit --rtt 10ms     what does the path need?
+  pipefill plan scenarios/first.toml       what would be run?
+  pipefill run scenarios/first.toml        run it
+  pipefill study rtt --quick               the study of the round trip, in a minute
+
+EXIT CODES:
+  0  done, and every expectation holds
+  1  an expectation failed
+  2  an error in what was asked, or in pipefill
+  3  this machine cannot do it
+  4  a run was invalid";
+
+const PLAN_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill plan scenarios/first.toml
+  pipefill plan scenarios/first.toml --set path.rtt=50ms --json
+  pipefill plan rtt --only variant=tcp,path.rtt=10ms";
+
+const RUN_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill run scenarios/first.toml
+  pipefill run scenarios/first.toml --quick --set path.rtt=[5ms,50ms] --out /tmp/first
+  pipefill run scenarios/first.toml --out /tmp/first --resume
+  pipefill run scenarios/first.toml --only path.rtt=40ms,path.loss=1% --json";
+
+const STUDY_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill study --list
+  pipefill study rtt --quick
+  pipefill study rtt --only variant=tcp,path.rtt=10ms";
+
+const REPORT_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill report pipefill-runs/first
+  pipefill report pipefill-runs/first --format md -o first.md
+  pipefill report pipefill-runs/first/runs/0000-rtt=10ms-loss=0pct-r1 --json";
+
+const DOCTOR_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill doctor
+  pipefill doctor --json";
+
+const BDP_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill bdp --rate 1gbit --rtt 10ms
+  pipefill bdp --rate 1gbit --rtt 10ms --window 64KiB --loss 1%
+  pipefill bdp --rate 100mbit --rtt 80ms --json";
+
+const COMPLETIONS_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill completions bash > ~/.local/share/bash-completion/completions/pipefill
+  pipefill completions fish > ~/.config/fish/completions/pipefill.fish
+  pipefill completions zsh > ~/.zfunc/_pipefill";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definitions_are_sound() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn an_mss_is_bytes_with_or_without_the_unit() {
+        assert_eq!(mss("1448").unwrap(), mss("1448B").unwrap());
+        assert!(mss("many").is_err());
+    }
+}

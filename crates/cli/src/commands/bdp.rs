@@ -1,0 +1,23 @@
+//! `pipefill bdp`: the calculator.
+
+use super::no_json;
+use crate::args::BdpArgs;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::terminal::Terminal;
+use pipefill_analysis::calculator::{Question, calculate};
+use pipefill_report::{calculator, json};
+
+/// Answers one path's arithmetic.
+pub(super) fn bdp(args: &BdpArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let question =
+        Question { rate: args.rate, rtt: args.rtt, window: args.window, loss: args.loss, mss: args.mss };
+    let calculation = calculate(&question)
+        .map_err(|error| Failure::usage(error.to_string(), "pipefill bdp --help has examples"))?;
+    let text = match args.json {
+        true => json::calculation(&calculation).map_err(no_json)?,
+        false => calculator::render(&calculation),
+    };
+    terminal.print(&text)?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,36 @@
+//! The commands, one module each. They put the other modules together.
+//!
+//! Never: a computation; that is `analysis`.
+
+mod bdp;
+mod completions;
+mod doctor;
+mod plan;
+mod report;
+mod run;
+
+use crate::args::Command;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::terminal::Terminal;
+
+/// Does what the command line says.
+///
+/// # Errors
+/// [`Failure`], which knows its exit code.
+pub(crate) fn carry_out(command: Command, terminal: &Terminal) -> Result<Outcome, Failure> {
+    match command {
+        Command::Plan(args) => plan::plan(&args, terminal),
+        Command::Run(args) => run::run(&args, terminal),
+        Command::Study(args) => run::study(&args, terminal),
+        Command::Report(args) => report::report(&args, terminal),
+        Command::Doctor(args) => doctor::doctor(&args, terminal),
+        Command::Bdp(args) => bdp::bdp(&args, terminal),
+        Command::Completions(args) => completions::completions(&args, terminal),
+    }
+}
+
+/// JSON that could not be made: a fault of pipefill's own.
+fn no_json(error: serde_json::Error) -> Failure {
+    Failure::Other(format!("the result has no JSON: {error}"))
+}

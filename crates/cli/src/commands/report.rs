@@ -1,0 +1,98 @@
+//! `pipefill report`: the result of records, whoever made them.
+
+use super::no_json;
+use crate::args::{Format, ReportArgs};
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::select;
+use crate::session::evaluate;
+use crate::store::{ExperimentDirectory, read_record};
+use crate::terminal::Terminal;
+use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
+use pipefill_core::plan::Plan;
+use pipefill_core::record::RunRecord;
+use pipefill_report::table::Style;
+use pipefill_report::{csv, json, md, table};
+use std::fs;
+use std::path::Path;
+
+/// Reads the records and writes the report. Done is done: whether expectations hold is said by `run`, and in the report.
+pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let format = if args.json { Format::Json } else { args.format };
+    if format == Format::Html {
+        return Err(Failure::usage(
+            "the HTML page comes with a later version",
+            "use --format md, json, csv or table",
+        ));
+    }
+    let result = result_of(&args.directory, terminal)?;
+    let style = match &args.output {
+        Some(_) => Style::default(),
+        None => terminal.table_style(),
+    };
+    let text = rendered(&result, format, style)?;
+    match &args.output {
+        Some(path) => fs::write(path, text).map_err(Failure::file("writing", path))?,
+        None => terminal.print(&text)?,
+    }
+    Ok(Outcome::Done)
+}
+
+/// `result` as text.
+fn rendered(result: &Experiment, format: Format, style: Style) -> Result<String, Failure> {
+    match format {
+        Format::Json => json::render(result).map_err(no_json),
+        Format::Csv => csv::render(result).map_err(|error| Failure::Other(error.to_string())),
+        Format::Md => Ok(md::render(result)),
+        Format::Table | Format::Html => Ok(table::render(result, style)),
+    }
+}
+
+fn result_of(directory: &Path, terminal: &Terminal) -> Result<Experiment, Failure> {
+    if let Some(experiment) = ExperimentDirectory::open(directory)? {
+        return evaluate(&experiment, terminal);
+    }
+    match read_record(directory)? {
+        Some(record) => single(directory, &record),
+        None => Err(Failure::usage(
+            format!("{} holds no experiment and no run", directory.display()),
+            "give the directory that `pipefill run` named, or one of those under its runs/",
+        )),
+    }
+}
+
+/// One run's result, with the command of its experiment where that is still around it.
+fn single(directory: &Path, record: &RunRecord) -> Result<Experiment, Failure> {
+    let run = &record.manifest.run;
+    let around = directory.parent().and_then(Path::parent);
+    let experiment = around.map(ExperimentDirectory::open).transpose()?.flatten();
+    let (mut plan, command) = match experiment {
+        Some(experiment) => {
+            let command = experiment.command();
+            (experiment.stored.plan, command)
+        }
+        None => alone(record),
+    };
+    select::keep(&mut plan, |cell| cell.id == run.cell.id);
+    for cell in &mut plan.cells {
+        cell.spec.run.repeat = 1;
+    }
+    let mut builder = ExperimentBuilder::new(plan);
+    builder.add(record).map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?;
+    Ok(builder.finish(&command))
+}
+
+/// A run without its experiment: a plan of its own cell, and a command in which the scenario is to be filled in.
+fn alone(record: &RunRecord) -> (Plan, String) {
+    let run = &record.manifest.run;
+    let mut cell = run.cell.clone();
+    cell.index = 0;
+    let plan = Plan {
+        experiment: run.experiment.clone(),
+        title: None,
+        cells: vec![cell],
+        published: Vec::new(),
+        published_source: None,
+    };
+    (plan, format!("pipefill run {}.toml", run.experiment))
+}

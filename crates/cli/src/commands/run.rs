@@ -1,0 +1,140 @@
+//! `pipefill run` and `pipefill study`: from the scenario to the table.
+
+use super::no_json;
+use crate::args::{BackendName, RunArgs, RunOptions, StudyArgs};
+use crate::asked::Asked;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::session::{Finished, Session};
+use crate::signals::Stop;
+use crate::store::{Registry, Removed};
+use crate::studies::{self, STUDIES};
+use crate::terminal::Terminal;
+use pipefill_lab::{Lab, privilege};
+use pipefill_report::{json, table};
+use serde_json::json;
+use std::path::Path;
+
+/// Runs a scenario file.
+pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let asked = Asked::file(&args.file, &args.selection)?;
+    let finished = carry_out(&[(asked, args.options.clone())], terminal)?;
+    if args.options.json {
+        for one in &finished {
+            terminal.print(&json::render(&one.result).map_err(no_json)?)?;
+        }
+    }
+    Ok(worst(&finished))
+}
+
+/// Runs a built-in study, or all of them.
+pub(super) fn study(args: &StudyArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let Some(name) = args.name.as_ref().filter(|_| !args.list) else {
+        return list(args.options.json, terminal);
+    };
+    let experiments = studies::named(name)?
+        .into_iter()
+        .map(|study| {
+            let mut options = args.options.clone();
+            if name == studies::ALL {
+                options.out = options.out.map(|out| out.join(study.name));
+            }
+            Ok((Asked::study(study, &args.selection)?, options))
+        })
+        .collect::<Result<Vec<_>, Failure>>()?;
+    let finished = carry_out(&experiments, terminal)?;
+    if args.options.json {
+        terminal.print(&studies_json(name, &finished)?)?;
+    }
+    Ok(worst(&finished))
+}
+
+/// Tells what a sweep has removed.
+pub(super) fn tell(removed: &[Removed], terminal: &Terminal) {
+    for one in removed {
+        terminal.say(&one.line());
+    }
+}
+
+/// Prepares the machine — in this order: nothing is made before it is known that it can do it — and runs every experiment.
+fn carry_out(experiments: &[(Asked, RunOptions)], terminal: &Terminal) -> Result<Vec<Finished>, Failure> {
+    if experiments.iter().any(|(_, options)| options.on == BackendName::Sim) {
+        return Err(Failure::Unsupported {
+            what: "the simulator is not in this version".to_owned(),
+            remedy: "the simulator comes with a later version; run it with --on lab".to_owned(),
+        });
+    }
+    let registry = Registry::locate()?;
+    // The process has one thread until here, and has to: see `acquire`.
+    let privilege = privilege::acquire()
+        .map_err(|denied| Failure::Unsupported { what: denied.what, remedy: denied.remedy })?;
+    let stop = Stop::on_signals()?;
+    tell(&registry.sweep()?, terminal);
+    let session = Session {
+        backend: &Lab::new(privilege),
+        registry: &registry,
+        stop: &stop,
+        terminal,
+        base: Path::new(""),
+    };
+    experiments
+        .iter()
+        .map(|(asked, options)| {
+            let finished = session.perform(asked, options)?;
+            show(&finished, options, terminal)?;
+            Ok(finished)
+        })
+        .collect()
+}
+
+/// The table now, so that of several studies each shows when it ends; JSON is one document at the end.
+fn show(finished: &Finished, options: &RunOptions, terminal: &Terminal) -> Result<(), Failure> {
+    if !options.json {
+        terminal.print(&table::render(&finished.result, terminal.table_style()))?;
+    }
+    if !options.quiet {
+        let directory = finished.directory.to_string_lossy();
+        let word = shlex::try_quote(&directory).unwrap_or_else(|_| directory.clone());
+        terminal.say(&format!("\nrecords: {directory}"));
+        terminal.say(&format!("report: pipefill report {word} --format md"));
+    }
+    Ok(())
+}
+
+fn list(as_json: bool, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let mut rows = Vec::new();
+    for study in STUDIES {
+        let asked = Asked::study(*study, &Default::default())?;
+        rows.push((study.name, asked.plan.title.clone().unwrap_or_default(), asked.plan.runs().len()));
+    }
+    let text = if as_json {
+        let studies: Vec<_> = rows
+            .iter()
+            .map(|(name, title, runs)| json!({"name": name, "title": title, "runs": runs}))
+            .collect();
+        let document = json!({"schema": 1, "studies": studies});
+        serde_json::to_string_pretty(&document).map_err(no_json)? + "\n"
+    } else {
+        let line = |(name, title, runs): &(&str, String, usize)| format!("{name:<10}{title} ({runs} runs)\n");
+        rows.iter().map(line).collect()
+    };
+    terminal.print(&text)?;
+    Ok(Outcome::Done)
+}
+
+/// One study as `run` has it; for `all` a list.
+fn studies_json(name: &str, finished: &[Finished]) -> Result<String, Failure> {
+    match finished {
+        [one] if name != studies::ALL => json::render(&one.result).map_err(no_json),
+        _ => {
+            let results: Vec<_> = finished.iter().map(|one| &one.result).collect();
+            let document = json!({"schema": 1, "experiments": results});
+            Ok(serde_json::to_string_pretty(&document).map_err(no_json)? + "\n")
+        }
+    }
+}
+
+fn worst(finished: &[Finished]) -> Outcome {
+    let outcomes = finished.iter().map(|one| Outcome::of(&one.result));
+    outcomes.max().unwrap_or(Outcome::Done)
+}

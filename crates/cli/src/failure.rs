@@ -1,0 +1,182 @@
+//! Everything that can go wrong, as text for a person and as an exit code. The only place that maps one to the other.
+//!
+//! Never: an error without what to do about it where that is known.
+
+use pipefill_core::backend::BackendError;
+use pipefill_core::record::RecordError;
+use pipefill_core::scenario::{ScenarioError, Style};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What every refusal of a machine ends with, by contract.
+const ON_SIM: &str = "run it with --on sim";
+
+/// Why a command did not do its work.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The scenario, or a `--set`, is wrong.
+    #[error("{0}")]
+    Scenario(Box<ScenarioError>),
+    /// The user asked for something that can't be.
+    #[error("{what}")]
+    Usage {
+        /// What is wrong.
+        what: String,
+        /// What to write instead.
+        help: String,
+    },
+    /// This machine can't do it.
+    #[error("{what}")]
+    Unsupported {
+        /// What is missing.
+        what: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// The user stopped it; what was finished stays.
+    #[error("stopped; {kept} of {total} runs are kept{}", kept_in(.kept, .directory))]
+    Stopped {
+        /// Runs with a record.
+        kept: usize,
+        /// Runs of the plan.
+        total: usize,
+        /// The experiment's directory.
+        directory: PathBuf,
+    },
+    /// A run left no record.
+    #[error("run {run}: {message}")]
+    Run {
+        /// Name of its directory.
+        run: String,
+        /// What failed.
+        message: String,
+        /// The experiment's directory, where finished runs are kept in it.
+        directory: Option<PathBuf>,
+    },
+    /// A file or directory.
+    #[error("{doing} {}: {source}", .path.display())]
+    File {
+        /// E.g. `reading`.
+        doing: &'static str,
+        /// Of what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A record that can't be read or written.
+    #[error("{}: {source}", .directory.display())]
+    Record {
+        /// The run's directory.
+        directory: PathBuf,
+        /// Why not.
+        source: RecordError,
+    },
+    /// Anything else, with its own words.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl Failure {
+    /// For `map_err`: `doing` is e.g. `reading`.
+    pub(crate) fn file(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::File { doing, path, source }
+    }
+
+    /// A wrong argument and what to write instead.
+    pub(crate) fn usage(what: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Usage { what: what.into(), help: help.into() }
+    }
+
+    /// What a backend says about the run whose directory is called `run`. `None` where the user stopped it.
+    pub(crate) fn of_backend(error: BackendError, run: &str) -> Option<Self> {
+        match error {
+            BackendError::Interrupted(_) => None,
+            BackendError::Unsupported { what, remedy } => Some(Self::Unsupported { what, remedy }),
+            BackendError::Failed(message) => {
+                Some(Self::Run { run: run.to_owned(), message, directory: None })
+            }
+        }
+    }
+
+    /// 3 where the machine can't, otherwise 2.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Unsupported { .. } => 3,
+            _ => 2,
+        })
+    }
+
+    /// `error: …` and `help: …`. A scenario's error brings its own, with line and caret.
+    pub(crate) fn render(&self, style: Style) -> String {
+        if let Self::Scenario(error) = self {
+            return error.render(style);
+        }
+        let (red, cyan, reset) = match style {
+            Style::Plain => ("", "", ""),
+            Style::Coloured => ("\x1b[1;31m", "\x1b[1;36m", "\x1b[0m"),
+        };
+        let error = format!("{red}error{reset}: {self}");
+        match self.help() {
+            Some(help) => format!("{error}\n{cyan}help{reset}: {help}"),
+            None => error,
+        }
+    }
+
+    fn help(&self) -> Option<String> {
+        match self {
+            Self::Usage { help, .. } => Some(help.clone()),
+            Self::Unsupported { remedy, .. } if remedy.contains("--on ") => Some(remedy.clone()),
+            Self::Unsupported { remedy, .. } => Some(format!("{remedy}; or {ON_SIM}")),
+            Self::Stopped { kept: 0, .. } | Self::Run { directory: None, .. } => None,
+            Self::Stopped { directory, .. } | Self::Run { directory: Some(directory), .. } => Some(format!(
+                "finished runs are kept; continue with the same command and --resume --out {}",
+                directory.display()
+            )),
+            Self::Scenario(_) | Self::File { .. } | Self::Record { .. } | Self::Other(_) => None,
+        }
+    }
+}
+
+impl From<ScenarioError> for Failure {
+    fn from(error: ScenarioError) -> Self {
+        Self::Scenario(Box::new(error))
+    }
+}
+
+fn kept_in(kept: &usize, directory: &Path) -> String {
+    if *kept == 0 { String::new() } else { format!(" in {}", directory.display()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_cannot_is_told_the_remedy_and_the_simulator() {
+        let failure =
+            Failure::Unsupported { what: "no namespaces".to_owned(), remedy: "run it as root".to_owned() };
+        let text = failure.render(Style::Plain);
+        assert_eq!(text, "error: no namespaces\nhelp: run it as root; or run it with --on sim");
+        assert_eq!(failure.exit_code(), ExitCode::from(3));
+    }
+
+    #[test]
+    fn a_remedy_that_names_a_backend_stands_alone() {
+        let failure = Failure::Unsupported {
+            what: "no simulator".to_owned(),
+            remedy: "run it with --on lab".to_owned(),
+        };
+        assert!(failure.render(Style::Plain).ends_with("help: run it with --on lab"));
+    }
+
+    #[test]
+    fn a_stop_names_the_way_on() {
+        let failure = Failure::Stopped { kept: 3, total: 12, directory: PathBuf::from("pipefill-runs/rtt") };
+        let text = failure.render(Style::Plain);
+        assert!(text.contains("stopped; 3 of 12 runs are kept in pipefill-runs/rtt"), "{text}");
+        assert!(text.contains("--resume --out pipefill-runs/rtt"), "{text}");
+        assert_eq!(failure.exit_code(), ExitCode::from(2));
+    }
+}

@@ -1,0 +1,161 @@
+//! Carries out the runs of a plan on a backend, one record each, and stops where it is told.
+//!
+//! Never: a run that counts without a record, or a record of a run that the user stopped.
+
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::signals::Stop;
+use crate::store::{ExperimentDirectory, Owner, Partial, read_manifest};
+use pipefill_core::backend::{Backend, Watch};
+use pipefill_core::plan::Run;
+use pipefill_core::record::RunRecord;
+use pipefill_core::units::Time;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What it takes to carry out runs.
+pub(crate) struct Runner<'a> {
+    /// What carries them out.
+    pub(crate) backend: &'a dyn Backend,
+    /// Where the records go.
+    pub(crate) experiment: &'a ExperimentDirectory,
+    /// Who writes them.
+    pub(crate) owner: &'a Owner,
+    /// Whether to go on.
+    pub(crate) stop: &'a Stop,
+    /// What the person sees.
+    pub(crate) progress: &'a Progress,
+}
+
+/// How many runs of `experiment` have a record, valid or not.
+///
+/// # Errors
+/// [`Failure`] for a manifest that can't be read.
+pub(crate) fn recorded(experiment: &ExperimentDirectory) -> Result<usize, Failure> {
+    let mut count = 0;
+    for run in experiment.stored.plan.runs() {
+        let manifest = read_manifest(&experiment.run_path(&run))?;
+        count += usize::from(manifest.is_some_and(|m| m.run.id == run.id));
+    }
+    Ok(count)
+}
+
+/// The runs of `experiment` that have no valid record yet: missing ones, and invalid ones.
+///
+/// # Errors
+/// [`Failure`] for a manifest that can't be read.
+pub(crate) fn pending(experiment: &ExperimentDirectory) -> Result<Vec<Run>, Failure> {
+    let mut pending = Vec::new();
+    for run in experiment.stored.plan.runs() {
+        let manifest = read_manifest(&experiment.run_path(&run))?;
+        let done = manifest.is_some_and(|m| m.run.id == run.id && m.invalid.is_empty());
+        if !done {
+            pending.push(run);
+        }
+    }
+    Ok(pending)
+}
+
+impl Runner<'_> {
+    /// Carries out `runs`, `jobs` at a time, in order, and says how many have their record. After a failure or the user's
+    /// wish no further one is begun.
+    ///
+    /// # Errors
+    /// The first [`Failure`]. A stop is none here: then runs are missing.
+    pub(crate) fn carry_out(&self, runs: Vec<Run>, jobs: u16) -> Result<usize, Failure> {
+        let queue = Mutex::new(VecDeque::from(runs));
+        let failure = Mutex::new(None);
+        let recorded = AtomicUsize::new(0);
+        let work = || {
+            while let Some(run) = self.next(&queue) {
+                match self.one(&run) {
+                    Ok(done) => {
+                        recorded.fetch_add(usize::from(done), Ordering::Relaxed);
+                    }
+                    Err(error) => {
+                        locked(&queue).clear();
+                        locked(&failure).get_or_insert(error);
+                    }
+                }
+            }
+        };
+        if jobs == 1 {
+            work();
+        } else {
+            thread::scope(|scope| {
+                for _ in 0..jobs {
+                    scope.spawn(work);
+                }
+            });
+        }
+        self.progress.clear();
+        match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(failure) => Err(failure),
+            None => Ok(recorded.into_inner()),
+        }
+    }
+
+    fn next(&self, queue: &Mutex<VecDeque<Run>>) -> Option<Run> {
+        if self.stop.is_requested() {
+            return None;
+        }
+        locked(queue).pop_front()
+    }
+
+    /// True where the run has its record. The directory stands before the run begins, so that a run's traces are always
+    /// somebody's.
+    fn one(&self, run: &Run) -> Result<bool, Failure> {
+        let partial = Partial::create(&self.experiment.runs(), &run.directory, self.owner)?;
+        let estimate = self.backend.estimate(run);
+        let watch = RunWatch { runner: self, run, estimate };
+        let began = Instant::now();
+        let record = match self.backend.run(run, &watch) {
+            Ok(record) => record,
+            Err(error) => {
+                let failure = Failure::of_backend(error, &run.directory);
+                return failure.map_or(Ok(false), Err);
+            }
+        };
+        if self.stop.is_requested() && is_interrupted(&record) {
+            return Ok(false);
+        }
+        let note = note(&record);
+        partial.complete(&record)?;
+        self.progress.finished(run, estimate, began.elapsed(), &note);
+        Ok(true)
+    }
+}
+
+/// One run's line to the person and back.
+struct RunWatch<'a> {
+    runner: &'a Runner<'a>,
+    run: &'a Run,
+    estimate: Duration,
+}
+
+impl Watch for RunWatch<'_> {
+    fn progress(&self, now: Time) {
+        self.runner.progress.reached(self.run, self.estimate, now);
+    }
+
+    fn stop_requested(&self) -> bool {
+        self.runner.stop.is_requested()
+    }
+}
+
+fn is_interrupted(record: &RunRecord) -> bool {
+    record.manifest.invalid.iter().any(|reason| reason.reason == "interrupted")
+}
+
+fn note(record: &RunRecord) -> String {
+    let reasons: Vec<&str> = record.manifest.invalid.iter().map(|reason| reason.reason.as_str()).collect();
+    if reasons.is_empty() { String::new() } else { format!("invalid: {}", reasons.join(", ")) }
+}
+
+/// A panic elsewhere ends the scope anyway.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

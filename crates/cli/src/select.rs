@@ -1,0 +1,196 @@
+//! `--only path.rtt=10ms`: the part of a plan that is wanted.
+//!
+//! Never: a filter that silently matches nothing.
+
+use crate::failure::Failure;
+use pipefill_core::parse::nearest;
+use pipefill_core::plan::{Cell, Plan};
+
+/// Leaves in `plan` the cells that `filters` name, with their published figures. A filter is `AXIS=VALUE`, or several with
+/// commas between, values as the scenario writes them. Several values of one axis mean any of them, several axes all.
+///
+/// # Errors
+/// [`Failure::Usage`] for text without `=`, an axis or a value that the plan does not have (with those that it has), or
+/// filters that no cell meets together.
+pub(crate) fn only(plan: &mut Plan, filters: &[String]) -> Result<(), Failure> {
+    let terms = filters
+        .iter()
+        .flat_map(|filter| split(filter))
+        .map(|term| Term::parse(plan, &term))
+        .collect::<Result<Vec<_>, _>>()?;
+    keep(plan, |cell| is_wanted(&terms, cell));
+    if plan.cells.is_empty() {
+        return Err(Failure::usage(
+            "no cell of the plan is in every --only",
+            "`pipefill plan` prints the cells that there are",
+        ));
+    }
+    Ok(())
+}
+
+/// Leaves in `plan` the cells that are `wanted`, renumbered from 0.
+pub(crate) fn keep(plan: &mut Plan, wanted: impl Fn(&Cell) -> bool) {
+    let kept: Vec<usize> = (0..plan.cells.len()).filter(|&index| wanted(&plan.cells[index])).collect();
+    plan.cells.retain(|cell| kept.binary_search(&cell.index).is_ok());
+    for (index, cell) in plan.cells.iter_mut().enumerate() {
+        cell.index = index;
+    }
+    plan.published.retain_mut(|figure| match kept.binary_search(&figure.cell) {
+        Ok(index) => {
+            figure.cell = index;
+            true
+        }
+        Err(_) => false,
+    });
+}
+
+/// One `AXIS=VALUE`.
+struct Term {
+    axis: String,
+    value: String,
+}
+
+impl Term {
+    fn parse(plan: &Plan, text: &str) -> Result<Self, Failure> {
+        let Some((axis, value)) = text.split_once('=') else {
+            return Err(Failure::usage(
+                format!("--only \"{text}\": there is no \"=\""),
+                "write AXIS=VALUE, e.g. --only path.rtt=10ms",
+            ));
+        };
+        let values = values(plan, axis);
+        if values.is_empty() {
+            return Err(unknown_axis(plan, axis));
+        }
+        if !values.contains(&value) {
+            return Err(Failure::usage(
+                format!("--only: {axis} is never \"{value}\""),
+                format!("its values are: {}", values.join(", ")),
+            ));
+        }
+        Ok(Self { axis: axis.to_owned(), value: value.to_owned() })
+    }
+
+    fn matches(&self, cell: &Cell) -> bool {
+        cell.axes.iter().any(|(axis, value)| *axis == self.axis && *value == self.value)
+    }
+}
+
+fn is_wanted(terms: &[Term], cell: &Cell) -> bool {
+    terms.iter().all(|term| terms.iter().any(|other| other.axis == term.axis && other.matches(cell)))
+}
+
+/// Splits at commas that begin a new `AXIS=`; others belong to a value (`packets 3,7,9`).
+fn split(filter: &str) -> Vec<String> {
+    let mut terms: Vec<String> = Vec::new();
+    for piece in filter.split(',') {
+        match terms.last_mut() {
+            Some(term) if !begins_term(piece) => {
+                term.push(',');
+                term.push_str(piece);
+            }
+            _ => terms.push(piece.to_owned()),
+        }
+    }
+    terms
+}
+
+fn begins_term(piece: &str) -> bool {
+    let Some((axis, _)) = piece.split_once('=') else {
+        return false;
+    };
+    let is_path = axis.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    axis == "variant" || (is_path && axis.contains('.'))
+}
+
+fn unknown_axis(plan: &Plan, axis: &str) -> Failure {
+    let axes = axes(plan);
+    if axes.is_empty() {
+        return Failure::usage(
+            format!("--only: \"{axis}\" is not an axis; the plan has a single cell"),
+            "leave --only out",
+        );
+    }
+    let list: Vec<String> =
+        axes.iter().map(|axis| format!("{axis} ({})", values(plan, axis).join(", "))).collect();
+    let near = nearest(axis, &axes).map_or_else(String::new, |near| format!("did you mean \"{near}\"? "));
+    Failure::usage(
+        format!("--only: \"{axis}\" is not an axis of the plan"),
+        format!("{near}The axes are: {}", list.join("; ")),
+    )
+}
+
+/// In order of appearance.
+fn axes(plan: &Plan) -> Vec<&str> {
+    distinct(plan.cells.iter().flat_map(|cell| &cell.axes).map(|(axis, _)| axis.as_str()))
+}
+
+/// In order of appearance.
+fn values<'a>(plan: &'a Plan, axis: &str) -> Vec<&'a str> {
+    let pairs = plan.cells.iter().flat_map(|cell| &cell.axes);
+    distinct(pairs.filter(|(name, _)| name == axis).map(|(_, value)| value.as_str()))
+}
+
+fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen: Vec<&str> = Vec::new();
+    for word in words {
+        if !seen.contains(&word) {
+            seen.push(word);
+        }
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::studies::STUDIES;
+    use pipefill_core::scenario::{Scenario, Style};
+
+    fn study() -> Plan {
+        Scenario::parse(STUDIES[0].text, "rtt").unwrap().plan().clone()
+    }
+
+    fn selected(filters: &[&str]) -> Result<Plan, String> {
+        let mut plan = study();
+        let filters: Vec<String> = filters.iter().map(|&f| f.to_owned()).collect();
+        only(&mut plan, &filters).map_err(|failure| failure.render(Style::Plain))?;
+        Ok(plan)
+    }
+
+    #[test]
+    fn a_point_keeps_its_id_and_its_published_figure() {
+        let whole = study();
+        let original = whole.cells.iter().find(|c| c.axes[0].1 == "tcp" && c.axes[1].1 == "10ms");
+        let plan = selected(&["variant=tcp,path.rtt=10ms"]).unwrap();
+        assert_eq!(plan.cells.len(), 1);
+        assert_eq!((plan.cells[0].index, &plan.cells[0].id), (0, &original.unwrap().id));
+        assert_eq!(plan.published.len(), 1);
+        assert_eq!((plan.published[0].cell, plan.published[0].goodput_bps), (0, Some(2.33e9)));
+    }
+
+    #[test]
+    fn values_of_one_axis_add_up_and_axes_narrow() {
+        let plan = selected(&["variant=tcp", "path.rtt=10ms", "path.rtt=1s"]).unwrap();
+        let rtts: Vec<&str> = plan.cells.iter().map(|cell| cell.axes[1].1.as_str()).collect();
+        assert_eq!(rtts, ["10ms", "1s"]);
+        assert_eq!(plan.published.iter().map(|p| p.cell).collect::<Vec<_>>(), [0, 1]);
+    }
+
+    #[test]
+    fn what_matches_nothing_is_told_what_there_is() {
+        let axis = selected(&["path.rt=10ms"]).unwrap_err();
+        assert!(axis.contains("did you mean \"path.rtt\"") && axis.contains("0ms, 1ms"), "{axis}");
+        let value = selected(&["path.rtt=11ms"]).unwrap_err();
+        assert!(value.contains("0ms, 1ms, 10ms, 100ms, 1s"), "{value}");
+        assert!(selected(&["path.rtt"]).unwrap_err().contains("AXIS=VALUE"));
+        let both = selected(&["variant=tcp,flow.bitrate=1mbit"]).unwrap_err();
+        assert!(both.contains("no cell"), "{both}");
+    }
+
+    #[test]
+    fn commas_inside_of_a_value_stay() {
+        let got = split("path.loss=packets 3,7,9-12,path.rtt=1ms,variant=a");
+        assert_eq!(got, ["path.loss=packets 3,7,9-12", "path.rtt=1ms", "variant=a"]);
+    }
+}

@@ -1,0 +1,171 @@
+//! An experiment from the choice of its directory to its result: the part of `run` and `study` that no backend knows.
+//!
+//! Never: a directory made before it is known that the runs can be carried out, or one left behind with nothing in it.
+
+use crate::args::RunOptions;
+use crate::asked::Asked;
+use crate::failure::Failure;
+use crate::progress::{Progress, span};
+use crate::runner::{Runner, pending, recorded};
+use crate::signals::Stop;
+use crate::store::{ExperimentDirectory, Owner, Place, Registry, choose, read_record};
+use crate::terminal::Terminal;
+use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
+use pipefill_core::backend::Backend;
+use pipefill_core::plan::Run;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What all experiments of a command share.
+pub(crate) struct Session<'a> {
+    /// What carries out the runs.
+    pub(crate) backend: &'a dyn Backend,
+    /// Where this process says what it writes.
+    pub(crate) registry: &'a Registry,
+    /// Whether to go on.
+    pub(crate) stop: &'a Stop,
+    /// Where to tell the person.
+    pub(crate) terminal: &'a Terminal,
+    /// Where `pipefill-runs` stands.
+    pub(crate) base: &'a Path,
+}
+
+/// An experiment that was carried out.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    /// Where its records are.
+    pub(crate) directory: PathBuf,
+    /// What came out.
+    pub(crate) result: Experiment,
+}
+
+impl Session<'_> {
+    /// Carries out what is `asked` and reads the records back.
+    ///
+    /// # Errors
+    /// [`Failure`]; runs that were finished stay.
+    pub(crate) fn perform(&self, asked: &Asked, options: &RunOptions) -> Result<Finished, Failure> {
+        let name = self.backend.name();
+        let place = choose(self.base, options.out.as_deref(), options.resume, asked, name)?;
+        self.refuse_company(&place)?;
+        let owner = Owner::current()?;
+        let (path, created) = match &place {
+            Place::New(path) => make(path, options.out.is_none())?,
+            Place::Begun(experiment) => (experiment.path.clone(), false),
+        };
+        let entry = self.registry.enter(&owner, &path, created)?;
+        let mut result = self.carry_out(asked, options, place, &path, &owner);
+        if let Err(failure) = &mut result {
+            let gone = created && ExperimentDirectory::remove_if_barren(&path);
+            if let (Failure::Run { directory, .. }, false) = (failure, gone) {
+                *directory = Some(path);
+            }
+        }
+        drop(entry);
+        result
+    }
+
+    fn carry_out(
+        &self,
+        asked: &Asked,
+        options: &RunOptions,
+        place: Place,
+        path: &Path,
+        owner: &Owner,
+    ) -> Result<Finished, Failure> {
+        let experiment = match place {
+            Place::New(_) => ExperimentDirectory::create(path, asked, self.backend.name())?,
+            Place::Begun(experiment) => experiment,
+        };
+        let runs = pending(&experiment)?;
+        let estimate: Duration = runs.iter().map(|run| self.backend.estimate(run)).sum();
+        let progress = Progress::new(self.terminal, options.quiet, runs.len(), estimate, options.jobs);
+        if !options.quiet {
+            self.announce(&experiment, &runs, estimate / u32::from(options.jobs));
+        }
+        let runner = Runner {
+            backend: self.backend,
+            experiment: &experiment,
+            owner,
+            stop: self.stop,
+            progress: &progress,
+        };
+        let wanted = runs.len();
+        if runner.carry_out(runs, options.jobs)? < wanted {
+            return Err(Failure::Stopped {
+                kept: recorded(&experiment)?,
+                total: experiment.stored.plan.runs().len(),
+                directory: experiment.path,
+            });
+        }
+        let result = evaluate(&experiment, self.terminal)?;
+        Ok(Finished { directory: experiment.path, result })
+    }
+
+    /// Two processes on one experiment would take each other's runs.
+    fn refuse_company(&self, place: &Place) -> Result<(), Failure> {
+        let path = match place {
+            Place::New(path) => path,
+            Place::Begun(experiment) => &experiment.path,
+        };
+        match self.registry.writer_of(path)? {
+            None => Ok(()),
+            Some(pid) => Err(Failure::usage(
+                format!("another pipefill (pid {pid}) is writing {}", path.display()),
+                "wait for it, or choose another directory with --out OTHER",
+            )),
+        }
+    }
+
+    fn announce(&self, experiment: &ExperimentDirectory, runs: &[Run], estimate: Duration) {
+        let total = experiment.stored.plan.runs().len();
+        let done = total - runs.len();
+        let runs = match (runs.len(), done) {
+            (1, 0) => "1 run".to_owned(),
+            (left, 0) => format!("{left} runs"),
+            (left, done) => format!("{left} of {total} runs ({done} have a valid record)"),
+        };
+        self.terminal.say(&format!(
+            "{}: {runs}, about {}; records in {}",
+            experiment.stored.plan.experiment,
+            span(estimate),
+            experiment.path.display()
+        ));
+    }
+}
+
+/// The result of all records in `experiment`. A directory without a manifest is named and left out.
+///
+/// # Errors
+/// [`Failure`] for a record that can't be read, or that belongs to another experiment.
+pub(crate) fn evaluate(experiment: &ExperimentDirectory, terminal: &Terminal) -> Result<Experiment, Failure> {
+    let mut builder = ExperimentBuilder::new(experiment.stored.plan.clone());
+    for directory in experiment.run_directories()? {
+        let Some(record) = read_record(&directory)? else {
+            terminal.say(&format!("note: {} has no manifest.json and is left out", directory.display()));
+            continue;
+        };
+        builder.add(&record).map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?;
+    }
+    Ok(builder.finish(&experiment.command()))
+}
+
+/// Makes the directory; says whether it was not there. A numbered one that another process has just made is not ours.
+fn make(path: &Path, numbered: bool) -> Result<(PathBuf, bool), Failure> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(Failure::file("making", parent))?;
+    }
+    match fs::create_dir(path) {
+        Ok(()) => Ok((path.to_owned(), true)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !numbered => {
+            Ok((path.to_owned(), false))
+        }
+        Err(error) => Err(Failure::file("making", path)(error)),
+    }
+}
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;

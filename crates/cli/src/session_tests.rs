@@ -1,0 +1,197 @@
+//! Whole experiments on a synthetic backend: directories, resumption, invalid runs, failures, stops.
+
+use super::*;
+use crate::args::BackendName;
+use crate::outcome::Outcome;
+use crate::synthetic::{self, Synthetic};
+use pipefill_core::scenario::Style;
+use tempfile::TempDir;
+
+/// A folder to work in, and the way to run something there.
+struct Scene {
+    folder: TempDir,
+    registry: Registry,
+    stop: Stop,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = Registry::at(&folder.path().join("registry"));
+        Self { folder, registry, stop: Stop::default() }
+    }
+
+    fn perform(&self, backend: &Synthetic, asked: &Asked, options: &RunOptions) -> Result<Finished, Failure> {
+        let session = Session {
+            backend,
+            registry: &self.registry,
+            stop: &self.stop,
+            terminal: &Terminal::blind(),
+            base: self.folder.path(),
+        };
+        let result = session.perform(asked, options);
+        assert!(!self.folder.path().join("registry").exists(), "an entry is left behind");
+        result
+    }
+
+    fn runs(&self) -> PathBuf {
+        self.folder.path().join("pipefill-runs/tiny/runs")
+    }
+}
+
+fn options(resume: bool) -> RunOptions {
+    RunOptions { on: BackendName::Lab, out: None, jobs: 1, resume, quiet: true, json: false }
+}
+
+/// Hidden names too.
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+const RUNS: [&str; 4] = ["0000-rtt=1ms-r1", "0000-rtt=1ms-r2", "0001-rtt=10ms-r1", "0001-rtt=10ms-r2"];
+
+#[test]
+fn an_experiment_is_written_and_read_back() {
+    let scene = Scene::new();
+    let backend = Synthetic::default();
+    let finished = scene.perform(&backend, &synthetic::asked(&[]), &options(false)).unwrap();
+    assert_eq!(names(&scene.runs()), RUNS);
+    assert_eq!(*backend.ended.lock().unwrap(), RUNS);
+    assert_eq!(names(&finished.directory), ["experiment.json", "runs", "scenario.toml"]);
+    let cells = &finished.result.cells;
+    assert_eq!((cells.len(), cells[0].runs, cells[0].valid), (2, 2, 2));
+    let goodput = cells[0].goodput_bps.unwrap();
+    assert!((79_000_000..=80_000_000).contains(&goodput), "{goodput}");
+    assert_eq!(Outcome::of(&finished.result), Outcome::Done);
+}
+
+#[test]
+fn a_repeat_command_leads_to_the_same_cell() {
+    let scene = Scene::new();
+    let asked = synthetic::asked(&["path.rate=200mbit", "host.tcp_rmem=4096 131072 6MiB"]);
+    let finished = scene.perform(&Synthetic::default(), &asked, &options(false)).unwrap();
+    for cell in &finished.result.cells {
+        let words = shlex::split(&cell.repeat_command).unwrap();
+        let args = <crate::args::Args as clap::Parser>::try_parse_from(&words)
+            .unwrap_or_else(|error| panic!("{}: {error}", cell.repeat_command));
+        let crate::args::Command::Run(args) = args.command else {
+            panic!("{}", cell.repeat_command);
+        };
+        let again = Asked::file(&args.file, &args.selection).unwrap();
+        assert_eq!(again.plan.cells.len(), 1, "{}", cell.repeat_command);
+        assert_eq!(again.plan.cells[0].id, cell.id, "{}", cell.repeat_command);
+    }
+}
+
+#[test]
+fn several_at_a_time_leave_the_same_records() {
+    let scene = Scene::new();
+    let together = RunOptions { jobs: 3, ..options(false) };
+    let finished = scene.perform(&Synthetic::default(), &synthetic::asked(&[]), &together).unwrap();
+    assert_eq!(names(&scene.runs()), RUNS);
+    assert!(finished.result.cells.iter().all(|cell| cell.valid == 2));
+}
+
+#[test]
+fn a_second_experiment_gets_the_next_number() {
+    let scene = Scene::new();
+    let asked = synthetic::asked(&[]);
+    let directories = [1, 2].map(|_| {
+        let finished = scene.perform(&Synthetic::default(), &asked, &options(false));
+        finished.unwrap().directory
+    });
+    assert!(directories[0].ends_with("pipefill-runs/tiny"));
+    assert!(directories[1].ends_with("pipefill-runs/tiny-2"));
+}
+
+#[test]
+fn an_invalid_run_is_kept_counted_and_repeated() {
+    let scene = Scene::new();
+    let asked = synthetic::asked(&[]);
+    let backend = Synthetic { invalid: Some(2), ..Synthetic::default() };
+    let finished = scene.perform(&backend, &asked, &options(false)).unwrap();
+    assert_eq!(Outcome::of(&finished.result), Outcome::Invalid);
+    assert_eq!(names(&scene.runs()), RUNS);
+    assert_eq!((finished.result.cells[0].runs, finished.result.cells[0].valid), (2, 1));
+
+    let again = Synthetic::default();
+    let finished = scene.perform(&again, &asked, &options(true)).unwrap();
+    assert_eq!(*again.ended.lock().unwrap(), RUNS[1..2]);
+    assert_eq!(Outcome::of(&finished.result), Outcome::Done);
+}
+
+#[test]
+fn an_expectation_that_fails_is_the_result() {
+    let scene = Scene::new();
+    let slow = Synthetic { rate_bps: Some(20_000_000), invalid: Some(1), ..Synthetic::default() };
+    let finished = scene.perform(&slow, &synthetic::asked(&[]), &options(false)).unwrap();
+    assert_eq!(Outcome::of(&finished.result), Outcome::ExpectationFailed);
+}
+
+#[test]
+fn a_stop_keeps_what_is_finished_and_resume_does_the_rest() {
+    let scene = Scene::new();
+    let asked = synthetic::asked(&[]);
+    let backend = Synthetic { stops: Some((3, scene.stop.clone())), ..Synthetic::default() };
+    let failure = scene.perform(&backend, &asked, &options(false)).unwrap_err();
+    let text = failure.render(Style::Plain);
+    assert!(text.contains("stopped; 2 of 4 runs are kept"), "{text}");
+    assert_eq!(names(&scene.runs()), RUNS[..2]);
+
+    let scene = Scene { stop: Stop::default(), ..scene };
+    let rest = Synthetic::default();
+    let finished = scene.perform(&rest, &asked, &options(true)).unwrap();
+    assert_eq!(*rest.ended.lock().unwrap(), RUNS[2..]);
+    assert!(finished.result.cells.iter().all(|cell| cell.valid == 2));
+}
+
+#[test]
+fn a_stop_in_the_first_run_leaves_no_directory() {
+    let scene = Scene::new();
+    let backend = Synthetic { stops: Some((1, scene.stop.clone())), ..Synthetic::default() };
+    let failure = scene.perform(&backend, &synthetic::asked(&[]), &options(false));
+    assert!(failure.unwrap_err().to_string().contains("0 of 4"));
+    assert!(!scene.folder.path().join("pipefill-runs/tiny").exists());
+}
+
+#[test]
+fn a_failure_ends_the_experiment_and_keeps_what_is_finished() {
+    let scene = Scene::new();
+    let asked = synthetic::asked(&[]);
+    let backend = Synthetic { fails: Some(2), ..Synthetic::default() };
+    let failure = scene.perform(&backend, &asked, &options(false)).unwrap_err();
+    let text = failure.render(Style::Plain);
+    assert!(text.contains("the cable is out") && text.contains("--resume"), "{text}");
+    assert_eq!(names(&scene.runs()), RUNS[..1]);
+    assert_eq!(backend.begun.into_inner(), 2);
+
+    let first = Synthetic { fails: Some(1), ..Synthetic::default() };
+    let text = scene.perform(&first, &asked, &options(false)).unwrap_err().render(Style::Plain);
+    assert!(!text.contains("--resume"), "{text}");
+    assert_eq!(names(&scene.folder.path().join("pipefill-runs")), ["tiny"]);
+}
+
+#[test]
+fn a_directory_that_somebody_writes_is_refused() {
+    let scene = Scene::new();
+    let asked = synthetic::asked(&[]);
+    scene.perform(&Synthetic::default(), &asked, &options(false)).unwrap();
+    let path = scene.folder.path().join("pipefill-runs/tiny");
+    let owner = Owner::current().unwrap();
+    let entry = scene.registry.enter(&owner, &path, false).unwrap();
+    let session = Session {
+        backend: &Synthetic::default(),
+        registry: &scene.registry,
+        stop: &scene.stop,
+        terminal: &Terminal::blind(),
+        base: scene.folder.path(),
+    };
+    let failure = session.perform(&asked, &options(true)).unwrap_err();
+    assert!(failure.to_string().contains("another pipefill"), "{failure}");
+    drop(entry);
+}

@@ -1,0 +1,231 @@
+//! Which experiments are being written, so that the next pipefill finds what a killed one left behind.
+//!
+//! One file for each running experiment, in a folder of the user's own. Never: the removal of what a living process may
+//! still write, or of anything that its owner's file does not prove to be a dead process's.
+
+use super::owner::Life;
+use super::run_directory::suffix;
+use super::{ExperimentDirectory, OWNER, Owner, RUNS};
+use crate::failure::Failure;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// The folders where entries are. The first is written; all are swept.
+#[derive(Debug, Clone)]
+pub(crate) struct Registry {
+    roots: Vec<PathBuf>,
+}
+
+/// A running experiment. Its file goes when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    path: PathBuf,
+    root: PathBuf,
+}
+
+/// What the file of an entry holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Active {
+    owner: Owner,
+    /// The experiment's directory, absolute.
+    directory: PathBuf,
+    /// Whether this process made that directory.
+    created: bool,
+}
+
+/// The leftovers of one killed process, removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Removed {
+    /// Its number.
+    pub(crate) pid: u32,
+    /// The experiment that it was writing.
+    pub(crate) directory: PathBuf,
+    /// Runs in the making that are gone.
+    pub(crate) partial_runs: Vec<String>,
+    /// Whether the whole directory is gone, because it held no run.
+    pub(crate) directory_removed: bool,
+}
+
+impl Registry {
+    /// `$XDG_RUNTIME_DIR/pipefill` where that is a directory, and `/tmp/pipefill-UID`. To be called before a user namespace
+    /// is entered: the number in the name is the user's outside.
+    ///
+    /// # Errors
+    /// [`Failure::File`] where `/proc` can't be read.
+    pub(crate) fn locate() -> Result<Self, Failure> {
+        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
+        let temporary = PathBuf::from(format!("/tmp/pipefill-{}", uid()?));
+        let roots = runtime.map(|path| path.join("pipefill"));
+        Ok(Self { roots: roots.into_iter().chain([temporary]).collect() })
+    }
+
+    /// One folder only: for tests.
+    #[cfg(test)]
+    pub(crate) fn at(root: &Path) -> Self {
+        Self { roots: vec![root.to_owned()] }
+    }
+
+    /// Notes that `owner` writes `directory`, which it `created` or found.
+    ///
+    /// # Errors
+    /// [`Failure`] where the folder belongs to somebody else, or a file can't be written.
+    pub(crate) fn enter(&self, owner: &Owner, directory: &Path, created: bool) -> Result<Entry, Failure> {
+        let root = self.roots[0].clone();
+        make_private(&root)?;
+        let active = Active { owner: owner.clone(), directory: absolute(directory)?, created };
+        let path = root.join(format!("{}-{}.json", owner.pid, owner.start_time));
+        let text = serde_json::json!(active).to_string() + "\n";
+        fs::write(&path, text).map_err(Failure::file("writing", &path))?;
+        Ok(Entry { path, root })
+    }
+
+    /// The living process that is writing `directory`, if there is one.
+    ///
+    /// # Errors
+    /// [`Failure::File`].
+    pub(crate) fn writer_of(&self, directory: &Path) -> Result<Option<u32>, Failure> {
+        let directory = absolute(directory)?;
+        let writes = |active: &Active| active.directory == directory && active.owner.life() != Life::Dead;
+        let entries = self.entries()?;
+        let writer = entries.into_iter().map(|(_, active)| active).find(writes);
+        Ok(writer.map(|active| active.owner.pid))
+    }
+
+    /// Removes what dead processes left behind, and says what.
+    ///
+    /// # Errors
+    /// [`Failure::File`].
+    pub(crate) fn sweep(&self) -> Result<Vec<Removed>, Failure> {
+        let mut removed = Vec::new();
+        for (path, active) in self.entries()? {
+            if active.owner.life() != Life::Dead {
+                continue;
+            }
+            removed.push(tidy(&active)?);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Failure::file("removing", &path)(error));
+                }
+                _ => {}
+            }
+        }
+        for root in &self.roots {
+            remove_if_empty(root);
+        }
+        Ok(removed)
+    }
+
+    /// Every entry in folders that are ours alone, in order; files that are no entries are left alone.
+    fn entries(&self) -> Result<Vec<(PathBuf, Active)>, Failure> {
+        let mut entries = Vec::new();
+        for root in self.roots.iter().filter(|root| is_private(root).unwrap_or(false)) {
+            let names = fs::read_dir(root).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+            let mut paths: Vec<PathBuf> =
+                names.map_err(Failure::file("reading", root))?.iter().map(fs::DirEntry::path).collect();
+            paths.sort();
+            let read = |path: PathBuf| {
+                let active = serde_json::from_str(&fs::read_to_string(&path).ok()?).ok()?;
+                Some((path, active))
+            };
+            entries.extend(paths.into_iter().filter_map(read));
+        }
+        Ok(entries)
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        // What can't be removed now is swept once this process is gone.
+        let _left_to_the_sweep = fs::remove_file(&self.path);
+        remove_if_empty(&self.root);
+    }
+}
+
+impl Removed {
+    /// One line for the person.
+    pub(crate) fn line(&self) -> String {
+        let what = match (self.directory_removed, self.partial_runs.len()) {
+            (true, _) => "the directory, which held no finished run".to_owned(),
+            (false, 0) => "nothing but its entry".to_owned(),
+            (false, _) => self.partial_runs.join(", "),
+        };
+        format!("removed the leftovers of {} (pid {}, killed): {what}", self.directory.display(), self.pid)
+    }
+}
+
+/// Removes a dead process's runs in the making, and its directory where nothing is in it.
+fn tidy(active: &Active) -> Result<Removed, Failure> {
+    let runs = active.directory.join(RUNS);
+    let mut partial_runs = Vec::new();
+    for entry in fs::read_dir(&runs).into_iter().flatten().flatten() {
+        if is_partial_of(&entry, &active.owner) {
+            let path = entry.path();
+            fs::remove_dir_all(&path).map_err(Failure::file("removing", &path))?;
+            partial_runs.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    partial_runs.sort();
+    Ok(Removed {
+        pid: active.owner.pid,
+        directory: active.directory.clone(),
+        partial_runs,
+        directory_removed: active.created && ExperimentDirectory::remove_if_barren(&active.directory),
+    })
+}
+
+/// By its name, by being a directory (no link), and by the owner that it names itself.
+fn is_partial_of(entry: &fs::DirEntry, owner: &Owner) -> bool {
+    let name = entry.file_name();
+    let name = name.to_string_lossy();
+    let named_so = name.starts_with('.') && name.ends_with(&suffix(owner.pid));
+    let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let named_inside = || -> Option<Owner> {
+        let text = fs::read_to_string(entry.path().join(OWNER)).ok()?;
+        serde_json::from_str(&text).ok()
+    };
+    named_so && is_directory && named_inside().as_ref() == Some(owner)
+}
+
+fn make_private(root: &Path) -> Result<(), Failure> {
+    match DirBuilder::new().mode(0o700).create(root) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(Failure::file("making", root)(error));
+        }
+        _ => {}
+    }
+    if is_private(root).map_err(Failure::file("reading", root))? {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!("{} is not a directory that is yours alone", root.display()),
+        "remove it, or set XDG_RUNTIME_DIR to a directory of your own",
+    ))
+}
+
+/// A directory (no link) of this user that no one else may touch.
+fn is_private(root: &Path) -> io::Result<bool> {
+    let metadata = fs::symlink_metadata(root)?;
+    let own = fs::metadata("/proc/self")?.uid();
+    Ok(metadata.is_dir() && metadata.uid() == own && metadata.mode() & 0o077 == 0)
+}
+
+fn uid() -> Result<u32, Failure> {
+    let path = Path::new("/proc/self");
+    Ok(fs::metadata(path).map_err(Failure::file("reading", path))?.uid())
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    fs::canonicalize(path).or_else(|_| std::path::absolute(path)).map_err(Failure::file("resolving", path))
+}
+
+fn remove_if_empty(root: &Path) {
+    // Refused by the kernel where other entries are inside.
+    let _not_empty = fs::remove_dir(root);
+}
+
+#[cfg(test)]
+#[path = "registry_tests.rs"]
+mod tests;

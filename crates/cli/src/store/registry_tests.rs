@@ -1,0 +1,152 @@
+//! A killed process's leftovers go; everything else stays.
+
+use super::*;
+use crate::asked::Asked;
+use crate::store::Partial;
+use crate::synthetic;
+use std::os::unix::fs::PermissionsExt;
+use tempfile::TempDir;
+
+/// A registry, an experiment and its owner, in a folder of their own.
+struct Scene {
+    folder: TempDir,
+    registry: Registry,
+    asked: Asked,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = Registry::at(&folder.path().join("registry"));
+        Self { folder, registry, asked: synthetic::asked(&[]) }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn experiment(&self, name: &str) -> ExperimentDirectory {
+        let path = self.path(name);
+        fs::create_dir(&path).unwrap();
+        ExperimentDirectory::create(&path, &self.asked, "lab").unwrap()
+    }
+
+    /// As SIGKILL would leave it: nothing is dropped.
+    fn killed_in(&self, experiment: &ExperimentDirectory, created: bool) -> Owner {
+        let owner = dead();
+        std::mem::forget(self.registry.enter(&owner, &experiment.path, created).unwrap());
+        std::mem::forget(Partial::create(&experiment.runs(), "0000-r1", &owner).unwrap());
+        owner
+    }
+}
+
+/// Like this process, but started earlier: no process is that.
+fn dead() -> Owner {
+    let owner = Owner::current().unwrap();
+    Owner { start_time: owner.start_time - 1, ..owner }
+}
+
+#[test]
+fn leftovers_of_a_killed_process_go_without_a_trace() {
+    let scene = Scene::new();
+    let experiment = scene.experiment("e");
+    let owner = scene.killed_in(&experiment, true);
+    let removed = scene.registry.sweep().unwrap();
+    assert_eq!(removed.len(), 1);
+    assert_eq!(removed[0].partial_runs, [format!(".0000-r1.partial-{}", owner.pid)]);
+    assert!(removed[0].directory_removed);
+    assert!(removed[0].line().contains(&format!("(pid {}, killed)", owner.pid)));
+    assert_eq!(fs::read_dir(scene.folder.path()).unwrap().count(), 0);
+    assert_eq!(scene.registry.sweep().unwrap(), []);
+}
+
+#[test]
+fn finished_runs_and_the_users_own_files_stay() {
+    let scene = Scene::new();
+    let (finished, noted) = (scene.experiment("finished"), scene.experiment("noted"));
+    let owner = scene.killed_in(&finished, true);
+    let partial = Partial::create(&finished.runs(), "0001-r1", &owner).unwrap();
+    partial.complete(&synthetic::record()).unwrap();
+    scene.registry.sweep().unwrap();
+    assert!(finished.runs().join("0001-r1/manifest.json").exists());
+    assert_eq!(finished.run_directories().unwrap().len(), 1);
+    assert_eq!(fs::read_dir(finished.runs()).unwrap().count(), 1);
+
+    fs::write(noted.path.join("notes.txt"), "mine").unwrap();
+    scene.killed_in(&noted, true);
+    assert!(!scene.registry.sweep().unwrap()[0].directory_removed);
+    assert!(noted.path.join("notes.txt").exists() && noted.path.join("experiment.json").exists());
+}
+
+#[test]
+fn a_directory_that_was_there_before_stays() {
+    let scene = Scene::new();
+    let experiment = scene.experiment("e");
+    scene.killed_in(&experiment, false);
+    assert!(!scene.registry.sweep().unwrap()[0].directory_removed);
+    assert!(experiment.path.join("experiment.json").exists());
+}
+
+#[test]
+fn a_living_process_keeps_its_own() {
+    let scene = Scene::new();
+    let experiment = scene.experiment("e");
+    let owner = Owner::current().unwrap();
+    let entry = scene.registry.enter(&owner, &experiment.path, true).unwrap();
+    let partial = Partial::create(&experiment.runs(), "0000-r1", &owner).unwrap();
+    assert_eq!(scene.registry.sweep().unwrap(), []);
+    assert_eq!(scene.registry.writer_of(&experiment.path).unwrap(), Some(owner.pid));
+    assert_eq!(fs::read_dir(experiment.runs()).unwrap().count(), 1);
+    drop(partial);
+    drop(entry);
+    assert_eq!(scene.registry.writer_of(&experiment.path).unwrap(), None);
+    assert!(!scene.path("registry").exists());
+}
+
+#[test]
+fn what_another_process_wrote_is_left_alone() {
+    let scene = Scene::new();
+    let experiment = scene.experiment("e");
+    let owner = scene.killed_in(&experiment, true);
+    let foreign = experiment.runs().join(format!(".other.partial-{}", owner.pid));
+    let unsigned = experiment.runs().join(format!(".unsigned.partial-{}", owner.pid));
+    let link = experiment.runs().join(format!(".link.partial-{}", owner.pid));
+    let outside = scene.path("outside");
+    for path in [&foreign, &unsigned, &outside] {
+        fs::create_dir(path).unwrap();
+    }
+    let other = Owner { start_time: owner.start_time - 1, ..owner.clone() };
+    fs::write(foreign.join("owner.json"), serde_json::json!(other).to_string()).unwrap();
+    fs::write(outside.join("owner.json"), serde_json::json!(owner).to_string()).unwrap();
+    std::os::unix::fs::symlink(&outside, &link).unwrap();
+    let removed = scene.registry.sweep().unwrap();
+    assert_eq!(removed[0].partial_runs, [format!(".0000-r1.partial-{}", owner.pid)]);
+    assert!(!removed[0].directory_removed);
+    assert!(foreign.exists() && unsigned.exists() && link.exists());
+    assert!(outside.join("owner.json").exists());
+}
+
+#[test]
+fn an_entry_without_its_directory_goes_and_a_strange_file_stays() {
+    let scene = Scene::new();
+    let experiment = scene.experiment("e");
+    scene.killed_in(&experiment, true);
+    fs::remove_dir_all(&experiment.path).unwrap();
+    fs::write(scene.path("registry/notes"), "mine").unwrap();
+    assert_eq!(scene.registry.sweep().unwrap().len(), 1);
+    let left: Vec<_> = fs::read_dir(scene.path("registry")).unwrap().collect();
+    assert_eq!(left.len(), 1);
+}
+
+#[test]
+fn a_folder_that_others_can_write_is_refused_and_not_believed() {
+    let scene = Scene::new();
+    let experiment = scene.experiment("e");
+    scene.killed_in(&experiment, true);
+    fs::set_permissions(scene.path("registry"), fs::Permissions::from_mode(0o777)).unwrap();
+    assert_eq!(scene.registry.sweep().unwrap(), []);
+    assert_eq!(fs::read_dir(experiment.runs()).unwrap().count(), 1);
+    let owner = Owner::current().unwrap();
+    let refused = scene.registry.enter(&owner, &experiment.path, true);
+    assert!(refused.unwrap_err().to_string().contains("yours alone"));
+}

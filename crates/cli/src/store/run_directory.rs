@@ -1,0 +1,195 @@
+//! One run's record as files.
+//!
+//! Never: a table without rows (no file is its sign), or a run under its final name before it is complete.
+
+use super::{MANIFEST, OWNER, Owner};
+use crate::failure::Failure;
+use pipefill_core::record::{
+    Manifest, RecordError, Row, RunRecord, decode_manifest, decode_table, encode_manifest, encode_table,
+};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A run in the making: `runs/.NAME.partial-PID/`. Removed when dropped, unless it was completed.
+#[derive(Debug)]
+pub(crate) struct Partial {
+    path: PathBuf,
+    target: PathBuf,
+}
+
+impl Partial {
+    /// Makes the directory of the run called `name` below `runs`, with the name of its owner inside.
+    ///
+    /// # Errors
+    /// [`Failure::File`].
+    pub(crate) fn create(runs: &Path, name: &str, owner: &Owner) -> Result<Self, Failure> {
+        let partial =
+            Self { path: runs.join(format!(".{name}{}", suffix(owner.pid))), target: runs.join(name) };
+        fs::create_dir(&partial.path).map_err(Failure::file("making", &partial.path))?;
+        let path = partial.path.join(OWNER);
+        let text = serde_json::json!(owner).to_string() + "\n";
+        fs::write(&path, text).map_err(Failure::file("writing", &path))?;
+        Ok(partial)
+    }
+
+    /// Writes the record and gives the directory its final name, in place of an earlier record of the same run.
+    ///
+    /// # Errors
+    /// [`Failure`]; the partial directory is removed.
+    pub(crate) fn complete(self, record: &RunRecord) -> Result<(), Failure> {
+        self.write(record)?;
+        if self.target.exists() {
+            fs::remove_dir_all(&self.target).map_err(Failure::file("removing", &self.target))?;
+        }
+        fs::rename(&self.path, &self.target).map_err(Failure::file("making", &self.target))?;
+        let owner = self.target.join(OWNER);
+        fs::remove_file(&owner).map_err(Failure::file("removing", &owner))
+    }
+
+    fn write(&self, record: &RunRecord) -> Result<(), Failure> {
+        self.table(&record.tcp)?;
+        self.table(&record.delivery)?;
+        self.table(&record.udp)?;
+        self.table(&record.path)?;
+        self.table(&record.cpu)?;
+        self.file(MANIFEST, |writer| encode_manifest(&record.manifest, writer))
+    }
+
+    fn table<R: Row>(&self, rows: &[R]) -> Result<(), Failure> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.file(&table_name::<R>(), |writer| encode_table(rows, writer))
+    }
+
+    fn file(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut BufWriter<File>) -> Result<(), RecordError>,
+    ) -> Result<(), Failure> {
+        let path = self.path.join(name);
+        let file = File::create(&path).map_err(Failure::file("making", &path))?;
+        let mut writer = BufWriter::new(file);
+        write(&mut writer).map_err(in_directory(&self.path))?;
+        writer.flush().map_err(Failure::file("writing", &path))
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        // Gone already where the run is complete; what can't be removed, the next sweep tries again.
+        let _gone_or_left_to_the_sweep = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// What the names of `pid`'s partial directories end with.
+pub(super) fn suffix(pid: u32) -> String {
+    format!(".partial-{pid}")
+}
+
+/// Reads a run's manifest; `None` where the directory has none.
+///
+/// # Errors
+/// [`Failure`] for one that can't be read.
+pub(crate) fn read_manifest(directory: &Path) -> Result<Option<Manifest>, Failure> {
+    let path = directory.join(MANIFEST);
+    match File::open(&path) {
+        Ok(file) => decode_manifest(file).map(Some).map_err(in_directory(directory)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::file("reading", &path)(error)),
+    }
+}
+
+/// Reads a run; `None` where the directory has no manifest.
+///
+/// # Errors
+/// [`Failure`] for a file that can't be read.
+pub(crate) fn read_record(directory: &Path) -> Result<Option<RunRecord>, Failure> {
+    let Some(manifest) = read_manifest(directory)? else {
+        return Ok(None);
+    };
+    Ok(Some(RunRecord {
+        manifest,
+        tcp: read_table(directory)?,
+        delivery: read_table(directory)?,
+        udp: read_table(directory)?,
+        path: read_table(directory)?,
+        cpu: read_table(directory)?,
+    }))
+}
+
+fn read_table<R: Row>(directory: &Path) -> Result<Vec<R>, Failure> {
+    let path = directory.join(table_name::<R>());
+    match File::open(&path) {
+        Ok(file) => decode_table(file).map_err(in_directory(directory)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(Failure::file("reading", &path)(error)),
+    }
+}
+
+fn table_name<R: Row>() -> String {
+    format!("{}.jsonl.zst", R::TABLE)
+}
+
+fn in_directory(directory: &Path) -> impl FnOnce(RecordError) -> Failure {
+    let directory = directory.to_owned();
+    move |source| Failure::Record { directory, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_record_comes_back_and_empty_tables_leave_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = synthetic::record();
+        let partial = Partial::create(folder.path(), "a", &Owner::current().unwrap()).unwrap();
+        partial.complete(&record).unwrap();
+        assert_eq!(names(folder.path()), ["a"]);
+        let run = folder.path().join("a");
+        assert_eq!(names(&run), ["delivery.jsonl.zst", "manifest.json", "tcp.jsonl.zst"]);
+        assert_eq!(read_record(&run).unwrap(), Some(record));
+    }
+
+    #[test]
+    fn a_dropped_run_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let partial = Partial::create(folder.path(), "a", &Owner::current().unwrap()).unwrap();
+        assert_eq!(names(folder.path()).len(), 1);
+        drop(partial);
+        assert_eq!(names(folder.path()), [""; 0]);
+    }
+
+    #[test]
+    fn a_new_record_takes_the_place_of_an_old_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let owner = Owner::current().unwrap();
+        let mut record = synthetic::record();
+        for wall_ms in [1, 2] {
+            record.manifest.wall_ms = Some(wall_ms);
+            Partial::create(folder.path(), "a", &owner).unwrap().complete(&record).unwrap();
+        }
+        let manifest = read_manifest(&folder.path().join("a")).unwrap().unwrap();
+        assert_eq!(manifest.wall_ms, Some(2));
+    }
+
+    #[test]
+    fn no_manifest_is_no_record() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(read_record(folder.path()).unwrap(), None);
+        fs::write(folder.path().join(MANIFEST), "{").unwrap();
+        assert!(read_record(folder.path()).is_err());
+    }
+}

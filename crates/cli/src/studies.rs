@@ -1,0 +1,79 @@
+//! The built-in studies: scenario files that are part of the binary.
+//!
+//! Never: a study that is not a file under `scenarios/studies/`; there it can be read, copied and run as any other.
+
+use crate::failure::Failure;
+use pipefill_core::parse::nearest;
+
+/// A built-in scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Study {
+    /// What `pipefill study` calls it; its file's stem.
+    pub(crate) name: &'static str,
+    /// The scenario.
+    pub(crate) text: &'static str,
+}
+
+/// Every study, in the order in which `study all` runs them.
+pub(crate) const STUDIES: &[Study] =
+    &[Study { name: "rtt", text: include_str!("../../../scenarios/studies/rtt.toml") }];
+
+/// The word that stands for every study.
+pub(crate) const ALL: &str = "all";
+
+/// The study called `name`.
+pub(crate) fn find(name: &str) -> Option<Study> {
+    STUDIES.iter().copied().find(|study| study.name == name)
+}
+
+/// The study called `name`, or all of them for `all`.
+///
+/// # Errors
+/// [`Failure::Usage`] that lists them.
+pub(crate) fn named(name: &str) -> Result<Vec<Study>, Failure> {
+    if name == ALL {
+        return Ok(STUDIES.to_vec());
+    }
+    find(name).map(|study| vec![study]).ok_or_else(|| unknown(name))
+}
+
+fn unknown(name: &str) -> Failure {
+    let known: Vec<&str> = STUDIES.iter().map(|study| study.name).chain(std::iter::once(ALL)).collect();
+    let list = known.join(", ");
+    let help = nearest(name, &known).map_or_else(
+        || format!("there are: {list}"),
+        |word| format!("did you mean \"{word}\"? There are: {list}"),
+    );
+    Failure::usage(format!("there is no study \"{name}\""), help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::scenario::Scenario;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    #[test]
+    fn every_study_file_is_built_in_under_its_own_name() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/studies");
+        let files: BTreeSet<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|e| e == "toml"))
+            .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+            .collect();
+        let built_in: BTreeSet<String> = STUDIES.iter().map(|study| study.name.to_owned()).collect();
+        assert_eq!(files, built_in);
+        for study in STUDIES {
+            let scenario = Scenario::parse(study.text, study.name).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(scenario.name(), study.name);
+        }
+    }
+
+    #[test]
+    fn an_unknown_study_is_told_the_known_ones() {
+        let text = named("rtl").unwrap_err().render(pipefill_core::scenario::Style::Plain);
+        assert!(text.contains("did you mean \"rtt\"") && text.contains("all"), "{text}");
+    }
+}

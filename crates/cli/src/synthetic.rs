@@ -1,0 +1,100 @@
+//! A backend that makes records without traffic, and a scenario small enough for it: for tests only.
+//!
+//! Never: compiled into the binary.
+
+#[path = "../../analysis/tests/builder/mod.rs"]
+mod builder;
+
+use crate::args::Selection;
+use crate::asked::Asked;
+use crate::studies::Study;
+use builder::Steady;
+use pipefill_core::backend::{Backend, BackendError, Watch};
+use pipefill_core::plan::Run;
+use pipefill_core::record::{Invalid, RunRecord};
+use pipefill_core::units::Time;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Two cells, two runs each, one expectation.
+const TINY: &str = r#"
+name = "tiny"
+[path]
+rtt = ["1ms", "10ms"]
+rate = "100mbit"
+[[flow]]
+duration = "10s"
+[run]
+repeat = 2
+[expect]
+goodput = ">= 50mbit"
+"#;
+
+/// The tiny scenario under `set`.
+pub(crate) fn asked(set: &[&str]) -> Asked {
+    let selection =
+        Selection { set: set.iter().map(|&set| set.to_owned()).collect(), ..Selection::default() };
+    let mut asked = Asked::study(Study { name: "tiny", text: TINY }, &selection)
+        .unwrap_or_else(|failure| panic!("{failure}"));
+    asked.study = None;
+    asked
+}
+
+/// A steady TCP run of the tiny scenario.
+pub(crate) fn record() -> RunRecord {
+    builder::record(asked(&[]).plan.runs().remove(0), &[Steady::default()])
+}
+
+/// Makes records in no time, and does what a test asks for in the n-th run, counted from 1.
+#[derive(Default)]
+pub(crate) struct Synthetic {
+    /// This run is invalid.
+    pub(crate) invalid: Option<usize>,
+    /// This run fails.
+    pub(crate) fails: Option<usize>,
+    /// In the middle of this run the user stops it.
+    pub(crate) stops: Option<(usize, crate::signals::Stop)>,
+    /// Goodput; 80 Mbit/s where nothing else is said.
+    pub(crate) rate_bps: Option<u64>,
+    /// Runs begun.
+    pub(crate) begun: AtomicUsize,
+    /// Directories of the runs that have ended, in order.
+    pub(crate) ended: Mutex<Vec<String>>,
+}
+
+impl Backend for Synthetic {
+    fn name(&self) -> &'static str {
+        "lab"
+    }
+
+    fn run(&self, run: &Run, watch: &dyn Watch) -> Result<RunRecord, BackendError> {
+        let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        watch.progress(Time::from_nanos(1));
+        if let Some((at, stop)) = &self.stops
+            && *at == number
+        {
+            stop.request();
+        }
+        if watch.stop_requested() {
+            return Err(BackendError::Interrupted("the user".to_owned()));
+        }
+        if self.fails == Some(number) {
+            return Err(BackendError::Failed("the cable is out".to_owned()));
+        }
+        let steady = Steady { rate_bps: self.rate_bps.unwrap_or(80_000_000), ..Steady::default() };
+        let mut record = builder::record(run.clone(), &[steady]);
+        if self.invalid == Some(number) {
+            record
+                .manifest
+                .invalid
+                .push(Invalid { reason: "ring_drops".to_owned(), detail: "7 packets".to_owned() });
+        }
+        self.ended.lock().unwrap().push(run.directory.clone());
+        Ok(record)
+    }
+
+    fn estimate(&self, _: &Run) -> Duration {
+        Duration::from_secs(10)
+    }
+}

@@ -1,0 +1,86 @@
+//! Where text goes: colours only where somebody sees them, no panic where nobody reads.
+//!
+//! Never: what the text says.
+
+use crate::failure::Failure;
+use console::Term;
+use pipefill_core::scenario::Style as ErrorStyle;
+use pipefill_report::table::Style as TableStyle;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ColorWhen {
+    /// On a terminal, unless NO_COLOR is set or TERM is dumb.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Standard output and error, and what they can show.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terminal {
+    colour_out: bool,
+    colour_error: bool,
+    width: Option<u16>,
+    interactive: bool,
+}
+
+impl Terminal {
+    /// Looks at both streams and the environment.
+    pub(crate) fn detect(when: ColorWhen) -> Self {
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let coloured = |is_terminal: bool| match when {
+            ColorWhen::Auto => is_terminal && !set("NO_COLOR") && !dumb,
+            ColorWhen::Always => true,
+            ColorWhen::Never => false,
+        };
+        Self {
+            colour_out: coloured(io::stdout().is_terminal()),
+            colour_error: coloured(io::stderr().is_terminal()),
+            width: Term::stdout().size_checked().map(|(_, columns)| columns),
+            interactive: io::stderr().is_terminal() && !dumb,
+        }
+    }
+
+    /// Nobody watches: for tests.
+    #[cfg(test)]
+    pub(crate) fn blind() -> Self {
+        Self { colour_out: false, colour_error: false, width: None, interactive: false }
+    }
+
+    /// Whether a moving progress bar is of use.
+    pub(crate) fn is_interactive(&self) -> bool {
+        self.interactive
+    }
+
+    /// How tables on standard output are drawn.
+    pub(crate) fn table_style(&self) -> TableStyle {
+        TableStyle { width: self.width.unwrap_or(TableStyle::default().width), colour: self.colour_out }
+    }
+
+    /// How errors are drawn.
+    pub(crate) fn error_style(&self) -> ErrorStyle {
+        if self.colour_error { ErrorStyle::Coloured } else { ErrorStyle::Plain }
+    }
+
+    /// A result, on standard output. A reader that has gone (`| head`) is no error.
+    pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Failure::file("writing", Path::new("standard output"))(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A line for the person, on standard error. Where that is closed there is nobody to tell.
+    pub(crate) fn say(&self, line: &str) {
+        let _nobody_listens = writeln!(io::stderr().lock(), "{line}");
+    }
+}
