@@ -98,6 +98,9 @@ impl Pump<'_> {
     pub(crate) fn run(&self) -> io::Result<PumpReport> {
         thread::without_timer_slack();
         let real_time = thread::real_time();
+        if !real_time {
+            thread::short_slices();
+        }
         let mut flow = Flow::new(self)?;
         while !self.stop.load(Ordering::Relaxed) {
             flow.ingest();

@@ -37,6 +37,12 @@ pub(crate) fn carry_out(
     environment: &Environment,
     watch: &dyn Watch,
 ) -> Result<RunRecord, BackendError> {
+    if run.cell.spec.run.capture {
+        return Err(BackendError::Unsupported {
+            what: "packet captures (run.capture) are not part of this version".to_owned(),
+            remedy: "leave run.capture out, or set it to false".to_owned(),
+        });
+    }
     let began = SystemTime::now();
     let stage = Stage::build(run).map_err(|error| failed("building the path", &error))?;
     let outcome = stage.perform(watch)?;
