@@ -103,10 +103,10 @@ fn the_command_repeats_the_cell_in_a_shell() {
     let got = pipefill_analysis::experiment::repeat_command("pipefill run rtt.toml", &odd, Some("sim"));
     assert_eq!(
         got,
-        "pipefill run rtt.toml --on sim --set path.rtt=10ms --set host.tcp_rmem='4096 131072 6MiB'"
+        "pipefill run rtt.toml --on sim --only 'path.rtt=10ms,host.tcp_rmem=4096 131072 6MiB'"
     );
     let words = shlex::split(&got).unwrap();
-    assert_eq!(words.last().unwrap(), "host.tcp_rmem=4096 131072 6MiB");
+    assert_eq!(words.last().unwrap(), "path.rtt=10ms,host.tcp_rmem=4096 131072 6MiB");
 }
 
 /// The contract: every name is there, in this form, null where nothing was measured.

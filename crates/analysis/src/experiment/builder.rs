@@ -101,14 +101,19 @@ impl EnvironmentSummary {
     }
 }
 
-/// The shell command that repeats `cell`: `command`, the backend, and each axis as `--set path=value`.
+/// The shell command that repeats `cell`: `command`, the backend, and its coordinates as `--only axis=value,axis=value`.
 pub fn repeat_command(command: &str, cell: &Cell, backend: Option<&str>) -> String {
     let mut words = vec![command.to_owned()];
     if let Some(backend) = backend {
         words.push(format!("--on {backend}"));
     }
-    for (path, value) in &cell.axes {
-        words.push(format!("--set {}={}", quoted(path), quoted(value)));
+    let axes: Vec<String> = cell
+        .axes
+        .iter()
+        .map(|(path, value)| format!("{path}={value}"))
+        .collect();
+    if !axes.is_empty() {
+        words.push(format!("--only {}", quoted(&axes.join(","))));
     }
     words.join(" ")
 }
