@@ -9,6 +9,9 @@ use pipefill_report::table::Style as TableStyle;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
+/// Columns of a table that goes into a pipe or a file.
+const PIPED: u16 = 120;
+
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ColorWhen {
@@ -60,7 +63,17 @@ impl Terminal {
 
     /// How tables on standard output are drawn.
     pub(crate) fn table_style(&self) -> TableStyle {
-        TableStyle { width: self.width.unwrap_or(TableStyle::default().width), colour: self.colour_out }
+        TableStyle { width: self.width.unwrap_or(PIPED), colour: self.colour_out }
+    }
+
+    /// How lists on standard output are drawn: into a pipe a line is never broken, so that `grep` finds it whole.
+    pub(crate) fn list_style(&self) -> TableStyle {
+        TableStyle { width: self.width.unwrap_or(u16::MAX), colour: self.colour_out }
+    }
+
+    /// How tables in files are drawn, whatever the terminal is like.
+    pub(crate) fn file_style(&self) -> TableStyle {
+        TableStyle { width: PIPED, colour: false }
     }
 
     /// How errors are drawn.

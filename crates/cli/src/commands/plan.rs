@@ -18,7 +18,7 @@ pub(super) fn plan(args: &PlanArgs, terminal: &Terminal) -> Result<Outcome, Fail
     };
     let text = match args.json {
         true => json::plan(&asked.plan).map_err(no_json)?,
-        false => text::render(&asked.plan, None, terminal.table_style()),
+        false => text::render(&asked.plan, None, terminal.list_style()),
     };
     terminal.print(&text)?;
     Ok(Outcome::Done)

@@ -27,7 +27,7 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
     }
     let result = result_of(&args.directory, terminal)?;
     let style = match &args.output {
-        Some(_) => Style::default(),
+        Some(_) => terminal.file_style(),
         None => terminal.table_style(),
     };
     let text = rendered(&result, format, style)?;

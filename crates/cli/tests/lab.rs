@@ -1,0 +1,177 @@
+//! Whole experiments on this machine's kernel. Where it can't, each test says so and is counted as skipped.
+
+mod pipefill;
+
+use pipefill::{Folder, names};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Child, Command, Output};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Two cells of one run each, some three seconds together.
+const SCENARIO: &str = r#"
+name = "tiny"
+[path]
+rtt = ["4ms", "20ms"]
+rate = "20mbit"
+queue = "2bdp"
+[[flow]]
+duration = "1s"
+[run]
+repeat = 1
+[expect]
+goodput = "<= 20mbit"
+"#;
+
+/// A folder with the scenario; `None` where there is no lab here.
+fn lab() -> Option<Folder> {
+    let folder = Folder::new();
+    let output = folder.pipefill(&["doctor"]).output().unwrap();
+    if output.status.success() {
+        folder.write("tiny.toml", SCENARIO);
+        return Some(folder);
+    }
+    let found = String::from_utf8_lossy(&output.stdout);
+    let reason = found.lines().find(|line| line.starts_with("MISSING")).unwrap_or("doctor failed");
+    assert!(std::env::var_os("PIPEFILL_REQUIRE_LAB").is_none_or(|value| value != "1"), "{reason}");
+    println!("skipped: lab-unavailable: {reason}");
+    None
+}
+
+/// Waits until `there` holds; a run that ends before is a failure.
+fn wait_for(child: &mut Child, what: &str, there: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !there() {
+        assert!(began.elapsed() < Duration::from_secs(20), "{what} takes too long");
+        assert!(child.try_wait().unwrap().is_none(), "pipefill ended before {what}");
+        sleep(Duration::from_millis(10));
+    }
+}
+
+fn partial(runs: &Path) -> bool {
+    runs.exists() && names(runs).iter().any(|name| name.contains(".partial-"))
+}
+
+/// A record is there, and the next run is going on.
+fn second_run(runs: &Path) -> bool {
+    runs.join("0000-rtt=4ms-r1").exists() && partial(runs)
+}
+
+fn signal(child: &Child, name: &str) {
+    let script = format!("kill -{name} {}", child.id());
+    assert!(Command::new("sh").args(["-c", &script]).status().unwrap().success());
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Names of interfaces and of named namespaces: what a run could leave on the machine.
+fn machine() -> (Vec<String>, Vec<String>) {
+    let devices = std::fs::read_to_string("/proc/net/dev").unwrap();
+    let devices =
+        devices.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name.trim().to_owned());
+    let namespaces = Path::new("/run/netns");
+    (devices.collect(), if namespaces.exists() { names(namespaces) } else { Vec::new() })
+}
+
+#[test]
+fn a_scenario_runs_from_file_to_report() {
+    let Some(folder) = lab() else { return };
+    let before = machine();
+    let output = folder.pipefill(&["run", "tiny.toml", "--json"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&report["schema"], &report["experiment"]), (&Value::from(1), &Value::from("tiny")));
+    let cells = report["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 2);
+    for cell in cells {
+        assert_eq!((&cell["backend"], &cell["valid"]), (&Value::from("lab"), &Value::from(1)), "{cell}");
+        let goodput = cell["goodput_bps"].as_u64().unwrap();
+        assert!((10_000_000..20_000_000).contains(&goodput), "{goodput}");
+        assert!(cell["repeat_command"].as_str().unwrap().contains("--only"), "{cell}");
+    }
+    let run = folder.path("pipefill-runs/tiny/runs/0001-rtt=20ms-r1");
+    for name in ["manifest.json", "tcp.jsonl.zst", "delivery.jsonl.zst", "path.jsonl.zst", "cpu.jsonl.zst"] {
+        assert!(run.join(name).exists(), "{name}: {:?}", names(&run));
+    }
+    let again = folder.pipefill(&["report", "pipefill-runs/tiny", "--json"]).output().unwrap();
+    assert_eq!(again.stdout, output.stdout);
+    for format in ["table", "csv", "md"] {
+        folder.pipefill(&["report", "pipefill-runs/tiny", "--format", format]).assert().success();
+    }
+    let one = folder.pipefill(&["report", run.to_str().unwrap(), "--json"]).output().unwrap();
+    let one: Value = serde_json::from_slice(&one.stdout).unwrap();
+    assert_eq!(one["cells"].as_array().unwrap().len(), 1);
+    assert_eq!(one["cells"][0]["axes"]["path.rtt"], "20ms");
+    assert_eq!(folder.registered(), [""; 0]);
+    assert_eq!(machine(), before);
+}
+
+#[test]
+fn an_expectation_that_fails_is_exit_code_1() {
+    let Some(folder) = lab() else { return };
+    let words = ["run", "tiny.toml", "--only", "path.rtt=4ms", "--set", "expect.goodput=>= 100mbit"];
+    let output = folder.pipefill(&words).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("FAILED"));
+}
+
+#[test]
+fn a_signal_stops_it_and_resume_continues() {
+    let Some(folder) = lab() else { return };
+    let runs = folder.path("pipefill-runs/tiny/runs");
+    let mut child = folder.start(&["run", "tiny.toml"]);
+    wait_for(&mut child, "the second run", || second_run(&runs));
+    signal(&child, "INT");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    let text = stderr(&output);
+    assert!(text.contains("stopped; 1 of 2 runs are kept in pipefill-runs/tiny"), "{text}");
+    assert!(text.contains("--resume"), "{text}");
+    assert_eq!(names(&runs), ["0000-rtt=4ms-r1"]);
+    assert_eq!(folder.registered(), [""; 0]);
+
+    let output = folder.pipefill(&["run", "tiny.toml", "--resume"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("1 of 2 runs"), "{}", stderr(&output));
+    assert_eq!(names(&runs).len(), 2);
+}
+
+#[test]
+fn what_a_killed_run_leaves_the_doctor_removes() {
+    let Some(folder) = lab() else { return };
+    let before = machine();
+    let runs = folder.path("pipefill-runs/tiny/runs");
+    let mut child = folder.start(&["run", "tiny.toml"]);
+    wait_for(&mut child, "the second run", || second_run(&runs));
+    signal(&child, "KILL");
+    child.wait().unwrap();
+    assert!(partial(&runs));
+    assert_eq!(folder.registered().len(), 1);
+
+    let doctor = folder.pipefill(&["doctor"]).output().unwrap();
+    assert!(stderr(&doctor).contains("removed the leftovers of"), "{}", stderr(&doctor));
+    assert_eq!(names(&runs), ["0000-rtt=4ms-r1"]);
+    assert_eq!(folder.registered(), [""; 0]);
+    assert_eq!(machine(), before);
+}
+
+#[test]
+fn two_at_the_same_time_do_not_meet() {
+    let Some(folder) = lab() else { return };
+    let children = [1, 2].map(|_| folder.start(&["run", "tiny.toml", "--quiet"]));
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        // Side by side on few CPUs a run may find itself too late, and says so.
+        assert!(matches!(output.status.code(), Some(0 | 4)), "{}", stderr(&output));
+        assert_eq!(stderr(&output), "");
+    }
+    assert_eq!(names(&folder.path("pipefill-runs")), ["tiny", "tiny-2"]);
+    for name in ["tiny", "tiny-2"] {
+        let runs = folder.path("pipefill-runs").join(name).join("runs");
+        assert_eq!(names(&runs), ["0000-rtt=4ms-r1", "0001-rtt=20ms-r1"]);
+    }
+    assert_eq!(folder.registered(), [""; 0]);
+}

@@ -1,0 +1,69 @@
+//! The binary in a folder of its own, with a registry of its own.
+#![allow(dead_code, unreachable_pub, reason = "each test crate uses a part")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use tempfile::TempDir;
+
+/// A folder to run the binary in. Its registry is next to it, so that neither sees the other.
+pub struct Folder {
+    work: TempDir,
+    runtime: TempDir,
+}
+
+impl Folder {
+    pub fn new() -> Self {
+        Self { work: tempfile::tempdir().unwrap(), runtime: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn root(&self) -> &Path {
+        self.work.path()
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.work.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    /// Everything in the folder, hidden names too.
+    pub fn names(&self) -> Vec<String> {
+        names(self.root())
+    }
+
+    /// Entries of running experiments.
+    pub fn registered(&self) -> Vec<String> {
+        let registry = self.runtime.path().join("pipefill");
+        if registry.exists() { names(&registry) } else { Vec::new() }
+    }
+
+    pub fn pipefill(&self, words: &[&str]) -> assert_cmd::Command {
+        assert_cmd::Command::from_std(self.std_command(words))
+    }
+
+    /// Started, not waited for; both streams are read at the end.
+    pub fn start(&self, words: &[&str]) -> Child {
+        let mut command = self.std_command(words);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    fn std_command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("pipefill"));
+        command.args(words).current_dir(self.root()).env("XDG_RUNTIME_DIR", self.runtime.path());
+        command.env_remove("NO_COLOR");
+        command
+    }
+}
+
+/// Sorted names in `folder`.
+pub fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
