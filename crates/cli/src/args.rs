@@ -50,8 +50,7 @@ pub(crate) enum Command {
 /// Which part of a scenario, and with what laid over it.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Selection {
-    /// Lays a value over the scenario, e.g. path.rtt=50ms, or path.rtt=[10ms,50ms] for an axis
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[arg(long, value_name = "KEY=VALUE", help = SET_HELP)]
     pub(crate) set: Vec<String>,
     /// Leaves only these cells: values as written, several axes with commas. Again for the same axis: either value
     #[arg(long, value_name = "AXIS=VALUE")]
@@ -199,6 +198,9 @@ fn mss(text: &str) -> Result<Bytes, parse::ParseError> {
     parse::count(text).map(Bytes::new).or_else(|_| parse::bytes(text))
 }
 
+const SET_HELP: &str =
+    "Lays a value over the scenario, e.g. path.rtt=50ms, or path.rtt=[10ms,50ms] for an axis";
+
 const EXAMPLES: &str = "\
 EXAMPLES:
   pipefill doctor                          what can this machine do?
@@ -223,7 +225,7 @@ EXAMPLES:
 const RUN_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill run scenarios/first.toml
-  pipefill run scenarios/first.toml --quick --set path.rtt=[5ms,50ms] --out /tmp/first
+  pipefill run scenarios/first.toml --quick --set 'path.rtt=[5ms,50ms]' --out /tmp/first
   pipefill run scenarios/first.toml --out /tmp/first --resume
   pipefill run scenarios/first.toml --only path.rtt=40ms,path.loss=1% --json";
 

@@ -72,6 +72,9 @@ pub(crate) enum Failure {
         /// Why not.
         source: RecordError,
     },
+    /// A result that could not be made into JSON: a fault of pipefill's own.
+    #[error("no JSON: {0}")]
+    Json(serde_json::Error),
     /// Anything else, with its own words.
     #[error("{0}")]
     Other(String),
@@ -134,7 +137,9 @@ impl Failure {
                 "finished runs are kept; continue with the same command and --resume --out {}",
                 directory.display()
             )),
-            Self::Scenario(_) | Self::File { .. } | Self::Record { .. } | Self::Other(_) => None,
+            Self::Scenario(_) | Self::File { .. } | Self::Record { .. } | Self::Json(_) | Self::Other(_) => {
+                None
+            }
         }
     }
 }

@@ -77,7 +77,7 @@ impl Session<'_> {
     ) -> Result<Finished, Failure> {
         let experiment = match place {
             Place::New(_) => ExperimentDirectory::create(path, asked, self.backend.name())?,
-            Place::Begun(experiment) => experiment,
+            Place::Begun(experiment) => *experiment,
         };
         let runs = pending(&experiment)?;
         let estimate: Duration = runs.iter().map(|run| self.backend.estimate(run)).sum();

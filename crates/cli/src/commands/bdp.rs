@@ -1,6 +1,5 @@
 //! `pipefill bdp`: the calculator.
 
-use super::no_json;
 use crate::args::BdpArgs;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -15,7 +14,7 @@ pub(super) fn bdp(args: &BdpArgs, terminal: &Terminal) -> Result<Outcome, Failur
     let calculation = calculate(&question)
         .map_err(|error| Failure::usage(error.to_string(), "pipefill bdp --help has examples"))?;
     let text = match args.json {
-        true => json::calculation(&calculation).map_err(no_json)?,
+        true => json::calculation(&calculation).map_err(Failure::Json)?,
         false => calculator::render(&calculation),
     };
     terminal.print(&text)?;

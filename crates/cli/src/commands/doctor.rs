@@ -2,7 +2,6 @@
 //!
 //! Never: a change to the machine, beyond the removal of leftovers that are provably pipefill's.
 
-use super::no_json;
 use super::run::tell;
 use crate::args::DoctorArgs;
 use crate::failure::Failure;
@@ -22,7 +21,7 @@ pub(super) fn doctor(args: &DoctorArgs, terminal: &Terminal) -> Result<Outcome, 
     let able = checks.iter().all(|check| check.state != State::Missing);
     let text = if args.json {
         let document = json!({"schema": 1, "lab": able, "checks": checks, "removed": removed});
-        serde_json::to_string_pretty(&document).map_err(no_json)? + "\n"
+        serde_json::to_string_pretty(&document).map_err(Failure::Json)? + "\n"
     } else {
         screen(&checks, able)
     };

@@ -29,8 +29,3 @@ pub(crate) fn carry_out(command: Command, terminal: &Terminal) -> Result<Outcome
         Command::Completions(args) => completions::completions(&args, terminal),
     }
 }
-
-/// JSON that could not be made: a fault of pipefill's own.
-fn no_json(error: serde_json::Error) -> Failure {
-    Failure::Other(format!("the result has no JSON: {error}"))
-}

@@ -1,6 +1,5 @@
 //! `pipefill plan`: what would be run.
 
-use super::no_json;
 use crate::args::PlanArgs;
 use crate::asked::Asked;
 use crate::failure::Failure;
@@ -17,7 +16,7 @@ pub(super) fn plan(args: &PlanArgs, terminal: &Terminal) -> Result<Outcome, Fail
         None => Asked::file(&args.file, &args.selection)?,
     };
     let text = match args.json {
-        true => json::plan(&asked.plan).map_err(no_json)?,
+        true => json::plan(&asked.plan).map_err(Failure::Json)?,
         false => text::render(&asked.plan, None, terminal.list_style()),
     };
     terminal.print(&text)?;

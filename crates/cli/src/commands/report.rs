@@ -1,6 +1,5 @@
 //! `pipefill report`: the result of records, whoever made them.
 
-use super::no_json;
 use crate::args::{Format, ReportArgs};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -41,7 +40,7 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
 /// `result` as text.
 fn rendered(result: &Experiment, format: Format, style: Style) -> Result<String, Failure> {
     match format {
-        Format::Json => json::render(result).map_err(no_json),
+        Format::Json => json::render(result).map_err(Failure::Json),
         Format::Csv => csv::render(result).map_err(|error| Failure::Other(error.to_string())),
         Format::Md => Ok(md::render(result)),
         Format::Table | Format::Html => Ok(table::render(result, style)),

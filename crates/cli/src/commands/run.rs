@@ -1,6 +1,5 @@
 //! `pipefill run` and `pipefill study`: from the scenario to the table.
 
-use super::no_json;
 use crate::args::{BackendName, RunArgs, RunOptions, StudyArgs};
 use crate::asked::Asked;
 use crate::failure::Failure;
@@ -21,7 +20,7 @@ pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failur
     let finished = carry_out(&[(asked, args.options.clone())], terminal)?;
     if args.options.json {
         for one in &finished {
-            terminal.print(&json::render(&one.result).map_err(no_json)?)?;
+            terminal.print(&json::render(&one.result).map_err(Failure::Json)?)?;
         }
     }
     Ok(worst(&finished))
@@ -113,7 +112,7 @@ fn list(as_json: bool, terminal: &Terminal) -> Result<Outcome, Failure> {
             .map(|(name, title, runs)| json!({"name": name, "title": title, "runs": runs}))
             .collect();
         let document = json!({"schema": 1, "studies": studies});
-        serde_json::to_string_pretty(&document).map_err(no_json)? + "\n"
+        serde_json::to_string_pretty(&document).map_err(Failure::Json)? + "\n"
     } else {
         let line = |(name, title, runs): &(&str, String, usize)| format!("{name:<10}{title} ({runs} runs)\n");
         rows.iter().map(line).collect()
@@ -125,11 +124,11 @@ fn list(as_json: bool, terminal: &Terminal) -> Result<Outcome, Failure> {
 /// One study as `run` has it; for `all` a list.
 fn studies_json(name: &str, finished: &[Finished]) -> Result<String, Failure> {
     match finished {
-        [one] if name != studies::ALL => json::render(&one.result).map_err(no_json),
+        [one] if name != studies::ALL => json::render(&one.result).map_err(Failure::Json),
         _ => {
             let results: Vec<_> = finished.iter().map(|one| &one.result).collect();
             let document = json!({"schema": 1, "experiments": results});
-            Ok(serde_json::to_string_pretty(&document).map_err(no_json)? + "\n")
+            Ok(serde_json::to_string_pretty(&document).map_err(Failure::Json)? + "\n")
         }
     }
 }

@@ -97,7 +97,7 @@ impl ExperimentDirectory {
             let file = path.join(name);
             fs::write(&file, text).map_err(Failure::file("writing", &file))
         };
-        let json = serde_json::to_string_pretty(&stored).map_err(|e| Failure::Other(e.to_string()))?;
+        let json = serde_json::to_string_pretty(&stored).map_err(Failure::Json)?;
         write(SCENARIO, &asked.text)?;
         write(EXPERIMENT, &(json + "\n"))?;
         let runs = path.join(RUNS);

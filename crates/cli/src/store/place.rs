@@ -20,7 +20,7 @@ pub(crate) enum Place {
     /// A directory that is empty or doesn't exist yet.
     New(PathBuf),
     /// The very experiment, to be continued.
-    Begun(ExperimentDirectory),
+    Begun(Box<ExperimentDirectory>),
 }
 
 /// Chooses the directory; makes none. With `out`, that one. Without, `pipefill-runs/NAME` below `base`, or the next free
@@ -60,7 +60,7 @@ fn named(out: &Path, resume: bool, asked: &Asked, backend: &str) -> Result<Place
             format!("{} holds this experiment already", out.display()),
             "continue it with --resume, or choose another one with --out OTHER",
         )),
-        None => Ok(Place::Begun(experiment)),
+        None => Ok(Place::Begun(Box::new(experiment))),
     }
 }
 
@@ -73,7 +73,7 @@ fn numbered(folder: &Path, resume: bool, asked: &Asked, backend: &str) -> Result
             _ => folder.join(format!("{name}-{number}")),
         };
         if is_free(&path)? {
-            return Ok(begun.map_or(Place::New(path), Place::Begun));
+            return Ok(begun.map_or(Place::New(path), |experiment| Place::Begun(Box::new(experiment))));
         }
         if resume {
             let same =
