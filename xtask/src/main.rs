@@ -23,16 +23,13 @@ usage: cargo run -p xtask -- COMMAND
 fn main() -> ExitCode {
     let command = std::env::args().nth(1).unwrap_or_default();
     let result = Workspace::load().and_then(|workspace| match command.as_str() {
-        "check" => check::run(&workspace),
-        "keys" => key_reference::write(&workspace.root),
-        "test" => test_run::run(&workspace),
+        "check" => check::run(&workspace).map(|()| ExitCode::SUCCESS),
+        "keys" => key_reference::write(&workspace.root).map(|()| ExitCode::SUCCESS),
+        "test" => Ok(test_run::run(&workspace)),
         _ => Err(USAGE.to_owned()),
     });
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("{message}");
-            ExitCode::FAILURE
-        }
-    }
+    result.unwrap_or_else(|message| {
+        eprintln!("{message}");
+        ExitCode::FAILURE
+    })
 }

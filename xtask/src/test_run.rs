@@ -7,24 +7,26 @@ use crate::tally::Tally;
 use crate::workspace::{Crate, Workspace};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 /// Begins the name of an integration test that measures on the real kernel.
 const MEASURES: [&str; 2] = ["lab", "kernel"];
 
-/// Runs all tests and prints the sum.
-///
-/// # Errors
-/// A test failed, or cargo did before any could run.
-pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
+/// Runs all tests and prints the sum as its last line. Fails where a test did, or cargo before any could run.
+pub(crate) fn run(workspace: &Workspace) -> ExitCode {
     let mut tally = Tally::default();
-    let results: Vec<Result<(), String>> =
-        phases(&workspace.crates).iter().map(|arguments| cargo(arguments, &mut tally)).collect();
+    let mut code = ExitCode::SUCCESS;
+    for arguments in phases(&workspace.crates) {
+        if let Err(failure) = cargo(&arguments, &mut tally) {
+            println!("{failure}");
+            code = ExitCode::FAILURE;
+        }
+    }
     for reason in &tally.reasons {
         println!("{reason}");
     }
     println!("{tally}");
-    results.into_iter().collect()
+    code
 }
 
 /// The arguments of cargo, phase by phase.
