@@ -39,7 +39,7 @@ fn a_name_alone_is_one_bulk_tcp_flow() {
     let [flow] = &cell.flows[..] else { panic!("{} flows", cell.flows.len()) };
     assert_eq!((flow.protocol, flow.direction), (Protocol::Tcp, Direction::Forward));
     assert_eq!((flow.duration, flow.bitrate), (ms(10_000), None));
-    assert_eq!(flow.length, Bytes::new(131_072));
+    assert_eq!(flow.length, Bytes::new(512 << 10));
     assert_eq!((cell.run.repeat, cell.run.seed, cell.run.sample, cell.run.warmup), (3, 1, ms(10), None));
 }
 
