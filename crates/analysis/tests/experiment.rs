@@ -101,10 +101,7 @@ fn the_command_repeats_the_cell_in_a_shell() {
     let odd =
         cell(0, &[("path.rtt", "10ms"), ("host.tcp_rmem", "4096 131072 6MiB")], spec(Protocol::Tcp, 10));
     let got = pipefill_analysis::experiment::repeat_command("pipefill run rtt.toml", &odd, Some("sim"));
-    assert_eq!(
-        got,
-        "pipefill run rtt.toml --on sim --only 'path.rtt=10ms,host.tcp_rmem=4096 131072 6MiB'"
-    );
+    assert_eq!(got, "pipefill run rtt.toml --on sim --only 'path.rtt=10ms,host.tcp_rmem=4096 131072 6MiB'");
     let words = shlex::split(&got).unwrap();
     assert_eq!(words.last().unwrap(), "path.rtt=10ms,host.tcp_rmem=4096 131072 6MiB");
 }

@@ -107,11 +107,7 @@ pub fn repeat_command(command: &str, cell: &Cell, backend: Option<&str>) -> Stri
     if let Some(backend) = backend {
         words.push(format!("--on {backend}"));
     }
-    let axes: Vec<String> = cell
-        .axes
-        .iter()
-        .map(|(path, value)| format!("{path}={value}"))
-        .collect();
+    let axes: Vec<String> = cell.axes.iter().map(|(path, value)| format!("{path}={value}")).collect();
     if !axes.is_empty() {
         words.push(format!("--only {}", quoted(&axes.join(","))));
     }
