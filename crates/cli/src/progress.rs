@@ -50,7 +50,7 @@ impl Progress {
             Shown::Lines | Shown::Nothing => ProgressDrawTarget::hidden(),
         };
         let bar = ProgressBar::with_draw_target(Some(runs as u64), target);
-        if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {wide_msg}") {
             bar.set_style(style);
         }
         Self {

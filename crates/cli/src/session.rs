@@ -47,14 +47,9 @@ impl Session<'_> {
     /// # Errors
     /// [`Failure`]; runs that were finished stay.
     pub(crate) fn perform(&self, asked: &Asked, options: &RunOptions) -> Result<Finished, Failure> {
-        let name = self.backend.name();
-        let place = choose(self.base, options.out.as_deref(), options.resume, asked, name)?;
-        self.refuse_company(&place)?;
         let owner = Owner::current()?;
-        let (path, created) = match &place {
-            Place::New(path) => make(path, options.out.is_none())?,
-            Place::Begun(experiment) => (experiment.path.clone(), false),
-        };
+        let (place, created) = self.settle(asked, options)?;
+        let path = place.path().to_owned();
         let entry = self.registry.enter(&owner, &path, created)?;
         let mut result = self.carry_out(asked, options, place, &path, &owner);
         if let Err(failure) = &mut result {
@@ -104,12 +99,25 @@ impl Session<'_> {
         Ok(Finished { directory: experiment.path, result })
     }
 
+    /// Chooses the directory and makes it; true where it was not there. A number that another process takes in between is
+    /// passed over.
+    fn settle(&self, asked: &Asked, options: &RunOptions) -> Result<(Place, bool), Failure> {
+        let out = options.out.as_deref();
+        loop {
+            let place = choose(self.base, out, options.resume, asked, self.backend.name())?;
+            self.refuse_company(place.path())?;
+            if let Place::Begun(_) = place {
+                return Ok((place, false));
+            }
+            let created = make(place.path())?;
+            if created || out.is_some() {
+                return Ok((place, created));
+            }
+        }
+    }
+
     /// Two processes on one experiment would take each other's runs.
-    fn refuse_company(&self, place: &Place) -> Result<(), Failure> {
-        let path = match place {
-            Place::New(path) => path,
-            Place::Begun(experiment) => &experiment.path,
-        };
+    fn refuse_company(&self, path: &Path) -> Result<(), Failure> {
         match self.registry.writer_of(path)? {
             None => Ok(()),
             Some(pid) => Err(Failure::usage(
@@ -152,16 +160,14 @@ pub(crate) fn evaluate(experiment: &ExperimentDirectory, terminal: &Terminal) ->
     Ok(builder.finish(&experiment.command()))
 }
 
-/// Makes the directory; says whether it was not there. A numbered one that another process has just made is not ours.
-fn make(path: &Path, numbered: bool) -> Result<(PathBuf, bool), Failure> {
+/// Makes the directory; false where it is there already.
+fn make(path: &Path) -> Result<bool, Failure> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(Failure::file("making", parent))?;
     }
     match fs::create_dir(path) {
-        Ok(()) => Ok((path.to_owned(), true)),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !numbered => {
-            Ok((path.to_owned(), false))
-        }
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(Failure::file("making", path)(error)),
     }
 }

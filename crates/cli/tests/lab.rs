@@ -2,10 +2,11 @@
 
 mod pipefill;
 
-use pipefill::{Folder, names};
+use pipefill::{Folder, names, privileged_lab};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command, Output};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -21,22 +22,18 @@ duration = "1s"
 [run]
 repeat = 1
 [expect]
-goodput = "<= 20mbit"
+goodput = ">= 50% of rate"
 "#;
 
-/// A folder with the scenario; `None` where there is no lab here.
-fn lab() -> Option<Folder> {
-    let folder = Folder::new();
-    let output = folder.pipefill(&["doctor"]).output().unwrap();
-    if output.status.success() {
-        folder.write("tiny.toml", SCENARIO);
-        return Some(folder);
-    }
-    let found = String::from_utf8_lossy(&output.stdout);
-    let reason = found.lines().find(|line| line.starts_with("MISSING")).unwrap_or("doctor failed");
-    assert!(std::env::var_os("PIPEFILL_REQUIRE_LAB").is_none_or(|value| value != "1"), "{reason}");
-    println!("skipped: lab-unavailable: {reason}");
-    None
+/// Each test measures alone, whatever the runner's threads.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// The right to measure, and a folder with the scenario; `None` where there is no lab here.
+fn lab() -> Option<(MutexGuard<'static, ()>, Folder)> {
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = privileged_lab()?;
+    folder.write("tiny.toml", SCENARIO);
+    Some((alone, folder))
 }
 
 /// Waits until `there` holds; a run that ends before is a failure.
@@ -78,7 +75,7 @@ fn machine() -> (Vec<String>, Vec<String>) {
 
 #[test]
 fn a_scenario_runs_from_file_to_report() {
-    let Some(folder) = lab() else { return };
+    let Some((_alone, folder)) = lab() else { return };
     let before = machine();
     let output = folder.pipefill(&["run", "tiny.toml", "--json"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -88,8 +85,9 @@ fn a_scenario_runs_from_file_to_report() {
     assert_eq!(cells.len(), 2);
     for cell in cells {
         assert_eq!((&cell["backend"], &cell["valid"]), (&Value::from("lab"), &Value::from(1)), "{cell}");
+        // A second is short: what a loss in the warm-up held back is delivered in order after it, on top of the rate.
         let goodput = cell["goodput_bps"].as_u64().unwrap();
-        assert!((10_000_000..20_000_000).contains(&goodput), "{goodput}");
+        assert!((10_000_000..22_000_000).contains(&goodput), "{goodput}");
         assert!(cell["repeat_command"].as_str().unwrap().contains("--only"), "{cell}");
     }
     let run = folder.path("pipefill-runs/tiny/runs/0001-rtt=20ms-r1");
@@ -111,7 +109,7 @@ fn a_scenario_runs_from_file_to_report() {
 
 #[test]
 fn an_expectation_that_fails_is_exit_code_1() {
-    let Some(folder) = lab() else { return };
+    let Some((_alone, folder)) = lab() else { return };
     let words = ["run", "tiny.toml", "--only", "path.rtt=4ms", "--set", "expect.goodput=>= 100mbit"];
     let output = folder.pipefill(&words).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
@@ -120,7 +118,7 @@ fn an_expectation_that_fails_is_exit_code_1() {
 
 #[test]
 fn a_signal_stops_it_and_resume_continues() {
-    let Some(folder) = lab() else { return };
+    let Some((_alone, folder)) = lab() else { return };
     let runs = folder.path("pipefill-runs/tiny/runs");
     let mut child = folder.start(&["run", "tiny.toml"]);
     wait_for(&mut child, "the second run", || second_run(&runs));
@@ -141,7 +139,7 @@ fn a_signal_stops_it_and_resume_continues() {
 
 #[test]
 fn what_a_killed_run_leaves_the_doctor_removes() {
-    let Some(folder) = lab() else { return };
+    let Some((_alone, folder)) = lab() else { return };
     let before = machine();
     let runs = folder.path("pipefill-runs/tiny/runs");
     let mut child = folder.start(&["run", "tiny.toml"]);
@@ -160,7 +158,7 @@ fn what_a_killed_run_leaves_the_doctor_removes() {
 
 #[test]
 fn two_at_the_same_time_do_not_meet() {
-    let Some(folder) = lab() else { return };
+    let Some((_alone, folder)) = lab() else { return };
     let children = [1, 2].map(|_| folder.start(&["run", "tiny.toml", "--quiet"]));
     for child in children {
         let output = child.wait_with_output().unwrap();

@@ -8,8 +8,8 @@ use crate::failure::Failure;
 use crate::studies;
 use pipefill_core::plan::{Plan, Run};
 use serde::{Deserialize, Serialize};
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -95,7 +95,10 @@ impl ExperimentDirectory {
         let stored = StoredExperiment::new(asked, backend);
         let write = |name: &str, text: &str| {
             let file = path.join(name);
-            fs::write(&file, text).map_err(Failure::file("writing", &file))
+            // Never over a file that is there: of two processes on one directory the second fails here.
+            File::create_new(&file)
+                .and_then(|mut opened| opened.write_all(text.as_bytes()))
+                .map_err(Failure::file("writing", &file))
         };
         let json = serde_json::to_string_pretty(&stored).map_err(Failure::Json)?;
         write(SCENARIO, &asked.text)?;

@@ -17,10 +17,20 @@ const NUMBER_MAX: u32 = 100_000;
 /// Where an experiment goes.
 #[derive(Debug)]
 pub(crate) enum Place {
-    /// A directory that is empty or doesn't exist yet.
+    /// A directory that doesn't exist yet, or an empty one that the user named.
     New(PathBuf),
     /// The very experiment, to be continued.
     Begun(Box<ExperimentDirectory>),
+}
+
+impl Place {
+    /// The directory.
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::New(path) => path,
+            Self::Begun(experiment) => &experiment.path,
+        }
+    }
 }
 
 /// Chooses the directory; makes none. With `out`, that one. Without, `pipefill-runs/NAME` below `base`, or the next free
@@ -72,7 +82,7 @@ fn numbered(folder: &Path, resume: bool, asked: &Asked, backend: &str) -> Result
             1 => folder.join(name),
             _ => folder.join(format!("{name}-{number}")),
         };
-        if is_free(&path)? {
+        if fs::symlink_metadata(&path).is_err() {
             return Ok(begun.map_or(Place::New(path), |experiment| Place::Begun(Box::new(experiment))));
         }
         if resume {

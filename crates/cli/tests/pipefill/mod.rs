@@ -67,3 +67,18 @@ pub fn names(folder: &Path) -> Vec<String> {
     names.sort();
     names
 }
+
+/// A folder on a machine where the lab runs. Elsewhere the reason is printed and counted as a skip; where
+/// `PIPEFILL_REQUIRE_LAB=1` says that it has to run, that is a failure.
+pub fn privileged_lab() -> Option<Folder> {
+    let folder = Folder::new();
+    let output = folder.pipefill(&["doctor"]).output().unwrap();
+    if output.status.success() {
+        return Some(folder);
+    }
+    let found = String::from_utf8_lossy(&output.stdout);
+    let reason = found.lines().find(|line| line.starts_with("MISSING")).unwrap_or("doctor failed");
+    assert!(std::env::var_os("PIPEFILL_REQUIRE_LAB").is_none_or(|value| value != "1"), "{reason}");
+    println!("skipped: lab-unavailable: {reason}");
+    None
+}
