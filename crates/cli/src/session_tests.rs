@@ -89,6 +89,24 @@ fn a_repeat_command_leads_to_the_same_cell() {
 }
 
 #[test]
+fn a_studys_repeat_command_names_the_study() {
+    let scene = Scene::new();
+    let quick = crate::args::Selection { quick: true, ..Default::default() };
+    let asked = Asked::study(crate::studies::find("rtt").unwrap(), &quick).unwrap();
+    let finished = scene.perform(&Synthetic::default(), &asked, &options(false)).unwrap();
+    assert_eq!(finished.result.cells.len(), 7);
+    for cell in &finished.result.cells {
+        let words = shlex::split(&cell.repeat_command).unwrap();
+        assert_eq!(words[..6], ["pipefill", "study", "rtt", "--quick", "--on", "lab"]);
+        let args = <crate::args::Args as clap::Parser>::try_parse_from(&words).unwrap();
+        let crate::args::Command::Study(args) = args.command else { panic!("{}", cell.repeat_command) };
+        let again = Asked::study(crate::studies::find("rtt").unwrap(), &args.selection).unwrap();
+        let ids: Vec<&str> = again.plan.cells.iter().map(|cell| cell.id.as_str()).collect();
+        assert_eq!(ids, [&cell.id], "{}", cell.repeat_command);
+    }
+}
+
+#[test]
 fn several_at_a_time_leave_the_same_records() {
     let scene = Scene::new();
     let together = RunOptions { jobs: 3, ..options(false) };
