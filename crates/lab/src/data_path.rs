@@ -34,6 +34,9 @@ const MODERATION: Duration = Duration::from_micros(40);
 const DEEP_SLEEP: Duration = Duration::from_micros(300);
 /// … by about this much, so that the thread is woken earlier and spins for the rest: at most a fifth of the time.
 const WAKE_UP: Duration = Duration::from_micros(60);
+/// After a deep sleep the kernel takes more than this to carry a packet to the other end's stack: it is handed over as
+/// much earlier, so that it arrives at its due time and not before. The lateness counts from the hand-over's end.
+const HAND_OVER: Duration = Duration::from_micros(8);
 /// How often the published state is refreshed.
 const PUBLISH_EVERY: Duration = Duration::from_millis(1);
 /// How often a poll looks at the stop flag.
@@ -130,6 +133,8 @@ struct Flow<'a> {
     next_train: u64,
     /// The instant up to which the path has been advanced.
     advanced: Time,
+    /// How much earlier than due the next packet is handed over.
+    lead: Duration,
     /// When packets last left.
     released: Time,
     published: Time,
@@ -158,6 +163,7 @@ impl<'a> Flow<'a> {
             transmit_drops: 0,
             next_train: 0,
             advanced: Time::ZERO,
+            lead: Duration::ZERO,
             released: Time::ZERO,
             published: Time::ZERO,
             batch: Vec::with_capacity(RELEASE_BATCH),
@@ -184,7 +190,7 @@ impl<'a> Flow<'a> {
     }
 
     fn release(&mut self) {
-        let mut now = self.pump.clock.now();
+        let mut now = self.pump.clock.now().after(std::mem::take(&mut self.lead));
         while let Some(released) = self.path.take_due(now) {
             self.dues.push(released.due);
             self.join(released.packet.payload);
@@ -245,15 +251,16 @@ impl<'a> Flow<'a> {
     }
 
     /// Nothing that arrives during the sleep can be due before its end, so that arrivals need not wake the thread.
-    fn sleep(&self, next: Option<Time>) {
+    fn sleep(&mut self, next: Option<Time>) {
         let clock = self.pump.clock;
         let latest = self.advanced.after(self.shortest_delay.min(LONGEST_SLEEP));
         let due = next.map_or(latest, |next| next.min(latest)).max(self.released.after(MODERATION));
         if due < latest && due.since(self.advanced) > DEEP_SLEEP {
             clock.sleep_until(due.before(WAKE_UP));
-            while clock.now() < due {
+            while clock.now() < due.before(HAND_OVER) {
                 std::hint::spin_loop();
             }
+            self.lead = HAND_OVER;
         } else {
             clock.sleep_until(due);
         }

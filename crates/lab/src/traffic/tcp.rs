@@ -21,8 +21,9 @@ const STOP_CHECK: Duration = Duration::from_millis(20);
 const READ_SIZE: usize = 256 << 10;
 /// A paced reader looks this often.
 const READ_TICK: Duration = Duration::from_millis(1);
-/// A paced writer hands over what this span is worth, in one write.
+/// A paced writer hands over what this span is worth in one write, but no less than a full segment.
 const WRITE_TICK: Duration = Duration::from_millis(1);
+const SMALLEST_WRITE: u64 = 1448;
 
 /// The sending application of a flow.
 pub(crate) struct TcpSender<'a> {
@@ -71,32 +72,23 @@ impl TcpSender<'_> {
     }
 
     fn run_paced(&self, rate: Rate, lateness: &mut LatenessMeter) -> io::Result<()> {
-        let piece = rate.bytes_in(WRITE_TICK).get().clamp(1, self.length.get());
+        let piece = rate.bytes_in(WRITE_TICK).get().max(SMALLEST_WRITE).min(self.length.get());
         let zeros = vec![0_u8; usize::try_from(piece).unwrap_or(1)];
-        let mut schedules =
-            vec![Schedule::new(self.clock.now(), rate, Bytes::new(piece)); self.sockets.len()];
-        let mut partial = vec![0_usize; self.sockets.len()];
+        let stream = PacedStream {
+            schedule: Schedule::new(self.clock.now(), rate, Bytes::new(piece)),
+            written: 0,
+            held: false,
+        };
+        let mut streams = vec![stream; self.sockets.len()];
         while !self.is_over() {
-            let mut blocked = false;
-            for (i, socket) in self.sockets.iter().enumerate() {
-                while schedules[i].owed(self.clock.now()) > 0 {
-                    let Some(taken) = taken(socket.send(&zeros[partial[i]..]))? else {
-                        blocked = true;
-                        break;
-                    };
-                    self.counts[i].sent_bytes.add(taken);
-                    partial[i] += usize::try_from(taken).unwrap_or(0);
-                    if partial[i] == zeros.len() {
-                        lateness.record(self.clock.now().since(schedules[i].next_due()));
-                        schedules[i].advance(1);
-                        partial[i] = 0;
-                    }
-                }
+            for ((stream, socket), counts) in streams.iter_mut().zip(self.sockets).zip(self.counts) {
+                stream.write_owed(socket, &zeros, self.clock, counts, lateness)?;
             }
-            let next = schedules.iter().map(Schedule::next_due).min().unwrap_or(self.until);
-            if blocked {
+            if streams.iter().any(|stream| stream.held) {
                 wait_for(self.sockets, PollFlags::POLLOUT, READ_TICK)?;
             } else {
+                let next =
+                    streams.iter().map(|stream| stream.schedule.next_due()).min().unwrap_or(self.until);
                 self.clock.sleep_until(next.min(self.until).min(self.clock.now().after(STOP_CHECK)));
             }
         }
@@ -105,6 +97,46 @@ impl TcpSender<'_> {
 
     fn is_over(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.clock.now() >= self.until
+    }
+}
+
+/// A stream that writes at a fixed rate.
+#[derive(Clone)]
+struct PacedStream {
+    schedule: Schedule,
+    /// Bytes of the current write that the socket has taken.
+    written: usize,
+    /// The socket had no room: what is late now is late because of TCP, not because of the timer.
+    held: bool,
+}
+
+impl PacedStream {
+    /// Writes what is owed by now, as far as the socket takes it.
+    fn write_owed(
+        &mut self,
+        socket: &Socket,
+        zeros: &[u8],
+        clock: RunClock,
+        counts: &StreamCounts,
+        lateness: &mut LatenessMeter,
+    ) -> io::Result<()> {
+        let was_held = std::mem::take(&mut self.held);
+        while self.schedule.owed(clock.now()) > 0 {
+            let Some(bytes) = taken(socket.send(&zeros[self.written..]))? else {
+                self.held = true;
+                return Ok(());
+            };
+            counts.sent_bytes.add(bytes);
+            self.written += usize::try_from(bytes).unwrap_or(0);
+            if self.written == zeros.len() {
+                if !was_held {
+                    lateness.record(clock.now().since(self.schedule.next_due()));
+                }
+                self.schedule.advance(1);
+                self.written = 0;
+            }
+        }
+        Ok(())
     }
 }
 

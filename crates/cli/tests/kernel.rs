@@ -1,0 +1,108 @@
+//! The lab held against the machine's own kernel: delay, loss, rate and window laws, measured in one experiment.
+
+mod pipefill;
+
+use pipefill::{names, privileged_lab};
+use serde_json::Value;
+use std::fs::File;
+use std::path::Path;
+
+const SCENARIO: &str = include_str!("scenarios/kernel.toml");
+
+/// Payload of a full segment with timestamps, and its Ethernet frame without FCS.
+const MSS: f64 = 1448.0;
+const FRAME: f64 = 1514.0;
+/// Two-sided 99 % of the normal distribution.
+const Z_99: f64 = 2.576;
+
+#[test]
+fn the_path_is_what_was_asked() {
+    let Some(folder) = privileged_lab() else { return };
+    folder.write("kernel.toml", SCENARIO);
+    let output =
+        folder.pipefill(&["run", "kernel.toml", "--out", "out", "--quiet", "--json"]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{text}\n{}", String::from_utf8_lossy(&output.stdout));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let cells: Vec<Cell<'_>> = report["cells"].as_array().unwrap().iter().map(Cell).collect();
+    assert_eq!(cells.len(), 13);
+    for cell in &cells {
+        match cell.axis("variant") {
+            "delay" => delay_is_exact(cell),
+            "loss" => loss_is_per_segment(&folder.path("out/runs")),
+            "rate" => bottleneck_is_full(cell),
+            "window" => window_law_holds(cell),
+            "short" => close_to(cell, "lost_percent", 100.0 * (1.0 - 1000.0 * MSS * 8.0 / 0.2 / 500e6), 3.0),
+            "long" => close_to(cell, "lost_percent", 0.0, 0.0),
+            other => panic!("a variant without a check: {other}"),
+        }
+    }
+}
+
+struct Cell<'a>(&'a Value);
+
+impl Cell<'_> {
+    fn axis(&self, name: &str) -> &str {
+        self.0["axes"][name].as_str().unwrap_or_else(|| panic!("no axis {name} in {}", self.0))
+    }
+
+    fn number(&self, name: &str) -> f64 {
+        self.0[name].as_f64().unwrap_or_else(|| panic!("no {name} in {}", self.0))
+    }
+}
+
+fn close_to(cell: &Cell<'_>, name: &str, want: f64, tolerance: f64) {
+    let got = cell.number(name);
+    println!("{}: {name} {got:.4}, wanted {want:.4} ± {tolerance}", cell.0["axes"]);
+    assert!((got - want).abs() <= tolerance, "{name} is {got}, not {want} ± {tolerance}");
+}
+
+fn milliseconds(text: &str) -> f64 {
+    let number = |unit: &str| text.strip_suffix(unit).and_then(|digits| digits.parse::<f64>().ok());
+    number("ms").or_else(|| number("s").map(|seconds| seconds * 1e3)).unwrap()
+}
+
+/// The smallest RTT that the sender saw lies within 0.15 ms of what was asked, and never below it.
+fn delay_is_exact(cell: &Cell<'_>) {
+    let asked_us = milliseconds(cell.axis("path.rtt")) * 1e3;
+    close_to(cell, "min_rtt_us", asked_us, 150.0);
+    assert!(cell.number("min_rtt_us") >= asked_us - 1.0, "nothing leaves early");
+}
+
+/// 99 % of what the headers leave of the bottleneck's rate.
+fn bottleneck_is_full(cell: &Cell<'_>) {
+    let rate = if cell.axis("path.rate") == "1gbit" { 1e9 } else { 1e8 };
+    close_to(cell, "goodput_bps", rate * MSS / FRAME, 0.01 * rate * MSS / FRAME);
+}
+
+/// Advertised window over RTT, within 10 %.
+fn window_law_holds(cell: &Cell<'_>) {
+    let law = cell.number("rwnd_bytes_p50") * 8e6 / (milliseconds(cell.axis("path.rtt")) * 1e3);
+    close_to(cell, "goodput_bps", law, 0.1 * law);
+}
+
+/// Of at least 100,000 segments, most of which reached the path inside of super-packets, the lost ones lie within the 99 %
+/// interval of 0.2 %.
+fn loss_is_per_segment(runs: &Path) {
+    let name = names(runs).into_iter().find(|name| name.contains("-loss-")).unwrap();
+    let manifest: Value =
+        serde_json::from_reader(File::open(runs.join(name).join("manifest.json")).unwrap()).unwrap();
+    let counter = |place: &str, name: &str| {
+        let counters = manifest["counters"].as_array().unwrap();
+        let found = counters.iter().find(|each| each["place"] == place && each["name"] == name);
+        found.unwrap_or_else(|| panic!("no {place} {name}"))["after"].as_f64().unwrap()
+    };
+    let segments = counter("path forward", "offered_packets");
+    let lost = counter("path forward", "dropped_random_loss_packets");
+    let packets = counter("sender interface", "path0 tx_packets");
+    println!("loss: {lost} of {segments} segments, which came in {packets} packets");
+    assert!(segments >= 100_000.0, "{segments} segments are too few");
+    assert!(packets < segments / 3.0, "{packets} packets carried {segments} segments: no super-packets");
+    let p = 0.002;
+    let spread = Z_99 * (segments * p * (1.0 - p)).sqrt();
+    assert!(
+        (lost - segments * p).abs() <= spread,
+        "{lost} of {segments} lost, wanted {} ± {spread}",
+        segments * p
+    );
+}
