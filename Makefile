@@ -33,7 +33,7 @@ lint: ## formatting, clippy, xtask's rules
 
 doc: ## the crates' documentation, without a warning
 	@scripts/need.sh rust cc
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items -q
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps --document-private-items -q
 
 keys: ## writes the key reference into docs/guide/scenarios.md
 	cargo run -q -p xtask -- keys
