@@ -5,10 +5,11 @@
 //! everything inside the path happens at its exact virtual instant; only the moment of release depends on how punctual
 //! this thread is, and that is measured. Never: a decision about a packet's fate (that is `link`'s), or a silent drop.
 
+use crate::batch::{Batch, Segment};
 use crate::clock::RunClock;
 use crate::frame::Frame;
 use crate::lateness::LatenessMeter;
-use crate::sys::packet::{Outgoing, PacketSocket, Ring};
+use crate::sys::packet::{PacketSocket, Ring};
 use crate::sys::thread;
 use crate::wait::until_ready;
 use nix::poll::PollFlags;
@@ -22,9 +23,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Packets, and bytes, handed to the kernel before the clock is read again: a larger batch delays its last packet.
-const RELEASE_BATCH: usize = 8;
-const RELEASE_BYTES: usize = 1 << 16;
 /// Longest sleep: the ring has to hold what arrives meanwhile.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 /// Least time between two releases: packets that fall due closer together leave together, as a NIC's interrupt
@@ -89,13 +87,6 @@ pub(crate) struct Pump<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
-/// A segment on its way: its super-packet and its place in it.
-#[derive(Clone)]
-struct Segment {
-    frame: Rc<Frame>,
-    index: u16,
-}
-
 impl Pump<'_> {
     /// Carries packets until `stop` is set.
     pub(crate) fn run(&self) -> io::Result<PumpReport> {
@@ -138,18 +129,7 @@ struct Flow<'a> {
     /// When packets last left.
     released: Time,
     published: Time,
-    batch: Vec<Outgoing>,
-    batch_bytes: usize,
-    /// When the segments gathered since the last sending were due.
-    dues: Vec<Time>,
-    run: Option<SegmentRun>,
-}
-
-/// Neighbouring segments of one super-packet that leave together.
-struct SegmentRun {
-    frame: Rc<Frame>,
-    first: u16,
-    count: u16,
+    batch: Batch,
 }
 
 impl<'a> Flow<'a> {
@@ -166,10 +146,7 @@ impl<'a> Flow<'a> {
             lead: Duration::ZERO,
             released: Time::ZERO,
             published: Time::ZERO,
-            batch: Vec::with_capacity(RELEASE_BATCH),
-            batch_bytes: 0,
-            dues: Vec::new(),
-            run: None,
+            batch: Batch::default(),
         })
     }
 
@@ -192,52 +169,27 @@ impl<'a> Flow<'a> {
     fn release(&mut self) {
         let mut now = self.pump.clock.now().after(std::mem::take(&mut self.lead));
         while let Some(released) = self.path.take_due(now) {
-            self.dues.push(released.due);
-            self.join(released.packet.payload);
-            if self.batch.len() >= RELEASE_BATCH || self.batch_bytes >= RELEASE_BYTES {
+            self.batch.join(released.due, released.packet.payload);
+            if self.batch.is_full() {
                 now = self.send();
             }
         }
-        self.close_run();
-        if !self.dues.is_empty() {
-            self.send();
-        }
+        self.batch.close();
+        self.send();
         self.advanced = now;
     }
 
-    /// Adds a segment to the run that is being gathered, or begins a new one.
-    fn join(&mut self, segment: Segment) {
-        if let Some(run) = &mut self.run
-            && Rc::ptr_eq(&run.frame, &segment.frame)
-            && run.first + run.count == segment.index
-        {
-            run.count += 1;
-            return;
-        }
-        self.close_run();
-        self.run = Some(SegmentRun { frame: segment.frame, first: segment.index, count: 1 });
-    }
-
-    fn close_run(&mut self) {
-        if let Some(run) = self.run.take() {
-            let packet = run.frame.outgoing(run.first, run.count);
-            self.batch_bytes += packet.len;
-            self.batch.push(packet);
-        }
-    }
-
-    /// Sends what was gathered, notes how late each segment was once the kernel had it, and returns that instant.
+    /// Sends the batch, notes how late each of its segments was once the kernel had it, and returns that instant.
     fn send(&mut self) -> Time {
-        self.transmit_drops += self.pump.output.send(&self.batch);
-        self.batch.clear();
-        self.batch_bytes = 0;
-        let now = self.pump.clock.now();
-        // A segment of the run that is still being gathered leaves with the next batch; its part of a batch is noted here.
-        for due in self.dues.drain(..) {
-            self.lateness.record(now.since(due));
-        }
-        self.released = now;
-        now
+        let clock = self.pump.clock;
+        self.batch.flush(|packets, dues| {
+            self.transmit_drops += self.pump.output.send(packets);
+            self.released = clock.now();
+            for &due in dues {
+                self.lateness.record(self.released.since(due));
+            }
+        });
+        self.released
     }
 
     fn wait(&mut self) -> io::Result<()> {

@@ -173,7 +173,7 @@ fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
@@ -181,7 +181,7 @@ mod tests {
     const HEADERS: usize = ETHERNET + 20 + 32;
 
     /// A TSO super-packet with `payload` bytes, PSH, FIN and CWR set, as virtio-net hands it over.
-    fn super_packet(payload: usize) -> Frame {
+    pub(crate) fn super_packet(payload: usize) -> Frame {
         let mut head = [0_u8; HEADERS];
         head[12..14].copy_from_slice(&[0x08, 0x00]);
         head[ETHERNET] = 0x45;

@@ -159,7 +159,9 @@ struct Arrivals {
     last_transit: Option<i64>,
     /// RFC 3550 section 6.4.1, in nanoseconds, scaled by 16.
     jitter_16: i64,
+    /// To three significant figures; the extremes are kept exactly.
     delays: Histogram<u64>,
+    extremes: Option<(i64, i64)>,
     socket_drops: Option<u32>,
 }
 
@@ -167,7 +169,15 @@ impl Arrivals {
     fn new() -> Self {
         let delays = Histogram::new_with_bounds(1, 3_600_000_000_000, 3)
             .unwrap_or_else(|_| unreachable!("the bounds are constants that hdrhistogram accepts"));
-        Self { seen: Vec::new(), highest: None, last_transit: None, jitter_16: 0, delays, socket_drops: None }
+        Self {
+            seen: Vec::new(),
+            highest: None,
+            last_transit: None,
+            jitter_16: 0,
+            delays,
+            extremes: None,
+            socket_drops: None,
+        }
     }
 
     fn note(&mut self, datagram: &Datagram<'_>, counts: &StreamCounts) {
@@ -204,6 +214,8 @@ impl Arrivals {
 
     fn note_transit(&mut self, transit: i64) {
         self.delays.saturating_record(u64::try_from(transit).unwrap_or(0));
+        let (least, most) = self.extremes.unwrap_or((transit, transit));
+        self.extremes = Some((least.min(transit), most.max(transit)));
         if let Some(last) = self.last_transit {
             let difference = (transit - last).abs();
             self.jitter_16 += difference - self.jitter_16 / 16;
@@ -220,10 +232,10 @@ impl Arrivals {
             reordered: counts.reordered.get(),
             socket_drops: Some(self.socket_drops.map_or(0, u64::from)),
             jitter_ns: self.last_transit.map(|_| u64::try_from(self.jitter_16 / 16).unwrap_or(0)),
-            one_way_delay_min_ns: delay(self.delays.min()),
+            one_way_delay_min_ns: self.extremes.map(|(least, _)| least),
             one_way_delay_p50_ns: delay(self.delays.value_at_quantile(0.5)),
             one_way_delay_p99_ns: delay(self.delays.value_at_quantile(0.99)),
-            one_way_delay_max_ns: delay(self.delays.max()),
+            one_way_delay_max_ns: self.extremes.map(|(_, most)| most),
         }
     }
 }
