@@ -24,9 +24,9 @@ status=0
 "$PIPEFILL" study rtt --quick --on lab --out "$OUT/rtt" || status=$?
 if [ "$status" -eq 4 ]; then
     echo
-    echo "some runs were invalid (is this machine busy?); they are repeated once"
+    echo "Some runs were invalid, for the reasons below the table: this machine was too busy to measure them. The others stand."
+    echo "To repeat just those: $PIPEFILL study rtt --quick --out $OUT/rtt --resume"
     status=0
-    "$PIPEFILL" study rtt --quick --on lab --out "$OUT/rtt" --resume || status=$?
 fi
 echo
 echo "what the records hold: docs/records.md"

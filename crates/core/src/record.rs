@@ -149,6 +149,9 @@ pub struct Instrument {
     pub send_lateness: Option<Lateness>,
     /// How late the telemetry's samples were.
     pub sample_lateness: Option<Lateness>,
+    /// CPU time that the hypervisor gave to others during the run, all CPUs together (`steal` of `/proc/stat`, in ticks of
+    /// 10 ms): why an idle machine can be late.
+    pub steal_us: Option<u64>,
     /// Packets dropped by the data path's receive rings: lost by the instrument, not by the path.
     pub ring_drops: Option<u64>,
     /// Packets that the kernel would not take back from the data path.

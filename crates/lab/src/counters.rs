@@ -32,6 +32,14 @@ pub(crate) fn input_queue_drops() -> Option<u64> {
     text.lines().map(|line| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok()).sum()
 }
 
+/// CPU time that the hypervisor gave to others since boot, all CPUs, in microseconds (`steal` of `/proc/stat`, `USER_HZ` = 100).
+pub(crate) fn steal_us() -> Option<u64> {
+    const TICK_US: u64 = 10_000;
+    let text = fs::read_to_string("/proc/stat").ok()?;
+    let ticks: u64 = text.lines().next()?.split_whitespace().nth(8)?.parse().ok()?;
+    Some(ticks * TICK_US)
+}
+
 /// Pairs two snapshots of `place`; counters that are zero in both are left out.
 pub(crate) fn pair(place: &str, before: &Snapshot, after: &Snapshot) -> Vec<Counter> {
     after

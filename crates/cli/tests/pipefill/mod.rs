@@ -82,3 +82,15 @@ pub fn privileged_lab() -> Option<Folder> {
     println!("skipped: lab-unavailable: {reason}");
     None
 }
+
+/// Whether a run found itself too late to be believed: a machine that is too busy to measure. Printed and counted as a skip.
+pub fn machine_is_late(output: &std::process::Output) -> bool {
+    let late = output.status.code() == Some(4);
+    if late {
+        let text = String::from_utf8_lossy(&output.stdout);
+        let reason = text.lines().find(|line| line.contains("late_")).unwrap_or("no reason given");
+        assert!(reason.contains("late_"), "invalid for another reason: {text}");
+        println!("skipped: machine-late: {}", reason.trim());
+    }
+    late
+}

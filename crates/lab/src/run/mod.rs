@@ -71,6 +71,7 @@ struct Stage<'a> {
     topology: Topology,
     settings: Vec<Setting>,
     before: Before,
+    steal_before_us: Option<u64>,
     forward: Mutex<PathState>,
     reverse: Mutex<PathState>,
 }
@@ -87,7 +88,16 @@ impl<'a> Stage<'a> {
         settings.extend(sysctl::apply(&topology.b, "receiver", &spec.receiver)?);
         let before = Before(snapshots(&topology)?);
         let (forward, reverse) = (Mutex::default(), Mutex::default());
-        Ok(Self { run, clock, topology, settings, before, forward, reverse })
+        Ok(Self {
+            run,
+            clock,
+            topology,
+            settings,
+            before,
+            steal_before_us: counters::steal_us(),
+            forward,
+            reverse,
+        })
     }
 
     fn perform(mut self, watch: &dyn Watch) -> Result<Outcome, BackendError> {
@@ -106,7 +116,8 @@ impl<'a> Stage<'a> {
             (traffic, pumps)
         });
         let traffic = traffic?;
-        let mut instrument = Instrument { threads: threads.ended(), ..traffic.instrument };
+        let steal_us = counters::steal_us().zip(self.steal_before_us).map(|(after, before)| after - before);
+        let mut instrument = Instrument { threads: threads.ended(), steal_us, ..traffic.instrument };
         let real_time = pumps
             .map(|pumps| note_pumps(&mut instrument, pumps))
             .transpose()

@@ -1,0 +1,146 @@
+//! Segments on their way out: neighbours of one super-packet are joined again, and packets are gathered for one system call.
+//!
+//! Never: a segment forgotten. Every segment that is joined is in exactly one packet that is taken, with its due time.
+
+use crate::frame::Frame;
+use crate::sys::packet::Outgoing;
+use pipefill_core::units::Time;
+use std::rc::Rc;
+
+/// Packets, and bytes, handed to the kernel before the clock is read again: a larger batch delays its last packet.
+const PACKETS: usize = 8;
+const BYTES: usize = 1 << 16;
+
+/// A segment of a packet: its super-packet and its place in it.
+#[derive(Clone)]
+pub(crate) struct Segment {
+    pub(crate) frame: Rc<Frame>,
+    pub(crate) index: u16,
+}
+
+/// What is gathered for the next sending.
+#[derive(Default)]
+pub(crate) struct Batch {
+    packets: Vec<Outgoing>,
+    bytes: usize,
+    /// When the segments of `packets` were due.
+    dues: Vec<Time>,
+    run: Option<Run>,
+}
+
+/// Neighbouring segments of one super-packet that leave together.
+struct Run {
+    frame: Rc<Frame>,
+    first: u16,
+    dues: Vec<Time>,
+}
+
+impl Run {
+    fn is_followed_by(&self, segment: &Segment) -> bool {
+        Rc::ptr_eq(&self.frame, &segment.frame)
+            && usize::from(self.first) + self.dues.len() == usize::from(segment.index)
+    }
+}
+
+impl Batch {
+    /// Adds a segment that is due.
+    pub(crate) fn join(&mut self, due: Time, segment: Segment) {
+        match &mut self.run {
+            Some(run) if run.is_followed_by(&segment) => run.dues.push(due),
+            _ => {
+                self.close();
+                self.run = Some(Run { frame: segment.frame, first: segment.index, dues: vec![due] });
+            }
+        }
+    }
+
+    /// Whether it is time to send, without the packet that is still being joined.
+    pub(crate) fn is_full(&self) -> bool {
+        self.packets.len() >= PACKETS || self.bytes >= BYTES
+    }
+
+    /// Ends the packet that is being joined: it leaves with this batch.
+    pub(crate) fn close(&mut self) {
+        if let Some(mut run) = self.run.take() {
+            let count = u16::try_from(run.dues.len()).unwrap_or(u16::MAX);
+            let packet = run.frame.outgoing(run.first, count);
+            self.bytes += packet.len;
+            self.packets.push(packet);
+            self.dues.append(&mut run.dues);
+        }
+    }
+
+    /// Hands packets and dues to `send`, and empties the batch; what is still being joined stays. Nothing is called where
+    /// there is no packet.
+    pub(crate) fn flush(&mut self, send: impl FnOnce(&[Outgoing], &[Time])) {
+        if !self.packets.is_empty() {
+            send(&self.packets, &self.dues);
+            self.packets.clear();
+            self.dues.clear();
+            self.bytes = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::tests::super_packet;
+    use proptest::prelude::*;
+
+    const MSS: usize = 1448;
+
+    /// Drives a batch as the pump does; returns payload bytes and dues that left.
+    fn drive(segments: &[Segment], pauses: &[bool]) -> (usize, Vec<Time>) {
+        let (mut batch, mut bytes, mut dues) = (Batch::default(), 0, Vec::new());
+        let mut send = |packets: &[Outgoing], left: &[Time]| {
+            bytes += packets.iter().map(|packet| packet.len - packet.head_len).sum::<usize>();
+            dues.extend_from_slice(left);
+        };
+        for (i, segment) in segments.iter().enumerate() {
+            batch.join(Time::from_nanos(i as u64), segment.clone());
+            if batch.is_full() {
+                batch.flush(&mut send);
+            }
+            if pauses[i % pauses.len()] {
+                batch.close();
+                batch.flush(&mut send);
+            }
+        }
+        batch.close();
+        batch.flush(&mut send);
+        (bytes, dues)
+    }
+
+    proptest! {
+        /// Whatever is lost before and wherever the pump pauses, each segment leaves once, in order, with its due.
+        #[test]
+        fn every_segment_leaves_once(
+            sizes in prop::collection::vec(1_usize..45, 1..12),
+            keep in prop::collection::vec(any::<bool>(), 1..40),
+            pauses in prop::collection::vec(prop::bool::weighted(0.1), 1..40),
+        ) {
+            let frames = sizes.iter().map(|&count| Rc::new(super_packet(count * MSS)));
+            let all = frames.flat_map(|frame| {
+                (0..frame.segments()).map(move |index| Segment { frame: Rc::clone(&frame), index }).collect::<Vec<_>>()
+            });
+            let kept: Vec<Segment> = all.enumerate().filter(|(i, _)| keep[i % keep.len()]).map(|(_, s)| s).collect();
+            let (bytes, dues) = drive(&kept, &pauses);
+            prop_assert_eq!(bytes, kept.len() * MSS);
+            prop_assert_eq!(dues, (0..kept.len() as u64).map(Time::from_nanos).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_whole_super_packet_leaves_as_one() {
+        let frame = Rc::new(super_packet(40 * MSS));
+        let mut batch = Batch::default();
+        for index in 0..40 {
+            batch.join(Time::ZERO, Segment { frame: Rc::clone(&frame), index });
+        }
+        batch.close();
+        let mut packets = 0;
+        batch.flush(|gathered, _| packets = gathered.len());
+        assert_eq!(packets, 1);
+    }
+}
