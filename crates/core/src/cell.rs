@@ -67,6 +67,9 @@ pub struct PathSpec {
 }
 
 impl PathSpec {
+    /// A path that asks for nothing.
+    pub const EMPTY: Self = Self { forward: DirectionSpec::EMPTY, reverse: DirectionSpec::EMPTY };
+
     /// The base round trip: both fixed delays, no serialisation, no queue.
     pub fn rtt(&self) -> Duration {
         self.forward.delay + self.reverse.delay
@@ -94,6 +97,29 @@ pub struct DirectionSpec {
     pub reorder: Ratio,
     /// Bottleneck; `None` = no limit.
     pub bottleneck: Option<BottleneckSpec>,
+}
+
+impl DirectionSpec {
+    /// A direction that asks for nothing: packets leave as they come.
+    pub const EMPTY: Self = Self {
+        delay: Duration::ZERO,
+        jitter: None,
+        delay_limit: None,
+        loss: LossSpec::None,
+        loss_unit: LossUnit::Segment,
+        duplicate: Ratio::ZERO,
+        reorder: Ratio::ZERO,
+        bottleneck: None,
+    };
+
+    /// Whether it asks for nothing. Without a delay there is nothing to limit and nothing to overtake.
+    pub fn is_empty(&self) -> bool {
+        self.delay.is_zero()
+            && self.jitter.is_none()
+            && self.loss == LossSpec::None
+            && self.duplicate == Ratio::ZERO
+            && self.bottleneck.is_none()
+    }
 }
 
 /// A token bucket behind a drop-tail queue.

@@ -4,15 +4,18 @@
 //! 2. the generator against iperf3, TCP, over a plain veth pair;
 //! 3. the highest loss-free UDP rate with 1448-byte datagrams, generator against iperf3, over a plain veth pair.
 //!
+//! Each generator with its own defaults (writes of 512 KiB against 128 KiB, a UDP receive buffer of 8 MiB against the
+//! kernel's default), both with CUBIC.
+//!
 //! `cargo bench -p pipefill-lab --bench throughput`; needs iperf3.
 
 use pipefill_core::backend::{Backend, Watch};
 use pipefill_core::cell::{
-    CellSpec, Direction, DirectionSpec, FlowSpec, HostSpec, LossSpec, LossUnit, PathSpec, Protocol, RunSpec,
+    CellSpec, Direction, DirectionSpec, FlowSpec, HostSpec, PathSpec, Protocol, RunSpec,
 };
 use pipefill_core::plan::{Cell, Run};
 use pipefill_core::record::RunRecord;
-use pipefill_core::units::{Bytes, Rate, Ratio, Seed, Time};
+use pipefill_core::units::{Bytes, Rate, Seed, Time};
 use pipefill_lab::Lab;
 use pipefill_lab::hosts::{Host, Hosts};
 use std::error::Error;
@@ -139,16 +142,7 @@ fn iperf3(extra: &[&str]) -> Outcome<(f64, u64)> {
 }
 
 fn run(lab: &Lab, rtt: Duration, flow: &FlowSpec) -> Outcome<RunRecord> {
-    let direction = DirectionSpec {
-        delay: rtt / 2,
-        jitter: None,
-        delay_limit: None,
-        loss: LossSpec::None,
-        loss_unit: LossUnit::Segment,
-        duplicate: Ratio::ZERO,
-        reorder: Ratio::ZERO,
-        bottleneck: None,
-    };
+    let direction = DirectionSpec { delay: rtt / 2, ..DirectionSpec::EMPTY };
     let sysctl =
         [("net.ipv4.tcp_rmem", "4096 131072 67108864"), ("net.ipv4.tcp_wmem", "4096 16384 67108864")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))

@@ -2,7 +2,8 @@
 //! compares on.
 
 use crate::namespace::Namespace;
-use crate::topology::{A_ADDRESS, B_ADDRESS, Topology, empty_path};
+use crate::topology::{A_ADDRESS, B_ADDRESS, Topology};
+use pipefill_core::cell::PathSpec;
 use std::io;
 use std::net::Ipv4Addr;
 use std::process::{Child, Command};
@@ -37,7 +38,7 @@ impl Hosts {
     /// # Errors
     /// `EPERM` where [`crate::privilege::acquire`] found no way to make namespaces.
     pub fn plain() -> io::Result<Self> {
-        Ok(Self { topology: Topology::build(&empty_path())? })
+        Ok(Self { topology: Topology::build(&PathSpec::EMPTY)? })
     }
 
     /// Starts `command` on `host`.

@@ -9,7 +9,7 @@ use crate::netlink::Rtnetlink;
 use crate::privilege::{Denied, Privilege};
 use crate::sys::socket::{set_option, tcp_info};
 use crate::sys::thread as scheduling;
-use crate::topology::{Topology, empty_path};
+use crate::topology::Topology;
 use pipefill_core::cell::PathSpec;
 use socket2::{Domain, Socket, Type};
 use std::fs;
@@ -91,7 +91,7 @@ fn path() -> Check {
 
 /// A path that needs the middle: 1 ms forward.
 fn probe_path() -> PathSpec {
-    let mut path = empty_path();
+    let mut path = PathSpec::EMPTY;
     path.forward.delay = Duration::from_millis(1);
     path
 }

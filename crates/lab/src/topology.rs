@@ -11,12 +11,10 @@
 use crate::namespace::Namespace;
 use crate::netlink::{Mac, Rtnetlink, VethEnd};
 use crate::sys::packet::PacketSocket;
-use pipefill_core::cell::{DirectionSpec, LossSpec, LossUnit, PathSpec};
-use pipefill_core::units::Ratio;
+use pipefill_core::cell::PathSpec;
 use std::fs;
 use std::io;
 use std::net::Ipv4Addr;
-use std::time::Duration;
 
 /// Address of the sending host.
 pub(crate) const A_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
@@ -54,7 +52,7 @@ impl Topology {
         let (a, b) = (Namespace::create()?, Namespace::create()?);
         prepare(&a)?;
         prepare(&b)?;
-        let middle = if is_empty(&path.forward) && is_empty(&path.reverse) {
+        let middle = if path.forward.is_empty() && path.reverse.is_empty() {
             join_directly(&a, &b)?;
             None
         } else {
@@ -64,30 +62,6 @@ impl Topology {
         b.enter(|| Rtnetlink::connect()?.attach(HOST_INTERFACE, B_ADDRESS, A_ADDRESS, MAC_A))?;
         Ok(Self { a, b, middle })
     }
-}
-
-/// A path that asks for nothing.
-pub(crate) fn empty_path() -> PathSpec {
-    let direction = DirectionSpec {
-        delay: Duration::ZERO,
-        jitter: None,
-        delay_limit: None,
-        loss: LossSpec::None,
-        loss_unit: LossUnit::Segment,
-        duplicate: Ratio::ZERO,
-        reorder: Ratio::ZERO,
-        bottleneck: None,
-    };
-    PathSpec { forward: direction.clone(), reverse: direction }
-}
-
-/// Whether a direction asks for nothing that would need emulation.
-pub(crate) fn is_empty(direction: &DirectionSpec) -> bool {
-    direction.delay.is_zero()
-        && direction.jitter.is_none()
-        && direction.loss == LossSpec::None
-        && direction.duplicate.fraction() == 0.0
-        && direction.bottleneck.is_none()
 }
 
 /// Loopback up, and no IPv6: router solicitations and neighbour discovery must not take part.

@@ -167,22 +167,13 @@ impl<T> Store<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pipefill_core::cell::{JitterDistribution, JitterSpec, LossSpec, LossUnit};
+    use pipefill_core::cell::{JitterDistribution, JitterSpec};
     use pipefill_core::units::QueueLimit;
 
     const MS: Duration = Duration::from_millis(1);
 
     fn spec(delay: Duration) -> DirectionSpec {
-        DirectionSpec {
-            delay,
-            jitter: None,
-            delay_limit: None,
-            loss: LossSpec::None,
-            loss_unit: LossUnit::Segment,
-            duplicate: Ratio::ZERO,
-            reorder: Ratio::ZERO,
-            bottleneck: None,
-        }
+        DirectionSpec { delay, ..DirectionSpec::EMPTY }
     }
 
     fn element(spec: &DirectionSpec) -> Delay<u64> {

@@ -91,24 +91,20 @@ impl<T: Clone> OneWay<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pipefill_core::cell::{BottleneckSpec, LossSpec, LossUnit};
+    use pipefill_core::cell::{BottleneckSpec, LossSpec};
     use pipefill_core::units::{Bytes, QueueLimit, Rate, Ratio};
 
     /// 1 µs of delay, then a byte a nanosecond with a bucket and a queue of one full packet.
     fn spec() -> DirectionSpec {
         DirectionSpec {
             delay: Duration::from_micros(1),
-            jitter: None,
-            delay_limit: None,
             loss: LossSpec::Packets(vec![2]),
-            loss_unit: LossUnit::Segment,
-            duplicate: Ratio::ZERO,
-            reorder: Ratio::ZERO,
             bottleneck: Some(BottleneckSpec {
                 rate: Rate::from_bps(8_000_000_000),
                 queue: QueueLimit::Packets(1),
                 burst: Bytes::new(1514),
             }),
+            ..DirectionSpec::EMPTY
         }
     }
 

@@ -7,7 +7,7 @@ use pipefill_core::cell::*;
 use pipefill_core::plan::{Cell, Plan, Run};
 use pipefill_core::record::*;
 use pipefill_core::tcp_info::{CaState, TcpInfo};
-use pipefill_core::units::{Bytes, QueueLimit, Rate, Ratio, Seed};
+use pipefill_core::units::{Bytes, QueueLimit, Rate, Seed};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -17,17 +17,12 @@ const SAMPLE_US: u64 = 100_000;
 fn direction(delay: Duration, rate: Option<u64>) -> DirectionSpec {
     DirectionSpec {
         delay,
-        jitter: None,
-        delay_limit: None,
-        loss: LossSpec::None,
-        loss_unit: LossUnit::Segment,
-        duplicate: Ratio::ZERO,
-        reorder: Ratio::ZERO,
         bottleneck: rate.map(|bps| BottleneckSpec {
             rate: Rate::from_bps(bps),
             queue: QueueLimit::Bdp(1.0),
             burst: Bytes::new(65_536),
         }),
+        ..DirectionSpec::EMPTY
     }
 }
 

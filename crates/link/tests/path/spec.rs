@@ -14,16 +14,7 @@ pub(crate) const RTT: Duration = Duration::from_micros(300);
 
 /// A path that does nothing.
 pub(crate) const fn clean() -> DirectionSpec {
-    DirectionSpec {
-        delay: Duration::ZERO,
-        jitter: None,
-        delay_limit: None,
-        loss: LossSpec::None,
-        loss_unit: LossUnit::Segment,
-        duplicate: Ratio::ZERO,
-        reorder: Ratio::ZERO,
-        bottleneck: None,
-    }
+    DirectionSpec::EMPTY
 }
 
 /// One packet of some traffic; its payload is its index.
