@@ -50,7 +50,7 @@ impl Progress {
             Shown::Lines | Shown::Nothing => ProgressDrawTarget::hidden(),
         };
         let bar = ProgressBar::with_draw_target(Some(runs as u64), target);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {wide_msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:20} {pos}/{len} {wide_msg}") {
             bar.set_style(style);
         }
         Self {
@@ -72,7 +72,7 @@ impl Progress {
         if self.shown == Shown::Bar {
             let passed = now.since(Time::ZERO).min(estimate);
             let left = self.state().left(passed);
-            self.bar.set_message(format!("{}, about {} left", label(run), span(left)));
+            self.bar.set_message(format!("about {} left; {}", span(left), label(run)));
         }
     }
 
