@@ -17,6 +17,12 @@ pub trait Backend: Sync {
     /// [`BackendError`] where nothing was measured.
     fn run(&self, run: &Run, watch: &dyn Watch) -> Result<RunRecord, BackendError>;
 
+    /// Whether this machine can do the run at all, found without doing it; asked for every run before the first one.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`], with the remedy.
+    fn check(&self, run: &Run) -> Result<(), BackendError>;
+
     /// How long the run will take on the wall, set-up and drain included; for estimates.
     fn estimate(&self, run: &Run) -> Duration;
 }

@@ -75,6 +75,14 @@ pub struct Setting {
     pub got: Option<String>,
     /// Why got differs from asked; null where it doesn't.
     pub why: Option<String>,
+    /// Whether got fulfils asked; true where nothing was asked. A buffer that the kernel doubled is fulfilled.
+    #[serde(default = "fulfilled")]
+    pub met: bool,
+}
+
+/// Records of before [`Setting::met`] had no setting that was refused without a word.
+const fn fulfilled() -> bool {
+    true
 }
 
 /// What one stream did, in totals.
@@ -111,7 +119,7 @@ pub struct UdpTotals {
     pub duplicates: u64,
     /// Datagrams that arrived after a later one (RFC 4737 type-P-reordered).
     pub reordered: u64,
-    /// Dropped by the receiver's own socket buffer (`SO_RXQ_OVFL`); part of lost.
+    /// Dropped by the receiver's own socket buffer (`SK_MEMINFO_DROPS`, the counter of `SO_RXQ_OVFL`); part of lost.
     pub socket_drops: Option<u64>,
     /// RFC 3550 interarrival jitter at the end, nanoseconds.
     pub jitter_ns: Option<u64>,
@@ -191,7 +199,8 @@ pub struct Lateness {
 /// Why a run must not be believed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Invalid {
-    /// A stable word: `ring_drops`, `transmit_drops`, `late_releases`, `late_sender`, `interrupted`, `flow_failed`.
+    /// A stable word: `ring_drops`, `transmit_drops`, `interface_drops`, `late_releases`, `late_sender`, `not_drained`,
+    /// `interrupted`, `flow_failed`.
     pub reason: String,
     /// What happened, with the figure and the bound.
     pub detail: String,

@@ -34,8 +34,24 @@ impl RunClock {
 
     /// What to subtract from a `CLOCK_REALTIME` timestamp to get the run's time; read anew now and then, since the
     /// wall clock may be stepped.
+    ///
+    /// The two clocks can't be read at once: the pair that was read closest together counts, so that an interruption between
+    /// the two does not move every packet of a batch.
     pub(crate) fn realtime_offset(self) -> u64 {
-        realtime_ns().saturating_sub(self.now().nanos())
+        const CLOSE_ENOUGH: u64 = 2_000;
+        const TRIES: usize = 5;
+        let mut best = (u64::MAX, 0);
+        for _ in 0..TRIES {
+            let (before, wall, after) = (self.now().nanos(), realtime_ns(), self.now().nanos());
+            let apart = after.saturating_sub(before);
+            if apart < best.0 {
+                best = (apart, wall.saturating_sub(before + apart / 2));
+            }
+            if apart <= CLOSE_ENOUGH {
+                break;
+            }
+        }
+        best.1
     }
 
     /// Sleeps until `due`; returns early only for a signal.

@@ -152,10 +152,13 @@ impl<'a> Flow<'a> {
 
     /// Offers everything in the ring to the path, each packet at the instant at which the kernel saw it.
     fn ingest(&mut self) {
-        let offset = self.pump.clock.realtime_offset();
+        let clock = self.pump.clock;
+        let offset = clock.realtime_offset();
         let (path, advanced, next_train) = (&mut self.path, self.advanced, &mut self.next_train);
         while self.ring.next(|received| {
-            let arrival = Time::from_nanos(received.realtime_ns.saturating_sub(offset)).max(advanced);
+            let stamped = Time::from_nanos(received.realtime_ns.saturating_sub(offset));
+            // Not before what the path has seen, and not in the future, should the wall clock have been stepped.
+            let arrival = stamped.min(clock.now()).max(advanced);
             let frame = Rc::new(Frame::new(&received));
             for index in 0..frame.segments() {
                 let bytes = frame.segment_len(index);

@@ -52,6 +52,10 @@ impl Backend for Lab {
         run::carry_out(run, &self.environment, watch)
     }
 
+    fn check(&self, run: &Run) -> Result<(), BackendError> {
+        run::check(run)
+    }
+
     fn estimate(&self, run: &Run) -> Duration {
         const SET_UP: Duration = Duration::from_millis(300);
         let spec = &run.cell.spec;

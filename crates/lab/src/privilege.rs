@@ -3,10 +3,13 @@
 //! Never: a change to the machine. A user namespace is private to this process and ends with it.
 
 use crate::namespace::Namespace;
+use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getgid, getuid};
 use std::fs;
 use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// How the lab came by the right to make network namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,10 +60,22 @@ pub fn acquire() -> Result<Privilege, Denied> {
 /// Maps the caller to root of a new user namespace (user_namespaces(7)).
 fn enter_user_namespace() -> io::Result<()> {
     let (uid, gid) = (getuid(), getgid());
-    unshare(CloneFlags::CLONE_NEWUSER)?;
+    unshare_user()?;
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("0 {uid} 1"))?;
     fs::write("/proc/self/gid_map", format!("0 {gid} 1"))
+}
+
+/// A thread that was joined leaves its thread group a moment later; until then the kernel says `EINVAL`.
+fn unshare_user() -> io::Result<()> {
+    const LONGEST: Duration = Duration::from_millis(500);
+    let began = Instant::now();
+    loop {
+        match unshare(CloneFlags::CLONE_NEWUSER) {
+            Err(Errno::EINVAL) if began.elapsed() < LONGEST => thread::sleep(Duration::from_millis(1)),
+            result => return Ok(result?),
+        }
+    }
 }
 
 fn denied(error: &io::Error) -> Denied {
@@ -74,7 +89,7 @@ fn denied(error: &io::Error) -> Denied {
         } else if fs::read_to_string("/proc/sys/user/max_user_namespaces").is_ok_and(|v| v.trim() == "0") {
             "sysctl user.max_user_namespaces=10000, or run it as root"
         } else {
-            "run it as root, or in a container started with CAP_SYS_ADMIN and CAP_NET_ADMIN"
+            "run it as root, or in a container started with --privileged"
         };
     Denied {
         what: format!(

@@ -48,6 +48,7 @@ pub(crate) fn apply(namespace: &Namespace, place: &str, host: &HostSpec) -> io::
                 asked: None,
                 got,
                 why: None,
+                met: true,
             });
         }
         Ok(settings)
@@ -67,6 +68,7 @@ fn set(place: &str, name: &str, value: &str) -> Setting {
         place: place.to_owned(),
         name: name.to_owned(),
         asked: Some(value.to_owned()),
+        met: why.is_none(),
         got: got.ok(),
         why,
     }

@@ -64,13 +64,19 @@ impl Topology {
     }
 }
 
-/// Loopback up, and no IPv6: router solicitations and neighbour discovery must not take part.
+/// Loopback up, and no IPv6: router solicitations and neighbour discovery must not take part. Where /proc/sys is read-only
+/// they do; the data path carries IPv4 only.
 fn prepare(namespace: &Namespace) -> io::Result<()> {
     namespace.enter(|| {
         for scope in ["all", "default"] {
             let key = format!("/proc/sys/net/ipv6/conf/{scope}/disable_ipv6");
             match fs::write(&key, "1") {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(error)
+                    if !matches!(
+                        error.kind(),
+                        io::ErrorKind::NotFound | io::ErrorKind::ReadOnlyFilesystem
+                    ) =>
+                {
                     return Err(io::Error::new(error.kind(), format!("cannot write {key}: {error}")));
                 }
                 _ => {}

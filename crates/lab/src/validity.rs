@@ -3,7 +3,7 @@
 //! The bounds are part of `docs/metrics.md`. Never loosened for a run that looks plausible.
 
 use pipefill_core::cell::CellSpec;
-use pipefill_core::record::{Instrument, Invalid, Lateness};
+use pipefill_core::record::{Counter, Instrument, Invalid, Lateness};
 use std::time::Duration;
 
 /// A path that is later than this, or than a tenth of the RTT, at the *median* is another path.
@@ -15,8 +15,8 @@ const STALLED_PATH: Duration = Duration::from_millis(5);
 const LATE_SENDER: Duration = Duration::from_millis(20);
 
 /// The reasons why a run with these errors is invalid; empty = it may be believed.
-pub(crate) fn judge(spec: &CellSpec, instrument: &Instrument) -> Vec<Invalid> {
-    let mut reasons = Vec::new();
+pub(crate) fn judge(spec: &CellSpec, instrument: &Instrument, counters: &[Counter]) -> Vec<Invalid> {
+    let mut reasons: Vec<Invalid> = counters.iter().filter_map(dropped_by_interface).collect();
     if let Some(drops) = instrument.ring_drops.filter(|&drops| drops > 0) {
         let detail = format!("the data path's receive ring dropped {drops} packets (bound: 0)");
         reasons.push(invalid("ring_drops", detail));
@@ -40,6 +40,16 @@ pub(crate) fn judge(spec: &CellSpec, instrument: &Instrument) -> Vec<Invalid> {
     let sender = instrument.send_lateness.as_ref().map_or(0, |lateness: &Lateness| lateness.p99_ns);
     reasons.extend(above("late_sender", "the sender's timer", AT_99, sender, LATE_SENDER));
     reasons
+}
+
+/// A packet that an interface of the lab's own dropped was lost by the instrument; the path drops its packets itself.
+fn dropped_by_interface(counter: &Counter) -> Option<Invalid> {
+    let drops = counter.after.saturating_sub(counter.before);
+    let is_ours = counter.place.ends_with(" interface") && counter.name.ends_with("_dropped");
+    (is_ours && drops > 0).then(|| {
+        let detail = format!("{}: {} rose by {drops} (bound: 0)", counter.place, counter.name);
+        invalid("interface_drops", detail)
+    })
 }
 
 const AT_99: &str = "at the 99th percentile";
@@ -71,9 +81,13 @@ mod tests {
         Instrument { release_lateness_forward: Some(lateness), ..Instrument::default() }
     }
 
+    fn interface_drop() -> Counter {
+        Counter { place: "path interface".to_owned(), name: "b0 tx_dropped".to_owned(), before: 1, after: 3 }
+    }
+
     #[test]
     fn a_path_is_invalid_where_it_is_late_as_a_rule_or_stalls() {
-        let reasons = |rtt: &str, p50, p99| judge(&spec(rtt), &forward(p50, p99)).len();
+        let reasons = |rtt: &str, p50, p99| judge(&spec(rtt), &forward(p50, p99), &[]).len();
         assert_eq!(reasons("1ms", 500, 5_000), 0);
         assert_eq!(reasons("1ms", 501, 5_000), 1);
         assert_eq!(reasons("1ms", 500, 5_001), 1);
@@ -84,10 +98,10 @@ mod tests {
     #[test]
     fn a_packet_that_the_instrument_lost_makes_a_run_invalid() {
         let lost = Instrument { ring_drops: Some(1), transmit_drops: Some(2), ..Instrument::default() };
-        let reasons = judge(&spec("1ms"), &lost);
+        let reasons = judge(&spec("1ms"), &lost, &[interface_drop()]);
         let words: Vec<&str> = reasons.iter().map(|reason| reason.reason.as_str()).collect();
-        assert_eq!(words, ["ring_drops", "transmit_drops"]);
+        assert_eq!(words, ["interface_drops", "ring_drops", "transmit_drops"]);
         let none = Instrument { ring_drops: Some(0), transmit_drops: Some(0), ..Instrument::default() };
-        assert_eq!(judge(&spec("1ms"), &none), []);
+        assert_eq!(judge(&spec("1ms"), &none, &[]), []);
     }
 }

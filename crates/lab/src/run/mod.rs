@@ -9,10 +9,11 @@ mod traffic;
 use crate::clock::RunClock;
 use crate::counters::{self, Snapshot};
 use crate::data_path::{PathState, Pump, PumpReport};
+use crate::namespace::Namespace;
 use crate::sysctl;
 use crate::telemetry::Threads;
 use crate::topology::{A_ADDRESS, B_ADDRESS, Middle, Topology};
-use crate::traffic::connect::{Endpoint, FlowEnds};
+use crate::traffic::connect::{Endpoint, FlowEnds, try_congestion_control};
 use crate::traffic::counts::StreamCounts;
 use crate::validity::judge;
 use flow::ConnectedFlow;
@@ -21,6 +22,7 @@ use pipefill_core::backend::{BackendError, Watch};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{Counter, Environment, Instrument, RunRecord, Setting};
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,12 +39,6 @@ pub(crate) fn carry_out(
     environment: &Environment,
     watch: &dyn Watch,
 ) -> Result<RunRecord, BackendError> {
-    if run.cell.spec.run.capture {
-        return Err(BackendError::Unsupported {
-            what: "packet captures (run.capture) are not part of this version".to_owned(),
-            remedy: "leave run.capture out, or set it to false".to_owned(),
-        });
-    }
     let began = SystemTime::now();
     let stage = Stage::build(run).map_err(|error| failed("building the path", &error))?;
     let outcome = stage.perform(watch)?;
@@ -50,16 +46,38 @@ pub(crate) fn carry_out(
     Ok(outcome.into_record(run, environment.clone(), began, wall))
 }
 
+/// Whether this machine can do `run`: captures, and every congestion control that it names, tried in a namespace.
+pub(crate) fn check(run: &Run) -> Result<(), BackendError> {
+    let spec = &run.cell.spec;
+    if spec.run.capture {
+        return Err(BackendError::Unsupported {
+            what: "packet captures (run.capture) are not part of this version".to_owned(),
+            remedy: "leave run.capture out, or set it to false".to_owned(),
+        });
+    }
+    let hosts = [&spec.sender.congestion_control, &spec.receiver.congestion_control];
+    let names: BTreeSet<&String> =
+        spec.flows.iter().filter_map(|flow| flow.congestion_control.as_ref()).chain(hosts).collect();
+    let tried = Namespace::create().and_then(|namespace| {
+        namespace.enter(|| names.into_iter().try_for_each(|name| try_congestion_control(name)))
+    });
+    tried.map_err(|error| BackendError::Unsupported {
+        what: error.to_string(),
+        remedy: "choose one that is there, or load the kernel's module (modprobe tcp_NAME)".to_owned(),
+    })
+}
+
 fn failed(doing: &str, error: &io::Error) -> BackendError {
     match error.kind() {
         io::ErrorKind::PermissionDenied => BackendError::Unsupported {
             what: format!("{doing}: {error}"),
-            remedy: "run `pipefill doctor`, which says what is missing; or run it with --on sim".to_owned(),
+            remedy: "run `pipefill doctor`, which says what is missing".to_owned(),
         },
-        io::ErrorKind::Unsupported => BackendError::Unsupported {
-            what: error.to_string(),
-            remedy: "choose one of these, load the kernel's module, or run it with --on sim".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem => BackendError::Unsupported {
+            what: format!("{doing}: {error}"),
+            remedy: "/proc/sys is read-only here, as in a container: start it with --privileged".to_owned(),
         },
+        io::ErrorKind::Interrupted => BackendError::Interrupted("the user".to_owned()),
         _ => BackendError::Failed(format!("{doing}: {error}")),
     }
 }
@@ -116,7 +134,9 @@ impl<'a> Stage<'a> {
             (traffic, pumps)
         });
         let traffic = traffic?;
-        let steal_us = counters::steal_us().zip(self.steal_before_us).map(|(after, before)| after - before);
+        let steal_us = counters::steal_us()
+            .zip(self.steal_before_us)
+            .and_then(|(after, before)| after.checked_sub(before));
         let mut instrument = Instrument { threads: threads.ended(), steal_us, ..traffic.instrument };
         let real_time = pumps
             .map(|pumps| note_pumps(&mut instrument, pumps))
@@ -126,7 +146,7 @@ impl<'a> Stage<'a> {
         counters.extend(path_counters("forward", &self.forward));
         counters.extend(path_counters("reverse", &self.reverse));
         let mut invalid = traffic.invalid;
-        invalid.extend(judge(&self.run.cell.spec, &instrument));
+        invalid.extend(judge(&self.run.cell.spec, &instrument, &counters));
         let data_path = if self.topology.middle.is_some() { "af_packet" } else { "veth" };
         Ok(Outcome {
             settings,
@@ -168,7 +188,7 @@ impl<'a> Stage<'a> {
         settings: &mut Vec<Setting>,
         watch: &dyn Watch,
     ) -> Result<TrafficOutcome, BackendError> {
-        let flows = match self.connect(settings) {
+        let flows = match self.connect(settings, watch) {
             Ok(flows) => flows,
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::ConnectionReset) =>
@@ -180,7 +200,7 @@ impl<'a> Stage<'a> {
         Traffic { stage: self, flows: &flows, threads }.run(watch)
     }
 
-    fn connect(&self, settings: &mut Vec<Setting>) -> io::Result<Vec<ConnectedFlow<'a>>> {
+    fn connect(&self, settings: &mut Vec<Setting>, watch: &dyn Watch) -> io::Result<Vec<ConnectedFlow<'a>>> {
         let spec = &self.run.cell.spec;
         let a = Endpoint { namespace: &self.topology.a, address: A_ADDRESS, host: &spec.sender };
         let b = Endpoint { namespace: &self.topology.b, address: B_ADDRESS, host: &spec.receiver };
@@ -194,7 +214,7 @@ impl<'a> Stage<'a> {
             };
             let ends = FlowEnds { flow, index, first_stream, from, to };
             let (sockets, asked) = match flow.protocol {
-                Protocol::Tcp => ends.connect_tcp(timeout)?,
+                Protocol::Tcp => ends.connect_tcp(timeout, watch)?,
                 Protocol::Udp => ends.connect_udp()?,
             };
             settings.extend(asked);

@@ -75,14 +75,15 @@ impl Traffic<'_> {
                 self.flows.iter().map(|flow| self.start_flow(scope, flow, flow.span(zero), &stops)).collect();
             let stopped = self.wait(watch, zero, &stops);
             let finals = self.final_infos();
-            let outcome = self.end_flows(working, &stops, &finals, zero);
+            let held = self.held();
+            let (streams, send_lateness, mut invalid) = self.end_flows(working, &stops, &finals, zero);
+            invalid.extend(held);
             stops.telemetry.store(true, Ordering::Relaxed);
             let samples =
                 sampling.join().map_err(|_| BackendError::Failed("the telemetry panicked".to_owned()))?;
             if stopped {
                 return Err(BackendError::Interrupted("the user".to_owned()));
             }
-            let (streams, send_lateness, invalid) = outcome;
             let instrument = Instrument {
                 send_lateness,
                 sample_lateness: samples.lateness.clone(),
@@ -149,7 +150,11 @@ impl Traffic<'_> {
         let clock = self.stage.clock;
         let end = self.flows.iter().map(|flow| self.earliest_end(flow, zero)).max().unwrap_or(zero);
         let latest = end.after(LONGEST_DRAIN);
-        while clock.now() < end || (clock.now() < latest && self.is_draining()) {
+        let mut drained = end;
+        while clock.now() < drained || (clock.now() < latest && self.is_draining()) {
+            if self.is_draining() {
+                drained = drained.max(clock.now().after(DRAIN_MARGIN));
+            }
             if watch.stop_requested() {
                 stops.senders.store(true, Ordering::Relaxed);
                 return true;
@@ -168,6 +173,16 @@ impl Traffic<'_> {
     /// not delivered by the end of the measured window does not count.
     fn is_draining(&self) -> bool {
         self.flows.iter().any(|flow| flow.spec.protocol == Protocol::Udp && self.stage.backlog(flow.spec) > 0)
+    }
+
+    /// Datagrams that the path still holds after the longest wait: they would count as lost, and are only late.
+    fn held(&self) -> Option<Invalid> {
+        let udp = self.flows.iter().filter(|flow| flow.spec.protocol == Protocol::Udp);
+        let packets = udp.map(|flow| self.stage.backlog(flow.spec)).max().filter(|&packets| packets > 0)?;
+        let detail = format!(
+            "the path still held {packets} packets {LONGEST_DRAIN:?} after the last one was due to be sent"
+        );
+        Some(invalid("not_drained", detail))
     }
 
     /// The senders' `tcp_info` at the end, by stream.

@@ -1,5 +1,4 @@
-//! Batches of datagrams: `sendmmsg(2)` and `recvmmsg(2)`, with the kernel's receive timestamps and its count of datagrams
-//! that the socket's buffer had no room for (`SO_TIMESTAMPNS`, `SO_RXQ_OVFL`).
+//! Batches of datagrams: `sendmmsg(2)` and `recvmmsg(2)`, with the kernel's receive timestamps (`SO_TIMESTAMPNS`).
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -8,10 +7,9 @@ use std::os::fd::AsRawFd;
 pub(crate) const BATCH: usize = 64;
 const CONTROL: usize = 64;
 
-/// Asks for receive timestamps and the drop counter on every datagram.
-pub(crate) fn want_receive_metadata(socket: &impl AsRawFd) -> io::Result<()> {
-    super::socket::set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1_i32)?;
-    super::socket::set_option(socket, libc::SOL_SOCKET, libc::SO_RXQ_OVFL, &1_i32)
+/// Asks for receive timestamps on every datagram.
+pub(crate) fn want_timestamps(socket: &impl AsRawFd) -> io::Result<()> {
+    super::socket::set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1_i32)
 }
 
 /// Sends `buffers` on a connected socket without waiting; returns how many the socket took.
@@ -42,8 +40,6 @@ pub(crate) struct Datagram<'a> {
     pub(crate) head: &'a [u8],
     /// The kernel's receive timestamp, `CLOCK_REALTIME` nanoseconds; `None` where it gave none.
     pub(crate) realtime_ns: Option<u64>,
-    /// Datagrams that this socket dropped so far; `None` before the first drop.
-    pub(crate) socket_drops: Option<u32>,
     /// Whole payload length.
     pub(crate) len: usize,
 }
@@ -93,32 +89,24 @@ impl<const HEAD: usize> Receiver<HEAD> {
         let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
         for (i, message) in messages.iter().enumerate().take(count) {
             let len = message.msg_len as usize;
-            let (realtime_ns, socket_drops) = metadata(&message.msg_hdr);
-            take(Datagram { head: &self.heads[i][..len.min(HEAD)], realtime_ns, socket_drops, len });
+            let realtime_ns = timestamp(&message.msg_hdr);
+            take(Datagram { head: &self.heads[i][..len.min(HEAD)], realtime_ns, len });
         }
         Ok(count)
     }
 }
 
-fn metadata(header: &libc::msghdr) -> (Option<u64>, Option<u32>) {
-    let (mut realtime_ns, mut socket_drops) = (None, None);
+fn timestamp(header: &libc::msghdr) -> Option<u64> {
     // SAFETY: the header was filled by recvmmsg; the CMSG macros stay inside its control buffer, which is aligned to 8.
     unsafe {
         let mut message = libc::CMSG_FIRSTHDR(header);
         while !message.is_null() {
-            let data = libc::CMSG_DATA(message);
-            match ((*message).cmsg_level, (*message).cmsg_type) {
-                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
-                    let at = data.cast::<libc::timespec>().read_unaligned();
-                    realtime_ns = Some(at.tv_sec as u64 * 1_000_000_000 + at.tv_nsec as u64);
-                }
-                (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => {
-                    socket_drops = Some(data.cast::<u32>().read_unaligned());
-                }
-                _ => {}
+            if ((*message).cmsg_level, (*message).cmsg_type) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) {
+                let at = libc::CMSG_DATA(message).cast::<libc::timespec>().read_unaligned();
+                return Some(at.tv_sec as u64 * 1_000_000_000 + at.tv_nsec as u64);
             }
             message = libc::CMSG_NXTHDR(header, message);
         }
     }
-    (realtime_ns, socket_drops)
+    None
 }

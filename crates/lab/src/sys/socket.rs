@@ -15,6 +15,8 @@ pub(crate) struct MemInfo {
     pub(crate) rcvbuf: u32,
     pub(crate) sndbuf: u32,
     pub(crate) wmem_queued: u32,
+    /// Datagrams that the receive buffer had no room for (`sk_drops`, also told by `SO_RXQ_OVFL`).
+    pub(crate) drops: u32,
 }
 
 /// Sets a socket option to a plain value.
@@ -41,7 +43,13 @@ pub(crate) fn tcp_info(socket: &impl AsRawFd, buffer: &mut [u8; 512]) -> io::Res
 pub(crate) fn mem_info(socket: &impl AsRawFd) -> io::Result<MemInfo> {
     let mut values = [0_u32; MEMINFO_VARS];
     get_option(socket, libc::SOL_SOCKET, SO_MEMINFO, &mut values)?;
-    Ok(MemInfo { rmem_alloc: values[0], rcvbuf: values[1], sndbuf: values[3], wmem_queued: values[5] })
+    Ok(MemInfo {
+        rmem_alloc: values[0],
+        rcvbuf: values[1],
+        sndbuf: values[3],
+        wmem_queued: values[5],
+        drops: values[8],
+    })
 }
 
 /// Fills `value` from a socket option; returns the length that the kernel wrote. `T` must be valid for any bytes.

@@ -2,6 +2,7 @@
 
 use crate::namespace::Namespace;
 use crate::sys::socket::set_option;
+use pipefill_core::backend::Watch;
 use pipefill_core::cell::{FlowSpec, HostSpec};
 use pipefill_core::record::Setting;
 use pipefill_core::units::Bytes;
@@ -47,27 +48,27 @@ impl FlowEnds<'_> {
     ///
     /// # Errors
     /// `TimedOut` with the number of streams that did connect; those of the socket calls, with the option's name.
-    pub(crate) fn connect_tcp(&self, timeout: Duration) -> io::Result<(Vec<StreamSockets>, Vec<Setting>)> {
+    pub(crate) fn connect_tcp(
+        &self,
+        timeout: Duration,
+        watch: &dyn Watch,
+    ) -> io::Result<(Vec<StreamSockets>, Vec<Setting>)> {
         let deadline = Instant::now() + timeout;
         let mut settings = Vec::new();
         let listener = self.to.namespace.enter(|| self.listener())?;
         let senders = self.from.namespace.enter(|| self.senders(&mut settings))?;
         let target = SockAddr::from(self.target());
-        let receivers = thread::scope(|scope| {
-            let connecting: Vec<_> = senders
-                .iter()
-                .map(|sender| scope.spawn(|| sender.connect_timeout(&target, timeout)))
-                .collect();
-            let accepted = accept_all(&listener, senders.len(), deadline);
-            for result in connecting {
-                result.join().unwrap_or_else(|_| Err(io::Error::other("a connecting thread panicked")))?;
+        for sender in &senders {
+            sender.set_nonblocking(true)?;
+            match sender.connect(&target) {
+                Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => return Err(error),
+                _ => {}
             }
-            accepted
-        })?;
+        }
+        let receivers = accept_all(&listener, senders.len(), deadline, watch)?;
         let sockets = pair_by_port(senders, receivers)?;
         self.note_receivers(&sockets, &mut settings)?;
         for pair in &sockets {
-            pair.sender.set_nonblocking(true)?;
             pair.receiver.set_nonblocking(true)?;
         }
         Ok((sockets, settings))
@@ -86,7 +87,7 @@ impl FlowEnds<'_> {
                 let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
                 let asked = self.flow.rcvbuf.unwrap_or(UDP_RCVBUF);
                 settings.push(receive_buffer(&socket, asked, place("receiver"))?);
-                crate::sys::datagram::want_receive_metadata(&socket)?;
+                crate::sys::datagram::want_timestamps(&socket)?;
                 socket.bind(&SockAddr::from(SocketAddrV4::new(self.to.address, 0)))?;
                 Ok(socket)
             })?;
@@ -143,6 +144,7 @@ impl FlowEnds<'_> {
                 asked: Some((rate.bps() / 8).to_string()),
                 got: Some((rate.bps() / 8).to_string()),
                 why: None,
+                met: true,
             });
         }
         Ok(socket)
@@ -175,6 +177,15 @@ impl Unplaced {
     }
 }
 
+/// Whether a socket of the calling thread's namespace can use `wanted`.
+///
+/// # Errors
+/// Says which ones are available.
+pub(crate) fn try_congestion_control(wanted: &str) -> io::Result<()> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+    set_congestion_control(&socket, wanted).map(|_| ())
+}
+
 fn set_congestion_control(socket: &Socket, wanted: &str) -> io::Result<Unplaced> {
     socket.set_tcp_congestion(wanted.as_bytes()).map_err(|error| {
         let available = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -194,6 +205,7 @@ fn set_congestion_control(socket: &Socket, wanted: &str) -> io::Result<Unplaced>
         asked: Some(wanted.to_owned()),
         got: Some(got),
         why: None,
+        met: true,
     }))
 }
 
@@ -235,22 +247,31 @@ fn buffer_setting(name: &str, asked: Bytes, got: usize, forced: bool, place: Str
         asked: Some(asked.get().to_string()),
         got: Some(got.to_string()),
         why,
+        met: got >= doubled(asked),
     }
 }
 
-fn accept_all(listener: &Socket, count: usize, deadline: Instant) -> io::Result<Vec<Socket>> {
+/// Accepts `count` connections.
+///
+/// # Errors
+/// `TimedOut` after `deadline`; `Interrupted` where the user asked to stop.
+fn accept_all(
+    listener: &Socket,
+    count: usize,
+    deadline: Instant,
+    watch: &dyn Watch,
+) -> io::Result<Vec<Socket>> {
     let mut accepted = Vec::with_capacity(count);
     while accepted.len() < count {
         match listener.accept() {
             Ok((socket, _)) => accepted.push(socket),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                if Instant::now() >= deadline {
-                    let text = format!("{} of {count} connections came through the path", accepted.len());
-                    return Err(io::Error::new(io::ErrorKind::TimedOut, text));
-                }
-                thread::sleep(Duration::from_millis(1));
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+            Err(_) if watch.stop_requested() => return Err(io::ErrorKind::Interrupted.into()),
+            Err(_) if Instant::now() >= deadline => {
+                let text = format!("{} of {count} connections came through the path", accepted.len());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, text));
             }
-            Err(error) => return Err(error),
+            Err(_) => thread::sleep(Duration::from_millis(1)),
         }
     }
     Ok(accepted)

@@ -155,6 +155,7 @@ impl TcpReceiver<'_> {
     pub(crate) fn run(&self) -> io::Result<()> {
         let mut buffer = vec![MaybeUninit::<u8>::uninit(); READ_SIZE];
         let mut open = vec![true; self.sockets.len()];
+        let mut next_tick = self.start;
         while open.contains(&true) && !self.stop.load(Ordering::Relaxed) {
             let mut progressed = false;
             for (i, socket) in self.sockets.iter().enumerate().filter(|&(i, _)| open[i]).collect::<Vec<_>>() {
@@ -172,8 +173,10 @@ impl TcpReceiver<'_> {
                     None => {}
                 }
             }
-            if !progressed && self.read_rate.is_some() {
-                self.clock.sleep_until(self.clock.now().after(READ_TICK));
+            if self.read_rate.is_some() {
+                // One read a tick, of all that the ticks so far are worth: a slow reader, not a busy one.
+                next_tick = next_tick.after(READ_TICK).max(self.clock.now());
+                self.clock.sleep_until(next_tick);
             } else if !progressed {
                 wait_for(self.sockets, PollFlags::POLLIN, STOP_CHECK)?;
             }

@@ -10,6 +10,7 @@ use super::tcp::wait_until;
 use crate::clock::{RunClock, realtime_ns};
 use crate::lateness::LatenessMeter;
 use crate::sys::datagram::{self, BATCH, Datagram, Receiver};
+use crate::sys::socket::mem_info;
 use crate::sys::thread::without_timer_slack;
 use crate::wait::until_ready;
 use hdrhistogram::Histogram;
@@ -136,10 +137,12 @@ impl UdpReceiver<'_> {
     pub(crate) fn run(&self) -> io::Result<UdpTotals> {
         let mut receiver = Receiver::<HEADER>::new();
         let mut arrivals = Arrivals::new();
-        while !self.stop.load(Ordering::Relaxed) {
-            let result = receiver.receive(self.socket, |datagram| arrivals.note(&datagram, self.counts));
-            match result {
+        // What the socket holds when it is told to stop has arrived, and counts.
+        loop {
+            let stopping = self.stop.load(Ordering::Relaxed);
+            match receiver.receive(self.socket, |datagram| arrivals.note(&datagram, self.counts)) {
                 Ok(_) => self.counts.last_received_ns.set(self.clock.now().nanos()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && stopping => break,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     until_ready([self.socket.as_fd()], PollFlags::POLLIN, STOP_CHECK)?;
                 }
@@ -147,7 +150,8 @@ impl UdpReceiver<'_> {
                 Err(error) => return Err(error),
             }
         }
-        Ok(arrivals.totals(self.counts))
+        let socket_drops = mem_info(self.socket).ok().map(|memory| u64::from(memory.drops));
+        Ok(arrivals.totals(self.counts, socket_drops))
     }
 }
 
@@ -162,26 +166,16 @@ struct Arrivals {
     /// To three significant figures; the extremes are kept exactly.
     delays: Histogram<u64>,
     extremes: Option<(i64, i64)>,
-    socket_drops: Option<u32>,
 }
 
 impl Arrivals {
     fn new() -> Self {
         let delays = Histogram::new_with_bounds(1, 3_600_000_000_000, 3)
             .unwrap_or_else(|_| unreachable!("the bounds are constants that hdrhistogram accepts"));
-        Self {
-            seen: Vec::new(),
-            highest: None,
-            last_transit: None,
-            jitter_16: 0,
-            delays,
-            extremes: None,
-            socket_drops: None,
-        }
+        Self { seen: Vec::new(), highest: None, last_transit: None, jitter_16: 0, delays, extremes: None }
     }
 
     fn note(&mut self, datagram: &Datagram<'_>, counts: &StreamCounts) {
-        self.socket_drops = datagram.socket_drops.or(self.socket_drops);
         let Some((sequence, sent_ns)) = parse_header(datagram.head) else {
             return;
         };
@@ -223,14 +217,14 @@ impl Arrivals {
         self.last_transit = Some(transit);
     }
 
-    fn totals(&self, counts: &StreamCounts) -> UdpTotals {
+    fn totals(&self, counts: &StreamCounts, socket_drops: Option<u64>) -> UdpTotals {
         let delay = |value: u64| (!self.delays.is_empty()).then(|| i64::try_from(value).unwrap_or(i64::MAX));
         UdpTotals {
             sent: 0,
             received: counts.received.get(),
             duplicates: counts.duplicates.get(),
             reordered: counts.reordered.get(),
-            socket_drops: Some(self.socket_drops.map_or(0, u64::from)),
+            socket_drops,
             jitter_ns: self.last_transit.map(|_| u64::try_from(self.jitter_16 / 16).unwrap_or(0)),
             one_way_delay_min_ns: self.extremes.map(|(least, _)| least),
             one_way_delay_p50_ns: delay(self.delays.value_at_quantile(0.5)),
