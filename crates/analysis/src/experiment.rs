@@ -8,7 +8,7 @@ mod builder;
 pub use builder::{ExperimentBuilder, UnknownCell, repeat_command};
 
 use crate::expect::ExpectationResult;
-use crate::metrics::{CaStateTimes, RunMetrics};
+use crate::metrics::{CaStateTimes, RunMetrics, UnmetSetting};
 use indexmap::IndexMap;
 use pipefill_core::plan::Plan;
 use serde::{Deserialize, Serialize};
@@ -132,6 +132,8 @@ pub struct CellResult {
     pub expectations: Vec<ExpectationResult>,
     /// Why runs were invalid, by reason.
     pub invalid: Vec<InvalidCount>,
+    /// What was asked of the machine and not granted, in any run; each once.
+    pub unmet_settings: Vec<UnmetSetting>,
     /// Lateness of the path's releases, 99th percentile: the largest of the valid runs.
     pub path_lateness_p99_ns: Option<u64>,
     /// The command that repeats this cell.

@@ -5,6 +5,7 @@
 
 mod delivery;
 mod instrument;
+mod settings;
 mod steps;
 mod tcp;
 mod udp;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 
 pub use delivery::StreamGoodput;
 pub use instrument::InstrumentMetrics;
+pub use settings::UnmetSetting;
 pub use tcp::{CaStateTimes, TcpMetrics};
 pub use udp::UdpMetrics;
 
@@ -38,6 +40,8 @@ pub struct RunMetrics {
     pub backend: String,
     /// Why the run must not be believed; empty = valid.
     pub invalid: Vec<Invalid>,
+    /// What was asked of the machine and not granted; empty = everything was.
+    pub unmet_settings: Vec<UnmetSetting>,
     /// Payload bits/s that the receiving applications read in the measured windows, all streams.
     pub goodput_bps: Option<u64>,
     /// The same without leaving out a warm-up.
@@ -74,6 +78,7 @@ impl RunMetrics {
             directory: run.directory.clone(),
             backend: manifest.backend.clone(),
             invalid: manifest.invalid.clone(),
+            unmet_settings: settings::unmet(&manifest.settings),
             goodput_bps: rates.goodput_bps,
             goodput_whole_bps: rates.goodput_whole_bps,
             sender_bps: rates.sender_bps,

@@ -2,12 +2,12 @@
 
 mod builder;
 
-use builder::{Steady, cell, plan, record, run, spec};
+use builder::{Steady, capped, cell, plan, record, run, spec};
 use pipefill_analysis::expect;
 use pipefill_analysis::experiment::{CellResult, Experiment, ExperimentBuilder, LimitedBy};
 use pipefill_core::cell::{Bound, Comparison, ExpectMetric, Expectation, Protocol};
 use pipefill_core::plan::{Cell, Published};
-use pipefill_core::record::{Invalid, RunRecord};
+use pipefill_core::record::{Invalid, RunRecord, Setting};
 use pipefill_core::units::Ratio;
 
 fn at(cell: &Cell, repeat: u32, mbit: u64) -> RunRecord {
@@ -54,6 +54,28 @@ fn a_cell_is_the_median_of_its_valid_runs() {
     assert_eq!((got.goodput_bps_low, got.goodput_bps_high), (Some(60_000_000), Some(80_000_000)));
     assert_eq!(got.invalid.len(), 1);
     assert_eq!((got.invalid[0].runs, got.invalid[0].detail.as_str()), (1, "12 packets lost"));
+}
+
+#[test]
+fn a_refused_setting_is_told_once_and_a_granted_one_not() {
+    let cell = tcp_cell();
+    let mut builder = ExperimentBuilder::new(plan(vec![cell.clone()]));
+    for repeat in 1..=3 {
+        let mut record = at(&cell, repeat, 80);
+        let doubled = Setting { met: true, name: "SO_SNDBUF".to_owned(), ..capped("stream 0 sender") };
+        record.manifest.settings = vec![doubled, capped("stream 0 receiver"), capped("stream 1 receiver")];
+        builder.add(&record).unwrap();
+    }
+    let got = builder.finish("pipefill run rtt.toml");
+    let places: Vec<&str> = got.cells[0].unmet_settings.iter().map(|unmet| unmet.place.as_str()).collect();
+    assert_eq!(places, ["stream 0 receiver", "stream 1 receiver"]);
+    assert_eq!(got.cells[0].run_values[2].unmet_settings, got.cells[0].unmet_settings);
+    let json = serde_json::to_value(&got.cells[0]).unwrap();
+    let expected = serde_json::json!({
+        "place": "stream 0 receiver", "name": "SO_RCVBUF", "asked": "4194304", "got": "425984",
+        "why": "capped by net.core.rmem_max"
+    });
+    assert_eq!(json["unmet_settings"][0], expected);
 }
 
 #[test]

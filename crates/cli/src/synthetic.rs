@@ -94,6 +94,10 @@ impl Backend for Synthetic {
         Ok(record)
     }
 
+    fn check(&self, _: &Run) -> Result<(), BackendError> {
+        Ok(())
+    }
+
     fn estimate(&self, _: &Run) -> Duration {
         Duration::from_secs(10)
     }

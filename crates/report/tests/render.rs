@@ -3,7 +3,7 @@
 #[path = "../../analysis/tests/builder/mod.rs"]
 mod builder;
 
-use builder::{Steady, cell, plan, record, run, spec};
+use builder::{Steady, capped, cell, plan, record, run, spec};
 use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
 use pipefill_core::cell::{Bound, Comparison, ExpectMetric, Expectation, Protocol};
 use pipefill_core::plan::{Cell, Published};
@@ -124,6 +124,36 @@ fn comma_separated() {
 }
 
 #[test]
+fn a_refused_setting_is_noted_below_the_table_and_nowhere_in_the_csv() {
+    let cell = cell(0, &[("path.rtt", "10ms")], spec(Protocol::Tcp, 10));
+    let shown = |settings: &[&str]| {
+        let mut builder = ExperimentBuilder::new(plan(vec![cell.clone()]));
+        for repeat in 1..=3 {
+            let mut record = record(run(&cell, repeat), &[Steady::default()]);
+            record.manifest.settings = settings.iter().map(|place| capped(place)).collect();
+            builder.add(&record).unwrap();
+        }
+        let experiment = builder.finish("pipefill run rtt.toml");
+        (
+            table::render(&experiment, Style::default()),
+            md::render(&experiment),
+            csv::render(&experiment).unwrap(),
+        )
+    };
+    let granted = shown(&[]);
+    let (table, markdown, csv) = shown(&["stream 0 receiver"]);
+    let note = "rtt 10ms: stream 0 receiver SO_RCVBUF asked 4194304, got 425984: capped by net.core.rmem_max";
+    assert_eq!(table.lines().filter(|line| *line == format!("! {note}")).count(), 1, "{table}");
+    let escaped = note.replace('_', "\\_");
+    assert_eq!(markdown.lines().filter(|line| *line == format!("- ! {escaped}")).count(), 1, "{markdown}");
+    assert_eq!(csv, granted.2);
+    assert!(!granted.0.contains('!'), "{}", granted.0);
+    let (table, ..) = shown(&["stream 0 receiver", "stream 1 receiver", "stream 2 receiver"]);
+    assert_eq!(table.lines().filter(|line| line.starts_with('!')).count(), 1, "{table}");
+    assert!(table.contains("stream 0 receiver (and 2 more) SO_RCVBUF asked"), "{table}");
+}
+
+#[test]
 fn tables_fit_eighty_columns() {
     for experiment in all() {
         let text = table::render(&experiment, Style::default());
@@ -227,6 +257,7 @@ fn every_scalar_of_the_json_is_in_the_csv() {
             "run_values",
             "expectations",
             "invalid",
+            "unmet_settings",
             "advice",
             "ca_state_us",
             "limited_fraction",

@@ -4,9 +4,9 @@
 
 use super::{CellResult, EnvironmentSummary, Experiment, InvalidCount, PublishedFigures, SCHEMA};
 use crate::expect;
-use crate::metrics::{CaStateTimes, RunMetrics};
+use crate::metrics::{CaStateTimes, RunMetrics, UnmetSetting};
 use crate::statistics::{bootstrap_median, median, rounded};
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use pipefill_core::plan::{Cell, Plan};
 use pipefill_core::record::{Environment, RunRecord};
 use std::borrow::Cow;
@@ -138,6 +138,7 @@ fn cell_result(
         offered_bps: offered(cell),
         published: published(plan, index),
         invalid: invalid_counts(runs),
+        unmet_settings: unmet_settings(runs),
         repeat_command: repeat_command(command, cell, backend),
         run_values: runs.to_vec(),
         ..medians(&valid)
@@ -237,4 +238,10 @@ fn invalid_counts(runs: &[RunMetrics]) -> Vec<InvalidCount> {
         }
     }
     counts.into_values().collect()
+}
+
+/// Of all runs, valid or not, each once: a machine that refuses does so in every run.
+fn unmet_settings(runs: &[RunMetrics]) -> Vec<UnmetSetting> {
+    let distinct: IndexSet<&UnmetSetting> = runs.iter().flat_map(|run| &run.unmet_settings).collect();
+    distinct.into_iter().cloned().collect()
 }

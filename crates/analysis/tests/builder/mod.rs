@@ -278,3 +278,15 @@ fn manifest(run: Run) -> Manifest {
         invalid: Vec::new(),
     }
 }
+
+/// A buffer of `place` that the kernel capped.
+pub fn capped(place: &str) -> Setting {
+    Setting {
+        place: place.to_owned(),
+        name: "SO_RCVBUF".to_owned(),
+        asked: Some("4194304".to_owned()),
+        got: Some("425984".to_owned()),
+        why: Some("capped by net.core.rmem_max".to_owned()),
+        met: false,
+    }
+}

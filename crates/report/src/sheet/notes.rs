@@ -1,16 +1,19 @@
-//! What stands below a table: invalid runs, failed expectations, verdicts, the machine.
+//! What stands below a table: invalid runs, refused settings, failed expectations, verdicts, the machine.
 //!
 //! Never: a note without the figure that it is about.
 
 use super::coordinates;
-use crate::quantity::Kind;
+use crate::quantity::{Kind, MISSING};
+use indexmap::IndexMap;
 use pipefill_analysis::expect::{ExpectationResult, Value};
 use pipefill_analysis::experiment::{CellResult, Experiment};
+use pipefill_analysis::metrics::UnmetSetting;
 
 /// All notes of a table's `cells`, in their order.
 pub(super) fn notes(experiment: &Experiment, cells: &[&CellResult]) -> Vec<String> {
     let of_cell = |cell: &&CellResult| {
         let mut notes = invalid(cell);
+        notes.extend(unmet(cell));
         notes.extend(missing(experiment, cell));
         notes.extend(failed(cell));
         notes.extend(cell.verdict.iter().map(|v| format!("{}: {v}", coordinates(cell))));
@@ -53,6 +56,28 @@ fn invalid(cell: &CellResult) -> Vec<String> {
         )
     };
     cell.invalid.iter().map(line).collect()
+}
+
+/// One line for each refusal, whatever the number of streams that met it.
+fn unmet(cell: &CellResult) -> Vec<String> {
+    let mut alike: IndexMap<_, Vec<&UnmetSetting>> = IndexMap::new();
+    for setting in &cell.unmet_settings {
+        let refusal = (&setting.name, &setting.asked, &setting.got, &setting.why);
+        alike.entry(refusal).or_default().push(setting);
+    }
+    alike.values().map(|settings| format!("! {}: {}", coordinates(cell), refusal(settings))).collect()
+}
+
+/// `settings` differ by their place only; there is at least one.
+fn refusal(settings: &[&UnmetSetting]) -> String {
+    let UnmetSetting { place, name, asked, got, why } = settings[0];
+    let places = match settings.len() {
+        1 => place.clone(),
+        count => format!("{place} (and {} more)", count - 1),
+    };
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| MISSING.to_owned());
+    let why = why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+    format!("{places} {name} asked {}, got {}{why}", text(asked), text(got))
 }
 
 fn missing(experiment: &Experiment, cell: &CellResult) -> Option<String> {

@@ -1,0 +1,36 @@
+//! The settings that were asked for and not granted.
+//!
+//! Never: a judgement of its own of whether got is asked (a kernel that doubles a buffer grants it); the backend knows, and
+//! says so in `met`.
+
+use pipefill_core::record::Setting;
+use serde::{Deserialize, Serialize};
+
+/// A setting that the machine did not grant: what was measured is not quite what was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct UnmetSetting {
+    /// `sender`, `receiver`, or `stream 0 sender` for a socket option.
+    pub place: String,
+    /// E.g. `net.ipv4.tcp_rmem`, `SO_SNDBUF`.
+    pub name: String,
+    /// As asked.
+    pub asked: Option<String>,
+    /// As read back; null where it could not be read.
+    pub got: Option<String>,
+    /// Why they differ; null where nobody knows.
+    pub why: Option<String>,
+}
+
+/// Those of `settings` that were not granted, in their order.
+pub(super) fn unmet(settings: &[Setting]) -> Vec<UnmetSetting> {
+    let refused = settings.iter().filter(|setting| !setting.met);
+    refused
+        .map(|Setting { place, name, asked, got, why, met: _ }| UnmetSetting {
+            place: place.clone(),
+            name: name.clone(),
+            asked: asked.clone(),
+            got: got.clone(),
+            why: why.clone(),
+        })
+        .collect()
+}
