@@ -3,11 +3,30 @@
 //! An algorithm sees the connection through [`Connection`] and changes cwnd, ssthresh and the pacing rate through it, as the
 //! kernel's modules do. Never: the scoreboard, timers, or anything that the kernel's modules don't see.
 
+mod bbr;
+mod cubic;
+mod hystart;
+mod reno;
+#[cfg(test)]
+mod tests;
+mod win_max;
+
 use pipefill_core::tcp_info::CaState;
-use pipefill_core::units::Time;
+use pipefill_core::units::{Seed, Time};
 
 /// `TCP_INFINITE_SSTHRESH`.
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// The algorithm that `TCP_CONGESTION` calls `name`: `reno`, `cubic`, `bbr`; `None` for any other. Its chance (BBR's phase) comes
+/// from `seed`.
+pub fn by_name(name: &str, seed: Seed) -> Option<Box<dyn CongestionControl>> {
+    match name {
+        "reno" => Some(Box::new(reno::Reno)),
+        "cubic" => Some(Box::<cubic::Cubic>::default()),
+        "bbr" => Some(Box::new(bbr::Bbr::new(seed))),
+        _ => None,
+    }
+}
 
 /// What an algorithm sees of its connection (fields of `struct tcp_sock`), and may change where it says so. Segments are MSS-sized.
 #[derive(Debug, Clone)]
@@ -46,7 +65,8 @@ pub struct Connection {
     pub snd_nxt: u64,
     /// `tcp_is_cwnd_limited()`.
     pub is_cwnd_limited: bool,
-    /// `app_limited != 0`: nothing to send filled the pipe since.
+    /// `app_limited != 0`: nothing to send filled the pipe since. May be set (BBR's PROBE_RTT): the endpoint then marks
+    /// everything up to `delivered + in_flight` (at least 1) as application-limited.
     pub app_limited: bool,
     /// `icsk_ca_state`.
     pub ca_state: CaState,
@@ -58,6 +78,10 @@ pub struct Connection {
     pub needs_pacing: bool,
     /// `tcp_wstamp_ns`: when the last paced packet was due to leave.
     pub pacing_time: Time,
+    /// `lsndtime`: when data were last sent; at [`Event::TxStart`] still the time of the packet before.
+    pub last_send: Time,
+    /// `sk_gso_max_size`, payload bytes of the largest super-packet (1500 less headers where there is no GSO).
+    pub gso_max_bytes: u32,
 }
 
 /// `struct rate_sample` (`net/ipv4/tcp_rate.c`), per ACK.
