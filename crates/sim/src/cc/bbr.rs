@@ -9,7 +9,7 @@ mod long_term;
 mod model;
 
 use super::win_max::WinMax;
-use super::{AckSample, CongestionControl, Connection, Event, INFINITE_SSTHRESH, RateSample};
+use super::{AckSample, CongestionControl, Connection, Event, INFINITE_SSTHRESH, RateSample, jiffies};
 use aggregation::Aggregation;
 use long_term::LongTerm;
 use pipefill_core::prng::Prng;
@@ -222,11 +222,6 @@ impl CongestionControl for Bbr {
     fn sndbuf_expand(&self) -> u32 {
         3
     }
-}
-
-/// `tcp_jiffies32` of a kernel with HZ = 1000.
-fn jiffies(time: Time) -> u64 {
-    time.micros() / 1_000
 }
 
 #[cfg(test)]

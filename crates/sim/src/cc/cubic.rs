@@ -4,9 +4,8 @@
 
 use super::hystart::Hystart;
 use super::reno::{additive_increase, slow_start, undo_cwnd};
-use super::{AckSample, CongestionControl, Connection, Event, RateSample};
+use super::{AckSample, CongestionControl, Connection, Event, RateSample, jiffies};
 use pipefill_core::tcp_info::CaState;
-use pipefill_core::units::Time;
 
 /// `BICTCP_BETA_SCALE`.
 const BETA_SCALE: u32 = 1024;
@@ -200,11 +199,6 @@ impl Curve {
             self.count = self.count.min(cwnd / (self.friendly_cwnd - cwnd));
         }
     }
-}
-
-/// `tcp_jiffies32` of a kernel with HZ = 1000.
-fn jiffies(time: Time) -> u64 {
-    time.micros() / 1_000
 }
 
 /// About 64 × the cube roots of 0..=63, refined by the kernel's authors for the one iteration that follows (`v[]` in `cubic_root`).

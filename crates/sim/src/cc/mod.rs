@@ -159,3 +159,8 @@ pub trait CongestionControl: std::fmt::Debug {
     /// `sndbuf_expand`: multiple of cwnd that the send buffer should hold; 2 by default, 3 with BBR.
     fn sndbuf_expand(&self) -> u32;
 }
+
+/// `tcp_jiffies32` of a kernel with HZ = 1000.
+fn jiffies(time: Time) -> u64 {
+    time.micros() / 1_000
+}

@@ -2,11 +2,10 @@
 //!
 //! Never: a change of cwnd, but for the return from PROBE_RTT.
 
-use super::super::{Connection, RateSample};
+use super::super::{Connection, RateSample, jiffies};
 use super::long_term::Finding;
 use super::{
     BW_UNIT, Bbr, CWND_GAIN, CWND_MIN, CYCLE_GAINS, DRAIN_GAIN, GAIN_SCALE, GAIN_UNIT, HIGH_GAIN, Mode,
-    jiffies,
 };
 
 /// `bbr_bw_rtts`: window of the maximum, in round trips.
