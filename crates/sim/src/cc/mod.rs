@@ -65,9 +65,11 @@ pub struct Connection {
     pub snd_nxt: u64,
     /// `tcp_is_cwnd_limited()`.
     pub is_cwnd_limited: bool,
-    /// `app_limited != 0`: nothing to send filled the pipe since. May be set (BBR's PROBE_RTT): the endpoint then marks
-    /// everything up to `delivered + in_flight` (at least 1) as application-limited.
+    /// `app_limited != 0`: nothing to send filled the pipe since.
     pub app_limited: bool,
+    /// May be set (BBR's PROBE_RTT): everything up to `delivered + in_flight` shall count as application-limited. The endpoint does it
+    /// and clears the request.
+    pub mark_app_limited: bool,
     /// `icsk_ca_state`.
     pub ca_state: CaState,
     /// `sk_pacing_rate`, bytes per second; may be changed. `u64::MAX` = unlimited.

@@ -25,6 +25,7 @@ pub(super) fn connection() -> Connection {
         snd_nxt: 0,
         is_cwnd_limited: true,
         app_limited: false,
+        mark_app_limited: false,
         ca_state: CaState::Open,
         pacing_rate: u64::MAX,
         max_pacing_rate: u64::MAX,

@@ -152,7 +152,7 @@ impl Bbr {
 
     /// Stays at the least flight for 200 ms and one round trip; rates seen meanwhile don't count.
     fn probe_rtt(&mut self, connection: &mut Connection, now: u64) {
-        connection.app_limited = true;
+        connection.mark_app_limited = true;
         if self.probe_rtt_done.is_some() {
             self.probe_rtt_round_done |= self.round_start;
             if self.probe_rtt_round_done {
