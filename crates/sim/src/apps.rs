@@ -2,6 +2,7 @@
 //!
 //! The same rules as the lab's applications follow, without the machine's own delays. Never: a byte offered after the stop.
 
+use crate::options::WriterHabit;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use pipefill_core::units::{Bytes, Rate, Time};
@@ -61,15 +62,17 @@ pub(crate) struct Writer {
     /// Payload bytes that the socket took.
     pub(crate) sent_bytes: u64,
     has_begun: bool,
+    habit: WriterHabit,
 }
 
 impl Writer {
-    pub(crate) fn new(start: Time, until: Time, bitrate: Option<Rate>, length: Bytes) -> Self {
+    pub(crate) fn new(span: [Time; 2], bitrate: Option<Rate>, length: Bytes, habit: WriterHabit) -> Self {
+        let [start, until] = span;
         let length = length.get().max(1);
         let piece = |rate: Rate| rate.bytes_in(TICK).get().max(SMALLEST_WRITE).min(length);
         let paced = bitrate.map(|rate| (Schedule::new(start, rate, piece(rate)), 0));
         let length = bitrate.map_or(length, piece);
-        Self { start, until, length, paced, sent_bytes: 0, has_begun: false }
+        Self { start, until, length, paced, sent_bytes: 0, has_begun: false, habit }
     }
 
     /// When it acts of itself; while the socket is full it waits to be woken.
@@ -100,6 +103,9 @@ impl Writer {
                 }
             }
             sender.push_pending();
+            if self.habit == WriterHabit::OncePerWake && !sender.is_writable() {
+                sender.queue.is_full = true;
+            }
         }
     }
 

@@ -21,7 +21,7 @@ mod stream;
 mod tcp;
 mod udp;
 
-pub use options::{Options, WindowRule};
+pub use options::{Options, WindowRule, WriterHabit};
 
 use pipefill_core::backend::{Backend, BackendError, Watch};
 use pipefill_core::plan::Run;

@@ -12,6 +12,15 @@ pub enum WindowRule {
     AdvWinScale(i8),
 }
 
+/// What a bulk writer does when it is told that there is room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriterHabit {
+    /// Writes until the socket refuses, as the lab's application does: the buffer is filled to the brim.
+    UntilFull,
+    /// Writes once and asks again, as iperf3 does: the buffer stays near the two thirds at which the kernel wakes it.
+    OncePerWake,
+}
+
 /// Options of the simulated hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
@@ -19,10 +28,12 @@ pub struct Options {
     pub gso: bool,
     /// The rule for the receive window where the scenario does not set `net.ipv4.tcp_adv_win_scale`.
     pub window_rule: WindowRule,
+    /// How bulk data is written.
+    pub writer: WriterHabit,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { gso: true, window_rule: WindowRule::ScalingRatio }
+        Self { gso: true, window_rule: WindowRule::ScalingRatio, writer: WriterHabit::UntilFull }
     }
 }

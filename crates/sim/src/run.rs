@@ -5,7 +5,7 @@
 use crate::engine::Engine;
 use crate::host::Host;
 use crate::network::Network;
-use crate::options::Options;
+use crate::options::{Options, WriterHabit};
 use crate::record;
 use crate::sampler::Samples;
 use crate::settings;
@@ -18,7 +18,7 @@ use pipefill_core::backend::{BackendError, Watch};
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec, Protocol};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{Invalid, RunRecord};
-use pipefill_core::units::{Rate, Time};
+use pipefill_core::units::{Bytes, Rate, Time};
 use std::time::Duration;
 
 /// Connections get this long, plus ten round trips.
@@ -52,6 +52,7 @@ pub(crate) fn carry_out(run: &Run, options: Options, watch: &dyn Watch) -> Resul
     let mut traffic = Traffic {
         spec,
         watch,
+        habit: options.writer,
         engine: Engine::new(network, streams, options.gso),
         samples: Samples::default(),
         instants: 0,
@@ -113,10 +114,10 @@ impl Hosts<'_> {
                     what: format!("congestion control \"{name}\" is not simulated"),
                     remedy: "choose one of reno, cubic, bbr, or run it with --on lab".to_owned(),
                 })?;
-                let sndbuf = flow.sndbuf.map(|bytes| bytes.get());
+                let sndbuf = flow.sndbuf.map(Bytes::get);
                 let max_pacing_rate = flow.max_pacing_rate.map(|rate| rate.bps() / 8);
                 let sender = Sender::new(SenderSettings { host: from, cc, sndbuf, max_pacing_rate });
-                let receiver = Receiver::new(to, flow.rcvbuf.map(|bytes| bytes.get()));
+                let receiver = Receiver::new(to, flow.rcvbuf.map(Bytes::get));
                 Transport::Tcp(Box::new(TcpStream::new(sender, receiver)))
             }
         };
@@ -128,6 +129,7 @@ impl Hosts<'_> {
 struct Traffic<'a> {
     spec: &'a CellSpec,
     watch: &'a dyn Watch,
+    habit: WriterHabit,
     engine: Engine,
     samples: Samples,
     instants: u32,
@@ -184,7 +186,7 @@ impl Traffic<'_> {
             let until = start.after(flow.duration);
             match &mut stream.transport {
                 Transport::Tcp(tcp) => {
-                    let writer = apps::Writer::new(start, until, flow.bitrate, flow.length);
+                    let writer = apps::Writer::new([start, until], flow.bitrate, flow.length, self.habit);
                     tcp.applications = Some((writer, apps::Reader::new(start, flow.read_rate)));
                 }
                 Transport::Udp(udp) => udp.begin(start, until),

@@ -10,7 +10,7 @@ use pipefill_core::cell::{
 };
 use pipefill_core::plan::{Cell, Run};
 use pipefill_core::units::{Bytes, QueueLimit, Rate, Ratio, Seed, Time};
-use pipefill_sim::{Options, Sim, WindowRule};
+use pipefill_sim::{Options, Sim, WindowRule, WriterHabit};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -58,7 +58,11 @@ fn goodput_agrees_with_linux() {
 
 fn judge(golden: &Value) -> Judged {
     let run = run(golden);
-    let sim = Sim::with_options(Options { gso: false, window_rule: WindowRule::ScalingRatio });
+    let sim = Sim::with_options(Options {
+        gso: false,
+        window_rule: WindowRule::ScalingRatio,
+        writer: WriterHabit::OncePerWake,
+    });
     let began = std::time::Instant::now();
     let record = sim.run(&run, &Quiet).expect("the simulator runs it");
     let wall = began.elapsed();

@@ -196,7 +196,7 @@ mod tests {
 
     fn receiver(rule: WindowRule, rcvbuf: Option<u64>) -> Receiver {
         let spec = HostSpec { congestion_control: "cubic".to_owned(), sysctl: BTreeMap::new() };
-        let options = Options { gso: false, window_rule: rule };
+        let options = Options { gso: false, window_rule: rule, ..Options::default() };
         let host = Host::new(&spec, options).expect("defaults are modelled");
         let mut receiver = Receiver::new(host, rcvbuf);
         receiver.established(Time::ZERO, 10_000);
