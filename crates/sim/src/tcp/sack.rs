@@ -53,7 +53,8 @@ impl Sender {
         let Some(&first) = blocks.first() else { return false };
         let is_inside =
             blocks.get(1).is_some_and(|second| first.end <= second.end && first.start >= second.start);
-        if first.start >= self.snd_una.max(ack.number) && !is_inside {
+        // Against this ACK's own number: an overtaken ACK reports no duplicates because a later one came first.
+        if first.start >= ack.number && !is_inside {
             return false;
         }
         let segments = (first.end.saturating_sub(first.start)).div_ceil(u64::from(self.conn.mss)).max(1);
@@ -100,7 +101,7 @@ impl Sender {
 
     /// `tcp_is_sackblock_valid()`.
     fn is_valid(&self, block: Range) -> bool {
-        block.start < block.end && block.end <= self.snd_nxt && block.end > self.snd_una
+        block.start < block.end && block.end <= self.snd_nxt && block.start >= self.snd_una
     }
 
     /// Tags the part of a block that earlier ACKs have not told yet.
