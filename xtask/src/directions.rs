@@ -3,8 +3,9 @@
 //! The graph is that of `ARCHITECTURE.md`:
 //!
 //! ```text
-//! cli ──► report ──► analysis ──► core ◄── link
-//!  └────► lab ──────────────────► core, link
+//! cli ──► report ──► analysis ──► core ◄── link ◄── sim
+//!  ├────► lab ──────────────────► core, link
+//!  └────► sim
 //! ```
 //!
 //! Never: a row for a crate that doesn't exist yet.
@@ -20,8 +21,9 @@ const MAY_DEPEND_ON: &[Row] = &[
     ("pipefill-analysis", &["pipefill-core"]),
     ("pipefill-report", &["pipefill-analysis", "pipefill-core"]),
     ("pipefill-lab", &["pipefill-core", "pipefill-link"]),
-    ("pipefill", &["pipefill-report", "pipefill-analysis", "pipefill-lab", "pipefill-core"]),
-    ("xtask", &["pipefill-core"]),
+    ("pipefill-sim", &["pipefill-core", "pipefill-link"]),
+    ("pipefill", &["pipefill-report", "pipefill-analysis", "pipefill-lab", "pipefill-sim", "pipefill-core"]),
+    ("xtask", &["pipefill-core", "pipefill-sim"]),
 ];
 
 /// Every dependency that goes the wrong way, and every crate that the table does not know.

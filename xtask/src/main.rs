@@ -1,8 +1,10 @@
-//! The checks that people forget, and the tests in the right order: `cargo run -p xtask -- check|keys|test`.
+//! The checks that people forget, the tests in the right order, the simulator against its oracle:
+//! `cargo run -p xtask -- check|keys|test|accuracy`.
 //!
 //! Never: a rule of the product itself, or anything that the product needs at run time.
 #![forbid(unsafe_code)]
 
+mod accuracy;
 mod check;
 mod directions;
 mod key_reference;
@@ -18,7 +20,9 @@ const USAGE: &str = "\
 usage: cargo run -p xtask -- COMMAND
   check   directions of dependencies, unsafe code, purity, sizes, folder names, generated files
   keys    writes the key reference into docs/guide/scenarios.md
-  test    every test of the workspace; those of the lab alone and one at a time, after all others";
+  test    every test of the workspace; those of the lab alone and one at a time, after all others
+  accuracy [CELL…]
+          runs the oracle's cells in the simulator and writes docs/accuracy.md; prints the given cells instead";
 
 fn main() -> ExitCode {
     let command = std::env::args().nth(1).unwrap_or_default();
@@ -26,6 +30,7 @@ fn main() -> ExitCode {
         "check" => check::run(&workspace).map(|()| ExitCode::SUCCESS),
         "keys" => key_reference::write(&workspace.root).map(|()| ExitCode::SUCCESS),
         "test" => Ok(test_run::run(&workspace)),
+        "accuracy" => accuracy::run(&workspace.root, std::env::args().skip(2)).map(|()| ExitCode::SUCCESS),
         _ => Err(USAGE.to_owned()),
     });
     result.unwrap_or_else(|message| {

@@ -21,7 +21,7 @@ const LAB: &str = "pipefill-lab";
 /// The only place where `unsafe` may be allowed.
 const UNSAFE_FOLDER: &str = "crates/lab/src/sys/";
 /// Crates in which time and chance are arguments.
-const PURE: [&str; 3] = ["crates/core/src/", "crates/link/src/", "crates/analysis/src/"];
+const PURE: [&str; 4] = ["crates/core/src/", "crates/link/src/", "crates/analysis/src/", "crates/sim/src/"];
 /// Clocks, sockets, files, threads, and maps in random order.
 const IMPURE: [&str; 11] = [
     "Instant::now",

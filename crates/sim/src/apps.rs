@@ -1,0 +1,182 @@
+//! The applications: one that writes (as fast as the socket takes it, or at a fixed rate), one that reads.
+//!
+//! The same rules as the lab's applications follow, without the machine's own delays. Never: a byte offered after the stop.
+
+use crate::options::WriterHabit;
+use crate::tcp::receiver::Receiver;
+use crate::tcp::sender::Sender;
+use pipefill_core::units::{Bytes, Rate, Time};
+use std::time::Duration;
+
+/// A paced writer hands over what this span is worth, but no less than a full segment; a paced reader looks this often.
+const TICK: Duration = Duration::from_millis(1);
+const SMALLEST_WRITE: u64 = 1448;
+
+/// Equal messages at a fixed rate. What is late is not forgotten: an application's data does not go away.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Schedule {
+    start: Time,
+    rate: Rate,
+    length: u64,
+    sent: u64,
+}
+
+impl Schedule {
+    /// Messages of `length` bytes at `rate` (payload bits) from `start` on.
+    pub(crate) fn new(start: Time, rate: Rate, length: u64) -> Self {
+        Self { start, rate, length: length.max(1), sent: 0 }
+    }
+
+    /// Moves the start.
+    pub(crate) fn start_at(&mut self, start: Time) {
+        self.start = start;
+    }
+
+    /// When the next message is due.
+    pub(crate) fn next_due(&self) -> Time {
+        let bits = u128::from(self.sent) * u128::from(self.length) * 8_000_000_000;
+        let nanos = bits.div_ceil(u128::from(self.rate.bps().max(1)));
+        self.start.after(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
+    }
+
+    /// Notes that a message was sent; returns its number.
+    pub(crate) fn advance(&mut self) -> u64 {
+        self.sent += 1;
+        self.sent - 1
+    }
+
+    /// Messages sent so far.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent
+    }
+}
+
+/// The sending application of a TCP stream.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    start: Time,
+    until: Time,
+    length: u64,
+    /// With a fixed rate: the schedule, and what of the current write the socket has taken.
+    paced: Option<(Schedule, u64)>,
+    /// Payload bytes that the socket took.
+    pub(crate) sent_bytes: u64,
+    has_begun: bool,
+    habit: WriterHabit,
+}
+
+impl Writer {
+    pub(crate) fn new(span: [Time; 2], bitrate: Option<Rate>, length: Bytes, habit: WriterHabit) -> Self {
+        let [start, until] = span;
+        let length = length.get().max(1);
+        let piece = |rate: Rate| rate.bytes_in(TICK).get().max(SMALLEST_WRITE).min(length);
+        let paced = bitrate.map(|rate| (Schedule::new(start, rate, piece(rate)), 0));
+        let length = bitrate.map_or(length, piece);
+        Self { start, until, length, paced, sent_bytes: 0, has_begun: false, habit }
+    }
+
+    /// When it acts of itself; while the socket is full it waits to be woken.
+    pub(crate) fn next(&self, sender: &Sender) -> Option<Time> {
+        if !self.has_begun {
+            return Some(self.start);
+        }
+        let (schedule, _) = self.paced.as_ref().filter(|_| !sender.queue.is_full)?;
+        Some(schedule.next_due()).filter(|&due| due < self.until)
+    }
+
+    /// Writes what it has to, as far as the socket takes it.
+    pub(crate) fn run(&mut self, now: Time, sender: &mut Sender) {
+        if now < self.start || now >= self.until || sender.queue.is_full {
+            return;
+        }
+        self.has_begun = true;
+        sender.now = now;
+        while !sender.queue.is_full && self.owes(now) {
+            let rest = self.length - self.paced.map_or(0, |(_, written)| written);
+            let taken = sender.write(rest);
+            self.sent_bytes += taken;
+            if let Some((schedule, written)) = &mut self.paced {
+                *written += taken;
+                if *written == self.length {
+                    schedule.advance();
+                    *written = 0;
+                }
+            }
+            sender.push_pending();
+            if self.habit == WriterHabit::OncePerWake && !sender.is_writable() {
+                sender.queue.is_full = true;
+            }
+        }
+    }
+
+    fn owes(&self, now: Time) -> bool {
+        self.paced.is_none_or(|(schedule, _)| schedule.next_due() <= now)
+    }
+}
+
+/// The receiving application of a TCP stream.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    start: Time,
+    rate: Option<Rate>,
+    next: Option<Time>,
+    /// Payload bytes read.
+    pub(crate) received_bytes: u64,
+    /// When it read last; `None` = nothing yet.
+    pub(crate) last: Option<Time>,
+}
+
+impl Reader {
+    pub(crate) fn new(start: Time, rate: Option<Rate>) -> Self {
+        Self { start, rate, next: None, received_bytes: 0, last: None }
+    }
+
+    /// When a paced reader looks again.
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.next
+    }
+
+    /// Reads what there is, or what its rate allows.
+    pub(crate) fn run(&mut self, now: Time, receiver: &mut Receiver) {
+        if receiver.readable() == 0 {
+            self.next = None;
+            return;
+        }
+        let Some(rate) = self.rate else {
+            self.read(now, receiver, u64::MAX);
+            return;
+        };
+        if self.next.is_some_and(|next| now < next) {
+            return;
+        }
+        let worth = rate.bytes_in(now.since(self.start)).get();
+        self.read(now, receiver, worth.saturating_sub(self.received_bytes));
+        self.next = (receiver.readable() > 0).then(|| now.after(TICK));
+    }
+
+    fn read(&mut self, now: Time, receiver: &mut Receiver, limit: u64) {
+        let bytes = if limit > 0 { receiver.read(now, limit) } else { 0 };
+        if bytes > 0 {
+            self.received_bytes += bytes;
+            self.last = Some(now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_due_at_their_rate() {
+        let mut schedule = Schedule::new(Time::from_nanos(500), Rate::from_bps(8_000_000), 1000);
+        let dues: Vec<u64> = (0..3)
+            .map(|_| {
+                let due = schedule.next_due().nanos();
+                schedule.advance();
+                due
+            })
+            .collect();
+        assert_eq!(dues, [500, 1_000_500, 2_000_500]);
+    }
+}

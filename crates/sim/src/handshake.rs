@@ -1,0 +1,133 @@
+//! The three-way handshake: SYN, SYN-ACK, ACK, each sent again until it is answered (RFC 9293, 3.5; RFC 6298, 5.7).
+//!
+//! Never: options; what they would agree on (scale, SACK, timestamps) both ends know from their settings.
+
+use crate::jiffies;
+use crate::segment::Body;
+use pipefill_core::units::Time;
+
+/// `TCP_TIMEOUT_INIT`, ticks.
+const FIRST_TIMEOUT: u64 = 1000;
+/// `TCP_RTO_MAX`, ticks.
+const LONGEST_TIMEOUT: u64 = 120_000;
+
+/// One end's message that waits for its answer.
+#[derive(Debug, Default)]
+struct Asking {
+    sent: Time,
+    deadline: Option<Time>,
+    attempts: u32,
+}
+
+impl Asking {
+    fn send(&mut self, now: Time) {
+        let ticks = (FIRST_TIMEOUT << self.attempts.min(16)).min(LONGEST_TIMEOUT);
+        self.attempts += 1;
+        self.sent = now;
+        self.deadline = Some(jiffies::deadline(now, ticks));
+    }
+
+    fn is_due(&self, now: Time) -> bool {
+        self.deadline.is_some_and(|at| at <= now)
+    }
+
+    /// The answer is there: the round trip, unless it might belong to an earlier attempt (Karn).
+    fn answered(&mut self, now: Time) -> Option<u64> {
+        self.deadline = None;
+        (self.attempts == 1).then(|| now.micros().saturating_sub(self.sent.micros()))
+    }
+}
+
+/// A connection on its way to be one.
+#[derive(Debug, Default)]
+pub(crate) struct Handshake {
+    syn: Asking,
+    syn_ack: Asking,
+    is_connected: bool,
+    is_accepted: bool,
+}
+
+/// What an end has learned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Learned {
+    Nothing,
+    /// The sender is connected, with the window told and the round trip.
+    Connected {
+        window: u64,
+        rtt_us: Option<u64>,
+    },
+    /// The receiver has its connection, with the round trip.
+    Accepted {
+        rtt_us: Option<u64>,
+    },
+}
+
+impl Handshake {
+    /// The sender calls.
+    pub(crate) fn connect(&mut self, now: Time) -> Body {
+        self.syn.send(now);
+        Body::Syn
+    }
+
+    /// The listening application has the connection.
+    pub(crate) fn is_accepted(&self) -> bool {
+        self.is_accepted
+    }
+
+    /// The earliest deadline.
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.syn.deadline.into_iter().chain(self.syn_ack.deadline).min()
+    }
+
+    /// A message that is due again: from the sender, from the receiver.
+    pub(crate) fn on_timer(&mut self, now: Time, window: u64) -> (Option<Body>, Option<Body>) {
+        let syn = self.syn.is_due(now).then(|| self.connect(now));
+        let syn_ack = self.syn_ack.is_due(now).then(|| self.answer(now, window));
+        (syn, syn_ack)
+    }
+
+    /// A message reached the end that it is for; `window` is the receiver's first. The answer goes back the other way.
+    pub(crate) fn on_message(&mut self, now: Time, body: &Body, window: u64) -> (Option<Body>, Learned) {
+        match body {
+            Body::Syn if !self.is_accepted => (Some(self.answer(now, window)), Learned::Nothing),
+            Body::SynAck { .. } if self.is_connected => (Some(Body::HandshakeAck), Learned::Nothing),
+            Body::SynAck { window } => {
+                self.is_connected = true;
+                let rtt_us = self.syn.answered(now);
+                (Some(Body::HandshakeAck), Learned::Connected { window: *window, rtt_us })
+            }
+            Body::HandshakeAck | Body::Data(_) if !self.is_accepted => {
+                self.is_accepted = true;
+                (None, Learned::Accepted { rtt_us: self.syn_ack.answered(now) })
+            }
+            _ => (None, Learned::Nothing),
+        }
+    }
+
+    fn answer(&mut self, now: Time, window: u64) -> Body {
+        self.syn_ack.send(now);
+        Body::SynAck { window }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_messages_connect_and_a_lost_one_is_sent_again() {
+        let mut handshake = Handshake::default();
+        handshake.connect(Time::ZERO);
+        let again = handshake.next().expect("a deadline");
+        assert!(again >= Time::from_nanos(1_000_000_000));
+        assert!(handshake.on_timer(again, 1).0.is_some());
+        let at = |ms: u64| again.after(std::time::Duration::from_millis(ms));
+        let (answer, _) = handshake.on_message(at(5), &Body::Syn, 65_160);
+        let answer = answer.expect("a SYN-ACK");
+        let (ack, learned) = handshake.on_message(at(10), &answer, 0);
+        assert_eq!(learned, Learned::Connected { window: 65_160, rtt_us: None });
+        let (_, learned) = handshake.on_message(at(15), &ack.expect("an ACK"), 0);
+        assert_eq!(learned, Learned::Accepted { rtt_us: Some(10_000) });
+        assert!(handshake.is_accepted() && handshake.next().is_none());
+    }
+}

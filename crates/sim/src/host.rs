@@ -1,0 +1,111 @@
+//! The settings of one end, from its sysctls.
+//!
+//! Never: a setting that is taken without effect; what the simulator does not model is refused with a remedy.
+
+use crate::options::{Options, WindowRule};
+use pipefill_core::backend::BackendError;
+use pipefill_core::cell::HostSpec;
+
+/// What TCP reads from its host's sysctls.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Host {
+    /// `tcp_rmem`: minimum, default, maximum, bytes.
+    pub(crate) rmem: [u64; 3],
+    /// `tcp_wmem`, likewise.
+    pub(crate) wmem: [u64; 3],
+    /// `tcp_window_scaling`.
+    pub(crate) window_scaling: bool,
+    /// `tcp_timestamps`.
+    pub(crate) timestamps: bool,
+    /// `tcp_moderate_rcvbuf`.
+    pub(crate) moderate_rcvbuf: bool,
+    /// `tcp_slow_start_after_idle`.
+    pub(crate) slow_start_after_idle: bool,
+    /// How the window follows from the buffer.
+    pub(crate) window_rule: WindowRule,
+    /// Whether the sender makes super-packets.
+    pub(crate) gso: bool,
+}
+
+/// Taken, but without effect in virtual time: nothing is remembered between runs, and no path marks packets.
+const IRRELEVANT: [&str; 5] = [
+    "net.ipv4.tcp_no_metrics_save",
+    "net.ipv4.tcp_ecn",
+    "net.ipv4.tcp_allowed_congestion_control",
+    "net.core.rmem_max",
+    "net.core.wmem_max",
+];
+
+impl Host {
+    /// Linux 6.12's defaults with the host's own settings.
+    ///
+    /// # Errors
+    /// `Unsupported` for a sysctl that the simulator does not model.
+    pub(crate) fn new(spec: &HostSpec, options: Options) -> Result<Self, BackendError> {
+        let mut host = Self {
+            rmem: [4096, 131_072, 6 << 20],
+            wmem: [4096, 16_384, 4 << 20],
+            window_scaling: true,
+            timestamps: true,
+            moderate_rcvbuf: true,
+            slow_start_after_idle: true,
+            window_rule: options.window_rule,
+            gso: options.gso,
+        };
+        for (name, value) in &spec.sysctl {
+            host.set(name, value)?;
+        }
+        Ok(host)
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), BackendError> {
+        let understood = match name {
+            "net.ipv4.tcp_rmem" => triple(value).map(|sizes| self.rmem = sizes),
+            "net.ipv4.tcp_wmem" => triple(value).map(|sizes| self.wmem = sizes),
+            "net.ipv4.tcp_window_scaling" => flag(value).map(|on| self.window_scaling = on),
+            "net.ipv4.tcp_timestamps" => flag(value).map(|on| self.timestamps = on),
+            "net.ipv4.tcp_moderate_rcvbuf" => flag(value).map(|on| self.moderate_rcvbuf = on),
+            "net.ipv4.tcp_slow_start_after_idle" => flag(value).map(|on| self.slow_start_after_idle = on),
+            "net.ipv4.tcp_adv_win_scale" => {
+                value.trim().parse().ok().map(|scale| self.window_rule = WindowRule::AdvWinScale(scale))
+            }
+            "net.ipv4.tcp_sack" => flag(value).filter(|&on| on).map(|_| ()),
+            "net.ipv4.tcp_congestion_control" => Some(()),
+            _ if IRRELEVANT.contains(&name) => Some(()),
+            _ => None,
+        };
+        understood.ok_or_else(|| BackendError::Unsupported {
+            what: format!("the simulator does not model {name} = {value}"),
+            remedy: "leave it out, or run it with --on lab".to_owned(),
+        })
+    }
+}
+
+fn triple(value: &str) -> Option<[u64; 3]> {
+    let sizes: Vec<u64> = value.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    sizes.try_into().ok()
+}
+
+fn flag(value: &str) -> Option<bool> {
+    value.trim().parse::<u8>().ok().map(|number| number != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn host(name: &str, value: &str) -> Result<Host, BackendError> {
+        let sysctl = BTreeMap::from([(name.to_owned(), value.to_owned())]);
+        Host::new(&HostSpec { congestion_control: "cubic".to_owned(), sysctl }, Options::default())
+    }
+
+    #[test]
+    fn sysctls_become_settings_and_unknown_ones_are_refused() {
+        assert_eq!(host("net.ipv4.tcp_rmem", "4096 87380\t6291456").map(|h| h.rmem[1]).ok(), Some(87_380));
+        let old = host("net.ipv4.tcp_adv_win_scale", "1").map(|h| h.window_rule).ok();
+        assert_eq!(old, Some(WindowRule::AdvWinScale(1)));
+        assert!(host("net.ipv4.tcp_sack", "0").is_err());
+        assert!(host("net.ipv4.tcp_fack", "1").is_err());
+    }
+}

@@ -1,0 +1,68 @@
+//! The simulator: Linux's TCP in virtual time, over the very path elements that the lab drives.
+//!
+//! Never: a clock, a thread, a socket, chance outside of the run's seed, or an iteration in random order. The same scenario,
+//! seed and version give the same bytes on every machine.
+#![forbid(unsafe_code)]
+
+mod apps;
+pub mod cc;
+mod engine;
+mod handshake;
+mod host;
+mod jiffies;
+mod network;
+mod options;
+mod record;
+mod run;
+mod sampler;
+mod segment;
+mod settings;
+mod stream;
+mod tcp;
+mod udp;
+
+pub use options::{Options, WindowRule, WriterHabit};
+
+use pipefill_core::backend::{Backend, BackendError, Watch};
+use pipefill_core::plan::Run;
+use pipefill_core::record::RunRecord;
+use std::time::Duration;
+
+/// The backend that runs in virtual time.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Sim {
+    options: Options,
+}
+
+impl Sim {
+    /// The simulator with the default options.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The simulator with other options.
+    pub fn with_options(options: Options) -> Self {
+        Self { options }
+    }
+}
+
+impl Backend for Sim {
+    fn name(&self) -> &'static str {
+        "sim"
+    }
+
+    fn run(&self, run: &Run, watch: &dyn Watch) -> Result<RunRecord, BackendError> {
+        run::carry_out(run, self.options, watch)
+    }
+
+    /// At a million and a half packets a second, as fast as the bottleneck lets them through.
+    fn estimate(&self, run: &Run) -> Duration {
+        const PACKETS_PER_SECOND: u64 = 1_500_000;
+        const PACKET_BITS: u64 = 12_112;
+        let spec = &run.cell.spec;
+        let bottleneck = spec.path.forward.bottleneck.as_ref();
+        let rate = bottleneck.map_or(network::HOST_RATE, |bottleneck| bottleneck.rate);
+        let traffic = spec.flows.iter().map(|flow| flow.start + flow.duration).max().unwrap_or_default();
+        traffic.mul_f64(rate.bps() as f64 / (PACKETS_PER_SECOND * PACKET_BITS) as f64)
+    }
+}

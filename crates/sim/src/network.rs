@@ -1,0 +1,102 @@
+//! The path between both hosts: the very elements of `link`, one direction each.
+//!
+//! Where the scenario sets no rate, a direction that carries data has the hosts' own limit; without it a window of any
+//! size would leave in no time at all. Never: another change to what the scenario asks for.
+
+use crate::segment::Segment;
+use pipefill_core::cell::{BottleneckSpec, Direction, DirectionSpec, PathSpec};
+use pipefill_core::record::Counter;
+use pipefill_core::units::{Bytes, QueueLimit, Rate, Seed, Time};
+use pipefill_link::{Backlog, Count, DropReason, OneWay, Packet};
+
+/// What a host without a bottleneck sends at most.
+pub(crate) const HOST_RATE: Rate = Rate::from_bps(25_000_000_000);
+/// It sends at once what it has gathered for this long, and drops nothing.
+const HOST_BURST: Bytes = Bytes::new(65_536);
+const HOST_QUEUE: Bytes = Bytes::new(u64::MAX >> 1);
+
+/// Both directions.
+#[derive(Debug)]
+pub(crate) struct Network {
+    forward: OneWay<Segment>,
+    reverse: OneWay<Segment>,
+}
+
+impl Network {
+    /// `carries` says which directions carry data.
+    pub(crate) fn new(path: &PathSpec, seed: Seed, carries: impl Fn(Direction) -> bool) -> Self {
+        let one_way = |spec: &DirectionSpec, name, direction| {
+            let mut spec = spec.clone();
+            if spec.bottleneck.is_none() && carries(direction) {
+                let queue = QueueLimit::Bytes(HOST_QUEUE);
+                spec.bottleneck = Some(BottleneckSpec { rate: HOST_RATE, queue, burst: HOST_BURST });
+            }
+            OneWay::new(&spec, path.rtt(), name, seed)
+        };
+        Self {
+            forward: one_way(&path.forward, "forward", Direction::Forward),
+            reverse: one_way(&path.reverse, "reverse", Direction::Reverse),
+        }
+    }
+
+    pub(crate) fn offer(&mut self, now: Time, direction: Direction, packet: Packet<Segment>) {
+        self.direction(direction).offer(now, packet);
+    }
+
+    /// When to ask again.
+    pub(crate) fn next_due(&self) -> Option<Time> {
+        let (forward, reverse) = (self.forward.next_due(), self.reverse.next_due());
+        forward.into_iter().chain(reverse).min()
+    }
+
+    /// The next packet that arrives at `now`; forward before reverse.
+    pub(crate) fn take_due(&mut self, now: Time) -> Option<Segment> {
+        self.forward
+            .take_due(now)
+            .or_else(|| self.reverse.take_due(now))
+            .map(|released| released.packet.payload)
+    }
+
+    /// Packets that a direction holds.
+    pub(crate) fn held(&self, direction: Direction) -> u64 {
+        self.backlog(direction).iter().map(|backlog| backlog.packets).sum()
+    }
+
+    pub(crate) fn backlog(&self, direction: Direction) -> Vec<Backlog> {
+        match direction {
+            Direction::Forward => self.forward.backlog(),
+            Direction::Reverse => self.reverse.backlog(),
+        }
+    }
+
+    /// The counters of both directions, named as the lab names them.
+    pub(crate) fn counters(&self) -> Vec<Counter> {
+        let mut counters = totals("path forward", &self.forward);
+        counters.extend(totals("path reverse", &self.reverse));
+        counters
+    }
+
+    fn direction(&mut self, direction: Direction) -> &mut OneWay<Segment> {
+        match direction {
+            Direction::Forward => &mut self.forward,
+            Direction::Reverse => &mut self.reverse,
+        }
+    }
+}
+
+fn totals(place: &str, path: &OneWay<Segment>) -> Vec<Counter> {
+    let counts = path.counters();
+    let counter = |name: String, after| Counter { place: place.to_owned(), name, before: 0, after };
+    let mut counters = vec![counter("reordered_packets".to_owned(), counts.reordered)];
+    let mut push = |name: &str, count: Count| {
+        counters.push(counter(format!("{name}_packets"), count.packets));
+        counters.push(counter(format!("{name}_bytes"), count.bytes));
+    };
+    push("offered", counts.offered);
+    push("delivered", counts.delivered);
+    push("duplicated", counts.duplicated);
+    for reason in DropReason::ALL {
+        push(&format!("dropped_{}", reason.word()), counts.dropped(reason));
+    }
+    counters
+}

@@ -1,0 +1,39 @@
+//! What a kernel can be told or built to do, and what the simulator does where a scenario is silent.
+//!
+//! Never: a choice that a scenario makes; those come with the run.
+
+/// How the receive window follows from the receive buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WindowRule {
+    /// `tcp_win_from_space()` since Linux 6.6: the measured share of payload in a packet's memory.
+    ScalingRatio,
+    /// Before that, and where a scenario sets `net.ipv4.tcp_adv_win_scale`: a fixed fraction, `space - space / 2^n`, or
+    /// `space / 2^-n` for n ≤ 0.
+    AdvWinScale(i8),
+}
+
+/// What a bulk writer does when it is told that there is room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriterHabit {
+    /// Writes until the socket refuses, as the lab's application does: the buffer is filled to the brim.
+    UntilFull,
+    /// Writes once and asks again, as iperf3 does: the buffer stays near the two thirds at which the kernel wakes it.
+    OncePerWake,
+}
+
+/// Options of the simulated hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// The sender hands over super-packets of up to 64 KB (TSO/GSO), as over veth; without it one MSS a packet.
+    pub gso: bool,
+    /// The rule for the receive window where the scenario does not set `net.ipv4.tcp_adv_win_scale`.
+    pub window_rule: WindowRule,
+    /// How bulk data is written.
+    pub writer: WriterHabit,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { gso: true, window_rule: WindowRule::ScalingRatio, writer: WriterHabit::UntilFull }
+    }
+}

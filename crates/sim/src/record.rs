@@ -1,0 +1,73 @@
+//! From what a run left in memory to its record.
+//!
+//! Never: the machine's clock or name; the same run gives the same bytes anywhere.
+
+use crate::engine::Engine;
+use crate::network::HOST_RATE;
+use crate::run::Outcome;
+use crate::sampler::Samples;
+use crate::stream::{Stream, Transport};
+use pipefill_core::plan::Run;
+use pipefill_core::record::{
+    Environment, Instrument, Manifest, RECORD_VERSION, RunRecord, Setting, StreamSummary,
+};
+use pipefill_core::units::Time;
+use std::collections::BTreeMap;
+
+/// The record of `run`.
+pub(crate) fn assemble(
+    run: &Run,
+    mut engine: Engine,
+    samples: Samples,
+    settings: Vec<Setting>,
+    outcome: Outcome,
+) -> RunRecord {
+    let now = engine.now;
+    let streams = engine.streams.iter_mut().map(|stream| summary(run, stream, outcome.zero, now)).collect();
+    let manifest = Manifest {
+        version: RECORD_VERSION,
+        pipefill: env!("CARGO_PKG_VERSION").to_owned(),
+        backend: "sim".to_owned(),
+        run: run.clone(),
+        started_unix_ms: None,
+        wall_ms: None,
+        environment: environment(),
+        settings,
+        streams,
+        counters: engine.network.counters(),
+        instrument: Instrument::default(),
+        invalid: outcome.invalid,
+    };
+    let Samples { tcp, delivery, udp, path } = samples;
+    RunRecord { manifest, tcp, delivery, udp, path, cpu: Vec::new() }
+}
+
+fn environment() -> Environment {
+    let facts = BTreeMap::from([
+        ("modelled kernel".to_owned(), "6.12".to_owned()),
+        ("host rate where the path has none, bit/s".to_owned(), HOST_RATE.bps().to_string()),
+    ]);
+    Environment { data_path: Some("link".to_owned()), facts, ..Environment::default() }
+}
+
+fn summary(run: &Run, stream: &mut Stream, zero: Time, now: Time) -> StreamSummary {
+    let flow = &run.cell.spec.flows[stream.flow as usize];
+    let start = zero.after(flow.start);
+    let (sent_bytes, received_bytes) = stream.bytes();
+    let end_us = stream.last_received().map_or(0, Time::micros);
+    let (tcp, udp) = match &mut stream.transport {
+        Transport::Tcp(tcp) => (Some(tcp.sender.info(now)), None),
+        Transport::Udp(udp) => (None, Some(udp.totals())),
+    };
+    StreamSummary {
+        stream: stream.number,
+        flow: stream.flow,
+        start_us: start.micros(),
+        stop_us: start.after(flow.duration).micros(),
+        end_us,
+        sent_bytes,
+        received_bytes,
+        tcp,
+        udp,
+    }
+}

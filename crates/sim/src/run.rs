@@ -1,0 +1,246 @@
+//! One run: the connections made, the traffic, the drain, the record.
+//!
+//! Never: a rule about the run's length that the lab does not have too.
+
+use crate::engine::Engine;
+use crate::host::Host;
+use crate::network::Network;
+use crate::options::{Options, WriterHabit};
+use crate::record;
+use crate::sampler::Samples;
+use crate::settings;
+use crate::stream::{Stream, TcpStream, Transport};
+use crate::tcp::receiver::Receiver;
+use crate::tcp::sender::{Sender, SenderSettings};
+use crate::udp::UdpStream;
+use crate::{apps, cc};
+use pipefill_core::backend::{BackendError, Watch};
+use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec, Protocol};
+use pipefill_core::plan::Run;
+use pipefill_core::record::{Invalid, RunRecord};
+use pipefill_core::units::{Bytes, Rate, Time};
+use std::time::Duration;
+
+/// Connections get this long, plus ten round trips.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+/// After the last datagram is due, this much is waited for stragglers.
+const DRAIN_MARGIN: Duration = Duration::from_millis(100);
+/// A queue that takes longer than this to empty is left.
+const LONGEST_DRAIN: Duration = Duration::from_secs(30);
+/// How often the drain is looked at.
+const TICK: Duration = Duration::from_millis(20);
+/// How many instants pass between two looks at the user's wish to stop.
+const PATIENCE: u32 = 1 << 16;
+/// What a datagram may carry without fragments: MTU less IPv4 and UDP headers.
+const LARGEST_DATAGRAM: u64 = 1472;
+
+/// Carries out `run`.
+pub(crate) fn carry_out(run: &Run, options: Options, watch: &dyn Watch) -> Result<RunRecord, BackendError> {
+    let spec = &run.cell.spec;
+    refuse_what_is_not_modelled(spec)?;
+    let sender = Host::new(&spec.sender, options)?;
+    let receiver = Host::new(&spec.receiver, options)?;
+    let hosts = Hosts { a: (&spec.sender, sender), b: (&spec.receiver, receiver) };
+    let mut streams = Vec::new();
+    for (flow, index) in spec.flows.iter().zip(0..) {
+        for _ in 0..flow.parallel {
+            streams.push(hosts.stream(run, flow, index, streams.len() as u32)?);
+        }
+    }
+    let carries = |direction| spec.flows.iter().any(|flow| flow.direction == direction);
+    let network = Network::new(&spec.path, run.seed, carries);
+    let mut traffic = Traffic {
+        spec,
+        watch,
+        habit: options.writer,
+        engine: Engine::new(network, streams, options.gso),
+        samples: Samples::default(),
+        instants: 0,
+    };
+    let outcome = traffic.run()?;
+    let settings = settings::all(run, [("sender", &sender), ("receiver", &receiver)]);
+    Ok(record::assemble(run, traffic.engine, traffic.samples, settings, outcome))
+}
+
+/// How a run went.
+pub(crate) struct Outcome {
+    /// When the traffic's clock began: all connections stand.
+    pub(crate) zero: Time,
+    /// Why it must not be believed.
+    pub(crate) invalid: Vec<Invalid>,
+}
+
+fn refuse_what_is_not_modelled(spec: &CellSpec) -> Result<(), BackendError> {
+    let refuse = |what: &str, remedy: &str| {
+        Err(BackendError::Unsupported { what: what.to_owned(), remedy: remedy.to_owned() })
+    };
+    if spec.run.capture {
+        return refuse(
+            "packet captures (run.capture) are not part of this version",
+            "leave run.capture out, or set it to false",
+        );
+    }
+    let is_fragmented =
+        |flow: &FlowSpec| flow.protocol == Protocol::Udp && flow.length.get() > LARGEST_DATAGRAM;
+    if spec.flows.iter().any(is_fragmented) {
+        return refuse("the simulator does not fragment datagrams", "set length to 1472B or less");
+    }
+    Ok(())
+}
+
+/// Both hosts.
+struct Hosts<'a> {
+    a: (&'a HostSpec, Host),
+    b: (&'a HostSpec, Host),
+}
+
+impl Hosts<'_> {
+    fn stream(&self, run: &Run, flow: &FlowSpec, index: u32, number: u32) -> Result<Stream, BackendError> {
+        let ((from_spec, from), (_, to)) = match flow.direction {
+            Direction::Forward => (self.a, self.b),
+            Direction::Reverse => (self.b, self.a),
+        };
+        let transport = match flow.protocol {
+            Protocol::Udp => {
+                let rate = flow.bitrate.unwrap_or(Rate::from_bps(1_000_000));
+                let length = u32::try_from(flow.length.get()).unwrap_or(1472);
+                let start = Time::ZERO.after(flow.start);
+                Transport::Udp(UdpStream::new(start, start.after(flow.duration), rate, length))
+            }
+            Protocol::Tcp => {
+                let name = flow.congestion_control.as_ref().unwrap_or(&from_spec.congestion_control);
+                let seed = run.seed.derive(&format!("stream {number} congestion control"));
+                let cc = cc::by_name(name, seed).ok_or_else(|| BackendError::Unsupported {
+                    what: format!("congestion control \"{name}\" is not simulated"),
+                    remedy: "choose one of reno, cubic, bbr, or run it with --on lab".to_owned(),
+                })?;
+                let sndbuf = flow.sndbuf.map(Bytes::get);
+                let max_pacing_rate = flow.max_pacing_rate.map(|rate| rate.bps() / 8);
+                let sender = Sender::new(SenderSettings { host: from, cc, sndbuf, max_pacing_rate });
+                let receiver = Receiver::new(to, flow.rcvbuf.map(Bytes::get));
+                Transport::Tcp(Box::new(TcpStream::new(sender, receiver)))
+            }
+        };
+        Ok(Stream::new(number, index, flow.direction, transport))
+    }
+}
+
+/// A run at work.
+struct Traffic<'a> {
+    spec: &'a CellSpec,
+    watch: &'a dyn Watch,
+    habit: WriterHabit,
+    engine: Engine,
+    samples: Samples,
+    instants: u32,
+}
+
+impl Traffic<'_> {
+    fn run(&mut self) -> Result<Outcome, BackendError> {
+        if !self.connect()? {
+            let ready = self.engine.streams.iter().filter(|stream| stream.is_ready()).count();
+            let detail =
+                format!("{ready} of {} connections came through the path", self.engine.streams.len());
+            let invalid = vec![Invalid { reason: "flow_failed".to_owned(), detail }];
+            return Ok(Outcome { zero: self.engine.now, invalid });
+        }
+        let zero = self.engine.now;
+        self.start_applications(zero);
+        let end = self.spec.flows.iter().map(|flow| self.earliest_end(flow, zero)).max().unwrap_or(zero);
+        self.sample_until(zero, end)?;
+        let latest = end.after(LONGEST_DRAIN);
+        while self.engine.now < latest && self.is_draining() {
+            let until = self.engine.now.after(TICK);
+            self.advance_to(until)?;
+        }
+        self.samples.take(&self.engine, self.engine.now);
+        Ok(Outcome { zero, invalid: Vec::new() })
+    }
+
+    /// False where a connection did not come about in time.
+    fn connect(&mut self) -> Result<bool, BackendError> {
+        for stream in &mut self.engine.streams {
+            if let Transport::Tcp(tcp) = &mut stream.transport {
+                tcp.connect(Time::ZERO);
+            } else {
+                // UDP waits for the connections' end.
+                stream.is_held = true;
+            }
+        }
+        self.engine.touch_all();
+        let deadline = Time::ZERO.after(CONNECT_TIMEOUT + 10 * self.spec.path.rtt());
+        while !self.engine.streams.iter().all(Stream::is_ready) {
+            match self.engine.next() {
+                Some(at) if at <= deadline => self.engine.advance(at),
+                _ => return Ok(false),
+            }
+            self.check()?;
+        }
+        Ok(true)
+    }
+
+    fn start_applications(&mut self, zero: Time) {
+        for stream in &mut self.engine.streams {
+            let flow = &self.spec.flows[stream.flow as usize];
+            let start = zero.after(flow.start);
+            let until = start.after(flow.duration);
+            match &mut stream.transport {
+                Transport::Tcp(tcp) => {
+                    let writer = apps::Writer::new([start, until], flow.bitrate, flow.length, self.habit);
+                    tcp.applications = Some((writer, apps::Reader::new(start, flow.read_rate)));
+                }
+                Transport::Udp(udp) => udp.begin(start, until),
+            }
+            stream.is_held = false;
+        }
+        self.engine.touch_all();
+    }
+
+    /// Runs to `end`, sampling from `zero` on.
+    fn sample_until(&mut self, zero: Time, end: Time) -> Result<(), BackendError> {
+        let every = self.spec.run.sample.max(Duration::from_micros(1));
+        let mut due = zero;
+        while due < end {
+            self.advance_to(due)?;
+            self.samples.take(&self.engine, due);
+            self.watch.progress(Time::from_nanos(u64::try_from(due.since(zero).as_nanos()).unwrap_or(0)));
+            due = due.after(every);
+        }
+        self.advance_to(end)
+    }
+
+    fn advance_to(&mut self, until: Time) -> Result<(), BackendError> {
+        while let Some(at) = self.engine.next().filter(|&at| at <= until) {
+            self.engine.advance(at);
+            self.instants += 1;
+            if self.instants == PATIENCE {
+                self.instants = 0;
+                self.check()?;
+            }
+        }
+        self.engine.now = until;
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), BackendError> {
+        if self.watch.stop_requested() {
+            return Err(BackendError::Interrupted("the user".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn earliest_end(&self, flow: &FlowSpec, zero: Time) -> Time {
+        let path = &self.spec.path;
+        let delay = match flow.direction {
+            Direction::Forward => path.forward.delay,
+            Direction::Reverse => path.reverse.delay,
+        };
+        zero.after(flow.start).after(flow.duration).after(delay).after(DRAIN_MARGIN)
+    }
+
+    /// Datagrams that are still in the path would otherwise count as lost.
+    fn is_draining(&self) -> bool {
+        let udp = |flow: &&FlowSpec| flow.protocol == Protocol::Udp;
+        self.spec.flows.iter().filter(udp).any(|flow| self.engine.network.held(flow.direction) > 0)
+    }
+}

@@ -1,0 +1,137 @@
+//! What the simulated hosts send through the path, and how large it is on the wire.
+//!
+//! Never: payload; only its place in the stream travels.
+
+use pipefill_core::units::Time;
+
+/// Ethernet header (14) and IPv4 header (20).
+const ETHERNET_IP: u32 = 34;
+/// The TCP header without options.
+const TCP: u32 = 20;
+/// The UDP header.
+const UDP: u32 = 8;
+/// Timestamps with their padding (RFC 7323, appendix A).
+pub(crate) const TIMESTAMPS: u32 = 12;
+/// An IPv4 packet's MTU on every path.
+pub(crate) const MTU: u32 = 1500;
+/// `advmss`: what fits behind both headers without options.
+pub(crate) const ADVERTISED_MSS: u32 = MTU - 20 - TCP;
+/// Most SACK blocks beside timestamps (RFC 2018, section 3).
+pub(crate) const MAX_SACKS: usize = 3;
+
+/// Bytes of a stream, `start` included, `end` not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Range {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+}
+
+/// The SACK option (RFC 2018; the first block may be a D-SACK, RFC 2883).
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sacks {
+    blocks: [Range; MAX_SACKS],
+    count: u8,
+}
+
+impl Sacks {
+    /// Adds a block; false where the option is full.
+    pub(crate) fn push(&mut self, range: Range) -> bool {
+        let at = usize::from(self.count);
+        if at == MAX_SACKS {
+            return false;
+        }
+        self.blocks[at] = range;
+        self.count += 1;
+        true
+    }
+
+    pub(crate) fn blocks(&self) -> &[Range] {
+        &self.blocks[..usize::from(self.count)]
+    }
+}
+
+/// A segment with payload.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Data {
+    pub(crate) seq: u64,
+    pub(crate) len: u32,
+    /// PSH.
+    pub(crate) push: bool,
+    /// TSval, milliseconds.
+    pub(crate) ts: u32,
+    /// TSecr.
+    pub(crate) ts_echo: u32,
+}
+
+/// A segment without payload.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ack {
+    pub(crate) ack: u64,
+    /// The advertised window, bytes.
+    pub(crate) window: u64,
+    pub(crate) ts: u32,
+    pub(crate) ts_echo: u32,
+    pub(crate) sacks: Sacks,
+}
+
+/// What a packet carries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Body {
+    Syn,
+    /// With the receiver's first window.
+    SynAck {
+        window: u64,
+    },
+    HandshakeAck,
+    Data(Data),
+    Ack(Ack),
+    /// A zero-window probe: an old sequence number that asks for an ACK (`tcp_xmit_probe_skb()`).
+    Probe,
+    Datagram {
+        number: u64,
+        len: u32,
+        sent: Time,
+    },
+}
+
+/// A packet with its stream.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Segment {
+    pub(crate) stream: u32,
+    pub(crate) body: Body,
+}
+
+impl Body {
+    /// The Ethernet frame without FCS, for a connection with or without timestamps.
+    pub(crate) fn frame_bytes(&self, timestamps: bool) -> u32 {
+        let tcp = ETHERNET_IP + TCP + if timestamps { TIMESTAMPS } else { 0 };
+        match self {
+            // MSS 4, SACK permitted and timestamps 12, window scale 4 (`tcp_options_write()`).
+            Self::Syn | Self::SynAck { .. } => ETHERNET_IP + TCP + 20,
+            Self::HandshakeAck | Self::Probe => tcp,
+            Self::Data(data) => tcp + data.len,
+            Self::Ack(ack) => {
+                let blocks = u32::from(ack.sacks.count);
+                tcp + if blocks > 0 { 4 + 8 * blocks } else { 0 }
+            }
+            Self::Datagram { len, .. } => ETHERNET_IP + UDP + len,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_segment_is_a_full_frame() {
+        let data =
+            Body::Data(Data { seq: 1, len: ADVERTISED_MSS - TIMESTAMPS, push: false, ts: 0, ts_echo: 0 });
+        assert_eq!(data.frame_bytes(true), MTU + 14);
+        let mut sacks = Sacks::default();
+        assert!((0..3).all(|i| sacks.push(Range { start: i, end: i + 1 })));
+        assert!(!sacks.push(Range::default()));
+        let ack = Body::Ack(Ack { ack: 1, window: 1, ts: 0, ts_echo: 0, sacks });
+        assert_eq!(ack.frame_bytes(true), 66 + 28);
+    }
+}

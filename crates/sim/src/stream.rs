@@ -1,0 +1,227 @@
+//! One stream: both ends, their applications, and its way to the path.
+//!
+//! Never: two streams that know of each other; they meet only in the path's queue.
+
+use crate::apps::{Reader, Writer};
+use crate::handshake::{Handshake, Learned};
+use crate::network::Network;
+use crate::segment::{Body, Data, Segment};
+use crate::tcp::receiver::Receiver;
+use crate::tcp::sender::Sender;
+use crate::udp::UdpStream;
+use pipefill_core::cell::Direction;
+use pipefill_core::units::Time;
+use pipefill_link::Packet;
+
+/// A stream with its place in the run.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    /// Number in the run.
+    pub(crate) number: u32,
+    /// Index of its flow.
+    pub(crate) flow: u32,
+    /// Which way its data goes.
+    pub(crate) direction: Direction,
+    pub(crate) transport: Transport,
+    /// The traffic has not begun: nothing acts of itself.
+    pub(crate) is_held: bool,
+    trains: u64,
+}
+
+/// What carries it.
+#[derive(Debug)]
+pub(crate) enum Transport {
+    Tcp(Box<TcpStream>),
+    Udp(UdpStream),
+}
+
+/// Both ends of a TCP stream.
+#[derive(Debug)]
+pub(crate) struct TcpStream {
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    handshake: Handshake,
+    /// The applications; `None` until the traffic starts.
+    pub(crate) applications: Option<(Writer, Reader)>,
+    first_window: u64,
+    messages: Vec<(bool, Body)>,
+}
+
+impl TcpStream {
+    pub(crate) fn new(sender: Sender, receiver: Receiver) -> Self {
+        let first_window = receiver.rcv_wnd;
+        let handshake = Handshake::default();
+        Self { sender, receiver, handshake, applications: None, first_window, messages: Vec::new() }
+    }
+
+    pub(crate) fn connect(&mut self, now: Time) {
+        let syn = self.handshake.connect(now);
+        self.messages.push((true, syn));
+    }
+
+    fn next(&self) -> Option<Time> {
+        let applications = self.applications.as_ref();
+        let applications =
+            applications.and_then(|(writer, reader)| earliest(writer.next(&self.sender), reader.next()));
+        let ends = earliest(self.sender.timers.next(), self.receiver.ack_policy.next());
+        earliest(earliest(ends, self.handshake.next()), applications)
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        let (syn, syn_ack) = self.handshake.on_timer(now, self.first_window);
+        self.messages.extend(syn.map(|body| (true, body)));
+        self.messages.extend(syn_ack.map(|body| (false, body)));
+        self.sender.on_timer(now);
+        self.receiver.on_timer(now);
+    }
+
+    fn on_arrival(&mut self, now: Time, body: &Body) {
+        if !self.handshake.is_accepted() {
+            self.shake(now, body);
+        }
+        match body {
+            Body::Data(data) => self.receiver.on_data(now, data),
+            Body::Ack(ack) => self.sender.on_ack(now, ack),
+            Body::Probe => self.receiver.on_probe(now),
+            Body::SynAck { .. } if self.handshake.is_accepted() => self.shake(now, body),
+            _ => {}
+        }
+    }
+
+    fn shake(&mut self, now: Time, body: &Body) {
+        let (answer, learned) = self.handshake.on_message(now, body, self.first_window);
+        let is_from_sender = matches!(body, Body::SynAck { .. });
+        self.messages.extend(answer.map(|body| (is_from_sender, body)));
+        match learned {
+            Learned::Nothing => {}
+            Learned::Connected { window, rtt_us } => self.sender.established(now, window, rtt_us),
+            Learned::Accepted { rtt_us } => self.receiver.established(now, rtt_us.unwrap_or(0)),
+        }
+    }
+
+    fn run_applications(&mut self, now: Time) {
+        if let Some((writer, reader)) = &mut self.applications {
+            reader.run(now, &mut self.receiver);
+            writer.run(now, &mut self.sender);
+        }
+    }
+}
+
+impl Stream {
+    pub(crate) fn new(number: u32, flow: u32, direction: Direction, transport: Transport) -> Self {
+        Self { number, flow, direction, transport, is_held: false, trains: 0 }
+    }
+
+    /// Ready for traffic: UDP always, TCP once the connection is accepted.
+    pub(crate) fn is_ready(&self) -> bool {
+        match &self.transport {
+            Transport::Tcp(tcp) => tcp.handshake.is_accepted(),
+            Transport::Udp(_) => true,
+        }
+    }
+
+    /// Payload bytes that the sending socket took and that the receiving application read.
+    pub(crate) fn bytes(&self) -> (u64, u64) {
+        match &self.transport {
+            Transport::Tcp(tcp) => {
+                let applications = tcp.applications.as_ref();
+                applications.map_or((0, 0), |(writer, reader)| (writer.sent_bytes, reader.received_bytes))
+            }
+            Transport::Udp(udp) => udp.bytes(),
+        }
+    }
+
+    /// When the receiver had its last byte.
+    pub(crate) fn last_received(&self) -> Option<Time> {
+        match &self.transport {
+            Transport::Tcp(tcp) => tcp.applications.as_ref().and_then(|(_, reader)| reader.last),
+            Transport::Udp(udp) => udp.last(),
+        }
+    }
+
+    /// When it acts of itself.
+    pub(crate) fn next(&self) -> Option<Time> {
+        match &self.transport {
+            Transport::Tcp(tcp) => tcp.next(),
+            Transport::Udp(udp) => udp.next().filter(|_| !self.is_held),
+        }
+    }
+
+    /// Timers that are due.
+    pub(crate) fn on_timer(&mut self, now: Time) {
+        if let Transport::Tcp(tcp) = &mut self.transport {
+            tcp.on_timer(now);
+        }
+    }
+
+    /// A packet reached the end that it is for.
+    pub(crate) fn on_arrival(&mut self, now: Time, body: &Body) {
+        match (&mut self.transport, body) {
+            (Transport::Tcp(tcp), body) => tcp.on_arrival(now, body),
+            (Transport::Udp(udp), &Body::Datagram { number, sent, .. }) => udp.on_datagram(now, number, sent),
+            (Transport::Udp(_), _) => {}
+        }
+    }
+
+    /// The applications' turn, after everything that arrived at `now`.
+    pub(crate) fn run_applications(&mut self, now: Time) {
+        if let Transport::Tcp(tcp) = &mut self.transport {
+            tcp.run_applications(now);
+        }
+    }
+
+    /// Hands everything over to the path.
+    pub(crate) fn flush(&mut self, now: Time, network: &mut Network) {
+        let (data, back) = match self.direction {
+            Direction::Forward => (Direction::Forward, Direction::Reverse),
+            Direction::Reverse => (Direction::Reverse, Direction::Forward),
+        };
+        let stream = self.number;
+        // A number of its own for every super-packet of the run; streams do not share one.
+        let mut offer = |direction, train: u64, body: Body, timestamps| {
+            let train = (u64::from(stream) << 40) | train;
+            let bytes = body.frame_bytes(timestamps);
+            network.offer(now, direction, Packet { train, bytes, payload: Segment { stream, body } });
+        };
+        match &mut self.transport {
+            Transport::Tcp(tcp) => {
+                let timestamps = tcp.sender.host.timestamps;
+                for (from_sender, body) in tcp.messages.drain(..) {
+                    offer(if from_sender { data } else { back }, 0, body, timestamps);
+                }
+                for (train, body) in tcp.sender.outbox.drain(..) {
+                    offer(data, train, body, timestamps);
+                }
+                for body in tcp.receiver.outbox.drain(..) {
+                    self.trains += 1;
+                    offer(back, self.trains, body, timestamps);
+                }
+            }
+            Transport::Udp(udp) => {
+                while !self.is_held
+                    && let Some(body) = udp.send_due(now)
+                {
+                    self.trains += 1;
+                    offer(data, self.trains, body, false);
+                }
+            }
+        }
+    }
+}
+
+/// Joins a segment to the one before it where both arrive together, as GRO does; false where they do not fit.
+pub(crate) fn join(first: &mut Data, next: &Data) -> bool {
+    const GRO_MAX: u32 = 65_536 - 100;
+    let fits = first.seq + u64::from(first.len) == next.seq && first.len + next.len <= GRO_MAX;
+    if fits {
+        first.len += next.len;
+        first.push = next.push;
+        first.ts = next.ts;
+        first.ts_echo = next.ts_echo;
+    }
+    fits
+}
+
+fn earliest(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+    a.into_iter().chain(b).min()
+}

@@ -1,0 +1,217 @@
+//! When the receiver sends an ACK: at once, every second segment, delayed, or compressed (RFC 5681, 4.2; RFC 9293, 3.8.6.3;
+//! `__tcp_ack_snd_check()`).
+//!
+//! Never: an ACK that tells nothing new, outside of what the kernel sends.
+
+use super::receiver::Receiver;
+use crate::jiffies;
+use crate::segment::{Ack, Body};
+use pipefill_core::units::Time;
+use std::time::Duration;
+
+/// `TCP_ATO_MIN` and `TCP_DELACK_MIN`, ticks.
+const ATO_MIN: u64 = 40;
+/// `TCP_DELACK_MAX`, ticks.
+const DELACK_MAX: u64 = 200;
+/// `TCP_MAX_QUICKACKS`.
+const MAX_QUICK: u32 = 16;
+/// `tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns`.
+const COMPRESSED_MAX: u32 = 44;
+const COMPRESSED_DELAY_NS: u64 = 1_000_000;
+/// `TCP_FASTRETRANS_THRESH`: duplicates that are never compressed.
+const DUPLICATES: u32 = 3;
+/// The sender's timeout as the receiver, which sends nothing, knows it: ticks.
+const PEER_RTO: u64 = 200;
+
+/// `icsk_ack` and what belongs to ACK compression.
+#[derive(Debug, Default)]
+pub(crate) struct AckPolicy {
+    is_scheduled: bool,
+    /// `icsk_ack.quick`: ACKs still to be sent at once.
+    pub(crate) quick: u32,
+    /// `ICSK_ACK_NOW`.
+    pub(crate) is_urgent: bool,
+    is_pushed: bool,
+    is_pushed_again: bool,
+    /// `icsk_ack.ato`, ticks; 0 = no data yet.
+    ato: u64,
+    last_data: Time,
+    delayed: Option<Time>,
+    compressed: u32,
+    compressed_at: Option<Time>,
+    compressed_nxt: u64,
+    duplicates: u32,
+}
+
+impl AckPolicy {
+    /// The earliest deadline.
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.delayed.into_iter().chain(self.compressed_at).min()
+    }
+
+    /// A small segment came (`ICSK_ACK_PUSHED`, twice `ICSK_ACK_PUSHED2`).
+    pub(crate) fn note_small(&mut self) {
+        self.is_pushed_again |= self.is_pushed;
+        self.is_pushed = true;
+    }
+
+    pub(crate) fn note_push(&mut self) {
+        self.is_pushed = true;
+    }
+
+    pub(crate) fn schedule(&mut self) {
+        self.is_scheduled = true;
+    }
+}
+
+impl Receiver {
+    /// `tcp_event_data_recv()`: data came in order or not.
+    pub(crate) fn on_data_event(&mut self, now: Time) {
+        self.ack_policy.schedule();
+        let gap = now.since(self.ack_policy.last_data).as_millis();
+        let gap = u64::try_from(gap).unwrap_or(u64::MAX);
+        if self.ack_policy.ato == 0 {
+            self.increase_quick();
+            self.ack_policy.ato = ATO_MIN;
+        } else if gap <= ATO_MIN / 2 {
+            self.ack_policy.ato = (self.ack_policy.ato >> 1) + ATO_MIN / 2;
+        } else if gap < self.ack_policy.ato {
+            self.ack_policy.ato = ((self.ack_policy.ato >> 1) + gap).min(PEER_RTO);
+        } else if gap > PEER_RTO {
+            self.increase_quick();
+        }
+        self.ack_policy.last_data = now;
+    }
+
+    /// `tcp_enter_quickack_mode()`.
+    pub(crate) fn enter_quick_mode(&mut self) {
+        self.increase_quick();
+        self.ack_policy.ato = ATO_MIN;
+    }
+
+    /// `tcp_incr_quickack()`.
+    fn increase_quick(&mut self) {
+        let half_windows = self.rcv_wnd / (2 * u64::from(self.rcv_mss.max(1)));
+        let quick = u32::try_from(half_windows).unwrap_or(MAX_QUICK).clamp(1, MAX_QUICK);
+        let quick = if half_windows == 0 { 2 } else { quick };
+        self.ack_policy.quick = self.ack_policy.quick.max(quick);
+    }
+
+    /// `__tcp_ack_snd_check()`.
+    pub(crate) fn check_ack(&mut self, now: Time) {
+        if !self.ack_policy.is_scheduled {
+            return;
+        }
+        let is_second = self.rcv_nxt - self.rcv_wup > u64::from(self.rcv_mss)
+            && (self.rcv_nxt == self.copied_seq || self.possible_window() >= self.rcv_wnd);
+        if is_second || self.ack_policy.quick > 0 || self.ack_policy.is_urgent {
+            self.send_ack(now);
+        } else if self.reassembly.is_empty() {
+            self.delay_ack(now);
+        } else {
+            self.compress_ack(now);
+        }
+    }
+
+    /// `tcp_cleanup_rbuf()`: the application has read `copied` bytes.
+    pub(crate) fn after_read(&mut self, now: Time, copied: u64) {
+        let policy = &self.ack_policy;
+        let is_drained = copied > 0 && policy.is_pushed && self.rmem_alloc == 0;
+        let is_owed =
+            policy.is_scheduled && (self.rcv_nxt - self.rcv_wup > u64::from(self.rcv_mss) || is_drained);
+        if is_owed || (copied > 0 && self.is_window_worth_telling()) {
+            self.send_ack(now);
+        }
+    }
+
+    /// At least twice the window that the sender knows.
+    fn is_window_worth_telling(&mut self) -> bool {
+        let left = self.window_left();
+        if 2 * left > self.window_clamp {
+            return false;
+        }
+        let possible = self.possible_window();
+        possible > 0 && possible >= 2 * left
+    }
+
+    /// `tcp_send_ack()`.
+    pub(crate) fn send_ack(&mut self, now: Time) {
+        let window = self.select_window();
+        let policy = &mut self.ack_policy;
+        if policy.is_scheduled && policy.quick > 0 {
+            policy.quick -= 1;
+            if policy.quick == 0 {
+                policy.ato = ATO_MIN;
+            }
+        }
+        policy.is_scheduled = false;
+        policy.is_urgent = false;
+        (policy.is_pushed, policy.is_pushed_again) = (false, false);
+        (policy.delayed, policy.compressed, policy.compressed_at) = (None, 0, None);
+        self.segs_out = self.segs_out.wrapping_add(1);
+        self.outbox.push(Body::Ack(Ack {
+            ack: self.rcv_nxt,
+            window,
+            ts: jiffies::stamp(now),
+            ts_echo: self.ts_recent,
+            sacks: self.reassembly.take_sacks(),
+        }));
+    }
+
+    /// The delayed or the compressed ACK is due.
+    pub(crate) fn on_timer(&mut self, now: Time) {
+        if self.ack_policy.compressed_at.is_some_and(|at| at <= now) {
+            self.ack_policy.compressed_at = None;
+            if self.ack_policy.compressed > 0 {
+                self.send_ack(now);
+            }
+        }
+        if self.ack_policy.delayed.is_some_and(|at| at <= now) {
+            self.ack_policy.delayed = None;
+            if self.ack_policy.is_scheduled {
+                self.ack_policy.ato = (self.ack_policy.ato << 1).min(PEER_RTO);
+                self.send_ack(now);
+            }
+        }
+    }
+
+    /// `tcp_send_delayed_ack()`.
+    fn delay_ack(&mut self, now: Time) {
+        let mut ticks = self.ack_policy.ato;
+        if ticks > ATO_MIN {
+            let most = if self.ack_policy.is_pushed { DELACK_MAX } else { 500 };
+            let rtt = jiffies::from_micros(self.srtt_us).max(ATO_MIN);
+            ticks = ticks.min(most).min(if self.srtt_us > 0 { rtt } else { most });
+        }
+        let deadline = jiffies::deadline(now, ticks.min(DELACK_MAX));
+        let soon = now.after(Duration::from_millis(ticks / 4));
+        match self.ack_policy.delayed {
+            Some(at) if at <= soon => self.send_ack(now),
+            Some(at) => self.ack_policy.delayed = Some(at.min(deadline)),
+            None => self.ack_policy.delayed = Some(deadline),
+        }
+    }
+
+    /// Out of order: three duplicates at once, then at most one in a twentieth of the round trip.
+    fn compress_ack(&mut self, now: Time) {
+        let rcv_nxt = self.rcv_nxt;
+        let policy = &mut self.ack_policy;
+        if policy.compressed_nxt != rcv_nxt {
+            (policy.compressed_nxt, policy.duplicates) = (rcv_nxt, 0);
+        }
+        if policy.compressed >= COMPRESSED_MAX || policy.duplicates < DUPLICATES {
+            if policy.compressed < COMPRESSED_MAX {
+                policy.duplicates += 1;
+            }
+            self.send_ack(now);
+            return;
+        }
+        policy.compressed += 1;
+        if policy.compressed_at.is_none() {
+            let rtt = self.tuning.rtt_us();
+            let rtt = if self.srtt_us > 0 && self.srtt_us < rtt { self.srtt_us } else { rtt };
+            let delay = COMPRESSED_DELAY_NS.min(rtt * 1000 / 20);
+            policy.compressed_at = Some(now.after(Duration::from_nanos(delay)));
+        }
+    }
+}

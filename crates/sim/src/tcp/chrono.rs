@@ -1,0 +1,97 @@
+//! The kernel's own clocks of what held the sender up (`tcp_chrono_start()`, `tcp_chrono_stop()`).
+//!
+//! Never: an opinion of ours; these clocks are known to miss causes, and that is to be seen in a simulation too.
+
+use pipefill_core::units::Time;
+use std::time::Duration;
+
+/// `enum tcp_chrono`, in the order of precedence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+enum Kind {
+    #[default]
+    Idle,
+    Busy,
+    RwndLimited,
+    SndbufLimited,
+}
+
+/// The running clock and the sums.
+#[derive(Debug, Default)]
+pub(crate) struct Chrono {
+    kind: Kind,
+    since: Time,
+    sums: [Duration; 4],
+}
+
+impl Chrono {
+    pub(crate) fn busy(&mut self, now: Time) {
+        self.start(Kind::Busy, now);
+    }
+
+    pub(crate) fn start_rwnd(&mut self, now: Time) {
+        self.start(Kind::RwndLimited, now);
+    }
+
+    pub(crate) fn start_sndbuf(&mut self, now: Time) {
+        self.start(Kind::SndbufLimited, now);
+    }
+
+    pub(crate) fn stop_rwnd(&mut self, now: Time, is_busy: bool) {
+        self.stop(Kind::RwndLimited, now, is_busy);
+    }
+
+    pub(crate) fn stop_sndbuf(&mut self, now: Time, is_busy: bool) {
+        self.stop(Kind::SndbufLimited, now, is_busy);
+    }
+
+    /// Everything written is acknowledged.
+    pub(crate) fn stop_busy(&mut self, now: Time) {
+        self.set(Kind::Idle, now);
+    }
+
+    /// `tcpi_busy_time`, `tcpi_rwnd_limited`, `tcpi_sndbuf_limited`, microseconds.
+    pub(crate) fn read(&self, now: Time) -> [u64; 3] {
+        let sum = |kind: Kind| {
+            let running = if self.kind == kind { now.since(self.since) } else { Duration::ZERO };
+            u64::try_from((self.sums[kind as usize] + running).as_micros()).unwrap_or(u64::MAX)
+        };
+        let (rwnd, sndbuf) = (sum(Kind::RwndLimited), sum(Kind::SndbufLimited));
+        [sum(Kind::Busy) + rwnd + sndbuf, rwnd, sndbuf]
+    }
+
+    fn start(&mut self, kind: Kind, now: Time) {
+        if kind > self.kind {
+            self.set(kind, now);
+        }
+    }
+
+    fn stop(&mut self, kind: Kind, now: Time, is_busy: bool) {
+        if self.kind == kind {
+            self.set(if is_busy { Kind::Busy } else { Kind::Idle }, now);
+        }
+    }
+
+    fn set(&mut self, kind: Kind, now: Time) {
+        self.sums[self.kind as usize] += now.since(self.since);
+        (self.kind, self.since) = (kind, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stronger_reason_counts_and_busy_holds_all() {
+        let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
+        let mut chrono = Chrono::default();
+        chrono.busy(at(10));
+        chrono.start_sndbuf(at(20));
+        chrono.start_rwnd(at(25));
+        chrono.stop_sndbuf(at(30), true);
+        chrono.start_rwnd(at(40));
+        chrono.stop_rwnd(at(45), true);
+        chrono.stop_busy(at(50));
+        assert_eq!(chrono.read(at(99)), [40_000, 5_000, 10_000]);
+    }
+}

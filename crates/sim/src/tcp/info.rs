@@ -1,0 +1,90 @@
+//! Both ends as `tcp_info` shows them (`tcp_get_info()`).
+//!
+//! Never: a field that the simulator does not keep; those are null.
+
+use super::receiver::Receiver;
+use super::sender::Sender;
+use crate::cc::INFINITE_SSTHRESH;
+use pipefill_core::tcp_info::{CaState, TcpInfo};
+use pipefill_core::units::Time;
+
+/// `TCP_ESTABLISHED`.
+const ESTABLISHED: u8 = 1;
+
+impl Sender {
+    /// The sending end at `now`.
+    pub(crate) fn info(&self, now: Time) -> TcpInfo {
+        let (board, conn, totals) = (&self.board, &self.conn, &self.totals);
+        let bytes = |segments: u32| u64::from(segments) * u64::from(conn.mss);
+        let measured = |value: u32| (value > 0).then_some(value);
+        let [busy_us, rwnd_limited_us, sndbuf_limited_us] = self.chrono.read(now);
+        TcpInfo {
+            state: ESTABLISHED,
+            ca_state: Some(conn.ca_state),
+            mss_bytes: conn.mss,
+            cwnd_bytes: bytes(conn.cwnd),
+            ssthresh_bytes: (conn.ssthresh < INFINITE_SSTHRESH).then(|| bytes(conn.ssthresh)),
+            in_flight_bytes: bytes(board.in_flight()),
+            unacked_bytes: bytes(board.packets_out()),
+            sacked_segments: board.sacked_out,
+            lost_segments: board.lost_out,
+            retrans_segments: board.retrans_out,
+            notsent_bytes: narrow(self.queue.write_seq - self.snd_nxt),
+            rwnd_bytes: Some(narrow(self.snd_wnd)),
+            local_rwnd_bytes: None,
+            srtt_us: measured(self.rtt.srtt_us()),
+            rttvar_us: measured(self.rtt.srtt_us()).map(|_| self.rtt.rttvar_us()),
+            min_rtt_us: Some(self.rtt.min_us()).filter(|&us| us != u32::MAX),
+            rcv_rtt_us: None,
+            rcv_space_bytes: 0,
+            rto_us: narrow(self.rtt.rto_ms * 1000),
+            backoff: self.backoff,
+            pacing_rate_bps: Some(conn.pacing_rate).filter(|&r| r != u64::MAX).map(|r| r.saturating_mul(8)),
+            delivery_rate_bps: self.rate.delivery_rate(conn.mss) * 8,
+            delivery_app_limited: self.rate.is_app_limited(),
+            bytes_sent: Some(totals.bytes_sent),
+            bytes_retrans: Some(totals.bytes_retrans),
+            bytes_acked: self.snd_una - super::sender::FIRST_BYTE,
+            bytes_received: 0,
+            retransmits: totals.retransmits,
+            segs_out: totals.segs_out,
+            data_segs_out: totals.data_segs_out,
+            data_segs_in: 0,
+            delivered_segments: Some(narrow(conn.delivered)),
+            dsack_dups: Some(totals.dsack_dups),
+            reord_seen: Some(totals.reord_seen),
+            rcv_ooo_segments: Some(0),
+            rto_count: Some(totals.rto_count),
+            busy_us: Some(busy_us),
+            rwnd_limited_us: Some(rwnd_limited_us),
+            sndbuf_limited_us: Some(sndbuf_limited_us),
+        }
+    }
+}
+
+impl Receiver {
+    /// The receiving end.
+    pub(crate) fn info(&self) -> TcpInfo {
+        let rtt = u32::try_from(self.srtt_us).ok().filter(|&us| us > 0);
+        TcpInfo {
+            state: ESTABLISHED,
+            ca_state: Some(CaState::Open),
+            mss_bytes: self.mss,
+            cwnd_bytes: u64::from(super::sender::INIT_CWND) * u64::from(self.mss),
+            local_rwnd_bytes: Some(narrow(self.rcv_wnd)),
+            srtt_us: rtt,
+            min_rtt_us: rtt,
+            rcv_rtt_us: Some(narrow(self.tuning.rtt_us())).filter(|&us| us > 0),
+            rcv_space_bytes: narrow(self.tuning.space),
+            bytes_received: self.rcv_nxt - super::sender::FIRST_BYTE,
+            segs_out: self.segs_out,
+            data_segs_in: self.data_segs_in,
+            rcv_ooo_segments: Some(self.rcv_ooo),
+            ..TcpInfo::default()
+        }
+    }
+}
+
+fn narrow(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,23 @@
+//! TCP as Linux 6.12 does it by default: a sending end and a receiving end, each a state machine driven by `now`.
+//!
+//! Each module cites the kernel function or the RFC section that it follows. Data flows one way, so that an end is either
+//! of the two; ACKs are never carried by data. Never: ECN, MD5, fast open, urgent data, MTU probing, connections that close.
+
+pub(crate) mod ack;
+pub(crate) mod ack_policy;
+pub(crate) mod chrono;
+pub(crate) mod info;
+pub(crate) mod output;
+pub(crate) mod rack;
+pub(crate) mod rate;
+pub(crate) mod reassembly;
+pub(crate) mod receive_window;
+pub(crate) mod receiver;
+pub(crate) mod recovery;
+pub(crate) mod rtt;
+pub(crate) mod sack;
+pub(crate) mod scoreboard;
+pub(crate) mod send_queue;
+pub(crate) mod sender;
+pub(crate) mod timers;
+pub(crate) mod undo;

@@ -1,0 +1,377 @@
+//! What leaves and when: new data within cwnd, the window and pacing; retransmissions within cwnd (`tcp_output.c`).
+//!
+//! Never: a segment beyond the window's edge, or a burst beyond what pacing and cwnd allow.
+
+use super::scoreboard::{Sent, mark};
+use super::send_queue::GSO_MAX_SIZE;
+use super::sender::{INIT_CWND, Sender};
+use crate::cc::Event;
+use crate::jiffies;
+use crate::segment::{Body, Data};
+use pipefill_core::tcp_info::CaState;
+use pipefill_core::units::NANOS_PER_SEC;
+use std::time::Duration;
+
+/// `tcp_tso_win_divisor`.
+const WINDOW_DIVISOR: u64 = 3;
+/// `sk_pacing_shift`: a super-packet is worth 2^-10 s at the pacing rate …
+const PACING_SHIFT: u32 = 10;
+/// … and a part of the largest that halves with every 2^9 µs of round trip (`tcp_tso_rtt_log`).
+const TSO_RTT_LOG: u32 = 9;
+
+/// Why new data is sent beyond cwnd.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Probe {
+    None,
+    /// A tail loss probe: one packet, cwnd or not.
+    Loss,
+}
+
+/// Why sending stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    NoData,
+    Pacing,
+    Cwnd,
+    Window,
+    Deferred,
+}
+
+impl Sender {
+    /// `tcp_push_pending_frames()`.
+    pub(crate) fn push_pending(&mut self) {
+        if self.queue.write_seq > self.snd_nxt {
+            self.write_xmit(Probe::None);
+            self.check_persist_timer();
+        }
+    }
+
+    /// `tcp_write_xmit()`.
+    pub(crate) fn write_xmit(&mut self, probe: Probe) {
+        let max_segments = self.tso_segments();
+        let mut sent = 0;
+        let mut is_cwnd_limited = false;
+        let stop = loop {
+            match self.next_burst(probe, max_segments, &mut is_cwnd_limited) {
+                Ok(bytes) => sent += self.send_new(bytes),
+                Err(stop) => break stop,
+            }
+            if probe == Probe::Loss {
+                break Stop::NoData;
+            }
+        };
+        if stop == Stop::Window {
+            self.chrono.start_rwnd(self.now);
+        } else {
+            self.chrono.stop_rwnd(self.now, self.has_unacked_data());
+        }
+        is_cwnd_limited |= self.in_flight() >= self.conn.cwnd;
+        if sent > 0 || is_cwnd_limited {
+            self.validate_cwnd(is_cwnd_limited);
+        }
+        if sent > 0 {
+            if self.is_reducing() {
+                self.prr_out += sent;
+            }
+            if probe != Probe::Loss {
+                self.schedule_loss_probe(false);
+            }
+        }
+    }
+
+    /// Bytes that may leave next as one packet.
+    fn next_burst(
+        &mut self,
+        probe: Probe,
+        max_segments: u32,
+        is_cwnd_limited: &mut bool,
+    ) -> Result<u64, Stop> {
+        let mss = u64::from(self.conn.mss);
+        let unsent = self.queue.write_seq - self.snd_nxt;
+        if unsent == 0 {
+            return Err(Stop::NoData);
+        }
+        if self.is_paced() {
+            return Err(Stop::Pacing);
+        }
+        let quota = match (self.cwnd_quota(), probe) {
+            (0, Probe::Loss) => 1,
+            (0, Probe::None) => return Err(Stop::Cwnd),
+            (quota, _) => quota,
+        };
+        let in_window = self.window_end().saturating_sub(self.snd_nxt);
+        if in_window < unsent.min(mss) {
+            return Err(Stop::Window);
+        }
+        if unsent < mss {
+            return if self.may_send_small() { Ok(unsent) } else { Err(Stop::NoData) };
+        }
+        if max_segments > 1
+            && probe == Probe::None
+            && self.should_defer(max_segments, unsent, is_cwnd_limited)
+        {
+            return Err(Stop::Deferred);
+        }
+        let most = u64::from(max_segments.min(quota)) * mss;
+        let bytes = unsent.min(most).min(in_window);
+        // A tail below one MSS goes with the rest only where Nagle lets it.
+        let whole = bytes / mss * mss;
+        Ok(if bytes == unsent && self.may_send_small() && bytes < most { bytes } else { whole })
+    }
+
+    /// `tcp_nagle_check()` with Minshall's variant: one small segment out at a time.
+    fn may_send_small(&self) -> bool {
+        self.board.is_empty() || self.last_small <= self.snd_una
+    }
+
+    /// `tcp_cwnd_test()`.
+    fn cwnd_quota(&self) -> u32 {
+        let cwnd = self.conn.cwnd;
+        cwnd.saturating_sub(self.in_flight()).min((cwnd >> 1).max(1))
+    }
+
+    /// Sends `bytes` of new data as one packet; returns its segments.
+    fn send_new(&mut self, bytes: u64) -> u32 {
+        let mss = u64::from(self.conn.mss);
+        let was_empty = self.board.is_empty();
+        if self.in_flight() == 0 {
+            self.event(Event::TxStart);
+        }
+        let xmit_us = self.pace(bytes);
+        self.last_sent = self.now;
+        self.trains += 1;
+        let (end, mut head, mut segments) = (self.snd_nxt + bytes, mark::HEAD, 0);
+        while self.snd_nxt < end {
+            let len = (end - self.snd_nxt).min(mss) as u32;
+            self.send_segment(len, head, xmit_us);
+            (head, segments) = (0, segments + 1);
+        }
+        self.timer_for_new_data(was_empty);
+        segments
+    }
+
+    fn send_segment(&mut self, len: u32, marks: u8, xmit_us: u64) {
+        let end = self.snd_nxt + u64::from(len);
+        let mut push = false;
+        while self.queue.pushes.front().is_some_and(|&at| at <= end) {
+            push = self.queue.pushes.pop_front() == Some(end) || push;
+        }
+        let marks = marks | if push { mark::PUSH } else { 0 };
+        let mut segment =
+            Sent { seq: self.snd_nxt, len, marks, xmit_us, delivered: 0, delivered_us: 0, first_tx_us: 0 };
+        self.stamp(&mut segment);
+        self.board.push(segment);
+        self.transmit(&segment);
+        self.snd_nxt = end;
+        if len < self.conn.mss {
+            self.last_small = end;
+        }
+    }
+
+    /// Puts a segment on the wire.
+    fn transmit(&mut self, segment: &Sent) {
+        self.totals.data_segs_out = self.totals.data_segs_out.wrapping_add(1);
+        self.totals.bytes_sent += u64::from(segment.len);
+        let (ts, ts_echo) = (jiffies::stamp(self.now), self.ts_recent);
+        let push = segment.has(mark::PUSH);
+        self.emit(Body::Data(Data { seq: segment.seq, len: segment.len, push, ts, ts_echo }));
+    }
+
+    /// Hands a packet over to the path.
+    pub(crate) fn emit(&mut self, body: Body) {
+        self.totals.segs_out = self.totals.segs_out.wrapping_add(1);
+        self.outbox.push((self.trains, body));
+    }
+
+    /// `tcp_xmit_retransmit_queue()`: what is lost, as far as cwnd and pacing allow.
+    pub(crate) fn retransmit_queue(&mut self) {
+        let mut is_head_sent = false;
+        while let Some(index) = self.board.next_to_retransmit() {
+            if self.is_paced() || self.in_flight() >= self.conn.cwnd || !self.retransmit(index) {
+                break;
+            }
+            if self.is_reducing() {
+                self.prr_out += 1;
+            }
+            is_head_sent |= index == self.board.first_index() && !self.timers.is_reordering();
+        }
+        if is_head_sent {
+            self.rearm_from_now();
+        }
+    }
+
+    /// The timeout starts anew, since the head was just sent again.
+    fn rearm_from_now(&mut self) {
+        self.timers.disarm();
+        self.rearm_rto();
+    }
+
+    /// `tcp_retransmit_skb()`; false where the window does not let it.
+    pub(crate) fn retransmit(&mut self, index: u64) -> bool {
+        let Some(&segment) = self.board.get(index) else { return false };
+        if segment.end() > self.window_end() && segment.seq != self.snd_una {
+            return false;
+        }
+        self.trains += 1;
+        let mut segment = segment;
+        segment.xmit_us = self.pace(u64::from(segment.len));
+        self.stamp(&mut segment);
+        self.board.mark_retransmitted(index, segment);
+        self.transmit(&segment);
+        self.totals.retransmits += 1;
+        self.totals.bytes_retrans += u64::from(segment.len);
+        self.undo.retrans_stamp.get_or_insert(jiffies::stamp(self.now));
+        self.undo.retrans = self.undo.retrans.max(0) + 1;
+        true
+    }
+
+    /// `tcp_pacing_check()`.
+    fn is_paced(&mut self) -> bool {
+        let is_early = self.conn.needs_pacing && self.conn.pacing_time > self.now;
+        if is_early {
+            self.timers.pacing = Some(self.conn.pacing_time);
+        }
+        is_early
+    }
+
+    /// `tcp_update_skb_after_send()`: when the next packet may leave; returns when this one does, microseconds.
+    fn pace(&mut self, bytes: u64) -> u64 {
+        let prior = self.conn.pacing_time;
+        let at = prior.max(self.now);
+        self.conn.pacing_time = at;
+        let rate = self.conn.pacing_rate;
+        if self.conn.needs_pacing && rate != u64::MAX && rate > 0 && self.totals.data_segs_out >= INIT_CWND {
+            let span = u64::try_from(u128::from(bytes) * u128::from(NANOS_PER_SEC) / u128::from(rate));
+            let span = span.unwrap_or(NANOS_PER_SEC);
+            let credit = u64::try_from(at.since(prior).as_nanos()).unwrap_or(u64::MAX);
+            let span = span - (span / 2).min(credit);
+            self.conn.pacing_time = at.after(Duration::from_nanos(span));
+        }
+        at.micros()
+    }
+
+    /// `tcp_pace_kick()`: the timer lets packets go again.
+    pub(crate) fn on_pacing_timer(&mut self) {
+        if self.board.lost_out > self.board.retrans_out {
+            self.retransmit_queue();
+        }
+        self.push_pending();
+    }
+
+    /// `tcp_tso_segs()`, `tcp_tso_autosize()`.
+    fn tso_segments(&mut self) -> u32 {
+        if !self.host.gso {
+            return 1;
+        }
+        self.sync();
+        let fewest = u64::from(self.cc.min_tso_segs(&self.conn));
+        let mut bytes = self.conn.pacing_rate >> PACING_SHIFT;
+        let shift = self.rtt.min_us() >> TSO_RTT_LOG;
+        if shift < 32 {
+            bytes = bytes.saturating_add(GSO_MAX_SIZE >> shift);
+        }
+        let most = GSO_MAX_SIZE.min((self.max_window / 2).max(u64::from(self.conn.mss)));
+        (bytes.min(most) / u64::from(self.conn.mss)).max(fewest) as u32
+    }
+
+    /// `tcp_tso_should_defer()`: the next ACK is near and will allow a larger packet.
+    fn should_defer(&self, max_segments: u32, unsent: u64, is_cwnd_limited: &mut bool) -> bool {
+        let mss = u64::from(self.conn.mss);
+        let Some(head) = self.board.head() else { return false };
+        let is_old = self.now > self.conn.pacing_time.after(Duration::from_millis(1));
+        if self.conn.ca_state >= CaState::Recovery || is_old {
+            return false;
+        }
+        let send_window = self.window_end() - self.snd_nxt;
+        let cong_window = u64::from(self.conn.cwnd.saturating_sub(self.in_flight())) * mss;
+        let limit = send_window.min(cong_window);
+        let chunk = self.snd_wnd.min(u64::from(self.conn.cwnd) * mss) / WINDOW_DIVISOR;
+        let full = u64::from(max_segments) * mss;
+        if limit >= full || limit >= chunk || limit >= unsent {
+            return false;
+        }
+        let age_us = self.now_us().saturating_sub(head.xmit_us);
+        if age_us < self.rtt.srtt_us_8() >> 4 {
+            return false;
+        }
+        *is_cwnd_limited |= cong_window < send_window;
+        true
+    }
+
+    /// `tcp_cwnd_validate()` (RFC 2861): cwnd grows only while it is used.
+    fn validate_cwnd(&mut self, is_cwnd_limited: bool) {
+        let out = self.board.packets_out();
+        let usage = &mut self.usage;
+        if self.snd_una >= usage.cwnd_usage_seq
+            || is_cwnd_limited
+            || (!usage.is_cwnd_limited && out > usage.max_packets_out)
+        {
+            usage.is_cwnd_limited = is_cwnd_limited;
+            usage.max_packets_out = out;
+            usage.cwnd_usage_seq = self.snd_nxt;
+        }
+        self.sync();
+        if self.conn.is_cwnd_limited {
+            (self.usage.cwnd_used, self.usage.cwnd_stamp) = (0, self.now);
+            return;
+        }
+        self.usage.cwnd_used = self.usage.cwnd_used.max(out);
+        let unused = self.now.since(self.usage.cwnd_stamp);
+        let is_stale = unused >= Duration::from_millis(self.rtt.rto_ms);
+        if self.host.slow_start_after_idle && is_stale && !self.owns_cwnd() {
+            self.shrink_unused_cwnd();
+        }
+        if self.queue.write_seq == self.snd_nxt && self.queue.is_full {
+            self.chrono.start_sndbuf(self.now);
+        }
+    }
+
+    /// `tcp_cwnd_application_limited()`.
+    fn shrink_unused_cwnd(&mut self) {
+        if self.conn.ca_state == CaState::Open && !self.queue.is_full {
+            let used = self.usage.cwnd_used.max(INIT_CWND);
+            if used < self.conn.cwnd {
+                self.conn.ssthresh = self.current_ssthresh();
+                self.conn.cwnd = u32::midpoint(self.conn.cwnd, used);
+            }
+            self.usage.cwnd_used = 0;
+        }
+        self.usage.cwnd_stamp = self.now;
+    }
+
+    /// `tcp_slow_start_after_idle_check()`, `tcp_cwnd_restart()` (RFC 2861).
+    pub(crate) fn restart_after_idle(&mut self) {
+        let idle_ms = u64::try_from(self.now.since(self.last_sent).as_millis()).unwrap_or(u64::MAX);
+        let is_idle = self.board.is_empty() && idle_ms > self.rtt.rto_ms;
+        if !is_idle || !self.host.slow_start_after_idle || self.owns_cwnd() {
+            return;
+        }
+        self.event(Event::CwndRestart);
+        self.conn.ssthresh = self.current_ssthresh();
+        let floor = INIT_CWND.min(self.conn.cwnd);
+        let mut left = idle_ms.saturating_sub(self.rtt.rto_ms);
+        while left > 0 && self.conn.cwnd > floor {
+            self.conn.cwnd >>= 1;
+            left = left.saturating_sub(self.rtt.rto_ms);
+        }
+        self.conn.cwnd = self.conn.cwnd.max(floor);
+        (self.usage.cwnd_stamp, self.usage.cwnd_used) = (self.now, 0);
+        self.last_sent = self.now;
+    }
+
+    /// `tcp_update_pacing_rate()`: 200 % of cwnd per round trip in slow start, 120 % after.
+    pub(crate) fn update_pacing_rate(&mut self) {
+        let percent = if self.conn.cwnd < self.conn.ssthresh / 2 { 200 } else { 120 };
+        let segments = u64::from(self.conn.cwnd.max(self.board.packets_out()));
+        let mut rate = u64::from(self.conn.mss) * (NANOS_PER_SEC / 1000 / 100 * 8) * percent * segments;
+        if let Some(divided) = rate.checked_div(self.rtt.srtt_us_8()) {
+            rate = divided;
+        }
+        self.conn.pacing_rate = rate.min(self.conn.max_pacing_rate);
+    }
+
+    /// The algorithm sets cwnd and pacing itself (`cong_control` is not null).
+    pub(crate) fn owns_cwnd(&self) -> bool {
+        self.cc.name() == "bbr"
+    }
+}

@@ -1,0 +1,124 @@
+//! The send buffer: bytes written, the memory of the packets that hold them, and when the writer is woken.
+//!
+//! A buffer limits memory, not payload: every packet costs its own overhead beside its bytes (`truesize`).
+//! Never: what is in flight; that is the scoreboard's.
+
+use super::sender::{FIRST_BYTE, INIT_CWND, Sender};
+use crate::segment::ADVERTISED_MSS;
+
+/// Memory of a packet beside its payload: `struct sk_buff` (256) and its head with `struct skb_shared_info` (704), as the
+/// virtual Linux 6.12 has them (a window of 153/256 of the buffer = 1448 of 2408 bytes).
+pub(crate) const PACKET_OVERHEAD: u64 = 960;
+/// `per_mss` of `tcp_sndbuf_expand()`: MSS, `MAX_TCP_HEADER` and `skb_shared_info`, rounded up to 4096, plus `sk_buff`.
+const MEMORY_PER_SEGMENT: u64 = 4096 + 256;
+/// `SOCK_MIN_SNDBUF`, roughly: two packets.
+const SMALLEST: u64 = 4608;
+/// `GSO_LEGACY_MAX_SIZE` less the largest header.
+pub(crate) const GSO_MAX_SIZE: u64 = 65_536 - 320;
+
+/// The send buffer.
+#[derive(Debug)]
+pub(crate) struct SendQueue {
+    /// `write_seq`.
+    pub(crate) write_seq: u64,
+    /// `sk_sndbuf`.
+    pub(crate) sndbuf: u64,
+    maximum: u64,
+    is_locked: bool,
+    /// `SOCK_NOSPACE`: the writer waits.
+    pub(crate) is_full: bool,
+    /// Payload of a full packet in the queue (`size_goal`).
+    size_goal: u64,
+    /// Ends of writes after which PSH is due.
+    pub(crate) pushes: std::collections::VecDeque<u64>,
+}
+
+impl SendQueue {
+    pub(crate) fn new(wmem: [u64; 3], asked: Option<u64>, mss: u32, gso: bool) -> Self {
+        let mss = u64::from(mss);
+        Self {
+            write_seq: FIRST_BYTE,
+            sndbuf: asked.map_or(wmem[1], |asked| (2 * asked).max(SMALLEST)),
+            maximum: wmem[2],
+            is_locked: asked.is_some(),
+            is_full: false,
+            size_goal: if gso { GSO_MAX_SIZE / mss * mss } else { mss },
+            pushes: std::collections::VecDeque::new(),
+        }
+    }
+}
+
+impl Sender {
+    /// `sk_wmem_queued`: memory of all that was written and is not yet acknowledged.
+    pub(crate) fn wmem_queued(&self) -> u64 {
+        let unsent = (self.queue.write_seq - self.snd_nxt).div_ceil(self.queue.size_goal);
+        let out = u64::from(self.board.packets);
+        self.queue.write_seq - self.snd_una + PACKET_OVERHEAD * (unsent + out)
+    }
+
+    /// Whether a writer that waits is told that there is room: a third of the buffer (`sk_stream_is_writeable()`).
+    pub(crate) fn is_writable(&self) -> bool {
+        let queued = self.wmem_queued();
+        self.queue.sndbuf.saturating_sub(queued) >= queued >> 1 && queued < self.queue.sndbuf
+    }
+
+    /// Takes as much of a write of `len` bytes as there is room for (`tcp_sendmsg_locked()`).
+    pub(crate) fn write(&mut self, len: u64) -> u64 {
+        self.restart_after_idle();
+        self.check_app_limited();
+        let taken = self.room().min(len);
+        if taken > 0 {
+            self.queue.write_seq += taken;
+            self.queue.pushes.push_back(self.queue.write_seq);
+            self.chrono.busy(self.now);
+        }
+        self.queue.is_full = taken < len;
+        taken
+    }
+
+    /// `tcp_check_space()`: after an ACK, more buffer where it pays, and the writer's turn where there is room.
+    pub(crate) fn check_space(&mut self) {
+        if self.queue.is_full {
+            if self.in_flight() < self.conn.cwnd {
+                self.expand_sndbuf();
+            }
+            if self.is_writable() {
+                self.queue.is_full = false;
+                self.chrono.stop_sndbuf(self.now, self.has_unacked_data());
+            }
+        }
+    }
+
+    /// `tcp_sndbuf_expand()`: twice (BBR: three times) what cwnd holds.
+    pub(crate) fn expand_sndbuf(&mut self) {
+        if self.queue.is_locked {
+            return;
+        }
+        let segments = u64::from(self.conn.cwnd.max(INIT_CWND).max(self.reordering + 1));
+        let wanted = u64::from(self.cc.sndbuf_expand()) * segments * MEMORY_PER_SEGMENT;
+        if self.queue.sndbuf < wanted {
+            self.queue.sndbuf = wanted.min(self.queue.maximum).max(self.queue.sndbuf);
+        }
+    }
+
+    /// Nothing written is left unacknowledged.
+    pub(crate) fn has_unacked_data(&self) -> bool {
+        self.queue.write_seq > self.snd_una
+    }
+
+    /// Bytes until the packet that reaches the limit is full: memory is checked before each packet, not within.
+    fn room(&self) -> u64 {
+        let goal = self.queue.size_goal;
+        let unsent = self.queue.write_seq - self.snd_nxt;
+        let in_tail = if unsent.is_multiple_of(goal) { 0 } else { goal - unsent % goal };
+        let free = self.queue.sndbuf.saturating_sub(self.wmem_queued() + in_tail);
+        in_tail + free.div_ceil(goal + PACKET_OVERHEAD) * goal
+    }
+}
+
+/// The truesize of a received packet with `len` bytes of payload.
+pub(crate) fn truesize(len: u32) -> u64 {
+    PACKET_OVERHEAD + u64::from(len)
+}
+
+const _: () = assert!(ADVERTISED_MSS > 536);

@@ -1,0 +1,107 @@
+//! A golden's cell in the words of the plan, so that the simulator runs what Linux ran.
+//!
+//! Never: a setting that the oracle's script (`cell.sh`) did not make.
+
+use super::golden::Golden;
+use pipefill_core::cell::{
+    BottleneckSpec, CellSpec, Direction, DirectionSpec, FlowSpec, HostSpec, JitterDistribution, JitterSpec,
+    LossSpec, LossUnit, PathSpec, Protocol, RunSpec,
+};
+use pipefill_core::plan::{Cell, Plan, Run, cell_id};
+use pipefill_core::units::{Bytes, QueueLimit, Rate, Ratio};
+use std::time::Duration;
+
+/// `tg -w`: what the oracle's sender writes at once.
+const WRITE: Bytes = Bytes::new(262_144);
+/// `tg -i`.
+const SAMPLE: Duration = Duration::from_millis(10);
+
+/// The run of `golden`'s cell with the golden's seed.
+pub(crate) fn run(golden: &Golden) -> Run {
+    let spec = spec(golden);
+    let cell = Cell { index: 0, id: cell_id(&spec), axes: Vec::new(), spec };
+    let plan = Plan {
+        experiment: "accuracy".to_owned(),
+        title: None,
+        cells: vec![cell],
+        published: Vec::new(),
+        published_source: None,
+    };
+    plan.runs().swap_remove(0)
+}
+
+fn spec(golden: &Golden) -> CellSpec {
+    let host = host(golden);
+    CellSpec {
+        path: PathSpec { forward: forward(golden), reverse: direction(golden) },
+        sender: host.clone(),
+        receiver: host,
+        flows: vec![flow(golden)],
+        run: RunSpec { repeat: 1, seed: golden.seed, sample: SAMPLE, warmup: None, capture: false },
+        expect: Vec::new(),
+    }
+}
+
+fn forward(golden: &Golden) -> DirectionSpec {
+    DirectionSpec {
+        loss: match golden.loss_percent {
+            0.0 => LossSpec::None,
+            percent => LossSpec::Independent(Ratio::from_percent(percent)),
+        },
+        bottleneck: Some(BottleneckSpec {
+            rate: Rate::from_bps(golden.rate_bps),
+            queue: QueueLimit::Bytes(Bytes::new(golden.queue_bytes)),
+            burst: Bytes::new(golden.tbf_burst_bytes),
+        }),
+        ..direction(golden)
+    }
+}
+
+/// netem with half of the round trip, as in the oracle on both sides.
+fn direction(golden: &Golden) -> DirectionSpec {
+    let jitter = (golden.jitter_ms > 0.0).then(|| JitterSpec {
+        spread: milliseconds(golden.jitter_ms),
+        distribution: JitterDistribution::Uniform,
+        reorder: true,
+    });
+    DirectionSpec {
+        delay: milliseconds(golden.rtt_ms / 2.0),
+        jitter,
+        delay_limit: None,
+        loss: LossSpec::None,
+        loss_unit: LossUnit::Segment,
+        duplicate: Ratio::ZERO,
+        reorder: Ratio::ZERO,
+        bottleneck: None,
+    }
+}
+
+fn host(golden: &Golden) -> HostSpec {
+    let triple = |[least, default, most]: [u64; 3]| format!("{least} {default} {most}");
+    let sysctl = [
+        ("net.ipv4.tcp_rmem".to_owned(), triple(golden.tcp_rmem)),
+        ("net.ipv4.tcp_wmem".to_owned(), triple(golden.tcp_wmem)),
+    ];
+    HostSpec { congestion_control: golden.congestion_control.clone(), sysctl: sysctl.into() }
+}
+
+fn flow(golden: &Golden) -> FlowSpec {
+    FlowSpec {
+        protocol: Protocol::Tcp,
+        direction: Direction::Forward,
+        start: Duration::ZERO,
+        duration: Duration::from_secs_f64(golden.duration_s),
+        parallel: golden.flows,
+        bitrate: None,
+        length: WRITE,
+        read_rate: None,
+        sndbuf: None,
+        rcvbuf: None,
+        max_pacing_rate: None,
+        congestion_control: None,
+    }
+}
+
+fn milliseconds(ms: f64) -> Duration {
+    Duration::from_secs_f64(ms / 1000.0)
+}

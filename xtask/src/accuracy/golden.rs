@@ -1,0 +1,130 @@
+//! The oracle's cells: what real Linux 6.12 did in virtual time (`testdata/goldens/README.md`).
+//!
+//! Never: a cell that the oracle did not finish.
+
+use serde::Deserialize;
+use std::fs;
+use std::path::Path;
+
+/// Where the goldens are, relative to the workspace.
+const FOLDER: &str = "testdata/goldens";
+/// Every file, in the order of the page.
+const FILES: [&str; 2] = ["grid.jsonl", "more.jsonl"];
+
+/// One run of one cell on real Linux.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Golden {
+    pub(crate) cell: u32,
+    /// `tbf rate`: Ethernet frames without FCS.
+    pub(crate) rate_bps: u64,
+    pub(crate) rtt_ms: f64,
+    /// netem's `loss`, forward.
+    pub(crate) loss_percent: f64,
+    /// netem's second argument of `delay`, both directions: uniform, packets may overtake.
+    #[serde(default)]
+    pub(crate) jitter_ms: f64,
+    pub(crate) congestion_control: String,
+    /// `tbf limit`.
+    pub(crate) queue_bytes: u64,
+    /// Name of the pair of buffers.
+    pub(crate) buffers: String,
+    pub(crate) tcp_rmem: [u64; 3],
+    pub(crate) tcp_wmem: [u64; 3],
+    /// Streams at once.
+    #[serde(default = "one")]
+    pub(crate) flows: u32,
+    pub(crate) duration_s: f64,
+    pub(crate) seed: u64,
+    pub(crate) tbf_burst_bytes: u64,
+    ok: bool,
+    #[serde(default)]
+    result: Option<Outcome>,
+    #[serde(default)]
+    series: Option<Series>,
+}
+
+/// What a run came to, real or simulated.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct Outcome {
+    /// Of all streams.
+    pub(crate) goodput_bps: f64,
+    /// Of all streams.
+    pub(crate) retransmits: f64,
+    /// Of the first stream.
+    pub(crate) min_rtt_us: f64,
+    /// Of the first stream's samples.
+    pub(crate) ca_state_fraction: StateShares,
+    /// Dropped by the bottleneck's queue; null where not counted.
+    pub(crate) tbf_dropped: Option<f64>,
+}
+
+/// Shares of the samples by `tcpi_ca_state`.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct StateShares {
+    pub(crate) recovery: f64,
+    pub(crate) loss: f64,
+}
+
+/// The first stream over time: `t_ms`, bytes received by all, cwnd in segments, srtt, the advertised window.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct Series {
+    pub(crate) rows: Vec<[u64; 5]>,
+}
+
+impl Golden {
+    /// What Linux did.
+    pub(crate) fn outcome(&self) -> &Outcome {
+        self.result.as_ref().expect("read() keeps finished cells only")
+    }
+
+    /// How Linux did it, thinned.
+    pub(crate) fn series(&self) -> Series {
+        self.series.clone().unwrap_or_default()
+    }
+
+    /// Held out of tuning.
+    pub(crate) fn is_held_out(&self) -> bool {
+        self.cell % 2 == 1
+    }
+}
+
+/// Every finished golden, in file order. A file that doesn't exist has none.
+///
+/// # Errors
+/// A file that can't be read, or a line that isn't a golden.
+pub(crate) fn read(root: &Path) -> Result<Vec<Golden>, String> {
+    let mut goldens = Vec::new();
+    for name in FILES {
+        let path = root.join(FOLDER).join(name);
+        if path.exists() {
+            let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            goldens.extend(parse(&text).map_err(|error| format!("{}: {error}", path.display()))?);
+        }
+    }
+    Ok(goldens)
+}
+
+fn parse(text: &str) -> Result<Vec<Golden>, String> {
+    let parse = |(number, line): (usize, &str)| {
+        serde_json::from_str::<Golden>(line).map_err(|error| format!("line {}: {error}", number + 1))
+    };
+    let goldens: Result<Vec<Golden>, String> = text.lines().enumerate().map(parse).collect();
+    Ok(goldens?.into_iter().filter(|golden| golden.ok && golden.result.is_some()).collect())
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_goldens_can_be_read() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace");
+        let goldens = read(root).expect("every line is a golden");
+        assert!(goldens.len() >= 104, "{}", goldens.len());
+        assert!(goldens.iter().all(|golden| golden.outcome().goodput_bps > 0.0 && golden.flows > 0));
+    }
+}

@@ -1,0 +1,334 @@
+//! The page `docs/accuracy.md`: bounds, groups, where the simulator is wrong, every cell.
+//!
+//! Never: an average without its worst cell.
+
+use super::golden::{Golden, Series};
+use super::score::{Cause, Score, percentile};
+use std::fmt::Write;
+
+const HEAD: &str = "\
+# How far the simulator is from Linux
+
+Written by `cargo run --release -p xtask -- accuracy`; don't edit. `-- accuracy CELL…` prints single cells with their series.
+
+Every cell of `testdata/goldens/` is run by the simulator without GSO and compared with real Linux 6.12 in virtual time: goodput
+until the traffic's end, retransmitted segments, samples in the states Recovery and Loss, least round trip. The repetitions of a
+cell (other seeds of the random loss; Linux and the simulator draw from different generators) are averaged first. An error above zero
+means: the simulator is faster. **No loss**: nothing was lost. **Queue loss**: only the bottleneck's queue dropped. **Random loss**: netem
+drew losses. Cells with odd numbers are held out: nobody looks at them while tuning.
+";
+
+/// Bounds of the median and of an upper percentile, as shares.
+struct Bound {
+    what: &'static str,
+    causes: &'static [Cause],
+    median: f64,
+    upper: (usize, f64),
+}
+
+const BOUNDS: [Bound; 2] = [
+    Bound {
+        what: "without random loss",
+        causes: &[Cause::Nothing, Cause::Queue],
+        median: 0.01,
+        upper: (95, 0.05),
+    },
+    Bound { what: "with random loss", causes: &[Cause::Random], median: 0.10, upper: (90, 0.25) },
+];
+
+/// A cell beyond this is named as wrong: the upper bounds above.
+const WRONG: [(Cause, f64); 3] = [(Cause::Nothing, 0.05), (Cause::Queue, 0.05), (Cause::Random, 0.25)];
+
+const CELL_HEAD: &str = "\
+| cell | cc | Mbit/s | ms | jitter | loss % | queue BDP | buffers | streams | Linux Mbit/s | sim | error | spread of Linux | retransmits | sim | repair % | sim |
+| --: | --- | --: | --: | --: | --: | --: | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: |
+";
+
+/// The whole page.
+pub(crate) fn text(scores: &[Score]) -> String {
+    let mut text = HEAD.to_owned();
+    write_verdict(&mut text, scores);
+    write_groups(&mut text, scores);
+    write_secondary(&mut text, scores);
+    write_wrong(&mut text, scores);
+    let _ = write!(text, "\n## Every cell\n\n{CELL_HEAD}{}", rows(scores));
+    text
+}
+
+/// One row of the table of cells for each score.
+pub(crate) fn rows(scores: &[Score]) -> String {
+    scores.iter().map(row).collect()
+}
+
+/// A cell over time: real, then simulated.
+pub(crate) fn series(golden: &Golden, simulated: &Series) -> String {
+    let mut text = String::from(
+        "    t_ms  received_kB        sim   cwnd    sim  srtt_us      sim       rwnd        sim\n",
+    );
+    let real = golden.series();
+    for (real, sim) in real.rows.iter().zip(&simulated.rows) {
+        let [t, received, cwnd, srtt, rwnd] = *real;
+        let (received, sim_received) = (received / 1000, sim[1] / 1000);
+        let _ = writeln!(
+            text,
+            "{t:8} {received:12} {sim_received:10} {cwnd:6} {:6} {srtt:8} {:8} {rwnd:10} {:10}",
+            sim[2], sim[3], sim[4]
+        );
+    }
+    text
+}
+
+fn write_verdict(text: &mut String, scores: &[Score]) {
+    text.push_str("\n## The bounds\n\n| cells | number | median of the error | bound | upper percentile | bound | holds |\n");
+    text.push_str("| --- | --: | --: | --: | --: | --: | --- |\n");
+    for bound in BOUNDS {
+        let of_cause = |score: &&Score| bound.causes.contains(&score.cause);
+        let all: Vec<&Score> = scores.iter().filter(of_cause).collect();
+        let (held, tuned): (Vec<&Score>, Vec<&Score>) =
+            all.iter().partition(|score| score.golden.is_held_out());
+        for (part, scores) in [("all", all), ("tuned on", tuned), ("held out", held)] {
+            write_bound(text, &bound, part, &scores);
+        }
+    }
+}
+
+fn write_bound(text: &mut String, bound: &Bound, part: &str, scores: &[&Score]) {
+    let errors = absolute_errors(scores);
+    let (rank, limit) = bound.upper;
+    let (Some(median), Some(upper)) = (percentile(&errors, 50), percentile(&errors, rank)) else { return };
+    let holds = if median <= bound.median && upper <= limit { "yes" } else { "**no**" };
+    let _ = writeln!(
+        text,
+        "| {}, {part} | {} | {} | {} | p{rank} {} | {} | {holds} |",
+        bound.what,
+        scores.len(),
+        percent(median),
+        percent(bound.median),
+        percent(upper),
+        percent(limit),
+    );
+}
+
+/// A heading and the groups below it.
+type Grouping<'a> = (&'static str, Vec<(String, Vec<&'a Score>)>);
+
+fn groupings(scores: &[Score]) -> Vec<Grouping<'_>> {
+    let by_cause = Cause::ALL
+        .map(|cause| (cause.word().to_owned(), scores.iter().filter(|s| s.cause == cause).collect()))
+        .to_vec();
+    vec![
+        ("By cause", by_cause),
+        (
+            "By congestion control and cause",
+            by(scores, |s| format!("{}, {}", s.golden.congestion_control, s.cause.word())),
+        ),
+        ("By buffers, cells without random loss", without_random_loss(scores, |s| s.golden.buffers.clone())),
+        ("By round trip", by(scores, |s| decade("ms", s.golden.rtt_ms))),
+        ("By rate", by(scores, |s| decade("Mbit/s", s.golden.rate_bps as f64 / 1e6))),
+        ("By number of streams", by(scores, |s| format!("{:2}", s.golden.flows))),
+        ("By jitter", by(scores, |s| if s.golden.jitter_ms > 0.0 { "with" } else { "without" }.to_owned())),
+    ]
+}
+
+/// Groups by name, sorted by it.
+fn by(scores: &[Score], name: impl Fn(&Score) -> String) -> Vec<(String, Vec<&Score>)> {
+    let mut groups = std::collections::BTreeMap::<String, Vec<&Score>>::new();
+    for score in scores {
+        groups.entry(name(score)).or_default().push(score);
+    }
+    groups.into_iter().collect()
+}
+
+fn without_random_loss(scores: &[Score], name: impl Fn(&Score) -> String) -> Vec<(String, Vec<&Score>)> {
+    let mut groups = by(scores, name);
+    for (_, group) in &mut groups {
+        group.retain(|score| score.cause != Cause::Random);
+    }
+    groups
+}
+
+fn decade(unit: &str, value: f64) -> String {
+    let from = 10_f64.powf(value.log10().floor());
+    format!("{from:>5} to {} {unit}", from * 10.0)
+}
+
+fn write_groups(text: &mut String, scores: &[Score]) {
+    text.push_str("\n## Groups\n\nErrors of the goodput: absolute values, but for the bias, which is the median of the signed error.\n");
+    for (title, groups) in groupings(scores) {
+        let _ = write!(text, "\n### {title}\n\n| group | cells | median | p90 | p95 | worst | bias |\n");
+        text.push_str("| --- | --: | --: | --: | --: | --: | --: |\n");
+        for (name, group) in groups.iter().filter(|(_, group)| !group.is_empty()) {
+            write_group(text, name, group);
+        }
+    }
+}
+
+fn write_group(text: &mut String, name: &str, group: &[&Score]) {
+    let errors = absolute_errors(group);
+    let signed: Vec<f64> = group.iter().map(|score| score.error()).collect();
+    let columns = [50, 90, 95, 100].map(|rank| percentile(&errors, rank).map_or_else(dash, percent));
+    let bias = percentile(&signed, 50).map_or_else(dash, signed_percent);
+    let _ = writeln!(text, "| {} | {} | {} | {bias} |", name.trim(), group.len(), columns.join(" | "));
+}
+
+fn write_secondary(text: &mut String, scores: &[Score]) {
+    text.push_str("\n## Retransmits, repair, round trip\n\n");
+    text.push_str("Ratio: retransmits of the simulator over those of Linux, cells in which Linux had any. Repair: difference of the share of the\n");
+    text.push_str(
+        "time in Recovery and Loss, in percentage points. Least round trip: largest relative difference.\n\n",
+    );
+    text.push_str("| cells | ratio p10 | median | p90 | retransmits where Linux had none | repair median | p90 of the absolute value | least round trip |\n");
+    text.push_str("| --- | --: | --: | --: | --: | --: | --: | --: |\n");
+    for cause in Cause::ALL {
+        let group: Vec<&Score> = scores.iter().filter(|score| score.cause == cause).collect();
+        if !group.is_empty() {
+            write_secondary_row(text, cause, &group);
+        }
+    }
+}
+
+fn write_secondary_row(text: &mut String, cause: Cause, group: &[&Score]) {
+    let ratios: Vec<f64> = group.iter().filter_map(|score| score.retransmit_ratio()).collect();
+    let ratio = |rank| percentile(&ratios, rank).map_or_else(dash, |ratio| format!("{ratio:.2}"));
+    let invented =
+        group.iter().filter(|s| s.real.retransmits == 0.0 && s.simulated.retransmits > 0.0).count();
+    let repair: Vec<f64> = group.iter().map(|score| score.repair_difference()).collect();
+    let repair_size: Vec<f64> = repair.iter().map(|difference| difference.abs()).collect();
+    let rtt: Vec<f64> =
+        group.iter().map(|s| (s.simulated.min_rtt_us / s.real.min_rtt_us - 1.0).abs()).collect();
+    let _ = writeln!(
+        text,
+        "| {} | {} | {} | {} | {invented} | {} | {} | {} |",
+        cause.word(),
+        ratio(10),
+        ratio(50),
+        ratio(90),
+        percentile(&repair, 50).map_or_else(dash, signed_percent),
+        percentile(&repair_size, 90).map_or_else(dash, percent),
+        percentile(&rtt, 100).map_or_else(dash, percent),
+    );
+}
+
+fn write_wrong(text: &mut String, scores: &[Score]) {
+    let limit = |cause| WRONG.iter().find(|(each, _)| *each == cause).map_or(0.0, |(_, limit)| *limit);
+    let mut wrong: Vec<Score> =
+        scores.iter().filter(|score| score.error().abs() > limit(score.cause)).cloned().collect();
+    wrong.sort_by(|a, b| b.error().abs().total_cmp(&a.error().abs()));
+    let _ = write!(
+        text,
+        "\n## Where the simulator is wrong\n\n{} of {} cells are off by more than 5 % (without random loss) or 25 % (with it), worst first.\n",
+        wrong.len(),
+        scores.len()
+    );
+    for (cause, _) in WRONG {
+        let of_cause: Vec<&Score> = wrong.iter().filter(|score| score.cause == cause).collect();
+        if !of_cause.is_empty() {
+            let slower = of_cause.iter().filter(|score| score.error() < 0.0).count();
+            let _ = write!(
+                text,
+                "\n{}: {} cells; the simulator is slower in {slower}.\n",
+                cause.word(),
+                of_cause.len()
+            );
+        }
+    }
+    if !wrong.is_empty() {
+        let _ = write!(text, "\n{CELL_HEAD}{}", rows(&wrong));
+    }
+}
+
+fn row(score: &Score) -> String {
+    let golden = &score.golden;
+    let bdp = golden.rate_bps as f64 / 8.0 * golden.rtt_ms / 1000.0;
+    format!(
+        "| {} | {} | {} | {} | {} | {} | {:.2} | {} | {} | {:.2} | {:.2} | {} | {} | {:.0} | {:.0} | {:.1} | {:.1} |\n",
+        golden.cell,
+        golden.congestion_control,
+        golden.rate_bps as f64 / 1e6,
+        golden.rtt_ms,
+        golden.jitter_ms,
+        golden.loss_percent,
+        golden.queue_bytes as f64 / bdp,
+        golden.buffers,
+        golden.flows,
+        score.real.goodput_bps / 1e6,
+        score.simulated.goodput_bps / 1e6,
+        signed_percent(score.error()),
+        percent(score.real_spread),
+        score.real.retransmits,
+        score.simulated.retransmits,
+        score.real.repair_share * 100.0,
+        score.simulated.repair_share * 100.0,
+    )
+}
+
+fn absolute_errors(scores: &[&Score]) -> Vec<f64> {
+    scores.iter().map(|score| score.error().abs()).collect()
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.2} %", share * 100.0)
+}
+
+fn signed_percent(share: f64) -> String {
+    format!("{:+.2} %", share * 100.0)
+}
+
+fn dash() -> String {
+    "–".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::golden::Outcome;
+    use super::super::score::scores;
+    use super::*;
+
+    fn golden(cell: u32, loss_percent: f64) -> Golden {
+        let json = serde_json::json!({
+            "cell": cell, "seed": 1, "rate_bps": 100_000_000, "rtt_ms": 20.0, "loss_percent": loss_percent,
+            "congestion_control": "cubic", "queue_bytes": 250_000, "buffers": "default",
+            "tcp_rmem": [4096, 131_072, 6_291_456], "tcp_wmem": [4096, 16_384, 4_194_304],
+            "duration_s": 30.0, "tbf_burst_bytes": 32_768, "ok": true,
+            "result": {
+                "goodput_bps": 90e6, "retransmits": 10.0, "min_rtt_us": 20_000.0, "tbf_dropped": 0.0,
+                "ca_state_fraction": {"recovery": 0.1, "loss": 0.0},
+            },
+        });
+        serde_json::from_value(json).expect("a golden")
+    }
+
+    fn page(goodput_bps: f64, loss_percent: f64) -> String {
+        let golden = golden(2, loss_percent);
+        let simulated = Outcome { goodput_bps, ..golden.outcome().clone() };
+        text(&scores(&[(golden, simulated)]))
+    }
+
+    #[test]
+    fn a_cell_within_its_bounds_is_not_wrong() {
+        let page = page(90e6, 0.0);
+        assert!(
+            page.contains(
+                "| without random loss, tuned on | 1 | 0.00 % | 1.00 % | p95 0.00 % | 5.00 % | yes |"
+            ),
+            "{page}"
+        );
+        assert!(page.contains("0 of 1 cells are off"), "{page}");
+    }
+
+    #[test]
+    fn the_bound_depends_on_the_cause() {
+        let (without, with) = (page(81e6, 0.0), page(81e6, 1.0));
+        assert!(without.contains("1 of 1 cells are off") && without.contains("-10.00 %"), "{without}");
+        assert!(with.contains("0 of 1 cells are off"), "{with}");
+    }
+
+    #[test]
+    fn repetitions_are_averaged() {
+        let (golden, real) = (golden(2, 1.0), golden(2, 1.0).outcome().clone());
+        let faster = Outcome { goodput_bps: 99e6, ..real.clone() };
+        let scores = scores(&[(golden.clone(), real), (golden, faster)]);
+        assert_eq!(scores.len(), 1);
+        assert!((scores[0].error() - 0.05).abs() < 1e-9);
+    }
+}
