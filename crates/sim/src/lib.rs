@@ -55,6 +55,10 @@ impl Backend for Sim {
         run::carry_out(run, self.options, watch)
     }
 
+    fn check(&self, run: &Run) -> Result<(), BackendError> {
+        run::check(run, self.options)
+    }
+
     /// At a million and a half packets a second, as fast as the bottleneck lets them through.
     fn estimate(&self, run: &Run) -> Duration {
         const PACKETS_PER_SECOND: u64 = 1_500_000;

@@ -62,6 +62,15 @@ pub(crate) fn carry_out(run: &Run, options: Options, watch: &dyn Watch) -> Resul
     Ok(record::assemble(run, traffic.engine, traffic.samples, settings, outcome))
 }
 
+/// Whether `run` can be simulated, found without doing it.
+pub(crate) fn check(run: &Run, options: Options) -> Result<(), BackendError> {
+    let spec = &run.cell.spec;
+    refuse_what_is_not_modelled(spec)?;
+    Host::new(&spec.sender, options)?;
+    Host::new(&spec.receiver, options)?;
+    Ok(())
+}
+
 /// How a run went.
 pub(crate) struct Outcome {
     /// When the traffic's clock began: all connections stand.

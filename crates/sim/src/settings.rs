@@ -80,5 +80,6 @@ fn setting(place: &str, name: &str, asked: Option<&str>, got: &str, why: Option<
         asked: asked.map(str::to_owned),
         got: Some(got.to_owned()),
         why: why.map(str::to_owned),
+        met: true,
     }
 }

@@ -9,8 +9,10 @@ use crate::signals::Stop;
 use crate::store::{Registry, Removed};
 use crate::studies::{self, STUDIES};
 use crate::terminal::Terminal;
+use pipefill_core::backend::Backend;
 use pipefill_lab::{Lab, privilege};
 use pipefill_report::{json, table};
+use pipefill_sim::Sim;
 use serde_json::json;
 use std::path::Path;
 
@@ -55,27 +57,16 @@ pub(super) fn tell(removed: &[Removed], terminal: &Terminal) {
     }
 }
 
-/// Prepares the machine — in this order: nothing is made before it is known that it can do it — and runs every experiment.
+/// Prepares the backend — in this order: nothing is made before it is known that the machine can do it — and runs every
+/// experiment.
 fn carry_out(experiments: &[(Asked, RunOptions)], terminal: &Terminal) -> Result<Vec<Finished>, Failure> {
-    if experiments.iter().any(|(_, options)| options.on == BackendName::Sim) {
-        return Err(Failure::Unsupported {
-            what: "the simulator is not in this version".to_owned(),
-            remedy: "the simulator comes with a later version; run it with --on lab".to_owned(),
-        });
-    }
     let registry = Registry::locate()?;
     // The process has one thread until here, and has to: see `acquire`.
-    let privilege = privilege::acquire()
-        .map_err(|denied| Failure::Unsupported { what: denied.what, remedy: denied.remedy })?;
+    let backend = backend(experiments)?;
     let stop = Stop::on_signals()?;
     tell(&registry.sweep()?, terminal);
-    let session = Session {
-        backend: &Lab::new(privilege),
-        registry: &registry,
-        stop: &stop,
-        terminal,
-        base: Path::new(""),
-    };
+    let session =
+        Session { backend: &*backend, registry: &registry, stop: &stop, terminal, base: Path::new("") };
     experiments
         .iter()
         .map(|(asked, options)| {
@@ -84,6 +75,16 @@ fn carry_out(experiments: &[(Asked, RunOptions)], terminal: &Terminal) -> Result
             Ok(finished)
         })
         .collect()
+}
+
+/// What carries the runs out: all experiments of a command are asked for with the same options.
+fn backend(experiments: &[(Asked, RunOptions)]) -> Result<Box<dyn Backend>, Failure> {
+    if experiments.iter().all(|(_, options)| options.on == BackendName::Sim) {
+        return Ok(Box::new(Sim::new()));
+    }
+    let privilege = privilege::acquire()
+        .map_err(|denied| Failure::Unsupported { what: denied.what, remedy: denied.remedy })?;
+    Ok(Box::new(Lab::new(privilege)))
 }
 
 /// The table now, so that of several studies each shows when it ends; JSON is one document at the end.
