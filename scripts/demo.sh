@@ -11,17 +11,18 @@ cargo build --release -p pipefill </dev/null
 
 if "$PIPEFILL" doctor; then
     echo
+    backend=lab
     echo "backend: lab, this machine's own kernel, because doctor found everything that it needs"
 else
     echo
-    echo "this machine cannot do it: the lab can't run here, for the reason above, and this version has no simulator yet" >&2
-    exit 3
+    backend=sim
+    echo "backend: sim, virtual time, because the lab can't run here for the reason above"
 fi
 
 rm -rf -- "$OUT"
 mkdir -p -- "$OUT"
 status=0
-"$PIPEFILL" study rtt --quick --on lab --out "$OUT/rtt" || status=$?
+"$PIPEFILL" study rtt --quick --on "$backend" --out "$OUT/rtt" || status=$?
 if [ "$status" -eq 4 ]; then
     echo
     echo "Some runs were invalid, for the reasons below the table: this machine was too busy to measure them. The others stand."

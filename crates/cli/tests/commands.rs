@@ -2,7 +2,7 @@
 
 mod pipefill;
 
-use pipefill::Folder;
+use pipefill::{Folder, names};
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
@@ -105,19 +105,39 @@ fn a_bad_scenario_is_shown_with_line_and_caret_and_nothing_is_made() {
     assert_eq!(folder.names(), ["bad.toml", "good.toml"]);
 }
 
+/// Without a privilege, and the same bytes however the runs are spread.
 #[test]
-fn the_simulator_is_refused_as_what_this_version_cannot_do() {
+fn the_simulator_runs_anywhere_and_repeats_itself() {
     let folder = Folder::new();
     folder.write("good.toml", SCENARIO);
-    for command in [&["run", "good.toml", "--on", "sim"][..], &["study", "rtt", "--on", "sim"]] {
+    for (out, jobs) in [("one", "1"), ("two", "2")] {
         folder
-            .pipefill(command)
+            .pipefill(&[
+                "run",
+                "good.toml",
+                "--on",
+                "sim",
+                "--out",
+                out,
+                "--jobs",
+                jobs,
+                "--quiet",
+                "--set",
+                "path.rate=50mbit",
+            ])
             .assert()
-            .code(3)
-            .stdout("")
-            .stderr(contains("error: ").and(contains("later version; run it with --on lab")));
+            .code(0)
+            .stdout(contains("sim · link"));
     }
-    assert_eq!(folder.names(), ["good.toml"]);
+    let runs = names(&folder.path("one/runs"));
+    assert_eq!(runs, names(&folder.path("two/runs")));
+    for run in &runs {
+        for file in names(&folder.path("one/runs").join(run)) {
+            let read =
+                |out: &str| std::fs::read(folder.path(out).join("runs").join(run).join(&file)).unwrap();
+            assert_eq!(read("one"), read("two"), "{run}/{file}");
+        }
+    }
 }
 
 #[test]
