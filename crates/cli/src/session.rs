@@ -42,6 +42,20 @@ pub(crate) struct Finished {
 }
 
 impl Session<'_> {
+    /// Asks the backend about every cell of `asked`; nothing is made. To be called for all experiments of a command before
+    /// the first one is performed.
+    ///
+    /// # Errors
+    /// The first refusal.
+    pub(crate) fn check(&self, asked: &Asked) -> Result<(), Failure> {
+        // Repetitions of a cell need the same.
+        for run in asked.plan.runs().iter().filter(|run| run.repeat == 1) {
+            let refusal = self.backend.check(run).err();
+            refusal.and_then(|error| Failure::of_backend(error, &run.directory)).map_or(Ok(()), Err)?;
+        }
+        Ok(())
+    }
+
     /// Carries out what is `asked` and reads the records back.
     ///
     /// # Errors
@@ -51,13 +65,10 @@ impl Session<'_> {
         let (place, created) = self.settle(asked, options)?;
         let path = place.path().to_owned();
         let entry = self.registry.enter(&owner, &path, created)?;
-        let mut result = self.carry_out(asked, options, place, &path, &owner);
-        if let Err(failure) = &mut result {
+        let result = self.carry_out(asked, options, place, &path, &owner).map_err(|failure| {
             let gone = created && ExperimentDirectory::remove_if_barren(&path);
-            if let (Failure::Run { directory, .. }, false) = (failure, gone) {
-                *directory = Some(path);
-            }
-        }
+            if gone { failure } else { with_what_is_kept(failure, path) }
+        });
         drop(entry);
         result
     }
@@ -158,6 +169,23 @@ pub(crate) fn evaluate(experiment: &ExperimentDirectory, terminal: &Terminal) ->
         builder.add(&record).map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?;
     }
     Ok(builder.finish(&experiment.command()))
+}
+
+/// `failure`, and where the finished runs are, if there are any. A stop says so itself.
+fn with_what_is_kept(failure: Failure, directory: PathBuf) -> Failure {
+    if matches!(failure, Failure::Stopped { .. }) {
+        return failure;
+    }
+    let Ok(Some(experiment)) = ExperimentDirectory::open(&directory) else {
+        return failure;
+    };
+    match recorded(&experiment) {
+        Ok(kept) if kept > 0 => {
+            let total = experiment.stored.plan.runs().len();
+            Failure::Kept { failure: Box::new(failure), kept, total, directory }
+        }
+        _ => failure,
+    }
 }
 
 /// Makes the directory; false where it is there already.

@@ -29,7 +29,7 @@ impl Scene {
             terminal: &Terminal::blind(),
             base: self.folder.path(),
         };
-        let result = session.perform(asked, options);
+        let result = session.check(asked).and_then(|()| session.perform(asked, options));
         assert!(!self.folder.path().join("registry").exists(), "an entry is left behind");
         result
     }
@@ -185,6 +185,7 @@ fn a_failure_ends_the_experiment_and_keeps_what_is_finished() {
     let failure = scene.perform(&backend, &asked, &options(false)).unwrap_err();
     let text = failure.render(Style::Plain);
     assert!(text.contains("the cable is out") && text.contains("--resume"), "{text}");
+    assert!(text.contains("1 of 4 runs are kept in "), "{text}");
     assert_eq!(names(&scene.runs()), RUNS[..1]);
     assert_eq!(backend.begun.into_inner(), 2);
 
@@ -212,4 +213,25 @@ fn a_directory_that_somebody_writes_is_refused() {
     let failure = session.perform(&asked, &options(true)).unwrap_err();
     assert!(failure.to_string().contains("another pipefill"), "{failure}");
     drop(entry);
+}
+
+#[test]
+fn a_refusal_comes_before_anything_is_made() {
+    let scene = Scene::new();
+    let backend = Synthetic { refuses: Some("10ms"), ..Synthetic::default() };
+    let failure = scene.perform(&backend, &synthetic::asked(&[]), &options(false)).unwrap_err();
+    assert_eq!(failure.render(Style::Plain), "error: there is no cable\nhelp: plug one in");
+    assert_eq!(failure.exit_code(), std::process::ExitCode::from(3));
+    assert_eq!((backend.begun.into_inner(), names(scene.folder.path())), (0, Vec::new()));
+}
+
+#[test]
+fn a_refusal_in_the_middle_tells_what_is_kept() {
+    let scene = Scene::new();
+    let backend = Synthetic { lacks: Some(3), ..Synthetic::default() };
+    let failure = scene.perform(&backend, &synthetic::asked(&[]), &options(false)).unwrap_err();
+    let text = failure.render(Style::Plain);
+    assert!(text.contains("there is no cable") && text.contains("2 of 4 runs are kept in "), "{text}");
+    assert!(text.contains("--resume --out "), "{text}");
+    assert_eq!(failure.exit_code(), std::process::ExitCode::from(3));
 }

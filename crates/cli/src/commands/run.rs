@@ -60,7 +60,7 @@ fn carry_out(experiments: &[(Asked, RunOptions)], terminal: &Terminal) -> Result
     if experiments.iter().any(|(_, options)| options.on == BackendName::Sim) {
         return Err(Failure::Unsupported {
             what: "the simulator is not in this version".to_owned(),
-            remedy: "the simulator comes with a later version; run it with --on lab".to_owned(),
+            remedy: "it comes with a later version; run it with --on lab".to_owned(),
         });
     }
     let registry = Registry::locate()?;
@@ -76,6 +76,9 @@ fn carry_out(experiments: &[(Asked, RunOptions)], terminal: &Terminal) -> Result
         terminal,
         base: Path::new(""),
     };
+    for (asked, _) in experiments {
+        session.check(asked)?;
+    }
     experiments
         .iter()
         .map(|(asked, options)| {
