@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::progress::{Progress, span};
 use crate::runner::{Runner, pending, recorded};
 use crate::signals::Stop;
-use crate::store::{ExperimentDirectory, Owner, Place, Registry, choose, read_record};
+use crate::store::{ExperimentDirectory, Leftover, Owner, Place, Registry, Writer, choose, read_record};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
 use pipefill_core::backend::Backend;
@@ -83,7 +83,7 @@ impl Session<'_> {
     ) -> Result<Finished, Failure> {
         let experiment = match place {
             Place::New(_) => ExperimentDirectory::create(path, asked, self.backend.name())?,
-            Place::Begun(experiment) => *experiment,
+            Place::Begun(experiment) => experiment.renewed(asked, owner)?,
         };
         let runs = pending(&experiment)?;
         let estimate: Duration = runs.iter().map(|run| self.backend.estimate(run)).sum();
@@ -117,7 +117,8 @@ impl Session<'_> {
         loop {
             let place = choose(self.base, out, options.resume, asked, self.backend.name())?;
             self.refuse_company(place.path())?;
-            if let Place::Begun(_) = place {
+            if let Place::Begun(experiment) = &place {
+                self.sweep(experiment)?;
                 return Ok((place, false));
             }
             let created = make(place.path())?;
@@ -129,13 +130,40 @@ impl Session<'_> {
 
     /// Two processes on one experiment would take each other's runs.
     fn refuse_company(&self, path: &Path) -> Result<(), Failure> {
-        match self.registry.writer_of(path)? {
+        let writer = self.registry.writer_of(path)?;
+        let path = path.display();
+        match writer {
             None => Ok(()),
-            Some(pid) => Err(Failure::usage(
-                format!("another pipefill (pid {pid}) is writing {}", path.display()),
+            Some(Writer::Alive { pid }) => Err(Failure::usage(
+                format!("another pipefill (pid {pid}) is writing {path}"),
                 "wait for it, or choose another directory with --out OTHER",
             )),
+            Some(Writer::Unknown { pid, entry }) => Err(Failure::usage(
+                format!(
+                    "another pipefill (pid {pid} of another PID namespace) is writing {path}, or was killed"
+                ),
+                format!(
+                    "where it is gone, remove {}; else wait for it, or choose --out OTHER",
+                    entry.display()
+                ),
+            )),
         }
+    }
+
+    /// Removes what dead processes left in `experiment`, and says what; where that can't be told, says who has to look.
+    fn sweep(&self, experiment: &ExperimentDirectory) -> Result<(), Failure> {
+        let (removed, unknown) = experiment.sweep()?;
+        for one in &removed {
+            self.terminal.say(&one.line());
+        }
+        for Leftover { path, owner } in &unknown {
+            self.terminal.say(&format!(
+                "note: pid {} of another PID namespace made {}; where it is gone, remove that directory",
+                owner.pid,
+                path.display()
+            ));
+        }
+        Ok(())
     }
 
     fn announce(&self, experiment: &ExperimentDirectory, runs: &[Run], estimate: Duration) {
