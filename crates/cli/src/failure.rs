@@ -9,8 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What every refusal of a machine ends with, by contract.
-const ON_SIM: &str = "run it with --on sim";
+/// Where a run can go that this machine can't do. `Some("run it with --on sim")`, by contract, from the version that has the
+/// simulator.
+pub(crate) const ELSEWHERE: Option<&str> = None;
 
 /// Why a command did not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -51,8 +52,18 @@ pub(crate) enum Failure {
         run: String,
         /// What failed.
         message: String,
-        /// The experiment's directory, where finished runs are kept in it.
-        directory: Option<PathBuf>,
+    },
+    /// Another failure, of an experiment that has finished runs.
+    #[error("{failure}")]
+    Kept {
+        /// What went wrong.
+        failure: Box<Failure>,
+        /// Runs with a record.
+        kept: usize,
+        /// Runs of the plan.
+        total: usize,
+        /// The experiment's directory.
+        directory: PathBuf,
     },
     /// A file or directory.
     #[error("{doing} {}: {source}", .path.display())]
@@ -97,18 +108,17 @@ impl Failure {
         match error {
             BackendError::Interrupted(_) => None,
             BackendError::Unsupported { what, remedy } => Some(Self::Unsupported { what, remedy }),
-            BackendError::Failed(message) => {
-                Some(Self::Run { run: run.to_owned(), message, directory: None })
-            }
+            BackendError::Failed(message) => Some(Self::Run { run: run.to_owned(), message }),
         }
     }
 
     /// 3 where the machine can't, otherwise 2.
     pub(crate) fn exit_code(&self) -> ExitCode {
-        ExitCode::from(match self {
-            Self::Unsupported { .. } => 3,
-            _ => 2,
-        })
+        match self {
+            Self::Unsupported { .. } => ExitCode::from(3),
+            Self::Kept { failure, .. } => failure.exit_code(),
+            _ => ExitCode::from(2),
+        }
     }
 
     /// `error: …` and `help: …`. A scenario's error brings its own, with line and caret.
@@ -120,26 +130,31 @@ impl Failure {
             Style::Plain => ("", "", ""),
             Style::Coloured => ("\x1b[1;31m", "\x1b[1;36m", "\x1b[0m"),
         };
-        let error = format!("{red}error{reset}: {self}");
-        match self.help() {
-            Some(help) => format!("{error}\n{cyan}help{reset}: {help}"),
-            None => error,
-        }
+        let mut lines = vec![format!("{red}error{reset}: {self}")];
+        lines.extend(self.help().iter().map(|help| format!("{cyan}help{reset}: {help}")));
+        lines.join("\n")
     }
 
-    fn help(&self) -> Option<String> {
+    fn help(&self) -> Vec<String> {
         match self {
-            Self::Usage { help, .. } => Some(help.clone()),
-            Self::Unsupported { remedy, .. } if remedy.contains("--on ") => Some(remedy.clone()),
-            Self::Unsupported { remedy, .. } => Some(format!("{remedy}; or {ON_SIM}")),
-            Self::Stopped { kept: 0, .. } | Self::Run { directory: None, .. } => None,
-            Self::Stopped { directory, .. } | Self::Run { directory: Some(directory), .. } => Some(format!(
-                "finished runs are kept; continue with the same command and --resume --out {}",
-                directory.display()
-            )),
-            Self::Scenario(_) | Self::File { .. } | Self::Record { .. } | Self::Json(_) | Self::Other(_) => {
-                None
+            Self::Usage { help, .. } => vec![help.clone()],
+            Self::Unsupported { remedy, .. } => vec![or_elsewhere(remedy, ELSEWHERE)],
+            Self::Stopped { kept: 0, .. } => Vec::new(),
+            Self::Stopped { directory, .. } => {
+                vec![format!("finished runs are kept; {}", way_on(directory))]
             }
+            Self::Kept { failure, kept, total, directory } => {
+                let mut help = failure.help();
+                let place = directory.display();
+                help.push(format!("{kept} of {total} runs are kept in {place}; {}", way_on(directory)));
+                help
+            }
+            Self::Scenario(_)
+            | Self::Run { .. }
+            | Self::File { .. }
+            | Self::Record { .. }
+            | Self::Json(_)
+            | Self::Other(_) => Vec::new(),
         }
     }
 }
@@ -148,6 +163,18 @@ impl From<ScenarioError> for Failure {
     fn from(error: ScenarioError) -> Self {
         Self::Scenario(Box::new(error))
     }
+}
+
+/// A remedy, and where else the run can go; a remedy that names a backend itself stands alone.
+fn or_elsewhere(remedy: &str, elsewhere: Option<&str>) -> String {
+    match elsewhere.filter(|_| !remedy.contains("--on ")) {
+        Some(way) => format!("{remedy}; or {way}"),
+        None => remedy.to_owned(),
+    }
+}
+
+fn way_on(directory: &Path) -> String {
+    format!("continue with the same command and --resume --out {}", directory.display())
 }
 
 fn kept_in(kept: &usize, directory: &Path) -> String {
@@ -159,21 +186,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_that_cannot_is_told_the_remedy_and_the_simulator() {
+    fn a_machine_that_cannot_is_told_the_remedy_and_only_ways_that_exist() {
         let failure =
             Failure::Unsupported { what: "no namespaces".to_owned(), remedy: "run it as root".to_owned() };
-        let text = failure.render(Style::Plain);
-        assert_eq!(text, "error: no namespaces\nhelp: run it as root; or run it with --on sim");
+        assert_eq!(failure.render(Style::Plain), "error: no namespaces\nhelp: run it as root");
         assert_eq!(failure.exit_code(), ExitCode::from(3));
     }
 
     #[test]
-    fn a_remedy_that_names_a_backend_stands_alone() {
-        let failure = Failure::Unsupported {
-            what: "no simulator".to_owned(),
-            remedy: "run it with --on lab".to_owned(),
+    fn another_backend_is_named_once() {
+        let elsewhere = Some("run it with --on sim");
+        assert_eq!(or_elsewhere("run it as root", elsewhere), "run it as root; or run it with --on sim");
+        assert_eq!(or_elsewhere("run it with --on lab", elsewhere), "run it with --on lab");
+    }
+
+    #[test]
+    fn a_failure_after_finished_runs_keeps_its_own_words_and_code() {
+        let failure = Failure::Kept {
+            failure: Box::new(Failure::Unsupported {
+                what: "no bbr".to_owned(),
+                remedy: "modprobe".to_owned(),
+            }),
+            kept: 2,
+            total: 4,
+            directory: PathBuf::from("out"),
         };
-        assert!(failure.render(Style::Plain).ends_with("help: run it with --on lab"));
+        let text = failure.render(Style::Plain);
+        assert_eq!(
+            text,
+            "error: no bbr\nhelp: modprobe\nhelp: 2 of 4 runs are kept in out; continue with the same command and \
+             --resume --out out"
+        );
+        assert_eq!(failure.exit_code(), ExitCode::from(3));
     }
 
     #[test]

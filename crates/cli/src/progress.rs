@@ -93,6 +93,11 @@ impl Progress {
         }
     }
 
+    /// Answers the first Ctrl-C, whatever else is shown.
+    pub(crate) fn stopping(&self) {
+        self.bar.suspend(|| self.say("stopping; again to exit at once"));
+    }
+
     /// Takes the bar away.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();

@@ -99,10 +99,18 @@ impl Runner<'_> {
     }
 
     fn next(&self, queue: &Mutex<VecDeque<Run>>) -> Option<Run> {
-        if self.stop.is_requested() {
+        if self.is_stopped() {
             return None;
         }
         locked(queue).pop_front()
+    }
+
+    /// Whether the user asked to stop; the first time it is seen he is told that it was heard.
+    fn is_stopped(&self) -> bool {
+        if self.stop.is_unanswered() {
+            self.progress.stopping();
+        }
+        self.stop.is_requested()
     }
 
     /// True where the run has its record. The directory stands before the run begins, so that a run's traces are always
@@ -119,7 +127,7 @@ impl Runner<'_> {
                 return failure.map_or(Ok(false), Err);
             }
         };
-        if self.stop.is_requested() && is_interrupted(&record) {
+        if self.is_stopped() && is_interrupted(&record) {
             return Ok(false);
         }
         let note = note(&record);
@@ -142,7 +150,7 @@ impl Watch for RunWatch<'_> {
     }
 
     fn stop_requested(&self) -> bool {
-        self.runner.stop.is_requested()
+        self.runner.is_stopped()
     }
 }
 

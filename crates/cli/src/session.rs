@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::progress::{Progress, span};
 use crate::runner::{Runner, pending, recorded};
 use crate::signals::Stop;
-use crate::store::{ExperimentDirectory, Owner, Place, Registry, choose, read_record};
+use crate::store::{ExperimentDirectory, Leftover, Owner, Place, Registry, Writer, choose, read_record};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
 use pipefill_core::backend::Backend;
@@ -42,6 +42,20 @@ pub(crate) struct Finished {
 }
 
 impl Session<'_> {
+    /// Asks the backend about every cell of `asked`; nothing is made. To be called for all experiments of a command before
+    /// the first one is performed.
+    ///
+    /// # Errors
+    /// The first refusal.
+    pub(crate) fn check(&self, asked: &Asked) -> Result<(), Failure> {
+        // Repetitions of a cell need the same.
+        for run in asked.plan.runs().iter().filter(|run| run.repeat == 1) {
+            let refusal = self.backend.check(run).err();
+            refusal.and_then(|error| Failure::of_backend(error, &run.directory)).map_or(Ok(()), Err)?;
+        }
+        Ok(())
+    }
+
     /// Carries out what is `asked` and reads the records back.
     ///
     /// # Errors
@@ -51,13 +65,10 @@ impl Session<'_> {
         let (place, created) = self.settle(asked, options)?;
         let path = place.path().to_owned();
         let entry = self.registry.enter(&owner, &path, created)?;
-        let mut result = self.carry_out(asked, options, place, &path, &owner);
-        if let Err(failure) = &mut result {
+        let result = self.carry_out(asked, options, place, &path, &owner).map_err(|failure| {
             let gone = created && ExperimentDirectory::remove_if_barren(&path);
-            if let (Failure::Run { directory, .. }, false) = (failure, gone) {
-                *directory = Some(path);
-            }
-        }
+            if gone { failure } else { with_what_is_kept(failure, path) }
+        });
         drop(entry);
         result
     }
@@ -72,7 +83,7 @@ impl Session<'_> {
     ) -> Result<Finished, Failure> {
         let experiment = match place {
             Place::New(_) => ExperimentDirectory::create(path, asked, self.backend.name())?,
-            Place::Begun(experiment) => *experiment,
+            Place::Begun(experiment) => experiment.renewed(asked, owner)?,
         };
         let runs = pending(&experiment)?;
         let estimate: Duration = runs.iter().map(|run| self.backend.estimate(run)).sum();
@@ -106,7 +117,8 @@ impl Session<'_> {
         loop {
             let place = choose(self.base, out, options.resume, asked, self.backend.name())?;
             self.refuse_company(place.path())?;
-            if let Place::Begun(_) = place {
+            if let Place::Begun(experiment) = &place {
+                self.sweep(experiment)?;
                 return Ok((place, false));
             }
             let created = make(place.path())?;
@@ -118,13 +130,40 @@ impl Session<'_> {
 
     /// Two processes on one experiment would take each other's runs.
     fn refuse_company(&self, path: &Path) -> Result<(), Failure> {
-        match self.registry.writer_of(path)? {
+        let writer = self.registry.writer_of(path)?;
+        let path = path.display();
+        match writer {
             None => Ok(()),
-            Some(pid) => Err(Failure::usage(
-                format!("another pipefill (pid {pid}) is writing {}", path.display()),
+            Some(Writer::Alive { pid }) => Err(Failure::usage(
+                format!("another pipefill (pid {pid}) is writing {path}"),
                 "wait for it, or choose another directory with --out OTHER",
             )),
+            Some(Writer::Unknown { pid, entry }) => Err(Failure::usage(
+                format!(
+                    "another pipefill (pid {pid} of another PID namespace) is writing {path}, or was killed"
+                ),
+                format!(
+                    "where it is gone, remove {}; else wait for it, or choose --out OTHER",
+                    entry.display()
+                ),
+            )),
         }
+    }
+
+    /// Removes what dead processes left in `experiment`, and says what; where that can't be told, says who has to look.
+    fn sweep(&self, experiment: &ExperimentDirectory) -> Result<(), Failure> {
+        let (removed, unknown) = experiment.sweep()?;
+        for one in &removed {
+            self.terminal.say(&one.line());
+        }
+        for Leftover { path, owner } in &unknown {
+            self.terminal.say(&format!(
+                "note: pid {} of another PID namespace made {}; where it is gone, remove that directory",
+                owner.pid,
+                path.display()
+            ));
+        }
+        Ok(())
     }
 
     fn announce(&self, experiment: &ExperimentDirectory, runs: &[Run], estimate: Duration) {
@@ -158,6 +197,23 @@ pub(crate) fn evaluate(experiment: &ExperimentDirectory, terminal: &Terminal) ->
         builder.add(&record).map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?;
     }
     Ok(builder.finish(&experiment.command()))
+}
+
+/// `failure`, and where the finished runs are, if there are any. A stop says so itself.
+fn with_what_is_kept(failure: Failure, directory: PathBuf) -> Failure {
+    if matches!(failure, Failure::Stopped { .. }) {
+        return failure;
+    }
+    let Ok(Some(experiment)) = ExperimentDirectory::open(&directory) else {
+        return failure;
+    };
+    match recorded(&experiment) {
+        Ok(kept) if kept > 0 => {
+            let total = experiment.stored.plan.runs().len();
+            Failure::Kept { failure: Box::new(failure), kept, total, directory }
+        }
+        _ => failure,
+    }
 }
 
 /// Makes the directory; false where it is there already.

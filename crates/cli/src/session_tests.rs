@@ -3,6 +3,7 @@
 use super::*;
 use crate::args::BackendName;
 use crate::outcome::Outcome;
+use crate::store::Partial;
 use crate::synthetic::{self, Synthetic};
 use pipefill_core::scenario::Style;
 use tempfile::TempDir;
@@ -29,7 +30,7 @@ impl Scene {
             terminal: &Terminal::blind(),
             base: self.folder.path(),
         };
-        let result = session.perform(asked, options);
+        let result = session.check(asked).and_then(|()| session.perform(asked, options));
         assert!(!self.folder.path().join("registry").exists(), "an entry is left behind");
         result
     }
@@ -185,6 +186,7 @@ fn a_failure_ends_the_experiment_and_keeps_what_is_finished() {
     let failure = scene.perform(&backend, &asked, &options(false)).unwrap_err();
     let text = failure.render(Style::Plain);
     assert!(text.contains("the cable is out") && text.contains("--resume"), "{text}");
+    assert!(text.contains("1 of 4 runs are kept in "), "{text}");
     assert_eq!(names(&scene.runs()), RUNS[..1]);
     assert_eq!(backend.begun.into_inner(), 2);
 
@@ -212,4 +214,75 @@ fn a_directory_that_somebody_writes_is_refused() {
     let failure = session.perform(&asked, &options(true)).unwrap_err();
     assert!(failure.to_string().contains("another pipefill"), "{failure}");
     drop(entry);
+    let elsewhere = Owner { pid_namespace: "pid:[1]".to_owned(), ..owner };
+    let entry = scene.registry.enter(&elsewhere, &path, false).unwrap();
+    let text = session.perform(&asked, &options(true)).unwrap_err().render(Style::Plain);
+    let file = format!("remove {}/registry/{}-", scene.folder.path().display(), elsewhere.pid);
+    assert!(text.contains("another PID namespace") && text.contains(&file), "{text}");
+    drop(entry);
+}
+
+#[test]
+fn a_refusal_comes_before_anything_is_made() {
+    let scene = Scene::new();
+    let backend = Synthetic { refuses: Some("10ms"), ..Synthetic::default() };
+    let failure = scene.perform(&backend, &synthetic::asked(&[]), &options(false)).unwrap_err();
+    assert_eq!(failure.render(Style::Plain), "error: there is no cable\nhelp: plug one in");
+    assert_eq!(failure.exit_code(), std::process::ExitCode::from(3));
+    assert_eq!((backend.begun.into_inner(), names(scene.folder.path())), (0, Vec::new()));
+}
+
+#[test]
+fn a_refusal_in_the_middle_tells_what_is_kept() {
+    let scene = Scene::new();
+    let backend = Synthetic { lacks: Some(3), ..Synthetic::default() };
+    let failure = scene.perform(&backend, &synthetic::asked(&[]), &options(false)).unwrap_err();
+    let text = failure.render(Style::Plain);
+    assert!(text.contains("there is no cable") && text.contains("2 of 4 runs are kept in "), "{text}");
+    assert!(text.contains("--resume --out "), "{text}");
+    assert_eq!(failure.exit_code(), std::process::ExitCode::from(3));
+}
+
+#[test]
+fn what_a_killed_container_left_does_not_block_the_next_one() {
+    let scene = Scene::new();
+    let asked = synthetic::asked(&[]);
+    let first = Synthetic { fails: Some(2), ..Synthetic::default() };
+    scene.perform(&first, &asked, &options(false)).unwrap_err();
+    let current = Owner::current().unwrap();
+    let killed = Owner { start_time: current.start_time - 1, ..current };
+    std::mem::forget(Partial::create(&scene.runs(), RUNS[1], &killed).unwrap());
+    let finished = scene.perform(&Synthetic::default(), &asked, &options(true)).unwrap();
+    assert_eq!(names(&scene.runs()), RUNS);
+    assert_eq!(Outcome::of(&finished.result), Outcome::Done);
+}
+
+#[test]
+fn a_continued_experiment_is_judged_by_what_is_asked_now() {
+    let scene = Scene::new();
+    scene.perform(&Synthetic::default(), &synthetic::asked(&[]), &options(false)).unwrap();
+    let mut stricter = synthetic::asked(&["expect.goodput=>= 90mbit"]);
+    stricter.text.push_str("# stricter\n");
+    stricter.plan.title = Some("A stricter one".to_owned());
+    let backend = Synthetic::default();
+    let finished = scene.perform(&backend, &stricter, &options(true)).unwrap();
+    assert_eq!(backend.begun.into_inner(), 0);
+    assert_eq!(Outcome::of(&finished.result), Outcome::ExpectationFailed);
+    assert_eq!(finished.result.plan, stricter.plan);
+
+    let path = scene.folder.path().join("pipefill-runs/tiny");
+    assert_eq!(names(&path), ["experiment.json", "runs", "scenario.toml"]);
+    assert_eq!(fs::read_to_string(path.join("scenario.toml")).unwrap(), stricter.text);
+    let stored = ExperimentDirectory::open(&path).unwrap().unwrap().stored;
+    assert_eq!((&stored.plan, &stored.set), (&stricter.plan, &stricter.selection.set));
+}
+
+#[test]
+fn the_same_cells_under_other_names_are_another_experiment() {
+    let scene = Scene::new();
+    scene.perform(&Synthetic::default(), &synthetic::asked(&[]), &options(false)).unwrap();
+    let renamed = synthetic::asked(&["path.rtt=[1000us, 10ms]"]);
+    let out = RunOptions { out: Some(scene.folder.path().join("pipefill-runs/tiny")), ..options(true) };
+    let failure = scene.perform(&Synthetic::default(), &renamed, &out).unwrap_err();
+    assert!(failure.render(Style::Plain).contains("under other names"), "{failure}");
 }

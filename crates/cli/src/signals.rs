@@ -13,7 +13,11 @@ const STOPPED: i32 = 2;
 
 /// Whether the user asked to stop.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Stop(Arc<AtomicBool>);
+pub(crate) struct Stop {
+    requested: Arc<AtomicBool>,
+    /// Whether the user was told that it was heard.
+    answered: Arc<AtomicBool>,
+}
 
 impl Stop {
     /// Set by SIGINT and SIGTERM from now on.
@@ -21,8 +25,8 @@ impl Stop {
         let stop = Self::default();
         for signal in [SIGINT, SIGTERM] {
             // In this order: the shutdown looks at the flag before the same signal sets it.
-            flag::register_conditional_shutdown(signal, STOPPED, Arc::clone(&stop.0))
-                .and_then(|_| flag::register(signal, Arc::clone(&stop.0)))
+            flag::register_conditional_shutdown(signal, STOPPED, Arc::clone(&stop.requested))
+                .and_then(|_| flag::register(signal, Arc::clone(&stop.requested)))
                 .map_err(|error| Failure::Other(format!("signals can't be watched: {error}")))?;
         }
         Ok(stop)
@@ -31,11 +35,30 @@ impl Stop {
     /// Asks to stop.
     #[cfg(test)]
     pub(crate) fn request(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.requested.store(true, Ordering::Relaxed);
     }
 
     /// Whether somebody asked.
     pub(crate) fn is_requested(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.requested.load(Ordering::Relaxed)
+    }
+
+    /// True once, for whoever looks first after somebody asked: the one who has to answer.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        self.is_requested() && !self.answered.swap(true, Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_answered_once() {
+        let stop = Stop::default();
+        assert!(!stop.is_unanswered());
+        stop.request();
+        let same = stop.clone();
+        assert_eq!([stop.is_unanswered(), same.is_unanswered(), stop.is_requested()], [true, false, true]);
     }
 }

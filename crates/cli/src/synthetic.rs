@@ -55,6 +55,10 @@ pub(crate) struct Synthetic {
     pub(crate) fails: Option<usize>,
     /// In the middle of this run the user stops it.
     pub(crate) stops: Option<(usize, crate::signals::Stop)>,
+    /// This run turns out to be more than the machine can do.
+    pub(crate) lacks: Option<usize>,
+    /// Its `check` refuses cells with this value of an axis.
+    pub(crate) refuses: Option<&'static str>,
     /// Goodput; 80 Mbit/s where nothing else is said.
     pub(crate) rate_bps: Option<u64>,
     /// Runs begun.
@@ -79,6 +83,9 @@ impl Backend for Synthetic {
         if watch.stop_requested() {
             return Err(BackendError::Interrupted("the user".to_owned()));
         }
+        if self.lacks == Some(number) {
+            return Err(unsupported());
+        }
         if self.fails == Some(number) {
             return Err(BackendError::Failed("the cable is out".to_owned()));
         }
@@ -94,11 +101,19 @@ impl Backend for Synthetic {
         Ok(record)
     }
 
-    fn check(&self, _: &Run) -> Result<(), BackendError> {
-        Ok(())
+    fn check(&self, run: &Run) -> Result<(), BackendError> {
+        let is_refused = |value: &str| self.refuses == Some(value);
+        match run.cell.axes.iter().any(|(_, value)| is_refused(value)) {
+            true => Err(unsupported()),
+            false => Ok(()),
+        }
     }
 
     fn estimate(&self, _: &Run) -> Duration {
         Duration::from_secs(10)
     }
+}
+
+fn unsupported() -> BackendError {
+    BackendError::Unsupported { what: "there is no cable".to_owned(), remedy: "plug one in".to_owned() }
 }

@@ -123,6 +123,20 @@ fn an_expectation_that_fails_is_exit_code_1() {
 }
 
 #[test]
+fn what_the_kernel_lacks_is_refused_before_the_first_run() {
+    let Some((_alone, folder)) = lab() else { return };
+    let words = ["run", "tiny.toml", "--set", "host.congestion_control=[reno, nonesuch]"];
+    let output = folder.pipefill(&words).output().unwrap();
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(
+        text.contains("\"nonesuch\"") && !text.contains("records in") && !text.contains("--on sim"),
+        "{text}"
+    );
+    assert_eq!(folder.names(), ["tiny.toml"]);
+}
+
+#[test]
 fn a_signal_stops_it_and_resume_continues() {
     let Some((_alone, folder)) = lab() else { return };
     let runs = folder.path("pipefill-runs/tiny/runs");
@@ -134,6 +148,7 @@ fn a_signal_stops_it_and_resume_continues() {
     let text = stderr(&output);
     assert!(text.contains("stopped; 1 of 2 runs are kept in pipefill-runs/tiny"), "{text}");
     assert!(text.contains("--resume"), "{text}");
+    assert_eq!(text.matches("stopping; again to exit at once\n").count(), 1, "{text}");
     assert_eq!(names(&runs), ["0000-rtt=4ms-r1"]);
     assert_eq!(folder.registered(), [""; 0]);
 

@@ -4,7 +4,7 @@
 
 use super::run::tell;
 use crate::args::DoctorArgs;
-use crate::failure::Failure;
+use crate::failure::{ELSEWHERE, Failure};
 use crate::outcome::Outcome;
 use crate::store::Registry;
 use crate::terminal::Terminal;
@@ -41,9 +41,21 @@ fn screen(checks: &[Check], able: bool) -> String {
         lines.extend(check.remedy.iter().map(|remedy| format!("{:9}remedy: {remedy}", "")));
     }
     lines.push(String::new());
-    lines.push(match able {
-        true => "The lab can run here.".to_owned(),
-        false => "The lab cannot run here; run it with --on sim.".to_owned(),
+    lines.push(match (able, ELSEWHERE) {
+        (true, _) => "The lab can run here.".to_owned(),
+        (false, Some(way)) => format!("The lab cannot run here; {way}."),
+        (false, None) => "The lab cannot run here: see what is MISSING.".to_owned(),
     });
     lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_sent_where_this_version_cannot_go() {
+        let text = screen(&[], false);
+        assert!(text.ends_with("The lab cannot run here: see what is MISSING.\n"), "{text}");
+    }
 }

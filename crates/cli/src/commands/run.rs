@@ -67,6 +67,9 @@ fn carry_out(experiments: &[(Asked, RunOptions)], terminal: &Terminal) -> Result
     tell(&registry.sweep()?, terminal);
     let session =
         Session { backend: &*backend, registry: &registry, stop: &stop, terminal, base: Path::new("") };
+    for (asked, _) in experiments {
+        session.check(asked)?;
+    }
     experiments
         .iter()
         .map(|(asked, options)| {

@@ -2,7 +2,9 @@
 //!
 //! Never: a result; whoever wants one reads the records again.
 
-use super::{EXPERIMENT, RUNS, SCENARIO};
+use super::leftover::{self, Leftover};
+use super::run_directory::suffix;
+use super::{EXPERIMENT, Owner, RUNS, Removed, SCENARIO};
 use crate::asked::Asked;
 use crate::failure::Failure;
 use crate::studies;
@@ -58,21 +60,24 @@ impl StoredExperiment {
 
     /// Why `asked` on `backend` is not this experiment; `None` where it is.
     pub(crate) fn difference(&self, asked: &Asked, backend: &str) -> Option<String> {
-        let runs = |plan: &Plan| -> Vec<String> { plan.runs().into_iter().map(|run| run.id).collect() };
+        let ids = |plan: &Plan| -> Vec<String> { plan.runs().into_iter().map(|run| run.id).collect() };
+        let names =
+            |plan: &Plan| -> Vec<String> { plan.runs().into_iter().map(|run| run.directory).collect() };
+        let renamed = names(&self.plan).into_iter().zip(names(&asked.plan)).find(|(old, new)| old != new);
         if self.plan.experiment != asked.plan.experiment {
             Some(format!("it is called {}, not {}", self.plan.experiment, asked.plan.experiment))
         } else if self.backend != backend {
             Some(format!("it was run on {}, not on {backend}", self.backend))
-        } else if runs(&self.plan) != runs(&asked.plan) {
+        } else if ids(&self.plan) != ids(&asked.plan) {
             Some(format!(
                 "it has other runs: {} of {} cells against {} of {}",
-                runs(&self.plan).len(),
+                ids(&self.plan).len(),
                 self.plan.cells.len(),
-                runs(&asked.plan).len(),
+                ids(&asked.plan).len(),
                 asked.plan.cells.len()
             ))
         } else {
-            None
+            renamed.map(|(old, new)| format!("it has the same runs under other names: {old}, not {new}"))
         }
     }
 }
@@ -130,6 +135,28 @@ impl ExperimentDirectory {
             return Err(Failure::usage(what, format!("read it with pipefill {}", value["pipefill"])));
         }
         Ok(Some(Self { path: path.to_owned(), stored: serde_json::from_value(value).map_err(damaged)? }))
+    }
+
+    /// The same experiment with the expectations, the title and the published figures that are `asked` for now; kept from
+    /// now on. Its runs have to be the same: see [`StoredExperiment::difference`].
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub(crate) fn renewed(self, asked: &Asked, owner: &Owner) -> Result<Self, Failure> {
+        let StoredExperiment { pipefill, backend, created_unix_ms, .. } = self.stored;
+        let stored = StoredExperiment { pipefill, created_unix_ms, ..StoredExperiment::new(asked, &backend) };
+        let json = serde_json::to_string_pretty(&stored).map_err(Failure::Json)?;
+        replace(&self.path.join(SCENARIO), &asked.text, owner)?;
+        replace(&self.path.join(EXPERIMENT), &(json + "\n"), owner)?;
+        Ok(Self { stored, ..self })
+    }
+
+    /// Removes the runs in the making of dead processes. Returns these, and those of which nobody can tell.
+    ///
+    /// # Errors
+    /// [`Failure::File`].
+    pub(crate) fn sweep(&self) -> Result<(Vec<Removed>, Vec<Leftover>), Failure> {
+        leftover::sweep(&self.path, &self.runs())
     }
 
     /// The folder of runs.
@@ -203,6 +230,16 @@ impl ExperimentDirectory {
         let removed = files.iter().all(|result| result.as_ref().err().is_none_or(absent));
         removed && fs::remove_dir(path).is_ok()
     }
+}
+
+/// Writes `text` in place of what `file` holds, at once; a file that holds it already is left alone.
+fn replace(file: &Path, text: &str, owner: &Owner) -> Result<(), Failure> {
+    if fs::read_to_string(file).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let made = file.with_file_name(format!(".{name}{}", suffix(owner)));
+    fs::write(&made, text).and_then(|()| fs::rename(&made, file)).map_err(Failure::file("writing", file))
 }
 
 fn absent(error: &io::Error) -> bool {

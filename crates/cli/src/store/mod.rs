@@ -2,20 +2,22 @@
 //!
 //! ```text
 //! DIR/scenario.toml  experiment.json  runs/NAME/{manifest.json, tcp.jsonl.zst, …}
-//! DIR/runs/.NAME.partial-PID/         a run in the making; renamed when it is complete
+//! DIR/runs/.NAME.partial-PID-START/   a run in the making; renamed when it is complete
 //! ```
 //! Never: a half-written run under its final name, or the removal of anything that is not provably ours.
 
 mod experiment;
+mod leftover;
 mod owner;
 mod place;
 mod registry;
 mod run_directory;
 
 pub(crate) use experiment::ExperimentDirectory;
+pub(crate) use leftover::Leftover;
 pub(crate) use owner::Owner;
 pub(crate) use place::{Place, choose};
-pub(crate) use registry::{Registry, Removed};
+pub(crate) use registry::{Registry, Removed, Writer};
 pub(crate) use run_directory::{Partial, read_manifest, read_record};
 
 /// Name of the experiment's description.

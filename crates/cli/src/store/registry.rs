@@ -4,8 +4,7 @@
 //! still write, or of anything that its owner's file does not prove to be a dead process's.
 
 use super::owner::Life;
-use super::run_directory::suffix;
-use super::{ExperimentDirectory, OWNER, Owner, RUNS};
+use super::{ExperimentDirectory, Leftover, Owner, RUNS};
 use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder};
@@ -36,6 +35,23 @@ struct Active {
     created: bool,
 }
 
+/// Who is writing an experiment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Writer {
+    /// A living process.
+    Alive {
+        /// Its number.
+        pid: u32,
+    },
+    /// A process of another PID namespace, of which can't be told from here whether it lives.
+    Unknown {
+        /// Its number there.
+        pid: u32,
+        /// The file that says so.
+        entry: PathBuf,
+    },
+}
+
 /// The leftovers of one killed process, removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Removed {
@@ -50,16 +66,13 @@ pub(crate) struct Removed {
 }
 
 impl Registry {
-    /// `$XDG_RUNTIME_DIR/pipefill` where that is a directory, and `/tmp/pipefill-UID`. To be called before a user namespace
-    /// is entered: the number in the name is the user's outside.
+    /// `$XDG_RUNTIME_DIR/pipefill` where that is a directory of this user, and `/tmp/pipefill-UID`. To be called before a user
+    /// namespace is entered: the number in the name is the user's outside.
     ///
     /// # Errors
     /// [`Failure::File`] where `/proc` can't be read.
     pub(crate) fn locate() -> Result<Self, Failure> {
-        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
-        let temporary = PathBuf::from(format!("/tmp/pipefill-{}", uid()?));
-        let roots = runtime.map(|path| path.join("pipefill"));
-        Ok(Self { roots: roots.into_iter().chain([temporary]).collect() })
+        Ok(Self { roots: roots(std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from), uid()?) })
     }
 
     /// One folder only: for tests.
@@ -82,16 +95,22 @@ impl Registry {
         Ok(Entry { path, root })
     }
 
-    /// The living process that is writing `directory`, if there is one.
+    /// The process that is writing `directory`, if there is one that is not provably dead.
     ///
     /// # Errors
     /// [`Failure::File`].
-    pub(crate) fn writer_of(&self, directory: &Path) -> Result<Option<u32>, Failure> {
+    pub(crate) fn writer_of(&self, directory: &Path) -> Result<Option<Writer>, Failure> {
         let directory = absolute(directory)?;
-        let writes = |active: &Active| active.directory == directory && active.owner.life() != Life::Dead;
-        let entries = self.entries()?;
-        let writer = entries.into_iter().map(|(_, active)| active).find(writes);
-        Ok(writer.map(|active| active.owner.pid))
+        let of_this = self.entries()?.into_iter().filter(|(_, active)| active.directory == directory);
+        let writer = |(entry, active): (PathBuf, Active)| match active.owner.life() {
+            Life::Dead => None,
+            Life::Alive => Some(Writer::Alive { pid: active.owner.pid }),
+            Life::Unknown => Some(Writer::Unknown { pid: active.owner.pid, entry }),
+        };
+        let mut writers: Vec<Writer> = of_this.filter_map(writer).collect();
+        // One that lives for certain is the better reason.
+        writers.sort_by_key(|writer| matches!(writer, Writer::Unknown { .. }));
+        Ok(writers.into_iter().next())
     }
 
     /// Removes what dead processes left behind, and says what.
@@ -158,16 +177,9 @@ impl Removed {
 
 /// Removes a dead process's runs in the making, and its directory where nothing is in it.
 fn tidy(active: &Active) -> Result<Removed, Failure> {
-    let runs = active.directory.join(RUNS);
-    let mut partial_runs = Vec::new();
-    for entry in fs::read_dir(&runs).into_iter().flatten().flatten() {
-        if is_partial_of(&entry, &active.owner) {
-            let path = entry.path();
-            fs::remove_dir_all(&path).map_err(Failure::file("removing", &path))?;
-            partial_runs.push(entry.file_name().to_string_lossy().into_owned());
-        }
-    }
-    partial_runs.sort();
+    let all = Leftover::all_in(&active.directory.join(RUNS));
+    let own = all.iter().filter(|leftover| leftover.owner == active.owner);
+    let partial_runs = own.map(Leftover::remove).collect::<Result<Vec<_>, _>>()?;
     Ok(Removed {
         pid: active.owner.pid,
         directory: active.directory.clone(),
@@ -176,17 +188,12 @@ fn tidy(active: &Active) -> Result<Removed, Failure> {
     })
 }
 
-/// By its name, by being a directory (no link), and by the owner that it names itself.
-fn is_partial_of(entry: &fs::DirEntry, owner: &Owner) -> bool {
-    let name = entry.file_name();
-    let name = name.to_string_lossy();
-    let named_so = name.starts_with('.') && name.ends_with(&suffix(owner.pid));
-    let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-    let named_inside = || -> Option<Owner> {
-        let text = fs::read_to_string(entry.path().join(OWNER)).ok()?;
-        serde_json::from_str(&text).ok()
-    };
-    named_so && is_directory && named_inside().as_ref() == Some(owner)
+/// `runtime` only where it belongs to `own`, as the XDG Base Directory Specification has it: `sudo -E` passes on another
+/// user's.
+fn roots(runtime: Option<PathBuf>, own: u32) -> Vec<PathBuf> {
+    let is_own = |path: &PathBuf| fs::metadata(path).is_ok_and(|found| found.is_dir() && found.uid() == own);
+    let runtime = runtime.filter(is_own).map(|path| path.join("pipefill"));
+    runtime.into_iter().chain([PathBuf::from(format!("/tmp/pipefill-{own}"))]).collect()
 }
 
 fn make_private(root: &Path) -> Result<(), Failure> {

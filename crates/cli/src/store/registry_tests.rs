@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::asked::Asked;
-use crate::store::Partial;
+use crate::store::run_directory::suffix;
+use crate::store::{OWNER, Partial};
 use crate::synthetic;
 use std::os::unix::fs::PermissionsExt;
 use tempfile::TempDir;
@@ -53,7 +54,7 @@ fn leftovers_of_a_killed_process_go_without_a_trace() {
     let owner = scene.killed_in(&experiment, true);
     let removed = scene.registry.sweep().unwrap();
     assert_eq!(removed.len(), 1);
-    assert_eq!(removed[0].partial_runs, [format!(".0000-r1.partial-{}", owner.pid)]);
+    assert_eq!(removed[0].partial_runs, [format!(".0000-r1{}", suffix(&owner))]);
     assert!(removed[0].directory_removed);
     assert!(removed[0].line().contains(&format!("(pid {}, killed)", owner.pid)));
     assert_eq!(fs::read_dir(scene.folder.path()).unwrap().count(), 0);
@@ -95,7 +96,7 @@ fn a_living_process_keeps_its_own() {
     let entry = scene.registry.enter(&owner, &experiment.path, true).unwrap();
     let partial = Partial::create(&experiment.runs(), "0000-r1", &owner).unwrap();
     assert_eq!(scene.registry.sweep().unwrap(), []);
-    assert_eq!(scene.registry.writer_of(&experiment.path).unwrap(), Some(owner.pid));
+    assert_eq!(scene.registry.writer_of(&experiment.path).unwrap(), Some(Writer::Alive { pid: owner.pid }));
     assert_eq!(fs::read_dir(experiment.runs()).unwrap().count(), 1);
     drop(partial);
     drop(entry);
@@ -108,19 +109,19 @@ fn what_another_process_wrote_is_left_alone() {
     let scene = Scene::new();
     let experiment = scene.experiment("e");
     let owner = scene.killed_in(&experiment, true);
-    let foreign = experiment.runs().join(format!(".other.partial-{}", owner.pid));
-    let unsigned = experiment.runs().join(format!(".unsigned.partial-{}", owner.pid));
-    let link = experiment.runs().join(format!(".link.partial-{}", owner.pid));
+    let foreign = experiment.runs().join(format!(".other{}", suffix(&owner)));
+    let unsigned = experiment.runs().join(format!(".unsigned{}", suffix(&owner)));
+    let link = experiment.runs().join(format!(".link{}", suffix(&owner)));
     let outside = scene.path("outside");
     for path in [&foreign, &unsigned, &outside] {
         fs::create_dir(path).unwrap();
     }
-    let other = Owner { start_time: owner.start_time - 1, ..owner.clone() };
-    fs::write(foreign.join("owner.json"), serde_json::json!(other).to_string()).unwrap();
-    fs::write(outside.join("owner.json"), serde_json::json!(owner).to_string()).unwrap();
+    let other = Owner { pid_namespace: "pid:[1]".to_owned(), ..owner.clone() };
+    fs::write(foreign.join(OWNER), serde_json::json!(other).to_string()).unwrap();
+    fs::write(outside.join(OWNER), serde_json::json!(owner).to_string()).unwrap();
     std::os::unix::fs::symlink(&outside, &link).unwrap();
     let removed = scene.registry.sweep().unwrap();
-    assert_eq!(removed[0].partial_runs, [format!(".0000-r1.partial-{}", owner.pid)]);
+    assert_eq!(removed[0].partial_runs, [format!(".0000-r1{}", suffix(&owner))]);
     assert!(!removed[0].directory_removed);
     assert!(foreign.exists() && unsigned.exists() && link.exists());
     assert!(outside.join("owner.json").exists());
@@ -149,4 +150,61 @@ fn a_folder_that_others_can_write_is_refused_and_not_believed() {
     let owner = Owner::current().unwrap();
     let refused = scene.registry.enter(&owner, &experiment.path, true);
     assert!(refused.unwrap_err().to_string().contains("yours alone"));
+}
+
+/// Like this process, but of another container.
+fn foreign() -> Owner {
+    Owner { pid_namespace: "pid:[1]".to_owned(), ..Owner::current().unwrap() }
+}
+
+#[test]
+fn an_experiment_is_swept_of_the_dead_without_a_registry() {
+    let scene = Scene::new();
+    let experiment = scene.experiment("e");
+    let killed = dead();
+    std::mem::forget(Partial::create(&experiment.runs(), "0000-r1", &killed).unwrap());
+    let current = Owner::current().unwrap();
+    // The same number as the killed one's, as every container's first process has: not in the way.
+    let living = Partial::create(&experiment.runs(), "0000-r1", &current).unwrap();
+    let elsewhere = Owner { start_time: current.start_time + 1, ..foreign() };
+    std::mem::forget(Partial::create(&experiment.runs(), "0000-r1", &elsewhere).unwrap());
+    let unsigned = experiment.runs().join(format!(".unsigned{}", suffix(&killed)));
+    fs::create_dir(&unsigned).unwrap();
+
+    let (removed, unknown) = experiment.sweep().unwrap();
+    assert_eq!(removed.len(), 1);
+    assert_eq!(removed[0].partial_runs, [format!(".0000-r1{}", suffix(&killed))]);
+    assert_eq!(removed[0].directory, experiment.path);
+    assert_eq!(unknown.len(), 1);
+    assert_eq!((&unknown[0].owner, unknown[0].path.exists()), (&elsewhere, true));
+    assert!(unsigned.exists());
+    assert_eq!(fs::read_dir(experiment.runs()).unwrap().count(), 3);
+    drop(living);
+}
+
+#[test]
+fn a_writer_of_another_pid_namespace_is_known_by_its_entry() {
+    let scene = Scene::new();
+    let experiment = scene.experiment("e");
+    let owner = foreign();
+    std::mem::forget(scene.registry.enter(&owner, &experiment.path, false).unwrap());
+    assert_eq!(scene.registry.sweep().unwrap(), []);
+    let Some(Writer::Unknown { pid, entry }) = scene.registry.writer_of(&experiment.path).unwrap() else {
+        panic!("not found");
+    };
+    assert_eq!(pid, owner.pid);
+    fs::remove_file(entry).unwrap();
+    assert_eq!(scene.registry.writer_of(&experiment.path).unwrap(), None);
+}
+
+#[test]
+fn a_runtime_directory_of_another_user_is_not_used() {
+    let scene = Scene::new();
+    let (runtime, own) = (scene.path("runtime"), uid().unwrap());
+    let temporary = |user: u32| PathBuf::from(format!("/tmp/pipefill-{user}"));
+    assert_eq!(roots(Some(runtime.clone()), own), [temporary(own)]);
+    fs::create_dir(&runtime).unwrap();
+    assert_eq!(roots(Some(runtime.clone()), own), [runtime.join("pipefill"), temporary(own)]);
+    assert_eq!(roots(Some(runtime), own + 1), [temporary(own + 1)]);
+    assert_eq!(roots(None, own), [temporary(own)]);
 }

@@ -11,7 +11,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A run in the making: `runs/.NAME.partial-PID/`. Removed when dropped, unless it was completed.
+/// A run in the making: `runs/.NAME.partial-PID-START/`. Removed when dropped, unless it was completed.
 #[derive(Debug)]
 pub(crate) struct Partial {
     path: PathBuf,
@@ -24,8 +24,7 @@ impl Partial {
     /// # Errors
     /// [`Failure::File`].
     pub(crate) fn create(runs: &Path, name: &str, owner: &Owner) -> Result<Self, Failure> {
-        let partial =
-            Self { path: runs.join(format!(".{name}{}", suffix(owner.pid))), target: runs.join(name) };
+        let partial = Self { path: runs.join(format!(".{name}{}", suffix(owner))), target: runs.join(name) };
         fs::create_dir(&partial.path).map_err(Failure::file("making", &partial.path))?;
         let path = partial.path.join(OWNER);
         let text = serde_json::json!(owner).to_string() + "\n";
@@ -83,9 +82,9 @@ impl Drop for Partial {
     }
 }
 
-/// What the names of `pid`'s partial directories end with.
-pub(super) fn suffix(pid: u32) -> String {
-    format!(".partial-{pid}")
+/// What the names of `owner`'s partial directories end with. The number alone is soon another's: each container counts from 1.
+pub(super) fn suffix(owner: &Owner) -> String {
+    format!(".partial-{}-{}", owner.pid, owner.start_time)
 }
 
 /// Reads a run's manifest; `None` where the directory has none.

@@ -1,0 +1,70 @@
+//! Runs in the making that their process did not end, each with the owner that it names itself.
+//!
+//! Never: one that is only named so. It is a directory (no link), and name and owner's file agree.
+
+use super::owner::Life;
+use super::run_directory::suffix;
+use super::{OWNER, Owner, Removed};
+use crate::failure::Failure;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A run in the making.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Leftover {
+    /// Its directory.
+    pub(crate) path: PathBuf,
+    /// Who made it.
+    pub(crate) owner: Owner,
+}
+
+impl Leftover {
+    /// All that stand in the folder `runs`, sorted by name; none where that can't be read.
+    pub(super) fn all_in(runs: &Path) -> Vec<Self> {
+        let entries = fs::read_dir(runs).into_iter().flatten().flatten();
+        let mut found: Vec<Self> = entries.filter_map(|entry| Self::of(&entry)).collect();
+        found.sort_by(|a, b| a.path.cmp(&b.path));
+        found
+    }
+
+    fn of(entry: &fs::DirEntry) -> Option<Self> {
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let text = fs::read_to_string(entry.path().join(OWNER)).ok().filter(|_| is_directory)?;
+        let owner: Owner = serde_json::from_str(&text).ok()?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let named_so = name.starts_with('.') && name.ends_with(&suffix(&owner));
+        named_so.then(|| Self { path: entry.path(), owner })
+    }
+
+    /// Removes it, and says its name.
+    ///
+    /// # Errors
+    /// [`Failure::File`].
+    pub(super) fn remove(&self) -> Result<String, Failure> {
+        fs::remove_dir_all(&self.path).map_err(Failure::file("removing", &self.path))?;
+        Ok(self.path.file_name().unwrap_or_default().to_string_lossy().into_owned())
+    }
+}
+
+/// Removes from the experiment in `directory`, whose runs are in `runs`, what provably dead processes left, whether a registry
+/// knows of them or not: a container's goes with it. Returns what is gone, and what nobody here can tell of.
+///
+/// # Errors
+/// [`Failure::File`].
+pub(super) fn sweep(directory: &Path, runs: &Path) -> Result<(Vec<Removed>, Vec<Leftover>), Failure> {
+    let (mut removed, mut unknown) = (Vec::new(), Vec::new());
+    for leftover in Leftover::all_in(runs) {
+        match leftover.owner.life() {
+            Life::Alive => {}
+            Life::Unknown => unknown.push(leftover),
+            Life::Dead => removed.push(Removed {
+                pid: leftover.owner.pid,
+                directory: directory.to_owned(),
+                partial_runs: vec![leftover.remove()?],
+                directory_removed: false,
+            }),
+        }
+    }
+    Ok((removed, unknown))
+}
