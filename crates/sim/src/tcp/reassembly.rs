@@ -7,6 +7,9 @@ use crate::segment::{Range, Sacks};
 /// `TCP_NUM_SACKS`.
 const REMEMBERED: usize = 4;
 
+/// `TCP_SACK_BLOCKS_EXPECTED`: blocks that an ACK is sure to carry.
+const EXPECTED: usize = 2;
+
 /// A run of bytes beyond a hole, and the memory of its packets.
 #[derive(Debug, Clone, Copy)]
 struct Island {
@@ -28,6 +31,13 @@ pub(crate) struct Reassembly {
 impl Reassembly {
     pub(crate) fn is_empty(&self) -> bool {
         self.islands.is_empty()
+    }
+
+    /// True where the news of `range` would push a block that an ACK may not have told yet out of the option: a compressed ACK has
+    /// to go first (`tcp_sack_new_ofo_skb()`).
+    pub(crate) fn crowds_out(&self, range: Range) -> bool {
+        let touches = |block: &Range| range.start <= block.end && block.start <= range.end;
+        self.recent.iter().position(touches).unwrap_or(self.recent.len()) >= EXPECTED
     }
 
     /// Adds a packet; false where all of it is there already.

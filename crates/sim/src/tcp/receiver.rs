@@ -122,7 +122,7 @@ impl Receiver {
         } else if range.start <= self.rcv_nxt {
             self.take_in_order(now, data, range);
         } else {
-            self.take_out_of_order(data, range);
+            self.take_out_of_order(now, data, range);
         }
         self.check_ack(now);
     }
@@ -170,10 +170,13 @@ impl Receiver {
         }
     }
 
-    fn take_out_of_order(&mut self, data: &Data, range: Range) {
+    fn take_out_of_order(&mut self, now: Time, data: &Data, range: Range) {
         let memory = truesize(data.len);
         self.rcv_ooo += data.len.div_ceil(self.mss);
         self.ack_policy.schedule();
+        if self.reassembly.crowds_out(range) {
+            self.send_compressed(now);
+        }
         if self.reassembly.insert(range, memory) {
             self.rmem_alloc += memory;
             self.grow_window(data.len, memory);
