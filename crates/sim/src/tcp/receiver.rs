@@ -236,7 +236,9 @@ mod tests {
             }
             receiver.send_ack(Time::from_nanos(1_000_000_000));
             let (_, window) = *acks(&mut receiver).last().expect("an ACK");
-            assert!(window.abs_diff(want) < 1 << receiver.scale, "{rule:?}: {window} instead of {want}");
+            // The packet that opened it last was still in the buffer.
+            let room = 1448 + (1 << receiver.scale);
+            assert!(window <= want && want - window <= room, "{rule:?}: {window} instead of {want}");
         }
     }
 
