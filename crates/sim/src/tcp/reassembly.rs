@@ -132,4 +132,16 @@ mod tests {
         assert!(queue.is_empty());
         assert!(queue.take_sacks().blocks().is_empty());
     }
+    #[test]
+    fn a_third_block_crowds_out_what_an_ack_is_sure_to_carry() {
+        let mut queue = Reassembly::default();
+        for start in [20, 40] {
+            assert!(!queue.crowds_out(range(start, start + 10)), "{start}");
+            queue.insert(range(start, start + 10), 1);
+        }
+        assert!(queue.crowds_out(range(60, 70)));
+        assert!(!queue.crowds_out(range(30, 35)), "it grows one of the two");
+        queue.insert(range(60, 70), 1);
+        assert!(queue.crowds_out(range(30, 35)), "that block is the third by now");
+    }
 }
