@@ -132,14 +132,17 @@ impl Receiver {
         self.send_ack(now);
     }
 
-    /// The application reads up to `limit` bytes (`tcp_recvmsg_locked()`); returns how many.
+    /// The application reads up to `limit` bytes, packet by packet (`tcp_recvmsg_locked()`); returns how many.
     pub(crate) fn read(&mut self, now: Time, limit: u64) -> u64 {
         let copied = self.readable().min(limit);
-        self.copied_seq += copied;
-        while let Some((_, memory)) = self.in_order.pop_front_if(|(end, _)| *end <= self.copied_seq) {
+        let until = self.copied_seq + copied;
+        while let Some((end, memory)) = self.in_order.pop_front_if(|(end, _)| *end <= until) {
+            self.copied_seq = end;
             self.rmem_alloc -= memory;
+            self.adjust_space(now);
         }
-        if copied > 0 {
+        if self.copied_seq < until {
+            self.copied_seq = until;
             self.adjust_space(now);
         }
         self.after_read(now, copied);
