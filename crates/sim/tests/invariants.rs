@@ -126,3 +126,19 @@ proptest! {
         judge(&record(&text), rate_mbit);
     }
 }
+
+/// The virtual Linux 6.12 with a send buffer of 4 MB and super-packets: 186.8, 99.6 and 65.2 Mbit/s at 100, 200 and 300 ms.
+#[test]
+fn a_send_buffer_holds_memory_and_super_packets_spend_it_well() {
+    for (rtt_ms, want) in [(100, 186.8), (200, 99.6), (300, 65.2)] {
+        let text = format!(
+            "name = \"t\"\n[path]\nrtt = \"{rtt_ms}ms\"\nrate = \"200mbit\"\nqueue = \"5000000B\"\n\
+             [host]\ncongestion_control = \"cubic\"\ntcp_rmem = \"4096 131072 6000000\"\ntcp_wmem = \"4096 16384 4000000\"\n\
+             [[flow]]\nprotocol = \"tcp\"\nduration = \"30s\"\n"
+        );
+        let record = record(&text);
+        let stream = &record.manifest.streams[0];
+        let rate = stream.received_bytes as f64 * 8.0 / (stream.end_us - stream.start_us) as f64;
+        assert!((rate / want - 1.0).abs() < 0.05, "{rtt_ms} ms: {rate} instead of {want} Mbit/s");
+    }
+}
