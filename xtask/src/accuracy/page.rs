@@ -25,11 +25,8 @@ What is known of them:
 - **Queue smaller than the bucket (32 KiB).** netem hands everything that is due at one instant to tbf before tbf sends any of it, so
   that in the oracle a burst has to fit into the queue alone. The path elements that the simulator shares with the lab let the
   bucket's tokens count at that instant too. In virtual time a whole window can be due at one instant; Linux then drops much earlier.
-- **First round trips.** In some cells (1131, 1133, 1200) the simulated receive window opens a round trip earlier than Linux's: whether a
-  flight's first packet closes the receiver's measurement hangs on a millisecond of the timestamps. Slow start then is ahead, which
-  tells in short runs over long paths, and can overshoot the queue where Linux did not.
-- **BBR that the window limits** (1005, 1150, 1204). Simulated round trips are exact to the nanosecond, so that each flight's first packet
-  meets the minimum again and PROBE_RTT is never due; Linux's differ by a microsecond, and it probes every ten seconds.
+- **BBR that the window limits** (1150, 1204). The simulated flow meets its least round trip again in every flight and never enters
+  PROBE_RTT; Linux's does after ten seconds. Supposedly because simulated round trips are exact to the nanosecond.
 - **Jitter of many packets' length** (1031, 1036, 1055): not explained yet.
 ";
 
