@@ -54,6 +54,7 @@ pub(crate) enum Learned {
     /// The sender is connected, with the window told and the round trip.
     Connected {
         window: u64,
+        ts: u32,
         rtt_us: Option<u64>,
     },
     /// The receiver has its connection, with the round trip.
@@ -91,10 +92,10 @@ impl Handshake {
         match body {
             Body::Syn if !self.is_accepted => (Some(self.answer(now, window)), Learned::Nothing),
             Body::SynAck { .. } if self.is_connected => (Some(Body::HandshakeAck), Learned::Nothing),
-            Body::SynAck { window } => {
+            Body::SynAck { window, ts } => {
                 self.is_connected = true;
                 let rtt_us = self.syn.answered(now);
-                (Some(Body::HandshakeAck), Learned::Connected { window: *window, rtt_us })
+                (Some(Body::HandshakeAck), Learned::Connected { window: *window, ts: *ts, rtt_us })
             }
             Body::HandshakeAck | Body::Data(_) if !self.is_accepted => {
                 self.is_accepted = true;
@@ -106,7 +107,7 @@ impl Handshake {
 
     fn answer(&mut self, now: Time, window: u64) -> Body {
         self.syn_ack.send(now);
-        Body::SynAck { window }
+        Body::SynAck { window, ts: jiffies::stamp(now) }
     }
 }
 
@@ -125,7 +126,7 @@ mod tests {
         let (answer, _) = handshake.on_message(at(5), &Body::Syn, 65_160);
         let answer = answer.expect("a SYN-ACK");
         let (ack, learned) = handshake.on_message(at(10), &answer, 0);
-        assert_eq!(learned, Learned::Connected { window: 65_160, rtt_us: None });
+        assert!(matches!(learned, Learned::Connected { window: 65_160, rtt_us: None, .. }));
         let (_, learned) = handshake.on_message(at(15), &ack.expect("an ACK"), 0);
         assert_eq!(learned, Learned::Accepted { rtt_us: Some(10_000) });
         assert!(handshake.is_accepted() && handshake.next().is_none());

@@ -78,9 +78,10 @@ pub(crate) struct Ack {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Body {
     Syn,
-    /// With the receiver's first window.
+    /// With the receiver's first window and TSval.
     SynAck {
         window: u64,
+        ts: u32,
     },
     HandshakeAck,
     Data(Data),

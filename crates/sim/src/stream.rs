@@ -94,7 +94,10 @@ impl TcpStream {
         self.messages.extend(answer.map(|body| (is_from_sender, body)));
         match learned {
             Learned::Nothing => {}
-            Learned::Connected { window, rtt_us } => self.sender.established(now, window, rtt_us),
+            Learned::Connected { window, ts, rtt_us } => {
+                self.sender.ts_recent = ts;
+                self.sender.established(now, window, rtt_us);
+            }
             Learned::Accepted { rtt_us } => self.receiver.established(now, rtt_us.unwrap_or(0)),
         }
     }

@@ -36,8 +36,8 @@ fn goodput_agrees_with_linux() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/goldens/grid.jsonl");
     let text = std::fs::read_to_string(path).expect("the goldens are in the repository");
     let goldens: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let only = std::env::var("GOLDEN").ok();
-    let is_wanted = |golden: &&Value| only.as_ref().is_none_or(|cell| golden["cell"].to_string() == *cell);
+    let only: Option<u64> = std::env::var("GOLDEN").ok().and_then(|cell| cell.parse().ok());
+    let is_wanted = |golden: &&Value| only.is_none_or(|cell| golden["cell"] == cell);
     let judged: Vec<Judged> = goldens.iter().filter(is_wanted).map(judge).collect();
     let errors = |lossy: bool| -> Vec<f64> {
         let mut errors: Vec<f64> =

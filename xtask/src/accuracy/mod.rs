@@ -12,7 +12,7 @@ use golden::{Golden, Outcome};
 use pipefill_core::backend::{Backend, Watch};
 use pipefill_core::record::RunRecord;
 use pipefill_core::units::Time;
-use pipefill_sim::{Options, Sim};
+use pipefill_sim::{Options, Sim, WriterHabit};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -50,6 +50,9 @@ fn show(root: &Path, cells: &[u32]) -> Result<(), String> {
         let simulated = measure::outcome(golden, &record);
         let scores = score::scores(&[(golden.clone(), simulated)]);
         print!("{}{}", page::rows(&scores), page::series(golden, &measure::series(golden, &record)));
+        for stream in &record.manifest.streams {
+            println!("stream {} at its end: {:?}", stream.stream, stream.tcp);
+        }
     }
     Ok(())
 }
@@ -78,9 +81,10 @@ fn take<'a>(next: &AtomicUsize, goldens: &'a [Golden]) -> Option<(usize, &'a Gol
     Some((index, goldens.get(index)?))
 }
 
-/// The oracle has no GSO: a packet is a segment, as on a wire.
+/// The oracle has no GSO: a packet is a segment, as on a wire; its application writes once for each `EPOLLOUT`.
 fn simulate(golden: &Golden) -> Result<RunRecord, String> {
-    let sim = Sim::with_options(Options { gso: false, ..Options::default() });
+    let sim =
+        Sim::with_options(Options { gso: false, writer: WriterHabit::OncePerWake, ..Options::default() });
     sim.run(&cell::run(golden), &Unwatched).map_err(|error| format!("cell {}: {error}", golden.cell))
 }
 

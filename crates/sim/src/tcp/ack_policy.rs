@@ -158,13 +158,18 @@ impl Receiver {
         }));
     }
 
+    /// `tcp_sack_compress_send_ack()`.
+    pub(crate) fn send_compressed(&mut self, now: Time) {
+        if self.ack_policy.compressed > 0 {
+            self.send_ack(now);
+        }
+    }
+
     /// The delayed or the compressed ACK is due.
     pub(crate) fn on_timer(&mut self, now: Time) {
         if self.ack_policy.compressed_at.is_some_and(|at| at <= now) {
             self.ack_policy.compressed_at = None;
-            if self.ack_policy.compressed > 0 {
-                self.send_ack(now);
-            }
+            self.send_compressed(now);
         }
         if self.ack_policy.delayed.is_some_and(|at| at <= now) {
             self.ack_policy.delayed = None;

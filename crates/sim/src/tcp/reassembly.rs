@@ -7,6 +7,9 @@ use crate::segment::{Range, Sacks};
 /// `TCP_NUM_SACKS`.
 const REMEMBERED: usize = 4;
 
+/// `TCP_SACK_BLOCKS_EXPECTED`: blocks that an ACK is sure to carry.
+const EXPECTED: usize = 2;
+
 /// A run of bytes beyond a hole, and the memory of its packets.
 #[derive(Debug, Clone, Copy)]
 struct Island {
@@ -28,6 +31,13 @@ pub(crate) struct Reassembly {
 impl Reassembly {
     pub(crate) fn is_empty(&self) -> bool {
         self.islands.is_empty()
+    }
+
+    /// True where the news of `range` would push a block that an ACK may not have told yet out of the option: a compressed ACK has
+    /// to go first (`tcp_sack_new_ofo_skb()`).
+    pub(crate) fn crowds_out(&self, range: Range) -> bool {
+        let touches = |block: &Range| range.start <= block.end && block.start <= range.end;
+        self.recent.iter().position(touches).unwrap_or(self.recent.len()) >= EXPECTED
     }
 
     /// Adds a packet; false where all of it is there already.
@@ -121,5 +131,17 @@ mod tests {
         assert_eq!(queue.take_reached(20), Some((50, 7)));
         assert!(queue.is_empty());
         assert!(queue.take_sacks().blocks().is_empty());
+    }
+    #[test]
+    fn a_third_block_crowds_out_what_an_ack_is_sure_to_carry() {
+        let mut queue = Reassembly::default();
+        for start in [20, 40] {
+            assert!(!queue.crowds_out(range(start, start + 10)), "{start}");
+            queue.insert(range(start, start + 10), 1);
+        }
+        assert!(queue.crowds_out(range(60, 70)));
+        assert!(!queue.crowds_out(range(30, 35)), "it grows one of the two");
+        queue.insert(range(60, 70), 1);
+        assert!(queue.crowds_out(range(30, 35)), "that block is the third by now");
     }
 }

@@ -5,7 +5,7 @@
 use super::ack::{Ack, flag};
 use super::scoreboard::mark;
 use super::sender::Sender;
-use crate::segment::Range;
+use crate::segment::{MAX_SACKS, Range};
 use pipefill_core::tcp_info::CaState;
 
 impl Sender {
@@ -16,10 +16,17 @@ impl Sender {
         }
         let is_dsack = self.check_dsack(blocks, prior_una, ack);
         let mut reordered_at = u64::MAX;
-        for (i, &block) in blocks.iter().enumerate() {
-            if i == 0 && is_dsack {
-                self.tag_duplicate(block, &mut reordered_at);
-            } else if self.is_valid(block) {
+        let news = if is_dsack { &blocks[1..] } else { blocks };
+        if is_dsack {
+            self.tag_duplicate(blocks[0], &mut reordered_at);
+        }
+        // In order of sequence: a block that an earlier, compressed ACK would have told is no reordering.
+        let mut ordered = [Range::default(); MAX_SACKS + 1];
+        let ordered = &mut ordered[..news.len()];
+        ordered.copy_from_slice(news);
+        ordered.sort_unstable_by_key(|block| block.start);
+        for &block in ordered.iter() {
+            if self.is_valid(block) {
                 self.tag_block(block, &mut reordered_at, ack);
             }
         }

@@ -9,8 +9,9 @@ use crate::segment::ADVERTISED_MSS;
 /// Memory of a packet beside its payload: `struct sk_buff` (256) and its head with `struct skb_shared_info` (704), as the
 /// virtual Linux 6.12 has them (a window of 153/256 of the buffer = 1448 of 2408 bytes).
 pub(crate) const PACKET_OVERHEAD: u64 = 960;
-/// `per_mss` of `tcp_sndbuf_expand()`: MSS, `MAX_TCP_HEADER` and `skb_shared_info`, rounded up to 4096, plus `sk_buff`.
-const MEMORY_PER_SEGMENT: u64 = 4096 + 256;
+/// `per_mss` of `tcp_sndbuf_expand()`: MSS, headers and `skb_shared_info`, rounded up to 4096, and the rest of a packet's
+/// memory. Measured: at ten segments the virtual Linux 6.12 takes 40 of 2408 bytes, before anything is acknowledged.
+const MEMORY_PER_SEGMENT: u64 = 4096 + 640;
 /// `SOCK_MIN_SNDBUF`, roughly: two packets.
 const SMALLEST: u64 = 4608;
 /// `GSO_LEGACY_MAX_SIZE` less the largest header.
