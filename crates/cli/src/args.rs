@@ -86,7 +86,7 @@ pub(crate) struct RunOptions {
 /// Where runs are carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BackendName {
-    /// The simulator (comes with a later version)
+    /// The simulator: virtual time, no privilege, the same result every time
     Sim,
     /// This machine's real kernel
     Lab,

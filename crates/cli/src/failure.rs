@@ -9,9 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Where a run can go that this machine can't do. `Some("run it with --on sim")`, by contract, from the version that has the
-/// simulator.
-pub(crate) const ELSEWHERE: Option<&str> = None;
+/// Where a run can go that needs a lab and finds none.
+pub(crate) const ELSEWHERE: &str = "run it with --on sim";
 
 /// Why a command did not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -138,7 +137,7 @@ impl Failure {
     fn help(&self) -> Vec<String> {
         match self {
             Self::Usage { help, .. } => vec![help.clone()],
-            Self::Unsupported { remedy, .. } => vec![or_elsewhere(remedy, ELSEWHERE)],
+            Self::Unsupported { remedy, .. } => vec![remedy.clone()],
             Self::Stopped { kept: 0, .. } => Vec::new(),
             Self::Stopped { directory, .. } => {
                 vec![format!("finished runs are kept; {}", way_on(directory))]
@@ -165,14 +164,6 @@ impl From<ScenarioError> for Failure {
     }
 }
 
-/// A remedy, and where else the run can go; a remedy that names a backend itself stands alone.
-fn or_elsewhere(remedy: &str, elsewhere: Option<&str>) -> String {
-    match elsewhere.filter(|_| !remedy.contains("--on ")) {
-        Some(way) => format!("{remedy}; or {way}"),
-        None => remedy.to_owned(),
-    }
-}
-
 fn way_on(directory: &Path) -> String {
     format!("continue with the same command and --resume --out {}", directory.display())
 }
@@ -186,18 +177,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_that_cannot_is_told_the_remedy_and_only_ways_that_exist() {
+    fn a_machine_that_cannot_is_told_the_remedy() {
         let failure =
             Failure::Unsupported { what: "no namespaces".to_owned(), remedy: "run it as root".to_owned() };
         assert_eq!(failure.render(Style::Plain), "error: no namespaces\nhelp: run it as root");
         assert_eq!(failure.exit_code(), ExitCode::from(3));
-    }
-
-    #[test]
-    fn another_backend_is_named_once() {
-        let elsewhere = Some("run it with --on sim");
-        assert_eq!(or_elsewhere("run it as root", elsewhere), "run it as root; or run it with --on sim");
-        assert_eq!(or_elsewhere("run it with --on lab", elsewhere), "run it with --on lab");
     }
 
     #[test]

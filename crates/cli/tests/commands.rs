@@ -42,7 +42,7 @@ fn json(output: &[u8]) -> Value {
 fn every_help_has_examples_that_parse() {
     let folder = Folder::new();
     folder.pipefill(&["--help"]).assert().success().stdout(contains("EXAMPLES:").and(contains("EXIT CODES")));
-    folder.pipefill(&["run", "--help"]).assert().success().stdout(contains("(comes with a later version)"));
+    folder.pipefill(&["run", "--help"]).assert().success().stdout(contains("virtual time"));
     for command in COMMANDS {
         let help = folder.pipefill(&[command, "--help"]).assert().success().get_output().stdout.clone();
         let help = String::from_utf8(help).unwrap();

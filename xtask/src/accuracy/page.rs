@@ -15,7 +15,7 @@ Every cell of `testdata/goldens/` is run by the simulator without GSO and compar
 until the traffic's end, retransmitted segments, samples in the states Recovery and Loss, least round trip. The repetitions of a
 cell (other seeds of the random loss; Linux and the simulator draw from different generators) are averaged first. An error above zero
 means: the simulator is faster. **No loss**: nothing was lost. **Queue loss**: only the bottleneck's queue dropped. **Random loss**: netem
-drew losses. Cells with odd numbers are held out: nobody looks at them while tuning.
+drew losses. Cells with odd numbers are held out of tuning (ADR 0010 names those that were looked at all the same).
 ";
 
 /// Differences whose cause was looked into.

@@ -41,10 +41,9 @@ fn screen(checks: &[Check], able: bool) -> String {
         lines.extend(check.remedy.iter().map(|remedy| format!("{:9}remedy: {remedy}", "")));
     }
     lines.push(String::new());
-    lines.push(match (able, ELSEWHERE) {
-        (true, _) => "The lab can run here.".to_owned(),
-        (false, Some(way)) => format!("The lab cannot run here; {way}."),
-        (false, None) => "The lab cannot run here: see what is MISSING.".to_owned(),
+    lines.push(match able {
+        true => "The lab can run here.".to_owned(),
+        false => format!("The lab cannot run here; {ELSEWHERE}."),
     });
     lines.join("\n") + "\n"
 }
@@ -54,8 +53,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_sent_where_this_version_cannot_go() {
+    fn without_a_lab_the_way_is_the_simulator() {
         let text = screen(&[], false);
-        assert!(text.ends_with("The lab cannot run here: see what is MISSING.\n"), "{text}");
+        assert!(text.ends_with("The lab cannot run here; run it with --on sim.\n"), "{text}");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::args::{BackendName, RunArgs, RunOptions, StudyArgs};
 use crate::asked::Asked;
-use crate::failure::Failure;
+use crate::failure::{ELSEWHERE, Failure};
 use crate::outcome::Outcome;
 use crate::session::{Finished, Session};
 use crate::signals::Stop;
@@ -85,8 +85,10 @@ fn backend(experiments: &[(Asked, RunOptions)]) -> Result<Box<dyn Backend>, Fail
     if experiments.iter().all(|(_, options)| options.on == BackendName::Sim) {
         return Ok(Box::new(Sim::new()));
     }
-    let privilege = privilege::acquire()
-        .map_err(|denied| Failure::Unsupported { what: denied.what, remedy: denied.remedy })?;
+    let privilege = privilege::acquire().map_err(|denied| Failure::Unsupported {
+        what: denied.what,
+        remedy: format!("{}; or {ELSEWHERE}", denied.remedy),
+    })?;
     Ok(Box::new(Lab::new(privilege)))
 }
 

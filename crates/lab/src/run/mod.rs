@@ -71,11 +71,11 @@ fn failed(doing: &str, error: &io::Error) -> BackendError {
     match error.kind() {
         io::ErrorKind::PermissionDenied => BackendError::Unsupported {
             what: format!("{doing}: {error}"),
-            remedy: "run `pipefill doctor`, which says what is missing".to_owned(),
+            remedy: "run `pipefill doctor`, which says what is missing; or run it with --on sim".to_owned(),
         },
         io::ErrorKind::ReadOnlyFilesystem => BackendError::Unsupported {
             what: format!("{doing}: {error}"),
-            remedy: "/proc/sys is read-only here, as in a container: start it with --privileged".to_owned(),
+            remedy: "/proc/sys is read-only here, as in a container: start it with --privileged, or run it with --on sim".to_owned(),
         },
         io::ErrorKind::Interrupted => BackendError::Interrupted("the user".to_owned()),
         _ => BackendError::Failed(format!("{doing}: {error}")),
