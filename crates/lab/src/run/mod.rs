@@ -58,9 +58,8 @@ pub(crate) fn check(run: &Run) -> Result<(), BackendError> {
     let hosts = [&spec.sender.congestion_control, &spec.receiver.congestion_control];
     let names: BTreeSet<&String> =
         spec.flows.iter().filter_map(|flow| flow.congestion_control.as_ref()).chain(hosts).collect();
-    let tried = Namespace::create().and_then(|namespace| {
-        namespace.enter(|| names.into_iter().try_for_each(|name| try_congestion_control(name)))
-    });
+    let namespace = Namespace::create().map_err(|error| failed("making a network namespace", &error))?;
+    let tried = namespace.enter(|| names.into_iter().try_for_each(|name| try_congestion_control(name)));
     tried.map_err(|error| BackendError::Unsupported {
         what: error.to_string(),
         remedy: "choose one that is there, or load the kernel's module (modprobe tcp_NAME)".to_owned(),
