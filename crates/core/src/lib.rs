@@ -5,6 +5,7 @@
 
 pub mod backend;
 pub mod cell;
+pub mod pacing;
 pub mod parse;
 pub mod plan;
 pub mod prng;

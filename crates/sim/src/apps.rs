@@ -5,51 +5,13 @@
 use crate::options::WriterHabit;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
+use pipefill_core::pacing::Schedule;
 use pipefill_core::units::{Bytes, Rate, Time};
 use std::time::Duration;
 
 /// A paced writer hands over what this span is worth, but no less than a full segment; a paced reader looks this often.
 const TICK: Duration = Duration::from_millis(1);
 const SMALLEST_WRITE: u64 = 1448;
-
-/// Equal messages at a fixed rate. What is late is not forgotten: an application's data does not go away.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Schedule {
-    start: Time,
-    rate: Rate,
-    length: u64,
-    sent: u64,
-}
-
-impl Schedule {
-    /// Messages of `length` bytes at `rate` (payload bits) from `start` on.
-    pub(crate) fn new(start: Time, rate: Rate, length: u64) -> Self {
-        Self { start, rate, length: length.max(1), sent: 0 }
-    }
-
-    /// Moves the start.
-    pub(crate) fn start_at(&mut self, start: Time) {
-        self.start = start;
-    }
-
-    /// When the next message is due.
-    pub(crate) fn next_due(&self) -> Time {
-        let bits = u128::from(self.sent) * u128::from(self.length) * 8_000_000_000;
-        let nanos = bits.div_ceil(u128::from(self.rate.bps().max(1)));
-        self.start.after(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
-    }
-
-    /// Notes that a message was sent; returns its number.
-    pub(crate) fn advance(&mut self) -> u64 {
-        self.sent += 1;
-        self.sent - 1
-    }
-
-    /// Messages sent so far.
-    pub(crate) fn sent(&self) -> u64 {
-        self.sent
-    }
-}
 
 /// The sending application of a TCP stream.
 #[derive(Debug)]
@@ -70,7 +32,7 @@ impl Writer {
         let [start, until] = span;
         let length = length.get().max(1);
         let piece = |rate: Rate| rate.bytes_in(TICK).get().max(SMALLEST_WRITE).min(length);
-        let paced = bitrate.map(|rate| (Schedule::new(start, rate, piece(rate)), 0));
+        let paced = bitrate.map(|rate| (Schedule::new(start, rate, Bytes::new(piece(rate))), 0));
         let length = bitrate.map_or(length, piece);
         Self { start, until, length, paced, sent_bytes: 0, has_begun: false, habit }
     }
@@ -98,7 +60,7 @@ impl Writer {
             if let Some((schedule, written)) = &mut self.paced {
                 *written += taken;
                 if *written == self.length {
-                    schedule.advance();
+                    schedule.advance(1);
                     *written = 0;
                 }
             }
@@ -160,23 +122,5 @@ impl Reader {
             self.received_bytes += bytes;
             self.last = Some(now);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_are_due_at_their_rate() {
-        let mut schedule = Schedule::new(Time::from_nanos(500), Rate::from_bps(8_000_000), 1000);
-        let dues: Vec<u64> = (0..3)
-            .map(|_| {
-                let due = schedule.next_due().nanos();
-                schedule.advance();
-                due
-            })
-            .collect();
-        assert_eq!(dues, [500, 1_000_500, 2_000_500]);
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! Never: a socket that drops; the receiving application is always fast enough, so that what is lost the path has lost.
 
-use crate::apps::Schedule;
 use crate::segment::Body;
+use pipefill_core::pacing::Schedule;
 use pipefill_core::record::{UdpSample, UdpTotals};
-use pipefill_core::units::{Rate, Time};
+use pipefill_core::units::{Bytes, Rate, Time};
 
 /// Both ends of a UDP stream.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ struct Arrivals {
 
 impl UdpStream {
     pub(crate) fn new(start: Time, until: Time, rate: Rate, length: u32) -> Self {
-        let schedule = Schedule::new(start, rate, u64::from(length));
+        let schedule = Schedule::new(start, rate, Bytes::new(u64::from(length)));
         Self { schedule, until, length, arrivals: Arrivals::default() }
     }
 
@@ -52,7 +52,9 @@ impl UdpStream {
     /// The next datagram that is due at `now`.
     pub(crate) fn send_due(&mut self, now: Time) -> Option<Body> {
         self.next().filter(|&due| due <= now)?;
-        Some(Body::Datagram { number: self.schedule.advance(), len: self.length, sent: now })
+        let number = self.schedule.sent();
+        self.schedule.advance(1);
+        Some(Body::Datagram { number, len: self.length, sent: now })
     }
 
     pub(crate) fn on_datagram(&mut self, now: Time, number: u64, sent: Time) {

@@ -85,8 +85,9 @@ impl FlowEnds<'_> {
             let place = |end: &str| format!("stream {} {end}", self.first_stream + stream);
             let receiver = self.to.namespace.enter(|| {
                 let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
-                let asked = self.flow.rcvbuf.unwrap_or(UDP_RCVBUF);
-                settings.push(receive_buffer(&socket, asked, place("receiver"))?);
+                let setting =
+                    receive_buffer(&socket, self.flow.rcvbuf.unwrap_or(UDP_RCVBUF), place("receiver"))?;
+                settings.push(if self.flow.rcvbuf.is_some() { setting } else { by_default(setting) });
                 crate::sys::datagram::want_timestamps(&socket)?;
                 socket.bind(&SockAddr::from(SocketAddrV4::new(self.to.address, 0)))?;
                 Ok(socket)
@@ -232,23 +233,29 @@ fn doubled(asked: Bytes) -> usize {
 /// The kernel doubles what was asked, for its own overhead (socket(7)), after capping it at `net.core.{w,r}mem_max`.
 fn buffer_setting(name: &str, asked: Bytes, got: usize, forced: bool, place: String) -> Setting {
     let why = if got < doubled(asked) {
-        Some(
-            "capped by net.core's wmem_max or rmem_max, which is global: raise it on the machine itself"
-                .to_owned(),
+        let limit = if name == "SO_SNDBUF" { "net.core.wmem_max" } else { "net.core.rmem_max" };
+        format!(
+            "{} granted, and doubled as always: {limit} caps it, which is global: raise it on the machine itself",
+            got / 2
         )
     } else if forced {
-        Some("the kernel doubles it; past net.core's maximum by SO_SNDBUFFORCE or SO_RCVBUFFORCE".to_owned())
+        "the kernel doubles it; past net.core's maximum by SO_SNDBUFFORCE or SO_RCVBUFFORCE".to_owned()
     } else {
-        Some("the kernel doubles it".to_owned())
+        "the kernel doubles it".to_owned()
     };
     Setting {
         place,
         name: name.to_owned(),
         asked: Some(asked.get().to_string()),
         got: Some(got.to_string()),
-        why,
+        why: Some(why),
         met: got >= doubled(asked),
     }
+}
+
+/// A value that the scenario leaves to the lab: recorded, not asked for, so that it can't be refused.
+fn by_default(setting: Setting) -> Setting {
+    Setting { asked: None, why: None, met: true, ..setting }
 }
 
 /// Accepts `count` connections.

@@ -5,6 +5,5 @@
 
 pub(crate) mod connect;
 pub(crate) mod counts;
-pub(crate) mod pacing;
 pub(crate) mod tcp;
 pub(crate) mod udp;

@@ -2,11 +2,11 @@
 //! (as fast as they come, or at a fixed rate).
 
 use super::counts::StreamCounts;
-use super::pacing::Schedule;
 use crate::clock::RunClock;
 use crate::lateness::LatenessMeter;
 use crate::wait::until_ready;
 use nix::poll::PollFlags;
+use pipefill_core::pacing::Schedule;
 use pipefill_core::units::{Bytes, Rate, Time};
 use socket2::Socket;
 use std::io;

@@ -5,7 +5,6 @@
 //! difference to the kernel's receive timestamp is a true one-way delay.
 
 use super::counts::StreamCounts;
-use super::pacing::Schedule;
 use super::tcp::wait_until;
 use crate::clock::{RunClock, realtime_ns};
 use crate::lateness::LatenessMeter;
@@ -15,6 +14,7 @@ use crate::sys::thread::without_timer_slack;
 use crate::wait::until_ready;
 use hdrhistogram::Histogram;
 use nix::poll::PollFlags;
+use pipefill_core::pacing::Schedule;
 use pipefill_core::record::UdpTotals;
 use pipefill_core::units::{Bytes, Rate, Time};
 use socket2::Socket;

@@ -1,11 +1,13 @@
-//! When the next message of a fixed-rate application is due. Pure arithmetic; sleeping is the sender's business.
+//! When the next message of a fixed-rate application is due; the lab's and the simulator's applications keep the same schedule.
+//!
+//! Never: sleeping or sending; those are the sender's business.
 
-use pipefill_core::units::{Bytes, Rate, Time};
+use crate::units::{Bytes, Rate, Time};
 use std::time::Duration;
 
 /// A schedule of equal messages at a fixed rate. An application that was held up catches up: its data does not go away.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Schedule {
+pub struct Schedule {
     start: Time,
     rate: Rate,
     length: u64,
@@ -13,18 +15,23 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Messages of `length` bytes at `rate` (payload bits) from `start` on.
-    pub(crate) fn new(start: Time, rate: Rate, length: Bytes) -> Self {
-        Self { start, rate, length: length.get(), sent: 0 }
+    /// Messages of `length` bytes, at least one, at `rate` (payload bits) from `start` on.
+    pub fn new(start: Time, rate: Rate, length: Bytes) -> Self {
+        Self { start, rate, length: length.get().max(1), sent: 0 }
+    }
+
+    /// Moves the start.
+    pub fn start_at(&mut self, start: Time) {
+        self.start = start;
     }
 
     /// When the next message is due.
-    pub(crate) fn next_due(&self) -> Time {
+    pub fn next_due(&self) -> Time {
         self.due(self.sent)
     }
 
     /// Messages that are due by `now` and not yet sent.
-    pub(crate) fn owed(&self, now: Time) -> u64 {
+    pub fn owed(&self, now: Time) -> u64 {
         if now < self.next_due() {
             return 0;
         }
@@ -34,19 +41,19 @@ impl Schedule {
     }
 
     /// Notes that `count` messages were sent.
-    pub(crate) fn advance(&mut self, count: u64) {
+    pub fn advance(&mut self, count: u64) {
         self.sent += count;
     }
 
     /// When message number `index` (from 0) is due.
-    pub(crate) fn due(&self, index: u64) -> Time {
+    pub fn due(&self, index: u64) -> Time {
         let bits = u128::from(index) * u128::from(self.length) * 8_000_000_000;
         let nanos = bits.div_ceil(u128::from(self.rate.bps().max(1)));
         self.start.after(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
     }
 
     /// Number of messages sent so far.
-    pub(crate) fn sent(&self) -> u64 {
+    pub fn sent(&self) -> u64 {
         self.sent
     }
 }
