@@ -183,15 +183,21 @@ impl Sender {
         self.outbox.push((self.trains, body));
     }
 
-    /// `tcp_xmit_retransmit_queue()`: what is lost, as far as cwnd and pacing allow.
+    /// `tcp_xmit_retransmit_queue()`: what is lost, as far as cwnd and pacing allow, in packets as large as they left.
     pub(crate) fn retransmit_queue(&mut self) {
+        let max_segments = self.tso_segments();
         let mut is_head_sent = false;
         while let Some(index) = self.board.next_to_retransmit() {
-            if self.is_paced() || self.in_flight() >= self.conn.cwnd || !self.retransmit(index) {
+            let quota = self.conn.cwnd.saturating_sub(self.in_flight());
+            if quota == 0 || self.is_paced() {
+                break;
+            }
+            let segments = self.retransmit(index, quota.min(max_segments));
+            if segments == 0 {
                 break;
             }
             if self.is_reducing() {
-                self.prr_out += 1;
+                self.prr_out += segments;
             }
             is_head_sent |= index == self.board.first_index() && !self.timers.is_reordering();
         }
@@ -206,23 +212,35 @@ impl Sender {
         self.rearm_rto();
     }
 
-    /// `tcp_retransmit_skb()`; false where the window does not let it.
-    pub(crate) fn retransmit(&mut self, index: u64) -> bool {
-        let Some(&segment) = self.board.get(index) else { return false };
-        if segment.end() > self.window_end() && segment.seq != self.snd_una {
-            return false;
+    /// `tcp_retransmit_skb()`: the packet that begins at `index`, at most `most` segments of it; returns how many left,
+    /// none where the window does not let it.
+    pub(crate) fn retransmit(&mut self, index: u64, most: u32) -> u32 {
+        let Some(&first) = self.board.get(index) else { return 0 };
+        if first.end() > self.window_end() && first.seq != self.snd_una {
+            return 0;
         }
+        let segments = self.board.packet_segments(index, most);
+        let bytes = (index..index + u64::from(segments))
+            .filter_map(|at| self.board.get(at))
+            .map(|one| u64::from(one.len));
+        let xmit_us = self.pace(bytes.sum());
         self.trains += 1;
-        let mut segment = segment;
-        segment.xmit_us = self.pace(u64::from(segment.len));
+        for at in index..index + u64::from(segments) {
+            self.retransmit_segment(at, xmit_us);
+        }
+        self.undo.retrans_stamp.get_or_insert(jiffies::stamp(self.now));
+        self.undo.retrans = self.undo.retrans.max(0) + i64::from(segments);
+        segments
+    }
+
+    fn retransmit_segment(&mut self, index: u64, xmit_us: u64) {
+        let Some(&segment) = self.board.get(index) else { return };
+        let mut segment = Sent { xmit_us, ..segment };
         self.stamp(&mut segment);
         self.board.mark_retransmitted(index, segment);
         self.transmit(&segment);
         self.totals.retransmits += 1;
         self.totals.bytes_retrans += u64::from(segment.len);
-        self.undo.retrans_stamp.get_or_insert(jiffies::stamp(self.now));
-        self.undo.retrans = self.undo.retrans.max(0) + 1;
-        true
     }
 
     /// `tcp_pacing_check()`.

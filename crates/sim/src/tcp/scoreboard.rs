@@ -239,12 +239,20 @@ impl Scoreboard {
         }
         self.hint = self.hint.max(self.first);
         while let Some(segment) = self.get(self.hint) {
-            if segment.has(mark::LOST) && !segment.has(mark::RETRANS | mark::SACKED) {
+            if waits(segment) {
                 return Some(self.hint);
             }
             self.hint += 1;
         }
         None
+    }
+
+    /// How many segments from `index` on, at most `most`, are of one packet and share their fate: what is retransmitted
+    /// together. One at least.
+    pub(crate) fn packet_segments(&self, index: u64, most: u32) -> u32 {
+        let rest = (index + 1..).take(most.max(1) as usize - 1);
+        let is_same = |at: &u64| self.get(*at).is_some_and(|one| waits(one) && !one.has(mark::HEAD));
+        1 + rest.take_while(is_same).count() as u32
     }
 
     /// Notes that the segment was sent again at `now_us`, with its new rate-sample stamps.
@@ -290,9 +298,58 @@ impl Scoreboard {
     }
 }
 
+/// Whether the segment is lost and not out again.
+fn waits(segment: &Sent) -> bool {
+    segment.has(mark::LOST) && !segment.has(mark::RETRANS | mark::SACKED)
+}
+
 /// Whether this transmission is the segment's latest and its fate open.
 fn counts(segment: &Sent, at: u64) -> bool {
     segment.xmit_us == at
         && !segment.has(mark::SACKED)
         && (!segment.has(mark::LOST) || segment.has(mark::RETRANS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn board(marks: &[u8]) -> Scoreboard {
+        let mut board = Scoreboard::default();
+        for (&marks, seq) in marks.iter().zip((0..).step_by(1448)) {
+            let xmit_us = 0;
+            board.push(Sent {
+                seq,
+                len: 1448,
+                marks,
+                xmit_us,
+                delivered: 0,
+                delivered_us: 0,
+                first_tx_us: 0,
+            });
+        }
+        board
+    }
+
+    #[test]
+    fn a_packet_is_sent_again_whole_up_to_the_next_head() {
+        let mut board = board(&[mark::HEAD, 0, 0, mark::HEAD, 0]);
+        (0..5).for_each(|index| board.mark_lost(index));
+        assert_eq!(board.packet_segments(0, 44), 3);
+        assert_eq!(board.packet_segments(0, 2), 2);
+        assert_eq!(board.packet_segments(2, 44), 1);
+        assert_eq!(board.packet_segments(3, 44), 2);
+    }
+
+    #[test]
+    fn what_is_sacked_or_out_again_ends_what_is_retransmitted_together() {
+        let mut board = board(&[mark::HEAD, 0, 0, 0]);
+        [0, 1, 3].into_iter().for_each(|index| board.mark_lost(index));
+        board.mark_sacked(2);
+        assert_eq!(board.packet_segments(0, 44), 2);
+        let again = *board.get(1).expect("it is out");
+        board.mark_retransmitted(1, again);
+        assert_eq!(board.packet_segments(0, 44), 1);
+        assert!(board.is_consistent());
+    }
 }

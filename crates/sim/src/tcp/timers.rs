@@ -169,7 +169,7 @@ impl Sender {
         self.enter_loss();
         self.timeouts += 1;
         self.totals.rto_count = self.totals.rto_count.saturating_add(1);
-        self.retransmit(self.board.first_index());
+        self.retransmit(self.board.first_index(), 1);
         self.backoff = self.backoff.saturating_add(1);
         self.rtt.back_off();
         self.timers.arm(Pending::Retransmission, self.now, self.rtt.rto_ms);
@@ -185,7 +185,7 @@ impl Sender {
                 self.write_xmit(Probe::Loss);
                 self.board.packets_out() > before
             } else {
-                self.tlp_retrans = self.retransmit(self.board.end_index() - 1);
+                self.tlp_retrans = self.retransmit(self.board.end_index() - 1, 1) > 0;
                 self.tlp_retrans
             };
             if is_sent {
