@@ -170,13 +170,16 @@ impl CongestionControl for Bbr {
 
     fn cong_avoid(&mut self, _connection: &mut Connection, _acked: u32) {}
 
+    fn owns_cwnd(&self) -> bool {
+        true
+    }
+
     /// `bbr_main`.
-    fn cong_control(&mut self, connection: &mut Connection, sample: &RateSample) -> bool {
+    fn cong_control(&mut self, connection: &mut Connection, sample: &RateSample) {
         self.update_model(connection, sample);
         let bw = self.bw();
         self.set_pacing_rate(connection, bw, self.pacing_gain);
         self.set_cwnd(connection, sample, bw);
-        true
     }
 
     /// `bbr_set_state`.

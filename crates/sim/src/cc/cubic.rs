@@ -91,9 +91,11 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn cong_control(&mut self, _connection: &mut Connection, _sample: &RateSample) -> bool {
+    fn owns_cwnd(&self) -> bool {
         false
     }
+
+    fn cong_control(&mut self, _connection: &mut Connection, _sample: &RateSample) {}
 
     /// `cubictcp_state`.
     fn set_state(&mut self, connection: &mut Connection, state: CaState) {

@@ -144,10 +144,12 @@ pub trait CongestionControl: std::fmt::Debug {
     /// `ssthresh`: the new ssthresh on a loss.
     fn ssthresh(&mut self, connection: &Connection) -> u32;
     /// `cong_avoid`: `acked` segments were acknowledged by an ACK up to `connection.snd_una`. Not called where
-    /// [`CongestionControl::cong_control`] returns true.
+    /// [`CongestionControl::owns_cwnd`].
     fn cong_avoid(&mut self, connection: &mut Connection, acked: u32);
-    /// `cong_control`: replaces `cong_avoid` *and* PRR's cwnd where it returns true (BBR).
-    fn cong_control(&mut self, connection: &mut Connection, sample: &RateSample) -> bool;
+    /// The kernel's module has a `cong_control`: cwnd and the pacing rate are the algorithm's alone (BBR).
+    fn owns_cwnd(&self) -> bool;
+    /// `cong_control`: replaces `cong_avoid` *and* PRR's cwnd; called where [`CongestionControl::owns_cwnd`].
+    fn cong_control(&mut self, connection: &mut Connection, sample: &RateSample);
     /// `set_state`: before `connection.ca_state` changes to `state`.
     fn set_state(&mut self, connection: &mut Connection, state: CaState);
     /// `cwnd_event`.

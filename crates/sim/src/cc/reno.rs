@@ -34,9 +34,11 @@ impl CongestionControl for Reno {
         }
     }
 
-    fn cong_control(&mut self, _connection: &mut Connection, _sample: &RateSample) -> bool {
+    fn owns_cwnd(&self) -> bool {
         false
     }
+
+    fn cong_control(&mut self, _connection: &mut Connection, _sample: &RateSample) {}
 
     fn set_state(&mut self, _connection: &mut Connection, _state: CaState) {}
 

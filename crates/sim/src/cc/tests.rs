@@ -202,7 +202,9 @@ fn acknowledge(cc: &mut dyn CongestionControl, c: &mut Connection, acked: u32, r
         prior_in_flight: c.cwnd,
         ..RateSample::default()
     };
-    if !cc.cong_control(c, &sample) && c.ca_state == CaState::Open {
+    if cc.owns_cwnd() {
+        cc.cong_control(c, &sample);
+    } else if c.ca_state == CaState::Open {
         cc.cong_avoid(c, acked);
     }
 }

@@ -265,7 +265,8 @@ impl Sender {
         let mut gathered = std::mem::take(&mut ack.gathered);
         let sample = self.finish_sample(&mut gathered, delivered, lost);
         self.sync();
-        if self.cc.cong_control(&mut self.conn, &sample) {
+        if self.cc.owns_cwnd() {
+            self.cc.cong_control(&mut self.conn, &sample);
             if std::mem::take(&mut self.conn.mark_app_limited) {
                 self.rate.app_limited = Some((self.conn.delivered + u64::from(self.in_flight())).max(1));
             }

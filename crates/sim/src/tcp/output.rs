@@ -336,7 +336,7 @@ impl Sender {
         self.usage.cwnd_used = self.usage.cwnd_used.max(out);
         let unused = self.now.since(self.usage.cwnd_stamp);
         let is_stale = unused >= Duration::from_millis(self.rtt.rto_ms);
-        if self.host.slow_start_after_idle && is_stale && !self.owns_cwnd() {
+        if self.host.slow_start_after_idle && is_stale && !self.cc.owns_cwnd() {
             self.shrink_unused_cwnd();
         }
         if self.queue.write_seq == self.snd_nxt && self.queue.is_full {
@@ -361,7 +361,7 @@ impl Sender {
     pub(crate) fn restart_after_idle(&mut self) {
         let idle_ms = u64::try_from(self.now.since(self.last_sent).as_millis()).unwrap_or(u64::MAX);
         let is_idle = self.board.is_empty() && idle_ms > self.rtt.rto_ms;
-        if !is_idle || !self.host.slow_start_after_idle || self.owns_cwnd() {
+        if !is_idle || !self.host.slow_start_after_idle || self.cc.owns_cwnd() {
             return;
         }
         self.event(Event::CwndRestart);
@@ -386,10 +386,5 @@ impl Sender {
             rate = divided;
         }
         self.conn.pacing_rate = rate.min(self.conn.max_pacing_rate);
-    }
-
-    /// The algorithm sets cwnd and pacing itself (`cong_control` is not null).
-    pub(crate) fn owns_cwnd(&self) -> bool {
-        self.cc.name() == "bbr"
     }
 }

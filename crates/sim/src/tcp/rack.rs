@@ -128,7 +128,7 @@ impl Sender {
         if prior_in_flight != self.in_flight() {
             if self.conn.ca_state != CaState::Recovery {
                 self.enter_recovery();
-                if self.cc.name() != "bbr" {
+                if !self.cc.owns_cwnd() {
                     self.reduce_cwnd(1, self.board.lost - prior_lost, false);
                 }
             }

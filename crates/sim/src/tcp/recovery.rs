@@ -250,7 +250,7 @@ impl Sender {
 
     /// `tcp_end_cwnd_reduction()`.
     fn end_reduction(&mut self) {
-        if self.owns_cwnd() {
+        if self.cc.owns_cwnd() {
             return;
         }
         let is_due = self.conn.ca_state == CaState::Cwr || self.undo.marker.is_some();

@@ -132,7 +132,7 @@ impl Bbr {
         let now = jiffies(connection.now);
         let is_expired = now > self.min_rtt_stamp + MIN_RTT_WINDOW;
         if let Some(rtt_us) = sample.rtt_us
-            && (rtt_us <= self.min_rtt_us || (is_expired && !sample.is_ack_delayed))
+            && (rtt_us < self.min_rtt_us || (is_expired && !sample.is_ack_delayed))
         {
             self.min_rtt_us = rtt_us;
             self.min_rtt_stamp = now;

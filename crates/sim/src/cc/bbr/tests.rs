@@ -144,6 +144,20 @@ fn after_ten_seconds_the_flight_is_cut_for_200_ms() {
     assert!(toy.c.cwnd > BDP, "cwnd returns: {}", toy.c.cwnd);
 }
 
+/// A least round trip that is only met again, as by a flow that a window holds, does not count as news.
+#[test]
+fn an_equal_round_trip_does_not_put_off_the_probe() {
+    let mut c = connection();
+    let mut bbr = Bbr::new(Seed::new(1));
+    bbr.init(&mut c);
+    for round in 1..=510_u64 {
+        c.now = Time::from_nanos(round * 20_000_000);
+        let sample = RateSample { rtt_us: Some(20_000), acked_sacked: 1, ..RateSample::default() };
+        bbr.cong_control(&mut c, &sample);
+        assert_eq!(bbr.mode == Mode::ProbeRtt, c.now.micros() > 10_000_000, "round {round}");
+    }
+}
+
 #[test]
 fn the_initial_rate_is_the_initial_window_over_the_round_trip() {
     let toy = Toy::new(1);
