@@ -5,6 +5,7 @@
 use super::scoreboard::{Sent, mark};
 use super::sender::Sender;
 use crate::cc::RateSample;
+use pipefill_core::units::Time;
 
 /// The connection's part.
 #[derive(Debug, Default)]
@@ -66,6 +67,7 @@ impl Sender {
         if self.board.is_empty() {
             self.rate.first_tx_us = now_us;
             self.rate.delivered_us = now_us;
+            self.conn.delivered_time = Time::from_nanos(now_us * 1000);
         }
         segment.first_tx_us = self.rate.first_tx_us;
         segment.delivered_us = self.rate.delivered_us;

@@ -175,6 +175,7 @@ impl Scoreboard {
         self.lost_out -= u32::from(was_lost);
         self.retrans_out -= u32::from(was_lost && was_out);
         self.highest_sacked = self.highest_sacked.max(end);
+        self.gather(index);
     }
 
     /// A D-SACK says that the retransmission was not needed and has arrived.
@@ -222,6 +223,29 @@ impl Scoreboard {
         self.lost_out = 0;
         // What was lost and not sent again left the list by time; all of it goes back, in order of transmission.
         self.rebuild_by_time();
+    }
+
+    /// Joins a segment just SACKed with the SACKed run before it and, if that closes a gap, with the run after it: their
+    /// packets become one (`tcp_shift_skb_data()`). A packet that is SACKed in part is cut (`tcp_match_skb_to_sack()`).
+    fn gather(&mut self, index: u64) {
+        let is_joined = index.checked_sub(1).is_some_and(|before| self.may_join(before, index));
+        let is_gap_closed = is_joined && self.may_join(index, index + 1);
+        self.set_head(index, !is_joined);
+        self.set_head(index + 1, !is_gap_closed);
+    }
+
+    /// Whether two neighbours are SACKed, nothing else, and of one length.
+    fn may_join(&self, before: u64, after: u64) -> bool {
+        let is_plain = |one: &Sent| one.has(mark::SACKED) && !one.has(mark::LOST | mark::RETRANS);
+        let both = self.get(before).zip(self.get(after));
+        both.is_some_and(|(before, after)| is_plain(before) && is_plain(after) && before.len == after.len)
+    }
+
+    fn set_head(&mut self, index: u64, is_head: bool) {
+        let Some(segment) = self.get_mut(index) else { return };
+        let was_head = segment.has(mark::HEAD);
+        segment.marks = if is_head { segment.marks | mark::HEAD } else { segment.marks & !mark::HEAD };
+        self.packets = self.packets + u32::from(is_head) - u32::from(was_head);
     }
 
     fn rebuild_by_time(&mut self) {
@@ -294,6 +318,7 @@ impl Scoreboard {
         count(mark::SACKED) == self.sacked_out
             && count(mark::LOST) == self.lost_out
             && count(mark::RETRANS) == self.retrans_out
+            && count(mark::HEAD) == self.packets
             && self.sacked_out + self.lost_out <= self.packets_out()
     }
 }
@@ -351,5 +376,18 @@ mod tests {
         board.mark_retransmitted(1, again);
         assert_eq!(board.packet_segments(0, 44), 1);
         assert!(board.is_consistent());
+    }
+
+    #[test]
+    fn what_is_sacked_side_by_side_becomes_one_packet() {
+        let mut single = board(&[mark::HEAD; 6]);
+        [1, 2, 4].into_iter().for_each(|index| single.mark_sacked(index));
+        assert_eq!(single.packets, 5);
+        single.mark_sacked(3);
+        assert_eq!(single.packets, 3, "1 to 4 are one");
+        let mut large = board(&[mark::HEAD, 0, 0, 0, 0]);
+        [1, 2].into_iter().for_each(|index| large.mark_sacked(index));
+        assert_eq!(large.packets, 3, "before, SACKed, after");
+        assert!(single.is_consistent() && large.is_consistent());
     }
 }

@@ -180,7 +180,9 @@ impl Sender {
         self.expand_sndbuf();
         self.sync();
         self.cc.init(&mut self.conn);
-        self.update_pacing_rate();
+        if !self.cc.owns_cwnd() {
+            self.update_pacing_rate();
+        }
     }
 
     /// Microseconds on the clock of the round trips.
