@@ -2,49 +2,64 @@
 //!
 //! Never: a threshold that moves with the result.
 
+mod bounds;
 mod cell;
 mod golden;
 mod measure;
 mod page;
 mod score;
 
-use golden::{Golden, Outcome};
+use bounds::{Verdict, verdicts};
+use golden::{FILES, Golden, Outcome};
 use pipefill_core::backend::{Backend, Watch};
 use pipefill_core::record::RunRecord;
 use pipefill_core::units::Time;
 use pipefill_sim::{Options, Sim, WriterHabit};
+use score::Score;
 use std::fs;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The page, relative to the workspace.
 const PAGE: &str = "docs/accuracy.md";
 
-/// Without arguments runs every golden and writes the page; with the numbers of cells prints these.
+/// Without arguments runs every golden, writes the page and fails where a bound does not hold; with the numbers of cells prints
+/// these.
 ///
 /// # Errors
 /// Goldens that can't be read, a run that failed, a page that can't be written, an argument that is no number.
-pub(crate) fn run(root: &Path, arguments: impl Iterator<Item = String>) -> Result<(), String> {
+pub(crate) fn run(root: &Path, arguments: impl Iterator<Item = String>) -> Result<ExitCode, String> {
     let cells: Result<Vec<u32>, String> = arguments
         .map(|text| text.parse().map_err(|_| format!("{text:?} is not the number of a cell")))
         .collect();
     match cells?.as_slice() {
         [] => write(root),
-        cells => show(root, cells),
+        cells => show(root, cells).map(|()| ExitCode::SUCCESS),
     }
 }
 
-fn write(root: &Path) -> Result<(), String> {
-    let goldens = golden::read(root)?;
+fn write(root: &Path) -> Result<ExitCode, String> {
+    let scores = judge(root, &FILES)?;
+    fs::write(root.join(PAGE), page::text(&scores)).map_err(|error| format!("{PAGE}: {error}"))?;
+    let failed: Vec<Verdict> = verdicts(&scores).into_iter().filter(|verdict| !verdict.holds).collect();
+    for Verdict { what, part, measured, bound, .. } in &failed {
+        eprintln!("{what}, {part}: {measured}; the bound is {bound}");
+    }
+    Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs every cell of the `files`.
+fn judge(root: &Path, files: &[&str]) -> Result<Vec<Score>, String> {
+    let goldens = golden::read(root, files)?;
     let outcomes = run_all(&goldens)?;
     let pairs: Vec<(Golden, Outcome)> = goldens.into_iter().zip(outcomes).collect();
-    let text = page::text(&score::scores(&pairs));
-    fs::write(root.join(PAGE), text).map_err(|error| format!("{PAGE}: {error}"))
+    Ok(score::scores(&pairs))
 }
 
 /// Prints the cells' figures and series, real beside simulated.
 fn show(root: &Path, cells: &[u32]) -> Result<(), String> {
-    let goldens = golden::read(root)?;
+    let goldens = golden::read(root, &FILES)?;
     for golden in goldens.iter().filter(|golden| cells.contains(&golden.cell)) {
         let record = simulate(golden)?;
         let simulated = measure::outcome(golden, &record);
@@ -96,5 +111,20 @@ impl Watch for Unwatched {
 
     fn stop_requested(&self) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The whole of the first grid, every bound of the page.
+    #[test]
+    fn the_simulator_agrees_with_linux() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace");
+        let verdicts = verdicts(&judge(root, &[golden::GRID]).expect("every cell runs"));
+        assert!(verdicts.len() >= 5, "{verdicts:?}");
+        let failed: Vec<&Verdict> = verdicts.iter().filter(|verdict| !verdict.holds).collect();
+        assert!(failed.is_empty(), "{failed:#?}");
     }
 }

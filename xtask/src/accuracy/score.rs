@@ -1,7 +1,7 @@
 //! Real against simulated, cell by cell, and what groups of cells come to.
 //!
-//! A cell's repetitions (other seeds of netem) are averaged before they are compared: a single run under random loss tells more
-//! of its seed than of TCP. Never: a cell left out.
+//! Of a cell's repetitions (other seeds of netem) the medians are compared: a single run under random loss tells more of its seed
+//! than of TCP. Never: a cell left out.
 
 use super::golden::{Golden, Outcome};
 
@@ -36,15 +36,17 @@ pub(crate) struct Score {
     /// Its first repetition, for the path.
     pub(crate) golden: Golden,
     pub(crate) cause: Cause,
-    pub(crate) real: Mean,
-    pub(crate) simulated: Mean,
-    /// Largest distance of a repetition of Linux from the mean of Linux, as a share: what chance alone does.
+    pub(crate) real: Typical,
+    pub(crate) simulated: Typical,
+    /// Largest distance of a repetition of Linux from the median of Linux, as a share: what chance alone does.
     pub(crate) real_spread: f64,
+    /// Largest difference of the least round trip in one repetition, microseconds.
+    pub(crate) min_rtt_off_us: f64,
 }
 
-/// Means over the repetitions.
+/// Medians over the repetitions.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Mean {
+pub(crate) struct Typical {
     pub(crate) goodput_bps: f64,
     pub(crate) retransmits: f64,
     pub(crate) min_rtt_us: f64,
@@ -63,6 +65,11 @@ impl Score {
         (self.real.retransmits > 0.0).then(|| self.simulated.retransmits / self.real.retransmits)
     }
 
+    /// Linux retransmitted.
+    pub(crate) fn is_lossy(&self) -> bool {
+        self.real.retransmits > 0.0
+    }
+
     /// Difference of the time's share in Recovery and Loss.
     pub(crate) fn repair_difference(&self) -> f64 {
         self.simulated.repair_share - self.real.repair_share
@@ -78,13 +85,16 @@ fn score(pairs: &[(Golden, Outcome)]) -> Score {
     let golden = pairs[0].0.clone();
     let real: Vec<&Outcome> = pairs.iter().map(|(golden, _)| golden.outcome()).collect();
     let simulated: Vec<&Outcome> = pairs.iter().map(|(_, outcome)| outcome).collect();
-    let mean_real = mean(&real);
-    let distance = |outcome: &&Outcome| (outcome.goodput_bps / mean_real.goodput_bps - 1.0).abs();
+    let typical_real = typical(&real);
+    let distance = |outcome: &&Outcome| (outcome.goodput_bps / typical_real.goodput_bps - 1.0).abs();
+    let off =
+        |(golden, simulated): &(Golden, Outcome)| (simulated.min_rtt_us - golden.outcome().min_rtt_us).abs();
     Score {
         cause: cause(&golden, &real),
-        real: mean_real,
-        simulated: mean(&simulated),
+        real: typical_real,
+        simulated: typical(&simulated),
         real_spread: real.iter().map(distance).fold(0.0, f64::max),
+        min_rtt_off_us: pairs.iter().map(off).fold(0.0, f64::max),
         golden,
     }
 }
@@ -99,15 +109,25 @@ fn cause(golden: &Golden, real: &[&Outcome]) -> Cause {
     }
 }
 
-fn mean(outcomes: &[&Outcome]) -> Mean {
-    let of =
-        |field: fn(&Outcome) -> f64| outcomes.iter().map(|o| field(o)).sum::<f64>() / outcomes.len() as f64;
-    Mean {
+fn typical(outcomes: &[&Outcome]) -> Typical {
+    let of = |field: fn(&Outcome) -> f64| {
+        let values: Vec<f64> = outcomes.iter().map(|outcome| field(outcome)).collect();
+        median(values)
+    };
+    Typical {
         goodput_bps: of(|o| o.goodput_bps),
         retransmits: of(|o| o.retransmits),
         min_rtt_us: of(|o| o.min_rtt_us),
         repair_share: of(|o| o.ca_state_fraction.recovery + o.ca_state_fraction.loss),
     }
+}
+
+/// The middle one; of an even number the mean of the middle two.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let upper = values.len() / 2;
+    let lower = (values.len() - 1) / 2;
+    f64::midpoint(values[lower], values[upper])
 }
 
 /// The nearest-rank percentile; `None` of nothing.
@@ -121,6 +141,11 @@ pub(crate) fn percentile(values: &[f64], percent: usize) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_median_is_the_middle() {
+        assert_eq!([vec![7.0], vec![9.0, 1.0], vec![3.0, 100.0, 2.0]].map(median), [7.0, 5.0, 3.0]);
+    }
 
     #[test]
     fn percentiles_are_of_the_nearest_rank() {
