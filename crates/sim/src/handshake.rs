@@ -8,6 +8,8 @@ use pipefill_core::units::Time;
 
 /// `TCP_TIMEOUT_INIT`, ticks.
 const FIRST_TIMEOUT: u64 = 1000;
+/// `tcp_syn_linear_timeouts`: so many SYNs more are sent before the wait doubles (since Linux 6.5).
+const LINEAR_TIMEOUTS: u32 = 4;
 /// `TCP_RTO_MAX`, ticks.
 const LONGEST_TIMEOUT: u64 = 120_000;
 
@@ -20,8 +22,10 @@ struct Asking {
 }
 
 impl Asking {
-    fn send(&mut self, now: Time) {
-        let ticks = (FIRST_TIMEOUT << self.attempts.min(16)).min(LONGEST_TIMEOUT);
+    /// The wait doubles with every attempt but the first `linear`.
+    fn send(&mut self, now: Time, linear: u32) {
+        let doublings = self.attempts.saturating_sub(linear).min(16);
+        let ticks = (FIRST_TIMEOUT << doublings).min(LONGEST_TIMEOUT);
         self.attempts += 1;
         self.sent = now;
         self.deadline = Some(jiffies::deadline(now, ticks));
@@ -66,7 +70,7 @@ pub(crate) enum Learned {
 impl Handshake {
     /// The sender calls.
     pub(crate) fn connect(&mut self, now: Time) -> Body {
-        self.syn.send(now);
+        self.syn.send(now, LINEAR_TIMEOUTS);
         Body::Syn
     }
 
@@ -106,7 +110,7 @@ impl Handshake {
     }
 
     fn answer(&mut self, now: Time, window: u64) -> Body {
-        self.syn_ack.send(now);
+        self.syn_ack.send(now, 0);
         Body::SynAck { window, ts: jiffies::stamp(now) }
     }
 }

@@ -13,6 +13,9 @@ use pipefill_core::cell::Direction;
 use pipefill_core::units::Time;
 use pipefill_link::Packet;
 
+/// A TCP sender numbers its super-packets from one; a stream's other packets begin here.
+const OWN_TRAINS: u64 = 1 << 39;
+
 /// A stream with its place in the run.
 #[derive(Debug)]
 pub(crate) struct Stream {
@@ -25,6 +28,7 @@ pub(crate) struct Stream {
     pub(crate) transport: Transport,
     /// The traffic has not begun: nothing acts of itself.
     pub(crate) is_held: bool,
+    /// Numbers of what is not the TCP sender's; from [`OWN_TRAINS`] on.
     trains: u64,
 }
 
@@ -112,7 +116,7 @@ impl TcpStream {
 
 impl Stream {
     pub(crate) fn new(number: u32, flow: u32, direction: Direction, transport: Transport) -> Self {
-        Self { number, flow, direction, transport, is_held: false, trains: 0 }
+        Self { number, flow, direction, transport, is_held: false, trains: OWN_TRAINS }
     }
 
     /// Ready for traffic: UDP always, TCP once the connection is accepted.
@@ -190,7 +194,8 @@ impl Stream {
             Transport::Tcp(tcp) => {
                 let timestamps = tcp.sender.host.timestamps;
                 for (from_sender, body) in tcp.messages.drain(..) {
-                    offer(if from_sender { data } else { back }, 0, body, timestamps);
+                    self.trains += 1;
+                    offer(if from_sender { data } else { back }, self.trains, body, timestamps);
                 }
                 for (train, body) in tcp.sender.outbox.drain(..) {
                     offer(data, train, body, timestamps);

@@ -142,3 +142,14 @@ fn a_send_buffer_holds_memory_and_super_packets_spend_it_well() {
         assert!((rate / want - 1.0).abs() < 0.05, "{rtt_ms} ms: {rate} instead of {want} Mbit/s");
     }
 }
+
+#[test]
+fn a_lost_opening_is_tried_again_with_a_chance_of_its_own() {
+    let path =
+        "[path]\nrtt = \"1ms\"\nrate = \"100mbit\"\nloss = \"packets 1-6\"\nloss_unit = \"super-packet\"\n";
+    let record = record(&format!("name = \"t\"\n{path}[[flow]]\nduration = \"1s\"\n"));
+    assert!(record.manifest.invalid.is_empty(), "{:?}", record.manifest.invalid);
+    // SYNs at 0, 1, 2, 3, 4, 5 and 7 s (`tcp_syn_linear_timeouts`, then RFC 6298, 5.5).
+    let start_us = record.manifest.streams[0].start_us;
+    assert!((7_000_000..7_200_000).contains(&start_us), "{start_us}");
+}
