@@ -15,8 +15,11 @@ pub(crate) struct Study {
 }
 
 /// Every study, in the order in which `study all` runs them.
-pub(crate) const STUDIES: &[Study] =
-    &[Study { name: "rtt", text: include_str!("../../../scenarios/studies/rtt.toml") }];
+pub(crate) const STUDIES: &[Study] = &[
+    Study { name: "rtt", text: include_str!("../../../scenarios/studies/rtt.toml") },
+    Study { name: "buffers", text: include_str!("../../../scenarios/studies/buffers.toml") },
+    Study { name: "loss", text: include_str!("../../../scenarios/studies/loss.toml") },
+];
 
 /// The word that stands for every study.
 pub(crate) const ALL: &str = "all";
