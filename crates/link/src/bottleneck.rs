@@ -1,7 +1,8 @@
 //! The bottleneck: a drop-tail queue in front of a token bucket, as Linux's `tbf`.
 //!
-//! A packet's departure is known when it comes, because nothing that comes later can change it. Never: a loss that is not
-//! the queue's own.
+//! A packet's departure is known when it comes, because nothing that comes later can change it. What comes at one instant
+//! out of a delay has to fit into the queue before any of it leaves (docs/adr/0011). Never: a loss that is not the queue's
+//! own.
 
 use crate::counters::Count;
 use crate::element::Element;
@@ -19,21 +20,39 @@ pub struct Bottleneck<T> {
     bucket: TokenBucket,
     limit: Option<Limit>,
     queue: Fifo<T>,
+    is_behind_delay: bool,
 }
 
 impl<T> Bottleneck<T> {
-    /// The element for `spec`, its bucket full. `rtt` is that of the whole path, for a queue in BDPs.
+    /// The element for `spec`, its bucket full. `rtt` is that of the whole path, for a queue in BDPs. As a root qdisc it gets
+    /// its packets one by one: what may leave at once does not count as queued when the next one comes.
     pub fn new(spec: &BottleneckSpec, rtt: Duration) -> Self {
         Self {
             bucket: TokenBucket::new(spec.rate, spec.burst),
             limit: Limit::resolve(spec.queue, Some(spec.rate), rtt),
             queue: Fifo::new(),
+            is_behind_delay: false,
         }
+    }
+
+    /// As [`Self::new`], fed by a delay: `netem_dequeue()` hands its child everything that is due before it asks the child
+    /// for the first packet, so that what comes or leaves at one instant is queued for all that come at this instant.
+    pub fn behind_delay(spec: &BottleneckSpec, rtt: Duration) -> Self {
+        Self { is_behind_delay: true, ..Self::new(spec, rtt) }
+    }
+
+    fn has_room(&self, now: Time, departure: Time, bytes: u32) -> bool {
+        let Some(limit) = self.limit else { return true };
+        let mut held = self.queue.backlog();
+        if self.is_behind_delay {
+            held += self.queue.leaving(now);
+            return limit.admits(held, bytes);
+        }
+        departure <= now || limit.admits(held, bytes)
     }
 }
 
 impl<T> Element<T> for Bottleneck<T> {
-    /// What may leave at once does not count as queued; a packet that leaves at `now` makes room for one that comes then.
     fn offer(&mut self, now: Time, packet: Packet<T>) -> Result<(), Dropped<T>> {
         self.queue.settle(now);
         if !self.bucket.can_pass(packet.bytes) {
@@ -41,8 +60,7 @@ impl<T> Element<T> for Bottleneck<T> {
             return Err(Dropped { reason, packet });
         }
         let departure = self.bucket.departure(now, packet.bytes);
-        let held = self.queue.backlog();
-        if departure > now && self.limit.is_some_and(|limit| !limit.admits(held, packet.bytes)) {
+        if !self.has_room(now, departure, packet.bytes) {
             let reason = DropReason::QueueFull;
             return Err(Dropped { reason, packet });
         }
@@ -110,15 +128,31 @@ mod tests {
         assert_eq!(offer(&mut bottleneck, 0, 1514), None);
     }
 
+    /// A queue of two full packets, a bucket of six.
+    fn queue_smaller_than_the_bucket() -> BottleneckSpec {
+        BottleneckSpec {
+            rate: Rate::from_bps(8_000_000_000),
+            queue: QueueLimit::Bytes(Bytes::new(3000)),
+            burst: Bytes::new(9000),
+        }
+    }
+
     #[test]
     fn what_passes_at_once_needs_no_room_in_the_queue() {
-        let spec = BottleneckSpec {
-            rate: Rate::from_bps(8_000_000_000),
-            queue: QueueLimit::Bytes(Bytes::new(1514)),
-            burst: Bytes::new(10_000),
-        };
-        let mut bottleneck = Bottleneck::new(&spec, Duration::ZERO);
+        let mut bottleneck = Bottleneck::new(&queue_smaller_than_the_bucket(), Duration::ZERO);
         assert_eq!(offer(&mut bottleneck, 0, 9000), None);
         assert_eq!(offer(&mut bottleneck, 0, 9000), Some(DropReason::QueueFull));
+    }
+
+    #[test]
+    fn behind_a_delay_an_instants_burst_has_to_fit_into_the_queue() {
+        let mut bottleneck = Bottleneck::behind_delay(&queue_smaller_than_the_bucket(), Duration::ZERO);
+        let burst = |bottleneck: &mut Bottleneck<u32>, at| [0; 4].map(|_| offer(bottleneck, at, 1500));
+        let full = Some(DropReason::QueueFull);
+        assert_eq!(burst(&mut bottleneck, 7), [None, None, full, full]);
+        assert_eq!(std::iter::from_fn(|| bottleneck.take_due(Time::from_nanos(7))).count(), 2);
+        assert_eq!(burst(&mut bottleneck, 7), [full; 4], "the same instant still");
+        assert_eq!(burst(&mut bottleneck, 8), [None, None, full, full]);
+        assert_eq!(bottleneck.backlog(), Count::default(), "tokens were there for all of it");
     }
 }

@@ -15,19 +15,30 @@ pub(crate) struct Fifo<T> {
     left: usize,
     /// The other entries.
     backlog: Count,
+    /// The latest instant asked about, and what left at this very instant.
+    latest: Time,
+    leaving: Count,
 }
 
 impl<T> Fifo<T> {
     pub(crate) const fn new() -> Self {
-        Self { entries: VecDeque::new(), left: 0, backlog: Count { packets: 0, bytes: 0 } }
+        let none = Count { packets: 0, bytes: 0 };
+        Self { entries: VecDeque::new(), left: 0, backlog: none, latest: Time::ZERO, leaving: none }
     }
 
     /// Lets leave what is due at `now`: it no longer counts as backlog.
     pub(crate) fn settle(&mut self, now: Time) {
+        if now > self.latest {
+            (self.latest, self.leaving) = (now, Count::default());
+        }
         while let Some(entry) = self.entries.get(self.left)
             && entry.due <= now
         {
-            self.backlog -= Count::one(entry.packet.bytes);
+            let count = Count::one(entry.packet.bytes);
+            self.backlog -= count;
+            if entry.due == self.latest {
+                self.leaving += count;
+            }
             self.left += 1;
         }
     }
@@ -44,17 +55,19 @@ impl<T> Fifo<T> {
     }
 
     pub(crate) fn take_due(&mut self, now: Time) -> Option<Released<T>> {
+        self.settle(now);
         let released = self.entries.pop_front_if(|entry| entry.due <= now)?;
-        if self.left > 0 {
-            self.left -= 1;
-        } else {
-            self.backlog -= Count::one(released.packet.bytes);
-        }
+        self.left -= 1;
         Some(released)
     }
 
     pub(crate) const fn backlog(&self) -> Count {
         self.backlog
+    }
+
+    /// What left at `now` itself, taken by the driver or not; nothing where a later instant was asked about.
+    pub(crate) fn leaving(&self, now: Time) -> Count {
+        if now == self.latest { self.leaving } else { Count::default() }
     }
 }
 
@@ -80,6 +93,22 @@ mod tests {
         assert_eq!(fifo.take_due(Time::from_nanos(19)), None);
         assert!(fifo.take_due(Time::from_nanos(20)).is_some());
         assert_eq!(fifo.backlog(), Count::default());
+    }
+
+    #[test]
+    fn what_leaves_at_this_instant_is_counted_until_the_next() {
+        let mut fifo = Fifo::new();
+        fifo.push(Time::from_nanos(9), packet(1));
+        fifo.push(Time::from_nanos(10), packet(2));
+        fifo.push(Time::from_nanos(10), packet(3));
+        fifo.settle(Time::from_nanos(10));
+        let both = Count { packets: 2, bytes: 200 };
+        assert_eq!(fifo.leaving(Time::from_nanos(10)), both);
+        assert_eq!(std::iter::from_fn(|| fifo.take_due(Time::from_nanos(10))).count(), 3);
+        assert_eq!(fifo.leaving(Time::from_nanos(10)), both, "the driver's taking does not matter");
+        fifo.settle(Time::from_nanos(11));
+        assert_eq!(fifo.leaving(Time::from_nanos(11)), Count::default());
+        assert_eq!(fifo.leaving(Time::from_nanos(10)), Count::default());
     }
 
     #[test]

@@ -94,14 +94,14 @@ mod tests {
     use pipefill_core::cell::{BottleneckSpec, LossSpec};
     use pipefill_core::units::{Bytes, QueueLimit, Rate, Ratio};
 
-    /// 1 µs of delay, then a byte a nanosecond with a bucket and a queue of one full packet.
+    /// 1 µs of delay, then a byte a nanosecond with a bucket of one full packet and a queue of two.
     fn spec() -> DirectionSpec {
         DirectionSpec {
             delay: Duration::from_micros(1),
             loss: LossSpec::Packets(vec![2]),
             bottleneck: Some(BottleneckSpec {
                 rate: Rate::from_bps(8_000_000_000),
-                queue: QueueLimit::Packets(1),
+                queue: QueueLimit::Packets(2),
                 burst: Bytes::new(1514),
             }),
             ..DirectionSpec::EMPTY

@@ -26,7 +26,7 @@ impl<T> Stages<T> {
         match &spec.bottleneck {
             None => Self::Delay(delay()),
             Some(bottleneck) if Delay::<T>::is_needed(spec) => {
-                Self::DelayThenBottleneck(delay(), Bottleneck::new(bottleneck, rtt))
+                Self::DelayThenBottleneck(delay(), Bottleneck::behind_delay(bottleneck, rtt))
             }
             Some(bottleneck) => Self::Bottleneck(Bottleneck::new(bottleneck, rtt)),
         }

@@ -9,11 +9,23 @@ use std::collections::VecDeque;
 
 const TOKENS_PER_BYTE: u64 = 8 * NANOS_PER_SEC;
 
-/// Packet number, and the nanosecond at which it left or was dropped.
-#[derive(Debug, PartialEq, Eq)]
-enum Event {
-    Left(usize, u64),
-    Dropped(usize, u64),
+/// What became of a packet, and at which nanosecond.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    Left(u64),
+    Dropped(u64),
+}
+
+/// A packet's number and its fate.
+type Event = (usize, Fate);
+
+/// What happens first at one instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Feed {
+    /// A root qdisc: every arrival is followed by a departure, if there is one.
+    OneByOne,
+    /// A child of netem: all arrivals come first.
+    AnInstantAtOnce,
 }
 
 proptest! {
@@ -22,7 +34,8 @@ proptest! {
         bps in 500_000_000..40_000_000_000_u64,
         burst in 1_400..4_000_u64,
         limit in 1_514..9_000_u64,
-        steps in prop::collection::vec((0..900_u64, 60..=1514_u32), 1..25),
+        steps in prop::collection::vec((prop_oneof![Just(0), 0..900_u64], 60..=1514_u32), 1..25),
+        is_behind_delay: bool,
     ) {
         let spec = BottleneckSpec {
             rate: Rate::from_bps(bps),
@@ -31,16 +44,20 @@ proptest! {
         };
         let mut at = 0;
         let offers: Vec<(u64, u32)> = steps.into_iter().map(|(gap, bytes)| { at += gap; (at, bytes) }).collect();
-        prop_assert_eq!(by_element(&spec, &offers), by_nanosecond(bps, burst, limit, &offers));
+        let bottleneck =
+            if is_behind_delay { Bottleneck::behind_delay(&spec, RTT) } else { Bottleneck::new(&spec, RTT) };
+        let feed = if is_behind_delay { Feed::AnInstantAtOnce } else { Feed::OneByOne };
+        let mut fates = by_nanosecond((bps, burst, limit), feed, &offers);
+        fates.sort_unstable();
+        prop_assert_eq!(by_element(bottleneck, &offers), fates);
     }
 }
 
-fn by_element(spec: &BottleneckSpec, offers: &[(u64, u32)]) -> Vec<Event> {
-    let mut bottleneck = Bottleneck::new(spec, RTT);
+fn by_element(mut bottleneck: Bottleneck<usize>, offers: &[(u64, u32)]) -> Vec<Event> {
     let mut events = Vec::new();
     let take = |bottleneck: &mut Bottleneck<usize>, now: Time, events: &mut Vec<Event>| {
         while let Some(released) = bottleneck.take_due(now) {
-            events.push(Event::Left(released.packet.payload, released.due.nanos()));
+            events.push((released.packet.payload, Fate::Left(released.due.nanos())));
         }
     };
     for (index, &(at, bytes)) in offers.iter().enumerate() {
@@ -48,16 +65,23 @@ fn by_element(spec: &BottleneckSpec, offers: &[(u64, u32)]) -> Vec<Event> {
         take(&mut bottleneck, now, &mut events);
         let packet = Packet { train: 0, bytes, payload: index };
         if bottleneck.offer(now, packet).is_err() {
-            events.push(Event::Dropped(index, at));
+            events.push((index, Fate::Dropped(at)));
         }
         take(&mut bottleneck, now, &mut events);
     }
     take(&mut bottleneck, Time::MAX, &mut events);
+    assert!(events.is_sorted_by_key(instant), "{events:?}");
+    events.sort_unstable();
     events
 }
 
-/// Every nanosecond: tokens come, what can leaves; then the packets of this nanosecond arrive, and leave at once if they can.
-fn by_nanosecond(bps: u64, burst: u64, limit: u64, offers: &[(u64, u32)]) -> Vec<Event> {
+/// Every nanosecond tokens come; fed one by one, what can leaves, then the packets of this nanosecond arrive, and leave at once
+/// if they can; fed an instant at once, they arrive, then what can leaves.
+fn by_nanosecond(
+    (bps, burst, limit): (u64, u64, u64),
+    feed: Feed,
+    offers: &[(u64, u32)],
+) -> Vec<Event> {
     let depth = burst * TOKENS_PER_BYTE;
     let mut tokens = depth;
     let mut queue: VecDeque<(usize, u64)> = VecDeque::new();
@@ -65,16 +89,23 @@ fn by_nanosecond(bps: u64, burst: u64, limit: u64, offers: &[(u64, u32)]) -> Vec
     let mut arrivals = offers.iter().enumerate().peekable();
     let mut now = 0;
     while arrivals.peek().is_some() || !queue.is_empty() {
-        leave(&mut queue, &mut tokens, now, &mut events);
+        if feed == Feed::OneByOne {
+            leave(&mut queue, &mut tokens, now, &mut events);
+        }
         while let Some((index, &(_, bytes))) = arrivals.next_if(|(_, offer)| offer.0 == now) {
             let bytes = u64::from(bytes);
             let waiting: u64 = queue.iter().map(|(_, bytes)| bytes).sum();
             if bytes > burst || waiting + bytes > limit {
-                events.push(Event::Dropped(index, now));
+                events.push((index, Fate::Dropped(now)));
             } else {
                 queue.push_back((index, bytes));
-                leave(&mut queue, &mut tokens, now, &mut events);
+                if feed == Feed::OneByOne {
+                    leave(&mut queue, &mut tokens, now, &mut events);
+                }
             }
+        }
+        if feed == Feed::AnInstantAtOnce {
+            leave(&mut queue, &mut tokens, now, &mut events);
         }
         now += 1;
         tokens = (tokens + bps).min(depth);
@@ -85,6 +116,12 @@ fn by_nanosecond(bps: u64, burst: u64, limit: u64, offers: &[(u64, u32)]) -> Vec
 fn leave(queue: &mut VecDeque<(usize, u64)>, tokens: &mut u64, now: u64, events: &mut Vec<Event>) {
     while let Some((index, bytes)) = queue.pop_front_if(|(_, bytes)| *bytes * TOKENS_PER_BYTE <= *tokens) {
         *tokens -= bytes * TOKENS_PER_BYTE;
-        events.push(Event::Left(index, now));
+        events.push((index, Fate::Left(now)));
+    }
+}
+
+fn instant((_, fate): &Event) -> u64 {
+    match fate {
+        Fate::Left(at) | Fate::Dropped(at) => *at,
     }
 }
