@@ -77,11 +77,7 @@ fn by_element(mut bottleneck: Bottleneck<usize>, offers: &[(u64, u32)]) -> Vec<E
 
 /// Every nanosecond tokens come; fed one by one, what can leaves, then the packets of this nanosecond arrive, and leave at once
 /// if they can; fed an instant at once, they arrive, then what can leaves.
-fn by_nanosecond(
-    (bps, burst, limit): (u64, u64, u64),
-    feed: Feed,
-    offers: &[(u64, u32)],
-) -> Vec<Event> {
+fn by_nanosecond((bps, burst, limit): (u64, u64, u64), feed: Feed, offers: &[(u64, u32)]) -> Vec<Event> {
     let depth = burst * TOKENS_PER_BYTE;
     let mut tokens = depth;
     let mut queue: VecDeque<(usize, u64)> = VecDeque::new();

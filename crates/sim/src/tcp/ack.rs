@@ -70,7 +70,7 @@ impl Sender {
     /// Takes an ACK.
     pub(crate) fn on_ack(&mut self, now: Time, received: &Received) {
         self.now = now;
-        if received.ack > self.snd_nxt {
+        if self.is_outdated(received) || received.ack > self.snd_nxt {
             return;
         }
         let prior_una = self.snd_una;
@@ -86,16 +86,16 @@ impl Sender {
         ack.gathered.sample.prior_in_flight = self.in_flight();
         let prior_highest = self.board.highest_sack(prior_una);
         let is_old = received.ack < prior_una;
+        self.ts_echo = received.ts_echo;
         if !is_old {
-            self.ts_recent = received.ts;
-            self.ts_echo = received.ts_echo;
+            self.note_timestamp(received);
             self.update_window(received, &mut ack);
         }
         if !received.sacks.blocks().is_empty() {
             self.tag_sacks(received.sacks.blocks(), prior_una, &mut ack);
         }
         if is_old {
-            if !self.board.is_empty() {
+            if !self.board.is_empty() && !received.sacks.blocks().is_empty() {
                 self.alert(prior_una, &mut ack);
                 self.resend(&ack);
             }
@@ -204,8 +204,10 @@ impl Sender {
         if !segment.has(mark::SACKED) {
             self.conn.delivered += 1;
             let was_retransmitted = segment.has(mark::EVER_RETRANS);
-            let (now_us, min_us) = (self.now.micros(), self.rtt.min_us());
-            self.rack.advance(now_us, min_us, was_retransmitted, segment.end(), segment.xmit_us);
+            if !(was_retransmitted && self.is_echo_before(segment.xmit_us)) {
+                let (now_us, min_us) = (self.now.micros(), self.rtt.min_us());
+                self.rack.advance(now_us, min_us, was_retransmitted, segment.end(), segment.xmit_us);
+            }
         }
         self.rate.note_delivered(segment, &mut ack.gathered);
     }

@@ -108,9 +108,11 @@ impl Receiver {
     pub(crate) fn on_data(&mut self, now: Time, data: &Data) {
         let range = Range { start: data.seq, end: data.seq + u64::from(data.len) };
         self.data_segs_in = self.data_segs_in.wrapping_add(data.len.div_ceil(self.mss));
-        if range.start <= self.rcv_wup {
-            self.ts_recent = data.ts;
+        if self.is_outdated(data) {
+            self.refuse(now, range);
+            return;
         }
+        self.note_timestamp(data);
         if range.end <= self.rcv_nxt {
             self.reassembly.report_duplicate(range);
             self.enter_quick_mode();

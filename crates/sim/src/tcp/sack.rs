@@ -66,12 +66,14 @@ impl Sender {
         }
         let segments = (first.end.saturating_sub(first.start)).div_ceil(u64::from(self.conn.mss)).max(1);
         let segments = u32::try_from(segments).unwrap_or(u32::MAX);
-        ack.flags |= flag::DSACKING;
         self.totals.dsack_dups += segments;
         // More duplicates than retransmissions: the network's doing.
         if self.totals.dsack_dups > self.totals.retransmits {
-            return true;
+            return false;
         }
+        ack.flags |= flag::DSACKING;
+        // A retransmission that was not needed is delivered as well.
+        self.conn.delivered += u64::from(segments);
         if self.tlp_retrans && self.tlp_high_seq == Some(first.end) {
             ack.flags |= flag::DSACK_TLP;
         } else if self.totals.reord_seen > 0 {

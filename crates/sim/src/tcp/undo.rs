@@ -75,6 +75,11 @@ impl Sender {
         self.host.timestamps && self.undo.retrans_stamp.is_some_and(|stamp| self.ts_echo < stamp)
     }
 
+    /// `tcp_tsopt_ecr_before()`: the timestamp echoed is older than a transmission, so that it answers an earlier one.
+    pub(crate) fn is_echo_before(&self, xmit_us: u64) -> bool {
+        self.host.timestamps && u64::from(self.ts_echo) < xmit_us / 1000
+    }
+
     /// `tcp_undo_cwnd_reduction()`.
     fn undo_reduction(&mut self, unmark: bool) {
         if unmark {
