@@ -1,7 +1,7 @@
 # make demo · make test · make bench · make lint. Each installs what it lacks, or says what to run.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint doc keys
+.PHONY: help demo test bench lint doc keys studies
 SHELL := /bin/bash
 
 # Where CI runs as root the lab has to work: a test that skips is a failure there.
@@ -10,7 +10,7 @@ export PIPEFILL_REQUIRE_LAB = 1
 endif
 
 help: ## prints this
-	@awk -F ': .*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ': .*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 demo: ## study 1 in short on this machine's kernel: about a minute of measuring, no root needed
 	@scripts/need.sh rust cc
@@ -37,3 +37,7 @@ doc: ## the crates' documentation, without a warning
 
 keys: ## writes the key reference into docs/guide/scenarios.md
 	cargo run -q -p xtask -- keys
+
+studies: ## writes the studies' tables into docs/guide/studies, by the simulator: about three minutes
+	@scripts/need.sh rust cc
+	@scripts/studies.sh
