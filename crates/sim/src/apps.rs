@@ -24,6 +24,8 @@ pub(crate) struct Writer {
     /// Payload bytes that the socket took.
     pub(crate) sent_bytes: u64,
     has_begun: bool,
+    /// The stop has passed: whatever the schedule still owes is never written.
+    has_ended: bool,
     habit: WriterHabit,
 }
 
@@ -34,11 +36,14 @@ impl Writer {
         let piece = |rate: Rate| rate.bytes_in(TICK).get().max(SMALLEST_WRITE).min(length);
         let paced = bitrate.map(|rate| (Schedule::new(start, rate, Bytes::new(piece(rate))), 0));
         let length = bitrate.map_or(length, piece);
-        Self { start, until, length, paced, sent_bytes: 0, has_begun: false, habit }
+        Self { start, until, length, paced, sent_bytes: 0, has_begun: false, has_ended: false, habit }
     }
 
     /// When it acts of itself; while the socket is full it waits to be woken.
     pub(crate) fn next(&self, sender: &Sender) -> Option<Time> {
+        if self.has_ended {
+            return None;
+        }
         if !self.has_begun {
             return Some(self.start);
         }
@@ -48,7 +53,8 @@ impl Writer {
 
     /// Writes what it has to, as far as the socket takes it.
     pub(crate) fn run(&mut self, now: Time, sender: &mut Sender) {
-        if now < self.start || now >= self.until || sender.queue.is_full {
+        self.has_ended = now >= self.until;
+        if now < self.start || self.has_ended || sender.queue.is_full {
             return;
         }
         self.has_begun = true;

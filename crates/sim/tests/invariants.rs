@@ -94,6 +94,15 @@ fn applications_keep_their_rates() {
     }
 }
 
+/// What the schedule still owes at the stop is never written; nobody may wait for it.
+#[test]
+fn an_application_that_asks_for_more_than_the_path_has_ends() {
+    let record = record(&tcp(20, 5, 0.0, 200, "cubic", "bitrate = \"7mbit\""));
+    let stream = &record.manifest.streams[0];
+    let rate = stream.received_bytes as f64 * 8e6 / (stream.stop_us - stream.start_us) as f64;
+    assert!(rate > 4.4e6 && rate < 5e6, "{rate} bit/s");
+}
+
 #[test]
 fn a_path_without_rate_or_delay_ends() {
     let record =
