@@ -3,6 +3,7 @@
 //! At one instant arrivals come first (forward, then reverse), then timers in order of streams, then applications. Never:
 //! two orders for the same run.
 
+use crate::invariants::Checks;
 use crate::network::Network;
 use crate::segment::{Body, Data, Segment};
 use crate::stream::{Stream, join};
@@ -23,10 +24,12 @@ pub(crate) struct Engine {
     armed: Vec<Option<Time>>,
     touched: Vec<u32>,
     is_touched: Vec<bool>,
+    /// Looks on where the run asks for it.
+    checks: Option<Box<Checks>>,
 }
 
 impl Engine {
-    pub(crate) fn new(network: Network, streams: Vec<Stream>, gro: bool) -> Self {
+    pub(crate) fn new(network: Network, streams: Vec<Stream>, gro: bool, checks: Option<Checks>) -> Self {
         let count = streams.len();
         Self {
             now: Time::ZERO,
@@ -37,6 +40,7 @@ impl Engine {
             armed: vec![None; count],
             touched: Vec::new(),
             is_touched: vec![false; count],
+            checks: checks.map(Box::new),
         }
     }
 
@@ -58,11 +62,23 @@ impl Engine {
         self.deliver();
         self.fire_timers();
         self.settle();
+        if let Some(checks) = &mut self.checks {
+            checks.look_at_streams(at, &self.streams, &self.armed);
+        }
+    }
+
+    /// What is wrong, where the run is checked and something is.
+    pub(crate) fn broken(&self) -> Option<&str> {
+        self.checks.as_ref()?.broken()
     }
 
     fn deliver(&mut self) {
         let mut held: Option<(u32, Data)> = None;
-        while let Some(Segment { stream, body }) = self.network.take_due(self.now) {
+        while let Some(segment) = self.network.take_due(self.now) {
+            if let Some(checks) = &mut self.checks {
+                checks.on_arrival(self.now, &segment, &self.streams);
+            }
+            let Segment { stream, body } = segment;
             if let (true, Body::Data(data)) = (self.gro, body) {
                 if !held.as_mut().is_some_and(|(of, first)| *of == stream && join(first, &data)) {
                     let before = held.replace((stream, data));
@@ -74,6 +90,9 @@ impl Engine {
             }
         }
         self.arrive_held(held);
+        if let Some(checks) = &mut self.checks {
+            checks.look_at_path(self.now, &self.network);
+        }
     }
 
     fn arrive_held(&mut self, held: Option<(u32, Data)>) {

@@ -7,8 +7,10 @@
 mod apps;
 pub mod cc;
 mod engine;
+pub mod fuzz;
 mod handshake;
 mod host;
+mod invariants;
 mod jiffies;
 mod network;
 mod options;
@@ -32,6 +34,7 @@ use std::time::Duration;
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Sim {
     options: Options,
+    is_checked: bool,
 }
 
 impl Sim {
@@ -42,7 +45,13 @@ impl Sim {
 
     /// The simulator with other options.
     pub fn with_options(options: Options) -> Self {
-        Self { options }
+        Self { options, ..Self::default() }
+    }
+
+    /// The same simulator, which looks at every instant whether what must always hold does: bytes are conserved, windows and
+    /// rates kept, counts right, timers armed. A run in which something doesn't is a `BackendError::Failed`. Several times slower.
+    pub fn checked(self) -> Self {
+        Self { is_checked: true, ..self }
     }
 }
 
@@ -52,7 +61,7 @@ impl Backend for Sim {
     }
 
     fn run(&self, run: &Run, watch: &dyn Watch) -> Result<RunRecord, BackendError> {
-        run::carry_out(run, self.options, watch)
+        run::carry_out(run, self.options, self.is_checked, watch)
     }
 
     fn check(&self, run: &Run) -> Result<(), BackendError> {

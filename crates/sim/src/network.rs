@@ -7,7 +7,7 @@ use crate::segment::Segment;
 use pipefill_core::cell::{BottleneckSpec, Direction, DirectionSpec, PathSpec};
 use pipefill_core::record::Counter;
 use pipefill_core::units::{Bytes, QueueLimit, Rate, Seed, Time};
-use pipefill_link::{Backlog, Count, DropReason, OneWay, Packet};
+use pipefill_link::{Backlog, Count, Counters, DropReason, OneWay, Packet};
 
 /// What a host without a bottleneck sends at most.
 pub(crate) const HOST_RATE: Rate = Rate::from_bps(25_000_000_000);
@@ -60,6 +60,14 @@ impl Network {
     /// Packets that a direction holds.
     pub(crate) fn held(&self, direction: Direction) -> u64 {
         self.backlog(direction).iter().map(|backlog| backlog.packets).sum()
+    }
+
+    /// What a direction has done so far.
+    pub(crate) fn counts(&self, direction: Direction) -> Counters {
+        match direction {
+            Direction::Forward => self.forward.counters(),
+            Direction::Reverse => self.reverse.counters(),
+        }
     }
 
     pub(crate) fn backlog(&self, direction: Direction) -> Vec<Backlog> {

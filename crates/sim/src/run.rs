@@ -4,6 +4,7 @@
 
 use crate::engine::Engine;
 use crate::host::Host;
+use crate::invariants::Checks;
 use crate::network::Network;
 use crate::options::{Options, WriterHabit};
 use crate::record;
@@ -34,8 +35,16 @@ const PATIENCE: u32 = 1 << 16;
 /// What a datagram may carry without fragments: MTU less IPv4 and UDP headers.
 const LARGEST_DATAGRAM: u64 = 1472;
 
-/// Carries out `run`.
-pub(crate) fn carry_out(run: &Run, options: Options, watch: &dyn Watch) -> Result<RunRecord, BackendError> {
+/// Begins the message of a run that a check has ended.
+const BROKEN: &str = "an invariant is broken";
+
+/// Carries out `run`, looked on by [`Checks`] where `is_checked`.
+pub(crate) fn carry_out(
+    run: &Run,
+    options: Options,
+    is_checked: bool,
+    watch: &dyn Watch,
+) -> Result<RunRecord, BackendError> {
     let spec = &run.cell.spec;
     refuse_what_is_not_modelled(spec)?;
     let sender = Host::new(&spec.sender, options)?;
@@ -49,11 +58,12 @@ pub(crate) fn carry_out(run: &Run, options: Options, watch: &dyn Watch) -> Resul
     }
     let carries = |direction| spec.flows.iter().any(|flow| flow.direction == direction);
     let network = Network::new(&spec.path, run.seed, carries);
+    let checks = is_checked.then(|| Checks::new(&spec.path, streams.len()));
     let mut traffic = Traffic {
         spec,
         watch,
         habit: options.writer,
-        engine: Engine::new(network, streams, options.gso),
+        engine: Engine::new(network, streams, options.gso, checks),
         samples: Samples::default(),
         instants: 0,
     };
@@ -183,6 +193,7 @@ impl Traffic<'_> {
                 Some(at) if at <= deadline => self.engine.advance(at),
                 _ => return Ok(false),
             }
+            self.stop_if_broken()?;
             self.check()?;
         }
         Ok(true)
@@ -221,6 +232,7 @@ impl Traffic<'_> {
     fn advance_to(&mut self, until: Time) -> Result<(), BackendError> {
         while let Some(at) = self.engine.next().filter(|&at| at <= until) {
             self.engine.advance(at);
+            self.stop_if_broken()?;
             self.instants += 1;
             if self.instants == PATIENCE {
                 self.instants = 0;
@@ -229,6 +241,13 @@ impl Traffic<'_> {
         }
         self.engine.now = until;
         Ok(())
+    }
+
+    fn stop_if_broken(&self) -> Result<(), BackendError> {
+        match self.engine.broken() {
+            Some(what) => Err(BackendError::Failed(format!("{BROKEN}: {what}"))),
+            None => Ok(()),
+        }
     }
 
     fn check(&self) -> Result<(), BackendError> {

@@ -59,6 +59,11 @@ impl AckPolicy {
         self.is_pushed = true;
     }
 
+    /// An ACK that is owed has a timer that will send it.
+    pub(crate) fn is_kept(&self) -> bool {
+        !self.is_scheduled || self.next().is_some()
+    }
+
     pub(crate) fn schedule(&mut self) {
         self.is_scheduled = true;
     }

@@ -76,6 +76,16 @@ impl Reassembly {
         Some(taken)
     }
 
+    /// What lies beyond a hole, in order of sequence.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = Range> {
+        self.islands.iter().map(|island| island.range)
+    }
+
+    /// The memory of what lies beyond a hole.
+    pub(crate) fn memory(&self) -> u64 {
+        self.islands.iter().map(|island| island.memory).sum()
+    }
+
     /// `tcp_dsack_set()`.
     pub(crate) fn report_duplicate(&mut self, range: Range) {
         self.duplicate = Some(range);

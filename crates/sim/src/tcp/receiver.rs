@@ -104,6 +104,11 @@ impl Receiver {
         self.rcv_nxt - self.copied_seq
     }
 
+    /// The memory of every packet held, counted again.
+    pub(crate) fn memory_held(&self) -> u64 {
+        self.in_order.iter().map(|&(_, memory)| memory).sum::<u64>() + self.reassembly.memory()
+    }
+
     /// `tcp_rcv_established()`, `tcp_data_queue()`.
     pub(crate) fn on_data(&mut self, now: Time, data: &Data) {
         let range = Range { start: data.seq, end: data.seq + u64::from(data.len) };

@@ -3,6 +3,8 @@
 //! Segments lie in order of sequence; a second list keeps them in order of transmission (`tsorted_sent_queue`), for RACK.
 //! Never: a decision about loss; it marks what it is told to mark.
 
+mod recount;
+
 use std::collections::VecDeque;
 
 /// Marks of a segment.

@@ -1,0 +1,82 @@
+//! The traffic of a random scenario: one to eight flows, mixed.
+//!
+//! Never: more packets than the run's budget, whatever the rate.
+
+use super::dice::Dice;
+use super::scenario::{Path, line, quoted};
+
+/// A full frame.
+const FRAME_BITS: u64 = 12_112;
+/// The packets that a run may send, about.
+const BUDGET: u64 = 100_000;
+/// Rows of telemetry that a run may have, about.
+const ROWS: u64 = 20_000;
+const SHORTEST_MS: u64 = 5;
+const LONGEST_MS: u64 = 60_000;
+/// More than any window: what is in flight over a long path bounds its rate.
+const WINDOW_BITS: u64 = 8 * (16 << 20);
+
+/// The flows as TOML, and an interval for the telemetry, milliseconds.
+pub(super) fn flows(dice: &mut Dice, path: &Path) -> (String, u64) {
+    let by_window = WINDOW_BITS * 1_000_000 / path.rtt_us.max(1);
+    let rate = path.rate.min(by_window).max(1);
+    let packets = dice.magnitude(BUDGET / 50, BUDGET);
+    let millis = (packets * FRAME_BITS * 1000 / rate).clamp(SHORTEST_MS, LONGEST_MS);
+    let mut text = String::new();
+    let count = if dice.percent(50) { 1 } else { dice.between(2, 8) };
+    for _ in 0..count {
+        text += "\n[[flow]]\n";
+        flow(dice, path, millis, &mut text);
+    }
+    let sample_ms = dice.magnitude(1, 1000).max(millis * 6 * count / ROWS).clamp(1, millis.div_ceil(2));
+    (text, sample_ms)
+}
+
+/// One flow; `millis` is how long the run lasts, about.
+fn flow(dice: &mut Dice, path: &Path, millis: u64, text: &mut String) {
+    let is_tcp = dice.percent(80);
+    let span = dice.between(millis.div_ceil(2), millis);
+    quoted(text, "protocol", if is_tcp { "tcp" } else { "udp" });
+    quoted(text, "duration", format_args!("{span}ms"));
+    quoted(text, "direction", dice.pick(&["forward", "forward", "forward", "reverse", "both"]));
+    if dice.percent(30) {
+        quoted(text, "start", format_args!("{}us", dice.between(0, millis * 500)));
+    }
+    if dice.percent(20) {
+        line(text, "parallel", dice.between(2, 4));
+    }
+    if is_tcp {
+        tcp(dice, path, text);
+    } else {
+        let length = dice.magnitude(32, 1472);
+        let most = (2 * path.rate).min(BUDGET / 4 * length * 8 * 1000 / span).max(20_000);
+        quoted(text, "length", format_args!("{length}B"));
+        quoted(text, "bitrate", format_args!("{}bit", dice.magnitude(10_000, most)));
+    }
+}
+
+fn tcp(dice: &mut Dice, path: &Path, text: &mut String) {
+    let is_paced = dice.percent(20);
+    if is_paced {
+        quoted(text, "bitrate", format_args!("{}bit", dice.magnitude(10_000, path.rate)));
+    }
+    if dice.percent(30) {
+        // A paced writer of single bytes would be an event a byte.
+        let least = if is_paced { 1000 } else { 100 };
+        quoted(text, "length", format_args!("{}B", dice.magnitude(least, 4 << 20)));
+    }
+    // From a reader that stalls for minutes to one that nobody notices.
+    for (key, often, least) in [("read_rate", 20, 1000), ("max_pacing_rate", 15, 20_000)] {
+        if dice.percent(often) {
+            quoted(text, key, format_args!("{}bit", dice.magnitude(least, 2 * path.rate)));
+        }
+    }
+    for key in ["sndbuf", "rcvbuf"] {
+        if dice.percent(25) {
+            quoted(text, key, format_args!("{}B", dice.magnitude(1, 64 << 20)));
+        }
+    }
+    if dice.percent(25) {
+        quoted(text, "congestion_control", dice.pick(&["cubic", "reno", "bbr"]));
+    }
+}

@@ -1,0 +1,127 @@
+//! Both ends of a TCP connection, held against each other: the bytes, the windows, the scoreboard's counts, the timers.
+//!
+//! `tcp_verify_left_out()`, `tcp_packets_in_flight()` and RFC 9293, 3.8.6 say what has to hold. Never: a recount after every packet
+//! of a large window; it is made as often as it takes to cost a few segments an instant.
+
+use super::{Verdict, holds};
+use crate::apps::{Reader, Writer};
+use crate::stream::TcpStream;
+use crate::tcp::receiver::Receiver;
+use crate::tcp::rtt::{RTO_MAX_MS, RTO_MIN_US};
+use crate::tcp::sender::{FIRST_BYTE, Sender};
+
+/// Segments that an instant's share of the recount looks at.
+const RECOUNTED: u32 = 32;
+
+/// A connection at the latest look.
+#[derive(Debug, Default)]
+pub(super) struct Connection {
+    window_right: u64,
+    rcv_nxt: u64,
+    snd_una: u64,
+    snd_nxt: u64,
+    cwnd: u32,
+    until_recount: u32,
+}
+
+impl Connection {
+    pub(super) fn look(&mut self, tcp: &TcpStream) -> Verdict {
+        let (sender, receiver) = (&tcp.sender, &tcp.receiver);
+        sequence(sender, receiver)?;
+        if let Some((writer, reader)) = &tcp.applications {
+            applications(sender, receiver, writer, reader)?;
+        }
+        self.progress(sender, receiver)?;
+        self.congestion_window(sender)?;
+        timers(sender, receiver)?;
+        self.recount(sender, receiver)?;
+        self.window_right = receiver.window_right;
+        self.rcv_nxt = receiver.rcv_nxt;
+        (self.snd_una, self.snd_nxt, self.cwnd) = (sender.snd_una, sender.snd_nxt, sender.conn.cwnd);
+        Ok(())
+    }
+
+    /// Nothing is taken back: neither an acknowledgement, nor what was received, nor the window's right edge.
+    fn progress(&self, sender: &Sender, receiver: &Receiver) -> Verdict {
+        let never_back = [
+            ("snd_una", self.snd_una, sender.snd_una),
+            ("snd_nxt", self.snd_nxt, sender.snd_nxt),
+            ("rcv_nxt", self.rcv_nxt, receiver.rcv_nxt),
+            ("the right edge of the window", self.window_right, receiver.window_right),
+        ];
+        for (name, before, after) in never_back {
+            holds(before <= after, || format!("{name} went back from {before} to {after}"))?;
+        }
+        Ok(())
+    }
+
+    /// New data goes out within cwnd; a tail loss probe may be one segment more (RFC 8985, 7.3). What is in flight may exceed a
+    /// cwnd that was reduced since.
+    fn congestion_window(&self, sender: &Sender) -> Verdict {
+        let (cwnd, in_flight) = (sender.conn.cwnd, sender.in_flight());
+        holds(cwnd > 0, || "cwnd is 0".to_owned())?;
+        let most = cwnd.max(self.cwnd).saturating_add(1);
+        holds(sender.snd_nxt == self.snd_nxt || in_flight <= most, || {
+            format!("new data with {in_flight} in flight, cwnd {cwnd} (before: {})", self.cwnd)
+        })
+    }
+
+    fn recount(&mut self, sender: &Sender, receiver: &Receiver) -> Verdict {
+        if let Some(left) = self.until_recount.checked_sub(1) {
+            self.until_recount = left;
+            return Ok(());
+        }
+        self.until_recount = sender.board.packets_out() / RECOUNTED;
+        let (told, counted) = (receiver.rmem_alloc, receiver.memory_held());
+        holds(told == counted, || format!("rmem_alloc is {told}, the packets held are {counted}"))?;
+        sender.board.recount(sender.snd_una, sender.snd_nxt)
+    }
+}
+
+/// What was acknowledged was received, what was sent was allowed, what was read was sent.
+fn sequence(sender: &Sender, receiver: &Receiver) -> Verdict {
+    let in_order = [
+        ("the byte read", receiver.copied_seq),
+        ("rcv_nxt", receiver.rcv_nxt),
+        ("snd_nxt", sender.snd_nxt),
+        ("the right edge of the window ever told", receiver.window_right),
+    ];
+    let acknowledged = [
+        ("snd_una", sender.snd_una),
+        ("rcv_nxt", receiver.rcv_nxt),
+        ("snd_nxt", sender.snd_nxt),
+        ("write_seq", sender.queue.write_seq),
+    ];
+    for chain in [in_order, acknowledged] {
+        for pair in chain.windows(2) {
+            let [(low_name, low), (high_name, high)] = pair else { continue };
+            holds(low <= high, || format!("{low_name} is {low}, beyond {high_name}, {high}"))?;
+        }
+    }
+    let furthest = receiver.reassembly.ranges().last().map_or(FIRST_BYTE, |range| range.end);
+    holds(furthest <= sender.snd_nxt, || format!("{furthest} was received, {} sent", sender.snd_nxt))
+}
+
+/// Written = acknowledged + outstanding + queued; read = delivered in order.
+fn applications(sender: &Sender, receiver: &Receiver, writer: &Writer, reader: &Reader) -> Verdict {
+    let (written, queued) = (writer.sent_bytes, sender.queue.write_seq - FIRST_BYTE);
+    holds(written == queued, || format!("{written} bytes written, {queued} taken"))?;
+    let (read, copied) = (reader.received_bytes, receiver.copied_seq - FIRST_BYTE);
+    holds(read == copied, || format!("{read} bytes read, {copied} handed over"))
+}
+
+/// Whatever is waited for has a timer, or it may never come (RFC 9293, 3.8.6.1; RFC 6298, 5.1).
+fn timers(sender: &Sender, receiver: &Receiver) -> Verdict {
+    let (timers, queued) = (&sender.timers, sender.queue.write_seq - sender.snd_nxt);
+    let is_armed = !timers.is_idle();
+    holds(sender.board.is_empty() || is_armed, || {
+        format!("{} segments are out and no timer runs", sender.board.packets_out())
+    })?;
+    let is_waiting = is_armed || timers.pacing.is_some();
+    holds(queued == 0 || is_waiting || !sender.board.is_empty(), || {
+        format!("{queued} bytes are queued, nothing is out, no timer runs; window {}", sender.snd_wnd)
+    })?;
+    let rto_ms = sender.rtt.rto_ms;
+    holds((RTO_MIN_US / 1000..=RTO_MAX_MS).contains(&rto_ms), || format!("the timeout is {rto_ms} ms"))?;
+    holds(receiver.ack_policy.is_kept(), || "an ACK is owed and no timer runs".to_owned())
+}
