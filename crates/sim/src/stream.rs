@@ -53,7 +53,7 @@ pub(crate) struct TcpStream {
 
 impl TcpStream {
     pub(crate) fn new(sender: Sender, receiver: Receiver) -> Self {
-        let first_window = receiver.rcv_wnd;
+        let first_window = receiver.first_window();
         let handshake = Handshake::default();
         Self { sender, receiver, handshake, applications: None, first_window, messages: Vec::new() }
     }

@@ -20,8 +20,8 @@ const COMPRESSED_MAX: u32 = 44;
 const COMPRESSED_DELAY_NS: u64 = 1_000_000;
 /// `TCP_FASTRETRANS_THRESH`: duplicates that are never compressed.
 const DUPLICATES: u32 = 3;
-/// The sender's timeout as the receiver, which sends nothing, knows it: ticks.
-const PEER_RTO: u64 = 200;
+/// `tcp_rto_min()`, ticks.
+const RTO_MIN: u64 = 200;
 
 /// `icsk_ack` and what belongs to ACK compression.
 #[derive(Debug, Default)]
@@ -73,19 +73,23 @@ impl Receiver {
     /// `tcp_event_data_recv()`: data came in order or not.
     pub(crate) fn on_data_event(&mut self, now: Time) {
         self.ack_policy.schedule();
-        let gap = now.since(self.ack_policy.last_data).as_millis();
-        let gap = u64::try_from(gap).unwrap_or(u64::MAX);
+        let gap = u64::from(jiffies::stamp(now) - jiffies::stamp(self.ack_policy.last_data));
         if self.ack_policy.ato == 0 {
             self.increase_quick();
             self.ack_policy.ato = ATO_MIN;
         } else if gap <= ATO_MIN / 2 {
             self.ack_policy.ato = (self.ack_policy.ato >> 1) + ATO_MIN / 2;
         } else if gap < self.ack_policy.ato {
-            self.ack_policy.ato = ((self.ack_policy.ato >> 1) + gap).min(PEER_RTO);
-        } else if gap > PEER_RTO {
+            self.ack_policy.ato = ((self.ack_policy.ato >> 1) + gap).min(DELACK_MAX);
+        } else if gap > self.own_rto() {
             self.increase_quick();
         }
         self.ack_policy.last_data = now;
+    }
+
+    /// `icsk_rto` of an end that sends nothing, ticks: as the handshake left it.
+    fn own_rto(&self) -> u64 {
+        jiffies::from_micros(self.srtt_us) + RTO_MIN.max(jiffies::from_micros(2 * self.srtt_us))
     }
 
     /// `tcp_enter_quickack_mode()`.
@@ -179,7 +183,7 @@ impl Receiver {
         if self.ack_policy.delayed.is_some_and(|at| at <= now) {
             self.ack_policy.delayed = None;
             if self.ack_policy.is_scheduled {
-                self.ack_policy.ato = (self.ack_policy.ato << 1).min(PEER_RTO);
+                self.ack_policy.ato = (self.ack_policy.ato << 1).min(DELACK_MAX);
                 self.send_ack(now);
             }
         }

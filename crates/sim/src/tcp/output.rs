@@ -147,6 +147,8 @@ impl Sender {
             (head, segments) = (0, segments + 1);
         }
         self.timer_for_new_data(was_empty);
+        // `tcp_event_new_data_sent()`: before the next packet fills cwnd, which is when the buffer may still grow.
+        self.check_space();
         segments
     }
 

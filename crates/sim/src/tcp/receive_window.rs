@@ -4,16 +4,25 @@
 
 use super::receiver::Receiver;
 use crate::options::WindowRule;
-use crate::segment::ADVERTISED_MSS;
 use pipefill_core::units::Time;
 
 /// `TCP_DEFAULT_SCALING_RATIO`: a half, until a packet was seen.
 pub(crate) const DEFAULT_RATIO: u64 = 128;
 const RATIO_SHIFT: u32 = 8;
+/// `scaling_ratio` is a byte.
+const MAX_RATIO: u64 = 255;
+/// A segment below `rcv_mss` is taken for a full one where it is at least this (`TCP_MSS_DEFAULT` less the options), or at
+/// least `TCP_MIN_MSS` without PSH.
+const SMALL_MSS: u32 = 524;
+const SMALLEST_MSS: u32 = 76;
+/// `MAX_TCP_HEADER`, `sk_buff` and `skb_shared_info`: what kernels before 6.6 added to the segment's size.
+const OLD_OVERHEAD: u64 = 896;
+/// `sysctl_rmem_max` as the kernel has it by default: the window scale allows for it whatever `tcp_rmem` says.
+const RMEM_MAX: u64 = 212_992;
 /// `SOCK_MIN_RCVBUF / 2`, roughly.
 const SMALLEST_CLAMP: u64 = 1152;
-/// Memory of a full segment as kernels before 6.6 reckoned it: `SKB_TRUESIZE(advmss + MAX_TCP_HEADER)`.
-const OLD_TRUESIZE: u64 = 2356;
+/// `TCP_INIT_CWND`.
+const FIRST_FLIGHT: u64 = 10;
 /// `U16_MAX`: what fits the header without scaling.
 const UNSCALED_MAX: u64 = 65_535;
 /// `TCP_MAX_WSCALE` (RFC 7323, 2.3).
@@ -39,39 +48,44 @@ impl Tuning {
         self.rtt_8 >> 3
     }
 
-    /// `tcp_rcv_rtt_update()`; a sample by windows only ever bounds from above.
+    /// `tcp_rcv_rtt_update()`: a smaller sample counts at once, a larger one is smoothed; by windows it is ignored.
     fn update_rtt(&mut self, sample_us: u64, by_window: bool) {
-        self.rtt_8 = match (self.rtt_8, by_window) {
-            (0, _) => sample_us << 3,
-            (old, false) => old + sample_us - (old >> 3),
-            (old, true) => old.min(sample_us << 3),
+        self.rtt_8 = match self.rtt_8 {
+            old if old == 0 || sample_us << 3 < old => sample_us << 3,
+            old if by_window => old,
+            old => old - (old >> 3) + sample_us,
         };
     }
 }
 
 impl Receiver {
     /// `tcp_select_initial_window()`: the window of the SYN-ACK, and the scale that lets the largest buffer be told.
-    pub(crate) fn initial_window(&mut self) -> u64 {
+    pub(crate) fn set_initial_window(&mut self) {
         let mss = u64::from(self.mss);
         let space = self.full_space();
-        self.rcv_wnd = (space / mss * mss).min(UNSCALED_MAX);
+        self.rcv_wnd = if space > mss { space / mss * mss } else { space };
         if self.host.window_scaling {
-            let largest = space.max(self.host.rmem[2]).max(UNSCALED_MAX);
-            self.scale = largest.ilog2().saturating_sub(15).min(MAX_SCALE);
+            let clamp = if self.is_locked { space } else { UNSCALED_MAX << MAX_SCALE };
+            let largest = self.rcv_wnd.max(self.host.rmem[2]).max(RMEM_MAX).min(clamp);
+            self.scale = largest.max(1).ilog2().saturating_sub(15).min(MAX_SCALE);
         }
         self.window_right = self.rcv_nxt + self.rcv_wnd;
         self.rcv_ssthresh = self.rcv_wnd;
-        self.rcv_wnd
+    }
+
+    /// The window in the SYN-ACK, which is never scaled (RFC 7323, 2.2).
+    pub(crate) fn first_window(&self) -> u64 {
+        self.rcv_wnd.min(UNSCALED_MAX)
     }
 
     /// `tcp_init_buffer_space()`.
     pub(crate) fn init_buffer_space(&mut self, now: Time) {
-        let (full, mss) = (self.full_space(), u64::from(ADVERTISED_MSS));
+        let (full, mss) = (self.full_space(), u64::from(self.mss));
         self.window_clamp = if full > 2 * mss { (full - mss).max(2 * mss) } else { full };
         self.rcv_ssthresh = self.rcv_ssthresh.min(self.window_clamp);
         self.tuning.time = now;
         self.tuning.seq = self.copied_seq;
-        self.tuning.space = self.rcv_ssthresh.min(self.rcv_wnd).min(10 * mss);
+        self.tuning.space = self.rcv_ssthresh.min(self.rcv_wnd).min(FIRST_FLIGHT * mss);
     }
 
     /// `tcp_win_from_space()`.
@@ -88,8 +102,8 @@ impl Receiver {
         if self.host.window_rule == WindowRule::ScalingRatio {
             return (window << RATIO_SHIFT) / self.ratio;
         }
-        let mss = u64::from(ADVERTISED_MSS);
-        let mut memory = OLD_TRUESIZE;
+        let mss = u64::from(self.mss);
+        let mut memory = mss + OLD_OVERHEAD;
         while self.window_from_space(memory) < mss {
             memory += 128;
         }
@@ -154,36 +168,47 @@ impl Receiver {
     /// `tcp_measure_rcv_mss()`: the segment size, and the share of payload in a packet's memory.
     pub(crate) fn measure_segment(&mut self, len: u32, truesize: u64, push: bool) {
         let per_segment = len.min(self.mss);
-        if per_segment < self.rcv_mss {
-            self.ack_policy.note_small();
+        let before = std::mem::take(&mut self.last_small);
+        if per_segment >= self.rcv_mss {
+            if per_segment != self.rcv_mss {
+                self.update_ratio(len, truesize);
+            }
+            self.rcv_mss = per_segment;
+            if push {
+                self.ack_policy.note_push();
+            }
             return;
         }
-        if per_segment != self.rcv_mss {
-            self.rcv_mss = per_segment;
-            self.update_ratio(len, truesize);
+        if is_measurable(per_segment, push) {
+            self.last_small = per_segment;
+            if per_segment == before {
+                self.rcv_mss = per_segment;
+                return;
+            }
         }
-        if push {
-            self.ack_policy.note_push();
-        }
+        self.ack_policy.note_small();
     }
 
     fn update_ratio(&mut self, len: u32, truesize: u64) {
         if self.host.window_rule != WindowRule::ScalingRatio {
             return;
         }
-        let ratio = ((u64::from(len) << RATIO_SHIFT) / truesize).max(1);
-        if ratio == self.ratio {
-            return;
+        let ratio = ((u64::from(len) << RATIO_SHIFT) / truesize).clamp(1, MAX_RATIO);
+        if ratio != self.ratio {
+            self.ratio = ratio;
+            self.set_window_clamp(self.full_space().max(SMALLEST_CLAMP));
+            self.tuning.space = self.tuning.space.min(self.window_clamp);
         }
-        self.ratio = ratio;
-        let clamp = self.full_space().max(SMALLEST_CLAMP);
+    }
+
+    /// `tcp_set_window_clamp()`.
+    fn set_window_clamp(&mut self, clamp: u64) {
         if clamp < self.window_clamp {
             self.rcv_ssthresh = self.rcv_ssthresh.min(clamp);
-        } else {
+        } else if clamp > self.window_clamp {
             self.rcv_ssthresh = self.rcv_ssthresh.max(self.rcv_wnd.min(clamp));
         }
         self.window_clamp = clamp;
-        self.tuning.space = self.tuning.space.min(clamp);
     }
 
     /// `tcp_grow_window()`: the window opens with the data that comes, two segments for each.
@@ -193,7 +218,7 @@ impl Receiver {
             return;
         }
         let increment = if self.window_from_space(truesize) <= u64::from(len) {
-            2 * u64::from(ADVERTISED_MSS)
+            2 * u64::from(self.mss)
         } else {
             self.slow_growth(len, truesize)
         };
@@ -229,14 +254,14 @@ impl Receiver {
         self.tuning.rtt_time = Some(now);
     }
 
-    /// `tcp_rcv_rtt_measure_ts()`: once for every echo, in milliseconds.
+    /// `tcp_rcv_rtt_measure_ts()`: once for every echo, in whole milliseconds; none says nothing.
     pub(crate) fn measure_rtt_by_echo(&mut self, now: Time, echo: u32, len: u32) {
         if !self.host.timestamps || self.tuning.last_echo == Some(echo) {
             return;
         }
         self.tuning.last_echo = Some(echo);
-        if len >= self.rcv_mss {
-            let millis = u64::from(crate::jiffies::stamp(now).saturating_sub(echo)).max(1);
+        let millis = u64::from(crate::jiffies::stamp(now).saturating_sub(echo));
+        if len >= self.rcv_mss && millis > 0 {
             self.tuning.update_rtt(millis * 1000, false);
         }
     }
@@ -247,7 +272,8 @@ impl Receiver {
         if rtt_us == 0 || now.micros().saturating_sub(self.tuning.time.micros()) < rtt_us {
             return;
         }
-        let copied = self.copied_seq - self.tuning.seq;
+        // What still waits to be read came in this round trip, not in the one before.
+        let copied = (self.copied_seq - self.tuning.seq).saturating_sub(self.readable());
         if copied > self.tuning.space {
             if self.host.moderate_rcvbuf && !self.is_locked {
                 self.enlarge(copied);
@@ -259,7 +285,7 @@ impl Receiver {
     }
 
     fn enlarge(&mut self, copied: u64) {
-        let mut window = 2 * copied + 16 * u64::from(ADVERTISED_MSS);
+        let mut window = 2 * copied + 16 * u64::from(self.mss);
         let growth = u128::from(window) * u128::from(copied - self.tuning.space);
         let growth = growth / u128::from(self.tuning.space.max(1));
         window = window.saturating_add(u64::try_from(growth << 1).unwrap_or(u64::MAX >> 16));
@@ -269,4 +295,9 @@ impl Receiver {
             self.window_clamp = self.window_from_space(rcvbuf);
         }
     }
+}
+
+/// Whether a segment below `rcv_mss` says something about the sender's segments (`tcp_measure_rcv_mss()`).
+fn is_measurable(len: u32, push: bool) -> bool {
+    len >= SMALL_MSS || (len >= SMALLEST_MSS && !push)
 }

@@ -43,6 +43,8 @@ pub(crate) struct Receiver {
     /// `sk_rmem_alloc`.
     pub(crate) rmem_alloc: u64,
     pub(crate) rcv_mss: u32,
+    /// `last_seg_size`: the segment before, where it was a small one; else 0.
+    pub(crate) last_small: u32,
     pub(crate) tuning: Tuning,
     pub(crate) ack_policy: AckPolicy,
     pub(crate) reassembly: Reassembly,
@@ -78,6 +80,7 @@ impl Receiver {
             is_locked: rcvbuf.is_some(),
             rmem_alloc: 0,
             rcv_mss: FIRST_GUESS,
+            last_small: 0,
             tuning: Tuning::default(),
             ack_policy: AckPolicy::default(),
             reassembly: Reassembly::default(),
@@ -89,7 +92,7 @@ impl Receiver {
             outbox: Vec::new(),
             in_order: VecDeque::new(),
         };
-        receiver.initial_window();
+        receiver.set_initial_window();
         receiver
     }
 
@@ -113,11 +116,12 @@ impl Receiver {
     pub(crate) fn on_data(&mut self, now: Time, data: &Data) {
         let range = Range { start: data.seq, end: data.seq + u64::from(data.len) };
         self.data_segs_in = self.data_segs_in.wrapping_add(data.len.div_ceil(self.mss));
-        if self.is_outdated(data) {
+        if self.is_outdated(data) || self.is_out_of_sequence(range) {
             self.refuse(now, range);
             return;
         }
         self.note_timestamp(data);
+        self.measure_rtt_by_echo(now, data.ts_echo, data.len);
         if range.end <= self.rcv_nxt {
             self.reassembly.report_duplicate(range);
             self.enter_quick_mode();
@@ -156,13 +160,16 @@ impl Receiver {
         copied
     }
 
+    /// `tcp_sequence()`: before all that is not yet acknowledged, or beyond the window.
+    fn is_out_of_sequence(&self, range: Range) -> bool {
+        range.end < self.rcv_wup || range.start > self.rcv_nxt + self.window_left()
+    }
+
     fn take_in_order(&mut self, now: Time, data: &Data, range: Range) {
         if range.start < self.rcv_nxt {
             self.reassembly.report_duplicate(Range { start: range.start, end: self.rcv_nxt });
-            self.enter_quick_mode();
         }
         let memory = truesize(data.len);
-        self.measure_rtt_by_echo(now, data.ts_echo, data.len);
         self.hold(range.end, memory);
         self.measure_segment(data.len, memory, data.push);
         self.measure_rtt_by_window(now);
@@ -182,6 +189,7 @@ impl Receiver {
 
     fn take_out_of_order(&mut self, now: Time, data: &Data, range: Range) {
         let memory = truesize(data.len);
+        self.measure_segment(data.len, memory, data.push);
         self.rcv_ooo += data.len.div_ceil(self.mss);
         self.ack_policy.schedule();
         if self.reassembly.crowds_out(range) {
@@ -282,5 +290,17 @@ mod tests {
         assert_eq!(acks(&mut receiver).last().map(|ack| ack.0), Some(1 + 5 * 1448));
         assert_eq!(receiver.read(Time::ZERO, u64::MAX), 5 * 1448);
         assert_eq!(receiver.rmem_alloc, 0);
+    }
+
+    /// `tcp_rcv_rtt_update()` takes a smaller sample at once: with the first one of 900 ms the window would open later.
+    #[test]
+    fn the_receiver_believes_a_shorter_round_trip_at_once_and_a_longer_one_slowly() {
+        let mut receiver = receiver(WindowRule::ScalingRatio, None);
+        for (at_ms, seq, echo, want) in
+            [(900, 1, 0, 900_000), (1500, 1449, 900, 600_000), (2900, 2897, 1500, 700_000)]
+        {
+            receiver.on_data(Time::from_nanos(at_ms * 1_000_000), &Data { ts_echo: echo, ..data(seq) });
+            assert_eq!(receiver.tuning.rtt_us(), want, "at {at_ms} ms");
+        }
     }
 }
