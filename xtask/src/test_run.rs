@@ -12,6 +12,9 @@ use std::process::{Command, ExitCode, Stdio};
 /// Begins the name of an integration test that measures on the real kernel.
 const MEASURES: [&str; 2] = ["lab", "kernel"];
 
+/// The test that compares records with their hashes: run once more as users build it, without overflow checks.
+const IN_RELEASE: &str = "hashes";
+
 /// Runs all tests and prints the sum as its last line. Fails where a test did, or cargo before any could run.
 pub(crate) fn run(workspace: &Workspace) -> ExitCode {
     let mut tally = Tally::default();
@@ -50,6 +53,9 @@ fn phases(crates: &[Crate]) -> Vec<Vec<String>> {
     }
     phases.push(phase(&["--lib", "--bins"], named(&plain), &[]));
     phases.push(phase(&["--doc"], Vec::new(), &[]));
+    if plain.contains(&IN_RELEASE) {
+        phases.push(phase(&["--release"], named(&[IN_RELEASE]), &[]));
+    }
     if !measuring.is_empty() {
         phases.push(phase(&[], named(&measuring), &["--", "--test-threads=1", "--nocapture"]));
     }
@@ -106,6 +112,12 @@ mod tests {
                 "test --workspace --no-fail-fast --test kernel --test lab_runs -- --test-threads=1 --nocapture",
             ]
         );
+    }
+
+    #[test]
+    fn the_hashes_are_compared_in_release_too() {
+        let phases = phases(&[package(&["hashes"])]);
+        assert_eq!(phases[2].join(" "), "test --workspace --no-fail-fast --release --test hashes");
     }
 
     #[test]

@@ -42,6 +42,9 @@ pub(crate) enum Command {
     /// Calculates a path: BDP, window law, Mathis, PFTK, CUBIC, and the sysctls that it needs
     #[command(after_help = BDP_EXAMPLES)]
     Bdp(BdpArgs),
+    /// Looks into the simulator itself
+    #[command(subcommand)]
+    Sim(SimCommand),
     /// Prints a script that completes pipefill's commands and options in a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
@@ -187,6 +190,36 @@ pub(crate) struct BdpArgs {
     pub(crate) json: bool,
 }
 
+/// What to do with the simulator.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SimCommand {
+    /// Runs random scenarios and looks whether what must always hold does; exit code 1 where it doesn't
+    #[command(after_help = FUZZ_EXAMPLES)]
+    Fuzz(FuzzArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct FuzzArgs {
+    /// The first scenario's number; alone, that scenario only. Absent = another one every time
+    #[arg(long, value_name = "N", conflicts_with = "file")]
+    pub(crate) seed: Option<u64>,
+    /// How long to look, e.g. 10min
+    #[arg(long = "for", value_name = "TIME", value_parser = parse::duration, conflicts_with_all = ["runs", "file"])]
+    pub(crate) span: Option<Duration>,
+    /// How many scenarios; 100 where nothing else is said
+    #[arg(long, value_name = "N", conflicts_with = "file")]
+    pub(crate) runs: Option<u64>,
+    /// Checks this scenario file instead
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Runs at the same time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) jobs: u16,
+    /// The findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompletionsArgs {
     /// The shell
@@ -251,6 +284,13 @@ EXAMPLES:
   pipefill bdp --rate 1gbit --rtt 10ms
   pipefill bdp --rate 1gbit --rtt 10ms --window 64KiB --loss 1%
   pipefill bdp --rate 100mbit --rtt 80ms --json";
+
+const FUZZ_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill sim fuzz --for 10min --jobs 2
+  pipefill sim fuzz --seed 7                      that scenario again, exactly
+  pipefill sim fuzz --seed 1 --runs 1000 --json
+  pipefill sim fuzz --file finding.toml           a scenario file, with every check on";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 EXAMPLES:

@@ -14,6 +14,8 @@ pub(crate) enum Outcome {
     Invalid,
     /// Exit code 1: an expectation failed.
     ExpectationFailed,
+    /// Exit code 1: the simulator does what it must not (`sim fuzz`).
+    Finding,
     /// Exit code 3: this machine lacks something (`doctor`).
     Unable,
 }
@@ -38,7 +40,7 @@ impl Outcome {
     pub(crate) fn exit_code(self) -> ExitCode {
         ExitCode::from(match self {
             Self::Done => 0,
-            Self::ExpectationFailed => 1,
+            Self::ExpectationFailed | Self::Finding => 1,
             Self::Unable => 3,
             Self::Invalid => 4,
         })

@@ -5,11 +5,12 @@
 mod bdp;
 mod completions;
 mod doctor;
+mod fuzz;
 mod plan;
 mod report;
 mod run;
 
-use crate::args::Command;
+use crate::args::{Command, SimCommand};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
@@ -26,6 +27,7 @@ pub(crate) fn carry_out(command: Command, terminal: &Terminal) -> Result<Outcome
         Command::Report(args) => report::report(&args, terminal),
         Command::Doctor(args) => doctor::doctor(&args, terminal),
         Command::Bdp(args) => bdp::bdp(&args, terminal),
+        Command::Sim(SimCommand::Fuzz(args)) => fuzz::fuzz(&args, terminal),
         Command::Completions(args) => completions::completions(&args, terminal),
     }
 }

@@ -16,38 +16,52 @@ const RECOUNTED: u32 = 32;
 /// A connection at the latest look.
 #[derive(Debug, Default)]
 pub(super) struct Connection {
+    /// The right edge as the receiver holds it, and the furthest that it told. They differ until the first ACK: a SYN-ACK can't tell
+    /// more than 65535 (RFC 7323, 2.2).
     window_right: u64,
+    told: u64,
     rcv_nxt: u64,
     snd_una: u64,
     snd_nxt: u64,
     cwnd: u32,
+    in_flight: u32,
     until_recount: u32,
 }
 
 impl Connection {
     pub(super) fn look(&mut self, tcp: &TcpStream) -> Verdict {
         let (sender, receiver) = (&tcp.sender, &tcp.receiver);
-        sequence(sender, receiver)?;
+        let told = self.edge_told(receiver);
+        sequence(sender, receiver, told)?;
         if let Some((writer, reader)) = &tcp.applications {
             applications(sender, receiver, writer, reader)?;
         }
-        self.progress(sender, receiver)?;
+        self.progress(sender, receiver, told)?;
         self.congestion_window(sender)?;
         timers(sender, receiver)?;
         self.recount(sender, receiver)?;
-        self.window_right = receiver.window_right;
+        (self.window_right, self.told) = (receiver.window_right, told);
         self.rcv_nxt = receiver.rcv_nxt;
-        (self.snd_una, self.snd_nxt, self.cwnd) = (sender.snd_una, sender.snd_nxt, sender.conn.cwnd);
+        (self.snd_una, self.snd_nxt) = (sender.snd_una, sender.snd_nxt);
+        (self.cwnd, self.in_flight) = (sender.conn.cwnd, sender.in_flight());
         Ok(())
     }
 
+    fn edge_told(&self, receiver: &Receiver) -> u64 {
+        match self.window_right {
+            0 => FIRST_BYTE + receiver.first_window(),
+            before if before == receiver.window_right => self.told,
+            _ => receiver.window_right,
+        }
+    }
+
     /// Nothing is taken back: neither an acknowledgement, nor what was received, nor the window's right edge.
-    fn progress(&self, sender: &Sender, receiver: &Receiver) -> Verdict {
+    fn progress(&self, sender: &Sender, receiver: &Receiver, told: u64) -> Verdict {
         let never_back = [
             ("snd_una", self.snd_una, sender.snd_una),
             ("snd_nxt", self.snd_nxt, sender.snd_nxt),
             ("rcv_nxt", self.rcv_nxt, receiver.rcv_nxt),
-            ("the right edge of the window", self.window_right, receiver.window_right),
+            ("the right edge of the window", self.told, told),
         ];
         for (name, before, after) in never_back {
             holds(before <= after, || format!("{name} went back from {before} to {after}"))?;
@@ -60,7 +74,7 @@ impl Connection {
     fn congestion_window(&self, sender: &Sender) -> Verdict {
         let (cwnd, in_flight) = (sender.conn.cwnd, sender.in_flight());
         holds(cwnd > 0, || "cwnd is 0".to_owned())?;
-        let most = cwnd.max(self.cwnd).saturating_add(1);
+        let most = cwnd.max(self.cwnd).max(self.in_flight).saturating_add(1);
         holds(sender.snd_nxt == self.snd_nxt || in_flight <= most, || {
             format!("new data with {in_flight} in flight, cwnd {cwnd} (before: {})", self.cwnd)
         })
@@ -79,12 +93,12 @@ impl Connection {
 }
 
 /// What was acknowledged was received, what was sent was allowed, what was read was sent.
-fn sequence(sender: &Sender, receiver: &Receiver) -> Verdict {
+fn sequence(sender: &Sender, receiver: &Receiver, told: u64) -> Verdict {
     let in_order = [
         ("the byte read", receiver.copied_seq),
         ("rcv_nxt", receiver.rcv_nxt),
         ("snd_nxt", sender.snd_nxt),
-        ("the right edge of the window ever told", receiver.window_right),
+        ("the right edge of the window ever told", told),
     ];
     let acknowledged = [
         ("snd_una", sender.snd_una),

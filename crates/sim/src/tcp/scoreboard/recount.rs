@@ -12,17 +12,19 @@ impl Scoreboard {
         let marked = |marks: u8| self.segments.iter().filter(|segment| segment.has(marks)).count() as u64;
         let waiting = |segment: &&Sent| segment.has(mark::LOST) && !segment.has(mark::RETRANS | mark::SACKED);
         let below_hint = (self.first..self.hint).filter_map(|index| self.get(index)).filter(waiting).count();
-        let open = |segment: &&Sent| counts(segment, segment.xmit_us);
-        let open_count = self.segments.iter().filter(open).count() as u64;
+        // A loss probe that is taken for lost stays marked as out and is no longer listed, as in `tcp_rack_detect_loss()`.
+        let is_open = |segment: &Sent, at: u64| counts(segment, at) && !segment.has(mark::LOST);
+        let open = self.segments.iter().filter(|segment| is_open(segment, segment.xmit_us)).count() as u64;
         let is_current =
-            |&&(index, at): &&(u64, u64)| self.get(index).is_some_and(|segment| counts(segment, at));
+            |&&(index, at): &&(u64, u64)| self.get(index).is_some_and(|segment| is_open(segment, at));
+        let listed = self.by_time.iter().filter(is_current).count() as u64;
         for (name, told, counted) in [
             ("sacked_out", self.sacked_out.into(), marked(mark::SACKED)),
             ("lost_out", self.lost_out.into(), marked(mark::LOST)),
             ("retrans_out", self.retrans_out.into(), marked(mark::RETRANS)),
             ("packets", self.packets.into(), marked(mark::HEAD)),
             ("segments below the hint that wait", 0, below_hint as u64),
-            ("entries by time", self.by_time.iter().filter(is_current).count() as u64, open_count),
+            ("entries by time", listed, open),
         ] {
             if told != counted {
                 return Err(format!("{name}: {told}, and a recount says {counted}"));
