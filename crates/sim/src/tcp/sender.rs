@@ -286,3 +286,43 @@ fn connection(mss: u32, max_pacing_rate: u64, gso: bool) -> Connection {
         gso_max_bytes: if gso { GSO_MAX } else { MTU } - MAX_TCP_HEADER,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc;
+    use crate::options::Options;
+    use pipefill_core::cell::HostSpec;
+    use pipefill_core::units::Seed;
+    use std::collections::BTreeMap;
+
+    /// Connected after a round trip of 100 ms, with nothing sent yet.
+    fn connected(algorithm: &str) -> Sender {
+        let spec = HostSpec { congestion_control: algorithm.to_owned(), sysctl: BTreeMap::new() };
+        let host = Host::new(&spec, Options::default()).expect("defaults");
+        let cc = cc::by_name(algorithm, Seed::new(1)).expect("known");
+        let mut sender = Sender::new(SenderSettings { host, cc, sndbuf: None, max_pacing_rate: None });
+        sender.established(Time::from_nanos(100_000_000), 65_160, Some(100_000));
+        sender
+    }
+
+    /// `tcp_update_pacing_rate()`: twice ten segments a round trip; BBR's own: 739/256 of that, less one per cent.
+    #[test]
+    fn the_first_pacing_rate_is_the_algorithm_s_where_it_owns_cwnd() {
+        let window_a_round: u64 = 10 * 1448 * 10;
+        assert_eq!(connected("cubic").conn.pacing_rate, 2 * window_a_round);
+        let bbr = connected("bbr").conn.pacing_rate;
+        let wanted = window_a_round * 739 * 99 / 25_600;
+        assert!(bbr <= wanted && (wanted - bbr) * 1000 < wanted, "{bbr} of {wanted}, rounded down");
+    }
+
+    /// `tcp_rate_skb_sent()`: with nothing out, the first segment's departure begins the sample.
+    #[test]
+    fn a_first_segment_restarts_the_clock_of_deliveries() {
+        let mut sender = connected("bbr");
+        sender.now = Time::from_nanos(900_000_000);
+        assert!(sender.write(1448) > 0);
+        sender.push_pending();
+        assert_eq!(sender.conn.delivered_time, sender.now);
+    }
+}
