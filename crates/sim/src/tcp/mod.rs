@@ -22,3 +22,6 @@ pub(crate) mod send_queue;
 pub(crate) mod sender;
 pub(crate) mod timers;
 pub(crate) mod undo;
+
+#[cfg(test)]
+mod tests;

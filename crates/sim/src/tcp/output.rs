@@ -217,6 +217,18 @@ impl Sender {
     /// `tcp_retransmit_skb()`: the packet that begins at `index`, at most `most` segments of it; returns how many left,
     /// none where the window does not let it.
     pub(crate) fn retransmit(&mut self, index: u64, most: u32) -> u32 {
+        let segments = self.send_again(index, most);
+        if segments > 0 {
+            (index..index + u64::from(segments)).for_each(|at| self.board.mark_retransmission(at));
+            self.undo.retrans_stamp.get_or_insert(jiffies::stamp(self.now));
+            self.undo.retrans = self.undo.retrans.max(0) + i64::from(segments);
+        }
+        segments
+    }
+
+    /// `__tcp_retransmit_skb()`: the same without the accounts of a repair. A loss probe repairs nothing that is known to be
+    /// lost, so that its segment still counts once.
+    pub(crate) fn send_again(&mut self, index: u64, most: u32) -> u32 {
         let Some(&first) = self.board.get(index) else { return 0 };
         if first.end() > self.window_end() && first.seq != self.snd_una {
             return 0;
@@ -228,18 +240,16 @@ impl Sender {
         let xmit_us = self.pace(bytes.sum());
         self.trains += 1;
         for at in index..index + u64::from(segments) {
-            self.retransmit_segment(at, xmit_us);
+            self.send_segment_again(at, xmit_us);
         }
-        self.undo.retrans_stamp.get_or_insert(jiffies::stamp(self.now));
-        self.undo.retrans = self.undo.retrans.max(0) + i64::from(segments);
         segments
     }
 
-    fn retransmit_segment(&mut self, index: u64, xmit_us: u64) {
+    fn send_segment_again(&mut self, index: u64, xmit_us: u64) {
         let Some(&segment) = self.board.get(index) else { return };
         let mut segment = Sent { xmit_us, ..segment };
         self.stamp(&mut segment);
-        self.board.mark_retransmitted(index, segment);
+        self.board.renew(index, segment);
         self.transmit(&segment);
         self.totals.retransmits += 1;
         self.totals.bytes_retrans += u64::from(segment.len);

@@ -281,14 +281,20 @@ impl Scoreboard {
         1 + rest.take_while(is_same).count() as u32
     }
 
-    /// Notes that the segment was sent again at `now_us`, with its new rate-sample stamps.
-    pub(crate) fn mark_retransmitted(&mut self, index: u64, stamped: Sent) {
+    /// Notes that the segment was sent again, with its new stamps.
+    pub(crate) fn renew(&mut self, index: u64, stamped: Sent) {
+        let Some(segment) = self.get_mut(index) else { return };
+        *segment = stamped;
+        segment.marks |= mark::EVER_RETRANS;
+        self.by_time.push_back((index, stamped.xmit_us));
+    }
+
+    /// What was sent again counts as a retransmission that is out (`retrans_out`).
+    pub(crate) fn mark_retransmission(&mut self, index: u64) {
         let Some(segment) = self.get_mut(index) else { return };
         let was_out = segment.has(mark::RETRANS);
-        *segment = stamped;
-        segment.marks |= mark::RETRANS | mark::EVER_RETRANS;
+        segment.marks |= mark::RETRANS;
         self.retrans_out += u32::from(!was_out);
-        self.by_time.push_back((index, stamped.xmit_us));
     }
 
     /// Walks the transmissions in order of time. `judge` says of each that counts whether it is lost (`Some(true)`), has
@@ -375,7 +381,8 @@ mod tests {
         board.mark_sacked(2);
         assert_eq!(board.packet_segments(0, 44), 2);
         let again = *board.get(1).expect("it is out");
-        board.mark_retransmitted(1, again);
+        board.renew(1, again);
+        board.mark_retransmission(1);
         assert_eq!(board.packet_segments(0, 44), 1);
         assert!(board.is_consistent());
     }

@@ -75,7 +75,10 @@ impl Sender {
         if let Some((kind, at)) = self.timers.pending
             && at <= now
         {
-            self.timers.pending = None;
+            // The other two stay pending until they have armed the timeout, which then counts from the head's transmission.
+            if matches!(kind, Pending::Retransmission | Pending::Persist) {
+                self.timers.pending = None;
+            }
             match kind {
                 Pending::Retransmission => self.on_rto(),
                 Pending::LossProbe => self.on_loss_probe(),
@@ -136,9 +139,14 @@ impl Sender {
     /// `tcp_check_probe_timer()`: data waits, nothing is out, and the window is shut.
     pub(crate) fn check_persist_timer(&mut self) {
         if self.board.is_empty() && self.timers.is_idle() && self.queue.write_seq > self.snd_nxt {
-            let ticks = (self.rtt.rto_ms.max(RTO_MIN_US / 1000) << self.backoff.min(15)).min(RTO_MAX_MS);
-            self.timers.arm(Pending::Persist, self.now, ticks);
+            self.arm_persist_timer(0);
         }
+    }
+
+    /// `tcp_probe0_when()` (RFC 9293, 3.8.6.1): the interval doubles.
+    fn arm_persist_timer(&mut self, backoff: u8) {
+        let ticks = (self.rtt.rto_ms.max(RTO_MIN_US / 1000) << backoff.min(15)).min(RTO_MAX_MS);
+        self.timers.arm(Pending::Persist, self.now, ticks);
     }
 
     /// `tcp_ack_probe()`: an ACK while nothing is out.
@@ -146,13 +154,19 @@ impl Sender {
         if self.queue.write_seq == self.snd_nxt {
             return;
         }
-        let next_end = self.snd_nxt + u64::from(self.conn.mss).min(self.queue.write_seq - self.snd_nxt);
-        if next_end <= self.window_end() {
+        if self.next_end() <= self.window_end() {
             self.backoff = 0;
             if self.timers.is(Pending::Persist) {
                 self.timers.pending = None;
             }
+        } else {
+            self.arm_persist_timer(self.backoff);
         }
+    }
+
+    /// Where the next new segment would end.
+    fn next_end(&self) -> u64 {
+        self.snd_nxt + u64::from(self.conn.mss).min(self.queue.write_seq - self.snd_nxt)
     }
 
     /// `tcp_rto_delta_us()`: until the head of the queue times out; may be past.
@@ -179,13 +193,13 @@ impl Sender {
     fn on_loss_probe(&mut self) {
         if self.tlp_high_seq.is_none() {
             self.tlp_retrans = false;
-            let has_new = self.queue.write_seq > self.snd_nxt && self.snd_nxt < self.window_end();
+            let has_new = self.queue.write_seq > self.snd_nxt && self.next_end() <= self.window_end();
             let before = self.board.packets_out();
             let is_sent = if has_new {
                 self.write_xmit(Probe::Loss);
                 self.board.packets_out() > before
             } else {
-                self.tlp_retrans = self.retransmit(self.board.end_index() - 1, 1) > 0;
+                self.tlp_retrans = self.send_again(self.board.end_index() - 1, 1) > 0;
                 self.tlp_retrans
             };
             if is_sent {
@@ -207,7 +221,7 @@ impl Sender {
         if self.board.is_empty() {
             self.emit(Body::Probe);
             self.backoff = self.backoff.saturating_add(1);
-            self.check_persist_timer();
+            self.arm_persist_timer(self.backoff);
         }
     }
 }
