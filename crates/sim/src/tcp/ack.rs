@@ -100,13 +100,24 @@ impl Sender {
                 self.resend(&ack);
             }
         } else if self.board.is_empty() {
-            self.on_probe_ack();
+            self.take_ack_of_nothing(prior_una, &mut ack);
         } else {
             self.take_ack(prior_una, prior_highest, prior_delivered, prior_lost, &mut ack);
         }
         self.push_pending();
         self.check_space();
         debug_assert!(self.board.packets_out() > 2000 || self.board.is_consistent());
+    }
+
+    /// Nothing was out (`no_queue` in `tcp_ack()`): a D-SACK may still undo a reduction, and a loss probe be judged.
+    fn take_ack_of_nothing(&mut self, prior_una: u64, ack: &mut Ack) {
+        if ack.has(flag::DSACKING) {
+            self.alert(prior_una, ack);
+        }
+        self.on_probe_ack();
+        if self.tlp_high_seq.is_some() {
+            self.judge_loss_probe(ack);
+        }
     }
 
     fn take_ack(
