@@ -7,6 +7,7 @@ mod builder;
 
 pub use builder::{ExperimentBuilder, UnknownCell, repeat_command};
 
+use crate::diagnosis::CwndCause;
 use crate::expect::ExpectationResult;
 use crate::metrics::{CaStateTimes, RunMetrics, UnmetSetting};
 use indexmap::IndexMap;
@@ -94,9 +95,11 @@ pub struct CellResult {
     pub wmem_queued_bytes_p50: Option<u64>,
     /// Median limit of the send queue.
     pub sndbuf_bytes_p50: Option<u64>,
-    /// What limited it; null until it is diagnosed.
+    /// What limited it; null where nothing was sampled.
     pub limited_by: Option<LimitedBy>,
-    /// Category → share of the time; null until it is diagnosed.
+    /// Where that is the congestion window: why it was no larger.
+    pub cwnd_cause: Option<CwndCause>,
+    /// Category → share of the time; null where nothing was sampled.
     pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
     /// Microseconds in each congestion state.
     pub ca_state_us: Option<CaStateTimes>,
@@ -120,11 +123,11 @@ pub struct CellResult {
     pub one_way_delay_p50_ns: Option<i64>,
     /// UDP: 99th percentile of the one-way delay.
     pub one_way_delay_p99_ns: Option<i64>,
-    /// What theory predicts; null until it is diagnosed.
+    /// What theory predicts; null where nothing was sampled.
     pub predicted_bps: Option<u64>,
-    /// A sentence; null until it is diagnosed.
+    /// A sentence; null where nothing was sampled.
     pub verdict: Option<String>,
-    /// What to change; null until it is diagnosed.
+    /// What to change; null where nothing was sampled.
     pub advice: Option<Vec<Advice>>,
     /// What somebody else measured in this cell.
     pub published: Option<PublishedFigures>,
@@ -186,8 +189,12 @@ impl LimitedBy {
 /// One change, why, and what it should bring.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Advice {
-    /// The change, as a scenario assignment.
+    /// The change in one line: its assignments, or `nothing`.
     pub change: String,
+    /// Scenario assignments, as `--set` takes them; empty where nothing in the scenario helps.
+    pub set: Vec<String>,
+    /// The same for a real machine: lines to paste.
+    pub commands: Vec<String>,
     /// Why.
     pub why: String,
     /// Goodput with it.

@@ -4,9 +4,13 @@
 //! iteration in random order, a 0 for something that was not measured.
 #![forbid(unsafe_code)]
 
+pub mod advice;
 pub mod calculator;
+pub mod diagnosis;
 pub mod expect;
 pub mod experiment;
 pub mod metrics;
 pub mod models;
 pub mod statistics;
+pub mod verdict;
+mod wording;

@@ -11,6 +11,7 @@ mod tcp;
 mod udp;
 pub mod window;
 
+use crate::diagnosis::{self, Diagnosis};
 use pipefill_core::record::{Invalid, RunRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -61,6 +62,8 @@ pub struct RunMetrics {
     /// How good the instrument was, and what the path dropped.
     #[serde(flatten)]
     pub instrument: InstrumentMetrics,
+    /// What limited the run; `None` where nothing was sampled.
+    pub diagnosis: Option<Diagnosis>,
 }
 
 impl RunMetrics {
@@ -87,6 +90,7 @@ impl RunMetrics {
             tcp: tcp::metrics(record),
             udp: udp::metrics(&manifest.streams),
             instrument: instrument::metrics(record),
+            diagnosis: diagnosis::diagnose(record),
         }
     }
 

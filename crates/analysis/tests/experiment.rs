@@ -199,7 +199,7 @@ fn what_cannot_be_judged_fails_with_a_reason() {
     assert_eq!(judged(result, ExpectMetric::Lost, at_most, Bound::Value(1.0)), None);
     assert_eq!(judged(&nothing, ExpectMetric::Goodput, at_most, Bound::Value(1.0)), None);
     let word = || Bound::Word("rwnd".to_owned());
-    assert_eq!(judged(result, ExpectMetric::LimitedBy, Comparison::Equal, word()), None);
+    assert_eq!(judged(&nothing, ExpectMetric::LimitedBy, Comparison::Equal, word()), None);
     assert_eq!(judged(result, ExpectMetric::Goodput, Comparison::Equal, word()), None);
     let diagnosed = CellResult { limited_by: Some(LimitedBy::Rwnd), ..CellResult::default() };
     assert_eq!(judged(&diagnosed, ExpectMetric::LimitedBy, Comparison::Equal, word()), Some(true));

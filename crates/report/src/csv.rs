@@ -7,7 +7,7 @@ use pipefill_analysis::experiment::Experiment;
 use serde_json::Value;
 
 /// JSON pointers of the scalar fields, in the order of the columns.
-const FIELDS: [&str; 51] = [
+const FIELDS: [&str; 52] = [
     "/backend",
     "/runs",
     "/valid",
@@ -27,6 +27,7 @@ const FIELDS: [&str; 51] = [
     "/wmem_queued_bytes_p50",
     "/sndbuf_bytes_p50",
     "/limited_by",
+    "/cwnd_cause",
     "/limited_fraction/app",
     "/limited_fraction/sndbuf",
     "/limited_fraction/rwnd",

@@ -53,8 +53,13 @@ fn drawn(sheet: &Sheet, style: Style) -> String {
     };
     let mut lines: Vec<String> = sheet.variant.iter().cloned().collect();
     lines.extend(grid.lines().map(|line| line.trim_end().to_owned()));
-    lines.extend(sheet.notes.iter().cloned());
+    lines.extend(sheet.notes.iter().map(|note| wrapped(note, style.width)));
     lines.join("\n")
+}
+
+/// A note as prose: broken between words, its later lines indented.
+fn wrapped(note: &str, width: u16) -> String {
+    textwrap::fill(note, textwrap::Options::new(usize::from(width)).subsequent_indent("  "))
 }
 
 /// Whether the arrangement had to break a row in two.

@@ -2,10 +2,11 @@
 //!
 //! Never: a run counted for a cell that it does not belong to, or an invalid one in a median.
 
-use super::{CellResult, EnvironmentSummary, Experiment, InvalidCount, PublishedFigures, SCHEMA};
-use crate::expect;
+use super::{CellResult, EnvironmentSummary, Experiment, InvalidCount, LimitedBy, PublishedFigures, SCHEMA};
+use crate::diagnosis::Diagnosis;
 use crate::metrics::{CaStateTimes, RunMetrics, UnmetSetting};
 use crate::statistics::{bootstrap_median, median, rounded};
+use crate::{advice, expect, verdict};
 use indexmap::{IndexMap, IndexSet};
 use pipefill_core::plan::{Cell, Plan};
 use pipefill_core::record::{Environment, RunRecord};
@@ -143,8 +144,33 @@ fn cell_result(
         run_values: runs.to_vec(),
         ..medians(&valid)
     };
+    explain(&mut result, cell, &valid);
     result.expectations = expect::evaluate(&cell.spec, &result);
     result
+}
+
+/// What limited the cell: shares are means over the valid runs; the sentence is that of the run with the median goodput.
+fn explain(result: &mut CellResult, cell: &Cell, valid: &[&RunMetrics]) {
+    let diagnosed: Vec<(&RunMetrics, &Diagnosis)> =
+        valid.iter().filter_map(|run| Some((*run, run.diagnosis.as_ref()?))).collect();
+    let mut shares: BTreeMap<LimitedBy, f64> = BTreeMap::new();
+    for (_, diagnosis) in &diagnosed {
+        for (&cause, share) in &diagnosis.limited_fraction {
+            *shares.entry(cause).or_default() += share / diagnosed.len() as f64;
+        }
+    }
+    let Some((&limited_by, _)) = shares.iter().max_by(|a, b| a.1.total_cmp(b.1)) else { return };
+    let mut of_cause: Vec<&(&RunMetrics, &Diagnosis)> =
+        diagnosed.iter().filter(|(_, diagnosis)| diagnosis.limited_by == limited_by).collect();
+    of_cause.sort_by_key(|(run, _)| run.goodput_bps);
+    let Some(&&(run, diagnosis)) = of_cause.get(of_cause.len() / 2) else { return };
+    let goodput_bps = run.goodput_bps.unwrap_or(0);
+    result.limited_by = Some(limited_by);
+    result.cwnd_cause = diagnosis.cwnd_cause;
+    result.limited_fraction = Some(shares);
+    result.predicted_bps = verdict::predicted_bps(&cell.spec, diagnosis);
+    result.verdict = Some(verdict::sentence(&cell.spec, diagnosis, goodput_bps));
+    result.advice = Some(advice::advise(&cell.spec, diagnosis, goodput_bps));
 }
 
 /// A result that holds what the valid runs say, and nothing about the cell.

@@ -75,7 +75,7 @@ pub fn flow_of<'a>(spec: &'a CellSpec, stream: &StreamSummary) -> Option<&'a Flo
 }
 
 /// Streams of `protocol`, in the record's order.
-pub(super) fn streams_of<'a>(
+pub(crate) fn streams_of<'a>(
     spec: &'a CellSpec,
     streams: &'a [StreamSummary],
     protocol: Protocol,

@@ -25,7 +25,7 @@ const fn column(name: &'static str, kind: Kind, value: fn(&CellResult) -> Option
 }
 
 /// In the order of the table.
-const COLUMNS: [Column; 15] = [
+const COLUMNS: [Column; 14] = [
     column("offered", Kind::Rate, |c| float(c.offered_bps)),
     Column { name: "goodput", udp_name: "received", kind: Kind::Rate, value: |c| float(c.goodput_bps) },
     column("±%", Kind::Ratio, half_width_percent),
@@ -40,7 +40,6 @@ const COLUMNS: [Column; 15] = [
     column("cwnd", Kind::Bytes, |c| float(c.cwnd_bytes_p50)),
     column("rwnd", Kind::Bytes, |c| float(c.rwnd_bytes_p50)),
     column("flight", Kind::Bytes, |c| float(c.in_flight_bytes_p50)),
-    column("predicted", Kind::Rate, |c| float(c.predicted_bps)),
 ];
 
 /// All columns that have a value for some cell, with their entries.
@@ -122,7 +121,7 @@ fn backend(cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
 fn limited_by(cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
     let known = cells.iter().any(|cell| cell.limited_by.is_some());
     let word = |cell: &CellResult| cell.limited_by.map(|l| l.as_str().to_owned());
-    known.then(|| words("limited by", cells, word))
+    known.then(|| words("limit", cells, word))
 }
 
 /// Valid runs of those asked for; shown where any is missing.

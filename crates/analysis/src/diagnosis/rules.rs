@@ -1,0 +1,69 @@
+//! From an epoch to its cause: the rules, in order; the first that holds decides.
+//!
+//! Never: a threshold outside of this file, or one without its reason.
+
+use super::epochs::Epoch;
+use super::facts::{Busy, Facts};
+use crate::experiment::LimitedBy;
+use crate::metrics::window::Window;
+use pipefill_core::cell::FlowSpec;
+
+/// From this share of a window on it counts as used up: a sender waits for room for a whole packet (RFC 9293, 3.8.6.2.1; TSO
+/// sends up to 64 KB at once).
+const USED_UP: f64 = 0.90;
+/// A writer is woken when two thirds of the send buffer are in use (`sk_stream_min_wspace()`), so that a buffer which
+/// limits never looks fuller than that for long.
+const SNDBUF_USED: f64 = 0.60;
+/// Half of the receive buffer unread: the application does not keep up.
+const UNREAD: f64 = 0.50;
+/// A thread that computes 85 % of the time has no more to give on a machine where others run too.
+const CPU_BUSY: f64 = 0.85;
+/// Written data that was not sent waits at half of the looks and more: only then can a window be what holds it. Where all that
+/// is written is sent, the writer is the limit, or the buffer that it writes to.
+const WAITING: f64 = 0.50;
+
+/// What limited `epoch`.
+pub(super) fn limiter(epoch: &Epoch, flow: &FlowSpec, facts: &Facts<'_>, busy: &Busy<'_>) -> LimitedBy {
+    let window = Window { from_us: epoch.from_us, to_us: epoch.to_us };
+    if busy.over(window) {
+        return LimitedBy::Path;
+    }
+    if epoch.repair_share >= 0.5 {
+        return LimitedBy::Cwnd;
+    }
+    let is_waiting = epoch.unsent_share >= WAITING;
+    if let Some(limit) = window_limit(epoch).filter(|_| is_waiting) {
+        return limit;
+    }
+    if let Some(end) = cpu_limit(facts, window) {
+        return end;
+    }
+    if is_waiting {
+        return LimitedBy::Pacing;
+    }
+    if epoch.sndbuf_used.is_some_and(|used| used >= SNDBUF_USED) && flow.bitrate.is_none() {
+        return LimitedBy::Sndbuf;
+    }
+    LimitedBy::App
+}
+
+/// The window that is used up; of two the smaller one.
+fn window_limit(epoch: &Epoch) -> Option<LimitedBy> {
+    let by_rwnd = epoch.rwnd_used.is_some_and(|used| used >= USED_UP);
+    let by_cwnd = epoch.cwnd_used >= USED_UP;
+    let is_smaller = epoch.rwnd.is_some_and(|rwnd| rwnd < epoch.cwnd);
+    if by_rwnd && (is_smaller || !by_cwnd) {
+        let is_unread = epoch.unread_share.is_some_and(|share| share >= UNREAD);
+        return Some(if is_unread { LimitedBy::Receiver } else { LimitedBy::Rwnd });
+    }
+    by_cwnd.then_some(LimitedBy::Cwnd)
+}
+
+/// The data path's threads are the instrument; all others belong to the ends.
+fn cpu_limit(facts: &Facts<'_>, window: Window) -> Option<LimitedBy> {
+    let is_busy = |word: &str| facts.cpu_share(word, window).is_some_and(|share| share >= CPU_BUSY);
+    if is_busy("path") {
+        return Some(LimitedBy::Testbed);
+    }
+    (is_busy("sender") || is_busy("receiver")).then_some(LimitedBy::Cpu)
+}

@@ -1,0 +1,62 @@
+//! UDP: it sends what it was told to; what matters is where the rest went.
+//!
+//! Never: a congestion window.
+
+use super::{Diagnosis, Figures, Span};
+use crate::experiment::LimitedBy;
+use pipefill_core::cell::{Direction, Protocol};
+use pipefill_core::record::{RunRecord, UdpTotals};
+use std::collections::BTreeMap;
+
+/// Losses up to this share are not the story of a run.
+const NEGLIGIBLE: f64 = 0.001;
+
+/// The diagnosis of a run whose streams are all UDP.
+pub(super) fn diagnose(record: &RunRecord) -> Option<Diagnosis> {
+    let totals: Vec<UdpTotals> = record.manifest.streams.iter().filter_map(|stream| stream.udp).collect();
+    let sent: u64 = totals.iter().map(|one| one.sent).sum();
+    if sent == 0 {
+        return None;
+    }
+    let received: u64 = totals.iter().map(|one| one.received).sum();
+    let limited_by = culprit(record, &totals, sent.saturating_sub(received) as f64 / sent as f64);
+    let span = |summary: &pipefill_core::record::StreamSummary| Span {
+        stream: summary.stream,
+        from_us: summary.start_us,
+        to_us: summary.stop_us,
+        limited_by,
+        cwnd_cause: None,
+    };
+    Some(Diagnosis {
+        limited_by,
+        cwnd_cause: None,
+        limited_fraction: BTreeMap::from([(limited_by, 1.0)]),
+        timeline: record.manifest.streams.iter().map(span).collect(),
+        figures: Figures {
+            loss_share: Some(sent.saturating_sub(received) as f64 / sent as f64),
+            ..Figures::default()
+        },
+        witnesses: Vec::new(),
+    })
+}
+
+/// The place that dropped most; without losses the application, which offered no more.
+fn culprit(record: &RunRecord, totals: &[UdpTotals], lost: f64) -> LimitedBy {
+    if lost <= NEGLIGIBLE {
+        return LimitedBy::App;
+    }
+    let flows = &record.manifest.run.cell.spec.flows;
+    let is_forward = |flow: &pipefill_core::cell::FlowSpec| {
+        flow.protocol == Protocol::Udp && flow.direction == Direction::Forward
+    };
+    let direction = if flows.iter().any(is_forward) { Direction::Forward } else { Direction::Reverse };
+    let drops = super::facts::drops(record, direction);
+    let socket: u64 = totals.iter().filter_map(|one| one.socket_drops).sum();
+    let places = [
+        (drops.queue, LimitedBy::Path),
+        (drops.random, LimitedBy::Path),
+        (drops.delay_limit + drops.exceeds_burst, LimitedBy::Testbed),
+        (socket, LimitedBy::Receiver),
+    ];
+    places.into_iter().max_by_key(|&(count, _)| count).map_or(LimitedBy::Path, |(_, place)| place)
+}

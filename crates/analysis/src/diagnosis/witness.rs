@@ -1,0 +1,59 @@
+//! Others who have an opinion: the kernel's own clocks, its application-limited flag.
+//!
+//! Never: a verdict. A witness that disagrees is shown, because it may be the one that is right.
+
+use crate::experiment::LimitedBy;
+use pipefill_core::record::{RunRecord, StreamEnd};
+use serde::{Deserialize, Serialize};
+
+/// A share that a witness needs in order to say that this was the limit.
+const SAYS_SO: f64 = 0.5;
+
+/// What somebody else measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Witness {
+    /// Who, in the kernel's own words, e.g. `tcpi_rwnd_limited`.
+    pub name: String,
+    /// What the witness accuses.
+    pub accuses: LimitedBy,
+    /// For which share of the time.
+    pub share: f64,
+    /// Whether that agrees with the verdict.
+    pub agrees: bool,
+}
+
+/// The witnesses of `record`, to a verdict of `limited_by`.
+pub(super) fn all(record: &RunRecord, limited_by: LimitedBy) -> Vec<Witness> {
+    let sum = |field: fn(&pipefill_core::tcp_info::TcpInfo) -> Option<u64>| -> Option<u64> {
+        record.manifest.streams.iter().map(|stream| field(stream.tcp.as_ref()?)).sum()
+    };
+    let busy = sum(|info| info.busy_us).filter(|&busy| busy > 0);
+    let clock =
+        |field: fn(&pipefill_core::tcp_info::TcpInfo) -> Option<u64>| Some(sum(field)? as f64 / busy? as f64);
+    let senders = || record.tcp.iter().filter(|row| row.end == StreamEnd::Sender);
+    let app = senders().filter(|row| row.info.delivery_app_limited).count() as f64
+        / senders().count().max(1) as f64;
+    let named = [
+        ("tcpi_rwnd_limited", LimitedBy::Rwnd, clock(|info| info.rwnd_limited_us)),
+        ("tcpi_sndbuf_limited", LimitedBy::Sndbuf, clock(|info| info.sndbuf_limited_us)),
+        ("tcpi_delivery_rate_app_limited", LimitedBy::App, Some(app)),
+    ];
+    let said = named.into_iter().filter_map(|(name, accuses, share)| Some((name, accuses, share?)));
+    said.map(|(name, accuses, share)| Witness {
+        name: name.to_owned(),
+        accuses,
+        share,
+        agrees: (share >= SAYS_SO) == is_same(accuses, limited_by),
+    })
+    .collect()
+}
+
+/// A reader that does not read is a closed window to the kernel; what a send buffer does not let out looks to it as an
+/// application that writes too little.
+fn is_same(accuses: LimitedBy, limited_by: LimitedBy) -> bool {
+    match accuses {
+        LimitedBy::Rwnd => matches!(limited_by, LimitedBy::Rwnd | LimitedBy::Receiver),
+        LimitedBy::App => matches!(limited_by, LimitedBy::App | LimitedBy::Sndbuf),
+        other => other == limited_by,
+    }
+}

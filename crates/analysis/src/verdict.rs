@@ -1,0 +1,182 @@
+//! The sentence at a run's end: what limited it, for how long, and the arithmetic that says so.
+//!
+//! Never: a figure that is not in the diagnosis or the scenario, or a cause that the diagnosis does not name.
+
+use crate::diagnosis::{CwndCause, Diagnosis, Figures};
+use crate::experiment::LimitedBy;
+use crate::models::loss::{self, AckPolicy};
+use crate::models::{headers, window};
+use crate::statistics::rounded;
+use crate::wording::{bytes, duration, percent, rate};
+use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
+use pipefill_core::units::{Bytes, Rate, Ratio};
+use std::time::Duration;
+
+/// What theory gives for the run as it was, bits per second of payload; `None` where the cause has no formula.
+pub fn predicted_bps(spec: &CellSpec, diagnosis: &Diagnosis) -> Option<u64> {
+    let figures = &diagnosis.figures;
+    match diagnosis.limited_by {
+        LimitedBy::Path => figures.path_goodput_bps,
+        LimitedBy::Rwnd => law(figures.rwnd_bytes?, figures),
+        LimitedBy::Sndbuf => law(sustained(figures)?, figures),
+        LimitedBy::App => sum_of(spec, |flow| flow.bitrate.map(Rate::bps)),
+        LimitedBy::Receiver => sum_of(spec, |flow| flow.read_rate.map(Rate::bps)),
+        LimitedBy::Pacing => sum_of(spec, |flow| flow.max_pacing_rate.map(|rate| payload(flow, rate.bps()))),
+        LimitedBy::Cwnd => response(spec, diagnosis),
+        LimitedBy::Cpu | LimitedBy::Testbed => None,
+    }
+}
+
+/// The verdict on a run of `spec` that had `goodput_bps`.
+pub fn sentence(spec: &CellSpec, diagnosis: &Diagnosis, goodput_bps: u64) -> String {
+    let share = diagnosis.limited_fraction.get(&diagnosis.limited_by).copied().unwrap_or(1.0);
+    let figures = &diagnosis.figures;
+    let because = match diagnosis.limited_by {
+        LimitedBy::Path => path(spec, figures, goodput_bps),
+        LimitedBy::Rwnd => windowed("the advertised window", figures.rwnd_bytes, figures, goodput_bps),
+        LimitedBy::Sndbuf => {
+            windowed("two thirds of the send buffer", sustained(figures), figures, goodput_bps)
+        }
+        LimitedBy::Cwnd => cwnd(spec, diagnosis, goodput_bps),
+        LimitedBy::Pacing => asked("the pacing rate", predicted_bps(spec, diagnosis), goodput_bps),
+        LimitedBy::App => asked("the application offers", predicted_bps(spec, diagnosis), goodput_bps),
+        LimitedBy::Receiver => {
+            asked("the receiving application reads", predicted_bps(spec, diagnosis), goodput_bps)
+        }
+        LimitedBy::Cpu => format!("a thread of an end had no CPU time left at {}", rate(goodput_bps)),
+        LimitedBy::Testbed => {
+            "what was lost or slow belongs to the testbed, not to TCP or the path".to_owned()
+        }
+    };
+    let others = others(diagnosis);
+    format!("Limited by {} {} of the time: {because}.{others}", name(diagnosis), percent(share))
+}
+
+/// The cause in words.
+pub fn name(diagnosis: &Diagnosis) -> &'static str {
+    match (diagnosis.limited_by, diagnosis.cwnd_cause) {
+        (LimitedBy::App, _) => "the application",
+        (LimitedBy::Sndbuf, _) => "the send buffer",
+        (LimitedBy::Rwnd, _) => "the receive window",
+        (LimitedBy::Cwnd, Some(CwndCause::Startup)) => "the congestion window (slow start)",
+        (LimitedBy::Cwnd, Some(CwndCause::HystartExit)) => "the congestion window (slow start ended early)",
+        (LimitedBy::Cwnd, Some(CwndCause::RandomLoss)) => "the congestion window (random loss)",
+        (LimitedBy::Cwnd, Some(CwndCause::QueueLoss)) => "the congestion window (drops of the queue)",
+        (LimitedBy::Cwnd, Some(CwndCause::Growth)) => "the congestion window (still growing)",
+        (LimitedBy::Cwnd, None) => "the congestion window",
+        (LimitedBy::Pacing, _) => "pacing",
+        (LimitedBy::Path, _) => "the path",
+        (LimitedBy::Receiver, _) => "the receiving application",
+        (LimitedBy::Cpu, _) => "the CPU",
+        (LimitedBy::Testbed, _) => "the testbed",
+    }
+}
+
+fn path(spec: &CellSpec, figures: &Figures, goodput_bps: u64) -> String {
+    let Some(possible) = figures.path_goodput_bps else {
+        return format!(
+            "{} were lost on the way, {} arrived",
+            percent(figures.loss_share.unwrap_or(0.0)),
+            rate(goodput_bps)
+        );
+    };
+    let bottleneck = spec.path.forward.bottleneck.as_ref().or(spec.path.reverse.bottleneck.as_ref());
+    let asked = bottleneck.map_or_else(String::new, |one| format!("{} leave ", rate(one.rate.bps())));
+    let full = percent(goodput_bps as f64 / possible as f64);
+    format!(
+        "{asked}{} of payload, {} were measured: the pipe is {full} full",
+        rate(possible),
+        rate(goodput_bps)
+    )
+}
+
+fn windowed(what: &str, window_bytes: Option<u64>, figures: &Figures, goodput_bps: u64) -> String {
+    let (Some(window), Some(rtt)) = (window_bytes, figures.min_rtt_us) else {
+        return format!("{what} was used up; {} were measured", rate(goodput_bps));
+    };
+    let allows = law(window, figures).map_or_else(String::new, |bps| format!(" allows {}", rate(bps)));
+    format!("{what}, {} / {}{allows}, {} were measured", bytes(window), duration(rtt), rate(goodput_bps))
+}
+
+fn cwnd(spec: &CellSpec, diagnosis: &Diagnosis, goodput_bps: u64) -> String {
+    let figures = &diagnosis.figures;
+    let measured = windowed("cwnd", figures.cwnd_bytes, figures, goodput_bps);
+    match diagnosis.cwnd_cause {
+        Some(CwndCause::RandomLoss | CwndCause::QueueLoss) => {
+            let lost = percent(figures.loss_share.unwrap_or(0.0));
+            let theory = response(spec, diagnosis)
+                .map_or_else(String::new, |bps| format!(", for which theory gives {}", rate(bps)));
+            format!("{measured}; {lost} of the segments were sent again{theory}")
+        }
+        Some(CwndCause::Startup) => format!("{measured}; the transfer ended before slow start did"),
+        Some(CwndCause::HystartExit) => {
+            format!(
+                "{measured}; slow start ended below the BDP, and growth from there takes many round trips"
+            )
+        }
+        _ => format!("{measured}; the last loss is long ago, and the window has not recovered yet"),
+    }
+}
+
+fn asked(what: &str, asked_bps: Option<u64>, goodput_bps: u64) -> String {
+    match asked_bps {
+        Some(bps) => format!("{what} {}, {} were measured", rate(bps), rate(goodput_bps)),
+        None => format!("{} were measured, and no window was used up", rate(goodput_bps)),
+    }
+}
+
+/// The other categories that took a tenth of the time and more.
+fn others(diagnosis: &Diagnosis) -> String {
+    let others: Vec<String> = diagnosis
+        .limited_fraction
+        .iter()
+        .filter(|&(&cause, &share)| cause != diagnosis.limited_by && share >= 0.1)
+        .map(|(cause, &share)| format!("{} {}", cause.as_str(), percent(share)))
+        .collect();
+    if others.is_empty() { String::new() } else { format!(" The rest: {}.", others.join(", ")) }
+}
+
+/// The window law over the least round trip: while a window limits, nothing queues for long.
+fn law(window_bytes: u64, figures: &Figures) -> Option<u64> {
+    window::window_law(Bytes::new(window_bytes), Duration::from_micros(figures.min_rtt_us?)).map(rounded)
+}
+
+/// Payload that a full send buffer keeps in flight: its writer is woken when a third of it is free
+/// (`sk_stream_min_wspace()`), so that after each burst no more than two thirds are under way.
+fn sustained(figures: &Figures) -> Option<u64> {
+    figures.flight_bytes.map(|peak| peak * 2 / 3)
+}
+
+/// CUBIC's and Reno's response to the loss that was seen (RFC 9438, 5; Mathis 1997). BBR has none.
+fn response(spec: &CellSpec, diagnosis: &Diagnosis) -> Option<u64> {
+    let figures = &diagnosis.figures;
+    if !diagnosis.cwnd_cause?.is_loss() {
+        return None;
+    }
+    let streams = spec.flows.iter().filter(|flow| flow.protocol == Protocol::Tcp);
+    let (mss, rtt) = (Bytes::new(figures.mss_bytes?), Duration::from_micros(figures.srtt_us?));
+    let p = Ratio::from_fraction(figures.loss_share?.clamp(0.0, 1.0));
+    let of_flow = |flow: &FlowSpec| {
+        let host = if flow.direction == Direction::Forward { &spec.sender } else { &spec.receiver };
+        let name = flow.congestion_control.as_ref().unwrap_or(&host.congestion_control);
+        let bps = match name.as_str() {
+            "cubic" => loss::cubic(mss, rtt, p),
+            "reno" => loss::mathis(mss, rtt, p, AckPolicy::EverySegment),
+            _ => None,
+        };
+        Some(bps? * f64::from(flow.parallel))
+    };
+    let total: Option<f64> = streams.map(of_flow).sum();
+    total.map(rounded)
+}
+
+fn sum_of(spec: &CellSpec, rate: impl Fn(&FlowSpec) -> Option<u64>) -> Option<u64> {
+    spec.flows.iter().map(|flow| Some(rate(flow)? * u64::from(flow.parallel))).sum()
+}
+
+/// Pacing counts the frame without its Ethernet header (`sk_pacing_rate` counts payload and headers of TCP and IP).
+fn payload(flow: &FlowSpec, bps: u64) -> u64 {
+    let mss = Bytes::new(headers::DEFAULT_MSS);
+    let frame = headers::frame(flow.protocol, mss).get() - headers::ETHERNET;
+    rounded(bps as f64 * mss.get() as f64 / frame as f64)
+}

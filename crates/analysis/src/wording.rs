@@ -1,0 +1,65 @@
+//! Quantities in sentences: three digits and a unit.
+//!
+//! Never: a table's cell; those align and share a unit (`report`).
+
+/// Bits per second, decimal prefixes: `251 Mbit/s`.
+pub(crate) fn rate(bps: u64) -> String {
+    let (value, unit) = match bps {
+        1_000_000_000.. => (bps as f64 / 1e9, "Gbit/s"),
+        1_000_000.. => (bps as f64 / 1e6, "Mbit/s"),
+        1_000.. => (bps as f64 / 1e3, "kbit/s"),
+        _ => (bps as f64, "bit/s"),
+    };
+    format!("{} {unit}", digits(value))
+}
+
+/// Bytes, decimal prefixes, as the window law's arithmetic needs them: `3.15 MB`.
+pub(crate) fn bytes(bytes: u64) -> String {
+    let (value, unit) = match bytes {
+        1_000_000_000.. => (bytes as f64 / 1e9, "GB"),
+        1_000_000.. => (bytes as f64 / 1e6, "MB"),
+        1_000.. => (bytes as f64 / 1e3, "kB"),
+        _ => (bytes as f64, "B"),
+    };
+    format!("{} {unit}", digits(value))
+}
+
+/// A duration: `100 ms`.
+pub(crate) fn duration(us: u64) -> String {
+    let (value, unit) = match us {
+        1_000_000.. => (us as f64 / 1e6, "s"),
+        1_000.. => (us as f64 / 1e3, "ms"),
+        _ => (us as f64, "µs"),
+    };
+    format!("{} {unit}", digits(value))
+}
+
+/// A share of one: `97 %`; below one per cent with a second digit.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent > 0.0 && percent < 1.0 { format!("{percent:.2} %") } else { format!("{percent:.0} %") }
+}
+
+/// Three significant digits.
+fn digits(value: f64) -> String {
+    match value {
+        100.0.. => format!("{value:.0}"),
+        10.0.. => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_and_a_unit() {
+        assert_eq!(rate(251_300_000), "251 Mbit/s");
+        assert_eq!(rate(2_330_000_000), "2.33 Gbit/s");
+        assert_eq!(bytes(3_145_728), "3.15 MB");
+        assert_eq!(duration(100_070), "100 ms");
+        assert_eq!(duration(10_500), "10.5 ms");
+        assert_eq!((percent(0.974), percent(0.0021)), ("97 %".to_owned(), "0.21 %".to_owned()));
+    }
+}
