@@ -40,12 +40,14 @@ impl Reassembly {
         self.recent.iter().position(touches).unwrap_or(self.recent.len()) >= EXPECTED
     }
 
-    /// Adds a packet; false where all of it is there already.
+    /// Adds a packet; false where all of it is there already: its block is told again then, behind the duplicate, so that the
+    /// sender sees one inside the other (RFC 2883, 4.1; `tcp_data_queue_ofo()`).
     pub(crate) fn insert(&mut self, range: Range, memory: u64) -> bool {
         let at = self.islands.partition_point(|island| island.range.end < range.start);
         let is_known = |island: &&Island| island.range.start <= range.start && range.end <= island.range.end;
         if self.islands.get(at).filter(is_known).is_some() {
             self.duplicate = Some(range);
+            self.remember(range);
             return false;
         }
         let mut merged = Island { range, memory };
@@ -142,6 +144,16 @@ mod tests {
         assert!(queue.is_empty());
         assert!(queue.take_sacks().blocks().is_empty());
     }
+
+    #[test]
+    fn a_duplicate_brings_its_block_to_the_front() {
+        let mut queue = Reassembly::default();
+        queue.insert(range(20, 30), 1);
+        queue.insert(range(40, 50), 2);
+        assert!(!queue.insert(range(25, 30), 1));
+        assert_eq!(queue.take_sacks().blocks(), [range(25, 30), range(20, 30), range(40, 50)]);
+    }
+
     #[test]
     fn a_third_block_crowds_out_what_an_ack_is_sure_to_carry() {
         let mut queue = Reassembly::default();
