@@ -69,7 +69,8 @@ impl Receiver {
             let largest = self.rcv_wnd.max(self.host.rmem[2]).max(RMEM_MAX).min(clamp);
             self.scale = largest.max(1).ilog2().saturating_sub(15).min(MAX_SCALE);
         }
-        self.window_right = self.rcv_nxt + self.rcv_wnd;
+        // Without a scale the header can't tell more, now or later.
+        self.window_right = self.rcv_nxt + self.rcv_wnd.min(UNSCALED_MAX << self.scale);
         self.rcv_ssthresh = self.rcv_wnd;
     }
 
