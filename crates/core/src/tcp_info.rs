@@ -150,7 +150,7 @@ pub fn decode(bytes: &[u8]) -> Option<TcpInfo> {
     let mss = u32_at(16);
     let segments = |n: u32| u64::from(n) * u64::from(mss);
     let (unacked, sacked, lost, retrans) = (u32_at(24), u32_at(28), u32_at(32), u32_at(36));
-    let in_flight = (unacked + retrans).saturating_sub(sacked + lost);
+    let in_flight = unacked.saturating_add(retrans).saturating_sub(sacked.saturating_add(lost));
     let ssthresh = u32_at(76);
     let measured = |us: u32| (us != 0).then_some(us);
     Some(TcpInfo {
