@@ -1,7 +1,8 @@
 //! Every test of the workspace, in an order that keeps measurements honest.
 //!
 //! Tests of the lab measure: they run alone, one at a time, after everything has been built and everything else has run. An
-//! integration test whose name begins with `lab` or `kernel` is one. Never: a closing line that says more than the runners did.
+//! integration test whose name begins with `lab`, `kernel` or `parity` is one. Never: a closing line that says more than the
+//! runners did.
 
 use crate::tally::Tally;
 use crate::workspace::{Crate, Workspace};
@@ -10,7 +11,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, ExitCode, Stdio};
 
 /// Begins the name of an integration test that measures on the real kernel.
-const MEASURES: [&str; 2] = ["lab", "kernel"];
+const MEASURES: [&str; 3] = ["lab", "kernel", "parity"];
 
 /// The test that compares records with their hashes: run once more as users build it, without overflow checks.
 const IN_RELEASE: &str = "hashes";

@@ -73,15 +73,16 @@ impl Engine {
     }
 
     fn deliver(&mut self) {
-        let mut held: Option<(u32, Data)> = None;
-        while let Some(segment) = self.network.take_due(self.now) {
+        let mut held: Option<(u64, u32, Data)> = None;
+        while let Some(packet) = self.network.take_due(self.now) {
+            let (train, segment) = (packet.train, packet.payload);
             if let Some(checks) = &mut self.checks {
                 checks.on_arrival(self.now, &segment, &self.streams);
             }
             let Segment { stream, body } = segment;
             if let (true, Body::Data(data)) = (self.gro, body) {
-                if !held.as_mut().is_some_and(|(of, first)| *of == stream && join(first, &data)) {
-                    let before = held.replace((stream, data));
+                if !held.as_mut().is_some_and(|(of, _, first)| *of == train && join(first, &data)) {
+                    let before = held.replace((train, stream, data));
                     self.arrive_held(before);
                 }
             } else {
@@ -95,8 +96,8 @@ impl Engine {
         }
     }
 
-    fn arrive_held(&mut self, held: Option<(u32, Data)>) {
-        if let Some((stream, data)) = held {
+    fn arrive_held(&mut self, held: Option<(u64, u32, Data)>) {
+        if let Some((_, stream, data)) = held {
             self.arrive(stream, &Body::Data(data));
         }
     }

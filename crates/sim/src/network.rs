@@ -50,11 +50,8 @@ impl Network {
     }
 
     /// The next packet that arrives at `now`; forward before reverse.
-    pub(crate) fn take_due(&mut self, now: Time) -> Option<Segment> {
-        self.forward
-            .take_due(now)
-            .or_else(|| self.reverse.take_due(now))
-            .map(|released| released.packet.payload)
+    pub(crate) fn take_due(&mut self, now: Time) -> Option<Packet<Segment>> {
+        self.forward.take_due(now).or_else(|| self.reverse.take_due(now)).map(|released| released.packet)
     }
 
     /// Packets that a direction holds.

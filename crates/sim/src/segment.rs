@@ -5,9 +5,9 @@
 use pipefill_core::units::Time;
 
 /// Ethernet header (14) and IPv4 header (20).
-const ETHERNET_IP: u32 = 34;
+pub(crate) const ETHERNET_IP: u32 = 34;
 /// The TCP header without options.
-const TCP: u32 = 20;
+pub(crate) const TCP: u32 = 20;
 /// The UDP header.
 const UDP: u32 = 8;
 /// Timestamps with their padding (RFC 7323, appendix A).

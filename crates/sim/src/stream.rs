@@ -217,7 +217,7 @@ impl Stream {
     }
 }
 
-/// Joins a segment to the one before it where both arrive together, as GRO does; false where they do not fit.
+/// Joins a segment to the one before it where both arrive together in one super-packet; false where they do not fit.
 pub(crate) fn join(first: &mut Data, next: &Data) -> bool {
     const GRO_MAX: u32 = 65_536 - 100;
     let fits = first.seq + u64::from(first.len) == next.seq && first.len + next.len <= GRO_MAX;

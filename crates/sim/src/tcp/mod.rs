@@ -8,6 +8,7 @@ pub(crate) mod ack_policy;
 pub(crate) mod chrono;
 pub(crate) mod info;
 pub(crate) mod output;
+pub(crate) mod packet_memory;
 pub(crate) mod paws;
 pub(crate) mod rack;
 pub(crate) mod rate;

@@ -3,9 +3,9 @@
 //! Never: a look at the sender; the window is drawn from its own buffer and the application's pace.
 
 use super::ack_policy::AckPolicy;
+use super::packet_memory;
 use super::reassembly::Reassembly;
 use super::receive_window::{DEFAULT_RATIO, Tuning};
-use super::send_queue::truesize;
 use super::sender::FIRST_BYTE;
 use crate::host::Host;
 use crate::segment::{ADVERTISED_MSS, Body, Data, Range, TIMESTAMPS};
@@ -169,13 +169,13 @@ impl Receiver {
         if range.start < self.rcv_nxt {
             self.reassembly.report_duplicate(Range { start: range.start, end: self.rcv_nxt });
         }
-        let memory = truesize(data.len);
-        self.hold(range.end, memory);
-        self.measure_segment(data.len, memory, data.push);
+        let memory = packet_memory::of_packet(data.len, self.host.gso);
+        self.hold(range.end, memory.total);
+        self.measure_segment(data.len, memory.total, data.push);
         self.measure_rtt_by_window(now);
         self.on_data_event(now);
         if data.len >= SMALL {
-            self.grow_window(data.len, memory);
+            self.grow_window(data.len, memory.of_payload);
         }
         if !self.reassembly.is_empty() {
             while let Some((end, memory)) = self.reassembly.take_reached(self.rcv_nxt) {
@@ -188,16 +188,16 @@ impl Receiver {
     }
 
     fn take_out_of_order(&mut self, now: Time, data: &Data, range: Range) {
-        let memory = truesize(data.len);
-        self.measure_segment(data.len, memory, data.push);
+        let memory = packet_memory::of_packet(data.len, self.host.gso);
+        self.measure_segment(data.len, memory.total, data.push);
         self.rcv_ooo += data.len.div_ceil(self.mss);
         self.ack_policy.schedule();
         if self.reassembly.crowds_out(range) {
             self.send_compressed(now);
         }
-        if self.reassembly.insert(range, memory) {
-            self.rmem_alloc += memory;
-            self.grow_window(data.len, memory);
+        if self.reassembly.insert(range, memory.total) {
+            self.rmem_alloc += memory.total;
+            self.grow_window(data.len, memory.total);
         }
     }
 

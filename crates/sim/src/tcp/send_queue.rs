@@ -119,9 +119,4 @@ impl Sender {
     }
 }
 
-/// The truesize of a received packet with `len` bytes of payload.
-pub(crate) fn truesize(len: u32) -> u64 {
-    PACKET_OVERHEAD + u64::from(len)
-}
-
 const _: () = assert!(ADVERTISED_MSS > 536);
