@@ -273,8 +273,10 @@ impl Receiver {
         if rtt_us == 0 || now.micros().saturating_sub(self.tuning.time.micros()) < rtt_us {
             return;
         }
-        // What still waits to be read came in this round trip, not in the one before.
-        let copied = (self.copied_seq - self.tuning.seq).saturating_sub(self.readable());
+        let copied = self.copied_seq - self.tuning.seq;
+        // What still waits to be read came in this round trip, not in the one before; older kernels counted it.
+        let is_counted = matches!(self.host.window_rule, WindowRule::AdvWinScale(_));
+        let copied = copied.saturating_sub(if is_counted { 0 } else { self.readable() });
         if copied > self.tuning.space {
             if self.host.moderate_rcvbuf && !self.is_locked {
                 self.enlarge(copied);
