@@ -12,6 +12,7 @@ use crate::udp::UdpStream;
 use pipefill_core::cell::Direction;
 use pipefill_core::units::Time;
 use pipefill_link::Packet;
+use std::time::Duration;
 
 /// A TCP sender numbers its super-packets from one; a stream's other packets begin here.
 const OWN_TRAINS: u64 = 1 << 39;
@@ -177,8 +178,8 @@ impl Stream {
         }
     }
 
-    /// Hands everything over to the path.
-    pub(crate) fn flush(&mut self, now: Time, network: &mut Network) {
+    /// Hands everything over to the path, `later` than `now`.
+    pub(crate) fn flush(&mut self, now: Time, later: Duration, network: &mut Network) {
         let (data, back) = match self.direction {
             Direction::Forward => (Direction::Forward, Direction::Reverse),
             Direction::Reverse => (Direction::Reverse, Direction::Forward),
@@ -188,7 +189,8 @@ impl Stream {
         let mut offer = |direction, train: u64, body: Body, timestamps| {
             let train = (u64::from(stream) << 40) | train;
             let bytes = body.frame_bytes(timestamps);
-            network.offer(now, direction, Packet { train, bytes, payload: Segment { stream, body } });
+            let packet = Packet { train, bytes, payload: Segment { stream, body } };
+            network.offer(now.after(later), direction, packet);
         };
         match &mut self.transport {
             Transport::Tcp(tcp) => {
