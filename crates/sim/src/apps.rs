@@ -51,6 +51,11 @@ impl Writer {
         Some(schedule.next_due()).filter(|&due| due < self.until)
     }
 
+    /// Whether there is room again for what it still has to write.
+    pub(crate) fn is_woken(&self, now: Time, sender: &Sender) -> bool {
+        self.has_begun && now < self.until && !sender.queue.is_full && self.owes(now)
+    }
+
     /// Writes what it has to, as far as the socket takes it.
     pub(crate) fn run(&mut self, now: Time, sender: &mut Sender) {
         self.has_ended = now >= self.until;
@@ -102,6 +107,11 @@ impl Reader {
     /// When a paced reader looks again.
     pub(crate) fn next(&self) -> Option<Time> {
         self.next
+    }
+
+    /// Whether there is something to read, and it waits for no instant of its own.
+    pub(crate) fn is_woken(&self, receiver: &Receiver) -> bool {
+        self.next.is_none() && receiver.readable() > 0
     }
 
     /// Reads what there is, or what its rate allows.

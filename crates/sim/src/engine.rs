@@ -1,8 +1,8 @@
 //! The event loop: virtual time jumps to the next thing that happens.
 //!
-//! At one instant arrivals come first (forward, then reverse), then timers in order of streams, then applications. What an
-//! application makes its end send leaves a moment later, because a process has to be woken first. Never: two orders for the
-//! same run.
+//! At one instant the applications come first that were woken before, then arrivals (forward, then reverse), timers in order
+//! of streams, and applications that set themselves this instant. An application that a packet wakes gets its turn a moment
+//! later, as a process does. Never: two orders for the same run.
 
 use crate::invariants::Checks;
 use crate::network::Network;
@@ -10,12 +10,21 @@ use crate::segment::{Body, Data, Segment};
 use crate::stream::{Stream, join};
 use pipefill_core::units::Time;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
-/// From an interrupt to the packet of the process that it woke, 2 µs on the virtual Linux 6.12. It keeps what both send at two
-/// instants, and a queue sees two bursts.
+/// From an interrupt to the packet of the process that it woke: 2 µs on the virtual Linux 6.12. What both send stays two bursts,
+/// which a short queue tells apart.
 const WAKE: Duration = Duration::from_micros(2);
+
+/// Where a stream's applications are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Process {
+    Asleep,
+    Woken,
+    /// Its turn is now.
+    Running,
+}
 
 /// Streams, the path, and what happens next.
 #[derive(Debug)]
@@ -28,6 +37,9 @@ pub(crate) struct Engine {
     wakes: BinaryHeap<Reverse<(Time, u32)>>,
     /// The earliest wake of each stream that is in the heap.
     armed: Vec<Option<Time>>,
+    /// Whose applications are woken, and when their turn is; all wait equally long.
+    woken: VecDeque<(Time, u32)>,
+    processes: Vec<Process>,
     touched: Vec<u32>,
     is_touched: Vec<bool>,
     /// Looks on where the run asks for it.
@@ -44,6 +56,8 @@ impl Engine {
             gro,
             wakes: BinaryHeap::new(),
             armed: vec![None; count],
+            woken: VecDeque::new(),
+            processes: vec![Process::Asleep; count],
             touched: Vec::new(),
             is_touched: vec![false; count],
             checks: checks.map(Box::new),
@@ -59,12 +73,14 @@ impl Engine {
     /// When something happens next.
     pub(crate) fn next(&self) -> Option<Time> {
         let wake = self.wakes.peek().map(|Reverse((at, _))| *at);
-        self.network.next_due().into_iter().chain(wake).min().map(|at| at.max(self.now))
+        let turn = self.woken.front().map(|(at, _)| *at);
+        self.network.next_due().into_iter().chain(wake).chain(turn).min().map(|at| at.max(self.now))
     }
 
     /// Lets everything happen that happens at `at`.
     pub(crate) fn advance(&mut self, at: Time) {
         self.now = at;
+        self.give_turns();
         self.deliver();
         self.fire_timers();
         self.settle();
@@ -130,7 +146,16 @@ impl Engine {
         }
     }
 
-    /// The applications' turn; what they and the ends have to send goes to the path; the next wake is noted.
+    /// What was woken runs before anything else comes: two bursts as far apart as a turn takes are answered one by one.
+    fn give_turns(&mut self) {
+        while let Some((_, stream)) = self.woken.pop_front_if(|(at, _)| *at <= self.now) {
+            self.processes[stream as usize] = Process::Running;
+            self.touch(stream);
+        }
+        self.settle();
+    }
+
+    /// The applications whose turn it is; what they and the ends have to send goes to the path; the next wake is noted.
     fn settle(&mut self) {
         let mut touched = std::mem::take(&mut self.touched);
         touched.sort_unstable();
@@ -138,9 +163,17 @@ impl Engine {
             let index = stream as usize;
             self.is_touched[index] = false;
             let target = &mut self.streams[index];
-            target.flush(self.now, Duration::ZERO, &mut self.network);
-            target.run_applications(self.now);
-            target.flush(self.now, WAKE, &mut self.network);
+            let process = &mut self.processes[index];
+            if *process == Process::Running || target.is_application_due(self.now) {
+                target.run_applications(self.now);
+                if *process == Process::Running {
+                    *process = Process::Asleep;
+                }
+            } else if *process == Process::Asleep && target.wakes_application(self.now) {
+                *process = Process::Woken;
+                self.woken.push_back((self.now.after(WAKE), stream));
+            }
+            target.flush(self.now, &mut self.network);
             if let Some(at) = target.next()
                 && self.armed[index].is_none_or(|armed| at < armed)
             {

@@ -12,7 +12,6 @@ use crate::udp::UdpStream;
 use pipefill_core::cell::Direction;
 use pipefill_core::units::Time;
 use pipefill_link::Packet;
-use std::time::Duration;
 
 /// A TCP sender numbers its super-packets from one; a stream's other packets begin here.
 const OWN_TRAINS: u64 = 1 << 39;
@@ -64,10 +63,21 @@ impl TcpStream {
         self.messages.push((true, syn));
     }
 
-    fn next(&self) -> Option<Time> {
+    /// When an application acts of itself.
+    fn next_application(&self) -> Option<Time> {
         let applications = self.applications.as_ref();
-        let applications =
-            applications.and_then(|(writer, reader)| earliest(writer.next(&self.sender), reader.next()));
+        applications.and_then(|(writer, reader)| earliest(writer.next(&self.sender), reader.next()))
+    }
+
+    /// Whether an application that sleeps has something to do.
+    fn wakes_application(&self, now: Time) -> bool {
+        self.applications.as_ref().is_some_and(|(writer, reader)| {
+            reader.is_woken(&self.receiver) || writer.is_woken(now, &self.sender)
+        })
+    }
+
+    fn next(&self) -> Option<Time> {
+        let applications = self.next_application();
         let ends = earliest(self.sender.timers.next(), self.receiver.ack_policy.next());
         earliest(earliest(ends, self.handshake.next()), applications)
     }
@@ -171,6 +181,22 @@ impl Stream {
         }
     }
 
+    /// Whether an application set itself this instant; it need not be woken.
+    pub(crate) fn is_application_due(&self, now: Time) -> bool {
+        match &self.transport {
+            Transport::Tcp(tcp) => tcp.next_application().is_some_and(|at| at <= now),
+            Transport::Udp(_) => false,
+        }
+    }
+
+    /// Whether what happened at `now` wakes an application.
+    pub(crate) fn wakes_application(&self, now: Time) -> bool {
+        match &self.transport {
+            Transport::Tcp(tcp) => tcp.wakes_application(now),
+            Transport::Udp(_) => false,
+        }
+    }
+
     /// The applications' turn, after everything that arrived at `now`.
     pub(crate) fn run_applications(&mut self, now: Time) {
         if let Transport::Tcp(tcp) = &mut self.transport {
@@ -178,8 +204,8 @@ impl Stream {
         }
     }
 
-    /// Hands everything over to the path, `later` than `now`.
-    pub(crate) fn flush(&mut self, now: Time, later: Duration, network: &mut Network) {
+    /// Hands everything over to the path.
+    pub(crate) fn flush(&mut self, now: Time, network: &mut Network) {
         let (data, back) = match self.direction {
             Direction::Forward => (Direction::Forward, Direction::Reverse),
             Direction::Reverse => (Direction::Reverse, Direction::Forward),
@@ -190,7 +216,7 @@ impl Stream {
             let train = (u64::from(stream) << 40) | train;
             let bytes = body.frame_bytes(timestamps);
             let packet = Packet { train, bytes, payload: Segment { stream, body } };
-            network.offer(now.after(later), direction, packet);
+            network.offer(now, direction, packet);
         };
         match &mut self.transport {
             Transport::Tcp(tcp) => {
