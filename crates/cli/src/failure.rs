@@ -107,6 +107,9 @@ impl Failure {
         match error {
             BackendError::Interrupted(_) => None,
             BackendError::Unsupported { what, remedy } => Some(Self::Unsupported { what, remedy }),
+            BackendError::Record(error) => {
+                Some(Self::Run { run: run.to_owned(), message: error.to_string() })
+            }
             BackendError::Failed(message) => Some(Self::Run { run: run.to_owned(), message }),
         }
     }

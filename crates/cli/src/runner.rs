@@ -8,7 +8,7 @@ use crate::signals::Stop;
 use crate::store::{ExperimentDirectory, Owner, Partial, read_manifest};
 use pipefill_core::backend::{Backend, Watch};
 use pipefill_core::plan::Run;
-use pipefill_core::record::RunRecord;
+use pipefill_core::record::Manifest;
 use pipefill_core::units::Time;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -116,23 +116,22 @@ impl Runner<'_> {
     /// True where the run has its record. The directory stands before the run begins, so that a run's traces are always
     /// somebody's.
     fn one(&self, run: &Run) -> Result<bool, Failure> {
-        let partial = Partial::create(&self.experiment.runs(), &run.directory, self.owner)?;
+        let mut partial = Partial::create(&self.experiment.runs(), &run.directory, self.owner)?;
         let estimate = self.backend.estimate(run);
         let watch = RunWatch { runner: self, run, estimate };
         let began = Instant::now();
-        let record = match self.backend.run(run, &watch) {
-            Ok(record) => record,
+        let manifest = match self.backend.stream(run, &watch, &mut partial) {
+            Ok(manifest) => manifest,
             Err(error) => {
                 let failure = Failure::of_backend(error, &run.directory);
                 return failure.map_or(Ok(false), Err);
             }
         };
-        if self.is_stopped() && is_interrupted(&record) {
+        if self.is_stopped() && is_interrupted(&manifest) {
             return Ok(false);
         }
-        let note = note(&record);
-        partial.complete(&record)?;
-        self.progress.finished(run, estimate, began.elapsed(), &note);
+        partial.complete(&manifest)?;
+        self.progress.finished(run, estimate, began.elapsed(), &note(&manifest));
         Ok(true)
     }
 }
@@ -154,12 +153,12 @@ impl Watch for RunWatch<'_> {
     }
 }
 
-fn is_interrupted(record: &RunRecord) -> bool {
-    record.manifest.invalid.iter().any(|reason| reason.reason == "interrupted")
+fn is_interrupted(manifest: &Manifest) -> bool {
+    manifest.invalid.iter().any(|reason| reason.reason == "interrupted")
 }
 
-fn note(record: &RunRecord) -> String {
-    let reasons: Vec<&str> = record.manifest.invalid.iter().map(|reason| reason.reason.as_str()).collect();
+fn note(manifest: &Manifest) -> String {
+    let reasons: Vec<&str> = manifest.invalid.iter().map(|reason| reason.reason.as_str()).collect();
     if reasons.is_empty() { String::new() } else { format!("invalid: {}", reasons.join(", ")) }
 }
 

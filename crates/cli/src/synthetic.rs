@@ -7,11 +7,12 @@ mod builder;
 
 use crate::args::Selection;
 use crate::asked::Asked;
+use crate::store::Partial;
 use crate::studies::Study;
 use builder::Steady;
 use pipefill_core::backend::{Backend, BackendError, Watch};
 use pipefill_core::plan::Run;
-use pipefill_core::record::{Invalid, RunRecord};
+use pipefill_core::record::{AnyRow, Invalid, Manifest, RunRecord, Sink};
 use pipefill_core::units::Time;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,6 +47,22 @@ pub(crate) fn record() -> RunRecord {
     builder::record(asked(&[]).plan.runs().remove(0), &[Steady::default()])
 }
 
+/// Hands the rows that a steady run has to `sink`.
+pub(crate) fn replay(record: &RunRecord, sink: &mut dyn Sink) {
+    let tcp = record.tcp.iter().cloned().map(AnyRow::Tcp);
+    let delivery = record.delivery.iter().cloned().map(AnyRow::Delivery);
+    let udp = record.udp.iter().cloned().map(AnyRow::Udp);
+    for row in tcp.chain(delivery).chain(udp) {
+        sink.take(row).unwrap();
+    }
+}
+
+/// Writes `record` as a backend and its runner do.
+pub(crate) fn write(mut partial: Partial, record: &RunRecord) {
+    replay(record, &mut partial);
+    partial.complete(&record.manifest).unwrap();
+}
+
 /// Makes records in no time, and does what a test asks for in the n-th run, counted from 1.
 #[derive(Default)]
 pub(crate) struct Synthetic {
@@ -72,7 +89,7 @@ impl Backend for Synthetic {
         "lab"
     }
 
-    fn run(&self, run: &Run, watch: &dyn Watch) -> Result<RunRecord, BackendError> {
+    fn stream(&self, run: &Run, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<Manifest, BackendError> {
         let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
         watch.progress(Time::from_nanos(1));
         if let Some((at, stop)) = &self.stops
@@ -97,8 +114,9 @@ impl Backend for Synthetic {
                 .invalid
                 .push(Invalid { reason: "ring_drops".to_owned(), detail: "7 packets".to_owned() });
         }
+        replay(&record, sink);
         self.ended.lock().unwrap().push(run.directory.clone());
-        Ok(record)
+        Ok(record.manifest)
     }
 
     fn check(&self, run: &Run) -> Result<(), BackendError> {

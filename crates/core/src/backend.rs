@@ -1,7 +1,7 @@
 //! The seam between a plan and what carries it out.
 
 use crate::plan::Run;
-use crate::record::RunRecord;
+use crate::record::{InMemory, Manifest, RecordError, RunRecord, Sink};
 use crate::units::Time;
 use std::time::Duration;
 
@@ -10,12 +10,22 @@ pub trait Backend: Sync {
     /// Its name in manifests: `sim` or `lab`.
     fn name(&self) -> &'static str;
 
-    /// Carries out one run and returns its record. A run that can't be believed is a record with `invalid` reasons, not
-    /// an error.
+    /// Carries out one run, hands its rows to `sink` as they are measured, and returns its manifest. A run that can't be
+    /// believed is a manifest with `invalid` reasons, not an error.
     ///
     /// # Errors
-    /// [`BackendError`] where nothing was measured.
-    fn run(&self, run: &Run, watch: &dyn Watch) -> Result<RunRecord, BackendError>;
+    /// [`BackendError`] where nothing was measured; what `sink` has then is no record.
+    fn stream(&self, run: &Run, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<Manifest, BackendError>;
+
+    /// Carries out one run and returns its record, all rows in memory: for short runs and for tests.
+    ///
+    /// # Errors
+    /// As [`Backend::stream`].
+    fn run(&self, run: &Run, watch: &dyn Watch) -> Result<RunRecord, BackendError> {
+        let mut rows = InMemory::default();
+        let manifest = self.stream(run, watch, &mut rows)?;
+        Ok(rows.into_record(manifest))
+    }
 
     /// Whether this machine can do the run at all, found without doing it; asked for every run before the first one.
     ///
@@ -49,6 +59,9 @@ pub enum BackendError {
     /// The user stopped it.
     #[error("stopped by {0}")]
     Interrupted(String),
+    /// Its rows could not be kept: exit code 2.
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// Something failed that should work: exit code 2.
     #[error("{0}")]
     Failed(String),

@@ -11,5 +11,6 @@ pub mod plan;
 pub mod prng;
 pub mod record;
 pub mod scenario;
+pub mod seen;
 pub mod tcp_info;
 pub mod units;

@@ -5,8 +5,11 @@
 //! This module turns rows into bytes and back; who opens files is not its business.
 
 mod codec;
+mod sink;
 
-pub use codec::{RecordError, decode_manifest, decode_table, encode_manifest, encode_table};
+pub use codec::{RecordError, TableWriter, decode_manifest, decode_table, encode_manifest, encode_table};
+pub(crate) use sink::InMemory;
+pub use sink::{AnyRow, Sink};
 
 use crate::plan::Run;
 use crate::tcp_info::TcpInfo;
@@ -322,7 +325,7 @@ impl Row for CpuSample {
     const TABLE: &'static str = "cpu";
 }
 
-/// One run's record in memory: what a backend produces and what analysis reads.
+/// One run's record in memory: what analysis reads. A backend produces it row by row, into a [`Sink`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// `manifest.json`.

@@ -15,6 +15,7 @@ mod namespace;
 mod netlink;
 pub mod privilege;
 pub mod probe;
+mod rows;
 mod run;
 mod sys;
 mod sysctl;
@@ -26,7 +27,7 @@ mod wait;
 
 use pipefill_core::backend::{Backend, BackendError, Watch};
 use pipefill_core::plan::Run;
-use pipefill_core::record::{Environment, RunRecord};
+use pipefill_core::record::{Environment, Manifest, Sink};
 use privilege::Privilege;
 use std::time::Duration;
 
@@ -48,8 +49,8 @@ impl Backend for Lab {
         "lab"
     }
 
-    fn run(&self, run: &Run, watch: &dyn Watch) -> Result<RunRecord, BackendError> {
-        run::carry_out(run, &self.environment, watch)
+    fn stream(&self, run: &Run, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<Manifest, BackendError> {
+        run::carry_out(run, &self.environment, watch, sink)
     }
 
     fn check(&self, run: &Run) -> Result<(), BackendError> {

@@ -5,6 +5,7 @@
 use crate::clock::RunClock;
 use crate::data_path::PathState;
 use crate::lateness::LatenessMeter;
+use crate::rows::{Closed, Rows};
 use crate::sys::socket::{mem_info, tcp_info};
 use crate::sys::thread;
 use crate::traffic::counts::StreamCounts;
@@ -12,7 +13,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pipefill_core::cell::Protocol;
 use pipefill_core::record::{
-    CpuSample, DeliverySample, Lateness, PathSample, StreamEnd, TcpSample, ThreadCpu, UdpSample,
+    AnyRow, CpuSample, DeliverySample, Lateness, PathSample, StreamEnd, TcpSample, ThreadCpu, UdpSample,
 };
 use pipefill_core::tcp_info;
 use pipefill_core::units::Time;
@@ -80,30 +81,25 @@ pub(crate) struct Telemetry<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
-/// Everything that was sampled.
-#[derive(Default)]
-pub(crate) struct Samples {
-    pub(crate) tcp: Vec<TcpSample>,
-    pub(crate) delivery: Vec<DeliverySample>,
-    pub(crate) udp: Vec<UdpSample>,
-    pub(crate) path: Vec<PathSample>,
-    pub(crate) cpu: Vec<CpuSample>,
-    pub(crate) lateness: Option<Lateness>,
-}
-
 impl Telemetry<'_> {
-    /// Samples from now until `stop` is set, and once more then.
-    pub(crate) fn run(&self) -> Samples {
+    /// Samples from now until `stop` is set, and once more then; says how late the samples were. Ends early where `rows`
+    /// takes no more.
+    pub(crate) fn run(&self, rows: &Rows) -> Option<Lateness> {
         thread::without_timer_slack();
-        let mut samples = Samples::default();
         let mut lateness = LatenessMeter::new();
+        // Who has stopped listening says why when it is joined.
+        let _why = self.sample_until_stopped(rows, &mut lateness);
+        lateness.summary()
+    }
+
+    fn sample_until_stopped(&self, rows: &Rows, lateness: &mut LatenessMeter) -> Result<(), Closed> {
         let (mut due, mut cpu_due) = (self.clock.now(), self.clock.now());
         while !self.stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
             lateness.record(now.since(due));
-            self.sample(&mut samples);
+            self.sample(rows)?;
             if now >= cpu_due {
-                self.sample_cpu(now, &mut samples.cpu);
+                self.sample_cpu(now, rows)?;
                 cpu_due = now.after(CPU_EVERY);
             }
             // A sample that was missed is missing; the ones after it keep their places.
@@ -112,51 +108,54 @@ impl Telemetry<'_> {
             }
             self.clock.sleep_until(due);
         }
-        self.sample(&mut samples);
-        self.sample_cpu(self.clock.now(), &mut samples.cpu);
-        samples.lateness = lateness.summary();
-        samples
+        self.sample(rows)?;
+        self.sample_cpu(self.clock.now(), rows)
     }
 
-    fn sample(&self, samples: &mut Samples) {
+    fn sample(&self, rows: &Rows) -> Result<(), Closed> {
         for probe in self.streams {
             if probe.protocol == Protocol::Tcp {
-                samples.tcp.extend(sample_tcp(self.clock, probe.stream, StreamEnd::Sender, probe.sender));
-                samples.tcp.extend(sample_tcp(self.clock, probe.stream, StreamEnd::Receiver, probe.receiver));
+                let ends = [(StreamEnd::Sender, probe.sender), (StreamEnd::Receiver, probe.receiver)];
+                for (end, socket) in ends {
+                    let row = sample_tcp(self.clock, probe.stream, end, socket);
+                    row.map_or(Ok(()), |row| rows.send(AnyRow::Tcp(row)))?;
+                }
             } else {
-                samples.udp.push(sample_udp(self.clock, probe));
+                rows.send(AnyRow::Udp(sample_udp(self.clock, probe)))?;
             }
-            samples.delivery.push(DeliverySample {
+            rows.send(AnyRow::Delivery(DeliverySample {
                 t_us: self.clock.now().micros(),
                 stream: probe.stream,
                 sent_bytes: probe.counts.sent_bytes.get(),
                 received_bytes: probe.counts.received_bytes.get(),
-            });
+            }))?;
         }
-        for (direction, state) in self.path {
-            self.sample_path(direction, state, &mut samples.path);
-        }
+        self.path.iter().try_for_each(|(direction, state)| self.sample_path(direction, state, rows))
     }
 
-    fn sample_path(&self, direction: &str, state: &Mutex<PathState>, rows: &mut Vec<PathSample>) {
+    fn sample_path(&self, direction: &str, state: &Mutex<PathState>, rows: &Rows) -> Result<(), Closed> {
         let t_us = self.clock.now().micros();
-        let Ok(state) = state.lock() else { return };
-        rows.extend(state.backlog.iter().map(|backlog| PathSample {
-            t_us,
-            direction: direction.to_owned(),
-            element: backlog.element.to_owned(),
-            backlog_packets: backlog.packets,
-            backlog_bytes: backlog.bytes,
-            dropped_packets: backlog.dropped_packets,
-        }));
+        // Not sent under the lock: the data path waits for it.
+        let Ok(backlogs) = state.lock().map(|state| state.backlog.clone()) else { return Ok(()) };
+        backlogs.iter().try_for_each(|backlog| {
+            rows.send(AnyRow::Path(PathSample {
+                t_us,
+                direction: direction.to_owned(),
+                element: backlog.element.to_owned(),
+                backlog_packets: backlog.packets,
+                backlog_bytes: backlog.bytes,
+                dropped_packets: backlog.dropped_packets,
+            }))
+        })
     }
 
-    fn sample_cpu(&self, now: Time, rows: &mut Vec<CpuSample>) {
+    fn sample_cpu(&self, now: Time, rows: &Rows) -> Result<(), Closed> {
         for (thread, id) in self.threads.alive() {
             if let Some(cpu_us) = thread_cpu_us(id) {
-                rows.push(CpuSample { t_us: now.micros(), thread, cpu_us });
+                rows.send(AnyRow::Cpu(CpuSample { t_us: now.micros(), thread, cpu_us }))?;
             }
         }
+        Ok(())
     }
 }
 

@@ -27,7 +27,7 @@ pub use options::{Options, WindowRule, WriterHabit};
 
 use pipefill_core::backend::{Backend, BackendError, Watch};
 use pipefill_core::plan::Run;
-use pipefill_core::record::RunRecord;
+use pipefill_core::record::{Manifest, Sink};
 use std::time::Duration;
 
 /// The backend that runs in virtual time.
@@ -60,8 +60,8 @@ impl Backend for Sim {
         "sim"
     }
 
-    fn run(&self, run: &Run, watch: &dyn Watch) -> Result<RunRecord, BackendError> {
-        run::carry_out(run, self.options, self.is_checked, watch)
+    fn stream(&self, run: &Run, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<Manifest, BackendError> {
+        run::carry_out(run, self.options, self.is_checked, watch, sink)
     }
 
     fn check(&self, run: &Run) -> Result<(), BackendError> {

@@ -1,30 +1,21 @@
-//! From what a run left in memory to its record.
+//! From what a run left in memory to its manifest.
 //!
 //! Never: the machine's clock or name; the same run gives the same bytes anywhere.
 
 use crate::engine::Engine;
 use crate::network::HOST_RATE;
 use crate::run::Outcome;
-use crate::sampler::Samples;
 use crate::stream::{Stream, Transport};
 use pipefill_core::plan::Run;
-use pipefill_core::record::{
-    Environment, Instrument, Manifest, RECORD_VERSION, RunRecord, Setting, StreamSummary,
-};
+use pipefill_core::record::{Environment, Instrument, Manifest, RECORD_VERSION, Setting, StreamSummary};
 use pipefill_core::units::Time;
 use std::collections::BTreeMap;
 
-/// The record of `run`.
-pub(crate) fn assemble(
-    run: &Run,
-    mut engine: Engine,
-    samples: Samples,
-    settings: Vec<Setting>,
-    outcome: Outcome,
-) -> RunRecord {
+/// The manifest of `run`.
+pub(crate) fn manifest(run: &Run, engine: &Engine, settings: Vec<Setting>, outcome: Outcome) -> Manifest {
     let now = engine.now;
-    let streams = engine.streams.iter_mut().map(|stream| summary(run, stream, outcome.zero, now)).collect();
-    let manifest = Manifest {
+    let streams = engine.streams.iter().map(|stream| summary(run, stream, outcome.zero, now)).collect();
+    Manifest {
         version: RECORD_VERSION,
         pipefill: env!("CARGO_PKG_VERSION").to_owned(),
         backend: "sim".to_owned(),
@@ -37,9 +28,7 @@ pub(crate) fn assemble(
         counters: engine.network.counters(),
         instrument: Instrument::default(),
         invalid: outcome.invalid,
-    };
-    let Samples { tcp, delivery, udp, path } = samples;
-    RunRecord { manifest, tcp, delivery, udp, path, cpu: Vec::new() }
+    }
 }
 
 fn environment() -> Environment {
@@ -50,12 +39,12 @@ fn environment() -> Environment {
     Environment { data_path: Some("link".to_owned()), facts, ..Environment::default() }
 }
 
-fn summary(run: &Run, stream: &mut Stream, zero: Time, now: Time) -> StreamSummary {
+fn summary(run: &Run, stream: &Stream, zero: Time, now: Time) -> StreamSummary {
     let flow = &run.cell.spec.flows[stream.flow as usize];
     let start = zero.after(flow.start);
     let (sent_bytes, received_bytes) = stream.bytes();
     let end_us = stream.last_received().map_or(0, Time::micros);
-    let (tcp, udp) = match &mut stream.transport {
+    let (tcp, udp) = match &stream.transport {
         Transport::Tcp(tcp) => (Some(tcp.sender.info(now)), None),
         Transport::Udp(udp) => (None, Some(udp.totals())),
     };

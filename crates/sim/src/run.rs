@@ -8,7 +8,7 @@ use crate::invariants::Checks;
 use crate::network::Network;
 use crate::options::{Options, WriterHabit};
 use crate::record;
-use crate::sampler::Samples;
+use crate::sampler;
 use crate::settings;
 use crate::stream::{Stream, TcpStream, Transport};
 use crate::tcp::receiver::Receiver;
@@ -18,7 +18,7 @@ use crate::{apps, cc};
 use pipefill_core::backend::{BackendError, Watch};
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec, Protocol};
 use pipefill_core::plan::Run;
-use pipefill_core::record::{Invalid, RunRecord};
+use pipefill_core::record::{Invalid, Manifest, Sink};
 use pipefill_core::units::{Bytes, Rate, Time};
 use std::time::Duration;
 
@@ -38,13 +38,14 @@ const LARGEST_DATAGRAM: u64 = 1472;
 /// Begins the message of a run that a check has ended.
 const BROKEN: &str = "an invariant is broken";
 
-/// Carries out `run`, looked on by [`Checks`] where `is_checked`.
+/// Carries out `run`, looked on by [`Checks`] where `is_checked`: its rows to `sink`, and its manifest.
 pub(crate) fn carry_out(
     run: &Run,
     options: Options,
     is_checked: bool,
     watch: &dyn Watch,
-) -> Result<RunRecord, BackendError> {
+    sink: &mut dyn Sink,
+) -> Result<Manifest, BackendError> {
     let spec = &run.cell.spec;
     refuse_what_is_not_modelled(spec)?;
     let sender = Host::new(&spec.sender, options)?;
@@ -64,12 +65,12 @@ pub(crate) fn carry_out(
         watch,
         habit: options.writer,
         engine: Engine::new(network, streams, options.gso, checks),
-        samples: Samples::default(),
+        sink,
         instants: 0,
     };
     let outcome = traffic.run()?;
     let settings = settings::all(run, [("sender", &sender), ("receiver", &receiver)]);
-    Ok(record::assemble(run, traffic.engine, traffic.samples, settings, outcome))
+    Ok(record::manifest(run, &traffic.engine, settings, outcome))
 }
 
 /// Whether `run` can be simulated, found without doing it.
@@ -124,7 +125,7 @@ impl Hosts<'_> {
                 let rate = flow.bitrate.unwrap_or(Rate::from_bps(1_000_000));
                 let length = u32::try_from(flow.length.get()).unwrap_or(1472);
                 let start = Time::ZERO.after(flow.start);
-                Transport::Udp(UdpStream::new(start, start.after(flow.duration), rate, length))
+                Transport::Udp(Box::new(UdpStream::new(start, start.after(flow.duration), rate, length)))
             }
             Protocol::Tcp => {
                 let name = flow.congestion_control.as_ref().unwrap_or(&from_spec.congestion_control);
@@ -150,7 +151,7 @@ struct Traffic<'a> {
     watch: &'a dyn Watch,
     habit: WriterHabit,
     engine: Engine,
-    samples: Samples,
+    sink: &'a mut dyn Sink,
     instants: u32,
 }
 
@@ -172,7 +173,7 @@ impl Traffic<'_> {
             let until = self.engine.now.after(TICK);
             self.advance_to(until)?;
         }
-        self.samples.take(&self.engine, self.engine.now);
+        sampler::take(&self.engine, self.engine.now, self.sink)?;
         Ok(Outcome { zero, invalid: Vec::new() })
     }
 
@@ -222,7 +223,7 @@ impl Traffic<'_> {
         let mut due = zero;
         while due < end {
             self.advance_to(due)?;
-            self.samples.take(&self.engine, due);
+            sampler::take(&self.engine, due, self.sink)?;
             self.watch.progress(Time::from_nanos(u64::try_from(due.since(zero).as_nanos()).unwrap_or(0)));
             due = due.after(every);
         }

@@ -5,46 +5,40 @@
 use crate::engine::Engine;
 use crate::stream::{Stream, TcpStream, Transport};
 use pipefill_core::cell::Direction;
-use pipefill_core::record::{DeliverySample, PathSample, StreamEnd, TcpSample, UdpSample};
+use pipefill_core::record::{AnyRow, DeliverySample, PathSample, RecordError, Sink, StreamEnd, TcpSample};
 use pipefill_core::units::Time;
 
-/// The rows of a run.
-#[derive(Debug, Default)]
-pub(crate) struct Samples {
-    pub(crate) tcp: Vec<TcpSample>,
-    pub(crate) delivery: Vec<DeliverySample>,
-    pub(crate) udp: Vec<UdpSample>,
-    pub(crate) path: Vec<PathSample>,
-}
-
-impl Samples {
-    /// Reads everything.
-    pub(crate) fn take(&mut self, engine: &Engine, now: Time) {
-        for stream in &engine.streams {
-            self.take_stream(stream, now);
-        }
-        for (name, direction) in [("forward", Direction::Forward), ("reverse", Direction::Reverse)] {
-            let rows = engine.network.backlog(direction).into_iter().map(|backlog| PathSample {
+/// Reads everything and hands it to `sink`.
+pub(crate) fn take(engine: &Engine, now: Time, sink: &mut dyn Sink) -> Result<(), RecordError> {
+    for stream in &engine.streams {
+        take_stream(stream, now, sink)?;
+    }
+    for (name, direction) in [("forward", Direction::Forward), ("reverse", Direction::Reverse)] {
+        for backlog in engine.network.backlog(direction) {
+            sink.take(AnyRow::Path(PathSample {
                 t_us: now.micros(),
                 direction: name.to_owned(),
                 element: backlog.element.to_owned(),
                 backlog_packets: backlog.packets,
                 backlog_bytes: backlog.bytes,
                 dropped_packets: backlog.dropped_packets,
-            });
-            self.path.extend(rows);
+            }))?;
         }
     }
+    Ok(())
+}
 
-    fn take_stream(&mut self, stream: &Stream, now: Time) {
-        match &stream.transport {
-            Transport::Tcp(tcp) => self.tcp.extend(both_ends(tcp, stream.number, now)),
-            Transport::Udp(udp) => self.udp.push(udp.sample(now, stream.number)),
+fn take_stream(stream: &Stream, now: Time, sink: &mut dyn Sink) -> Result<(), RecordError> {
+    match &stream.transport {
+        Transport::Tcp(tcp) => {
+            let ends = both_ends(tcp, stream.number, now);
+            ends.into_iter().try_for_each(|row| sink.take(AnyRow::Tcp(row)))?;
         }
-        let (sent_bytes, received_bytes) = stream.bytes();
-        let (t_us, stream) = (now.micros(), stream.number);
-        self.delivery.push(DeliverySample { t_us, stream, sent_bytes, received_bytes });
+        Transport::Udp(udp) => sink.take(AnyRow::Udp(udp.sample(now, stream.number)))?,
     }
+    let (sent_bytes, received_bytes) = stream.bytes();
+    let (t_us, stream) = (now.micros(), stream.number);
+    sink.take(AnyRow::Delivery(DeliverySample { t_us, stream, sent_bytes, received_bytes }))
 }
 
 fn both_ends(tcp: &TcpStream, stream: u32, now: Time) -> [TcpSample; 2] {

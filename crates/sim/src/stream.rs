@@ -36,7 +36,7 @@ pub(crate) struct Stream {
 #[derive(Debug)]
 pub(crate) enum Transport {
     Tcp(Box<TcpStream>),
-    Udp(UdpStream),
+    Udp(Box<UdpStream>),
 }
 
 /// Both ends of a TCP stream.

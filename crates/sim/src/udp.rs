@@ -3,8 +3,10 @@
 //! Never: a socket that drops; the receiving application is always fast enough, so that what is lost the path has lost.
 
 use crate::segment::Body;
+use hdrhistogram::Histogram;
 use pipefill_core::pacing::Schedule;
 use pipefill_core::record::{UdpSample, UdpTotals};
+use pipefill_core::seen::Seen;
 use pipefill_core::units::{Bytes, Rate, Time};
 
 /// Both ends of a UDP stream.
@@ -17,10 +19,9 @@ pub(crate) struct UdpStream {
 }
 
 /// What the receiver has seen.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Arrivals {
-    /// One bit a datagram.
-    seen: Vec<u64>,
+    seen: Seen,
     highest: Option<u64>,
     received: u64,
     duplicates: u64,
@@ -28,14 +29,16 @@ struct Arrivals {
     last_transit: Option<i64>,
     /// RFC 3550 jitter, sixteen times.
     jitter_16: i64,
-    delays: Vec<u64>,
+    /// To three significant figures, as the lab has them; the extremes are kept exactly.
+    delays: Histogram<u64>,
+    extremes: Option<(u64, u64)>,
     last: Option<Time>,
 }
 
 impl UdpStream {
     pub(crate) fn new(start: Time, until: Time, rate: Rate, length: u32) -> Self {
         let schedule = Schedule::new(start, rate, Bytes::new(u64::from(length)));
-        Self { schedule, until, length, arrivals: Arrivals::default() }
+        Self { schedule, until, length, arrivals: Arrivals::new() }
     }
 
     /// The traffic begins: the same schedule, on the run's own clock.
@@ -85,34 +88,49 @@ impl UdpStream {
         }
     }
 
-    pub(crate) fn totals(&mut self) -> UdpTotals {
-        let sent = self.schedule.sent();
-        let arrivals = &mut self.arrivals;
-        arrivals.delays.sort_unstable();
-        let delays = &arrivals.delays;
-        let at = |percent: usize| {
-            let rank = (delays.len() * percent).div_ceil(100).max(1) - 1;
-            delays.get(rank).map(|&nanos| i64::try_from(nanos).unwrap_or(i64::MAX))
+    pub(crate) fn totals(&self) -> UdpTotals {
+        let arrivals = &self.arrivals;
+        let signed = |nanos: u64| i64::try_from(nanos).unwrap_or(i64::MAX);
+        let at = |quantile| {
+            let value = arrivals.delays.value_at_quantile(quantile);
+            arrivals.extremes.map(|(least, most)| signed(value.clamp(least, most)))
         };
         UdpTotals {
-            sent,
+            sent: self.schedule.sent(),
             received: arrivals.received,
             duplicates: arrivals.duplicates,
             reordered: arrivals.reordered,
             socket_drops: Some(0),
             jitter_ns: arrivals.last_transit.map(|_| arrivals.jitter_ns()),
-            one_way_delay_min_ns: at(0),
-            one_way_delay_p50_ns: at(50),
-            one_way_delay_p99_ns: at(99),
-            one_way_delay_max_ns: at(100),
+            one_way_delay_min_ns: arrivals.extremes.map(|(least, _)| signed(least)),
+            one_way_delay_p50_ns: at(0.5),
+            one_way_delay_p99_ns: at(0.99),
+            one_way_delay_max_ns: arrivals.extremes.map(|(_, most)| signed(most)),
         }
     }
 }
 
 impl Arrivals {
+    fn new() -> Self {
+        let delays = Histogram::new_with_bounds(1, 3_600_000_000_000, 3)
+            .unwrap_or_else(|_| unreachable!("the bounds are constants that hdrhistogram accepts"));
+        Self {
+            seen: Seen::default(),
+            highest: None,
+            received: 0,
+            duplicates: 0,
+            reordered: 0,
+            last_transit: None,
+            jitter_16: 0,
+            delays,
+            extremes: None,
+            last: None,
+        }
+    }
+
     fn note(&mut self, now: Time, number: u64, sent: Time) {
         self.last = Some(now);
-        if !self.mark(number) {
+        if !self.seen.insert(number) {
             self.duplicates += 1;
             return;
         }
@@ -120,25 +138,15 @@ impl Arrivals {
         self.reordered += u64::from(self.highest.is_some_and(|highest| number < highest));
         self.highest = self.highest.max(Some(number));
         let transit = u64::try_from(now.since(sent).as_nanos()).unwrap_or(u64::MAX);
-        self.delays.push(transit);
+        self.delays.saturating_record(transit);
+        let (least, most) = self.extremes.unwrap_or((transit, transit));
+        self.extremes = Some((least.min(transit), most.max(transit)));
         let transit = i64::try_from(transit).unwrap_or(i64::MAX);
         if let Some(last) = self.last_transit {
             // RFC 3550, 6.4.1 and A.8, in integers.
             self.jitter_16 += (transit - last).abs() - self.jitter_16 / 16;
         }
         self.last_transit = Some(transit);
-    }
-
-    /// False if the datagram was seen before.
-    fn mark(&mut self, number: u64) -> bool {
-        let word = usize::try_from(number / 64).unwrap_or(usize::MAX);
-        let bit = 1 << (number % 64);
-        if self.seen.len() <= word {
-            self.seen.resize(word + 1, 0);
-        }
-        let is_new = self.seen[word] & bit == 0;
-        self.seen[word] |= bit;
-        is_new
     }
 
     fn jitter_ns(&self) -> u64 {

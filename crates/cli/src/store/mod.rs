@@ -12,6 +12,7 @@ mod owner;
 mod place;
 mod registry;
 mod run_directory;
+mod tables;
 
 pub(crate) use experiment::ExperimentDirectory;
 pub(crate) use leftover::Leftover;

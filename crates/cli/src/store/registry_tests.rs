@@ -67,7 +67,7 @@ fn finished_runs_and_the_users_own_files_stay() {
     let (finished, noted) = (scene.experiment("finished"), scene.experiment("noted"));
     let owner = scene.killed_in(&finished, true);
     let partial = Partial::create(&finished.runs(), "0001-r1", &owner).unwrap();
-    partial.complete(&synthetic::record()).unwrap();
+    synthetic::write(partial, &synthetic::record());
     scene.registry.sweep().unwrap();
     assert!(finished.runs().join("0001-r1/manifest.json").exists());
     assert_eq!(finished.run_directories().unwrap().len(), 1);

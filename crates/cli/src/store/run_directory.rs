@@ -2,10 +2,11 @@
 //!
 //! Never: a table without rows (no file is its sign), or a run under its final name before it is complete.
 
+use super::tables::{Tables, table_name};
 use super::{MANIFEST, OWNER, Owner};
 use crate::failure::Failure;
 use pipefill_core::record::{
-    Manifest, RecordError, Row, RunRecord, decode_manifest, decode_table, encode_manifest, encode_table,
+    AnyRow, Manifest, RecordError, Row, RunRecord, Sink, decode_manifest, decode_table, encode_manifest,
 };
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Partial {
     path: PathBuf,
     target: PathBuf,
+    tables: Tables,
 }
 
 impl Partial {
@@ -24,7 +26,8 @@ impl Partial {
     /// # Errors
     /// [`Failure::File`].
     pub(crate) fn create(runs: &Path, name: &str, owner: &Owner) -> Result<Self, Failure> {
-        let partial = Self { path: runs.join(format!(".{name}{}", suffix(owner))), target: runs.join(name) };
+        let path = runs.join(format!(".{name}{}", suffix(owner)));
+        let partial = Self { tables: Tables::in_directory(&path), path, target: runs.join(name) };
         fs::create_dir(&partial.path).map_err(Failure::file("making", &partial.path))?;
         let path = partial.path.join(OWNER);
         let text = serde_json::json!(owner).to_string() + "\n";
@@ -32,12 +35,14 @@ impl Partial {
         Ok(partial)
     }
 
-    /// Writes the record and gives the directory its final name, in place of an earlier record of the same run.
+    /// Ends the tables, writes the manifest and gives the directory its final name, in place of an earlier record of the
+    /// same run.
     ///
     /// # Errors
     /// [`Failure`]; the partial directory is removed.
-    pub(crate) fn complete(self, record: &RunRecord) -> Result<(), Failure> {
-        self.write(record)?;
+    pub(crate) fn complete(mut self, manifest: &Manifest) -> Result<(), Failure> {
+        self.tables.finish().map_err(in_directory(&self.path))?;
+        self.write(manifest)?;
         if self.target.exists() {
             fs::remove_dir_all(&self.target).map_err(Failure::file("removing", &self.target))?;
         }
@@ -46,32 +51,18 @@ impl Partial {
         fs::remove_file(&owner).map_err(Failure::file("removing", &owner))
     }
 
-    fn write(&self, record: &RunRecord) -> Result<(), Failure> {
-        self.table(&record.tcp)?;
-        self.table(&record.delivery)?;
-        self.table(&record.udp)?;
-        self.table(&record.path)?;
-        self.table(&record.cpu)?;
-        self.file(MANIFEST, |writer| encode_manifest(&record.manifest, writer))
-    }
-
-    fn table<R: Row>(&self, rows: &[R]) -> Result<(), Failure> {
-        if rows.is_empty() {
-            return Ok(());
-        }
-        self.file(&table_name::<R>(), |writer| encode_table(rows, writer))
-    }
-
-    fn file(
-        &self,
-        name: &str,
-        write: impl FnOnce(&mut BufWriter<File>) -> Result<(), RecordError>,
-    ) -> Result<(), Failure> {
-        let path = self.path.join(name);
+    fn write(&self, manifest: &Manifest) -> Result<(), Failure> {
+        let path = self.path.join(MANIFEST);
         let file = File::create(&path).map_err(Failure::file("making", &path))?;
         let mut writer = BufWriter::new(file);
-        write(&mut writer).map_err(in_directory(&self.path))?;
+        encode_manifest(manifest, &mut writer).map_err(in_directory(&self.path))?;
         writer.flush().map_err(Failure::file("writing", &path))
+    }
+}
+
+impl Sink for Partial {
+    fn take(&mut self, row: AnyRow) -> Result<(), RecordError> {
+        self.tables.take(row)
     }
 }
 
@@ -127,10 +118,6 @@ fn read_table<R: Row>(directory: &Path) -> Result<Vec<R>, Failure> {
     }
 }
 
-fn table_name<R: Row>() -> String {
-    format!("{}.jsonl.zst", R::TABLE)
-}
-
 fn in_directory(directory: &Path) -> impl FnOnce(RecordError) -> Failure {
     let directory = directory.to_owned();
     move |source| Failure::Record { directory, source }
@@ -155,7 +142,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let record = synthetic::record();
         let partial = Partial::create(folder.path(), "a", &Owner::current().unwrap()).unwrap();
-        partial.complete(&record).unwrap();
+        synthetic::write(partial, &record);
         assert_eq!(names(folder.path()), ["a"]);
         let run = folder.path().join("a");
         assert_eq!(names(&run), ["delivery.jsonl.zst", "manifest.json", "tcp.jsonl.zst"]);
@@ -165,7 +152,8 @@ mod tests {
     #[test]
     fn a_dropped_run_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let partial = Partial::create(folder.path(), "a", &Owner::current().unwrap()).unwrap();
+        let mut partial = Partial::create(folder.path(), "a", &Owner::current().unwrap()).unwrap();
+        synthetic::replay(&synthetic::record(), &mut partial);
         assert_eq!(names(folder.path()).len(), 1);
         drop(partial);
         assert_eq!(names(folder.path()), [""; 0]);
@@ -178,7 +166,7 @@ mod tests {
         let mut record = synthetic::record();
         for wall_ms in [1, 2] {
             record.manifest.wall_ms = Some(wall_ms);
-            Partial::create(folder.path(), "a", &owner).unwrap().complete(&record).unwrap();
+            synthetic::write(Partial::create(folder.path(), "a", &owner).unwrap(), &record);
         }
         let manifest = read_manifest(&folder.path().join("a")).unwrap().unwrap();
         assert_eq!(manifest.wall_ms, Some(2));

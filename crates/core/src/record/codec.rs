@@ -4,6 +4,7 @@
 
 use super::{Manifest, RECORD_VERSION, Row};
 use std::io::{BufRead, BufReader, Read, Write};
+use std::marker::PhantomData;
 
 /// zstd's own default, and the point where its speed is well above that of the JSON.
 const ZSTD_LEVEL: i32 = 3;
@@ -47,7 +48,47 @@ pub enum RecordError {
     },
 }
 
-/// Writes rows as zstd-compressed line JSON. The frame is complete when this returns; the writer is not flushed.
+/// Writes one table as zstd-compressed line JSON, row by row.
+pub struct TableWriter<R: Row, W: Write> {
+    encoder: zstd::Encoder<'static, W>,
+    /// The last row as text; kept for its memory.
+    text: Vec<u8>,
+    line: usize,
+    rows: PhantomData<fn(&R)>,
+}
+
+impl<R: Row, W: Write> TableWriter<R, W> {
+    /// A table without rows.
+    ///
+    /// # Errors
+    /// [`RecordError::Io`].
+    pub fn new(writer: W) -> Result<Self, RecordError> {
+        let encoder = zstd::Encoder::new(writer, ZSTD_LEVEL).map_err(|source| io_error::<R>(1, source))?;
+        Ok(Self { encoder, text: Vec::new(), line: 0, rows: PhantomData })
+    }
+
+    /// Writes the next row.
+    ///
+    /// # Errors
+    /// [`RecordError`] with the table and the row's line.
+    pub fn push(&mut self, row: &R) -> Result<(), RecordError> {
+        self.line += 1;
+        self.text.clear();
+        serde_json::to_writer(&mut self.text, row).map_err(|source| row_error::<R>(self.line, source))?;
+        self.text.push(b'\n');
+        self.encoder.write_all(&self.text).map_err(|source| io_error::<R>(self.line, source))
+    }
+
+    /// Ends the frame and hands the writer back, not flushed. Without this call the table is cut short.
+    ///
+    /// # Errors
+    /// [`RecordError::Io`] with the last row's line.
+    pub fn finish(self) -> Result<W, RecordError> {
+        self.encoder.finish().map_err(|source| io_error::<R>(self.line.max(1), source))
+    }
+}
+
+/// Writes a whole table. The frame is complete when this returns; the writer is not flushed.
 ///
 /// # Errors
 /// [`RecordError`] with the table and the row's line.
@@ -55,16 +96,11 @@ pub fn encode_table<'a, R: Row + 'a>(
     rows: impl IntoIterator<Item = &'a R>,
     writer: impl Write,
 ) -> Result<(), RecordError> {
-    let io = |line| move |source| io_error::<R>(line, source);
-    let mut encoder = zstd::Encoder::new(writer, ZSTD_LEVEL).map_err(io(1))?;
-    let mut last = 1;
-    for (line, row) in (1..).zip(rows) {
-        let mut text = serde_json::to_vec(row).map_err(|source| row_error::<R>(line, source))?;
-        text.push(b'\n');
-        encoder.write_all(&text).map_err(io(line))?;
-        last = line;
+    let mut table = TableWriter::new(writer)?;
+    for row in rows {
+        table.push(row)?;
     }
-    encoder.finish().map(drop).map_err(io(last))
+    table.finish().map(drop)
 }
 
 /// Reads rows back. Empty lines are let pass.

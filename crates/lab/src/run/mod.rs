@@ -21,7 +21,7 @@ use outcome::Outcome;
 use pipefill_core::backend::{BackendError, Watch};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
-use pipefill_core::record::{Counter, Environment, Instrument, RunRecord, Setting};
+use pipefill_core::record::{Counter, Environment, Instrument, Manifest, Setting, Sink};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Mutex;
@@ -33,17 +33,18 @@ use traffic::{Traffic, TrafficOutcome};
 /// Connections get this long, plus ten round trips.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Carries out `run` and returns its record.
+/// Carries out `run`: its rows to `sink`, and its manifest.
 pub(crate) fn carry_out(
     run: &Run,
     environment: &Environment,
     watch: &dyn Watch,
-) -> Result<RunRecord, BackendError> {
+    sink: &mut dyn Sink,
+) -> Result<Manifest, BackendError> {
     let began = SystemTime::now();
     let stage = Stage::build(run).map_err(|error| failed("building the path", &error))?;
-    let outcome = stage.perform(watch)?;
+    let outcome = stage.perform(watch, sink)?;
     let wall = began.elapsed().unwrap_or_default();
-    Ok(outcome.into_record(run, environment.clone(), began, wall))
+    Ok(outcome.into_manifest(run, environment.clone(), began, wall))
 }
 
 /// Whether this machine can do `run`: captures, and every congestion control that it names, tried in a namespace.
@@ -117,7 +118,7 @@ impl<'a> Stage<'a> {
         })
     }
 
-    fn perform(mut self, watch: &dyn Watch) -> Result<Outcome, BackendError> {
+    fn perform(mut self, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<Outcome, BackendError> {
         let threads = Threads::default();
         let stop_path = AtomicBool::new(false);
         let mut settings = std::mem::take(&mut self.settings);
@@ -127,7 +128,7 @@ impl<'a> Stage<'a> {
                 .middle
                 .as_ref()
                 .map(|middle| self.start_pumps(scope, middle, &threads, &stop_path));
-            let traffic = self.traffic(&threads, &mut settings, watch);
+            let traffic = self.traffic(&threads, &mut settings, watch, sink);
             stop_path.store(true, Ordering::Relaxed);
             let pumps = pumps.map(|pumps| pumps.map(|pump| joined(pump, "the data path")));
             (traffic, pumps)
@@ -153,7 +154,6 @@ impl<'a> Stage<'a> {
             counters,
             instrument,
             invalid,
-            samples: traffic.samples,
             data_path,
             real_time,
         })
@@ -186,6 +186,7 @@ impl<'a> Stage<'a> {
         threads: &Threads,
         settings: &mut Vec<Setting>,
         watch: &dyn Watch,
+        sink: &mut dyn Sink,
     ) -> Result<TrafficOutcome, BackendError> {
         let flows = match self.connect(settings, watch) {
             Ok(flows) => flows,
@@ -196,7 +197,7 @@ impl<'a> Stage<'a> {
             }
             Err(error) => return Err(failed("connecting the flows", &error)),
         };
-        Traffic { stage: self, flows: &flows, threads }.run(watch)
+        Traffic { stage: self, flows: &flows, threads }.run(watch, sink)
     }
 
     fn connect(&self, settings: &mut Vec<Setting>, watch: &dyn Watch) -> io::Result<Vec<ConnectedFlow<'a>>> {

@@ -1,9 +1,8 @@
-//! From what a run left in memory to its record.
+//! From what a run left in memory to its manifest.
 
-use crate::telemetry::Samples;
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
-    Counter, Environment, Instrument, Invalid, Manifest, RECORD_VERSION, RunRecord, Setting, StreamSummary,
+    Counter, Environment, Instrument, Invalid, Manifest, RECORD_VERSION, Setting, StreamSummary,
 };
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -14,25 +13,24 @@ pub(super) struct Outcome {
     pub(super) counters: Vec<Counter>,
     pub(super) instrument: Instrument,
     pub(super) invalid: Vec<Invalid>,
-    pub(super) samples: Samples,
     pub(super) data_path: &'static str,
     pub(super) real_time: Option<bool>,
 }
 
 impl Outcome {
-    /// The record of `run`.
-    pub(super) fn into_record(
+    /// The manifest of `run`.
+    pub(super) fn into_manifest(
         self,
         run: &Run,
         environment: Environment,
         began: SystemTime,
         wall: Duration,
-    ) -> RunRecord {
+    ) -> Manifest {
         let started = began.duration_since(UNIX_EPOCH).unwrap_or_default();
         let scheduling = self.real_time.map(|granted| if granted { "SCHED_FIFO" } else { "SCHED_OTHER" });
         let mut environment = Environment { data_path: Some(self.data_path.to_owned()), ..environment };
         environment.facts.extend(scheduling.map(|word| ("path scheduling".to_owned(), word.to_owned())));
-        let manifest = Manifest {
+        Manifest {
             version: RECORD_VERSION,
             pipefill: env!("CARGO_PKG_VERSION").to_owned(),
             backend: "lab".to_owned(),
@@ -45,15 +43,6 @@ impl Outcome {
             counters: self.counters,
             instrument: self.instrument,
             invalid: self.invalid,
-        };
-        let samples = self.samples;
-        RunRecord {
-            manifest,
-            tcp: samples.tcp,
-            delivery: samples.delivery,
-            udp: samples.udp,
-            path: samples.path,
-            cpu: samples.cpu,
         }
     }
 }

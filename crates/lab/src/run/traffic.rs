@@ -4,12 +4,13 @@ use super::Stage;
 use super::flow::{ConnectedFlow, Span, Stops};
 use super::joined;
 use crate::lateness::LatenessMeter;
-use crate::telemetry::{Samples, StreamProbe, Telemetry, Threads, sample_tcp};
+use crate::rows;
+use crate::telemetry::{StreamProbe, Telemetry, Threads, sample_tcp};
 use crate::traffic::udp::UdpReceiver;
 use crate::validity::invalid;
 use pipefill_core::backend::{BackendError, Watch};
 use pipefill_core::cell::Protocol;
-use pipefill_core::record::{Instrument, Invalid, Lateness, StreamEnd, StreamSummary, UdpTotals};
+use pipefill_core::record::{Instrument, Invalid, Lateness, Sink, StreamEnd, StreamSummary, UdpTotals};
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::Time;
 use std::io;
@@ -31,7 +32,6 @@ pub(super) struct TrafficOutcome {
     pub(super) streams: Vec<StreamSummary>,
     pub(super) instrument: Instrument,
     pub(super) invalid: Vec<Invalid>,
-    pub(super) samples: Samples,
 }
 
 impl TrafficOutcome {
@@ -41,7 +41,6 @@ impl TrafficOutcome {
             streams: Vec::new(),
             instrument: Instrument::default(),
             invalid: vec![invalid("flow_failed", detail)],
-            samples: Samples::default(),
         }
     }
 }
@@ -55,7 +54,7 @@ pub(super) struct Traffic<'a> {
 
 impl Traffic<'_> {
     /// Runs everything to its end.
-    pub(super) fn run(&self, watch: &dyn Watch) -> Result<TrafficOutcome, BackendError> {
+    pub(super) fn run(&self, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<TrafficOutcome, BackendError> {
         let clock = self.stage.clock;
         let zero = clock.now().after(LEAD);
         let stops = Stops::default();
@@ -70,26 +69,25 @@ impl Traffic<'_> {
                 threads: self.threads,
                 stop: &stops.telemetry,
             };
-            let sampling = scope.spawn(move || self.threads.note("telemetry", || telemetry.run()));
+            let (rows, waiting) = rows::channel();
+            let writing = scope.spawn(move || self.threads.note("record", || waiting.drain_into(sink)));
+            let sampling = scope.spawn(move || self.threads.note("telemetry", || telemetry.run(&rows)));
             let working: Vec<Working<'_>> =
                 self.flows.iter().map(|flow| self.start_flow(scope, flow, flow.span(zero), &stops)).collect();
-            let stopped = self.wait(watch, zero, &stops);
+            let stopped = self.wait(zero, &stops, watch, || writing.is_finished());
             let finals = self.final_infos();
             let held = self.held();
             let (streams, send_lateness, mut invalid) = self.end_flows(working, &stops, &finals, zero);
             invalid.extend(held);
             stops.telemetry.store(true, Ordering::Relaxed);
-            let samples =
-                sampling.join().map_err(|_| BackendError::Failed("the telemetry panicked".to_owned()))?;
+            let panicked = |_| BackendError::Failed("the telemetry panicked".to_owned());
+            let sample_lateness = sampling.join().map_err(panicked)?;
+            writing.join().map_err(panicked)??;
             if stopped {
                 return Err(BackendError::Interrupted("the user".to_owned()));
             }
-            let instrument = Instrument {
-                send_lateness,
-                sample_lateness: samples.lateness.clone(),
-                ..Instrument::default()
-            };
-            Ok(TrafficOutcome { streams, instrument, invalid, samples })
+            let instrument = Instrument { send_lateness, sample_lateness, ..Instrument::default() };
+            Ok(TrafficOutcome { streams, instrument, invalid })
         })
     }
 
@@ -145,8 +143,9 @@ impl Traffic<'_> {
         }
     }
 
-    /// Waits until all flows have ended and what they sent has had time to arrive; true if the user stopped it.
-    fn wait(&self, watch: &dyn Watch, zero: Time, stops: &Stops) -> bool {
+    /// Waits until all flows have ended and what they sent has had time to arrive; true if the user stopped it, or the
+    /// record is `broken`.
+    fn wait(&self, zero: Time, stops: &Stops, watch: &dyn Watch, broken: impl Fn() -> bool) -> bool {
         let clock = self.stage.clock;
         let end = self.flows.iter().map(|flow| self.earliest_end(flow, zero)).max().unwrap_or(zero);
         let latest = end.after(LONGEST_DRAIN);
@@ -155,7 +154,7 @@ impl Traffic<'_> {
             if self.is_draining() {
                 drained = drained.max(clock.now().after(DRAIN_MARGIN));
             }
-            if watch.stop_requested() {
+            if watch.stop_requested() || broken() {
                 stops.senders.store(true, Ordering::Relaxed);
                 return true;
             }

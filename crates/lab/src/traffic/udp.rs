@@ -16,6 +16,7 @@ use hdrhistogram::Histogram;
 use nix::poll::PollFlags;
 use pipefill_core::pacing::Schedule;
 use pipefill_core::record::UdpTotals;
+use pipefill_core::seen::Seen;
 use pipefill_core::units::{Bytes, Rate, Time};
 use socket2::Socket;
 use std::io;
@@ -157,8 +158,7 @@ impl UdpReceiver<'_> {
 
 /// What is known of the datagrams that arrived.
 struct Arrivals {
-    /// One bit a sequence number.
-    seen: Vec<u64>,
+    seen: Seen,
     highest: Option<u64>,
     last_transit: Option<i64>,
     /// RFC 3550 section 6.4.1, in nanoseconds, scaled by 16.
@@ -172,14 +172,21 @@ impl Arrivals {
     fn new() -> Self {
         let delays = Histogram::new_with_bounds(1, 3_600_000_000_000, 3)
             .unwrap_or_else(|_| unreachable!("the bounds are constants that hdrhistogram accepts"));
-        Self { seen: Vec::new(), highest: None, last_transit: None, jitter_16: 0, delays, extremes: None }
+        Self {
+            seen: Seen::default(),
+            highest: None,
+            last_transit: None,
+            jitter_16: 0,
+            delays,
+            extremes: None,
+        }
     }
 
     fn note(&mut self, datagram: &Datagram<'_>, counts: &StreamCounts) {
         let Some((sequence, sent_ns)) = parse_header(datagram.head) else {
             return;
         };
-        if !self.mark(sequence) {
+        if !self.seen.insert(sequence) {
             counts.duplicates.add(1);
             return;
         }
@@ -193,17 +200,6 @@ impl Arrivals {
             self.note_transit(realtime_ns as i64 - sent_ns as i64);
             counts.jitter_ns.set(u64::try_from(self.jitter_16 / 16).unwrap_or(0));
         }
-    }
-
-    /// False if the datagram was seen before.
-    fn mark(&mut self, sequence: u64) -> bool {
-        let (word, bit) = ((sequence / 64) as usize, 1_u64 << (sequence % 64));
-        if self.seen.len() <= word {
-            self.seen.resize(word + 1, 0);
-        }
-        let is_new = self.seen[word] & bit == 0;
-        self.seen[word] |= bit;
-        is_new
     }
 
     fn note_transit(&mut self, transit: i64) {

@@ -1,0 +1,102 @@
+//! The tables of a run in the making: a row is compressed and on its way to the file as soon as it is measured.
+//!
+//! Never: a file before its first row, or rows that wait for the end of the run.
+
+use pipefill_core::record::{
+    AnyRow, CpuSample, DeliverySample, PathSample, RecordError, Row, Sink, TableWriter, TcpSample, UdpSample,
+};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// All tables of one run.
+#[derive(Debug)]
+pub(super) struct Tables {
+    tcp: Table<TcpSample>,
+    delivery: Table<DeliverySample>,
+    udp: Table<UdpSample>,
+    path: Table<PathSample>,
+    cpu: Table<CpuSample>,
+}
+
+impl Tables {
+    /// Tables in `directory`; nothing is made yet.
+    pub(super) fn in_directory(directory: &Path) -> Self {
+        Self {
+            tcp: Table::new(directory),
+            delivery: Table::new(directory),
+            udp: Table::new(directory),
+            path: Table::new(directory),
+            cpu: Table::new(directory),
+        }
+    }
+
+    /// Ends every table that has rows.
+    ///
+    /// # Errors
+    /// [`RecordError`] where what is left can't be written.
+    pub(super) fn finish(&mut self) -> Result<(), RecordError> {
+        self.tcp.finish()?;
+        self.delivery.finish()?;
+        self.udp.finish()?;
+        self.path.finish()?;
+        self.cpu.finish()
+    }
+}
+
+impl Sink for Tables {
+    fn take(&mut self, row: AnyRow) -> Result<(), RecordError> {
+        match row {
+            AnyRow::Tcp(row) => self.tcp.push(&row),
+            AnyRow::Delivery(row) => self.delivery.push(&row),
+            AnyRow::Udp(row) => self.udp.push(&row),
+            AnyRow::Path(row) => self.path.push(&row),
+            AnyRow::Cpu(row) => self.cpu.push(&row),
+        }
+    }
+}
+
+/// Name of a table's file.
+pub(super) fn table_name<R: Row>() -> String {
+    format!("{}.jsonl.zst", R::TABLE)
+}
+
+/// One table; its file is made with the first row.
+struct Table<R: Row> {
+    path: PathBuf,
+    writer: Option<TableWriter<R, BufWriter<File>>>,
+}
+
+impl<R: Row> Table<R> {
+    fn new(directory: &Path) -> Self {
+        Self { path: directory.join(table_name::<R>()), writer: None }
+    }
+
+    fn push(&mut self, row: &R) -> Result<(), RecordError> {
+        match &mut self.writer {
+            Some(writer) => writer.push(row),
+            None => {
+                let file = File::create(&self.path).map_err(cannot_write::<R>)?;
+                self.writer.insert(TableWriter::new(BufWriter::new(file))?).push(row)
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), RecordError> {
+        let Some(writer) = self.writer.take() else {
+            return Ok(());
+        };
+        writer.finish()?.flush().map_err(cannot_write::<R>)
+    }
+}
+
+impl<R: Row> fmt::Debug for Table<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+fn cannot_write<R: Row>(source: io::Error) -> RecordError {
+    RecordError::Io { table: R::TABLE, line: 1, source }
+}

@@ -1,0 +1,63 @@
+//! Where the rows of a run go while it runs, so that what a run holds does not grow with its length.
+//!
+//! Never: a row held back until the end, or one that is lost without an error.
+
+use super::{CpuSample, DeliverySample, Manifest, PathSample, RecordError, RunRecord, TcpSample, UdpSample};
+
+/// Takes the rows of one run as they are measured. Rows of a table come in its order; tables come mixed.
+pub trait Sink: Send {
+    /// Takes one row.
+    ///
+    /// # Errors
+    /// [`RecordError`] where it can't be kept; the run has to end then.
+    fn take(&mut self, row: AnyRow) -> Result<(), RecordError>;
+}
+
+/// A row of any table.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most rows are of the largest kind; a box each would be slower"
+)]
+#[derive(Debug, Clone, PartialEq)]
+pub enum AnyRow {
+    /// Of `tcp.jsonl.zst`.
+    Tcp(TcpSample),
+    /// Of `delivery.jsonl.zst`.
+    Delivery(DeliverySample),
+    /// Of `udp.jsonl.zst`.
+    Udp(UdpSample),
+    /// Of `path.jsonl.zst`.
+    Path(PathSample),
+    /// Of `cpu.jsonl.zst`.
+    Cpu(CpuSample),
+}
+
+/// All rows in memory: for short runs and for tests.
+#[derive(Debug, Default)]
+pub(crate) struct InMemory {
+    tcp: Vec<TcpSample>,
+    delivery: Vec<DeliverySample>,
+    udp: Vec<UdpSample>,
+    path: Vec<PathSample>,
+    cpu: Vec<CpuSample>,
+}
+
+impl InMemory {
+    pub(crate) fn into_record(self, manifest: Manifest) -> RunRecord {
+        let Self { tcp, delivery, udp, path, cpu } = self;
+        RunRecord { manifest, tcp, delivery, udp, path, cpu }
+    }
+}
+
+impl Sink for InMemory {
+    fn take(&mut self, row: AnyRow) -> Result<(), RecordError> {
+        match row {
+            AnyRow::Tcp(row) => self.tcp.push(row),
+            AnyRow::Delivery(row) => self.delivery.push(row),
+            AnyRow::Udp(row) => self.udp.push(row),
+            AnyRow::Path(row) => self.path.push(row),
+            AnyRow::Cpu(row) => self.cpu.push(row),
+        }
+        Ok(())
+    }
+}

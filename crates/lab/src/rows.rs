@@ -1,0 +1,41 @@
+//! The way of the samples from the telemetry's thread to the record: a thread of its own writes them, so that neither
+//! compression nor a disk makes a sample late.
+//!
+//! Never: a row dropped. Where the writer falls behind by more than [`WAITING`] rows, the telemetry waits for it, and its
+//! lateness shows it.
+
+use pipefill_core::record::{AnyRow, RecordError, Sink};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// Rows that may wait: a quarter of a second of eight TCP streams sampled every millisecond.
+const WAITING: usize = 8192;
+
+/// Where the telemetry puts its rows.
+pub(crate) struct Rows(SyncSender<AnyRow>);
+
+/// Nobody takes rows any more: the sink failed.
+#[derive(Debug)]
+pub(crate) struct Closed;
+
+/// The other end, for the thread that writes.
+pub(crate) struct Waiting(Receiver<AnyRow>);
+
+/// Both ends.
+pub(crate) fn channel() -> (Rows, Waiting) {
+    let (sender, receiver) = sync_channel(WAITING);
+    (Rows(sender), Waiting(receiver))
+}
+
+impl Rows {
+    /// Hands one row over.
+    pub(crate) fn send(&self, row: AnyRow) -> Result<(), Closed> {
+        self.0.send(row).map_err(|_| Closed)
+    }
+}
+
+impl Waiting {
+    /// Hands every row to `sink`, until the telemetry has ended or the sink fails.
+    pub(crate) fn drain_into(self, sink: &mut dyn Sink) -> Result<(), RecordError> {
+        self.0.iter().try_for_each(|row| sink.take(row))
+    }
+}
