@@ -21,8 +21,10 @@ test: ## everything that has to hold: lint, documentation, all tests
 	@$(MAKE) --no-print-directory lint doc
 	cargo run -q -p xtask -- test
 
-bench: ## what this machine's data path carries, against plain veth and iperf3
-	@scripts/need.sh rust cc iperf3
+# ns-3 is large: it is installed only where it is asked for. Where it is there already, it is measured.
+bench: ## the simulator's speed (NS3=1: against ns-3), and what this machine's data path carries
+	@scripts/need.sh rust cc iperf3 $(if $(filter 1,$(NS3)),ns3)
+	cargo bench -p pipefill-sim --bench speed
 	cargo bench -p pipefill-lab --bench throughput
 
 lint: ## formatting, clippy, xtask's rules

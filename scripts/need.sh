@@ -16,6 +16,7 @@ main() {
             rustfmt | clippy) need_component "$tool" ;;
             cc) has cc || install cc gcc libc6-dev ;;
             iperf3) has iperf3 || install iperf3 iperf3 ;;
+            ns3) { has g++ && [ -e /usr/include/ns3/core-module.h ]; } || install ns-3 g++ libns3-dev ;;
             *) refuse "need.sh does not know '$tool'" "fix the call in the Makefile" ;;
         esac
     done
