@@ -228,7 +228,7 @@ impl<'a> Flow<'a> {
             self.pump.clock.sleep_until(self.released.after(MODERATION));
             return Ok(());
         }
-        until_ready([self.pump.input.fd()], PollFlags::POLLIN, timeout)
+        until_ready([self.pump.input.fd()], PollFlags::POLLIN, timeout).map(drop)
     }
 
     fn publish(&mut self) {

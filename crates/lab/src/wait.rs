@@ -7,15 +7,17 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-/// Waits until one of `descriptors` is ready for `events`, at most `span`. A signal ends the wait early, without error.
+/// Waits until one of `descriptors` is ready for `events`, at most `span`; says of each whether it is. A signal ends the wait
+/// early, without error, and nothing is ready then.
 pub(crate) fn until_ready<'a>(
     descriptors: impl IntoIterator<Item = BorrowedFd<'a>>,
     events: PollFlags,
     span: Duration,
-) -> io::Result<()> {
+) -> io::Result<Vec<bool>> {
     let mut polled: Vec<PollFd<'a>> = descriptors.into_iter().map(|fd| PollFd::new(fd, events)).collect();
     match ppoll(&mut polled, Some(TimeSpec::from(span)), None) {
-        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Ok(_) => Ok(polled.iter().map(|one| one.any() == Some(true)).collect()),
+        Err(Errno::EINTR) => Ok(vec![false; polled.len()]),
         Err(error) => Err(error.into()),
     }
 }

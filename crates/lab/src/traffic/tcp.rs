@@ -54,18 +54,26 @@ impl TcpSender<'_> {
         Ok(lateness)
     }
 
+    /// Writes until a socket refuses, and again once the kernel says that a good part of its buffer is free, as any program
+    /// does that waits for `POLLOUT` (`sk_stream_is_writeable()`). Trying before would fill the buffer more than programs do.
     fn run_bulk(&self) -> io::Result<()> {
         let zeros = vec![0_u8; usize::try_from(self.length.get()).unwrap_or(128 << 10)];
+        let mut writable = vec![true; self.sockets.len()];
         while !self.is_over() {
-            let mut progressed = false;
-            for (socket, counts) in self.sockets.iter().zip(self.counts) {
-                if let Some(taken) = taken(socket.send(&zeros))? {
-                    counts.sent_bytes.add(taken);
-                    progressed = true;
+            for ((socket, counts), writable) in self.sockets.iter().zip(self.counts).zip(&mut writable) {
+                if !*writable {
+                    continue;
+                }
+                match taken(socket.send(&zeros))? {
+                    Some(bytes) => counts.sent_bytes.add(bytes),
+                    None => *writable = false,
                 }
             }
-            if !progressed {
-                wait_for(self.sockets, PollFlags::POLLOUT, self.until.since(self.clock.now()))?;
+            if writable.contains(&false) {
+                let busy = writable.contains(&true);
+                let span = if busy { Duration::ZERO } else { self.until.since(self.clock.now()) };
+                let ready = wait_for(self.sockets, PollFlags::POLLOUT, span)?;
+                writable.iter_mut().zip(ready).for_each(|(writable, ready)| *writable |= ready);
             }
         }
         Ok(())
@@ -80,12 +88,17 @@ impl TcpSender<'_> {
             held: false,
         };
         let mut streams = vec![stream; self.sockets.len()];
+        let mut writable = vec![true; self.sockets.len()];
         while !self.is_over() {
-            for ((stream, socket), counts) in streams.iter_mut().zip(self.sockets).zip(self.counts) {
-                stream.write_owed(socket, &zeros, self.clock, counts, lateness)?;
+            for (i, stream) in streams.iter_mut().enumerate() {
+                if writable[i] {
+                    stream.write_owed(self.sockets[i], &zeros, self.clock, &self.counts[i], lateness)?;
+                    writable[i] = !stream.held;
+                }
             }
-            if streams.iter().any(|stream| stream.held) {
-                wait_for(self.sockets, PollFlags::POLLOUT, READ_TICK)?;
+            if writable.contains(&false) {
+                let ready = wait_for(self.sockets, PollFlags::POLLOUT, READ_TICK)?;
+                writable.iter_mut().zip(ready).for_each(|(writable, ready)| *writable |= ready);
             } else {
                 let next =
                     streams.iter().map(|stream| stream.schedule.next_due()).min().unwrap_or(self.until);
@@ -206,8 +219,8 @@ fn taken(result: io::Result<usize>) -> io::Result<Option<u64>> {
     }
 }
 
-/// Waits until any socket is ready, at most `span` and at most [`STOP_CHECK`].
-fn wait_for(sockets: &[&Socket], what: PollFlags, span: Duration) -> io::Result<()> {
+/// Waits until any socket is ready, at most `span` and at most [`STOP_CHECK`]; says of each whether it is.
+fn wait_for(sockets: &[&Socket], what: PollFlags, span: Duration) -> io::Result<Vec<bool>> {
     until_ready(sockets.iter().map(|socket| socket.as_fd()), what, span.min(STOP_CHECK))
 }
 
