@@ -47,6 +47,8 @@ pub(crate) struct Ack {
     pub(crate) gathered: Gathered,
     pub(crate) first_sacked_us: Option<u64>,
     pub(crate) last_sacked_us: Option<u64>,
+    /// Segments that SACKs and D-SACKs tell to be delivered.
+    pub(crate) sack_delivered: u32,
     pub(crate) resend: Resend,
 }
 
@@ -81,6 +83,7 @@ impl Sender {
             gathered: Gathered::default(),
             first_sacked_us: None,
             last_sacked_us: None,
+            sack_delivered: 0,
             resend: Resend::None,
         };
         ack.gathered.sample.prior_in_flight = self.in_flight();
@@ -95,14 +98,18 @@ impl Sender {
             self.tag_sacks(received.sacks.blocks(), prior_una, &mut ack);
         }
         if is_old {
+            // What an overtaken ACK tells is never counted as delivered (`old_ack` in `tcp_ack()`).
             if !self.board.is_empty() && !received.sacks.blocks().is_empty() {
                 self.alert(prior_una, &mut ack);
                 self.resend(&ack);
             }
-        } else if self.board.is_empty() {
-            self.take_ack_of_nothing(prior_una, &mut ack);
         } else {
-            self.take_ack(prior_una, prior_highest, prior_delivered, prior_lost, &mut ack);
+            self.conn.delivered += u64::from(ack.sack_delivered);
+            if self.board.is_empty() {
+                self.take_ack_of_nothing(prior_una, &mut ack);
+            } else {
+                self.take_ack(prior_una, prior_highest, prior_delivered, prior_lost, &mut ack);
+            }
         }
         self.push_pending();
         self.check_space();
@@ -128,7 +135,7 @@ impl Sender {
         prior_lost: u64,
         ack: &mut Ack,
     ) {
-        self.clean(prior_una, prior_highest, prior_delivered, ack);
+        self.clean(prior_highest, prior_delivered, ack);
         self.rack.update_window(ack.gathered.sample.prior_delivered, self.conn.delivered);
         if self.tlp_high_seq.is_some() {
             self.judge_loss_probe(ack);
@@ -164,7 +171,7 @@ impl Sender {
     }
 
     /// `tcp_clean_rtx_queue()`.
-    fn clean(&mut self, prior_una: u64, prior_highest: u64, prior_delivered: u64, ack: &mut Ack) {
+    fn clean(&mut self, prior_highest: u64, prior_delivered: u64, ack: &mut Ack) {
         let mut cleaned = Cleaned::default();
         let had_sacked = self.board.sacked_out > 0;
         let mut last_len = 0;
@@ -188,10 +195,9 @@ impl Sender {
         let is_sampled = self.update_rtt(&cleaned, ack);
         if ack.has(flag::DATA_ACKED) {
             ack.flags |= flag::SET_TIMER;
-            if let Some(low) =
-                cleaned.reordered_at.filter(|&low| low < prior_highest && prior_highest > prior_una)
-            {
-                self.note_cleaned_reordering(low, prior_highest);
+            // A hole that was never sent again got filled below what was SACKed.
+            if let Some(low) = cleaned.reordered_at.filter(|&low| low < prior_highest) {
+                self.note_reordering(low);
             }
         } else if is_sampled && self.is_sack_of_later_data(ack) {
             ack.flags |= flag::SET_TIMER;
@@ -252,14 +258,6 @@ impl Sender {
     fn is_sack_of_later_data(&self, ack: &Ack) -> bool {
         let (Some(sacked), Some(head)) = (ack.first_sacked_us, self.board.head()) else { return false };
         sacked < head.xmit_us
-    }
-
-    /// A hole that was never sent again got filled below what was SACKed: reordering.
-    fn note_cleaned_reordering(&mut self, low: u64, highest: u64) {
-        let mss = u64::from(self.conn.mss);
-        let metric = u32::try_from((highest - low).div_ceil(mss)).unwrap_or(u32::MAX);
-        self.reordering = self.reordering.max(metric.min(300));
-        self.totals.reord_seen += 1;
     }
 
     fn tell_acked(&mut self, cleaned: &Cleaned, ack: &Ack) {

@@ -73,7 +73,7 @@ impl Sender {
         }
         ack.flags |= flag::DSACKING;
         // A retransmission that was not needed is delivered as well.
-        self.conn.delivered += u64::from(segments);
+        ack.sack_delivered += segments;
         if self.tlp_retrans && self.tlp_high_seq == Some(first.end) {
             ack.flags |= flag::DSACK_TLP;
         } else if self.totals.reord_seen > 0 {
@@ -110,7 +110,7 @@ impl Sender {
 
     /// `tcp_is_sackblock_valid()`.
     fn is_valid(&self, block: Range) -> bool {
-        block.start < block.end && block.end <= self.snd_nxt && block.start >= self.snd_una
+        block.start < block.end && block.end <= self.snd_nxt && block.start > self.snd_una
     }
 
     /// Tags the part of a block that earlier ACKs have not told yet.
@@ -153,7 +153,7 @@ impl Sender {
         self.rate.note_delivered(&segment, &mut ack.gathered);
         self.board.mark_sacked(index);
         self.board.spend(index);
-        self.conn.delivered += 1;
+        ack.sack_delivered += 1;
         ack.flags |= flag::DATA_SACKED;
     }
 }

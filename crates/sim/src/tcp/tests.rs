@@ -264,3 +264,16 @@ fn a_shut_window_is_probed_ever_more_seldom_until_it_opens() {
     assert_eq!(script.answer(5, &[], WINDOW, script.now), [5, 6, 7, 8, 9]);
     assert_eq!(script.sender.backoff, 0);
 }
+
+/// `old_ack` in `tcp_ack()`: what an overtaken ACK SACKs is tagged, but never counted as delivered.
+#[test]
+fn what_an_overtaken_ack_tells_is_tagged_and_not_counted_as_delivered() {
+    let mut script = Script::new();
+    script.write(6);
+    script.wait(100).ack(2, &[(5, 6)]);
+    let counted = script.sender.conn.delivered;
+    script.ack(1, &[(3, 4)]);
+    assert_eq!((script.sender.board.sacked_out, script.sender.conn.delivered), (2, counted));
+    script.ack(2, &[(4, 5)]);
+    assert_eq!((script.sender.board.sacked_out, script.sender.conn.delivered), (3, counted + 1));
+}
