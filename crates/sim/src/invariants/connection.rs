@@ -69,13 +69,15 @@ impl Connection {
         Ok(())
     }
 
-    /// New data goes out within cwnd; a tail loss probe may be one segment more (RFC 8985, 7.3). What is in flight may exceed a
-    /// cwnd that was reduced since.
+    /// New data goes out within cwnd; a tail loss probe may be one segment more (RFC 8985, 7.3), also where a cwnd that was
+    /// reduced since leaves no room at all.
     fn congestion_window(&self, sender: &Sender) -> Verdict {
         let (cwnd, in_flight) = (sender.conn.cwnd, sender.in_flight());
         holds(cwnd > 0, || "cwnd is 0".to_owned())?;
-        let most = cwnd.max(self.cwnd).max(self.in_flight).saturating_add(1);
-        holds(sender.snd_nxt == self.snd_nxt || in_flight <= most, || {
+        let most = cwnd.max(self.cwnd).saturating_add(1);
+        let is_probe = sender.snd_nxt - self.snd_nxt <= u64::from(sender.conn.mss);
+        let is_one_more = is_probe && in_flight <= self.in_flight.saturating_add(1);
+        holds(sender.snd_nxt == self.snd_nxt || in_flight <= most || is_one_more, || {
             format!("new data with {in_flight} in flight, cwnd {cwnd} (before: {})", self.cwnd)
         })
     }

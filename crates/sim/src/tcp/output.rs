@@ -12,6 +12,10 @@ use pipefill_core::tcp_info::CaState;
 use pipefill_core::units::NANOS_PER_SEC;
 use std::time::Duration;
 
+/// `TCP_MSS_DEFAULT` (RFC 9293, 3.7.1).
+const MSS_DEFAULT: u64 = 536;
+/// 68 bytes, the least that an IPv4 path carries (RFC 791), less the headers with timestamps.
+const MSS_LEAST: u64 = 16;
 /// `tcp_tso_win_divisor`.
 const WINDOW_DIVISOR: u64 = 3;
 /// `sk_pacing_shift`: a super-packet is worth 2^-10 s at the pacing rate …
@@ -86,7 +90,7 @@ impl Sender {
         max_segments: u32,
         is_cwnd_limited: &mut bool,
     ) -> Result<u64, Stop> {
-        let mss = u64::from(self.conn.mss);
+        let mss = self.current_mss();
         let unsent = self.queue.write_seq - self.snd_nxt;
         if unsent == 0 {
             return Err(Stop::NoData);
@@ -119,6 +123,14 @@ impl Sender {
         Ok(if bytes == unsent && self.may_send_small() && bytes < most { bytes } else { whole })
     }
 
+    /// `tcp_current_mss()`, `tcp_bound_to_half_wnd()`: a peer whose window is small gets segments of half of it, so that there
+    /// can be two.
+    fn current_mss(&self) -> u64 {
+        let mss = u64::from(self.conn.mss);
+        let cutoff = if self.max_window > MSS_DEFAULT { self.max_window / 2 } else { self.max_window };
+        if cutoff > 0 && mss > cutoff { cutoff.max(MSS_LEAST) } else { mss }
+    }
+
     /// `tcp_nagle_check()` with Minshall's variant: one small segment out at a time.
     fn may_send_small(&self) -> bool {
         self.board.is_empty() || self.last_small <= self.snd_una
@@ -130,9 +142,18 @@ impl Sender {
         cwnd.saturating_sub(self.in_flight()).min((cwnd >> 1).max(1))
     }
 
+    /// `tcp_write_wakeup()`: a window too small for a segment gets what fits, once the persist timer has waited for more.
+    pub(crate) fn fill_window(&mut self) {
+        let in_window = self.window_end().saturating_sub(self.snd_nxt);
+        let bytes = in_window.min(self.queue.write_seq - self.snd_nxt).min(self.current_mss());
+        if bytes > 0 {
+            self.send_new(bytes);
+        }
+    }
+
     /// Sends `bytes` of new data as one packet; returns its segments.
     fn send_new(&mut self, bytes: u64) -> u32 {
-        let mss = u64::from(self.conn.mss);
+        let mss = self.current_mss();
         let was_empty = self.board.is_empty();
         if self.in_flight() == 0 {
             self.event(Event::TxStart);
@@ -152,7 +173,7 @@ impl Sender {
         segments
     }
 
-    fn send_segment(&mut self, len: u32, marks: u8, xmit_us: u64) {
+    fn send_segment(&mut self, len: u32, marks: u16, xmit_us: u64) {
         let end = self.snd_nxt + u64::from(len);
         let mut push = false;
         while self.queue.pushes.front().is_some_and(|&at| at <= end) {

@@ -10,21 +10,23 @@ use std::collections::VecDeque;
 /// Marks of a segment.
 pub(crate) mod mark {
     /// `TCPCB_SACKED_ACKED`.
-    pub(crate) const SACKED: u8 = 1;
+    pub(crate) const SACKED: u16 = 1;
     /// `TCPCB_LOST`.
-    pub(crate) const LOST: u8 = 2;
+    pub(crate) const LOST: u16 = 2;
     /// `TCPCB_SACKED_RETRANS`: its retransmission is out.
-    pub(crate) const RETRANS: u8 = 4;
+    pub(crate) const RETRANS: u16 = 4;
     /// `TCPCB_EVER_RETRANS`.
-    pub(crate) const EVER_RETRANS: u8 = 8;
+    pub(crate) const EVER_RETRANS: u16 = 8;
     /// PSH.
-    pub(crate) const PUSH: u8 = 16;
+    pub(crate) const PUSH: u16 = 16;
     /// First of its super-packet: its packet memory goes with it.
-    pub(crate) const HEAD: u8 = 32;
+    pub(crate) const HEAD: u16 = 32;
     /// Its delivery has served for a rate sample (`tx.delivered_mstamp = 0`).
-    pub(crate) const SPENT: u8 = 64;
+    pub(crate) const SPENT: u16 = 64;
     /// Sent while the application offered too little (`tx.is_app_limited`).
-    pub(crate) const APP_LIMITED: u8 = 128;
+    pub(crate) const APP_LIMITED: u16 = 128;
+    /// RACK gave it up and took it off the list by time (`list_del_init()`); it is back once it is sent again.
+    pub(crate) const UNLISTED: u16 = 256;
 }
 
 /// A segment that is out.
@@ -32,7 +34,7 @@ pub(crate) mod mark {
 pub(crate) struct Sent {
     pub(crate) seq: u64,
     pub(crate) len: u32,
-    pub(crate) marks: u8,
+    pub(crate) marks: u16,
     /// When it was last sent, microseconds.
     pub(crate) xmit_us: u64,
     /// `tx.delivered`.
@@ -48,7 +50,7 @@ impl Sent {
         self.seq + u64::from(self.len)
     }
 
-    pub(crate) fn has(&self, marks: u8) -> bool {
+    pub(crate) fn has(&self, marks: u16) -> bool {
         self.marks & marks != 0
     }
 }
@@ -223,7 +225,6 @@ impl Scoreboard {
             segment.marks &= !mark::LOST;
         }
         self.lost_out = 0;
-        // What was lost and not sent again left the list by time; all of it goes back, in order of transmission.
         self.rebuild_by_time();
     }
 
@@ -250,10 +251,12 @@ impl Scoreboard {
         self.packets = self.packets + u32::from(is_head) - u32::from(was_head);
     }
 
+    /// What a timeout took for lost never left the kernel's list, and counts again; what RACK gave up does not.
     fn rebuild_by_time(&mut self) {
         let first = self.first;
         self.by_time.clear();
-        let entries = (first..).zip(&self.segments).filter(|(_, segment)| !segment.has(mark::SACKED));
+        let entries =
+            (first..).zip(&self.segments).filter(|(_, segment)| !segment.has(mark::SACKED | mark::UNLISTED));
         self.by_time.extend(entries.map(|(index, segment)| (index, segment.xmit_us)));
         self.by_time.make_contiguous().sort_by_key(|&(index, at)| (at, index));
     }
@@ -285,7 +288,7 @@ impl Scoreboard {
     pub(crate) fn renew(&mut self, index: u64, stamped: Sent) {
         let Some(segment) = self.get_mut(index) else { return };
         *segment = stamped;
-        segment.marks |= mark::EVER_RETRANS;
+        segment.marks = segment.marks & !mark::UNLISTED | mark::EVER_RETRANS;
         self.by_time.push_back((index, stamped.xmit_us));
     }
 
@@ -310,6 +313,7 @@ impl Scoreboard {
             self.by_time.pop_front();
             if is_lost {
                 self.mark_lost(index);
+                self.unlist(index);
             } else {
                 waiting.push((index, at));
             }
@@ -320,9 +324,15 @@ impl Scoreboard {
         self.waiting = waiting;
     }
 
+    fn unlist(&mut self, index: u64) {
+        if let Some(segment) = self.get_mut(index) {
+            segment.marks |= mark::UNLISTED;
+        }
+    }
+
     /// Recounts everything; for debug builds.
     pub(crate) fn is_consistent(&self) -> bool {
-        let count = |marks: u8| self.segments.iter().filter(|segment| segment.has(marks)).count() as u32;
+        let count = |marks: u16| self.segments.iter().filter(|segment| segment.has(marks)).count() as u32;
         count(mark::SACKED) == self.sacked_out
             && count(mark::LOST) == self.lost_out
             && count(mark::RETRANS) == self.retrans_out
@@ -347,7 +357,7 @@ fn counts(segment: &Sent, at: u64) -> bool {
 mod tests {
     use super::*;
 
-    fn board(marks: &[u8]) -> Scoreboard {
+    fn board(marks: &[u16]) -> Scoreboard {
         let mut board = Scoreboard::default();
         for (&marks, seq) in marks.iter().zip((0..).step_by(1448)) {
             let xmit_us = 0;
@@ -398,5 +408,19 @@ mod tests {
         [1, 2].into_iter().for_each(|index| large.mark_sacked(index));
         assert_eq!(large.packets, 3, "before, SACKed, after");
         assert!(single.is_consistent() && large.is_consistent());
+    }
+
+    #[test]
+    fn an_undo_does_not_give_rack_back_what_it_gave_up() {
+        let mut board = board(&[mark::HEAD; 3]);
+        board.walk_by_time(|segment| (segment.seq == 0).then_some(true));
+        board.mark_lost(2);
+        board.unmark_losses();
+        let mut listed = Vec::new();
+        board.walk_by_time(|segment| {
+            listed.push(segment.seq);
+            Some(false)
+        });
+        assert_eq!((listed, board.lost_out), (vec![1448, 2896], 0));
     }
 }

@@ -219,6 +219,9 @@ impl Sender {
         }
         self.write_xmit(Probe::None);
         if self.board.is_empty() {
+            self.fill_window();
+        }
+        if self.board.is_empty() {
             self.emit(Body::Probe);
             self.backoff = self.backoff.saturating_add(1);
             self.arm_persist_timer(self.backoff);

@@ -9,11 +9,10 @@ impl Scoreboard {
     /// (`tcp_verify_left_out()`).
     pub(crate) fn recount(&self, snd_una: u64, snd_nxt: u64) -> Result<(), String> {
         self.covers(snd_una, snd_nxt)?;
-        let marked = |marks: u8| self.segments.iter().filter(|segment| segment.has(marks)).count() as u64;
+        let marked = |marks: u16| self.segments.iter().filter(|segment| segment.has(marks)).count() as u64;
         let waiting = |segment: &&Sent| segment.has(mark::LOST) && !segment.has(mark::RETRANS | mark::SACKED);
         let below_hint = (self.first..self.hint).filter_map(|index| self.get(index)).filter(waiting).count();
-        // A loss probe that is taken for lost stays marked as out and is no longer listed, as in `tcp_rack_detect_loss()`.
-        let is_open = |segment: &Sent, at: u64| counts(segment, at) && !segment.has(mark::LOST);
+        let is_open = |segment: &Sent, at: u64| counts(segment, at) && !segment.has(mark::UNLISTED);
         let open = self.segments.iter().filter(|segment| is_open(segment, segment.xmit_us)).count() as u64;
         let is_current =
             |&&(index, at): &&(u64, u64)| self.get(index).is_some_and(|segment| is_open(segment, at));
