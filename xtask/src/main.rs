@@ -1,5 +1,5 @@
 //! The checks that people forget, the tests in the right order, the simulator against its oracle:
-//! `cargo run -p xtask -- check|keys|test|accuracy`.
+//! `cargo run -p xtask -- check|keys|catalogue|test|accuracy`.
 //!
 //! Never: a rule of the product itself, or anything that the product needs at run time.
 #![forbid(unsafe_code)]
@@ -11,6 +11,7 @@ mod key_reference;
 mod sources;
 mod tally;
 mod test_run;
+mod verdict_page;
 mod workspace;
 
 use std::process::ExitCode;
@@ -20,6 +21,8 @@ const USAGE: &str = "\
 usage: cargo run -p xtask -- COMMAND
   check   directions of dependencies, unsafe code, purity, sizes, folder names, generated files
   keys    writes the key reference into docs/guide/scenarios.md
+  catalogue
+          runs the catalogue of known limits in the simulator, and writes the result into docs/guide/verdicts.md
   test    every test of the workspace; those of the lab alone and one at a time, after all others
   accuracy [CELL…]
           runs the oracle's cells in the simulator, writes docs/accuracy.md and fails where a bound does not hold;
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
     let result = Workspace::load().and_then(|workspace| match command.as_str() {
         "check" => check::run(&workspace).map(|()| ExitCode::SUCCESS),
         "keys" => key_reference::write(&workspace.root).map(|()| ExitCode::SUCCESS),
+        "catalogue" => verdict_page::write(&workspace.root).map(|()| ExitCode::SUCCESS),
         "test" => Ok(test_run::run(&workspace)),
         "accuracy" => accuracy::run(&workspace.root, std::env::args().skip(2)),
         _ => Err(USAGE.to_owned()),

@@ -8,6 +8,7 @@ mod epochs;
 mod facts;
 mod refine;
 mod rules;
+mod testbed;
 mod udp;
 mod witness;
 
@@ -17,7 +18,7 @@ pub use witness::Witness;
 use crate::experiment::LimitedBy;
 use crate::metrics::window::{self, streams_of};
 use facts::Facts;
-use pipefill_core::cell::Protocol;
+use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::record::RunRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -37,6 +38,9 @@ pub struct Diagnosis {
     pub figures: Figures,
     /// Others who have an opinion on the cause.
     pub witnesses: Vec<Witness>,
+    /// What is wrong with the testbed, a sentence each.
+    #[serde(default)]
+    pub faults: Vec<String>,
 }
 
 /// A cause that stood for a while.
@@ -59,6 +63,8 @@ pub struct Span {
 pub struct Figures {
     /// Peak of `snd_nxt − snd_una` in a round trip.
     pub flight_bytes: Option<u64>,
+    /// Mean over the time.
+    pub flight_mean_bytes: Option<u64>,
     /// Congestion window.
     pub cwnd_bytes: Option<u64>,
     /// Window that the receivers advertised.
@@ -91,24 +97,25 @@ pub fn diagnose(record: &RunRecord) -> Option<Diagnosis> {
     }
     let facts = Facts::of(record);
     let mut judged = Vec::new();
+    let mut direction = Direction::Forward;
     for (flow, summary) in streams_of(spec, &record.manifest.streams, Protocol::Tcp) {
         let epochs = epochs::cut(record, summary, window::life(summary));
+        let measured = window::measured(spec, summary);
+        direction = flow.direction;
         let busy = facts.busy(flow.direction);
         let mut refiner = refine::Refiner::new(&facts);
         for epoch in epochs {
-            let limited_by = rules::limiter(&epoch, flow, &facts, &busy);
+            let limited_by = rules::limiter(&epoch, &rules::Stream { flow, summary }, &facts, &busy);
             let cwnd_cause = refiner.see(&epoch, limited_by);
-            let is_ours = cwnd_cause.is_some_and(CwndCause::is_loss) && facts.drops.are_the_testbeds();
+            let is_ours = testbed::is_to_blame(facts.drops, flow, limited_by, cwnd_cause);
             let (limited_by, cwnd_cause) =
                 if is_ours { (LimitedBy::Testbed, None) } else { (limited_by, cwnd_cause) };
-            judged.push(Judged { stream: summary.stream, epoch, limited_by, cwnd_cause });
+            let counts_us =
+                epoch.to_us.min(measured.to_us).saturating_sub(epoch.from_us.max(measured.from_us));
+            judged.push(Judged { stream: summary.stream, epoch, counts_us, limited_by, cwnd_cause });
         }
     }
-    let measured = |stream: u32| {
-        let summary = record.manifest.streams.iter().find(|one| one.stream == stream);
-        summary.map_or(0, |summary| window::measured(spec, summary).from_us)
-    };
-    let counted: Vec<&Judged> = judged.iter().filter(|one| one.epoch.to_us > measured(one.stream)).collect();
+    let counted: Vec<&Judged> = judged.iter().filter(|one| one.counts_us > 0).collect();
     let (limited_fraction, limited_by) = shares(&counted)?;
     let of_cause: Vec<&Judged> = counted.iter().copied().filter(|one| one.limited_by == limited_by).collect();
     Some(Diagnosis {
@@ -118,6 +125,7 @@ pub fn diagnose(record: &RunRecord) -> Option<Diagnosis> {
         witnesses: witness::all(record, limited_by),
         limited_fraction,
         timeline: timeline(&judged),
+        faults: testbed::faults(spec, direction, facts.drops),
     })
 }
 
@@ -125,15 +133,17 @@ pub fn diagnose(record: &RunRecord) -> Option<Diagnosis> {
 struct Judged {
     stream: u32,
     epoch: epochs::Epoch,
+    /// How much of it lies in the measured time.
+    counts_us: u64,
     limited_by: LimitedBy,
     cwnd_cause: Option<CwndCause>,
 }
 
 fn shares(counted: &[&Judged]) -> Option<(BTreeMap<LimitedBy, f64>, LimitedBy)> {
-    let total: u64 = counted.iter().map(|one| one.epoch.length_us()).sum();
+    let total: u64 = counted.iter().map(|one| one.counts_us).sum();
     let mut spans: BTreeMap<LimitedBy, u64> = BTreeMap::new();
     for one in counted {
-        *spans.entry(one.limited_by).or_default() += one.epoch.length_us();
+        *spans.entry(one.limited_by).or_default() += one.counts_us;
     }
     let (&dominant, _) = spans.iter().max_by_key(|&(_, span)| *span)?;
     let share = |(cause, span): (LimitedBy, u64)| (cause, span as f64 / total as f64);
@@ -143,7 +153,7 @@ fn shares(counted: &[&Judged]) -> Option<(BTreeMap<LimitedBy, f64>, LimitedBy)> 
 fn dominant_cause(of_cause: &[&Judged]) -> Option<CwndCause> {
     let mut spans: BTreeMap<CwndCause, u64> = BTreeMap::new();
     for one in of_cause {
-        *spans.entry(one.cwnd_cause?).or_default() += one.epoch.length_us();
+        *spans.entry(one.cwnd_cause?).or_default() += one.counts_us;
     }
     spans.into_iter().max_by_key(|&(_, span)| span).map(|(cause, _)| cause)
 }
@@ -169,6 +179,18 @@ fn timeline(judged: &[Judged]) -> Vec<Span> {
     spans
 }
 
+/// Sum over the streams of each one's mean, weighted with the time: Little's law knows no median.
+fn flight_mean(of_cause: &[&Judged]) -> u64 {
+    let mut streams: BTreeMap<u32, (u128, u128)> = BTreeMap::new();
+    for one in of_cause {
+        let (area, span) = streams.entry(one.stream).or_default();
+        *area += u128::from(one.epoch.unacked_mean) * u128::from(one.counts_us);
+        *span += u128::from(one.counts_us);
+    }
+    let means = streams.values().map(|&(area, span)| u64::try_from(area / span.max(1)).unwrap_or(u64::MAX));
+    means.sum()
+}
+
 /// Sums over the streams of each stream's median.
 fn figures(of_cause: &[&Judged], facts: &Facts<'_>) -> Figures {
     let mut streams: BTreeMap<u32, Vec<&epochs::Epoch>> = BTreeMap::new();
@@ -189,6 +211,7 @@ fn figures(of_cause: &[&Judged], facts: &Facts<'_>) -> Figures {
     let least = |field: &dyn Fn(&epochs::Epoch) -> Option<u64>| medians(field).into_iter().min();
     Figures {
         flight_bytes: sum(&|e| Some(e.unacked_peak)),
+        flight_mean_bytes: Some(flight_mean(of_cause)),
         cwnd_bytes: sum(&|e| Some(e.cwnd)),
         rwnd_bytes: sum(&|e| e.rwnd),
         wmem_queued_bytes: sum(&|e| e.wmem_peak),

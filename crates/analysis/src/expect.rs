@@ -2,7 +2,7 @@
 //!
 //! Never: an expectation that holds because nothing was measured.
 
-use crate::experiment::CellResult;
+use crate::experiment::{CellResult, LimitedBy};
 use pipefill_core::cell::{Bound, CellSpec, Comparison, ExpectMetric, Expectation};
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,16 @@ fn measured(result: &CellResult, metric: ExpectMetric) -> Option<Value> {
         ExpectMetric::Srtt => number(result.srtt_us_p50),
         ExpectMetric::Lost => result.lost_percent.map(Value::Number),
         ExpectMetric::LimitedBy => result.limited_by.map(|l| Value::Word(l.as_str().to_owned())),
+        ExpectMetric::CwndCause => result.cwnd_cause.map(|cause| Value::Word(cause.as_str().to_owned())),
+        ExpectMetric::AlsoLimitedBy => runner_up(result).map(|l| Value::Word(l.as_str().to_owned())),
     }
+}
+
+/// The second cause, where it took a tenth of the time and more.
+fn runner_up(result: &CellResult) -> Option<LimitedBy> {
+    let shares = result.limited_fraction.as_ref()?;
+    let others = shares.iter().filter(|&(&cause, &share)| Some(cause) != result.limited_by && share >= 0.1);
+    others.max_by(|a, b| a.1.total_cmp(b.1)).map(|(&cause, _)| cause)
 }
 
 fn bound(spec: &CellSpec, bound: &Bound) -> Option<Value> {
@@ -107,6 +116,8 @@ fn not_measured(result: &CellResult, metric: ExpectMetric) -> String {
         ExpectMetric::Srtt => "srtt_us_p50",
         ExpectMetric::Lost => "lost_percent",
         ExpectMetric::LimitedBy => "limited_by",
+        ExpectMetric::CwndCause => "cwnd_cause",
+        ExpectMetric::AlsoLimitedBy => "a second cause",
     };
     format!("{name} was not measured")
 }

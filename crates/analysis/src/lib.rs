@@ -6,6 +6,7 @@
 
 pub mod advice;
 pub mod calculator;
+pub mod catalogue;
 pub mod diagnosis;
 pub mod expect;
 pub mod experiment;

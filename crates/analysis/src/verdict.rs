@@ -5,7 +5,7 @@
 use crate::diagnosis::{CwndCause, Diagnosis, Figures};
 use crate::experiment::LimitedBy;
 use crate::models::loss::{self, AckPolicy};
-use crate::models::{headers, window};
+use crate::models::window;
 use crate::statistics::rounded;
 use crate::wording::{bytes, duration, percent, rate};
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
@@ -18,10 +18,11 @@ pub fn predicted_bps(spec: &CellSpec, diagnosis: &Diagnosis) -> Option<u64> {
     match diagnosis.limited_by {
         LimitedBy::Path => figures.path_goodput_bps,
         LimitedBy::Rwnd => law(figures.rwnd_bytes?, figures),
-        LimitedBy::Sndbuf => law(sustained(figures)?, figures),
+        LimitedBy::Sndbuf => in_flight_law(figures),
         LimitedBy::App => sum_of(spec, |flow| flow.bitrate.map(Rate::bps)),
         LimitedBy::Receiver => sum_of(spec, |flow| flow.read_rate.map(Rate::bps)),
-        LimitedBy::Pacing => sum_of(spec, |flow| flow.max_pacing_rate.map(|rate| payload(flow, rate.bps()))),
+        // The kernel's own pacing counts payload (tcp_update_skb_after_send()); only the fq qdisc counts headers.
+        LimitedBy::Pacing => sum_of(spec, |flow| flow.max_pacing_rate.map(Rate::bps)),
         LimitedBy::Cwnd => response(spec, diagnosis),
         LimitedBy::Cpu | LimitedBy::Testbed => None,
     }
@@ -34,9 +35,7 @@ pub fn sentence(spec: &CellSpec, diagnosis: &Diagnosis, goodput_bps: u64) -> Str
     let because = match diagnosis.limited_by {
         LimitedBy::Path => path(spec, figures, goodput_bps),
         LimitedBy::Rwnd => windowed("the advertised window", figures.rwnd_bytes, figures, goodput_bps),
-        LimitedBy::Sndbuf => {
-            windowed("two thirds of the send buffer", sustained(figures), figures, goodput_bps)
-        }
+        LimitedBy::Sndbuf => sndbuf(figures, goodput_bps),
         LimitedBy::Cwnd => cwnd(spec, diagnosis, goodput_bps),
         LimitedBy::Pacing => asked("the pacing rate", predicted_bps(spec, diagnosis), goodput_bps),
         LimitedBy::App => asked("the application offers", predicted_bps(spec, diagnosis), goodput_bps),
@@ -44,12 +43,14 @@ pub fn sentence(spec: &CellSpec, diagnosis: &Diagnosis, goodput_bps: u64) -> Str
             asked("the receiving application reads", predicted_bps(spec, diagnosis), goodput_bps)
         }
         LimitedBy::Cpu => format!("a thread of an end had no CPU time left at {}", rate(goodput_bps)),
-        LimitedBy::Testbed => {
-            "what was lost or slow belongs to the testbed, not to TCP or the path".to_owned()
-        }
+        LimitedBy::Testbed => testbed(figures, goodput_bps),
     };
     let others = others(diagnosis);
-    format!("Limited by {} {} of the time: {because}.{others}", name(diagnosis), percent(share))
+    let faults = match &diagnosis.faults[..] {
+        [] => String::new(),
+        faults => format!(" The testbed: {}.", faults.join("; ")),
+    };
+    format!("Limited by {} {} of the time: {because}.{others}{faults}", name(diagnosis), percent(share))
 }
 
 /// The cause in words.
@@ -98,9 +99,47 @@ fn windowed(what: &str, window_bytes: Option<u64>, figures: &Figures, goodput_bp
     format!("{what}, {} / {}{allows}, {} were measured", bytes(window), duration(rtt), rate(goodput_bps))
 }
 
+/// The buffer counts memory, not payload, and its writer is woken when a third of it is free (`sk_stream_min_wspace()`).
+fn sndbuf(figures: &Figures, goodput_bps: u64) -> String {
+    let limit = figures.sndbuf_bytes.map_or_else(String::new, |limit| format!(" of {}", bytes(limit)));
+    format!(
+        "{}, all that a send buffer{limit} of memory holds, whose writer wakes when a third is free",
+        in_flight(figures, goodput_bps)
+    )
+}
+
+/// Little's law: what is in flight in the mean, a round trip.
+fn in_flight(figures: &Figures, goodput_bps: u64) -> String {
+    let (Some(flight), Some(rtt)) = (figures.flight_mean_bytes, figures.srtt_us) else {
+        return format!("{} were measured", rate(goodput_bps));
+    };
+    let gives = in_flight_law(figures).map_or_else(String::new, |bps| format!(" gives {}", rate(bps)));
+    format!(
+        "in the mean {} were in flight; {} / {}{gives}, {} were measured",
+        bytes(flight),
+        bytes(flight),
+        duration(rtt),
+        rate(goodput_bps)
+    )
+}
+
+fn testbed(figures: &Figures, goodput_bps: u64) -> String {
+    match figures.path_goodput_bps.filter(|&possible| goodput_bps as f64 >= 0.9 * possible as f64) {
+        Some(possible) => format!(
+            "the path has no rate, and the host itself sends {} of payload at most, {} were measured",
+            rate(possible),
+            rate(goodput_bps)
+        ),
+        None => format!(
+            "what was lost or slow belongs to the testbed, not to TCP or the path; {} were measured",
+            rate(goodput_bps)
+        ),
+    }
+}
+
 fn cwnd(spec: &CellSpec, diagnosis: &Diagnosis, goodput_bps: u64) -> String {
     let figures = &diagnosis.figures;
-    let measured = windowed("cwnd", figures.cwnd_bytes, figures, goodput_bps);
+    let measured = in_flight(figures, goodput_bps);
     match diagnosis.cwnd_cause {
         Some(CwndCause::RandomLoss | CwndCause::QueueLoss) => {
             let lost = percent(figures.loss_share.unwrap_or(0.0));
@@ -141,10 +180,10 @@ fn law(window_bytes: u64, figures: &Figures) -> Option<u64> {
     window::window_law(Bytes::new(window_bytes), Duration::from_micros(figures.min_rtt_us?)).map(rounded)
 }
 
-/// Payload that a full send buffer keeps in flight: its writer is woken when a third of it is free
-/// (`sk_stream_min_wspace()`), so that after each burst no more than two thirds are under way.
-fn sustained(figures: &Figures) -> Option<u64> {
-    figures.flight_bytes.map(|peak| peak * 2 / 3)
+/// What was in flight in the mean, over the round trip as it was.
+fn in_flight_law(figures: &Figures) -> Option<u64> {
+    let rtt = Duration::from_micros(figures.srtt_us?);
+    window::window_law(Bytes::new(figures.flight_mean_bytes?), rtt).map(rounded)
 }
 
 /// CUBIC's and Reno's response to the loss that was seen (RFC 9438, 5; Mathis 1997). BBR has none.
@@ -172,11 +211,4 @@ fn response(spec: &CellSpec, diagnosis: &Diagnosis) -> Option<u64> {
 
 fn sum_of(spec: &CellSpec, rate: impl Fn(&FlowSpec) -> Option<u64>) -> Option<u64> {
     spec.flows.iter().map(|flow| Some(rate(flow)? * u64::from(flow.parallel))).sum()
-}
-
-/// Pacing counts the frame without its Ethernet header (`sk_pacing_rate` counts payload and headers of TCP and IP).
-fn payload(flow: &FlowSpec, bps: u64) -> u64 {
-    let mss = Bytes::new(headers::DEFAULT_MSS);
-    let frame = headers::frame(flow.protocol, mss).get() - headers::ETHERNET;
-    rounded(bps as f64 * mss.get() as f64 / frame as f64)
 }

@@ -33,6 +33,9 @@ pub(crate) enum Command {
     /// Runs a built-in study, published figures beside measured ones
     #[command(after_help = STUDY_EXAMPLES)]
     Study(StudyArgs),
+    /// Runs scenarios whose limit is known by construction, and counts how often the verdict names it
+    #[command(after_help = CATALOGUE_EXAMPLES)]
+    Catalogue(CatalogueArgs),
     /// Reports on the records of an experiment, or of a single run
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
@@ -126,6 +129,15 @@ pub(crate) struct StudyArgs {
     pub(crate) list: bool,
     #[command(flatten)]
     pub(crate) selection: Selection,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CatalogueArgs {
+    /// Only these scenarios, or groups of them: what stands before the first hyphen. Absent = all
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
     #[command(flatten)]
     pub(crate) options: RunOptions,
 }
@@ -267,6 +279,12 @@ EXAMPLES:
   pipefill study --list
   pipefill study rtt --quick
   pipefill study rtt --only variant=tcp,path.rtt=10ms";
+
+const CATALOGUE_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill catalogue --on sim                      about fifty scenarios, some seconds
+  pipefill catalogue rwnd sndbuf-socket --on sim   the group rwnd, and one more
+  pipefill catalogue --on lab --out /tmp/catalogue --json";
 
 const REPORT_EXAMPLES: &str = "\
 EXAMPLES:

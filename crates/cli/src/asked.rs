@@ -43,6 +43,14 @@ impl Asked {
         Self::read(Some(study.name), study.text.to_owned(), &file_name, selection)
     }
 
+    /// A built-in scenario as it is; its experiment keeps the text, and repeats it from there.
+    ///
+    /// # Errors
+    /// A scenario that is wrong.
+    pub(crate) fn built_in(name: &str, text: &str) -> Result<Self, Failure> {
+        Self::read(None, text.to_owned(), &format!("{name}.toml"), &Selection::default())
+    }
+
     fn read(
         study: Option<&'static str>,
         text: String,

@@ -6,6 +6,7 @@
 
 mod args;
 mod asked;
+mod catalogue;
 mod commands;
 mod failure;
 mod outcome;

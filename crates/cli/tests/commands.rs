@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-const COMMANDS: [&str; 7] = ["plan", "run", "study", "report", "doctor", "bdp", "completions"];
+const COMMANDS: [&str; 8] = ["plan", "run", "study", "catalogue", "report", "doctor", "bdp", "completions"];
 
 const SCENARIO: &str = r#"
 name = "small"
@@ -23,7 +23,7 @@ duration = "1s"
 
 fn scenarios() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
-    let mut files: Vec<String> = ["", "studies"]
+    let mut files: Vec<String> = ["", "studies", "catalogue"]
         .iter()
         .flat_map(|folder| fs::read_dir(root.join(folder)).unwrap())
         .map(|entry| entry.unwrap().path())

@@ -306,6 +306,10 @@ pub enum ExpectMetric {
     Lost,
     /// `limited_by`.
     LimitedBy,
+    /// `cwnd_cause`.
+    CwndCause,
+    /// The category with the second largest share in `limited_fraction`, where that is a tenth and more.
+    AlsoLimitedBy,
 }
 
 /// How an expectation compares.

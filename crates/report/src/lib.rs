@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod calculator;
+pub mod catalogue;
 pub mod csv;
 pub mod json;
 pub mod md;

@@ -17,6 +17,8 @@ pub(super) struct Epoch {
     pub(super) to_us: u64,
     /// Largest `snd_nxt − snd_una`.
     pub(super) unacked_peak: u64,
+    /// Mean of `snd_nxt − snd_una`: divided by the round trip it is the rate (Little's law).
+    pub(super) unacked_mean: u64,
     /// Largest share of cwnd in flight at a sample.
     pub(super) cwnd_used: f64,
     /// cwnd at that sample.
@@ -45,12 +47,6 @@ pub(super) struct Epoch {
     pub(super) srtt_us: Option<u64>,
     pub(super) min_rtt_us: Option<u64>,
     pub(super) mss: u64,
-}
-
-impl Epoch {
-    pub(super) fn length_us(&self) -> u64 {
-        self.to_us - self.from_us
-    }
 }
 
 /// The epochs of `summary`'s stream in `life`. What is left over at the end, less than a round trip, is not judged.
@@ -97,6 +93,7 @@ fn epoch(rows: &[&TcpSample], receiver: &[&TcpSample]) -> Epoch {
         from_us: first.t_us,
         to_us: last.t_us,
         unacked_peak: inner.iter().map(|row| row.info.unacked_bytes).max().unwrap_or(0),
+        unacked_mean: inner.iter().map(|row| row.info.unacked_bytes).sum::<u64>() / inner.len() as u64,
         cwnd_used: cwnd_used(cwnd_row),
         cwnd: cwnd_row.info.cwnd_bytes,
         rwnd_used: rwnd_row.and_then(rwnd_used),

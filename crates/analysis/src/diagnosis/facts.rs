@@ -5,11 +5,13 @@
 use crate::metrics::window::{self, Window, streams_of};
 use crate::models::headers;
 use crate::statistics::rounded;
-use pipefill_core::cell::{CellSpec, Direction, Protocol};
+use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::record::{PathSample, RunRecord, StreamEnd};
-use pipefill_core::units::Bytes;
+use pipefill_core::units::{Bytes, Rate};
 use std::collections::BTreeMap;
 
+/// The simulator's word for how fast its hosts send where the path has no rate.
+const HOST_RATE_FACT: &str = "host rate where the path has none, bit/s";
 /// From this share of the path's payload rate on, over a round trip, the path is full.
 const FULL: f64 = 0.95;
 
@@ -31,6 +33,7 @@ impl Drops {
 
 /// Cumulative payload acknowledged of one stream.
 struct Acked {
+    stream: u32,
     direction: Direction,
     points: Vec<(u64, u64)>,
 }
@@ -58,6 +61,7 @@ pub(super) struct Busy<'a> {
     facts: &'a Facts<'a>,
     direction: Direction,
     rate_bps: Option<f64>,
+    is_the_hosts: bool,
     queue: Vec<&'a PathSample>,
 }
 
@@ -73,7 +77,7 @@ impl<'a> Facts<'a> {
             acked,
             threads: threads(record),
             direction,
-            path_goodput_bps: payload_rate(spec, direction).map(rounded),
+            path_goodput_bps: payload_rate(record, direction).map(rounded),
             utilisation: None,
             loss_share: loss_share(record),
             drops: drops(record, direction),
@@ -84,7 +88,6 @@ impl<'a> Facts<'a> {
     }
 
     pub(super) fn busy(&'a self, direction: Direction) -> Busy<'a> {
-        let spec = &self.record.manifest.run.cell.spec;
         let name = match direction {
             Direction::Forward => "forward",
             Direction::Reverse => "reverse",
@@ -92,13 +95,20 @@ impl<'a> Facts<'a> {
         let is_queue = |row: &&PathSample| row.element == "queue" && row.direction == name;
         let mut queue: Vec<&PathSample> = self.record.path.iter().filter(is_queue).collect();
         queue.sort_by_key(|row| row.t_us);
-        Busy { facts: self, direction, rate_bps: payload_rate(spec, direction), queue }
+        let rate_bps = payload_rate(self.record, direction);
+        let is_the_hosts = bottleneck_rate(self.record, direction).is_none();
+        Busy { facts: self, direction, rate_bps, is_the_hosts, queue }
     }
 
     /// The largest share of one CPU that a thread whose name holds `word` took between the samples around `window`.
     pub(super) fn cpu_share(&self, word: &str, window: Window) -> Option<f64> {
         let named = self.threads.iter().filter(|(name, _)| name.contains(word));
         named.filter_map(|(_, points)| cpu_share(points, window)).reduce(f64::max)
+    }
+
+    /// What `stream` has got acknowledged by `t_us`.
+    pub(super) fn acked_bytes(&self, stream: u32, t_us: u64) -> f64 {
+        self.acked.iter().find(|one| one.stream == stream).map_or(0.0, |one| one.at(t_us))
     }
 
     fn acked_bps(&self, direction: Direction, window: Window) -> f64 {
@@ -114,12 +124,17 @@ impl<'a> Facts<'a> {
         let windows = of_direction.map(|(_, summary)| window::measured(spec, summary));
         let whole = windows
             .reduce(|a, b| Window { from_us: a.from_us.min(b.from_us), to_us: a.to_us.max(b.to_us) })?;
-        let possible = payload_rate(spec, self.direction)?;
+        let possible = payload_rate(self.record, self.direction)?;
         (whole.length_us() > 0).then(|| self.acked_bps(self.direction, whole) / possible)
     }
 }
 
 impl Busy<'_> {
+    /// Where the path has no rate of its own, a simulated host's is the limit: no rate that was asked for.
+    pub(super) fn is_the_hosts(&self) -> bool {
+        self.is_the_hosts
+    }
+
     /// Over the whole of `window`: at the rate, or with something in the queue at every look.
     pub(super) fn over(&self, window: Window) -> bool {
         let Some(rate) = self.rate_bps else { return false };
@@ -142,7 +157,7 @@ impl Acked {
         let rows = record.tcp.iter().filter(|row| row.stream == stream && row.end == StreamEnd::Sender);
         let mut points: Vec<(u64, u64)> = rows.map(|row| (row.t_us, row.info.bytes_acked)).collect();
         points.sort_unstable();
-        Self { direction, points }
+        Self { stream, direction, points }
     }
 
     /// Bytes acknowledged until `t_us`, between two samples in proportion.
@@ -175,14 +190,23 @@ fn cpu_share(points: &[(u64, u64)], window: Window) -> Option<f64> {
     (t1 > t0).then(|| cpu1.saturating_sub(cpu0) as f64 / (t1 - t0) as f64)
 }
 
-fn payload_rate(spec: &CellSpec, direction: Direction) -> Option<f64> {
+/// What the path lets through as payload; where it has no rate, the simulated host's own.
+fn payload_rate(record: &RunRecord, direction: Direction) -> Option<f64> {
+    let rate = bottleneck_rate(record, direction).or_else(|| host_rate(record))?;
+    Some(headers::goodput_at_rate(rate, Protocol::Tcp, Bytes::new(headers::DEFAULT_MSS)))
+}
+
+fn bottleneck_rate(record: &RunRecord, direction: Direction) -> Option<Rate> {
+    let path = &record.manifest.run.cell.spec.path;
     let path = match direction {
-        Direction::Forward => &spec.path.forward,
-        Direction::Reverse => &spec.path.reverse,
+        Direction::Forward => &path.forward,
+        Direction::Reverse => &path.reverse,
     };
-    let bottleneck = path.bottleneck.as_ref()?;
-    let mss = Bytes::new(headers::DEFAULT_MSS);
-    Some(headers::goodput_at_rate(bottleneck.rate, Protocol::Tcp, mss))
+    path.bottleneck.as_ref().map(|one| one.rate)
+}
+
+fn host_rate(record: &RunRecord) -> Option<Rate> {
+    record.manifest.environment.facts.get(HOST_RATE_FACT)?.parse().ok().map(Rate::from_bps)
 }
 
 fn loss_share(record: &RunRecord) -> Option<f64> {

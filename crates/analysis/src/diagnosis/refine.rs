@@ -36,6 +36,17 @@ pub(super) struct Refiner {
 }
 
 impl CwndCause {
+    /// The word of records and expectations.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Startup => "startup",
+            Self::HystartExit => "hystart_exit",
+            Self::RandomLoss => "random_loss",
+            Self::QueueLoss => "queue_loss",
+            Self::Growth => "growth",
+        }
+    }
+
     /// Whether packets were lost.
     pub const fn is_loss(self) -> bool {
         matches!(self, Self::RandomLoss | Self::QueueLoss)

@@ -7,6 +7,7 @@ use super::facts::{Busy, Facts};
 use crate::experiment::LimitedBy;
 use crate::metrics::window::Window;
 use pipefill_core::cell::FlowSpec;
+use pipefill_core::record::StreamSummary;
 
 /// From this share of a window on it counts as used up: a sender waits for room for a whole packet (RFC 9293, 3.8.6.2.1; TSO
 /// sends up to 64 KB at once).
@@ -22,11 +23,23 @@ const CPU_BUSY: f64 = 0.85;
 /// is written is sent, the writer is the limit, or the buffer that it writes to.
 const WAITING: f64 = 0.50;
 
+/// An application that has written 98 % of what it wanted to by now keeps its pace: the start, a round trip long, is late.
+const ON_TIME: f64 = 0.98;
+
+/// A stream and what was asked of it.
+pub(super) struct Stream<'a> {
+    pub(super) flow: &'a FlowSpec,
+    pub(super) summary: &'a StreamSummary,
+}
+
 /// What limited `epoch`.
-pub(super) fn limiter(epoch: &Epoch, flow: &FlowSpec, facts: &Facts<'_>, busy: &Busy<'_>) -> LimitedBy {
+pub(super) fn limiter(epoch: &Epoch, stream: &Stream<'_>, facts: &Facts<'_>, busy: &Busy<'_>) -> LimitedBy {
     let window = Window { from_us: epoch.from_us, to_us: epoch.to_us };
     if busy.over(window) {
-        return LimitedBy::Path;
+        return if busy.is_the_hosts() { LimitedBy::Testbed } else { LimitedBy::Path };
+    }
+    if is_on_time(epoch, stream, facts) {
+        return LimitedBy::App;
     }
     if epoch.repair_share >= 0.5 {
         return LimitedBy::Cwnd;
@@ -41,10 +54,20 @@ pub(super) fn limiter(epoch: &Epoch, flow: &FlowSpec, facts: &Facts<'_>, busy: &
     if is_waiting {
         return LimitedBy::Pacing;
     }
-    if epoch.sndbuf_used.is_some_and(|used| used >= SNDBUF_USED) && flow.bitrate.is_none() {
+    if epoch.sndbuf_used.is_some_and(|used| used >= SNDBUF_USED) {
         return LimitedBy::Sndbuf;
     }
     LimitedBy::App
+}
+
+/// Whether the application's schedule is kept, but for the write that is under way: then nothing behind it holds it back,
+/// even where a large write waits for its turn.
+fn is_on_time(epoch: &Epoch, stream: &Stream<'_>, facts: &Facts<'_>) -> bool {
+    let Some(bitrate) = stream.flow.bitrate else { return false };
+    let since_us = epoch.to_us.saturating_sub(stream.summary.start_us);
+    let wanted = bitrate.bps() as f64 / 8e6 * since_us as f64;
+    let under_way = epoch.unacked_peak.max(stream.flow.length.get()) as f64;
+    facts.acked_bytes(stream.summary.stream, epoch.to_us) + under_way >= ON_TIME * wanted
 }
 
 /// The window that is used up; of two the smaller one.

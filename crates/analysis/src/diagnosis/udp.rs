@@ -4,7 +4,7 @@
 
 use super::{Diagnosis, Figures, Span};
 use crate::experiment::LimitedBy;
-use pipefill_core::cell::{Direction, Protocol};
+use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
 use pipefill_core::record::{RunRecord, UdpTotals};
 use std::collections::BTreeMap;
 
@@ -18,6 +18,7 @@ pub(super) fn diagnose(record: &RunRecord) -> Option<Diagnosis> {
     if sent == 0 {
         return None;
     }
+    let spec = &record.manifest.run.cell.spec;
     let received: u64 = totals.iter().map(|one| one.received).sum();
     let limited_by = culprit(record, &totals, sent.saturating_sub(received) as f64 / sent as f64);
     let span = |summary: &pipefill_core::record::StreamSummary| Span {
@@ -37,6 +38,7 @@ pub(super) fn diagnose(record: &RunRecord) -> Option<Diagnosis> {
             ..Figures::default()
         },
         witnesses: Vec::new(),
+        faults: super::testbed::faults(spec, direction(spec), super::facts::drops(record, direction(spec))),
     })
 }
 
@@ -45,12 +47,7 @@ fn culprit(record: &RunRecord, totals: &[UdpTotals], lost: f64) -> LimitedBy {
     if lost <= NEGLIGIBLE {
         return LimitedBy::App;
     }
-    let flows = &record.manifest.run.cell.spec.flows;
-    let is_forward = |flow: &pipefill_core::cell::FlowSpec| {
-        flow.protocol == Protocol::Udp && flow.direction == Direction::Forward
-    };
-    let direction = if flows.iter().any(is_forward) { Direction::Forward } else { Direction::Reverse };
-    let drops = super::facts::drops(record, direction);
+    let drops = super::facts::drops(record, direction(&record.manifest.run.cell.spec));
     let socket: u64 = totals.iter().filter_map(|one| one.socket_drops).sum();
     let places = [
         (drops.queue, LimitedBy::Path),
@@ -59,4 +56,10 @@ fn culprit(record: &RunRecord, totals: &[UdpTotals], lost: f64) -> LimitedBy {
         (socket, LimitedBy::Receiver),
     ];
     places.into_iter().max_by_key(|&(count, _)| count).map_or(LimitedBy::Path, |(_, place)| place)
+}
+
+/// Which way the datagrams go.
+fn direction(spec: &CellSpec) -> Direction {
+    let is_forward = |flow: &FlowSpec| flow.protocol == Protocol::Udp && flow.direction == Direction::Forward;
+    if spec.flows.iter().any(is_forward) { Direction::Forward } else { Direction::Reverse }
 }

@@ -3,6 +3,7 @@
 //! Never: a computation; that is `analysis`.
 
 mod bdp;
+mod catalogue;
 mod completions;
 mod doctor;
 mod fuzz;
@@ -24,6 +25,7 @@ pub(crate) fn carry_out(command: Command, terminal: &Terminal) -> Result<Outcome
         Command::Plan(args) => plan::plan(&args, terminal),
         Command::Run(args) => run::run(&args, terminal),
         Command::Study(args) => run::study(&args, terminal),
+        Command::Catalogue(args) => catalogue::catalogue(&args, terminal),
         Command::Report(args) => report::report(&args, terminal),
         Command::Doctor(args) => doctor::doctor(&args, terminal),
         Command::Bdp(args) => bdp::bdp(&args, terminal),

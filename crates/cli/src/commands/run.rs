@@ -19,7 +19,8 @@ use std::path::Path;
 /// Runs a scenario file.
 pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let asked = Asked::file(&args.file, &args.selection)?;
-    let finished = carry_out(&[(asked, args.options.clone())], terminal)?;
+    let finished =
+        carry_out(&[(asked, args.options.clone())], terminal, &|one| show(one, &args.options, terminal))?;
     if args.options.json {
         for one in &finished {
             terminal.print(&json::render(&one.result).map_err(Failure::Json)?)?;
@@ -43,7 +44,7 @@ pub(super) fn study(args: &StudyArgs, terminal: &Terminal) -> Result<Outcome, Fa
             Ok((Asked::study(study, &args.selection)?, options))
         })
         .collect::<Result<Vec<_>, Failure>>()?;
-    let finished = carry_out(&experiments, terminal)?;
+    let finished = carry_out(&experiments, terminal, &|one| show(one, &args.options, terminal))?;
     if args.options.json {
         terminal.print(&studies_json(name, &finished)?)?;
     }
@@ -58,8 +59,12 @@ pub(super) fn tell(removed: &[Removed], terminal: &Terminal) {
 }
 
 /// Prepares the backend — in this order: nothing is made before it is known that the machine can do it — and runs every
-/// experiment.
-fn carry_out(experiments: &[(Asked, RunOptions)], terminal: &Terminal) -> Result<Vec<Finished>, Failure> {
+/// experiment; `each` sees them as they end.
+pub(super) fn carry_out(
+    experiments: &[(Asked, RunOptions)],
+    terminal: &Terminal,
+    each: &dyn Fn(&Finished) -> Result<(), Failure>,
+) -> Result<Vec<Finished>, Failure> {
     let registry = Registry::locate()?;
     // The process has one thread until here, and has to: see `acquire`.
     let backend = backend(experiments)?;
@@ -74,7 +79,7 @@ fn carry_out(experiments: &[(Asked, RunOptions)], terminal: &Terminal) -> Result
         .iter()
         .map(|(asked, options)| {
             let finished = session.perform(asked, options)?;
-            show(&finished, options, terminal)?;
+            each(&finished)?;
             Ok(finished)
         })
         .collect()
@@ -139,7 +144,8 @@ fn studies_json(name: &str, finished: &[Finished]) -> Result<String, Failure> {
     }
 }
 
-fn worst(finished: &[Finished]) -> Outcome {
+/// The exit code of several experiments is the worst one's.
+pub(super) fn worst(finished: &[Finished]) -> Outcome {
     let outcomes = finished.iter().map(|one| Outcome::of(&one.result));
     outcomes.max().unwrap_or(Outcome::Done)
 }

@@ -6,6 +6,9 @@ use crate::parse::{ParseError, count, duration, one_of, rate, ratio};
 /// The categories of `limited_by`.
 const LIMITS: [&str; 9] = ["app", "sndbuf", "rwnd", "cwnd", "pacing", "path", "receiver", "cpu", "testbed"];
 
+/// Why the congestion window limits: `cwnd_cause`.
+const CWND_CAUSES: [&str; 5] = ["startup", "hystart_exit", "random_loss", "queue_loss", "growth"];
+
 /// Reads an expectation of a metric.
 pub(super) fn parse(metric: ExpectMetric, text: &str) -> Result<Expectation, ParseError> {
     let (comparison, rest) = comparison(metric, text)?;
@@ -24,6 +27,8 @@ pub(super) const fn name(metric: ExpectMetric) -> &'static str {
         ExpectMetric::Srtt => "srtt",
         ExpectMetric::Lost => "lost",
         ExpectMetric::LimitedBy => "limited_by",
+        ExpectMetric::CwndCause => "cwnd_cause",
+        ExpectMetric::AlsoLimitedBy => "also_limited_by",
     }
 }
 
@@ -59,18 +64,21 @@ fn bound(metric: ExpectMetric, text: &str) -> Result<Bound, ParseError> {
             duration(text).map(|span| Bound::Value(span.as_secs_f64() * 1e6))
         }
         ExpectMetric::Lost => ratio(text).map(|share| Bound::Value(share.percent())),
-        ExpectMetric::LimitedBy => {
-            let words = LIMITS.map(|word| (word, word));
-            one_of(text, &words).map(|word| Bound::Word(word.to_owned()))
-        }
+        ExpectMetric::LimitedBy | ExpectMetric::AlsoLimitedBy => word(text, &LIMITS),
+        ExpectMetric::CwndCause => word(text, &CWND_CAUSES),
     }
+}
+
+fn word(text: &str, known: &[&str]) -> Result<Bound, ParseError> {
+    let words: Vec<(&str, &str)> = known.iter().map(|word| (*word, *word)).collect();
+    one_of(text, &words).map(|word| Bound::Word(word.to_owned()))
 }
 
 /// Words are only equal or not; measured quantities never are.
 fn check(metric: ExpectMetric, comparison: Comparison, text: &str) -> Result<(), ParseError> {
     let equal = comparison == Comparison::Equal;
     let fits = match metric {
-        ExpectMetric::LimitedBy => equal,
+        ExpectMetric::LimitedBy | ExpectMetric::CwndCause | ExpectMetric::AlsoLimitedBy => equal,
         ExpectMetric::Retransmits => true,
         _ => !equal,
     };
@@ -91,6 +99,7 @@ const fn example(metric: ExpectMetric) -> &'static str {
         ExpectMetric::Retransmits => "<= 3",
         ExpectMetric::MinRtt | ExpectMetric::Srtt => "<= 12ms",
         ExpectMetric::Lost => "within 5% of 90%",
-        ExpectMetric::LimitedBy => "= rwnd",
+        ExpectMetric::LimitedBy | ExpectMetric::AlsoLimitedBy => "= rwnd",
+        ExpectMetric::CwndCause => "= startup",
     }
 }

@@ -153,6 +153,10 @@ pub const KEYS: &[Key] = &[
         "UDP datagrams that were lost, in per cent of those sent.", axis = false),
     key!(&[Expect], "limited_by", Expectation, None, "= rwnd", Setter::Expect(|t| expect::parse(ExpectMetric::LimitedBy, t)),
         "What limited the run.", axis = false),
+    key!(&[Expect], "cwnd_cause", Expectation, None, "= startup", Setter::Expect(|t| expect::parse(ExpectMetric::CwndCause, t)),
+        "Why the congestion window limited it: `startup`, `hystart_exit`, `random_loss`, `queue_loss` or `growth`.", axis = false),
+    key!(&[Expect], "also_limited_by", Expectation, None, "= rwnd", Setter::Expect(|t| expect::parse(ExpectMetric::AlsoLimitedBy, t)),
+        "What limited it for the second largest share of the time, a tenth and more.", axis = false),
 ];
 
 /// What stands at the top of a scenario beside the sections: name, and what it means.

@@ -9,17 +9,27 @@ use pipefill_analysis::expect::{ExpectationResult, Value};
 use pipefill_analysis::experiment::{CellResult, Experiment};
 use pipefill_analysis::metrics::UnmetSetting;
 
+/// A table with more cells than this keeps its verdicts for `explain`: a page of sentences is not read.
+const SENTENCES_MAX: usize = 20;
+
 /// All notes of a table's `cells`, in their order.
 pub(super) fn notes(experiment: &Experiment, cells: &[&CellResult]) -> Vec<String> {
+    let has_verdicts = cells.len() <= SENTENCES_MAX;
     let of_cell = |cell: &&CellResult| {
         let mut notes = invalid(cell);
         notes.extend(unmet(cell));
         notes.extend(missing(experiment, cell));
         notes.extend(failed(cell));
-        notes.extend(cell.verdict.iter().map(|v| format!("{}: {v}", coordinates(cell))));
+        if has_verdicts {
+            notes.extend(cell.verdict.iter().map(|v| format!("{}: {v}", coordinates(cell))));
+        }
         notes
     };
-    cells.iter().flat_map(of_cell).collect()
+    let mut notes: Vec<String> = cells.iter().flat_map(of_cell).collect();
+    if !has_verdicts && cells.iter().any(|cell| cell.verdict.is_some()) {
+        notes.push("a verdict on every cell: pipefill explain DIR, or pipefill report DIR --json".to_owned());
+    }
+    notes
 }
 
 /// Where the published figures come from.

@@ -1,0 +1,100 @@
+//! The built-in catalogue: scenarios whose limit is known by construction.
+//!
+//! Never: a scenario that is not a file under `scenarios/catalogue/`, with the reason for its limit in a comment.
+
+/// A scenario of the catalogue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Its file's stem.
+    pub(crate) name: &'static str,
+    /// The scenario.
+    pub(crate) text: &'static str,
+}
+
+macro_rules! entries {
+    ($($name:literal),+ $(,)?) => {
+        &[$(Entry { name: $name, text: include_str!(concat!("../../../scenarios/catalogue/", $name, ".toml")) }),+]
+    };
+}
+
+/// Every scenario of the catalogue, by name.
+pub(crate) const CATALOGUE: &[Entry] = entries![
+    "app-bbr",
+    "app-bitrate",
+    "app-long-round-trip",
+    "app-parallel",
+    "app-udp",
+    "both-app-path",
+    "both-rwnd-path",
+    "both-startup-path",
+    "growth-cubic",
+    "growth-reno",
+    "hystart-jitter",
+    "hystart-jitter-normal",
+    "loss-bursts",
+    "loss-cubic",
+    "loss-heavy",
+    "loss-parallel",
+    "loss-reno",
+    "pacing-bbr",
+    "pacing-cubic",
+    "pacing-parallel",
+    "path-bbr",
+    "path-bbr-loss",
+    "path-cubic",
+    "path-parallel",
+    "path-reno",
+    "path-reverse",
+    "path-udp",
+    "path-udp-loss",
+    "queue-cubic",
+    "queue-reno",
+    "queue-reno-tenth",
+    "receiver-long",
+    "receiver-parallel",
+    "receiver-slow",
+    "rwnd-bbr",
+    "rwnd-maximum",
+    "rwnd-parallel",
+    "rwnd-socket",
+    "rwnd-unscaled",
+    "rwnd-unscaled-long",
+    "sndbuf-maximum",
+    "sndbuf-maximum-long",
+    "sndbuf-parallel",
+    "sndbuf-socket",
+    "sndbuf-socket-bbr",
+    "startup-parallel",
+    "startup-reno",
+    "startup-short",
+    "testbed-limit-bbr",
+    "testbed-limit-tcp",
+    "testbed-limit-udp",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::cell::ExpectMetric;
+    use pipefill_core::scenario::Scenario;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    #[test]
+    fn every_file_is_built_in_and_says_what_limits_it() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/catalogue");
+        let files: BTreeSet<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+            .collect();
+        let built_in: BTreeSet<String> = CATALOGUE.iter().map(|entry| entry.name.to_owned()).collect();
+        assert_eq!(files, built_in);
+        for entry in CATALOGUE {
+            let scenario = Scenario::parse(entry.text, entry.name).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(scenario.name(), entry.name);
+            let [cell] = &scenario.plan().cells[..] else { panic!("{} has one cell", entry.name) };
+            let says = cell.spec.expect.iter().any(|one| one.metric == ExpectMetric::LimitedBy);
+            assert!(says, "{} does not say what limits it", entry.name);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `pipefill catalogue`: runs every scenario whose limit is known, and counts how often the verdict names it.
+//!
+//! Never: a verdict counted as right where another expectation of its scenario failed.
+
+use super::run;
+use crate::args::CatalogueArgs;
+use crate::asked::Asked;
+use crate::catalogue::{CATALOGUE, Entry};
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::terminal::Terminal;
+use pipefill_analysis::catalogue::Catalogue;
+use pipefill_report::catalogue;
+use std::path::{Path, PathBuf};
+
+/// Where the records go if the user names no directory; numbered where that is taken.
+const DEFAULT: &str = "pipefill-runs/catalogue";
+
+/// Runs the catalogue, or the part of it that was named.
+pub(super) fn catalogue(args: &CatalogueArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let folder = args.options.out.clone().unwrap_or_else(free);
+    let experiments = chosen(&args.names)?
+        .into_iter()
+        .map(|entry| {
+            let mut options = args.options.clone();
+            options.out = Some(folder.join(entry.name));
+            Ok((Asked::built_in(entry.name, entry.text)?, options))
+        })
+        .collect::<Result<Vec<_>, Failure>>()?;
+    let finished = run::carry_out(&experiments, terminal, &|_| Ok(()))?;
+    let result = Catalogue::of(finished.iter().map(|one| &one.result));
+    let text = if args.options.json {
+        serde_json::to_string_pretty(&result).map_err(Failure::Json)? + "\n"
+    } else {
+        catalogue::render(&result)
+    };
+    terminal.print(&text)?;
+    if !args.options.quiet {
+        terminal.say(&format!("\nrecords: {}", folder.display()));
+    }
+    Ok(run::worst(&finished))
+}
+
+fn chosen(names: &[String]) -> Result<Vec<Entry>, Failure> {
+    if names.is_empty() {
+        return Ok(CATALOGUE.to_vec());
+    }
+    let is_of = |entry: &Entry, name: &str| entry.name == name || entry.name.starts_with(&format!("{name}-"));
+    if let Some(unknown) = names.iter().find(|name| !CATALOGUE.iter().any(|entry| is_of(entry, name))) {
+        let known: Vec<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
+        return Err(Failure::usage(
+            format!("the catalogue has no \"{unknown}\""),
+            format!("there are: {}", known.join(", ")),
+        ));
+    }
+    Ok(CATALOGUE.iter().copied().filter(|entry| names.iter().any(|name| is_of(entry, name))).collect())
+}
+
+fn free() -> PathBuf {
+    let numbered = (2..).map(|number| PathBuf::from(format!("{DEFAULT}-{number}")));
+    let mut all = std::iter::once(PathBuf::from(DEFAULT)).chain(numbered);
+    all.find(|path: &PathBuf| !Path::exists(path)).unwrap_or_else(|| PathBuf::from(DEFAULT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_scenario_or_a_group_of_them() {
+        let names = |asked: &str| -> Vec<&str> {
+            chosen(&[asked.to_owned()]).unwrap().into_iter().map(|entry| entry.name).collect()
+        };
+        assert_eq!(names("app-bitrate"), ["app-bitrate"]);
+        assert!(names("rwnd").len() >= 2 && names("rwnd").iter().all(|name| name.starts_with("rwnd-")));
+        assert!(chosen(&["rw".to_owned()]).is_err());
+    }
+}

@@ -1,0 +1,66 @@
+//! The catalogue in Markdown: scenario by scenario, and the confusion matrix. It reads well on a terminal too.
+//!
+//! Never: a count that the analysis did not make.
+
+use crate::quantity::MISSING;
+use pipefill_analysis::catalogue::{Catalogue, Finding};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// The findings, the matrix, and what is wrong.
+pub fn render(catalogue: &Catalogue) -> String {
+    let found = |one: &Finding| one.found.clone().unwrap_or_else(|| MISSING.to_owned());
+    let mark = |one: &Finding| match (&one.found, one.right) {
+        (None, _) => "not judged",
+        (_, true) => "right",
+        (_, false) => "WRONG",
+    };
+    let rows = catalogue.findings.iter();
+    let rows =
+        rows.map(|one| vec![one.scenario.clone(), one.planted.clone(), found(one), mark(one).to_owned()]);
+    let mut text = table(&["scenario", "planted", "found", ""], &rows.collect::<Vec<_>>());
+    text.push('\n');
+    text.push_str(&matrix(catalogue));
+    let _ = writeln!(
+        text,
+        "\n{} of {} right, {} not judged ({}).",
+        catalogue.right,
+        catalogue.judged,
+        catalogue.findings.len() - catalogue.judged,
+        catalogue.backends.join(", ")
+    );
+    for one in catalogue.findings.iter().filter(|one| !one.right) {
+        let _ = writeln!(text, "\n{}: {}", one.scenario, one.wrong.join("; "));
+        text.extend(one.verdict.iter().map(|verdict| format!("  {verdict}\n")));
+    }
+    text
+}
+
+/// Planted causes down, found causes across.
+pub fn matrix(catalogue: &Catalogue) -> String {
+    let found: BTreeSet<&str> =
+        catalogue.confusion.values().flatten().map(|(cause, _)| cause.as_str()).collect();
+    let heading: Vec<&str> = std::iter::once("planted").chain(found.iter().copied()).collect();
+    let count = |counts: &std::collections::BTreeMap<String, usize>, cause: &str| {
+        counts.get(cause).map_or_else(String::new, ToString::to_string)
+    };
+    let row = |(planted, counts): (&String, &std::collections::BTreeMap<String, usize>)| {
+        std::iter::once(planted.clone()).chain(found.iter().map(|cause| count(counts, cause))).collect()
+    };
+    table(&heading, &catalogue.confusion.iter().map(row).collect::<Vec<Vec<String>>>())
+}
+
+/// A Markdown table with aligned columns.
+fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
+    let heading: Vec<String> = heading.iter().map(|&word| word.to_owned()).collect();
+    let width = |at: usize| {
+        std::iter::once(&heading).chain(rows).map(|row| row[at].chars().count()).max().unwrap_or(0).max(3)
+    };
+    let line = |row: &Vec<String>| {
+        let cells: Vec<String> =
+            row.iter().enumerate().map(|(at, text)| format!("{text:<width$}", width = width(at))).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let rule: Vec<String> = (0..heading.len()).map(|at| "-".repeat(width(at))).collect();
+    std::iter::once(&heading).chain(std::iter::once(&rule)).chain(rows).map(line).collect()
+}
