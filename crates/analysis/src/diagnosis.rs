@@ -225,3 +225,31 @@ fn figures(of_cause: &[&Judged], facts: &Facts<'_>) -> Figures {
         utilisation: facts.utilisation,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(limited_by: LimitedBy, counts_us: u64, unacked_mean: u64) -> Judged {
+        let epoch = epochs::Epoch { unacked_mean, ..epochs::Epoch::default() };
+        Judged { stream: 0, epoch, counts_us, limited_by, cwnd_cause: None }
+    }
+
+    #[test]
+    fn shares_are_of_the_measured_time_and_add_up_to_one() {
+        use LimitedBy::{App, Cwnd, Path, Rwnd};
+        let all: Vec<Judged> = (1..50)
+            .map(|n: u64| judged([App, Cwnd, Path, Rwnd][(n * 7 % 4) as usize], n * 1_237, 0))
+            .chain([judged(Path, 1_000_000, 0)])
+            .collect();
+        let (shares, dominant) = shares(&all.iter().collect::<Vec<_>>()).expect("something was counted");
+        assert!((shares.values().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?}");
+        assert_eq!((dominant, shares.len()), (Path, 4));
+    }
+
+    #[test]
+    fn the_mean_in_flight_is_weighted_with_the_time() {
+        let (short, long) = (judged(LimitedBy::Sndbuf, 1, 4_000), judged(LimitedBy::Sndbuf, 3, 0));
+        assert_eq!(flight_mean(&[&short, &long]), 1_000);
+    }
+}

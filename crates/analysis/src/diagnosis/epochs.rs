@@ -12,6 +12,7 @@ const FEWEST_SAMPLES: usize = 4;
 
 /// One span of at least a round trip.
 #[derive(Debug, Clone)]
+#[cfg_attr(test, derive(Default))]
 pub(super) struct Epoch {
     pub(super) from_us: u64,
     pub(super) to_us: u64,

@@ -90,3 +90,28 @@ fn cpu_limit(facts: &Facts<'_>, window: Window) -> Option<LimitedBy> {
     }
     (is_busy("sender") || is_busy("receiver")).then_some(LimitedBy::Cpu)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn epoch(cwnd_used: f64, cwnd: u64, rwnd_used: f64, rwnd: u64) -> Epoch {
+        Epoch { cwnd_used, cwnd, rwnd_used: Some(rwnd_used), rwnd: Some(rwnd), ..Epoch::default() }
+    }
+
+    #[test]
+    fn of_two_windows_that_are_used_up_the_smaller_one_limits() {
+        assert_eq!(window_limit(&epoch(0.95, 100_000, 0.95, 90_000)), Some(LimitedBy::Rwnd));
+        assert_eq!(window_limit(&epoch(0.95, 90_000, 0.95, 100_000)), Some(LimitedBy::Cwnd));
+        assert_eq!(window_limit(&epoch(0.50, 200_000, 0.95, 300_000)), Some(LimitedBy::Rwnd));
+        assert_eq!(window_limit(&epoch(0.50, 200_000, 0.50, 200_000)), None);
+    }
+
+    #[test]
+    fn a_window_in_front_of_unread_data_is_the_readers() {
+        let unread = Epoch { unread_share: Some(0.8), ..epoch(0.3, 300_000, 1.0, 60_000) };
+        assert_eq!(window_limit(&unread), Some(LimitedBy::Receiver));
+        let read = Epoch { unread_share: Some(0.1), ..unread };
+        assert_eq!(window_limit(&read), Some(LimitedBy::Rwnd));
+    }
+}
