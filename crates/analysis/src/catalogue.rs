@@ -76,7 +76,10 @@ impl Finding {
         let spec = &experiment.plan.cells[cell.index].spec;
         let found = cell.limited_by.map(|limited_by| {
             let refined = spec.expect.iter().any(|one| one.metric == ExpectMetric::CwndCause);
-            named(limited_by.as_str(), cell.cwnd_cause.filter(|_| refined).map(|cause| cause.as_str()))
+            named(
+                limited_by.as_str(),
+                cell.cwnd_cause.filter(|_| refined).map(crate::diagnosis::CwndCause::as_str),
+            )
         });
         let failed = cell.expectations.iter().filter(|one| one.failed()).map(|one| one.text.clone());
         let invalid = cell.invalid.iter().map(|one| format!("{}: {}", one.reason, one.detail));
