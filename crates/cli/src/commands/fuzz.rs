@@ -40,6 +40,8 @@ struct Findings {
     packets: u64,
     unconnected: u64,
     wall_s: f64,
+    /// The user stopped it.
+    interrupted: bool,
     findings: Vec<Finding>,
 }
 
@@ -64,6 +66,9 @@ pub(super) fn fuzz(args: &FuzzArgs, terminal: &Terminal) -> Result<Outcome, Fail
         found.findings.iter().map(Finding::text).collect::<String>() + &found.summary()
     };
     terminal.print(&text)?;
+    if found.interrupted && found.findings.is_empty() {
+        return Err(Failure::Other("stopped by the user before its end".to_owned()));
+    }
     Ok(if found.findings.is_empty() { Outcome::Done } else { Outcome::Finding })
 }
 
@@ -129,11 +134,16 @@ impl<'a> Hunt<'a> {
         let outcome = fails(&text, self.stop);
         let finding = outcome.as_ref().err().map(|what| self.finding(seed, &text, what));
         let mut sum = self.sum.lock().unwrap_or_else(PoisonError::into_inner);
-        let Examined { packets, unconnected, .. } = outcome.ok().flatten().unwrap_or_default();
+        let Some(examined) = outcome.ok() else {
+            sum.0.runs += 1;
+            sum.1.extend(finding);
+            return;
+        };
+        // A scenario that was cut short shows nothing.
+        let Some(Examined { packets, unconnected, .. }) = examined else { return };
         sum.0.runs += 1;
         sum.0.packets += packets;
         sum.0.unconnected += unconnected;
-        sum.1.extend(finding);
         self.bar.set_message(self.progress(&sum.0, sum.1.len()));
     }
 
@@ -172,6 +182,7 @@ impl<'a> Hunt<'a> {
             packets: sum.packets,
             unconnected: sum.unconnected,
             wall_s: self.began.elapsed().as_secs_f64(),
+            interrupted: self.stop.is_requested(),
             findings,
         }
     }
