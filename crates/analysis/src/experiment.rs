@@ -127,6 +127,8 @@ pub struct CellResult {
     pub predicted_bps: Option<u64>,
     /// A sentence; null where nothing was sampled.
     pub verdict: Option<String>,
+    /// Which repetition the sentence is about; null where there is none.
+    pub verdict_repeat: Option<u32>,
     /// What to change; null where nothing was sampled.
     pub advice: Option<Vec<Advice>>,
     /// What somebody else measured in this cell.

@@ -7,11 +7,13 @@
 pub mod advice;
 pub mod calculator;
 pub mod catalogue;
+pub mod comparison;
 pub mod diagnosis;
 pub mod expect;
 pub mod experiment;
 pub mod metrics;
 pub mod models;
+pub mod proof;
 pub mod statistics;
 pub mod verdict;
 mod wording;

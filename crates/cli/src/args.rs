@@ -39,6 +39,12 @@ pub(crate) enum Command {
     /// Reports on the records of an experiment, or of a single run
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
+    /// Says what limited each cell, when, and how that is known
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(ExplainArgs),
+    /// Applies the advice, runs before and after in turn, and says whether it helped
+    #[command(after_help = FIX_EXAMPLES)]
+    Fix(FixArgs),
     /// Says what this machine can do and why not, and removes what killed runs left behind
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
@@ -155,6 +161,44 @@ pub(crate) struct ReportArgs {
     pub(crate) output: Option<PathBuf>,
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExplainArgs {
+    /// An experiment's directory, or a run's
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Leaves only these cells: values as written, several axes with commas. Again for the same axis: either value
+    #[arg(long, value_name = "AXIS=VALUE")]
+    pub(crate) only: Vec<String>,
+    /// The explanation as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct FixArgs {
+    /// An experiment's directory, or that of one of its runs
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Leaves only these cells: values as written, several axes with commas. Again for the same axis: either value
+    #[arg(long, value_name = "AXIS=VALUE")]
+    pub(crate) only: Vec<String>,
+    /// Pairs of runs, before and after in turn, for each change
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+    /// What carries out the runs; otherwise what made the records
+    #[arg(long, value_enum, value_name = "BACKEND")]
+    pub(crate) on: Option<BackendName>,
+    /// Directory of the new records; otherwise pipefill-runs/NAME-fix, numbered where that is taken
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// No progress, only the result
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// The result as JSON
+    #[arg(long)]
     pub(crate) json: bool,
 }
 
@@ -291,6 +335,24 @@ EXAMPLES:
   pipefill report pipefill-runs/first
   pipefill report pipefill-runs/first --format md -o first.md
   pipefill report pipefill-runs/first/runs/0000-rtt=10ms-loss=0pct-r1 --json";
+
+const EXPLAIN_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill explain pipefill-runs/first
+  pipefill explain pipefill-runs/first --only path.rtt=40ms,path.loss=1%
+  pipefill explain pipefill-runs/first/runs/0000-rtt=10ms-loss=0pct-r1 --json";
+
+const FIX_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill fix pipefill-runs/window
+  pipefill fix pipefill-runs/window --only path.rtt=80ms --repeat 5
+  pipefill fix pipefill-runs/window --out /tmp/fixed --json
+
+The new records are ordinary experiments below the directory: OUT/CELL/round-1/before and …/after.
+
+EXIT CODES:
+  0  measured, whether it helped or not    4  a run was invalid
+  2  an error    3  this machine cannot do it";
 
 const DOCTOR_EXAMPLES: &str = "\
 EXAMPLES:

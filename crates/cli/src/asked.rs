@@ -5,8 +5,9 @@
 use crate::args::Selection;
 use crate::failure::Failure;
 use crate::select;
+use crate::store::ExperimentDirectory;
 use crate::studies::{self, Study};
-use pipefill_core::plan::Plan;
+use pipefill_core::plan::{Cell, Plan};
 use pipefill_core::scenario::Scenario;
 use std::fs;
 use std::path::Path;
@@ -51,6 +52,31 @@ impl Asked {
         Self::read(None, text.to_owned(), &format!("{name}.toml"), &Selection::default())
     }
 
+    /// One cell of an experiment that was run, under the assignments `set` besides those of the experiment. An axis that `set`
+    /// replaces is none any more.
+    ///
+    /// # Errors
+    /// A copy of the scenario that can't be read, or an assignment that does not fit it.
+    pub(crate) fn cell(
+        experiment: &ExperimentDirectory,
+        cell: &Cell,
+        set: &[String],
+    ) -> Result<Self, Failure> {
+        let path = experiment.scenario();
+        let text = fs::read_to_string(&path).map_err(Failure::file("reading", &path))?;
+        let term = |(axis, value): &(String, String)| format!("{axis}={value}");
+        let variant = cell.axes.iter().filter(|(axis, _)| axis == "variant").map(term).collect();
+        let set = experiment.stored.set.iter().chain(set).cloned().collect();
+        let selection = Selection { set, only: variant, quick: experiment.stored.quick };
+        let mut asked = Self::read(None, text, &path.to_string_lossy(), &selection)?;
+        let is_axis = |(axis, _): &&(String, String)| {
+            asked.plan.cells.iter().any(|other| other.axes.iter().any(|(name, _)| name == axis))
+        };
+        asked.selection.only = cell.axes.iter().filter(is_axis).map(term).collect();
+        select::only(&mut asked.plan, &asked.selection.only)?;
+        Ok(asked)
+    }
+
     fn read(
         study: Option<&'static str>,
         text: String,
@@ -58,6 +84,8 @@ impl Asked {
         selection: &Selection,
     ) -> Result<Self, Failure> {
         let mut scenario = Scenario::parse(&text, name)?;
+        let variants = select::variants(&selection.only);
+        scenario.keep_variants(&variants.iter().map(String::as_str).collect::<Vec<_>>())?;
         for set in &selection.set {
             scenario.set(set)?;
         }

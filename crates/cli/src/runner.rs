@@ -91,7 +91,6 @@ impl Runner<'_> {
                 }
             });
         }
-        self.progress.clear();
         match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(failure) => Err(failure),
             None => Ok(recorded.into_inner()),

@@ -28,6 +28,12 @@ pub(crate) fn only(plan: &mut Plan, filters: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The variants that `filters` name.
+pub(crate) fn variants(filters: &[String]) -> Vec<String> {
+    let terms = filters.iter().flat_map(|filter| split(filter));
+    terms.filter_map(|term| term.strip_prefix("variant=").map(str::to_owned)).collect()
+}
+
 /// Leaves in `plan` the cells that are `wanted`, renumbered from 0.
 pub(crate) fn keep(plan: &mut Plan, wanted: impl Fn(&Cell) -> bool) {
     let kept: Vec<usize> = (0..plan.cells.len()).filter(|&index| wanted(&plan.cells[index])).collect();

@@ -99,15 +99,59 @@ impl Session<'_> {
             progress: &progress,
         };
         let wanted = runs.len();
-        if runner.carry_out(runs, options.jobs)? < wanted {
-            return Err(Failure::Stopped {
-                kept: recorded(&experiment)?,
-                total: experiment.stored.plan.runs().len(),
-                directory: experiment.path,
-            });
+        let done = runner.carry_out(runs, options.jobs);
+        progress.clear();
+        if done? < wanted {
+            return Err(stopped(&experiment)?);
         }
         let result = evaluate(&experiment, self.terminal)?;
         Ok(Finished { directory: experiment.path, result })
+    }
+
+    /// Carries out two experiments of as many runs in turn, so that what changes with the hour meets both: first, second; second,
+    /// first; and so on. The second's runs have the seeds of the first's. `parent` is an existing directory of this process.
+    ///
+    /// # Errors
+    /// [`Failure`]; runs that were finished stay.
+    pub(crate) fn perform_in_turn(
+        &self,
+        parent: &Path,
+        pair: [(&str, &Asked); 2],
+        quiet: bool,
+    ) -> Result<[Finished; 2], Failure> {
+        let owner = Owner::current()?;
+        let create = |(name, asked): (&str, &Asked)| {
+            let path = parent.join(name);
+            fs::create_dir(&path).map_err(Failure::file("making", &path))?;
+            ExperimentDirectory::create(&path, asked, self.backend.name())
+        };
+        let [first, second] = pair.map(create);
+        let sides = [first?, second?];
+        let turns = turns(&sides);
+        let estimate = turns.iter().map(|(_, run)| self.backend.estimate(run)).sum();
+        let progress = Progress::new(self.terminal, quiet, turns.len(), estimate, 1);
+        let runner = |experiment| Runner {
+            backend: self.backend,
+            experiment,
+            owner: &owner,
+            stop: self.stop,
+            progress: &progress,
+        };
+        for (experiment, run) in turns {
+            let _entry = self.registry.enter(&owner, &experiment.path, false)?;
+            let done = runner(experiment).carry_out(vec![run], 1).inspect_err(|_| progress.clear())?;
+            if done == 0 {
+                progress.clear();
+                return Err(stopped(experiment)?);
+            }
+        }
+        progress.clear();
+        let finish = |experiment: ExperimentDirectory| -> Result<Finished, Failure> {
+            let result = evaluate(&experiment, self.terminal)?;
+            Ok(Finished { directory: experiment.path, result })
+        };
+        let [first, second] = sides.map(finish);
+        Ok([first?, second?])
     }
 
     /// Chooses the directory and makes it; true where it was not there. A number that another process takes in between is
@@ -197,6 +241,29 @@ pub(crate) fn evaluate(experiment: &ExperimentDirectory, terminal: &Terminal) ->
         builder.add(&record).map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?;
     }
     Ok(builder.finish(&experiment.command()))
+}
+
+/// The runs of both sides in the order of [`Session::perform_in_turn`].
+fn turns(sides: &[ExperimentDirectory; 2]) -> Vec<(&ExperimentDirectory, Run)> {
+    let [first, second] = sides.each_ref().map(|side| side.stored.plan.runs());
+    let mut turns = Vec::new();
+    for (index, (one, other)) in first.into_iter().zip(second).enumerate() {
+        let other = Run { seed: one.seed, ..other };
+        let mut pair = [(&sides[0], one), (&sides[1], other)];
+        if index % 2 == 1 {
+            pair.reverse();
+        }
+        turns.extend(pair);
+    }
+    turns
+}
+
+fn stopped(experiment: &ExperimentDirectory) -> Result<Failure, Failure> {
+    Ok(Failure::Stopped {
+        kept: recorded(experiment)?,
+        total: experiment.stored.plan.runs().len(),
+        directory: experiment.path.clone(),
+    })
 }
 
 /// `failure`, and where the finished runs are, if there are any. A stop says so itself.

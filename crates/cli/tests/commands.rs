@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-const COMMANDS: [&str; 8] = ["plan", "run", "study", "catalogue", "report", "doctor", "bdp", "completions"];
+const COMMANDS: [&str; 10] =
+    ["plan", "run", "study", "catalogue", "report", "explain", "fix", "doctor", "bdp", "completions"];
 
 const SCENARIO: &str = r#"
 name = "small"

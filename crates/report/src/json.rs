@@ -2,10 +2,12 @@
 //!
 //! Never: a name or a value that the structs of `analysis` do not have.
 
+use crate::explain::Explanation;
 use pipefill_analysis::calculator::Calculation;
-use pipefill_analysis::experiment::Experiment;
+use pipefill_analysis::experiment::{Experiment, SCHEMA};
+use pipefill_analysis::proof::Proof;
 use pipefill_core::plan::Plan;
-use serde_json::Result;
+use serde_json::{Result, json};
 
 /// `{"schema": 1, "experiment": …, "environment": …, "cells": […], "plan": …}`, indented. Ends with a newline.
 ///
@@ -21,6 +23,25 @@ pub fn render(experiment: &Experiment) -> Result<String> {
 /// Those of serde_json.
 pub fn calculation(calculation: &Calculation) -> Result<String> {
     Ok(serde_json::to_string_pretty(calculation)? + "\n")
+}
+
+/// `{"schema": 1, "experiment": …, "cells": […]}` with an [`Explanation`] for each cell, indented. Ends with a newline.
+///
+/// # Errors
+/// Those of serde_json.
+pub fn explanations(experiment: &Experiment) -> Result<String> {
+    let cells: Vec<Explanation<'_>> = experiment.cells.iter().map(Explanation::of).collect();
+    let document = json!({"schema": SCHEMA, "experiment": experiment.experiment, "cells": cells});
+    Ok(serde_json::to_string_pretty(&document)? + "\n")
+}
+
+/// `{"schema": 1, "experiment": …, "cells": […]}` with a [`Proof`] for each cell, indented. Ends with a newline.
+///
+/// # Errors
+/// Those of serde_json.
+pub fn proofs(experiment: &str, proofs: &[Proof]) -> Result<String> {
+    let document = json!({"schema": SCHEMA, "experiment": experiment, "cells": proofs});
+    Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
 
 /// A [`Plan`], indented. Ends with a newline.

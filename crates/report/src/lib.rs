@@ -1,4 +1,4 @@
-//! Findings to text: terminal table, JSON, CSV, Markdown, the calculator's screen, a plan.
+//! Findings to text: terminal table, JSON, CSV, Markdown, the calculator's screen, a plan, explanations and proofs.
 //!
 //! Everything is rendered to a `String`; who writes it where is not its business. Never: a figure that is not in the JSON, or
 //! a missing value that looks like a number.
@@ -7,9 +7,12 @@
 pub mod calculator;
 pub mod catalogue;
 pub mod csv;
+pub mod explain;
+pub mod fix;
 pub mod json;
 pub mod md;
 pub mod plan;
+mod prose;
 mod quantity;
 mod sheet;
 pub mod table;

@@ -113,9 +113,14 @@ fn last_part(path: &str) -> &str {
 
 /// The cell's coordinates in one line, e.g. `rtt 10ms, loss 1%`.
 pub(crate) fn coordinates(cell: &CellResult) -> String {
+    coordinates_of(&cell.axes)
+}
+
+/// The same of the axes alone.
+pub(crate) fn coordinates_of(axes: &IndexMap<String, String>) -> String {
     let part = |(path, value): (&String, &String)| {
         if path == "variant" { value.clone() } else { format!("{} {value}", last_part(path)) }
     };
-    let parts: Vec<String> = cell.axes.iter().map(part).collect();
+    let parts: Vec<String> = axes.iter().map(part).collect();
     if parts.is_empty() { "the only cell".to_owned() } else { parts.join(", ") }
 }

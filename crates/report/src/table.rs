@@ -2,6 +2,7 @@
 //!
 //! Never: a colour that nobody asked for, or a line wider than the terminal where wrapping can prevent it.
 
+use crate::prose;
 use crate::sheet::{Entry, Heading, Sheet, Tone, environment_line, sheets, source_line};
 use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use pipefill_analysis::experiment::Experiment;
@@ -53,13 +54,8 @@ fn drawn(sheet: &Sheet, style: Style) -> String {
     };
     let mut lines: Vec<String> = sheet.variant.iter().cloned().collect();
     lines.extend(grid.lines().map(|line| line.trim_end().to_owned()));
-    lines.extend(sheet.notes.iter().map(|note| wrapped(note, style.width)));
+    lines.extend(sheet.notes.iter().map(|note| prose::filled(note, "", "  ", style.width)));
     lines.join("\n")
-}
-
-/// A note as prose: broken between words, its later lines indented.
-fn wrapped(note: &str, width: u16) -> String {
-    textwrap::fill(note, textwrap::Options::new(usize::from(width)).subsequent_indent("  "))
 }
 
 /// Whether the arrangement had to break a row in two.

@@ -169,6 +169,7 @@ fn explain(result: &mut CellResult, cell: &Cell, valid: &[&RunMetrics]) {
     result.cwnd_cause = diagnosis.cwnd_cause;
     result.limited_fraction = Some(shares);
     result.predicted_bps = verdict::predicted_bps(&cell.spec, diagnosis);
+    result.verdict_repeat = Some(run.repeat);
     result.verdict = Some(verdict::sentence(&cell.spec, diagnosis, goodput_bps));
     result.advice = Some(advice::advise(&cell.spec, diagnosis, goodput_bps));
 }

@@ -6,6 +6,8 @@ mod bdp;
 mod catalogue;
 mod completions;
 mod doctor;
+mod explain;
+mod fix;
 mod fuzz;
 mod plan;
 mod report;
@@ -27,6 +29,8 @@ pub(crate) fn carry_out(command: Command, terminal: &Terminal) -> Result<Outcome
         Command::Study(args) => run::study(&args, terminal),
         Command::Catalogue(args) => catalogue::catalogue(&args, terminal),
         Command::Report(args) => report::report(&args, terminal),
+        Command::Explain(args) => explain::explain(&args, terminal),
+        Command::Fix(args) => fix::fix(&args, terminal),
         Command::Doctor(args) => doctor::doctor(&args, terminal),
         Command::Bdp(args) => bdp::bdp(&args, terminal),
         Command::Sim(SimCommand::Fuzz(args)) => fuzz::fuzz(&args, terminal),

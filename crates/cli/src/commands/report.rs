@@ -47,7 +47,8 @@ fn rendered(result: &Experiment, format: Format, style: Style) -> Result<String,
     }
 }
 
-fn result_of(directory: &Path, terminal: &Terminal) -> Result<Experiment, Failure> {
+/// The result of the experiment or the run in `directory`.
+pub(super) fn result_of(directory: &Path, terminal: &Terminal) -> Result<Experiment, Failure> {
     if let Some(experiment) = ExperimentDirectory::open(directory)? {
         return evaluate(&experiment, terminal);
     }

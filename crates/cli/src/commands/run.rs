@@ -67,7 +67,9 @@ pub(super) fn carry_out(
 ) -> Result<Vec<Finished>, Failure> {
     let registry = Registry::locate()?;
     // The process has one thread until here, and has to: see `acquire`.
-    let backend = backend(experiments)?;
+    // All experiments of a command are asked for with the same options.
+    let on_sim = experiments.iter().all(|(_, options)| options.on == BackendName::Sim);
+    let backend = backend(if on_sim { BackendName::Sim } else { BackendName::Lab })?;
     let stop = Stop::on_signals()?;
     tell(&registry.sweep()?, terminal);
     let session =
@@ -85,9 +87,9 @@ pub(super) fn carry_out(
         .collect()
 }
 
-/// What carries the runs out: all experiments of a command are asked for with the same options.
-fn backend(experiments: &[(Asked, RunOptions)]) -> Result<Box<dyn Backend>, Failure> {
-    if experiments.iter().all(|(_, options)| options.on == BackendName::Sim) {
+/// What carries the runs out.
+pub(super) fn backend(on: BackendName) -> Result<Box<dyn Backend>, Failure> {
+    if on == BackendName::Sim {
         return Ok(Box::new(Sim::new()));
     }
     let privilege = privilege::acquire().map_err(|denied| Failure::Unsupported {

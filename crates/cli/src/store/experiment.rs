@@ -159,6 +159,11 @@ impl ExperimentDirectory {
         leftover::sweep(&self.path, &self.runs())
     }
 
+    /// The copy of the scenario.
+    pub(crate) fn scenario(&self) -> PathBuf {
+        self.path.join(SCENARIO)
+    }
+
     /// The folder of runs.
     pub(crate) fn runs(&self) -> PathBuf {
         self.path.join(RUNS)
@@ -193,7 +198,7 @@ impl ExperimentDirectory {
     /// The command that ran it, up to and without `--on`. Built on the copy of the scenario, unless that is the very study
     /// that this pipefill has.
     pub(crate) fn command(&self) -> String {
-        let copy = self.path.join(SCENARIO);
+        let copy = self.scenario();
         let study = self.stored.study.as_deref().and_then(studies::find);
         let same = study.filter(|study| fs::read_to_string(&copy).is_ok_and(|text| text == study.text));
         let mut words = vec!["pipefill".to_owned()];

@@ -17,7 +17,7 @@ mod tables;
 pub(crate) use experiment::ExperimentDirectory;
 pub(crate) use leftover::Leftover;
 pub(crate) use owner::Owner;
-pub(crate) use place::{Place, choose};
+pub(crate) use place::{Place, choose, fresh};
 pub(crate) use registry::{Registry, Removed, Writer};
 pub(crate) use run_directory::{Partial, read_manifest, read_record};
 

@@ -51,6 +51,49 @@ pub(crate) fn choose(
     }
 }
 
+/// A new directory for what is no experiment itself but holds some: `out`, or `pipefill-runs/NAME` below `base`, numbered
+/// where that is taken. Made, and empty.
+///
+/// # Errors
+/// [`Failure::Usage`] where `out` is not empty; [`Failure::File`].
+pub(crate) fn fresh(base: &Path, out: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
+    if let Some(out) = out {
+        if !is_free(out)? {
+            return Err(Failure::usage(
+                format!("{} is not empty", out.display()),
+                "choose another one with --out OTHER",
+            ));
+        }
+        fs::create_dir_all(out).map_err(Failure::file("making", out))?;
+        return Ok(out.to_owned());
+    }
+    let folder = base.join(DEFAULT);
+    fs::create_dir_all(&folder).map_err(Failure::file("making", &folder))?;
+    for number in 1..NUMBER_MAX {
+        let path = number_of(&folder, name, number);
+        match fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(Failure::file("making", &path)(error)),
+        }
+    }
+    Err(no_number(&folder, name))
+}
+
+fn number_of(folder: &Path, name: &str, number: u32) -> PathBuf {
+    match number {
+        1 => folder.join(name),
+        _ => folder.join(format!("{name}-{number}")),
+    }
+}
+
+fn no_number(folder: &Path, name: &str) -> Failure {
+    Failure::usage(
+        format!("{} has no free number left for {name}", folder.display()),
+        "choose a directory with --out DIR",
+    )
+}
+
 fn named(out: &Path, resume: bool, asked: &Asked, backend: &str) -> Result<Place, Failure> {
     if is_free(out)? {
         return Ok(Place::New(out.to_owned()));
@@ -78,10 +121,7 @@ fn numbered(folder: &Path, resume: bool, asked: &Asked, backend: &str) -> Result
     let name = &asked.plan.experiment;
     let mut begun = None;
     for number in 1..NUMBER_MAX {
-        let path = match number {
-            1 => folder.join(name),
-            _ => folder.join(format!("{name}-{number}")),
-        };
+        let path = number_of(folder, name, number);
         if fs::symlink_metadata(&path).is_err() {
             return Ok(begun.map_or(Place::New(path), |experiment| Place::Begun(Box::new(experiment))));
         }
@@ -91,10 +131,7 @@ fn numbered(folder: &Path, resume: bool, asked: &Asked, backend: &str) -> Result
             begun = ExperimentDirectory::open(&path)?.filter(same).or(begun);
         }
     }
-    Err(Failure::usage(
-        format!("{} has no free number left for {name}", folder.display()),
-        "choose a directory with --out DIR",
-    ))
+    Err(no_number(folder, name))
 }
 
 /// Doesn't exist, or is an empty directory.

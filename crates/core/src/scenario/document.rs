@@ -18,6 +18,8 @@ pub(super) struct Document {
     pub(super) variants: Vec<Variant>,
     pub(super) quick: Option<Layer>,
     pub(super) published: Option<PublishedTable>,
+    /// Whether variants were left out on purpose.
+    pub(super) is_part: bool,
 }
 
 /// One `[[variant]]`.
@@ -98,7 +100,7 @@ impl Reader {
                 "write name = \"my-experiment\" at the top",
             );
         }
-        Some(Document { name: name?, title, base, variants, quick, published })
+        Some(Document { name: name?, title, base, variants, quick, published, is_part: false })
     }
 
     /// The sections in `table`; `extra` names are the caller's. In an override, `[x.flow]` sets a key in every flow.

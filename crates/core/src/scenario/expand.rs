@@ -38,8 +38,8 @@ pub(super) fn expand(document: &Document, set: &Layer, extent: Extent) -> Result
     if size > CELLS_MAX {
         return Err(vec![too_large(&products, size)]);
     }
-    let mut matrix =
-        Matrix { is_plain: extent == Extent::Full && set.settings.is_empty(), ..Matrix::default() };
+    let is_plain = extent == Extent::Full && set.settings.is_empty() && !document.is_part;
+    let mut matrix = Matrix { is_plain, ..Matrix::default() };
     for product in &products {
         for point in 0..product.size() {
             matrix.add(product, &product.point(point));
@@ -170,7 +170,7 @@ struct Matrix {
     /// Id → index, and where the cell's coordinates stand.
     seen: BTreeMap<String, usize>,
     problems: Vec<Problem>,
-    /// Neither `--quick` nor `--set`: equal cells are a mistake, and so is a published row without a cell.
+    /// The whole matrix, neither `--quick` nor `--set`: equal cells are a mistake, and so is a published row without a cell.
     is_plain: bool,
 }
 

@@ -78,6 +78,25 @@ impl Scenario {
         Ok(())
     }
 
+    /// Leaves only the variants called `names`, so that what is set afterwards need not fit the others. Without one of that
+    /// name the scenario stays whole.
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`]; none for a scenario that has a plan.
+    pub fn keep_variants(&mut self, names: &[&str]) -> Result<(), ScenarioError> {
+        let mut document = self.document.clone();
+        document.variants.retain(|variant| names.contains(&variant.name.text.as_str()));
+        if document.variants.is_empty() {
+            return Ok(());
+        }
+        document.is_part = true;
+        let plans = plans(&document, &self.set);
+        let (plan, quick_plan) =
+            plans.map_err(|problems| ScenarioError::new(problems, self.sources.clone()))?;
+        (self.document, self.plan, self.quick_plan) = (document, plan, quick_plan);
+        Ok(())
+    }
+
     /// The scenario's `name`.
     pub fn name(&self) -> &str {
         &self.document.name

@@ -1,0 +1,180 @@
+//! `pipefill fix`: the advice, applied to the scenario and measured beside what was.
+//!
+//! Never: a claim from the old records; both sides of a comparison are run now, in turn.
+
+use super::explain::keep;
+use super::report::result_of;
+use super::run::{backend, tell};
+use crate::args::{BackendName, FixArgs};
+use crate::asked::Asked;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::session::{Finished, Session};
+use crate::signals::Stop;
+use crate::store::{ExperimentDirectory, Registry, fresh};
+use crate::terminal::Terminal;
+use clap::ValueEnum;
+use pipefill_analysis::experiment::{Advice, CellResult, repeat_command};
+use pipefill_analysis::proof::{Proof, Round, Search};
+use pipefill_core::plan::{Cell, Plan};
+use pipefill_report::{fix as text, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The proofs in their directory.
+const PROOFS: &str = "fix.json";
+
+/// Tries the advice of every cell and prints what came of it. An advice that does not help is a result, and no failure.
+pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let experiment = experiment_of(&args.directory)?;
+    let on = backend_of(args, &experiment)?;
+    let mut result = result_of(&args.directory, terminal)?;
+    keep(&mut result, &args.only)?;
+    let registry = Registry::locate()?;
+    // The process has one thread until here, and has to: see `acquire`.
+    let backend = backend(on)?;
+    let stop = Stop::on_signals()?;
+    tell(&registry.sweep()?, terminal);
+    let session =
+        Session { backend: &*backend, registry: &registry, stop: &stop, terminal, base: Path::new("") };
+    let name = format!("{}-fix", experiment.stored.plan.experiment);
+    let out = fresh(session.base, args.out.as_deref(), &name)?;
+    let work = Work { args, session: &session, experiment: &experiment, out: &out };
+    let mut proofs = Vec::new();
+    let mut is_invalid = false;
+    for cell in result.cells.iter().filter(|cell| is_of(cell, &experiment)) {
+        let (proof, invalid) = work.prove(cell, &result.plan)?;
+        proofs.push(proof);
+        is_invalid |= invalid;
+    }
+    let document = json::proofs(&result.experiment, &proofs).map_err(Failure::Json)?;
+    let file = out.join(PROOFS);
+    fs::write(&file, &document).map_err(Failure::file("writing", &file))?;
+    match args.json {
+        true => terminal.print(&document)?,
+        false => terminal.print(&text::render(&result.experiment, &proofs, terminal.table_style()))?,
+    }
+    if !args.quiet {
+        terminal.say(&format!("\nrecords: {}", out.display()));
+    }
+    Ok(if is_invalid { Outcome::Invalid } else { Outcome::Done })
+}
+
+/// What all cells share.
+struct Work<'a> {
+    args: &'a FixArgs,
+    session: &'a Session<'a>,
+    experiment: &'a ExperimentDirectory,
+    out: &'a Path,
+}
+
+impl Work<'_> {
+    /// Round by round; true where a run was invalid.
+    fn prove(&self, result: &CellResult, plan: &Plan) -> Result<(Proof, bool), Failure> {
+        let cell = &plan.cells[result.index];
+        let mut search = Search::of(result);
+        let mut rounds: Vec<Round> = Vec::new();
+        let mut is_invalid = false;
+        while let Some(advice) = search.next_change() {
+            let place = PathBuf::from(label(plan, cell)).join(format!("round-{}", rounds.len() + 1));
+            let [before, after] = self.pair(cell, search.set(), &advice, &place)?;
+            let sides = [&before, &after].map(|side| side.result.cells.first());
+            let [Some(one), Some(other)] = sides else {
+                return Err(Failure::Other(format!("{} has no result", place.display())));
+            };
+            is_invalid |= [one, other].into_iter().any(|side| side.valid < side.runs);
+            let mut round = Round::of(search.set().to_vec(), advice, one, other);
+            round.before_directory = place.join(BEFORE).to_string_lossy().into_owned();
+            round.after_directory = place.join(AFTER).to_string_lossy().into_owned();
+            search.see(&round, other);
+            rounds.push(round);
+        }
+        let command = format!("pipefill fix {}", quoted(&self.args.directory));
+        let proof = Proof {
+            index: result.index,
+            id: result.id.clone(),
+            axes: result.axes.clone(),
+            backend: self.session.backend.name().to_owned(),
+            rounds,
+            set: search.set().to_vec(),
+            path_goodput_bps: path_goodput(result),
+            end: search.end(),
+            why: search.why().map(str::to_owned),
+            repeat_command: repeat_command(&command, cell, Some(self.session.backend.name())),
+        };
+        Ok((proof, is_invalid))
+    }
+
+    /// Runs `cell` under `base`, without and with the advice.
+    fn pair(
+        &self,
+        cell: &Cell,
+        base: &[String],
+        advice: &Advice,
+        place: &Path,
+    ) -> Result<[Finished; 2], Failure> {
+        let repeat = format!("run.repeat={}", self.args.repeat);
+        let under = |sets: &[&[String]]| {
+            let set: Vec<String> = std::iter::once(repeat.clone()).chain(sets.concat()).collect();
+            Asked::cell(self.experiment, cell, &set)
+        };
+        let (before, after) = (under(&[base])?, under(&[base, &advice.set])?);
+        self.session.check(&before)?;
+        self.session.check(&after)?;
+        let parent = self.out.join(place);
+        fs::create_dir_all(&parent).map_err(Failure::file("making", &parent))?;
+        let pair = [(BEFORE, &before), (AFTER, &after)];
+        self.session.perform_in_turn(&parent, pair, self.args.quiet)
+    }
+}
+
+const BEFORE: &str = "before";
+const AFTER: &str = "after";
+
+/// The experiment in `directory`, or that around the run in it: an advice is laid over a scenario.
+fn experiment_of(directory: &Path) -> Result<ExperimentDirectory, Failure> {
+    let around = directory.parent().and_then(Path::parent);
+    for place in [Some(directory), around].into_iter().flatten() {
+        if let Some(experiment) = ExperimentDirectory::open(place)? {
+            return Ok(experiment);
+        }
+    }
+    Err(Failure::usage(
+        format!("{} holds no experiment", directory.display()),
+        "give the directory that `pipefill run` named; a run alone has no scenario to change",
+    ))
+}
+
+fn backend_of(args: &FixArgs, experiment: &ExperimentDirectory) -> Result<BackendName, Failure> {
+    let stored = &experiment.stored.backend;
+    args.on.map_or_else(
+        || {
+            BackendName::from_str(stored, false).map_err(|_| {
+                Failure::usage(format!("the records were made on {stored}"), "choose a backend with --on")
+            })
+        },
+        Ok,
+    )
+}
+
+/// A cell that records of two backends exist of is tried once.
+fn is_of(cell: &CellResult, experiment: &ExperimentDirectory) -> bool {
+    cell.backend.as_ref().is_some_and(|backend| *backend == experiment.stored.backend)
+}
+
+/// What the path lets through, as the cell's runs have it.
+fn path_goodput(result: &CellResult) -> Option<u64> {
+    result.run_values.iter().find_map(|run| run.diagnosis.as_ref()?.figures.path_goodput_bps)
+}
+
+/// The cell's own name: that of its runs' directories without the repetition.
+fn label(plan: &Plan, cell: &Cell) -> String {
+    let run = plan.runs().into_iter().find(|run| run.cell.id == cell.id);
+    let name = run.map_or_else(|| cell.id.clone(), |run| run.directory);
+    name.rsplit_once("-r").map_or(name.clone(), |(head, _)| head.to_owned())
+}
+
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    shlex::try_quote(&text).map_or_else(|_| text.to_string(), |word| word.into_owned())
+}

@@ -1,0 +1,199 @@
+//! `pipefill explain`: for each cell the verdict, its shares, when what limited, the evidence, who disagrees, what to change.
+//!
+//! Never: a figure that is not in the JSON, or a colour that carries what the text does not say.
+
+mod band;
+mod evidence;
+
+use crate::prose::filled;
+use crate::quantity::Kind;
+use crate::sheet::{coordinates, environment_line};
+use crate::table::Style;
+use band::band;
+use indexmap::IndexMap;
+use pipefill_analysis::diagnosis::{CwndCause, Diagnosis, Figures, Span, Witness};
+use pipefill_analysis::experiment::{Advice, CellResult, Experiment, LimitedBy};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Prose is hard to read in longer lines.
+const PROSE: u16 = 80;
+/// Columns of a bar of one hundred per cent.
+const BAR: f64 = 40.0;
+
+/// What there is to say about one cell. The timeline, the figures and the witnesses are those of the run that the verdict is
+/// about, the shares those of all runs.
+#[derive(Debug, Serialize)]
+pub struct Explanation<'a> {
+    /// Position in the plan.
+    pub index: usize,
+    /// The cell's id.
+    pub id: &'a str,
+    /// Scenario path → value as text.
+    pub axes: &'a IndexMap<String, String>,
+    /// `lab` or `sim`; null where the cell was not run.
+    pub backend: Option<&'a str>,
+    /// Runs recorded.
+    pub runs: usize,
+    /// Of these, valid.
+    pub valid: usize,
+    /// Goodput, median of the runs.
+    pub goodput_bps: Option<u64>,
+    /// What theory gives for it.
+    pub predicted_bps: Option<u64>,
+    /// What limited it.
+    pub limited_by: Option<LimitedBy>,
+    /// Where that is the congestion window: why.
+    pub cwnd_cause: Option<CwndCause>,
+    /// Category → share of the time.
+    pub limited_fraction: Option<&'a BTreeMap<LimitedBy, f64>>,
+    /// The sentence.
+    pub verdict: Option<&'a str>,
+    /// Which repetition it is about.
+    pub verdict_repeat: Option<u32>,
+    /// What limited each stream when.
+    pub timeline: Option<&'a [Span]>,
+    /// What the arithmetic started from.
+    pub figures: Option<&'a Figures>,
+    /// Who else has an opinion.
+    pub witnesses: Option<&'a [Witness]>,
+    /// What to change.
+    pub advice: Option<&'a [Advice]>,
+    /// The command that repeats the cell.
+    pub repeat_command: &'a str,
+}
+
+impl<'a> Explanation<'a> {
+    /// Of one cell.
+    pub fn of(cell: &'a CellResult) -> Self {
+        let diagnosis = diagnosis(cell);
+        Self {
+            index: cell.index,
+            id: &cell.id,
+            axes: &cell.axes,
+            backend: cell.backend.as_deref(),
+            runs: cell.runs,
+            valid: cell.valid,
+            goodput_bps: cell.goodput_bps,
+            predicted_bps: cell.predicted_bps,
+            limited_by: cell.limited_by,
+            cwnd_cause: cell.cwnd_cause,
+            limited_fraction: cell.limited_fraction.as_ref(),
+            verdict: cell.verdict.as_deref(),
+            verdict_repeat: cell.verdict_repeat,
+            timeline: diagnosis.map(|one| one.timeline.as_slice()),
+            figures: diagnosis.map(|one| &one.figures),
+            witnesses: diagnosis.map(|one| one.witnesses.as_slice()),
+            advice: cell.advice.as_deref(),
+            repeat_command: &cell.repeat_command,
+        }
+    }
+}
+
+/// `experiment` explained, cell by cell; `fix` is the command that would try the advice. Ends with a newline.
+pub fn render(experiment: &Experiment, fix: &str, style: Style) -> String {
+    let mut parts = vec![heading(experiment, style)];
+    parts.extend(experiment.cells.iter().map(|cell| explained(cell, style)));
+    if experiment.cells.iter().any(|cell| advice_of(cell).any(|one| !one.set.is_empty())) {
+        parts.push(format!("Try the advice, before and after in turn: {fix}"));
+    }
+    parts.extend(environment_line(experiment));
+    parts.join("\n\n") + "\n"
+}
+
+fn heading(experiment: &Experiment, style: Style) -> String {
+    let title = experiment.plan.title.as_ref().map_or_else(String::new, |title| format!(": {title}"));
+    bold(&format!("{}{title}", experiment.experiment), style)
+}
+
+fn explained(cell: &CellResult, style: Style) -> String {
+    let width = style.width.min(PROSE);
+    let mut lines = vec![bold(&title(cell), style)];
+    let Some(verdict) = &cell.verdict else {
+        lines.push(filled(&why_nothing(cell), "  ", "  ", width));
+        return lines.join("\n");
+    };
+    lines.push(filled(verdict, "  ", "  ", width));
+    lines.extend(section("Share of the time", shares(cell, style)));
+    if let Some(diagnosis) = diagnosis(cell) {
+        let of_run = format!("run {} of {}", cell.verdict_repeat.unwrap_or(1), cell.runs);
+        lines.extend(section(&format!("What limited it when ({of_run})"), band(&diagnosis.timeline, style)));
+        lines.extend(section(&format!("Evidence ({of_run})"), evidence::lines(diagnosis)));
+        lines.extend(section("Other witnesses", evidence::witnesses(diagnosis)));
+    }
+    lines.extend(section("Advice", advice(cell, width)));
+    lines.join("\n")
+}
+
+fn title(cell: &CellResult) -> String {
+    let on = cell.backend.as_ref().map_or_else(String::new, |backend| format!(" on {backend}"));
+    let goodput =
+        cell.goodput_bps.map_or_else(|| "no goodput".to_owned(), |bps| Kind::Rate.alone(bps as f64));
+    let runs = if cell.runs == 1 { "1 run".to_owned() } else { format!("{} runs", cell.runs) };
+    format!("{}{on}: {goodput} ({runs})", coordinates(cell))
+}
+
+fn why_nothing(cell: &CellResult) -> String {
+    let reasons: Vec<String> =
+        cell.invalid.iter().map(|one| format!("{}: {}", one.reason, one.detail)).collect();
+    match (cell.runs, reasons.is_empty()) {
+        (0, _) => format!("It was not run. {}", cell.repeat_command),
+        (_, false) => format!("No run can be believed: {}.", reasons.join("; ")),
+        _ => "Nothing was sampled, so nothing can be said of the cause.".to_owned(),
+    }
+}
+
+/// Largest first.
+fn shares(cell: &CellResult, style: Style) -> Vec<String> {
+    let Some(shares) = &cell.limited_fraction else { return Vec::new() };
+    let mut sorted: Vec<(LimitedBy, f64)> = shares.iter().map(|(&cause, &share)| (cause, share)).collect();
+    sorted.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let line = |(cause, share): (LimitedBy, f64)| {
+        let bar = "█".repeat((share * BAR).round() as usize);
+        let bar = band::painted(&bar, cause, style);
+        format!("{:<9} {:>4.0} %  {bar}", cause.as_str(), share * 100.0).trim_end().to_owned()
+    };
+    sorted.into_iter().map(line).collect()
+}
+
+fn advice(cell: &CellResult, width: u16) -> Vec<String> {
+    advice_of(cell).enumerate().flat_map(|(index, one)| advised(index + 1, one, width)).collect()
+}
+
+fn advised(number: usize, advice: &Advice, width: u16) -> Vec<String> {
+    let inner = width.saturating_sub(4);
+    if advice.set.is_empty() {
+        return vec![filled(&format!("{}: {}", advice.change, advice.why), "", "", inner)];
+    }
+    let predicted = advice
+        .predicted_bps
+        .map_or_else(String::new, |bps| format!(", should give {}", Kind::Rate.alone(bps as f64)));
+    let first = format!("{number}. ");
+    let mut lines = vec![filled(&format!("{}{predicted}", advice.change), &first, "   ", inner)];
+    lines.push(filled(&format!("because {}", advice.why), "   ", "   ", inner));
+    lines.extend(advice.commands.iter().map(|command| format!("     {command}")));
+    lines
+}
+
+/// `lines` under a heading, indented; nothing where there are none.
+fn section(name: &str, lines: Vec<String>) -> Vec<String> {
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let inner = lines.iter().flat_map(|text| text.split('\n')).map(|line| format!("    {line}"));
+    [String::new(), format!("  {name}")].into_iter().chain(inner).collect()
+}
+
+fn advice_of(cell: &CellResult) -> impl Iterator<Item = &Advice> {
+    cell.advice.iter().flatten()
+}
+
+/// The diagnosis of the run that the verdict is about.
+fn diagnosis(cell: &CellResult) -> Option<&Diagnosis> {
+    let repeat = cell.verdict_repeat?;
+    cell.run_values.iter().find(|run| run.repeat == repeat)?.diagnosis.as_ref()
+}
+
+fn bold(text: &str, style: Style) -> String {
+    if style.colour { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+}

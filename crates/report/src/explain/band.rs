@@ -1,0 +1,182 @@
+//! The timeline of causes as one line a stream: a letter for what held most of the time of each column.
+//!
+//! Never: a colour without its letter.
+
+use crate::quantity::Kind;
+use crate::table::Style;
+use pipefill_analysis::diagnosis::{CwndCause, Span};
+use pipefill_analysis::experiment::LimitedBy;
+use std::collections::BTreeMap;
+
+/// Columns of the band at most; fewer where the terminal is narrow.
+const WIDEST: u16 = 60;
+/// Columns to the left and the right of it.
+const MARGINS: u16 = 18;
+/// Streams that are drawn; more tell nothing new.
+const STREAMS: usize = 16;
+/// Where nothing was judged.
+const NOTHING: char = '·';
+
+/// What a column can show.
+type Cause = (LimitedBy, Option<CwndCause>);
+
+/// The band of every stream, its axis and its legend.
+pub(super) fn band(timeline: &[Span], style: Style) -> Vec<String> {
+    let (Some(from), Some(to)) =
+        (timeline.iter().map(|span| span.from_us).min(), timeline.iter().map(|span| span.to_us).max())
+    else {
+        return Vec::new();
+    };
+    let columns = usize::from(WIDEST.min(style.width.saturating_sub(MARGINS)).max(10));
+    let mut streams: BTreeMap<u32, Vec<&Span>> = BTreeMap::new();
+    for span in timeline {
+        streams.entry(span.stream).or_default().push(span);
+    }
+    let mut lines: Vec<String> = streams
+        .iter()
+        .take(STREAMS)
+        .map(|(stream, spans)| {
+            let causes = (0..columns).map(|column| {
+                longest(spans, edge(from, to, columns, column), edge(from, to, columns, column + 1))
+            });
+            format!("stream {stream:<3} {}", drawn(&causes.collect::<Vec<_>>(), style))
+        })
+        .collect();
+    if streams.len() > STREAMS {
+        lines.push(format!("and {} more streams", streams.len() - STREAMS));
+    }
+    lines.push(axis(from, to, columns));
+    lines.extend(legend(timeline, style));
+    lines
+}
+
+/// `text` in the colour of `cause`, where colours are wanted.
+pub(super) fn painted(text: &str, cause: LimitedBy, style: Style) -> String {
+    if !style.colour || text.is_empty() {
+        return text.to_owned();
+    }
+    let colour = match cause {
+        LimitedBy::Path => 32,
+        LimitedBy::Rwnd => 34,
+        LimitedBy::Sndbuf => 36,
+        LimitedBy::Cwnd => 33,
+        LimitedBy::Pacing => 35,
+        LimitedBy::App | LimitedBy::Receiver => 37,
+        LimitedBy::Cpu | LimitedBy::Testbed => 31,
+    };
+    format!("\x1b[{colour}m{text}\x1b[0m")
+}
+
+fn edge(from: u64, to: u64, columns: usize, column: usize) -> u64 {
+    from + (to - from) * column as u64 / columns as u64
+}
+
+/// The cause that stood longest between two instants; of a run shorter than its columns, whatever stood there.
+fn longest(spans: &[&Span], from: u64, to: u64) -> Option<Cause> {
+    let mut times: BTreeMap<Cause, u64> = BTreeMap::new();
+    for span in spans {
+        let shared = span.to_us.min(to).saturating_sub(span.from_us.max(from));
+        if shared > 0 {
+            *times.entry((span.limited_by, span.cwnd_cause)).or_default() += shared;
+        }
+    }
+    times.into_iter().max_by_key(|&(_, time)| time).map(|(cause, _)| cause)
+}
+
+/// Neighbours of one colour are painted at once.
+fn drawn(causes: &[Option<Cause>], style: Style) -> String {
+    let colour = |cause: &Option<Cause>| cause.map(|(limit, _)| limit);
+    let runs = causes.chunk_by(|a, b| colour(a) == colour(b));
+    runs.map(|run| {
+        let letters: String = run.iter().map(|cause| cause.map_or(NOTHING, letter)).collect();
+        colour(&run[0]).map_or(letters.clone(), |limit| painted(&letters, limit, style))
+    })
+    .collect()
+}
+
+fn axis(from: u64, to: u64, columns: usize) -> String {
+    let instant = |us: u64| Kind::Time.alone(us as f64 * 1e3);
+    let (left, right) = (instant(from), instant(to));
+    let gap = columns.saturating_sub(left.chars().count() + right.chars().count()).max(1);
+    format!("           {left}{}{right}", " ".repeat(gap))
+}
+
+/// Of what occurs, in the order of the causes.
+fn legend(timeline: &[Span], style: Style) -> Vec<String> {
+    let causes: std::collections::BTreeSet<Cause> =
+        timeline.iter().map(|span| (span.limited_by, span.cwnd_cause)).collect();
+    let entry = |&cause: &Cause| {
+        format!("           {}  {}", painted(&letter(cause).to_string(), cause.0, style), meaning(cause))
+    };
+    causes.iter().map(entry).collect()
+}
+
+fn letter((limited_by, cwnd_cause): Cause) -> char {
+    match (limited_by, cwnd_cause) {
+        (LimitedBy::App, _) => 'A',
+        (LimitedBy::Sndbuf, _) => 'B',
+        (LimitedBy::Rwnd, _) => 'W',
+        (LimitedBy::Cwnd, Some(CwndCause::Startup)) => 's',
+        (LimitedBy::Cwnd, Some(CwndCause::HystartExit)) => 'h',
+        (LimitedBy::Cwnd, Some(CwndCause::RandomLoss)) => 'l',
+        (LimitedBy::Cwnd, Some(CwndCause::QueueLoss)) => 'q',
+        (LimitedBy::Cwnd, Some(CwndCause::Growth)) => 'g',
+        (LimitedBy::Cwnd, _) => 'c',
+        (LimitedBy::Pacing, _) => 'P',
+        (LimitedBy::Path, _) => '#',
+        (LimitedBy::Receiver, _) => 'R',
+        (LimitedBy::Cpu, _) => 'C',
+        (LimitedBy::Testbed, _) => 'T',
+    }
+}
+
+fn meaning((limited_by, cwnd_cause): Cause) -> &'static str {
+    match (limited_by, cwnd_cause) {
+        (LimitedBy::App, _) => "app: the sending application offers no more",
+        (LimitedBy::Sndbuf, _) => "sndbuf: the send buffer is full",
+        (LimitedBy::Rwnd, _) => "rwnd: the receiver's window is used up",
+        (LimitedBy::Cwnd, Some(CwndCause::Startup)) => "cwnd: slow start, not there yet",
+        (LimitedBy::Cwnd, Some(CwndCause::HystartExit)) => "cwnd: slow start ended early, it grows slowly",
+        (LimitedBy::Cwnd, Some(CwndCause::RandomLoss)) => "cwnd: cut by losses that no queue made",
+        (LimitedBy::Cwnd, Some(CwndCause::QueueLoss)) => "cwnd: cut by drops of a full queue",
+        (LimitedBy::Cwnd, Some(CwndCause::Growth)) => "cwnd: still growing after a loss long ago",
+        (LimitedBy::Cwnd, _) => "cwnd: the congestion window is used up",
+        (LimitedBy::Pacing, _) => "pacing: sent no faster than paced",
+        (LimitedBy::Path, _) => "path: the bottleneck is busy, the pipe is full",
+        (LimitedBy::Receiver, _) => "receiver: the receiving application does not read",
+        (LimitedBy::Cpu, _) => "cpu: an end computes all the time",
+        (LimitedBy::Testbed, _) => "testbed: the instrument itself is the limit",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(stream: u32, from_us: u64, to_us: u64, limited_by: LimitedBy) -> Span {
+        Span { stream, from_us, to_us, limited_by, cwnd_cause: None }
+    }
+
+    #[test]
+    fn each_column_shows_what_stood_longest() {
+        let spans = [span(0, 0, 250_000, LimitedBy::Cwnd), span(0, 250_000, 1_000_000, LimitedBy::Path)];
+        let lines = band(&spans, Style { width: 28, colour: false });
+        assert_eq!(lines[0], "stream 0   ccc#######");
+        assert_eq!(lines[1], "           0 s 1.00 s");
+        assert_eq!(lines.len(), 4, "{lines:?}");
+    }
+
+    #[test]
+    fn a_gap_is_no_cause_and_a_colour_has_its_letter() {
+        let spans = [span(0, 0, 500_000, LimitedBy::Rwnd), span(1, 500_000, 1_000_000, LimitedBy::App)];
+        let plain = band(&spans, Style { width: 28, colour: false });
+        assert_eq!(plain[..2], ["stream 0   WWWWW·····", "stream 1   ·····AAAAA"]);
+        let coloured = band(&spans, Style { width: 28, colour: true });
+        assert_eq!(coloured[0], "stream 0   \x1b[34mWWWWW\x1b[0m·····");
+    }
+
+    #[test]
+    fn nothing_judged_is_no_band() {
+        assert!(band(&[], Style::default()).is_empty());
+    }
+}

@@ -1,0 +1,89 @@
+//! What the verdict rests on, figure by figure, and who says otherwise.
+//!
+//! Never: a figure without what it measures, or a line for what was not recorded.
+
+use crate::quantity::Kind;
+use pipefill_analysis::diagnosis::{Diagnosis, Witness};
+use pipefill_analysis::experiment::LimitedBy;
+
+/// The figures of `diagnosis`, one a line; what limited is marked.
+pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
+    let figures = &diagnosis.figures;
+    let limit = diagnosis.limited_by;
+    let bytes = |value: Option<u64>| value.map(|bytes| decimal(bytes));
+    let time = |us: Option<u64>| us.map(|us| Kind::Time.alone(us as f64 * 1e3));
+    let rate = |bps: Option<u64>| bps.map(|bps| Kind::Rate.alone(bps as f64));
+    let percent = |share: Option<f64>| share.map(|share| format!("{} %", three(share * 100.0)));
+    let sndbuf = figures
+        .sndbuf_bytes
+        .zip(figures.wmem_queued_bytes)
+        .map(|(limit, queued)| format!("{} of {}", decimal(queued), decimal(limit)));
+    let rows = [
+        (
+            "in flight at most",
+            bytes(figures.flight_bytes),
+            None,
+            "sent and not acknowledged, in a round trip",
+        ),
+        ("cwnd", bytes(figures.cwnd_bytes), Some(LimitedBy::Cwnd), "the sender's congestion window"),
+        ("rwnd", bytes(figures.rwnd_bytes), Some(LimitedBy::Rwnd), "the window that the receiver advertised"),
+        (
+            "send buffer",
+            sndbuf,
+            Some(LimitedBy::Sndbuf),
+            "memory in use; a packet costs more than it carries",
+        ),
+        ("smoothed RTT", time(figures.srtt_us), None, "with what waits in queues"),
+        ("least RTT", time(figures.min_rtt_us), None, "without"),
+        ("pacing rate", rate(figures.pacing_rate_bps), Some(LimitedBy::Pacing), "the sender's own brake"),
+        ("sent again", percent(figures.loss_share), None, "of all segments"),
+        (
+            "path allows",
+            rate(figures.path_goodput_bps),
+            Some(LimitedBy::Path),
+            "payload at the bottleneck's rate",
+        ),
+        ("path used", percent(figures.utilisation), None, "of that, in the measured time"),
+    ];
+    let shown = rows.into_iter().filter_map(|(name, value, of, what)| Some((name, value?, of, what)));
+    shown
+        .map(|(name, value, of, what)| {
+            let mark = if of == Some(limit) { '>' } else { ' ' };
+            format!("{mark} {name:<18}{value:>20}  {what}")
+        })
+        .collect()
+}
+
+/// The witnesses of `diagnosis`, one a line, with what is known of those that disagree.
+pub(super) fn witnesses(diagnosis: &Diagnosis) -> Vec<String> {
+    let line = |witness: &Witness| {
+        let opinion = if witness.agrees { "agrees" } else { "disagrees" };
+        let remark =
+            remark(witness, diagnosis.limited_by).map_or_else(String::new, |text| format!(": {text}"));
+        let share = format!("{:.0} %", witness.share * 100.0);
+        format!("{:<32}{share:>6} of the time, {opinion}{remark}", witness.name)
+    };
+    diagnosis.witnesses.iter().map(line).collect()
+}
+
+fn remark(witness: &Witness, limited_by: LimitedBy) -> Option<&'static str> {
+    match (witness.accuses, limited_by, witness.agrees) {
+        (LimitedBy::Sndbuf, LimitedBy::Sndbuf, false) => Some("it misses most send buffers"),
+        _ => None,
+    }
+}
+
+/// Bytes with decimal prefixes, as the arithmetic of rates needs them.
+fn decimal(bytes: u64) -> String {
+    let (factor, unit) = match bytes {
+        1_000_000_000.. => (1e9, "GB"),
+        1_000_000.. => (1e6, "MB"),
+        1_000.. => (1e3, "kB"),
+        _ => (1.0, "B"),
+    };
+    format!("{} {unit}", three(bytes as f64 / factor))
+}
+
+fn three(value: f64) -> String {
+    Kind::Ratio.alone(value)
+}

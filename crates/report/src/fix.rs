@@ -1,0 +1,138 @@
+//! `pipefill fix`: before, predicted, after, and whether it helped.
+//!
+//! Never: a word of success where the interval of the difference holds zero.
+
+use crate::prose::filled;
+use crate::quantity::{Kind, MISSING};
+use crate::sheet::coordinates_of;
+use crate::table::Style;
+use pipefill_analysis::comparison::{Comparison, Difference, Mean};
+use pipefill_analysis::experiment::LimitedBy;
+use pipefill_analysis::proof::{End, Proof, ROUNDS, Round};
+
+/// Prose is hard to read in longer lines.
+const PROSE: u16 = 80;
+
+/// The proofs of `experiment`, cell by cell. Ends with a newline.
+pub fn render(experiment: &str, proofs: &[Proof], style: Style) -> String {
+    let width = style.width.min(PROSE);
+    let mut parts = vec![format!("{experiment}: the advice, tried")];
+    parts.extend(proofs.iter().map(|proof| proved(proof, width, style)));
+    parts.join("\n\n") + "\n"
+}
+
+fn proved(proof: &Proof, width: u16, style: Style) -> String {
+    let mut lines = vec![format!("{} on {}", coordinates_of(&proof.axes), proof.backend)];
+    for (index, round) in proof.rounds.iter().enumerate() {
+        lines.extend(round_lines(index + 1, round, width, style));
+        lines.push(String::new());
+    }
+    lines.push(filled(&conclusion(proof), "  ", "  ", width));
+    lines.join("\n")
+}
+
+fn round_lines(number: usize, round: &Round, width: u16, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    if number == 1 {
+        lines.extend(round.verdict_before.iter().map(|text| filled(text, "  ", "  ", width)));
+    }
+    lines.push(filled(&format!("Round {number}: {}", round.advice.change), "  ", "    ", width));
+    let Some(comparison) = &round.comparison else {
+        lines.push("    no pair of runs can be believed".to_owned());
+        return lines;
+    };
+    let predicted = round.advice.predicted_bps.map_or_else(|| MISSING.to_owned(), |bps| rate(bps as f64));
+    lines.push(side("before", &comparison.before, round.limited_by_before));
+    lines.push(format!("    {:<10}{predicted:>12}", "predicted"));
+    lines.push(side("after", &comparison.after, round.limited_by_after));
+    lines.push(filled(
+        &painted(&outcome(comparison, round), comparison.verdict, style),
+        "    ",
+        "    ",
+        width,
+    ));
+    lines
+}
+
+fn side(name: &str, mean: &Mean, limited_by: Option<LimitedBy>) -> String {
+    let interval = match (mean.low_bps, mean.high_bps) {
+        (Some(low), Some(high)) => format!("{} to {}", rate(low.max(0.0)), rate(high)),
+        _ => "no interval".to_owned(),
+    };
+    let limit = limited_by.map_or(MISSING, LimitedBy::as_str);
+    format!("    {name:<10}{:>12}   {interval:<28}{limit}", rate(mean.bps))
+}
+
+fn outcome(comparison: &Comparison, round: &Round) -> String {
+    let pairs = match (comparison.pairs.len(), comparison.pairs_run) {
+        (valid, run) if valid == run => format!("{valid} pairs"),
+        (valid, run) => format!("{valid} valid pairs of {run}"),
+    };
+    let said = match comparison.verdict {
+        Difference::More => format!("Helped: {} ({}; {pairs}).", gain(comparison), interval(comparison)),
+        Difference::Less => {
+            format!("Made it worse: {} ({}; {pairs}).", gain(comparison), interval(comparison))
+        }
+        Difference::NotShown => {
+            format!("No difference shown: {} holds zero ({pairs}).", interval(comparison))
+        }
+        Difference::TooFewPairs => format!("No verdict: an interval needs two pairs ({pairs})."),
+    };
+    let error = round.prediction_error.map_or_else(String::new, |error| {
+        let off = if error >= 0.0 { "high" } else { "low" };
+        format!(" The prediction was {:.1} % too {off}.", error.abs() * 100.0)
+    });
+    let dropped = if round.kept { "" } else { " The change is taken back." };
+    format!("{said}{error}{dropped}")
+}
+
+fn gain(comparison: &Comparison) -> String {
+    comparison.gain().map_or_else(
+        || format!("by {}", rate(comparison.difference.bps)),
+        |gain| format!("{:+.1} %", gain * 100.0),
+    )
+}
+
+fn interval(comparison: &Comparison) -> String {
+    let Mean { low_bps, high_bps, .. } = comparison.difference;
+    let signed = |bps: Option<f64>| {
+        bps.map_or_else(
+            || MISSING.to_owned(),
+            |bps| if bps < 0.0 { format!("−{}", rate(-bps)) } else { format!("+{}", rate(bps)) },
+        )
+    };
+    format!("95 % interval {} to {}", signed(low_bps), signed(high_bps))
+}
+
+fn conclusion(proof: &Proof) -> String {
+    let last = proof.rounds.iter().rev().find(|round| round.kept).and_then(|round| round.comparison.as_ref());
+    let reached = last.map_or_else(String::new, |comparison| {
+        let share = proof.path_goodput_bps.map_or_else(String::new, |path| {
+            format!(", {:.0} % of what the path lets through", comparison.after.bps / path as f64 * 100.0)
+        });
+        format!("In the end {}{share}, with {}. ", rate(comparison.after.bps), proof.set.join(", "))
+    });
+    let why = proof.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+    let end = match proof.end {
+        End::PipeFull => "The path is the limit: the pipe is full.".to_owned(),
+        End::NothingToChange => format!("Nothing to change{why}."),
+        End::NothingLeft if !why.is_empty() => format!("No further change{why}."),
+        End::NothingLeft if proof.set.is_empty() => "What could be changed did not help.".to_owned(),
+        End::NothingLeft => "No further change promises more.".to_owned(),
+        End::RoundsUsed => format!("It ends after {ROUNDS} rounds; there may be more to gain."),
+    };
+    format!("{reached}{end}")
+}
+
+fn painted(text: &str, verdict: Difference, style: Style) -> String {
+    let colour = match verdict {
+        Difference::More => 32,
+        Difference::Less => 31,
+        Difference::NotShown | Difference::TooFewPairs => 33,
+    };
+    if style.colour { format!("\x1b[{colour}m{text}\x1b[0m") } else { text.to_owned() }
+}
+
+fn rate(bps: f64) -> String {
+    Kind::Rate.alone(bps)
+}
