@@ -155,6 +155,12 @@ impl Case<'_> {
         of_flow.or(of_host).unwrap_or(sizing::tcp_wmem(Bytes::new(0))[2])
     }
 
+    fn receive_buffer_maximum(&self) -> u64 {
+        let of_flow = self.tcp_flows().filter_map(|flow| flow.rcvbuf).map(|size| size.get() * 2).min();
+        let of_host = triple(self.host(false).1, "net.ipv4.tcp_rmem").map(|[_, _, maximum]| maximum);
+        of_flow.or(of_host).unwrap_or(sizing::tcp_rmem(Bytes::new(0))[2])
+    }
+
     fn law(&self, window_bytes: u64) -> Option<u64> {
         let rtt = Duration::from_micros(self.diagnosis.figures.min_rtt_us?);
         window::window_law(Bytes::new(window_bytes), rtt).map(rounded)
@@ -183,8 +189,21 @@ impl Case<'_> {
         let needed = (startup * STARTUP_PART).max(longest * 2);
         let mut change = Change::default();
         change.set.push(format!("flow.duration={}ms", needed.as_millis()));
+        self.buffers_behind(&mut change);
         let why = format!("slow start alone takes {} ms here", startup.as_millis());
         change.advice(why, Some(self.target_bps()))
+    }
+
+    /// A longer transfer only shows the next limit where a buffer is too small for the path.
+    fn buffers_behind(&self, change: &mut Change) {
+        let needed = self.flight_needed();
+        if self.send_buffer_maximum() < sizing::tcp_wmem(needed)[2] {
+            self.send_buffer(change, needed);
+        }
+        let (name, host) = self.host(false);
+        if self.receive_buffer_maximum() < sizing::tcp_rmem(needed)[2] {
+            self.receive_buffer(change, name, host, needed);
+        }
     }
 
     fn larger_queue(&self) -> Advice {
@@ -196,7 +215,8 @@ impl Case<'_> {
 
     fn bbr(&self, why: &str) -> Advice {
         let mut change = Change::default();
-        change.set.push("host.congestion_control=bbr".to_owned());
+        // The end's own key: it holds over [host], and over what the scenario may say of that end.
+        change.set.push(format!("{}.congestion_control=bbr", self.host(true).0));
         if self.tcp_flows().any(|flow| flow.congestion_control.is_some()) {
             change.set.push("flow.congestion_control=bbr".to_owned());
         }

@@ -114,14 +114,14 @@ fn explained(cell: &CellResult, style: Style) -> String {
         return lines.join("\n");
     };
     lines.push(filled(verdict, "  ", "  ", width));
-    lines.extend(section("Share of the time", shares(cell, style)));
+    lines.extend(section("Share of the time", &shares(cell, style)));
     if let Some(diagnosis) = diagnosis(cell) {
         let of_run = format!("run {} of {}", cell.verdict_repeat.unwrap_or(1), cell.runs);
-        lines.extend(section(&format!("What limited it when ({of_run})"), band(&diagnosis.timeline, style)));
-        lines.extend(section(&format!("Evidence ({of_run})"), evidence::lines(diagnosis)));
-        lines.extend(section("Other witnesses", evidence::witnesses(diagnosis)));
+        lines.extend(section(&format!("What limited it when ({of_run})"), &band(&diagnosis.timeline, style)));
+        lines.extend(section(&format!("Evidence ({of_run})"), &evidence::lines(diagnosis)));
+        lines.extend(section("Other witnesses", &evidence::witnesses(diagnosis)));
     }
-    lines.extend(section("Advice", advice(cell, width)));
+    lines.extend(section("Advice", &advice(cell, width)));
     lines.join("\n")
 }
 
@@ -176,7 +176,7 @@ fn advised(number: usize, advice: &Advice, width: u16) -> Vec<String> {
 }
 
 /// `lines` under a heading, indented; nothing where there are none.
-fn section(name: &str, lines: Vec<String>) -> Vec<String> {
+fn section(name: &str, lines: &[String]) -> Vec<String> {
     if lines.is_empty() {
         return Vec::new();
     }

@@ -10,7 +10,7 @@ use pipefill_analysis::experiment::LimitedBy;
 pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
     let figures = &diagnosis.figures;
     let limit = diagnosis.limited_by;
-    let bytes = |value: Option<u64>| value.map(|bytes| decimal(bytes));
+    let bytes = |value: Option<u64>| value.map(decimal);
     let time = |us: Option<u64>| us.map(|us| Kind::Time.alone(us as f64 * 1e3));
     let rate = |bps: Option<u64>| bps.map(|bps| Kind::Rate.alone(bps as f64));
     let percent = |share: Option<f64>| share.map(|share| format!("{} %", three(share * 100.0)));
