@@ -176,5 +176,5 @@ fn label(plan: &Plan, cell: &Cell) -> String {
 
 fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
-    shlex::try_quote(&text).map_or_else(|_| text.to_string(), |word| word.into_owned())
+    shlex::try_quote(&text).map_or_else(|_| text.to_string(), std::borrow::Cow::into_owned)
 }
