@@ -95,7 +95,7 @@ fn drawn(causes: &[Option<Cause>], style: Style) -> String {
 }
 
 fn axis(from: u64, to: u64, columns: usize) -> String {
-    let instant = |us: u64| Kind::Time.alone(us as f64 * 1e3);
+    let instant = |us: u64| if us == 0 { "0 s".to_owned() } else { Kind::Time.alone(us as f64 * 1e3) };
     let (left, right) = (instant(from), instant(to));
     let gap = columns.saturating_sub(left.chars().count() + right.chars().count()).max(1);
     format!("           {left}{}{right}", " ".repeat(gap))
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn each_column_shows_what_stood_longest() {
-        let spans = [span(0, 0, 250_000, LimitedBy::Cwnd), span(0, 250_000, 1_000_000, LimitedBy::Path)];
+        let spans = [span(0, 0, 260_000, LimitedBy::Cwnd), span(0, 260_000, 1_000_000, LimitedBy::Path)];
         let lines = band(&spans, Style { width: 28, colour: false });
         assert_eq!(lines[0], "stream 0   ccc#######");
         assert_eq!(lines[1], "           0 s 1.00 s");
