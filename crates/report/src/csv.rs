@@ -7,7 +7,7 @@ use pipefill_analysis::experiment::Experiment;
 use serde_json::Value;
 
 /// JSON pointers of the scalar fields, in the order of the columns.
-const FIELDS: [&str; 52] = [
+const FIELDS: [&str; 53] = [
     "/backend",
     "/runs",
     "/valid",
@@ -55,6 +55,7 @@ const FIELDS: [&str; 52] = [
     "/path_lateness_p99_ns",
     "/predicted_bps",
     "/verdict",
+    "/verdict_repeat",
     "/published/goodput_bps",
     "/published/lost_percent",
     "/published/retransmits",
