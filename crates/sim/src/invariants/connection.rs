@@ -50,7 +50,7 @@ impl Connection {
     fn edge_told(&self, receiver: &Receiver) -> u64 {
         match self.window_right {
             0 => FIRST_BYTE + receiver.first_window(),
-            before if before == receiver.window_right => self.told,
+            before if before == receiver.window_right && !has_received(receiver) => self.told,
             _ => receiver.window_right,
         }
     }
@@ -92,6 +92,11 @@ impl Connection {
         holds(told == counted, || format!("rmem_alloc is {told}, the packets held are {counted}"))?;
         sender.board.recount(sender.snd_una, sender.snd_nxt)
     }
+}
+
+/// From its first ACK on the receiver tells its window with the scale, also where the edge did not move.
+fn has_received(receiver: &Receiver) -> bool {
+    receiver.rcv_nxt > FIRST_BYTE || receiver.reassembly.ranges().next().is_some()
 }
 
 /// What was acknowledged was received, what was sent was allowed, what was read was sent.
