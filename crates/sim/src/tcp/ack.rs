@@ -113,7 +113,9 @@ impl Sender {
         }
         self.push_pending();
         self.check_space();
-        debug_assert!(self.board.packets_out() > 2000 || self.board.is_consistent());
+        debug_assert!(
+            self.board.packets_out() > 2000 || self.board.recount(self.snd_una, self.snd_nxt).is_ok()
+        );
     }
 
     /// Nothing was out (`no_queue` in `tcp_ack()`): a D-SACK may still undo a reduction, and a loss probe be judged.

@@ -2,7 +2,7 @@
 //!
 //! Never: a correction; a wrong count is told.
 
-use super::{Scoreboard, Sent, counts, mark};
+use super::{Scoreboard, Sent, counts, mark, waits};
 
 impl Scoreboard {
     /// What is wrong with the list, which should hold every byte from `snd_una` to `snd_nxt` once, or with its counts
@@ -10,8 +10,8 @@ impl Scoreboard {
     pub(crate) fn recount(&self, snd_una: u64, snd_nxt: u64) -> Result<(), String> {
         self.covers(snd_una, snd_nxt)?;
         let marked = |marks: u16| self.segments.iter().filter(|segment| segment.has(marks)).count() as u64;
-        let waiting = |segment: &&Sent| segment.has(mark::LOST) && !segment.has(mark::RETRANS | mark::SACKED);
-        let below_hint = (self.first..self.hint).filter_map(|index| self.get(index)).filter(waiting).count();
+        let below_hint =
+            (self.first..self.hint).filter_map(|index| self.get(index)).filter(|one| waits(one)).count();
         let is_open = |segment: &Sent, at: u64| counts(segment, at) && !segment.has(mark::UNLISTED);
         let open = self.segments.iter().filter(|segment| is_open(segment, segment.xmit_us)).count() as u64;
         let is_current =
