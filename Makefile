@@ -1,7 +1,7 @@
 # make demo · make test · make bench · make lint. Each installs what it lacks, or says what to run.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint doc keys studies
+.PHONY: help demo test bench fuzz lint doc keys studies
 SHELL := /bin/bash
 
 # Where CI runs as root the lab has to work: a test that skips is a failure there.
@@ -26,6 +26,11 @@ bench: ## the simulator's speed (NS3=1: against ns-3), and what this machine's d
 	@scripts/need.sh rust cc iperf3 $(if $(filter 1,$(NS3)),ns3)
 	cargo bench -p pipefill-sim --bench speed
 	cargo bench -p pipefill-lab --bench throughput
+
+FOR ?= 1h
+fuzz: ## random scenarios in the simulator, every check on, for an hour (FOR=10min: for that long)
+	@scripts/need.sh rust cc
+	cargo run --profile fuzz -p pipefill -- sim fuzz --for $(FOR) --jobs $$(nproc)
 
 lint: ## formatting, clippy, xtask's rules
 	@scripts/need.sh rust cc rustfmt clippy
