@@ -23,8 +23,6 @@ pub(super) struct Connection {
     rcv_nxt: u64,
     snd_una: u64,
     snd_nxt: u64,
-    cwnd: u32,
-    in_flight: u32,
     until_recount: u32,
 }
 
@@ -37,13 +35,12 @@ impl Connection {
             applications(sender, receiver, writer, reader)?;
         }
         self.progress(sender, receiver, told)?;
-        self.congestion_window(sender)?;
+        Self::congestion_window(sender)?;
         timers(sender, receiver)?;
         self.recount(sender, receiver)?;
         (self.window_right, self.told) = (receiver.window_right, told);
         self.rcv_nxt = receiver.rcv_nxt;
         (self.snd_una, self.snd_nxt) = (sender.snd_una, sender.snd_nxt);
-        (self.cwnd, self.in_flight) = (sender.conn.cwnd, sender.in_flight());
         Ok(())
     }
 
@@ -69,16 +66,11 @@ impl Connection {
         Ok(())
     }
 
-    /// New data goes out within cwnd; a tail loss probe may be one segment more (RFC 8985, 7.3), also where a cwnd that was
-    /// reduced since leaves no room at all.
-    fn congestion_window(&self, sender: &Sender) -> Verdict {
-        let (cwnd, in_flight) = (sender.conn.cwnd, sender.in_flight());
-        holds(cwnd > 0, || "cwnd is 0".to_owned())?;
-        let most = cwnd.max(self.cwnd).saturating_add(1);
-        let is_probe = sender.snd_nxt - self.snd_nxt <= u64::from(sender.conn.mss);
-        let is_one_more = is_probe && in_flight <= self.in_flight.saturating_add(1);
-        holds(sender.snd_nxt == self.snd_nxt || in_flight <= most || is_one_more, || {
-            format!("new data with {in_flight} in flight, cwnd {cwnd} (before: {})", self.cwnd)
+    /// What left did so within the cwnd of its moment, of which an instant has many: the sender itself looks when it sends.
+    fn congestion_window(sender: &Sender) -> Verdict {
+        holds(sender.conn.cwnd > 0, || "cwnd is 0".to_owned())?;
+        sender.overshoot.map_or(Ok(()), |(in_flight, cwnd)| {
+            Err(format!("{in_flight} in flight after a packet, cwnd {cwnd}"))
         })
     }
 

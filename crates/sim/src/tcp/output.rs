@@ -63,6 +63,7 @@ impl Sender {
             if probe == Probe::Loss {
                 break Stop::NoData;
             }
+            self.note_overshoot();
         };
         if stop == Stop::Window {
             self.chrono.start_rwnd(self.now);
@@ -219,6 +220,7 @@ impl Sender {
             if segments == 0 {
                 break;
             }
+            self.note_overshoot();
             if self.is_reducing() {
                 self.prr_out += segments;
             }

@@ -117,6 +117,8 @@ pub(crate) struct Sender {
     /// TSecr of the latest ACK.
     pub(crate) ts_echo: u32,
     pub(crate) trains: u64,
+    /// The first packet, if any, after which more was in flight than cwnd: in flight, cwnd. Probes may be one beyond it.
+    pub(crate) overshoot: Option<(u32, u32)>,
     /// What waits to enter the path, with the number of its super-packet.
     pub(crate) outbox: Vec<(u64, Body)>,
 }
@@ -160,6 +162,7 @@ impl Sender {
             ts_recent: 0,
             ts_echo: 0,
             trains: 0,
+            overshoot: None,
             outbox: Vec::new(),
         }
     }
@@ -192,6 +195,14 @@ impl Sender {
 
     pub(crate) fn in_flight(&self) -> u32 {
         self.board.in_flight()
+    }
+
+    /// Remembers a packet that left beyond cwnd, for whoever checks.
+    pub(crate) fn note_overshoot(&mut self) {
+        let (in_flight, cwnd) = (self.in_flight(), self.conn.cwnd);
+        if in_flight > cwnd {
+            self.overshoot.get_or_insert((in_flight, cwnd));
+        }
     }
 
     /// `tcp_wnd_end()`.
@@ -324,5 +335,16 @@ mod tests {
         assert!(sender.write(1448) > 0);
         sender.push_pending();
         assert_eq!(sender.conn.delivered_time, sender.now);
+    }
+
+    #[test]
+    fn ten_segments_fit_the_first_window_and_an_eleventh_would_be_noticed() {
+        let mut sender = connected("cubic");
+        assert!(sender.write(20 * 1448) > 0);
+        sender.push_pending();
+        assert_eq!((sender.in_flight(), sender.overshoot), (10, None));
+        sender.conn.cwnd = 9;
+        sender.note_overshoot();
+        assert_eq!(sender.overshoot, Some((10, 9)));
     }
 }
