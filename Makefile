@@ -26,6 +26,7 @@ bench: ## the simulator's speed (NS3=1: against ns-3), and what this machine's d
 	@scripts/need.sh rust cc iperf3 $(if $(filter 1,$(NS3)),ns3)
 	cargo bench -p pipefill-sim --bench speed
 	cargo bench -p pipefill-lab --bench throughput
+	cargo bench -p pipefill-lab --bench telemetry
 
 FOR ?= 1h
 fuzz: ## random scenarios in the simulator, every check on, for an hour (FOR=10min: for that long)

@@ -1,10 +1,11 @@
 //! The checks that people forget, the tests in the right order, the simulator against its oracle:
-//! `cargo run -p xtask -- check|keys|catalogue|test|accuracy`.
+//! `cargo run -p xtask -- check|keys|catalogue|bpf|test|accuracy`.
 //!
 //! Never: a rule of the product itself, or anything that the product needs at run time.
 #![forbid(unsafe_code)]
 
 mod accuracy;
+mod bpf;
 mod check;
 mod directions;
 mod key_reference;
@@ -23,6 +24,7 @@ usage: cargo run -p xtask -- COMMAND
   keys    writes the key reference into docs/guide/scenarios.md
   catalogue
           runs the catalogue of known limits in the simulator, and writes the result into docs/guide/verdicts.md
+  bpf     compiles the lab's BPF programs (clang-14)
   test    every test of the workspace; those of the lab alone and one at a time, after all others
   accuracy [CELL…]
           runs the oracle's cells in the simulator, writes docs/accuracy.md and fails where a bound does not hold;
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         "check" => check::run(&workspace).map(|()| ExitCode::SUCCESS),
         "keys" => key_reference::write(&workspace.root).map(|()| ExitCode::SUCCESS),
         "catalogue" => verdict_page::write(&workspace.root).map(|()| ExitCode::SUCCESS),
+        "bpf" => bpf::write(&workspace.root).map(|()| ExitCode::SUCCESS),
         "test" => Ok(test_run::run(&workspace)),
         "accuracy" => accuracy::run(&workspace.root, std::env::args().skip(2)),
         _ => Err(USAGE.to_owned()),

@@ -18,8 +18,9 @@ use std::collections::BTreeMap;
 
 pub use delivery::StreamGoodput;
 pub use instrument::InstrumentMetrics;
+pub use pipefill_core::record::CaStateTimes;
 pub use settings::UnmetSetting;
-pub use tcp::{CaStateTimes, TcpMetrics};
+pub use tcp::TcpMetrics;
 pub use udp::UdpMetrics;
 
 /// The figures of one run.

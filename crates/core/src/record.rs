@@ -5,9 +5,11 @@
 //! This module turns rows into bytes and back; who opens files is not its business.
 
 mod codec;
+mod congestion;
 mod sink;
 
 pub use codec::{RecordError, TableWriter, decode_manifest, decode_table, encode_manifest, encode_table};
+pub use congestion::{CaStateSource, CaStateTimes, Episode, Retransmit, RetransmitKind};
 pub(crate) use sink::InMemory;
 pub use sink::{AnyRow, Sink};
 
@@ -109,6 +111,12 @@ pub struct StreamSummary {
     pub tcp: Option<TcpInfo>,
     /// UDP totals.
     pub udp: Option<UdpTotals>,
+    /// TCP: time in each congestion state from start to stop; null where it was only sampled.
+    #[serde(default)]
+    pub ca_state_us: Option<CaStateTimes>,
+    /// TCP: where the times in the congestion states come from; null in records of before it was noted.
+    #[serde(default)]
+    pub ca_state_source: Option<CaStateSource>,
 }
 
 /// UDP totals of one stream. `lost = sent − received_unique`.
@@ -167,6 +175,9 @@ pub struct Instrument {
     pub ring_drops: Option<u64>,
     /// Packets that the kernel would not take back from the data path.
     pub transmit_drops: Option<u64>,
+    /// BPF events for which the ring had no room: rows that `retransmits.jsonl.zst` lacks. Null without BPF.
+    #[serde(default)]
+    pub trace_lost_events: Option<u64>,
     /// CPU time of each thread over the run.
     pub threads: Vec<ThreadCpu>,
 }
@@ -340,4 +351,7 @@ pub struct RunRecord {
     pub path: Vec<PathSample>,
     /// `cpu.jsonl.zst`.
     pub cpu: Vec<CpuSample>,
+    /// `retransmits.jsonl.zst`.
+    #[serde(default)]
+    pub retransmits: Vec<Retransmit>,
 }

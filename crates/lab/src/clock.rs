@@ -32,6 +32,16 @@ impl RunClock {
         Time::from_nanos(read(ClockId::CLOCK_MONOTONIC).saturating_sub(self.origin))
     }
 
+    /// `CLOCK_MONOTONIC` at `time`, as `bpf_ktime_get_ns()` tells it.
+    pub(crate) fn monotonic_ns(self, time: Time) -> u64 {
+        self.origin + time.nanos()
+    }
+
+    /// The run's time when `CLOCK_MONOTONIC` was `ns`.
+    pub(crate) fn at_monotonic(self, ns: u64) -> Time {
+        Time::from_nanos(ns.saturating_sub(self.origin))
+    }
+
     /// What to subtract from a `CLOCK_REALTIME` timestamp to get the run's time; read anew now and then, since the
     /// wall clock may be stepped.
     ///

@@ -21,6 +21,7 @@ mod sys;
 mod sysctl;
 mod telemetry;
 mod topology;
+mod trace;
 mod traffic;
 mod validity;
 mod wait;
@@ -35,12 +36,20 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Lab {
     environment: Environment,
+    is_traced: bool,
 }
 
 impl Lab {
     /// A lab with the privilege that [`privilege::acquire`] found.
     pub fn new(privilege: Privilege) -> Self {
-        Self { environment: environment::describe(privilege) }
+        let is_traced = std::env::var_os("PIPEFILL_BPF").is_none_or(|value| value != "0");
+        Self { environment: environment::describe(privilege), is_traced }
+    }
+
+    /// The same lab, with BPF (where the machine lets us) or without. [`Lab::new`] wants it unless `PIPEFILL_BPF=0`.
+    #[must_use]
+    pub fn traced(self, is_traced: bool) -> Self {
+        Self { is_traced, ..self }
     }
 }
 
@@ -50,7 +59,7 @@ impl Backend for Lab {
     }
 
     fn stream(&self, run: &Run, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<Manifest, BackendError> {
-        run::carry_out(run, &self.environment, watch, sink)
+        run::carry_out(run, &self.environment, self.is_traced, watch, sink)
     }
 
     fn check(&self, run: &Run) -> Result<(), BackendError> {

@@ -7,6 +7,7 @@ use nix::sched::{CloneFlags, setns, unshare};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
 use std::thread;
 
 /// A network namespace, alive as long as this value (or a socket made in it).
@@ -31,6 +32,11 @@ impl Namespace {
             setns(self.handle.as_fd(), CloneFlags::CLONE_NEWNET)?;
             work()
         })
+    }
+
+    /// The number that the kernel knows it by (`net->ns.inum`): the inode of its file (namespaces(7)).
+    pub(crate) fn inum(&self) -> io::Result<u32> {
+        u32::try_from(self.handle.metadata()?.ino()).map_err(io::Error::other)
     }
 
     /// The descriptor, for `IFLA_NET_NS_FD`.

@@ -10,6 +10,7 @@ use crate::privilege::{Denied, Privilege};
 use crate::sys::socket::{set_option, tcp_info};
 use crate::sys::thread as scheduling;
 use crate::topology::Topology;
+use crate::trace::Trace;
 use pipefill_core::cell::PathSpec;
 use socket2::{Domain, Socket, Type};
 use std::fs;
@@ -59,7 +60,7 @@ pub fn checks(privilege: &Result<Privilege, Denied>) -> Vec<Check> {
     match privilege {
         Ok(privilege) => {
             checks.push(privileged(*privilege));
-            checks.extend([path(), real_time(), netem()]);
+            checks.extend([path(), real_time(), congestion_states(), netem()]);
         }
         Err(denied) => {
             checks
@@ -107,6 +108,19 @@ fn real_time() -> Check {
         "SCHED_FIFO refused: under load the path is late more often",
     )
     .remedy("run it as root; every run states how late its path was, and is invalid past the bound")
+}
+
+fn congestion_states() -> Check {
+    let name = "congestion states";
+    match Trace::probe() {
+        Ok(()) => Check::new(name, State::Ok, "exact, and every retransmit: BPF on tp_btf tracepoints"),
+        Err(why) => Check::new(
+            name,
+            State::Limited,
+            format!("sampled from tcp_info, no list of retransmits: {why}"),
+        )
+        .remedy("Linux 5.12 or later with BTF (/sys/kernel/btf/vmlinux), and root or CAP_BPF + CAP_PERFMON"),
+    }
 }
 
 fn netem() -> Check {

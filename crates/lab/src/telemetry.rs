@@ -8,6 +8,7 @@ use crate::lateness::LatenessMeter;
 use crate::rows::{Closed, Rows};
 use crate::sys::socket::{mem_info, tcp_info};
 use crate::sys::thread;
+use crate::trace::Trace;
 use crate::traffic::counts::StreamCounts;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -78,6 +79,8 @@ pub(crate) struct Telemetry<'a> {
     pub(crate) streams: &'a [StreamProbe<'a>],
     pub(crate) path: [(&'static str, &'a Mutex<PathState>); 2],
     pub(crate) threads: &'a Threads,
+    /// Its ring is emptied with every sample.
+    pub(crate) trace: Option<&'a Mutex<Trace>>,
     pub(crate) stop: &'a AtomicBool,
 }
 
@@ -130,7 +133,11 @@ impl Telemetry<'_> {
                 received_bytes: probe.counts.received_bytes.get(),
             }))?;
         }
-        self.path.iter().try_for_each(|(direction, state)| self.sample_path(direction, state, rows))
+        self.path.iter().try_for_each(|(direction, state)| self.sample_path(direction, state, rows))?;
+        match self.trace.map(Mutex::lock) {
+            Some(Ok(mut trace)) => trace.drain(|row| rows.send(row)),
+            _ => Ok(()),
+        }
     }
 
     fn sample_path(&self, direction: &str, state: &Mutex<PathState>, rows: &Rows) -> Result<(), Closed> {

@@ -7,7 +7,9 @@ use crate::network::HOST_RATE;
 use crate::run::Outcome;
 use crate::stream::{Stream, Transport};
 use pipefill_core::plan::Run;
-use pipefill_core::record::{Environment, Instrument, Manifest, RECORD_VERSION, Setting, StreamSummary};
+use pipefill_core::record::{
+    CaStateSource, Environment, Instrument, Manifest, RECORD_VERSION, Setting, StreamSummary,
+};
 use pipefill_core::units::Time;
 use std::collections::BTreeMap;
 
@@ -48,6 +50,10 @@ fn summary(run: &Run, stream: &Stream, zero: Time, now: Time) -> StreamSummary {
         Transport::Tcp(tcp) => (Some(tcp.sender.info(now)), None),
         Transport::Udp(udp) => (None, Some(udp.totals())),
     };
+    let ca_state_us = match &stream.transport {
+        Transport::Tcp(tcp) => Some(tcp.sender.state_times(now)),
+        Transport::Udp(_) => None,
+    };
     StreamSummary {
         stream: stream.number,
         flow: stream.flow,
@@ -58,5 +64,7 @@ fn summary(run: &Run, stream: &Stream, zero: Time, now: Time) -> StreamSummary {
         received_bytes,
         tcp,
         udp,
+        ca_state_us,
+        ca_state_source: ca_state_us.map(|_| CaStateSource::Exact),
     }
 }

@@ -174,6 +174,7 @@ impl Traffic<'_> {
             self.advance_to(until)?;
         }
         sampler::take(&self.engine, self.engine.now, self.sink)?;
+        sampler::end(&mut self.engine, self.sink)?;
         Ok(Outcome { zero, invalid: Vec::new() })
     }
 
@@ -207,6 +208,7 @@ impl Traffic<'_> {
             let until = start.after(flow.duration);
             match &mut stream.transport {
                 Transport::Tcp(tcp) => {
+                    tcp.sender.witness.watch(start, until);
                     let writer = apps::Writer::new([start, until], flow.bitrate, flow.length, self.habit);
                     tcp.applications = Some((writer, apps::Reader::new(start, flow.read_rate)));
                 }
@@ -224,6 +226,7 @@ impl Traffic<'_> {
         while due < end {
             self.advance_to(due)?;
             sampler::take(&self.engine, due, self.sink)?;
+            sampler::tell(&mut self.engine, self.sink)?;
             self.watch.progress(Time::from_nanos(u64::try_from(due.since(zero).as_nanos()).unwrap_or(0)));
             due = due.after(every);
         }

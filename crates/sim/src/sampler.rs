@@ -1,11 +1,13 @@
 //! The telemetry: both ends of every stream and the path, at a fixed interval of virtual time.
 //!
-//! Never: a sample that disturbs; reading changes nothing.
+//! Never: a sample that disturbs; nothing that is read here changes what comes.
 
 use crate::engine::Engine;
 use crate::stream::{Stream, TcpStream, Transport};
 use pipefill_core::cell::Direction;
-use pipefill_core::record::{AnyRow, DeliverySample, PathSample, RecordError, Sink, StreamEnd, TcpSample};
+use pipefill_core::record::{
+    AnyRow, DeliverySample, PathSample, RecordError, Retransmit, Sink, StreamEnd, TcpSample,
+};
 use pipefill_core::units::Time;
 
 /// Reads everything and hands it to `sink`.
@@ -26,6 +28,28 @@ pub(crate) fn take(engine: &Engine, now: Time, sink: &mut dyn Sink) -> Result<()
         }
     }
     Ok(())
+}
+
+/// Hands on what the senders' witnesses have told since the last call.
+pub(crate) fn tell(engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), RecordError> {
+    for stream in &mut engine.streams {
+        if let Transport::Tcp(tcp) = &mut stream.transport {
+            let number = stream.number;
+            let mut rows = tcp.sender.witness.told().map(|row| Retransmit { stream: number, ..row });
+            rows.try_for_each(|row| sink.take(AnyRow::Retransmit(row)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Hands on the rest: what waited for the end of a recovery that did not end.
+pub(crate) fn end(engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), RecordError> {
+    for stream in &mut engine.streams {
+        if let Transport::Tcp(tcp) = &mut stream.transport {
+            tcp.sender.witness.end();
+        }
+    }
+    tell(engine, sink)
 }
 
 fn take_stream(stream: &Stream, now: Time, sink: &mut dyn Sink) -> Result<(), RecordError> {

@@ -6,7 +6,7 @@ use super::steps::{Step, median_of_sum, steps};
 use super::window::{self, Window, streams_of};
 use crate::statistics::{median, rounded, weighted_median};
 use pipefill_core::cell::{CellSpec, Direction, Protocol};
-use pipefill_core::record::{RunRecord, StreamEnd, StreamSummary, TcpSample};
+use pipefill_core::record::{CaStateSource, CaStateTimes, RunRecord, StreamEnd, StreamSummary, TcpSample};
 use pipefill_core::tcp_info::CaState;
 use serde::{Deserialize, Serialize};
 
@@ -30,46 +30,16 @@ pub struct TcpMetrics {
     pub wmem_queued_bytes_p50: Option<u64>,
     /// Limit of the send queue (`sk_sndbuf`).
     pub sndbuf_bytes_p50: Option<u64>,
-    /// Time in each congestion state, all streams, from start to stop; sampled.
+    /// Time in each congestion state, all streams, from start to stop: exact where the record has it, else sampled.
     pub ca_state_us: Option<CaStateTimes>,
+    /// Where they come from: `sampled` as soon as one stream's are.
+    pub ca_state_source: Option<CaStateSource>,
     /// Samples of senders between start and stop.
     pub tcp_samples: Option<u64>,
-    /// Median span between two of them: the resolution of `ca_state_us`.
+    /// Median span between two of them: the resolution of `ca_state_us` where that is sampled.
     pub sample_interval_us_p50: Option<u64>,
     /// The longest such span.
     pub sample_interval_us_max: Option<u64>,
-}
-
-/// Microseconds in each congestion state.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CaStateTimes {
-    /// Nothing is wrong.
-    pub open: u64,
-    /// Duplicate ACKs or SACKs were seen.
-    pub disorder: u64,
-    /// cwnd is being reduced after ECN or local congestion.
-    pub cwr: u64,
-    /// Fast recovery.
-    pub recovery: u64,
-    /// After a retransmission timeout.
-    pub loss: u64,
-}
-
-impl CaStateTimes {
-    /// All states together.
-    pub fn total(&self) -> u64 {
-        self.open + self.disorder + self.cwr + self.recovery + self.loss
-    }
-
-    fn add(&mut self, state: CaState, span_us: u64) {
-        *match state {
-            CaState::Open => &mut self.open,
-            CaState::Disorder => &mut self.disorder,
-            CaState::Cwr => &mut self.cwr,
-            CaState::Recovery => &mut self.recovery,
-            CaState::Loss => &mut self.loss,
-        } += span_us;
-    }
 }
 
 /// One stream and its sender's samples, in time order.
@@ -91,6 +61,7 @@ pub(super) fn metrics(record: &RunRecord) -> TcpMetrics {
         all.iter().filter(|s| (s.direction == Direction::Forward) == forward).collect();
     let of = |field: fn(&TcpSample) -> Option<u64>| median_of_sum(&steps_of(&shown, field));
     let intervals = intervals(&all);
+    let (ca_state_us, ca_state_source) = ca_states(&all).unzip();
     TcpMetrics {
         retransmits: all.iter().map(|s| s.summary.tcp.map(|i| u64::from(i.retransmits))).sum(),
         min_rtt_us: min_rtt(&all),
@@ -100,7 +71,8 @@ pub(super) fn metrics(record: &RunRecord) -> TcpMetrics {
         in_flight_bytes_p50: of(|s| Some(s.info.in_flight_bytes)),
         wmem_queued_bytes_p50: of(|s| s.wmem_queued_bytes),
         sndbuf_bytes_p50: of(|s| s.sndbuf_bytes),
-        ca_state_us: ca_states(&all),
+        ca_state_us,
+        ca_state_source,
         tcp_samples: Some(all.iter().map(|s| alive(s).count() as u64).sum()),
         sample_interval_us_p50: median(&intervals).map(rounded),
         sample_interval_us_max: intervals.iter().copied().reduce(f64::max).map(rounded),
@@ -157,7 +129,20 @@ fn min_rtt(senders: &[Sender<'_>]) -> Option<u64> {
     finals.chain(sampled).min().map(u64::from)
 }
 
-fn ca_states(senders: &[Sender<'_>]) -> Option<CaStateTimes> {
+/// Exact times only where every stream has them: a sum of exact and sampled ones is no better than sampled.
+fn ca_states(senders: &[Sender<'_>]) -> Option<(CaStateTimes, CaStateSource)> {
+    let exact: Option<Vec<_>> =
+        senders.iter().map(|s| s.summary.ca_state_us.zip(s.summary.ca_state_source)).collect();
+    match exact {
+        Some(exact) => {
+            let total = exact.iter().fold(CaStateTimes::default(), |sum, (times, _)| sum.plus(times));
+            exact.first().map(|&(_, source)| (total, source))
+        }
+        None => sampled_ca_states(senders).map(|times| (times, CaStateSource::Sampled)),
+    }
+}
+
+fn sampled_ca_states(senders: &[Sender<'_>]) -> Option<CaStateTimes> {
     let mut times = CaStateTimes::default();
     let mut known = false;
     for sender in senders {

@@ -146,6 +146,7 @@ pub fn record(run: Run, streams: &[Steady]) -> RunRecord {
         udp: Vec::new(),
         path: Vec::new(),
         cpu: Vec::new(),
+        retransmits: Vec::new(),
     };
     for (number, steady) in (0_u32..).zip(streams) {
         let flow = &spec.flows[steady.flow as usize];
@@ -207,6 +208,8 @@ fn summary(number: u32, steady: &Steady, flow: &FlowSpec, stop_us: u64) -> Strea
         received_bytes: received_by(steady, flow, end_us, stop_us),
         tcp: (flow.protocol == Protocol::Tcp).then(|| sample(number, steady, end_us).info),
         udp: (flow.protocol == Protocol::Udp).then_some(udp),
+        ca_state_us: None,
+        ca_state_source: None,
     }
 }
 

@@ -106,6 +106,7 @@ pub(crate) fn read_record(directory: &Path) -> Result<Option<RunRecord>, Failure
         udp: read_table(directory)?,
         path: read_table(directory)?,
         cpu: read_table(directory)?,
+        retransmits: read_table(directory)?,
     }))
 }
 

@@ -3,7 +3,8 @@
 //! Never: a file before its first row, or rows that wait for the end of the run.
 
 use pipefill_core::record::{
-    AnyRow, CpuSample, DeliverySample, PathSample, RecordError, Row, Sink, TableWriter, TcpSample, UdpSample,
+    AnyRow, CpuSample, DeliverySample, PathSample, RecordError, Retransmit, Row, Sink, TableWriter,
+    TcpSample, UdpSample,
 };
 use std::fmt;
 use std::fs::File;
@@ -18,6 +19,7 @@ pub(super) struct Tables {
     udp: Table<UdpSample>,
     path: Table<PathSample>,
     cpu: Table<CpuSample>,
+    retransmits: Table<Retransmit>,
 }
 
 impl Tables {
@@ -29,6 +31,7 @@ impl Tables {
             udp: Table::new(directory),
             path: Table::new(directory),
             cpu: Table::new(directory),
+            retransmits: Table::new(directory),
         }
     }
 
@@ -41,7 +44,8 @@ impl Tables {
         self.delivery.finish()?;
         self.udp.finish()?;
         self.path.finish()?;
-        self.cpu.finish()
+        self.cpu.finish()?;
+        self.retransmits.finish()
     }
 }
 
@@ -53,6 +57,7 @@ impl Sink for Tables {
             AnyRow::Udp(row) => self.udp.push(&row),
             AnyRow::Path(row) => self.path.push(&row),
             AnyRow::Cpu(row) => self.cpu.push(&row),
+            AnyRow::Retransmit(row) => self.retransmits.push(&row),
         }
     }
 }

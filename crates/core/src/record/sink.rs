@@ -2,7 +2,9 @@
 //!
 //! Never: a row held back until the end, or one that is lost without an error.
 
-use super::{CpuSample, DeliverySample, Manifest, PathSample, RecordError, RunRecord, TcpSample, UdpSample};
+use super::{
+    CpuSample, DeliverySample, Manifest, PathSample, RecordError, Retransmit, RunRecord, TcpSample, UdpSample,
+};
 
 /// Takes the rows of one run as they are measured. Rows of a table come in its order; tables come mixed.
 pub trait Sink: Send {
@@ -30,6 +32,8 @@ pub enum AnyRow {
     Path(PathSample),
     /// Of `cpu.jsonl.zst`.
     Cpu(CpuSample),
+    /// Of `retransmits.jsonl.zst`.
+    Retransmit(Retransmit),
 }
 
 /// All rows in memory: for short runs and for tests.
@@ -40,12 +44,13 @@ pub(crate) struct InMemory {
     udp: Vec<UdpSample>,
     path: Vec<PathSample>,
     cpu: Vec<CpuSample>,
+    retransmits: Vec<Retransmit>,
 }
 
 impl InMemory {
     pub(crate) fn into_record(self, manifest: Manifest) -> RunRecord {
-        let Self { tcp, delivery, udp, path, cpu } = self;
-        RunRecord { manifest, tcp, delivery, udp, path, cpu }
+        let Self { tcp, delivery, udp, path, cpu, retransmits } = self;
+        RunRecord { manifest, tcp, delivery, udp, path, cpu, retransmits }
     }
 }
 
@@ -57,6 +62,7 @@ impl Sink for InMemory {
             AnyRow::Udp(row) => self.udp.push(row),
             AnyRow::Path(row) => self.path.push(row),
             AnyRow::Cpu(row) => self.cpu.push(row),
+            AnyRow::Retransmit(row) => self.retransmits.push(row),
         }
         Ok(())
     }

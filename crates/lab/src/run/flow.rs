@@ -6,11 +6,12 @@ use crate::traffic::connect::StreamSockets;
 use crate::traffic::counts::StreamCounts;
 use crate::traffic::tcp::{TcpReceiver, TcpSender};
 use crate::traffic::udp::UdpSender;
-use pipefill_core::cell::FlowSpec;
-use pipefill_core::record::{StreamSummary, UdpTotals};
+use pipefill_core::cell::{FlowSpec, Protocol};
+use pipefill_core::record::{CaStateSource, CaStateTimes, StreamSummary, UdpTotals};
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::{Rate, Time};
 use socket2::Socket;
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::AtomicBool;
 
@@ -38,7 +39,18 @@ pub(super) struct Stops {
     pub(super) telemetry: AtomicBool,
 }
 
+/// What the kernel says of the senders at the end, by stream.
+pub(super) struct Finals {
+    pub(super) infos: Vec<Option<TcpInfo>>,
+    pub(super) states: BTreeMap<u32, CaStateTimes>,
+}
+
 impl ConnectedFlow<'_> {
+    fn state_source(&self, is_watched: bool) -> Option<CaStateSource> {
+        let source = if is_watched { CaStateSource::Bpf } else { CaStateSource::Sampled };
+        (self.spec.protocol == Protocol::Tcp).then_some(source)
+    }
+
     pub(super) fn span(&self, zero: Time) -> Span {
         let start = zero.after(self.spec.start);
         Span { start, until: start.after(self.spec.duration) }
@@ -83,12 +95,7 @@ impl ConnectedFlow<'_> {
         .run()
     }
 
-    pub(super) fn summaries(
-        &self,
-        zero: Time,
-        finals: &[Option<TcpInfo>],
-        totals: &[UdpTotals],
-    ) -> Vec<StreamSummary> {
+    pub(super) fn summaries(&self, zero: Time, finals: &Finals, totals: &[UdpTotals]) -> Vec<StreamSummary> {
         let span = self.span(zero);
         self.counts
             .iter()
@@ -102,8 +109,10 @@ impl ConnectedFlow<'_> {
                 end_us: Time::from_nanos(counts.last_received_ns.get()).micros(),
                 sent_bytes: counts.sent_bytes.get(),
                 received_bytes: counts.received_bytes.get(),
-                tcp: finals.get(stream as usize).copied().flatten(),
+                tcp: finals.infos.get(stream as usize).copied().flatten(),
                 udp: totals.get(i).map(|totals| UdpTotals { sent: counts.sent.get(), ..*totals }),
+                ca_state_us: finals.states.get(&stream).copied(),
+                ca_state_source: self.state_source(finals.states.contains_key(&stream)),
             })
             .collect()
     }

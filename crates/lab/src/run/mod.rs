@@ -13,6 +13,7 @@ use crate::namespace::Namespace;
 use crate::sysctl;
 use crate::telemetry::Threads;
 use crate::topology::{A_ADDRESS, B_ADDRESS, Middle, Topology};
+use crate::trace::Trace;
 use crate::traffic::connect::{Endpoint, FlowEnds, try_congestion_control};
 use crate::traffic::counts::StreamCounts;
 use crate::validity::judge;
@@ -37,11 +38,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 pub(crate) fn carry_out(
     run: &Run,
     environment: &Environment,
+    is_traced: bool,
     watch: &dyn Watch,
     sink: &mut dyn Sink,
 ) -> Result<Manifest, BackendError> {
     let began = SystemTime::now();
-    let stage = Stage::build(run).map_err(|error| failed("building the path", &error))?;
+    let stage = Stage::build(run, is_traced).map_err(|error| failed("building the path", &error))?;
     let outcome = stage.perform(watch, sink)?;
     let wall = began.elapsed().unwrap_or_default();
     Ok(outcome.into_manifest(run, environment.clone(), began, wall))
@@ -92,13 +94,16 @@ struct Stage<'a> {
     steal_before_us: Option<u64>,
     forward: Mutex<PathState>,
     reverse: Mutex<PathState>,
+    trace: Option<Mutex<Trace>>,
+    /// How the congestion states are known, for the manifest.
+    tracing: String,
 }
 
 /// Counters before the traffic, by place.
 struct Before(Vec<(String, Snapshot)>);
 
 impl<'a> Stage<'a> {
-    fn build(run: &'a Run) -> io::Result<Self> {
+    fn build(run: &'a Run, is_traced: bool) -> io::Result<Self> {
         let spec = &run.cell.spec;
         let clock = RunClock::start();
         let topology = Topology::build(&spec.path)?;
@@ -106,6 +111,10 @@ impl<'a> Stage<'a> {
         settings.extend(sysctl::apply(&topology.b, "receiver", &spec.receiver)?);
         let before = Before(snapshots(&topology)?);
         let (forward, reverse) = (Mutex::default(), Mutex::default());
+        let (trace, tracing) = match tracer(run, is_traced, clock, &topology) {
+            Ok(trace) => (Some(Mutex::new(trace)), "bpf".to_owned()),
+            Err(why) => (None, format!("sampled: {why}")),
+        };
         Ok(Self {
             run,
             clock,
@@ -115,6 +124,8 @@ impl<'a> Stage<'a> {
             steal_before_us: counters::steal_us(),
             forward,
             reverse,
+            trace,
+            tracing,
         })
     }
 
@@ -142,7 +153,11 @@ impl<'a> Stage<'a> {
             .map(|pumps| note_pumps(&mut instrument, pumps))
             .transpose()
             .map_err(|error| failed("moving packets", &error))?;
-        let mut counters = self.counters_after().map_err(|error| failed("reading counters", &error))?;
+        let counters = self.counters_after();
+        // At once after the counters, so that both tell of the same retransmits.
+        let trace = self.trace.take().and_then(|trace| trace.into_inner().ok());
+        instrument.trace_lost_events = trace.map(|trace| trace.finish(sink)).transpose()?.flatten();
+        let mut counters = counters.map_err(|error| failed("reading counters", &error))?;
         counters.extend(path_counters("forward", &self.forward));
         counters.extend(path_counters("reverse", &self.reverse));
         let mut invalid = traffic.invalid;
@@ -156,6 +171,7 @@ impl<'a> Stage<'a> {
             invalid,
             data_path,
             real_time,
+            tracing: self.tracing,
         })
     }
 
@@ -250,6 +266,17 @@ impl<'a> Stage<'a> {
         let state = if flow.direction == Direction::Forward { &self.forward } else { &self.reverse };
         state.lock().map_or(0, |state| state.backlog.iter().map(|backlog| backlog.packets).sum())
     }
+}
+
+/// Watches both hosts, unless that is not wanted.
+fn tracer(run: &Run, is_traced: bool, clock: RunClock, topology: &Topology) -> Result<Trace, String> {
+    if run.cell.spec.flows.iter().all(|flow| flow.protocol == Protocol::Udp) {
+        return Err("no TCP".to_owned());
+    }
+    if !is_traced {
+        return Err("switched off by PIPEFILL_BPF=0".to_owned());
+    }
+    Trace::start(clock, [&topology.a, &topology.b])
 }
 
 fn snapshots(topology: &Topology) -> io::Result<Vec<(String, Snapshot)>> {

@@ -15,6 +15,7 @@ pub(super) struct Outcome {
     pub(super) invalid: Vec<Invalid>,
     pub(super) data_path: &'static str,
     pub(super) real_time: Option<bool>,
+    pub(super) tracing: String,
 }
 
 impl Outcome {
@@ -30,6 +31,7 @@ impl Outcome {
         let scheduling = self.real_time.map(|granted| if granted { "SCHED_FIFO" } else { "SCHED_OTHER" });
         let mut environment = Environment { data_path: Some(self.data_path.to_owned()), ..environment };
         environment.facts.extend(scheduling.map(|word| ("path scheduling".to_owned(), word.to_owned())));
+        environment.facts.insert("congestion states".to_owned(), self.tracing);
         Manifest {
             version: RECORD_VERSION,
             pipefill: env!("CARGO_PKG_VERSION").to_owned(),

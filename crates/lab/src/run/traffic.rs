@@ -1,7 +1,7 @@
 //! All flows of a run, from the first byte to the last.
 
 use super::Stage;
-use super::flow::{ConnectedFlow, Span, Stops};
+use super::flow::{ConnectedFlow, Finals, Span, Stops};
 use super::joined;
 use crate::lateness::LatenessMeter;
 use crate::rows;
@@ -10,10 +10,14 @@ use crate::traffic::udp::UdpReceiver;
 use crate::validity::invalid;
 use pipefill_core::backend::{BackendError, Watch};
 use pipefill_core::cell::Protocol;
-use pipefill_core::record::{Instrument, Invalid, Lateness, Sink, StreamEnd, StreamSummary, UdpTotals};
+use pipefill_core::record::{
+    CaStateTimes, Instrument, Invalid, Lateness, Sink, StreamEnd, StreamSummary, UdpTotals,
+};
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::Time;
+use std::collections::BTreeMap;
 use std::io;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
@@ -58,6 +62,7 @@ impl Traffic<'_> {
         let clock = self.stage.clock;
         let zero = clock.now().after(LEAD);
         let stops = Stops::default();
+        self.watch_states(zero);
         let probes = self.probes();
         let path = [("forward", &self.stage.forward), ("reverse", &self.stage.reverse)];
         thread::scope(|scope| {
@@ -67,6 +72,7 @@ impl Traffic<'_> {
                 streams: &probes,
                 path,
                 threads: self.threads,
+                trace: self.stage.trace.as_ref(),
                 stop: &stops.telemetry,
             };
             let (rows, waiting) = rows::channel();
@@ -75,7 +81,7 @@ impl Traffic<'_> {
             let working: Vec<Working<'_>> =
                 self.flows.iter().map(|flow| self.start_flow(scope, flow, flow.span(zero), &stops)).collect();
             let stopped = self.wait(zero, &stops, watch, || writing.is_finished());
-            let finals = self.final_infos();
+            let finals = Finals { infos: self.final_infos(), states: self.state_times() };
             let held = self.held();
             let (streams, send_lateness, mut invalid) = self.end_flows(working, &stops, &finals, zero);
             invalid.extend(held);
@@ -199,11 +205,32 @@ impl Traffic<'_> {
             .collect()
     }
 
+    /// Every TCP sender's states are counted from when its flow starts until it stops. One that can't be is sampled only.
+    fn watch_states(&self, zero: Time) {
+        let Some(Ok(mut trace)) = self.stage.trace.as_ref().map(Mutex::lock) else { return };
+        for flow in self.flows.iter().filter(|flow| flow.spec.protocol == Protocol::Tcp) {
+            let span = flow.span(zero);
+            for (sockets, stream) in flow.sockets.iter().zip(flow.first_stream..) {
+                let _sampled = trace.watch(stream, &sockets.sender, span.start, span.until);
+            }
+        }
+    }
+
+    fn state_times(&self) -> BTreeMap<u32, CaStateTimes> {
+        let Some(Ok(trace)) = self.stage.trace.as_ref().map(Mutex::lock) else { return BTreeMap::new() };
+        let started: BTreeMap<u32, Time> = self
+            .probes()
+            .iter()
+            .map(|probe| (probe.stream, Time::from_nanos(probe.counts.started_ns.get())))
+            .collect();
+        trace.state_times(|stream| started.get(&stream).copied().unwrap_or(Time::ZERO))
+    }
+
     fn end_flows(
         &self,
         working: Vec<Working<'_>>,
         stops: &Stops,
-        finals: &[Option<TcpInfo>],
+        finals: &Finals,
         zero: Time,
     ) -> (Vec<StreamSummary>, Option<Lateness>, Vec<Invalid>) {
         stops.senders.store(true, Ordering::Relaxed);

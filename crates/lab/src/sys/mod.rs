@@ -7,3 +7,4 @@ pub(crate) mod datagram;
 pub(crate) mod packet;
 pub(crate) mod socket;
 pub(crate) mod thread;
+pub(crate) mod trace;

@@ -52,6 +52,13 @@ pub(crate) fn mem_info(socket: &impl AsRawFd) -> io::Result<MemInfo> {
     })
 }
 
+/// `SO_COOKIE` (`sock_gen_cookie()`): the socket's number, unique on the machine until it is started again.
+pub(crate) fn cookie(socket: &impl AsRawFd) -> io::Result<u64> {
+    let mut cookie = [0_u64; 1];
+    get_option(socket, libc::SOL_SOCKET, libc::SO_COOKIE, &mut cookie)?;
+    Ok(cookie[0])
+}
+
 /// Fills `value` from a socket option; returns the length that the kernel wrote. `T` must be valid for any bytes.
 fn get_option<T: Copy>(socket: &impl AsRawFd, level: i32, name: i32, value: &mut T) -> io::Result<usize> {
     let mut len = size_of::<T>() as libc::socklen_t;

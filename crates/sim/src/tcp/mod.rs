@@ -24,6 +24,7 @@ pub(crate) mod send_queue;
 pub(crate) mod sender;
 pub(crate) mod timers;
 pub(crate) mod undo;
+pub(crate) mod witness;
 
 #[cfg(test)]
 mod tests;

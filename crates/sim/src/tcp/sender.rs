@@ -10,6 +10,7 @@ use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::send_queue::SendQueue;
 use super::timers::Timers;
+use super::witness::Witness;
 use crate::cc::{CongestionControl, Connection, INFINITE_SSTHRESH};
 use crate::host::Host;
 use crate::segment::{ADVERTISED_MSS, Body, MTU, Range, TIMESTAMPS};
@@ -121,6 +122,7 @@ pub(crate) struct Sender {
     pub(crate) overshoot: Option<(u32, u32)>,
     /// What waits to enter the path, with the number of its super-packet.
     pub(crate) outbox: Vec<(u64, Body)>,
+    pub(crate) witness: Witness,
 }
 
 impl Sender {
@@ -164,6 +166,7 @@ impl Sender {
             trains: 0,
             overshoot: None,
             outbox: Vec::new(),
+            witness: Witness::default(),
         }
     }
 
@@ -233,6 +236,7 @@ impl Sender {
     /// `tcp_set_ca_state()`.
     pub(crate) fn set_ca_state(&mut self, state: CaState) {
         self.sync();
+        self.witness_state(state);
         self.cc.set_state(&mut self.conn, state);
         self.conn.ca_state = state;
     }

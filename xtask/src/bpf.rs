@@ -1,0 +1,63 @@
+//! The BPF object of `crates/lab/bpf`: made by clang, checked in, and made again to compare.
+//!
+//! Never: an object from another clang than the one that the checked-in one names; its version is part of the result.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const FOLDER: &str = "crates/lab/bpf";
+const SOURCE: &str = "flows.bpf.c";
+const OBJECT: &str = "flows.bpf.o";
+const CLANG: &str = "clang-14";
+const STRIP: &str = "llvm-strip-14";
+
+/// Writes the object.
+///
+/// # Errors
+/// clang is not there, or says what is wrong with the source.
+pub(crate) fn write(root: &Path) -> Result<(), String> {
+    let folder = root.join(FOLDER);
+    compile(&folder, &folder.join(OBJECT))
+}
+
+/// What is wrong with the checked-in object. Where there is no clang, that is said, and nothing is compared.
+///
+/// # Errors
+/// A file can't be read or written.
+pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
+    if let Some(absent) =
+        [CLANG, STRIP].into_iter().find(|tool| Command::new(tool).arg("--version").output().is_err())
+    {
+        println!(
+            "skipped: no-clang: {FOLDER}/{OBJECT} is not compared with its source: {absent} is not installed"
+        );
+        return Ok(Vec::new());
+    }
+    let folder = root.join(FOLDER);
+    let made = root.join("target").join(format!("{OBJECT}.{}", std::process::id()));
+    fs::create_dir_all(root.join("target")).map_err(|error| format!("target: {error}"))?;
+    compile(&folder, &made)?;
+    let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
+    let is_same = read(&made)? == read(&folder.join(OBJECT))?;
+    fs::remove_file(&made).map_err(|error| format!("{}: {error}", made.display()))?;
+    let problem = format!("{FOLDER}/{OBJECT} is not what {SOURCE} compiles to: cargo run -p xtask -- bpf");
+    Ok(if is_same { Vec::new() } else { vec![problem] })
+}
+
+/// DWARF goes (it names folders), BTF stays.
+fn compile(folder: &Path, object: &Path) -> Result<(), String> {
+    let object = object.to_str().ok_or("a path that is not UTF-8")?;
+    // Without a folder of its own BTF's line information would name ours.
+    let flags = [
+        ["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror"].as_slice(),
+        &["-fdebug-compilation-dir=.", "-c", SOURCE, "-o", object],
+    ];
+    run(Command::new(CLANG).args(flags.concat()).current_dir(folder))?;
+    run(Command::new(STRIP).args(["-g", object]))
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let output = command.output().map_err(|error| format!("{:?}: {error}", command.get_program()))?;
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+}
