@@ -18,6 +18,7 @@ use socket2::Socket;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io;
+use std::sync::OnceLock;
 
 /// `cargo run -p xtask -- bpf` makes it from the source beside it.
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/flows.bpf.o");
@@ -63,17 +64,17 @@ impl Trace {
     }
 
     fn load(clock: RunClock, [a, b]: [&Namespace; 2]) -> Result<Self, Box<dyn Error>> {
-        let btf = Btf::from_sys_fs()?;
+        let btf = kernel_types()?;
         let (a, b) = (a.inum()?, b.inum()?);
         let mut programs = EbpfLoader::new()
-            .btf(Some(&btf))
+            .btf(Some(btf))
             .override_global("NAMESPACE_A", &a, true)
             .override_global("NAMESPACE_B", &b, true)
             .load(OBJECT)?;
         for (name, tracepoint) in PROGRAMS {
             let program = programs.program_mut(name).ok_or("a program is missing from the object")?;
             let program: &mut BtfTracePoint = program.try_into()?;
-            program.load(tracepoint, &btf)?;
+            program.load(tracepoint, btf)?;
             program.attach()?;
         }
         let mut map = |name: &str| programs.take_map(name).ok_or(format!("no map {name} in the object"));
@@ -186,6 +187,12 @@ impl Watched {
         });
         if is_known { self.episode.end(false).collect() } else { Vec::new() }
     }
+}
+
+/// The running kernel's types; parsed once, since that takes longer than all the rest.
+fn kernel_types() -> Result<&'static Btf, String> {
+    static TYPES: OnceLock<Result<Btf, String>> = OnceLock::new();
+    TYPES.get_or_init(|| Btf::from_sys_fs().map_err(|error| chain(&error))).as_ref().map_err(Clone::clone)
 }
 
 /// An error with its causes: aya's outermost ones say little.
