@@ -35,6 +35,7 @@ fuzz: ## random scenarios in the simulator, every check on, for an hour (FOR=10m
 
 lint: ## formatting, clippy, xtask's rules
 	@scripts/need.sh rust cc rustfmt clippy
+	@scripts/need.sh clang || true # xtask says what it could not compare
 	cargo fmt --all --check
 	cargo run -q -p xtask -- check
 	cargo clippy --workspace --all-targets -q -- -D warnings

@@ -14,6 +14,7 @@ main() {
         case $tool in
             rust) need_rust ;;
             rustfmt | clippy) need_component "$tool" ;;
+            clang) { has clang-14 && has llvm-strip-14; } || install clang-14 clang-14 llvm-14 ;;
             cc) has cc || install cc gcc libc6-dev ;;
             iperf3) has iperf3 || install iperf3 iperf3 ;;
             ns3) { has g++ && [ -e /usr/include/ns3/core-module.h ]; } || install ns-3 g++ libns3-dev ;;

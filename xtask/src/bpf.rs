@@ -10,28 +10,27 @@ const FOLDER: &str = "crates/lab/bpf";
 const SOURCE: &str = "flows.bpf.c";
 const OBJECT: &str = "flows.bpf.o";
 const CLANG: &str = "clang-14";
+/// Another point release may write another object.
+const VERSION: &str = "14.0.6";
 const STRIP: &str = "llvm-strip-14";
 
 /// Writes the object.
 ///
 /// # Errors
-/// clang is not there, or says what is wrong with the source.
+/// clang is not there, is another one, or says what is wrong with the source.
 pub(crate) fn write(root: &Path) -> Result<(), String> {
+    is_comparable()?;
     let folder = root.join(FOLDER);
     compile(&folder, &folder.join(OBJECT))
 }
 
-/// What is wrong with the checked-in object. Where there is no clang, that is said, and nothing is compared.
+/// What is wrong with the checked-in object. Where its clang is not, that is said, and nothing is compared.
 ///
 /// # Errors
 /// A file can't be read or written.
 pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
-    if let Some(absent) =
-        [CLANG, STRIP].into_iter().find(|tool| Command::new(tool).arg("--version").output().is_err())
-    {
-        println!(
-            "skipped: no-clang: {FOLDER}/{OBJECT} is not compared with its source: {absent} is not installed"
-        );
+    if let Err(why) = is_comparable() {
+        println!("skipped: no-clang: {FOLDER}/{OBJECT} is not compared with its source: {why}");
         return Ok(Vec::new());
     }
     let folder = root.join(FOLDER);
@@ -43,6 +42,23 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
     fs::remove_file(&made).map_err(|error| format!("{}: {error}", made.display()))?;
     let problem = format!("{FOLDER}/{OBJECT} is not what {SOURCE} compiles to: cargo run -p xtask -- bpf");
     Ok(if is_same { Vec::new() } else { vec![problem] })
+}
+
+/// Why this machine's compiler can't make the same object.
+fn is_comparable() -> Result<(), String> {
+    let found = version(CLANG)?;
+    version(STRIP)?;
+    if !found.split_whitespace().any(|word| word == VERSION) {
+        return Err(format!("it was made by clang {VERSION}, and here is {found}"));
+    }
+    Ok(())
+}
+
+/// The first line of what a tool says of itself.
+fn version(tool: &str) -> Result<String, String> {
+    let absent = |_| format!("{tool} is not installed");
+    let output = Command::new(tool).arg("--version").output().map_err(absent)?;
+    Ok(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned())
 }
 
 /// DWARF goes (it names folders), BTF stays.

@@ -265,8 +265,7 @@ impl Sender {
         for at in index..index + u64::from(segments) {
             self.send_segment_again(at, xmit_us);
         }
-        let last =
-            self.board.get(index + u64::from(segments.max(1)) - 1).map_or(first.end(), |last| last.end());
+        let last = self.board.get(index + u64::from(segments.max(1)) - 1).map_or(first.end(), Sent::end);
         self.witness_retransmit(first.seq, last, segments);
         segments
     }
