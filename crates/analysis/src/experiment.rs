@@ -9,9 +9,10 @@ pub use builder::{ExperimentBuilder, UnknownCell, repeat_command};
 
 use crate::diagnosis::CwndCause;
 use crate::expect::ExpectationResult;
-use crate::metrics::{CaStateTimes, RunMetrics, UnmetSetting};
+use crate::metrics::{CaStateTimes, RetransmitCounts, RunMetrics, UnmetSetting};
 use indexmap::IndexMap;
-use pipefill_core::plan::Plan;
+use pipefill_core::plan::{Plan, PublishedStates};
+use pipefill_core::record::CaStateSource;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,6 +82,8 @@ pub struct CellResult {
     pub fairness_index: Option<f64>,
     /// TCP segments retransmitted.
     pub retransmits: Option<u64>,
+    /// The same by kind; null where no run saw every one.
+    pub retransmits_by_kind: Option<RetransmitCounts>,
     /// Smallest RTT.
     pub min_rtt_us: Option<u64>,
     /// Median smoothed RTT.
@@ -103,6 +106,8 @@ pub struct CellResult {
     pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
     /// Microseconds in each congestion state.
     pub ca_state_us: Option<CaStateTimes>,
+    /// Where these times come from: `sampled` as soon as one run's are.
+    pub ca_state_source: Option<CaStateSource>,
     /// UDP loss.
     pub lost_percent: Option<f64>,
     /// UDP: datagrams sent.
@@ -212,6 +217,8 @@ pub struct PublishedFigures {
     pub lost_percent: Option<f64>,
     /// Retransmitted segments.
     pub retransmits: Option<f64>,
+    /// Time in congestion states.
+    pub ca_state_us: Option<PublishedStates>,
 }
 
 /// A reason for which runs of a cell were invalid.

@@ -5,6 +5,7 @@
 
 mod delivery;
 mod instrument;
+mod retransmits;
 mod settings;
 mod steps;
 mod tcp;
@@ -19,6 +20,7 @@ use std::collections::BTreeMap;
 pub use delivery::StreamGoodput;
 pub use instrument::InstrumentMetrics;
 pub use pipefill_core::record::CaStateTimes;
+pub use retransmits::RetransmitCounts;
 pub use settings::UnmetSetting;
 pub use tcp::TcpMetrics;
 pub use udp::UdpMetrics;

@@ -33,6 +33,7 @@ fn three_runs() -> Experiment {
         goodput_bps: Some(82e6),
         lost_percent: None,
         retransmits: None,
+        ca_state_us: None,
     });
     let mut builder = ExperimentBuilder::new(plan);
     for (repeat, mbit) in [(2, 80), (1, 60), (3, 90)] {

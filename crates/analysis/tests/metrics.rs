@@ -4,9 +4,9 @@ mod builder;
 
 use builder::{Steady, cell, flow, record, run, spec};
 use pipefill_analysis::metrics::window::warmup;
-use pipefill_analysis::metrics::{CaStateTimes, RunMetrics};
+use pipefill_analysis::metrics::{CaStateTimes, RetransmitCounts, RunMetrics};
 use pipefill_core::cell::{CellSpec, Direction, Protocol};
-use pipefill_core::record::RunRecord;
+use pipefill_core::record::{CaStateSource, Retransmit, RetransmitKind, RunRecord};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -102,6 +102,29 @@ fn congestion_states_fill_the_streams_life() {
     assert_eq!(got.tcp.tcp_samples, Some(100));
     assert_eq!(got.tcp.sample_interval_us_p50, Some(100_000));
     assert_eq!(got.tcp.sample_interval_us_max, Some(100_000));
+}
+
+#[test]
+fn retransmits_are_counted_by_kind_where_every_one_was_seen() {
+    let by_kind = |record: &RunRecord| RunMetrics::of(record).tcp.retransmits_by_kind;
+    let row = |kind, segments| Retransmit { t_us: 1, stream: 0, seq_from: 1, seq_to: 2, segments, kind };
+    let mut watched = tcp(&[Steady::default()]);
+    watched.retransmits = vec![
+        row(RetransmitKind::Fast, 3),
+        row(RetransmitKind::Tlp, 1),
+        row(RetransmitKind::Fast, 2),
+        row(RetransmitKind::Spurious, 4),
+    ];
+    assert_eq!(by_kind(&watched), None, "nobody says that the list is whole");
+    watched.manifest.streams[0].ca_state_source = Some(CaStateSource::Bpf);
+    watched.manifest.instrument.trace_lost_events = Some(0);
+    assert_eq!(by_kind(&watched), Some(RetransmitCounts { fast: 5, rto: 0, tlp: 1, spurious: 4 }));
+    watched.manifest.instrument.trace_lost_events = Some(1);
+    assert_eq!(by_kind(&watched), None);
+    watched.manifest.instrument.trace_lost_events = Some(0);
+    watched.manifest.streams[0].ca_state_source = Some(CaStateSource::Sampled);
+    assert_eq!(by_kind(&watched), None);
+    assert_eq!(by_kind(&of(spec(Protocol::Udp, 10), &[Steady::default()])), None);
 }
 
 #[test]

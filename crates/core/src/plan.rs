@@ -65,6 +65,24 @@ pub struct Published {
     pub lost_percent: Option<f64>,
     /// Retransmitted segments.
     pub retransmits: Option<f64>,
+    /// Time in congestion states.
+    #[serde(default)]
+    pub ca_state_us: Option<PublishedStates>,
+}
+
+/// Published times in the congestion states, in microseconds; each where it was published.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PublishedStates {
+    /// Nothing is wrong.
+    pub open: Option<u64>,
+    /// Duplicate ACKs or SACKs were seen.
+    pub disorder: Option<u64>,
+    /// cwnd is being reduced after ECN or local congestion.
+    pub cwr: Option<u64>,
+    /// Fast recovery.
+    pub recovery: Option<u64>,
+    /// After a retransmission timeout.
+    pub loss: Option<u64>,
 }
 
 /// Longest name of a run's directory, in bytes.

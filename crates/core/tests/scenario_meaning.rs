@@ -244,7 +244,7 @@ fn a_set_duration_is_not_shortened_by_quick() {
 fn published_figures_find_their_cells_and_leave_when_something_else_changed() {
     let mut scenario = scenario(
         "[path]\nrtt = [\"1ms\", \"2ms\"]\nloss = [\"0%\", \"1%\"]\n[published]\nsource = \"a note\"\n\
-         [[published.row]]\nwhere = { \"path.rtt\" = \"2ms\", path.loss = \"1%\" }\ngoodput = \"2.33gbit\"\nlost = \"87%\"\nretransmits = 396\n\
+         [[published.row]]\nwhere = { \"path.rtt\" = \"2ms\", path.loss = \"1%\" }\ngoodput = \"2.33gbit\"\nlost = \"87%\"\nretransmits = 396\nca_state = { open = \"3774ms\", loss = \"1us\" }\n\
          [[published.row]]\nwhere = { \"path.rtt\" = \"1ms\" }\ngoodput = \"1mbit\"",
     );
     let cells = |plan: &Plan| plan.published.iter().map(|row| row.cell).collect::<Vec<_>>();
@@ -253,6 +253,9 @@ fn published_figures_find_their_cells_and_leave_when_something_else_changed() {
     assert_eq!(cells(plan), [3, 0, 1]);
     let row = &plan.published[0];
     assert_eq!((row.goodput_bps, row.lost_percent, row.retransmits), (Some(2.33e9), Some(87.0), Some(396.0)));
+    let states = row.ca_state_us.expect("two states");
+    assert_eq!((states.open, states.recovery, states.loss), (Some(3_774_000), None, Some(1)));
+    assert_eq!(plan.published[1].ca_state_us, None);
     assert_eq!((plan.published[1].lost_percent, plan.published[1].retransmits), (None, None));
 
     scenario.set("run.repeat=1").expect("a count");

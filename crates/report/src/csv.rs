@@ -7,7 +7,7 @@ use pipefill_analysis::experiment::Experiment;
 use serde_json::Value;
 
 /// JSON pointers of the scalar fields, in the order of the columns.
-const FIELDS: [&str; 53] = [
+const FIELDS: [&str; 63] = [
     "/backend",
     "/runs",
     "/valid",
@@ -19,6 +19,10 @@ const FIELDS: [&str; 53] = [
     "/offered_bps",
     "/fairness_index",
     "/retransmits",
+    "/retransmits_by_kind/fast",
+    "/retransmits_by_kind/rto",
+    "/retransmits_by_kind/tlp",
+    "/retransmits_by_kind/spurious",
     "/min_rtt_us",
     "/srtt_us_p50",
     "/cwnd_bytes_p50",
@@ -42,6 +46,7 @@ const FIELDS: [&str; 53] = [
     "/ca_state_us/cwr",
     "/ca_state_us/recovery",
     "/ca_state_us/loss",
+    "/ca_state_source",
     "/lost_percent",
     "/datagrams_sent",
     "/datagrams_received",
@@ -59,6 +64,11 @@ const FIELDS: [&str; 53] = [
     "/published/goodput_bps",
     "/published/lost_percent",
     "/published/retransmits",
+    "/published/ca_state_us/open",
+    "/published/ca_state_us/disorder",
+    "/published/ca_state_us/cwr",
+    "/published/ca_state_us/recovery",
+    "/published/ca_state_us/loss",
     "/repeat_command",
     "/id",
 ];

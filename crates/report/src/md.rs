@@ -11,7 +11,7 @@ pub fn render(experiment: &Experiment) -> String {
     let mut parts = vec![format!("## {}", escaped(title))];
     parts.extend(source_line(experiment).map(|line| format!("*{}*", escaped(&line))));
     for sheet in sheets(experiment) {
-        parts.extend(sheet.variant.iter().map(|name| format!("### {}", escaped(name))));
+        parts.extend(sheet.title.iter().map(|title| format!("### {}", escaped(title))));
         parts.push(table(&sheet));
         if !sheet.notes.is_empty() {
             let items: Vec<String> = sheet.notes.iter().map(|note| format!("- {}", escaped(note))).collect();

@@ -32,6 +32,9 @@ pub(crate) enum Scale {
     Own,
 }
 
+/// Milliseconds for a column of [`Kind::Time`], whatever its values.
+pub(crate) const MILLISECONDS: Scale = Scale::Shared(2);
+
 /// Below this the shared prefix would hide a value.
 const READABLE: f64 = 0.01;
 

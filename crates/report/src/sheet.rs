@@ -5,6 +5,7 @@
 
 mod columns;
 mod notes;
+mod states;
 
 use crate::quantity::MISSING;
 use indexmap::IndexMap;
@@ -15,8 +16,8 @@ pub(crate) use notes::{environment_line, source_line};
 /// One table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sheet {
-    /// The variant's name, where the plan has variants.
-    pub(crate) variant: Option<String>,
+    /// The variant's name, where the plan has variants; what the table is about, where it is not the main one.
+    pub(crate) title: Option<String>,
     pub(crate) headings: Vec<Heading>,
     pub(crate) rows: Vec<Vec<Entry>>,
     pub(crate) notes: Vec<String>,
@@ -45,6 +46,9 @@ impl Entry {
     }
 }
 
+/// A heading with an entry for each cell.
+type Column = (Heading, Vec<Entry>);
+
 /// How a field should strike the eye, where there is colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
@@ -57,31 +61,41 @@ pub(crate) enum Tone {
     Bad,
 }
 
-/// One sheet for each variant, in plan order; one in all where the plan has none.
+/// For each variant in plan order (once where the plan has none) the main sheet, and the one of the congestion states where
+/// somebody published those.
 pub(crate) fn sheets(experiment: &Experiment) -> Vec<Sheet> {
     let mut groups: IndexMap<Option<&str>, Vec<&CellResult>> = IndexMap::new();
     for cell in &experiment.cells {
         let variant = cell.axes.get("variant").map(String::as_str);
         groups.entry(variant).or_default().push(cell);
     }
-    groups.into_iter().map(|(variant, cells)| sheet(experiment, variant, &cells)).collect()
+    let of_group = |(variant, cells): (Option<&str>, Vec<&CellResult>)| {
+        let main = sheet(experiment, variant, &cells);
+        [Some(main), states::sheet(variant, &cells)].into_iter().flatten()
+    };
+    groups.into_iter().flat_map(of_group).collect()
 }
 
 fn sheet(experiment: &Experiment, variant: Option<&str>, cells: &[&CellResult]) -> Sheet {
+    let (headings, rows) = beside_axes(cells, columns::filled(experiment, cells));
+    Sheet { title: variant.map(str::to_owned), headings, rows, notes: notes::notes(experiment, cells) }
+}
+
+/// Rows from columns, one for each cell; the axes come first.
+fn beside_axes(cells: &[&CellResult], columns: Vec<Column>) -> (Vec<Heading>, Vec<Vec<Entry>>) {
     let mut headings = Vec::new();
     let mut rows: Vec<Vec<Entry>> = vec![Vec::new(); cells.len()];
-    let axes = axis_columns(cells);
-    for (heading, entries) in axes.into_iter().chain(columns::filled(experiment, cells)) {
+    for (heading, entries) in axis_columns(cells).into_iter().chain(columns) {
         headings.push(heading);
         for (row, entry) in rows.iter_mut().zip(entries) {
             row.push(entry);
         }
     }
-    Sheet { variant: variant.map(str::to_owned), headings, rows, notes: notes::notes(experiment, cells) }
+    (headings, rows)
 }
 
 /// One column for each axis, named by the last part of its path; by all of it where two axes would look the same.
-fn axis_columns(cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
+fn axis_columns(cells: &[&CellResult]) -> Vec<Column> {
     let paths = axis_paths(cells);
     let name = |path: &str| {
         let short = last_part(path);

@@ -52,7 +52,7 @@ fn drawn(sheet: &Sheet, style: Style) -> String {
     } else {
         wide
     };
-    let mut lines: Vec<String> = sheet.variant.iter().cloned().collect();
+    let mut lines: Vec<String> = sheet.title.iter().cloned().collect();
     lines.extend(grid.lines().map(|line| line.trim_end().to_owned()));
     lines.extend(sheet.notes.iter().map(|note| prose::filled(note, "", "  ", style.width)));
     lines.join("\n")

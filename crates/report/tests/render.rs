@@ -6,8 +6,8 @@ mod builder;
 use builder::{Steady, capped, cell, plan, record, run, spec};
 use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
 use pipefill_core::cell::{Bound, Comparison, ExpectMetric, Expectation, Protocol};
-use pipefill_core::plan::{Cell, Published};
-use pipefill_core::record::Invalid;
+use pipefill_core::plan::{Cell, Published, PublishedStates};
+use pipefill_core::record::{CaStateSource, CaStateTimes, Invalid};
 use pipefill_report::table::Style;
 use pipefill_report::{csv, json, md, table};
 use serde_json::Value;
@@ -34,6 +34,7 @@ fn matrix(rates: [u64; 4]) -> Experiment {
             goodput_bps: Some(goodput),
             lost_percent: None,
             retransmits: Some(1_420.0),
+            ca_state_us: None,
         });
     }
     let mut builder = ExperimentBuilder::new(plan);
@@ -73,6 +74,7 @@ fn variants() -> Experiment {
         goodput_bps: Some(8.72e6),
         lost_percent: Some(87.0),
         retransmits: None,
+        ca_state_us: None,
     });
     let mut builder = ExperimentBuilder::new(plan);
     add_tcp(&mut builder, &tcp);
@@ -106,6 +108,52 @@ fn all() -> Vec<Experiment> {
 #[test]
 fn the_table_of_a_matrix() {
     insta::assert_snapshot!(table::render(&tcp_matrix(), Style::default()));
+}
+
+/// Study 5's two cells with what its authors published, the second run without BPF where `is_watched` is false.
+fn states(is_watched: bool) -> Experiment {
+    let cells = ["0%", "15%"].map(|loss| {
+        let axes = [("path.loss", loss), ("path.loss_unit", "super-packet")];
+        cell(usize::from(loss == "15%"), &axes, spec(Protocol::Tcp, 10))
+    });
+    let mut plan = plan(cells.to_vec());
+    plan.published.push(Published {
+        cell: 1,
+        goodput_bps: None,
+        lost_percent: None,
+        retransmits: None,
+        ca_state_us: Some(PublishedStates {
+            open: Some(3_774_000),
+            recovery: Some(8_803_000),
+            loss: Some(3_048_000),
+            ..PublishedStates::default()
+        }),
+    });
+    let mut builder = ExperimentBuilder::new(plan);
+    for cell in &cells {
+        let mut record = record(run(cell, 1), &[Steady::default()]);
+        if is_watched || cell.index == 0 {
+            let stream = &mut record.manifest.streams[0];
+            let (open, recovery) = (12_736_412, 1_303);
+            stream.ca_state_us = Some(CaStateTimes { open, recovery, ..CaStateTimes::default() });
+            stream.ca_state_source = Some(CaStateSource::Bpf);
+        }
+        builder.add(&record).unwrap();
+    }
+    builder.finish("pipefill study loss")
+}
+
+#[test]
+fn published_congestion_states_have_a_table_beside_ours() {
+    let second = |experiment: &Experiment| {
+        let text = table::render(experiment, Style::default());
+        let from = text.find("time in the congestion states").unwrap();
+        text[from..].split("\n\n").next().unwrap().to_owned()
+    };
+    insta::assert_snapshot!(second(&states(true)));
+    let title = second(&states(false)).lines().next().unwrap().to_owned();
+    assert_eq!(title, "time in the congestion states, ms, sampled every 100 ms");
+    assert!(!table::render(&tcp_matrix(), Style::default()).contains("congestion"), "nobody published them");
 }
 
 #[test]
@@ -262,6 +310,7 @@ fn every_scalar_of_the_json_is_in_the_csv() {
             "unmet_settings",
             "advice",
             "ca_state_us",
+            "retransmits_by_kind",
             "limited_fraction",
         ];
         if !nested.contains(&name.as_str()) && name != "index" {

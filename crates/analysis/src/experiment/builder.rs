@@ -4,12 +4,12 @@
 
 use super::{CellResult, EnvironmentSummary, Experiment, InvalidCount, LimitedBy, PublishedFigures, SCHEMA};
 use crate::diagnosis::Diagnosis;
-use crate::metrics::{CaStateTimes, RunMetrics, UnmetSetting};
+use crate::metrics::{CaStateTimes, RetransmitCounts, RunMetrics, UnmetSetting};
 use crate::statistics::{bootstrap_median, median, rounded};
 use crate::{advice, expect, verdict};
 use indexmap::{IndexMap, IndexSet};
 use pipefill_core::plan::{Cell, Plan};
-use pipefill_core::record::{Environment, RunRecord};
+use pipefill_core::record::{CaStateSource, Environment, RunRecord};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -192,6 +192,7 @@ fn medians(valid: &[&RunMetrics]) -> CellResult {
         sender_bps: whole(|r| r.sender_bps),
         fairness_index: median_of(valid, |r| r.fairness_index),
         retransmits: whole(|r| r.tcp.retransmits),
+        retransmits_by_kind: retransmits_by_kind(valid),
         min_rtt_us: whole(|r| r.tcp.min_rtt_us),
         srtt_us_p50: whole(|r| r.tcp.srtt_us_p50),
         cwnd_bytes_p50: whole(|r| r.tcp.cwnd_bytes_p50),
@@ -200,6 +201,7 @@ fn medians(valid: &[&RunMetrics]) -> CellResult {
         wmem_queued_bytes_p50: whole(|r| r.tcp.wmem_queued_bytes_p50),
         sndbuf_bytes_p50: whole(|r| r.tcp.sndbuf_bytes_p50),
         ca_state_us: ca_states(valid),
+        ca_state_source: ca_state_source(valid),
         lost_percent: median_of(valid, |r| r.udp.lost_percent),
         datagrams_sent: whole(|r| r.udp.datagrams_sent),
         datagrams_received: whole(|r| r.udp.datagrams_received),
@@ -235,6 +237,24 @@ fn ca_states(valid: &[&RunMetrics]) -> Option<CaStateTimes> {
     })
 }
 
+fn ca_state_source(valid: &[&RunMetrics]) -> Option<CaStateSource> {
+    let sources = || valid.iter().filter_map(|run| run.tcp.ca_state_source);
+    sources().find(|&source| source == CaStateSource::Sampled).or_else(|| sources().next())
+}
+
+/// The median of each kind by itself, over the runs that saw every retransmit.
+fn retransmits_by_kind(valid: &[&RunMetrics]) -> Option<RetransmitCounts> {
+    let kind = |field: fn(&RetransmitCounts) -> u64| {
+        median_of(valid, |run| run.tcp.retransmits_by_kind.as_ref().map(|c| field(c) as f64)).map(rounded)
+    };
+    Some(RetransmitCounts {
+        fast: kind(|c| c.fast)?,
+        rto: kind(|c| c.rto)?,
+        tlp: kind(|c| c.tlp)?,
+        spurious: kind(|c| c.spurious)?,
+    })
+}
+
 fn offered(cell: &Cell) -> Option<u64> {
     let of_flow = cell.spec.flows.iter().map(|flow| Some(flow.bitrate?.bps() * u64::from(flow.parallel)));
     of_flow.sum::<Option<u64>>().filter(|_| !cell.spec.flows.is_empty())
@@ -248,6 +268,7 @@ fn published(plan: &Plan, index: usize) -> Option<PublishedFigures> {
         goodput_bps: known.goodput_bps.or(more.goodput_bps),
         lost_percent: known.lost_percent.or(more.lost_percent),
         retransmits: known.retransmits.or(more.retransmits),
+        ca_state_us: known.ca_state_us.or(more.ca_state_us),
     }))
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Never: a sample from outside of its stream's life, or forward and reverse windows added up.
 
+use super::retransmits::{self, RetransmitCounts};
 use super::steps::{Step, median_of_sum, steps};
 use super::window::{self, Window, streams_of};
 use crate::statistics::{median, rounded, weighted_median};
@@ -16,6 +17,8 @@ use serde::{Deserialize, Serialize};
 pub struct TcpMetrics {
     /// Segments retransmitted over the lives of all streams.
     pub retransmits: Option<u64>,
+    /// The same by kind; `None` where not every one was seen.
+    pub retransmits_by_kind: Option<RetransmitCounts>,
     /// The smallest RTT that any sender saw.
     pub min_rtt_us: Option<u64>,
     /// Median smoothed RTT, over time and streams.
@@ -64,6 +67,7 @@ pub(super) fn metrics(record: &RunRecord) -> TcpMetrics {
     let (ca_state_us, ca_state_source) = ca_states(&all).unzip();
     TcpMetrics {
         retransmits: all.iter().map(|s| s.summary.tcp.map(|i| u64::from(i.retransmits))).sum(),
+        retransmits_by_kind: retransmits::by_kind(record),
         min_rtt_us: min_rtt(&all),
         srtt_us_p50: srtt(&shown),
         cwnd_bytes_p50: of(|s| Some(s.info.cwnd_bytes)),

@@ -6,8 +6,8 @@
 use super::error::{Origin, Problem};
 use super::layer::Text;
 use super::toml::{Entry, entries, in_file, scalar, tables};
-use crate::parse::{ParseError, count, nearest, rate, ratio};
-use crate::plan::{Cell, Published};
+use crate::parse::{ParseError, count, duration, nearest, rate, ratio};
+use crate::plan::{Cell, Published, PublishedStates};
 use toml_edit::{Item, TableLike, Value};
 
 /// `[published]`
@@ -135,12 +135,20 @@ fn read_row(table: &dyn TableLike, at: &Origin, problems: &mut Vec<Problem>) -> 
     let mut row = Row {
         at: at.clone(),
         place: Vec::new(),
-        figures: Published { cell: 0, goodput_bps: None, lost_percent: None, retransmits: None },
+        figures: Published {
+            cell: 0,
+            goodput_bps: None,
+            lost_percent: None,
+            retransmits: None,
+            ca_state_us: None,
+        },
     };
     for entry in entries(table) {
         if entry.name == "where" {
             row.at = entry.value_at();
             read_place(&entry, "", &mut row.place, problems);
+        } else if entry.name == "ca_state" {
+            row.figures.ca_state_us = read_states(&entry, problems);
         } else if let Err(error) = read_figure(&entry, &mut row.figures) {
             problems.push(Problem::new(&entry.value_at(), error.message, error.help));
         }
@@ -171,6 +179,42 @@ fn read_place(entry: &Entry<'_>, prefix: &str, place: &mut Vec<(Text, Text)>, pr
     }
 }
 
+/// `ca_state = { open = "12736ms", recovery = "454ms" }`
+fn read_states(entry: &Entry<'_>, problems: &mut Vec<Problem>) -> Option<PublishedStates> {
+    const HELP: &str = "write e.g. ca_state = { open = \"12736ms\", recovery = \"454ms\" }";
+    let Some(table) = entry.item.as_table_like() else {
+        problems.push(Problem::new(&entry.value_at(), "\"ca_state\" is a table of states and times", HELP));
+        return None;
+    };
+    let mut states = PublishedStates::default();
+    for state in entries(table) {
+        if let Err(error) = read_state(&state, &mut states) {
+            problems.push(Problem::new(&state.value_at(), error.message, error.help));
+        }
+    }
+    Some(states)
+}
+
+fn read_state(entry: &Entry<'_>, states: &mut PublishedStates) -> Result<(), ParseError> {
+    let state = match entry.name {
+        "open" => &mut states.open,
+        "disorder" => &mut states.disorder,
+        "cwr" => &mut states.cwr,
+        "recovery" => &mut states.recovery,
+        "loss" => &mut states.loss,
+        other => {
+            return Err(ParseError::new(
+                format!("\"{other}\" is not a congestion state"),
+                "the states are: open, disorder, cwr, recovery, loss",
+            ));
+        }
+    };
+    let text = entry.item.as_value().and_then(scalar).map(|text| text.text).unwrap_or_default();
+    let time = duration(&text)?;
+    *state = Some(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+    Ok(())
+}
+
 #[expect(clippy::cast_precision_loss, reason = "published figures are far below 2^53")]
 fn read_figure(entry: &Entry<'_>, figures: &mut Published) -> Result<(), ParseError> {
     let text = match entry.item {
@@ -185,7 +229,7 @@ fn read_figure(entry: &Entry<'_>, figures: &mut Published) -> Result<(), ParseEr
         other => {
             return Err(ParseError::new(
                 format!("unknown key \"{other}\" in [[published.row]]"),
-                "the keys are: where, goodput, lost, retransmits",
+                "the keys are: where, goodput, lost, retransmits, ca_state",
             ));
         }
     }

@@ -1,0 +1,45 @@
+//! Retransmits by kind, from the list that BPF or the simulator made of them.
+//!
+//! Never: a count where anything may be missing from that list.
+
+use pipefill_core::record::{CaStateSource, Retransmit, RetransmitKind, RunRecord};
+use serde::{Deserialize, Serialize};
+
+/// Segments sent again, by why they were.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetransmitCounts {
+    /// In fast recovery.
+    pub fast: u64,
+    /// After a retransmission timeout.
+    pub rto: u64,
+    /// Tail loss probes.
+    pub tlp: u64,
+    /// In a recovery that the sender took back.
+    pub spurious: u64,
+}
+
+impl RetransmitCounts {
+    fn add(&mut self, row: &Retransmit) {
+        *match row.kind {
+            RetransmitKind::Fast => &mut self.fast,
+            RetransmitKind::Rto => &mut self.rto,
+            RetransmitKind::Tlp => &mut self.tlp,
+            RetransmitKind::Spurious => &mut self.spurious,
+        } += u64::from(row.segments);
+    }
+}
+
+/// `None` without TCP, where a sender was not watched, and where events were lost.
+pub(super) fn by_kind(record: &RunRecord) -> Option<RetransmitCounts> {
+    let manifest = &record.manifest;
+    let mut senders = manifest.streams.iter().filter(|stream| stream.tcp.is_some()).peekable();
+    senders.peek()?;
+    let is_watched = senders
+        .all(|stream| matches!(stream.ca_state_source, Some(CaStateSource::Bpf | CaStateSource::Exact)));
+    let is_whole = manifest.instrument.trace_lost_events.unwrap_or(0) == 0;
+    (is_watched && is_whole).then(|| {
+        let mut counts = RetransmitCounts::default();
+        record.retransmits.iter().for_each(|row| counts.add(row));
+        counts
+    })
+}

@@ -1,0 +1,77 @@
+//! The second table of an experiment whose source published times in congestion states: these beside ours.
+//!
+//! Never: a measured time without saying how it was known.
+
+use super::{Column, Entry, Heading, Sheet, beside_axes};
+use crate::quantity::{Kind, MILLISECONDS, MISSING};
+use pipefill_analysis::experiment::CellResult;
+use pipefill_analysis::metrics::CaStateTimes;
+use pipefill_core::plan::PublishedStates;
+use pipefill_core::record::CaStateSource;
+
+/// A congestion state, and where its times are.
+struct State {
+    name: &'static str,
+    measured: fn(&CaStateTimes) -> u64,
+    published: fn(&PublishedStates) -> Option<u64>,
+}
+
+/// In the order of `enum tcp_ca_state`.
+const STATES: [State; 5] = [
+    State { name: "Open", measured: |t| t.open, published: |p| p.open },
+    State { name: "Disorder", measured: |t| t.disorder, published: |p| p.disorder },
+    State { name: "CWR", measured: |t| t.cwr, published: |p| p.cwr },
+    State { name: "Recovery", measured: |t| t.recovery, published: |p| p.recovery },
+    State { name: "Loss", measured: |t| t.loss, published: |p| p.loss },
+];
+
+/// `None` where no source published such times for any of `cells`, or none of them was measured.
+pub(super) fn sheet(variant: Option<&str>, cells: &[&CellResult]) -> Option<Sheet> {
+    cells.iter().find_map(|cell| published(cell))?;
+    let source = how(cells)?;
+    let title = format!("time in the congestion states, ms, {source}");
+    let title = variant.map_or(title.clone(), |variant| format!("{variant}: {title}"));
+    let measured = STATES
+        .iter()
+        .map(|state| column(state.name, "", cells, |cell| cell.ca_state_us.as_ref().map(state.measured)));
+    let beside = STATES.iter().filter_map(|state| {
+        let time = |cell: &CellResult| published(cell).and_then(|times| (state.published)(&times));
+        cells.iter().find_map(|cell| time(cell))?;
+        Some(column("publ.", state.name, cells, time))
+    });
+    let (headings, rows) = beside_axes(cells, measured.chain(beside).collect());
+    Some(Sheet { title: Some(title), headings, rows, notes: Vec::new() })
+}
+
+fn published(cell: &CellResult) -> Option<PublishedStates> {
+    cell.published?.ca_state_us
+}
+
+/// How the times are known: no better than the worst of them.
+fn how(cells: &[&CellResult]) -> Option<String> {
+    let sources = || cells.iter().filter_map(|cell| cell.ca_state_source);
+    let worst = sources().find(|&source| source == CaStateSource::Sampled).or_else(|| sources().next())?;
+    Some(match worst {
+        CaStateSource::Bpf => "every change seen by BPF".to_owned(),
+        CaStateSource::Exact => "every change seen in the simulator".to_owned(),
+        CaStateSource::Sampled => format!("sampled every {}", Kind::Time.alone(widest_interval_ns(cells)?)),
+    })
+}
+
+/// The median interval between samples, of the run where it is longest.
+fn widest_interval_ns(cells: &[&CellResult]) -> Option<f64> {
+    let runs = cells.iter().flat_map(|cell| &cell.run_values);
+    runs.filter_map(|run| run.tcp.sample_interval_us_p50).max().map(|us| us as f64 * 1e3)
+}
+
+fn column(
+    name: &str,
+    unit: &str,
+    cells: &[&CellResult],
+    time_us: impl Fn(&CellResult) -> Option<u64>,
+) -> Column {
+    let heading = Heading { name: name.to_owned(), unit: unit.to_owned(), numeric: true };
+    let text = |us: u64| Kind::Time.in_column(us as f64 * 1e3, MILLISECONDS);
+    let entry = |cell: &&CellResult| Entry::plain(time_us(cell).map_or_else(|| MISSING.to_owned(), text));
+    (heading, cells.iter().map(entry).collect())
+}
