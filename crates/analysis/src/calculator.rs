@@ -10,10 +10,11 @@ use pipefill_core::units::{Bytes, Rate, Ratio};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The timer frequency for which a token bucket is sized: the kernel's default `CONFIG_HZ`.
-const TIMER_HZ: u64 = 250;
 /// Linux's smallest retransmission timeout, `TCP_RTO_MIN` (200 ms; `include/net/tcp.h`).
 const RTO_MIN: Duration = Duration::from_millis(200);
+
+/// The emulated bottleneck's queue is a BDP, but not below this: a hundred frames, as `path.queue` has it.
+const QUEUE_MIN: Bytes = Bytes::new(151_400);
 
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,6 +25,8 @@ pub struct Question {
     pub rtt: Duration,
     /// A fixed window (the smallest of cwnd, rwnd and what the send buffer holds); `None` = as large as it needs to be.
     pub window: Option<Bytes>,
+    /// A socket buffer, the maximum of `tcp_rmem` or `tcp_wmem`; `None` = as large as it needs to be.
+    pub buffer: Option<Bytes>,
     /// Random loss of segments; `None` = none.
     pub loss: Option<Ratio>,
     /// Payload of a full segment.
@@ -47,6 +50,9 @@ pub struct Calculation {
     pub goodput_limit_bps: u64,
     /// What the window allows; null where no window was given or the RTT is zero.
     pub window: Option<WindowAnswer>,
+    /// What a socket buffer allows; null where none was given or the RTT is zero.
+    #[serde(default)]
+    pub buffer: Option<BufferAnswer>,
     /// What the loss allows; null where no loss was given, or where the RTT is zero.
     pub loss: Option<LossAnswer>,
     /// The least of the limits above (of the loss models, CUBIC's).
@@ -57,6 +63,12 @@ pub struct Calculation {
     pub slow_start_us: u64,
     /// Sysctl lines that let a BDP be in flight.
     pub sysctl: Vec<String>,
+    /// Sysctl lines for programs that set their buffers themselves.
+    #[serde(default)]
+    pub socket_sysctl: Vec<String>,
+    /// Commands that emulate the path, and the one that undoes them; `DEV` is the interface.
+    #[serde(default)]
+    pub tc: Vec<String>,
     /// Smallest `limit` of a netem that delays one direction by the whole RTT.
     pub netem_limit_packets: u64,
     /// Smallest `burst` of a tbf.
@@ -74,6 +86,19 @@ pub struct WindowAnswer {
     pub bdp_percent: f64,
     /// The RTT up to which the window fills the pipe.
     pub rtt_limit_us: u64,
+}
+
+/// What a socket buffer allows, at most the path's goodput.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BufferAnswer {
+    /// As asked.
+    pub buffer_bytes: u64,
+    /// As receive buffer: half of it is window; kernels since 6.6 come to three quarters.
+    pub rcvbuf_bps: u64,
+    /// As send buffer with packets of one segment each.
+    pub sndbuf_mtu_bps: u64,
+    /// As send buffer with super-packets (GSO).
+    pub sndbuf_gso_bps: u64,
 }
 
 /// What a random loss allows.
@@ -138,14 +163,18 @@ pub fn calculate(question: &Question) -> Result<Calculation, CalculationError> {
         bdp_packets: window::packets(bdp, frame).ok_or(CalculationError::ZeroMss)?,
         goodput_limit_bps: rounded(goodput_limit),
         window,
+        buffer: question.buffer.and_then(|size| answer_buffer(question, size, goodput_limit)),
         loss,
         predicted_bps,
         predicted_by,
         slow_start_us: window::slow_start_time(bdp, mss, rtt).map(micros).ok_or(CalculationError::ZeroMss)?,
         sysctl: sizing::sysctl_lines(bdp),
+        socket_sysctl: sizing::socket_sysctl_lines(bdp),
+        tc: sizing::tc_lines(rate, rtt, bdp.max(QUEUE_MIN), question.loss, frame)
+            .ok_or(CalculationError::ZeroMss)?,
         netem_limit_packets: sizing::netem_limit_packets(rate, rtt, frame)
             .ok_or(CalculationError::ZeroMss)?,
-        tbf_burst_bytes: sizing::tbf_burst(rate, TIMER_HZ).map_or(0, Bytes::get),
+        tbf_burst_bytes: sizing::tbf_burst(rate, sizing::TIMER_HZ).map_or(0, Bytes::get),
     })
 }
 
@@ -169,6 +198,18 @@ fn answer_window(question: &Question, window: Bytes, bdp: Bytes) -> Option<Windo
         window_law_bps: rounded(law),
         bdp_percent: 100.0 * window.get() as f64 / bdp.get().max(1) as f64,
         rtt_limit_us: micros(question.rate.time_to_send(window)),
+    })
+}
+
+fn answer_buffer(question: &Question, size: Bytes, goodput_limit: f64) -> Option<BufferAnswer> {
+    let carries =
+        |flight: Bytes| window::window_law(flight, question.rtt).map(|bps| rounded(bps.min(goodput_limit)));
+    let [mtu, gso] = sizing::flight_of_send_buffer(size);
+    Some(BufferAnswer {
+        buffer_bytes: size.get(),
+        rcvbuf_bps: carries(sizing::window_of_receive_buffer(size))?,
+        sndbuf_mtu_bps: carries(mtu)?,
+        sndbuf_gso_bps: carries(gso)?,
     })
 }
 
@@ -218,6 +259,7 @@ mod tests {
             rate: Rate::from_bps(1_000_000_000),
             rtt: Duration::from_millis(10),
             window: None,
+            buffer: None,
             loss: None,
             mss: Bytes::new(headers::DEFAULT_MSS),
         }
@@ -243,6 +285,17 @@ mod tests {
         let window = got.window.unwrap();
         assert_eq!(window.rtt_limit_us, 2_000);
         assert!((window.bdp_percent - 20.0).abs() < 1e-9);
+    }
+
+    /// Study 2: half of 512 KiB at 10 ms are the published 200 Mbit/s.
+    #[test]
+    fn a_buffer_is_not_a_window() {
+        let got = calculate(&Question { buffer: Some(Bytes::new(512 << 10)), ..question() }).unwrap();
+        let buffer = got.buffer.unwrap();
+        assert_eq!(buffer.rcvbuf_bps, 209_715_200);
+        assert!(buffer.sndbuf_mtu_bps < buffer.rcvbuf_bps && buffer.rcvbuf_bps < buffer.sndbuf_gso_bps);
+        let roomy = calculate(&Question { buffer: Some(Bytes::new(32 << 20)), ..question() }).unwrap();
+        assert_eq!(roomy.buffer.unwrap().rcvbuf_bps, got.goodput_limit_bps);
     }
 
     /// At 10 ms and 1 % CUBIC is in its Reno-friendly region: 12 segments a round trip, 13.9 Mbit/s.

@@ -58,7 +58,8 @@ fn judge(spec: &CellSpec, result: &CellResult, expectation: &Expectation) -> Exp
     ExpectationResult { text: expectation.text.clone(), held, measured, bound, reason }
 }
 
-fn measured(result: &CellResult, metric: ExpectMetric) -> Option<Value> {
+/// What `metric` of a cell came to; `None` where it was not measured.
+pub(crate) fn measured(result: &CellResult, metric: ExpectMetric) -> Option<Value> {
     let number = |value: Option<u64>| value.map(|v| Value::Number(v as f64));
     match metric {
         ExpectMetric::Goodput => number(result.goodput_bps),
@@ -80,7 +81,8 @@ fn runner_up(result: &CellResult) -> Option<LimitedBy> {
     others.max_by(|a, b| a.1.total_cmp(b.1)).map(|(&cause, _)| cause)
 }
 
-fn bound(spec: &CellSpec, bound: &Bound) -> Option<Value> {
+/// The right-hand side of a comparison in numbers.
+pub(crate) fn bound(spec: &CellSpec, bound: &Bound) -> Option<Value> {
     match bound {
         Bound::Value(value) => Some(Value::Number(*value)),
         Bound::Word(word) => Some(Value::Word(word.clone())),
@@ -91,7 +93,11 @@ fn bound(spec: &CellSpec, bound: &Bound) -> Option<Value> {
     }
 }
 
-fn compare(measured: &Value, comparison: Comparison, bound: &Value) -> Result<bool, String> {
+/// Whether `measured` is to `bound` as `comparison` says.
+///
+/// # Errors
+/// A number against a word.
+pub(crate) fn compare(measured: &Value, comparison: Comparison, bound: &Value) -> Result<bool, String> {
     match (measured, comparison, bound) {
         (Value::Number(x), Comparison::AtLeast, Value::Number(y)) => Ok(x >= y),
         (Value::Number(x), Comparison::AtMost, Value::Number(y)) => Ok(x <= y),

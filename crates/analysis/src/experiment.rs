@@ -7,6 +7,7 @@ mod builder;
 
 pub use builder::{ExperimentBuilder, UnknownCell, repeat_command};
 
+use crate::conclusions::ConclusionResult;
 use crate::diagnosis::CwndCause;
 use crate::expect::ExpectationResult;
 use crate::metrics::{CaStateTimes, RetransmitCounts, RunMetrics, UnmetSetting};
@@ -30,6 +31,9 @@ pub struct Experiment {
     pub environment: EnvironmentSummary,
     /// In plan order; a cell that ran on two backends has a result for each.
     pub cells: Vec<CellResult>,
+    /// What was published of it, judged by these cells.
+    #[serde(default)]
+    pub conclusions: Vec<ConclusionResult>,
     /// What was asked.
     pub plan: Plan,
 }
@@ -150,6 +154,33 @@ pub struct CellResult {
     pub repeat_command: String,
     /// Every run, valid or not.
     pub run_values: Vec<RunMetrics>,
+}
+
+impl CellResult {
+    /// The coordinates in one line, e.g. `tcp, rtt 10ms, loss 1%`.
+    pub fn coordinates(&self) -> String {
+        coordinates(&self.axes)
+    }
+
+    /// Those of its coordinates that `other` does not have.
+    pub(crate) fn coordinates_beside(&self, other: &Self) -> Vec<String> {
+        self.axes
+            .iter()
+            .filter(|(path, value)| other.axes.get(*path) != Some(value))
+            .map(coordinate)
+            .collect()
+    }
+}
+
+/// The axes of a cell in one line, each named by the last part of its path; the variant by its name alone.
+pub fn coordinates(axes: &IndexMap<String, String>) -> String {
+    let parts: Vec<String> = axes.iter().map(coordinate).collect();
+    if parts.is_empty() { "the only cell".to_owned() } else { parts.join(", ") }
+}
+
+fn coordinate((path, value): (&String, &String)) -> String {
+    let last = path.rsplit('.').next().unwrap_or(path);
+    if path == "variant" { value.clone() } else { format!("{last} {value}") }
 }
 
 /// What limits a flow.

@@ -8,6 +8,7 @@ pub mod advice;
 pub mod calculator;
 pub mod catalogue;
 pub mod comparison;
+pub mod conclusions;
 pub mod diagnosis;
 pub mod expect;
 pub mod experiment;

@@ -235,6 +235,9 @@ pub(crate) struct BdpArgs {
     /// A fixed window, e.g. 64KiB
     #[arg(long, value_parser = parse::bytes)]
     pub(crate) window: Option<Bytes>,
+    /// A socket buffer, the maximum of tcp_rmem or tcp_wmem, e.g. 6MiB
+    #[arg(long, value_parser = parse::bytes)]
+    pub(crate) buffer: Option<Bytes>,
     /// Random loss of segments, e.g. 1%
     #[arg(long, value_parser = parse::ratio)]
     pub(crate) loss: Option<Ratio>,
@@ -363,6 +366,7 @@ const BDP_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill bdp --rate 1gbit --rtt 10ms
   pipefill bdp --rate 1gbit --rtt 10ms --window 64KiB --loss 1%
+  pipefill bdp --rate 200mbit --rtt 200ms --buffer 6MiB
   pipefill bdp --rate 100mbit --rtt 80ms --json";
 
 const FUZZ_EXAMPLES: &str = "\

@@ -18,7 +18,7 @@ pub(crate) fn only(plan: &mut Plan, filters: &[String]) -> Result<(), Failure> {
         .flat_map(|filter| split(filter))
         .map(|term| Term::parse(plan, &term))
         .collect::<Result<Vec<_>, _>>()?;
-    keep(plan, |cell| is_wanted(&terms, cell));
+    plan.keep(|cell| is_wanted(&terms, cell));
     if plan.cells.is_empty() {
         return Err(Failure::usage(
             "no cell of the plan is in every --only",
@@ -32,22 +32,6 @@ pub(crate) fn only(plan: &mut Plan, filters: &[String]) -> Result<(), Failure> {
 pub(crate) fn variants(filters: &[String]) -> Vec<String> {
     let terms = filters.iter().flat_map(|filter| split(filter));
     terms.filter_map(|term| term.strip_prefix("variant=").map(str::to_owned)).collect()
-}
-
-/// Leaves in `plan` the cells that are `wanted`, renumbered from 0.
-pub(crate) fn keep(plan: &mut Plan, wanted: impl Fn(&Cell) -> bool) {
-    let kept: Vec<usize> = (0..plan.cells.len()).filter(|&index| wanted(&plan.cells[index])).collect();
-    plan.cells.retain(|cell| kept.binary_search(&cell.index).is_ok());
-    for (index, cell) in plan.cells.iter_mut().enumerate() {
-        cell.index = index;
-    }
-    plan.published.retain_mut(|figure| match kept.binary_search(&figure.cell) {
-        Ok(index) => {
-            figure.cell = index;
-            true
-        }
-        Err(_) => false,
-    });
 }
 
 /// One `AXIS=VALUE`.

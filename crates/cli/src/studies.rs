@@ -17,6 +17,7 @@ pub(crate) struct Study {
 /// Every study, in the order in which `study all` runs them.
 pub(crate) const STUDIES: &[Study] = &[
     Study { name: "rtt", text: include_str!("../../../scenarios/studies/rtt.toml") },
+    Study { name: "bdp", text: include_str!("../../../scenarios/studies/bdp.toml") },
     Study { name: "buffers", text: include_str!("../../../scenarios/studies/buffers.toml") },
     Study { name: "loss", text: include_str!("../../../scenarios/studies/loss.toml") },
 ];

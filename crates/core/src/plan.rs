@@ -2,9 +2,9 @@
 //!
 //! Never: anything about a machine, a clock or a directory tree beyond the *name* of a run's directory.
 
-use crate::cell::CellSpec;
+use crate::cell::{Bound, CellSpec, Comparison, ExpectMetric};
 use crate::prng::fnv1a;
-use crate::units::Seed;
+use crate::units::{Ratio, Seed};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -22,6 +22,9 @@ pub struct Plan {
     pub published: Vec<Published>,
     /// Where the published figures come from; one line.
     pub published_source: Option<String>,
+    /// What the source concluded, with the claims that our figures are held against.
+    #[serde(default)]
+    pub conclusions: Vec<Conclusion>,
 }
 
 /// One point of the matrix.
@@ -85,10 +88,84 @@ pub struct PublishedStates {
     pub loss: Option<u64>,
 }
 
+/// Something that a source concluded: it stands where all of its claims hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Conclusion {
+    /// What was published.
+    pub published: String,
+    /// What we say where every claim holds.
+    pub if_so: Option<String>,
+    /// What we say where one fails.
+    pub if_not: Option<String>,
+    /// What would be true of the cells if the source were right; none where no run can tell.
+    pub claims: Vec<Claim>,
+}
+
+/// What a conclusion says of some cells.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// As the scenario has it: metric and comparison.
+    pub text: String,
+    /// What is judged.
+    pub metric: ExpectMetric,
+    /// How it is compared.
+    pub comparison: Comparison,
+    /// With what.
+    pub against: Against,
+    /// Every cell that it speaks of.
+    pub pairs: Vec<Pair>,
+}
+
+/// The right-hand side of a claim.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Against {
+    /// A value, as in an expectation.
+    Bound(Bound),
+    /// A share of what another cell has.
+    OtherCell {
+        /// That cell's metric.
+        metric: ExpectMetric,
+        /// The share of it.
+        share: Ratio,
+    },
+}
+
+/// A cell that a claim speaks of, and the one that it is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pair {
+    /// Index of the cell.
+    pub cell: usize,
+    /// Index of the other one, where the claim compares two.
+    pub other: Option<usize>,
+}
+
 /// Longest name of a run's directory, in bytes.
 const DIRECTORY_MAX: usize = 80;
 
 impl Plan {
+    /// Leaves the cells that are `wanted`, renumbered from 0, with what is said of them.
+    pub fn keep(&mut self, wanted: impl Fn(&Cell) -> bool) {
+        let kept: Vec<usize> = (0..self.cells.len()).filter(|&index| wanted(&self.cells[index])).collect();
+        let renumbered = |index: usize| kept.binary_search(&index).ok();
+        self.cells.retain(|cell| renumbered(cell.index).is_some());
+        for (index, cell) in self.cells.iter_mut().enumerate() {
+            cell.index = index;
+        }
+        self.published
+            .retain_mut(|figure| renumbered(figure.cell).map(|index| figure.cell = index).is_some());
+        for claim in self.conclusions.iter_mut().flat_map(|conclusion| &mut conclusion.claims) {
+            let pair = |pair: &Pair| {
+                let other = match pair.other {
+                    Some(other) => Some(renumbered(other)?),
+                    None => None,
+                };
+                Some(Pair { cell: renumbered(pair.cell)?, other })
+            };
+            claim.pairs = claim.pairs.iter().filter_map(pair).collect();
+        }
+    }
+
     /// Every run in plan order: cell by cell, repetition by repetition.
     pub fn runs(&self) -> Vec<Run> {
         self.cells

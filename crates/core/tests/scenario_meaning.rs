@@ -1,9 +1,9 @@
 //! What scenarios mean: the cells they resolve to, variants, `--quick`, `--set`, published figures.
 
 use pipefill_core::cell::{
-    Bound, CellSpec, Comparison, Direction, JitterDistribution, LossSpec, LossUnit, Protocol,
+    Bound, CellSpec, Comparison, Direction, ExpectMetric, JitterDistribution, LossSpec, LossUnit, Protocol,
 };
-use pipefill_core::plan::Plan;
+use pipefill_core::plan::{Against, Pair, Plan};
 use pipefill_core::scenario::Scenario;
 use pipefill_core::units::{Bytes, QueueLimit, Rate, Ratio};
 use std::time::Duration;
@@ -264,6 +264,30 @@ fn published_figures_find_their_cells_and_leave_when_something_else_changed() {
     assert_eq!(cells(scenario.plan()), [0, 1]);
     scenario.set("path.rate=1gbit").expect("a rate");
     assert_eq!(cells(scenario.plan()), [0_usize; 0]);
+}
+
+/// A claim speaks of every cell with its values; the other cell differs only by what `than` says.
+#[test]
+fn claims_find_their_cells_and_those_beside_them() {
+    let mut scenario = scenario(
+        "[path]\nrtt = [\"1ms\", \"2ms\"]\nloss = [\"0%\", \"1%\"]\n\
+         [[published.conclusion]]\nsays = \"loss costs\"\nclaim = [\n\
+         { where = { path.loss = \"1%\" }, than = { path.loss = \"0%\" }, goodput = \"<= 50% of goodput\" },\n\
+         { where = { \"path.rtt\" = \"2ms\" }, limited_by = \"= cwnd\" }]",
+    );
+    let claims = &scenario.plan().conclusions[0].claims;
+    let pair = |cell, other| Pair { cell, other };
+    assert_eq!(claims[0].pairs, [pair(1, Some(0)), pair(3, Some(2))]);
+    let half = Against::OtherCell { metric: ExpectMetric::Goodput, share: Ratio::from_percent(50.0) };
+    assert_eq!((&claims[0].against, claims[0].comparison), (&half, Comparison::AtMost));
+    assert_eq!(claims[1].pairs, [pair(2, None), pair(3, None)]);
+
+    let mut part = scenario.plan().clone();
+    part.keep(|cell| cell.index >= 2);
+    let claims = &part.conclusions[0].claims;
+    assert_eq!((claims[0].pairs.as_slice(), claims[1].pairs.len()), (&[pair(1, Some(0))][..], 2));
+    scenario.set("path.rate=1gbit").expect("a rate");
+    assert!(scenario.plan().conclusions[0].claims.iter().all(|claim| claim.pairs.is_empty()));
 }
 
 /// The keys, forms and words that other programs may rely on, in one file.

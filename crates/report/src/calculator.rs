@@ -3,7 +3,7 @@
 //! Never: arithmetic; every figure comes from the calculation.
 
 use crate::quantity::Kind;
-use pipefill_analysis::calculator::{Calculation, LossAnswer, PredictedBy, WindowAnswer};
+use pipefill_analysis::calculator::{BufferAnswer, Calculation, LossAnswer, PredictedBy, WindowAnswer};
 
 /// Width of the labels.
 const LABEL: usize = 22;
@@ -17,6 +17,10 @@ pub fn render(calculation: &Calculation) -> String {
     if let Some(window) = &calculation.window {
         lines.push(String::new());
         lines.extend(window_lines(window));
+    }
+    if let Some(buffer) = &calculation.buffer {
+        lines.push(String::new());
+        lines.extend(buffer_lines(buffer));
     }
     if let Some(loss) = &calculation.loss {
         lines.push(String::new());
@@ -41,7 +45,8 @@ fn question(c: &Calculation) -> String {
 fn pipe(c: &Calculation) -> Vec<String> {
     vec![
         line("BDP", &bytes(c.bdp_bytes), &format!("{} B, rate × RTT", c.bdp_bytes)),
-        line("", &c.bdp_packets.to_string(), "full frames"),
+        line("in flight", &c.bdp_packets.to_string(), "full frames"),
+        line("window needed", &bytes(c.bdp_bytes), "cwnd, receive window and send buffer, each"),
         line("goodput at most", &rate(c.goodput_limit_bps), "rate × MSS / (MSS + 66)"),
         line("slow start", &micros(c.slow_start_us), "until a BDP is in flight, from 10 segments"),
     ]
@@ -53,6 +58,15 @@ fn window_lines(w: &WindowAnswer) -> Vec<String> {
         line("window", &bytes(w.window_bytes), &filled),
         line("window law", &rate(w.window_law_bps), "window / RTT"),
         line("fills the pipe up to", &micros(w.rtt_limit_us), "RTT = window / rate"),
+    ]
+}
+
+fn buffer_lines(b: &BufferAnswer) -> Vec<String> {
+    vec![
+        line("buffer", &bytes(b.buffer_bytes), ""),
+        line("as receive buffer", &rate(b.rcvbuf_bps), "half is window; kernels since 6.6: up to 3/4"),
+        line("as send buffer", &rate(b.sndbuf_gso_bps), "in super-packets (GSO)"),
+        line("", &rate(b.sndbuf_mtu_bps), "in packets of one segment"),
     ]
 }
 
@@ -77,12 +91,28 @@ fn answer(c: &Calculation) -> String {
 }
 
 fn needs(c: &Calculation) -> Vec<String> {
-    let mut lines = vec!["To have a BDP in flight, on both ends:".to_owned()];
-    lines.extend(c.sysctl.iter().map(|sysctl| format!("  {sysctl}")));
-    lines.push("To emulate the path:".to_owned());
+    let mut lines =
+        vec!["To have a BDP in flight, on both ends (/etc/sysctl.d, or sysctl -w \"…\"):".to_owned()];
+    lines.extend(indented(&c.sysctl));
+    lines.push("For programs that set SO_RCVBUF and SO_SNDBUF themselves:".to_owned());
+    lines.extend(indented(&c.socket_sysctl));
+    lines.push("To emulate the path (the last line undoes it):".to_owned());
+    lines.extend(c.tc.iter().map(|line| broken(line)));
     lines.push(format!("  netem limit at least {} (packets; full frames)", c.netem_limit_packets));
-    lines.push(format!("  tbf burst at least {} B", c.tbf_burst_bytes));
+    lines.push(format!("  tbf burst {} B is safe for any timer, the BDP is not needed", c.tbf_burst_bytes));
     lines
+}
+
+/// A command in two lines that a shell reads as one.
+fn broken(command: &str) -> String {
+    match ["netem", "tbf"].iter().find_map(|word| Some((command.find(word)?, word))) {
+        Some((at, _)) => format!("  {}\\\n    {}", &command[..at], &command[at..]),
+        None => format!("  {command}"),
+    }
+}
+
+fn indented(lines: &[String]) -> impl Iterator<Item = String> {
+    lines.iter().map(|line| format!("  {line}"))
 }
 
 fn line(label: &str, figure: &str, why: &str) -> String {

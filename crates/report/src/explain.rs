@@ -7,7 +7,7 @@ mod evidence;
 
 use crate::prose::filled;
 use crate::quantity::Kind;
-use crate::sheet::{coordinates, environment_line};
+use crate::sheet::environment_line;
 use crate::table::Style;
 use band::band;
 use indexmap::IndexMap;
@@ -130,7 +130,7 @@ fn title(cell: &CellResult) -> String {
     let goodput =
         cell.goodput_bps.map_or_else(|| "no goodput".to_owned(), |bps| Kind::Rate.alone(bps as f64));
     let runs = if cell.runs == 1 { "1 run".to_owned() } else { format!("{} runs", cell.runs) };
-    format!("{}{on}: {goodput} ({runs})", coordinates(cell))
+    format!("{}{on}: {goodput} ({runs})", cell.coordinates())
 }
 
 fn why_nothing(cell: &CellResult) -> String {

@@ -4,10 +4,9 @@
 
 use crate::prose::filled;
 use crate::quantity::{Kind, MISSING};
-use crate::sheet::coordinates_of;
 use crate::table::Style;
 use pipefill_analysis::comparison::{Comparison, Difference, Mean};
-use pipefill_analysis::experiment::LimitedBy;
+use pipefill_analysis::experiment::{LimitedBy, coordinates};
 use pipefill_analysis::proof::{End, Proof, ROUNDS, Round};
 
 /// Prose is hard to read in longer lines.
@@ -22,7 +21,7 @@ pub fn render(experiment: &str, proofs: &[Proof], style: Style) -> String {
 }
 
 fn proved(proof: &Proof, width: u16, style: Style) -> String {
-    let mut lines = vec![format!("{} on {}", coordinates_of(&proof.axes), proof.backend)];
+    let mut lines = vec![format!("{} on {}", coordinates(&proof.axes), proof.backend)];
     for (index, round) in proof.rounds.iter().enumerate() {
         lines.extend(round_lines(index + 1, round, width, style));
         lines.push(String::new());

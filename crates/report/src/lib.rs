@@ -6,6 +6,7 @@
 
 pub mod calculator;
 pub mod catalogue;
+mod conclusions;
 pub mod csv;
 pub mod explain;
 pub mod fix;

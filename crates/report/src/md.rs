@@ -2,6 +2,7 @@
 //!
 //! Never: a cell whose text could break the table.
 
+use crate::conclusions;
 use crate::sheet::{Heading, Sheet, environment_line, sheets, source_line};
 use pipefill_analysis::experiment::Experiment;
 
@@ -18,6 +19,7 @@ pub fn render(experiment: &Experiment) -> String {
             parts.push(items.join("\n"));
         }
     }
+    parts.extend(conclusions::in_markdown(experiment, &escaped));
     parts.extend(environment_line(experiment).map(|line| format!("*{}*", escaped(&line))));
     parts.join("\n\n") + "\n"
 }

@@ -6,6 +6,7 @@
 mod columns;
 mod notes;
 mod states;
+mod windows;
 
 use crate::quantity::MISSING;
 use indexmap::IndexMap;
@@ -61,24 +62,35 @@ pub(crate) enum Tone {
     Bad,
 }
 
-/// For each variant in plan order (once where the plan has none) the main sheet, and the one of the congestion states where
-/// somebody published those.
+/// For each variant in plan order (once where the plan has none) the main sheet, that of what was in use where a buffer is an
+/// axis, and that of the congestion states where somebody published those.
 pub(crate) fn sheets(experiment: &Experiment) -> Vec<Sheet> {
     let mut groups: IndexMap<Option<&str>, Vec<&CellResult>> = IndexMap::new();
     for cell in &experiment.cells {
         let variant = cell.axes.get("variant").map(String::as_str);
         groups.entry(variant).or_default().push(cell);
     }
-    let of_group = |(variant, cells): (Option<&str>, Vec<&CellResult>)| {
-        let main = sheet(experiment, variant, &cells);
-        [Some(main), states::sheet(variant, &cells)].into_iter().flatten()
-    };
-    groups.into_iter().flat_map(of_group).collect()
+    groups.into_iter().flat_map(|(variant, cells)| of_variant(experiment, variant, &cells)).collect()
 }
 
-fn sheet(experiment: &Experiment, variant: Option<&str>, cells: &[&CellResult]) -> Sheet {
-    let (headings, rows) = beside_axes(cells, columns::filled(experiment, cells));
-    Sheet { title: variant.map(str::to_owned), headings, rows, notes: notes::notes(experiment, cells) }
+fn of_variant(experiment: &Experiment, variant: Option<&str>, cells: &[&CellResult]) -> Vec<Sheet> {
+    let mut sheets = vec![sheet(variant.map(str::to_owned), cells, columns::filled(experiment, cells))];
+    if windows::are_asked_for(cells) {
+        let name = variant.map_or_else(String::new, |variant| format!("{variant}: "));
+        let title = format!("{name}what was in use (medians)");
+        sheets.push(sheet(Some(title), cells, windows::columns(cells)));
+    }
+    if let Some(last) = sheets.last_mut() {
+        last.notes = notes::notes(experiment, cells);
+    }
+    sheets.extend(states::sheet(variant, cells));
+    sheets
+}
+
+/// The axes and `columns`, without notes.
+fn sheet(title: Option<String>, cells: &[&CellResult], columns: Vec<Column>) -> Sheet {
+    let (headings, rows) = beside_axes(cells, columns);
+    Sheet { title, headings, rows, notes: Vec::new() }
 }
 
 /// Rows from columns, one for each cell; the axes come first.
@@ -123,18 +135,4 @@ fn axis_paths(cells: &[&CellResult]) -> Vec<String> {
 
 fn last_part(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
-}
-
-/// The cell's coordinates in one line, e.g. `rtt 10ms, loss 1%`.
-pub(crate) fn coordinates(cell: &CellResult) -> String {
-    coordinates_of(&cell.axes)
-}
-
-/// The same of the axes alone.
-pub(crate) fn coordinates_of(axes: &IndexMap<String, String>) -> String {
-    let part = |(path, value): (&String, &String)| {
-        if path == "variant" { value.clone() } else { format!("{} {value}", last_part(path)) }
-    };
-    let parts: Vec<String> = axes.iter().map(part).collect();
-    if parts.is_empty() { "the only cell".to_owned() } else { parts.join(", ") }
 }

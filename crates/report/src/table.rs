@@ -2,8 +2,8 @@
 //!
 //! Never: a colour that nobody asked for, or a line wider than the terminal where wrapping can prevent it.
 
-use crate::prose;
 use crate::sheet::{Entry, Heading, Sheet, Tone, environment_line, sheets, source_line};
+use crate::{conclusions, prose};
 use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use pipefill_analysis::experiment::Experiment;
 
@@ -29,6 +29,7 @@ pub fn render(experiment: &Experiment, style: Style) -> String {
     for sheet in sheets(experiment) {
         parts.push(drawn(&sheet, style));
     }
+    parts.extend(conclusions::in_terminal(experiment, style.width));
     let feet: Vec<String> = source_line(experiment).into_iter().chain(environment_line(experiment)).collect();
     if !feet.is_empty() {
         parts.push(feet.join("\n"));

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 fn question() -> Question {
     Question {
+        buffer: Some(Bytes::new(512 << 10)),
         rate: Rate::from_bps(1_000_000_000),
         rtt: Duration::from_millis(10),
         window: Some(Bytes::new(65_536)),

@@ -6,7 +6,7 @@ use super::{CellResult, EnvironmentSummary, Experiment, InvalidCount, LimitedBy,
 use crate::diagnosis::Diagnosis;
 use crate::metrics::{CaStateTimes, RetransmitCounts, RunMetrics, UnmetSetting};
 use crate::statistics::{bootstrap_median, median, rounded};
-use crate::{advice, expect, verdict};
+use crate::{advice, conclusions, expect, verdict};
 use indexmap::{IndexMap, IndexSet};
 use pipefill_core::plan::{Cell, Plan};
 use pipefill_core::record::{CaStateSource, Environment, RunRecord};
@@ -58,11 +58,13 @@ impl ExperimentBuilder {
         for runs in self.runs.values_mut() {
             runs.sort_by_key(|run| run.repeat);
         }
-        let cells = (0..self.plan.cells.len()).flat_map(|index| self.results(index, command)).collect();
+        let cells: Vec<CellResult> =
+            (0..self.plan.cells.len()).flat_map(|index| self.results(index, command)).collect();
         Experiment {
             schema: SCHEMA,
             experiment: self.plan.experiment.clone(),
             environment: self.environment,
+            conclusions: conclusions::judge(&self.plan, &cells),
             cells,
             plan: self.plan,
         }

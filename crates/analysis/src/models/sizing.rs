@@ -3,7 +3,7 @@
 //! Never: a recommendation below the kernel's own default.
 
 use super::window::packets;
-use pipefill_core::units::{Bytes, Rate};
+use pipefill_core::units::{Bytes, Rate, Ratio};
 use std::time::Duration;
 
 /// What one byte in flight takes of a receive buffer: with `tcp_adv_win_scale = 1`, and by default until a connection has
@@ -14,6 +14,12 @@ pub const RMEM_PER_BYTE: u64 = 2;
 /// queue has to hold unsent data beside. Measured on Linux 6.12: 1.7 with GSO, 2.5 to 2.7 with MTU-sized segments.
 pub const WMEM_PER_BYTE: u64 = 3;
 
+/// What one byte in flight takes of a send buffer that limits, in super-packets: the writer keeps two thirds of it in use
+/// (`sk_stream_min_wspace()`), and a packet costs little more than its payload. Measured on Linux 6.12.
+const WMEM_PER_BYTE_GSO: f64 = 1.7;
+/// The same with packets of one segment each, whose overhead is large.
+const WMEM_PER_BYTE_MTU: f64 = 2.7;
+
 /// A full GSO super-packet: what a bucket must take at once (`GSO_LEGACY_MAX_SIZE`).
 pub const SUPER_PACKET: Bytes = Bytes::new(65_536);
 
@@ -21,6 +27,8 @@ pub const SUPER_PACKET: Bytes = Bytes::new(65_536);
 const RMEM_DEFAULT: [u64; 3] = [4_096, 131_072, 6_291_456];
 /// The kernel's usual `tcp_wmem`.
 const WMEM_DEFAULT: [u64; 3] = [4_096, 16_384, 4_194_304];
+/// The timer frequency for which a token bucket is sized: the kernel's default `CONFIG_HZ`.
+pub const TIMER_HZ: u64 = 250;
 /// Buffers are `int` in the kernel.
 const BUFFER_MAX: u64 = 0x7fff_f000;
 /// Buffer sizes are rounded up to pages.
@@ -42,6 +50,49 @@ pub fn sysctl_lines(bdp: Bytes) -> Vec<String> {
         format!("net.ipv4.{name} = {least} {initial} {maximum}")
     };
     vec![line("tcp_rmem", tcp_rmem(bdp)), line("tcp_wmem", tcp_wmem(bdp))]
+}
+
+/// The lines for programs that set `SO_RCVBUF` and `SO_SNDBUF` themselves: what they may ask for. The kernel doubles it
+/// (socket(7)), so that half of what autotuning may use is enough.
+pub fn socket_sysctl_lines(bdp: Bytes) -> Vec<String> {
+    let line = |name: &str, maximum: u64| format!("net.core.{name} = {}", maximum / 2);
+    vec![line("rmem_max", tcp_rmem(bdp)[2]), line("wmem_max", tcp_wmem(bdp)[2])]
+}
+
+/// The window that a receive buffer of `size` advertises at least: half of it. Kernels since 6.6 learn the true share, and
+/// come to three quarters with full segments.
+pub fn window_of_receive_buffer(size: Bytes) -> Bytes {
+    Bytes::new(size.get() / RMEM_PER_BYTE)
+}
+
+/// What a send buffer of `size` lets be in flight: with packets of one segment each, and with super-packets.
+pub fn flight_of_send_buffer(size: Bytes) -> [Bytes; 2] {
+    [WMEM_PER_BYTE_MTU, WMEM_PER_BYTE_GSO].map(|cost| Bytes::new((size.get() as f64 / cost) as u64))
+}
+
+/// The commands that make this path of an interface `DEV`: all of `rtt` in the direction of the data, a bottleneck with a
+/// queue of `queue`, and the one that takes it away again. The delay element of some kernels counts what waits behind it too, so that its
+/// limit holds both. `None` for a frame of no bytes.
+pub fn tc_lines(
+    rate: Rate,
+    rtt: Duration,
+    queue: Bytes,
+    loss: Option<Ratio>,
+    frame: Bytes,
+) -> Option<Vec<String>> {
+    let limit = netem_limit_packets(rate, rtt, frame)? + packets(queue, frame)?;
+    let loss = loss.map_or_else(String::new, |p| format!(" loss {}%", p.percent()));
+    let burst = tbf_burst(rate, TIMER_HZ)?;
+    Some(vec![
+        format!("tc qdisc add dev DEV root handle 1: netem delay {}us limit {limit}{loss}", rtt.as_micros()),
+        format!(
+            "tc qdisc add dev DEV parent 1:1 tbf rate {}bit burst {} limit {}",
+            rate.bps(),
+            burst.get(),
+            queue.get()
+        ),
+        "tc qdisc del dev DEV root".to_owned(),
+    ])
 }
 
 /// The smallest `limit` of a netem with this one-way `delay` that does not drop full TCP frames arriving at `rate`:
@@ -113,6 +164,29 @@ mod tests {
         assert_eq!(tick(10, 100), Some(SUPER_PACKET));
         assert_eq!(tick(1_000, 250), Some(Bytes::new(500_000)));
         assert_eq!(tick(1_000, 0), None);
+    }
+
+    /// Study 4: Linux 6.12 had 2.49 MB in flight of a send buffer of 4 MB with GSO, and 1.68 MB without.
+    #[test]
+    fn a_send_buffer_holds_less_than_its_size() {
+        let [mtu, gso] = flight_of_send_buffer(Bytes::new(4_000_000)).map(|flight| flight.get() as f64);
+        assert!((gso / 2.49e6 - 1.0).abs() < 0.1 && (mtu / 1.68e6 - 1.0).abs() < 0.15, "{mtu} {gso}");
+    }
+
+    #[test]
+    fn tc_lines_are_complete() {
+        let (rate, rtt) = (Rate::from_bps(1_000_000_000), Duration::from_millis(10));
+        let (queue, frame) = (Bytes::new(1_250_000), Bytes::new(1_514));
+        let lines = tc_lines(rate, rtt, queue, Some(Ratio::from_percent(1.0)), frame).unwrap();
+        assert_eq!(
+            lines,
+            [
+                "tc qdisc add dev DEV root handle 1: netem delay 10000us limit 1653 loss 1%",
+                "tc qdisc add dev DEV parent 1:1 tbf rate 1000000000bit burst 500000 limit 1250000",
+                "tc qdisc del dev DEV root"
+            ]
+        );
+        assert_eq!(tc_lines(rate, rtt, queue, None, Bytes::new(0)), None);
     }
 
     proptest! {

@@ -85,6 +85,7 @@ pub fn plan(cells: Vec<Cell>) -> Plan {
         cells,
         published: Vec::new(),
         published_source: None,
+        conclusions: Vec::new(),
     }
 }
 

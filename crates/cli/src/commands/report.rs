@@ -3,7 +3,6 @@
 use crate::args::{Format, ReportArgs};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::select;
 use crate::session::evaluate;
 use crate::store::{ExperimentDirectory, read_record};
 use crate::terminal::Terminal;
@@ -73,7 +72,7 @@ fn single(directory: &Path, record: &RunRecord) -> Result<Experiment, Failure> {
         }
         None => alone(record),
     };
-    select::keep(&mut plan, |cell| cell.id == run.cell.id);
+    plan.keep(|cell| cell.id == run.cell.id);
     for cell in &mut plan.cells {
         cell.spec.run.repeat = 1;
     }
@@ -93,6 +92,7 @@ fn alone(record: &RunRecord) -> (Plan, String) {
         cells: vec![cell],
         published: Vec::new(),
         published_source: None,
+        conclusions: Vec::new(),
     };
     (plan, format!("pipefill run {}.toml", run.experiment))
 }

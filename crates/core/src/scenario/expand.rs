@@ -224,6 +224,8 @@ impl Matrix {
             title: document.title.clone(),
             published: published.map_or_else(Vec::new, |table| table.figures(&self.written, &changed)),
             published_source: published.and_then(|table| table.source.clone()),
+            conclusions: published
+                .map_or_else(Vec::new, |table| table.conclusions(&self.cells, &self.written, &changed)),
             cells: self.cells,
         })
     }

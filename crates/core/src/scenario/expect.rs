@@ -1,7 +1,23 @@
-//! Expectations as text: `>= 95% of rate`, `<= 12ms`, `within 10% of 2.33gbit`, `= rwnd`.
+//! Expectations as text: `>= 95% of rate`, `<= 12ms`, `within 10% of 2.33gbit`, `= rwnd`; claims may also have
+//! `>= 95% of goodput`, a share of another cell's metric.
 
 use crate::cell::{Bound, Comparison, ExpectMetric, Expectation};
 use crate::parse::{ParseError, count, duration, one_of, rate, ratio};
+use crate::plan::{Against, Claim};
+use crate::units::Ratio;
+
+/// All metrics, in the order of `[expect]`.
+pub(super) const METRICS: [ExpectMetric; 9] = [
+    ExpectMetric::Goodput,
+    ExpectMetric::Sender,
+    ExpectMetric::Retransmits,
+    ExpectMetric::MinRtt,
+    ExpectMetric::Srtt,
+    ExpectMetric::Lost,
+    ExpectMetric::LimitedBy,
+    ExpectMetric::CwndCause,
+    ExpectMetric::AlsoLimitedBy,
+];
 
 /// The categories of `limited_by`.
 const LIMITS: [&str; 9] = ["app", "sndbuf", "rwnd", "cwnd", "pacing", "path", "receiver", "cpu", "testbed"];
@@ -15,6 +31,33 @@ pub(super) fn parse(metric: ExpectMetric, text: &str) -> Result<Expectation, Par
     let bound = bound(metric, rest)?;
     check(metric, comparison, text)?;
     Ok(Expectation { metric, comparison, bound, text: text.to_owned() })
+}
+
+/// Reads a claim about a metric; its cells are not known yet.
+pub(super) fn parse_claim(metric: ExpectMetric, text: &str) -> Result<Claim, ParseError> {
+    let (comparison, rest) = comparison(metric, text)?;
+    let against = match of_other_cell(rest)? {
+        Some(against) => against,
+        None => Against::Bound(bound(metric, rest)?),
+    };
+    check(metric, comparison, text)?;
+    let text = format!("{} {text}", name(metric));
+    Ok(Claim { text, metric, comparison, against, pairs: Vec::new() })
+}
+
+/// Whether a claim needs a second cell.
+pub(super) const fn compares_cells(claim: &Claim) -> bool {
+    matches!(claim.against, Against::OtherCell { .. })
+}
+
+/// `95% of goodput`, or `goodput` for all of it.
+fn of_other_cell(text: &str) -> Result<Option<Against>, ParseError> {
+    let (share, word) = text.split_once(" of ").map_or((None, text), |(share, word)| (Some(share), word));
+    let Some(metric) = METRICS.into_iter().find(|&metric| name(metric) == word.trim()) else {
+        return Ok(None);
+    };
+    let share = share.map_or(Ok(Ratio::ONE), |share| ratio(share.trim()))?;
+    Ok(Some(Against::OtherCell { metric, share }))
 }
 
 /// The metric's key in `[expect]`.

@@ -175,6 +175,7 @@ pub const TOP: &[(&str, &str)] = &[
     ),
     (
         "published",
-        "`[published]` with `source` and `[[published.row]]`: figures that somebody else measured, shown beside ours.",
+        "`[published]` with `source`, `[[published.row]]`: figures that somebody else measured, shown beside ours, and \
+         `[[published.conclusion]]`: what they concluded, and claims by which our figures judge it.",
     ),
 ];

@@ -2,7 +2,7 @@
 //!
 //! Never: arithmetic beyond a quotient of two fields of the JSON.
 
-use super::{Entry, Heading, Tone};
+use super::{Entry, Heading, Tone, windows};
 use crate::quantity::{Kind, MISSING, Scale};
 use pipefill_analysis::experiment::{CellResult, Experiment};
 use pipefill_core::cell::Protocol;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 const AGREEMENT: f64 = 0.10;
 
 /// A column of numbers.
-struct Column {
+pub(super) struct Column {
     name: &'static str,
     /// Its name where all flows are UDP.
     udp_name: &'static str,
@@ -20,12 +20,13 @@ struct Column {
     value: fn(&CellResult) -> Option<f64>,
 }
 
-const fn column(name: &'static str, kind: Kind, value: fn(&CellResult) -> Option<f64>) -> Column {
+/// A column of the same name for every protocol.
+pub(super) const fn column(name: &'static str, kind: Kind, value: fn(&CellResult) -> Option<f64>) -> Column {
     Column { name, udp_name: name, kind, value }
 }
 
 /// In the order of the table.
-const COLUMNS: [Column; 14] = [
+const COLUMNS: [Column; 11] = [
     column("offered", Kind::Rate, |c| float(c.offered_bps)),
     Column { name: "goodput", udp_name: "received", kind: Kind::Rate, value: |c| float(c.goodput_bps) },
     column("±%", Kind::Ratio, half_width_percent),
@@ -37,6 +38,10 @@ const COLUMNS: [Column; 14] = [
     column("retr", Kind::Count, |c| float(c.retransmits)),
     column("publ. retr", Kind::Count, |c| c.published?.retransmits),
     column("RTT", Kind::Time, |c| float(c.srtt_us_p50).map(|us| us * 1e3)),
+];
+
+/// Left to a table of their own where buffers are what is asked about.
+const WINDOWS: [Column; 3] = [
     column("cwnd", Kind::Bytes, |c| float(c.cwnd_bytes_p50)),
     column("rwnd", Kind::Bytes, |c| float(c.rwnd_bytes_p50)),
     column("flight", Kind::Bytes, |c| float(c.in_flight_bytes_p50)),
@@ -45,13 +50,26 @@ const COLUMNS: [Column; 14] = [
 /// All columns that have a value for some cell, with their entries.
 pub(super) fn filled(experiment: &Experiment, cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
     let udp = all_udp(experiment, cells);
-    let scales = scales(cells);
+    let mut wanted: Vec<&Column> = COLUMNS.iter().collect();
+    if !windows::are_asked_for(cells) {
+        wanted.extend(&WINDOWS);
+    }
     let mut columns: Vec<(Heading, Vec<Entry>)> = Vec::new();
     columns.extend(backend(cells));
-    columns.extend(COLUMNS.iter().filter_map(|column| numbers(column, udp, &scales, cells)));
+    columns.extend(of_numbers(&wanted, udp, cells));
     columns.extend(limited_by(cells));
     columns.extend(validity(experiment, cells));
     columns
+}
+
+/// Those of `columns` that have a value for some cell.
+pub(super) fn of_numbers(
+    columns: &[&Column],
+    udp: bool,
+    cells: &[&CellResult],
+) -> Vec<(Heading, Vec<Entry>)> {
+    let scales = scales(columns, cells);
+    columns.iter().filter_map(|column| numbers(column, udp, &scales, cells)).collect()
 }
 
 /// `None` where no cell has a value.
@@ -77,9 +95,9 @@ fn numbers(
 }
 
 /// One scale for all columns of a kind, so that they compare at a glance.
-fn scales(cells: &[&CellResult]) -> BTreeMap<Kind, Scale> {
+fn scales(columns: &[&Column], cells: &[&CellResult]) -> BTreeMap<Kind, Scale> {
     let mut values: BTreeMap<Kind, Vec<f64>> = BTreeMap::new();
-    for column in &COLUMNS {
+    for column in columns {
         let of_kind = values.entry(column.kind).or_default();
         of_kind.extend(cells.iter().filter_map(|cell| (column.value)(cell)));
     }
@@ -118,7 +136,8 @@ fn backend(cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
     several.then(|| words("on", cells, |cell| cell.backend.clone()))
 }
 
-fn limited_by(cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
+/// What limited each cell, where that is known of any.
+pub(super) fn limited_by(cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
     let known = cells.iter().any(|cell| cell.limited_by.is_some());
     let word = |cell: &CellResult| cell.limited_by.map(|l| l.as_str().to_owned());
     known.then(|| words("limit", cells, word))
@@ -160,6 +179,7 @@ fn all_udp(experiment: &Experiment, cells: &[&CellResult]) -> bool {
     flows.all(|flow| flow.protocol == Protocol::Udp)
 }
 
-fn float(value: Option<u64>) -> Option<f64> {
+/// A field as a column takes it.
+pub(super) fn float(value: Option<u64>) -> Option<f64> {
     value.map(|v| v as f64)
 }

@@ -2,7 +2,6 @@
 //!
 //! Never: a note without the figure that it is about.
 
-use super::coordinates;
 use crate::quantity::{Kind, MISSING};
 use indexmap::IndexMap;
 use pipefill_analysis::expect::{ExpectationResult, Value};
@@ -21,7 +20,7 @@ pub(super) fn notes(experiment: &Experiment, cells: &[&CellResult]) -> Vec<Strin
         notes.extend(missing(experiment, cell));
         notes.extend(failed(cell));
         if has_verdicts {
-            notes.extend(cell.verdict.iter().map(|v| format!("{}: {v}", coordinates(cell))));
+            notes.extend(cell.verdict.iter().map(|v| format!("{}: {v}", cell.coordinates())));
         }
         notes
     };
@@ -58,7 +57,7 @@ fn invalid(cell: &CellResult) -> Vec<String> {
     let line = |count: &pipefill_analysis::experiment::InvalidCount| {
         format!(
             "! {}: {} of {} runs invalid, {}: {}",
-            coordinates(cell),
+            cell.coordinates(),
             count.runs,
             cell.runs,
             count.reason,
@@ -75,7 +74,7 @@ fn unmet(cell: &CellResult) -> Vec<String> {
         let refusal = (&setting.name, &setting.asked, &setting.got, &setting.why);
         alike.entry(refusal).or_default().push(setting);
     }
-    alike.values().map(|settings| format!("! {}: {}", coordinates(cell), refusal(settings))).collect()
+    alike.values().map(|settings| format!("! {}: {}", cell.coordinates(), refusal(settings))).collect()
 }
 
 /// `settings` differ by their place only; there is at least one.
@@ -92,7 +91,7 @@ fn refusal(settings: &[&UnmetSetting]) -> String {
 
 fn missing(experiment: &Experiment, cell: &CellResult) -> Option<String> {
     let asked = experiment.plan.cells[cell.index].spec.run.repeat as usize;
-    (cell.runs < asked).then(|| format!("{}: {} of {asked} runs recorded", coordinates(cell), cell.runs))
+    (cell.runs < asked).then(|| format!("{}: {} of {asked} runs recorded", cell.coordinates(), cell.runs))
 }
 
 fn failed(cell: &CellResult) -> Vec<String> {
@@ -104,7 +103,7 @@ fn failed(cell: &CellResult) -> Vec<String> {
             }
             (None, _, _) => String::new(),
         };
-        format!("FAILED {}: expected {}; {outcome}", coordinates(cell), result.text)
+        format!("FAILED {}: expected {}; {outcome}", cell.coordinates(), result.text)
     };
     cell.expectations.iter().filter(|result| result.failed()).map(line).collect()
 }

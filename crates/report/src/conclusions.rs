@@ -1,0 +1,50 @@
+//! What was published, what we conclude, and the figures on which that rests.
+//!
+//! Never: our word without evidence, or a conclusion left out because it agrees.
+
+use crate::prose;
+use pipefill_analysis::conclusions::{ConclusionResult, Opinion};
+use pipefill_analysis::experiment::Experiment;
+
+/// Width of the labels.
+const LABEL: usize = 11;
+const TITLE: &str = "What was concluded, and what these runs say";
+
+/// For a terminal of `width` columns; `None` where nothing was concluded.
+pub(crate) fn in_terminal(experiment: &Experiment, width: u16) -> Option<String> {
+    let blocks: Vec<String> = experiment.conclusions.iter().map(|one| block(one, width)).collect();
+    (!blocks.is_empty()).then(|| format!("{TITLE}\n\n{}", blocks.join("\n\n")))
+}
+
+/// As Markdown; `escaped` makes text safe for it.
+pub(crate) fn in_markdown(experiment: &Experiment, escaped: &dyn Fn(&str) -> String) -> Option<String> {
+    let item = |one: &ConclusionResult| {
+        let ours = one.ours.as_deref().unwrap_or_default();
+        let mut lines = vec![format!("- Published: {}", escaped(&one.published))];
+        lines.push(format!("  **{}.** {}", word(one.opinion), escaped(ours)).trim_end().to_owned());
+        lines.extend(one.evidence.iter().map(|line| format!("  - {}", escaped(line))));
+        lines.join("\n")
+    };
+    let items: Vec<String> = experiment.conclusions.iter().map(item).collect();
+    (!items.is_empty()).then(|| format!("### {TITLE}\n\n{}", items.join("\n")))
+}
+
+fn block(one: &ConclusionResult, width: u16) -> String {
+    let indent = " ".repeat(LABEL);
+    let labelled = |label: &str, text: &str| prose::filled(text, &format!("{label:<LABEL$}"), &indent, width);
+    let mut lines = vec![labelled("published", &one.published)];
+    let word = word(one.opinion).to_lowercase();
+    lines.push(labelled(&word, one.ours.as_deref().unwrap_or_default()).trim_end().to_owned());
+    let bullet = format!("{indent}- ");
+    let below = format!("{indent}  ");
+    lines.extend(one.evidence.iter().map(|line| prose::filled(line, &bullet, &below, width)));
+    lines.join("\n")
+}
+
+const fn word(opinion: Opinion) -> &'static str {
+    match opinion {
+        Opinion::Confirmed => "Confirmed",
+        Opinion::Refuted => "Not so",
+        Opinion::NotTested => "Not tested",
+    }
+}

@@ -1,0 +1,42 @@
+//! The table of a question about buffers: what limited, what was in flight, and how large the windows and the send buffer were.
+//!
+//! Never: shown where no buffer is an axis; there one column of each is enough.
+
+use super::columns::{self, Column, column, float};
+use super::{Entry, Heading};
+use crate::quantity::Kind;
+use pipefill_analysis::experiment::CellResult;
+
+/// Keys that set a buffer.
+const BUFFERS: [&str; 4] = ["tcp_rmem", "tcp_wmem", "rcvbuf", "sndbuf"];
+
+/// The share of the time first: a limit of half the time is half an answer.
+const COLUMNS: [Column; 6] = [
+    column("of time", Kind::Percent, |c| {
+        c.limited_fraction.as_ref()?.get(&c.limited_by?).map(|share| 100.0 * share)
+    }),
+    column("flight", Kind::Bytes, |c| float(c.in_flight_bytes_p50)),
+    column("cwnd", Kind::Bytes, |c| float(c.cwnd_bytes_p50)),
+    column("rwnd", Kind::Bytes, |c| float(c.rwnd_bytes_p50)),
+    column("sndbuf", Kind::Bytes, |c| float(c.sndbuf_bytes_p50)),
+    column("used", Kind::Percent, |c| {
+        Some(
+            100.0 * float(c.wmem_queued_bytes_p50)?
+                / float(c.sndbuf_bytes_p50).filter(|&limit| limit > 0.0)?,
+        )
+    }),
+];
+
+/// Whether a buffer is an axis of `cells`, and any was measured.
+pub(super) fn are_asked_for(cells: &[&CellResult]) -> bool {
+    let is_buffer = |path: &String| path.rsplit('.').next().is_some_and(|name| BUFFERS.contains(&name));
+    cells.iter().any(|cell| cell.axes.keys().any(is_buffer))
+        && cells.iter().any(|cell| cell.in_flight_bytes_p50.is_some())
+}
+
+/// The columns beside the axes.
+pub(super) fn columns(cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
+    let mut filled: Vec<(Heading, Vec<Entry>)> = columns::limited_by(cells).into_iter().collect();
+    filled.extend(columns::of_numbers(&COLUMNS.iter().collect::<Vec<_>>(), false, cells));
+    filled
+}
