@@ -93,11 +93,11 @@ pub struct WindowAnswer {
 pub struct BufferAnswer {
     /// As asked.
     pub buffer_bytes: u64,
-    /// As receive buffer: half of it is window; kernels since 6.6 come to three quarters.
+    /// As receive buffer, at least: half of it is window; kernels since 6.6 come to three quarters.
     pub rcvbuf_bps: u64,
-    /// As send buffer with packets of one segment each.
+    /// As send buffer with packets of one segment each, at least.
     pub sndbuf_mtu_bps: u64,
-    /// As send buffer with super-packets (GSO).
+    /// As send buffer with super-packets (GSO), at least: up to 1.7 times as much where ACKs come one by one.
     pub sndbuf_gso_bps: u64,
 }
 

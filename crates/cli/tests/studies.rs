@@ -10,7 +10,8 @@ use serde_json::Value;
 /// The result of a study's short version.
 fn study(name: &str) -> Value {
     let folder = Folder::new();
-    let run = folder.pipefill(&["study", name, "--on", "sim", "--quick", "--quiet", "--json", "--out", "o"]);
+    let mut run =
+        folder.pipefill(&["study", name, "--on", "sim", "--quick", "--quiet", "--json", "--out", "o"]);
     let output = run.unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()

@@ -64,9 +64,9 @@ fn window_lines(w: &WindowAnswer) -> Vec<String> {
 fn buffer_lines(b: &BufferAnswer) -> Vec<String> {
     vec![
         line("buffer", &bytes(b.buffer_bytes), ""),
-        line("as receive buffer", &rate(b.rcvbuf_bps), "half is window; kernels since 6.6: up to 3/4"),
-        line("as send buffer", &rate(b.sndbuf_gso_bps), "in super-packets (GSO)"),
-        line("", &rate(b.sndbuf_mtu_bps), "in packets of one segment"),
+        line("as receive buffer", &rate(b.rcvbuf_bps), "at least; since Linux 6.6 up to half more"),
+        line("as send buffer", &rate(b.sndbuf_gso_bps), "at least, in super-packets (GSO)"),
+        line("", &rate(b.sndbuf_mtu_bps), "at least, in packets of one segment"),
     ]
 }
 

@@ -26,6 +26,8 @@ pub(crate) fn run(golden: &Golden) -> Run {
         cells: vec![cell],
         published: Vec::new(),
         published_source: None,
+        conclusions: Vec::new(),
+        conclusions: Vec::new(),
     };
     plan.runs().swap_remove(0)
 }

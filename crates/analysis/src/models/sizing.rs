@@ -14,8 +14,9 @@ pub const RMEM_PER_BYTE: u64 = 2;
 /// queue has to hold unsent data beside. Measured on Linux 6.12: 1.7 with GSO, 2.5 to 2.7 with MTU-sized segments.
 pub const WMEM_PER_BYTE: u64 = 3;
 
-/// What one byte in flight takes of a send buffer that limits, in super-packets: the writer keeps two thirds of it in use
-/// (`sk_stream_min_wspace()`), and a packet costs little more than its payload. Measured on Linux 6.12.
+/// What one byte in flight takes of a send buffer that limits, in super-packets, at most: the writer is woken when a third of it is
+/// free (`sk_stream_min_wspace()`), and a packet costs little more than its payload. Measured on Linux 6.12: 1.6 at 200 ms
+/// and 4 MB, where ACKs come in bursts, 1.0 at 10 ms and 512 KiB.
 const WMEM_PER_BYTE_GSO: f64 = 1.7;
 /// The same with packets of one segment each, whose overhead is large.
 const WMEM_PER_BYTE_MTU: f64 = 2.7;
@@ -65,7 +66,7 @@ pub fn window_of_receive_buffer(size: Bytes) -> Bytes {
     Bytes::new(size.get() / RMEM_PER_BYTE)
 }
 
-/// What a send buffer of `size` lets be in flight: with packets of one segment each, and with super-packets.
+/// What a send buffer of `size` lets be in flight at least: with packets of one segment each, and with super-packets.
 pub fn flight_of_send_buffer(size: Bytes) -> [Bytes; 2] {
     [WMEM_PER_BYTE_MTU, WMEM_PER_BYTE_GSO].map(|cost| Bytes::new((size.get() as f64 / cost) as u64))
 }
