@@ -27,7 +27,6 @@ pub(crate) fn run(golden: &Golden) -> Run {
         published: Vec::new(),
         published_source: None,
         conclusions: Vec::new(),
-        conclusions: Vec::new(),
     };
     plan.runs().swap_remove(0)
 }
