@@ -47,10 +47,16 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(network: Network, streams: Vec<Stream>, gro: bool, checks: Option<Checks>) -> Self {
+    pub(crate) fn new(
+        now: Time,
+        network: Network,
+        streams: Vec<Stream>,
+        gro: bool,
+        checks: Option<Checks>,
+    ) -> Self {
         let count = streams.len();
         Self {
-            now: Time::ZERO,
+            now,
             network,
             streams,
             gro,

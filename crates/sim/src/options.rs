@@ -2,6 +2,8 @@
 //!
 //! Never: a choice that a scenario makes; those come with the run.
 
+use std::time::Duration;
+
 /// How the receive window follows from the receive buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowRule {
@@ -30,10 +32,17 @@ pub struct Options {
     pub window_rule: WindowRule,
     /// How bulk data is written.
     pub writer: WriterHabit,
+    /// How long after a tick of the kernel's millisecond clock the connections begin: timestamps and timers count in ticks.
+    pub phase: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { gso: true, window_rule: WindowRule::ScalingRatio, writer: WriterHabit::UntilFull }
+        Self {
+            gso: true,
+            window_rule: WindowRule::ScalingRatio,
+            writer: WriterHabit::UntilFull,
+            phase: Duration::ZERO,
+        }
     }
 }

@@ -64,7 +64,7 @@ pub(crate) fn carry_out(
         spec,
         watch,
         habit: options.writer,
-        engine: Engine::new(network, streams, options.gso, checks),
+        engine: Engine::new(Time::ZERO.after(options.phase), network, streams, options.gso, checks),
         sink,
         instants: 0,
     };
@@ -180,16 +180,17 @@ impl Traffic<'_> {
 
     /// False where a connection did not come about in time.
     fn connect(&mut self) -> Result<bool, BackendError> {
+        let begin = self.engine.now;
         for stream in &mut self.engine.streams {
             if let Transport::Tcp(tcp) = &mut stream.transport {
-                tcp.connect(Time::ZERO);
+                tcp.connect(begin);
             } else {
                 // UDP waits for the connections' end.
                 stream.is_held = true;
             }
         }
         self.engine.touch_all();
-        let deadline = Time::ZERO.after(CONNECT_TIMEOUT + 10 * self.spec.path.rtt());
+        let deadline = begin.after(CONNECT_TIMEOUT + 10 * self.spec.path.rtt());
         while !self.engine.streams.iter().all(Stream::is_ready) {
             match self.engine.next() {
                 Some(at) if at <= deadline => self.engine.advance(at),
