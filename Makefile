@@ -22,11 +22,13 @@ test: ## everything that has to hold: lint, documentation, all tests
 	cargo run -q -p xtask -- test
 
 # ns-3 is large: it is installed only where it is asked for. Where it is there already, it is measured.
-bench: ## the simulator's speed (NS3=1: against ns-3), and what this machine's data path carries
+bench: ## the simulator's speed (NS3=1: against ns-3), and what this machine's data path carries; fails where a bound is missed
 	@scripts/need.sh rust cc iperf3 $(if $(filter 1,$(NS3)),ns3)
-	cargo bench -p pipefill-sim --bench speed
-	cargo bench -p pipefill-lab --bench throughput
-	cargo bench -p pipefill-lab --bench telemetry
+	@status=0; \
+	cargo bench -p pipefill-sim --bench speed || status=1; \
+	cargo bench -p pipefill-lab --bench throughput || status=1; \
+	cargo bench -p pipefill-lab --bench telemetry || status=1; \
+	exit $$status
 
 FOR ?= 1h
 fuzz: ## random scenarios in the simulator, every check on, for an hour (FOR=10min: for that long)

@@ -4,11 +4,14 @@
 //! refined ([`refine`]), and what is left is counted. `docs/guide/verdicts.md` explains every rule. Never: a rule that asks
 //! who made the record, or a verdict from one witness alone where there are several (see [`Witness`]).
 
+mod causes;
 mod epochs;
 mod facts;
+mod history;
 mod refine;
 mod rules;
 mod testbed;
+mod timeline;
 mod udp;
 mod witness;
 
@@ -16,12 +19,17 @@ pub use refine::CwndCause;
 pub use witness::Witness;
 
 use crate::experiment::LimitedBy;
-use crate::metrics::window::{self, streams_of};
+use crate::metrics::window::{self, Window, streams_of};
+use causes::Causes;
+use epochs::{Cutter, Epoch};
 use facts::Facts;
-use pipefill_core::cell::{Direction, Protocol};
-use pipefill_core::record::RunRecord;
+use pipefill_core::cell::Protocol;
+use pipefill_core::record::{AnyRow, Manifest};
+use refine::Refiner;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use timeline::Timeline;
+use witness::AppLimited;
 
 /// What limited one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,171 +93,136 @@ pub struct Figures {
     pub loss_share: Option<f64>,
     /// What the path's rate lets through as payload.
     pub path_goodput_bps: Option<u64>,
-    /// Payload acknowledged, all streams of the direction, over what the path lets through.
+    /// Payload acknowledged, all streams of the direction, over what the path lets through in it; one at most.
     pub utilisation: Option<f64>,
 }
 
-/// The diagnosis of `record`; `None` where nothing was sampled.
-pub fn diagnose(record: &RunRecord) -> Option<Diagnosis> {
-    let spec = &record.manifest.run.cell.spec;
-    if streams_of(spec, &record.manifest.streams, Protocol::Tcp).next().is_none() {
-        return udp::diagnose(record);
-    }
-    let facts = Facts::of(record);
-    let mut judged = Vec::new();
-    let mut direction = Direction::Forward;
-    for (flow, summary) in streams_of(spec, &record.manifest.streams, Protocol::Tcp) {
-        let epochs = epochs::cut(record, summary, window::life(summary));
-        let measured = window::measured(spec, summary);
-        direction = flow.direction;
-        let busy = facts.busy(flow.direction);
-        let mut refiner = refine::Refiner::new(&facts);
-        for epoch in epochs {
-            let limited_by = rules::limiter(&epoch, &rules::Stream { flow, summary }, &facts, &busy);
-            let cwnd_cause = refiner.see(&epoch, limited_by);
-            let is_ours = testbed::is_to_blame(facts.drops, flow, limited_by, cwnd_cause);
-            let (limited_by, cwnd_cause) =
-                if is_ours { (LimitedBy::Testbed, None) } else { (limited_by, cwnd_cause) };
-            let counts_us =
-                epoch.to_us.min(measured.to_us).saturating_sub(epoch.from_us.max(measured.from_us));
-            judged.push(Judged { stream: summary.stream, epoch, counts_us, limited_by, cwnd_cause });
+/// Rows of other tables, and of other streams, come so much later than what they tell; an epoch waits for them.
+const PATIENCE_US: u64 = 1_000_000;
+
+/// Finds the diagnosis of a run whose rows pass by once, in order of time.
+pub struct Diagnosing<'a> {
+    manifest: &'a Manifest,
+    facts: Facts<'a>,
+    streams: Vec<Judging<'a>>,
+    app_limited: AppLimited,
+    causes: Causes,
+    /// When to judge next.
+    look_us: u64,
+}
+
+/// One stream on the way from samples to causes.
+struct Judging<'a> {
+    stream: rules::Stream<'a>,
+    measured: Window,
+    cutter: Cutter,
+    /// Epochs that have ended and are not judged.
+    ended: VecDeque<Epoch>,
+    refiner: Refiner,
+    timeline: Timeline,
+}
+
+impl<'a> Diagnosing<'a> {
+    /// Of the run that `manifest` is about.
+    pub fn new(manifest: &'a Manifest) -> Self {
+        let spec = &manifest.run.cell.spec;
+        let facts = Facts::of(manifest);
+        let streams = streams_of(spec, &manifest.streams, Protocol::Tcp).map(|(flow, summary)| Judging {
+            stream: rules::Stream { flow, summary },
+            measured: window::measured(spec, summary),
+            cutter: Cutter::new(window::life(summary)),
+            ended: VecDeque::new(),
+            refiner: Refiner::new(&facts),
+            timeline: Timeline::default(),
+        });
+        let streams = streams.collect();
+        Self {
+            manifest,
+            facts,
+            streams,
+            app_limited: AppLimited::default(),
+            causes: Causes::default(),
+            look_us: 0,
         }
     }
-    let counted: Vec<&Judged> = judged.iter().filter(|one| one.counts_us > 0).collect();
-    let (limited_fraction, limited_by) = shares(&counted)?;
-    let of_cause: Vec<&Judged> = counted.iter().copied().filter(|one| one.limited_by == limited_by).collect();
-    Some(Diagnosis {
-        limited_by,
-        cwnd_cause: dominant_cause(&of_cause),
-        figures: figures(&of_cause, &facts),
-        witnesses: witness::all(record, limited_by),
-        limited_fraction,
-        timeline: timeline(&judged),
-        faults: testbed::faults(spec, direction, facts.drops),
-    })
-}
 
-/// An epoch with its verdict.
-struct Judged {
-    stream: u32,
-    epoch: epochs::Epoch,
-    /// How much of it lies in the measured time.
-    counts_us: u64,
-    limited_by: LimitedBy,
-    cwnd_cause: Option<CwndCause>,
-}
-
-fn shares(counted: &[&Judged]) -> Option<(BTreeMap<LimitedBy, f64>, LimitedBy)> {
-    let total: u64 = counted.iter().map(|one| one.counts_us).sum();
-    let mut spans: BTreeMap<LimitedBy, u64> = BTreeMap::new();
-    for one in counted {
-        *spans.entry(one.limited_by).or_default() += one.counts_us;
-    }
-    let (&dominant, _) = spans.iter().max_by_key(|&(_, span)| *span)?;
-    let share = |(cause, span): (LimitedBy, u64)| (cause, span as f64 / total as f64);
-    Some((spans.into_iter().map(share).collect(), dominant))
-}
-
-fn dominant_cause(of_cause: &[&Judged]) -> Option<CwndCause> {
-    let mut spans: BTreeMap<CwndCause, u64> = BTreeMap::new();
-    for one in of_cause {
-        *spans.entry(one.cwnd_cause?).or_default() += one.counts_us;
-    }
-    spans.into_iter().max_by_key(|&(_, span)| span).map(|(cause, _)| cause)
-}
-
-fn timeline(judged: &[Judged]) -> Vec<Span> {
-    let mut spans: Vec<Span> = Vec::new();
-    for one in judged {
-        let Judged { stream, limited_by, cwnd_cause, .. } = *one;
-        let is_same = |span: &&mut Span| {
-            (span.stream, span.limited_by, span.cwnd_cause) == (stream, limited_by, cwnd_cause)
-        };
-        match spans.last_mut().filter(is_same) {
-            Some(span) => span.to_us = one.epoch.to_us,
-            None => spans.push(Span {
-                stream,
-                from_us: one.epoch.from_us,
-                to_us: one.epoch.to_us,
-                limited_by,
-                cwnd_cause,
-            }),
+    /// Takes the next row of any table; its time is not before that of the last one.
+    pub fn take(&mut self, row: &AnyRow) {
+        if self.streams.is_empty() {
+            return;
+        }
+        self.facts.take(row);
+        if let AnyRow::Tcp(row) = row {
+            self.app_limited.see(row);
+            let of = |one: &&mut Judging<'_>| one.stream.summary.stream == row.stream;
+            if let Some(one) = self.streams.iter_mut().find(of) {
+                one.ended.extend(one.cutter.see(row));
+            }
+        }
+        if row.t_us() >= self.look_us {
+            self.look(row.t_us());
         }
     }
-    spans
-}
 
-/// Sum over the streams of each one's mean, weighted with the time: Little's law knows no median.
-fn flight_mean(of_cause: &[&Judged]) -> u64 {
-    let mut streams: BTreeMap<u32, (u128, u128)> = BTreeMap::new();
-    for one in of_cause {
-        let (area, span) = streams.entry(one.stream).or_default();
-        *area += u128::from(one.epoch.unacked_mean) * u128::from(one.counts_us);
-        *span += u128::from(one.counts_us);
+    /// The diagnosis, after the last row; `None` where nothing was sampled.
+    pub fn finish(mut self) -> Option<Diagnosis> {
+        if self.streams.is_empty() {
+            return udp::diagnose(self.manifest);
+        }
+        self.judge(u64::MAX);
+        let direction = self.streams.last().map(|one| one.stream.flow.direction)?;
+        let (limited_fraction, limited_by, cause) = self.causes.shares()?;
+        Some(Diagnosis {
+            limited_by,
+            cwnd_cause: cause.cwnd_cause(),
+            figures: cause.figures(&self.facts),
+            witnesses: witness::all(self.manifest, &self.app_limited, limited_by),
+            limited_fraction,
+            timeline: self.streams.into_iter().flat_map(|one| one.timeline.into_spans()).collect(),
+            faults: testbed::faults(&self.manifest.run.cell.spec, direction, self.facts.drops),
+        })
     }
-    let means = streams.values().map(|&(area, span)| u64::try_from(area / span.max(1)).unwrap_or(u64::MAX));
-    means.sum()
-}
 
-/// Sums over the streams of each stream's median.
-fn figures(of_cause: &[&Judged], facts: &Facts<'_>) -> Figures {
-    let mut streams: BTreeMap<u32, Vec<&epochs::Epoch>> = BTreeMap::new();
-    for one in of_cause {
-        streams.entry(one.stream).or_default().push(&one.epoch);
+    /// Judges what has ended a while ago, and forgets what nobody will ask for.
+    fn look(&mut self, now_us: u64) {
+        self.judge(now_us.saturating_sub(PATIENCE_US));
+        let needed = self.streams.iter().filter_map(|one| one.needs_us(now_us)).min();
+        self.facts.history.forget(needed.unwrap_or(now_us));
+        self.look_us = now_us.saturating_add(PATIENCE_US);
     }
-    let medians = |field: &dyn Fn(&epochs::Epoch) -> Option<u64>| -> Vec<u64> {
-        let of_stream = |epochs: &Vec<&epochs::Epoch>| {
-            let values: Vec<f64> = epochs.iter().filter_map(|epoch| field(epoch)).map(|v| v as f64).collect();
-            crate::statistics::median(&values).map(crate::statistics::rounded)
-        };
-        streams.values().filter_map(of_stream).collect()
-    };
-    let sum = |field: &dyn Fn(&epochs::Epoch) -> Option<u64>| {
-        let all = medians(field);
-        (!all.is_empty()).then(|| all.iter().sum())
-    };
-    let least = |field: &dyn Fn(&epochs::Epoch) -> Option<u64>| medians(field).into_iter().min();
-    Figures {
-        flight_bytes: sum(&|e| Some(e.unacked_peak)),
-        flight_mean_bytes: Some(flight_mean(of_cause)),
-        cwnd_bytes: sum(&|e| Some(e.cwnd)),
-        rwnd_bytes: sum(&|e| e.rwnd),
-        wmem_queued_bytes: sum(&|e| e.wmem_peak),
-        sndbuf_bytes: sum(&|e| e.sndbuf),
-        pacing_rate_bps: sum(&|e| e.pacing_rate_bps),
-        srtt_us: least(&|e| e.srtt_us),
-        min_rtt_us: least(&|e| e.min_rtt_us),
-        mss_bytes: least(&|e| Some(e.mss)),
-        loss_share: facts.loss_share,
-        path_goodput_bps: facts.path_goodput_bps,
-        utilisation: facts.utilisation,
+
+    /// Judges every epoch that has ended by `until_us`.
+    fn judge(&mut self, until_us: u64) {
+        for one in &mut self.streams {
+            while let Some(epoch) = one.ended.pop_front_if(|epoch| epoch.to_us <= until_us) {
+                one.judge(&epoch, &self.facts, &mut self.causes);
+            }
+        }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn judged(limited_by: LimitedBy, counts_us: u64, unacked_mean: u64) -> Judged {
-        let epoch = epochs::Epoch { unacked_mean, ..epochs::Epoch::default() };
-        Judged { stream: 0, epoch, counts_us, limited_by, cwnd_cause: None }
+impl Judging<'_> {
+    fn judge(&mut self, epoch: &Epoch, facts: &Facts<'_>, causes: &mut Causes) {
+        let rules::Stream { flow, summary } = self.stream;
+        let limited_by = rules::limiter(epoch, &self.stream, facts, &facts.busy(flow.direction));
+        let cwnd_cause = self.refiner.see(epoch, limited_by);
+        let is_ours = testbed::is_to_blame(facts.drops, flow, limited_by, cwnd_cause);
+        let (limited_by, cwnd_cause) =
+            if is_ours { (LimitedBy::Testbed, None) } else { (limited_by, cwnd_cause) };
+        let span = Window { from_us: epoch.from_us, to_us: epoch.to_us };
+        causes.add(summary.stream, epoch, span.within(self.measured).length_us(), (limited_by, cwnd_cause));
+        let stream = summary.stream;
+        self.timeline.push(Span {
+            stream,
+            from_us: epoch.from_us,
+            to_us: epoch.to_us,
+            limited_by,
+            cwnd_cause,
+        });
     }
 
-    #[test]
-    fn shares_are_of_the_measured_time_and_add_up_to_one() {
-        use LimitedBy::{App, Cwnd, Path, Rwnd};
-        let all: Vec<Judged> = (1..50)
-            .map(|n: u64| judged([App, Cwnd, Path, Rwnd][(n * 7 % 4) as usize], n * 1_237, 0))
-            .chain([judged(Path, 1_000_000, 0)])
-            .collect();
-        let (shares, dominant) = shares(&all.iter().collect::<Vec<_>>()).expect("something was counted");
-        assert!((shares.values().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?}");
-        assert_eq!((dominant, shares.len()), (Path, 4));
-    }
-
-    #[test]
-    fn the_mean_in_flight_is_weighted_with_the_time() {
-        let (short, long) = (judged(LimitedBy::Sndbuf, 1, 4_000), judged(LimitedBy::Sndbuf, 3, 0));
-        assert_eq!(flight_mean(&[&short, &long]), 1_000);
+    /// Since when its epochs to be judged, or to end after `now_us`, ask for what was.
+    fn needs_us(&self, now_us: u64) -> Option<u64> {
+        self.ended.front().map(|epoch| epoch.from_us).or_else(|| self.cutter.open_since_us(now_us))
     }
 }

@@ -15,6 +15,8 @@ pub mod experiment;
 pub mod metrics;
 pub mod models;
 pub mod proof;
+mod reading;
 pub mod statistics;
+mod tally;
 pub mod verdict;
 mod wording;

@@ -7,13 +7,13 @@ mod delivery;
 mod instrument;
 mod retransmits;
 mod settings;
-mod steps;
+mod sums;
 mod tcp;
 mod udp;
 pub mod window;
 
-use crate::diagnosis::{self, Diagnosis};
-use pipefill_core::record::{Invalid, RunRecord};
+use crate::diagnosis::{Diagnosing, Diagnosis};
+use pipefill_core::record::{AnyRow, Invalid, Manifest, Retransmit, RunRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -69,13 +69,47 @@ pub struct RunMetrics {
     pub diagnosis: Option<Diagnosis>,
 }
 
-impl RunMetrics {
-    /// Condenses `record`.
-    pub fn of(record: &RunRecord) -> Self {
-        let manifest = &record.manifest;
-        let run = &manifest.run;
-        let rates = delivery::rates(record);
+/// Condenses a run whose rows pass by once, in order of time: what it holds does not grow with the run's length.
+pub struct Condenser<'a> {
+    manifest: &'a Manifest,
+    rates: delivery::Following,
+    tcp: tcp::Following<'a>,
+    diagnosis: Diagnosing<'a>,
+}
+
+impl<'a> Condenser<'a> {
+    /// Of the run that `manifest` is about; no row was seen yet.
+    pub fn new(manifest: &'a Manifest) -> Self {
         Self {
+            manifest,
+            rates: delivery::Following::of(manifest),
+            tcp: tcp::Following::of(manifest),
+            diagnosis: Diagnosing::new(manifest),
+        }
+    }
+
+    /// Takes the next row of any table; its time is not before that of the last one.
+    pub fn take(&mut self, row: &AnyRow) {
+        match row {
+            AnyRow::Delivery(row) => self.rates.take(row),
+            AnyRow::Tcp(row) => self.tcp.take(row),
+            AnyRow::Retransmit(row) => self.count(row),
+            AnyRow::Udp(_) | AnyRow::Path(_) | AnyRow::Cpu(_) => {}
+        }
+        self.diagnosis.take(row);
+    }
+
+    /// Counts a retransmission; these come in any order.
+    pub fn count(&mut self, row: &Retransmit) {
+        self.tcp.count(row);
+    }
+
+    /// The figures, after the last row.
+    pub fn finish(self) -> RunMetrics {
+        let manifest = self.manifest;
+        let run = &manifest.run;
+        let rates = self.rates.rates();
+        RunMetrics {
             id: run.id.clone(),
             cell_id: run.cell.id.clone(),
             cell_index: run.cell.index,
@@ -90,11 +124,21 @@ impl RunMetrics {
             sender_bps: rates.sender_bps,
             fairness_index: rates.fairness_index,
             streams: rates.streams,
-            tcp: tcp::metrics(record),
+            tcp: self.tcp.metrics(),
             udp: udp::metrics(&manifest.streams),
-            instrument: instrument::metrics(record),
-            diagnosis: diagnosis::diagnose(record),
+            instrument: instrument::metrics(manifest),
+            diagnosis: self.diagnosis.finish(),
         }
+    }
+}
+
+impl RunMetrics {
+    /// Condenses a record that is in memory, its rows in any order.
+    pub fn of(record: &RunRecord) -> Self {
+        let mut condenser = Condenser::new(&record.manifest);
+        record.rows().iter().for_each(|row| condenser.take(row));
+        record.retransmits.iter().for_each(|row| condenser.count(row));
+        condenser.finish()
     }
 
     /// Whether the run may be believed.

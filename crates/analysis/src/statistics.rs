@@ -34,19 +34,6 @@ pub fn median(values: &[f64]) -> Option<f64> {
     percentile(values, 0.5)
 }
 
-/// The lower weighted median: the smallest value at which at least half of the total weight has been seen. For step
-/// functions of time, where a weight is how long the value stood. `None` where no weight is positive.
-pub fn weighted_median(weighted: &[(u64, u64)]) -> Option<u64> {
-    let mut sorted = weighted.to_vec();
-    sorted.sort_unstable();
-    let total: u128 = sorted.iter().map(|&(_, weight)| u128::from(weight)).sum();
-    let mut seen = 0_u128;
-    sorted.into_iter().find_map(|(value, weight)| {
-        seen += u128::from(weight);
-        (weight > 0 && seen * 2 >= total).then_some(value)
-    })
-}
-
 /// The 95 % percentile bootstrap interval of the median (Efron, 1979): [`RESAMPLES`] resamples with replacement from a
 /// fixed stream, then the 2.5th and 97.5th percentile of their medians. `None` with fewer than two values.
 ///
@@ -130,14 +117,6 @@ mod tests {
     }
 
     #[test]
-    fn a_weighted_median_counts_time_not_samples() {
-        assert_eq!(weighted_median(&[(1, 1), (2, 1), (9, 10)]), Some(9));
-        assert_eq!(weighted_median(&[(1, 5), (2, 5)]), Some(1));
-        assert_eq!(weighted_median(&[(7, 0)]), None);
-        assert_eq!(weighted_median(&[(0, 0), (7, 3)]), Some(7));
-    }
-
-    #[test]
     fn one_value_has_no_interval_and_equal_values_have_none_of_width() {
         assert_eq!(bootstrap_median(&[5.0]), None);
         assert_eq!(bootstrap_median(&[5.0, 5.0, 5.0]), Some(Interval { low: 5.0, high: 5.0 }));
@@ -178,15 +157,6 @@ mod tests {
             let min = values.iter().copied().fold(f64::INFINITY, f64::min);
             prop_assert_eq!(percentile(&values, 0.0), Some(min));
             prop_assert!(p >= min);
-        }
-
-        #[test]
-        fn a_weighted_median_has_half_the_weight_on_each_side(weighted in prop::collection::vec((0_u64..50, 1_u64..20), 1..30)) {
-            let m = weighted_median(&weighted).unwrap();
-            let total: u64 = weighted.iter().map(|w| w.1).sum();
-            let below: u64 = weighted.iter().filter(|w| w.0 < m).map(|w| w.1).sum();
-            let above: u64 = weighted.iter().filter(|w| w.0 > m).map(|w| w.1).sum();
-            prop_assert!(below * 2 < total && above * 2 <= total);
         }
 
         #[test]

@@ -12,6 +12,12 @@ use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
 use pipefill_core::units::{Bytes, Rate, Ratio};
 use std::time::Duration;
 
+/// From this share of what the path carries on, what was read more needs a reason.
+const MORE: f64 = 1.005;
+/// That reason.
+const EARLIER: &str = "; what was read beyond that had arrived before the measured time, and waited for a lost segment or in \
+                       the token bucket";
+
 /// What theory gives for the run as it was, bits per second of payload; `None` where the cause has no formula.
 pub fn predicted_bps(spec: &CellSpec, diagnosis: &Diagnosis) -> Option<u64> {
     let figures = &diagnosis.figures;
@@ -81,14 +87,18 @@ fn path(spec: &CellSpec, figures: &Figures, goodput_bps: u64) -> String {
             rate(goodput_bps)
         );
     };
-    let bottleneck = spec.path.forward.bottleneck.as_ref().or(spec.path.reverse.bottleneck.as_ref());
-    let asked = bottleneck.map_or_else(String::new, |one| format!("{} leave ", rate(one.rate.bps())));
-    let full = percent(goodput_bps as f64 / possible as f64);
-    format!(
-        "{asked}{} of payload, {} were measured: the pipe is {full} full",
-        rate(possible),
-        rate(goodput_bps)
-    )
+    let goes = |direction| spec.flows.iter().any(|flow| flow.direction == direction);
+    let way = if goes(Direction::Forward) { &spec.path.forward } else { &spec.path.reverse };
+    let asked =
+        way.bottleneck.as_ref().map_or_else(String::new, |one| format!("{} leave ", rate(one.rate.bps())));
+    let measured = rate(goodput_bps);
+    let is_both = goes(Direction::Forward) && goes(Direction::Reverse);
+    let (of, where_) = if is_both { (" forward", " in both directions together") } else { ("", "") };
+    let full = figures.utilisation.map_or_else(String::new, |share| {
+        let more = if !is_both && goodput_bps as f64 > MORE * possible as f64 { EARLIER } else { "" };
+        format!(": the pipe is {} full{of}{more}", percent(share))
+    });
+    format!("{asked}{} of payload{of}, {measured} were measured{where_}{full}", rate(possible))
 }
 
 fn windowed(what: &str, window_bytes: Option<u64>, figures: &Figures, goodput_bps: u64) -> String {

@@ -4,40 +4,31 @@
 
 /// Bits per second, decimal prefixes: `251 Mbit/s`.
 pub(crate) fn rate(bps: u64) -> String {
-    let (value, unit) = match bps {
-        1_000_000_000.. => (bps as f64 / 1e9, "Gbit/s"),
-        1_000_000.. => (bps as f64 / 1e6, "Mbit/s"),
-        1_000.. => (bps as f64 / 1e3, "kbit/s"),
-        _ => (bps as f64, "bit/s"),
-    };
-    format!("{} {unit}", digits(value))
+    scaled(bps, ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"])
 }
 
 /// Bytes, decimal prefixes, as the window law's arithmetic needs them: `3.15 MB`.
 pub(crate) fn bytes(bytes: u64) -> String {
-    let (value, unit) = match bytes {
-        1_000_000_000.. => (bytes as f64 / 1e9, "GB"),
-        1_000_000.. => (bytes as f64 / 1e6, "MB"),
-        1_000.. => (bytes as f64 / 1e3, "kB"),
-        _ => (bytes as f64, "B"),
-    };
-    format!("{} {unit}", digits(value))
+    scaled(bytes, ["B", "kB", "MB", "GB"])
 }
 
 /// A duration: `100 ms`.
 pub(crate) fn duration(us: u64) -> String {
-    let (value, unit) = match us {
-        1_000_000.. => (us as f64 / 1e6, "s"),
-        1_000.. => (us as f64 / 1e3, "ms"),
-        _ => (us as f64, "µs"),
-    };
-    format!("{} {unit}", digits(value))
+    scaled(us, ["µs", "ms", "s"])
 }
 
 /// A share of one: `97 %`; below one per cent with a second digit.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent > 0.0 && percent < 1.0 { format!("{percent:.2} %") } else { format!("{percent:.0} %") }
+}
+
+/// In the largest of the `units` that it reaches, each a thousand times the one before.
+fn scaled<const N: usize>(value: u64, units: [&str; N]) -> String {
+    let powers = units.into_iter().zip(0..);
+    let (unit, power) =
+        powers.filter(|&(_, power)| value >= 1000_u64.pow(power)).last().unwrap_or((units[0], 0));
+    format!("{} {unit}", digits(value as f64 / 1000_f64.powi(power as i32)))
 }
 
 /// Three significant digits.

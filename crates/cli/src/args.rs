@@ -2,9 +2,15 @@
 //!
 //! Never: what a command does.
 
+mod examples;
+
 use crate::terminal::ColorWhen;
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use examples::{
+    BDP_EXAMPLES, CATALOGUE_EXAMPLES, COMPLETIONS_EXAMPLES, DOCTOR_EXAMPLES, EXAMPLES, EXPLAIN_EXAMPLES,
+    FIX_EXAMPLES, FUZZ_EXAMPLES, PLAN_EXAMPLES, REPORT_EXAMPLES, RUN_EXAMPLES, STUDY_EXAMPLES,
+};
 use pipefill_core::parse;
 use pipefill_core::units::{Bytes, Rate, Ratio};
 use std::path::PathBuf;
@@ -266,7 +272,7 @@ pub(crate) struct FuzzArgs {
     #[arg(long = "for", value_name = "TIME", value_parser = parse::duration, conflicts_with_all = ["runs", "file"])]
     pub(crate) span: Option<Duration>,
     /// How many scenarios; 100 where nothing else is said
-    #[arg(long, value_name = "N", conflicts_with = "file")]
+    #[arg(long, value_name = "N", value_parser = some, conflicts_with = "file")]
     pub(crate) runs: Option<u64>,
     /// Checks this scenario file instead
     #[arg(long, value_name = "FILE")]
@@ -290,97 +296,19 @@ fn mss(text: &str) -> Result<Bytes, parse::ParseError> {
     parse::count(text).map(Bytes::new).or_else(|_| parse::bytes(text))
 }
 
+/// How many there are to be: one at least.
+fn some(text: &str) -> Result<u64, parse::ParseError> {
+    match parse::count(text)? {
+        0 => Err(parse::ParseError::new(
+            "no scenario shows nothing",
+            "write 1 or more, or leave the option out",
+        )),
+        count => Ok(count),
+    }
+}
+
 const SET_HELP: &str =
     "Lays a value over the scenario, e.g. path.rtt=50ms, or path.rtt=[10ms,50ms] for an axis";
-
-const EXAMPLES: &str = "\
-EXAMPLES:
-  pipefill doctor                          what can this machine do?
-  pipefill bdp --rate 1gbit --rtt 10ms     what does the path need?
-  pipefill plan scenarios/first.toml       what would be run?
-  pipefill run scenarios/first.toml        run it
-  pipefill study rtt --quick               the study of the round trip, in a minute
-
-EXIT CODES:
-  0  done, and every expectation holds
-  1  an expectation failed
-  2  an error in what was asked, or in pipefill
-  3  this machine cannot do it
-  4  a run was invalid";
-
-const PLAN_EXAMPLES: &str = "\
-EXAMPLES:
-  pipefill plan scenarios/first.toml
-  pipefill plan scenarios/first.toml --set path.rtt=50ms --json
-  pipefill plan rtt --only variant=tcp,path.rtt=10ms";
-
-const RUN_EXAMPLES: &str = "\
-EXAMPLES:
-  pipefill run scenarios/first.toml
-  pipefill run scenarios/first.toml --quick --set 'path.rtt=[5ms,50ms]' --out /tmp/first
-  pipefill run scenarios/first.toml --out /tmp/first --resume
-  pipefill run scenarios/first.toml --only path.rtt=40ms,path.loss=1% --json";
-
-const STUDY_EXAMPLES: &str = "\
-EXAMPLES:
-  pipefill study --list
-  pipefill study rtt --quick
-  pipefill study rtt --only variant=tcp,path.rtt=10ms";
-
-const CATALOGUE_EXAMPLES: &str = "\
-EXAMPLES:
-  pipefill catalogue --on sim                      about fifty scenarios, some seconds
-  pipefill catalogue rwnd sndbuf-socket --on sim   the group rwnd, and one more
-  pipefill catalogue --on lab --out /tmp/catalogue --json";
-
-const REPORT_EXAMPLES: &str = "\
-EXAMPLES:
-  pipefill report pipefill-runs/first
-  pipefill report pipefill-runs/first --format md -o first.md
-  pipefill report pipefill-runs/first/runs/0000-rtt=10ms-loss=0pct-r1 --json";
-
-const EXPLAIN_EXAMPLES: &str = "\
-EXAMPLES:
-  pipefill explain pipefill-runs/first
-  pipefill explain pipefill-runs/first --only path.rtt=40ms,path.loss=1%
-  pipefill explain pipefill-runs/first/runs/0000-rtt=10ms-loss=0pct-r1 --json";
-
-const FIX_EXAMPLES: &str = "\
-EXAMPLES:
-  pipefill fix pipefill-runs/window
-  pipefill fix pipefill-runs/window --only path.rtt=80ms --repeat 5
-  pipefill fix pipefill-runs/window --out /tmp/fixed --json
-
-The new records are ordinary experiments below the directory: OUT/CELL/round-1/before and …/after.
-
-EXIT CODES:
-  0  measured, whether it helped or not    4  a run was invalid
-  2  an error    3  this machine cannot do it";
-
-const DOCTOR_EXAMPLES: &str = "\
-EXAMPLES:
-  pipefill doctor
-  pipefill doctor --json";
-
-const BDP_EXAMPLES: &str = "\
-EXAMPLES:
-  pipefill bdp --rate 1gbit --rtt 10ms
-  pipefill bdp --rate 1gbit --rtt 10ms --window 64KiB --loss 1%
-  pipefill bdp --rate 200mbit --rtt 200ms --buffer 6MiB
-  pipefill bdp --rate 100mbit --rtt 80ms --json";
-
-const FUZZ_EXAMPLES: &str = "\
-EXAMPLES:
-  pipefill sim fuzz --for 10min --jobs 2
-  pipefill sim fuzz --seed 7                      that scenario again, exactly
-  pipefill sim fuzz --seed 1 --runs 1000 --json
-  pipefill sim fuzz --file finding.toml           a scenario file, with every check on";
-
-const COMPLETIONS_EXAMPLES: &str = "\
-EXAMPLES:
-  pipefill completions bash > ~/.local/share/bash-completion/completions/pipefill
-  pipefill completions fish > ~/.config/fish/completions/pipefill.fish
-  pipefill completions zsh > ~/.zfunc/_pipefill";
 
 #[cfg(test)]
 mod tests {
@@ -390,6 +318,20 @@ mod tests {
     #[test]
     fn the_definitions_are_sound() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn a_time_to_look_is_a_duration_and_a_number_of_scenarios_is_not_zero() {
+        let fuzz =
+            |option: &str, value: &str| Args::try_parse_from(["pipefill", "sim", "fuzz", option, value]);
+        for time in ["60min", "1h", "90s", "1.5h", "250ms"] {
+            assert!(fuzz("--for", time).is_ok(), "{time}");
+        }
+        assert!(fuzz("--for", "60").unwrap_err().to_string().contains("needs a unit"));
+        assert!(fuzz("--runs", "1").is_ok());
+        let refused = fuzz("--runs", "0").unwrap_err();
+        assert_eq!(refused.exit_code(), 2);
+        assert!(refused.to_string().contains("write 1 or more"), "{refused}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::progress::{Progress, span};
 use crate::runner::{Runner, pending, recorded};
 use crate::signals::Stop;
-use crate::store::{ExperimentDirectory, Leftover, Owner, Place, Registry, Writer, choose, read_record};
+use crate::store::{ExperimentDirectory, Leftover, Owner, Place, Registry, Writer, choose, condense};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
 use pipefill_core::backend::Backend;
@@ -234,11 +234,12 @@ impl Session<'_> {
 pub(crate) fn evaluate(experiment: &ExperimentDirectory, terminal: &Terminal) -> Result<Experiment, Failure> {
     let mut builder = ExperimentBuilder::new(experiment.stored.plan.clone());
     for directory in experiment.run_directories()? {
-        let Some(record) = read_record(&directory)? else {
+        let Some((manifest, metrics)) = condense(&directory)? else {
             terminal.say(&format!("note: {} has no manifest.json and is left out", directory.display()));
             continue;
         };
-        builder.add(&record).map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?;
+        let added = builder.add_condensed(&manifest, metrics);
+        added.map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?;
     }
     Ok(builder.finish(&experiment.command()))
 }

@@ -96,6 +96,12 @@ fn a_bad_scenario_is_shown_with_line_and_caret_and_nothing_is_made() {
             .stdout("")
             .stderr(contains("bad.toml:3:").and(contains("^")).and(contains("help")));
     }
+    folder
+        .pipefill(&["sim", "fuzz", "--file", "bad.toml"])
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(contains("bad.toml:3:").and(contains("^")).and(contains("help")));
     folder.write("good.toml", SCENARIO);
     folder
         .pipefill(&["run", "good.toml", "--set", "path.rtt=10"])
@@ -259,4 +265,22 @@ fn a_reader_that_goes_is_no_error() {
         std::process::Command::new("bash").args(["-c", &script]).current_dir(folder.root()).output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "{\n0\n");
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+#[test]
+fn a_path_is_full_in_one_direction_and_never_more_than_full() {
+    let folder = Folder::new();
+    let scenario = "name = \"both\"\n[path]\nrtt = \"10ms\"\nrate = \"20mbit\"\nqueue = \"1bdp\"\n[[flow]]\n\
+                    parallel = 3\nduration = \"3s\"\n[[flow]]\ndirection = \"reverse\"\n\
+                    bitrate = \"1mbit\"\nduration = \"3s\"\n[run]\nrepeat = 1\n";
+    folder.write("both.toml", scenario);
+    let output = folder.pipefill(&["run", "both.toml", "--on", "sim", "--json"]).assert().success();
+    let result = json(&output.get_output().stdout);
+    let cell = &result["cells"][0];
+    assert_eq!(cell["limited_by"], "path");
+    let verdict = cell["verdict"].as_str().unwrap();
+    assert!(verdict.contains(" in both directions together: the pipe is "), "{verdict}");
+    assert!(verdict.contains(" % full forward"), "{verdict}");
+    let used = cell["run_values"][0]["diagnosis"]["figures"]["utilisation"].as_f64().unwrap();
+    assert!((0.8..=1.0).contains(&used), "{used}");
 }

@@ -45,6 +45,18 @@ pub trait Watch: Sync {
     fn stop_requested(&self) -> bool;
 }
 
+/// Nobody looks on, nobody stops it.
+#[derive(Debug, Clone, Copy)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn progress(&self, _: Time) {}
+
+    fn stop_requested(&self) -> bool {
+        false
+    }
+}
+
 /// Why a run left no record.
 #[derive(Debug, thiserror::Error)]
 pub enum BackendError {

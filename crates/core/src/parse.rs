@@ -53,7 +53,7 @@ pub fn bytes(text: &str) -> Result<Bytes, ParseError> {
     BYTES.parse(text).map(Bytes::new)
 }
 
-/// A span of time: `100ns`, `250us`, `10ms`, `1.5s`, `1min`.
+/// A span of time: `100ns`, `250us`, `10ms`, `1.5s`, `1min`, `1h`.
 ///
 /// # Errors
 /// No unit, an unknown one, a part of a nanosecond, or more than 2^64 ns.

@@ -6,10 +6,14 @@
 
 mod codec;
 mod congestion;
+mod rows;
 mod sink;
 
-pub use codec::{RecordError, TableWriter, decode_manifest, decode_table, encode_manifest, encode_table};
+pub use codec::{
+    RecordError, TableReader, TableWriter, decode_manifest, decode_table, encode_manifest, encode_table,
+};
 pub use congestion::{CaStateSource, CaStateTimes, Episode, Retransmit, RetransmitKind};
+pub use rows::Rows;
 pub(crate) use sink::InMemory;
 pub use sink::{AnyRow, Sink};
 
@@ -224,6 +228,12 @@ pub struct Invalid {
 pub trait Row: Serialize + for<'de> Deserialize<'de> {
     /// File name without `.jsonl.zst`.
     const TABLE: &'static str;
+
+    /// When it was read, microseconds since the run began. A table is in this order.
+    fn t_us(&self) -> u64;
+
+    /// As a row of any table.
+    fn into_any(self) -> AnyRow;
 }
 
 /// `tcp.jsonl.zst`: one sample of one end of one TCP stream.
@@ -320,20 +330,29 @@ pub struct CpuSample {
     pub cpu_us: u64,
 }
 
-impl Row for TcpSample {
-    const TABLE: &'static str = "tcp";
+macro_rules! rows {
+    ($($row:ident is $kind:ident of $table:literal,)*) => {
+        $(impl Row for $row {
+            const TABLE: &'static str = $table;
+
+            fn t_us(&self) -> u64 {
+                self.t_us
+            }
+
+            fn into_any(self) -> AnyRow {
+                AnyRow::$kind(self)
+            }
+        })*
+    };
 }
-impl Row for DeliverySample {
-    const TABLE: &'static str = "delivery";
-}
-impl Row for UdpSample {
-    const TABLE: &'static str = "udp";
-}
-impl Row for PathSample {
-    const TABLE: &'static str = "path";
-}
-impl Row for CpuSample {
-    const TABLE: &'static str = "cpu";
+
+rows! {
+    TcpSample is Tcp of "tcp",
+    DeliverySample is Delivery of "delivery",
+    UdpSample is Udp of "udp",
+    PathSample is Path of "path",
+    CpuSample is Cpu of "cpu",
+    Retransmit is Retransmit of "retransmits",
 }
 
 /// One run's record in memory: what analysis reads. A backend produces it row by row, into a [`Sink`].
@@ -354,4 +373,17 @@ pub struct RunRecord {
     /// `retransmits.jsonl.zst`.
     #[serde(default)]
     pub retransmits: Vec<Retransmit>,
+}
+
+impl RunRecord {
+    /// The samples of all tables in order of time. Retransmits are told when their recovery ends, and are none.
+    pub fn rows(&self) -> Vec<AnyRow> {
+        fn all<R: Row + Clone>(rows: &[R]) -> impl Iterator<Item = AnyRow> {
+            rows.iter().cloned().map(R::into_any)
+        }
+        let tables = all(&self.tcp).chain(all(&self.delivery)).chain(all(&self.udp));
+        let mut rows: Vec<AnyRow> = tables.chain(all(&self.path)).chain(all(&self.cpu)).collect();
+        rows.sort_by_key(AnyRow::t_us);
+        rows
+    }
 }

@@ -9,13 +9,13 @@
 //!
 //! `cargo bench -p pipefill-lab --bench throughput`; needs iperf3.
 
-use pipefill_core::backend::{Backend, Watch};
+use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::cell::{
     CellSpec, Direction, DirectionSpec, FlowSpec, HostSpec, PathSpec, Protocol, RunSpec,
 };
 use pipefill_core::plan::{Cell, Run};
 use pipefill_core::record::RunRecord;
-use pipefill_core::units::{Bytes, Rate, Seed, Time};
+use pipefill_core::units::{Bytes, Rate, Seed};
 use pipefill_lab::Lab;
 use pipefill_lab::hosts::{Host, Hosts};
 use std::error::Error;
@@ -30,15 +30,6 @@ const SPAN: Duration = Duration::from_secs(3);
 /// Rates tried for UDP, Gbit/s.
 const UDP_LADDER: [f64; 11] = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0];
 const DATAGRAM: u64 = 1448;
-
-struct Quiet;
-
-impl Watch for Quiet {
-    fn progress(&self, _now: Time) {}
-    fn stop_requested(&self) -> bool {
-        false
-    }
-}
 
 fn main() -> Outcome<()> {
     if !std::env::args().any(|argument| argument == "--bench") {
@@ -165,7 +156,7 @@ fn run(lab: &Lab, rtt: Duration, flow: &FlowSpec) -> Outcome<RunRecord> {
         seed: Seed::new(1),
         directory: "bench".to_owned(),
     };
-    Ok(lab.run(&run, &Quiet)?)
+    Ok(lab.run(&run, &Unwatched)?)
 }
 
 fn tcp_flow() -> FlowSpec {

@@ -1,18 +1,8 @@
 //! Random scenarios with every check on; `pipefill sim fuzz` runs more of them.
 
-use pipefill_core::backend::Watch;
-use pipefill_core::units::Time;
+use pipefill_core::backend::Unwatched;
 use pipefill_sim::fuzz::{Examined, examine, scenario};
 use std::panic::catch_unwind;
-
-struct Quiet;
-
-impl Watch for Quiet {
-    fn progress(&self, _: Time) {}
-    fn stop_requested(&self) -> bool {
-        false
-    }
-}
 
 /// The first and how many; others than these to look for more.
 fn seeds() -> std::ops::Range<u64> {
@@ -27,7 +17,7 @@ fn what_must_always_hold_holds_in_random_scenarios() {
     let seeds = seeds();
     for seed in seeds.clone() {
         let text = scenario(seed);
-        match catch_unwind(|| examine(&text, &Quiet)) {
+        match catch_unwind(|| examine(&text, &Unwatched)) {
             Ok(Ok(examined)) => {
                 sum.packets += examined.packets;
                 sum.unconnected += examined.unconnected;

@@ -4,10 +4,9 @@
 //! nothing else: the commit that changes it says why. No scenario here has a normal jitter: its logarithm and cosine are the
 //! platform's own (`Prng::next_normal()`); nothing else in a run calls one but the square root, which IEEE 754 fixes.
 
-use pipefill_core::backend::{Backend, Watch};
+use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::prng::fnv1a;
 use pipefill_core::scenario::Scenario;
-use pipefill_core::units::Time;
 use pipefill_sim::Sim;
 use std::fmt::Write;
 
@@ -44,15 +43,6 @@ const SCENARIOS: [[&str; 4]; 12] = [
     ],
 ];
 
-struct Quiet;
-
-impl Watch for Quiet {
-    fn progress(&self, _: Time) {}
-    fn stop_requested(&self) -> bool {
-        false
-    }
-}
-
 fn hash(path: &str, control: &str, flow: &str) -> u64 {
     let text = format!(
         "name = \"hash\"\n[path]\n{path}\n[host]\ncongestion_control = \"{control}\"\n\
@@ -62,7 +52,7 @@ fn hash(path: &str, control: &str, flow: &str) -> u64 {
     );
     let scenario = Scenario::parse(&text, "hash.toml").unwrap_or_else(|error| panic!("{error}"));
     let run = scenario.plan().runs().swap_remove(0);
-    let record = Sim::new().run(&run, &Quiet).unwrap_or_else(|error| panic!("{error}"));
+    let record = Sim::new().run(&run, &Unwatched).unwrap_or_else(|error| panic!("{error}"));
     assert!(record.manifest.streams.iter().all(|stream| stream.received_bytes > 0), "{path}");
     fnv1a(&serde_json::to_vec(&record).expect("a record is JSON"))
 }

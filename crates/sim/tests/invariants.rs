@@ -1,22 +1,12 @@
 //! What holds in every run: the same bytes twice, no flow faster than its path, nothing read that was not written, loss as
 //! the path counts it.
 
-use pipefill_core::backend::{Backend, Watch};
+use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::plan::Run;
 use pipefill_core::record::RunRecord;
 use pipefill_core::scenario::Scenario;
-use pipefill_core::units::Time;
 use pipefill_sim::{Options, Sim};
 use proptest::prelude::*;
-
-struct Quiet;
-
-impl Watch for Quiet {
-    fn progress(&self, _: Time) {}
-    fn stop_requested(&self) -> bool {
-        false
-    }
-}
 
 fn first_run(text: &str) -> Run {
     let scenario = Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
@@ -24,7 +14,7 @@ fn first_run(text: &str) -> Run {
 }
 
 fn record(text: &str) -> RunRecord {
-    Sim::new().run(&first_run(text), &Quiet).unwrap_or_else(|error| panic!("{error}"))
+    Sim::new().run(&first_run(text), &Unwatched).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn counter(record: &RunRecord, place: &str, name: &str) -> u64 {
@@ -169,7 +159,7 @@ fn a_lost_opening_is_tried_again_with_a_chance_of_its_own() {
 fn a_burst_of_one_instant_has_to_fit_into_the_queue() {
     let sim = Sim::with_options(Options { gso: false, ..Options::default() });
     let run = first_run(&tcp(10, 100, 0.0, 10, "reno", ""));
-    let record = sim.run(&run, &Quiet).unwrap_or_else(|error| panic!("{error}"));
+    let record = sim.run(&run, &Unwatched).unwrap_or_else(|error| panic!("{error}"));
     judge(&record, 100);
     let received = record.manifest.streams[0].received_bytes;
     assert!((4_300_000..=5_100_000).contains(&received), "{received}");

@@ -4,10 +4,9 @@
 //! this file: nothing else allocates meanwhile.
 
 use peak_alloc::PeakAlloc;
-use pipefill_core::backend::{Backend, Watch};
+use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::record::{AnyRow, RecordError, Sink};
 use pipefill_core::scenario::Scenario;
-use pipefill_core::units::Time;
 use pipefill_sim::Sim;
 
 #[global_allocator]
@@ -15,15 +14,6 @@ static MEMORY: PeakAlloc = PeakAlloc;
 
 /// A longer run may meet a longer burst, and a buffer doubles; growth with the duration would be a factor of ten.
 const MARGIN: f64 = 2.0;
-
-struct Quiet;
-
-impl Watch for Quiet {
-    fn progress(&self, _: Time) {}
-    fn stop_requested(&self) -> bool {
-        false
-    }
-}
 
 /// As a file does, it keeps no row.
 #[derive(Default)]
@@ -49,7 +39,7 @@ fn peak(path: &str, flow: &str, seconds: u32) -> (u64, usize) {
     let mut sink = Counting::default();
     MEMORY.reset_peak_usage();
     let before = MEMORY.current_usage();
-    Sim::new().stream(&run, &Quiet, &mut sink).unwrap_or_else(|error| panic!("{error}"));
+    Sim::new().stream(&run, &Unwatched, &mut sink).unwrap_or_else(|error| panic!("{error}"));
     (sink.rows, MEMORY.peak_usage() - before)
 }
 

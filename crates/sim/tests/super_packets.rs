@@ -4,19 +4,9 @@
 //! means of runs of 5 s (netem's seeds 7 to 9 and 11 to 14 with super-packets at 0.2 ms, else 11 to 14). 10 Gbit/s with
 //! super-packets, 2 Gbit/s without; here both with the same rate, which limits neither.
 
-use pipefill_core::backend::{Backend, Watch};
+use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::scenario::Scenario;
-use pipefill_core::units::Time;
 use pipefill_sim::Sim;
-
-struct Quiet;
-
-impl Watch for Quiet {
-    fn progress(&self, _: Time) {}
-    fn stop_requested(&self) -> bool {
-        false
-    }
-}
 
 /// The mean over four seeds: a run of 3 s sees some hundred losses only.
 fn goodput_bps(rtt_us: u32, unit: &str) -> f64 {
@@ -28,7 +18,7 @@ fn goodput_bps(rtt_us: u32, unit: &str) -> f64 {
     let scenario = Scenario::parse(&text, "loss.toml").unwrap_or_else(|error| panic!("{error}"));
     let runs = scenario.plan().runs();
     let goodputs = runs.iter().map(|run| {
-        let record = Sim::new().run(run, &Quiet).unwrap_or_else(|error| panic!("{error}"));
+        let record = Sim::new().run(run, &Unwatched).unwrap_or_else(|error| panic!("{error}"));
         let stream = &record.manifest.streams[0];
         stream.received_bytes as f64 * 8e6 / (stream.stop_us - stream.start_us) as f64
     });

@@ -13,7 +13,7 @@ pub(crate) const FILES: [&str; 3] = [GRID, "more.jsonl", "blind.jsonl"];
 /// The first grid: small enough for every test run.
 pub(crate) const GRID: &str = "grid.jsonl";
 /// Cells from here on were drawn after the last change to the simulator.
-const FIRST_HELD_OUT: u32 = 2000;
+pub(crate) const FIRST_HELD_OUT: u32 = 2000;
 
 /// One run of one cell on real Linux.
 #[derive(Debug, Clone, Deserialize)]

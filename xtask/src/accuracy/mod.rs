@@ -11,9 +11,8 @@ mod score;
 
 use bounds::{Verdict, verdicts};
 use golden::{FILES, Golden, Outcome};
-use pipefill_core::backend::{Backend, Watch};
+use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::record::RunRecord;
-use pipefill_core::units::Time;
 use pipefill_sim::{Options, Sim, WriterHabit};
 use score::Score;
 use std::fs;
@@ -32,7 +31,7 @@ const PAGE: &str = "docs/accuracy.md";
 /// these.
 ///
 /// # Errors
-/// Goldens that can't be read, a run that failed, a page that can't be written, an argument that is no number.
+/// No held-out cell to judge by, goldens that can't be read, a run that failed, a page that can't be written, an argument that is no number.
 pub(crate) fn run(root: &Path, arguments: impl Iterator<Item = String>) -> Result<ExitCode, String> {
     let cells: Result<Vec<u32>, String> = arguments
         .map(|text| text.parse().map_err(|_| format!("{text:?} is not the number of a cell")))
@@ -45,12 +44,26 @@ pub(crate) fn run(root: &Path, arguments: impl Iterator<Item = String>) -> Resul
 
 fn write(root: &Path) -> Result<ExitCode, String> {
     let scores = judge(root, &FILES)?;
+    has_held_out(&scores)?;
     fs::write(root.join(PAGE), page::text(&scores)).map_err(|error| format!("{PAGE}: {error}"))?;
     let failed: Vec<Verdict> = verdicts(&scores).into_iter().filter(|verdict| !verdict.holds).collect();
     for Verdict { what, part, measured, bound, .. } in &failed {
         eprintln!("{what}, {part}: {measured}; the bound is {bound}");
     }
     Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A judgement on cells that were looked at alone is none.
+fn has_held_out(scores: &[Score]) -> Result<(), String> {
+    match scores.iter().any(|score| score.golden.is_held_out()) {
+        true => Ok(()),
+        false => Err(format!(
+            "none of {} cells is held out: {} has no cell from {} on",
+            scores.len(),
+            FILES.join(", "),
+            golden::FIRST_HELD_OUT
+        )),
+    }
 }
 
 /// Runs every cell of the `files`.
@@ -111,17 +124,6 @@ fn simulate(golden: &Golden) -> Result<RunRecord, String> {
     sim.run(&cell::run(golden), &Unwatched).map_err(|error| format!("cell {}: {error}", golden.cell))
 }
 
-/// Nobody looks on, nobody stops it.
-struct Unwatched;
-
-impl Watch for Unwatched {
-    fn progress(&self, _now: Time) {}
-
-    fn stop_requested(&self) -> bool {
-        false
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,7 +132,10 @@ mod tests {
     #[test]
     fn the_simulator_agrees_with_linux() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace");
-        let verdicts = verdicts(&judge(root, &[golden::GRID]).expect("every cell runs"));
+        let scores = judge(root, &[golden::GRID]).expect("every cell runs");
+        let refused = has_held_out(&scores).expect_err("the grid was looked at");
+        assert!(refused.contains("is held out"), "{refused}");
+        let verdicts = verdicts(&scores);
         assert!(verdicts.len() >= 5, "{verdicts:?}");
         let failed: Vec<&Verdict> = verdicts.iter().filter(|verdict| !verdict.holds).collect();
         assert!(failed.is_empty(), "{failed:#?}");

@@ -4,7 +4,7 @@
 //! trip the peak of the flight is what the limit allows. Never: a judgement; figures only.
 
 use crate::metrics::window::Window;
-use pipefill_core::record::{RunRecord, StreamEnd, StreamSummary, TcpSample};
+use pipefill_core::record::{StreamEnd, TcpSample};
 use pipefill_core::tcp_info::CaState;
 
 /// Samples that an epoch has at least.
@@ -50,67 +50,166 @@ pub(super) struct Epoch {
     pub(super) mss: u64,
 }
 
-/// The epochs of `summary`'s stream in `life`. What is left over at the end, less than a round trip, is not judged.
-pub(super) fn cut(record: &RunRecord, summary: &StreamSummary, life: Window) -> Vec<Epoch> {
-    let of = |end: StreamEnd| -> Vec<&TcpSample> {
-        let is_of = |row: &&TcpSample| {
-            row.stream == summary.stream && row.end == end && (life.from_us..=life.to_us).contains(&row.t_us)
-        };
-        let mut rows: Vec<&TcpSample> = record.tcp.iter().filter(is_of).collect();
-        rows.sort_by_key(|row| row.t_us);
-        rows
-    };
-    let (sender, receiver) = (of(StreamEnd::Sender), of(StreamEnd::Receiver));
-    let (mut epochs, mut first, mut seen) = (Vec::new(), 0, 0);
-    for at in 1..sender.len() {
-        let span = sender[at].t_us - sender[first].t_us;
-        let round_trip = sender[at].info.srtt_us.map_or(0, u64::from);
-        if at - first >= FEWEST_SAMPLES && span >= round_trip.max(1) {
-            let to_us = sender[at].t_us;
-            let begin = seen;
-            seen += receiver[seen..].iter().take_while(|row| row.t_us < to_us).count();
-            epochs.push(epoch(&sender[first..=at], &receiver[begin..seen]));
-            first = at;
-        }
-    }
-    epochs
+/// Cuts one stream's samples into epochs while they pass by. What is left over at the end, less than a round trip, is not
+/// judged.
+#[derive(Debug)]
+pub(super) struct Cutter {
+    life: Window,
+    open: Option<Open>,
+    unread: Unread,
 }
 
-/// The epoch of `rows`, whose last is the first of the next one.
-fn epoch(rows: &[&TcpSample], receiver: &[&TcpSample]) -> Epoch {
-    let (first, last) = (rows[0], rows[rows.len() - 1]);
-    let inner = &rows[..rows.len() - 1];
-    let share = |is: &dyn Fn(&TcpSample) -> bool| {
-        inner.iter().filter(|row| is(row)).count() as f64 / inner.len() as f64
-    };
-    let fullest = |used: &dyn Fn(&TcpSample) -> Option<f64>| {
-        let of = |row: &&&TcpSample| used(row).unwrap_or(-1.0);
-        inner.iter().max_by(|a, b| of(a).total_cmp(&of(b))).copied().filter(|row| used(row).is_some())
-    };
-    let cwnd_row = fullest(&|row| Some(cwnd_used(row))).unwrap_or(first);
-    let rwnd_row = fullest(&rwnd_used);
-    let sndbuf_row = fullest(&sndbuf_used);
-    Epoch {
-        from_us: first.t_us,
-        to_us: last.t_us,
-        unacked_peak: inner.iter().map(|row| row.info.unacked_bytes).max().unwrap_or(0),
-        unacked_mean: inner.iter().map(|row| row.info.unacked_bytes).sum::<u64>() / inner.len() as u64,
-        cwnd_used: cwnd_used(cwnd_row),
-        cwnd: cwnd_row.info.cwnd_bytes,
-        rwnd_used: rwnd_row.and_then(rwnd_used),
-        rwnd: rwnd_row.and_then(|row| row.info.rwnd_bytes.map(u64::from)),
-        sndbuf_used: sndbuf_row.and_then(sndbuf_used),
-        wmem_peak: sndbuf_row.and_then(|row| row.wmem_queued_bytes),
-        sndbuf: sndbuf_row.and_then(|row| row.sndbuf_bytes),
-        unsent_share: share(&|row| row.info.notsent_bytes > 0),
-        unread_share: receiver.iter().filter_map(|row| unread(row)).reduce(f64::max),
-        repair_share: share(&|row| row.info.ca_state.is_some_and(|state| state >= CaState::Recovery)),
-        has_ssthresh: last.info.ssthresh_bytes.is_some(),
-        retransmits: last.info.retransmits.wrapping_sub(first.info.retransmits),
-        pacing_rate_bps: last.info.pacing_rate_bps,
-        srtt_us: last.info.srtt_us.map(u64::from),
-        min_rtt_us: last.info.min_rtt_us.map(u64::from),
-        mss: u64::from(last.info.mss_bytes),
+/// An epoch that has not ended.
+#[derive(Debug)]
+struct Open {
+    from_us: u64,
+    /// `tcpi_total_retrans` at its first sample.
+    retransmits: u32,
+    samples: usize,
+    unacked_peak: u64,
+    unacked_sum: u64,
+    /// Samples with written data that was not sent.
+    unsent: usize,
+    /// Samples in Recovery or Loss.
+    repair: usize,
+    /// Share and size at the sample where most of it was used.
+    cwnd: (f64, u64),
+    rwnd: Option<(f64, u64)>,
+    /// Share, memory and limit.
+    sndbuf: Option<(f64, u64, u64)>,
+}
+
+/// The largest share of the receive buffer that was not read.
+#[derive(Debug, Default)]
+struct Unread {
+    /// Before the last sample's time.
+    share: Option<f64>,
+    /// At the last sample's time.
+    last: Option<(u64, f64)>,
+}
+
+impl Cutter {
+    /// For a stream that is alive in `life`.
+    pub(super) fn new(life: Window) -> Self {
+        Self { life, open: None, unread: Unread::default() }
+    }
+
+    /// Takes the next sample of either end, in order of time; returns the epoch that it ends.
+    pub(super) fn see(&mut self, row: &TcpSample) -> Option<Epoch> {
+        if !(self.life.from_us..=self.life.to_us).contains(&row.t_us) {
+            return None;
+        }
+        if row.end == StreamEnd::Receiver {
+            self.unread.see(row);
+            return None;
+        }
+        let Some(open) = self.open.as_mut() else {
+            self.open = Some(Open::of(row));
+            return None;
+        };
+        let round_trip = row.info.srtt_us.map_or(0, u64::from);
+        if open.samples < FEWEST_SAMPLES || row.t_us - open.from_us < round_trip.max(1) {
+            open.add(row);
+            return None;
+        }
+        let epoch = open.ended(row, self.unread.until(row.t_us));
+        self.open = Some(Open::of(row));
+        Some(epoch)
+    }
+
+    /// Since when there is an epoch that may end after `now_us`.
+    pub(super) fn open_since_us(&self, now_us: u64) -> Option<u64> {
+        self.open.as_ref().filter(|_| now_us <= self.life.to_us).map(|open| open.from_us)
+    }
+}
+
+impl Open {
+    fn of(first: &TcpSample) -> Self {
+        let mut open = Self {
+            from_us: first.t_us,
+            retransmits: first.info.retransmits,
+            samples: 0,
+            unacked_peak: 0,
+            unacked_sum: 0,
+            unsent: 0,
+            repair: 0,
+            cwnd: (0.0, 0),
+            rwnd: None,
+            sndbuf: None,
+        };
+        open.add(first);
+        open
+    }
+
+    fn add(&mut self, row: &TcpSample) {
+        let info = &row.info;
+        self.samples += 1;
+        self.unacked_peak = self.unacked_peak.max(info.unacked_bytes);
+        self.unacked_sum += info.unacked_bytes;
+        self.unsent += usize::from(info.notsent_bytes > 0);
+        self.repair += usize::from(info.ca_state.is_some_and(|state| state >= CaState::Recovery));
+        let used = cwnd_used(row);
+        if used >= self.cwnd.0 {
+            self.cwnd = (used, info.cwnd_bytes);
+        }
+        if let Some((used, window)) = rwnd_used(row)
+            && self.rwnd.is_none_or(|(most, _)| used >= most)
+        {
+            self.rwnd = Some((used, window));
+        }
+        if let Some((used, queued, limit)) = sndbuf_used(row)
+            && self.sndbuf.is_none_or(|(most, ..)| used >= most)
+        {
+            self.sndbuf = Some((used, queued, limit));
+        }
+    }
+
+    /// The epoch up to `last`, which is the first sample of the next one.
+    fn ended(&self, last: &TcpSample, unread_share: Option<f64>) -> Epoch {
+        let share = |samples: usize| samples as f64 / self.samples as f64;
+        Epoch {
+            from_us: self.from_us,
+            to_us: last.t_us,
+            unacked_peak: self.unacked_peak,
+            unacked_mean: self.unacked_sum / self.samples as u64,
+            cwnd_used: self.cwnd.0,
+            cwnd: self.cwnd.1,
+            rwnd_used: self.rwnd.map(|(used, _)| used),
+            rwnd: self.rwnd.map(|(_, window)| window),
+            sndbuf_used: self.sndbuf.map(|(used, ..)| used),
+            wmem_peak: self.sndbuf.map(|(_, queued, _)| queued),
+            sndbuf: self.sndbuf.map(|(.., limit)| limit),
+            unsent_share: share(self.unsent),
+            unread_share,
+            repair_share: share(self.repair),
+            has_ssthresh: last.info.ssthresh_bytes.is_some(),
+            retransmits: last.info.retransmits.wrapping_sub(self.retransmits),
+            pacing_rate_bps: last.info.pacing_rate_bps,
+            srtt_us: last.info.srtt_us.map(u64::from),
+            min_rtt_us: last.info.min_rtt_us.map(u64::from),
+            mss: u64::from(last.info.mss_bytes),
+        }
+    }
+}
+
+impl Unread {
+    fn see(&mut self, row: &TcpSample) {
+        let Some(share) = unread(row) else { return };
+        self.settle(row.t_us);
+        self.last = Some((row.t_us, self.last.map_or(share, |(_, last)| last.max(share))));
+    }
+
+    /// Up to and without `to_us`, since the last call.
+    fn until(&mut self, to_us: u64) -> Option<f64> {
+        self.settle(to_us);
+        self.share.take()
+    }
+
+    /// What was seen before `t_us` counts.
+    fn settle(&mut self, t_us: u64) {
+        if let Some((_, share)) = self.last.take_if(|(at_us, _)| *at_us < t_us) {
+            self.share = Some(self.share.map_or(share, |most| most.max(share)));
+        }
     }
 }
 
@@ -118,13 +217,19 @@ fn cwnd_used(row: &TcpSample) -> f64 {
     ratio(row.info.in_flight_bytes, row.info.cwnd_bytes)
 }
 
-fn rwnd_used(row: &TcpSample) -> Option<f64> {
+/// Share and size. A window without room for one more full segment is used up: the sender waits (`tcp_snd_wnd_test()`;
+/// RFC 9293, 3.8.6.2.1).
+fn rwnd_used(row: &TcpSample) -> Option<(f64, u64)> {
     let window = u64::from(row.info.rwnd_bytes?);
-    Some(ratio(row.info.unacked_bytes.max(u64::from(window == 0)), window))
+    let is_full = window.saturating_sub(row.info.unacked_bytes) < u64::from(row.info.mss_bytes);
+    let used = ratio(row.info.unacked_bytes, window);
+    Some((if is_full { used.max(1.0) } else { used }, window))
 }
 
-fn sndbuf_used(row: &TcpSample) -> Option<f64> {
-    Some(ratio(row.wmem_queued_bytes?, row.sndbuf_bytes?))
+/// Share, memory and limit.
+fn sndbuf_used(row: &TcpSample) -> Option<(f64, u64, u64)> {
+    let (queued, limit) = (row.wmem_queued_bytes?, row.sndbuf_bytes?);
+    Some((ratio(queued, limit), queued, limit))
 }
 
 fn unread(row: &TcpSample) -> Option<f64> {
@@ -134,4 +239,57 @@ fn unread(row: &TcpSample) -> Option<f64> {
 /// Of nothing, one byte is all there is.
 fn ratio(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::tcp_info::TcpInfo;
+
+    fn sample(t_us: u64, rwnd_bytes: u32, unacked_bytes: u64) -> TcpSample {
+        let info =
+            TcpInfo { rwnd_bytes: Some(rwnd_bytes), unacked_bytes, mss_bytes: 1448, ..TcpInfo::default() };
+        TcpSample {
+            t_us,
+            stream: 0,
+            end: StreamEnd::Sender,
+            info,
+            wmem_queued_bytes: None,
+            sndbuf_bytes: None,
+            rmem_alloc_bytes: None,
+            rcvbuf_bytes: None,
+            raw: None,
+        }
+    }
+
+    #[test]
+    fn a_window_without_room_for_a_segment_is_used_up() {
+        let used = |rwnd, unacked| rwnd_used(&sample(0, rwnd, unacked)).map(|(used, _)| used);
+        assert_eq!(used(0, 0), Some(1.0));
+        assert_eq!(used(1447, 0), Some(1.0));
+        assert_eq!(used(1448, 0), Some(0.0));
+        assert_eq!(used(14480, 7240), Some(0.5));
+        assert_eq!(used(14480, 13100), Some(1.0));
+    }
+
+    #[test]
+    fn an_epoch_has_four_samples_and_a_round_trip_and_the_receivers_rows_before_its_end() {
+        let mut cutter = Cutter::new(Window { from_us: 10, to_us: 100 });
+        let unread = |t_us, rmem| TcpSample {
+            end: StreamEnd::Receiver,
+            rmem_alloc_bytes: Some(rmem),
+            rcvbuf_bytes: Some(100),
+            ..sample(t_us, 0, 0)
+        };
+        assert!(cutter.see(&sample(0, 1, 1)).is_none(), "before its life");
+        let mut ended = Vec::new();
+        for t_us in (10..=100).step_by(10) {
+            ended.extend(cutter.see(&unread(t_us, t_us)));
+            ended.extend(cutter.see(&sample(t_us, 100_000, t_us)));
+        }
+        let told: Vec<_> =
+            ended.iter().map(|one| (one.from_us, one.to_us, one.unacked_peak, one.unread_share)).collect();
+        assert_eq!(told, [(10, 50, 40, Some(0.4)), (50, 90, 80, Some(0.8))]);
+        assert_eq!((cutter.open_since_us(100), cutter.open_since_us(101)), (Some(90), None));
+    }
 }

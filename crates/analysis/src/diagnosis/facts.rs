@@ -2,11 +2,13 @@
 //!
 //! Never: a guess where nothing was recorded.
 
+use super::history::History;
 use crate::metrics::window::{self, Window, streams_of};
 use crate::models::headers;
+use crate::reading::Reading;
 use crate::statistics::rounded;
 use pipefill_core::cell::{Direction, Protocol};
-use pipefill_core::record::{PathSample, RunRecord, StreamEnd};
+use pipefill_core::record::{AnyRow, Manifest, StreamEnd, TcpSample};
 use pipefill_core::units::{Bytes, Rate};
 use std::collections::BTreeMap;
 
@@ -31,24 +33,14 @@ impl Drops {
     }
 }
 
-/// Cumulative payload acknowledged of one stream.
-struct Acked {
-    stream: u32,
-    direction: Direction,
-    points: Vec<(u64, u64)>,
-}
-
 /// One run's facts.
 pub(super) struct Facts<'a> {
-    record: &'a RunRecord,
-    acked: Vec<Acked>,
-    /// CPU time of each thread so far: (microsecond, microseconds).
-    threads: BTreeMap<&'a str, Vec<(u64, u64)>>,
-    direction: Direction,
+    manifest: &'a Manifest,
+    /// What was seen last.
+    pub(super) history: History,
+    utilisation: Option<Utilisation>,
     /// Payload that the path of the streams' direction lets through.
     pub(super) path_goodput_bps: Option<u64>,
-    /// Payload acknowledged over that, in the measured time.
-    pub(super) utilisation: Option<f64>,
     /// Segments retransmitted of those sent.
     pub(super) loss_share: Option<f64>,
     pub(super) drops: Drops,
@@ -56,76 +48,90 @@ pub(super) struct Facts<'a> {
     pub(super) base_rtt_us: u64,
 }
 
+/// Payload acknowledged in the measured time of all streams of one direction, over what the path lets through.
+struct Utilisation {
+    whole: Window,
+    /// Of each stream, at both ends of that time.
+    acked: BTreeMap<u32, (Reading, Reading)>,
+    possible_bps: f64,
+}
+
 /// Whether the bottleneck of a direction was busy.
 pub(super) struct Busy<'a> {
-    facts: &'a Facts<'a>,
+    history: &'a History,
     direction: Direction,
     rate_bps: Option<f64>,
     is_the_hosts: bool,
-    queue: Vec<&'a PathSample>,
 }
 
 impl<'a> Facts<'a> {
-    pub(super) fn of(record: &'a RunRecord) -> Self {
-        let spec = &record.manifest.run.cell.spec;
-        let flows: Vec<_> = streams_of(spec, &record.manifest.streams, Protocol::Tcp).collect();
-        let forward = flows.iter().any(|(flow, _)| flow.direction == Direction::Forward);
+    pub(super) fn of(manifest: &'a Manifest) -> Self {
+        let spec = &manifest.run.cell.spec;
+        let flows = || streams_of(spec, &manifest.streams, Protocol::Tcp);
+        let forward = flows().any(|(flow, _)| flow.direction == Direction::Forward);
         let direction = if forward { Direction::Forward } else { Direction::Reverse };
-        let acked = flows.iter().map(|(flow, one)| Acked::of(record, flow.direction, one.stream)).collect();
-        let mut facts = Self {
-            record,
-            acked,
-            threads: threads(record),
-            direction,
-            path_goodput_bps: payload_rate(record, direction).map(rounded),
-            utilisation: None,
-            loss_share: loss_share(record),
-            drops: drops(record, direction),
+        Self {
+            manifest,
+            history: History::of(flows().map(|(flow, one)| (one.stream, flow.direction))),
+            utilisation: Utilisation::of(manifest, direction),
+            path_goodput_bps: payload_rate(manifest, direction).map(rounded),
+            loss_share: loss_share(manifest),
+            drops: drops(manifest, direction),
             base_rtt_us: u64::try_from(spec.path.rtt().as_micros()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Takes the next row of any table, in order of time.
+    pub(super) fn take(&mut self, row: &AnyRow) {
+        self.history.take(row);
+        if let (AnyRow::Tcp(row), Some(utilisation)) = (row, &mut self.utilisation)
+            && row.end == StreamEnd::Sender
+        {
+            utilisation.see(row);
+        }
+    }
+
+    pub(super) fn busy(&self, direction: Direction) -> Busy<'_> {
+        let rate_bps = payload_rate(self.manifest, direction);
+        let is_the_hosts = bottleneck_rate(self.manifest, direction).is_none();
+        Busy { history: &self.history, direction, rate_bps, is_the_hosts }
+    }
+
+    /// Payload acknowledged over what the path lets through, in the measured time; after the last row.
+    pub(super) fn utilisation(&self) -> Option<f64> {
+        self.utilisation.as_ref().map(Utilisation::share)
+    }
+}
+
+impl Utilisation {
+    /// `None` where the path has no rate or the time is empty.
+    fn of(manifest: &Manifest, direction: Direction) -> Option<Self> {
+        let spec = &manifest.run.cell.spec;
+        let streams = || {
+            let all = streams_of(spec, &manifest.streams, Protocol::Tcp);
+            all.filter(|(flow, _)| flow.direction == direction).map(|(_, summary)| summary)
         };
-        facts.utilisation = facts.measure_utilisation();
-        facts
-    }
-
-    pub(super) fn busy(&'a self, direction: Direction) -> Busy<'a> {
-        let name = match direction {
-            Direction::Forward => "forward",
-            Direction::Reverse => "reverse",
-        };
-        let is_queue = |row: &&PathSample| row.element == "queue" && row.direction == name;
-        let mut queue: Vec<&PathSample> = self.record.path.iter().filter(is_queue).collect();
-        queue.sort_by_key(|row| row.t_us);
-        let rate_bps = payload_rate(self.record, direction);
-        let is_the_hosts = bottleneck_rate(self.record, direction).is_none();
-        Busy { facts: self, direction, rate_bps, is_the_hosts, queue }
-    }
-
-    /// The largest share of one CPU that a thread whose name holds `word` took between the samples around `window`.
-    pub(super) fn cpu_share(&self, word: &str, window: Window) -> Option<f64> {
-        let named = self.threads.iter().filter(|(name, _)| name.contains(word));
-        named.filter_map(|(_, points)| cpu_share(points, window)).reduce(f64::max)
-    }
-
-    /// What `stream` has got acknowledged by `t_us`.
-    pub(super) fn acked_bytes(&self, stream: u32, t_us: u64) -> f64 {
-        self.acked.iter().find(|one| one.stream == stream).map_or(0.0, |one| one.at(t_us))
-    }
-
-    fn acked_bps(&self, direction: Direction, window: Window) -> f64 {
-        let streams = self.acked.iter().filter(|stream| stream.direction == direction);
-        let bytes: f64 = streams.map(|stream| stream.at(window.to_us) - stream.at(window.from_us)).sum();
-        bytes * 8e6 / window.length_us().max(1) as f64
-    }
-
-    fn measure_utilisation(&self) -> Option<f64> {
-        let spec = &self.record.manifest.run.cell.spec;
-        let streams = streams_of(spec, &self.record.manifest.streams, Protocol::Tcp);
-        let of_direction = streams.filter(|(flow, _)| flow.direction == self.direction);
-        let windows = of_direction.map(|(_, summary)| window::measured(spec, summary));
+        let windows = streams().map(|summary| window::measured(spec, summary));
         let whole = windows
-            .reduce(|a, b| Window { from_us: a.from_us.min(b.from_us), to_us: a.to_us.max(b.to_us) })?;
-        let possible = payload_rate(self.record, self.direction)?;
-        (whole.length_us() > 0).then(|| self.acked_bps(self.direction, whole) / possible)
+            .reduce(|a, b| Window { from_us: a.from_us.min(b.from_us), to_us: a.to_us.max(b.to_us) })
+            .filter(|whole| whole.length_us() > 0)?;
+        let readings = (Reading::at(whole.from_us), Reading::at(whole.to_us));
+        let acked = streams().map(|summary| (summary.stream, readings)).collect();
+        Some(Self { whole, acked, possible_bps: payload_rate(manifest, direction)? })
+    }
+
+    fn see(&mut self, row: &TcpSample) {
+        if let Some((from, to)) = self.acked.get_mut(&row.stream) {
+            from.see(row.t_us, row.info.bytes_acked);
+            to.see(row.t_us, row.info.bytes_acked);
+        }
+    }
+
+    /// One at most: what is acknowledged in a lump when a hole is filled, or out of a full bucket, arrived before.
+    fn share(&self) -> f64 {
+        let bytes: f64 =
+            self.acked.values().map(|(from, to)| to.value_or_first() - from.value_or_first()).sum();
+        (bytes * 8e6 / self.whole.length_us() as f64 / self.possible_bps).min(1.0)
     }
 }
 
@@ -138,66 +144,26 @@ impl Busy<'_> {
     /// Over the whole of `window`: at the rate, or with something in the queue at every look.
     pub(super) fn over(&self, window: Window) -> bool {
         let Some(rate) = self.rate_bps else { return false };
-        if self.facts.acked_bps(self.direction, window) >= FULL * rate {
+        if self.history.acked_bps(self.direction, window) >= FULL * rate {
             return true;
         }
-        let from = self.queue.partition_point(|row| row.t_us < window.from_us);
-        let looks = self.queue[from..].iter().take_while(|row| row.t_us < window.to_us);
         let (mut count, mut waiting) = (0, true);
-        for row in looks {
+        for is_waiting in self.history.queue_looks(self.direction, window) {
             count += 1;
-            waiting &= row.backlog_packets > 0;
+            waiting &= is_waiting;
         }
         waiting && count >= 2
     }
 }
 
-impl Acked {
-    fn of(record: &RunRecord, direction: Direction, stream: u32) -> Self {
-        let rows = record.tcp.iter().filter(|row| row.stream == stream && row.end == StreamEnd::Sender);
-        let mut points: Vec<(u64, u64)> = rows.map(|row| (row.t_us, row.info.bytes_acked)).collect();
-        points.sort_unstable();
-        Self { stream, direction, points }
-    }
-
-    /// Bytes acknowledged until `t_us`, between two samples in proportion.
-    fn at(&self, t_us: u64) -> f64 {
-        let next = self.points.partition_point(|&(t, _)| t < t_us);
-        match (next.checked_sub(1).map(|at| self.points[at]), self.points.get(next)) {
-            (Some((t0, b0)), Some(&(t1, b1))) => {
-                b0 as f64 + (b1 as f64 - b0 as f64) * (t_us - t0) as f64 / (t1 - t0).max(1) as f64
-            }
-            (Some((_, bytes)), None) | (None, Some(&(_, bytes))) => bytes as f64,
-            (None, None) => 0.0,
-        }
-    }
-}
-
-fn threads(record: &RunRecord) -> BTreeMap<&str, Vec<(u64, u64)>> {
-    let mut threads: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
-    for row in &record.cpu {
-        threads.entry(&row.thread).or_default().push((row.t_us, row.cpu_us));
-    }
-    threads.values_mut().for_each(|points| points.sort_unstable());
-    threads
-}
-
-/// CPU time over wall time between the last point before `window` and the first after it.
-fn cpu_share(points: &[(u64, u64)], window: Window) -> Option<f64> {
-    let begin = points.partition_point(|&(t, _)| t <= window.from_us).saturating_sub(1);
-    let end = points.partition_point(|&(t, _)| t < window.to_us).min(points.len().checked_sub(1)?);
-    let ((t0, cpu0), (t1, cpu1)) = (points[begin], points[end]);
-    (t1 > t0).then(|| cpu1.saturating_sub(cpu0) as f64 / (t1 - t0) as f64)
-}
-
 /// What the path lets through as payload; where it has no rate, the simulated host's own.
-fn payload_rate(record: &RunRecord, direction: Direction) -> Option<f64> {
-    let rate = bottleneck_rate(record, direction).or_else(|| host_rate(record))?;
+fn payload_rate(manifest: &Manifest, direction: Direction) -> Option<f64> {
+    let rate = bottleneck_rate(manifest, direction).or_else(|| host_rate(manifest))?;
     Some(headers::goodput_at_rate(rate, Protocol::Tcp, Bytes::new(headers::DEFAULT_MSS)))
 }
 
-fn bottleneck_rate(record: &RunRecord, direction: Direction) -> Option<Rate> {
-    let path = &record.manifest.run.cell.spec.path;
+fn bottleneck_rate(manifest: &Manifest, direction: Direction) -> Option<Rate> {
+    let path = &manifest.run.cell.spec.path;
     let path = match direction {
         Direction::Forward => &path.forward,
         Direction::Reverse => &path.reverse,
@@ -205,24 +171,24 @@ fn bottleneck_rate(record: &RunRecord, direction: Direction) -> Option<Rate> {
     path.bottleneck.as_ref().map(|one| one.rate)
 }
 
-fn host_rate(record: &RunRecord) -> Option<Rate> {
-    record.manifest.environment.facts.get(HOST_RATE_FACT)?.parse().ok().map(Rate::from_bps)
+fn host_rate(manifest: &Manifest) -> Option<Rate> {
+    manifest.environment.facts.get(HOST_RATE_FACT)?.parse().ok().map(Rate::from_bps)
 }
 
-fn loss_share(record: &RunRecord) -> Option<f64> {
-    let infos: Vec<_> = record.manifest.streams.iter().filter_map(|stream| stream.tcp).collect();
+fn loss_share(manifest: &Manifest) -> Option<f64> {
+    let infos: Vec<_> = manifest.streams.iter().filter_map(|stream| stream.tcp).collect();
     let sent: u64 = infos.iter().map(|info| u64::from(info.data_segs_out)).sum();
     let again: u64 = infos.iter().map(|info| u64::from(info.retransmits)).sum();
     (sent > 0).then(|| again as f64 / sent as f64)
 }
 
-pub(super) fn drops(record: &RunRecord, direction: Direction) -> Drops {
+pub(super) fn drops(manifest: &Manifest, direction: Direction) -> Drops {
     let place = match direction {
         Direction::Forward => "path forward",
         Direction::Reverse => "path reverse",
     };
     let of = |name: &str| {
-        let mut all = record.manifest.counters.iter();
+        let mut all = manifest.counters.iter();
         all.find(|one| one.place == place && one.name == name).map_or(0, |one| one.after - one.before)
     };
     Drops {

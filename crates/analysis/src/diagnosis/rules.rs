@@ -27,6 +27,7 @@ const WAITING: f64 = 0.50;
 const ON_TIME: f64 = 0.98;
 
 /// A stream and what was asked of it.
+#[derive(Clone, Copy)]
 pub(super) struct Stream<'a> {
     pub(super) flow: &'a FlowSpec,
     pub(super) summary: &'a StreamSummary,
@@ -67,7 +68,7 @@ fn is_on_time(epoch: &Epoch, stream: &Stream<'_>, facts: &Facts<'_>) -> bool {
     let since_us = epoch.to_us.saturating_sub(stream.summary.start_us);
     let wanted = bitrate.bps() as f64 / 8e6 * since_us as f64;
     let under_way = epoch.unacked_peak.max(stream.flow.length.get()) as f64;
-    facts.acked_bytes(stream.summary.stream, epoch.to_us) + under_way >= ON_TIME * wanted
+    facts.history.acked_bytes(stream.summary.stream, epoch.to_us) + under_way >= ON_TIME * wanted
 }
 
 /// The window that is used up; of two the smaller one.
@@ -84,7 +85,7 @@ fn window_limit(epoch: &Epoch) -> Option<LimitedBy> {
 
 /// The data path's threads are the instrument; all others belong to the ends.
 fn cpu_limit(facts: &Facts<'_>, window: Window) -> Option<LimitedBy> {
-    let is_busy = |word: &str| facts.cpu_share(word, window).is_some_and(|share| share >= CPU_BUSY);
+    let is_busy = |word: &str| facts.history.cpu_share(word, window).is_some_and(|share| share >= CPU_BUSY);
     if is_busy("path") {
         return Some(LimitedBy::Testbed);
     }

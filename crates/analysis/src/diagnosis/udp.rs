@@ -5,22 +5,22 @@
 use super::{Diagnosis, Figures, Span};
 use crate::experiment::LimitedBy;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
-use pipefill_core::record::{RunRecord, UdpTotals};
+use pipefill_core::record::{Manifest, UdpTotals};
 use std::collections::BTreeMap;
 
 /// Losses up to this share are not the story of a run.
 const NEGLIGIBLE: f64 = 0.001;
 
 /// The diagnosis of a run whose streams are all UDP.
-pub(super) fn diagnose(record: &RunRecord) -> Option<Diagnosis> {
-    let totals: Vec<UdpTotals> = record.manifest.streams.iter().filter_map(|stream| stream.udp).collect();
+pub(super) fn diagnose(manifest: &Manifest) -> Option<Diagnosis> {
+    let totals: Vec<UdpTotals> = manifest.streams.iter().filter_map(|stream| stream.udp).collect();
     let sent: u64 = totals.iter().map(|one| one.sent).sum();
     if sent == 0 {
         return None;
     }
-    let spec = &record.manifest.run.cell.spec;
+    let spec = &manifest.run.cell.spec;
     let received: u64 = totals.iter().map(|one| one.received).sum();
-    let limited_by = culprit(record, &totals, sent.saturating_sub(received) as f64 / sent as f64);
+    let limited_by = culprit(manifest, &totals, sent.saturating_sub(received) as f64 / sent as f64);
     let span = |summary: &pipefill_core::record::StreamSummary| Span {
         stream: summary.stream,
         from_us: summary.start_us,
@@ -32,22 +32,22 @@ pub(super) fn diagnose(record: &RunRecord) -> Option<Diagnosis> {
         limited_by,
         cwnd_cause: None,
         limited_fraction: BTreeMap::from([(limited_by, 1.0)]),
-        timeline: record.manifest.streams.iter().map(span).collect(),
+        timeline: manifest.streams.iter().map(span).collect(),
         figures: Figures {
             loss_share: Some(sent.saturating_sub(received) as f64 / sent as f64),
             ..Figures::default()
         },
         witnesses: Vec::new(),
-        faults: super::testbed::faults(spec, direction(spec), super::facts::drops(record, direction(spec))),
+        faults: super::testbed::faults(spec, direction(spec), super::facts::drops(manifest, direction(spec))),
     })
 }
 
 /// The place that dropped most; without losses the application, which offered no more.
-fn culprit(record: &RunRecord, totals: &[UdpTotals], lost: f64) -> LimitedBy {
+fn culprit(manifest: &Manifest, totals: &[UdpTotals], lost: f64) -> LimitedBy {
     if lost <= NEGLIGIBLE {
         return LimitedBy::App;
     }
-    let drops = super::facts::drops(record, direction(&record.manifest.run.cell.spec));
+    let drops = super::facts::drops(manifest, direction(&manifest.run.cell.spec));
     let socket: u64 = totals.iter().filter_map(|one| one.socket_drops).sum();
     let places = [
         (drops.queue, LimitedBy::Path),

@@ -3,7 +3,7 @@
 //! Never: a verdict. A witness that disagrees is shown, because it may be the one that is right.
 
 use crate::experiment::LimitedBy;
-use pipefill_core::record::{RunRecord, StreamEnd};
+use pipefill_core::record::{Manifest, StreamEnd, TcpSample};
 use serde::{Deserialize, Serialize};
 
 /// A share that a witness needs in order to say that this was the limit.
@@ -22,17 +22,31 @@ pub struct Witness {
     pub agrees: bool,
 }
 
-/// The witnesses of `record`, to a verdict of `limited_by`.
-pub(super) fn all(record: &RunRecord, limited_by: LimitedBy) -> Vec<Witness> {
+/// Samples of senders, and those of them whose rate the application limited (`tcpi_delivery_rate_app_limited`).
+#[derive(Debug, Default)]
+pub(super) struct AppLimited {
+    samples: u64,
+    limited: u64,
+}
+
+impl AppLimited {
+    pub(super) fn see(&mut self, row: &TcpSample) {
+        if row.end == StreamEnd::Sender {
+            self.samples += 1;
+            self.limited += u64::from(row.info.delivery_app_limited);
+        }
+    }
+}
+
+/// The witnesses of a run, to a verdict of `limited_by`.
+pub(super) fn all(manifest: &Manifest, app_limited: &AppLimited, limited_by: LimitedBy) -> Vec<Witness> {
     let sum = |field: fn(&pipefill_core::tcp_info::TcpInfo) -> Option<u64>| -> Option<u64> {
-        record.manifest.streams.iter().map(|stream| field(stream.tcp.as_ref()?)).sum()
+        manifest.streams.iter().map(|stream| field(stream.tcp.as_ref()?)).sum()
     };
     let busy = sum(|info| info.busy_us).filter(|&busy| busy > 0);
     let clock =
         |field: fn(&pipefill_core::tcp_info::TcpInfo) -> Option<u64>| Some(sum(field)? as f64 / busy? as f64);
-    let senders = || record.tcp.iter().filter(|row| row.end == StreamEnd::Sender);
-    let app = senders().filter(|row| row.info.delivery_app_limited).count() as f64
-        / senders().count().max(1) as f64;
+    let app = app_limited.limited as f64 / app_limited.samples.max(1) as f64;
     let named = [
         ("tcpi_rwnd_limited", LimitedBy::Rwnd, clock(|info| info.rwnd_limited_us)),
         ("tcpi_sndbuf_limited", LimitedBy::Sndbuf, clock(|info| info.sndbuf_limited_us)),

@@ -9,7 +9,7 @@ use crate::statistics::{bootstrap_median, median, rounded};
 use crate::{advice, conclusions, expect, verdict};
 use indexmap::{IndexMap, IndexSet};
 use pipefill_core::plan::{Cell, Plan};
-use pipefill_core::record::{CaStateSource, Environment, RunRecord};
+use pipefill_core::record::{CaStateSource, Environment, Manifest, RunRecord};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ pub struct UnknownCell {
     pub cell: String,
 }
 
-/// Takes records one by one, so that only one has to be in memory.
+/// Takes runs one by one and keeps their figures only.
 #[derive(Debug, Clone)]
 pub struct ExperimentBuilder {
     plan: Plan,
@@ -38,16 +38,23 @@ impl ExperimentBuilder {
         Self { plan, environment: EnvironmentSummary::default(), runs: BTreeMap::new() }
     }
 
-    /// Adds a run. Cells match by index where the ids agree, else by id.
+    /// Adds a run that is in memory.
+    ///
+    /// # Errors
+    /// As [`ExperimentBuilder::add_condensed`].
+    pub fn add(&mut self, record: &RunRecord) -> Result<(), UnknownCell> {
+        self.add_condensed(&record.manifest, RunMetrics::of(record))
+    }
+
+    /// Adds a run's figures. Cells match by index where the ids agree, else by id.
     ///
     /// # Errors
     /// [`UnknownCell`] where the plan has no such cell; nothing is added.
-    pub fn add(&mut self, record: &RunRecord) -> Result<(), UnknownCell> {
-        let metrics = RunMetrics::of(record);
+    pub fn add_condensed(&mut self, manifest: &Manifest, metrics: RunMetrics) -> Result<(), UnknownCell> {
         let index = self
             .cell_index(&metrics)
             .ok_or_else(|| UnknownCell { run: metrics.id.clone(), cell: metrics.cell_id.clone() })?;
-        self.environment.add(&record.manifest.environment, &record.manifest.pipefill);
+        self.environment.add(&manifest.environment, &manifest.pipefill);
         let key = (index, metrics.backend.clone());
         self.runs.entry(key).or_default().push(metrics);
         Ok(())

@@ -3,8 +3,10 @@
 //! Never: a rate over a window that the counts do not cover, or a total where one stream is missing.
 
 use super::window::{self, Window};
+use crate::reading::Reading;
 use crate::statistics::{jain_fairness, rounded};
-use pipefill_core::record::{DeliverySample, RunRecord, StreamSummary};
+use pipefill_core::cell::CellSpec;
+use pipefill_core::record::{DeliverySample, Manifest, StreamSummary};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -28,101 +30,126 @@ pub(super) struct Rates {
     pub(super) streams: Vec<StreamGoodput>,
 }
 
-/// Sums over all streams of the run; `None` where there is no stream or one of them has no rate.
-pub(super) fn rates(record: &RunRecord) -> Rates {
-    let spec = &record.manifest.run.cell.spec;
-    let tables = by_stream(&record.delivery);
-    let mut goodputs = Vec::new();
-    let (mut wholes, mut senders, mut streams) = (Vec::new(), Vec::new(), Vec::new());
-    for stream in &record.manifest.streams {
-        let rows = tables.get(&stream.stream).map_or(&[][..], Vec::as_slice);
-        let shift = window::receiver_shift_us(spec, stream);
-        let (sent, received) = (sent_curve(stream, rows), received_curve(stream, shift, rows));
-        let window = window::measured(spec, stream);
-        let goodput = received.rate(window.shifted(shift));
-        wholes.push(received.rate(window::life(stream).shifted(shift)));
-        senders.push(sent.rate(window));
-        goodputs.push(goodput);
-        streams.push(StreamGoodput {
-            stream: stream.stream,
-            flow: stream.flow,
-            goodput_bps: goodput.map(rounded),
-        });
+/// Follows the counts of all streams.
+pub(super) struct Following {
+    streams: BTreeMap<u32, Followed>,
+}
+
+/// One stream's counts.
+struct Followed {
+    flow: u32,
+    /// In the measured window.
+    sent: Curve,
+    /// In the measured window, as late as the data arrives.
+    received: Curve,
+    /// In the stream's whole life, as late as the data arrives.
+    whole: Curve,
+}
+
+impl Following {
+    pub(super) fn of(manifest: &Manifest) -> Self {
+        let spec = &manifest.run.cell.spec;
+        let streams = manifest.streams.iter().map(|one| (one.stream, Followed::of(spec, one)));
+        Self { streams: streams.collect() }
     }
-    Rates {
-        goodput_bps: total(&goodputs),
-        goodput_whole_bps: total(&wholes),
-        sender_bps: total(&senders),
-        fairness_index: all(&goodputs).and_then(|values| jain_fairness(&values)),
-        streams,
+
+    /// Takes the next row, in order of time.
+    pub(super) fn take(&mut self, row: &DeliverySample) {
+        if let Some(one) = self.streams.get_mut(&row.stream) {
+            one.sent.see(row.t_us, row.sent_bytes);
+            one.received.see(row.t_us, row.received_bytes);
+            one.whole.see(row.t_us, row.received_bytes);
+        }
+    }
+
+    /// Sums over all streams of the run; `None` where there is no stream or one of them has no rate.
+    pub(super) fn rates(self) -> Rates {
+        let mut goodputs = Vec::new();
+        let (mut wholes, mut senders, mut streams) = (Vec::new(), Vec::new(), Vec::new());
+        for (stream, Followed { flow, sent, received, whole }) in self.streams {
+            let goodput = received.rate();
+            wholes.push(whole.rate());
+            senders.push(sent.rate());
+            goodputs.push(goodput);
+            streams.push(StreamGoodput { stream, flow, goodput_bps: goodput.map(rounded) });
+        }
+        Rates {
+            goodput_bps: total(&goodputs),
+            goodput_whole_bps: total(&wholes),
+            sender_bps: total(&senders),
+            fairness_index: all(&goodputs).and_then(|values| jain_fairness(&values)),
+            streams,
+        }
     }
 }
 
-/// A cumulative count as points in time order; linear between them.
-struct Curve(Vec<(u64, u64)>);
+impl Followed {
+    /// Nothing can have arrived within the one-way delay.
+    fn of(spec: &CellSpec, stream: &StreamSummary) -> Self {
+        let shift_us = window::receiver_shift_us(spec, stream);
+        let (measured, life) = (window::measured(spec, stream), window::life(stream));
+        let sent = (stream.stop_us, stream.sent_bytes);
+        let received = (stream.end_us, stream.received_bytes);
+        let first_us = stream.start_us.saturating_add(shift_us);
+        Self {
+            flow: stream.flow,
+            sent: Curve::new(measured, stream.start_us, sent),
+            received: Curve::new(measured.shifted(shift_us), first_us, received),
+            whole: Curve::new(life.shifted(shift_us), first_us, received),
+        }
+    }
+}
+
+/// A cumulative count, read at both ends of a window. To the samples comes what they miss: nothing up to `first_us` (unless
+/// they saw something), the total at the end. Without a single sample there is no curve.
+struct Curve {
+    window: Window,
+    from: Reading,
+    to: Reading,
+    /// When the count began; `None` once that is in.
+    first_us: Option<u64>,
+    end: (u64, u64),
+    last: Option<(u64, u64)>,
+}
 
 impl Curve {
-    /// Bits per second in `window`. `None` for an empty window or a curve without samples.
-    fn rate(&self, window: Window) -> Option<f64> {
-        let length = window.length_us();
-        if length == 0 || self.0.is_empty() {
-            return None;
+    fn new(window: Window, first_us: u64, end: (u64, u64)) -> Self {
+        let (from, to) = (Reading::at(window.from_us), Reading::at(window.to_us));
+        Self { window, from, to, first_us: Some(first_us), end, last: None }
+    }
+
+    fn see(&mut self, t_us: u64, count: u64) {
+        if self.first_us.is_some_and(|first_us| first_us <= t_us) {
+            self.begin(t_us);
         }
-        let bytes = self.at(window.to_us) - self.at(window.from_us);
+        self.point(t_us, count);
+        self.last = Some((t_us, count));
+    }
+
+    /// The beginning, with nothing counted, before a sample at `t_us`.
+    fn begin(&mut self, t_us: u64) {
+        let nothing_yet = self.last.is_none_or(|(_, count)| count == 0);
+        if let Some(first_us) = self.first_us.take().filter(|&first_us| nothing_yet && first_us < t_us) {
+            self.point(first_us, 0);
+        }
+    }
+
+    fn point(&mut self, t_us: u64, count: u64) {
+        self.from.see(t_us, count);
+        self.to.see(t_us, count);
+    }
+
+    /// Bits per second in the window. `None` for an empty one or a curve without samples.
+    fn rate(mut self) -> Option<f64> {
+        let length = self.window.length_us();
+        let last = self.last.filter(|_| length > 0)?;
+        if self.end.0 > last.0 && self.end.1 >= last.1 {
+            self.see(self.end.0, self.end.1);
+        }
+        self.begin(u64::MAX);
+        let bytes = self.to.value() - self.from.value();
         Some(bytes * 8.0 * 1e6 / length as f64)
     }
-
-    /// The count at `t_us`: 0 before the first point, constant after the last.
-    fn at(&self, t_us: u64) -> f64 {
-        let after = self.0.partition_point(|&(t, _)| t <= t_us);
-        let Some(&(t0, y0)) = after.checked_sub(1).and_then(|i| self.0.get(i)) else {
-            return 0.0;
-        };
-        let Some(&(t1, y1)) = self.0.get(after) else {
-            return y0 as f64;
-        };
-        y0 as f64 + (y1.saturating_sub(y0)) as f64 * (t_us - t0) as f64 / (t1 - t0) as f64
-    }
-}
-
-fn sent_curve(stream: &StreamSummary, rows: &[&DeliverySample]) -> Curve {
-    let points = rows.iter().map(|row| (row.t_us, row.sent_bytes)).collect();
-    anchored(stream.start_us, points, (stream.stop_us, stream.sent_bytes))
-}
-
-/// Nothing can have arrived within the one-way delay, `shift_us`.
-fn received_curve(stream: &StreamSummary, shift_us: u64, rows: &[&DeliverySample]) -> Curve {
-    let points = rows.iter().map(|row| (row.t_us, row.received_bytes)).collect();
-    let first_us = stream.start_us.saturating_add(shift_us);
-    anchored(first_us, points, (stream.end_us, stream.received_bytes))
-}
-
-/// Adds what the samples miss: nothing up to `first_us` (unless they saw something), the total at the end. Without a
-/// single sample there is no curve.
-fn anchored(first_us: u64, mut points: Vec<(u64, u64)>, end: (u64, u64)) -> Curve {
-    let Some(&last) = points.last() else {
-        return Curve(points);
-    };
-    if end.0 > last.0 && end.1 >= last.1 {
-        points.push(end);
-    }
-    let before = points.partition_point(|&(t, _)| t < first_us);
-    let nothing_yet = before == 0 || points[before - 1].1 == 0;
-    if nothing_yet && points.get(before).is_none_or(|&(t, _)| t > first_us) {
-        points.insert(before, (first_us, 0));
-    }
-    Curve(points)
-}
-
-fn by_stream(rows: &[DeliverySample]) -> BTreeMap<u32, Vec<&DeliverySample>> {
-    let mut tables: BTreeMap<u32, Vec<&DeliverySample>> = BTreeMap::new();
-    for row in rows {
-        tables.entry(row.stream).or_default().push(row);
-    }
-    for table in tables.values_mut() {
-        table.sort_by_key(|row| row.t_us);
-    }
-    tables
 }
 
 fn total(values: &[Option<f64>]) -> Option<u64> {

@@ -3,7 +3,7 @@
 //! Never: a judgement; whether a run is valid was decided where it was measured.
 
 use super::Counts;
-use pipefill_core::record::{Counter, Instrument, Lateness, RunRecord};
+use pipefill_core::record::{Counter, Instrument, Lateness, Manifest};
 use serde::{Deserialize, Serialize};
 
 /// Figures of the instrument.
@@ -23,13 +23,13 @@ pub struct InstrumentMetrics {
     pub cpu_us: Counts,
 }
 
-/// The instrument's figures of `record`.
-pub(super) fn metrics(record: &RunRecord) -> InstrumentMetrics {
-    let instrument = &record.manifest.instrument;
+/// The instrument's figures of a run.
+pub(super) fn metrics(manifest: &Manifest) -> InstrumentMetrics {
+    let instrument = &manifest.instrument;
     let path = [instrument.release_lateness_forward.as_ref(), instrument.release_lateness_reverse.as_ref()];
     let worse = |field: fn(&Lateness) -> u64| path.iter().flatten().map(|lateness| field(lateness)).max();
     InstrumentMetrics {
-        path_drops: path_drops(&record.manifest.counters),
+        path_drops: path_drops(&manifest.counters),
         path_lateness_p50_ns: worse(|l| l.p50_ns),
         path_lateness_p99_ns: worse(|l| l.p99_ns),
         send_lateness_p99_ns: instrument.send_lateness.as_ref().map(|l| l.p99_ns),

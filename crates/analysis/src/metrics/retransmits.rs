@@ -2,7 +2,7 @@
 //!
 //! Never: a count where anything may be missing from that list.
 
-use pipefill_core::record::{CaStateSource, Retransmit, RetransmitKind, RunRecord};
+use pipefill_core::record::{CaStateSource, Manifest, Retransmit, RetransmitKind};
 use serde::{Deserialize, Serialize};
 
 /// Segments sent again, by why they were.
@@ -29,17 +29,27 @@ impl RetransmitCounts {
     }
 }
 
-/// `None` without TCP, where a sender was not watched, and where events were lost.
-pub(super) fn by_kind(record: &RunRecord) -> Option<RetransmitCounts> {
-    let manifest = &record.manifest;
-    let mut senders = manifest.streams.iter().filter(|stream| stream.tcp.is_some()).peekable();
-    senders.peek()?;
-    let is_watched = senders
-        .all(|stream| matches!(stream.ca_state_source, Some(CaStateSource::Bpf | CaStateSource::Exact)));
-    let is_whole = manifest.instrument.trace_lost_events.unwrap_or(0) == 0;
-    (is_watched && is_whole).then(|| {
-        let mut counts = RetransmitCounts::default();
-        record.retransmits.iter().for_each(|row| counts.add(row));
-        counts
-    })
+/// Counts the rows of a run.
+pub(super) struct Kinds(Option<RetransmitCounts>);
+
+impl Kinds {
+    /// Nothing to count without TCP, where a sender was not watched, and where events were lost.
+    pub(super) fn of(manifest: &Manifest) -> Self {
+        let mut senders = manifest.streams.iter().filter(|stream| stream.tcp.is_some()).peekable();
+        let has_senders = senders.peek().is_some();
+        let is_watched = senders
+            .all(|stream| matches!(stream.ca_state_source, Some(CaStateSource::Bpf | CaStateSource::Exact)));
+        let is_whole = manifest.instrument.trace_lost_events.unwrap_or(0) == 0;
+        Self((has_senders && is_watched && is_whole).then(RetransmitCounts::default))
+    }
+
+    pub(super) fn add(&mut self, row: &Retransmit) {
+        if let Some(counts) = &mut self.0 {
+            counts.add(row);
+        }
+    }
+
+    pub(super) fn counts(&self) -> Option<RetransmitCounts> {
+        self.0
+    }
 }

@@ -2,14 +2,18 @@
 //!
 //! Never: a sample from outside of its stream's life, or forward and reverse windows added up.
 
-use super::retransmits::{self, RetransmitCounts};
-use super::steps::{Step, median_of_sum, steps};
+use super::retransmits::{Kinds, RetransmitCounts};
+use super::sums::Sums;
 use super::window::{self, Window, streams_of};
-use crate::statistics::{median, rounded, weighted_median};
+use crate::statistics::rounded;
+use crate::tally::Tally;
 use pipefill_core::cell::{CellSpec, Direction, Protocol};
-use pipefill_core::record::{CaStateSource, CaStateTimes, RunRecord, StreamEnd, StreamSummary, TcpSample};
+use pipefill_core::record::{
+    CaStateSource, CaStateTimes, Manifest, Retransmit, StreamEnd, StreamSummary, TcpSample,
+};
 use pipefill_core::tcp_info::CaState;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// TCP figures; all `None` in a run without TCP. Windows and buffers are medians over time of the sum over the streams of
 /// one direction: forward where any stream goes forward, else reverse.
@@ -45,127 +49,166 @@ pub struct TcpMetrics {
     pub sample_interval_us_max: Option<u64>,
 }
 
-/// One stream and its sender's samples, in time order.
+/// What is summed over the streams, in the order of [`values`].
+const SUMMED: usize = 5;
+
+/// Follows the senders of all streams.
+pub(super) struct Following<'a> {
+    senders: BTreeMap<u32, Sender<'a>>,
+    /// Of the senders that are shown.
+    sums: Sums<SUMMED>,
+    srtt: Tally,
+    /// As sampled.
+    ca_states: Option<CaStateTimes>,
+    intervals: Tally,
+    longest_us: Option<u64>,
+    min_rtt_us: Option<u32>,
+    samples: u64,
+    kinds: Kinds,
+}
+
+/// One stream and its sender's last sample.
 struct Sender<'a> {
     summary: &'a StreamSummary,
-    direction: Direction,
+    /// Of the direction that windows and buffers are summed over: its place in the sums.
+    shown: Option<usize>,
     measured: Window,
-    samples: Vec<&'a TcpSample>,
+    life: Window,
+    last: Option<Last>,
 }
 
-/// The TCP figures of `record`.
-pub(super) fn metrics(record: &RunRecord) -> TcpMetrics {
-    let all = senders(record);
-    if all.is_empty() {
-        return TcpMetrics::default();
-    }
-    let forward = all.iter().any(|s| s.direction == Direction::Forward);
-    let shown: Vec<&Sender<'_>> =
-        all.iter().filter(|s| (s.direction == Direction::Forward) == forward).collect();
-    let of = |field: fn(&TcpSample) -> Option<u64>| median_of_sum(&steps_of(&shown, field));
-    let intervals = intervals(&all);
-    let (ca_state_us, ca_state_source) = ca_states(&all).unzip();
-    TcpMetrics {
-        retransmits: all.iter().map(|s| s.summary.tcp.map(|i| u64::from(i.retransmits))).sum(),
-        retransmits_by_kind: retransmits::by_kind(record),
-        min_rtt_us: min_rtt(&all),
-        srtt_us_p50: srtt(&shown),
-        cwnd_bytes_p50: of(|s| Some(s.info.cwnd_bytes)),
-        rwnd_bytes_p50: of(|s| s.info.rwnd_bytes.map(u64::from)),
-        in_flight_bytes_p50: of(|s| Some(s.info.in_flight_bytes)),
-        wmem_queued_bytes_p50: of(|s| s.wmem_queued_bytes),
-        sndbuf_bytes_p50: of(|s| s.sndbuf_bytes),
-        ca_state_us,
-        ca_state_source,
-        tcp_samples: Some(all.iter().map(|s| alive(s).count() as u64).sum()),
-        sample_interval_us_p50: median(&intervals).map(rounded),
-        sample_interval_us_max: intervals.iter().copied().reduce(f64::max).map(rounded),
-    }
+/// What a sample says until the next one.
+struct Last {
+    t_us: u64,
+    srtt_us: Option<u32>,
+    ca_state: Option<CaState>,
 }
 
-fn senders(record: &RunRecord) -> Vec<Sender<'_>> {
-    let spec: &CellSpec = &record.manifest.run.cell.spec;
-    streams_of(spec, &record.manifest.streams, Protocol::Tcp)
-        .map(|(flow, summary)| Sender {
-            summary,
-            direction: flow.direction,
-            measured: window::measured(spec, summary),
-            samples: sender_samples(&record.tcp, summary.stream),
-        })
-        .collect()
-}
-
-fn sender_samples(rows: &[TcpSample], stream: u32) -> Vec<&TcpSample> {
-    let mut samples: Vec<&TcpSample> =
-        rows.iter().filter(|row| row.stream == stream && row.end == StreamEnd::Sender).collect();
-    samples.sort_by_key(|row| row.t_us);
-    samples
-}
-
-/// The samples between start and stop.
-fn alive<'a>(sender: &'a Sender<'_>) -> impl Iterator<Item = &'a TcpSample> {
-    let life = window::life(sender.summary);
-    let inside = move |row: &&&TcpSample| (life.from_us..life.to_us).contains(&row.t_us);
-    sender.samples.iter().filter(inside).copied()
-}
-
-fn steps_of<T: Copy>(senders: &[&Sender<'_>], field: impl Fn(&TcpSample) -> T) -> Vec<Vec<Step<T>>> {
-    let of = |sender: &&Sender<'_>| {
-        let values: Vec<(u64, T)> = alive(sender).map(|row| (row.t_us, field(row))).collect();
-        steps(&values, sender.measured)
-    };
-    senders.iter().map(of).collect()
-}
-
-fn srtt(senders: &[&Sender<'_>]) -> Option<u64> {
-    let weighted: Vec<(u64, u64)> = steps_of(senders, |row| row.info.srtt_us)
-        .iter()
-        .flatten()
-        .filter_map(|step| Some((u64::from(step.value?), step.length_us())))
-        .collect();
-    weighted_median(&weighted)
-}
-
-/// The kernel keeps a minimum over 300 s, so the final value would do but for longer runs: the minimum of all samples does.
-fn min_rtt(senders: &[Sender<'_>]) -> Option<u64> {
-    let finals = senders.iter().filter_map(|s| s.summary.tcp?.min_rtt_us);
-    let sampled = senders.iter().flat_map(|s| s.samples.iter().filter_map(|row| row.info.min_rtt_us));
-    finals.chain(sampled).min().map(u64::from)
-}
-
-/// Exact times only where every stream has them: a sum of exact and sampled ones is no better than sampled.
-fn ca_states(senders: &[Sender<'_>]) -> Option<(CaStateTimes, CaStateSource)> {
-    let exact: Option<Vec<_>> =
-        senders.iter().map(|s| s.summary.ca_state_us.zip(s.summary.ca_state_source)).collect();
-    match exact {
-        Some(exact) => {
-            let total = exact.iter().fold(CaStateTimes::default(), |sum, (times, _)| sum.plus(times));
-            exact.first().map(|&(_, source)| (total, source))
+impl<'a> Following<'a> {
+    pub(super) fn of(manifest: &'a Manifest) -> Self {
+        let spec: &CellSpec = &manifest.run.cell.spec;
+        let flows = || streams_of(spec, &manifest.streams, Protocol::Tcp);
+        let forward = flows().any(|(flow, _)| flow.direction == Direction::Forward);
+        let is_shown = |direction: Direction| (direction == Direction::Forward) == forward;
+        let mut windows = Vec::new();
+        let mut senders = BTreeMap::new();
+        for (flow, summary) in flows() {
+            let measured = window::measured(spec, summary);
+            let shown = is_shown(flow.direction).then_some(windows.len());
+            windows.extend(shown.map(|_| measured));
+            let life = window::life(summary);
+            senders.insert(summary.stream, Sender { summary, shown, measured, life, last: None });
         }
-        None => sampled_ca_states(senders).map(|times| (times, CaStateSource::Sampled)),
+        Self {
+            senders,
+            sums: Sums::over(windows),
+            srtt: Tally::default(),
+            ca_states: None,
+            intervals: Tally::default(),
+            longest_us: None,
+            min_rtt_us: None,
+            samples: 0,
+            kinds: Kinds::of(manifest),
+        }
     }
-}
 
-fn sampled_ca_states(senders: &[Sender<'_>]) -> Option<CaStateTimes> {
-    let mut times = CaStateTimes::default();
-    let mut known = false;
-    for sender in senders {
-        let states: Vec<(u64, Option<CaState>)> =
-            alive(sender).map(|row| (row.t_us, row.info.ca_state)).collect();
-        for step in steps(&states, window::life(sender.summary)) {
-            if let Some(state) = step.value {
-                known = true;
-                times.add(state, step.length_us());
+    /// Counts a retransmission.
+    pub(super) fn count(&mut self, row: &Retransmit) {
+        self.kinds.add(row);
+    }
+
+    /// Takes the next row, in order of time.
+    pub(super) fn take(&mut self, row: &TcpSample) {
+        let Some(sender) = self.senders.get_mut(&row.stream).filter(|_| row.end == StreamEnd::Sender) else {
+            return;
+        };
+        // The kernel keeps a minimum over 300 s, so the final value would do but for longer runs.
+        self.min_rtt_us = self.min_rtt_us.into_iter().chain(row.info.min_rtt_us).min();
+        if !(sender.life.from_us..sender.life.to_us).contains(&row.t_us) {
+            return;
+        }
+        self.samples += 1;
+        let last = Last { t_us: row.t_us, srtt_us: row.info.srtt_us, ca_state: row.info.ca_state };
+        if let Some(before) = sender.last.replace(last) {
+            let interval_us = row.t_us - before.t_us;
+            self.intervals.add(interval_us, 1);
+            self.longest_us = self.longest_us.max(Some(interval_us));
+            before.stood(row.t_us, sender, &mut self.srtt, &mut self.ca_states);
+        }
+        if let Some(place) = sender.shown {
+            self.sums.see(row.t_us, place, values(row));
+        }
+    }
+
+    /// The figures, after the last row.
+    pub(super) fn metrics(mut self) -> TcpMetrics {
+        if self.senders.is_empty() {
+            return TcpMetrics::default();
+        }
+        for sender in self.senders.values_mut() {
+            if let Some(last) = sender.last.take() {
+                last.stood(u64::MAX, sender, &mut self.srtt, &mut self.ca_states);
             }
         }
+        let finals = || self.senders.values().map(|sender| sender.summary.tcp);
+        let min_rtt_us = finals().filter_map(|info| info?.min_rtt_us).chain(self.min_rtt_us).min();
+        let (ca_state_us, ca_state_source) = self.ca_states().unzip();
+        let [cwnd, rwnd, in_flight, wmem_queued, sndbuf] = self.sums.medians();
+        TcpMetrics {
+            retransmits: finals().map(|info| info.map(|info| u64::from(info.retransmits))).sum(),
+            retransmits_by_kind: self.kinds.counts(),
+            min_rtt_us: min_rtt_us.map(u64::from),
+            srtt_us_p50: self.srtt.lower_median(),
+            cwnd_bytes_p50: cwnd,
+            rwnd_bytes_p50: rwnd,
+            in_flight_bytes_p50: in_flight,
+            wmem_queued_bytes_p50: wmem_queued,
+            sndbuf_bytes_p50: sndbuf,
+            ca_state_us,
+            ca_state_source,
+            tcp_samples: Some(self.samples),
+            sample_interval_us_p50: self.intervals.median().map(rounded),
+            sample_interval_us_max: self.longest_us,
+        }
     }
-    known.then_some(times)
 }
 
-fn intervals(senders: &[Sender<'_>]) -> Vec<f64> {
-    let of = |sender: &Sender<'_>| -> Vec<f64> {
-        let times: Vec<u64> = alive(sender).map(|row| row.t_us).collect();
-        times.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect()
-    };
-    senders.iter().flat_map(of).collect()
+impl Following<'_> {
+    /// Exact times only where every stream has them: a sum of exact and sampled ones is no better than sampled.
+    fn ca_states(&self) -> Option<(CaStateTimes, CaStateSource)> {
+        let of = |sender: &Sender<'_>| sender.summary.ca_state_us.zip(sender.summary.ca_state_source);
+        let exact: Option<Vec<_>> = self.senders.values().map(of).collect();
+        match exact {
+            Some(exact) => {
+                let total = exact.iter().fold(CaStateTimes::default(), |sum, (times, _)| sum.plus(times));
+                exact.first().map(|&(_, source)| (total, source))
+            }
+            None => self.ca_states.map(|times| (times, CaStateSource::Sampled)),
+        }
+    }
+}
+
+impl Last {
+    /// It stood until `to_us`: in the measured window for the round trip, in the stream's life for the state.
+    fn stood(&self, to_us: u64, sender: &Sender<'_>, srtt: &mut Tally, ca_states: &mut Option<CaStateTimes>) {
+        let span = Window { from_us: self.t_us, to_us };
+        if let Some(srtt_us) = self.srtt_us.filter(|_| sender.shown.is_some()) {
+            srtt.add(u64::from(srtt_us), span.within(sender.measured).length_us());
+        }
+        let span_us = span.within(sender.life).length_us();
+        if let Some(state) = self.ca_state.filter(|_| span_us > 0) {
+            ca_states.get_or_insert_default().add(state, span_us);
+        }
+    }
+}
+
+/// What is summed: cwnd, the advertised window, in flight, the send queue and its limit.
+fn values(row: &TcpSample) -> [Option<u64>; SUMMED] {
+    [
+        Some(row.info.cwnd_bytes),
+        row.info.rwnd_bytes.map(u64::from),
+        Some(row.info.in_flight_bytes),
+        row.wmem_queued_bytes,
+        row.sndbuf_bytes,
+    ]
 }

@@ -28,6 +28,12 @@ impl Window {
         self.to_us.saturating_sub(self.from_us)
     }
 
+    /// The part of it that lies in `other`.
+    #[must_use]
+    pub fn within(self, other: Self) -> Self {
+        Self { from_us: self.from_us.max(other.from_us), to_us: self.to_us.min(other.to_us) }
+    }
+
     /// The same span, `by_us` later.
     #[must_use]
     pub fn shifted(self, by_us: u64) -> Self {

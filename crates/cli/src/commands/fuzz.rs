@@ -10,6 +10,7 @@ use crate::signals::Stop;
 use crate::terminal::Terminal;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pipefill_core::backend::{BackendError, Watch};
+use pipefill_core::scenario::Scenario;
 use pipefill_core::units::Time;
 use pipefill_sim::fuzz::{Examined, examine, scenario, smallest};
 use serde::Serialize;
@@ -50,6 +51,7 @@ pub(super) fn fuzz(args: &FuzzArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let stop = Stop::on_signals()?;
     if let Some(path) = &args.file {
         let text = std::fs::read_to_string(path).map_err(Failure::file("reading", path))?;
+        Scenario::parse(&text, &path.to_string_lossy())?;
         return one_file(&text, &stop, terminal);
     }
     let hunt = Hunt::new(args, &stop, terminal);
@@ -213,9 +215,9 @@ impl Findings {
 }
 
 /// Nothing to see while a scenario runs; only whether to stop.
-struct Quiet<'a>(&'a Stop);
+struct StopOnly<'a>(&'a Stop);
 
-impl Watch for Quiet<'_> {
+impl Watch for StopOnly<'_> {
     fn progress(&self, _: Time) {}
 
     fn stop_requested(&self) -> bool {
@@ -225,7 +227,7 @@ impl Watch for Quiet<'_> {
 
 /// What is wrong with a scenario; a panic is. `None` where the user stopped it.
 fn fails(text: &str, stop: &Stop) -> Result<Option<Examined>, String> {
-    match catch_unwind(AssertUnwindSafe(|| examine(text, &Quiet(stop)))) {
+    match catch_unwind(AssertUnwindSafe(|| examine(text, &StopOnly(stop)))) {
         Ok(Ok(examined)) => Ok(Some(examined)),
         Ok(Err(BackendError::Interrupted(_))) => Ok(None),
         Ok(Err(error)) => Err(error.to_string()),

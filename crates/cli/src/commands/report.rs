@@ -4,11 +4,12 @@ use crate::args::{Format, ReportArgs};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::session::evaluate;
-use crate::store::{ExperimentDirectory, read_record};
+use crate::store::{ExperimentDirectory, condense};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
-use pipefill_core::plan::Plan;
-use pipefill_core::record::RunRecord;
+use pipefill_analysis::metrics::RunMetrics;
+use pipefill_core::plan::{Plan, Run};
+use pipefill_core::record::Manifest;
 use pipefill_report::table::Style;
 use pipefill_report::{csv, json, md, table};
 use std::fs;
@@ -51,8 +52,8 @@ pub(super) fn result_of(directory: &Path, terminal: &Terminal) -> Result<Experim
     if let Some(experiment) = ExperimentDirectory::open(directory)? {
         return evaluate(&experiment, terminal);
     }
-    match read_record(directory)? {
-        Some(record) => single(directory, &record),
+    match condense(directory)? {
+        Some((manifest, metrics)) => single(directory, &manifest, metrics),
         None => Err(Failure::usage(
             format!("{} holds no experiment and no run", directory.display()),
             "give the directory that `pipefill run` named, or one of those under its runs/",
@@ -61,8 +62,8 @@ pub(super) fn result_of(directory: &Path, terminal: &Terminal) -> Result<Experim
 }
 
 /// One run's result, with the command of its experiment where that is still around it.
-fn single(directory: &Path, record: &RunRecord) -> Result<Experiment, Failure> {
-    let run = &record.manifest.run;
+fn single(directory: &Path, manifest: &Manifest, metrics: RunMetrics) -> Result<Experiment, Failure> {
+    let run = &manifest.run;
     let around = directory.parent().and_then(Path::parent);
     let experiment = around.map(ExperimentDirectory::open).transpose()?.flatten();
     let (mut plan, command) = match experiment {
@@ -70,20 +71,20 @@ fn single(directory: &Path, record: &RunRecord) -> Result<Experiment, Failure> {
             let command = experiment.command();
             (experiment.stored.plan, command)
         }
-        None => alone(record),
+        None => alone(run),
     };
     plan.keep(|cell| cell.id == run.cell.id);
     for cell in &mut plan.cells {
         cell.spec.run.repeat = 1;
     }
     let mut builder = ExperimentBuilder::new(plan);
-    builder.add(record).map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?;
+    let added = builder.add_condensed(manifest, metrics);
+    added.map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?;
     Ok(builder.finish(&command))
 }
 
 /// A run without its experiment: a plan of its own cell, and a command in which the scenario is to be filled in.
-fn alone(record: &RunRecord) -> (Plan, String) {
-    let run = &record.manifest.run;
+fn alone(run: &Run) -> (Plan, String) {
     let mut cell = run.cell.clone();
     cell.index = 0;
     let plan = Plan {

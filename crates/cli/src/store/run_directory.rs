@@ -5,8 +5,10 @@
 use super::tables::{Tables, table_name};
 use super::{MANIFEST, OWNER, Owner};
 use crate::failure::Failure;
+use pipefill_analysis::metrics::{Condenser, RunMetrics};
 use pipefill_core::record::{
-    AnyRow, Manifest, RecordError, Row, RunRecord, Sink, decode_manifest, decode_table, encode_manifest,
+    AnyRow, CpuSample, DeliverySample, Manifest, PathSample, RecordError, Retransmit, Row, Rows, Sink,
+    TableReader, TcpSample, UdpSample, decode_manifest, encode_manifest,
 };
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -91,30 +93,49 @@ pub(crate) fn read_manifest(directory: &Path) -> Result<Option<Manifest>, Failur
     }
 }
 
-/// Reads a run; `None` where the directory has no manifest.
+/// Reads a run's rows once and condenses them; `None` where the directory has no manifest.
 ///
 /// # Errors
 /// [`Failure`] for a file that can't be read.
-pub(crate) fn read_record(directory: &Path) -> Result<Option<RunRecord>, Failure> {
+pub(crate) fn condense(directory: &Path) -> Result<Option<(Manifest, RunMetrics)>, Failure> {
     let Some(manifest) = read_manifest(directory)? else {
         return Ok(None);
     };
-    Ok(Some(RunRecord {
-        manifest,
-        tcp: read_table(directory)?,
-        delivery: read_table(directory)?,
-        udp: read_table(directory)?,
-        path: read_table(directory)?,
-        cpu: read_table(directory)?,
-        retransmits: read_table(directory)?,
-    }))
+    let mut condenser = Condenser::new(&manifest);
+    for row in rows(directory)? {
+        condenser.take(&row.map_err(in_directory(directory))?);
+    }
+    for row in table::<Retransmit>(directory)?.into_iter().flatten() {
+        condenser.count(&row.map_err(in_directory(directory))?);
+    }
+    let metrics = condenser.finish();
+    Ok(Some((manifest, metrics)))
 }
 
-fn read_table<R: Row>(directory: &Path) -> Result<Vec<R>, Failure> {
+/// The samples of all tables, in order of time.
+fn rows(directory: &Path) -> Result<Rows<'static>, Failure> {
+    let mut rows = Rows::default();
+    add_table::<TcpSample>(&mut rows, directory)?;
+    add_table::<DeliverySample>(&mut rows, directory)?;
+    add_table::<UdpSample>(&mut rows, directory)?;
+    add_table::<PathSample>(&mut rows, directory)?;
+    add_table::<CpuSample>(&mut rows, directory)?;
+    Ok(rows)
+}
+
+fn add_table<R: Row + 'static>(rows: &mut Rows<'static>, directory: &Path) -> Result<(), Failure> {
+    match table::<R>(directory)? {
+        Some(table) => rows.add(table).map_err(in_directory(directory)),
+        None => Ok(()),
+    }
+}
+
+/// One table; `None` where nothing of its kind was measured.
+fn table<R: Row>(directory: &Path) -> Result<Option<TableReader<R, File>>, Failure> {
     let path = directory.join(table_name::<R>());
     match File::open(&path) {
-        Ok(file) => decode_table(file).map_err(in_directory(directory)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Ok(file) => TableReader::new(file).map(Some).map_err(in_directory(directory)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Failure::file("reading", &path)(error)),
     }
 }
@@ -147,7 +168,10 @@ mod tests {
         assert_eq!(names(folder.path()), ["a"]);
         let run = folder.path().join("a");
         assert_eq!(names(&run), ["delivery.jsonl.zst", "manifest.json", "tcp.jsonl.zst"]);
-        assert_eq!(read_record(&run).unwrap(), Some(record));
+        let read: Vec<AnyRow> = rows(&run).unwrap().map(Result::unwrap).collect();
+        assert_eq!(read, record.rows());
+        let metrics = RunMetrics::of(&record);
+        assert_eq!(condense(&run).unwrap(), Some((record.manifest, metrics)));
     }
 
     #[test]
@@ -176,8 +200,8 @@ mod tests {
     #[test]
     fn no_manifest_is_no_record() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(read_record(folder.path()).unwrap(), None);
+        assert_eq!(condense(folder.path()).unwrap(), None);
         fs::write(folder.path().join(MANIFEST), "{").unwrap();
-        assert!(read_record(folder.path()).is_err());
+        assert!(condense(folder.path()).is_err());
     }
 }

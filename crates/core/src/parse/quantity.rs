@@ -51,7 +51,14 @@ pub(super) const BYTES: Quantity = Quantity {
 pub(super) const DURATION: Quantity = Quantity {
     noun: "a duration",
     counted: "nanoseconds",
-    units: &[("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("min", 60_000_000_000)],
+    units: &[
+        ("ns", 1),
+        ("us", 1_000),
+        ("ms", 1_000_000),
+        ("s", 1_000_000_000),
+        ("min", 60_000_000_000),
+        ("h", 3_600_000_000_000),
+    ],
     likely: "ms",
     remedy: duration_remedy,
 };
@@ -148,7 +155,8 @@ fn bytes_remedy(number: &str, unit: &str) -> Option<String> {
 fn duration_remedy(number: &str, unit: &str) -> Option<String> {
     let lower = unit.to_lowercase();
     let meant = match lower.as_str() {
-        "m" | "mins" | "minute" | "minutes" => "min",
+        "hr" | "hrs" | "hour" | "hours" | "h" => "h",
+        "m" | "mins" | "minute" | "minutes" | "min" => "min",
         "sec" | "secs" | "second" | "seconds" | "s" => "s",
         "msec" | "msecs" | "millis" | "millisecond" | "milliseconds" | "ms" => "ms",
         "usec" | "usecs" | "µs" | "μs" | "microsecond" | "microseconds" | "us" => "us",

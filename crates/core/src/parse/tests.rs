@@ -12,6 +12,7 @@ fn good_texts_mean_what_tc_and_iec_say() {
     assert_eq!(bytes("6MB").map(Bytes::get), Ok(6_000_000));
     assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
     assert_eq!(duration("1min"), Ok(Duration::from_secs(60)));
+    assert_eq!(duration("1.5h"), Ok(Duration::from_secs(5_400)));
     assert_eq!(duration("0ms"), Ok(Duration::ZERO));
     assert_eq!(ratio("0.01%").map(Ratio::fraction), Ok(0.0001));
     assert_eq!(queue_limit("1000p"), Ok(QueueLimit::Packets(1000)));

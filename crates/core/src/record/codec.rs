@@ -8,6 +8,8 @@ use std::marker::PhantomData;
 
 /// zstd's own default, and the point where its speed is well above that of the JSON.
 const ZSTD_LEVEL: i32 = 3;
+/// Who writes and who reads hold 2^18 bytes of text back; with the level's own 2^21 a table is hardly smaller.
+const ZSTD_WINDOW_LOG: u32 = 18;
 
 /// A record that can't be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +33,16 @@ pub enum RecordError {
         line: usize,
         /// The cause.
         source: serde_json::Error,
+    },
+    /// The time goes back from one row to the next.
+    #[error("{table}.jsonl.zst: a row of {t_us} µs follows one of {before_us} µs")]
+    Order {
+        /// The table.
+        table: &'static str,
+        /// The row before, microseconds.
+        before_us: u64,
+        /// The row, microseconds.
+        t_us: u64,
     },
     /// `manifest.json` can't be written or read.
     #[error("manifest.json: {0}")]
@@ -63,7 +75,9 @@ impl<R: Row, W: Write> TableWriter<R, W> {
     /// # Errors
     /// [`RecordError::Io`].
     pub fn new(writer: W) -> Result<Self, RecordError> {
-        let encoder = zstd::Encoder::new(writer, ZSTD_LEVEL).map_err(|source| io_error::<R>(1, source))?;
+        let mut encoder =
+            zstd::Encoder::new(writer, ZSTD_LEVEL).map_err(|source| io_error::<R>(1, source))?;
+        encoder.window_log(ZSTD_WINDOW_LOG).map_err(|source| io_error::<R>(1, source))?;
         Ok(Self { encoder, text: Vec::new(), line: 0, rows: PhantomData })
     }
 
@@ -103,20 +117,64 @@ pub fn encode_table<'a, R: Row + 'a>(
     table.finish().map(drop)
 }
 
-/// Reads rows back. Empty lines are let pass.
+/// Reads one table row by row. Empty lines are let pass; after an error there is nothing more.
+pub struct TableReader<R: Row, D: Read> {
+    lines: BufReader<zstd::Decoder<'static, BufReader<D>>>,
+    /// The last row as text; kept for its memory.
+    text: String,
+    line: usize,
+    is_over: bool,
+    rows: PhantomData<fn() -> R>,
+}
+
+impl<R: Row, D: Read> TableReader<R, D> {
+    /// The rows that `reader` has.
+    ///
+    /// # Errors
+    /// [`RecordError::Io`].
+    pub fn new(reader: D) -> Result<Self, RecordError> {
+        let decoder = zstd::Decoder::new(reader).map_err(|source| io_error::<R>(1, source))?;
+        let lines = BufReader::new(decoder);
+        Ok(Self { lines, text: String::new(), line: 0, is_over: false, rows: PhantomData })
+    }
+
+    /// The next row; `None` after the last.
+    fn read(&mut self) -> Result<Option<R>, RecordError> {
+        loop {
+            self.line += 1;
+            self.text.clear();
+            let length = self.lines.read_line(&mut self.text);
+            if length.map_err(|source| io_error::<R>(self.line, source))? == 0 {
+                return Ok(None);
+            }
+            let text = self.text.trim_end_matches(['\r', '\n']);
+            if !text.is_empty() {
+                let row = serde_json::from_str(text).map_err(|source| row_error::<R>(self.line, source));
+                return row.map(Some);
+            }
+        }
+    }
+}
+
+impl<R: Row, D: Read> Iterator for TableReader<R, D> {
+    type Item = Result<R, RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        let row = self.read().transpose();
+        self.is_over = !matches!(row, Some(Ok(_)));
+        row
+    }
+}
+
+/// Reads a whole table. Empty lines are let pass.
 ///
 /// # Errors
 /// [`RecordError`] with the table and the line.
 pub fn decode_table<R: Row>(reader: impl Read) -> Result<Vec<R>, RecordError> {
-    let decoder = zstd::Decoder::new(reader).map_err(|source| io_error::<R>(1, source))?;
-    let mut rows = Vec::new();
-    for (line, text) in (1..).zip(BufReader::new(decoder).lines()) {
-        let text = text.map_err(|source| io_error::<R>(line, source))?;
-        if !text.is_empty() {
-            rows.push(serde_json::from_str(&text).map_err(|source| row_error::<R>(line, source))?);
-        }
-    }
-    Ok(rows)
+    TableReader::new(reader)?.collect()
 }
 
 /// Writes a manifest as pretty JSON with a final line break.

@@ -2,7 +2,6 @@
 //!
 //! Never: a guess. Where nobody watched, the times are absent and the source says `sampled`.
 
-use super::Row;
 use crate::tcp_info::CaState;
 use serde::{Deserialize, Serialize};
 
@@ -104,10 +103,6 @@ impl RetransmitKind {
             CaState::Open | CaState::Disorder | CaState::Cwr => Self::Tlp,
         }
     }
-}
-
-impl Row for Retransmit {
-    const TABLE: &'static str = "retransmits";
 }
 
 /// The retransmissions of one stream that wait for their recovery's end, which tells whether they were needed.

@@ -36,6 +36,20 @@ pub enum AnyRow {
     Retransmit(Retransmit),
 }
 
+impl AnyRow {
+    /// When it was read, microseconds since the run began.
+    pub fn t_us(&self) -> u64 {
+        match self {
+            Self::Tcp(row) => row.t_us,
+            Self::Delivery(row) => row.t_us,
+            Self::Udp(row) => row.t_us,
+            Self::Path(row) => row.t_us,
+            Self::Cpu(row) => row.t_us,
+            Self::Retransmit(row) => row.t_us,
+        }
+    }
+}
+
 /// All rows in memory: for short runs and for tests.
 #[derive(Debug, Default)]
 pub(crate) struct InMemory {

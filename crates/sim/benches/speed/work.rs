@@ -2,16 +2,15 @@
 //!
 //! Never: a scenario that is easier than its name says.
 
-use pipefill_core::backend::{Backend, Watch};
+use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{AnyRow, RecordError, Sink};
 use pipefill_core::scenario::Scenario;
-use pipefill_core::units::Time;
 use pipefill_sim::{Options, Sim};
 use std::fs;
 
-/// Simulated seconds of a run …
-const SECONDS: u32 = 10;
+/// Simulated seconds of a run, ns-3's too …
+pub(crate) const SECONDS: u32 = 10;
 /// … and of one that sends few packets.
 const LONG: u32 = 1_000;
 /// Runs of each scenario; the fastest counts, the others were disturbed.
@@ -71,6 +70,13 @@ impl Work {
         WORK.iter().find(|work| work.name == name).expect("a name of the table")
     }
 
+    /// What was missed, where `figures` are below the bound.
+    pub(crate) fn missed(&self, figures: &Figures) -> Option<String> {
+        let bound = self.to_hold.filter(|bound| figures.packets_per_second() < bound * 1e6)?;
+        let reached = figures.packets_per_second() / 1e6;
+        Some(format!("{}: {reached:.2} M packets/s, to hold: {bound} M", self.name))
+    }
+
     pub(crate) fn best(&self) -> Figures {
         let seconds = if self.name == SPARSE { LONG } else { SECONDS };
         let rounds = (0..ROUNDS).map(|_| self.carry_out(seconds));
@@ -82,7 +88,7 @@ impl Work {
         let sim = Sim::with_options(Options { gso: self.gso, ..Options::default() });
         let run = self.run(seconds);
         let began = cpu_seconds();
-        let manifest = sim.stream(&run, &Quiet, &mut Nowhere).expect("the simulator runs it");
+        let manifest = sim.stream(&run, &Unwatched, &mut Nowhere).expect("the simulator runs it");
         let cpu_seconds = cpu_seconds() - began;
         let stream = &manifest.streams[0];
         let bits = stream.received_bytes as f64 * 8.0;
@@ -103,16 +109,6 @@ impl Work {
         );
         let scenario = Scenario::parse(&text, "speed.toml").unwrap_or_else(|error| panic!("{error}"));
         scenario.plan().runs().remove(0)
-    }
-}
-
-struct Quiet;
-
-impl Watch for Quiet {
-    fn progress(&self, _: Time) {}
-
-    fn stop_requested(&self) -> bool {
-        false
     }
 }
 

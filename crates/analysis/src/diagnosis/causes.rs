@@ -1,0 +1,161 @@
+//! The judged epochs of a run, added up by cause: their shares of the time, and what their figures were.
+//!
+//! Never: an epoch kept, or one from outside of the measured time.
+
+use super::epochs::Epoch;
+use super::facts::Facts;
+use super::{CwndCause, Figures};
+use crate::experiment::LimitedBy;
+use crate::statistics::rounded;
+use crate::tally::Tally;
+use std::collections::BTreeMap;
+
+/// Everything that was counted.
+#[derive(Debug, Default)]
+pub(super) struct Causes {
+    causes: BTreeMap<LimitedBy, OneCause>,
+}
+
+/// The epochs of one cause.
+#[derive(Debug, Default)]
+pub(super) struct OneCause {
+    span_us: u64,
+    /// Why the congestion window was no larger, and for how long; nothing under another cause.
+    cwnd_causes: BTreeMap<CwndCause, u64>,
+    streams: BTreeMap<u32, Values>,
+}
+
+/// The figures of one stream's epochs.
+#[derive(Debug, Default)]
+struct Values {
+    /// Mean in flight × time.
+    flight_area: u128,
+    span_us: u128,
+    unacked_peak: Tally,
+    cwnd: Tally,
+    rwnd: Tally,
+    wmem_peak: Tally,
+    sndbuf: Tally,
+    pacing_rate_bps: Tally,
+    srtt_us: Tally,
+    min_rtt_us: Tally,
+    mss: Tally,
+}
+
+impl Causes {
+    /// Counts `epoch` of `stream`, of which `counts_us` lie in the measured time.
+    pub(super) fn add(
+        &mut self,
+        stream: u32,
+        epoch: &Epoch,
+        counts_us: u64,
+        cause: (LimitedBy, Option<CwndCause>),
+    ) {
+        if counts_us == 0 {
+            return;
+        }
+        let one = self.causes.entry(cause.0).or_default();
+        one.span_us += counts_us;
+        if let Some(cwnd_cause) = cause.1 {
+            *one.cwnd_causes.entry(cwnd_cause).or_default() += counts_us;
+        }
+        one.streams.entry(stream).or_default().add(epoch, counts_us);
+    }
+
+    /// Each cause's share of the time, and the cause of most of it. `None` where nothing was counted.
+    pub(super) fn shares(&self) -> Option<(BTreeMap<LimitedBy, f64>, LimitedBy, &OneCause)> {
+        let total: u64 = self.causes.values().map(|one| one.span_us).sum();
+        let (&dominant, one) = self.causes.iter().max_by_key(|(_, one)| one.span_us)?;
+        let share = |(&cause, one): (&LimitedBy, &OneCause)| (cause, one.span_us as f64 / total as f64);
+        Some((self.causes.iter().map(share).collect(), dominant, one))
+    }
+}
+
+impl OneCause {
+    /// Why the congestion window was no larger for most of the time.
+    pub(super) fn cwnd_cause(&self) -> Option<CwndCause> {
+        self.cwnd_causes.iter().max_by_key(|&(_, span_us)| span_us).map(|(&cause, _)| cause)
+    }
+
+    /// Sums over the streams of each stream's median.
+    pub(super) fn figures(&self, facts: &Facts<'_>) -> Figures {
+        let medians = |field: fn(&Values) -> &Tally| {
+            self.streams.values().filter_map(move |values| field(values).median().map(rounded))
+        };
+        let sum = |field: fn(&Values) -> &Tally| medians(field).reduce(|sum, median| sum + median);
+        Figures {
+            flight_bytes: sum(|v| &v.unacked_peak),
+            flight_mean_bytes: Some(self.flight_mean()),
+            cwnd_bytes: sum(|v| &v.cwnd),
+            rwnd_bytes: sum(|v| &v.rwnd),
+            wmem_queued_bytes: sum(|v| &v.wmem_peak),
+            sndbuf_bytes: sum(|v| &v.sndbuf),
+            pacing_rate_bps: sum(|v| &v.pacing_rate_bps),
+            srtt_us: medians(|v| &v.srtt_us).min(),
+            min_rtt_us: medians(|v| &v.min_rtt_us).min(),
+            mss_bytes: medians(|v| &v.mss).min(),
+            loss_share: facts.loss_share,
+            path_goodput_bps: facts.path_goodput_bps,
+            utilisation: facts.utilisation(),
+        }
+    }
+
+    /// Sum over the streams of each one's mean, weighted with the time: Little's law knows no median.
+    fn flight_mean(&self) -> u64 {
+        let mean = |one: &Values| u64::try_from(one.flight_area / one.span_us.max(1)).unwrap_or(u64::MAX);
+        self.streams.values().map(mean).sum()
+    }
+}
+
+impl Values {
+    fn add(&mut self, epoch: &Epoch, counts_us: u64) {
+        self.flight_area += u128::from(epoch.unacked_mean) * u128::from(counts_us);
+        self.span_us += u128::from(counts_us);
+        for (tally, value) in [
+            (&mut self.unacked_peak, Some(epoch.unacked_peak)),
+            (&mut self.cwnd, Some(epoch.cwnd)),
+            (&mut self.rwnd, epoch.rwnd),
+            (&mut self.wmem_peak, epoch.wmem_peak),
+            (&mut self.sndbuf, epoch.sndbuf),
+            (&mut self.pacing_rate_bps, epoch.pacing_rate_bps),
+            (&mut self.srtt_us, epoch.srtt_us),
+            (&mut self.min_rtt_us, epoch.min_rtt_us),
+            (&mut self.mss, Some(epoch.mss)),
+        ] {
+            if let Some(value) = value {
+                tally.add(value, 1);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn add(causes: &mut Causes, limited_by: LimitedBy, counts_us: u64, unacked_mean: u64) {
+        causes.add(0, &Epoch { unacked_mean, ..Epoch::default() }, counts_us, (limited_by, None));
+    }
+
+    #[test]
+    fn shares_are_of_the_measured_time_and_add_up_to_one() {
+        use LimitedBy::{App, Cwnd, Path, Rwnd};
+        let mut causes = Causes::default();
+        for n in 1..50_u64 {
+            add(&mut causes, [App, Cwnd, Path, Rwnd][(n * 7 % 4) as usize], n * 1_237, 0);
+        }
+        add(&mut causes, Path, 1_000_000, 0);
+        add(&mut causes, LimitedBy::Cpu, 0, 0);
+        let (shares, dominant, _) = causes.shares().expect("something was counted");
+        assert!((shares.values().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?}");
+        assert_eq!((dominant, shares.len()), (Path, 4));
+    }
+
+    #[test]
+    fn the_mean_in_flight_is_weighted_with_the_time() {
+        let mut causes = Causes::default();
+        add(&mut causes, LimitedBy::Sndbuf, 1, 4_000);
+        add(&mut causes, LimitedBy::Sndbuf, 3, 0);
+        assert_eq!(causes.causes[&LimitedBy::Sndbuf].flight_mean(), 1_000);
+    }
+}
