@@ -109,12 +109,21 @@ fn windowed(what: &str, window_bytes: Option<u64>, figures: &Figures, goodput_bp
     format!("{what}, {} / {}{allows}, {} were measured", bytes(window), duration(rtt), rate(goodput_bps))
 }
 
-/// The buffer counts memory, not payload, and its writer is woken when a third of it is free (`sk_stream_min_wspace()`).
+/// The buffer counts memory, not payload, and its writer is woken when a third of it is free (`sk_stream_min_wspace()`). With GSO
+/// a write may go in whole whatever the size, since memory is looked at before a new packet only (`tcp_sendmsg_locked()`).
 fn sndbuf(figures: &Figures, goodput_bps: u64) -> String {
-    let limit = figures.sndbuf_bytes.map_or_else(String::new, |limit| format!(" of {}", bytes(limit)));
+    let flows = in_flight(figures, goodput_bps);
+    let Some(limit) = figures.sndbuf_bytes else {
+        return format!("{flows}, all that a send buffer holds, whose writer wakes when a third is free");
+    };
+    let size = bytes(limit);
+    if figures.flight_mean_bytes.is_some_and(|flight| flight > limit) {
+        return format!(
+            "{flows}; the send buffer is {size} of memory, which writes overfill and then wait until a third is free"
+        );
+    }
     format!(
-        "{}, all that a send buffer{limit} of memory holds, whose writer wakes when a third is free",
-        in_flight(figures, goodput_bps)
+        "{flows}, all that a send buffer of {size} of memory holds, whose writer wakes when a third is free"
     )
 }
 

@@ -23,12 +23,14 @@ const PACING_SHIFT: u32 = 10;
 /// … and a part of the largest that halves with every 2^9 µs of round trip (`tcp_tso_rtt_log`).
 const TSO_RTT_LOG: u32 = 9;
 
-/// Why new data is sent beyond cwnd.
+/// How much new data is pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Probe {
-    None,
+pub(crate) enum Push {
+    All,
+    /// One packet (`tcp_push_one()`).
+    First,
     /// A tail loss probe: one packet, cwnd or not.
-    Loss,
+    Probe,
 }
 
 /// Why sending stopped.
@@ -45,25 +47,28 @@ impl Sender {
     /// `tcp_push_pending_frames()`.
     pub(crate) fn push_pending(&mut self) {
         if self.queue.write_seq > self.snd_nxt {
-            self.write_xmit(Probe::None);
+            self.write_xmit(Push::All);
             self.check_persist_timer();
         }
     }
 
     /// `tcp_write_xmit()`.
-    pub(crate) fn write_xmit(&mut self, probe: Probe) {
+    pub(crate) fn write_xmit(&mut self, push: Push) {
         let max_segments = self.tso_segments();
         let mut sent = 0;
         let mut is_cwnd_limited = false;
         let stop = loop {
-            match self.next_burst(probe, max_segments, &mut is_cwnd_limited) {
+            match self.next_burst(push, max_segments, &mut is_cwnd_limited) {
                 Ok(bytes) => sent += self.send_new(bytes),
                 Err(stop) => break stop,
             }
-            if probe == Probe::Loss {
+            if push == Push::Probe {
                 break Stop::NoData;
             }
             self.note_overshoot();
+            if push == Push::First {
+                break Stop::NoData;
+            }
         };
         if stop == Stop::Window {
             self.chrono.start_rwnd(self.now);
@@ -78,19 +83,14 @@ impl Sender {
             if self.is_reducing() {
                 self.prr_out += sent;
             }
-            if probe != Probe::Loss {
+            if push != Push::Probe {
                 self.schedule_loss_probe(false);
             }
         }
     }
 
     /// Bytes that may leave next as one packet.
-    fn next_burst(
-        &mut self,
-        probe: Probe,
-        max_segments: u32,
-        is_cwnd_limited: &mut bool,
-    ) -> Result<u64, Stop> {
+    fn next_burst(&mut self, push: Push, max_segments: u32, is_cwnd_limited: &mut bool) -> Result<u64, Stop> {
         let mss = self.current_mss();
         let unsent = self.queue.write_seq - self.snd_nxt;
         if unsent == 0 {
@@ -99,9 +99,9 @@ impl Sender {
         if self.is_paced() {
             return Err(Stop::Pacing);
         }
-        let quota = match (self.cwnd_quota(), probe) {
-            (0, Probe::Loss) => 1,
-            (0, Probe::None) => return Err(Stop::Cwnd),
+        let quota = match (self.cwnd_quota(), push) {
+            (0, Push::Probe) => 1,
+            (0, Push::All | Push::First) => return Err(Stop::Cwnd),
             (quota, _) => quota,
         };
         let in_window = self.window_end().saturating_sub(self.snd_nxt);
@@ -111,10 +111,7 @@ impl Sender {
         if unsent < mss {
             return if self.may_send_small() { Ok(unsent) } else { Err(Stop::NoData) };
         }
-        if max_segments > 1
-            && probe == Probe::None
-            && self.should_defer(max_segments, unsent, is_cwnd_limited)
-        {
+        if max_segments > 1 && push == Push::All && self.should_defer(max_segments, unsent, is_cwnd_limited) {
             return Err(Stop::Deferred);
         }
         let most = u64::from(max_segments.min(quota)) * mss;

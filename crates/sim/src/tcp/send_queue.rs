@@ -3,6 +3,7 @@
 //! A buffer limits memory, not payload: every packet costs its own overhead beside its bytes (`truesize`).
 //! Never: what is in flight; that is the scoreboard's.
 
+use super::output::Push;
 use super::sender::{FIRST_BYTE, INIT_CWND, Sender};
 use crate::segment::ADVERTISED_MSS;
 
@@ -30,6 +31,8 @@ pub(crate) struct SendQueue {
     pub(crate) is_full: bool,
     /// Payload of a full packet in the queue (`size_goal`).
     size_goal: u64,
+    /// The end of what was pushed last (`pushed_seq`).
+    pushed_seq: u64,
     /// Ends of writes after which PSH is due.
     pub(crate) pushes: std::collections::VecDeque<u64>,
 }
@@ -44,6 +47,7 @@ impl SendQueue {
             is_locked: asked.is_some(),
             is_full: false,
             size_goal: if gso { GSO_MAX_SIZE / mss * mss } else { mss },
+            pushed_seq: FIRST_BYTE,
             pushes: std::collections::VecDeque::new(),
         }
     }
@@ -67,14 +71,56 @@ impl Sender {
     pub(crate) fn write(&mut self, len: u64) -> u64 {
         self.restart_after_idle();
         self.check_app_limited();
-        let taken = self.room().min(len);
-        if taken > 0 {
-            self.queue.write_seq += taken;
-            self.queue.pushes.push_back(self.queue.write_seq);
+        let before = self.queue.write_seq;
+        if self.room() > 0 {
             self.chrono.busy(self.now);
+        }
+        if self.host.gso {
+            self.fill_packets(len);
+        } else {
+            self.queue.write_seq += self.room().min(len);
+        }
+        let taken = self.queue.write_seq - before;
+        if taken > 0 {
+            self.mark_push();
         }
         self.queue.is_full = taken < len;
         taken
+    }
+
+    /// Packet by packet, each sent as soon as it is full. Memory is looked at only before a new packet: where pacing lets a
+    /// part of a full one go, the rest stays last in the queue and takes more, so that a write may go in whole whatever the
+    /// buffer's size.
+    fn fill_packets(&mut self, len: u64) {
+        let end = self.queue.write_seq + len;
+        while self.queue.write_seq < end {
+            let room = match self.room_in_last() {
+                0 if self.wmem_queued() < self.queue.sndbuf => self.queue.size_goal,
+                0 => return,
+                room => room,
+            };
+            let bytes = room.min(end - self.queue.write_seq);
+            self.queue.write_seq += bytes;
+            if bytes == room && self.queue.write_seq < end {
+                self.push_full();
+            }
+        }
+    }
+
+    /// `forced_push()`, `tcp_push_one()`: a full packet goes if it is the next, all go after half a window.
+    fn push_full(&mut self) {
+        if self.queue.write_seq > self.queue.pushed_seq + (self.max_window >> 1) {
+            self.mark_push();
+            self.push_pending();
+        } else if self.queue.write_seq - self.snd_nxt <= self.queue.size_goal {
+            self.write_xmit(Push::First);
+        }
+    }
+
+    /// `tcp_mark_push()`.
+    fn mark_push(&mut self) {
+        self.queue.pushed_seq = self.queue.write_seq;
+        self.queue.pushes.push_back(self.queue.write_seq);
     }
 
     /// `tcp_check_space()`: after an ACK and after every new packet, more buffer where it pays, and the writer's turn where there
@@ -111,11 +157,15 @@ impl Sender {
 
     /// Bytes until the packet that reaches the limit is full: memory is checked before each packet, not within.
     fn room(&self) -> u64 {
-        let goal = self.queue.size_goal;
-        let unsent = self.queue.write_seq - self.snd_nxt;
-        let in_tail = if unsent.is_multiple_of(goal) { 0 } else { goal - unsent % goal };
+        let (goal, in_tail) = (self.queue.size_goal, self.room_in_last());
         let free = self.queue.sndbuf.saturating_sub(self.wmem_queued() + in_tail);
         in_tail + free.div_ceil(goal + PACKET_OVERHEAD) * goal
+    }
+
+    /// Bytes that the last packet of the queue still takes.
+    fn room_in_last(&self) -> u64 {
+        let (goal, unsent) = (self.queue.size_goal, self.queue.write_seq - self.snd_nxt);
+        if unsent.is_multiple_of(goal) { 0 } else { goal - unsent % goal }
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Never: a timer that is armed without anything to wait for.
 
-use super::output::Probe;
+use super::output::Push;
 use super::rtt::{RTO_INIT_MS, RTO_MAX_MS, RTO_MIN_US};
 use super::sender::Sender;
 use crate::jiffies;
@@ -196,7 +196,7 @@ impl Sender {
             let has_new = self.queue.write_seq > self.snd_nxt && self.next_end() <= self.window_end();
             let before = self.board.packets_out();
             let is_sent = if has_new {
-                self.write_xmit(Probe::Loss);
+                self.write_xmit(Push::Probe);
                 self.board.packets_out() > before
             } else {
                 self.tlp_retrans = self.send_again(self.board.end_index() - 1, 1) > 0;
@@ -217,7 +217,7 @@ impl Sender {
             self.backoff = 0;
             return;
         }
-        self.write_xmit(Probe::None);
+        self.write_xmit(Push::All);
         if self.board.is_empty() {
             self.fill_window();
         }
