@@ -91,6 +91,7 @@ fn word(kind: Kind) -> &'static str {
         Kind::Word => "word",
         Kind::Loss => "loss",
         Kind::Buffers => "buffers",
+        Kind::Sizes => "sizes",
         Kind::Sysctl => "sysctl's value",
         Kind::Expectation => "comparison",
     }

@@ -3,6 +3,7 @@
 //! Never: an expectation that holds because nothing was measured.
 
 use crate::experiment::{CellResult, LimitedBy};
+use crate::metrics::PingMetrics;
 use pipefill_core::cell::{Bound, CellSpec, Comparison, ExpectMetric, Expectation};
 use serde::{Deserialize, Serialize};
 
@@ -68,10 +69,20 @@ pub(crate) fn measured(result: &CellResult, metric: ExpectMetric) -> Option<Valu
         ExpectMetric::MinRtt => number(result.min_rtt_us),
         ExpectMetric::Srtt => number(result.srtt_us_p50),
         ExpectMetric::Lost => result.lost_percent.map(Value::Number),
+        ExpectMetric::BaseRtt => ping(result, |ping| ping.base_rtt_us),
+        ExpectMetric::ForwardRate => ping(result, |ping| ping.forward_bps.map(|bps| bps as f64)),
+        ExpectMetric::ReverseRate => ping(result, |ping| ping.reverse_bps.map(|bps| bps as f64)),
+        ExpectMetric::PingNaive => ping(result, |ping| ping.naive_bps.map(|bps| bps as f64)),
+        ExpectMetric::PingDoubled => ping(result, |ping| ping.doubled_bps.map(|bps| bps as f64)),
+        ExpectMetric::PingLaw => ping(result, |ping| ping.law_bps.map(|bps| bps as f64)),
         ExpectMetric::LimitedBy => result.limited_by.map(|l| Value::Word(l.as_str().to_owned())),
         ExpectMetric::CwndCause => result.cwnd_cause.map(|cause| Value::Word(cause.as_str().to_owned())),
         ExpectMetric::AlsoLimitedBy => runner_up(result).map(|l| Value::Word(l.as_str().to_owned())),
     }
+}
+
+fn ping(result: &CellResult, figure: fn(&PingMetrics) -> Option<f64>) -> Option<Value> {
+    result.ping.as_ref().and_then(figure).map(Value::Number)
 }
 
 /// The second cause, where it took a tenth of the time and more.
@@ -121,6 +132,12 @@ fn not_measured(result: &CellResult, metric: ExpectMetric) -> String {
         ExpectMetric::MinRtt => "min_rtt_us",
         ExpectMetric::Srtt => "srtt_us_p50",
         ExpectMetric::Lost => "lost_percent",
+        ExpectMetric::BaseRtt => "ping.base_rtt_us",
+        ExpectMetric::ForwardRate => "ping.forward_bps",
+        ExpectMetric::ReverseRate => "ping.reverse_bps",
+        ExpectMetric::PingNaive => "ping.naive_bps",
+        ExpectMetric::PingDoubled => "ping.doubled_bps",
+        ExpectMetric::PingLaw => "ping.law_bps",
         ExpectMetric::LimitedBy => "limited_by",
         ExpectMetric::CwndCause => "cwnd_cause",
         ExpectMetric::AlsoLimitedBy => "a second cause",

@@ -10,7 +10,7 @@ pub use builder::{ExperimentBuilder, UnknownCell, repeat_command};
 use crate::conclusions::ConclusionResult;
 use crate::diagnosis::CwndCause;
 use crate::expect::ExpectationResult;
-use crate::metrics::{CaStateTimes, RetransmitCounts, RunMetrics, UnmetSetting};
+use crate::metrics::{PingMetrics, CaStateTimes, RetransmitCounts, RunMetrics, UnmetSetting};
 use indexmap::IndexMap;
 use pipefill_core::plan::{Plan, PublishedStates};
 use pipefill_core::record::CaStateSource;
@@ -132,6 +132,9 @@ pub struct CellResult {
     pub one_way_delay_p50_ns: Option<i64>,
     /// UDP: 99th percentile of the one-way delay.
     pub one_way_delay_p99_ns: Option<i64>,
+    /// What pings measured: the valid run whose fitted base is the median; null where there was none.
+    #[serde(default)]
+    pub ping: Option<PingMetrics>,
     /// What theory predicts; null where nothing was sampled.
     pub predicted_bps: Option<u64>,
     /// A sentence; null where nothing was sampled.

@@ -6,6 +6,7 @@
 mod delivery;
 mod instrument;
 mod retransmits;
+mod ping;
 mod settings;
 mod sums;
 mod tcp;
@@ -13,7 +14,7 @@ mod udp;
 pub mod window;
 
 use crate::diagnosis::{Diagnosing, Diagnosis};
-use pipefill_core::record::{AnyRow, Invalid, Manifest, Retransmit, RunRecord};
+use pipefill_core::record::{AnyRow, Invalid, Manifest, PingSample, Retransmit, RunRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -21,6 +22,7 @@ pub use delivery::StreamGoodput;
 pub use instrument::InstrumentMetrics;
 pub use pipefill_core::record::CaStateTimes;
 pub use retransmits::RetransmitCounts;
+pub use ping::{PingMetrics, PingSize};
 pub use settings::UnmetSetting;
 pub use tcp::TcpMetrics;
 pub use udp::UdpMetrics;
@@ -62,6 +64,9 @@ pub struct RunMetrics {
     /// What UDP's receivers saw.
     #[serde(flatten)]
     pub udp: UdpMetrics,
+    /// What pings measured; `None` where there was none.
+    #[serde(default)]
+    pub ping: Option<PingMetrics>,
     /// How good the instrument was, and what the path dropped.
     #[serde(flatten)]
     pub instrument: InstrumentMetrics,
@@ -74,6 +79,7 @@ pub struct Condenser<'a> {
     manifest: &'a Manifest,
     rates: delivery::Following,
     tcp: tcp::Following<'a>,
+    pings: ping::Following<'a>,
     diagnosis: Diagnosing<'a>,
 }
 
@@ -84,6 +90,7 @@ impl<'a> Condenser<'a> {
             manifest,
             rates: delivery::Following::of(manifest),
             tcp: tcp::Following::of(manifest),
+            pings: ping::Following::of(manifest),
             diagnosis: Diagnosing::new(manifest),
         }
     }
@@ -94,6 +101,7 @@ impl<'a> Condenser<'a> {
             AnyRow::Delivery(row) => self.rates.take(row),
             AnyRow::Tcp(row) => self.tcp.take(row),
             AnyRow::Retransmit(row) => self.count(row),
+            AnyRow::Ping(row) => self.answer(row),
             AnyRow::Udp(_) | AnyRow::Path(_) | AnyRow::Cpu(_) => {}
         }
         self.diagnosis.take(row);
@@ -102,6 +110,11 @@ impl<'a> Condenser<'a> {
     /// Counts a retransmission; these come in any order.
     pub fn count(&mut self, row: &Retransmit) {
         self.tcp.count(row);
+    }
+
+    /// Takes the answer to a ping; these come in any order.
+    pub fn answer(&mut self, row: &PingSample) {
+        self.pings.take(row);
     }
 
     /// The figures, after the last row.
@@ -126,6 +139,7 @@ impl<'a> Condenser<'a> {
             streams: rates.streams,
             tcp: self.tcp.metrics(),
             udp: udp::metrics(&manifest.streams),
+            ping: self.pings.metrics(),
             instrument: instrument::metrics(manifest),
             diagnosis: self.diagnosis.finish(),
         }
@@ -138,6 +152,7 @@ impl RunMetrics {
         let mut condenser = Condenser::new(&record.manifest);
         record.rows().iter().for_each(|row| condenser.take(row));
         record.retransmits.iter().for_each(|row| condenser.count(row));
+        record.ping.iter().for_each(|row| condenser.answer(row));
         condenser.finish()
     }
 

@@ -4,6 +4,7 @@
 //! source, or a model that silently leaves its range; where a formula has no answer the result is `None`.
 
 pub mod headers;
+pub mod line;
 pub mod loss;
 pub mod sizing;
 pub mod window;

@@ -18,6 +18,7 @@ pub(crate) struct Study {
 pub(crate) const STUDIES: &[Study] = &[
     Study { name: "rtt", text: include_str!("../../../scenarios/studies/rtt.toml") },
     Study { name: "bdp", text: include_str!("../../../scenarios/studies/bdp.toml") },
+    Study { name: "window", text: include_str!("../../../scenarios/studies/window.toml") },
     Study { name: "buffers", text: include_str!("../../../scenarios/studies/buffers.toml") },
     Study { name: "loss", text: include_str!("../../../scenarios/studies/loss.toml") },
 ];

@@ -209,6 +209,8 @@ pub enum Protocol {
     Tcp,
     /// UDP.
     Udp,
+    /// Requests and replies over UDP, one at a time.
+    Ping,
 }
 
 /// Which way the data of a flow goes.
@@ -256,6 +258,20 @@ pub struct FlowSpec {
     pub max_pacing_rate: Option<Rate>,
     /// Overrides the sending host's congestion control.
     pub congestion_control: Option<String>,
+    /// What a ping sends; `None` for other protocols.
+    #[serde(default)]
+    pub ping: Option<PingSpec>,
+}
+
+/// Requests of several sizes, one at a time; see [`crate::ping`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PingSpec {
+    /// Payloads of the requests, in turn; at least one.
+    #[serde(rename = "payloads_bytes")]
+    pub payloads: Vec<Bytes>,
+    /// From a reply, or its time-out, to the next request.
+    #[serde(rename = "interval_ns", with = "nanos")]
+    pub interval: Duration,
 }
 
 /// How a cell is run.
@@ -308,6 +324,18 @@ pub enum ExpectMetric {
     LimitedBy,
     /// `cwnd_cause`.
     CwndCause,
+    /// `ping.base_rtt_us`.
+    BaseRtt,
+    /// `ping.forward_bps`.
+    ForwardRate,
+    /// `ping.reverse_bps`.
+    ReverseRate,
+    /// `ping.naive_bps`.
+    PingNaive,
+    /// `ping.doubled_bps`.
+    PingDoubled,
+    /// `ping.law_bps`.
+    PingLaw,
     /// The category with the second largest share in `limited_fraction`, where that is a tenth and more.
     AlsoLimitedBy,
 }

@@ -7,6 +7,7 @@ pub mod backend;
 pub mod cell;
 pub mod pacing;
 pub mod parse;
+pub mod ping;
 pub mod plan;
 pub mod prng;
 pub mod record;

@@ -302,6 +302,23 @@ pub struct UdpSample {
     pub jitter_ns: Option<u64>,
 }
 
+/// `ping.jsonl.zst`: one request of a ping and its reply. A request whose reply was still due at the end has no row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PingSample {
+    /// When the request was sent, microseconds since the run began.
+    pub t_us: u64,
+    /// Stream of the run.
+    pub stream: u32,
+    /// Number of the request, from 0.
+    pub number: u64,
+    /// Payload of the request.
+    pub payload_bytes: u64,
+    /// Payload of the reply.
+    pub reply_bytes: u64,
+    /// From the request's sending until the whole reply was there; null where none came in time.
+    pub rtt_ns: Option<u64>,
+}
+
 /// `path.jsonl.zst`: one element of the path, cumulative counters and what it holds now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathSample {
@@ -350,6 +367,7 @@ rows! {
     TcpSample is Tcp of "tcp",
     DeliverySample is Delivery of "delivery",
     UdpSample is Udp of "udp",
+    PingSample is Ping of "ping",
     PathSample is Path of "path",
     CpuSample is Cpu of "cpu",
     Retransmit is Retransmit of "retransmits",
@@ -366,6 +384,9 @@ pub struct RunRecord {
     pub delivery: Vec<DeliverySample>,
     /// `udp.jsonl.zst`.
     pub udp: Vec<UdpSample>,
+    /// `ping.jsonl.zst`.
+    #[serde(default)]
+    pub ping: Vec<PingSample>,
     /// `path.jsonl.zst`.
     pub path: Vec<PathSample>,
     /// `cpu.jsonl.zst`.
@@ -376,7 +397,7 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
-    /// The samples of all tables in order of time. Retransmits are told when their recovery ends, and are none.
+    /// The samples of all tables in order of time. Retransmits are told when their recovery ends, pings when they are answered: they are none.
     pub fn rows(&self) -> Vec<AnyRow> {
         fn all<R: Row + Clone>(rows: &[R]) -> impl Iterator<Item = AnyRow> {
             rows.iter().cloned().map(R::into_any)

@@ -172,6 +172,7 @@ fn tcp_flow() -> FlowSpec {
         sndbuf: None,
         rcvbuf: None,
         max_pacing_rate: None,
+        ping: None,
         congestion_control: None,
     }
 }

@@ -16,7 +16,8 @@ const WAITING: usize = 8192;
 /// cost the telemetry, at a sample a millisecond, as much as the samples did.
 const REST: Duration = Duration::from_millis(10);
 
-/// Where the telemetry puts its rows.
+/// Where the telemetry and pings put their rows.
+#[derive(Clone)]
 pub(crate) struct Rows(SyncSender<AnyRow>);
 
 /// Nobody takes rows any more: the sink failed.
@@ -40,7 +41,7 @@ impl Rows {
 }
 
 impl Waiting {
-    /// Hands every row to `sink`, until the telemetry has ended or the sink fails.
+    /// Hands every row to `sink`, until all who write have ended or the sink fails.
     pub(crate) fn drain_into(self, sink: &mut dyn Sink) -> Result<(), RecordError> {
         while let Ok(first) = self.0.recv() {
             sink.take(first)?;

@@ -117,14 +117,17 @@ impl Telemetry<'_> {
 
     fn sample(&self, rows: &Rows) -> Result<(), Closed> {
         for probe in self.streams {
-            if probe.protocol == Protocol::Tcp {
-                let ends = [(StreamEnd::Sender, probe.sender), (StreamEnd::Receiver, probe.receiver)];
-                for (end, socket) in ends {
-                    let row = sample_tcp(self.clock, probe.stream, end, socket);
-                    row.map_or(Ok(()), |row| rows.send(AnyRow::Tcp(row)))?;
+            match probe.protocol {
+                Protocol::Tcp => {
+                    let ends = [(StreamEnd::Sender, probe.sender), (StreamEnd::Receiver, probe.receiver)];
+                    for (end, socket) in ends {
+                        let row = sample_tcp(self.clock, probe.stream, end, socket);
+                        row.map_or(Ok(()), |row| rows.send(AnyRow::Tcp(row)))?;
+                    }
                 }
-            } else {
-                rows.send(AnyRow::Udp(sample_udp(self.clock, probe)))?;
+                Protocol::Udp => rows.send(AnyRow::Udp(sample_udp(self.clock, probe)))?,
+                // A ping tells of each round trip when it ends.
+                Protocol::Ping => continue,
             }
             rows.send(AnyRow::Delivery(DeliverySample {
                 t_us: self.clock.now().micros(),

@@ -7,7 +7,7 @@ use pipefill_analysis::experiment::Experiment;
 use serde_json::Value;
 
 /// JSON pointers of the scalar fields, in the order of the columns.
-const FIELDS: [&str; 63] = [
+const FIELDS: [&str; 69] = [
     "/backend",
     "/runs",
     "/valid",
@@ -57,6 +57,12 @@ const FIELDS: [&str; 63] = [
     "/one_way_delay_min_ns",
     "/one_way_delay_p50_ns",
     "/one_way_delay_p99_ns",
+    "/ping/base_rtt_us",
+    "/ping/forward_bps",
+    "/ping/reverse_bps",
+    "/ping/naive_bps",
+    "/ping/doubled_bps",
+    "/ping/law_bps",
     "/path_lateness_p99_ns",
     "/predicted_bps",
     "/verdict",

@@ -5,6 +5,7 @@
 
 mod columns;
 mod notes;
+mod pings;
 mod states;
 mod windows;
 
@@ -75,6 +76,17 @@ pub(crate) fn sheets(experiment: &Experiment) -> Vec<Sheet> {
 
 fn of_variant(experiment: &Experiment, variant: Option<&str>, cells: &[&CellResult]) -> Vec<Sheet> {
     let mut sheets = vec![sheet(variant.map(str::to_owned), cells, columns::filled(experiment, cells))];
+    if pings::are_there(cells) {
+        let pinged: Vec<&CellResult> = cells.iter().copied().filter(|cell| cell.ping.is_some()).collect();
+        let name = variant.map_or_else(String::new, |variant| format!("{variant}: "));
+        if pinged.len() == cells.len() && cells.iter().all(|cell| cell.goodput_bps.is_none()) {
+            sheets.clear();
+        }
+        let fits = format!("{name}fitted: RTT = base + bytes forward / rate + bytes back / rate");
+        sheets.push(sheet(Some(fits), &pinged, pings::fits(&pinged)));
+        let trips = format!("{name}median round trips, payload of request→reply in bytes");
+        sheets.push(sheet(Some(trips), &pinged, pings::round_trips(&pinged)));
+    }
     if windows::are_asked_for(cells) {
         let name = variant.map_or_else(String::new, |variant| format!("{variant}: "));
         let title = format!("{name}what was in use (medians)");

@@ -308,6 +308,7 @@ fn every_scalar_of_the_json_is_in_the_csv() {
             "expectations",
             "invalid",
             "unmet_settings",
+            "ping",
             "advice",
             "ca_state_us",
             "retransmits_by_kind",

@@ -14,6 +14,7 @@ mod invariants;
 mod jiffies;
 mod network;
 mod options;
+mod ping;
 mod record;
 mod run;
 mod sampler;

@@ -49,6 +49,7 @@ fn summary(run: &Run, stream: &Stream, zero: Time, now: Time) -> StreamSummary {
     let (tcp, udp) = match &stream.transport {
         Transport::Tcp(tcp) => (Some(tcp.sender.info(now)), None),
         Transport::Udp(udp) => (None, Some(udp.totals())),
+        Transport::Ping(_) => (None, None),
     };
     let ca_state_us = match &stream.transport {
         Transport::Tcp(tcp) => Some(tcp.sender.state_times(now)),

@@ -7,6 +7,7 @@ use crate::host::Host;
 use crate::invariants::Checks;
 use crate::network::Network;
 use crate::options::{Options, WriterHabit};
+use crate::ping::PingStream;
 use crate::record;
 use crate::sampler;
 use crate::settings;
@@ -17,6 +18,7 @@ use crate::udp::UdpStream;
 use crate::{apps, cc};
 use pipefill_core::backend::{BackendError, Watch};
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec, Protocol};
+use pipefill_core::ping;
 use pipefill_core::plan::Run;
 use pipefill_core::record::{Invalid, Manifest, Sink};
 use pipefill_core::units::{Bytes, Rate, Time};
@@ -127,6 +129,11 @@ impl Hosts<'_> {
                 let start = Time::ZERO.after(flow.start);
                 Transport::Udp(Box::new(UdpStream::new(start, start.after(flow.duration), rate, length)))
             }
+            Protocol::Ping => {
+                let spec = flow.ping.clone().unwrap_or_default();
+                let patience = ping::patience(run.cell.spec.path.rtt());
+                Transport::Ping(Box::new(PingStream::new(spec, patience)))
+            }
             Protocol::Tcp => {
                 let name = flow.congestion_control.as_ref().unwrap_or(&from_spec.congestion_control);
                 let seed = run.seed.derive(&format!("stream {number} congestion control"));
@@ -214,6 +221,7 @@ impl Traffic<'_> {
                     tcp.applications = Some((writer, apps::Reader::new(start, flow.read_rate)));
                 }
                 Transport::Udp(udp) => udp.begin(start, until),
+                Transport::Ping(ping) => ping.begin(start, until),
             }
             stream.is_held = false;
         }

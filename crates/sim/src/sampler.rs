@@ -30,13 +30,17 @@ pub(crate) fn take(engine: &Engine, now: Time, sink: &mut dyn Sink) -> Result<()
     Ok(())
 }
 
-/// Hands on what the senders' witnesses have told since the last call.
+/// Hands on what the senders' witnesses have told since the last call, and the round trips that pings have completed.
 pub(crate) fn tell(engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), RecordError> {
     for stream in &mut engine.streams {
-        if let Transport::Tcp(tcp) = &mut stream.transport {
-            let number = stream.number;
-            let mut rows = tcp.sender.witness.told().map(|row| Retransmit { stream: number, ..row });
-            rows.try_for_each(|row| sink.take(AnyRow::Retransmit(row)))?;
+        let number = stream.number;
+        match &mut stream.transport {
+            Transport::Tcp(tcp) => {
+                let mut rows = tcp.sender.witness.told().map(|row| Retransmit { stream: number, ..row });
+                rows.try_for_each(|row| sink.take(AnyRow::Retransmit(row)))?;
+            }
+            Transport::Ping(ping) => ping.samples(number).try_for_each(|row| sink.take(AnyRow::Ping(row)))?,
+            Transport::Udp(_) => {}
         }
     }
     Ok(())
@@ -58,6 +62,8 @@ fn take_stream(stream: &Stream, now: Time, sink: &mut dyn Sink) -> Result<(), Re
             let ends = both_ends(tcp, stream.number, now);
             ends.into_iter().try_for_each(|row| sink.take(AnyRow::Tcp(row)))?;
         }
+        // A ping tells of each round trip when it ends.
+        Transport::Ping(_) => return Ok(()),
         Transport::Udp(udp) => sink.take(AnyRow::Udp(udp.sample(now, stream.number)))?,
     }
     let (sent_bytes, received_bytes) = stream.bytes();

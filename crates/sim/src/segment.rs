@@ -2,6 +2,7 @@
 //!
 //! Never: payload; only its place in the stream travels.
 
+use crate::ping::Way;
 use pipefill_core::units::Time;
 
 /// Ethernet header (14) and IPv4 header (20).
@@ -93,6 +94,13 @@ pub(crate) enum Body {
         len: u32,
         sent: Time,
     },
+    /// An IPv4 fragment of a ping; `len` is its payload.
+    Fragment {
+        way: Way,
+        number: u64,
+        index: u32,
+        len: u32,
+    },
 }
 
 /// A packet with its stream.
@@ -116,6 +124,7 @@ impl Body {
                 tcp + if blocks > 0 { 4 + 8 * blocks } else { 0 }
             }
             Self::Datagram { len, .. } => ETHERNET_IP + UDP + len,
+            Self::Fragment { len, .. } => ETHERNET_IP + len,
         }
     }
 }

@@ -5,6 +5,7 @@
 use crate::apps::{Reader, Writer};
 use crate::handshake::{Handshake, Learned};
 use crate::network::Network;
+use crate::ping::{PingStream, Way};
 use crate::segment::{Body, Data, Segment};
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
@@ -37,6 +38,7 @@ pub(crate) struct Stream {
 pub(crate) enum Transport {
     Tcp(Box<TcpStream>),
     Udp(Box<UdpStream>),
+    Ping(Box<PingStream>),
 }
 
 /// Both ends of a TCP stream.
@@ -134,7 +136,7 @@ impl Stream {
     pub(crate) fn is_ready(&self) -> bool {
         match &self.transport {
             Transport::Tcp(tcp) => tcp.handshake.is_accepted(),
-            Transport::Udp(_) => true,
+            Transport::Udp(_) | Transport::Ping(_) => true,
         }
     }
 
@@ -146,6 +148,7 @@ impl Stream {
                 applications.map_or((0, 0), |(writer, reader)| (writer.sent_bytes, reader.received_bytes))
             }
             Transport::Udp(udp) => udp.bytes(),
+            Transport::Ping(ping) => ping.bytes(),
         }
     }
 
@@ -154,6 +157,7 @@ impl Stream {
         match &self.transport {
             Transport::Tcp(tcp) => tcp.applications.as_ref().and_then(|(_, reader)| reader.last),
             Transport::Udp(udp) => udp.last(),
+            Transport::Ping(ping) => ping.last(),
         }
     }
 
@@ -162,6 +166,7 @@ impl Stream {
         match &self.transport {
             Transport::Tcp(tcp) => tcp.next(),
             Transport::Udp(udp) => udp.next().filter(|_| !self.is_held),
+            Transport::Ping(ping) => ping.next().filter(|_| !self.is_held),
         }
     }
 
@@ -177,7 +182,10 @@ impl Stream {
         match (&mut self.transport, body) {
             (Transport::Tcp(tcp), body) => tcp.on_arrival(now, body),
             (Transport::Udp(udp), &Body::Datagram { number, sent, .. }) => udp.on_datagram(now, number, sent),
-            (Transport::Udp(_), _) => {}
+            (Transport::Ping(ping), &Body::Fragment { way, number, index, .. }) => {
+                ping.on_fragment(now, way, number, index);
+            }
+            (Transport::Udp(_) | Transport::Ping(_), _) => {}
         }
     }
 
@@ -185,7 +193,7 @@ impl Stream {
     pub(crate) fn is_application_due(&self, now: Time) -> bool {
         match &self.transport {
             Transport::Tcp(tcp) => tcp.next_application().is_some_and(|at| at <= now),
-            Transport::Udp(_) => false,
+            Transport::Udp(_) | Transport::Ping(_) => false,
         }
     }
 
@@ -193,7 +201,7 @@ impl Stream {
     pub(crate) fn wakes_application(&self, now: Time) -> bool {
         match &self.transport {
             Transport::Tcp(tcp) => tcp.wakes_application(now),
-            Transport::Udp(_) => false,
+            Transport::Udp(_) | Transport::Ping(_) => false,
         }
     }
 
@@ -241,6 +249,14 @@ impl Stream {
                     offer(data, self.trains, body, false);
                 }
             }
+            Transport::Ping(ping) if !self.is_held => {
+                ping.act(now);
+                for (way, body) in ping.outbox() {
+                    self.trains += 1;
+                    offer(if way == Way::Request { data } else { back }, self.trains, body, false);
+                }
+            }
+            Transport::Ping(_) => {}
         }
     }
 }

@@ -138,6 +138,12 @@ const fn name(metric: ExpectMetric) -> &'static str {
         ExpectMetric::MinRtt => "least RTT",
         ExpectMetric::Srtt => "smoothed RTT",
         ExpectMetric::Lost => "lost",
+        ExpectMetric::BaseRtt => "base RTT",
+        ExpectMetric::ForwardRate => "forward rate",
+        ExpectMetric::ReverseRate => "reverse rate",
+        ExpectMetric::PingNaive => "the ping's window / RTT",
+        ExpectMetric::PingDoubled => "twice the ping's window / RTT",
+        ExpectMetric::PingLaw => "window / fitted base RTT",
         ExpectMetric::LimitedBy => "limited by",
         ExpectMetric::CwndCause => "cwnd because of",
         ExpectMetric::AlsoLimitedBy => "also limited by",
@@ -148,9 +154,11 @@ fn told_value(metric: ExpectMetric, value: &Value) -> String {
     let whole = |number: f64| crate::statistics::rounded(number);
     match (metric, value) {
         (_, Value::Word(word)) => word.clone(),
-        (ExpectMetric::Goodput | ExpectMetric::Sender, Value::Number(bps)) => rate(whole(*bps)),
-        (ExpectMetric::MinRtt | ExpectMetric::Srtt, Value::Number(us)) => duration(whole(*us)),
+        (ExpectMetric::MinRtt | ExpectMetric::Srtt | ExpectMetric::BaseRtt, Value::Number(us)) => {
+            duration(whole(*us))
+        }
+        (ExpectMetric::Retransmits, Value::Number(count)) => format!("{count:.0}"),
         (ExpectMetric::Lost, Value::Number(lost)) => percent(lost / 100.0),
-        (_, Value::Number(number)) => format!("{number:.0}"),
+        (_, Value::Number(bps)) => rate(whole(*bps)),
     }
 }

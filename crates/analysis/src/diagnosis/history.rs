@@ -51,6 +51,7 @@ impl History {
             | AnyRow::Path(_)
             | AnyRow::Delivery(_)
             | AnyRow::Udp(_)
+            | AnyRow::Ping(_)
             | AnyRow::Retransmit(_) => {}
         }
     }

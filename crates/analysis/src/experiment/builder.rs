@@ -4,7 +4,7 @@
 
 use super::{CellResult, EnvironmentSummary, Experiment, InvalidCount, LimitedBy, PublishedFigures, SCHEMA};
 use crate::diagnosis::Diagnosis;
-use crate::metrics::{CaStateTimes, RetransmitCounts, RunMetrics, UnmetSetting};
+use crate::metrics::{PingMetrics, CaStateTimes, RetransmitCounts, RunMetrics, UnmetSetting};
 use crate::statistics::{bootstrap_median, median, rounded};
 use crate::{advice, conclusions, expect, verdict};
 use indexmap::{IndexMap, IndexSet};
@@ -221,9 +221,17 @@ fn medians(valid: &[&RunMetrics]) -> CellResult {
         one_way_delay_min_ns: signed(|r| r.udp.one_way_delay_min_ns),
         one_way_delay_p50_ns: signed(|r| r.udp.one_way_delay_p50_ns),
         one_way_delay_p99_ns: signed(|r| r.udp.one_way_delay_p99_ns),
+        ping: middle_ping(valid),
         path_lateness_p99_ns: valid.iter().filter_map(|r| r.instrument.path_lateness_p99_ns).max(),
         ..CellResult::default()
     }
+}
+
+/// The pings of the run in the middle: its figures belong together, medians of each would not.
+fn middle_ping(valid: &[&RunMetrics]) -> Option<PingMetrics> {
+    let mut pings: Vec<&PingMetrics> = valid.iter().filter_map(|run| run.ping.as_ref()).collect();
+    pings.sort_by(|a, b| a.base_rtt_us.unwrap_or(0.0).total_cmp(&b.base_rtt_us.unwrap_or(0.0)));
+    pings.get(pings.len() / 2).map(|&ping| ping.clone())
 }
 
 /// The median over the runs that have the value.

@@ -5,7 +5,7 @@
 use super::window::{self, Window};
 use crate::reading::Reading;
 use crate::statistics::{jain_fairness, rounded};
-use pipefill_core::cell::CellSpec;
+use pipefill_core::cell::{CellSpec, Protocol};
 use pipefill_core::record::{DeliverySample, Manifest, StreamSummary};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub(super) struct Rates {
     pub(super) streams: Vec<StreamGoodput>,
 }
 
-/// Follows the counts of all streams.
+/// Follows the counts of all streams but pings, which offer as little as they like.
 pub(super) struct Following {
     streams: BTreeMap<u32, Followed>,
 }
@@ -49,7 +49,11 @@ struct Followed {
 impl Following {
     pub(super) fn of(manifest: &Manifest) -> Self {
         let spec = &manifest.run.cell.spec;
-        let streams = manifest.streams.iter().map(|one| (one.stream, Followed::of(spec, one)));
+        let is_ping = |one: &&StreamSummary| {
+            spec.flows.get(one.flow as usize).is_some_and(|flow| flow.protocol == Protocol::Ping)
+        };
+        let streams = manifest.streams.iter().filter(|one| !is_ping(one));
+        let streams = streams.map(|one| (one.stream, Followed::of(spec, one)));
         Self { streams: streams.collect() }
     }
 

@@ -21,7 +21,7 @@ pub const DEFAULT_MSS: u64 = 1_448;
 pub fn frame(protocol: Protocol, payload: Bytes) -> Bytes {
     let transport = match protocol {
         Protocol::Tcp => TCP_WITH_TIMESTAMPS,
-        Protocol::Udp => UDP,
+        Protocol::Udp | Protocol::Ping => UDP,
     };
     Bytes::new(payload.get() + transport + IPV4 + ETHERNET)
 }

@@ -39,6 +39,7 @@ pub fn flow(protocol: Protocol) -> FlowSpec {
         sndbuf: None,
         rcvbuf: None,
         max_pacing_rate: None,
+        ping: None,
         congestion_control: None,
     }
 }
@@ -145,6 +146,7 @@ pub fn record(run: Run, streams: &[Steady]) -> RunRecord {
         tcp: Vec::new(),
         delivery: Vec::new(),
         udp: Vec::new(),
+        ping: Vec::new(),
         path: Vec::new(),
         cpu: Vec::new(),
         retransmits: Vec::new(),

@@ -7,7 +7,7 @@ use super::{MANIFEST, OWNER, Owner};
 use crate::failure::Failure;
 use pipefill_analysis::metrics::{Condenser, RunMetrics};
 use pipefill_core::record::{
-    AnyRow, CpuSample, DeliverySample, Manifest, PathSample, RecordError, Retransmit, Row, Rows, Sink,
+    AnyRow, CpuSample, DeliverySample, Manifest, PathSample, PingSample, RecordError, Retransmit, Row, Rows, Sink,
     TableReader, TcpSample, UdpSample, decode_manifest, encode_manifest,
 };
 use std::fs::{self, File};
@@ -107,6 +107,9 @@ pub(crate) fn condense(directory: &Path) -> Result<Option<(Manifest, RunMetrics)
     }
     for row in table::<Retransmit>(directory)?.into_iter().flatten() {
         condenser.count(&row.map_err(in_directory(directory))?);
+    }
+    for row in table::<PingSample>(directory)?.into_iter().flatten() {
+        condenser.answer(&row.map_err(in_directory(directory))?);
     }
     let metrics = condenser.finish();
     Ok(Some((manifest, metrics)))

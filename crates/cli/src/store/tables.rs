@@ -3,7 +3,7 @@
 //! Never: a file before its first row, or rows that wait for the end of the run.
 
 use pipefill_core::record::{
-    AnyRow, CpuSample, DeliverySample, PathSample, RecordError, Retransmit, Row, Sink, TableWriter,
+    AnyRow, CpuSample, DeliverySample, PathSample, PingSample, RecordError, Retransmit, Row, Sink, TableWriter,
     TcpSample, UdpSample,
 };
 use std::fmt;
@@ -17,6 +17,7 @@ pub(super) struct Tables {
     tcp: Table<TcpSample>,
     delivery: Table<DeliverySample>,
     udp: Table<UdpSample>,
+    ping: Table<PingSample>,
     path: Table<PathSample>,
     cpu: Table<CpuSample>,
     retransmits: Table<Retransmit>,
@@ -29,6 +30,7 @@ impl Tables {
             tcp: Table::new(directory),
             delivery: Table::new(directory),
             udp: Table::new(directory),
+            ping: Table::new(directory),
             path: Table::new(directory),
             cpu: Table::new(directory),
             retransmits: Table::new(directory),
@@ -43,6 +45,7 @@ impl Tables {
         self.tcp.finish()?;
         self.delivery.finish()?;
         self.udp.finish()?;
+        self.ping.finish()?;
         self.path.finish()?;
         self.cpu.finish()?;
         self.retransmits.finish()
@@ -55,6 +58,7 @@ impl Sink for Tables {
             AnyRow::Tcp(row) => self.tcp.push(&row),
             AnyRow::Delivery(row) => self.delivery.push(&row),
             AnyRow::Udp(row) => self.udp.push(&row),
+            AnyRow::Ping(row) => self.ping.push(&row),
             AnyRow::Path(row) => self.path.push(&row),
             AnyRow::Cpu(row) => self.cpu.push(&row),
             AnyRow::Retransmit(row) => self.retransmits.push(&row),

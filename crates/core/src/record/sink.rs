@@ -3,7 +3,7 @@
 //! Never: a row held back until the end, or one that is lost without an error.
 
 use super::{
-    CpuSample, DeliverySample, Manifest, PathSample, RecordError, Retransmit, RunRecord, TcpSample, UdpSample,
+    CpuSample, DeliverySample, Manifest, PathSample, PingSample, RecordError, Retransmit, RunRecord, TcpSample, UdpSample,
 };
 
 /// Takes the rows of one run as they are measured. Rows of a table come in its order; tables come mixed.
@@ -28,6 +28,8 @@ pub enum AnyRow {
     Delivery(DeliverySample),
     /// Of `udp.jsonl.zst`.
     Udp(UdpSample),
+    /// Of `ping.jsonl.zst`.
+    Ping(PingSample),
     /// Of `path.jsonl.zst`.
     Path(PathSample),
     /// Of `cpu.jsonl.zst`.
@@ -43,6 +45,7 @@ impl AnyRow {
             Self::Tcp(row) => row.t_us,
             Self::Delivery(row) => row.t_us,
             Self::Udp(row) => row.t_us,
+            Self::Ping(row) => row.t_us,
             Self::Path(row) => row.t_us,
             Self::Cpu(row) => row.t_us,
             Self::Retransmit(row) => row.t_us,
@@ -56,6 +59,7 @@ pub(crate) struct InMemory {
     tcp: Vec<TcpSample>,
     delivery: Vec<DeliverySample>,
     udp: Vec<UdpSample>,
+    ping: Vec<PingSample>,
     path: Vec<PathSample>,
     cpu: Vec<CpuSample>,
     retransmits: Vec<Retransmit>,
@@ -63,8 +67,8 @@ pub(crate) struct InMemory {
 
 impl InMemory {
     pub(crate) fn into_record(self, manifest: Manifest) -> RunRecord {
-        let Self { tcp, delivery, udp, path, cpu, retransmits } = self;
-        RunRecord { manifest, tcp, delivery, udp, path, cpu, retransmits }
+        let Self { tcp, delivery, udp, ping, path, cpu, retransmits } = self;
+        RunRecord { manifest, tcp, delivery, udp, ping, path, cpu, retransmits }
     }
 }
 
@@ -74,6 +78,7 @@ impl Sink for InMemory {
             AnyRow::Tcp(row) => self.tcp.push(row),
             AnyRow::Delivery(row) => self.delivery.push(row),
             AnyRow::Udp(row) => self.udp.push(row),
+            AnyRow::Ping(row) => self.ping.push(row),
             AnyRow::Path(row) => self.path.push(row),
             AnyRow::Cpu(row) => self.cpu.push(row),
             AnyRow::Retransmit(row) => self.retransmits.push(row),

@@ -95,6 +95,8 @@ pub(super) struct FlowDraft {
     pub(super) rcvbuf: Option<Bytes>,
     pub(super) max_pacing_rate: Option<Rate>,
     pub(super) congestion_control: Option<String>,
+    pub(super) payloads: Option<Vec<Bytes>>,
+    pub(super) interval: Option<Duration>,
 }
 
 /// A flow's `direction` as a scenario has it.

@@ -7,13 +7,19 @@ use crate::plan::{Against, Claim};
 use crate::units::Ratio;
 
 /// All metrics, in the order of `[expect]`.
-pub(super) const METRICS: [ExpectMetric; 9] = [
+pub(super) const METRICS: [ExpectMetric; 15] = [
     ExpectMetric::Goodput,
     ExpectMetric::Sender,
     ExpectMetric::Retransmits,
     ExpectMetric::MinRtt,
     ExpectMetric::Srtt,
     ExpectMetric::Lost,
+    ExpectMetric::BaseRtt,
+    ExpectMetric::ForwardRate,
+    ExpectMetric::ReverseRate,
+    ExpectMetric::PingNaive,
+    ExpectMetric::PingDoubled,
+    ExpectMetric::PingLaw,
     ExpectMetric::LimitedBy,
     ExpectMetric::CwndCause,
     ExpectMetric::AlsoLimitedBy,
@@ -69,6 +75,12 @@ pub(super) const fn name(metric: ExpectMetric) -> &'static str {
         ExpectMetric::MinRtt => "min_rtt",
         ExpectMetric::Srtt => "srtt",
         ExpectMetric::Lost => "lost",
+        ExpectMetric::BaseRtt => "base_rtt",
+        ExpectMetric::ForwardRate => "forward_rate",
+        ExpectMetric::ReverseRate => "reverse_rate",
+        ExpectMetric::PingNaive => "ping_naive",
+        ExpectMetric::PingDoubled => "ping_doubled",
+        ExpectMetric::PingLaw => "ping_law",
         ExpectMetric::LimitedBy => "limited_by",
         ExpectMetric::CwndCause => "cwnd_cause",
         ExpectMetric::AlsoLimitedBy => "also_limited_by",
@@ -98,12 +110,18 @@ fn bound(metric: ExpectMetric, text: &str) -> Result<Bound, ParseError> {
     #[expect(clippy::cast_precision_loss, reason = "bounds of metrics are far below 2^53")]
     let value = |number: u64| Bound::Value(number as f64);
     match metric {
-        ExpectMetric::Goodput | ExpectMetric::Sender => match text.strip_suffix("of rate") {
+        ExpectMetric::Goodput
+        | ExpectMetric::Sender
+        | ExpectMetric::ForwardRate
+        | ExpectMetric::ReverseRate
+        | ExpectMetric::PingNaive
+        | ExpectMetric::PingDoubled
+        | ExpectMetric::PingLaw => match text.strip_suffix("of rate") {
             Some(share) => ratio(share.trim()).map(Bound::OfRate),
             None => rate(text).map(|rate| value(rate.bps())),
         },
         ExpectMetric::Retransmits => count(text).map(value),
-        ExpectMetric::MinRtt | ExpectMetric::Srtt => {
+        ExpectMetric::MinRtt | ExpectMetric::Srtt | ExpectMetric::BaseRtt => {
             duration(text).map(|span| Bound::Value(span.as_secs_f64() * 1e6))
         }
         ExpectMetric::Lost => ratio(text).map(|share| Bound::Value(share.percent())),
@@ -140,7 +158,12 @@ const fn example(metric: ExpectMetric) -> &'static str {
     match metric {
         ExpectMetric::Goodput | ExpectMetric::Sender => ">= 95% of rate",
         ExpectMetric::Retransmits => "<= 3",
-        ExpectMetric::MinRtt | ExpectMetric::Srtt => "<= 12ms",
+        ExpectMetric::ForwardRate
+        | ExpectMetric::ReverseRate
+        | ExpectMetric::PingNaive
+        | ExpectMetric::PingDoubled
+        | ExpectMetric::PingLaw => "within 5% of 100mbit",
+        ExpectMetric::MinRtt | ExpectMetric::Srtt | ExpectMetric::BaseRtt => "<= 12ms",
         ExpectMetric::Lost => "within 5% of 90%",
         ExpectMetric::LimitedBy | ExpectMetric::AlsoLimitedBy => "= rwnd",
         ExpectMetric::CwndCause => "= startup",

@@ -2,8 +2,9 @@
 
 use super::draft::HostDraft;
 use crate::cell::{JitterDistribution, LossSpec};
-use crate::parse::{ParseError, count, one_of, ratio};
-use crate::units::Ratio;
+use crate::parse::{ParseError, bytes, count, one_of, ratio};
+use crate::ping;
+use crate::units::{Bytes, Ratio};
 
 /// More listed packets than this aren't a list any more.
 const LISTED_PACKETS_MAX: usize = 100_000;
@@ -89,6 +90,20 @@ pub(super) fn congestion_control(text: &str) -> Result<String, ParseError> {
         ));
     }
     Ok(text.to_owned())
+}
+
+/// Most sizes of a ping.
+const SIZES_MAX: usize = 64;
+
+/// `64B 1400B 65500B`: payloads of a ping, each 24 to 65507 bytes.
+pub(super) fn sizes(text: &str) -> Result<Vec<Bytes>, ParseError> {
+    const HELP: &str = "write sizes with spaces between, 24 to 65507 bytes each, e.g. \"64B 1400B 65500B\"";
+    let sizes: Vec<Bytes> = text.split_ascii_whitespace().map(bytes).collect::<Result<_, _>>()?;
+    let fits = |size: &Bytes| (ping::SHORT_REPLY.get()..=65_507).contains(&size.get());
+    if sizes.is_empty() || sizes.len() > SIZES_MAX || !sizes.iter().all(fits) {
+        return Err(ParseError::new(format!("\"{text}\" is not a list of payloads of a ping"), HELP));
+    }
+    Ok(sizes)
 }
 
 /// A count in a range.

@@ -80,6 +80,8 @@ pub enum Kind {
     Loss,
     /// `"4096 131072 6MiB"`
     Buffers,
+    /// `"64B 1400B 65500B"`
+    Sizes,
     /// A sysctl's value, in its own form.
     Sysctl,
     /// `">= 95% of rate"`
@@ -100,6 +102,7 @@ impl Kind {
             Self::Word => "a word",
             Self::Loss => "\"1%\", \"gilbert-elliott p=1% r=20%\" or \"packets 3,7,9-12\"",
             Self::Buffers => "minimum, default and maximum, e.g. \"4096 131072 6MiB\"",
+            Self::Sizes => "sizes with spaces between, e.g. \"64B 1400B 65500B\"",
             Self::Sysctl => "the sysctl's value in its own form",
             Self::Expectation => "a comparison, e.g. \">= 95% of rate\"",
         }

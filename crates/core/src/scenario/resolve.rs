@@ -7,12 +7,16 @@ mod path;
 use super::draft::{Draft, FlowDraft, HostDraft, Ways};
 use super::expect;
 use super::key::{Section, Slot};
-use crate::cell::{Bound, CellSpec, Direction, FlowSpec, HostSpec, Protocol, RunSpec};
+use crate::cell::{Bound, CellSpec, Direction, FlowSpec, HostSpec, PingSpec, Protocol, RunSpec};
 use crate::units::Bytes;
 use std::time::Duration;
 
 /// Payload of a UDP datagram: room for our own header, up to what IPv4 carries (65535 − 20 − 8).
 const UDP_LENGTH: std::ops::RangeInclusive<u64> = 32..=65_507;
+/// Payloads of a ping: from little to nearly all that a datagram holds.
+const PING_PAYLOADS: [u64; 4] = [64, 1_400, 16_000, 65_500];
+/// From a reply to the next request.
+const PING_INTERVAL: Duration = Duration::from_millis(10);
 /// The largest write of a TCP flow.
 const WRITE_MAX: u64 = 64 << 20;
 /// The shortest interval of the telemetry.
@@ -108,6 +112,7 @@ fn flows(draft: &FlowDraft, index: usize, complaints: &mut Complaints) -> Vec<Fl
         rcvbuf: draft.rcvbuf,
         max_pacing_rate: draft.max_pacing_rate,
         congestion_control: draft.congestion_control.clone(),
+        ping: (protocol == Protocol::Ping).then(|| ping(draft)),
     };
     directions.iter().map(flow).collect()
 }
@@ -116,7 +121,13 @@ fn length(draft: &FlowDraft, protocol: Protocol) -> Bytes {
     draft.length.unwrap_or(match protocol {
         Protocol::Tcp => Bytes::new(512 << 10),
         Protocol::Udp => Bytes::new(1448),
+        Protocol::Ping => ping(draft).payloads[0],
     })
+}
+
+fn ping(draft: &FlowDraft) -> PingSpec {
+    let payloads = draft.payloads.clone().unwrap_or_else(|| PING_PAYLOADS.map(Bytes::new).to_vec());
+    PingSpec { payloads, interval: draft.interval.unwrap_or(PING_INTERVAL) }
 }
 
 fn check_protocol(draft: &FlowDraft, protocol: Protocol, index: usize, complaints: &mut Complaints) {
@@ -143,20 +154,30 @@ fn check_protocol(draft: &FlowDraft, protocol: Protocol, index: usize, complaint
                     "give bitrate too, e.g. bitrate = \"20mbit\"",
                 );
             }
-            for (name, given) in [
-                ("congestion_control", draft.congestion_control.is_some()),
-                ("max_pacing_rate", draft.max_pacing_rate.is_some()),
-                ("read_rate", draft.read_rate.is_some()),
-            ] {
-                if given {
-                    complaints.flow(
-                        index,
-                        name,
-                        "it is for TCP only",
-                        "leave it out, or write protocol = \"tcp\"",
-                    );
-                }
+        }
+        Protocol::Ping => {
+            if draft.parallel.is_some_and(|streams| streams > 1) {
+                let help = "write several [[flow]] tables";
+                complaints.flow(index, "parallel", "a ping is one request at a time", help);
             }
+        }
+    }
+    for (name, given, owners) in [
+        ("congestion_control", draft.congestion_control.is_some(), &[Protocol::Tcp][..]),
+        ("max_pacing_rate", draft.max_pacing_rate.is_some(), &[Protocol::Tcp]),
+        ("read_rate", draft.read_rate.is_some(), &[Protocol::Tcp]),
+        ("bitrate", draft.bitrate.is_some(), &[Protocol::Tcp, Protocol::Udp]),
+        ("length", draft.length.is_some(), &[Protocol::Tcp, Protocol::Udp]),
+        ("payloads", draft.payloads.is_some(), &[Protocol::Ping]),
+        ("interval", draft.interval.is_some(), &[Protocol::Ping]),
+    ] {
+        if given && !owners.contains(&protocol) {
+            let (message, help) = match owners {
+                [Protocol::Tcp] => ("it is for TCP only", "leave it out, or write protocol = \"tcp\""),
+                [Protocol::Ping] => ("it is for a ping only", "leave it out, or write protocol = \"ping\""),
+                _ => ("a ping has none", "write payloads and interval instead"),
+            };
+            complaints.flow(index, name, message, help);
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::draft::{Split, Ways};
 use super::expect;
-use super::forms::{congestion_control, count_within, distribution, loss, sysctl};
+use super::forms::{congestion_control, count_within, distribution, loss, sizes, sysctl};
 use super::key::Section::{Expect, Flow, Host, Path, Receiver, Run, Sender};
 use super::key::{Key, Kind, SYSCTL, Section, Setter};
 use crate::cell::{ExpectMetric, LossUnit, Protocol};
@@ -101,8 +101,8 @@ pub const KEYS: &[Key] = &[
         "Any other sysctl below net., e.g. \"net.ipv4.tcp_sack\" = 0."),
 
     key!(&[Flow], "protocol", Word, Some("tcp"), "udp",
-        store!(Flow, f => f.protocol, |t| one_of(t, &[("tcp", Protocol::Tcp), ("udp", Protocol::Udp)])),
-        "Transport: `tcp` or `udp`."),
+        store!(Flow, f => f.protocol, |t| one_of(t, &[("tcp", Protocol::Tcp), ("udp", Protocol::Udp), ("ping", Protocol::Ping)])),
+        "Transport: `tcp`, `udp`, or `ping`: requests over UDP, one at a time, whose round trips are measured."),
     key!(&[Flow], "direction", Word, Some("forward"), "reverse",
         store!(Flow, f => f.direction, |t| one_of(t, &[("forward", Ways::Forward), ("reverse", Ways::Reverse), ("both", Ways::Both)])),
         "Which way the data goes; `both` makes two flows."),
@@ -128,6 +128,11 @@ pub const KEYS: &[Key] = &[
         store!(Flow, f => f.congestion_control, congestion_control),
         "Overrides the sending host's congestion control. TCP only."),
 
+    key!(&[Flow], "payloads", Sizes, Some("64B 1400B 16000B 65500B"), "64B 1400B", store!(Flow, f => f.payloads, sizes),
+        "Ping: payloads of the requests, in turn, 24 to 65507 bytes; each once with a whole reply, as an ICMP echo has it, and once with one of 24 bytes."),
+    key!(&[Flow], "interval", Duration, Some("10ms"), "100ms", store!(Flow, f => f.interval, duration),
+        "Ping: from a reply to the next request."),
+
     key!(&[Run], "repeat", Count, Some("3"), "5", store!(Run, r => r.repeat, |t| count_within(t, 1, 1000)),
         "Runs of each cell, 1 to 1000.", axis = false),
     key!(&[Run], "seed", Count, Some("1"), "7", store!(Run, r => r.seed, count),
@@ -151,6 +156,12 @@ pub const KEYS: &[Key] = &[
         "The median smoothed round trip.", axis = false),
     key!(&[Expect], "lost", Expectation, None, "<= 0.1%", Setter::Expect(|t| expect::parse(ExpectMetric::Lost, t)),
         "UDP datagrams that were lost, in per cent of those sent.", axis = false),
+    key!(&[Expect], "base_rtt", Expectation, None, "within 5% of 10ms", Setter::Expect(|t| expect::parse(ExpectMetric::BaseRtt, t)),
+        "Ping: the fitted round trip of no bytes.", axis = false),
+    key!(&[Expect], "forward_rate", Expectation, None, "within 5% of 100mbit", Setter::Expect(|t| expect::parse(ExpectMetric::ForwardRate, t)),
+        "Ping: the fitted rate in the direction of the requests: a rate, or a share of path.rate.", axis = false),
+    key!(&[Expect], "reverse_rate", Expectation, None, "within 5% of 100mbit", Setter::Expect(|t| expect::parse(ExpectMetric::ReverseRate, t)),
+        "Ping: the fitted rate in the direction of the replies.", axis = false),
     key!(&[Expect], "limited_by", Expectation, None, "= rwnd", Setter::Expect(|t| expect::parse(ExpectMetric::LimitedBy, t)),
         "What limited the run.", axis = false),
     key!(&[Expect], "cwnd_cause", Expectation, None, "= startup", Setter::Expect(|t| expect::parse(ExpectMetric::CwndCause, t)),

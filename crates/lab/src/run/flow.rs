@@ -2,8 +2,10 @@
 
 use crate::clock::RunClock;
 use crate::lateness::LatenessMeter;
+use crate::rows::Rows;
 use crate::traffic::connect::StreamSockets;
 use crate::traffic::counts::StreamCounts;
+use crate::traffic::ping::{Echo, Pinger};
 use crate::traffic::tcp::{TcpReceiver, TcpSender};
 use crate::traffic::udp::UdpSender;
 use pipefill_core::cell::{FlowSpec, Protocol};
@@ -14,6 +16,7 @@ use socket2::Socket;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// A flow with its sockets.
 pub(super) struct ConnectedFlow<'a> {
@@ -93,6 +96,27 @@ impl ConnectedFlow<'_> {
             stop: &stops.senders,
         }
         .run()
+    }
+
+    pub(super) fn ask(&self, clock: RunClock, span: Span, rows: &Rows, patience: Duration, stops: &Stops) -> io::Result<LatenessMeter> {
+        let spec = self.spec.ping.clone().unwrap_or_default();
+        Pinger {
+            socket: &self.sockets[0].sender,
+            counts: &self.counts[0],
+            clock,
+            start: span.start,
+            until: span.until,
+            spec: &spec,
+            patience,
+            stream: self.first_stream,
+            rows,
+            stop: &stops.senders,
+        }
+        .run()
+    }
+
+    pub(super) fn echo(&self, stops: &Stops) -> io::Result<()> {
+        Echo { socket: &self.sockets[0].receiver, stop: &stops.receivers }.run()
     }
 
     pub(super) fn summaries(&self, zero: Time, finals: &Finals, totals: &[UdpTotals]) -> Vec<StreamSummary> {

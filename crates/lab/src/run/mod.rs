@@ -231,7 +231,7 @@ impl<'a> Stage<'a> {
             let ends = FlowEnds { flow, index, first_stream, from, to };
             let (sockets, asked) = match flow.protocol {
                 Protocol::Tcp => ends.connect_tcp(timeout, watch)?,
-                Protocol::Udp => ends.connect_udp()?,
+                Protocol::Udp | Protocol::Ping => ends.connect_udp()?,
             };
             settings.extend(asked);
             let counts = sockets.iter().map(|_| StreamCounts::default()).collect();

@@ -4,12 +4,13 @@ use super::Stage;
 use super::flow::{ConnectedFlow, Finals, Span, Stops};
 use super::joined;
 use crate::lateness::LatenessMeter;
-use crate::rows;
+use crate::rows::{self, Rows};
 use crate::telemetry::{StreamProbe, Telemetry, Threads, sample_tcp};
 use crate::traffic::udp::UdpReceiver;
 use crate::validity::invalid;
 use pipefill_core::backend::{BackendError, Watch};
 use pipefill_core::cell::Protocol;
+use pipefill_core::ping;
 use pipefill_core::record::{
     CaStateTimes, Instrument, Invalid, Lateness, Sink, StreamEnd, StreamSummary, UdpTotals,
 };
@@ -76,10 +77,12 @@ impl Traffic<'_> {
                 stop: &stops.telemetry,
             };
             let (rows, waiting) = rows::channel();
+            let of_pings = rows.clone();
             let writing = scope.spawn(move || self.threads.note("record", || waiting.drain_into(sink)));
             let sampling = scope.spawn(move || self.threads.note("telemetry", || telemetry.run(&rows)));
             let working: Vec<Working<'_>> =
-                self.flows.iter().map(|flow| self.start_flow(scope, flow, flow.span(zero), &stops)).collect();
+                self.flows.iter().map(|flow| self.start_flow(scope, flow, flow.span(zero), &stops, &of_pings)).collect();
+            drop(of_pings);
             let stopped = self.wait(zero, &stops, watch, || writing.is_finished());
             let finals = Finals { infos: self.final_infos(), states: self.state_times() };
             let held = self.held();
@@ -115,20 +118,33 @@ impl Traffic<'_> {
         flow: &'scope ConnectedFlow<'scope>,
         span: Span,
         stops: &'scope Stops,
+        rows: &Rows,
     ) -> Working<'scope> {
         let name = |what: &str| format!("flow {} {what}", flow.index);
         let (sender, receiver) = (name("sender"), name("receiver"));
         let clock = self.stage.clock;
         match flow.spec.protocol {
+            Protocol::Ping => {
+                let rows = rows.clone();
+                let patience = ping::patience(self.stage.run.cell.spec.path.rtt());
+                Working {
+                    receivers: Receivers::One(
+                        scope.spawn(move || self.threads.note(&receiver, || flow.echo(stops))),
+                    ),
+                    sender: scope.spawn(move || {
+                        self.threads.note(&sender, || flow.ask(clock, span, &rows, patience, stops))
+                    }),
+                }
+            }
             Protocol::Tcp => Working {
-                receivers: Receivers::Tcp(
+                receivers: Receivers::One(
                     scope
                         .spawn(move || self.threads.note(&receiver, || flow.receive_tcp(clock, span, stops))),
                 ),
                 sender: scope.spawn(move || self.threads.note(&sender, || flow.send_tcp(clock, span, stops))),
             },
             Protocol::Udp => Working {
-                receivers: Receivers::Udp(
+                receivers: Receivers::EachStream(
                     flow.sockets
                         .iter()
                         .zip(&flow.counts)
@@ -267,8 +283,8 @@ struct Working<'scope> {
 }
 
 enum Receivers<'scope> {
-    Tcp(ScopedJoinHandle<'scope, io::Result<()>>),
-    Udp(Vec<ScopedJoinHandle<'scope, io::Result<UdpTotals>>>),
+    One(ScopedJoinHandle<'scope, io::Result<()>>),
+    EachStream(Vec<ScopedJoinHandle<'scope, io::Result<UdpTotals>>>),
 }
 
 impl Working<'_> {
@@ -276,8 +292,8 @@ impl Working<'_> {
     fn end(self) -> io::Result<(LatenessMeter, Vec<UdpTotals>)> {
         let lateness = joined(self.sender, "a sender");
         let totals = match self.receivers {
-            Receivers::Tcp(receiver) => joined(receiver, "a receiver").map(|()| Vec::new()),
-            Receivers::Udp(receivers) => {
+            Receivers::One(receiver) => joined(receiver, "a receiver").map(|()| Vec::new()),
+            Receivers::EachStream(receivers) => {
                 receivers.into_iter().map(|each| joined(each, "a receiver")).collect()
             }
         };

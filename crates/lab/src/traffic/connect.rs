@@ -74,7 +74,7 @@ impl FlowEnds<'_> {
         Ok((sockets, settings))
     }
 
-    /// Makes the UDP sockets of the flow; each sender is connected to its receiver.
+    /// Makes the UDP sockets of the flow; each sender is connected to its receiver, and for a ping the receiver to its sender.
     ///
     /// # Errors
     /// Those of the socket calls.
@@ -101,6 +101,9 @@ impl FlowEnds<'_> {
                 socket.connect(&target)?;
                 Ok(socket)
             })?;
+            if self.flow.ping.is_some() {
+                receiver.connect(&sender.local_addr()?)?;
+            }
             sockets.push(StreamSockets { sender, receiver });
         }
         Ok((sockets, settings))

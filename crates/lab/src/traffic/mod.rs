@@ -5,5 +5,6 @@
 
 pub(crate) mod connect;
 pub(crate) mod counts;
+pub(crate) mod ping;
 pub(crate) mod tcp;
 pub(crate) mod udp;

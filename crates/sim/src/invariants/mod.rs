@@ -105,7 +105,7 @@ impl Checks {
                 arrivals.cover(&tcp.receiver)?;
                 connection.look(tcp)
             }
-            Transport::Udp(_) => {
+            Transport::Udp(_) | Transport::Ping(_) => {
                 let (sent, received) = stream.bytes();
                 holds(received <= sent, || format!("{received} bytes of datagrams received, {sent} sent"))
             }

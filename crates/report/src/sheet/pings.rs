@@ -1,0 +1,53 @@
+//! The tables of pings: what was fitted, and the round trips that it was fitted to.
+//!
+//! Never: a round trip without the sizes of both directions.
+
+use super::columns::{self, Column, column, float};
+use super::{Entry, Heading};
+use crate::quantity::{Kind, MISSING};
+use pipefill_analysis::experiment::CellResult;
+use pipefill_analysis::metrics::{PingMetrics, PingSize};
+use std::collections::BTreeSet;
+
+/// The fit, and what three ways of reading make of the largest ping.
+const COLUMNS: [Column; 8] = [
+    column("base", Kind::Time, |c| ping(c)?.base_rtt_us.map(|us| us * 1e3)),
+    column("±", Kind::Time, |c| ping(c)?.base_rtt_us_error.map(|us| us * 1e3)),
+    column("forward", Kind::Rate, |c| float(ping(c)?.forward_bps)),
+    column("reverse", Kind::Rate, |c| float(ping(c)?.reverse_bps)),
+    column("BDP", Kind::Bytes, |c| float(ping(c)?.bdp_bytes)),
+    column("naive", Kind::Rate, |c| float(ping(c)?.naive_bps)),
+    column("doubled", Kind::Rate, |c| float(ping(c)?.doubled_bps)),
+    column("law", Kind::Rate, |c| float(ping(c)?.law_bps)),
+];
+
+/// Whether any of `cells` has pings.
+pub(super) fn are_there(cells: &[&CellResult]) -> bool {
+    cells.iter().any(|cell| cell.ping.is_some())
+}
+
+/// The columns of the fit.
+pub(super) fn fits(cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
+    columns::of_numbers(&COLUMNS.iter().collect::<Vec<_>>(), false, cells)
+}
+
+/// A column for each pair of sizes: the median round trip.
+pub(super) fn round_trips(cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
+    let sizes = || cells.iter().filter_map(|cell| ping(cell)).flat_map(|ping| &ping.sizes);
+    let pairs: BTreeSet<(u64, u64)> = sizes().map(|size| (size.payload_bytes, size.reply_bytes)).collect();
+    let of_pair = |&(payload, reply): &(u64, u64)| {
+        let name = format!("{payload}→{reply}");
+        let heading = Heading { name, unit: String::new(), numeric: true };
+        let is_it = |size: &&PingSize| (size.payload_bytes, size.reply_bytes) == (payload, reply);
+        let entry = |cell: &&CellResult| {
+            let size = ping(cell).and_then(|ping| ping.sizes.iter().find(is_it));
+            Entry::plain(size.map_or_else(|| MISSING.to_owned(), |size| Kind::Time.alone(size.rtt_us_p50 * 1e3)))
+        };
+        (heading, cells.iter().map(entry).collect())
+    };
+    pairs.iter().map(of_pair).collect()
+}
+
+fn ping(cell: &CellResult) -> Option<&PingMetrics> {
+    cell.ping.as_ref()
+}
