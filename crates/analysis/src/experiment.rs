@@ -10,7 +10,7 @@ pub use builder::{ExperimentBuilder, UnknownCell, repeat_command};
 use crate::conclusions::ConclusionResult;
 use crate::diagnosis::CwndCause;
 use crate::expect::ExpectationResult;
-use crate::metrics::{PingMetrics, CaStateTimes, RetransmitCounts, RunMetrics, UnmetSetting};
+use crate::metrics::{CaStateTimes, PingMetrics, RetransmitCounts, RunMetrics, UnmetSetting};
 use indexmap::IndexMap;
 use pipefill_core::plan::{Plan, PublishedStates};
 use pipefill_core::record::CaStateSource;

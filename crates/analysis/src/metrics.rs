@@ -5,8 +5,8 @@
 
 mod delivery;
 mod instrument;
-mod retransmits;
 mod ping;
+mod retransmits;
 mod settings;
 mod sums;
 mod tcp;
@@ -20,9 +20,9 @@ use std::collections::BTreeMap;
 
 pub use delivery::StreamGoodput;
 pub use instrument::InstrumentMetrics;
+pub use ping::{PingMetrics, PingSize};
 pub use pipefill_core::record::CaStateTimes;
 pub use retransmits::RetransmitCounts;
-pub use ping::{PingMetrics, PingSize};
 pub use settings::UnmetSetting;
 pub use tcp::TcpMetrics;
 pub use udp::UdpMetrics;

@@ -53,7 +53,7 @@ fn summary(run: &Run, stream: &Stream, zero: Time, now: Time) -> StreamSummary {
     };
     let ca_state_us = match &stream.transport {
         Transport::Tcp(tcp) => Some(tcp.sender.state_times(now)),
-        Transport::Udp(_) => None,
+        Transport::Udp(_) | Transport::Ping(_) => None,
     };
     StreamSummary {
         stream: stream.number,

@@ -4,7 +4,7 @@
 
 use super::{CellResult, EnvironmentSummary, Experiment, InvalidCount, LimitedBy, PublishedFigures, SCHEMA};
 use crate::diagnosis::Diagnosis;
-use crate::metrics::{PingMetrics, CaStateTimes, RetransmitCounts, RunMetrics, UnmetSetting};
+use crate::metrics::{CaStateTimes, PingMetrics, RetransmitCounts, RunMetrics, UnmetSetting};
 use crate::statistics::{bootstrap_median, median, rounded};
 use crate::{advice, conclusions, expect, verdict};
 use indexmap::{IndexMap, IndexSet};

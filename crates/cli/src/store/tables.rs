@@ -3,8 +3,8 @@
 //! Never: a file before its first row, or rows that wait for the end of the run.
 
 use pipefill_core::record::{
-    AnyRow, CpuSample, DeliverySample, PathSample, PingSample, RecordError, Retransmit, Row, Sink, TableWriter,
-    TcpSample, UdpSample,
+    AnyRow, CpuSample, DeliverySample, PathSample, PingSample, RecordError, Retransmit, Row, Sink,
+    TableWriter, TcpSample, UdpSample,
 };
 use std::fmt;
 use std::fs::File;

@@ -3,7 +3,8 @@
 //! Never: a row held back until the end, or one that is lost without an error.
 
 use super::{
-    CpuSample, DeliverySample, Manifest, PathSample, PingSample, RecordError, Retransmit, RunRecord, TcpSample, UdpSample,
+    CpuSample, DeliverySample, Manifest, PathSample, PingSample, RecordError, Retransmit, RunRecord,
+    TcpSample, UdpSample,
 };
 
 /// Takes the rows of one run as they are measured. Rows of a table come in its order; tables come mixed.

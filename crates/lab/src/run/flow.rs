@@ -98,7 +98,14 @@ impl ConnectedFlow<'_> {
         .run()
     }
 
-    pub(super) fn ask(&self, clock: RunClock, span: Span, rows: &Rows, patience: Duration, stops: &Stops) -> io::Result<LatenessMeter> {
+    pub(super) fn ask(
+        &self,
+        clock: RunClock,
+        span: Span,
+        rows: &Rows,
+        patience: Duration,
+        stops: &Stops,
+    ) -> io::Result<LatenessMeter> {
         let spec = self.spec.ping.clone().unwrap_or_default();
         Pinger {
             socket: &self.sockets[0].sender,

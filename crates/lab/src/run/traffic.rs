@@ -80,8 +80,11 @@ impl Traffic<'_> {
             let of_pings = rows.clone();
             let writing = scope.spawn(move || self.threads.note("record", || waiting.drain_into(sink)));
             let sampling = scope.spawn(move || self.threads.note("telemetry", || telemetry.run(&rows)));
-            let working: Vec<Working<'_>> =
-                self.flows.iter().map(|flow| self.start_flow(scope, flow, flow.span(zero), &stops, &of_pings)).collect();
+            let working: Vec<Working<'_>> = self
+                .flows
+                .iter()
+                .map(|flow| self.start_flow(scope, flow, flow.span(zero), &stops, &of_pings))
+                .collect();
             drop(of_pings);
             let stopped = self.wait(zero, &stops, watch, || writing.is_finished());
             let finals = Finals { infos: self.final_infos(), states: self.state_times() };

@@ -66,7 +66,9 @@ impl Pinger<'_> {
         self.socket.send(&request)?;
         self.counts.sent.add(1);
         self.counts.sent_bytes.add(payload.get());
-        let Some(answered) = self.answer(number, sent.after(self.patience), buffer)? else { return Ok(false) };
+        let Some(answered) = self.answer(number, sent.after(self.patience), buffer)? else {
+            return Ok(false);
+        };
         if let Some(at) = answered {
             self.counts.received_bytes.add(payload.get());
             self.counts.last_received_ns.set(at.nanos());
@@ -139,7 +141,9 @@ fn with_header(mut buffer: Vec<u8>, number: u64, reply: u64) -> Vec<u8> {
 fn receive(mut socket: &Socket, buffer: &mut [u8]) -> io::Result<Option<(usize, Head)>> {
     match socket.read(buffer) {
         Ok(length) => Ok(head(&buffer[..length]).map(|head| (length, head))),
-        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(None),
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }

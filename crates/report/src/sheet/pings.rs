@@ -41,7 +41,9 @@ pub(super) fn round_trips(cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
         let is_it = |size: &&PingSize| (size.payload_bytes, size.reply_bytes) == (payload, reply);
         let entry = |cell: &&CellResult| {
             let size = ping(cell).and_then(|ping| ping.sizes.iter().find(is_it));
-            Entry::plain(size.map_or_else(|| MISSING.to_owned(), |size| Kind::Time.alone(size.rtt_us_p50 * 1e3)))
+            Entry::plain(
+                size.map_or_else(|| MISSING.to_owned(), |size| Kind::Time.alone(size.rtt_us_p50 * 1e3)),
+            )
         };
         (heading, cells.iter().map(entry).collect())
     };
