@@ -132,7 +132,7 @@ pub struct CellResult {
     pub one_way_delay_p50_ns: Option<i64>,
     /// UDP: 99th percentile of the one-way delay.
     pub one_way_delay_p99_ns: Option<i64>,
-    /// What pings measured: the valid run whose fitted base is the median; null where there was none.
+    /// What pings measured: of the valid run whose fitted base is the (upper) median; null where there was none.
     #[serde(default)]
     pub ping: Option<PingMetrics>,
     /// What theory predicts; null where nothing was sampled.

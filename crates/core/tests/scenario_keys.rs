@@ -13,9 +13,15 @@ const GROUND: [&str; 6] = [
     "flow.bitrate=1mbit",
 ];
 
+/// Keys that only a ping has, and what it needs instead of the ground's last.
+const OF_A_PING: [&str; 2] = ["flow.payloads", "flow.interval"];
+const PING: &str = "flow.protocol=ping";
+
 fn ground_without(path: &str) -> Scenario {
     let mut scenario = Scenario::parse("name = \"keys\"\n", "keys.toml").expect("a scenario");
-    for text in GROUND.iter().filter(|text| !text.starts_with(&format!("{path}="))) {
+    let flow = if OF_A_PING.contains(&path) { PING } else { GROUND[GROUND.len() - 1] };
+    let ground = GROUND[..GROUND.len() - 1].iter().chain([&flow]);
+    for text in ground.filter(|text| !text.starts_with(&format!("{path}="))) {
         scenario.set(text).expect("the ground is sound");
     }
     scenario

@@ -227,11 +227,14 @@ fn medians(valid: &[&RunMetrics]) -> CellResult {
     }
 }
 
-/// The pings of the run in the middle: its figures belong together, medians of each would not.
+/// The pings of the run in the middle: its figures belong together, medians of each would not. A run without a fitted base
+/// stands for the cell only where no run has one.
 fn middle_ping(valid: &[&RunMetrics]) -> Option<PingMetrics> {
-    let mut pings: Vec<&PingMetrics> = valid.iter().filter_map(|run| run.ping.as_ref()).collect();
-    pings.sort_by(|a, b| a.base_rtt_us.unwrap_or(0.0).total_cmp(&b.base_rtt_us.unwrap_or(0.0)));
-    pings.get(pings.len() / 2).map(|&ping| ping.clone())
+    let pings = || valid.iter().filter_map(|run| run.ping.as_ref());
+    let mut fitted: Vec<(f64, &PingMetrics)> =
+        pings().filter_map(|ping| Some((ping.base_rtt_us?, ping))).collect();
+    fitted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    fitted.get(fitted.len() / 2).map(|&(_, ping)| ping).or_else(|| pings().next()).cloned()
 }
 
 /// The median over the runs that have the value.

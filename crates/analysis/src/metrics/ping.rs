@@ -1,21 +1,28 @@
 //! Round trips of several sizes, and what they say of the path: RTT = base + bytes forward / rate + bytes back / rate.
 //!
+//! Bytes are those that wait for the rate: a full token bucket lets its depth pass at once (`tbf_dequeue()`), so that they begin
+//! beyond it. Counted from the first byte, the depth of both buckets would be taken off the base.
 //! Never: a rate from one size, or from whole replies alone: those cost both directions, and half of the truth is twice the time.
 
 use crate::models::headers::{DEFAULT_MSS, frame};
 use crate::models::line::{self, Coefficient};
 use crate::statistics::{median, rounded};
-use pipefill_core::cell::Protocol;
+use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, FlowSpec, Protocol};
 use pipefill_core::ping::wire_bytes;
-use pipefill_core::record::RunRecord;
+use pipefill_core::record::{PingSample, RunRecord};
 use pipefill_core::units::Bytes;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// A slope that is less than this many standard errors above zero shows no limit.
 const SEEN: f64 = 3.0;
 /// Below a hundredth of a nanosecond a byte (800 Gbit/s) no limit is seen either.
 const LEAST_SLOPE: f64 = 0.01;
+
+/// Round trips are counted in nanoseconds: no base is surer than one.
+const RESOLUTION_NS: f64 = 1.0;
 
 /// What pings measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -26,9 +33,10 @@ pub struct PingMetrics {
     pub lost: u64,
     /// Round trips of each pair of sizes, in the order of requests.
     pub sizes: Vec<PingSize>,
-    /// The fitted round trip of no bytes; null where the sizes do not fix it.
+    /// The fitted round trip of what does not wait for a rate; null where the sizes do not fix it, or the pause between two
+    /// requests does not fill the path's token buckets again.
     pub base_rtt_us: Option<f64>,
-    /// Its standard error.
+    /// Its standard error, at least a nanosecond.
     pub base_rtt_us_error: Option<f64>,
     /// The fitted rate in the direction of requests, counting IP + 14 bytes; null where no limit was seen.
     pub forward_bps: Option<u64>,
@@ -66,54 +74,103 @@ pub struct PingSize {
     pub rtt_us_p50: f64,
 }
 
-/// The figures of a run's pings; `None` where it has none.
+/// The figures of a run's pings in one direction: those that ask forward, or in reverse where none does. `None` where it has none.
 pub(super) fn metrics(record: &RunRecord) -> Option<PingMetrics> {
-    if record.ping.is_empty() {
-        return None;
-    }
-    let mut trips: BTreeMap<(u64, std::cmp::Reverse<u64>), Vec<f64>> = BTreeMap::new();
-    for row in &record.ping {
-        let of_size = trips.entry((row.payload_bytes, std::cmp::Reverse(row.reply_bytes))).or_default();
-        of_size.extend(row.rtt_ns.map(|ns| ns as f64));
-    }
-    let size = |(&(payload_bytes, reply), values): (&(u64, std::cmp::Reverse<u64>), &Vec<f64>)| {
-        Some(PingSize {
-            payload_bytes,
-            reply_bytes: reply.0,
-            count: values.len() as u64,
-            rtt_us_min: values.iter().copied().reduce(f64::min)? / 1e3,
-            rtt_us_p50: median(values)? / 1e3,
-        })
-    };
-    let sizes: Vec<PingSize> = trips.iter().filter_map(size).collect();
+    let (direction, rows) = of_one_direction(record)?;
+    let sizes = sizes(&rows);
     let mut metrics = PingMetrics {
-        sent: record.ping.len() as u64,
-        lost: record.ping.iter().filter(|row| row.rtt_ns.is_none()).count() as u64,
-        ..fitted(&sizes)
+        sent: rows.len() as u64,
+        lost: rows.iter().filter(|row| row.rtt_ns.is_none()).count() as u64,
+        ..Beyond::of(&record.manifest.run.cell.spec, direction)
+            .map_or_else(PingMetrics::default, |beyond| beyond.fitted(&sizes))
     };
     metrics.readings(&sizes);
     metrics.sizes = sizes;
     Some(metrics)
 }
 
-fn fitted(sizes: &[PingSize]) -> PingMetrics {
-    let wire = |payload: u64| wire_bytes(Bytes::new(payload)).get() as f64;
-    let point = |size: &PingSize| (wire(size.payload_bytes), wire(size.reply_bytes), size.rtt_us_p50 * 1e3);
-    let points: Vec<(f64, f64, f64)> = sizes.iter().map(point).collect();
-    let Some([base, forward, reverse]) = line::fit(&points) else { return PingMetrics::default() };
-    let (forward_bps, forward_bps_error) = rate(forward);
-    let (reverse_bps, reverse_bps_error) = rate(reverse);
-    let base_us = base.value.max(0.0) / 1e3;
-    PingMetrics {
-        base_rtt_us: Some(base_us),
-        base_rtt_us_error: base.error.map(|error| error / 1e3),
-        forward_bps,
-        forward_bps_error,
-        reverse_bps,
-        reverse_bps_error,
-        bdp_bytes: forward_bps.map(|bps| rounded(bps as f64 * base_us / 8e6)),
-        ..PingMetrics::default()
+fn of_one_direction(record: &RunRecord) -> Option<(Direction, Vec<&PingSample>)> {
+    let flows = &record.manifest.run.cell.spec.flows;
+    let streams = &record.manifest.streams;
+    let goes = |row: &PingSample, direction| {
+        let stream = streams.iter().find(|stream| stream.stream == row.stream);
+        stream
+            .and_then(|stream| flows.get(stream.flow as usize))
+            .is_some_and(|flow| flow.direction == direction)
+    };
+    [Direction::Forward, Direction::Reverse].into_iter().find_map(|direction| {
+        let rows: Vec<&PingSample> = record.ping.iter().filter(|row| goes(row, direction)).collect();
+        (!rows.is_empty()).then_some((direction, rows))
+    })
+}
+
+fn sizes(rows: &[&PingSample]) -> Vec<PingSize> {
+    let mut trips: BTreeMap<(u64, Reverse<u64>), Vec<f64>> = BTreeMap::new();
+    for row in rows {
+        let of_size = trips.entry((row.payload_bytes, Reverse(row.reply_bytes))).or_default();
+        of_size.extend(row.rtt_ns.map(|ns| ns as f64));
     }
+    let size = |(&(payload_bytes, Reverse(reply_bytes)), values): (&(u64, Reverse<u64>), &Vec<f64>)| {
+        Some(PingSize {
+            payload_bytes,
+            reply_bytes,
+            count: values.len() as u64,
+            rtt_us_min: values.iter().copied().reduce(f64::min)? / 1e3,
+            rtt_us_p50: median(values)? / 1e3,
+        })
+    };
+    trips.iter().filter_map(size).collect()
+}
+
+/// Depths of the token buckets that requests and replies find full.
+struct Beyond {
+    request: Bytes,
+    reply: Bytes,
+}
+
+impl Beyond {
+    /// Those of the path; `None` where a pause does not fill them.
+    fn of(spec: &CellSpec, direction: Direction) -> Option<Self> {
+        let is_it = |flow: &&FlowSpec| flow.direction == direction;
+        let ping = spec.flows.iter().filter(is_it).find_map(|flow| flow.ping.as_ref())?;
+        let (there, back) = match direction {
+            Direction::Forward => (&spec.path.forward, &spec.path.reverse),
+            Direction::Reverse => (&spec.path.reverse, &spec.path.forward),
+        };
+        Some(Self { request: depth(there, ping.interval)?, reply: depth(back, ping.interval)? })
+    }
+
+    fn fitted(&self, sizes: &[PingSize]) -> PingMetrics {
+        let waiting = |payload: u64, depth: Bytes| {
+            wire_bytes(Bytes::new(payload)).get().saturating_sub(depth.get()) as f64
+        };
+        let point = |size: &PingSize| {
+            let request = waiting(size.payload_bytes, self.request);
+            (request, waiting(size.reply_bytes, self.reply), size.rtt_us_p50 * 1e3)
+        };
+        let points: Vec<(f64, f64, f64)> = sizes.iter().map(point).collect();
+        let Some([base, forward, reverse]) = line::fit(&points) else { return PingMetrics::default() };
+        let (forward_bps, forward_bps_error) = rate(forward);
+        let (reverse_bps, reverse_bps_error) = rate(reverse);
+        let base_us = base.value.max(0.0) / 1e3;
+        PingMetrics {
+            base_rtt_us: Some(base_us),
+            base_rtt_us_error: base.error.map(|error| error.max(RESOLUTION_NS) / 1e3),
+            forward_bps,
+            forward_bps_error,
+            reverse_bps,
+            reverse_bps_error,
+            bdp_bytes: forward_bps.map(|bps| rounded(bps as f64 * base_us / 8e6)),
+            ..PingMetrics::default()
+        }
+    }
+}
+
+/// What passes at once: nothing of a rate's bytes where there is no rate; `None` where `pause` brings less than the bucket holds.
+fn depth(way: &DirectionSpec, pause: Duration) -> Option<Bytes> {
+    let Some(bottleneck) = &way.bottleneck else { return Some(Bytes::new(0)) };
+    let earned = u128::from(bottleneck.rate.bps()) * pause.as_nanos() / 8_000_000_000;
+    (earned >= u128::from(bottleneck.burst.get())).then_some(bottleneck.burst)
 }
 
 /// Nanoseconds a byte as bits a second; nothing where the slope can't be told from zero.
@@ -132,16 +189,17 @@ impl PingMetrics {
         let whole = sizes.iter().filter(|size| size.payload_bytes == size.reply_bytes);
         let Some(largest) = whole.max_by_key(|size| size.payload_bytes) else { return };
         let window_bits = largest.payload_bytes as f64 * 8.0;
-        let naive = window_bits * 1e6 / largest.rtt_us_p50;
+        let over = |us: f64| (us > 0.0).then(|| window_bits * 1e6 / us);
+        let naive = over(largest.rtt_us_p50);
         self.window_bytes = Some(largest.payload_bytes);
-        self.naive_bps = Some(rounded(naive));
-        self.doubled_bps = Some(rounded(2.0 * naive));
-        self.law_bps = self.base_rtt_us.map(|base_us| {
+        self.naive_bps = naive.map(rounded);
+        self.doubled_bps = naive.map(|bps| rounded(2.0 * bps));
+        self.law_bps = self.base_rtt_us.and_then(|base_us| {
             let full = frame(Protocol::Tcp, Bytes::new(DEFAULT_MSS)).get() as f64;
             let frame_us = self.forward_bps.map_or(0.0, |bps| full * 8e6 / bps as f64);
-            let by_window = window_bits * 1e6 / (base_us + frame_us);
+            let by_window = over(base_us + frame_us)?;
             let by_rate = self.forward_bps.map(|bps| bps as f64 * DEFAULT_MSS as f64 / full);
-            rounded(by_rate.map_or(by_window, |rate| rate.min(by_window)))
+            Some(rounded(by_rate.map_or(by_window, |rate| rate.min(by_window))))
         });
     }
 }

@@ -1,8 +1,9 @@
 //! Ordinary least squares with two variables: y = a + b·x1 + c·x2, and the standard errors of a, b and c.
 //!
-//! Never: an answer where the points do not fix one (fewer than three, or all on a line in x).
+//! A variable that is 0 in every point is left out: its slope is 0 and has no error. Never: an answer where the points do not fix
+//! one (fewer than coefficients, or all on a line in x).
 
-/// A coefficient and its standard error; `None` where there are no more points than coefficients.
+/// A coefficient and its standard error; `None` where there are no more points than coefficients, or the variable was left out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Coefficient {
     /// The value that fits best.
@@ -11,40 +12,59 @@ pub struct Coefficient {
     pub error: Option<f64>,
 }
 
-/// Fits `points` of (x1, x2, y): the constant, and the slopes of x1 and x2.
+/// Fits `points` of (x1, x2, y): the constant, and the slopes of x1 and x2, which are 0 and more.
 pub fn fit(points: &[(f64, f64, f64)]) -> Option<[Coefficient; 3]> {
-    let scale = scales(points)?;
-    let row = |&(x1, x2, _): &(f64, f64, f64)| [1.0, x1 / scale[1], x2 / scale[2]];
-    let (mut normal, mut right) = ([[0.0; 3]; 3], [0.0; 3]);
+    let scale = scales(points);
+    let used = scale.iter().filter(|&&scale| scale > 0.0).count();
+    let freedom = points.len().checked_sub(used)?;
+    let row = |&(x1, x2, _): &(f64, f64, f64)| {
+        [(1.0, 1.0), (x1, scale[1]), (x2, scale[2])]
+            .map(|(x, scale)| if scale > 0.0 { x / scale } else { 0.0 })
+    };
+    let inverse = inverse(normal(points, row, scale))?;
+    let mut right = [0.0; 3];
     for point in points {
-        let x = row(point);
-        for i in 0..3 {
-            right[i] += x[i] * point.2;
-            for j in 0..3 {
-                normal[i][j] += x[i] * x[j];
-            }
-        }
+        (0..3).for_each(|i| right[i] += row(point)[i] * point.2);
     }
-    let inverse = inverse(normal)?;
     let solved = [0, 1, 2].map(|i: usize| (0..3).map(|j| inverse[i][j] * right[j]).sum::<f64>());
     let residual = |point: &(f64, f64, f64)| {
         let x = row(point);
         point.2 - (0..3).map(|i| solved[i] * x[i]).sum::<f64>()
     };
     let squares: f64 = points.iter().map(|point| residual(point).powi(2)).sum();
-    let freedom = points.len().checked_sub(3).filter(|&freedom| freedom > 0);
-    let coefficient = |i: usize| Coefficient {
-        value: solved[i] / scale[i],
-        error: freedom.map(|freedom| (squares / freedom as f64 * inverse[i][i]).max(0.0).sqrt() / scale[i]),
+    let coefficient = |i: usize| match scale[i] {
+        scale if scale > 0.0 => Coefficient {
+            value: solved[i] / scale,
+            error: (freedom > 0).then(|| (squares / freedom as f64 * inverse[i][i]).max(0.0).sqrt() / scale),
+        },
+        _ => Coefficient { value: 0.0, error: None },
     };
     Some([0, 1, 2].map(coefficient))
 }
 
 /// The largest value of each variable, so that bytes and ones weigh alike.
-fn scales(points: &[(f64, f64, f64)]) -> Option<[f64; 3]> {
+fn scales(points: &[(f64, f64, f64)]) -> [f64; 3] {
     let most = |of: fn(&(f64, f64, f64)) -> f64| points.iter().map(of).fold(0.0, f64::max);
-    let scales = [1.0, most(|point| point.0), most(|point| point.1)];
-    (points.len() >= 3 && scales.iter().all(|&scale| scale > 0.0)).then_some(scales)
+    [1.0, most(|point| point.0), most(|point| point.1)]
+}
+
+/// The matrix of the normal equations; a variable that is left out stands there alone.
+fn normal(
+    points: &[(f64, f64, f64)],
+    row: impl Fn(&(f64, f64, f64)) -> [f64; 3],
+    scale: [f64; 3],
+) -> [[f64; 3]; 3] {
+    let mut normal = [[0.0; 3]; 3];
+    for point in points {
+        let x = row(point);
+        for i in 0..3 {
+            (0..3).for_each(|j| normal[i][j] += x[i] * x[j]);
+        }
+    }
+    for i in (0..3).filter(|&i| scale[i] <= 0.0) {
+        normal[i][i] = 1.0;
+    }
+    normal
 }
 
 /// By cofactors; `None` where the matrix has none.
@@ -64,7 +84,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// y = 2 + x on (0, 0), (1, 2), (2, 4) with errors +1, −2, +1: the textbook's slopes, by hand.
+    /// A square whose corners are 9.5 + 11·x1, each off by a half; by hand.
     #[test]
     fn errors_follow_the_residuals() {
         let points = [(0.0, 1.0, 10.0), (1.0, 0.0, 21.0), (0.0, 0.0, 9.0), (1.0, 1.0, 20.0)];
@@ -83,9 +103,33 @@ mod tests {
         assert_eq!(fit(&[(1.0, 1.0, 1.0), (2.0, 2.0, 2.0), (3.0, 3.0, 3.0)]), None);
         let exact = fit(&[(0.0, 0.0, 1.0), (1.0, 0.0, 3.0), (0.0, 1.0, 4.0)]).unwrap();
         assert_eq!(exact.map(|coefficient| coefficient.error), [None; 3]);
+        assert_eq!(fit(&[]), None);
+    }
+
+    #[test]
+    fn a_variable_that_is_nowhere_is_left_out() {
+        let [base, first, second] = fit(&[(0.0, 0.0, 1.0), (2.0, 0.0, 5.0), (4.0, 0.0, 9.0)]).unwrap();
+        assert!((base.value - 1.0).abs() < 1e-9 && (first.value - 2.0).abs() < 1e-9);
+        assert!(base.error.is_some() && first.error.is_some());
+        assert_eq!(second, Coefficient { value: 0.0, error: None });
+        let [base, ..] = fit(&[(0.0, 0.0, 3.0), (0.0, 0.0, 5.0)]).unwrap();
+        assert_eq!(base, Coefficient { value: 4.0, error: Some(1.0) });
     }
 
     proptest! {
+        /// Whatever is measured: an answer of finite numbers, or none.
+        #[test]
+        fn no_points_make_it_answer_nonsense(
+            points in prop::collection::vec((0_u32..70_000, 0_u32..70_000, 0_u64..1 << 40), 0..12)
+        ) {
+            let points: Vec<(f64, f64, f64)> =
+                points.iter().map(|&(x1, x2, y)| (f64::from(x1), f64::from(x2), y as f64)).collect();
+            for coefficient in fit(&points).into_iter().flatten() {
+                prop_assert!(coefficient.value.is_finite(), "{coefficient:?}");
+                prop_assert!(coefficient.error.is_none_or(|error| error.is_finite() && error >= 0.0), "{coefficient:?}");
+            }
+        }
+
         #[test]
         fn exact_points_give_their_own_coefficients(a in 0.0..1e6, b in 0.0..1e3, c in 0.0..1e3) {
             let points: Vec<(f64, f64, f64)> = [(90.0, 90.0), (90.0, 66.0), (1442.0, 1442.0), (1442.0, 66.0), (67038.0, 67038.0), (67038.0, 66.0)]

@@ -180,7 +180,7 @@ impl Steady {
 fn received_by(steady: &Steady, flow: &FlowSpec, t_us: u64, stop_us: u64) -> u64 {
     let arrived = steady.bytes_by(t_us.saturating_sub(steady.one_way_us).min(stop_us));
     match flow.protocol {
-        Protocol::Tcp => arrived,
+        Protocol::Tcp | Protocol::Ping => arrived,
         Protocol::Udp => arrived * (1_000 - steady.lost_permille) / 1_000,
     }
 }
