@@ -25,6 +25,25 @@ repeat = 1
 goodput = ">= 50% of rate"
 "#;
 
+/// Pings of three sizes for two seconds, over buckets of one frame.
+const PINGS: &str = r#"
+name = "pings"
+[path]
+rtt = "20ms"
+rate = "20mbit"
+reverse_rate = "50mbit"
+burst = "1514B"
+reverse_burst = "1514B"
+queue = "256KiB"
+reverse_queue = "256KiB"
+[[flow]]
+protocol = "ping"
+payloads = "64B 16000B 65500B"
+duration = "2s"
+[run]
+repeat = 1
+"#;
+
 /// Each test measures alone, whatever the runner's threads.
 static ALONE: Mutex<()> = Mutex::new(());
 
@@ -108,6 +127,29 @@ fn a_scenario_runs_from_file_to_report() {
     assert_eq!(one["cells"][0]["axes"]["path.rtt"], "20ms");
     assert_eq!(folder.registered(), [""; 0]);
     assert_eq!(machine(), before);
+}
+
+/// Waking both ends is part of a round trip, so that the base is the path's and a little more; never less.
+#[test]
+fn pings_tell_the_base_and_both_rates_apart() {
+    let Some((_alone, folder)) = lab() else { return };
+    folder.write("pings.toml", PINGS);
+    let output = folder.pipefill(&["run", "pings.toml", "--json"]).output().unwrap();
+    if machine_is_late(&output) {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ping = &report["cells"][0]["ping"];
+    let figure = |name: &str| ping[name].as_f64().unwrap_or_else(|| panic!("{name} of {ping}"));
+    let base_us = figure("base_rtt_us");
+    assert!(base_us + 3.0 * figure("base_rtt_us_error") >= 20_000.0 && base_us < 25_000.0, "{ping}");
+    assert!((figure("forward_bps") / 20e6 - 1.0).abs() < 0.05, "{ping}");
+    assert!((figure("reverse_bps") / 50e6 - 1.0).abs() < 0.05, "{ping}");
+    assert_eq!((figure("lost"), figure("window_bytes")), (0.0, 65_500.0));
+    assert!(figure("sent") >= 18.0, "{ping}");
+    let run = folder.path("pipefill-runs/pings/runs");
+    assert!(run.join(&names(&run)[0]).join("ping.jsonl.zst").exists());
 }
 
 #[test]

@@ -37,6 +37,29 @@ fn study_2_answers_whether_a_burst_of_a_bdp_is_needed() {
 }
 
 #[test]
+fn study_3_shows_the_trap_of_doubling_and_avoids_it() {
+    let study = study("window");
+    assert_eq!(opinion(&study, "Throughput = window"), "refuted");
+    assert_eq!(opinion(&study, "first attempt"), "refuted");
+    assert_eq!(opinion(&study, "double it"), "refuted");
+    assert_eq!(opinion(&study, "wanted and not found"), "confirmed");
+    let cells = study["cells"].as_array().unwrap().iter();
+    let pings: Vec<&Value> = cells.filter(|cell| cell["axes"]["variant"] == "ping").collect();
+    assert_eq!(pings.len(), 5);
+    for (cell, base_us) in pings.iter().zip([300.0, 1_000.0, 10_000.0, 20_000.0, 50_000.0]) {
+        let ping = &cell["ping"];
+        let figure = |name: &str| ping[name].as_f64().unwrap_or_else(|| panic!("{name} of {ping}"));
+        assert!((figure("base_rtt_us") - base_us).abs() <= 2.0 * figure("base_rtt_us_error"), "{ping}");
+        assert!(
+            (figure("forward_bps") - 1e8).abs() < 1e5 && (figure("reverse_bps") - 1e8).abs() < 1e5,
+            "{ping}"
+        );
+        assert_eq!((figure("lost"), figure("window_bytes")), (0.0, 65_500.0));
+        assert_eq!(cell["goodput_bps"], Value::Null);
+    }
+}
+
+#[test]
 fn study_4_names_the_send_buffer() {
     let study = study("buffers");
     assert_eq!(opinion(&study, "6 MB: the receive window limits"), "confirmed");

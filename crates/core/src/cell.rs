@@ -258,8 +258,8 @@ pub struct FlowSpec {
     pub max_pacing_rate: Option<Rate>,
     /// Overrides the sending host's congestion control.
     pub congestion_control: Option<String>,
-    /// What a ping sends; `None` for other protocols.
-    #[serde(default)]
+    /// What a ping sends; `None` for other protocols, and then not written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ping: Option<PingSpec>,
 }
 

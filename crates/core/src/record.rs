@@ -384,8 +384,8 @@ pub struct RunRecord {
     pub delivery: Vec<DeliverySample>,
     /// `udp.jsonl.zst`.
     pub udp: Vec<UdpSample>,
-    /// `ping.jsonl.zst`.
-    #[serde(default)]
+    /// `ping.jsonl.zst`; not written where nobody pinged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ping: Vec<PingSample>,
     /// `path.jsonl.zst`.
     pub path: Vec<PathSample>,

@@ -99,6 +99,7 @@ fn flow(golden: &Golden) -> FlowSpec {
         sndbuf: None,
         rcvbuf: None,
         max_pacing_rate: None,
+        ping: None,
         congestion_control: None,
     }
 }

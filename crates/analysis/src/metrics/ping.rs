@@ -6,10 +6,11 @@
 
 use crate::models::headers::{DEFAULT_MSS, frame};
 use crate::models::line::{self, Coefficient};
-use crate::statistics::{median, rounded};
+use crate::statistics::rounded;
+use crate::tally::Tally;
 use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, FlowSpec, Protocol};
 use pipefill_core::ping::wire_bytes;
-use pipefill_core::record::{PingSample, RunRecord};
+use pipefill_core::record::{Manifest, PingSample};
 use pipefill_core::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -74,52 +75,81 @@ pub struct PingSize {
     pub rtt_us_p50: f64,
 }
 
-/// The figures of a run's pings in one direction: those that ask forward, or in reverse where none does. `None` where it has none.
-pub(super) fn metrics(record: &RunRecord) -> Option<PingMetrics> {
-    let (direction, rows) = of_one_direction(record)?;
-    let sizes = sizes(&rows);
-    let mut metrics = PingMetrics {
-        sent: rows.len() as u64,
-        lost: rows.iter().filter(|row| row.rtt_ns.is_none()).count() as u64,
-        ..Beyond::of(&record.manifest.run.cell.spec, direction)
-            .map_or_else(PingMetrics::default, |beyond| beyond.fitted(&sizes))
-    };
-    metrics.readings(&sizes);
-    metrics.sizes = sizes;
-    Some(metrics)
+/// Follows the pings of one direction: those that ask forward, or in reverse where none does.
+pub(super) struct Following<'a> {
+    manifest: &'a Manifest,
+    direction: Direction,
+    sent: u64,
+    lost: u64,
+    trips: BTreeMap<(u64, Reverse<u64>), Trips>,
 }
 
-fn of_one_direction(record: &RunRecord) -> Option<(Direction, Vec<&PingSample>)> {
-    let flows = &record.manifest.run.cell.spec.flows;
-    let streams = &record.manifest.streams;
-    let goes = |row: &PingSample, direction| {
-        let stream = streams.iter().find(|stream| stream.stream == row.stream);
-        stream
-            .and_then(|stream| flows.get(stream.flow as usize))
-            .is_some_and(|flow| flow.direction == direction)
-    };
-    [Direction::Forward, Direction::Reverse].into_iter().find_map(|direction| {
-        let rows: Vec<&PingSample> = record.ping.iter().filter(|row| goes(row, direction)).collect();
-        (!rows.is_empty()).then_some((direction, rows))
-    })
+/// Answered requests of one pair of sizes, in nanoseconds.
+#[derive(Default)]
+struct Trips {
+    count: u64,
+    shortest: Option<u64>,
+    tally: Tally,
 }
 
-fn sizes(rows: &[&PingSample]) -> Vec<PingSize> {
-    let mut trips: BTreeMap<(u64, Reverse<u64>), Vec<f64>> = BTreeMap::new();
-    for row in rows {
-        let of_size = trips.entry((row.payload_bytes, Reverse(row.reply_bytes))).or_default();
-        of_size.extend(row.rtt_ns.map(|ns| ns as f64));
+impl<'a> Following<'a> {
+    pub(super) fn of(manifest: &'a Manifest) -> Self {
+        let mut flows = manifest.run.cell.spec.flows.iter();
+        let is_forward = |flow: &FlowSpec| flow.ping.is_some() && flow.direction == Direction::Forward;
+        let direction = if flows.any(is_forward) { Direction::Forward } else { Direction::Reverse };
+        Self { manifest, direction, sent: 0, lost: 0, trips: BTreeMap::new() }
     }
-    let size = |(&(payload_bytes, Reverse(reply_bytes)), values): (&(u64, Reverse<u64>), &Vec<f64>)| {
+
+    /// Takes the next row; these come in any order.
+    pub(super) fn take(&mut self, row: &PingSample) {
+        if !self.is_of_direction(row.stream) {
+            return;
+        }
+        self.sent += 1;
+        match row.rtt_ns {
+            Some(ns) => {
+                let size = (row.payload_bytes, Reverse(row.reply_bytes));
+                self.trips.entry(size).or_default().add(ns);
+            }
+            None => self.lost += 1,
+        }
+    }
+
+    /// The figures; `None` without a ping.
+    pub(super) fn metrics(&self) -> Option<PingMetrics> {
+        let sizes: Vec<PingSize> = self.trips.iter().filter_map(|(&pair, trips)| trips.size(pair)).collect();
+        let beyond = Beyond::of(&self.manifest.run.cell.spec, self.direction);
+        let fitted = beyond.map_or_else(PingMetrics::default, |beyond| beyond.fitted(&sizes));
+        let mut metrics = PingMetrics { sent: self.sent, lost: self.lost, ..fitted };
+        metrics.readings(&sizes);
+        metrics.sizes = sizes;
+        (self.sent > 0).then_some(metrics)
+    }
+
+    fn is_of_direction(&self, stream: u32) -> bool {
+        let flows = &self.manifest.run.cell.spec.flows;
+        let stream = self.manifest.streams.iter().find(|one| one.stream == stream);
+        let flow = stream.and_then(|stream| flows.get(stream.flow as usize));
+        flow.is_some_and(|flow| flow.direction == self.direction)
+    }
+}
+
+impl Trips {
+    fn add(&mut self, ns: u64) {
+        self.count += 1;
+        self.shortest = Some(self.shortest.map_or(ns, |shortest| shortest.min(ns)));
+        self.tally.add(ns, 1);
+    }
+
+    fn size(&self, (payload_bytes, Reverse(reply_bytes)): (u64, Reverse<u64>)) -> Option<PingSize> {
         Some(PingSize {
             payload_bytes,
             reply_bytes,
-            count: values.len() as u64,
-            rtt_us_min: values.iter().copied().reduce(f64::min)? / 1e3,
-            rtt_us_p50: median(values)? / 1e3,
+            count: self.count,
+            rtt_us_min: self.shortest? as f64 / 1e3,
+            rtt_us_p50: self.tally.median()? / 1e3,
         })
-    };
-    trips.iter().filter_map(size).collect()
+    }
 }
 
 /// Depths of the token buckets that requests and replies find full.

@@ -7,8 +7,8 @@ use super::{MANIFEST, OWNER, Owner};
 use crate::failure::Failure;
 use pipefill_analysis::metrics::{Condenser, RunMetrics};
 use pipefill_core::record::{
-    AnyRow, CpuSample, DeliverySample, Manifest, PathSample, PingSample, RecordError, Retransmit, Row, Rows, Sink,
-    TableReader, TcpSample, UdpSample, decode_manifest, encode_manifest,
+    AnyRow, CpuSample, DeliverySample, Manifest, PathSample, PingSample, RecordError, Retransmit, Row, Rows,
+    Sink, TableReader, TcpSample, UdpSample, decode_manifest, encode_manifest,
 };
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
