@@ -11,6 +11,8 @@ use pipefill_analysis::proof::{End, Proof, ROUNDS, Round};
 
 /// Prose is hard to read in longer lines.
 const PROSE: u16 = 80;
+/// Below this share of the path its being the limit is not the whole story.
+const FULL: f64 = 0.95;
 
 /// The proofs of `experiment`, cell by cell. Ends with a newline.
 pub fn render(experiment: &str, proofs: &[Proof], style: Style) -> String {
@@ -104,15 +106,23 @@ fn interval(comparison: &Comparison) -> String {
 }
 
 fn conclusion(proof: &Proof) -> String {
-    let last = proof.rounds.iter().rev().find(|round| round.kept).and_then(|round| round.comparison.as_ref());
-    let reached = last.map_or_else(String::new, |comparison| {
-        let share = proof.path_goodput_bps.map_or_else(String::new, |path| {
-            format!(", {:.0} % of what the path lets through", comparison.after.bps / path as f64 * 100.0)
-        });
-        format!("In the end {}{share}, with {}. ", rate(comparison.after.bps), proof.set.join(", "))
+    let last = proof.rounds.iter().rev().find(|round| round.kept);
+    let after = last.and_then(|round| round.comparison.as_ref()).map(|comparison| comparison.after.bps);
+    let share = after.zip(proof.path_goodput_bps).map(|(after, path)| after / path as f64);
+    let reached = after.map_or_else(String::new, |after| {
+        format!(
+            "In the end {}{}, with {}. ",
+            rate(after),
+            share.map_or_else(String::new, of_path),
+            proof.set.join(", ")
+        )
     });
     let why = proof.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     let end = match proof.end {
+        End::PipeFull if share.is_some_and(|share| share < FULL) => format!(
+            "The path is the limit most of the time, not all of it. {}",
+            last.and_then(|round| round.verdict_after.as_deref()).unwrap_or_default()
+        ),
         End::PipeFull => "The path is the limit: the pipe is full.".to_owned(),
         End::NothingToChange => format!("Nothing to change{why}."),
         End::NothingLeft if !why.is_empty() => format!("No further change{why}."),
@@ -121,6 +131,15 @@ fn conclusion(proof: &Proof) -> String {
         End::RoundsUsed => format!("It ends after {ROUNDS} rounds; there may be more to gain."),
     };
     format!("{reached}{end}")
+}
+
+/// A window of measurement may hold what was queued before it, so that a little more arrives than the path lets through.
+fn of_path(share: f64) -> String {
+    if share >= 0.995 {
+        ", all that the path lets through".to_owned()
+    } else {
+        format!(", {:.0} % of what the path lets through", share * 100.0)
+    }
 }
 
 fn painted(text: &str, verdict: Difference, style: Style) -> String {
@@ -134,4 +153,21 @@ fn painted(text: &str, verdict: Difference, style: Style) -> String {
 
 fn rate(bps: f64) -> String {
     Kind::Rate.alone(bps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_path;
+
+    #[test]
+    fn more_than_the_path_is_all_of_it() {
+        assert_eq!(
+            [0.81, 0.994, 1.02].map(of_path),
+            [
+                ", 81 % of what the path lets through",
+                ", 99 % of what the path lets through",
+                ", all that the path lets through",
+            ]
+        );
+    }
 }
