@@ -9,20 +9,16 @@
 //!
 //! `cargo bench -p pipefill-lab --bench throughput`; needs iperf3.
 
-use pipefill_core::backend::{Backend, Unwatched};
-use pipefill_core::cell::{
-    CellSpec, Direction, DirectionSpec, FlowSpec, HostSpec, PathSpec, Protocol, RunSpec,
-};
-use pipefill_core::plan::{Cell, Run};
+mod flow;
+
+use flow::Outcome;
+use pipefill_core::cell::{DirectionSpec, FlowSpec, PathSpec, Protocol};
 use pipefill_core::record::RunRecord;
-use pipefill_core::units::{Bytes, Rate, Seed};
+use pipefill_core::units::{Bytes, Rate};
 use pipefill_lab::Lab;
 use pipefill_lab::hosts::{Host, Hosts};
-use std::error::Error;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Alternating rounds of every comparison.
 const ROUNDS: usize = 5;
@@ -48,10 +44,10 @@ fn path_against_plain_veth(lab: &Lab) -> Outcome<()> {
     println!("single TCP flow, CUBIC, no rate limit, {ROUNDS} alternating rounds of {SPAN:?}");
     let (mut through, mut plain, mut cores) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        let record = run(lab, Duration::from_millis(10), &tcp_flow())?;
+        let record = run(lab, Duration::from_millis(10), &flow::tcp(SPAN))?;
         through.push(goodput(&record));
         cores.push(path_cores(&record));
-        plain.push(goodput(&run(lab, Duration::ZERO, &tcp_flow())?));
+        plain.push(goodput(&run(lab, Duration::ZERO, &flow::tcp(SPAN))?));
     }
     show("path, 10 ms RTT", &through);
     show("plain veth", &plain);
@@ -67,7 +63,7 @@ fn tcp_against_iperf3(lab: &Lab) -> Outcome<()> {
     println!("TCP over a plain veth pair, {ROUNDS} alternating rounds of {SPAN:?}");
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        ours.push(goodput(&run(lab, Duration::ZERO, &tcp_flow())?));
+        ours.push(goodput(&run(lab, Duration::ZERO, &flow::tcp(SPAN))?));
         theirs.push(iperf3(&[])?.0);
     }
     show("pipefill", &ours);
@@ -138,47 +134,12 @@ fn run(lab: &Lab, rtt: Duration, flow: &FlowSpec) -> Outcome<RunRecord> {
         [("net.ipv4.tcp_rmem", "4096 131072 67108864"), ("net.ipv4.tcp_wmem", "4096 16384 67108864")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into();
-    let host = HostSpec { congestion_control: "cubic".to_owned(), sysctl };
-    let spec = CellSpec {
-        path: PathSpec { forward: direction.clone(), reverse: direction },
-        sender: host.clone(),
-        receiver: host,
-        flows: vec![flow.clone()],
-        run: RunSpec { repeat: 1, seed: 1, sample: Duration::from_millis(100), warmup: None, capture: false },
-        expect: Vec::new(),
-    };
-    let cell = Cell { index: 0, id: "bench".to_owned(), axes: Vec::new(), spec };
-    let run = Run {
-        experiment: "bench".to_owned(),
-        cell,
-        repeat: 1,
-        id: "bench-1".to_owned(),
-        seed: Seed::new(1),
-        directory: "bench".to_owned(),
-    };
-    Ok(lab.run(&run, &Unwatched)?)
-}
-
-fn tcp_flow() -> FlowSpec {
-    FlowSpec {
-        protocol: Protocol::Tcp,
-        direction: Direction::Forward,
-        start: Duration::ZERO,
-        duration: SPAN,
-        parallel: 1,
-        bitrate: None,
-        length: Bytes::new(512 << 10),
-        read_rate: None,
-        sndbuf: None,
-        rcvbuf: None,
-        max_pacing_rate: None,
-        ping: None,
-        congestion_control: None,
-    }
+    let path = PathSpec { forward: direction.clone(), reverse: direction };
+    flow::run(lab, path, sysctl, flow.clone(), Duration::from_millis(100))
 }
 
 fn udp_flow(rate: Rate) -> FlowSpec {
-    FlowSpec { protocol: Protocol::Udp, bitrate: Some(rate), length: Bytes::new(DATAGRAM), ..tcp_flow() }
+    FlowSpec { protocol: Protocol::Udp, bitrate: Some(rate), length: Bytes::new(DATAGRAM), ..flow::tcp(SPAN) }
 }
 
 /// Bytes that the receiver read over the whole flow, in bits/s.
