@@ -107,7 +107,15 @@ fn congestion_states_fill_the_streams_life() {
 #[test]
 fn retransmits_are_counted_by_kind_where_every_one_was_seen() {
     let by_kind = |record: &RunRecord| RunMetrics::of(record).tcp.retransmits_by_kind;
-    let row = |kind, segments| Retransmit { t_us: 1, stream: 0, seq_from: 1, seq_to: 2, segments, kind };
+    let row = |kind, segments| Retransmit {
+        t_us: 1,
+        stream: 0,
+        seq_from: 1,
+        seq_to: 2,
+        segments,
+        refused_segments: 0,
+        kind,
+    };
     let mut watched = tcp(&[Steady::default()]);
     watched.retransmits = vec![
         row(RetransmitKind::Fast, 3),

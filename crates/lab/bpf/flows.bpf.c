@@ -60,6 +60,7 @@ struct sk_buff {
 struct tcp_skb_cb {
 	u32 seq;
 	u32 end_seq;
+	u16 tcp_gso_segs;
 } CORE;
 
 /* A sender: written by user space before its first byte, so that its state is known then. */
@@ -84,6 +85,8 @@ struct event {
 	u8 state;
 	u8 undone; /* of the end of an episode */
 	u8 pad;
+	u32 segments; /* of this retransmission */
+	u32 pad_to_8;
 };
 
 struct {
@@ -176,12 +179,15 @@ int on_state(u64 *ctx)
 	event->state = before;
 	event->undone = tp->undo_marker == 0;
 	event->pad = 0;
+	event->segments = 0;
+	event->pad_to_8 = 0;
 	ringbuf_submit(event, RINGBUF_NO_WAKEUP);
 	return 0;
 }
 
 /*
- * __tcp_retransmit_skb() has counted the segments already. Its SYNs come before user space knows the connection: they are
+ * __tcp_retransmit_skb() has counted the segments already, and comes here only where the host took the packet: a refused
+ * attempt (a full device) is in total_retrans, and in no event of its own. Its SYNs come before user space knows the connection: they are
  * always the timer's.
  */
 SEC("tp_btf/tcp_retransmit_skb")
@@ -195,6 +201,7 @@ int on_retransmit(u64 *ctx)
 	struct event *event;
 	u64 cookie;
 	u32 seq = 0, end_seq = 0;
+	u16 segments = 0;
 
 	if (!is_ours(sk))
 		return 0;
@@ -205,6 +212,7 @@ int on_retransmit(u64 *ctx)
 	sender = map_lookup(&senders, &cookie);
 	probe_read_kernel(&seq, sizeof(seq), &cb->seq);
 	probe_read_kernel(&end_seq, sizeof(end_seq), &cb->end_seq);
+	probe_read_kernel(&segments, sizeof(segments), &cb->tcp_gso_segs);
 	event = reserve();
 	if (!event)
 		return 0;
@@ -217,6 +225,8 @@ int on_retransmit(u64 *ctx)
 	event->state = sender ? sender->state : CA_LOSS;
 	event->undone = 0;
 	event->pad = 0;
+	event->segments = segments;
+	event->pad_to_8 = 0;
 	ringbuf_submit(event, RINGBUF_NO_WAKEUP);
 	return 0;
 }

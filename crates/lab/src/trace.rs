@@ -168,7 +168,7 @@ impl Trace {
 }
 
 impl Watched {
-    /// The rows that `event` makes known. Segments by the difference of the totals: one event can stand for several.
+    /// The rows that `event` makes known. Segments by the difference of the totals: what the host refused before has no event.
     fn rows(&mut self, clock: RunClock, event: &Event) -> Vec<Retransmit> {
         const EPISODE_END: u8 = 1;
         if event.kind == EPISODE_END {
@@ -183,6 +183,7 @@ impl Watched {
             seq_from: event.seq_from,
             seq_to: event.seq_to,
             segments,
+            refused_segments: segments.saturating_sub(event.segments),
             kind: RetransmitKind::in_state(state),
         });
         if is_known { self.episode.end(false).collect() } else { Vec::new() }

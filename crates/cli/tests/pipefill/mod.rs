@@ -1,6 +1,7 @@
 //! The binary in a folder of its own, with a registry of its own.
 #![allow(dead_code, unreachable_pub, reason = "each test crate uses a part")]
 
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -93,4 +94,49 @@ pub fn machine_is_late(output: &std::process::Output) -> bool {
         println!("skipped: machine-late: {}", reason.trim());
     }
     late
+}
+
+/// How often a scenario's late runs are done again.
+const TURNS: usize = 3;
+
+/// The report of `file` on `backend`, in a directory of that name. Runs that the machine was too late for are done again, twice at
+/// most, and that is printed: whether a run was late is known without a look at what it measured, so that this hides nothing.
+pub fn cells_in_time(folder: &Folder, file: &str, backend: &str) -> Vec<Value> {
+    let mut words = vec!["run", file, "--on", backend, "--out", backend, "--quiet", "--json"];
+    for turn in 1.. {
+        let output = folder.pipefill(&words).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(matches!(output.status.code(), Some(0 | 4)), "{text}");
+        let mut report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let Value::Array(cells) = report["cells"].take() else { panic!("no cells: {text}") };
+        let late = late(&cells);
+        if late.is_empty() || turn == TURNS {
+            return cells;
+        }
+        println!("{} of {} cells were late in turn {turn} and are done again", late.len(), cells.len());
+        if turn == 1 {
+            words.push("--resume");
+        }
+    }
+    unreachable!("the last turn returns")
+}
+
+/// The cells that have no valid run. A machine that was too busy to measure has to be among the reasons; packets that found no
+/// room meanwhile may be another.
+pub fn late(cells: &[Value]) -> Vec<&Value> {
+    let late: Vec<&Value> = cells.iter().filter(|cell| cell["valid"].as_u64() == Some(0)).collect();
+    for cell in &late {
+        let is_late = |reason: &Value| reason["reason"].as_str().unwrap().starts_with("late_");
+        assert!(cell["invalid"].as_array().unwrap().iter().any(is_late), "{cell}");
+    }
+    late
+}
+
+/// Prints what could not be measured in time; it counts as a skip.
+pub fn said_too_late(cells: &[Value]) {
+    let late = late(cells);
+    if let Some(first) = late.first() {
+        let detail = &first["invalid"][0]["detail"];
+        println!("skipped: machine-late: {} of {} cells, the first: {detail}", late.len(), cells.len());
+    }
 }

@@ -75,6 +75,9 @@ pub struct Retransmit {
     pub seq_to: u64,
     /// Segments, as `tcpi_total_retrans` counts them.
     pub segments: u32,
+    /// Of these, attempts before this one that the sender's own host refused (`TCPRETRANSFAIL`: a full device); they never left.
+    #[serde(default)]
+    pub refused_segments: u32,
     /// Why it was sent.
     pub kind: RetransmitKind,
 }
@@ -139,7 +142,7 @@ mod tests {
 
     fn row(t_us: u64, state: CaState) -> Retransmit {
         let kind = RetransmitKind::in_state(state);
-        Retransmit { t_us, stream: 0, seq_from: 1, seq_to: 2, segments: 1, kind }
+        Retransmit { t_us, stream: 0, seq_from: 1, seq_to: 2, segments: 1, refused_segments: 0, kind }
     }
 
     #[test]

@@ -33,6 +33,9 @@ pub(crate) struct Event {
     pub(crate) state: u8,
     pub(crate) undone: u8,
     pub(crate) pad: u8,
+    /// Of this retransmission.
+    pub(crate) segments: u32,
+    pub(crate) pad_to_8: u32,
 }
 
 impl Event {

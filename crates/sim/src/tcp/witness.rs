@@ -60,7 +60,15 @@ impl Sender {
     /// After `segments` from `seq_from` to `seq_to` have left again (`trace_tcp_retransmit_skb()`).
     pub(crate) fn witness_retransmit(&mut self, seq_from: u64, seq_to: u64, segments: u32) {
         let kind = RetransmitKind::in_state(self.conn.ca_state);
-        let row = Retransmit { t_us: self.now_us(), stream: 0, seq_from, seq_to, segments, kind };
+        let row = Retransmit {
+            t_us: self.now_us(),
+            stream: 0,
+            seq_from,
+            seq_to,
+            segments,
+            refused_segments: 0,
+            kind,
+        };
         if self.witness.episode.take(row) {
             self.witness.told.extend(self.witness.episode.end(false));
         }
