@@ -14,7 +14,7 @@ const WAITING: usize = 8192;
 
 /// The writer rests this long after it has written what there was, so that rows come to it in heaps: waking it for every row
 /// cost the telemetry, at a sample a millisecond, as much as the samples did.
-const REST: Duration = Duration::from_millis(10);
+const REST: Duration = Duration::from_millis(50);
 
 /// Where the telemetry and pings put their rows.
 #[derive(Clone)]

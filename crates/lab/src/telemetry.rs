@@ -1,6 +1,6 @@
 //! Samples both ends of every stream, the path and the threads at a fixed interval.
 //!
-//! Raw first: the kernel's bytes are kept beside the decoded fields. Never: a derived figure.
+//! Raw first: the kernel's bytes are kept beside the decoded fields, ten times a second. Never: a derived figure.
 
 use crate::clock::RunClock;
 use crate::data_path::PathState;
@@ -24,8 +24,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// CPU time is read no more often than this: the kernel updates it at scheduling points.
-const CPU_EVERY: Duration = Duration::from_millis(100);
+/// What is read no more often than this: CPU time, which the kernel updates at scheduling points, and the raw bytes of `tcp_info`,
+/// whose text costs more than all its decoded fields.
+const SELDOM: Duration = Duration::from_millis(100);
 
 /// A stream to be sampled.
 pub(crate) struct StreamProbe<'a> {
@@ -96,14 +97,15 @@ impl Telemetry<'_> {
     }
 
     fn sample_until_stopped(&self, rows: &Rows, lateness: &mut LatenessMeter) -> Result<(), Closed> {
-        let (mut due, mut cpu_due) = (self.clock.now(), self.clock.now());
+        let (mut due, mut seldom_due) = (self.clock.now(), self.clock.now());
         while !self.stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
             lateness.record(now.since(due));
-            self.sample(rows)?;
-            if now >= cpu_due {
+            let is_full = now >= seldom_due;
+            self.sample(rows, is_full)?;
+            if is_full {
                 self.sample_cpu(now, rows)?;
-                cpu_due = now.after(CPU_EVERY);
+                seldom_due = now.after(SELDOM);
             }
             // A sample that was missed is missing; the ones after it keep their places.
             while due <= self.clock.now() {
@@ -111,17 +113,18 @@ impl Telemetry<'_> {
             }
             self.clock.sleep_until(due);
         }
-        self.sample(rows)?;
+        self.sample(rows, true)?;
         self.sample_cpu(self.clock.now(), rows)
     }
 
-    fn sample(&self, rows: &Rows) -> Result<(), Closed> {
+    /// `is_full`: with the raw bytes.
+    fn sample(&self, rows: &Rows, is_full: bool) -> Result<(), Closed> {
         for probe in self.streams {
             match probe.protocol {
                 Protocol::Tcp => {
                     let ends = [(StreamEnd::Sender, probe.sender), (StreamEnd::Receiver, probe.receiver)];
                     for (end, socket) in ends {
-                        let row = sample_tcp(self.clock, probe.stream, end, socket);
+                        let row = sample_tcp(self.clock, probe.stream, end, socket, is_full);
                         row.map_or(Ok(()), |row| rows.send(AnyRow::Tcp(row)))?;
                     }
                 }
@@ -169,8 +172,14 @@ impl Telemetry<'_> {
     }
 }
 
-/// One sample of one end; `None` where the kernel no longer answers for the socket.
-pub(crate) fn sample_tcp(clock: RunClock, stream: u32, end: StreamEnd, socket: &Socket) -> Option<TcpSample> {
+/// One sample of one end, `is_full` with the raw bytes; `None` where the kernel no longer answers for the socket.
+pub(crate) fn sample_tcp(
+    clock: RunClock,
+    stream: u32,
+    end: StreamEnd,
+    socket: &Socket,
+    is_full: bool,
+) -> Option<TcpSample> {
     let mut bytes = [0; 512];
     let len = tcp_info(socket, &mut bytes).ok()?;
     let memory = mem_info(socket).ok();
@@ -183,7 +192,7 @@ pub(crate) fn sample_tcp(clock: RunClock, stream: u32, end: StreamEnd, socket: &
         sndbuf_bytes: memory.map(|m| u64::from(m.sndbuf)),
         rmem_alloc_bytes: memory.map(|m| u64::from(m.rmem_alloc)),
         rcvbuf_bytes: memory.map(|m| u64::from(m.rcvbuf)),
-        raw: Some(STANDARD.encode(&bytes[..len])),
+        raw: is_full.then(|| STANDARD.encode(&bytes[..len])),
     })
 }
 

@@ -217,7 +217,7 @@ impl Traffic<'_> {
             .iter()
             .map(|probe| {
                 (probe.protocol == Protocol::Tcp)
-                    .then(|| sample_tcp(clock, probe.stream, StreamEnd::Sender, probe.sender))
+                    .then(|| sample_tcp(clock, probe.stream, StreamEnd::Sender, probe.sender, true))
                     .flatten()
                     .map(|sample| sample.info)
             })
