@@ -8,7 +8,7 @@ use crate::diagnosis::{CwndCause, Diagnosis};
 use crate::experiment::{Advice, LimitedBy};
 use crate::models::{sizing, window};
 use crate::statistics::rounded;
-use crate::wording::{bytes, rate};
+use crate::wording::{bytes, rate, span};
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec, Protocol};
 use pipefill_core::units::{Bytes, Rate};
 use std::time::Duration;
@@ -24,7 +24,7 @@ const UNKNOWN_RATE_FACTOR: u64 = 2;
 pub fn advise(spec: &CellSpec, diagnosis: &Diagnosis, goodput_bps: u64) -> Vec<Advice> {
     let case = Case { spec, diagnosis, goodput_bps };
     match diagnosis.limited_by {
-        LimitedBy::Path => vec![case.nothing("the pipe is full; only a faster path helps")],
+        LimitedBy::Path => vec![case.nothing(case.of_the_path())],
         LimitedBy::Rwnd => vec![case.larger_receive_buffer()],
         LimitedBy::Sndbuf => vec![case.larger_send_buffer()],
         LimitedBy::Cwnd => case.larger_cwnd(),
@@ -56,6 +56,16 @@ impl Case<'_> {
             commands: Vec::new(),
             why: why.to_owned(),
             predicted_bps: Some(self.goodput_bps),
+        }
+    }
+
+    /// Why no change of an end helps where the path is the limit. Without a window, what the path loses by itself limits too.
+    fn of_the_path(&self) -> &'static str {
+        match self.diagnosis.figures.path_goodput_bps {
+            Some(_) => "the pipe is full; only a faster path helps",
+            None => {
+                "the path drops datagrams, and nobody sends those again; only a better path, or less offered, helps"
+            }
         }
     }
 
@@ -190,7 +200,7 @@ impl Case<'_> {
         let mut change = Change::default();
         change.set.push(format!("flow.duration={}ms", needed.as_millis()));
         self.buffers_behind(&mut change);
-        let why = format!("slow start alone takes {} ms here", startup.as_millis());
+        let why = format!("slow start alone takes {} here", span(startup));
         change.advice(why, Some(self.target_bps()))
     }
 
@@ -238,9 +248,12 @@ impl Case<'_> {
             return self.nothing("the congestion control paces at what it takes for the path's rate");
         }
         let mut change = Change::default();
-        let asked = rounded(self.target_bps() as f64 * 1.1);
-        change.set.push(format!("flow.max_pacing_rate={asked}bit"));
-        change.commands.push(format!("setsockopt(SO_MAX_PACING_RATE, {})", asked / 8));
+        let kbit = (self.target_bps() + self.target_bps() / 10).div_ceil(1_000).max(1);
+        // Three digits, upwards: a limit is no measurement.
+        let step = 10_u64.pow(kbit.ilog10().saturating_sub(2));
+        let kbit = kbit.div_ceil(step) * step;
+        change.set.push(format!("flow.max_pacing_rate={kbit}kbit"));
+        change.commands.push(format!("setsockopt(SO_MAX_PACING_RATE, {})    # bytes/s", kbit * 125));
         change.advice("the socket's own limit is below the path's rate".to_owned(), Some(self.target_bps()))
     }
 

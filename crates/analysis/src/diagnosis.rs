@@ -73,6 +73,10 @@ pub struct Figures {
     pub flight_bytes: Option<u64>,
     /// Mean over the time.
     pub flight_mean_bytes: Option<u64>,
+    /// Mean over the time of the smoothed round trip, by which `flight_mean_bytes` gives the rate (Little's law).
+    pub rtt_mean_us: Option<u64>,
+    /// Payload acknowledged while this was the limit, bits per second.
+    pub acked_bps: Option<u64>,
     /// Congestion window.
     pub cwnd_bytes: Option<u64>,
     /// Window that the receivers advertised.

@@ -12,6 +12,8 @@ use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
 use pipefill_core::units::{Bytes, Rate, Ratio};
 use std::time::Duration;
 
+/// Where the cause held for less of the time than this, what was measured meanwhile is said beside what was measured in all.
+const NEARLY_ALL: f64 = 0.95;
 /// From this share of what the path carries on, what was read more needs a reason.
 const MORE: f64 = 1.005;
 /// That reason.
@@ -40,9 +42,11 @@ pub fn sentence(spec: &CellSpec, diagnosis: &Diagnosis, goodput_bps: u64) -> Str
     let figures = &diagnosis.figures;
     let because = match diagnosis.limited_by {
         LimitedBy::Path => path(spec, figures, goodput_bps),
-        LimitedBy::Rwnd => windowed("the advertised window", figures.rwnd_bytes, figures, goodput_bps),
-        LimitedBy::Sndbuf => sndbuf(figures, goodput_bps),
-        LimitedBy::Cwnd => cwnd(spec, diagnosis, goodput_bps),
+        LimitedBy::Rwnd => {
+            windowed("the advertised window", figures.rwnd_bytes, figures, &measured(diagnosis, goodput_bps))
+        }
+        LimitedBy::Sndbuf => sndbuf(figures, &measured(diagnosis, goodput_bps)),
+        LimitedBy::Cwnd => cwnd(spec, diagnosis, &measured(diagnosis, goodput_bps)),
         LimitedBy::Pacing => asked("the pacing rate", predicted_bps(spec, diagnosis), goodput_bps),
         LimitedBy::App => asked("the application offers", predicted_bps(spec, diagnosis), goodput_bps),
         LimitedBy::Receiver => {
@@ -101,18 +105,27 @@ fn path(spec: &CellSpec, figures: &Figures, goodput_bps: u64) -> String {
     format!("{asked}{} of payload{of}, {measured} were measured{where_}{full}", rate(possible))
 }
 
-fn windowed(what: &str, window_bytes: Option<u64>, figures: &Figures, goodput_bps: u64) -> String {
+/// What was measured: the arithmetic is about the time in which the cause held, and the goodput about all of it.
+fn measured(diagnosis: &Diagnosis, goodput_bps: u64) -> String {
+    let share = diagnosis.limited_fraction.get(&diagnosis.limited_by).copied().unwrap_or(1.0);
+    match diagnosis.figures.acked_bps.filter(|_| share < NEARLY_ALL) {
+        Some(bps) => format!("{} were measured in that time, {} in all", rate(bps), rate(goodput_bps)),
+        None => format!("{} were measured", rate(goodput_bps)),
+    }
+}
+
+fn windowed(what: &str, window_bytes: Option<u64>, figures: &Figures, measured: &str) -> String {
     let (Some(window), Some(rtt)) = (window_bytes, figures.min_rtt_us) else {
-        return format!("{what} was used up; {} were measured", rate(goodput_bps));
+        return format!("{what} was used up; {measured}");
     };
     let allows = law(window, figures).map_or_else(String::new, |bps| format!(" allows {}", rate(bps)));
-    format!("{what}, {} / {}{allows}, {} were measured", bytes(window), duration(rtt), rate(goodput_bps))
+    format!("{what}, {} / {}{allows}, {measured}", bytes(window), duration(rtt))
 }
 
 /// The buffer counts memory, not payload, and its writer is woken when a third of it is free (`sk_stream_min_wspace()`). With GSO
 /// a write may go in whole whatever the size, since memory is looked at before a new packet only (`tcp_sendmsg_locked()`).
-fn sndbuf(figures: &Figures, goodput_bps: u64) -> String {
-    let flows = in_flight(figures, goodput_bps);
+fn sndbuf(figures: &Figures, measured: &str) -> String {
+    let flows = in_flight(figures, measured);
     let Some(limit) = figures.sndbuf_bytes else {
         return format!("{flows}, all that a send buffer holds, whose writer wakes when a third is free");
     };
@@ -128,18 +141,13 @@ fn sndbuf(figures: &Figures, goodput_bps: u64) -> String {
 }
 
 /// Little's law: what is in flight in the mean, a round trip.
-fn in_flight(figures: &Figures, goodput_bps: u64) -> String {
-    let (Some(flight), Some(rtt)) = (figures.flight_mean_bytes, figures.srtt_us) else {
-        return format!("{} were measured", rate(goodput_bps));
+fn in_flight(figures: &Figures, measured: &str) -> String {
+    let (Some(flight), Some(rtt)) = (figures.flight_mean_bytes, figures.rtt_mean_us) else {
+        return measured.to_owned();
     };
     let gives = in_flight_law(figures).map_or_else(String::new, |bps| format!(" gives {}", rate(bps)));
-    format!(
-        "in the mean {} were in flight; {} / {}{gives}, {} were measured",
-        bytes(flight),
-        bytes(flight),
-        duration(rtt),
-        rate(goodput_bps)
-    )
+    let flight = bytes(flight);
+    format!("in the mean {flight} were in flight; {flight} / {}{gives}, {measured}", duration(rtt))
 }
 
 fn testbed(figures: &Figures, goodput_bps: u64) -> String {
@@ -156,9 +164,9 @@ fn testbed(figures: &Figures, goodput_bps: u64) -> String {
     }
 }
 
-fn cwnd(spec: &CellSpec, diagnosis: &Diagnosis, goodput_bps: u64) -> String {
+fn cwnd(spec: &CellSpec, diagnosis: &Diagnosis, measured: &str) -> String {
     let figures = &diagnosis.figures;
-    let measured = in_flight(figures, goodput_bps);
+    let measured = in_flight(figures, measured);
     match diagnosis.cwnd_cause {
         Some(CwndCause::RandomLoss | CwndCause::QueueLoss) => {
             let lost = percent(figures.loss_share.unwrap_or(0.0));
@@ -201,7 +209,7 @@ fn law(window_bytes: u64, figures: &Figures) -> Option<u64> {
 
 /// What was in flight in the mean, over the round trip as it was.
 fn in_flight_law(figures: &Figures) -> Option<u64> {
-    let rtt = Duration::from_micros(figures.srtt_us?);
+    let rtt = Duration::from_micros(figures.rtt_mean_us?);
     window::window_law(Bytes::new(figures.flight_mean_bytes?), rtt).map(rounded)
 }
 

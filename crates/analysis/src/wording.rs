@@ -2,6 +2,8 @@
 //!
 //! Never: a table's cell; those align and share a unit (`report`).
 
+use std::time::Duration;
+
 /// Bits per second, decimal prefixes: `251 Mbit/s`.
 pub(crate) fn rate(bps: u64) -> String {
     scaled(bps, ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"])
@@ -15,6 +17,11 @@ pub(crate) fn bytes(bytes: u64) -> String {
 /// A duration: `100 ms`.
 pub(crate) fn duration(us: u64) -> String {
     scaled(us, ["µs", "ms", "s"])
+}
+
+/// The same of a [`Duration`].
+pub(crate) fn span(span: Duration) -> String {
+    duration(u64::try_from(span.as_micros()).unwrap_or(u64::MAX))
 }
 
 /// A share of one: `97 %`; below one per cent with a second digit.

@@ -30,6 +30,11 @@ pub(super) struct OneCause {
 struct Values {
     /// Mean in flight × time.
     flight_area: u128,
+    /// Mean round trip × time, and that time.
+    rtt_area: u128,
+    timed_us: u128,
+    /// Payload acknowledged.
+    acked: u128,
     span_us: u128,
     unacked_peak: Tally,
     cwnd: Tally,
@@ -86,6 +91,8 @@ impl OneCause {
         Figures {
             flight_bytes: sum(|v| &v.unacked_peak),
             flight_mean_bytes: Some(self.flight_mean()),
+            rtt_mean_us: self.rtt_mean_us(),
+            acked_bps: Some(self.acked_bps()),
             cwnd_bytes: sum(|v| &v.cwnd),
             rwnd_bytes: sum(|v| &v.rwnd),
             wmem_queued_bytes: sum(|v| &v.wmem_peak),
@@ -102,15 +109,38 @@ impl OneCause {
 
     /// Sum over the streams of each one's mean, weighted with the time: Little's law knows no median.
     fn flight_mean(&self) -> u64 {
-        let mean = |one: &Values| u64::try_from(one.flight_area / one.span_us.max(1)).unwrap_or(u64::MAX);
-        self.streams.values().map(mean).sum()
+        self.streams.values().map(|one| quotient(one.flight_area, one.span_us)).sum()
     }
+
+    /// The round trip by which what the streams had in flight gives the sum of their rates.
+    fn rtt_mean_us(&self) -> Option<u64> {
+        let rate = |one: &Values| {
+            let rtt_us = one.rtt_area as f64 / one.timed_us as f64;
+            (one.timed_us > 0).then(|| quotient(one.flight_area, one.span_us) as f64 / rtt_us)
+        };
+        let total = self.streams.values().filter_map(rate).sum::<f64>();
+        (total > 0.0).then(|| rounded(self.flight_mean() as f64 / total))
+    }
+
+    /// Sum over the streams of what was acknowledged in each one's time.
+    fn acked_bps(&self) -> u64 {
+        self.streams.values().map(|one| quotient(one.acked * 8_000_000, one.span_us)).sum()
+    }
+}
+
+fn quotient(whole: u128, by: u128) -> u64 {
+    u64::try_from(whole / by.max(1)).unwrap_or(u64::MAX)
 }
 
 impl Values {
     fn add(&mut self, epoch: &Epoch, counts_us: u64) {
         self.flight_area += u128::from(epoch.unacked_mean) * u128::from(counts_us);
         self.span_us += u128::from(counts_us);
+        self.acked += u128::from(epoch.acked * counts_us / (epoch.to_us - epoch.from_us).max(1));
+        if let Some(srtt_us) = epoch.srtt_mean_us {
+            self.rtt_area += u128::from(srtt_us) * u128::from(counts_us);
+            self.timed_us += u128::from(counts_us);
+        }
         for (tally, value) in [
             (&mut self.unacked_peak, Some(epoch.unacked_peak)),
             (&mut self.cwnd, Some(epoch.cwnd)),
@@ -149,6 +179,24 @@ mod tests {
         let (shares, dominant, _) = causes.shares().expect("something was counted");
         assert!((shares.values().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?}");
         assert_eq!((dominant, shares.len()), (Path, 4));
+    }
+
+    #[test]
+    fn over_the_mean_round_trip_what_the_streams_had_in_flight_gives_the_sum_of_their_rates() {
+        let mut causes = Causes::default();
+        for (stream, unacked_mean, rtt) in [(0, 1_000, 10_000), (1, 1_000, 40_000)] {
+            let epoch = Epoch {
+                to_us: 40_000,
+                unacked_mean,
+                srtt_mean_us: Some(rtt),
+                acked: 40_000_000 / rtt,
+                ..Epoch::default()
+            };
+            causes.add(stream, &epoch, 20_000, (LimitedBy::Cwnd, None));
+        }
+        let one = &causes.causes[&LimitedBy::Cwnd];
+        assert_eq!((one.flight_mean(), one.rtt_mean_us()), (2_000, Some(16_000)));
+        assert_eq!(one.acked_bps(), 1_000_000);
     }
 
     #[test]

@@ -18,8 +18,12 @@ pub(super) struct Epoch {
     pub(super) to_us: u64,
     /// Largest `snd_nxt − snd_una`.
     pub(super) unacked_peak: u64,
-    /// Mean of `snd_nxt − snd_una`: divided by the round trip it is the rate (Little's law).
+    /// Mean of `snd_nxt − snd_una`: divided by the mean round trip it is the rate (Little's law).
     pub(super) unacked_mean: u64,
+    /// Mean of the smoothed round trip.
+    pub(super) srtt_mean_us: Option<u64>,
+    /// Payload acknowledged between its first sample and its end.
+    pub(super) acked: u64,
     /// Largest share of cwnd in flight at a sample.
     pub(super) cwnd_used: f64,
     /// cwnd at that sample.
@@ -68,6 +72,11 @@ struct Open {
     samples: usize,
     unacked_peak: u64,
     unacked_sum: u64,
+    srtt_sum_us: u64,
+    /// Samples with a round trip.
+    timed: u64,
+    /// `tcpi_bytes_acked` at its first sample.
+    acked: u64,
     /// Samples with written data that was not sent.
     unsent: usize,
     /// Samples in Recovery or Loss.
@@ -131,6 +140,9 @@ impl Open {
             samples: 0,
             unacked_peak: 0,
             unacked_sum: 0,
+            srtt_sum_us: 0,
+            timed: 0,
+            acked: first.info.bytes_acked,
             unsent: 0,
             repair: 0,
             cwnd: (0.0, 0),
@@ -146,6 +158,10 @@ impl Open {
         self.samples += 1;
         self.unacked_peak = self.unacked_peak.max(info.unacked_bytes);
         self.unacked_sum += info.unacked_bytes;
+        if let Some(srtt_us) = info.srtt_us {
+            self.srtt_sum_us += u64::from(srtt_us);
+            self.timed += 1;
+        }
         self.unsent += usize::from(info.notsent_bytes > 0);
         self.repair += usize::from(info.ca_state.is_some_and(|state| state >= CaState::Recovery));
         let used = cwnd_used(row);
@@ -172,6 +188,8 @@ impl Open {
             to_us: last.t_us,
             unacked_peak: self.unacked_peak,
             unacked_mean: self.unacked_sum / self.samples as u64,
+            srtt_mean_us: self.srtt_sum_us.checked_div(self.timed),
+            acked: last.info.bytes_acked.saturating_sub(self.acked),
             cwnd_used: self.cwnd.0,
             cwnd: self.cwnd.1,
             rwnd_used: self.rwnd.map(|(used, _)| used),

@@ -6,10 +6,9 @@ use super::facts::Drops;
 use super::{CwndCause, LimitedBy};
 use crate::models::headers;
 use crate::models::window::slow_start_time;
-use crate::wording::{bytes, duration, rate};
+use crate::wording::{bytes, rate, span};
 use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, FlowSpec, Protocol};
 use pipefill_core::units::{Bytes, QueueLimit};
-use std::time::Duration;
 
 /// A transfer shorter than this many times its slow start measures slow start.
 const STARTUPS: u32 = 3;
@@ -66,7 +65,7 @@ fn delay_limit(spec: &CellSpec, path: &DirectionSpec) -> Option<String> {
         format!(
             "the delay element holds {held}; {} over {} are {needed} packets",
             rate(rate_bps),
-            duration(u64::try_from(path.delay.as_micros()).unwrap_or(u64::MAX))
+            span(path.delay)
         )
     })
 }
@@ -91,12 +90,11 @@ fn short(spec: &CellSpec, path: &DirectionSpec, flow: &FlowSpec) -> Option<Strin
     let startup = slow_start_time(bdp, Bytes::new(headers::DEFAULT_MSS), rtt)?;
     let is_short =
         flow.protocol == Protocol::Tcp && flow.bitrate.is_none() && flow.duration < startup * STARTUPS;
-    let us = |span: Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
     is_short.then(|| {
         format!(
             "{} are short: slow start alone takes {} to fill this path",
-            duration(us(flow.duration)),
-            duration(us(startup))
+            span(flow.duration),
+            span(startup)
         )
     })
 }

@@ -18,13 +18,19 @@ pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
         .sndbuf_bytes
         .zip(figures.wmem_queued_bytes)
         .map(|(limit, queued)| format!("{} of {}", decimal(queued), decimal(limit)));
+    // Datagrams are not sent again.
+    let (lost, of_all) = match figures.cwnd_bytes {
+        Some(_) => ("sent again", "of all segments"),
+        None => ("lost", "of all datagrams"),
+    };
     let rows = [
         (
-            "in flight at most",
+            "in flight, most",
             bytes(figures.flight_bytes),
             None,
-            "sent and not acknowledged, in a round trip",
+            "sent and not acknowledged, peak of a round trip",
         ),
+        ("in flight, mean", bytes(figures.flight_mean_bytes), None, "over the time that this limited"),
         ("cwnd", bytes(figures.cwnd_bytes), Some(LimitedBy::Cwnd), "the sender's congestion window"),
         ("rwnd", bytes(figures.rwnd_bytes), Some(LimitedBy::Rwnd), "the window that the receiver advertised"),
         (
@@ -34,9 +40,10 @@ pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
             "memory in use; a packet costs more than it carries",
         ),
         ("smoothed RTT", time(figures.srtt_us), None, "with what waits in queues"),
+        ("mean RTT", time(figures.rtt_mean_us), None, "the same, mean over that time"),
         ("least RTT", time(figures.min_rtt_us), None, "without"),
         ("pacing rate", rate(figures.pacing_rate_bps), Some(LimitedBy::Pacing), "the sender's own brake"),
-        ("sent again", percent(figures.loss_share), None, "of all segments"),
+        (lost, percent(figures.loss_share), None, of_all),
         (
             "path allows",
             rate(figures.path_goodput_bps),

@@ -1,0 +1,66 @@
+//! What `explain` and `fix` print for each cause of the catalogue, as it was looked at and found right.
+//!
+//! Never: the only judge; that a verdict is right, `catalogue.rs` says. A snapshot that changes is read before it is accepted.
+
+mod pipefill;
+
+use pipefill::Folder;
+use std::path::{Path, PathBuf};
+
+/// One scenario for each cause and refinement, and one with two.
+const CAUSES: [&str; 15] = [
+    "app-bitrate",
+    "both-rwnd-path",
+    "growth-cubic",
+    "hystart-jitter",
+    "loss-cubic",
+    "pacing-bbr",
+    "path-cubic",
+    "path-udp-loss",
+    "queue-reno",
+    "receiver-slow",
+    "rwnd-maximum",
+    "rwnd-unscaled",
+    "sndbuf-socket",
+    "startup-short",
+    "testbed-limit-udp",
+];
+
+/// A window that is opened, a window that grows faster and still fills no pipe, and a case without a remedy.
+const FIXES: [&str; 3] = ["rwnd-unscaled", "growth-cubic", "app-bitrate"];
+
+fn scenario(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/catalogue").join(format!("{name}.toml"))
+}
+
+/// The records of scenario `name` from the simulator, in the folder's `NAME`.
+fn ran(folder: &Folder, name: &str) {
+    let file = scenario(name);
+    let words = ["run", file.to_str().unwrap(), "--on", "sim", "--out", name, "--quiet"];
+    folder.pipefill(&words).assert().code(0);
+}
+
+/// What `words` print, without the version.
+fn printed(folder: &Folder, words: &[&str]) -> String {
+    let output = folder.pipefill(words).assert().code(0).get_output().stdout.clone();
+    String::from_utf8(output).unwrap().replace(env!("CARGO_PKG_VERSION"), "VERSION")
+}
+
+#[test]
+fn every_cause_is_explained() {
+    let folder = Folder::new();
+    for name in CAUSES {
+        ran(&folder, name);
+        insta::assert_snapshot!(format!("explain-{name}"), printed(&folder, &["explain", name]));
+    }
+}
+
+#[test]
+fn a_fix_says_before_predicted_after() {
+    let folder = Folder::new();
+    for name in FIXES {
+        ran(&folder, name);
+        let text = printed(&folder, &["fix", name, "--out", &format!("{name}-fixed")]);
+        insta::assert_snapshot!(format!("fix-{name}"), text);
+    }
+}
