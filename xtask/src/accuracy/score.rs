@@ -40,7 +40,7 @@ pub(crate) struct Score {
     pub(crate) simulated: Typical,
     /// Largest distance of a repetition of Linux from the median of Linux, as a share: what chance alone does.
     pub(crate) real_spread: f64,
-    /// Largest difference of the least round trip in one repetition, microseconds.
+    /// Largest difference of the least round trip in one repetition in which Linux knows it, microseconds.
     pub(crate) min_rtt_off_us: f64,
 }
 
@@ -89,12 +89,13 @@ fn score(pairs: &[(Golden, Outcome)]) -> Score {
     let distance = |outcome: &&Outcome| (outcome.goodput_bps / typical_real.goodput_bps - 1.0).abs();
     let off =
         |(golden, simulated): &(Golden, Outcome)| (simulated.min_rtt_us - golden.outcome().min_rtt_us).abs();
+    let clear = pairs.iter().filter(|(golden, _)| golden.has_clear_round_trip());
     Score {
         cause: cause(&golden, &real),
         real: typical_real,
         simulated: typical(&simulated),
         real_spread: real.iter().map(distance).fold(0.0, f64::max),
-        min_rtt_off_us: pairs.iter().map(off).fold(0.0, f64::max),
+        min_rtt_off_us: clear.map(off).fold(0.0, f64::max),
         golden,
     }
 }
