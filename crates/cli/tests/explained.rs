@@ -5,6 +5,7 @@
 mod pipefill;
 
 use pipefill::Folder;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// One scenario for each cause and refinement, and one with two.
@@ -46,12 +47,36 @@ fn printed(folder: &Folder, words: &[&str]) -> String {
     String::from_utf8(output).unwrap().replace(env!("CARGO_PKG_VERSION"), "VERSION")
 }
 
+/// The verdict on the only cell of `name`.
+fn verdict(folder: &Folder, name: &str) -> String {
+    let output = folder.pipefill(&["explain", name, "--json"]).assert().code(0).get_output().stdout.clone();
+    let explained: Value = serde_json::from_slice(&output).unwrap();
+    explained["cells"][0]["verdict"].as_str().unwrap().to_owned()
+}
+
+/// Sentences that the guide shows as the tool's: paragraphs in italics that begin like one.
+fn examples(page: &str) -> Vec<String> {
+    let sentence = |part: &str| {
+        let (sentence, _) = part.split_once("*\n")?;
+        Some(format!("Limited by {}", sentence.replace('\n', " ")))
+    };
+    page.split("*Limited by ").skip(1).filter_map(sentence).collect()
+}
+
 #[test]
-fn every_cause_is_explained() {
+fn every_cause_is_explained_and_the_guide_shows_just_that() {
     let folder = Folder::new();
+    let mut verdicts = Vec::new();
     for name in CAUSES {
         ran(&folder, name);
         insta::assert_snapshot!(format!("explain-{name}"), printed(&folder, &["explain", name]));
+        verdicts.push(verdict(&folder, name));
+    }
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/verdicts.md");
+    let examples = examples(&std::fs::read_to_string(page).unwrap());
+    assert!(examples.len() >= 8, "{examples:#?}");
+    for example in examples {
+        assert!(verdicts.contains(&example), "the guide has {example:?}; there are {verdicts:#?}");
     }
 }
 

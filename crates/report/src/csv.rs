@@ -7,7 +7,7 @@ use pipefill_analysis::experiment::Experiment;
 use serde_json::Value;
 
 /// JSON pointers of the scalar fields, in the order of the columns.
-const FIELDS: [&str; 69] = [
+const FIELDS: [&str; 70] = [
     "/backend",
     "/runs",
     "/valid",
@@ -58,6 +58,7 @@ const FIELDS: [&str; 69] = [
     "/one_way_delay_p50_ns",
     "/one_way_delay_p99_ns",
     "/ping/base_rtt_us",
+    "/ping/base_rtt_us_error",
     "/ping/forward_bps",
     "/ping/reverse_bps",
     "/ping/naive_bps",
