@@ -61,6 +61,18 @@ impl<T> Stages<T> {
         }
     }
 
+    /// Whether a packet gets from one element to the next by `now`, or leaves the last.
+    pub(crate) fn moves_by(&self, now: Time) -> bool {
+        let is_due = |due: Option<Time>| due.is_some_and(|due| due <= now);
+        match self {
+            Self::Delay(delay) => is_due(delay.next_due()),
+            Self::Bottleneck(bottleneck) => is_due(bottleneck.next_due()),
+            Self::DelayThenBottleneck(delay, bottleneck) => {
+                is_due(bottleneck.next_due()) || is_due(delay.next_due())
+            }
+        }
+    }
+
     /// Takes from the last element. The caller has advanced to `now`.
     pub(crate) fn take_due(&mut self, now: Time) -> Option<Released<T>> {
         match self {

@@ -8,6 +8,7 @@ use crate::invariants::Checks;
 use crate::network::Network;
 use crate::segment::{Body, Data, Segment};
 use crate::stream::{Stream, join};
+use pipefill_core::cell::Direction;
 use pipefill_core::units::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -102,20 +103,24 @@ impl Engine {
 
     fn deliver(&mut self) {
         let mut held: Option<(u64, u32, Data)> = None;
-        while let Some(packet) = self.network.take_due(self.now) {
-            let (train, segment) = (packet.train, packet.payload);
-            if let Some(checks) = &mut self.checks {
-                checks.on_arrival(self.now, &segment, &self.streams);
-            }
-            let Segment { stream, body } = segment;
-            if let (true, Body::Data(data)) = (self.gro, body) {
-                if !held.as_mut().is_some_and(|(of, _, first)| *of == train && join(first, &data)) {
-                    let before = held.replace((train, stream, data));
-                    self.arrive_held(before);
+        for direction in [Direction::Forward, Direction::Reverse] {
+            while let Some(packet) = self.network.take_due(self.now, direction) {
+                let (train, Segment { stream, body }) = (packet.train, &packet.payload);
+                if let Some(checks) = &mut self.checks {
+                    checks.on_arrival(self.now, &packet.payload, &self.streams);
                 }
-            } else {
-                self.arrive_held(held.take());
-                self.arrive(stream, &body);
+                match body {
+                    Body::Data(data) if self.gro => {
+                        if !held.as_mut().is_some_and(|(of, _, first)| *of == train && join(first, data)) {
+                            let before = held.replace((train, *stream, *data));
+                            self.arrive_held(before);
+                        }
+                    }
+                    _ => {
+                        self.arrive_held(held.take());
+                        self.arrive(*stream, body);
+                    }
+                }
             }
         }
         self.arrive_held(held);
@@ -161,33 +166,39 @@ impl Engine {
         self.settle();
     }
 
-    /// The applications whose turn it is; what they and the ends have to send goes to the path; the next wake is noted.
+    /// Every stream that something happened to, in order.
     fn settle(&mut self) {
+        if self.touched.is_empty() {
+            return;
+        }
         let mut touched = std::mem::take(&mut self.touched);
         touched.sort_unstable();
-        for stream in touched.drain(..) {
-            let index = stream as usize;
-            self.is_touched[index] = false;
-            let target = &mut self.streams[index];
-            let process = &mut self.processes[index];
-            if *process == Process::Running || target.is_application_due(self.now) {
-                target.run_applications(self.now);
-                if *process == Process::Running {
-                    *process = Process::Asleep;
-                }
-            } else if *process == Process::Asleep && target.wakes_application(self.now) {
-                *process = Process::Woken;
-                self.woken.push_back((self.now.after(WAKE), stream));
-            }
-            target.flush(self.now, &mut self.network);
-            if let Some(at) = target.next()
-                && self.armed[index].is_none_or(|armed| at < armed)
-            {
-                self.armed[index] = Some(at);
-                self.wakes.push(Reverse((at, stream)));
-            }
-        }
+        touched.drain(..).for_each(|stream| self.settle_one(stream));
         self.touched = touched;
+    }
+
+    /// The applications whose turn it is; what they and the ends have to send goes to the path; the next wake is noted.
+    fn settle_one(&mut self, stream: u32) {
+        let index = stream as usize;
+        self.is_touched[index] = false;
+        let target = &mut self.streams[index];
+        let process = &mut self.processes[index];
+        if *process == Process::Running || target.is_application_due(self.now) {
+            target.run_applications(self.now);
+            if *process == Process::Running {
+                *process = Process::Asleep;
+            }
+        } else if *process == Process::Asleep && target.wakes_application(self.now) {
+            *process = Process::Woken;
+            self.woken.push_back((self.now.after(WAKE), stream));
+        }
+        target.flush(self.now, &mut self.network);
+        if let Some(at) = target.next()
+            && self.armed[index].is_none_or(|armed| at < armed)
+        {
+            self.armed[index] = Some(at);
+            self.wakes.push(Reverse((at, stream)));
+        }
     }
 
     fn touch(&mut self, stream: u32) {

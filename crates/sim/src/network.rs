@@ -49,9 +49,9 @@ impl Network {
         forward.into_iter().chain(reverse).min()
     }
 
-    /// The next packet that arrives at `now`; forward before reverse.
-    pub(crate) fn take_due(&mut self, now: Time) -> Option<Packet<Segment>> {
-        self.forward.take_due(now).or_else(|| self.reverse.take_due(now)).map(|released| released.packet)
+    /// The next packet that arrives from `direction` at `now`.
+    pub(crate) fn take_due(&mut self, now: Time, direction: Direction) -> Option<Packet<Segment>> {
+        self.direction(direction).take_due(now).map(|released| released.packet)
     }
 
     /// Packets that a direction holds.
