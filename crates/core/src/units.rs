@@ -96,16 +96,28 @@ impl Time {
     }
 
     /// This point plus `span`, saturating at [`Time::MAX`].
-    pub fn after(self, span: Duration) -> Self {
-        let nanos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-        Self(self.0.saturating_add(nanos))
+    pub const fn after(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(nanos(span)))
     }
 
     /// This point less `span`, saturating at [`Time::ZERO`].
-    pub fn before(self, span: Duration) -> Self {
-        let nanos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-        Self(self.0.saturating_sub(nanos))
+    pub const fn before(self, span: Duration) -> Self {
+        Self(self.0.saturating_sub(nanos(span)))
     }
+
+    /// The earlier of two points, where there are any.
+    #[inline]
+    pub fn earliest(a: Option<Self>, b: Option<Self>) -> Option<Self> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+}
+
+/// Nanoseconds of `span`, saturating; without the 128 bits of [`Duration::as_nanos`].
+const fn nanos(span: Duration) -> u64 {
+    span.as_secs().saturating_mul(NANOS_PER_SEC).saturating_add(span.subsec_nanos() as u64)
 }
 
 /// A share or probability, 0 to 1. Scenario text is in per cent.

@@ -41,6 +41,10 @@ impl<T> Bottleneck<T> {
         Self { is_behind_delay: true, ..Self::new(spec, rtt) }
     }
 
+    pub(crate) fn is_due(&self, now: Time) -> bool {
+        self.queue.is_due(now)
+    }
+
     fn has_room(&self, now: Time, departure: Time, bytes: u32) -> bool {
         let Some(limit) = self.limit else { return true };
         let mut held = self.queue.backlog();

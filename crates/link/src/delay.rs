@@ -59,21 +59,29 @@ impl<T> Delay<T> {
         }
     }
 
-    /// The delay of the next packet; `None` where it skips the delay. Every draw is made for every packet, so that neither
+    pub(crate) fn is_due(&self, now: Time) -> bool {
+        match &self.store {
+            Store::InOrder(fifo) => fifo.is_due(now),
+            Store::Overtaking(heap) => heap.is_due(now),
+        }
+    }
+
+    /// The delay of the next packet, nanoseconds; `None` where it skips the delay. Every draw is made for every packet, so that neither
     /// reordering nor a full element reshuffles the jitter of the others.
-    fn draw(&mut self) -> Option<Duration> {
+    fn draw(&mut self) -> Option<u64> {
         let offset_ns = self.jitter.as_mut().map_or(0, Jitter::offset_ns);
         let skips = self.skip.as_mut().is_some_and(Skip::skips);
-        (!skips).then(|| Duration::from_nanos(self.delay_ns.saturating_add_signed(offset_ns)))
+        (!skips).then(|| self.delay_ns.saturating_add_signed(offset_ns))
     }
 
     /// When a packet that comes at `now` leaves.
-    fn due(&mut self, now: Time, delay: Option<Duration>) -> Time {
-        match (delay, &mut self.latest) {
-            (None, _) => now,
-            (Some(delay), None) => now.after(delay),
-            (Some(delay), Some(latest)) => {
-                *latest = now.after(delay).max(*latest);
+    fn due(&mut self, now: Time, delay_ns: Option<u64>) -> Time {
+        let Some(delay_ns) = delay_ns else { return now };
+        let due = Time::from_nanos(now.nanos().saturating_add(delay_ns));
+        match &mut self.latest {
+            None => due,
+            Some(latest) => {
+                *latest = due.max(*latest);
                 *latest
             }
         }
@@ -83,13 +91,13 @@ impl<T> Delay<T> {
 impl<T> Element<T> for Delay<T> {
     fn offer(&mut self, now: Time, packet: Packet<T>) -> Result<(), Dropped<T>> {
         self.store.settle(now);
-        let delay = self.draw();
+        let delay_ns = self.draw();
         let held = self.store.backlog();
         if self.limit.is_some_and(|limit| !limit.admits(held, packet.bytes)) {
             let reason = DropReason::DelayLimit;
             return Err(Dropped { reason, packet });
         }
-        let due = self.due(now, delay);
+        let due = self.due(now, delay_ns);
         self.store.push(due, packet);
         Ok(())
     }
@@ -281,7 +289,7 @@ mod tests {
         let mut jitter = Prng::stream(Seed::new(1), "forward/jitter");
         let mut reorder = Prng::stream(Seed::new(1), "forward/reorder");
         for _ in 0..100 {
-            let delayed = Duration::from_nanos(1_000_000 - 1000 + jitter.below(2001));
+            let delayed = 1_000_000 - 1000 + jitter.below(2001);
             assert_eq!(delay.draw(), (!reorder.chance(half)).then_some(delayed));
         }
     }

@@ -11,11 +11,13 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(crate) struct Fifo<T> {
     entries: VecDeque<Released<T>>,
+    /// When the first entry is due; [`Time::MAX`] where there is none.
+    first: Time,
     /// How many entries at the front have left but were not yet taken by the driver.
     left: usize,
     /// The other entries.
     backlog: Count,
-    /// The latest instant asked about, and what left at this very instant.
+    /// The latest instant at which something left, and what left at this very instant.
     latest: Time,
     leaving: Count,
 }
@@ -23,41 +25,60 @@ pub(crate) struct Fifo<T> {
 impl<T> Fifo<T> {
     pub(crate) const fn new() -> Self {
         let none = Count { packets: 0, bytes: 0 };
-        Self { entries: VecDeque::new(), left: 0, backlog: none, latest: Time::ZERO, leaving: none }
+        Self {
+            entries: VecDeque::new(),
+            first: Time::MAX,
+            left: 0,
+            backlog: none,
+            latest: Time::ZERO,
+            leaving: none,
+        }
     }
 
     /// Lets leave what is due at `now`: it no longer counts as backlog.
     pub(crate) fn settle(&mut self, now: Time) {
-        if now > self.latest {
-            (self.latest, self.leaving) = (now, Count::default());
-        }
         while let Some(entry) = self.entries.get(self.left)
             && entry.due <= now
         {
-            let count = Count::one(entry.packet.bytes);
-            self.backlog -= count;
-            if entry.due == self.latest {
-                self.leaving += count;
-            }
+            let (due, bytes) = (entry.due, entry.packet.bytes);
+            self.leave(due, bytes);
             self.left += 1;
         }
     }
 
     /// Adds a packet; raises a due that is before the last one's.
     pub(crate) fn push(&mut self, due: Time, packet: Packet<T>) {
-        let due = self.entries.back().map_or(due, |last| last.due.max(due));
+        let due = match self.entries.back() {
+            Some(last) => last.due.max(due),
+            None => {
+                self.first = due;
+                due
+            }
+        };
         self.backlog += Count::one(packet.bytes);
         self.entries.push_back(Released { due, packet });
     }
 
     pub(crate) fn next_due(&self) -> Option<Time> {
-        self.entries.front().map(|entry| entry.due)
+        (!self.entries.is_empty()).then_some(self.first)
+    }
+
+    /// Whether there may be something to take at `now`.
+    pub(crate) fn is_due(&self, now: Time) -> bool {
+        self.first <= now
     }
 
     pub(crate) fn take_due(&mut self, now: Time) -> Option<Released<T>> {
-        self.settle(now);
-        let released = self.entries.pop_front_if(|entry| entry.due <= now)?;
-        self.left -= 1;
+        if !self.is_due(now) {
+            return None;
+        }
+        let released = self.entries.pop_front()?;
+        self.first = self.entries.front().map_or(Time::MAX, |entry| entry.due);
+        if self.left > 0 {
+            self.left -= 1;
+        } else {
+            self.leave(released.due, released.packet.bytes);
+        }
         Some(released)
     }
 
@@ -65,9 +86,17 @@ impl<T> Fifo<T> {
         self.backlog
     }
 
-    /// What left at `now` itself, taken by the driver or not; nothing where a later instant was asked about.
+    /// What left at `now` itself, taken by the driver or not; nothing where something left later.
     pub(crate) fn leaving(&self, now: Time) -> Count {
         if now == self.latest { self.leaving } else { Count::default() }
+    }
+
+    fn leave(&mut self, due: Time, bytes: u32) {
+        if due != self.latest {
+            (self.latest, self.leaving) = (due, Count::default());
+        }
+        self.backlog -= Count::one(bytes);
+        self.leaving += Count::one(bytes);
     }
 }
 
@@ -108,6 +137,9 @@ mod tests {
         assert_eq!(fifo.leaving(Time::from_nanos(10)), both, "the driver's taking does not matter");
         fifo.settle(Time::from_nanos(11));
         assert_eq!(fifo.leaving(Time::from_nanos(11)), Count::default());
+        fifo.push(Time::from_nanos(12), packet(4));
+        assert!(fifo.take_due(Time::from_nanos(12)).is_some());
+        assert_eq!(fifo.leaving(Time::from_nanos(12)), Count::one(100));
         assert_eq!(fifo.leaving(Time::from_nanos(10)), Count::default());
     }
 

@@ -61,15 +61,10 @@ impl<T: Clone> OneWay<T> {
     }
 
     /// The next packet whose due is at `now` or before, in order of due. Call it until it returns `None`.
+    #[inline]
     pub fn take_due(&mut self, now: Time) -> Option<Released<T>> {
         // Most calls find nothing: what follows is for those that do.
-        if !self.stages.moves_by(now) {
-            return None;
-        }
-        self.stages.advance(now, &mut self.counters);
-        let released = self.stages.take_due(now)?;
-        self.counters.delivered += Count::one(released.packet.bytes);
-        Some(released)
+        if self.stages.moves_by(now) { self.take_moved(now) } else { None }
     }
 
     /// What it did so far.
@@ -83,6 +78,13 @@ impl<T: Clone> OneWay<T> {
     /// [`Self::take_due`] returned `None` for it.
     pub fn backlog(&self) -> Vec<Backlog> {
         self.stages.backlog(&self.counters)
+    }
+
+    fn take_moved(&mut self, now: Time) -> Option<Released<T>> {
+        self.stages.advance(now, &mut self.counters);
+        let released = self.stages.take_due(now)?;
+        self.counters.delivered += Count::one(released.packet.bytes);
+        Some(released)
     }
 
     fn admit(&mut self, now: Time, packet: Packet<T>) {

@@ -58,6 +58,10 @@ impl<T> Overtaking<T> {
         left.or_else(|| self.waiting.peek().map(|Reverse(entry)| entry.due))
     }
 
+    pub(crate) fn is_due(&self, now: Time) -> bool {
+        self.next_due().is_some_and(|due| due <= now)
+    }
+
     pub(crate) fn take_due(&mut self, now: Time) -> Option<Released<T>> {
         self.settle(now);
         self.left.pop_front_if(|released| released.due <= now)

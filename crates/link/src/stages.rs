@@ -61,15 +61,12 @@ impl<T> Stages<T> {
         }
     }
 
-    /// Whether a packet gets from one element to the next by `now`, or leaves the last.
+    /// Whether anything moves by `now`, from one element to the next or out of the last.
     pub(crate) fn moves_by(&self, now: Time) -> bool {
-        let is_due = |due: Option<Time>| due.is_some_and(|due| due <= now);
         match self {
-            Self::Delay(delay) => is_due(delay.next_due()),
-            Self::Bottleneck(bottleneck) => is_due(bottleneck.next_due()),
-            Self::DelayThenBottleneck(delay, bottleneck) => {
-                is_due(bottleneck.next_due()) || is_due(delay.next_due())
-            }
+            Self::Delay(delay) => delay.is_due(now),
+            Self::Bottleneck(bottleneck) => bottleneck.is_due(now),
+            Self::DelayThenBottleneck(delay, bottleneck) => bottleneck.is_due(now) || delay.is_due(now),
         }
     }
 

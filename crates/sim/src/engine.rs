@@ -8,8 +8,8 @@ use crate::invariants::Checks;
 use crate::network::Network;
 use crate::segment::{Body, Data, Segment};
 use crate::stream::{Stream, join};
-use pipefill_core::cell::Direction;
 use pipefill_core::units::Time;
+use pipefill_link::Packet;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
@@ -81,7 +81,8 @@ impl Engine {
     pub(crate) fn next(&self) -> Option<Time> {
         let wake = self.wakes.peek().map(|Reverse((at, _))| *at);
         let turn = self.woken.front().map(|(at, _)| *at);
-        self.network.next_due().into_iter().chain(wake).chain(turn).min().map(|at| at.max(self.now))
+        let own = Time::earliest(wake, turn);
+        Time::earliest(self.network.next_due(), own).map(|at| at.max(self.now))
     }
 
     /// Lets everything happen that happens at `at`.
@@ -103,23 +104,21 @@ impl Engine {
 
     fn deliver(&mut self) {
         let mut held: Option<(u64, u32, Data)> = None;
-        for direction in [Direction::Forward, Direction::Reverse] {
-            while let Some(packet) = self.network.take_due(self.now, direction) {
-                let (train, Segment { stream, body }) = (packet.train, &packet.payload);
-                if let Some(checks) = &mut self.checks {
-                    checks.on_arrival(self.now, &packet.payload, &self.streams);
+        while let Some(Packet { train, payload, .. }) = self.network.take_due(self.now) {
+            if let Some(checks) = &mut self.checks {
+                checks.on_arrival(self.now, &payload, &self.streams);
+            }
+            let Segment { stream, body } = &payload;
+            match body {
+                Body::Data(data) if self.gro => {
+                    if !held.as_mut().is_some_and(|(of, _, first)| *of == train && join(first, data)) {
+                        let before = held.replace((train, *stream, *data));
+                        self.arrive_held(before);
+                    }
                 }
-                match body {
-                    Body::Data(data) if self.gro => {
-                        if !held.as_mut().is_some_and(|(of, _, first)| *of == train && join(first, data)) {
-                            let before = held.replace((train, *stream, *data));
-                            self.arrive_held(before);
-                        }
-                    }
-                    _ => {
-                        self.arrive_held(held.take());
-                        self.arrive(*stream, body);
-                    }
+                _ => {
+                    self.arrive_held(held.take());
+                    self.arrive(*stream, body);
                 }
             }
         }
@@ -168,13 +167,11 @@ impl Engine {
 
     /// Every stream that something happened to, in order.
     fn settle(&mut self) {
-        if self.touched.is_empty() {
-            return;
+        self.touched.sort_unstable();
+        for at in 0..self.touched.len() {
+            self.settle_one(self.touched[at]);
         }
-        let mut touched = std::mem::take(&mut self.touched);
-        touched.sort_unstable();
-        touched.drain(..).for_each(|stream| self.settle_one(stream));
-        self.touched = touched;
+        self.touched.clear();
     }
 
     /// The applications whose turn it is; what they and the ends have to send goes to the path; the next wake is noted.

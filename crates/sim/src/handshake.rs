@@ -81,7 +81,7 @@ impl Handshake {
 
     /// The earliest deadline.
     pub(crate) fn next(&self) -> Option<Time> {
-        self.syn.deadline.into_iter().chain(self.syn_ack.deadline).min()
+        Time::earliest(self.syn.deadline, self.syn_ack.deadline)
     }
 
     /// A message that is due again: from the sender, from the receiver.

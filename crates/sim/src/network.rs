@@ -45,13 +45,12 @@ impl Network {
 
     /// When to ask again.
     pub(crate) fn next_due(&self) -> Option<Time> {
-        let (forward, reverse) = (self.forward.next_due(), self.reverse.next_due());
-        forward.into_iter().chain(reverse).min()
+        Time::earliest(self.forward.next_due(), self.reverse.next_due())
     }
 
-    /// The next packet that arrives from `direction` at `now`.
-    pub(crate) fn take_due(&mut self, now: Time, direction: Direction) -> Option<Packet<Segment>> {
-        self.direction(direction).take_due(now).map(|released| released.packet)
+    /// The next packet that arrives at `now`; forward before reverse.
+    pub(crate) fn take_due(&mut self, now: Time) -> Option<Packet<Segment>> {
+        self.forward.take_due(now).or_else(|| self.reverse.take_due(now)).map(|released| released.packet)
     }
 
     /// Packets that a direction holds.

@@ -68,7 +68,7 @@ impl TcpStream {
     /// When an application acts of itself.
     fn next_application(&self) -> Option<Time> {
         let applications = self.applications.as_ref();
-        applications.and_then(|(writer, reader)| earliest(writer.next(&self.sender), reader.next()))
+        applications.and_then(|(writer, reader)| Time::earliest(writer.next(&self.sender), reader.next()))
     }
 
     /// Whether an application that sleeps has something to do.
@@ -80,8 +80,8 @@ impl TcpStream {
 
     fn next(&self) -> Option<Time> {
         let applications = self.next_application();
-        let ends = earliest(self.sender.timers.next(), self.receiver.ack_policy.next());
-        earliest(earliest(ends, self.handshake.next()), applications)
+        let ends = Time::earliest(self.sender.timers.next(), self.receiver.ack_policy.next());
+        Time::earliest(Time::earliest(ends, self.handshake.next()), applications)
     }
 
     fn on_timer(&mut self, now: Time) {
@@ -117,6 +117,11 @@ impl TcpStream {
             }
             Learned::Accepted { rtt_us } => self.receiver.established(now, rtt_us.unwrap_or(0)),
         }
+    }
+
+    /// Nothing waits to enter the path.
+    fn is_silent(&self) -> bool {
+        self.sender.outbox.is_empty() && self.receiver.outbox.is_empty() && self.messages.is_empty()
     }
 
     fn run_applications(&mut self, now: Time) {
@@ -227,6 +232,7 @@ impl Stream {
             network.offer(now, direction, packet);
         };
         match &mut self.transport {
+            Transport::Tcp(tcp) if tcp.is_silent() => {}
             Transport::Tcp(tcp) => {
                 let timestamps = tcp.sender.host.timestamps;
                 for (from_sender, body) in tcp.messages.drain(..) {
@@ -272,8 +278,4 @@ pub(crate) fn join(first: &mut Data, next: &Data) -> bool {
         first.ts_echo = next.ts_echo;
     }
     fits
-}
-
-fn earliest(a: Option<Time>, b: Option<Time>) -> Option<Time> {
-    a.into_iter().chain(b).min()
 }

@@ -46,7 +46,7 @@ pub(crate) struct AckPolicy {
 impl AckPolicy {
     /// The earliest deadline.
     pub(crate) fn next(&self) -> Option<Time> {
-        self.delayed.into_iter().chain(self.compressed_at).min()
+        Time::earliest(self.delayed, self.compressed_at)
     }
 
     /// A small segment came (`ICSK_ACK_PUSHED`, twice `ICSK_ACK_PUSHED2`).

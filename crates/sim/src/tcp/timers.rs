@@ -31,8 +31,7 @@ pub(crate) struct Timers {
 impl Timers {
     /// The earliest deadline.
     pub(crate) fn next(&self) -> Option<Time> {
-        let pending = self.pending.map(|(_, at)| at);
-        pending.into_iter().chain(self.pacing).min()
+        Time::earliest(self.pending.map(|(_, at)| at), self.pacing)
     }
 
     pub(crate) fn arm_reordering(&mut self, now: Time, ticks: u64) {
