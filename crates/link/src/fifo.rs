@@ -72,14 +72,14 @@ impl<T> Fifo<T> {
         if !self.is_due(now) {
             return None;
         }
-        let released = self.entries.pop_front()?;
-        self.first = self.entries.front().map_or(Time::MAX, |entry| entry.due);
+        let bytes = self.entries.front()?.packet.bytes;
         if self.left > 0 {
             self.left -= 1;
         } else {
-            self.leave(released.due, released.packet.bytes);
+            self.leave(self.first, bytes);
         }
-        Some(released)
+        self.first = self.entries.get(1).map_or(Time::MAX, |entry| entry.due);
+        self.entries.pop_front()
     }
 
     pub(crate) const fn backlog(&self) -> Count {

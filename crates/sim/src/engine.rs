@@ -9,7 +9,7 @@ use crate::network::Network;
 use crate::segment::{Body, Data, Segment};
 use crate::stream::{Stream, join};
 use pipefill_core::units::Time;
-use pipefill_link::Packet;
+use pipefill_link::Released;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
@@ -104,15 +104,15 @@ impl Engine {
 
     fn deliver(&mut self) {
         let mut held: Option<(u64, u32, Data)> = None;
-        while let Some(Packet { train, payload, .. }) = self.network.take_due(self.now) {
+        while let Some(Released { packet, .. }) = self.network.take_due(self.now) {
             if let Some(checks) = &mut self.checks {
-                checks.on_arrival(self.now, &payload, &self.streams);
+                checks.on_arrival(self.now, &packet.payload, &self.streams);
             }
-            let Segment { stream, body } = &payload;
+            let Segment { stream, body } = &packet.payload;
             match body {
                 Body::Data(data) if self.gro => {
-                    if !held.as_mut().is_some_and(|(of, _, first)| *of == train && join(first, data)) {
-                        let before = held.replace((train, *stream, *data));
+                    if !held.as_mut().is_some_and(|(of, _, first)| *of == packet.train && join(first, data)) {
+                        let before = held.replace((packet.train, *stream, *data));
                         self.arrive_held(before);
                     }
                 }
@@ -166,6 +166,7 @@ impl Engine {
     }
 
     /// Every stream that something happened to, in order.
+    #[inline]
     fn settle(&mut self) {
         self.touched.sort_unstable();
         for at in 0..self.touched.len() {

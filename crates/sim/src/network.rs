@@ -7,7 +7,7 @@ use crate::segment::Segment;
 use pipefill_core::cell::{BottleneckSpec, Direction, DirectionSpec, PathSpec};
 use pipefill_core::record::Counter;
 use pipefill_core::units::{Bytes, QueueLimit, Rate, Seed, Time};
-use pipefill_link::{Backlog, Count, Counters, DropReason, OneWay, Packet};
+use pipefill_link::{Backlog, Count, Counters, DropReason, OneWay, Packet, Released};
 
 /// What a host without a bottleneck sends at most.
 pub(crate) const HOST_RATE: Rate = Rate::from_bps(25_000_000_000);
@@ -49,8 +49,9 @@ impl Network {
     }
 
     /// The next packet that arrives at `now`; forward before reverse.
-    pub(crate) fn take_due(&mut self, now: Time) -> Option<Packet<Segment>> {
-        self.forward.take_due(now).or_else(|| self.reverse.take_due(now)).map(|released| released.packet)
+    pub(crate) fn take_due(&mut self, now: Time) -> Option<Released<Segment>> {
+        let forward = self.forward.take_due(now);
+        if forward.is_some() { forward } else { self.reverse.take_due(now) }
     }
 
     /// Packets that a direction holds.

@@ -219,6 +219,13 @@ impl Stream {
 
     /// Hands everything over to the path.
     pub(crate) fn flush(&mut self, now: Time, network: &mut Network) {
+        let is_silent = matches!(&self.transport, Transport::Tcp(tcp) if tcp.is_silent());
+        if !is_silent {
+            self.hand_over(now, network);
+        }
+    }
+
+    fn hand_over(&mut self, now: Time, network: &mut Network) {
         let (data, back) = match self.direction {
             Direction::Forward => (Direction::Forward, Direction::Reverse),
             Direction::Reverse => (Direction::Reverse, Direction::Forward),
@@ -232,7 +239,6 @@ impl Stream {
             network.offer(now, direction, packet);
         };
         match &mut self.transport {
-            Transport::Tcp(tcp) if tcp.is_silent() => {}
             Transport::Tcp(tcp) => {
                 let timestamps = tcp.sender.host.timestamps;
                 for (from_sender, body) in tcp.messages.drain(..) {
