@@ -41,6 +41,7 @@ impl<T> Bottleneck<T> {
         Self { is_behind_delay: true, ..Self::new(spec, rtt) }
     }
 
+    #[inline]
     pub(crate) fn is_due(&self, now: Time) -> bool {
         self.queue.is_due(now)
     }
@@ -57,6 +58,7 @@ impl<T> Bottleneck<T> {
 }
 
 impl<T> Element<T> for Bottleneck<T> {
+    #[inline]
     fn offer(&mut self, now: Time, packet: Packet<T>) -> Result<(), Dropped<T>> {
         self.queue.settle(now);
         if !self.bucket.can_pass(packet.bytes) {
@@ -74,10 +76,12 @@ impl<T> Element<T> for Bottleneck<T> {
         Ok(())
     }
 
+    #[inline]
     fn next_due(&self) -> Option<Time> {
         self.queue.next_due()
     }
 
+    #[inline]
     fn take_due(&mut self, now: Time) -> Option<Released<T>> {
         self.queue.take_due(now)
     }
@@ -102,6 +106,7 @@ mod tests {
         Bottleneck::new(&spec, Duration::ZERO)
     }
 
+    #[inline]
     fn offer(bottleneck: &mut Bottleneck<u32>, at: u64, bytes: u32) -> Option<DropReason> {
         let packet = Packet { train: 0, bytes, payload: bytes };
         let offered = bottleneck.offer(Time::from_nanos(at), packet);

@@ -59,6 +59,7 @@ impl<T> Delay<T> {
         }
     }
 
+    #[inline]
     pub(crate) fn is_due(&self, now: Time) -> bool {
         match &self.store {
             Store::InOrder(fifo) => fifo.is_due(now),
@@ -68,6 +69,7 @@ impl<T> Delay<T> {
 
     /// The delay of the next packet, nanoseconds; `None` where it skips the delay. Every draw is made for every packet, so that neither
     /// reordering nor a full element reshuffles the jitter of the others.
+    #[inline]
     fn draw(&mut self) -> Option<u64> {
         let offset_ns = self.jitter.as_mut().map_or(0, Jitter::offset_ns);
         let skips = self.skip.as_mut().is_some_and(Skip::skips);
@@ -75,6 +77,7 @@ impl<T> Delay<T> {
     }
 
     /// When a packet that comes at `now` leaves.
+    #[inline]
     fn due(&mut self, now: Time, delay_ns: Option<u64>) -> Time {
         let Some(delay_ns) = delay_ns else { return now };
         let due = Time::from_nanos(now.nanos().saturating_add(delay_ns));
@@ -89,6 +92,7 @@ impl<T> Delay<T> {
 }
 
 impl<T> Element<T> for Delay<T> {
+    #[inline]
     fn offer(&mut self, now: Time, packet: Packet<T>) -> Result<(), Dropped<T>> {
         self.store.settle(now);
         let delay_ns = self.draw();
@@ -102,6 +106,7 @@ impl<T> Element<T> for Delay<T> {
         Ok(())
     }
 
+    #[inline]
     fn next_due(&self) -> Option<Time> {
         match &self.store {
             Store::InOrder(fifo) => fifo.next_due(),
@@ -109,6 +114,7 @@ impl<T> Element<T> for Delay<T> {
         }
     }
 
+    #[inline]
     fn take_due(&mut self, now: Time) -> Option<Released<T>> {
         match &mut self.store {
             Store::InOrder(fifo) => fifo.take_due(now),

@@ -36,6 +36,7 @@ impl<T> Fifo<T> {
     }
 
     /// Lets leave what is due at `now`: it no longer counts as backlog.
+    #[inline]
     pub(crate) fn settle(&mut self, now: Time) {
         while let Some(entry) = self.entries.get(self.left)
             && entry.due <= now
@@ -47,6 +48,7 @@ impl<T> Fifo<T> {
     }
 
     /// Adds a packet; raises a due that is before the last one's.
+    #[inline]
     pub(crate) fn push(&mut self, due: Time, packet: Packet<T>) {
         let due = match self.entries.back() {
             Some(last) => last.due.max(due),
@@ -59,15 +61,18 @@ impl<T> Fifo<T> {
         self.entries.push_back(Released { due, packet });
     }
 
+    #[inline]
     pub(crate) fn next_due(&self) -> Option<Time> {
         (!self.entries.is_empty()).then_some(self.first)
     }
 
     /// Whether there may be something to take at `now`.
+    #[inline]
     pub(crate) fn is_due(&self, now: Time) -> bool {
         self.first <= now
     }
 
+    #[inline]
     pub(crate) fn take_due(&mut self, now: Time) -> Option<Released<T>> {
         if !self.is_due(now) {
             return None;
@@ -91,6 +96,7 @@ impl<T> Fifo<T> {
         if now == self.latest { self.leaving } else { Count::default() }
     }
 
+    #[inline]
     fn leave(&mut self, due: Time, bytes: u32) {
         if due != self.latest {
             (self.latest, self.leaving) = (due, Count::default());

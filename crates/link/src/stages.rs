@@ -33,6 +33,7 @@ impl<T> Stages<T> {
     }
 
     /// Lets every hand-over up to `now` happen.
+    #[inline]
     pub(crate) fn advance(&mut self, now: Time, counters: &mut Counters) {
         if let Self::DelayThenBottleneck(delay, bottleneck) = self {
             hand_over(delay, bottleneck, now, |Dropped { reason, packet }| {
@@ -42,6 +43,7 @@ impl<T> Stages<T> {
     }
 
     /// Offers a packet to the first element. The caller has advanced to `now`.
+    #[inline]
     pub(crate) fn offer(&mut self, now: Time, packet: Packet<T>) -> Result<(), Dropped<T>> {
         match self {
             Self::Delay(delay) | Self::DelayThenBottleneck(delay, _) => delay.offer(now, packet),
@@ -51,6 +53,7 @@ impl<T> Stages<T> {
 
     /// Not later than the next packet leaves the last element. The bottleneck keeps order, so that while it holds a packet
     /// nothing behind can be due before.
+    #[inline]
     pub(crate) fn next_due(&self) -> Option<Time> {
         match self {
             Self::Delay(delay) => delay.next_due(),
@@ -62,6 +65,7 @@ impl<T> Stages<T> {
     }
 
     /// Whether anything moves by `now`, from one element to the next or out of the last.
+    #[inline]
     pub(crate) fn moves_by(&self, now: Time) -> bool {
         match self {
             Self::Delay(delay) => delay.is_due(now),
@@ -71,6 +75,7 @@ impl<T> Stages<T> {
     }
 
     /// Takes from the last element. The caller has advanced to `now`.
+    #[inline]
     pub(crate) fn take_due(&mut self, now: Time) -> Option<Released<T>> {
         match self {
             Self::Delay(delay) => delay.take_due(now),
