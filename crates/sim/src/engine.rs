@@ -175,7 +175,9 @@ impl Engine {
         self.touched.clear();
     }
 
-    /// The applications whose turn it is; what they and the ends have to send goes to the path; the next wake is noted.
+    /// The applications whose turn it is; what they and the ends have to send goes to the path; the next wake is noted. Not part of
+    /// [`Self::settle`], which mostly finds nothing to do.
+    #[inline(never)]
     fn settle_one(&mut self, stream: u32) {
         let index = stream as usize;
         self.is_touched[index] = false;

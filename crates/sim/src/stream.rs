@@ -225,6 +225,8 @@ impl Stream {
         }
     }
 
+    /// Not part of [`Self::flush`], which mostly finds nothing to do.
+    #[inline(never)]
     fn hand_over(&mut self, now: Time, network: &mut Network) {
         let (data, back) = match self.direction {
             Direction::Forward => (Direction::Forward, Direction::Reverse),

@@ -275,11 +275,10 @@ impl Sender {
 
     /// `tcp_cong_control()`.
     fn control(&mut self, delivered: u32, lost: u64, ack: &mut Ack) {
-        let mut gathered = std::mem::take(&mut ack.gathered);
-        let sample = self.finish_sample(&mut gathered, delivered, lost);
+        self.finish_sample(&mut ack.gathered, delivered, lost);
         self.sync();
         if self.cc.owns_cwnd() {
-            self.cc.cong_control(&mut self.conn, &sample);
+            self.cc.cong_control(&mut self.conn, &ack.gathered.sample);
             if std::mem::take(&mut self.conn.mark_app_limited) {
                 self.rate.app_limited = Some((self.conn.delivered + u64::from(self.in_flight())).max(1));
             }

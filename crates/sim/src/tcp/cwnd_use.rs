@@ -20,8 +20,7 @@ impl Sender {
             usage.max_packets_out = out;
             usage.cwnd_usage_seq = self.snd_nxt;
         }
-        self.sync();
-        if self.conn.is_cwnd_limited {
+        if self.is_cwnd_limited() {
             (self.usage.cwnd_used, self.usage.cwnd_stamp) = (0, self.now);
             return;
         }

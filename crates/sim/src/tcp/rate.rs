@@ -79,7 +79,7 @@ impl Sender {
     }
 
     /// `tcp_rate_gen()`.
-    pub(crate) fn finish_sample(&mut self, gathered: &mut Gathered, delivered: u32, lost: u64) -> RateSample {
+    pub(crate) fn finish_sample(&mut self, gathered: &mut Gathered, delivered: u32, lost: u64) {
         let now_us = self.now_us();
         if self.rate.app_limited.is_some_and(|until| self.conn.delivered > until) {
             self.rate.app_limited = None;
@@ -100,7 +100,6 @@ impl Sender {
                 self.keep_rate(count, sample.interval_us, sample.is_app_limited);
             }
         }
-        *sample
     }
 
     fn keep_rate(&mut self, delivered: u64, interval_us: u64, is_app_limited: bool) {

@@ -264,7 +264,7 @@ impl Sender {
     }
 
     /// `tcp_is_cwnd_limited()`.
-    fn is_cwnd_limited(&self) -> bool {
+    pub(crate) fn is_cwnd_limited(&self) -> bool {
         self.usage.is_cwnd_limited
             || (self.is_slow_start() && self.conn.cwnd < 2 * self.usage.max_packets_out)
     }
