@@ -3,6 +3,7 @@
 //! Never: data dropped that was once reported (no reneging).
 
 use crate::segment::{Range, Sacks};
+use std::collections::VecDeque;
 
 /// `TCP_NUM_SACKS`.
 const REMEMBERED: usize = 4;
@@ -21,7 +22,7 @@ struct Island {
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     /// In order of sequence, neither touching nor overlapping.
-    islands: Vec<Island>,
+    islands: VecDeque<Island>,
     /// `selective_acks`, the most recently changed first.
     recent: Vec<Range>,
     /// `duplicate_sack`: to be reported once.
@@ -70,12 +71,10 @@ impl Reassembly {
 
     /// Takes the island that the next byte expected has reached: its end and its memory.
     pub(crate) fn take_reached(&mut self, rcv_nxt: u64) -> Option<(u64, u64)> {
-        let first = self.islands.first().filter(|island| island.range.start <= rcv_nxt)?;
-        let taken = (first.range.end, first.memory);
-        self.islands.remove(0);
-        let reached = rcv_nxt.max(taken.0);
+        let first = self.islands.pop_front_if(|island| island.range.start <= rcv_nxt)?;
+        let reached = rcv_nxt.max(first.range.end);
         self.recent.retain(|block| block.end > reached);
-        Some(taken)
+        Some((first.range.end, first.memory))
     }
 
     /// What lies beyond a hole, in order of sequence.
