@@ -4,12 +4,13 @@
 //! Never: a change to the path, where the path is what is asked about (its rate, delay and loss are given; a queue is not),
 //! or advice that was not derived from the diagnosis.
 
+use crate::buffers::{self, triple};
 use crate::diagnosis::{CwndCause, Diagnosis};
 use crate::experiment::{Advice, LimitedBy};
 use crate::models::{sizing, window};
 use crate::statistics::rounded;
 use crate::wording::{bytes, rate, span};
-use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec, Protocol};
+use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec};
 use pipefill_core::units::{Bytes, Rate};
 use std::time::Duration;
 
@@ -85,7 +86,7 @@ impl Case<'_> {
     }
 
     fn tcp_flows(&self) -> impl Iterator<Item = &FlowSpec> {
-        self.spec.flows.iter().filter(|flow| flow.protocol == Protocol::Tcp)
+        buffers::tcp_flows(self.spec)
     }
 
     fn is_forward(&self) -> bool {
@@ -159,16 +160,16 @@ impl Case<'_> {
         change.sysctl(name, "tcp_wmem", [least, initial, maximum]);
     }
 
+    fn direction(&self) -> Direction {
+        if self.is_forward() { Direction::Forward } else { Direction::Reverse }
+    }
+
     fn send_buffer_maximum(&self) -> u64 {
-        let of_flow = self.tcp_flows().filter_map(|flow| flow.sndbuf).map(|size| size.get() * 2).min();
-        let of_host = triple(self.host(true).1, "net.ipv4.tcp_wmem").map(|[_, _, maximum]| maximum);
-        of_flow.or(of_host).unwrap_or(sizing::tcp_wmem(Bytes::new(0))[2])
+        buffers::send_maximum(self.spec, self.direction())
     }
 
     fn receive_buffer_maximum(&self) -> u64 {
-        let of_flow = self.tcp_flows().filter_map(|flow| flow.rcvbuf).map(|size| size.get() * 2).min();
-        let of_host = triple(self.host(false).1, "net.ipv4.tcp_rmem").map(|[_, _, maximum]| maximum);
-        of_flow.or(of_host).unwrap_or(sizing::tcp_rmem(Bytes::new(0))[2])
+        buffers::receive_maximum(self.spec, self.direction())
     }
 
     fn law(&self, window_bytes: u64) -> Option<u64> {
@@ -287,10 +288,4 @@ impl Change {
     fn advice(self, why: String, predicted_bps: Option<u64>) -> Advice {
         Advice { change: self.set.join(", "), set: self.set, commands: self.commands, why, predicted_bps }
     }
-}
-
-fn triple(host: &HostSpec, name: &str) -> Option<[u64; 3]> {
-    let words: Vec<u64> =
-        host.sysctl.get(name)?.split_whitespace().map_while(|word| word.parse().ok()).collect();
-    words.try_into().ok()
 }

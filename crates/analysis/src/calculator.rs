@@ -10,9 +10,6 @@ use pipefill_core::units::{Bytes, Rate, Ratio};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Linux's smallest retransmission timeout, `TCP_RTO_MIN` (200 ms; `include/net/tcp.h`).
-const RTO_MIN: Duration = Duration::from_millis(200);
-
 /// The emulated bottleneck's queue is a BDP, but not below this: a hundred frames, as `path.queue` has it.
 const QUEUE_MIN: Bytes = Bytes::new(151_400);
 
@@ -217,7 +214,7 @@ fn answer_buffer(question: &Question, size: Bytes, goodput_limit: f64) -> Option
 fn answer_loss(question: &Question, p: Ratio, bdp: Bytes) -> Option<LossAnswer> {
     let Question { rtt, mss, window, .. } = *question;
     let limit = window.unwrap_or_else(|| bdp.max(mss)).get() as f64 / mss.get() as f64;
-    let rto = RTO_MIN.max(rtt * 2);
+    let rto = loss::RTO_MIN.max(rtt * 2);
     let (_, region) = loss::cubic_window(rtt, p)?;
     Some(LossAnswer {
         loss_percent: p.percent(),

@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod band;
+mod buffers;
 pub mod calculator;
 pub mod catalogue;
 pub mod comparison;
@@ -16,7 +18,10 @@ pub mod metrics;
 pub mod models;
 pub mod proof;
 mod reading;
+pub mod series;
 pub mod statistics;
 mod tally;
+pub mod theory;
+pub mod thinning;
 pub mod verdict;
 mod wording;

@@ -7,6 +7,8 @@
 use pipefill_core::units::{Bytes, Ratio};
 use std::time::Duration;
 
+/// The kernel's shortest retransmission time-out (`TCP_RTO_MIN`).
+pub const RTO_MIN: Duration = Duration::from_millis(200);
 /// CUBIC's multiplicative decrease factor (RFC 9438 section 4.6).
 const CUBIC_BETA: f64 = 0.7;
 /// CUBIC's constant `C`, segments/s³ (RFC 9438 section 5).

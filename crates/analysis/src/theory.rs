@@ -1,0 +1,122 @@
+//! What theory allows a cell's TCP flows, law by law: the lines beside measured points.
+//!
+//! Never: a law where its assumptions don't hold. The laws of loss speak of single segments, lost independently.
+
+use crate::buffers;
+use crate::models::headers::{DEFAULT_MSS, goodput_at_rate};
+use crate::models::loss::{self, AckPolicy};
+use crate::models::{sizing, window};
+use pipefill_core::cell::{CellSpec, Direction, LossSpec, LossUnit, Protocol};
+use pipefill_core::units::{Bytes, Ratio};
+use std::time::Duration;
+
+/// The largest window without window scaling (RFC 9293 section 3.1).
+const UNSCALED: u64 = 65_535;
+
+/// A law.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Law {
+    /// What headers leave of the path's rate.
+    PathRate,
+    /// The receive window over the round trip.
+    ReceiveWindow,
+    /// What the send buffer lets be in flight, over the round trip.
+    SendBuffer,
+    /// Mathis et al., 1997.
+    Mathis,
+    /// Padhye et al., 1998.
+    Pftk,
+    /// RFC 9438 section 5.
+    Cubic,
+}
+
+/// What a law allows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bound {
+    /// Which.
+    pub law: Law,
+    /// Bits per second of payload, all streams of the direction together.
+    pub bps: f64,
+}
+
+impl Law {
+    /// Its name in a legend.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::PathRate => "path rate",
+            Self::ReceiveWindow => "receive window / RTT",
+            Self::SendBuffer => "send buffer / RTT",
+            Self::Mathis => "Mathis",
+            Self::Pftk => "PFTK",
+            Self::Cubic => "CUBIC",
+        }
+    }
+}
+
+/// The probability that a segment is lost on the way of `spec`'s data. `None` where segments are not lost one by one.
+pub fn segment_loss(spec: &CellSpec) -> Option<Ratio> {
+    let path = match direction(spec)? {
+        Direction::Forward => &spec.path.forward,
+        Direction::Reverse => &spec.path.reverse,
+    };
+    match (&path.loss, path.loss_unit) {
+        (LossSpec::None, _) => Some(Ratio::ZERO),
+        (LossSpec::Independent(p), LossUnit::Segment) => Some(*p),
+        (LossSpec::Independent(p), LossUnit::SuperPacket) if p.fraction() == 0.0 => Some(*p),
+        _ => None,
+    }
+}
+
+/// Every law that has an answer for the TCP flows of `spec`, were the round trip `rtt` and the loss of segments `p`. None where
+/// the cell has no TCP flow.
+pub fn bounds(spec: &CellSpec, rtt: Duration, p: Option<Ratio>) -> Vec<Bound> {
+    let Some(direction) = direction(spec) else { return Vec::new() };
+    let mss = Bytes::new(DEFAULT_MSS);
+    let streams: u32 =
+        buffers::tcp_flows(spec).filter(|flow| flow.direction == direction).map(|flow| flow.parallel).sum();
+    let of_all = |bps: f64| bps * f64::from(streams);
+    let receive = receive_window(spec, direction);
+    let send = send_flight(spec, direction);
+    let p = p.filter(|p| (0.0..1.0).contains(&p.fraction()) && p.fraction() > 0.0);
+    let most = receive.get().min(send.get()) as f64 / mss.get() as f64;
+    let answers = [
+        (Law::PathRate, path_rate(spec, direction, mss)),
+        (Law::ReceiveWindow, window::window_law(receive, rtt).map(of_all)),
+        (Law::SendBuffer, window::window_law(send, rtt).map(of_all)),
+        (Law::Mathis, p.and_then(|p| loss::mathis(mss, rtt, p, AckPolicy::EverySegment)).map(of_all)),
+        (
+            Law::Pftk,
+            p.and_then(|p| loss::pftk(mss, rtt, loss::RTO_MIN.max(rtt * 2), p, most, AckPolicy::Delayed))
+                .map(of_all),
+        ),
+        (Law::Cubic, p.and_then(|p| loss::cubic(mss, rtt, p)).map(of_all)),
+    ];
+    answers.into_iter().filter_map(|(law, bps)| Some(Bound { law, bps: bps? })).collect()
+}
+
+/// The direction of the TCP flows: forward where any goes there. `None` without one.
+fn direction(spec: &CellSpec) -> Option<Direction> {
+    let forward = buffers::tcp_flows(spec).any(|flow| flow.direction == Direction::Forward);
+    buffers::tcp_flows(spec).next()?;
+    Some(if forward { Direction::Forward } else { Direction::Reverse })
+}
+
+fn path_rate(spec: &CellSpec, direction: Direction, mss: Bytes) -> Option<f64> {
+    let path = match direction {
+        Direction::Forward => &spec.path.forward,
+        Direction::Reverse => &spec.path.reverse,
+    };
+    path.bottleneck.as_ref().map(|one| goodput_at_rate(one.rate, Protocol::Tcp, mss))
+}
+
+fn receive_window(spec: &CellSpec, direction: Direction) -> Bytes {
+    let window = sizing::window_of_receive_buffer(Bytes::new(buffers::receive_maximum(spec, direction)));
+    if buffers::windows_are_scaled(spec) { window } else { window.min(Bytes::new(UNSCALED)) }
+}
+
+/// With super-packets, which is what hosts send where they may.
+fn send_flight(spec: &CellSpec, direction: Direction) -> Bytes {
+    let [_, super_packets] =
+        sizing::flight_of_send_buffer(Bytes::new(buffers::send_maximum(spec, direction)));
+    super_packets
+}
