@@ -1,12 +1,13 @@
 # make demo · make test · make bench · make lint. Each installs what it lacks, or says what to run.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench fuzz lint doc keys studies
+.PHONY: help demo test bench fuzz lint doc keys studies web
 SHELL := /bin/bash
 
 # Where CI runs as root the lab has to work: a test that skips is a failure there.
 ifeq ($(CI)$(shell id -u),true0)
 export PIPEFILL_REQUIRE_LAB = 1
+export PIPEFILL_REQUIRE_PAGE = 1
 endif
 
 help: ## prints this
@@ -14,10 +15,12 @@ help: ## prints this
 
 demo: ## study 1 in short on this machine's kernel: about a minute of measuring, no root needed
 	@scripts/need.sh rust cc
+	@scripts/web.sh || echo "the report page will be without its script, for the reason above"
 	@scripts/demo.sh
 
 test: ## everything that has to hold: lint, documentation, all tests
 	@scripts/need.sh rust cc rustfmt clippy
+	@scripts/web.sh && scripts/need.sh chromium || true # the tests of the page say what they lack
 	@$(MAKE) --no-print-directory lint doc
 	cargo run -q -p xtask -- test
 
@@ -41,10 +44,14 @@ lint: ## formatting, clippy, xtask's rules
 	cargo fmt --all --check
 	cargo run -q -p xtask -- check
 	cargo clippy --workspace --all-targets -q -- -D warnings
+	@! [ -e web/node_modules ] || scripts/web.sh check
 
 doc: ## the crates' documentation, without a warning
 	@scripts/need.sh rust cc
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps --document-private-items -q
+
+web: ## the report page's script and style, from web/ into web/dist; before the program is built
+	@scripts/web.sh
 
 keys: ## writes the key reference into docs/guide/scenarios.md
 	cargo run -q -p xtask -- keys

@@ -7,6 +7,7 @@
 set -euo pipefail
 
 readonly RUST_MIN=1.95.0
+readonly NODE_MIN=20.19.0
 
 main() {
     local tool
@@ -16,6 +17,8 @@ main() {
             rustfmt | clippy) need_component "$tool" ;;
             clang) { has clang-14 && has llvm-strip-14; } || install clang-14 clang-14 llvm-14 ;;
             cc) has cc || install cc gcc libc6-dev ;;
+            node) need_node ;;
+            chromium) has chromium || install chromium chromium fonts-dejavu-core fonts-noto-color-emoji ;;
             iperf3) has iperf3 || install iperf3 iperf3 ;;
             ns3) { has g++ && [ -e /usr/include/ns3/core-module.h ]; } || install ns-3 g++ libns3-dev ;;
             *) refuse "need.sh does not know '$tool'" "fix the call in the Makefile" ;;
@@ -31,6 +34,14 @@ need_rust() {
     at_least "$version" "$RUST_MIN" ||
         refuse "rustc is $version, and pipefill needs $RUST_MIN or newer" \
             "rustup update stable (without rustup: https://rustup.rs)"
+}
+
+need_node() {
+    { has node && has npm; } || install node nodejs npm
+    local version
+    version=$(node --version | tr -d v)
+    at_least "$version" "$NODE_MIN" ||
+        refuse "node is $version, and the report page's script needs $NODE_MIN or newer" "https://nodejs.org"
 }
 
 need_component() {

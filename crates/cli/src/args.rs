@@ -219,7 +219,7 @@ pub(crate) enum Format {
     Csv,
     /// Markdown
     Md,
-    /// One self-contained page (comes with a later version)
+    /// One self-contained page for a browser
     Html,
 }
 

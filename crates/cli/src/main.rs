@@ -10,6 +10,7 @@ mod catalogue;
 mod commands;
 mod failure;
 mod outcome;
+mod page;
 mod progress;
 mod runner;
 mod select;

@@ -5,14 +5,19 @@
 use crate::args::RunOptions;
 use crate::asked::Asked;
 use crate::failure::Failure;
+use crate::page;
 use crate::progress::{Progress, span};
 use crate::runner::{Runner, pending, recorded};
 use crate::signals::Stop;
-use crate::store::{ExperimentDirectory, Leftover, Owner, Place, Registry, Writer, choose, condense};
+use crate::store::{
+    Condensed, ExperimentDirectory, Leftover, Owner, Place, Registry, Writer, choose, condense,
+};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
+use pipefill_analysis::series;
 use pipefill_core::backend::Backend;
 use pipefill_core::plan::Run;
+use pipefill_report::html::RunPart;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -104,8 +109,7 @@ impl Session<'_> {
         if done? < wanted {
             return Err(stopped(&experiment)?);
         }
-        let result = evaluate(&experiment, self.terminal)?;
-        Ok(Finished { directory: experiment.path, result })
+        finished(experiment, self.terminal)
     }
 
     /// Carries out two experiments of as many runs in turn, so that what changes with the hour meets both: first, second; second,
@@ -146,11 +150,7 @@ impl Session<'_> {
             }
         }
         progress.clear();
-        let finish = |experiment: ExperimentDirectory| -> Result<Finished, Failure> {
-            let result = evaluate(&experiment, self.terminal)?;
-            Ok(Finished { directory: experiment.path, result })
-        };
-        let [first, second] = sides.map(finish);
+        let [first, second] = sides.map(|experiment| finished(experiment, self.terminal));
         Ok([first?, second?])
     }
 
@@ -227,21 +227,41 @@ impl Session<'_> {
     }
 }
 
+/// Reads the records of `experiment` and leaves its page beside them.
+fn finished(experiment: ExperimentDirectory, terminal: &Terminal) -> Result<Finished, Failure> {
+    let evaluated = evaluate(&experiment, terminal)?;
+    page::leave(&experiment, &evaluated)?;
+    Ok(Finished { directory: experiment.path, result: evaluated.result })
+}
+
+/// What records say.
+#[derive(Debug)]
+pub(crate) struct Evaluated {
+    /// The figures.
+    pub(crate) result: Experiment,
+    /// What a page shows of each run beside.
+    pub(crate) parts: Vec<RunPart>,
+}
+
 /// The result of all records in `experiment`. A directory without a manifest is named and left out.
 ///
 /// # Errors
 /// [`Failure`] for a record that can't be read, or that belongs to another experiment.
-pub(crate) fn evaluate(experiment: &ExperimentDirectory, terminal: &Terminal) -> Result<Experiment, Failure> {
+pub(crate) fn evaluate(experiment: &ExperimentDirectory, terminal: &Terminal) -> Result<Evaluated, Failure> {
     let mut builder = ExperimentBuilder::new(experiment.stored.plan.clone());
-    for directory in experiment.run_directories()? {
-        let Some((manifest, metrics)) = condense(&directory)? else {
+    let directories = experiment.run_directories()?;
+    let mut parts = Vec::with_capacity(directories.len());
+    for directory in &directories {
+        let Some(condensed) = condense(directory, series::buckets(directories.len()))? else {
             terminal.say(&format!("note: {} has no manifest.json and is left out", directory.display()));
             continue;
         };
+        let Condensed { manifest, metrics, series } = condensed;
         let added = builder.add_condensed(&manifest, metrics);
         added.map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?;
+        parts.push(RunPart { series, settings: manifest.settings, instrument: manifest.instrument });
     }
-    Ok(builder.finish(&experiment.command()))
+    Ok(Evaluated { result: builder.finish(&experiment.command()), parts })
 }
 
 /// The runs of both sides in the order of [`Session::perform_in_turn`].

@@ -8,7 +8,7 @@ use pipefill_analysis::experiment::Experiment;
 
 /// Width of the labels.
 const LABEL: usize = 11;
-const TITLE: &str = "What was concluded, and what these runs say";
+pub(crate) const TITLE: &str = "What was concluded, and what these runs say";
 
 /// For a terminal of `width` columns; `None` where nothing was concluded.
 pub(crate) fn in_terminal(experiment: &Experiment, width: u16) -> Option<String> {
@@ -41,7 +41,7 @@ fn block(one: &ConclusionResult, width: u16) -> String {
     lines.join("\n")
 }
 
-const fn word(opinion: Opinion) -> &'static str {
+pub(crate) const fn word(opinion: Opinion) -> &'static str {
     match opinion {
         Opinion::Confirmed => "Confirmed",
         Opinion::Refuted => "Not so",

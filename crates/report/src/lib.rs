@@ -10,6 +10,7 @@ mod conclusions;
 pub mod csv;
 pub mod explain;
 pub mod fix;
+pub mod html;
 pub mod json;
 pub mod md;
 pub mod plan;

@@ -2,7 +2,7 @@
 //!
 //! Never: a promise; the duration is the backend's estimate, and is left out where there is none.
 
-use crate::sheet::{Entry, Heading, Tone};
+use crate::sheet::{Entry, Heading};
 use crate::table::{Style, grid};
 use pipefill_core::plan::{Plan, Run};
 use std::time::Duration;
@@ -29,8 +29,7 @@ fn heading(name: &str) -> Heading {
 
 fn row(run: &Run) -> Vec<Entry> {
     let axes: Vec<String> = run.cell.axes.iter().map(|(path, value)| format!("{path}={value}")).collect();
-    let plain = |text: String| Entry { text, tone: Tone::Plain };
-    vec![plain(run.directory.clone()), plain(run.repeat.to_string()), plain(axes.join(" "))]
+    [run.directory.clone(), run.repeat.to_string(), axes.join(" ")].map(Entry::plain).into()
 }
 
 fn totals(cells: usize, runs: usize, estimate: Option<Duration>) -> String {

@@ -13,7 +13,7 @@ use crate::quantity::MISSING;
 use indexmap::IndexMap;
 use pipefill_analysis::experiment::{CellResult, Experiment};
 
-pub(crate) use notes::{environment_line, source_line};
+pub(crate) use notes::{environment_line, problems, source_line};
 
 /// One table.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +21,8 @@ pub(crate) struct Sheet {
     /// The variant's name, where the plan has variants; what the table is about, where it is not the main one.
     pub(crate) title: Option<String>,
     pub(crate) headings: Vec<Heading>,
+    /// Each row's cell, as [`anchor`] names it.
+    pub(crate) cells: Vec<String>,
     pub(crate) rows: Vec<Vec<Entry>>,
     pub(crate) notes: Vec<String>,
 }
@@ -36,15 +38,17 @@ pub(crate) struct Heading {
 }
 
 /// One field of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) text: String,
+    /// The number behind the text, in the unit of the JSON; none where there is none.
+    pub(crate) value: Option<f64>,
     pub(crate) tone: Tone,
 }
 
 impl Entry {
-    fn plain(text: String) -> Self {
-        Self { text, tone: Tone::Plain }
+    pub(crate) fn plain(text: String) -> Self {
+        Self { text, value: None, tone: Tone::Plain }
     }
 }
 
@@ -66,12 +70,18 @@ pub(crate) enum Tone {
 /// For each variant in plan order (once where the plan has none) the main sheet, that of what was in use where a buffer is an
 /// axis, and that of the congestion states where somebody published those.
 pub(crate) fn sheets(experiment: &Experiment) -> Vec<Sheet> {
+    let groups = by_variant(experiment).into_iter();
+    groups.flat_map(|(variant, cells)| of_variant(experiment, variant, &cells)).collect()
+}
+
+/// The cells of each variant, in plan order; all under no name where the plan has none.
+pub(crate) fn by_variant(experiment: &Experiment) -> IndexMap<Option<&str>, Vec<&CellResult>> {
     let mut groups: IndexMap<Option<&str>, Vec<&CellResult>> = IndexMap::new();
     for cell in &experiment.cells {
         let variant = cell.axes.get("variant").map(String::as_str);
         groups.entry(variant).or_default().push(cell);
     }
-    groups.into_iter().flat_map(|(variant, cells)| of_variant(experiment, variant, &cells)).collect()
+    groups
 }
 
 fn of_variant(experiment: &Experiment, variant: Option<&str>, cells: &[&CellResult]) -> Vec<Sheet> {
@@ -102,7 +112,16 @@ fn of_variant(experiment: &Experiment, variant: Option<&str>, cells: &[&CellResu
 /// The axes and `columns`, without notes.
 fn sheet(title: Option<String>, cells: &[&CellResult], columns: Vec<Column>) -> Sheet {
     let (headings, rows) = beside_axes(cells, columns);
-    Sheet { title, headings, rows, notes: Vec::new() }
+    let cells = cells.iter().map(|cell| anchor(cell)).collect();
+    Sheet { title, headings, cells, rows, notes: Vec::new() }
+}
+
+/// A name for `cell` that no other cell of its experiment has: letters, digits and hyphens.
+pub(crate) fn anchor(cell: &CellResult) -> String {
+    match &cell.backend {
+        Some(backend) => format!("cell-{}-{backend}", cell.index),
+        None => format!("cell-{}", cell.index),
+    }
 }
 
 /// Rows from columns, one for each cell; the axes come first.

@@ -46,6 +46,7 @@ pub(super) const REPORT_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill report pipefill-runs/first
   pipefill report pipefill-runs/first --format md -o first.md
+  pipefill report pipefill-runs/first --format html -o first.html
   pipefill report pipefill-runs/first/runs/0000-rtt=10ms-loss=0pct-r1 --json";
 
 pub(super) const EXPLAIN_EXAMPLES: &str = "\

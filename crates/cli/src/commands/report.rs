@@ -3,13 +3,14 @@
 use crate::args::{Format, ReportArgs};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::session::evaluate;
-use crate::store::{ExperimentDirectory, condense};
+use crate::page;
+use crate::session::{Evaluated, evaluate};
+use crate::store::{Condensed, ExperimentDirectory, condense};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
-use pipefill_analysis::metrics::RunMetrics;
+use pipefill_analysis::series;
 use pipefill_core::plan::{Plan, Run};
-use pipefill_core::record::Manifest;
+use pipefill_report::html::RunPart;
 use pipefill_report::table::Style;
 use pipefill_report::{csv, json, md, table};
 use std::fs;
@@ -18,18 +19,12 @@ use std::path::Path;
 /// Reads the records and writes the report. Done is done: whether expectations hold is said by `run`, and in the report.
 pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let format = if args.json { Format::Json } else { args.format };
-    if format == Format::Html {
-        return Err(Failure::usage(
-            "the HTML page comes with a later version",
-            "use --format md, json, csv or table",
-        ));
-    }
-    let result = result_of(&args.directory, terminal)?;
+    let read = read(&args.directory, terminal)?;
     let style = match &args.output {
         Some(_) => terminal.file_style(),
         None => terminal.table_style(),
     };
-    let text = rendered(&result, format, style)?;
+    let text = rendered(&args.directory, &read, format, style)?;
     match &args.output {
         Some(path) => fs::write(path, text).map_err(Failure::file("writing", path))?,
         None => terminal.print(&text)?,
@@ -37,23 +32,36 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
     Ok(Outcome::Done)
 }
 
-/// `result` as text.
-fn rendered(result: &Experiment, format: Format, style: Style) -> Result<String, Failure> {
+/// What was read in `directory`, as text.
+fn rendered(directory: &Path, read: &Read, format: Format, style: Style) -> Result<String, Failure> {
+    let result = &read.evaluated.result;
     match format {
+        Format::Html => page::text(directory, read.scenario.as_deref(), &read.evaluated),
         Format::Json => json::render(result).map_err(Failure::Json),
         Format::Csv => csv::render(result).map_err(|error| Failure::Other(error.to_string())),
         Format::Md => Ok(md::render(result)),
-        Format::Table | Format::Html => Ok(table::render(result, style)),
+        Format::Table => Ok(table::render(result, style)),
     }
 }
 
 /// The result of the experiment or the run in `directory`.
 pub(super) fn result_of(directory: &Path, terminal: &Terminal) -> Result<Experiment, Failure> {
+    Ok(read(directory, terminal)?.evaluated.result)
+}
+
+/// Records that were read, and the scenario's text where it is kept.
+struct Read {
+    evaluated: Evaluated,
+    scenario: Option<String>,
+}
+
+fn read(directory: &Path, terminal: &Terminal) -> Result<Read, Failure> {
     if let Some(experiment) = ExperimentDirectory::open(directory)? {
-        return evaluate(&experiment, terminal);
+        let evaluated = evaluate(&experiment, terminal)?;
+        return Ok(Read { evaluated, scenario: page::scenario(&experiment) });
     }
-    match condense(directory)? {
-        Some((manifest, metrics)) => single(directory, &manifest, metrics),
+    match condense(directory, series::buckets(1))? {
+        Some(condensed) => single(directory, condensed),
         None => Err(Failure::usage(
             format!("{} holds no experiment and no run", directory.display()),
             "give the directory that `pipefill run` named, or one of those under its runs/",
@@ -62,10 +70,12 @@ pub(super) fn result_of(directory: &Path, terminal: &Terminal) -> Result<Experim
 }
 
 /// One run's result, with the command of its experiment where that is still around it.
-fn single(directory: &Path, manifest: &Manifest, metrics: RunMetrics) -> Result<Experiment, Failure> {
+fn single(directory: &Path, condensed: Condensed) -> Result<Read, Failure> {
+    let Condensed { manifest, metrics, series } = condensed;
     let run = &manifest.run;
     let around = directory.parent().and_then(Path::parent);
     let experiment = around.map(ExperimentDirectory::open).transpose()?.flatten();
+    let scenario = experiment.as_ref().and_then(page::scenario);
     let (mut plan, command) = match experiment {
         Some(experiment) => {
             let command = experiment.command();
@@ -78,9 +88,11 @@ fn single(directory: &Path, manifest: &Manifest, metrics: RunMetrics) -> Result<
         cell.spec.run.repeat = 1;
     }
     let mut builder = ExperimentBuilder::new(plan);
-    let added = builder.add_condensed(manifest, metrics);
+    let added = builder.add_condensed(&manifest, metrics);
     added.map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?;
-    Ok(builder.finish(&command))
+    let result = builder.finish(&command);
+    let part = RunPart { series, settings: manifest.settings, instrument: manifest.instrument };
+    Ok(Read { evaluated: Evaluated { result, parts: vec![part] }, scenario })
 }
 
 /// A run without its experiment: a plan of its own cell, and a command in which the scenario is to be filled in.

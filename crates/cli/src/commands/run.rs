@@ -4,6 +4,7 @@ use crate::args::{BackendName, RunArgs, RunOptions, StudyArgs};
 use crate::asked::Asked;
 use crate::failure::{ELSEWHERE, Failure};
 use crate::outcome::Outcome;
+use crate::page;
 use crate::session::{Finished, Session};
 use crate::signals::Stop;
 use crate::store::{Registry, Removed};
@@ -108,7 +109,8 @@ fn show(finished: &Finished, options: &RunOptions, terminal: &Terminal) -> Resul
         let directory = finished.directory.to_string_lossy();
         let word = shlex::try_quote(&directory).unwrap_or_else(|_| directory.clone());
         terminal.say(&format!("\nrecords: {directory}"));
-        terminal.say(&format!("report: pipefill report {word} --format md"));
+        terminal.say(&format!("page: {}", page::path(&finished.directory).display()));
+        terminal.say(&format!("more: pipefill explain {word}; pipefill report {word} --format md"));
     }
     Ok(())
 }

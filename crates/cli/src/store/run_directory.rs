@@ -6,6 +6,7 @@ use super::tables::{Tables, table_name};
 use super::{MANIFEST, OWNER, Owner};
 use crate::failure::Failure;
 use pipefill_analysis::metrics::{Condenser, RunMetrics};
+use pipefill_analysis::series::{Drawing, RunSeries};
 use pipefill_core::record::{
     AnyRow, CpuSample, DeliverySample, Manifest, PathSample, PingSample, RecordError, Retransmit, Row, Rows,
     Sink, TableReader, TcpSample, UdpSample, decode_manifest, encode_manifest,
@@ -93,26 +94,44 @@ pub(crate) fn read_manifest(directory: &Path) -> Result<Option<Manifest>, Failur
     }
 }
 
-/// Reads a run's rows once and condenses them; `None` where the directory has no manifest.
+/// A run that was read once: its figures, and what a page draws of it.
+#[derive(Debug)]
+pub(crate) struct Condensed {
+    /// Everything that is no time series.
+    pub(crate) manifest: Manifest,
+    /// The figures.
+    pub(crate) metrics: RunMetrics,
+    /// The curves.
+    pub(crate) series: RunSeries,
+}
+
+/// Reads a run's rows once and condenses them, its curves to so many `buckets`; `None` where the directory has no manifest.
 ///
 /// # Errors
 /// [`Failure`] for a file that can't be read.
-pub(crate) fn condense(directory: &Path) -> Result<Option<(Manifest, RunMetrics)>, Failure> {
+pub(crate) fn condense(directory: &Path, buckets: usize) -> Result<Option<Condensed>, Failure> {
     let Some(manifest) = read_manifest(directory)? else {
         return Ok(None);
     };
     let mut condenser = Condenser::new(&manifest);
+    let mut drawing = Drawing::of(&manifest, buckets);
     for row in rows(directory)? {
-        condenser.take(&row.map_err(in_directory(directory))?);
+        let row = row.map_err(in_directory(directory))?;
+        condenser.take(&row);
+        drawing.take(&row);
     }
     for row in table::<Retransmit>(directory)?.into_iter().flatten() {
-        condenser.count(&row.map_err(in_directory(directory))?);
+        let row = row.map_err(in_directory(directory))?;
+        condenser.count(&row);
+        drawing.count(&row);
     }
     for row in table::<PingSample>(directory)?.into_iter().flatten() {
-        condenser.answer(&row.map_err(in_directory(directory))?);
+        let row = row.map_err(in_directory(directory))?;
+        condenser.answer(&row);
+        drawing.answer(&row);
     }
-    let metrics = condenser.finish();
-    Ok(Some((manifest, metrics)))
+    let (metrics, series) = (condenser.finish(), drawing.finish());
+    Ok(Some(Condensed { manifest, metrics, series }))
 }
 
 /// The samples of all tables, in order of time.
@@ -174,7 +193,9 @@ mod tests {
         let read: Vec<AnyRow> = rows(&run).unwrap().map(Result::unwrap).collect();
         assert_eq!(read, record.rows());
         let metrics = RunMetrics::of(&record);
-        assert_eq!(condense(&run).unwrap(), Some((record.manifest, metrics)));
+        let condensed = condense(&run, 600).unwrap().unwrap();
+        assert_eq!((condensed.manifest, condensed.metrics), (record.manifest, metrics));
+        assert!(!condensed.series.curves.is_empty());
     }
 
     #[test]
@@ -203,8 +224,8 @@ mod tests {
     #[test]
     fn no_manifest_is_no_record() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(condense(folder.path()).unwrap(), None);
+        assert!(condense(folder.path(), 600).unwrap().is_none());
         fs::write(folder.path().join(MANIFEST), "{").unwrap();
-        assert!(condense(folder.path()).is_err());
+        assert!(condense(folder.path(), 600).is_err());
     }
 }

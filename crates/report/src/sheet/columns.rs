@@ -89,6 +89,7 @@ fn numbers(
     };
     let entry = |value: &Option<f64>| Entry {
         text: value.map_or_else(|| MISSING.to_owned(), |v| column.kind.in_column(v, scale)),
+        value: *value,
         tone: tone(column, *value),
     };
     Some((heading, values.iter().map(entry).collect()))

@@ -15,10 +15,7 @@ const SENTENCES_MAX: usize = 20;
 pub(super) fn notes(experiment: &Experiment, cells: &[&CellResult]) -> Vec<String> {
     let has_verdicts = cells.len() <= SENTENCES_MAX;
     let of_cell = |cell: &&CellResult| {
-        let mut notes = invalid(cell);
-        notes.extend(unmet(cell));
-        notes.extend(missing(experiment, cell));
-        notes.extend(failed(cell));
+        let mut notes = problems(experiment, cell);
         if has_verdicts {
             notes.extend(cell.verdict.iter().map(|v| format!("{}: {v}", cell.coordinates())));
         }
@@ -29,6 +26,15 @@ pub(super) fn notes(experiment: &Experiment, cells: &[&CellResult]) -> Vec<Strin
         notes.push("a verdict on every cell: pipefill explain DIR, or pipefill report DIR --json".to_owned());
     }
     notes
+}
+
+/// What is wrong with a cell: invalid and missing runs, refused settings, failed expectations.
+pub(crate) fn problems(experiment: &Experiment, cell: &CellResult) -> Vec<String> {
+    let mut problems = invalid(cell);
+    problems.extend(unmet(cell));
+    problems.extend(missing(experiment, cell));
+    problems.extend(failed(cell));
+    problems
 }
 
 /// Where the published figures come from.

@@ -2,7 +2,7 @@
 //!
 //! Never: a measured time without saying how it was known.
 
-use super::{Column, Entry, Heading, Sheet, beside_axes};
+use super::{Column, Entry, Heading, Sheet};
 use crate::quantity::{Kind, MILLISECONDS, MISSING};
 use pipefill_analysis::experiment::CellResult;
 use pipefill_analysis::metrics::CaStateTimes;
@@ -39,8 +39,7 @@ pub(super) fn sheet(variant: Option<&str>, cells: &[&CellResult]) -> Option<Shee
         cells.iter().find_map(|cell| time(cell))?;
         Some(column("publ.", state.name, cells, time))
     });
-    let (headings, rows) = beside_axes(cells, measured.chain(beside).collect());
-    Some(Sheet { title: Some(title), headings, rows, notes: Vec::new() })
+    Some(super::sheet(Some(title), cells, measured.chain(beside).collect()))
 }
 
 fn published(cell: &CellResult) -> Option<PublishedStates> {

@@ -1,0 +1,49 @@
+//! The report page of an experiment: what every run leaves beside its records, and `report --format html` writes.
+//!
+//! Never: a page with figures that the records beside it don't have; it is made again with every run.
+
+use crate::failure::Failure;
+use crate::session::Evaluated;
+use crate::store::ExperimentDirectory;
+use pipefill_report::html::{self, Page};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Its name.
+const PAGE: &str = "report.html";
+
+/// Where the page of the experiment in `directory` is.
+pub(crate) fn path(directory: &Path) -> PathBuf {
+    directory.join(PAGE)
+}
+
+/// Writes the page of `experiment`, in place of an earlier one.
+///
+/// # Errors
+/// [`Failure`] where it can't be written.
+pub(crate) fn leave(experiment: &ExperimentDirectory, evaluated: &Evaluated) -> Result<(), Failure> {
+    let text = text(&experiment.path, scenario(experiment).as_deref(), evaluated)?;
+    let path = path(&experiment.path);
+    fs::write(&path, text).map_err(Failure::file("writing", &path))
+}
+
+/// The page of what was read in `directory`.
+///
+/// # Errors
+/// [`Failure::Json`].
+pub(crate) fn text(
+    directory: &Path,
+    scenario: Option<&str>,
+    evaluated: &Evaluated,
+) -> Result<String, Failure> {
+    let directory = directory.to_string_lossy();
+    let word = shlex::try_quote(&directory).unwrap_or_else(|_| directory.clone());
+    let fix = format!("pipefill fix {word}");
+    let page = Page { experiment: &evaluated.result, runs: &evaluated.parts, scenario, fix: &fix };
+    html::render(&page).map_err(Failure::Json)
+}
+
+/// The copy of the scenario; `None` where somebody took it away.
+pub(crate) fn scenario(experiment: &ExperimentDirectory) -> Option<String> {
+    fs::read_to_string(experiment.scenario()).ok()
+}

@@ -1,0 +1,146 @@
+//! The report as one page: tables, pictures, verdicts, and the data behind them, in one file that asks nobody for anything.
+//!
+//! Tables and still pictures are in the markup, so that the page can be read, printed and searched without its script; the script
+//! lays interactive charts over the pictures. Never: text that was not escaped, a request, a figure that is not in the JSON.
+
+mod answer;
+mod cells;
+mod charts;
+mod document;
+mod machine;
+mod model;
+mod runs;
+mod svg;
+mod tables;
+mod terms;
+
+use crate::sheet::{environment_line, source_line};
+use maud::{Markup, html};
+use pipefill_analysis::experiment::Experiment;
+use pipefill_analysis::metrics::RunMetrics;
+use pipefill_analysis::series::RunSeries;
+use pipefill_core::record::{Instrument, Setting};
+
+/// With more cells than this a page is large.
+const LARGE: usize = 60;
+
+/// Everything that a page is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Page<'a> {
+    /// The figures.
+    pub experiment: &'a Experiment,
+    /// The runs, as far as they were recorded.
+    pub runs: &'a [RunPart],
+    /// The scenario's text, where it was kept.
+    pub scenario: Option<&'a str>,
+    /// The command that tries the advice.
+    pub fix: &'a str,
+}
+
+/// What a page shows of a run beside its figures.
+#[derive(Debug, Clone)]
+pub struct RunPart {
+    /// The run's curves; its directory says which run.
+    pub series: RunSeries,
+    /// Every setting, as asked and as read back.
+    pub settings: Vec<Setting>,
+    /// The instrument's own errors.
+    pub instrument: Instrument,
+}
+
+/// Whether pages have their script: it was built before this program was.
+pub const fn is_interactive() -> bool {
+    !document::SCRIPT.is_empty()
+}
+
+/// The page, a whole HTML document.
+///
+/// # Errors
+/// Those of serde_json; none for a value that came from records.
+pub fn render(page: &Page<'_>) -> serde_json::Result<String> {
+    let charts = charts::all(page.experiment);
+    let data = model::of(page, &charts);
+    let title = page.experiment.plan.title.as_ref().unwrap_or(&page.experiment.experiment);
+    let is_large = page.experiment.cells.len() > LARGE;
+    Ok(document::whole(title, is_large, &body(page, &charts), &serde_json::to_string(&data)?))
+}
+
+impl Page<'_> {
+    /// The figures of the run that `part` belongs to.
+    fn metrics(&self, part: &RunPart) -> Option<&RunMetrics> {
+        let of_cells = self.experiment.cells.iter().flat_map(|cell| &cell.run_values);
+        of_cells.into_iter().find(|run| run.directory == part.series.directory)
+    }
+}
+
+fn body(page: &Page<'_>, charts: &charts::Charts) -> Markup {
+    let experiment = page.experiment;
+    html! {
+        (header(experiment))
+        main id="main" {
+            (answer::section(experiment))
+            (tables::section(experiment))
+            (tables::conclusions(experiment))
+            (charts::section(charts))
+            (runs::section(page))
+            (cells::section(page))
+            (machine::section(page))
+            (source(page))
+            (terms::section())
+        }
+        footer {
+            @if let Some(line) = source_line(experiment) { p { bdi { (line) } } }
+            @if let Some(line) = environment_line(experiment) { p { (line) } }
+            @if !is_interactive() {
+                p { "This page was made without its script: pictures and tables are all there, but nothing can be zoomed." }
+            }
+        }
+    }
+}
+
+fn header(experiment: &Experiment) -> Markup {
+    let title = experiment.plan.title.as_ref().unwrap_or(&experiment.experiment);
+    html! {
+        a class="skip" href="#main" { "Skip to the result" }
+        header {
+            p class="brand" { "pipefill " span { "report" } }
+            div class="heading" {
+                h1 { bdi { (title) } }
+                p class="name" { "experiment " bdi { code { (experiment.experiment) } } }
+            }
+            div id="tools" hidden {
+                label for="theme" { "Colours" }
+                select id="theme" {
+                    option value="auto" { "as the system" }
+                    option value="light" { "light" }
+                    option value="dark" { "dark" }
+                }
+            }
+        }
+        nav aria-label="Sections" {
+            ul {
+                li { a href="#result" { "Result" } }
+                li { a href="#charts" { "Charts" } }
+                li { a href="#runs" { "Runs" } }
+                li { a href="#verdicts" { "Verdicts" } }
+                li { a href="#machine" { "Machine" } }
+                li { a href="#scenario" { "Scenario" } }
+                li { a href="#terms" { "Terms" } }
+            }
+        }
+    }
+}
+
+fn source(page: &Page<'_>) -> Markup {
+    html! {
+        section id="scenario" aria-labelledby="scenario-title" {
+            h2 id="scenario-title" { "The scenario" }
+            @match page.scenario {
+                Some(text) => {
+                    details { summary { "The file as it was run" } pre dir="ltr" tabindex="0" { code { (text) } } }
+                }
+                None => { p { "The scenario's file is not beside the records." } }
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Each cell's verdict, its arithmetic, the advice, and the command that repeats it.
+//!
+//! Never: a predicted effect that reads like a proven one.
+
+use super::terms::term;
+use super::{Page, answer, tables};
+use crate::quantity::Kind;
+use crate::sheet::{anchor, problems};
+use maud::{Markup, html};
+use pipefill_analysis::experiment::{Advice, CellResult, LimitedBy};
+
+/// With more cells than this each is closed until somebody asks, and leaves out what the tables have.
+const OPEN: usize = 12;
+
+/// The section.
+pub(super) fn section(page: &Page<'_>) -> Markup {
+    let is_open = page.experiment.cells.len() <= OPEN;
+    html! {
+        section id="verdicts" aria-labelledby="verdicts-title" {
+            h2 id="verdicts-title" { "Verdicts and advice" }
+            @for cell in &page.experiment.cells { (one(page, cell, is_open)) }
+        }
+    }
+}
+
+fn one(page: &Page<'_>, cell: &CellResult, is_open: bool) -> Markup {
+    html! {
+        details class="cell" open[is_open] {
+            summary {
+                strong { bdi { (cell.coordinates()) } }
+                @if let Some(bps) = cell.goodput_bps { " · " (Kind::Rate.alone(bps as f64)) }
+                @if let Some(limit) = cell.limited_by {
+                    " · " span class={ "swatch limit-" (limit.as_str()) } {} " " (answer::described(limit))
+                }
+            }
+            div id=(anchor(cell)) {
+                @match &cell.verdict {
+                    Some(verdict) => { p { (verdict) } }
+                    None => { p { (without_verdict(cell)) } }
+                }
+                @let problems = problems(page.experiment, cell);
+                @if !problems.is_empty() { ul class="problems" { @for line in problems { li { bdi { (line) } } } } }
+                @if is_open { (figures(cell)) (shares(cell)) }
+                (advice(page, cell))
+                p { "Repeat it: " code class="command" { (cell.repeat_command) } }
+            }
+        }
+    }
+}
+
+fn without_verdict(cell: &CellResult) -> &'static str {
+    match (cell.runs, cell.valid) {
+        (0, _) => "It was not run.",
+        (_, 0) => "No run can be believed.",
+        _ => "Nothing was sampled, so that nothing can be said of the cause.",
+    }
+}
+
+fn figures(cell: &CellResult) -> Markup {
+    let rate = |bps: Option<u64>| bps.map(|bps| Kind::Rate.alone(bps as f64));
+    let published =
+        cell.published.and_then(|published| published.goodput_bps).map(|bps| Kind::Rate.alone(bps));
+    let rows = [
+        (term("interval", "95 % interval"), tables::interval(cell)),
+        (term("published", "published"), published),
+        (html! { "theory gives" }, rate(cell.predicted_bps)),
+        (term("rtt", "RTT"), cell.srtt_us_p50.map(|us| Kind::Time.alone(us as f64 * 1e3))),
+        (term("min-rtt", "least RTT"), cell.min_rtt_us.map(|us| Kind::Time.alone(us as f64 * 1e3))),
+        (term("retransmits", "retransmits"), cell.retransmits.map(|count| count.to_string())),
+    ];
+    html! {
+        @if rows.iter().any(|(_, text)| text.is_some()) {
+            dl class="figures-of-cell" {
+                @for (name, text) in &rows { @if let Some(text) = text { div { dt { (name) } dd { (text) } } } }
+            }
+        }
+    }
+}
+
+/// What share of the time each limit held, largest first.
+fn shares(cell: &CellResult) -> Markup {
+    let mut sorted: Vec<(LimitedBy, f64)> =
+        cell.limited_fraction.iter().flatten().map(|(&limit, &share)| (limit, share)).collect();
+    sorted.sort_by(|a, b| b.1.total_cmp(&a.1));
+    html! {
+        @if sorted.len() > 1 {
+            p class="legend" {
+                "Of the time: "
+                @for (limit, share) in sorted {
+                    span { span class={ "swatch limit-" (limit.as_str()) } {} " " (limit.as_str()) " " (Kind::Percent.alone(100.0 * share)) } " "
+                }
+            }
+        }
+    }
+}
+
+fn advice(page: &Page<'_>, cell: &CellResult) -> Markup {
+    let all: Vec<&Advice> = cell.advice.iter().flatten().collect();
+    let can_be_tried = all.iter().any(|one| !one.set.is_empty());
+    html! {
+        @if !all.is_empty() {
+            div class="advice" {
+                h3 { "What to change" }
+                ol {
+                    @for one in all {
+                        li {
+                            code { (one.change) } " "
+                            (one.why)
+                            @if let Some(bps) = one.predicted_bps { ". Predicted: " strong { (Kind::Rate.alone(bps as f64)) } }
+                            @if !one.commands.is_empty() { pre dir="ltr" tabindex="0" { code { (one.commands.join("\n")) } } }
+                        }
+                    }
+                }
+                @if can_be_tried { p class="hint" { "Predicted, not proven. To prove it, before and after in turn: " code { (page.fix) } } }
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The document around the page's body: policy, style, script, data.
+//!
+//! The policy allows this page's own style and script by their hashes and nothing else, so that no text of a scenario can become
+//! one. Never: a `<` in the data, or a style attribute (the policy refuses it).
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
+
+/// The bundle of `web/`; empty where it was not built.
+pub(super) const SCRIPT: &str = include_str!(env!("PIPEFILL_PAGE_JS"));
+const STYLE: &str = include_str!(env!("PIPEFILL_PAGE_CSS"));
+
+/// The whole document; `data` is JSON. Of a large one what is out of sight is not laid out.
+pub(super) fn whole(title: &str, is_large: bool, body: &Markup, data: &str) -> String {
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy());
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="referrer" content="no-referrer";
+                title { (title) " · pipefill" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body class=[is_large.then_some("large")] {
+                (body)
+                script type="application/json" id="data" { (PreEscaped(harmless(data))) }
+                @if !SCRIPT.is_empty() {
+                    script { (PreEscaped(SCRIPT)) }
+                }
+            }
+        }
+    };
+    markup.into_string()
+}
+
+fn policy() -> String {
+    let script = if SCRIPT.is_empty() { "'none'".to_owned() } else { hash(SCRIPT) };
+    format!(
+        "default-src 'none'; script-src {script}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'",
+        hash(STYLE)
+    )
+}
+
+/// A source of a content security policy: `'sha256-…'`.
+fn hash(text: &str) -> String {
+    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
+}
+
+/// JSON in which nothing can end its script element or begin a comment there. JSON's own escape, so that it reads the same.
+fn harmless(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_that_would_end_its_element_stays_data() {
+        let text = serde_json::json!("</script><script>alert(1)</script><!-- &amp;").to_string();
+        let safe = harmless(&text);
+        assert!(!safe.contains(['<', '>', '&']), "{safe}");
+        let (before, after): (String, String) =
+            (serde_json::from_str(&text).unwrap(), serde_json::from_str(&safe).unwrap());
+        assert_eq!(before, after);
+    }
+
+    #[test]
+    fn the_bundle_cannot_end_its_element() {
+        assert!(!SCRIPT.to_lowercase().contains("</script") && !SCRIPT.contains("<!--"));
+        assert!(!STYLE.to_lowercase().contains("</style"));
+    }
+
+    /// RFC 6234's example: SHA-256 of "abc".
+    #[test]
+    fn a_hash_is_what_browsers_compute() {
+        assert_eq!(hash("abc"), "'sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0='");
+    }
+}

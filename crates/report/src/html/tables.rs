@@ -1,0 +1,127 @@
+//! The matrix as tables, with the figures that were published beside ours, and what was concluded.
+//!
+//! Never: a number whose exact value is not in the markup: `data-value` has it in the unit of the JSON.
+
+use super::terms;
+use crate::conclusions;
+use crate::quantity::{Kind, MISSING};
+use crate::sheet::{Entry, Heading, Sheet, Tone, anchor, sheets};
+use maud::{Markup, html};
+use pipefill_analysis::conclusions::{ConclusionResult, Opinion};
+use pipefill_analysis::experiment::{CellResult, Experiment};
+
+/// The tables.
+pub(super) fn section(experiment: &Experiment) -> Markup {
+    html! {
+        section id="result" aria-labelledby="result-title" {
+            h2 id="result-title" { "Result" }
+            @for (number, sheet) in sheets(experiment).iter().enumerate() {
+                (table(&with_interval(experiment, sheet), number))
+            }
+            p class="hint" { "A dash is a value that was not measured. Every limit leads to its verdict." }
+        }
+    }
+}
+
+/// The published conclusions, judged.
+pub(super) fn conclusions(experiment: &Experiment) -> Markup {
+    let one = |result: &ConclusionResult| {
+        let tone = match result.opinion {
+            Opinion::Confirmed => "good",
+            Opinion::Refuted => "bad",
+            Opinion::NotTested => "plain",
+        };
+        html! {
+            li {
+                p { "Published: " q { bdi { (result.published) } } }
+                p { strong class=(tone) { (conclusions::word(result.opinion)) ". " }
+                    @if let Some(ours) = &result.ours { bdi { (ours) } } }
+                @if !result.evidence.is_empty() {
+                    details { summary { "Evidence" } ul { @for line in &result.evidence { li { bdi { (line) } } } } }
+                }
+            }
+        }
+    };
+    html! {
+        @if !experiment.conclusions.is_empty() {
+            section aria-labelledby="conclusions-title" {
+                h2 id="conclusions-title" { (conclusions::TITLE) }
+                ol class="conclusions" { @for result in &experiment.conclusions { (one(result)) } }
+            }
+        }
+    }
+}
+
+fn table(sheet: &Sheet, number: usize) -> Markup {
+    let name = format!("sheet-{number}");
+    let caption = sheet.title.as_deref().unwrap_or("all cells");
+    html! {
+        div class="scroll" tabindex="0" role="region" aria-labelledby=(name) {
+            table class=[(number == 0).then_some("main")] data-sheet=(number) {
+                caption id=(name) { bdi { (caption) } }
+                thead { tr { @for one in &sheet.headings { (heading(one)) } } }
+                tbody {
+                    @for (cell, row) in sheet.cells.iter().zip(&sheet.rows) {
+                        tr data-cell=(cell) {
+                            @for (place, (entry, heading)) in row.iter().zip(&sheet.headings).enumerate() {
+                                @if place == 0 && !heading.numeric {
+                                    th scope="row" { (entry.text) }
+                                } @else { td class=[class(entry, heading)] data-value=[entry.value] { (content(entry, heading, cell)) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @let own: Vec<&String> = sheet.notes.iter().filter(|note| note.starts_with('!') || note.starts_with("FAILED")).collect();
+        @if !own.is_empty() { ul class="problems" { @for note in own { li { bdi { (note) } } } } }
+    }
+}
+
+fn heading(heading: &Heading) -> Markup {
+    html! {
+        th scope="col" class=[heading.numeric.then_some("number")] data-column=(heading.name) {
+            (terms::of_column(&heading.name))
+            @if !heading.unit.is_empty() { " " span class="unit" { (heading.unit) } }
+        }
+    }
+}
+
+fn class(entry: &Entry, heading: &Heading) -> Option<String> {
+    let tone = match entry.tone {
+        Tone::Plain => "",
+        Tone::Good => "good",
+        Tone::Warn => "warn",
+        Tone::Bad => "bad",
+    };
+    let class = [if heading.numeric { "number" } else { "" }, tone].join(" ").trim().to_owned();
+    (!class.is_empty()).then_some(class)
+}
+
+fn content(entry: &Entry, heading: &Heading, cell: &str) -> Markup {
+    html! {
+        @if heading.name == "limit" && entry.text != MISSING {
+            span class={ "swatch limit-" (entry.text) } {} " " a href={ "#" (cell) } { (entry.text) }
+        } @else { (entry.text) }
+    }
+}
+
+/// With the ends of the interval behind its width.
+fn with_interval(experiment: &Experiment, sheet: &Sheet) -> Sheet {
+    let mut sheet = sheet.clone();
+    let Some(place) = sheet.headings.iter().position(|heading| heading.name == "±%") else { return sheet };
+    let heading = Heading { name: "95 % interval".to_owned(), unit: String::new(), numeric: true };
+    sheet.headings.insert(place + 1, heading);
+    for (key, row) in sheet.cells.iter().zip(&mut sheet.rows) {
+        let cell = experiment.cells.iter().find(|cell| anchor(cell) == *key);
+        row.insert(place + 1, Entry::plain(cell.and_then(interval).unwrap_or_else(|| MISSING.to_owned())));
+    }
+    sheet
+}
+
+/// `210 Mbit/s to 225 Mbit/s`.
+pub(super) fn interval(cell: &CellResult) -> Option<String> {
+    let (low, high) =
+        (Kind::Rate.alone(cell.goodput_bps_low? as f64), Kind::Rate.alone(cell.goodput_bps_high? as f64));
+    Some(if low == high { low } else { format!("{low} to {high}") })
+}

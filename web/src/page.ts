@@ -1,0 +1,46 @@
+// The page's script: lays interactive charts over the still pictures. What it draws is in the element `#data`; it asks nobody.
+import { Chart, type Drawing } from "./chart";
+import { byId, element } from "./dom";
+import type { Charts, Data } from "./model";
+import { heat, losses, plot, repeats, type Choose } from "./overview";
+import { RunView } from "./run";
+import { startTerms } from "./terms";
+import { startTheme } from "./theme";
+
+function drawing(charts: Charts, figure: HTMLElement, choose: Choose): Drawing | null {
+  const number = Number(figure.dataset["number"]);
+  const of = <T>(all: T[], draw: (data: T, choose: Choose) => Drawing): Drawing | null => {
+    const data = all[number];
+    return data === undefined ? null : draw(data, choose);
+  };
+  switch (figure.dataset["chart"]) {
+    case "plot": return of(charts.plots, plot);
+    case "heat": return of(charts.heats, heat);
+    case "repeats": return of(charts.repeats, repeats);
+    case "losses": return of(charts.losses, losses);
+    default: return null;
+  }
+}
+
+function start(): void {
+  const data = JSON.parse(byId("data").textContent) as Data;
+  document.documentElement.classList.add("scripted");
+  byId("tools").hidden = false;
+  startTheme();
+  startTerms();
+  const [first] = data.runs;
+  const view = first ? new RunView(data.runs, first) : null;
+  const choose = (cell: string): void => {
+    view?.choose(cell);
+    byId("runs").scrollIntoView();
+  };
+  for (const figure of document.querySelectorAll<HTMLElement>("figure[data-chart]")) {
+    const drawn = drawing(data.charts, figure, choose);
+    const place = element("div", { class: "live" });
+    figure.querySelector(".still")?.after(place);
+    if (drawn) new Chart(place, drawn);
+  }
+  document.documentElement.dataset["ready"] = "yes";
+}
+
+start();

@@ -1,0 +1,375 @@
+// One run over time: panels below one another on one axis of time, with bands that say what limited it and in which state it was.
+import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
+import { Chart, axis, tooltip, type Entry } from "./chart";
+import { bubble, button, byId, element } from "./dom";
+import { bytes, rate, short, time } from "./format";
+import type { Run } from "./model";
+import { colour } from "./theme";
+
+interface CurveStyle {
+  name: string;
+  panel: string;
+  colour: string;
+}
+
+/** What each quantity is called, where it is drawn, and how. */
+const CURVES: Record<string, CurveStyle> = {
+  goodput: { name: "goodput", panel: "goodput", colour: "c0" },
+  sent: { name: "sent", panel: "goodput", colour: "c6" },
+  in_flight: { name: "in flight", panel: "windows", colour: "c0" },
+  cwnd: { name: "cwnd", panel: "windows", colour: "c1" },
+  rwnd: { name: "rwnd", panel: "windows", colour: "c3" },
+  queued: { name: "send buffer in use", panel: "send buffer (memory)", colour: "c4" },
+  sndbuf: { name: "its limit", panel: "send buffer (memory)", colour: "c7" },
+  srtt: { name: "smoothed RTT", panel: "RTT", colour: "c2" },
+  backlog: { name: "waiting at the bottleneck", panel: "queue", colour: "c5" },
+};
+/** Panels from above, with the unit of their values. */
+const PANELS: [string, (value: number) => string][] = [
+  ["goodput", rate],
+  ["windows", bytes],
+  ["send buffer (memory)", bytes],
+  ["RTT", (us) => time(us * 1000)],
+  ["queue", bytes],
+];
+const KINDS = ["fast", "after a time-out", "probe", "needless", "kind unknown"];
+const RETRANSMITS = "retransmits";
+const DROPS = "drops of the path";
+const HEIGHT = { panel: 118, gap: 46, band: 18, bandGap: 6, slider: 56 };
+/** Streams whose bands are drawn. */
+const STREAMS = 4;
+
+/** Colours of the shown run's pings, by their sizes. */
+const PING_COLOURS = new Map<string, string>();
+
+/** A point: microseconds and value. */
+type Point = [number, number];
+
+interface Band {
+  name: string;
+  kind: "limit" | "state";
+  parts: [number, number, string, string][];
+}
+
+/** The choice of a run and its chart. */
+export class RunView {
+  readonly #runs: Run[];
+  readonly #choice = element("select", { id: "run" });
+  readonly #chart: Chart;
+  #shown: Run;
+  #points = new Map<string, Point[]>();
+
+  constructor(runs: Run[], first: Run) {
+    this.#runs = runs;
+    this.#shown = first;
+    const tools = byId("run-tools");
+    const place = byId("run-chart");
+    this.#choice.append(
+      ...runs.map((run, number) => element("option", { value: String(number) }, run.valid ? run.label : `${run.label} (invalid)`)),
+    );
+    this.#choice.addEventListener("change", () => { this.#show(Number(this.#choice.value)); });
+    const step = (by: number): void => { this.#show((Number(this.#choice.value) + by + runs.length) % runs.length); };
+    tools.append(
+      element(
+        "div",
+        { class: "controls" },
+        element("label", { for: "run" }, "Run"),
+        this.#choice,
+        button("‹", "The run before", () => { step(-1); }),
+        button("›", "The next run", () => { step(1); }),
+      ),
+      element("p", { class: "hint", id: "run-note", "aria-live": "polite" }),
+    );
+    tools.hidden = false;
+    place.hidden = false;
+    this.#unpack();
+    this.#chart = new Chart(place, {
+      name: "Run over time",
+      height: () => this.#height(),
+      entries: () => this.#entries(),
+      option: (hidden, width) => this.#option(hidden, width),
+      zooms: true,
+    });
+  }
+
+  /** Shows the first run of a cell. */
+  choose(cell: string): void {
+    const number = this.#runs.findIndex((run) => run.cell === cell && run.valid);
+    if (number >= 0) this.#show(number);
+  }
+
+  #show(number: number): void {
+    const run = this.#runs[number];
+    if (!run) return;
+    this.#shown = run;
+    this.#choice.value = String(number);
+    this.#unpack();
+    this.#chart.restart();
+  }
+
+  #unpack(): void {
+    const run = this.#shown;
+    this.#points = new Map(
+      run.curves.map((curve) => {
+        let at = 0;
+        return [curve.quantity, curve.values.map((value, place): Point => [(at += curve.times[place] ?? 0), value])];
+      }),
+    );
+    PING_COLOURS.clear();
+    for (const { quantity } of run.curves) if (!(quantity in CURVES)) PING_COLOURS.set(quantity, `c${PING_COLOURS.size % 8}`);
+    byId("run-note").textContent =
+      `${run.label}: ${run.goodput_bps === null ? "no goodput" : rate(run.goodput_bps)} over ${time(run.length_us * 1000)}. ` +
+      `Of every ${time(run.bucket_us * 1000)} the least and the largest value are drawn; goodput is a mean.`;
+  }
+
+  #panels(): [string, (value: number) => string][] {
+    const used = new Set([...this.#points.keys()].map((quantity) => styleOf(quantity).panel));
+    const known = PANELS.filter(([name]) => used.has(name));
+    return used.has("pings") ? [...known, ["pings", (us) => time(us * 1000)]] : known;
+  }
+
+  #bands(): Band[] {
+    const run = this.#shown;
+    const several = run.limits.some(([stream]) => stream > 0);
+    const bands: Band[] = [];
+    for (let stream = 0; stream < STREAMS; stream += 1) {
+      const suffix = several ? ` ${stream}` : "";
+      const limits = run.limits.filter((limit) => limit[0] === stream);
+      if (limits.length > 0) {
+        bands.push({
+          name: `limit${suffix}`,
+          kind: "limit",
+          parts: limits.map(([, from, to, limit, why]) => [from, to, limit, why ? `${limit} (${why.replaceAll("_", " ")})` : limit]),
+        });
+      }
+      const states = run.states.filter((state) => state[0] === stream);
+      if (states.length > 0) {
+        bands.push({ name: `state${suffix}`, kind: "state", parts: states.map(([, from, to, state]) => [from, to, state, state]) });
+      }
+    }
+    return bands;
+  }
+
+  #height(): number {
+    const bands = this.#bands().length;
+    return this.#panels().length * (HEIGHT.panel + HEIGHT.gap) + bands * (HEIGHT.band + HEIGHT.bandGap) + HEIGHT.slider + 30;
+  }
+
+  #entries(): Entry[] {
+    const curves = [...this.#points.keys()].map((quantity) => ({ name: styleOf(quantity).name, colour: colour(styleOf(quantity).colour) }));
+    const run = this.#shown;
+    return [
+      ...curves,
+      ...(run.retransmits.length > 0 ? [{ name: RETRANSMITS, colour: colour("bad") }] : []),
+      ...(run.drops.length > 0 ? [{ name: DROPS, colour: colour("c4") }] : []),
+    ];
+  }
+
+  #option(hidden: Set<string>, width: number): Record<string, unknown> {
+    const panels = this.#panels();
+    const bands = this.#bands();
+    const [left, right] = [84, 20];
+    const grids = panels.map((_, number) => ({
+      left,
+      right,
+      top: 28 + number * (HEIGHT.panel + HEIGHT.gap),
+      height: HEIGHT.panel,
+    }));
+    const under = panels.length * (HEIGHT.panel + HEIGHT.gap) + 8;
+    const bandGrid = { left, right, top: under, height: Math.max(1, bands.length) * (HEIGHT.band + HEIGHT.bandGap) };
+    const all = [...grids, bandGrid];
+    const last = all.length - 1;
+    const times = all.map((_, number) => ({
+      ...axis(""),
+      show: number !== last || bands.length > 0,
+      type: "value",
+      gridIndex: number,
+      min: 0,
+      max: this.#shown.length_us,
+      axisLabel: {
+        color: colour("ink"),
+        hideOverlap: true,
+        showMaxLabel: false,
+        formatter: (us: number) => short(time(us * 1000)),
+      },
+      splitLine: { show: number !== last, lineStyle: { color: colour("rule") } },
+      splitNumber: Math.max(2, Math.floor(width / 110)),
+      axisPointer: { show: true, label: { show: false }, lineStyle: { color: colour("soft") } },
+    }));
+    const values = panels.map(([name, format], number) => ({
+      ...axis(name),
+      type: "value",
+      gridIndex: number,
+      nameTextStyle: { color: colour("soft"), align: "left", padding: [0, 0, 0, -76] },
+      ...(format === bytes ? this.#powers(name, hidden) : { splitNumber: 3 }),
+      axisLabel: { color: colour("ink"), formatter: (value: number) => short(format(value)) },
+    }));
+    const names = {
+      ...axis(""),
+      show: bands.length > 0,
+      type: "category",
+      gridIndex: last,
+      inverse: true,
+      data: bands.map((band) => band.name),
+      splitLine: { show: false },
+      axisTick: { show: false },
+    };
+    const panelOf = (quantity: string): number => panels.findIndex(([name]) => name === styleOf(quantity).panel);
+    const curves = [...this.#points].reverse().flatMap(([quantity, points]) => {
+      const style = styleOf(quantity);
+      if (hidden.has(style.name)) return [];
+      const own = colour(style.colour);
+      const isPing = style.panel === "pings";
+      return [
+        {
+          name: style.name,
+          type: isPing ? "scatter" : "line",
+          xAxisIndex: panelOf(quantity),
+          yAxisIndex: panelOf(quantity),
+          data: points,
+          showSymbol: false,
+          symbolSize: 5,
+          step: quantity === "goodput" || quantity === "sent" ? "end" : false,
+          lineStyle: { color: own, width: 1.4 },
+          itemStyle: { color: own },
+        },
+      ];
+    });
+    const marks = [
+      ...(hidden.has(RETRANSMITS) ? [] : [this.#ticks(this.#shown.retransmits.map(([at]) => at), "bad", 0)]),
+      ...(hidden.has(DROPS) ? [] : [this.#ticks(this.#shown.drops.map(([at]) => at), "c4", 10)]),
+    ];
+    return {
+      grid: all,
+      xAxis: times,
+      yAxis: [...values, names],
+      axisPointer: { link: [{ xAxisIndex: "all" }] },
+      tooltip: { ...tooltip("axis", (params) => bubble(this.#linesAt(params, bands))), axisPointer: { type: "line" } },
+      dataZoom: [
+        { type: "inside", xAxisIndex: all.map((_, number) => number), filterMode: "none", zoomOnMouseWheel: "ctrl", moveOnMouseMove: true },
+        {
+          type: "slider",
+          xAxisIndex: all.map((_, number) => number),
+          filterMode: "none",
+          bottom: 8,
+          height: 22,
+          left,
+          right,
+          textStyle: { color: colour("ink") },
+          labelFormatter: (us: number) => short(time(us * 1000)),
+        },
+      ],
+      series: [...curves, ...marks, ...bands.map((band, place) => bandSeries(band, place, last))],
+    };
+  }
+
+  /** Steps of a power of two for a panel of bytes. */
+  #powers(panel: string, hidden: Set<string>): Record<string, number> {
+    let most = 1;
+    for (const [quantity, points] of this.#points) {
+      const style = styleOf(quantity);
+      if (style.panel === panel && !hidden.has(style.name)) for (const [, value] of points) most = Math.max(most, value);
+    }
+    const interval = 2 ** Math.ceil(Math.log2(most / 3));
+    return { min: 0, max: Math.ceil(most / interval) * interval, interval };
+  }
+
+  /** Short strokes at the bottom of the first panel. */
+  #ticks(at: number[], tone: string, above: number): Record<string, unknown> {
+    return {
+      name: tone,
+      type: "custom",
+      silent: true,
+      tooltip: { show: false },
+      xAxisIndex: 0,
+      yAxisIndex: 0,
+      data: at.map((us) => [us, 0]),
+      renderItem: (_: CustomSeriesRenderItemParams, api: CustomSeriesRenderItemAPI) => {
+        const [x = 0, y = 0] = api.coord([api.value(0), 0]);
+        return { type: "line", shape: { x1: x, y1: y - above, x2: x, y2: y - above - 9 }, style: { stroke: colour(tone), lineWidth: 1.5 } };
+      },
+      clip: true,
+    };
+  }
+
+  /** Everything that is known of the time under the pointer. */
+  #linesAt(params: unknown, bands: Band[]): string[] {
+    const items = Array.isArray(params) ? (params as { axisValue?: unknown }[]) : [];
+    const at = Number(items[0]?.axisValue ?? 0);
+    const panels = this.#panels();
+    const values = [...this.#points].flatMap(([quantity, points]) => {
+      const style = styleOf(quantity);
+      const format = panels.find(([name]) => name === style.panel)?.[1];
+      const value = style.panel === "pings" ? nearest(points, at, this.#shown.bucket_us) : standing(points, at);
+      return format && value !== null ? [`${style.name}: ${format(value)}`] : [];
+    });
+    const states = bands.flatMap((band) => {
+      const part = band.parts.find(([from, to]) => from <= at && at < to);
+      return part ? [`${band.kind === "limit" ? "limited by" : "state"}${band.name.replace(/^\w+/u, "")}: ${part[3]}`] : [];
+    });
+    const bucket = this.#shown.bucket_us;
+    const again = this.#shown.retransmits.find(([from]) => from <= at && at < from + bucket);
+    const counts = again?.slice(1).flatMap((count, kind) => (count > 0 ? [`${count} ${KINDS[kind] ?? ""}`] : [])) ?? [];
+    const dropped = this.#shown.drops.find(([from]) => from <= at && at < from + bucket);
+    return [
+      `at ${time(at * 1000)}`,
+      ...values,
+      ...states,
+      ...(counts.length > 0 ? [`retransmitted here: ${counts.join(", ")}`] : []),
+      ...(dropped ? [`dropped here: ${dropped[1]} packets`] : []),
+    ];
+  }
+}
+
+function styleOf(quantity: string): CurveStyle {
+  return CURVES[quantity] ?? { name: quantity, panel: "pings", colour: PING_COLOURS.get(quantity) ?? "c6" };
+}
+
+/** The last value at or before `at`. */
+function standing(points: Point[], at: number): number | null {
+  let [low, high] = [0, points.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((points[middle]?.[0] ?? Infinity) <= at) low = middle + 1;
+    else high = middle;
+  }
+  return points[low - 1]?.[1] ?? null;
+}
+
+/** The value next to `at`, where one is near. */
+function nearest(points: Point[], at: number, near: number): number | null {
+  const best = points.reduce<Point | null>((found, point) => (found && Math.abs(found[0] - at) <= Math.abs(point[0] - at) ? found : point), null);
+  return best && Math.abs(best[0] - at) <= near ? best[1] : null;
+}
+
+function bandSeries(band: Band, place: number, axisIndex: number): Record<string, unknown> {
+  return {
+    type: "custom",
+    xAxisIndex: axisIndex,
+    yAxisIndex: axisIndex,
+    silent: true,
+    clip: true,
+    tooltip: { show: false },
+    data: band.parts.map(([from, to], number) => [from, to, number]),
+    encode: { x: [0, 1] },
+    renderItem: (params: CustomSeriesRenderItemParams, api: CustomSeriesRenderItemAPI) => {
+      const part = band.parts[Number(api.value(2))];
+      const [from = 0, y = 0] = api.coord([api.value(0), place]);
+      const [to = 0] = api.coord([api.value(1), place]);
+      const frame = params.coordSys as unknown as { x: number; width: number };
+      const [x, end] = [Math.max(from, frame.x), Math.min(to, frame.x + frame.width)];
+      if (!part || end < frame.x || x > frame.x + frame.width) return null;
+      const wide = Math.max(end - x, 0.5);
+      const shape = { type: "rect", shape: { x, y: y - HEIGHT.band / 2, width: wide, height: HEIGHT.band }, style: { fill: colour(`${band.kind}-${part[2]}`) } };
+      const words = { type: "text", style: { x: x + 4, y, text: part[2], verticalAlign: "middle", fill: ink(band.kind, part[2]), fontSize: 11, width: wide - 8, overflow: "truncate" } };
+      return wide >= 46 ? { type: "group", children: [shape, words] } : shape;
+    },
+  };
+}
+
+/** Black or white, whichever can be read on that band. */
+function ink(kind: string, word: string): string {
+  const hex = colour(`${kind}-${word}`);
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+  return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#000" : "#fff";
+}

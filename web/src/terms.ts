@@ -1,0 +1,40 @@
+// A term's explanation beside it, on hover and on focus; Escape hides it.
+import { byId, element } from "./dom";
+
+/** Takes the place of the browser's own tooltips, which no keyboard reaches. */
+export function startTerms(): void {
+  const tip = element("div", { id: "tip", role: "tooltip", hidden: "" });
+  document.body.append(tip);
+  const terms = document.querySelectorAll<HTMLAnchorElement>("a.term");
+  for (const term of terms) term.removeAttribute("title");
+  let shown: HTMLAnchorElement | null = null;
+  const hide = (): void => {
+    shown?.removeAttribute("aria-describedby");
+    shown = null;
+    tip.hidden = true;
+  };
+  const show = (term: HTMLAnchorElement): void => {
+    hide();
+    const explained = byId(term.hash.slice(1)).querySelector("dd");
+    tip.textContent = explained?.textContent ?? "";
+    tip.hidden = false;
+    const place = term.getBoundingClientRect();
+    const room = document.documentElement.clientWidth - tip.offsetWidth - 8;
+    tip.style.left = `${Math.max(8, Math.min(place.left, room)) + scrollX}px`;
+    tip.style.top = `${place.bottom + 6 + scrollY}px`;
+    term.setAttribute("aria-describedby", "tip");
+    shown = term;
+  };
+  const termOf = (event: Event): HTMLAnchorElement | null =>
+    event.target instanceof Element ? event.target.closest<HTMLAnchorElement>("a.term") : null;
+  for (const kind of ["mouseover", "focusin"]) {
+    document.addEventListener(kind, (event) => {
+      const term = termOf(event);
+      if (term) show(term);
+    });
+  }
+  for (const kind of ["mouseout", "focusout"]) document.addEventListener(kind, hide);
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") hide();
+  });
+}
