@@ -9,6 +9,7 @@ mod bpf;
 mod check;
 mod directions;
 mod key_reference;
+mod page_tests;
 mod sources;
 mod tally;
 mod test_run;

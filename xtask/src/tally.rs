@@ -1,6 +1,6 @@
 //! The sums of test runners' own lines: what passed, failed, and was skipped with a reason.
 //!
-//! A test that can't run here prints one line `skipped: WORD: REASON` and returns; libtest counts it as passed, so that it is
+//! libtest's lines, and those of Node's runner as TAP. A test that can't run here prints one line `skipped: WORD: REASON` and returns; libtest counts it as passed, so that it is
 //! taken off again. Never: a count of what the runner did not print.
 
 use std::fmt;
@@ -11,6 +11,8 @@ pub(crate) struct Tally {
     passed: usize,
     failed: usize,
     skipped: usize,
+    /// Skips that the runner counted as passed.
+    within: usize,
     /// The reasons of the skips, as printed.
     pub(crate) reasons: Vec<String>,
 }
@@ -22,15 +24,28 @@ impl Tally {
             self.passed += count(summary, "passed");
             self.failed += count(summary, "failed");
             self.skipped += count(summary, "ignored");
+        } else if let Some((word, number)) = of_node(line) {
+            match word {
+                "pass" => self.passed += number,
+                "fail" => self.failed += number,
+                "skipped" => self.skipped += number,
+                _ => {}
+            }
         } else if let Some(reason) = skip_reason(line) {
+            self.within += 1;
             self.reasons.push(reason.to_owned());
         }
+    }
+
+    /// Notes what could not run at all, and that no runner counts.
+    pub(crate) fn skip(&mut self, reason: String) {
+        self.reasons.push(reason);
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let passed = self.passed.saturating_sub(self.reasons.len());
+        let passed = self.passed.saturating_sub(self.within);
         let skipped = self.skipped + self.reasons.len();
         write!(f, "{passed} passed, {} failed, {skipped} skipped", self.failed)
     }
@@ -43,6 +58,12 @@ fn count(summary: &str, word: &str) -> usize {
         .filter_map(|part| part.strip_suffix(word))
         .find_map(|number| number.trim().parse().ok())
         .unwrap_or(0)
+}
+
+/// `# pass 12`: the end of a TAP stream.
+fn of_node(line: &str) -> Option<(&str, usize)> {
+    let (word, number) = line.strip_prefix("# ")?.split_once(' ')?;
+    Some((word, number.parse().ok()?))
 }
 
 /// The line begins with `skipped: `, or has it behind libtest's `test NAME ... `.
@@ -78,6 +99,21 @@ mod tests {
             skipped: lab-unavailable: no namespaces\n\
             test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s\n";
         assert_eq!(tally(output).to_string(), "1 passed, 0 failed, 2 skipped");
+    }
+
+    #[test]
+    fn node_counts_its_own() {
+        assert_eq!(
+            tally("ok 1 - a\n# tests 3\n# pass 2\n# fail 1\n# skipped 0\n").to_string(),
+            "2 passed, 1 failed, 0 skipped"
+        );
+    }
+
+    #[test]
+    fn what_could_not_run_is_skipped_and_takes_nothing_off() {
+        let mut tally = tally("test result: ok. 12 passed; 0 failed; 1 ignored\n");
+        tally.skip("skipped: page-unavailable: no browser".to_owned());
+        assert_eq!(tally.to_string(), "12 passed, 0 failed, 2 skipped");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Every test of the workspace, in an order that keeps measurements honest.
 //!
 //! Tests of the lab measure: they run alone, one at a time, after everything has been built and everything else has run. An
-//! integration test whose name begins with `lab`, `kernel` or `parity` is one. Never: a closing line that says more than the
+//! integration test whose name begins with `lab`, `kernel` or `parity` is one. The browser looks at pages before them. Never: a closing line that says more than the
 //! runners did.
 
+use crate::page_tests;
 use crate::tally::Tally;
 use crate::workspace::{Crate, Workspace};
 use std::collections::BTreeSet;
@@ -20,18 +21,30 @@ const IN_RELEASE: &str = "hashes";
 pub(crate) fn run(workspace: &Workspace) -> ExitCode {
     let mut tally = Tally::default();
     let mut code = ExitCode::SUCCESS;
-    for arguments in phases(&workspace.crates) {
-        if let Err(failure) = cargo(&arguments, &mut tally) {
+    let phases = phases(&workspace.crates);
+    let is_alone = |arguments: &Vec<String>| arguments.iter().any(|word| word == ALONE);
+    let (alone, together): (Vec<_>, Vec<_>) = phases.into_iter().partition(is_alone);
+    let carry_out = |tally: &mut Tally, code: &mut ExitCode, arguments: &[String]| {
+        if let Err(failure) = cargo(arguments, tally) {
             println!("{failure}");
-            code = ExitCode::FAILURE;
+            *code = ExitCode::FAILURE;
         }
+    };
+    together.iter().for_each(|arguments| carry_out(&mut tally, &mut code, arguments));
+    if let Err(failure) = page_tests::run(workspace, &mut tally) {
+        println!("{failure}");
+        code = ExitCode::FAILURE;
     }
+    alone.iter().for_each(|arguments| carry_out(&mut tally, &mut code, arguments));
     for reason in &tally.reasons {
         println!("{reason}");
     }
     println!("{tally}");
     code
 }
+
+/// What those that measure are run with.
+const ALONE: &str = "--test-threads=1";
 
 /// The arguments of cargo, phase by phase.
 fn phases(crates: &[Crate]) -> Vec<Vec<String>> {
@@ -58,23 +71,23 @@ fn phases(crates: &[Crate]) -> Vec<Vec<String>> {
         phases.push(phase(&["--release"], named(&[IN_RELEASE]), &[]));
     }
     if !measuring.is_empty() {
-        phases.push(phase(&[], named(&measuring), &["--", "--test-threads=1", "--nocapture"]));
+        phases.push(phase(&[], named(&measuring), &["--", ALONE, "--nocapture"]));
     }
     phases
 }
 
 /// Runs cargo, shows its output as it comes and counts it.
-fn cargo(arguments: &[String], tally: &mut Tally) -> Result<(), String> {
+pub(crate) fn cargo(arguments: &[String], tally: &mut Tally) -> Result<(), String> {
     let line = format!("cargo {}", arguments.join(" "));
     println!("$ {line}");
-    let failed = |error: std::io::Error| format!("{line}: {error}");
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut child = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
+    counted(Command::new(program).args(arguments), &line, tally)
+}
+
+/// Runs `command`, shows its output as it comes and counts it; `line` is what it is called.
+pub(crate) fn counted(command: &mut Command, line: &str, tally: &mut Tally) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{line}: {error}");
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(failed)?;
     if let Some(output) = child.stdout.take() {
         for text in BufReader::new(output).split(b'\n') {
             let text = text.map_err(failed)?;

@@ -10,6 +10,8 @@ use std::path::PathBuf;
 pub(crate) struct Workspace {
     /// Absolute.
     pub(crate) root: PathBuf,
+    /// Where cargo builds, absolute.
+    pub(crate) target: PathBuf,
     pub(crate) crates: Vec<Crate>,
 }
 
@@ -41,7 +43,7 @@ impl Workspace {
             .iter()
             .map(|package| describe(package, &members, &metadata))
             .collect();
-        Ok(Self { root: metadata.workspace_root.into(), crates })
+        Ok(Self { root: metadata.workspace_root.into(), target: metadata.target_directory.into(), crates })
     }
 }
 
