@@ -137,7 +137,7 @@ export class Chart {
       button("−", `Zoom out: ${this.#drawing.name}`, () => { this.#zoom(2); }),
       button("◂", `Earlier: ${this.#drawing.name}`, () => { this.#move(-0.5); }),
       button("▸", `Later: ${this.#drawing.name}`, () => { this.#move(0.5); }),
-      button("all", `Whole: ${this.#drawing.name}`, () => { this.#show(0, 100); }),
+      button("all", `all: ${this.#drawing.name}`, () => { this.#show(0, 100); }),
     ];
   }
 

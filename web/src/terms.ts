@@ -33,7 +33,12 @@ export function startTerms(): void {
       if (term) show(term);
     });
   }
-  for (const kind of ["mouseout", "focusout"]) document.addEventListener(kind, hide);
+  document.addEventListener("focusout", (event) => {
+    if (shown && termOf(event) === shown) hide();
+  });
+  document.addEventListener("mouseout", (event) => {
+    if (shown && termOf(event) === shown && document.activeElement !== shown) hide();
+  });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") hide();
   });

@@ -1,4 +1,4 @@
-// A thousand cells, and a run of a million samples: how fast they open and react is printed; that they do is tested.
+// A thousand cells, and a run whose records have a million rows: how fast they open and react is printed; that they do is tested.
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { join } from "node:path";

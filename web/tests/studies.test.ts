@@ -166,7 +166,7 @@ async function usesRun(page: Page): Promise<void> {
   assert.equal(await chart.getAttribute("data-drawn"), "2");
   await page.getByRole("button", { name: "Zoom in: Run over time" }).click();
   assert.equal(await chart.getAttribute("data-part"), "25-75");
-  await page.getByRole("button", { name: "Whole: Run over time" }).click();
+  await page.getByRole("button", { name: "all: Run over time" }).click();
   assert.equal(await chart.getAttribute("data-part"), "0-100");
   await chart.hover({ position: { x: 250, y: 90 } });
   await page.waitForSelector("#run-chart .bubble p");

@@ -63,7 +63,7 @@ fn an_experiment_is_written_and_read_back() {
     let finished = scene.perform(&backend, &synthetic::asked(&[]), &options(false)).unwrap();
     assert_eq!(names(&scene.runs()), RUNS);
     assert_eq!(*backend.ended.lock().unwrap(), RUNS);
-    assert_eq!(names(&finished.directory), ["experiment.json", "runs", "scenario.toml"]);
+    assert_eq!(names(&finished.directory), ["experiment.json", "report.html", "runs", "scenario.toml"]);
     let cells = &finished.result.cells;
     assert_eq!((cells.len(), cells[0].runs, cells[0].valid), (2, 2, 2));
     let goodput = cells[0].goodput_bps.unwrap();
@@ -271,8 +271,11 @@ fn a_continued_experiment_is_judged_by_what_is_asked_now() {
     assert_eq!(finished.result.plan, stricter.plan);
 
     let path = scene.folder.path().join("pipefill-runs/tiny");
-    assert_eq!(names(&path), ["experiment.json", "runs", "scenario.toml"]);
+    assert_eq!(names(&path), ["experiment.json", "report.html", "runs", "scenario.toml"]);
     assert_eq!(fs::read_to_string(path.join("scenario.toml")).unwrap(), stricter.text);
+    assert!(
+        fs::read_to_string(path.join("report.html")).unwrap().contains("<h1><bdi>A stricter one</bdi></h1>")
+    );
     let stored = ExperimentDirectory::open(&path).unwrap().unwrap().stored;
     assert_eq!((&stored.plan, &stored.set), (&stricter.plan, &stricter.selection.set));
 }

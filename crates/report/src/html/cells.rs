@@ -1,6 +1,6 @@
 //! Each cell's verdict, its arithmetic, the advice, and the command that repeats it.
 //!
-//! Never: a predicted effect that reads like a proven one.
+//! A large page leaves out what its tables have. Never: a predicted effect that reads like a proven one.
 
 use super::terms::term;
 use super::{Page, answer, tables};
@@ -9,7 +9,7 @@ use crate::sheet::{anchor, problems};
 use maud::{Markup, html};
 use pipefill_analysis::experiment::{Advice, CellResult, LimitedBy};
 
-/// With more cells than this each is closed until somebody asks, and leaves out what the tables have.
+/// With more cells than this each is closed until somebody asks.
 const OPEN: usize = 12;
 
 /// The section.
@@ -40,7 +40,7 @@ fn one(page: &Page<'_>, cell: &CellResult, is_open: bool) -> Markup {
                 }
                 @let problems = problems(page.experiment, cell);
                 @if !problems.is_empty() { ul class="problems" { @for line in problems { li { bdi { (line) } } } } }
-                @if is_open { (figures(cell)) (shares(cell)) }
+                @if page.experiment.cells.len() <= super::LARGE { (figures(cell)) (shares(cell)) }
                 (advice(page, cell))
                 p { "Repeat it: " code class="command" { (cell.repeat_command) } }
             }
@@ -104,9 +104,12 @@ fn advice(page: &Page<'_>, cell: &CellResult) -> Markup {
                 ol {
                     @for one in all {
                         li {
-                            code { (one.change) } " "
-                            (one.why)
-                            @if let Some(bps) = one.predicted_bps { ". Predicted: " strong { (Kind::Rate.alone(bps as f64)) } }
+                            @if one.set.is_empty() {
+                                (one.change) ": " (one.why)
+                            } @else {
+                                code { (one.change) } " " (one.why)
+                                @if let Some(bps) = one.predicted_bps { ". Predicted: " strong { (Kind::Rate.alone(bps as f64)) } }
+                            }
                             @if !one.commands.is_empty() { pre dir="ltr" tabindex="0" { code { (one.commands.join("\n")) } } }
                         }
                     }

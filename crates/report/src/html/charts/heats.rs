@@ -68,7 +68,7 @@ fn heat(
 ) -> Heat {
     let axis = |(path, values): &(&str, IndexSet<&str>)| Axis {
         name: path.rsplit('.').next().unwrap_or(path).to_owned(),
-        values: values.iter().map(|&value| value.to_owned()).collect(),
+        values: told_apart(values),
     };
     let place = |cell: &CellResult, (path, values): &(&str, IndexSet<&str>)| {
         values.get_index_of(cell.axes[*path].as_str()).unwrap_or(0)
@@ -83,4 +83,26 @@ fn heat(
     let facet = if facet.is_empty() { String::new() } else { format!(" ({facet})") };
     let title = format!("goodput over {} and {}{facet}", x.0.name, y.0.name);
     Heat { title: titled(variant, &title), x: x.0, y: y.0, fields: cells.iter().map(field).collect() }
+}
+
+/// `values` without the words that all of them begin with: of three sizes of a sysctl the one that differs.
+fn told_apart(values: &IndexSet<&str>) -> Vec<String> {
+    let words: Vec<Vec<&str>> = values.iter().map(|value| value.split_whitespace().collect()).collect();
+    let shortest = words.iter().map(Vec::len).min().unwrap_or(0);
+    let is_shared = |place: &usize| words.iter().all(|one| one[*place] == words[0][*place]);
+    let shared = (0..shortest.saturating_sub(1)).take_while(is_shared).count();
+    words.iter().map(|one| one[shared..].join(" ")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_all_values_begin_with_is_left_out() {
+        let of = |values: &[&'static str]| told_apart(&values.iter().copied().collect());
+        assert_eq!(of(&["4096 131072 512KiB", "4096 131072 32MiB"]), ["512KiB", "32MiB"]);
+        assert_eq!(of(&["10ms", "20ms"]), ["10ms", "20ms"]);
+        assert_eq!(of(&["4096 1 2", "4096 1"]), ["1 2", "1"]);
+    }
 }
