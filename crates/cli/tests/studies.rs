@@ -6,6 +6,7 @@ use pipefill::Folder;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
+use std::fs;
 
 /// The result of a study's short version.
 fn study(name: &str) -> Value {
@@ -73,6 +74,13 @@ fn the_screen_shows_the_table_of_windows_and_both_conclusions() {
     run.assert().success().stdout(
         contains("what was in use (medians)").and(contains("published  ")).and(contains("not so     ")),
     );
+    folder.pipefill(&["report", "o", "--format", "html", "-o", "again.html"]).assert().success();
+    let [left, again] =
+        ["o/report.html", "again.html"].map(|name| fs::read_to_string(folder.path(name)).unwrap());
+    assert_eq!(left, again);
+    let run = fs::read_dir(folder.path("o/runs")).unwrap().next().unwrap().unwrap().path();
+    let one = folder.pipefill(&["report", run.to_str().unwrap(), "--format", "html"]).assert().success();
+    one.stdout(contains("<!DOCTYPE html>").and(contains("Runs over time")));
     let markdown = folder.pipefill(&["report", "o", "--format", "md"]).assert().success();
     markdown.stdout(contains("**Not so.**").and(contains("limited by sndbuf")));
 }
