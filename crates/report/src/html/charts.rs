@@ -174,9 +174,9 @@ fn name_of(cell: &CellResult, without: &[&str]) -> String {
     parts.join(", ")
 }
 
-/// Axes that have the same value in all `cells`: in a name they would only take room.
+/// Axes that have the same value in all of several `cells`: in a name they would only take room.
 fn constant<'a>(cells: &[&'a CellResult]) -> Vec<&'a str> {
-    let Some(first) = cells.first() else { return Vec::new() };
+    let [first, _, ..] = cells else { return Vec::new() };
     let is_constant = |path: &&String| cells.iter().all(|cell| cell.axes.get(*path) == first.axes.get(*path));
     first.axes.keys().filter(is_constant).map(String::as_str).collect()
 }
