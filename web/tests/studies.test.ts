@@ -108,6 +108,11 @@ for (const study of STUDIES) {
     const before = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     await page.selectOption("#theme", "dark");
     assert.notEqual(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), before);
+    await page.emulateMedia({ media: "print" });
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).color), "rgb(27, 31, 36)", "paper is white");
+    assert.ok(await page.locator("svg.picture").first().isVisible());
+    assert.ok(await page.locator("#run-chart").isHidden());
+    await page.emulateMedia({ media: "screen" });
     const term = page.locator("thead a.term").first();
     await term.focus();
     assert.ok((await page.locator("#tip").textContent())?.trim());
