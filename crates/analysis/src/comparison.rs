@@ -1,18 +1,11 @@
 //! Two ways to run the same cell, in pairs: by how much they differ, and whether that is more than chance.
 //!
 //! The runs of a pair follow each other and share a seed, so that what both have in common cancels out. Of the differences
-//! the mean, with Student's 95 % interval `mean ± t(n − 1) × s / √n` (Student, 1908): with the three to ten pairs that anyone
-//! runs a bootstrap of the median would be too narrow (see [`crate::statistics::bootstrap_median`]). Never: a verdict where
-//! the interval holds zero, or one from a single pair.
+//! the mean, with Student's 95 % interval (see [`crate::means`]). Never: a verdict where the interval holds zero, or one from a
+//! single pair.
 
-use crate::statistics::Interval;
+use crate::means::student_95;
 use serde::{Deserialize, Serialize};
-
-/// Two-sided 95 % points of Student's t for 1 to 30 degrees of freedom (Fisher and Yates, 1938, table III).
-const T_95: [f64; 30] = [
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-];
 
 /// A mean, and where it lies with 95 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -77,31 +70,11 @@ impl Comparison {
     }
 }
 
-/// Student's 95 % interval of the mean of `values`; `None` with fewer than two.
-pub fn student_95(values: &[f64]) -> Option<Interval> {
-    let n = values.len() as f64;
-    let centre = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
-    let freedom = values.len().checked_sub(1).filter(|&freedom| freedom > 0)?;
-    let half = t_95(freedom) * (squares / freedom as f64 / n).sqrt();
-    Some(Interval { low: centre - half, high: centre + half })
-}
-
 fn mean(values: &[f64]) -> Option<Mean> {
     let interval = student_95(values);
     let bps = values.iter().sum::<f64>() / values.len() as f64;
     let (low_bps, high_bps) = (interval.map(|one| one.low), interval.map(|one| one.high));
     (!values.is_empty()).then_some(Mean { bps, low_bps, high_bps })
-}
-
-/// Between the rows of the table the next smaller number of degrees decides: a little too wide, never too narrow.
-fn t_95(freedom: usize) -> f64 {
-    match freedom {
-        120.. => 1.980,
-        60.. => 2.000,
-        40.. => 2.021,
-        _ => T_95[freedom.min(T_95.len()) - 1],
-    }
 }
 
 fn verdict(difference: &Mean) -> Difference {
@@ -118,15 +91,6 @@ mod tests {
     use super::*;
     use pipefill_core::prng::Prng;
     use pipefill_core::units::Seed;
-
-    /// Student's own example (1908, "additional hours of sleep", differences of ten patients): mean 1.58, s = 1.23, and the
-    /// interval that every textbook gives is 0.70 to 2.46.
-    #[test]
-    fn students_own_example() {
-        let sleep = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4];
-        let got = student_95(&sleep).unwrap();
-        assert!((got.low - 0.70).abs() < 0.005 && (got.high - 2.46).abs() < 0.005, "{got:?}");
-    }
 
     #[test]
     fn the_sign_needs_an_interval_without_zero() {

@@ -168,6 +168,11 @@ impl<'a> Diagnosing<'a> {
         }
     }
 
+    /// What limited each stream when, as far as it is judged: up to about a second before the last row.
+    pub fn so_far(&self) -> Vec<Span> {
+        self.streams.iter().flat_map(|one| one.timeline.clone().into_spans()).collect()
+    }
+
     /// The diagnosis, after the last row; `None` where nothing was sampled.
     pub fn finish(mut self) -> Option<Diagnosis> {
         if self.streams.is_empty() {

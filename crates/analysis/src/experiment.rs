@@ -92,6 +92,8 @@ pub struct CellResult {
     pub min_rtt_us: Option<u64>,
     /// Median smoothed RTT.
     pub srtt_us_p50: Option<u64>,
+    /// Smoothed RTT that 95 % of the time did not exceed.
+    pub srtt_us_p95: Option<u64>,
     /// Median congestion window.
     pub cwnd_bytes_p50: Option<u64>,
     /// Median advertised window.

@@ -39,11 +39,16 @@ impl Tally {
         }
     }
 
-    /// The lower weighted median: the smallest value at which at least half of the total weight has been seen. For step
-    /// functions of time, where a weight is how long the value stood. `None` without values.
+    /// The lower weighted median: see [`Tally::lower_percentile`].
     pub(crate) fn lower_median(&self) -> Option<u64> {
+        self.lower_percentile(50)
+    }
+
+    /// The lower weighted percentile: the smallest value at which at least `percent` of the total weight have been seen. For
+    /// step functions of time, where a weight is how long the value stood. `None` without values.
+    pub(crate) fn lower_percentile(&self, percent: u128) -> Option<u64> {
         let total = self.total();
-        (total > 0).then(|| self.at((total - 1) / 2))
+        (total > 0).then(|| self.at((total * percent).div_ceil(100).saturating_sub(1)))
     }
 
     /// The median where each value counts as often as it weighs: the mean of the middle two of an even number. `None` without
@@ -107,6 +112,16 @@ mod tests {
         assert_eq!(tally(&[(7, 0)]).lower_median(), None);
         assert_eq!(tally(&[(0, 0), (7, 3)]).lower_median(), Some(7));
         assert_eq!(tally(&[(u64::MAX, u64::MAX), (3, u64::MAX)]).lower_median(), Some(3));
+    }
+
+    #[test]
+    fn a_percentile_is_where_that_much_of_the_weight_has_been_seen() {
+        let ramp: Vec<(u64, u64)> = (1..=100).map(|n| (n, 7)).collect();
+        let of_ramp = |percent| tally(&ramp).lower_percentile(percent);
+        assert_eq!([0, 1, 50, 95, 100].map(of_ramp), [1, 1, 50, 95, 100].map(Some));
+        assert_eq!(tally(&[(1, 94), (9, 6)]).lower_percentile(95), Some(9));
+        assert_eq!(tally(&[(1, 95), (9, 5)]).lower_percentile(95), Some(1));
+        assert_eq!(tally(&[]).lower_percentile(95), None);
     }
 
     #[test]

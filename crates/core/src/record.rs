@@ -6,6 +6,7 @@
 
 mod codec;
 mod congestion;
+mod expected;
 mod rows;
 mod sink;
 

@@ -7,7 +7,7 @@ use pipefill_analysis::experiment::Experiment;
 use serde_json::Value;
 
 /// JSON pointers of the scalar fields, in the order of the columns.
-const FIELDS: [&str; 70] = [
+const FIELDS: [&str; 71] = [
     "/backend",
     "/runs",
     "/valid",
@@ -25,6 +25,7 @@ const FIELDS: [&str; 70] = [
     "/retransmits_by_kind/spurious",
     "/min_rtt_us",
     "/srtt_us_p50",
+    "/srtt_us_p95",
     "/cwnd_bytes_p50",
     "/rwnd_bytes_p50",
     "/in_flight_bytes_p50",

@@ -4,6 +4,7 @@
 
 use crate::explain::Explanation;
 use pipefill_analysis::calculator::Calculation;
+use pipefill_analysis::changes::Changes;
 use pipefill_analysis::experiment::{Experiment, SCHEMA};
 use pipefill_analysis::proof::Proof;
 use pipefill_core::plan::Plan;
@@ -42,6 +43,14 @@ pub fn explanations(experiment: &Experiment) -> Result<String> {
 pub fn proofs(experiment: &str, proofs: &[Proof]) -> Result<String> {
     let document = json!({"schema": SCHEMA, "experiment": experiment, "cells": proofs});
     Ok(serde_json::to_string_pretty(&document)? + "\n")
+}
+
+/// [`Changes`], indented. Ends with a newline.
+///
+/// # Errors
+/// Those of serde_json.
+pub fn changes(changes: &Changes) -> Result<String> {
+    Ok(serde_json::to_string_pretty(changes)? + "\n")
 }
 
 /// A [`Plan`], indented. Ends with a newline.

@@ -6,15 +6,19 @@
 
 pub mod calculator;
 pub mod catalogue;
+pub mod cause;
+pub mod changes;
 mod conclusions;
 pub mod csv;
 pub mod explain;
 pub mod fix;
 pub mod html;
+pub mod iperf3;
 pub mod json;
 pub mod md;
 pub mod plan;
 mod prose;
-mod quantity;
+pub mod quantity;
 mod sheet;
+pub mod stream;
 pub mod table;

@@ -4,11 +4,11 @@
 //! digit that the figure does not have, or a 0 for a missing value.
 
 /// What stands for a missing value.
-pub(crate) const MISSING: &str = "–";
+pub const MISSING: &str = "–";
 
 /// What a number measures: decides prefixes and unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Bits per second, powers of 1000.
     Rate,
     /// Bytes, powers of 1024 (IEC).
@@ -92,7 +92,7 @@ impl Kind {
     }
 
     /// `value` by itself, with unit: `956 Mbit/s`, `1.19 MiB`, `10.4 ms`.
-    pub(crate) fn alone(self, value: f64) -> String {
+    pub fn alone(self, value: f64) -> String {
         let level = self.level(value.abs());
         let unit = format!("{}{}", self.prefixes()[level], self.unit());
         join(&self.digits(value / self.factor(level)), &unit)

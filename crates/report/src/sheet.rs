@@ -53,7 +53,7 @@ impl Entry {
 }
 
 /// A heading with an entry for each cell.
-type Column = (Heading, Vec<Entry>);
+pub(crate) type Column = (Heading, Vec<Entry>);
 
 /// How a field should strike the eye, where there is colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,7 +128,8 @@ pub(crate) fn anchor(cell: &CellResult) -> String {
 fn beside_axes(cells: &[&CellResult], columns: Vec<Column>) -> (Vec<Heading>, Vec<Vec<Entry>>) {
     let mut headings = Vec::new();
     let mut rows: Vec<Vec<Entry>> = vec![Vec::new(); cells.len()];
-    for (heading, entries) in axis_columns(cells).into_iter().chain(columns) {
+    let axes: Vec<&IndexMap<String, String>> = cells.iter().map(|cell| &cell.axes).collect();
+    for (heading, entries) in axis_columns(&axes).into_iter().chain(columns) {
         headings.push(heading);
         for (row, entry) in rows.iter_mut().zip(entries) {
             row.push(entry);
@@ -137,9 +138,10 @@ fn beside_axes(cells: &[&CellResult], columns: Vec<Column>) -> (Vec<Heading>, Ve
     (headings, rows)
 }
 
-/// One column for each axis, named by the last part of its path; by all of it where two axes would look the same.
-fn axis_columns(cells: &[&CellResult]) -> Vec<Column> {
-    let paths = axis_paths(cells);
+/// One column for each axis of the rows' coordinates, named by the last part of its path; by all of it where two axes would look
+/// the same.
+pub(crate) fn axis_columns(rows: &[&IndexMap<String, String>]) -> Vec<Column> {
+    let paths = axis_paths(rows);
     let name = |path: &str| {
         let short = last_part(path);
         let alike = paths.iter().filter(|other| last_part(other) == short).count();
@@ -147,16 +149,17 @@ fn axis_columns(cells: &[&CellResult]) -> Vec<Column> {
     };
     let column = |path: &String| {
         let heading = Heading { name: name(path), unit: String::new(), numeric: false };
-        let value = |cell: &&CellResult| cell.axes.get(path).map_or(MISSING, String::as_str).to_owned();
-        (heading, cells.iter().map(|cell| Entry::plain(value(cell))).collect())
+        let value =
+            |axes: &&IndexMap<String, String>| axes.get(path).map_or(MISSING, String::as_str).to_owned();
+        (heading, rows.iter().map(|axes| Entry::plain(value(axes))).collect())
     };
     paths.iter().map(column).collect()
 }
 
-/// All axes of `cells` but the variant, in order of appearance.
-fn axis_paths(cells: &[&CellResult]) -> Vec<String> {
+/// All axes but the variant, in order of appearance.
+fn axis_paths(rows: &[&IndexMap<String, String>]) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
-    for path in cells.iter().flat_map(|cell| cell.axes.keys()) {
+    for path in rows.iter().flat_map(|axes| axes.keys()) {
         if path != "variant" && !paths.contains(path) {
             paths.push(path.clone());
         }

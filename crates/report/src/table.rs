@@ -44,8 +44,8 @@ fn title(experiment: &Experiment) -> String {
     }
 }
 
-/// Two spaces between columns, one where the terminal is too narrow for two.
-fn drawn(sheet: &Sheet, style: Style) -> String {
+/// A sheet with its title and notes: two spaces between columns, one where the terminal is too narrow for two.
+pub(crate) fn drawn(sheet: &Sheet, style: Style) -> String {
     let wide = grid(&sheet.headings, &sheet.rows, style, 2);
     let widest = wide.lines().map(|line| line.chars().count()).max().unwrap_or(0);
     let grid = if widest > usize::from(style.width) || wraps(sheet, &wide) {

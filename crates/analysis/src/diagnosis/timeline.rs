@@ -13,7 +13,7 @@ const MOST: usize = 1000;
 type Cause = (u32, LimitedBy, Option<CwndCause>);
 
 /// The spans so far; neighbours with the same cause are one.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Timeline(Band<Cause>);
 
 impl Default for Timeline {

@@ -204,6 +204,7 @@ fn medians(valid: &[&RunMetrics]) -> CellResult {
         retransmits_by_kind: retransmits_by_kind(valid),
         min_rtt_us: whole(|r| r.tcp.min_rtt_us),
         srtt_us_p50: whole(|r| r.tcp.srtt_us_p50),
+        srtt_us_p95: whole(|r| r.tcp.srtt_us_p95),
         cwnd_bytes_p50: whole(|r| r.tcp.cwnd_bytes_p50),
         rwnd_bytes_p50: whole(|r| r.tcp.rwnd_bytes_p50),
         in_flight_bytes_p50: whole(|r| r.tcp.in_flight_bytes_p50),

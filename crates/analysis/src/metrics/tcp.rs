@@ -27,6 +27,8 @@ pub struct TcpMetrics {
     pub min_rtt_us: Option<u64>,
     /// Median smoothed RTT, over time and streams.
     pub srtt_us_p50: Option<u64>,
+    /// The smoothed RTT that 95 % of the time did not exceed, over time and streams.
+    pub srtt_us_p95: Option<u64>,
     /// Congestion window.
     pub cwnd_bytes_p50: Option<u64>,
     /// Window that the receiver advertised, as the sender knew it.
@@ -159,6 +161,7 @@ impl<'a> Following<'a> {
             retransmits_by_kind: self.kinds.counts(),
             min_rtt_us: min_rtt_us.map(u64::from),
             srtt_us_p50: self.srtt.lower_median(),
+            srtt_us_p95: self.srtt.lower_percentile(95),
             cwnd_bytes_p50: cwnd,
             rwnd_bytes_p50: rwnd,
             in_flight_bytes_p50: in_flight,

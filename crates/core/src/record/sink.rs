@@ -6,6 +6,7 @@ use super::{
     CpuSample, DeliverySample, Manifest, PathSample, PingSample, RecordError, Retransmit, RunRecord,
     TcpSample, UdpSample,
 };
+use serde::Serialize;
 
 /// Takes the rows of one run as they are measured. Rows of a table come in its order; tables come mixed.
 pub trait Sink: Send {
@@ -21,7 +22,8 @@ pub trait Sink: Send {
     clippy::large_enum_variant,
     reason = "most rows are of the largest kind; a box each would be slower"
 )]
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "table", content = "row", rename_all = "lowercase")]
 pub enum AnyRow {
     /// Of `tcp.jsonl.zst`.
     Tcp(TcpSample),
@@ -36,6 +38,7 @@ pub enum AnyRow {
     /// Of `cpu.jsonl.zst`.
     Cpu(CpuSample),
     /// Of `retransmits.jsonl.zst`.
+    #[serde(rename = "retransmits")]
     Retransmit(Retransmit),
 }
 

@@ -2,9 +2,10 @@
 //!
 //! Never: a colour without its letter.
 
+use crate::cause::{self, Cause, letter, meaning};
 use crate::quantity::Kind;
 use crate::table::Style;
-use pipefill_analysis::diagnosis::{CwndCause, Span};
+use pipefill_analysis::diagnosis::Span;
 use pipefill_analysis::experiment::LimitedBy;
 use std::collections::BTreeMap;
 
@@ -16,9 +17,6 @@ const MARGINS: u16 = 18;
 const STREAMS: usize = 16;
 /// Where nothing was judged.
 const NOTHING: char = '·';
-
-/// What a column can show.
-type Cause = (LimitedBy, Option<CwndCause>);
 
 /// The band of every stream, its axis and its legend.
 pub(super) fn band(timeline: &[Span], style: Style) -> Vec<String> {
@@ -50,21 +48,12 @@ pub(super) fn band(timeline: &[Span], style: Style) -> Vec<String> {
     lines
 }
 
-/// `text` in the colour of `cause`, where colours are wanted.
-pub(super) fn painted(text: &str, cause: LimitedBy, style: Style) -> String {
+/// `text` in the colour of `limit`, where colours are wanted.
+pub(super) fn painted(text: &str, limit: LimitedBy, style: Style) -> String {
     if !style.colour || text.is_empty() {
         return text.to_owned();
     }
-    let colour = match cause {
-        LimitedBy::Path => 32,
-        LimitedBy::Rwnd => 34,
-        LimitedBy::Sndbuf => 36,
-        LimitedBy::Cwnd => 33,
-        LimitedBy::Pacing => 35,
-        LimitedBy::App | LimitedBy::Receiver => 37,
-        LimitedBy::Cpu | LimitedBy::Testbed => 31,
-    };
-    format!("\x1b[{colour}m{text}\x1b[0m")
+    format!("\x1b[{}m{text}\x1b[0m", cause::colour(limit))
 }
 
 fn edge(from: u64, to: u64, columns: usize, column: usize) -> u64 {
@@ -109,44 +98,6 @@ fn legend(timeline: &[Span], style: Style) -> Vec<String> {
         format!("           {}  {}", painted(&letter(cause).to_string(), cause.0, style), meaning(cause))
     };
     causes.iter().map(entry).collect()
-}
-
-fn letter((limited_by, cwnd_cause): Cause) -> char {
-    match (limited_by, cwnd_cause) {
-        (LimitedBy::App, _) => 'A',
-        (LimitedBy::Sndbuf, _) => 'B',
-        (LimitedBy::Rwnd, _) => 'W',
-        (LimitedBy::Cwnd, Some(CwndCause::Startup)) => 's',
-        (LimitedBy::Cwnd, Some(CwndCause::HystartExit)) => 'h',
-        (LimitedBy::Cwnd, Some(CwndCause::RandomLoss)) => 'l',
-        (LimitedBy::Cwnd, Some(CwndCause::QueueLoss)) => 'q',
-        (LimitedBy::Cwnd, Some(CwndCause::Growth)) => 'g',
-        (LimitedBy::Cwnd, _) => 'c',
-        (LimitedBy::Pacing, _) => 'P',
-        (LimitedBy::Path, _) => '#',
-        (LimitedBy::Receiver, _) => 'R',
-        (LimitedBy::Cpu, _) => 'C',
-        (LimitedBy::Testbed, _) => 'T',
-    }
-}
-
-fn meaning((limited_by, cwnd_cause): Cause) -> &'static str {
-    match (limited_by, cwnd_cause) {
-        (LimitedBy::App, _) => "app: the sending application offers no more",
-        (LimitedBy::Sndbuf, _) => "sndbuf: the send buffer is full",
-        (LimitedBy::Rwnd, _) => "rwnd: the receiver's window is used up",
-        (LimitedBy::Cwnd, Some(CwndCause::Startup)) => "cwnd: slow start, not there yet",
-        (LimitedBy::Cwnd, Some(CwndCause::HystartExit)) => "cwnd: slow start ended early, it grows slowly",
-        (LimitedBy::Cwnd, Some(CwndCause::RandomLoss)) => "cwnd: cut by losses that no queue made",
-        (LimitedBy::Cwnd, Some(CwndCause::QueueLoss)) => "cwnd: cut by drops of a full queue",
-        (LimitedBy::Cwnd, Some(CwndCause::Growth)) => "cwnd: still growing after a loss long ago",
-        (LimitedBy::Cwnd, _) => "cwnd: the congestion window is used up",
-        (LimitedBy::Pacing, _) => "pacing: sent no faster than paced",
-        (LimitedBy::Path, _) => "path: the bottleneck is busy, the pipe is full",
-        (LimitedBy::Receiver, _) => "receiver: the receiving application does not read",
-        (LimitedBy::Cpu, _) => "cpu: an end computes all the time",
-        (LimitedBy::Testbed, _) => "testbed: the instrument itself is the limit",
-    }
 }
 
 #[cfg(test)]
