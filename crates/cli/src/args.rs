@@ -8,8 +8,9 @@ use crate::terminal::ColorWhen;
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use examples::{
-    BDP_EXAMPLES, CATALOGUE_EXAMPLES, COMPLETIONS_EXAMPLES, DOCTOR_EXAMPLES, EXAMPLES, EXPLAIN_EXAMPLES,
-    FIX_EXAMPLES, FUZZ_EXAMPLES, PLAN_EXAMPLES, REPORT_EXAMPLES, RUN_EXAMPLES, STUDY_EXAMPLES,
+    BDP_EXAMPLES, CATALOGUE_EXAMPLES, COMPARE_EXAMPLES, COMPLETIONS_EXAMPLES, DOCTOR_EXAMPLES, EXAMPLES,
+    EXPLAIN_EXAMPLES, FIX_EXAMPLES, FUZZ_EXAMPLES, MAN_EXAMPLES, PLAN_EXAMPLES, REPORT_EXAMPLES,
+    RUN_EXAMPLES, STUDY_EXAMPLES,
 };
 use pipefill_core::parse;
 use pipefill_core::units::{Bytes, Rate, Ratio};
@@ -51,6 +52,9 @@ pub(crate) enum Command {
     /// Applies the advice, runs before and after in turn, and says whether it helped
     #[command(after_help = FIX_EXAMPLES)]
     Fix(FixArgs),
+    /// Compares two experiments cell by cell: differences with their intervals; exit code 1 where one is a regression
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArgs),
     /// Says what this machine can do and why not, and removes what killed runs left behind
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
@@ -63,6 +67,9 @@ pub(crate) enum Command {
     /// Prints a script that completes pipefill's commands and options in a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
+    /// Prints the manual page, or writes those of all commands into a folder
+    #[command(after_help = MAN_EXAMPLES)]
+    Man(ManArgs),
 }
 
 /// Which part of a scenario, and with what laid over it.
@@ -99,6 +106,19 @@ pub(crate) struct RunOptions {
     /// The result as JSON, schema 1
     #[arg(long)]
     pub(crate) json: bool,
+    /// What happens as it happens, a JSON object a line, instead of the table
+    #[arg(long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true,
+          default_missing_value = "cells", conflicts_with = "json")]
+    pub(crate) json_stream: Option<StreamOf>,
+}
+
+/// What a stream of JSON tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StreamOf {
+    /// Runs and cells as they begin and end
+    Cells,
+    /// The same, and every row of the records
+    Samples,
 }
 
 /// Where runs are carried out.
@@ -162,7 +182,7 @@ pub(crate) struct ReportArgs {
     /// What to write
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
-    /// Into this file instead of standard output
+    /// Into this file instead of standard output; with iperf3 also a folder, which is made
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The same as --format json
@@ -208,6 +228,22 @@ pub(crate) struct FixArgs {
     pub(crate) json: bool,
 }
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompareArgs {
+    /// An experiment's directory, or a run's: how it was
+    #[arg(value_name = "BEFORE")]
+    pub(crate) before: PathBuf,
+    /// Another one: how it is now
+    #[arg(value_name = "AFTER")]
+    pub(crate) after: PathBuf,
+    /// A change for the worse counts as a regression from this share of what was before
+    #[arg(long, value_name = "SHARE", value_parser = parse::ratio, default_value = "5%")]
+    pub(crate) threshold: Ratio,
+    /// The comparison as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// The form of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -221,6 +257,8 @@ pub(crate) enum Format {
     Md,
     /// One self-contained page for a browser
     Html,
+    /// Each flow of each run as `iperf3 -J` has it; of several, a file each into the folder -o
+    Iperf3,
 }
 
 #[derive(Debug, clap::Args)]
@@ -289,6 +327,13 @@ pub(crate) struct FuzzArgs {
 pub(crate) struct CompletionsArgs {
     /// The shell
     pub(crate) shell: Shell,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ManArgs {
+    /// Writes a page for each command into this folder, which is made
+    #[arg(short, long, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// Bytes, where a bare number is bytes too: an MSS has no other unit.

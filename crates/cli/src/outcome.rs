@@ -14,6 +14,8 @@ pub(crate) enum Outcome {
     Invalid,
     /// Exit code 1: an expectation failed.
     ExpectationFailed,
+    /// Exit code 1: something became worse (`compare`).
+    Regression,
     /// Exit code 1: the simulator does what it must not (`sim fuzz`).
     Finding,
     /// Exit code 3: this machine lacks something (`doctor`).
@@ -37,12 +39,17 @@ impl Outcome {
     }
 
     /// The contract's number.
-    pub(crate) fn exit_code(self) -> ExitCode {
-        ExitCode::from(match self {
+    pub(crate) fn code(self) -> u8 {
+        match self {
             Self::Done => 0,
-            Self::ExpectationFailed | Self::Finding => 1,
+            Self::ExpectationFailed | Self::Regression | Self::Finding => 1,
             Self::Unable => 3,
             Self::Invalid => 4,
-        })
+        }
+    }
+
+    /// The same for the system.
+    pub(crate) fn exit_code(self) -> ExitCode {
+        ExitCode::from(self.code())
     }
 }

@@ -10,8 +10,20 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-const COMMANDS: [&str; 10] =
-    ["plan", "run", "study", "catalogue", "report", "explain", "fix", "doctor", "bdp", "completions"];
+const COMMANDS: [&str; 12] = [
+    "plan",
+    "run",
+    "study",
+    "catalogue",
+    "report",
+    "explain",
+    "fix",
+    "compare",
+    "doctor",
+    "bdp",
+    "completions",
+    "man",
+];
 
 const SCENARIO: &str = r#"
 name = "small"
@@ -49,7 +61,7 @@ fn every_help_has_examples_that_parse() {
         let help = String::from_utf8(help).unwrap();
         let (_, examples) = help.split_once("EXAMPLES:\n").unwrap_or_else(|| panic!("{command}: {help}"));
         assert!(examples.contains(&format!("pipefill {command} ")) || command == "doctor", "{examples}");
-        assert_eq!(help.contains("--json"), command != "completions", "{command}");
+        assert_eq!(help.contains("--json"), !["completions", "man"].contains(&command), "{command}");
     }
 }
 
@@ -250,6 +262,20 @@ fn completions_know_the_commands() {
         let script = String::from_utf8(output).unwrap();
         let missing: BTreeSet<&str> = COMMANDS.into_iter().filter(|name| !script.contains(name)).collect();
         assert!(missing.is_empty(), "{shell}: {missing:?}");
+    }
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let folder = Folder::new();
+    folder.pipefill(&["man"]).assert().success().stdout(contains(".TH pipefill 1").and(contains("NO_COLOR")));
+    folder.pipefill(&["man", "-o", "man/man1"]).assert().success().stdout("");
+    let pages = names(&folder.path("man/man1"));
+    for command in COMMANDS {
+        let page = format!("pipefill-{command}.1");
+        assert!(pages.contains(&page), "{pages:?}");
+        let text = fs::read_to_string(folder.path("man/man1").join(page)).unwrap();
+        assert!(text.contains("EXAMPLES:"), "{command}: {text}");
     }
 }
 

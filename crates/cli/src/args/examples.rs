@@ -28,7 +28,8 @@ EXAMPLES:
   pipefill run scenarios/first.toml
   pipefill run scenarios/first.toml --quick --set 'path.rtt=[5ms,50ms]' --out /tmp/first
   pipefill run scenarios/first.toml --out /tmp/first --resume
-  pipefill run scenarios/first.toml --only path.rtt=40ms,path.loss=1% --json";
+  pipefill run scenarios/first.toml --only path.rtt=40ms,path.loss=1% --json
+  pipefill run scenarios/first.toml --on sim --json-stream | jq -c .event";
 
 pub(super) const STUDY_EXAMPLES: &str = "\
 EXAMPLES:
@@ -47,6 +48,7 @@ EXAMPLES:
   pipefill report pipefill-runs/first
   pipefill report pipefill-runs/first --format md -o first.md
   pipefill report pipefill-runs/first --format html -o first.html
+  pipefill report pipefill-runs/first --format iperf3 -o flows
   pipefill report pipefill-runs/first/runs/0000-rtt=10ms-loss=0pct-r1 --json";
 
 pub(super) const EXPLAIN_EXAMPLES: &str = "\
@@ -66,6 +68,17 @@ The new records are ordinary experiments below the directory: OUT/CELL/round-1/b
 EXIT CODES:
   0  measured, whether it helped or not    4  a run was invalid
   2  an error    3  this machine cannot do it";
+
+pub(super) const COMPARE_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill compare pipefill-runs/first pipefill-runs/first-2
+  pipefill compare before after --threshold 2%
+  pipefill compare before after --json
+
+EXIT CODES:
+  0  no cell became worse by the threshold
+  1  a regression: goodput less, or a longer round trip (95th percentile) for no more goodput
+  2  an error, or no cell in common    4  a cell has no valid run";
 
 pub(super) const DOCTOR_EXAMPLES: &str = "\
 EXAMPLES:
@@ -91,3 +104,8 @@ EXAMPLES:
   pipefill completions bash > ~/.local/share/bash-completion/completions/pipefill
   pipefill completions fish > ~/.config/fish/completions/pipefill.fish
   pipefill completions zsh > ~/.zfunc/_pipefill";
+
+pub(super) const MAN_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill man | man -l -                                read it now
+  pipefill man -o ~/.local/share/man/man1                then: man pipefill-run";

@@ -29,12 +29,11 @@ pub(super) fn catalogue(args: &CatalogueArgs, terminal: &Terminal) -> Result<Out
         .collect::<Result<Vec<_>, Failure>>()?;
     let finished = run::carry_out(&experiments, terminal, &|_| Ok(()))?;
     let result = Catalogue::of(finished.iter().map(|one| &one.result));
-    let text = if args.options.json {
-        serde_json::to_string_pretty(&result).map_err(Failure::Json)? + "\n"
-    } else {
-        catalogue::render(&result)
-    };
-    terminal.print(&text)?;
+    if args.options.json {
+        terminal.print(&(serde_json::to_string_pretty(&result).map_err(Failure::Json)? + "\n"))?;
+    } else if args.options.json_stream.is_none() {
+        terminal.print(&catalogue::render(&result))?;
+    }
     if !args.options.quiet {
         terminal.say(&format!("\nrecords: {}", folder.display()));
     }

@@ -4,11 +4,14 @@
 
 mod bdp;
 mod catalogue;
+mod compare;
 mod completions;
 mod doctor;
 mod explain;
 mod fix;
+mod flows;
 mod fuzz;
+mod man;
 mod plan;
 mod report;
 mod run;
@@ -31,9 +34,11 @@ pub(crate) fn carry_out(command: Command, terminal: &Terminal) -> Result<Outcome
         Command::Report(args) => report::report(&args, terminal),
         Command::Explain(args) => explain::explain(&args, terminal),
         Command::Fix(args) => fix::fix(&args, terminal),
+        Command::Compare(args) => compare::compare(&args, terminal),
         Command::Doctor(args) => doctor::doctor(&args, terminal),
         Command::Bdp(args) => bdp::bdp(&args, terminal),
         Command::Sim(SimCommand::Fuzz(args)) => fuzz::fuzz(&args, terminal),
         Command::Completions(args) => completions::completions(&args, terminal),
+        Command::Man(args) => man::man(&args, terminal),
     }
 }

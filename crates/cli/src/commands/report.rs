@@ -1,10 +1,11 @@
 //! `pipefill report`: the result of records, whoever made them.
 
+use super::flows;
 use crate::args::{Format, ReportArgs};
+use crate::evaluation::{Evaluated, evaluate};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::page;
-use crate::session::{Evaluated, evaluate};
 use crate::store::{Condensed, ExperimentDirectory, condense};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
@@ -19,6 +20,9 @@ use std::path::Path;
 /// Reads the records and writes the report. Done is done: whether expectations hold is said by `run`, and in the report.
 pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let format = if args.json { Format::Json } else { args.format };
+    if format == Format::Iperf3 {
+        return flows::write(&args.directory, args.output.as_deref(), terminal);
+    }
     let read = read(&args.directory, terminal)?;
     let style = match &args.output {
         Some(_) => terminal.file_style(),
@@ -40,7 +44,7 @@ fn rendered(directory: &Path, read: &Read, format: Format, style: Style) -> Resu
         Format::Json => json::render(result).map_err(Failure::Json),
         Format::Csv => csv::render(result).map_err(|error| Failure::Other(error.to_string())),
         Format::Md => Ok(md::render(result)),
-        Format::Table => Ok(table::render(result, style)),
+        Format::Table | Format::Iperf3 => Ok(table::render(result, style)),
     }
 }
 

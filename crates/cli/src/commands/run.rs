@@ -102,7 +102,7 @@ pub(super) fn backend(on: BackendName) -> Result<Box<dyn Backend>, Failure> {
 
 /// The table now, so that of several studies each shows when it ends; JSON is one document at the end.
 fn show(finished: &Finished, options: &RunOptions, terminal: &Terminal) -> Result<(), Failure> {
-    if !options.json {
+    if !options.json && options.json_stream.is_none() {
         terminal.print(&table::render(&finished.result, terminal.table_style()))?;
     }
     if !options.quiet {
