@@ -115,12 +115,17 @@ impl Failure {
     }
 
     /// 3 where the machine can't, otherwise 2.
-    pub(crate) fn exit_code(&self) -> ExitCode {
+    pub(crate) fn code(&self) -> u8 {
         match self {
-            Self::Unsupported { .. } => ExitCode::from(3),
-            Self::Kept { failure, .. } => failure.exit_code(),
-            _ => ExitCode::from(2),
+            Self::Unsupported { .. } => 3,
+            Self::Kept { failure, .. } => failure.code(),
+            _ => 2,
         }
+    }
+
+    /// The same for the system.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.code())
     }
 
     /// `error: …` and `help: …`. A scenario's error brings its own, with line and caret.

@@ -2,8 +2,8 @@
 //!
 //! Never: a page with figures that the records beside it don't have; it is made again with every run.
 
+use crate::evaluation::Evaluated;
 use crate::failure::Failure;
-use crate::session::Evaluated;
 use crate::store::ExperimentDirectory;
 use pipefill_report::html::{self, Page};
 use std::fs;

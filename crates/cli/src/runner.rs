@@ -2,17 +2,19 @@
 //!
 //! Never: a run that counts without a record, or a record of a run that the user stopped.
 
+use crate::events::Events;
 use crate::failure::Failure;
+use crate::live::Onlooker;
 use crate::progress::Progress;
 use crate::signals::Stop;
 use crate::store::{ExperimentDirectory, Owner, Partial, read_manifest};
-use pipefill_core::backend::{Backend, Watch};
+use pipefill_core::backend::{Backend, BackendError, Watch};
 use pipefill_core::plan::Run;
-use pipefill_core::record::Manifest;
+use pipefill_core::record::{Manifest, Sink};
 use pipefill_core::units::Time;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -28,6 +30,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) stop: &'a Stop,
     /// What the person sees.
     pub(crate) progress: &'a Progress,
+    /// What another program is told, where one wants to know.
+    pub(crate) events: Option<&'a Events>,
 }
 
 /// How many runs of `experiment` have a record, valid or not.
@@ -118,8 +122,9 @@ impl Runner<'_> {
         let mut partial = Partial::create(&self.experiment.runs(), &run.directory, self.owner)?;
         let estimate = self.backend.estimate(run);
         let watch = RunWatch { runner: self, run, estimate };
+        self.events.iter().for_each(|events| events.run_started(run));
         let began = Instant::now();
-        let manifest = match self.backend.stream(run, &watch, &mut partial) {
+        let manifest = match self.stream(run, &watch, &mut partial) {
             Ok(manifest) => manifest,
             Err(error) => {
                 let failure = Failure::of_backend(error, &run.directory);
@@ -130,8 +135,42 @@ impl Runner<'_> {
             return Ok(false);
         }
         partial.complete(&manifest)?;
-        self.progress.finished(run, estimate, began.elapsed(), &note(&manifest));
+        let took = began.elapsed();
+        self.progress.finished(run, estimate, took, &note(&manifest));
+        if let Some(events) = self.events {
+            events.run_finished(self.experiment, run, took, &manifest)?;
+        }
         Ok(true)
+    }
+
+    /// Rows go to the record; on their way a program may be told of them.
+    fn stream(
+        &self,
+        run: &Run,
+        watch: &RunWatch<'_>,
+        partial: &mut Partial,
+    ) -> Result<Manifest, BackendError> {
+        match self.events {
+            Some(events) => self.watched(run, watch, &mut events.rows(run, partial)),
+            None => self.watched(run, watch, partial),
+        }
+    }
+
+    /// And somebody may look at them.
+    fn watched(
+        &self,
+        run: &Run,
+        watch: &RunWatch<'_>,
+        record: &mut dyn Sink,
+    ) -> Result<Manifest, BackendError> {
+        let Some(board) = self.progress.board() else {
+            return self.backend.stream(run, watch, record);
+        };
+        let expected = OnceLock::new();
+        let mut onlooker = Onlooker::new(run, board, &expected, record);
+        let manifest = self.backend.stream(run, watch, &mut onlooker)?;
+        onlooker.tell();
+        Ok(manifest)
     }
 }
 

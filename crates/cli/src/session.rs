@@ -4,20 +4,19 @@
 
 use crate::args::RunOptions;
 use crate::asked::Asked;
+use crate::evaluation::evaluate;
+use crate::events::Events;
 use crate::failure::Failure;
+use crate::outcome::Outcome;
 use crate::page;
-use crate::progress::{Progress, span};
+use crate::progress::{Estimate, Progress, span};
 use crate::runner::{Runner, pending, recorded};
 use crate::signals::Stop;
-use crate::store::{
-    Condensed, ExperimentDirectory, Leftover, Owner, Place, Registry, Writer, choose, condense,
-};
+use crate::store::{ExperimentDirectory, Leftover, Owner, Place, Registry, Writer, choose};
 use crate::terminal::Terminal;
-use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
-use pipefill_analysis::series;
+use pipefill_analysis::experiment::Experiment;
 use pipefill_core::backend::Backend;
 use pipefill_core::plan::Run;
-use pipefill_report::html::RunPart;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -70,10 +69,14 @@ impl Session<'_> {
         let (place, created) = self.settle(asked, options)?;
         let path = place.path().to_owned();
         let entry = self.registry.enter(&owner, &path, created)?;
-        let result = self.carry_out(asked, options, place, &path, &owner).map_err(|failure| {
-            let gone = created && ExperimentDirectory::remove_if_barren(&path);
-            if gone { failure } else { with_what_is_kept(failure, path) }
-        });
+        let events = options.json_stream.map(|what| Events::new(what, *self.terminal));
+        let result =
+            self.carry_out(asked, options, events.as_ref(), place, &path, &owner).map_err(|failure| {
+                let gone = created && ExperimentDirectory::remove_if_barren(&path);
+                let failure = if gone { failure } else { with_what_is_kept(failure, path) };
+                events.iter().for_each(|events| events.failed(&failure));
+                failure
+            });
         drop(entry);
         result
     }
@@ -82,6 +85,7 @@ impl Session<'_> {
         &self,
         asked: &Asked,
         options: &RunOptions,
+        events: Option<&Events>,
         place: Place,
         path: &Path,
         owner: &Owner,
@@ -92,16 +96,19 @@ impl Session<'_> {
         };
         let runs = pending(&experiment)?;
         let estimate: Duration = runs.iter().map(|run| self.backend.estimate(run)).sum();
-        let progress = Progress::new(self.terminal, options.quiet, runs.len(), estimate, options.jobs);
         if !options.quiet {
             self.announce(&experiment, &runs, estimate / u32::from(options.jobs));
         }
+        events.iter().for_each(|events| events.started(&experiment, self.backend.name(), runs.len()));
+        let progress =
+            self.progress(&experiment, options.quiet, Estimate::new(runs.len(), estimate, options.jobs));
         let runner = Runner {
             backend: self.backend,
             experiment: &experiment,
             owner,
             stop: self.stop,
             progress: &progress,
+            events,
         };
         let wanted = runs.len();
         let done = runner.carry_out(runs, options.jobs);
@@ -109,7 +116,11 @@ impl Session<'_> {
         if done? < wanted {
             return Err(stopped(&experiment)?);
         }
-        finished(experiment, self.terminal)
+        let finished = finished(experiment, self.terminal)?;
+        events.iter().for_each(|events| {
+            events.finished(&finished.result.experiment, &finished.directory, Outcome::of(&finished.result));
+        });
+        Ok(finished)
     }
 
     /// Carries out two experiments of as many runs in turn, so that what changes with the hour meets both: first, second; second,
@@ -133,13 +144,14 @@ impl Session<'_> {
         let sides = [first?, second?];
         let turns = turns(&sides);
         let estimate = turns.iter().map(|(_, run)| self.backend.estimate(run)).sum();
-        let progress = Progress::new(self.terminal, quiet, turns.len(), estimate, 1);
+        let progress = self.progress(&sides[1], quiet, Estimate::new(turns.len(), estimate, 1));
         let runner = |experiment| Runner {
             backend: self.backend,
             experiment,
             owner: &owner,
             stop: self.stop,
             progress: &progress,
+            events: None,
         };
         for (experiment, run) in turns {
             let _entry = self.registry.enter(&owner, &experiment.path, false)?;
@@ -210,6 +222,11 @@ impl Session<'_> {
         Ok(())
     }
 
+    fn progress(&self, experiment: &ExperimentDirectory, quiet: bool, estimate: Estimate) -> Progress {
+        let names = [&experiment.stored.plan.experiment, self.backend.name()];
+        Progress::new(self.terminal, quiet, self.stop, names, estimate)
+    }
+
     fn announce(&self, experiment: &ExperimentDirectory, runs: &[Run], estimate: Duration) {
         let total = experiment.stored.plan.runs().len();
         let done = total - runs.len();
@@ -232,36 +249,6 @@ fn finished(experiment: ExperimentDirectory, terminal: &Terminal) -> Result<Fini
     let evaluated = evaluate(&experiment, terminal)?;
     page::leave(&experiment, &evaluated)?;
     Ok(Finished { directory: experiment.path, result: evaluated.result })
-}
-
-/// What records say.
-#[derive(Debug)]
-pub(crate) struct Evaluated {
-    /// The figures.
-    pub(crate) result: Experiment,
-    /// What a page shows of each run beside.
-    pub(crate) parts: Vec<RunPart>,
-}
-
-/// The result of all records in `experiment`. A directory without a manifest is named and left out.
-///
-/// # Errors
-/// [`Failure`] for a record that can't be read, or that belongs to another experiment.
-pub(crate) fn evaluate(experiment: &ExperimentDirectory, terminal: &Terminal) -> Result<Evaluated, Failure> {
-    let mut builder = ExperimentBuilder::new(experiment.stored.plan.clone());
-    let directories = experiment.run_directories()?;
-    let mut parts = Vec::with_capacity(directories.len());
-    for directory in &directories {
-        let Some(condensed) = condense(directory, series::buckets(directories.len()))? else {
-            terminal.say(&format!("note: {} has no manifest.json and is left out", directory.display()));
-            continue;
-        };
-        let Condensed { manifest, metrics, series } = condensed;
-        let added = builder.add_condensed(&manifest, metrics);
-        added.map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?;
-        parts.push(RunPart { series, settings: manifest.settings, instrument: manifest.instrument });
-    }
-    Ok(Evaluated { result: builder.finish(&experiment.command()), parts })
 }
 
 /// The runs of both sides in the order of [`Session::perform_in_turn`].

@@ -41,7 +41,15 @@ impl Scene {
 }
 
 fn options(resume: bool) -> RunOptions {
-    RunOptions { on: BackendName::Lab, out: None, jobs: 1, resume, quiet: true, json: false }
+    RunOptions {
+        on: BackendName::Lab,
+        out: None,
+        jobs: 1,
+        resume,
+        quiet: true,
+        json: false,
+        json_stream: None,
+    }
 }
 
 /// Hidden names too.

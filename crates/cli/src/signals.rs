@@ -32,8 +32,7 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Asks to stop.
-    #[cfg(test)]
+    /// Asks to stop, as the first signal does.
     pub(crate) fn request(&self) {
         self.requested.store(true, Ordering::Relaxed);
     }

@@ -46,7 +46,7 @@ impl Terminal {
             colour_out: coloured(io::stdout().is_terminal()),
             colour_error: coloured(io::stderr().is_terminal()),
             width: Term::stdout().size_checked().map(|(_, columns)| columns),
-            interactive: io::stderr().is_terminal() && !dumb,
+            interactive: io::stderr().is_terminal() && !dumb && is_foreground(),
         }
     }
 
@@ -56,9 +56,14 @@ impl Terminal {
         Self { colour_out: false, colour_error: false, width: None, interactive: false }
     }
 
-    /// Whether a moving progress bar is of use.
+    /// Whether a view of what goes on is of use.
     pub(crate) fn is_interactive(&self) -> bool {
         self.interactive
+    }
+
+    /// Whether the view may use colours.
+    pub(crate) fn has_colour(&self) -> bool {
+        self.colour_error
     }
 
     /// How tables on standard output are drawn.
@@ -96,4 +101,9 @@ impl Terminal {
     pub(crate) fn say(&self, line: &str) {
         let _nobody_listens = writeln!(io::stderr().lock(), "{line}");
     }
+}
+
+/// A job in the background that touches the terminal's settings is suspended.
+fn is_foreground() -> bool {
+    rustix::termios::tcgetpgrp(io::stderr()).is_ok_and(|group| group == rustix::process::getpgrp())
 }

@@ -19,7 +19,7 @@ pub(crate) use leftover::Leftover;
 pub(crate) use owner::Owner;
 pub(crate) use place::{Place, choose, fresh};
 pub(crate) use registry::{Registry, Removed, Writer};
-pub(crate) use run_directory::{Condensed, Partial, condense, read_manifest};
+pub(crate) use run_directory::{Condensed, Partial, condense, cut, read_manifest};
 
 /// Name of the experiment's description.
 const EXPERIMENT: &str = "experiment.json";

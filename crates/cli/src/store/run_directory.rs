@@ -5,6 +5,7 @@
 use super::tables::{Tables, table_name};
 use super::{MANIFEST, OWNER, Owner};
 use crate::failure::Failure;
+use pipefill_analysis::intervals::{self, StreamIntervals};
 use pipefill_analysis::metrics::{Condenser, RunMetrics};
 use pipefill_analysis::series::{Drawing, RunSeries};
 use pipefill_core::record::{
@@ -132,6 +133,24 @@ pub(crate) fn condense(directory: &Path, buckets: usize) -> Result<Option<Conden
     }
     let (metrics, series) = (condenser.finish(), drawing.finish());
     Ok(Some(Condensed { manifest, metrics, series }))
+}
+
+/// Reads a run's rows once and cuts them into intervals of `width_us`; `None` where the directory has no manifest.
+///
+/// # Errors
+/// [`Failure`] for a file that can't be read.
+pub(crate) fn cut(
+    directory: &Path,
+    width_us: u64,
+) -> Result<Option<(Manifest, Vec<StreamIntervals>)>, Failure> {
+    let Some(manifest) = read_manifest(directory)? else {
+        return Ok(None);
+    };
+    let mut following = intervals::Following::of(&manifest, width_us);
+    for row in rows(directory)? {
+        following.take(&row.map_err(in_directory(directory))?);
+    }
+    Ok(Some((manifest, following.finish())))
 }
 
 /// The samples of all tables, in order of time.

@@ -22,6 +22,11 @@ impl Folder {
         self.work.path()
     }
 
+    /// The folder of its registry's root.
+    pub fn runtime(&self) -> &Path {
+        self.runtime.path()
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.work.path().join(name)
     }

@@ -1,0 +1,126 @@
+//! The live view of an experiment on a terminal: a thread of its own draws what the runs say of themselves.
+//!
+//! The measurement never waits for it: runs leave what they have on a board, four times a second somebody looks at it. Never: a
+//! terminal that is not put back, whatever ends the process but SIGKILL; a screen for what is over in a moment.
+
+mod board;
+mod console;
+mod onlooker;
+mod pulse;
+mod screen;
+
+pub(crate) use board::Board;
+pub(crate) use onlooker::Onlooker;
+
+use crate::signals::Stop;
+use console::{Console, Key};
+use screen::Mode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// What is over before needs no screen: a simulated matrix takes no longer.
+const PATIENCE: Duration = Duration::from_millis(700);
+/// How long a key waits, and a wish to close.
+const TICK: Duration = Duration::from_millis(50);
+/// How often it is drawn: a terminal is slower than the eye, and the machine has something to measure.
+const FRAME: Duration = Duration::from_millis(250);
+
+/// The view of one experiment. It closes when it is dropped.
+#[derive(Debug)]
+pub(crate) struct View {
+    closing: Arc<AtomicBool>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the thread has.
+struct Watching {
+    board: Arc<Mutex<Board>>,
+    stop: Stop,
+    closing: Arc<AtomicBool>,
+    colour: bool,
+}
+
+impl View {
+    /// A view of `board`; the user may ask to `stop` there.
+    pub(crate) fn open(board: &Arc<Mutex<Board>>, stop: &Stop, colour: bool) -> Self {
+        let closing = Arc::new(AtomicBool::new(false));
+        let watching =
+            Watching { board: Arc::clone(board), stop: stop.clone(), closing: Arc::clone(&closing), colour };
+        let thread = thread::spawn(move || watching.run());
+        Self { closing, thread: Mutex::new(Some(thread)) }
+    }
+
+    /// Whether the user still looks at it, or may in a moment.
+    pub(crate) fn is_open(&self) -> bool {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
+    /// Puts the terminal back, at once.
+    pub(crate) fn close(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // Its panic was told by the hook, and the runs are worth more than the view.
+            let _ended = thread.join();
+        }
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Watching {
+    fn run(&self) {
+        let began = Instant::now();
+        while began.elapsed() < PATIENCE {
+            if self.is_over() {
+                return;
+            }
+            thread::sleep(TICK);
+        }
+        if let Some(mut console) = Console::open() {
+            self.draw_until_over(&mut console);
+        }
+    }
+
+    fn draw_until_over(&self, console: &mut Console) {
+        let mut mode = Mode::Watching;
+        let mut drawn: Option<Instant> = None;
+        while !self.is_over() {
+            if drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME) {
+                let board = locked(&self.board);
+                if !console.draw(|frame| screen::draw(frame, &board, mode, self.colour)) {
+                    return;
+                }
+                drawn = Some(Instant::now());
+            }
+            let Some(key) = console.key_within(TICK) else { continue };
+            drawn = None;
+            mode = match (mode, key) {
+                (_, Key::Interrupt) | (Mode::Asking, Key::Yes) => {
+                    self.stop.request();
+                    return;
+                }
+                (_, Key::Background) => return,
+                (Mode::Watching, Key::Quit) => Mode::Asking,
+                (Mode::Watching, Key::Help) => Mode::Help,
+                _ => Mode::Watching,
+            };
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.closing.load(Ordering::Relaxed) || self.stop.is_requested()
+    }
+}
+
+/// A panic elsewhere leaves the numbers as good as they were.
+pub(crate) fn locked(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
+    board.lock().unwrap_or_else(PoisonError::into_inner)
+}
