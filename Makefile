@@ -1,7 +1,7 @@
 # make demo · make test · make bench · make lint. Each installs what it lacks, or says what to run.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench fuzz lint doc keys studies web
+.PHONY: help demo test bench fuzz lint doc book keys schemas studies web
 SHELL := /bin/bash
 
 # Where CI runs as root the lab has to work: a test that skips is a failure there.
@@ -54,6 +54,13 @@ web: ## the report page's script and style, from web/ into web/dist; before the 
 
 keys: ## writes the key reference into docs/guide/scenarios.md
 	cargo run -q -p xtask -- keys
+
+schemas: ## writes the JSON Schemas of everything that the program prints into schemas/
+	cargo run -q -p xtask -- schemas
+
+book: ## the guide and the references as one book, into target/book
+	@scripts/need.sh mdbook
+	mdbook build docs
 
 studies: ## writes the studies' tables into docs/guide/studies, by the simulator: about three minutes
 	@scripts/need.sh rust cc

@@ -20,6 +20,7 @@ main() {
             node) need_node ;;
             chromium) has chromium || install chromium chromium fonts-dejavu-core fonts-noto-color-emoji ;;
             iperf3) has iperf3 || install iperf3 iperf3 ;;
+            mdbook) has mdbook || refuse "mdbook is missing" "cargo install mdbook" ;;
             ns3) { has g++ && [ -e /usr/include/ns3/core-module.h ]; } || install ns-3 g++ libns3-dev ;;
             *) refuse "need.sh does not know '$tool'" "fix the call in the Makefile" ;;
         esac

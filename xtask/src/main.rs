@@ -1,15 +1,17 @@
 //! The checks that people forget, the tests in the right order, the simulator against its oracle:
-//! `cargo run -p xtask -- check|keys|catalogue|bpf|test|accuracy`.
+//! `cargo run -p xtask -- check|keys|schemas|catalogue|bpf|test|accuracy`.
 //!
 //! Never: a rule of the product itself, or anything that the product needs at run time.
 #![forbid(unsafe_code)]
 
 mod accuracy;
+mod book;
 mod bpf;
 mod check;
 mod directions;
 mod key_reference;
 mod page_tests;
+mod schemas;
 mod sources;
 mod tally;
 mod test_run;
@@ -21,8 +23,10 @@ use workspace::Workspace;
 
 const USAGE: &str = "\
 usage: cargo run -p xtask -- COMMAND
-  check   directions of dependencies, unsafe code, purity, sizes, folder names, generated files
+  check   directions of dependencies, unsafe code, purity, sizes, folder names, generated files,
+          links between pages
   keys    writes the key reference into docs/guide/scenarios.md
+  schemas writes the JSON Schemas into schemas/
   catalogue
           runs the catalogue of known limits in the simulator, and writes the result into docs/guide/verdicts.md
   bpf     compiles the lab's BPF programs (clang-14)
@@ -36,6 +40,7 @@ fn main() -> ExitCode {
     let result = Workspace::load().and_then(|workspace| match command.as_str() {
         "check" => check::run(&workspace).map(|()| ExitCode::SUCCESS),
         "keys" => key_reference::write(&workspace.root).map(|()| ExitCode::SUCCESS),
+        "schemas" => schemas::write(&workspace.root).map(|()| ExitCode::SUCCESS),
         "catalogue" => verdict_page::write(&workspace.root).map(|()| ExitCode::SUCCESS),
         "bpf" => bpf::write(&workspace.root).map(|()| ExitCode::SUCCESS),
         "test" => Ok(test_run::run(&workspace)),

@@ -7,6 +7,7 @@ use crate::models::{headers, sizing, window};
 use crate::statistics::rounded;
 use pipefill_core::cell::Protocol;
 use pipefill_core::units::{Bytes, Rate, Ratio};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ pub struct Question {
 }
 
 /// The answers, in the order of a screen. Rates are bits per second of TCP payload but for `rate_bps`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Calculation {
     /// As asked, counting IP + 14 bytes.
     pub rate_bps: u64,
@@ -73,7 +74,7 @@ pub struct Calculation {
 }
 
 /// What a fixed window allows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct WindowAnswer {
     /// As asked.
     pub window_bytes: u64,
@@ -86,7 +87,7 @@ pub struct WindowAnswer {
 }
 
 /// What a socket buffer allows, at most the path's goodput.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct BufferAnswer {
     /// As asked.
     pub buffer_bytes: u64,
@@ -99,7 +100,7 @@ pub struct BufferAnswer {
 }
 
 /// What a random loss allows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct LossAnswer {
     /// As asked.
     pub loss_percent: f64,
@@ -114,7 +115,7 @@ pub struct LossAnswer {
 }
 
 /// Which arithmetic is the narrowest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PredictedBy {
     /// The bottleneck less headers.

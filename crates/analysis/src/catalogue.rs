@@ -4,11 +4,12 @@
 
 use crate::experiment::{CellResult, Experiment, SCHEMA};
 use pipefill_core::cell::{Bound, CellSpec, ExpectMetric};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// All scenarios of the catalogue that ran.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Catalogue {
     /// [`SCHEMA`].
     pub schema: u32,
@@ -25,7 +26,7 @@ pub struct Catalogue {
 }
 
 /// One scenario of the catalogue.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Finding {
     /// Its name.
     pub scenario: String,

@@ -11,6 +11,7 @@ use crate::means::{mean, welch_95};
 use crate::metrics::RunMetrics;
 use indexmap::IndexMap;
 use matching::Matched;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -18,7 +19,7 @@ use std::collections::BTreeSet;
 pub const SCHEMA: u32 = 1;
 
 /// What changed between two experiments.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Changes {
     /// [`SCHEMA`].
     pub schema: u32,
@@ -43,7 +44,7 @@ pub struct Changes {
 }
 
 /// One of the two.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Side {
     /// Where its records are, as the user named it.
     pub directory: String,
@@ -56,7 +57,7 @@ pub struct Side {
 }
 
 /// A cell on both sides.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct CellChange {
     /// Scenario path → value as text, of the first side.
     pub axes: IndexMap<String, String>,
@@ -95,7 +96,7 @@ pub struct CellChange {
 }
 
 /// A figure on both sides: means of the valid runs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Change {
     /// Mean before.
     pub before: f64,
@@ -114,7 +115,7 @@ pub struct Change {
 }
 
 /// What a difference says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
     /// The whole interval is on the good side of zero.

@@ -5,10 +5,11 @@
 //! single pair.
 
 use crate::means::student_95;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A mean, and where it lies with 95 %.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Mean {
     /// Bits per second.
     pub bps: f64,
@@ -19,7 +20,7 @@ pub struct Mean {
 }
 
 /// What the pairs say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Difference {
     /// The whole interval of after − before is above zero.
@@ -33,7 +34,7 @@ pub enum Difference {
 }
 
 /// Runs before and after a change, pair by pair.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Comparison {
     /// Goodput of each pair, before and after; pairs of which a run is invalid are not here.
     pub pairs: Vec<(u64, u64)>,

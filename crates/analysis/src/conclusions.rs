@@ -9,10 +9,11 @@ use crate::expect::{self, Value};
 use crate::experiment::CellResult;
 use pipefill_core::cell::CellSpec;
 use pipefill_core::plan::{Against, Claim, Conclusion, Pair, Plan};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A published conclusion, judged.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ConclusionResult {
     /// What was published.
     pub published: String,
@@ -27,7 +28,7 @@ pub struct ConclusionResult {
 }
 
 /// Whether a conclusion stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Opinion {
     /// Every claim holds in every cell.
@@ -39,7 +40,7 @@ pub enum Opinion {
 }
 
 /// A claim, judged in every cell that it speaks of.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ClaimResult {
     /// As the scenario has it.
     pub text: String,
@@ -48,7 +49,7 @@ pub struct ClaimResult {
 }
 
 /// A claim about one cell.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct JudgedCell {
     /// Index of the cell in the plan.
     pub cell: usize,

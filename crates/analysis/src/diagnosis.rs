@@ -26,13 +26,14 @@ use facts::Facts;
 use pipefill_core::cell::Protocol;
 use pipefill_core::record::{AnyRow, Manifest};
 use refine::Refiner;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use timeline::Timeline;
 use witness::AppLimited;
 
 /// What limited one run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Diagnosis {
     /// The category with the largest share of the time.
     pub limited_by: LimitedBy,
@@ -52,7 +53,7 @@ pub struct Diagnosis {
 }
 
 /// A cause that stood for a while.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Span {
     /// Stream of the run.
     pub stream: u32,
@@ -67,7 +68,7 @@ pub struct Span {
 }
 
 /// What the arithmetic of a verdict needs; medians over the epochs of its cause, sums over the streams.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Figures {
     /// Peak of `snd_nxt − snd_una` in a round trip.
     pub flight_bytes: Option<u64>,

@@ -5,10 +5,11 @@
 use crate::experiment::{CellResult, LimitedBy};
 use crate::metrics::PingMetrics;
 use pipefill_core::cell::{Bound, CellSpec, Comparison, ExpectMetric, Expectation};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One assertion, judged.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct ExpectationResult {
     /// The scenario's text.
     pub text: String,
@@ -30,7 +31,7 @@ impl ExpectationResult {
 }
 
 /// A side of a comparison.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
     /// A number in the metric's unit: bits/s, µs, per cent, or a count.

@@ -14,6 +14,7 @@ use crate::metrics::{CaStateTimes, PingMetrics, RetransmitCounts, RunMetrics, Un
 use indexmap::IndexMap;
 use pipefill_core::plan::{Plan, PublishedStates};
 use pipefill_core::record::CaStateSource;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const SCHEMA: u32 = 1;
 
 /// Everything that a report shows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Experiment {
     /// [`SCHEMA`].
     pub schema: u32,
@@ -39,7 +40,7 @@ pub struct Experiment {
 }
 
 /// The machines of all runs: every distinct value, sorted. More than one kernel in a table is worth a second look.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct EnvironmentSummary {
     /// Versions of pipefill.
     pub pipefill: BTreeSet<String>,
@@ -56,7 +57,7 @@ pub struct EnvironmentSummary {
 }
 
 /// One cell's result: medians over its valid runs.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct CellResult {
     /// Position in the plan.
     pub index: usize,
@@ -189,7 +190,7 @@ fn coordinate((path, value): (&String, &String)) -> String {
 }
 
 /// What limits a flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LimitedBy {
     /// The sending application offered no more.
@@ -230,7 +231,7 @@ impl LimitedBy {
 }
 
 /// One change, why, and what it should bring.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Advice {
     /// The change in one line: its assignments, or `nothing`.
     pub change: String,
@@ -245,7 +246,7 @@ pub struct Advice {
 }
 
 /// Published figures of a cell.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct PublishedFigures {
     /// Goodput at the receiver.
     pub goodput_bps: Option<f64>,
@@ -258,7 +259,7 @@ pub struct PublishedFigures {
 }
 
 /// A reason for which runs of a cell were invalid.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct InvalidCount {
     /// The stable word.
     pub reason: String,

@@ -15,6 +15,7 @@ pub mod window;
 
 use crate::diagnosis::{Diagnosing, Diagnosis};
 use pipefill_core::record::{AnyRow, Invalid, Manifest, PingSample, Retransmit, RunRecord};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -28,7 +29,7 @@ pub use tcp::TcpMetrics;
 pub use udp::UdpMetrics;
 
 /// The figures of one run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct RunMetrics {
     /// The run's id, `{cell id}-{repeat}`.
     pub id: String,

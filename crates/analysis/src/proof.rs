@@ -6,6 +6,7 @@
 use crate::comparison::{Comparison, Difference};
 use crate::experiment::{Advice, CellResult, LimitedBy};
 use indexmap::IndexMap;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -16,7 +17,7 @@ pub const ROUNDS: usize = 3;
 const WORTH: f64 = 1.05;
 
 /// What was tried in one cell, and what came of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Proof {
     /// Position in the plan.
     pub index: usize,
@@ -41,7 +42,7 @@ pub struct Proof {
 }
 
 /// One change, measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Round {
     /// Assignments that both sides have, from earlier rounds.
     pub base: Vec<String>,
@@ -68,7 +69,7 @@ pub struct Round {
 }
 
 /// Why no further round follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
     /// The path is the limit: the pipe is full.

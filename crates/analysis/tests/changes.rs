@@ -127,7 +127,7 @@ fn what_else_differs_is_noted() {
     let got = changes(&before, &after);
     assert_eq!(
         got.notes,
-        ["pipefill: 0.1.0 → 0.2.0", "receiver.sysctl.net.ipv4.tcp_rmem: none → 4096 131072 262144"]
+        ["pipefill: 0.1.0 → 0.2.0", "receiver.sysctl.net.ipv4.tcp_rmem: not set → 4096 131072 262144"]
     );
     assert!(got.cells.iter().all(|cell| !cell.same_cell));
 }

@@ -4,6 +4,7 @@
 //! that a backend would have to make (then two backends would choose differently).
 
 use crate::units::{Bytes, QueueLimit, Rate, Ratio};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -41,7 +42,7 @@ pub mod nanos_opt {
 }
 
 /// A cell: the path, both ends, the traffic, and how to run it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct CellSpec {
     /// The network between the ends.
     pub path: PathSpec,
@@ -58,7 +59,7 @@ pub struct CellSpec {
 }
 
 /// The path: what data meets on the way there, and what ACKs meet on the way back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct PathSpec {
     /// From sender to receiver.
     pub forward: DirectionSpec,
@@ -78,10 +79,11 @@ impl PathSpec {
 
 /// One direction of the path. A packet meets the parts in this order, which is that of netem with a tbf child:
 /// loss, duplication, delay (with jitter, reordering and its own limit), then the bottleneck's queue and token bucket.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct DirectionSpec {
     /// Fixed one-way delay.
     #[serde(rename = "delay_ns", with = "nanos")]
+    #[schemars(with = "u64")]
     pub delay: Duration,
     /// Random part of the delay; `None` = none.
     pub jitter: Option<JitterSpec>,
@@ -123,7 +125,7 @@ impl DirectionSpec {
 }
 
 /// A token bucket behind a drop-tail queue.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct BottleneckSpec {
     /// `bottleneck_rate`, counting Ethernet frames without FCS (IP + 14 bytes) as `tc`'s tbf does.
     #[serde(rename = "rate_bps")]
@@ -136,10 +138,11 @@ pub struct BottleneckSpec {
 }
 
 /// The random part of a delay.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct JitterSpec {
     /// Spread: half the width (uniform), one standard deviation (normal), the unit of the table (quantiles).
     #[serde(rename = "spread_ns", with = "nanos")]
+    #[schemars(with = "u64")]
     pub spread: Duration,
     /// Its distribution.
     pub distribution: JitterDistribution,
@@ -148,7 +151,7 @@ pub struct JitterSpec {
 }
 
 /// How the random part of a delay is distributed. A negative total delay counts as zero.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JitterDistribution {
     /// Uniform in ±spread.
@@ -160,7 +163,7 @@ pub enum JitterDistribution {
 }
 
 /// Which packets are lost before the queue.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LossSpec {
     /// None.
@@ -183,7 +186,7 @@ pub enum LossSpec {
 }
 
 /// What one draw of loss decides about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossUnit {
     /// One MTU segment, as on a wire.
@@ -193,7 +196,7 @@ pub enum LossUnit {
 }
 
 /// Settings of one end.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct HostSpec {
     /// `TCP_CONGESTION` of its sockets.
     pub congestion_control: String,
@@ -202,7 +205,7 @@ pub struct HostSpec {
 }
 
 /// Transport protocol of a flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// TCP.
@@ -214,7 +217,7 @@ pub enum Protocol {
 }
 
 /// Which way the data of a flow goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// Sender to receiver.
@@ -224,7 +227,7 @@ pub enum Direction {
 }
 
 /// One flow: `parallel` streams of the same kind. `direction = "both"` in a scenario makes two flows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct FlowSpec {
     /// Transport.
     pub protocol: Protocol,
@@ -232,9 +235,11 @@ pub struct FlowSpec {
     pub direction: Direction,
     /// When it starts, after the run's start.
     #[serde(rename = "start_ns", with = "nanos")]
+    #[schemars(with = "u64")]
     pub start: Duration,
     /// How long data is offered.
     #[serde(rename = "duration_ns", with = "nanos")]
+    #[schemars(with = "u64")]
     pub duration: Duration,
     /// Number of streams (iperf3's `-P`).
     pub parallel: u32,
@@ -264,18 +269,19 @@ pub struct FlowSpec {
 }
 
 /// Requests of several sizes, one at a time; see [`crate::ping`].
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct PingSpec {
     /// Payloads of the requests, in turn; at least one.
     #[serde(rename = "payloads_bytes")]
     pub payloads: Vec<Bytes>,
     /// From a reply, or its time-out, to the next request.
     #[serde(rename = "interval_ns", with = "nanos")]
+    #[schemars(with = "u64")]
     pub interval: Duration,
 }
 
 /// How a cell is run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct RunSpec {
     /// Runs of the cell.
     pub repeat: u32,
@@ -283,16 +289,18 @@ pub struct RunSpec {
     pub seed: u64,
     /// Interval of the telemetry.
     #[serde(rename = "sample_ns", with = "nanos")]
+    #[schemars(with = "u64")]
     pub sample: Duration,
     /// Left out at the start of every flow; `None` = the automatic rule of `docs/metrics.md`.
     #[serde(rename = "warmup_ns", with = "nanos_opt")]
+    #[schemars(with = "Option<u64>")]
     pub warmup: Option<Duration>,
     /// Whether packets are captured at both ends.
     pub capture: bool,
 }
 
 /// An assertion on a cell's result, from `[expect]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Expectation {
     /// What is judged.
     pub metric: ExpectMetric,
@@ -305,7 +313,7 @@ pub struct Expectation {
 }
 
 /// What an expectation judges. Medians over the valid runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExpectMetric {
     /// `goodput_bps`.
@@ -341,7 +349,7 @@ pub enum ExpectMetric {
 }
 
 /// How an expectation compares.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Comparison {
     /// `>=`
@@ -355,7 +363,7 @@ pub enum Comparison {
 }
 
 /// The right-hand side of an expectation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
     /// A number in the metric's unit (bits/s, µs, per cent, count).

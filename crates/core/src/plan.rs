@@ -5,12 +5,13 @@
 use crate::cell::{Bound, CellSpec, Comparison, ExpectMetric};
 use crate::prng::fnv1a;
 use crate::units::{Ratio, Seed};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A whole experiment: the product of the axes (one product per variant, in file order).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Plan {
     /// The scenario's `name`.
     pub experiment: String,
@@ -28,7 +29,7 @@ pub struct Plan {
 }
 
 /// One point of the matrix.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Cell {
     /// Position in the plan, from 0.
     pub index: usize,
@@ -41,7 +42,7 @@ pub struct Cell {
 }
 
 /// One repetition of one cell.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Run {
     /// The scenario's `name`.
     pub experiment: String,
@@ -58,7 +59,7 @@ pub struct Run {
 }
 
 /// One published figure set: what somebody else measured in the same cell.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Published {
     /// Index of the cell.
     pub cell: usize,
@@ -74,7 +75,7 @@ pub struct Published {
 }
 
 /// Published times in the congestion states, in microseconds; each where it was published.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct PublishedStates {
     /// Nothing is wrong.
     pub open: Option<u64>,
@@ -89,7 +90,7 @@ pub struct PublishedStates {
 }
 
 /// Something that a source concluded: it stands where all of its claims hold.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Conclusion {
     /// What was published.
     pub published: String,
@@ -102,7 +103,7 @@ pub struct Conclusion {
 }
 
 /// What a conclusion says of some cells.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Claim {
     /// As the scenario has it: metric and comparison.
     pub text: String,
@@ -117,7 +118,7 @@ pub struct Claim {
 }
 
 /// The right-hand side of a claim.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Against {
     /// A value, as in an expectation.
@@ -132,7 +133,7 @@ pub enum Against {
 }
 
 /// A cell that a claim speaks of, and the one that it is compared with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Pair {
     /// Index of the cell.
     pub cell: usize,

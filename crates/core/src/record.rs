@@ -20,6 +20,7 @@ pub use sink::{AnyRow, Sink};
 
 use crate::plan::Run;
 use crate::tcp_info::TcpInfo;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ use std::collections::BTreeMap;
 pub const RECORD_VERSION: u32 = 1;
 
 /// Everything about one run that is not a time series.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`RECORD_VERSION`].
     pub version: u32,
@@ -56,7 +57,7 @@ pub struct Manifest {
 }
 
 /// The machine on which a run was made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize, Default)]
 pub struct Environment {
     /// `uname -r`.
     pub kernel: Option<String>,
@@ -73,7 +74,7 @@ pub struct Environment {
 }
 
 /// A setting: what was asked, and what was read back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Setting {
     /// `sender`, `receiver`, or `stream 0 sender` for a socket option.
     pub place: String,
@@ -96,7 +97,7 @@ const fn fulfilled() -> bool {
 }
 
 /// What one stream did, in totals.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct StreamSummary {
     /// Number of the stream in the run, from 0.
     pub stream: u32,
@@ -125,7 +126,7 @@ pub struct StreamSummary {
 }
 
 /// UDP totals of one stream. `lost = sent − received_unique`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize, Default)]
 pub struct UdpTotals {
     /// Datagrams that the sending socket took.
     pub sent: u64,
@@ -150,7 +151,7 @@ pub struct UdpTotals {
 }
 
 /// A counter before and after.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Counter {
     /// Where, e.g. `path forward queue`, `sender nstat`, `receiver veth`.
     pub place: String,
@@ -163,7 +164,7 @@ pub struct Counter {
 }
 
 /// How good the instrument was in this run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize, Default)]
 pub struct Instrument {
     /// How late packets left the path, forward.
     pub release_lateness_forward: Option<Lateness>,
@@ -188,7 +189,7 @@ pub struct Instrument {
 }
 
 /// CPU time of one thread.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ThreadCpu {
     /// What it does, e.g. `path forward`, `flow 0 sender`.
     pub thread: String,
@@ -199,7 +200,7 @@ pub struct ThreadCpu {
 }
 
 /// A distribution of latenesses: how long after its due time something happened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize, Default)]
 pub struct Lateness {
     /// Events counted.
     pub count: u64,
@@ -216,7 +217,7 @@ pub struct Lateness {
 }
 
 /// Why a run must not be believed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Invalid {
     /// A stable word: `ring_drops`, `transmit_drops`, `interface_drops`, `late_releases`, `late_sender`, `not_drained`,
     /// `interrupted`, `flow_failed`.
@@ -238,7 +239,7 @@ pub trait Row: Serialize + for<'de> Deserialize<'de> {
 }
 
 /// `tcp.jsonl.zst`: one sample of one end of one TCP stream.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct TcpSample {
     /// When it was read, microseconds since the run began.
     pub t_us: u64,
@@ -262,7 +263,7 @@ pub struct TcpSample {
 }
 
 /// Which end of a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StreamEnd {
     /// Where the data comes from.
@@ -272,7 +273,7 @@ pub enum StreamEnd {
 }
 
 /// `delivery.jsonl.zst`: the application's byte counts of one stream, cumulative.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DeliverySample {
     /// When it was read.
     pub t_us: u64,
@@ -285,7 +286,7 @@ pub struct DeliverySample {
 }
 
 /// `udp.jsonl.zst`: the receiver's view of one UDP stream, cumulative.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct UdpSample {
     /// When it was read.
     pub t_us: u64,
@@ -304,7 +305,7 @@ pub struct UdpSample {
 }
 
 /// `ping.jsonl.zst`: one request of a ping and its reply. A request whose reply was still due at the end has no row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct PingSample {
     /// When the request was sent, microseconds since the run began.
     pub t_us: u64,
@@ -321,7 +322,7 @@ pub struct PingSample {
 }
 
 /// `path.jsonl.zst`: one element of the path, cumulative counters and what it holds now.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct PathSample {
     /// When it was read.
     pub t_us: u64,
@@ -338,7 +339,7 @@ pub struct PathSample {
 }
 
 /// `cpu.jsonl.zst`: CPU time of one thread so far.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct CpuSample {
     /// When it was read.
     pub t_us: u64,
@@ -375,7 +376,7 @@ rows! {
 }
 
 /// One run's record in memory: what analysis reads. A backend produces it row by row, into a [`Sink`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct RunRecord {
     /// `manifest.json`.
     pub manifest: Manifest,

@@ -4,10 +4,11 @@
 //! grows at its end; a kernel that returns less leaves the later fields `None`. Never: a unit the kernel's documentation
 //! does not state, or a 0 for something that was not measured.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `tcpi_ca_state`: the congestion state machine (`enum tcp_ca_state`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CaState {
     /// Nothing is wrong; cwnd may grow.
@@ -37,7 +38,7 @@ impl CaState {
 }
 
 /// `tcp_info` in this project's words: bytes, microseconds, bits per second.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize, Default)]
 pub struct TcpInfo {
     /// `tcpi_state`: 1 = ESTABLISHED (`include/net/tcp_states.h`).
     pub state: u8,

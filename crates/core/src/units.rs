@@ -3,6 +3,7 @@
 //! Never: a `From<u64>` (the unit would be a guess), a float where the kernel counts integers,
 //! or text without a unit (see [`crate::parse`] for the strict forms).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use std::time::Duration;
 pub const NANOS_PER_SEC: u64 = 1_000_000_000;
 
 /// A rate in bits per second. Which layer is counted is stated where the value stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Rate(u64);
 
@@ -48,7 +49,9 @@ impl Rate {
 }
 
 /// A number of bytes. Which headers are counted is stated where the value stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, JsonSchema, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Bytes(u64);
 
@@ -65,7 +68,9 @@ impl Bytes {
 }
 
 /// A point in time: nanoseconds since the run began. Spans are [`std::time::Duration`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, JsonSchema, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Time(u64);
 
@@ -121,7 +126,7 @@ const fn nanos(span: Duration) -> u64 {
 }
 
 /// A share or probability, 0 to 1. Scenario text is in per cent.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, JsonSchema, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ratio(f64);
 
@@ -153,7 +158,7 @@ impl Ratio {
 }
 
 /// The seed of a run; every element derives its own named stream from it (see [`crate::prng`]).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seed(u64);
 
@@ -170,7 +175,7 @@ impl Seed {
 }
 
 /// What a queue may hold (`queue`, `delay_limit`).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueLimit {
     /// Bytes of Ethernet frames without their FCS (IP + 14).

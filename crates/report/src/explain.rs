@@ -13,6 +13,7 @@ use band::band;
 use indexmap::IndexMap;
 use pipefill_analysis::diagnosis::{CwndCause, Diagnosis, Figures, Span, Witness};
 use pipefill_analysis::experiment::{Advice, CellResult, Experiment, LimitedBy};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -23,7 +24,7 @@ const BAR: f64 = 40.0;
 
 /// What there is to say about one cell. The timeline, the figures and the witnesses are those of the run that the verdict is
 /// about, the shares those of all runs.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Explanation<'a> {
     /// Position in the plan.
     pub index: usize,

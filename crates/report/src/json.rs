@@ -8,7 +8,20 @@ use pipefill_analysis::changes::Changes;
 use pipefill_analysis::experiment::{Experiment, SCHEMA};
 use pipefill_analysis::proof::Proof;
 use pipefill_core::plan::Plan;
-use serde_json::{Result, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Result;
+
+/// A document about cells: what `explain` and `fix` print.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct OfCells<'a, T> {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The scenario's name.
+    pub experiment: &'a str,
+    /// In plan order.
+    pub cells: &'a [T],
+}
 
 /// `{"schema": 1, "experiment": …, "environment": …, "cells": […], "plan": …}`, indented. Ends with a newline.
 ///
@@ -32,7 +45,7 @@ pub fn calculation(calculation: &Calculation) -> Result<String> {
 /// Those of serde_json.
 pub fn explanations(experiment: &Experiment) -> Result<String> {
     let cells: Vec<Explanation<'_>> = experiment.cells.iter().map(Explanation::of).collect();
-    let document = json!({"schema": SCHEMA, "experiment": experiment.experiment, "cells": cells});
+    let document = OfCells { schema: SCHEMA, experiment: &experiment.experiment, cells: &cells };
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
 
@@ -41,7 +54,7 @@ pub fn explanations(experiment: &Experiment) -> Result<String> {
 /// # Errors
 /// Those of serde_json.
 pub fn proofs(experiment: &str, proofs: &[Proof]) -> Result<String> {
-    let document = json!({"schema": SCHEMA, "experiment": experiment, "cells": proofs});
+    let document = OfCells { schema: SCHEMA, experiment, cells: proofs };
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
 

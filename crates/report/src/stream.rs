@@ -5,13 +5,14 @@
 use indexmap::IndexMap;
 use pipefill_analysis::experiment::CellResult;
 use pipefill_core::record::{AnyRow, Invalid};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The version of the stream.
 pub const SCHEMA: u32 = 1;
 
 /// One line of the stream; `event` says which.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event<'a> {
     /// The experiment begins. The first event.

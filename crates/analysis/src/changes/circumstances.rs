@@ -58,7 +58,7 @@ fn settings(before: &Experiment, after: &Experiment, pairs: &[(&CellResult, &Cel
         let paths: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
         for path in paths {
             let value =
-                |side: &BTreeMap<String, String>| side.get(path).map_or("none", String::as_str).to_owned();
+                |side: &BTreeMap<String, String>| side.get(path).map_or("not set", String::as_str).to_owned();
             if old.get(path) != new.get(path) {
                 changes.entry(path.clone()).or_default().push((value(&old), value(&new)));
             }

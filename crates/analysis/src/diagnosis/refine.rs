@@ -5,6 +5,7 @@
 use super::epochs::Epoch;
 use super::facts::Facts;
 use crate::experiment::LimitedBy;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A loss is forgotten after so many round trips: what follows is growth.
@@ -13,7 +14,7 @@ const MEMORY_ROUND_TRIPS: u64 = 20;
 const MEMORY_US: u64 = 2_000_000;
 
 /// Why the congestion window limited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CwndCause {
     /// Nothing was lost yet, and slow start still has no ceiling.

@@ -4,13 +4,14 @@
 
 use crate::experiment::LimitedBy;
 use pipefill_core::record::{Manifest, StreamEnd, TcpSample};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A share that a witness needs in order to say that this was the limit.
 const SAYS_SO: f64 = 0.5;
 
 /// What somebody else measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Witness {
     /// Who, in the kernel's own words, e.g. `tcpi_rwnd_limited`.
     pub name: String,

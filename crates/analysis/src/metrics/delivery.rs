@@ -7,11 +7,12 @@ use crate::reading::Reading;
 use crate::statistics::{jain_fairness, rounded};
 use pipefill_core::cell::{CellSpec, Protocol};
 use pipefill_core::record::{DeliverySample, Manifest, StreamSummary};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Goodput of one stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct StreamGoodput {
     /// Number of the stream in the run.
     pub stream: u32,

@@ -4,10 +4,11 @@
 
 use super::Counts;
 use pipefill_core::record::{Counter, Instrument, Lateness, Manifest};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Figures of the instrument.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct InstrumentMetrics {
     /// Packets that the path dropped, by direction and reason, e.g. `forward queue_full`; zeros are kept.
     pub path_drops: Counts,

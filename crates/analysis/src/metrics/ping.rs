@@ -12,6 +12,7 @@ use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, FlowSpec, Protocol
 use pipefill_core::ping::wire_bytes;
 use pipefill_core::record::{Manifest, PingSample};
 use pipefill_core::units::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ const LEAST_SLOPE: f64 = 0.01;
 const RESOLUTION_NS: f64 = 1.0;
 
 /// What pings measured.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct PingMetrics {
     /// Requests whose reply came or was given up.
     pub sent: u64,
@@ -61,7 +62,7 @@ pub struct PingMetrics {
 }
 
 /// Round trips of one pair of sizes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct PingSize {
     /// Payload of the request.
     pub payload_bytes: u64,

@@ -3,10 +3,11 @@
 //! Never: a count where anything may be missing from that list.
 
 use pipefill_core::record::{CaStateSource, Manifest, Retransmit, RetransmitKind};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Segments sent again, by why they were.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct RetransmitCounts {
     /// In fast recovery.
     pub fast: u64,

@@ -4,10 +4,11 @@
 //! says so in `met`.
 
 use pipefill_core::record::Setting;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A setting that the machine did not grant: what was measured is not quite what was asked.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, JsonSchema, Serialize, Deserialize)]
 pub struct UnmetSetting {
     /// `sender`, `receiver`, or `stream 0 sender` for a socket option.
     pub place: String,

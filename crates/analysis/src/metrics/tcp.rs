@@ -12,12 +12,13 @@ use pipefill_core::record::{
     CaStateSource, CaStateTimes, Manifest, Retransmit, StreamEnd, StreamSummary, TcpSample,
 };
 use pipefill_core::tcp_info::CaState;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// TCP figures; all `None` in a run without TCP. Windows and buffers are medians over time of the sum over the streams of
 /// one direction: forward where any stream goes forward, else reverse.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct TcpMetrics {
     /// Segments retransmitted over the lives of all streams.
     pub retransmits: Option<u64>,

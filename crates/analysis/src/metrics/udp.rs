@@ -4,10 +4,11 @@
 
 use crate::statistics::{median, rounded};
 use pipefill_core::record::{StreamSummary, UdpTotals};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// UDP figures over all streams; all `None` in a run without UDP.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct UdpMetrics {
     /// Datagrams that the sending sockets took.
     pub datagrams_sent: Option<u64>,

@@ -3,10 +3,11 @@
 //! Never: a guess. Where nobody watched, the times are absent and the source says `sampled`.
 
 use crate::tcp_info::CaState;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Microseconds in each congestion state (`enum tcp_ca_state`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct CaStateTimes {
     /// Nothing is wrong.
     pub open: u64,
@@ -51,7 +52,7 @@ impl CaStateTimes {
 }
 
 /// Where the times in the congestion states come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CaStateSource {
     /// Every change was seen in the kernel, by BPF.
@@ -63,7 +64,7 @@ pub enum CaStateSource {
 }
 
 /// `retransmits.jsonl.zst`: one retransmission, of one segment or of several that left together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Retransmit {
     /// When it left.
     pub t_us: u64,
@@ -83,7 +84,7 @@ pub struct Retransmit {
 }
 
 /// Why a segment was sent again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RetransmitKind {
     /// In fast recovery (RFC 6675, RFC 8985).

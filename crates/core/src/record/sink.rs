@@ -6,6 +6,7 @@ use super::{
     CpuSample, DeliverySample, Manifest, PathSample, PingSample, RecordError, Retransmit, RunRecord,
     TcpSample, UdpSample,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Takes the rows of one run as they are measured. Rows of a table come in its order; tables come mixed.
@@ -22,7 +23,7 @@ pub trait Sink: Send {
     clippy::large_enum_variant,
     reason = "most rows are of the largest kind; a box each would be slower"
 )]
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize)]
 #[serde(tag = "table", content = "row", rename_all = "lowercase")]
 pub enum AnyRow {
     /// Of `tcp.jsonl.zst`.
