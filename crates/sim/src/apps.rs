@@ -27,6 +27,8 @@ pub(crate) struct Writer {
     /// The stop has passed: whatever the schedule still owes is never written.
     has_ended: bool,
     habit: WriterHabit,
+    /// The socket has room for more when what was sent has left.
+    goes_on: Option<Time>,
 }
 
 impl Writer {
@@ -36,7 +38,17 @@ impl Writer {
         let piece = |rate: Rate| rate.bytes_in(TICK).get().max(SMALLEST_WRITE).min(length);
         let paced = bitrate.map(|rate| (Schedule::new(start, rate, Bytes::new(piece(rate))), 0));
         let length = bitrate.map_or(length, piece);
-        Self { start, until, length, paced, sent_bytes: 0, has_begun: false, has_ended: false, habit }
+        Self {
+            start,
+            until,
+            length,
+            paced,
+            sent_bytes: 0,
+            has_begun: false,
+            has_ended: false,
+            habit,
+            goes_on: None,
+        }
     }
 
     /// When it acts of itself; while the socket is full it waits to be woken.
@@ -46,6 +58,9 @@ impl Writer {
         }
         if !self.has_begun {
             return Some(self.start);
+        }
+        if self.goes_on.is_some() {
+            return self.goes_on;
         }
         let (schedule, _) = self.paced.as_ref().filter(|_| !sender.queue.is_full)?;
         Some(schedule.next_due()).filter(|&due| due < self.until)
@@ -59,14 +74,20 @@ impl Writer {
     /// Writes what it has to, as far as the socket takes it.
     pub(crate) fn run(&mut self, now: Time, sender: &mut Sender) {
         self.has_ended = now >= self.until;
-        if now < self.start || self.has_ended || sender.queue.is_full {
+        self.goes_on = sender.process.holds_until();
+        if now < self.start || self.has_ended || sender.queue.is_full || self.goes_on.is_some() {
             return;
         }
         self.has_begun = true;
-        sender.now = now;
-        while !sender.queue.is_full && self.owes(now) {
+        sender.in_process(now, |sender| self.write(now, sender));
+        self.goes_on = sender.process.holds_until().filter(|_| self.has_more(now, sender));
+    }
+
+    /// Write by write, until the socket is full or has to look after its backlog.
+    fn write(&mut self, now: Time, sender: &mut Sender) {
+        while self.has_more(now, sender) {
             let rest = self.length - self.paced.map_or(0, |(_, written)| written);
-            let taken = sender.write(rest);
+            let taken = if sender.queue.is_writing() { sender.write_on() } else { sender.write(rest) };
             self.sent_bytes += taken;
             if let Some((schedule, written)) = &mut self.paced {
                 *written += taken;
@@ -75,11 +96,18 @@ impl Writer {
                     *written = 0;
                 }
             }
+            if sender.queue.is_writing() {
+                return;
+            }
             sender.push_pending();
             if self.habit == WriterHabit::OncePerWake && !sender.is_writable() {
                 sender.queue.is_full = true;
             }
         }
+    }
+
+    fn has_more(&self, now: Time, sender: &Sender) -> bool {
+        sender.queue.is_writing() || (!sender.queue.is_full && self.owes(now))
     }
 
     fn owes(&self, now: Time) -> bool {

@@ -5,6 +5,7 @@
 use crate::options::{Options, WindowRule};
 use pipefill_core::backend::BackendError;
 use pipefill_core::cell::HostSpec;
+use std::time::Duration;
 
 /// What TCP reads from its host's sysctls.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +26,8 @@ pub(crate) struct Host {
     pub(crate) window_rule: WindowRule,
     /// Whether the sender makes super-packets.
     pub(crate) gso: bool,
+    /// What a packet costs the process that sends it.
+    pub(crate) packet_cost: Duration,
 }
 
 /// Taken, but without effect in virtual time: nothing is remembered between runs, and no path marks packets.
@@ -51,6 +54,7 @@ impl Host {
             slow_start_after_idle: true,
             window_rule: options.window_rule,
             gso: options.gso,
+            packet_cost: options.packet_cost,
         };
         for (name, value) in &spec.sysctl {
             host.set(name, value)?;

@@ -32,6 +32,9 @@ pub struct Options {
     pub window_rule: WindowRule,
     /// How bulk data is written.
     pub writer: WriterHabit,
+    /// What a packet costs the process that sends it: while it writes, what is acknowledged waits, and it looks after that every
+    /// sixteen packets. What an ACK lets go costs nothing.
+    pub packet_cost: Duration,
     /// How long after a tick of the kernel's millisecond clock the connections begin: timestamps and timers count in ticks.
     pub phase: Duration,
 }
@@ -42,6 +45,7 @@ impl Default for Options {
             gso: true,
             window_rule: WindowRule::ScalingRatio,
             writer: WriterHabit::UntilFull,
+            packet_cost: Duration::ZERO,
             phase: Duration::ZERO,
         }
     }

@@ -80,7 +80,7 @@ impl TcpStream {
 
     fn next(&self) -> Option<Time> {
         let applications = self.next_application();
-        let ends = Time::earliest(self.sender.timers.next(), self.receiver.ack_policy.next());
+        let ends = Time::earliest(self.sender.next(), self.receiver.ack_policy.next());
         Time::earliest(Time::earliest(ends, self.handshake.next()), applications)
     }
 
@@ -98,6 +98,7 @@ impl TcpStream {
         }
         match body {
             Body::Data(data) => self.receiver.on_data(now, data),
+            Body::Ack(ack) if self.sender.process.holds_until().is_some() => self.sender.process.leave(*ack),
             Body::Ack(ack) => self.sender.on_ack(now, ack),
             Body::Probe => self.receiver.on_probe(now),
             Body::SynAck { .. } if self.handshake.is_accepted() => self.shake(now, body),

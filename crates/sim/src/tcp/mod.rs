@@ -11,6 +11,7 @@ pub(crate) mod info;
 pub(crate) mod output;
 pub(crate) mod packet_memory;
 pub(crate) mod paws;
+pub(crate) mod process;
 pub(crate) mod rack;
 pub(crate) mod rate;
 pub(crate) mod reassembly;

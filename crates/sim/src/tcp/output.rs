@@ -165,6 +165,7 @@ impl Sender {
             self.send_segment(len, head, xmit_us);
             (head, segments) = (0, segments + 1);
         }
+        self.process.sent += 1;
         self.timer_for_new_data(was_empty);
         // `tcp_event_new_data_sent()`: before the next packet fills cwnd, which is when the buffer may still grow.
         self.check_space();
@@ -264,6 +265,7 @@ impl Sender {
         }
         let last = self.board.get(index + u64::from(segments.max(1)) - 1).map_or(first.end(), Sent::end);
         self.witness_retransmit(first.seq, last, segments);
+        self.process.sent += 1;
         segments
     }
 

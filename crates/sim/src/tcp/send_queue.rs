@@ -18,6 +18,9 @@ const SMALLEST: u64 = 4608;
 /// `GSO_LEGACY_MAX_SIZE` less the largest header.
 pub(crate) const GSO_MAX_SIZE: u64 = 65_536 - 320;
 
+/// Packets after which a write looks after the backlog (`process_backlog` of `tcp_sendmsg_locked()`).
+const FLUSH_AFTER: u32 = 16;
+
 /// The send buffer.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
@@ -27,6 +30,8 @@ pub(crate) struct SendQueue {
     pub(crate) sndbuf: u64,
     maximum: u64,
     is_locked: bool,
+    /// What the application's call has not yet been rid of; 0 between calls.
+    left: u64,
     /// `SOCK_NOSPACE`: the writer waits.
     pub(crate) is_full: bool,
     /// Payload of a full packet in the queue (`size_goal`).
@@ -45,11 +50,17 @@ impl SendQueue {
             sndbuf: asked.map_or(wmem[1], |asked| (2 * asked).max(SMALLEST)),
             maximum: wmem[2],
             is_locked: asked.is_some(),
+            left: 0,
             is_full: false,
             size_goal: if gso { GSO_MAX_SIZE / mss * mss } else { mss },
             pushed_seq: FIRST_BYTE,
             pushes: std::collections::VecDeque::new(),
         }
+    }
+
+    /// A call is under way, which looks after the backlog.
+    pub(crate) fn is_writing(&self) -> bool {
+        self.left > 0
     }
 }
 
@@ -71,32 +82,42 @@ impl Sender {
     pub(crate) fn write(&mut self, len: u64) -> u64 {
         self.restart_after_idle();
         self.check_app_limited();
-        let before = self.queue.write_seq;
-        if self.room() > 0 {
+        if self.has_room() {
             self.chrono.busy(self.now);
         }
-        if self.host.gso {
-            self.fill_packets(len);
-        } else {
-            self.queue.write_seq += self.room().min(len);
-        }
+        self.queue.left = len;
+        self.write_on()
+    }
+
+    /// Goes on with a write that has looked after the backlog.
+    pub(crate) fn write_on(&mut self) -> u64 {
+        let before = self.queue.write_seq;
+        let end = before + self.queue.left;
+        let is_paused = self.fill_packets(end);
         let taken = self.queue.write_seq - before;
-        if taken > 0 {
-            self.mark_push();
+        if !is_paused {
+            if taken > 0 {
+                self.mark_push();
+            }
+            self.queue.is_full = self.queue.write_seq < end;
         }
-        self.queue.is_full = taken < len;
+        self.queue.left = if is_paused { end - self.queue.write_seq } else { 0 };
         taken
     }
 
     /// Packet by packet, each sent as soon as it is full. Memory is looked at only before a new packet: where pacing lets a
     /// part of a full one go, the rest stays last in the queue and takes more, so that a write may go in whole whatever the
-    /// buffer's size.
-    fn fill_packets(&mut self, len: u64) {
-        let end = self.queue.write_seq + len;
+    /// buffer's size. True where it stops to look after the backlog, should that take time.
+    fn fill_packets(&mut self, end: u64) -> bool {
+        let mut packets = 0;
         while self.queue.write_seq < end {
             let room = match self.room_in_last() {
-                0 if self.wmem_queued() < self.queue.sndbuf => self.queue.size_goal,
-                0 => return,
+                0 if !self.has_room() => return false,
+                0 if packets >= FLUSH_AFTER && self.process.takes_time() => return true,
+                0 => {
+                    packets += 1;
+                    self.queue.size_goal
+                }
                 room => room,
             };
             let bytes = room.min(end - self.queue.write_seq);
@@ -105,6 +126,7 @@ impl Sender {
                 self.push_full();
             }
         }
+        false
     }
 
     /// `forced_push()`, `tcp_push_one()`: a full packet goes if it is the next, all go after half a window.
@@ -155,11 +177,9 @@ impl Sender {
         self.queue.write_seq > self.snd_una
     }
 
-    /// Bytes until the packet that reaches the limit is full: memory is checked before each packet, not within.
-    fn room(&self) -> u64 {
-        let (goal, in_tail) = (self.queue.size_goal, self.room_in_last());
-        let free = self.queue.sndbuf.saturating_sub(self.wmem_queued() + in_tail);
-        in_tail + free.div_ceil(goal + PACKET_OVERHEAD) * goal
+    /// `sk_stream_memory_free()`: another packet may begin.
+    fn has_room(&self) -> bool {
+        self.wmem_queued() < self.queue.sndbuf
     }
 
     /// Bytes that the last packet of the queue still takes.

@@ -4,6 +4,7 @@
 //! or the path; all it learns comes in ACKs.
 
 use super::chrono::Chrono;
+use super::process::Process;
 use super::rack::Rack;
 use super::rate::Rate;
 use super::rtt::Rtt;
@@ -122,6 +123,8 @@ pub(crate) struct Sender {
     pub(crate) overshoot: Option<(u32, u32)>,
     /// What waits to enter the path, with the number of its super-packet.
     pub(crate) outbox: Vec<(u64, Body)>,
+    /// The process that holds the socket.
+    pub(crate) process: Process,
     pub(crate) witness: Witness,
 }
 
@@ -166,6 +169,7 @@ impl Sender {
             trains: 0,
             overshoot: None,
             outbox: Vec::new(),
+            process: Process::new(host.packet_cost),
             witness: Witness::default(),
         }
     }

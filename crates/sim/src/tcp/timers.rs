@@ -66,6 +66,10 @@ impl Timers {
 impl Sender {
     /// Everything that is due at `now`.
     pub(crate) fn on_timer(&mut self, now: Time) {
+        self.release(now);
+        if self.process.holds_until().is_some() {
+            return;
+        }
         self.now = now;
         if self.timers.pacing.is_some_and(|at| at <= now) {
             self.timers.pacing = None;
