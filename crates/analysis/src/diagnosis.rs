@@ -10,6 +10,7 @@ mod facts;
 mod history;
 mod refine;
 mod rules;
+mod stall;
 mod testbed;
 mod timeline;
 mod udp;
@@ -72,9 +73,11 @@ pub struct Span {
 pub struct Figures {
     /// Peak of `snd_nxt − snd_una` in a round trip.
     pub flight_bytes: Option<u64>,
-    /// Mean over the time.
+    /// Mean over the time in which the streams moved.
     pub flight_mean_bytes: Option<u64>,
-    /// Mean over the time of the smoothed round trip, by which `flight_mean_bytes` gives the rate (Little's law).
+    /// Share of the time in which a stream with data out heard of nothing delivered for longer than a round trip.
+    pub stalled_share: Option<f64>,
+    /// Mean over that time of the smoothed round trip, by which `flight_mean_bytes` gives the rate (Little's law).
     pub rtt_mean_us: Option<u64>,
     /// Payload acknowledged while this was the limit, bits per second.
     pub acked_bps: Option<u64>,

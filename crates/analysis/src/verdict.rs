@@ -14,6 +14,8 @@ use std::time::Duration;
 
 /// Where the cause held for less of the time than this, what was measured meanwhile is said beside what was measured in all.
 const NEARLY_ALL: f64 = 0.95;
+/// From this share of the time on it is said that nothing moved.
+const STANDS_STILL: f64 = 0.05;
 /// From this share of what the path carries on, what was read more needs a reason.
 const MORE: f64 = 1.005;
 /// That reason.
@@ -26,7 +28,7 @@ pub fn predicted_bps(spec: &CellSpec, diagnosis: &Diagnosis) -> Option<u64> {
     match diagnosis.limited_by {
         LimitedBy::Path => figures.path_goodput_bps,
         LimitedBy::Rwnd => law(figures.rwnd_bytes?, figures),
-        LimitedBy::Sndbuf => in_flight_law(figures),
+        LimitedBy::Sndbuf => in_flight_law(figures).map(|bps| moved(bps, figures)),
         LimitedBy::App => sum_of(spec, |flow| flow.bitrate.map(Rate::bps)),
         LimitedBy::Receiver => sum_of(spec, |flow| flow.read_rate.map(Rate::bps)),
         // The kernel's own pacing counts payload (tcp_update_skb_after_send()); only the fq qdisc counts headers.
@@ -140,12 +142,20 @@ fn sndbuf(figures: &Figures, measured: &str) -> String {
     )
 }
 
-/// Little's law: what is in flight in the mean, a round trip.
+/// Little's law: what is in flight in the mean, a round trip, in the time in which anything moved.
 fn in_flight(figures: &Figures, measured: &str) -> String {
     let (Some(flight), Some(rtt)) = (figures.flight_mean_bytes, figures.rtt_mean_us) else {
         return measured.to_owned();
     };
-    let gives = in_flight_law(figures).map_or_else(String::new, |bps| format!(" gives {}", rate(bps)));
+    let gives = in_flight_law(figures).map_or_else(String::new, |bps| match figures.stalled_share {
+        Some(share) if share >= STANDS_STILL => format!(
+            " gives {}, and as nothing came back for longer than a round trip for {} of the time, {}",
+            rate(bps),
+            percent(share),
+            rate(moved(bps, figures))
+        ),
+        _ => format!(" gives {}", rate(bps)),
+    });
     let flight = bytes(flight);
     format!("in the mean {flight} were in flight; {flight} / {}{gives}, {measured}", duration(rtt))
 }
@@ -205,6 +215,11 @@ fn others(diagnosis: &Diagnosis) -> String {
 /// The window law over the least round trip: while a window limits, nothing queues for long.
 fn law(window_bytes: u64, figures: &Figures) -> Option<u64> {
     window::window_law(Bytes::new(window_bytes), Duration::from_micros(figures.min_rtt_us?)).map(rounded)
+}
+
+/// What is left of `bps`, since nothing moves for some of the time.
+fn moved(bps: u64, figures: &Figures) -> u64 {
+    rounded(bps as f64 * (1.0 - figures.stalled_share.unwrap_or(0.0)))
 }
 
 /// What was in flight in the mean, over the round trip as it was.

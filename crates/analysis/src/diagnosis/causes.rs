@@ -28,8 +28,9 @@ pub(super) struct OneCause {
 /// The figures of one stream's epochs.
 #[derive(Debug, Default)]
 struct Values {
-    /// Mean in flight × time.
+    /// Mean in flight × time in which the stream moved, and that time.
     flight_area: u128,
+    moving_us: u128,
     /// Mean round trip × time, and that time.
     rtt_area: u128,
     timed_us: u128,
@@ -91,6 +92,7 @@ impl OneCause {
         Figures {
             flight_bytes: sum(|v| &v.unacked_peak),
             flight_mean_bytes: Some(self.flight_mean()),
+            stalled_share: Some(self.stalled_share()),
             rtt_mean_us: self.rtt_mean_us(),
             acked_bps: Some(self.acked_bps()),
             cwnd_bytes: sum(|v| &v.cwnd),
@@ -109,14 +111,19 @@ impl OneCause {
 
     /// Sum over the streams of each one's mean, weighted with the time: Little's law knows no median.
     fn flight_mean(&self) -> u64 {
-        self.streams.values().map(|one| quotient(one.flight_area, one.span_us)).sum()
+        self.streams.values().map(|one| quotient(one.flight_area, one.moving_us)).sum()
+    }
+
+    fn stalled_share(&self) -> f64 {
+        let sum = |time: fn(&Values) -> u128| self.streams.values().map(time).sum::<u128>();
+        1.0 - sum(|one| one.moving_us) as f64 / sum(|one| one.span_us).max(1) as f64
     }
 
     /// The round trip by which what the streams had in flight gives the sum of their rates.
     fn rtt_mean_us(&self) -> Option<u64> {
         let rate = |one: &Values| {
             let rtt_us = one.rtt_area as f64 / one.timed_us as f64;
-            (one.timed_us > 0).then(|| quotient(one.flight_area, one.span_us) as f64 / rtt_us)
+            (one.timed_us > 0).then(|| quotient(one.flight_area, one.moving_us) as f64 / rtt_us)
         };
         let total = self.streams.values().filter_map(rate).sum::<f64>();
         (total > 0.0).then(|| rounded(self.flight_mean() as f64 / total))
@@ -134,12 +141,16 @@ fn quotient(whole: u128, by: u128) -> u64 {
 
 impl Values {
     fn add(&mut self, epoch: &Epoch, counts_us: u64) {
-        self.flight_area += u128::from(epoch.unacked_mean) * u128::from(counts_us);
+        let stalled = u128::from(counts_us) * u128::from(epoch.stalled_us)
+            / u128::from((epoch.to_us - epoch.from_us).max(1));
+        let moving_us = u128::from(counts_us).saturating_sub(stalled);
+        self.flight_area += u128::from(epoch.unacked_mean) * moving_us;
+        self.moving_us += moving_us;
         self.span_us += u128::from(counts_us);
         self.acked += u128::from(epoch.acked * counts_us / (epoch.to_us - epoch.from_us).max(1));
         if let Some(srtt_us) = epoch.srtt_mean_us {
-            self.rtt_area += u128::from(srtt_us) * u128::from(counts_us);
-            self.timed_us += u128::from(counts_us);
+            self.rtt_area += u128::from(srtt_us) * moving_us;
+            self.timed_us += moving_us;
         }
         for (tally, value) in [
             (&mut self.unacked_peak, Some(epoch.unacked_peak)),

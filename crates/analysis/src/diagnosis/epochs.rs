@@ -3,6 +3,7 @@
 //! A window-limited flow is bursty: at one instant the bottleneck is busy, at the next nothing is in flight. Over a round
 //! trip the peak of the flight is what the limit allows. Never: a judgement; figures only.
 
+use super::stall::Stall;
 use crate::metrics::window::Window;
 use pipefill_core::record::{StreamEnd, TcpSample};
 use pipefill_core::tcp_info::CaState;
@@ -18,9 +19,11 @@ pub(super) struct Epoch {
     pub(super) to_us: u64,
     /// Largest `snd_nxt − snd_una`.
     pub(super) unacked_peak: u64,
-    /// Mean of `snd_nxt − snd_una`: divided by the mean round trip it is the rate (Little's law).
+    /// Mean of `snd_nxt − snd_una` while the stream moved: divided by the mean round trip it is the rate (Little's law).
     pub(super) unacked_mean: u64,
-    /// Mean of the smoothed round trip.
+    /// Time in which it stood still.
+    pub(super) stalled_us: u64,
+    /// Mean of the smoothed round trip while the stream moved.
     pub(super) srtt_mean_us: Option<u64>,
     /// Payload acknowledged between its first sample and its end.
     pub(super) acked: u64,
@@ -61,6 +64,7 @@ pub(super) struct Cutter {
     life: Window,
     open: Option<Open>,
     unread: Unread,
+    stall: Stall,
 }
 
 /// An epoch that has not ended.
@@ -71,7 +75,10 @@ struct Open {
     retransmits: u32,
     samples: usize,
     unacked_peak: u64,
+    /// Over the samples in which it moved, and their number.
     unacked_sum: u64,
+    moving: u64,
+    stalled_us: u64,
     srtt_sum_us: u64,
     /// Samples with a round trip.
     timed: u64,
@@ -100,7 +107,7 @@ struct Unread {
 impl Cutter {
     /// For a stream that is alive in `life`.
     pub(super) fn new(life: Window) -> Self {
-        Self { life, open: None, unread: Unread::default() }
+        Self { life, open: None, unread: Unread::default(), stall: Stall::default() }
     }
 
     /// Takes the next sample of either end, in order of time; returns the epoch that it ends.
@@ -112,17 +119,19 @@ impl Cutter {
             self.unread.see(row);
             return None;
         }
+        let stalled_us = self.stall.see(row);
         let Some(open) = self.open.as_mut() else {
-            self.open = Some(Open::of(row));
+            self.open = Some(Open::of(row, false));
             return None;
         };
+        open.stalled_us += stalled_us;
         let round_trip = row.info.srtt_us.map_or(0, u64::from);
         if open.samples < FEWEST_SAMPLES || row.t_us - open.from_us < round_trip.max(1) {
-            open.add(row);
+            open.add(row, stalled_us > 0);
             return None;
         }
         let epoch = open.ended(row, self.unread.until(row.t_us));
-        self.open = Some(Open::of(row));
+        self.open = Some(Open::of(row, stalled_us > 0));
         Some(epoch)
     }
 
@@ -133,13 +142,15 @@ impl Cutter {
 }
 
 impl Open {
-    fn of(first: &TcpSample) -> Self {
+    fn of(first: &TcpSample, is_stalled: bool) -> Self {
         let mut open = Self {
             from_us: first.t_us,
             retransmits: first.info.retransmits,
             samples: 0,
             unacked_peak: 0,
             unacked_sum: 0,
+            moving: 0,
+            stalled_us: 0,
             srtt_sum_us: 0,
             timed: 0,
             acked: first.info.bytes_acked,
@@ -149,16 +160,19 @@ impl Open {
             rwnd: None,
             sndbuf: None,
         };
-        open.add(first);
+        open.add(first, is_stalled);
         open
     }
 
-    fn add(&mut self, row: &TcpSample) {
+    fn add(&mut self, row: &TcpSample, is_stalled: bool) {
         let info = &row.info;
         self.samples += 1;
         self.unacked_peak = self.unacked_peak.max(info.unacked_bytes);
-        self.unacked_sum += info.unacked_bytes;
-        if let Some(srtt_us) = info.srtt_us {
+        if !is_stalled {
+            self.unacked_sum += info.unacked_bytes;
+            self.moving += 1;
+        }
+        if let Some(srtt_us) = info.srtt_us.filter(|_| !is_stalled) {
             self.srtt_sum_us += u64::from(srtt_us);
             self.timed += 1;
         }
@@ -187,7 +201,8 @@ impl Open {
             from_us: self.from_us,
             to_us: last.t_us,
             unacked_peak: self.unacked_peak,
-            unacked_mean: self.unacked_sum / self.samples as u64,
+            unacked_mean: self.unacked_sum.checked_div(self.moving).unwrap_or(0),
+            stalled_us: self.stalled_us,
             srtt_mean_us: self.srtt_sum_us.checked_div(self.timed),
             acked: last.info.bytes_acked.saturating_sub(self.acked),
             cwnd_used: self.cwnd.0,

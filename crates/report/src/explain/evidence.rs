@@ -31,6 +31,12 @@ pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
             "sent and not acknowledged, peak of a round trip",
         ),
         ("in flight, mean", bytes(figures.flight_mean_bytes), None, "over the time that this limited"),
+        (
+            "stood still",
+            percent(figures.stalled_share.filter(|&share| share >= 0.001)),
+            None,
+            "of that time: nothing came back for longer than a round trip",
+        ),
         ("cwnd", bytes(figures.cwnd_bytes), Some(LimitedBy::Cwnd), "the sender's congestion window"),
         ("rwnd", bytes(figures.rwnd_bytes), Some(LimitedBy::Rwnd), "the window that the receiver advertised"),
         (
