@@ -192,7 +192,7 @@ mod tests {
         ];
         for (change, what) in cases {
             assert_eq!(failing(&[score(1, 10.0, change)]), [("tuned on or looked at", what)]);
-            assert_eq!(failing(&[score(4000, 10.0, change)]), [("held out", what)]);
+            assert_eq!(failing(&[score(5000, 10.0, change)]), [("held out", what)]);
         }
     }
 
