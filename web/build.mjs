@@ -18,6 +18,6 @@ if (process.argv[2] === "tests") {
   });
 } else {
   await build({ ...settings, entryPoints: ["src/page.ts"], outfile: "dist/page.js", format: "iife", minify: true });
-  await build({ ...settings, entryPoints: ["src/page.css"], outfile: "dist/page.css", minify: true });
+  await build({ ...settings, entryPoints: ["src/style.css"], outfile: "dist/page.css", minify: true });
   for (const name of ["dist/page.js", "dist/page.css"]) console.log(`${name}: ${statSync(name).size} bytes`);
 }

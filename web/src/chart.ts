@@ -12,7 +12,7 @@ import {
 } from "echarts/components";
 import { init, use, type ECharts, type EChartsCoreOption } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
-import { button, element } from "./dom";
+import { button, element, stroke } from "./dom";
 import { colour, onTheme } from "./theme";
 
 use([
@@ -34,6 +34,8 @@ use([
 export interface Entry {
   name: string;
   colour: string;
+  /** Classes of picture.css that dash its line. */
+  dashes?: string;
   /** Not shown until somebody asks. */
   off?: boolean;
 }
@@ -48,6 +50,8 @@ export interface Drawing {
   entries: () => Entry[];
   option: (hidden: Set<string>, width: number) => EChartsCoreOption;
   zooms: boolean;
+  /** Made once, above the chart; what they choose is drawn by `redraw`. */
+  choices?: (redraw: () => void) => HTMLElement[];
   click?: (data: unknown) => void;
 }
 
@@ -62,6 +66,8 @@ export class Chart {
   constructor(place: HTMLElement, drawing: Drawing) {
     this.#drawing = drawing;
     this.#box.setAttribute("aria-label", `${drawing.name}. The tables of this page have its figures.`);
+    const choices = drawing.choices?.(() => { this.draw(); }) ?? [];
+    if (choices.length > 0) place.append(element("div", { class: "controls choices" }, ...choices));
     place.append(this.#controls, this.#box);
     for (const entry of drawing.entries()) if (entry.off) this.#hidden.add(entry.name);
     this.#fillControls();
@@ -126,7 +132,7 @@ export class Chart {
       else this.#hidden.add(entry.name);
       this.draw();
     });
-    const key = element("span", { class: "key", "aria-hidden": "true" });
+    const key = stroke(entry.dashes ?? "");
     key.style.color = entry.colour;
     return element("label", {}, box, key, element("bdi", {}, entry.name));
   }

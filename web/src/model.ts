@@ -3,7 +3,8 @@
 /** Everything in the element `#data`. */
 export interface Data {
   charts: Charts;
-  runs: Run[];
+  /** In the order of the lines of `#curves`. */
+  runs: Head[];
 }
 
 export interface Charts {
@@ -20,8 +21,11 @@ export interface Plot {
   x: "rtt" | "loss";
   x_range: [number, number];
   y_range: [number, number];
+  /** Of measured over the lowest bound; null where theory says nothing. */
+  ratio_range: [number, number] | null;
   series: { name: string; points: PlotPoint[]; published: [number, number][] }[];
-  lines: { name: string; law: number; points: [number, number][] }[];
+  /** `series`: whose line it is, where it is not that of all. */
+  lines: { name: string; law: number; series: number | null; points: [number, number][] }[];
 }
 
 export interface PlotPoint {
@@ -35,16 +39,18 @@ export interface PlotPoint {
   law: string | null;
 }
 
+/** All cells of a variant by the axes in which they differ: at least two. */
 export interface Heat {
   title: string;
-  x: { name: string; values: string[] };
-  y: { name: string; values: string[] };
-  fields: { cell: string; x: number; y: number; bps: number | null }[];
+  axes: { name: string; values: string[] }[];
+  /** `at`: the place on each axis. */
+  fields: { cell: string; at: number[]; bps: number | null }[];
 }
 
 export interface Repeats {
   title: string;
-  rows: { cell: string; label: string; median: number; bps: number[] }[];
+  /** `quartiles`: between these the middle half lies. */
+  rows: { cell: string; label: string; median: number; quartiles: [number, number] | null; bps: number[] }[];
 }
 
 export interface Losses {
@@ -53,13 +59,16 @@ export interface Losses {
   bars: { cell: string; label: string; sent: number; counts: (number | null)[] }[];
 }
 
-/** One run; times are microseconds since its first byte. */
-export interface Run {
+/** What is said of every run. */
+export interface Head {
   cell: string;
   label: string;
-  repeat: number;
   valid: boolean;
   goodput_bps: number | null;
+}
+
+/** What is drawn of one, a line of the element `#curves`; times are microseconds since its first byte. */
+export interface Run {
   length_us: number;
   bucket_us: number;
   /** Each time is the span since the one before. */

@@ -1,8 +1,11 @@
 // The page's script: lays interactive charts over the still pictures. What it draws is in the element `#data`; it asks nobody.
+import { losses, repeats } from "./cells";
 import { Chart, type Drawing } from "./chart";
 import { byId, element } from "./dom";
+import { heat } from "./heat";
+import type { Choose } from "./item";
 import type { Charts, Data } from "./model";
-import { heat, losses, plot, repeats, type Choose } from "./overview";
+import { plot } from "./plot";
 import { RunView } from "./run";
 import { startTerms } from "./terms";
 import { startTheme } from "./theme";
@@ -28,8 +31,7 @@ function start(): void {
   byId("tools").hidden = false;
   startTheme();
   startTerms();
-  const [first] = data.runs;
-  const view = first ? new RunView(data.runs, first) : null;
+  const view = data.runs.length > 0 ? new RunView(data.runs, byId("curves").textContent.split("\n")) : null;
   const choose = (cell: string): void => {
     view?.choose(cell);
     byId("runs").scrollIntoView();

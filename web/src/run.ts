@@ -3,13 +3,15 @@ import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "ec
 import { Chart, axis, tooltip, type Entry } from "./chart";
 import { bubble, button, byId, element } from "./dom";
 import { bytes, rate, short, time } from "./format";
-import type { Run } from "./model";
+import type { Head, Run } from "./model";
 import { colour } from "./theme";
 
 interface CurveStyle {
   name: string;
   panel: string;
   colour: string;
+  /** A limit of what another curve shows. */
+  dashed?: boolean;
 }
 
 /** What each quantity is called, where it is drawn, and how. */
@@ -18,9 +20,9 @@ const CURVES: Record<string, CurveStyle> = {
   sent: { name: "sent", panel: "goodput", colour: "c6" },
   in_flight: { name: "in flight", panel: "windows", colour: "c0" },
   cwnd: { name: "cwnd", panel: "windows", colour: "c1" },
-  rwnd: { name: "rwnd", panel: "windows", colour: "c3" },
+  rwnd: { name: "rwnd", panel: "windows", colour: "c3", dashed: true },
   queued: { name: "send buffer in use", panel: "send buffer (memory)", colour: "c4" },
-  sndbuf: { name: "its limit", panel: "send buffer (memory)", colour: "c7" },
+  sndbuf: { name: "its limit", panel: "send buffer (memory)", colour: "c7", dashed: true },
   srtt: { name: "smoothed RTT", panel: "RTT", colour: "c2" },
   backlog: { name: "waiting at the bottleneck", panel: "queue", colour: "c5" },
 };
@@ -53,15 +55,19 @@ interface Band {
 
 /** The choice of a run and its chart. */
 export class RunView {
-  readonly #runs: Run[];
+  readonly #runs: Head[];
+  /** What is drawn of each, unread. */
+  readonly #lines: string[];
   readonly #choice = element("select", { id: "run" });
   readonly #chart: Chart;
+  #head: Head;
   #shown: Run;
   #points = new Map<string, Point[]>();
 
-  constructor(runs: Run[], first: Run) {
+  constructor(runs: Head[], lines: string[]) {
     this.#runs = runs;
-    this.#shown = first;
+    this.#lines = lines;
+    [this.#head, this.#shown] = this.#read(0);
     const tools = byId("run-tools");
     const place = byId("run-chart");
     this.#choice.append(
@@ -99,16 +105,20 @@ export class RunView {
   }
 
   #show(number: number): void {
-    const run = this.#runs[number];
-    if (!run) return;
-    this.#shown = run;
+    [this.#head, this.#shown] = this.#read(number);
     this.#choice.value = String(number);
     this.#unpack();
     this.#chart.restart();
   }
 
+  #read(number: number): [Head, Run] {
+    const [head, line] = [this.#runs[number], this.#lines[number]];
+    if (!head || line === undefined) throw new Error(`the page has no run ${number}`);
+    return [head, JSON.parse(line) as Run];
+  }
+
   #unpack(): void {
-    const run = this.#shown;
+    const [head, run] = [this.#head, this.#shown];
     this.#points = new Map(
       run.curves.map((curve) => {
         let at = 0;
@@ -118,7 +128,7 @@ export class RunView {
     PING_COLOURS.clear();
     for (const { quantity } of run.curves) if (!(quantity in CURVES)) PING_COLOURS.set(quantity, `c${PING_COLOURS.size % 8}`);
     byId("run-note").textContent =
-      `${run.label}: ${run.goodput_bps === null ? "no goodput" : rate(run.goodput_bps)} over ${time(run.length_us * 1000)}. ` +
+      `${head.label}: ${head.goodput_bps === null ? "no goodput" : rate(head.goodput_bps)} over ${time(run.length_us * 1000)}. ` +
       `Of every ${time(run.bucket_us * 1000)} the least and the largest value are drawn; goodput is a mean.`;
   }
 
@@ -156,7 +166,11 @@ export class RunView {
   }
 
   #entries(): Entry[] {
-    const curves = [...this.#points.keys()].map((quantity) => ({ name: styleOf(quantity).name, colour: colour(styleOf(quantity).colour) }));
+    const curves = [...this.#points.keys()].map((quantity) => ({
+      name: styleOf(quantity).name,
+      colour: colour(styleOf(quantity).colour),
+      dashes: styleOf(quantity).dashed ? "dashed" : "",
+    }));
     const run = this.#shown;
     return [
       ...curves,
@@ -230,7 +244,7 @@ export class RunView {
           showSymbol: false,
           symbolSize: 5,
           step: quantity === "goodput" || quantity === "sent" ? "end" : false,
-          lineStyle: { color: own, width: 1.4 },
+          lineStyle: { color: own, width: 1.4, type: style.dashed ? "dashed" : "solid" },
           itemStyle: { color: own },
         },
       ];
@@ -367,9 +381,9 @@ function bandSeries(band: Band, place: number, axisIndex: number): Record<string
   };
 }
 
-/** Black or white, whichever can be read on that band. */
+/** Black or white, whichever has the larger contrast on that band (WCAG 2's relative luminance; there both have the same at 0.179). */
 function ink(kind: string, word: string): string {
-  const hex = colour(`${kind}-${word}`);
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
-  return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#000" : "#fff";
+  const [red = 0, green = 0, blue = 0] = (colour(`${kind}-${word}`).match(/\d+/gu) ?? []).map(Number);
+  const [r = 0, g = 0, b = 0] = [red, green, blue].map((part) => (part / 255) ** 2.2);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
 }

@@ -182,7 +182,8 @@ pub(crate) struct ReportArgs {
     /// What to write
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
-    /// Into this file instead of standard output; with iperf3 also a folder, which is made
+    /// Into this file instead of standard output; with iperf3 also a folder, which is made; with svg and png the folder of
+    /// the pictures, otherwise DIR/pictures
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The same as --format json
@@ -253,12 +254,17 @@ pub(crate) enum Format {
     Json,
     /// For spreadsheets, a row for each cell
     Csv,
-    /// Markdown
+    /// Markdown; with -o it shows the pictures that stand beside FILE or in its folder `pictures`
+    #[value(alias = "markdown")]
     Md,
     /// One self-contained page for a browser
     Html,
     /// Each flow of each run as `iperf3 -J` has it; of several, a file each into the folder -o
     Iperf3,
+    /// Each chart as a picture in a file of its own
+    Svg,
+    /// The same in pixels, 1600 wide
+    Png,
 }
 
 #[derive(Debug, clap::Args)]

@@ -2,9 +2,11 @@
 //!
 //! Never: a page with figures that the records beside it don't have; it is made again with every run.
 
-use crate::evaluation::Evaluated;
+use crate::evaluation::{Evaluated, evaluate};
 use crate::failure::Failure;
+use crate::proofs;
 use crate::store::ExperimentDirectory;
+use crate::terminal::Terminal;
 use pipefill_report::html::{self, Page};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,19 +29,33 @@ pub(crate) fn leave(experiment: &ExperimentDirectory, evaluated: &Evaluated) -> 
     fs::write(&path, text).map_err(Failure::file("writing", &path))
 }
 
+/// Makes the page of `experiment` anew, if it has one.
+///
+/// # Errors
+/// [`Failure`] where the records can't be read or it can't be written.
+pub(crate) fn renew(experiment: &ExperimentDirectory, terminal: &Terminal) -> Result<(), Failure> {
+    if path(&experiment.path).is_file() {
+        leave(experiment, &evaluate(experiment, terminal)?)
+    } else {
+        Ok(())
+    }
+}
+
 /// The page of what was read in `directory`.
 ///
 /// # Errors
-/// [`Failure::Json`].
+/// [`Failure`] for proofs beside the records that can't be read.
 pub(crate) fn text(
     directory: &Path,
     scenario: Option<&str>,
     evaluated: &Evaluated,
 ) -> Result<String, Failure> {
+    let proofs = proofs::read(directory)?;
     let directory = directory.to_string_lossy();
     let word = shlex::try_quote(&directory).unwrap_or_else(|_| directory.clone());
     let fix = format!("pipefill fix {word}");
-    let page = Page { experiment: &evaluated.result, runs: &evaluated.parts, scenario, fix: &fix };
+    let page =
+        Page { experiment: &evaluated.result, runs: &evaluated.parts, proofs: &proofs, scenario, fix: &fix };
     html::render(&page).map_err(Failure::Json)
 }
 

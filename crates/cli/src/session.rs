@@ -34,6 +34,8 @@ pub(crate) struct Session<'a> {
     pub(crate) terminal: &'a Terminal,
     /// Where `pipefill-runs` stands.
     pub(crate) base: &'a Path,
+    /// Whether a page is left beside the records: of many experiments at once nobody reads one.
+    pub(crate) leaves_pages: bool,
 }
 
 /// An experiment that was carried out.
@@ -116,7 +118,7 @@ impl Session<'_> {
         if done? < wanted {
             return Err(stopped(&experiment)?);
         }
-        let finished = finished(experiment, self.terminal)?;
+        let finished = self.finished(experiment)?;
         events.iter().for_each(|events| {
             events.finished(&finished.result.experiment, &finished.directory, Outcome::of(&finished.result));
         });
@@ -162,8 +164,17 @@ impl Session<'_> {
             }
         }
         progress.clear();
-        let [first, second] = sides.map(|experiment| finished(experiment, self.terminal));
+        let [first, second] = sides.map(|experiment| self.finished(experiment));
         Ok([first?, second?])
+    }
+
+    /// Reads the records of `experiment` and leaves its page beside them.
+    fn finished(&self, experiment: ExperimentDirectory) -> Result<Finished, Failure> {
+        let evaluated = evaluate(&experiment, self.terminal)?;
+        if self.leaves_pages {
+            page::leave(&experiment, &evaluated)?;
+        }
+        Ok(Finished { directory: experiment.path, result: evaluated.result })
     }
 
     /// Chooses the directory and makes it; true where it was not there. A number that another process takes in between is
@@ -242,13 +253,6 @@ impl Session<'_> {
             experiment.path.display()
         ));
     }
-}
-
-/// Reads the records of `experiment` and leaves its page beside them.
-fn finished(experiment: ExperimentDirectory, terminal: &Terminal) -> Result<Finished, Failure> {
-    let evaluated = evaluate(&experiment, terminal)?;
-    page::leave(&experiment, &evaluated)?;
-    Ok(Finished { directory: experiment.path, result: evaluated.result })
 }
 
 /// The runs of both sides in the order of [`Session::perform_in_turn`].

@@ -29,6 +29,7 @@ impl Scene {
             stop: &self.stop,
             terminal: &Terminal::blind(),
             base: self.folder.path(),
+            leaves_pages: true,
         };
         let result = session.check(asked).and_then(|()| session.perform(asked, options));
         assert!(!self.folder.path().join("registry").exists(), "an entry is left behind");
@@ -218,6 +219,7 @@ fn a_directory_that_somebody_writes_is_refused() {
         stop: &scene.stop,
         terminal: &Terminal::blind(),
         base: scene.folder.path(),
+        leaves_pages: true,
     };
     let failure = session.perform(&asked, &options(true)).unwrap_err();
     assert!(failure.to_string().contains("another pipefill"), "{failure}");

@@ -17,4 +17,12 @@ fn every_verdict_is_right_and_the_guide_shows_it() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/verdicts.md");
     let page = fs::read_to_string(page).unwrap();
     assert!(page.contains(&text), "run cargo run -p xtask -- catalogue; it is now:\n{text}");
+    let folders = fs::read_dir(folder.path("pipefill-runs/catalogue")).unwrap();
+    for scenario in folders.map(|entry| entry.unwrap().path()) {
+        assert!(
+            scenario.join("runs").is_dir() && !scenario.join("report.html").exists(),
+            "{}",
+            scenario.display()
+        );
+    }
 }

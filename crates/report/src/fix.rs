@@ -64,7 +64,8 @@ fn side(name: &str, mean: &Mean, limited_by: Option<LimitedBy>) -> String {
     format!("    {name:<10}{:>12}   {interval:<28}{limit}", rate(mean.bps))
 }
 
-fn outcome(comparison: &Comparison, round: &Round) -> String {
+/// What the pairs of `round` say, in words.
+pub(crate) fn outcome(comparison: &Comparison, round: &Round) -> String {
     let pairs = match (comparison.pairs.len(), comparison.pairs_run) {
         (valid, run) if valid == run => format!("{valid} pairs"),
         (valid, run) => format!("{valid} valid pairs of {run}"),
@@ -105,7 +106,8 @@ fn interval(comparison: &Comparison) -> String {
     format!("95 % interval {} to {}", signed(low_bps), signed(high_bps))
 }
 
-fn conclusion(proof: &Proof) -> String {
+/// Where it ended, and why.
+pub(crate) fn conclusion(proof: &Proof) -> String {
     let last = proof.rounds.iter().rev().find(|round| round.kept);
     let after = last.and_then(|round| round.comparison.as_ref()).map(|comparison| comparison.after.bps);
     let share = after.zip(proof.path_goodput_bps).map(|(after, path)| after / path as f64);

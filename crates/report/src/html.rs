@@ -5,21 +5,22 @@
 
 mod answer;
 mod cells;
-mod charts;
 mod document;
+mod figures;
 mod machine;
 mod model;
+mod proofs;
 mod runs;
-mod svg;
 mod tables;
 mod terms;
 
+pub use crate::runs::RunPart;
+
+use crate::charts;
 use crate::sheet::{environment_line, source_line};
 use maud::{Markup, html};
 use pipefill_analysis::experiment::Experiment;
-use pipefill_analysis::metrics::RunMetrics;
-use pipefill_analysis::series::RunSeries;
-use pipefill_core::record::{Instrument, Setting};
+use pipefill_analysis::proof::Proof;
 
 /// With more cells than this a page is large.
 const LARGE: usize = 60;
@@ -31,21 +32,12 @@ pub struct Page<'a> {
     pub experiment: &'a Experiment,
     /// The runs, as far as they were recorded.
     pub runs: &'a [RunPart],
+    /// What came of trying the advice, as far as somebody did.
+    pub proofs: &'a [Proof],
     /// The scenario's text, where it was kept.
     pub scenario: Option<&'a str>,
     /// The command that tries the advice.
     pub fix: &'a str,
-}
-
-/// What a page shows of a run beside its figures.
-#[derive(Debug, Clone)]
-pub struct RunPart {
-    /// The run's curves; its directory says which run.
-    pub series: RunSeries,
-    /// Every setting, as asked and as read back.
-    pub settings: Vec<Setting>,
-    /// The instrument's own errors.
-    pub instrument: Instrument,
 }
 
 /// Whether pages have their script: it was built before this program was.
@@ -59,18 +51,10 @@ pub const fn is_interactive() -> bool {
 /// Those of serde_json; none for a value that came from records.
 pub fn render(page: &Page<'_>) -> serde_json::Result<String> {
     let charts = charts::all(page.experiment);
-    let data = model::of(page, &charts);
+    let (data, curves) = model::of(page, &charts)?;
     let title = page.experiment.plan.title.as_ref().unwrap_or(&page.experiment.experiment);
     let is_large = page.experiment.cells.len() > LARGE;
-    Ok(document::whole(title, is_large, &body(page, &charts), &serde_json::to_string(&data)?))
-}
-
-impl Page<'_> {
-    /// The figures of the run that `part` belongs to.
-    fn metrics(&self, part: &RunPart) -> Option<&RunMetrics> {
-        let of_cells = self.experiment.cells.iter().flat_map(|cell| &cell.run_values);
-        of_cells.into_iter().find(|run| run.directory == part.series.directory)
-    }
+    Ok(document::whole(title, is_large, &body(page, &charts), [&data, &curves]))
 }
 
 fn body(page: &Page<'_>, charts: &charts::Charts) -> Markup {
@@ -81,7 +65,7 @@ fn body(page: &Page<'_>, charts: &charts::Charts) -> Markup {
             (answer::section(experiment))
             (tables::section(experiment))
             (tables::conclusions(experiment))
-            (charts::section(charts))
+            (figures::section(charts))
             (runs::section(page))
             (cells::section(page))
             (machine::section(page))

@@ -4,10 +4,12 @@
 //! a missing value that looks like a number.
 #![forbid(unsafe_code)]
 
+mod bands;
 pub mod calculator;
 pub mod catalogue;
 pub mod cause;
 pub mod changes;
+mod charts;
 mod conclusions;
 pub mod csv;
 pub mod explain;
@@ -16,9 +18,13 @@ pub mod html;
 pub mod iperf3;
 pub mod json;
 pub mod md;
+pub mod pictures;
 pub mod plan;
+pub mod png;
 mod prose;
 pub mod quantity;
+mod runs;
 mod sheet;
 pub mod stream;
+mod svg;
 pub mod table;

@@ -6,8 +6,17 @@ use crate::conclusions;
 use crate::sheet::{Heading, Sheet, environment_line, sheets, source_line};
 use pipefill_analysis::experiment::Experiment;
 
-/// `experiment` as Markdown (GitHub's tables): title, source, table(s) with notes, environment. Ends with a newline.
-pub fn render(experiment: &Experiment) -> String {
+/// A picture that the text shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// What it shows.
+    pub title: String,
+    /// Where it is, from the text's own place: letters, digits, hyphens, dots and slashes.
+    pub path: String,
+}
+
+/// `experiment` as Markdown (GitHub's tables): title, source, table(s) with notes, `pictures`, environment. Ends with a newline.
+pub fn render(experiment: &Experiment, pictures: &[Link]) -> String {
     let title = experiment.plan.title.as_ref().unwrap_or(&experiment.experiment);
     let mut parts = vec![format!("## {}", escaped(title))];
     parts.extend(source_line(experiment).map(|line| format!("*{}*", escaped(&line))));
@@ -20,6 +29,7 @@ pub fn render(experiment: &Experiment) -> String {
         }
     }
     parts.extend(conclusions::in_markdown(experiment, &escaped));
+    parts.extend(pictures.iter().map(|one| format!("![{}]({})", escaped(&one.title), one.path)));
     parts.extend(environment_line(experiment).map(|line| format!("*{}*", escaped(&line))));
     parts.join("\n\n") + "\n"
 }

@@ -1,46 +1,15 @@
 //! What has to be true of every report page, whatever it looks like.
 
-#[path = "../../analysis/tests/builder/mod.rs"]
-mod builder;
+mod made;
 
-use builder::{Steady, cell, plan, record, run, spec};
-use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
-use pipefill_analysis::series::Drawing;
-use pipefill_core::cell::Protocol;
-use pipefill_report::html::{Page, RunPart, render};
+use made::{HURT, experiment, proof};
+use pipefill_report::html::{Page, render};
 use serde_json::Value;
 
-const HURT: &str = "</script><script>hurt()</script> & \"it's\"";
-
-/// Two round trips, two runs each, under a title that would be markup.
-fn experiment() -> (Experiment, Vec<RunPart>) {
-    let cells = [("0ms", 0), ("100ms", 100)];
-    let cells: Vec<_> = cells
-        .iter()
-        .enumerate()
-        .map(|(index, &(rtt, ms))| cell(index, &[("path.rtt", rtt)], spec(Protocol::Tcp, ms)))
-        .collect();
-    let mut plan = plan(cells.clone());
-    plan.title = Some(HURT.to_owned());
-    let mut builder = ExperimentBuilder::new(plan);
-    let mut parts = Vec::new();
-    for cell in &cells {
-        for repeat in 1..=2 {
-            let record = record(run(cell, repeat), &[Steady::default()]);
-            let mut drawing = Drawing::of(&record.manifest, 100);
-            record.rows().iter().for_each(|row| drawing.take(row));
-            let manifest = &record.manifest;
-            let (settings, instrument) = (manifest.settings.clone(), manifest.instrument.clone());
-            parts.push(RunPart { series: drawing.finish(), settings, instrument });
-            builder.add(&record).unwrap();
-        }
-    }
-    (builder.finish("pipefill run synthetic.toml"), parts)
-}
-
 fn page(scenario: Option<&str>) -> String {
-    let (experiment, runs) = experiment();
-    render(&Page { experiment: &experiment, runs: &runs, scenario, fix: "pipefill fix DIR" }).unwrap()
+    let (experiment, runs) = experiment(2);
+    render(&Page { experiment: &experiment, runs: &runs, proofs: &[], scenario, fix: "pipefill fix DIR" })
+        .unwrap()
 }
 
 #[test]
@@ -66,11 +35,14 @@ fn nothing_is_asked_of_anybody() {
 #[test]
 fn the_data_are_json_with_every_run_and_its_curves() {
     let html = page(None);
-    let start = html.find("id=\"data\">").unwrap() + "id=\"data\">".len();
-    let end = start + html[start..].find("</script>").unwrap();
-    let data: Value = serde_json::from_str(&html[start..end]).unwrap();
-    let runs = data["runs"].as_array().unwrap();
-    assert_eq!(runs.len(), 4);
+    let element = |id: &str| {
+        let (_, rest) = html.split_once(&format!("id=\"{id}\">")).unwrap();
+        rest.split_once("</script>").unwrap().0
+    };
+    let data: Value = serde_json::from_str(element("data")).unwrap();
+    let runs: Vec<Value> =
+        element("curves").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((runs.len(), data["runs"].as_array().unwrap().len()), (4, 4));
     let quantities: Vec<&str> = runs[0]["curves"]
         .as_array()
         .unwrap()
@@ -92,4 +64,27 @@ fn each_number_has_its_exact_value_and_each_cell_its_verdict() {
         assert!(html.contains(&format!("<div id=\"{cell}\">")), "{cell}");
     }
     assert_eq!(html.matches("<svg").count(), 4, "a plot, a chart of repetitions, a timeline for each cell");
+}
+
+#[test]
+fn a_proof_stands_at_its_cell_and_takes_the_place_of_the_invitation() {
+    let (experiment, runs) = experiment(2);
+    let proofs = [proof(&experiment)];
+    let page = |proofs| {
+        let page =
+            Page { experiment: &experiment, runs: &runs, proofs, scenario: None, fix: "pipefill fix DIR" };
+        render(&page).unwrap()
+    };
+    let html = page(&proofs);
+    assert_eq!(html.matches("What came of it").count(), 1);
+    assert!(
+        html.contains("before 80.5 Mbit/s")
+            && html.contains("predicted 160 Mbit/s")
+            && html.contains("after 160 Mbit/s")
+    );
+    assert!(html.contains("Helped: +98.8 %"), "the proof is told in words");
+    let (_, first) = html.split_once("<div id=\"cell-0-lab\">").unwrap();
+    let (first, second) = first.split_once("<div id=\"cell-1-lab\">").unwrap();
+    assert!(first.contains("What came of it") && !second.contains("What came of it"));
+    assert_eq!(page(&[]).matches("What came of it").count(), 0);
 }

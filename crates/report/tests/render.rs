@@ -163,7 +163,7 @@ fn a_table_for_each_variant() {
 
 #[test]
 fn markdown() {
-    insta::assert_snapshot!(md::render(&variants()));
+    insta::assert_snapshot!(md::render(&variants(), &[]));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_refused_setting_is_noted_below_the_table_and_nowhere_in_the_csv() {
         let experiment = builder.finish("pipefill run rtt.toml");
         (
             table::render(&experiment, Style::default()),
-            md::render(&experiment),
+            md::render(&experiment, &[]),
             csv::render(&experiment).unwrap(),
         )
     };
@@ -334,7 +334,7 @@ fn markdown_cannot_be_broken_by_a_value() {
     let odd = cell(0, &[("host.tcp_rmem", "a|b\n| c")], spec(Protocol::Tcp, 10));
     let mut builder = ExperimentBuilder::new(plan(vec![odd.clone()]));
     builder.add(&record(run(&odd, 1), &[Steady::default()])).unwrap();
-    let text = md::render(&builder.finish("pipefill run odd.toml"));
+    let text = md::render(&builder.finish("pipefill run odd.toml"), &[]);
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
     // A buffer is an axis: two tables of a heading, a rule and a row.
     assert_eq!(rows.len(), 6, "{text}");

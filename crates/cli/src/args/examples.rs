@@ -46,7 +46,8 @@ EXAMPLES:
 pub(super) const REPORT_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill report pipefill-runs/first
-  pipefill report pipefill-runs/first --format md -o first.md
+  pipefill report pipefill-runs/first --format svg -o pictures    each chart as a file
+  pipefill report pipefill-runs/first --format md -o first.md     which shows them
   pipefill report pipefill-runs/first --format html -o first.html
   pipefill report pipefill-runs/first --format iperf3 -o flows
   pipefill report pipefill-runs/first/runs/0000-rtt=10ms-loss=0pct-r1 --json";

@@ -27,7 +27,7 @@ pub(super) fn catalogue(args: &CatalogueArgs, terminal: &Terminal) -> Result<Out
             Ok((Asked::built_in(entry.name, entry.text)?, options))
         })
         .collect::<Result<Vec<_>, Failure>>()?;
-    let finished = run::carry_out(&experiments, terminal, &|_| Ok(()))?;
+    let finished = run::carry_out(&experiments, terminal, false, &|_| Ok(()))?;
     let result = Catalogue::of(finished.iter().map(|one| &one.result));
     if args.options.json {
         terminal.print(&(serde_json::to_string_pretty(&result).map_err(Failure::Json)? + "\n"))?;

@@ -9,6 +9,8 @@ use crate::args::{BackendName, FixArgs};
 use crate::asked::Asked;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
+use crate::page;
+use crate::proofs;
 use crate::session::{Finished, Session};
 use crate::signals::Stop;
 use crate::store::{ExperimentDirectory, Registry, fresh};
@@ -21,9 +23,6 @@ use pipefill_report::{fix as text, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The proofs in their directory.
-const PROOFS: &str = "fix.json";
-
 /// Tries the advice of every cell and prints what came of it. An advice that does not help is a result, and no failure.
 pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let experiment = experiment_of(&args.directory)?;
@@ -35,29 +34,38 @@ pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failur
     let backend = backend(on)?;
     let stop = Stop::on_signals()?;
     tell(&registry.sweep()?, terminal);
+    let base = Path::new("");
     let session =
-        Session { backend: &*backend, registry: &registry, stop: &stop, terminal, base: Path::new("") };
+        Session { backend: &*backend, registry: &registry, stop: &stop, terminal, base, leaves_pages: false };
     let name = format!("{}-fix", experiment.stored.plan.experiment);
     let out = fresh(session.base, args.out.as_deref(), &name)?;
     let work = Work { args, session: &session, experiment: &experiment, out: &out };
-    let mut proofs = Vec::new();
+    let mut found = Vec::new();
     let mut is_invalid = false;
     for cell in result.cells.iter().filter(|cell| is_of(cell, &experiment)) {
         let (proof, invalid) = work.prove(cell, &result.plan)?;
-        proofs.push(proof);
+        found.push(proof);
         is_invalid |= invalid;
     }
-    let document = json::proofs(&result.experiment, &proofs).map_err(Failure::Json)?;
-    let file = out.join(PROOFS);
-    fs::write(&file, &document).map_err(Failure::file("writing", &file))?;
+    proofs::write(&out, &result.experiment, &found)?;
+    leave(&experiment, &result.experiment, &found, &out, terminal);
     match args.json {
-        true => terminal.print(&document)?,
-        false => terminal.print(&text::render(&result.experiment, &proofs, terminal.table_style()))?,
+        true => terminal.print(&json::proofs(&result.experiment, &found).map_err(Failure::Json)?)?,
+        false => terminal.print(&text::render(&result.experiment, &found, terminal.table_style()))?,
     }
     if !args.quiet {
         terminal.say(&format!("\nrecords: {}", out.display()));
     }
     Ok(if is_invalid { Outcome::Invalid } else { Outcome::Done })
+}
+
+/// Leaves the proofs beside the records that they are about, and makes the page there anew. What was proven stays proven where
+/// somebody else owns these records.
+fn leave(experiment: &ExperimentDirectory, name: &str, found: &[Proof], out: &Path, terminal: &Terminal) {
+    let added = proofs::add(&experiment.path, name, found, out);
+    if let Err(failure) = added.and_then(|()| page::renew(experiment, terminal)) {
+        terminal.say(&format!("note: the report page does not show it: {failure}"));
+    }
 }
 
 /// What all cells share.

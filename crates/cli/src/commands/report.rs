@@ -6,16 +6,17 @@ use crate::evaluation::{Evaluated, evaluate};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::page;
+use crate::pictures::{self, Kind};
 use crate::store::{Condensed, ExperimentDirectory, condense};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
 use pipefill_analysis::series;
 use pipefill_core::plan::{Plan, Run};
 use pipefill_report::html::RunPart;
-use pipefill_report::table::Style;
+use pipefill_report::pictures::{PictureFile, files};
 use pipefill_report::{csv, json, md, table};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Reads the records and writes the report. Done is done: whether expectations hold is said by `run`, and in the report.
 pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
@@ -24,11 +25,22 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
         return flows::write(&args.directory, args.output.as_deref(), terminal);
     }
     let read = read(&args.directory, terminal)?;
-    let style = match &args.output {
-        Some(_) => terminal.file_style(),
-        None => terminal.table_style(),
+    let result = &read.evaluated.result;
+    let text = match format {
+        Format::Svg => return draw(args, &read, Kind::Svg, terminal),
+        Format::Png => return draw(args, &read, Kind::Png, terminal),
+        Format::Html => page::text(&args.directory, read.scenario.as_deref(), &read.evaluated)?,
+        Format::Json => json::render(result).map_err(Failure::Json)?,
+        Format::Csv => csv::render(result).map_err(|error| Failure::Other(error.to_string()))?,
+        Format::Md => {
+            let beside = |report: &PathBuf| pictures::beside(report, &read.pictures());
+            md::render(result, &args.output.as_ref().map(beside).unwrap_or_default())
+        }
+        Format::Table | Format::Iperf3 => {
+            let in_file = args.output.is_some();
+            table::render(result, if in_file { terminal.file_style() } else { terminal.table_style() })
+        }
     };
-    let text = rendered(&args.directory, &read, format, style)?;
     match &args.output {
         Some(path) => fs::write(path, text).map_err(Failure::file("writing", path))?,
         None => terminal.print(&text)?,
@@ -36,16 +48,13 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
     Ok(Outcome::Done)
 }
 
-/// What was read in `directory`, as text.
-fn rendered(directory: &Path, read: &Read, format: Format, style: Style) -> Result<String, Failure> {
-    let result = &read.evaluated.result;
-    match format {
-        Format::Html => page::text(directory, read.scenario.as_deref(), &read.evaluated),
-        Format::Json => json::render(result).map_err(Failure::Json),
-        Format::Csv => csv::render(result).map_err(|error| Failure::Other(error.to_string())),
-        Format::Md => Ok(md::render(result)),
-        Format::Table | Format::Iperf3 => Ok(table::render(result, style)),
-    }
+/// Writes the pictures of what was read, and prints where they are.
+fn draw(args: &ReportArgs, read: &Read, kind: Kind, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let folder = args.output.clone().unwrap_or_else(|| pictures::folder(&args.directory));
+    let written = pictures::write(&folder, &read.pictures(), kind)?;
+    let lines: String = written.iter().map(|path| format!("{}\n", path.display())).collect();
+    terminal.print(&lines)?;
+    Ok(Outcome::Done)
 }
 
 /// The result of the experiment or the run in `directory`.
@@ -57,6 +66,12 @@ pub(super) fn result_of(directory: &Path, terminal: &Terminal) -> Result<Experim
 struct Read {
     evaluated: Evaluated,
     scenario: Option<String>,
+}
+
+impl Read {
+    fn pictures(&self) -> Vec<PictureFile> {
+        files(&self.evaluated.result, &self.evaluated.parts)
+    }
 }
 
 fn read(directory: &Path, terminal: &Terminal) -> Result<Read, Failure> {

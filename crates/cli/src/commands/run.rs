@@ -20,8 +20,9 @@ use std::path::Path;
 /// Runs a scenario file.
 pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let asked = Asked::file(&args.file, &args.selection)?;
-    let finished =
-        carry_out(&[(asked, args.options.clone())], terminal, &|one| show(one, &args.options, terminal))?;
+    let finished = carry_out(&[(asked, args.options.clone())], terminal, true, &|one| {
+        show(one, &args.options, terminal)
+    })?;
     if args.options.json {
         for one in &finished {
             terminal.print(&json::render(&one.result).map_err(Failure::Json)?)?;
@@ -45,7 +46,7 @@ pub(super) fn study(args: &StudyArgs, terminal: &Terminal) -> Result<Outcome, Fa
             Ok((Asked::study(study, &args.selection)?, options))
         })
         .collect::<Result<Vec<_>, Failure>>()?;
-    let finished = carry_out(&experiments, terminal, &|one| show(one, &args.options, terminal))?;
+    let finished = carry_out(&experiments, terminal, true, &|one| show(one, &args.options, terminal))?;
     if args.options.json {
         terminal.print(&studies_json(name, &finished)?)?;
     }
@@ -60,10 +61,11 @@ pub(super) fn tell(removed: &[Removed], terminal: &Terminal) {
 }
 
 /// Prepares the backend — in this order: nothing is made before it is known that the machine can do it — and runs every
-/// experiment; `each` sees them as they end.
+/// experiment; `each` sees them as they end. With `leaves_pages` each leaves its page beside its records.
 pub(super) fn carry_out(
     experiments: &[(Asked, RunOptions)],
     terminal: &Terminal,
+    leaves_pages: bool,
     each: &dyn Fn(&Finished) -> Result<(), Failure>,
 ) -> Result<Vec<Finished>, Failure> {
     let registry = Registry::locate()?;
@@ -73,8 +75,9 @@ pub(super) fn carry_out(
     let backend = backend(if on_sim { BackendName::Sim } else { BackendName::Lab })?;
     let stop = Stop::on_signals()?;
     tell(&registry.sweep()?, terminal);
+    let base = Path::new("");
     let session =
-        Session { backend: &*backend, registry: &registry, stop: &stop, terminal, base: Path::new("") };
+        Session { backend: &*backend, registry: &registry, stop: &stop, terminal, base, leaves_pages };
     for (asked, _) in experiments {
         session.check(asked)?;
     }

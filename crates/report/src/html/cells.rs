@@ -3,7 +3,7 @@
 //! A large page leaves out what its tables have. Never: a predicted effect that reads like a proven one.
 
 use super::terms::term;
-use super::{Page, answer, tables};
+use super::{Page, answer, proofs, tables};
 use crate::quantity::Kind;
 use crate::sheet::{anchor, problems};
 use maud::{Markup, html};
@@ -41,7 +41,9 @@ fn one(page: &Page<'_>, cell: &CellResult, is_open: bool) -> Markup {
                 @let problems = problems(page.experiment, cell);
                 @if !problems.is_empty() { ul class="problems" { @for line in problems { li { bdi { (line) } } } } }
                 @if page.experiment.cells.len() <= super::LARGE { (figures(cell)) (shares(cell)) }
-                (advice(page, cell))
+                @let proof = proofs::of(page.proofs, cell);
+                (advice(page, cell, proof.is_some()))
+                @if let Some(proof) = proof { (proofs::told(proof, cell)) }
                 p { "Repeat it: " code class="command" { (cell.repeat_command) } }
             }
         }
@@ -94,7 +96,7 @@ fn shares(cell: &CellResult) -> Markup {
     }
 }
 
-fn advice(page: &Page<'_>, cell: &CellResult) -> Markup {
+fn advice(page: &Page<'_>, cell: &CellResult, is_proven: bool) -> Markup {
     let all: Vec<&Advice> = cell.advice.iter().flatten().collect();
     let can_be_tried = all.iter().any(|one| !one.set.is_empty());
     html! {
@@ -114,7 +116,7 @@ fn advice(page: &Page<'_>, cell: &CellResult) -> Markup {
                         }
                     }
                 }
-                @if can_be_tried { p class="hint" { "Predicted, not proven. To prove it, before and after in turn: " code { (page.fix) } } }
+                @if can_be_tried && !is_proven { p class="hint" { "Predicted, not proven. To prove it, before and after in turn: " code { (page.fix) } } }
             }
         }
     }

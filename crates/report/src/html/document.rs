@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 pub(super) const SCRIPT: &str = include_str!(env!("PIPEFILL_PAGE_JS"));
 const STYLE: &str = include_str!(env!("PIPEFILL_PAGE_CSS"));
 
-/// The whole document; `data` is JSON. Of a large one what is out of sight is not laid out.
-pub(super) fn whole(title: &str, is_large: bool, body: &Markup, data: &str) -> String {
+/// The whole document; `data` and `curves` are JSON, these a line each. Of a large one what is out of sight is not laid out.
+pub(super) fn whole(title: &str, is_large: bool, body: &Markup, [data, curves]: [&str; 2]) -> String {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -29,6 +29,7 @@ pub(super) fn whole(title: &str, is_large: bool, body: &Markup, data: &str) -> S
             body class=[is_large.then_some("large")] {
                 (body)
                 script type="application/json" id="data" { (PreEscaped(harmless(data))) }
+                script type="application/jsonl" id="curves" { (PreEscaped(harmless(curves))) }
                 @if !SCRIPT.is_empty() {
                     script { (PreEscaped(SCRIPT)) }
                 }

@@ -2,9 +2,10 @@
 //!
 //! Never: a setting that was refused and looks granted.
 
+use super::Page;
 use super::terms::term;
-use super::{Page, RunPart};
 use crate::quantity::{Kind, MISSING};
+use crate::runs::RunPart;
 use indexmap::IndexMap;
 use maud::{Markup, html};
 use pipefill_analysis::experiment::EnvironmentSummary;

@@ -1,31 +1,37 @@
 //! The data of the page as its script reads it: `web/src/model.ts` has the same names.
 //!
+//! Most of it are the runs' curves, of which a reader looks at a few: each is a document of its own, read when it is drawn.
 //! Never: a figure that the markup or the report's JSON does not have too, but for the curves.
 
-use super::charts::Charts;
-use super::{Page, RunPart};
-use pipefill_analysis::band::{Band, Stay};
-use pipefill_analysis::diagnosis::{CwndCause, Span};
+use super::Page;
+use crate::bands::{limits, state_word};
+use crate::charts::Charts;
+use crate::runs::RunPart;
+use pipefill_analysis::diagnosis::CwndCause;
+use pipefill_analysis::experiment::CellResult;
 use pipefill_analysis::metrics::RunMetrics;
 use pipefill_analysis::series::{Quantity, RunSeries};
-use pipefill_core::tcp_info::CaState;
 use serde::Serialize;
 
-/// Everything.
+/// What the script reads when it begins.
 #[derive(Debug, Serialize)]
-pub(super) struct Data<'a> {
+struct Data<'a> {
     charts: &'a Charts,
-    runs: Vec<Run>,
+    runs: Vec<Head>,
 }
 
-/// One run. Times are microseconds since its first byte.
+/// What is said of every run.
 #[derive(Debug, Serialize)]
-struct Run {
+struct Head {
     cell: String,
     label: String,
-    repeat: u32,
     valid: bool,
     goodput_bps: Option<u64>,
+}
+
+/// What is drawn of one that was chosen. Times are microseconds since its first byte.
+#[derive(Debug, Serialize)]
+struct Run {
     length_us: u64,
     /// Of each bucket a curve has its least and its largest value.
     bucket_us: u64,
@@ -48,24 +54,33 @@ struct Curve {
     values: Vec<u64>,
 }
 
-/// The data of `page`.
-pub(super) fn of<'a>(page: &Page<'_>, charts: &'a Charts) -> Data<'a> {
+/// JSON: what the script reads when it begins, and a line for each run, which it reads when that is chosen.
+///
+/// # Errors
+/// Those of serde_json.
+pub(super) fn of(page: &Page<'_>, charts: &Charts) -> serde_json::Result<(String, String)> {
     let several = page.experiment.cells.iter().any(|cell| cell.runs > 1);
-    let run = |part: &RunPart| {
-        let metrics = page.metrics(part)?;
-        let is_its = |cell: &&pipefill_analysis::experiment::CellResult| {
-            cell.run_values.iter().any(|run| run.directory == metrics.directory)
-        };
+    let known = |part| {
+        let metrics: &RunMetrics = RunPart::metrics(part, page.experiment)?;
+        let is_its =
+            |cell: &&CellResult| cell.run_values.iter().any(|run| run.directory == metrics.directory);
         let cell = page.experiment.cells.iter().find(is_its)?;
         let repeat = if several { format!(", run {}", metrics.repeat) } else { String::new() };
-        let label = format!("{}{repeat}", cell.coordinates());
-        Some(Run::of(crate::sheet::anchor(cell), label, metrics, &part.series))
+        let head = Head {
+            cell: crate::sheet::anchor(cell),
+            label: format!("{}{repeat}", cell.coordinates()),
+            valid: metrics.is_valid(),
+            goodput_bps: metrics.goodput_bps,
+        };
+        Some((head, Run::of(metrics, &part.series)))
     };
-    Data { charts, runs: page.runs.iter().filter_map(run).collect() }
+    let (runs, curves): (Vec<Head>, Vec<Run>) = page.runs.iter().filter_map(known).unzip();
+    let lines = curves.iter().map(serde_json::to_string).collect::<serde_json::Result<Vec<_>>>()?;
+    Ok((serde_json::to_string(&Data { charts, runs })?, lines.join("\n")))
 }
 
 impl Run {
-    fn of(cell: String, label: String, metrics: &RunMetrics, series: &RunSeries) -> Self {
+    fn of(metrics: &RunMetrics, series: &RunSeries) -> Self {
         let since = |us: u64| us.saturating_sub(series.span.from_us);
         let states = series.states.iter().flat_map(|(stream, stays)| {
             stays.iter().map(|stay| (*stream, since(stay.from_us), since(stay.to_us), state_word(stay.value)))
@@ -75,11 +90,6 @@ impl Run {
             [since(mark.t_us), fast, rto, tlp, spurious, mark.sampled]
         };
         Self {
-            cell,
-            label,
-            repeat: metrics.repeat,
-            valid: metrics.is_valid(),
-            goodput_bps: metrics.goodput_bps,
             length_us: series.span.length_us(),
             bucket_us: series.bucket_us,
             curves: series.curves.iter().map(|curve| Curve::of(curve, since)).collect(),
@@ -109,47 +119,6 @@ impl Curve {
             times: curve.points.iter().map(|point| step(point.t_us)).collect(),
             values: curve.points.iter().map(|point| point.value).collect(),
         }
-    }
-}
-
-/// What limited the run when, in as many spans as its curves have buckets: a run of many has few.
-pub(super) fn limits(metrics: &RunMetrics, series: &RunSeries) -> Vec<Span> {
-    let most =
-        usize::try_from(series.span.length_us() / series.bucket_us.max(1)).unwrap_or(usize::MAX).max(8);
-    let spans = metrics.diagnosis.iter().flat_map(|diagnosis| &diagnosis.timeline);
-    let mut streams: Vec<(u32, Band<(_, _)>)> = Vec::new();
-    for span in spans {
-        let stay =
-            Stay { from_us: span.from_us, to_us: span.to_us, value: (span.limited_by, span.cwnd_cause) };
-        match streams.last_mut().filter(|(stream, _)| *stream == span.stream) {
-            Some((_, band)) => band.push(stay),
-            None => {
-                let mut band = Band::of(most);
-                band.push(stay);
-                streams.push((span.stream, band));
-            }
-        }
-    }
-    let of_stream = |(stream, band): (u32, Band<(_, _)>)| {
-        band.into_stays().into_iter().map(move |stay| Span {
-            stream,
-            from_us: stay.from_us,
-            to_us: stay.to_us,
-            limited_by: stay.value.0,
-            cwnd_cause: stay.value.1,
-        })
-    };
-    streams.into_iter().flat_map(of_stream).collect()
-}
-
-/// The word of the JSON.
-pub(super) const fn state_word(state: CaState) -> &'static str {
-    match state {
-        CaState::Open => "open",
-        CaState::Disorder => "disorder",
-        CaState::Cwr => "cwr",
-        CaState::Recovery => "recovery",
-        CaState::Loss => "loss",
     }
 }
 

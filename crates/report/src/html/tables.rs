@@ -10,6 +10,10 @@ use maud::{Markup, html};
 use pipefill_analysis::conclusions::{ConclusionResult, Opinion};
 use pipefill_analysis::experiment::{CellResult, Experiment};
 
+/// Rows of a table. A longer one comes in parts, each with its headings: a reader always sees what a column is, and a browser
+/// lays out those parts only that are in sight.
+const ROWS: usize = 50;
+
 /// The tables.
 pub(super) fn section(experiment: &Experiment) -> Markup {
     html! {
@@ -53,15 +57,35 @@ pub(super) fn conclusions(experiment: &Experiment) -> Markup {
 }
 
 fn table(sheet: &Sheet, number: usize) -> Markup {
-    let name = format!("sheet-{number}");
-    let caption = sheet.title.as_deref().unwrap_or("all cells");
+    let rows: Vec<(&String, &Vec<Entry>)> = sheet.cells.iter().zip(&sheet.rows).collect();
+    let parts = rows.chunks(ROWS).enumerate();
+    let own: Vec<&String> =
+        sheet.notes.iter().filter(|note| note.starts_with('!') || note.starts_with("FAILED")).collect();
     html! {
-        div class="scroll" tabindex="0" role="region" aria-labelledby=(name) {
+        @for (part, rows_of_part) in parts {
+            (part_of(sheet, &format!("sheet-{number}-{part}"), number, rows_of_part, &caption(sheet, part, rows.len())))
+        }
+        @if !own.is_empty() { ul class="problems" { @for note in own { li { bdi { (note) } } } } }
+    }
+}
+
+/// What the table is about; of a table in parts also which rows.
+fn caption(sheet: &Sheet, part: usize, rows: usize) -> String {
+    let title = sheet.title.as_deref().unwrap_or("all cells");
+    if rows <= ROWS {
+        return title.to_owned();
+    }
+    format!("{title}, {} to {} of {rows}", part * ROWS + 1, rows.min((part + 1) * ROWS))
+}
+
+fn part_of(sheet: &Sheet, id: &str, number: usize, rows: &[(&String, &Vec<Entry>)], caption: &str) -> Markup {
+    html! {
+        div class="scroll sheet" tabindex="0" role="region" aria-labelledby=(id) {
             table class=[(number == 0).then_some("main")] data-sheet=(number) {
-                caption id=(name) { bdi { (caption) } }
+                caption id=(id) { bdi { (caption) } }
                 thead { tr { @for one in &sheet.headings { (heading(one)) } } }
                 tbody {
-                    @for (cell, row) in sheet.cells.iter().zip(&sheet.rows) {
+                    @for (cell, row) in rows {
                         tr data-cell=(cell) {
                             @for (place, (entry, heading)) in row.iter().zip(&sheet.headings).enumerate() {
                                 @if place == 0 && !heading.numeric {
@@ -73,8 +97,6 @@ fn table(sheet: &Sheet, number: usize) -> Markup {
                 }
             }
         }
-        @let own: Vec<&String> = sheet.notes.iter().filter(|note| note.starts_with('!') || note.starts_with("FAILED")).collect();
-        @if !own.is_empty() { ul class="problems" { @for note in own { li { bdi { (note) } } } } }
     }
 }
 

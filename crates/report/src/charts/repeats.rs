@@ -1,29 +1,34 @@
 //! How far the repetitions of a cell lie apart.
 //!
-//! Never: a box without its points; of three runs a box says little.
+//! Never: a box without its points; of three runs a box alone says little.
 
 use super::titled;
 use crate::sheet::anchor;
 use pipefill_analysis::experiment::CellResult;
+use pipefill_analysis::statistics::{percentile, rounded};
 use serde::Serialize;
 
 /// Cells of a chart; of more a chart is a wall.
 const CELLS: usize = 40;
+/// Runs from which on a cell has a box.
+const BOX: usize = 3;
 
 /// One chart.
 #[derive(Debug, Serialize)]
-pub(in crate::html) struct Repeats {
-    pub(in crate::html) title: String,
-    pub(in crate::html) rows: Vec<Row>,
+pub(crate) struct Repeats {
+    pub(crate) title: String,
+    pub(crate) rows: Vec<Row>,
 }
 
 /// The valid runs of a cell, sorted.
 #[derive(Debug, Serialize)]
-pub(in crate::html) struct Row {
-    pub(in crate::html) cell: String,
-    pub(in crate::html) label: String,
-    pub(in crate::html) median: u64,
-    pub(in crate::html) bps: Vec<u64>,
+pub(crate) struct Row {
+    pub(crate) cell: String,
+    pub(crate) label: String,
+    pub(crate) median: u64,
+    /// The box: between these the middle half lies.
+    pub(crate) quartiles: Option<[u64; 2]>,
+    pub(crate) bps: Vec<u64>,
 }
 
 /// Charts of at most [`CELLS`] cells each; none where every cell ran once.
@@ -43,12 +48,22 @@ pub(super) fn of(variant: Option<&str>, cells: &[&CellResult]) -> Vec<Repeats> {
 }
 
 fn row(cell: &CellResult, without: &[&str]) -> Option<Row> {
+    let bps = values(cell);
     Some(Row {
         cell: anchor(cell),
         label: super::name_of(cell, without),
         median: cell.goodput_bps.filter(|&bps| bps > 0)?,
-        bps: values(cell),
+        quartiles: quartiles(&bps),
+        bps,
     })
+}
+
+fn quartiles(bps: &[u64]) -> Option<[u64; 2]> {
+    let values: Vec<f64> = bps.iter().map(|&bps| bps as f64).collect();
+    if values.len() < BOX {
+        return None;
+    }
+    Some([rounded(percentile(&values, 0.25)?), rounded(percentile(&values, 0.75)?)])
 }
 
 fn values(cell: &CellResult) -> Vec<u64> {
@@ -56,4 +71,16 @@ fn values(cell: &CellResult) -> Vec<u64> {
     let mut values: Vec<u64> = valid.filter_map(|run| run.goodput_bps).collect();
     values.sort_unstable();
     values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quartiles;
+
+    /// `numpy.percentile([10, 20, 40], [25, 75])` gives 15 and 30.
+    #[test]
+    fn a_box_needs_three_runs() {
+        assert_eq!(quartiles(&[10, 20]), None);
+        assert_eq!(quartiles(&[10, 20, 40]), Some([15, 30]));
+    }
 }

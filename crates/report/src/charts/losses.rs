@@ -12,19 +12,19 @@ use std::collections::BTreeSet;
 
 /// One chart.
 #[derive(Debug, Serialize)]
-pub(in crate::html) struct Losses {
-    pub(in crate::html) title: String,
-    pub(in crate::html) places: Vec<String>,
-    pub(in crate::html) bars: Vec<Bar>,
+pub(crate) struct Losses {
+    pub(crate) title: String,
+    pub(crate) places: Vec<String>,
+    pub(crate) bars: Vec<Bar>,
 }
 
 /// One cell: counts in the order of the places.
 #[derive(Debug, Serialize)]
-pub(in crate::html) struct Bar {
-    pub(in crate::html) cell: String,
-    pub(in crate::html) label: String,
-    pub(in crate::html) sent: u64,
-    pub(in crate::html) counts: Vec<Option<u64>>,
+pub(crate) struct Bar {
+    pub(crate) cell: String,
+    pub(crate) label: String,
+    pub(crate) sent: u64,
+    pub(crate) counts: Vec<Option<u64>>,
 }
 
 const SOCKET: &str = "receiver's socket";
@@ -33,7 +33,7 @@ const UNKNOWN: &str = "unaccounted for";
 
 impl Losses {
     /// Whether any cell lost or received something there.
-    pub(in crate::html) fn has(&self, place: usize) -> bool {
+    pub(crate) fn has(&self, place: usize) -> bool {
         self.bars.iter().any(|bar| bar.counts[place].is_some_and(|count| count > 0))
     }
 }

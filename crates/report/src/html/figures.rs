@@ -1,50 +1,17 @@
-//! What the page's charts show, worked out once: the still pictures and the script draw the same.
+//! The charts as figures of the page: a still picture, where the script lays its chart over it, and what can be read below.
 //!
-//! Never: a point without the cell that it comes from.
+//! Never: a chart whose figures are nowhere as text.
 
-mod heats;
-mod losses;
-mod plots;
-mod repeats;
-
-pub(super) use heats::Heat;
-pub(super) use losses::Losses;
-pub(super) use plots::{Plot, Point};
-pub(super) use repeats::Repeats;
-
-use super::svg;
 use super::terms::term;
+use crate::charts::{Charts, Heat, Losses, Plot, Point};
 use crate::quantity::{Kind, MISSING};
-use crate::sheet::by_variant;
+use crate::svg;
 use maud::{Markup, html};
-use pipefill_analysis::experiment::{CellResult, Experiment};
-use serde::Serialize;
 
-/// Pictures of a kind that stand in the markup; of more the script draws what is chosen.
+/// Maps of an experiment that stand still.
 const PICTURES: usize = 12;
 /// Rows of a table of residuals; more nobody reads, and each is in the script's data.
 const RESIDUALS: usize = 60;
-
-/// All charts of an experiment.
-#[derive(Debug, Serialize)]
-pub(super) struct Charts {
-    pub(super) plots: Vec<Plot>,
-    pub(super) heats: Vec<Heat>,
-    pub(super) repeats: Vec<Repeats>,
-    pub(super) losses: Vec<Losses>,
-}
-
-/// Those of `experiment`, variant by variant.
-pub(super) fn all(experiment: &Experiment) -> Charts {
-    let mut charts = Charts { plots: Vec::new(), heats: Vec::new(), repeats: Vec::new(), losses: Vec::new() };
-    for (variant, cells) in by_variant(experiment) {
-        charts.plots.extend(plots::of(experiment, variant, &cells));
-        charts.heats.extend(heats::of(variant, &cells));
-        charts.repeats.extend(repeats::of(variant, &cells));
-        charts.losses.extend(losses::of(experiment, variant, &cells));
-    }
-    charts
-}
 
 /// The charts with their still pictures and what can be read of them.
 pub(super) fn section(charts: &Charts) -> Markup {
@@ -56,19 +23,32 @@ pub(super) fn section(charts: &Charts) -> Markup {
             }
             div class="figures" {
                 @for (number, plot) in charts.plots.iter().enumerate() {
-                    (figure("plot", number, &plot.title, &svg::plot(plot), &residuals(plot)))
+                    (figure("plot", number, &plot.title, &svg::plot(plot).inline(), &residuals(plot)))
                 }
                 @for (number, heat) in charts.heats.iter().enumerate() {
-                    @let picture = if number < PICTURES { svg::heat(heat) } else { html! {} };
-                    (figure("heat", number, &heat.title, &picture, &html! {}))
+                    (figure("heat", number, &heat.title, &maps(heat), &html! {}))
                 }
                 @for (number, repeats) in charts.repeats.iter().enumerate() {
-                    (figure("repeats", number, &repeats.title, &svg::repeats(repeats), &html! {}))
+                    (figure("repeats", number, &repeats.title, &svg::repeats(repeats).inline(), &html! {}))
                 }
                 @for (number, losses) in charts.losses.iter().enumerate() {
-                    (figure("losses", number, &losses.title, &svg::losses(losses), &places(losses)))
+                    (figure("losses", number, &losses.title, &svg::losses(losses).inline(), &places(losses)))
                 }
             }
+        }
+    }
+}
+
+/// Two axes at a time; of more maps than somebody would print the first.
+fn maps(heat: &Heat) -> Markup {
+    let maps = heat.maps();
+    html! {
+        @for map in maps.iter().take(PICTURES) {
+            @if maps.len() > 1 { p class="hint" { bdi { (map.title) } } }
+            (svg::heat(map).inline())
+        }
+        @if maps.len() > PICTURES {
+            p class="hint" { "The first " (PICTURES) " of " (maps.len()) " maps; the table has every cell." }
         }
     }
 }
@@ -156,32 +136,4 @@ fn places(losses: &Losses) -> Markup {
             p class="hint" { "Packets of all valid runs together. What the path drops of a fragmented datagram counts as often as it has fragments." }
         }
     }
-}
-
-/// `tcp: goodput …`, or without a variant the title alone, its first letter large.
-fn titled(variant: Option<&str>, title: &str) -> String {
-    match variant {
-        Some(variant) => format!("{variant}: {title}"),
-        None => title[..1].to_uppercase() + &title[1..],
-    }
-}
-
-/// The coordinates of `cell` but those named in `without`; the variant stands in the title already.
-fn name_of(cell: &CellResult, without: &[&str]) -> String {
-    let is_shown = |path: &&String| *path != "variant" && !without.contains(&path.as_str());
-    let part = |path: &String| format!("{} {}", path.rsplit('.').next().unwrap_or(path), cell.axes[path]);
-    let parts: Vec<String> = cell.axes.keys().filter(is_shown).map(part).collect();
-    parts.join(", ")
-}
-
-/// Axes that have the same value in all of several `cells`: in a name they would only take room.
-fn constant<'a>(cells: &[&'a CellResult]) -> Vec<&'a str> {
-    let [first, _, ..] = cells else { return Vec::new() };
-    let is_constant = |path: &&String| cells.iter().all(|cell| cell.axes.get(*path) == first.axes.get(*path));
-    first.axes.keys().filter(is_constant).map(String::as_str).collect()
-}
-
-/// To four digits: more nobody can see in a line.
-fn short(value: f64) -> f64 {
-    format!("{value:.3e}").parse().unwrap_or(value)
 }

@@ -39,8 +39,17 @@ impl Scale {
 
     /// At most about `most` ticks, labelled as `kind` writes them.
     pub(super) fn ticks(&self, kind: Kind, most: usize) -> Vec<Tick> {
-        let values = if self.is_logarithmic { self.decades(most) } else { self.steps(kind, most) };
+        let values = self.places_of_ticks(kind, most);
         values.into_iter().map(|value| Tick { value, text: label(kind, value) }).collect()
+    }
+
+    /// A logarithmic axis that has too few round powers has equal steps.
+    fn places_of_ticks(&self, kind: Kind, most: usize) -> Vec<f64> {
+        if !self.is_logarithmic {
+            return steps(self.values, kind, most);
+        }
+        let decades = self.decades(most);
+        if decades.len() < 2 { steps(self.values.map(f64::exp), kind, most) } else { decades }
     }
 
     /// Powers of ten; where the range has few of them, 2 and 5 times these too.
@@ -60,18 +69,17 @@ impl Scale {
         let every = all.len().div_ceil(most.max(1));
         all.into_iter().step_by(every).collect()
     }
+}
 
-    /// Multiples of 1, 2 or 5 times a power of ten; of bytes those of a power of two.
-    fn steps(&self, kind: Kind, most: usize) -> Vec<f64> {
-        let [low, high] = self.values;
-        let rough = (high - low) / most.max(1) as f64;
-        if rough <= 0.0 {
-            return vec![low];
-        }
-        let step = if kind == Kind::Bytes { rough.log2().ceil().exp2().max(1.0) } else { round_above(rough) };
-        let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
-        (first..=last).map(|number| number as f64 * step).collect()
+/// Multiples of 1, 2 or 5 times a power of ten from `low` to `high`; of bytes those of a power of two.
+fn steps([low, high]: [f64; 2], kind: Kind, most: usize) -> Vec<f64> {
+    let rough = (high - low) / most.max(1) as f64;
+    if rough <= 0.0 {
+        return vec![low];
     }
+    let step = if kind == Kind::Bytes { rough.log2().ceil().exp2().max(1.0) } else { round_above(rough) };
+    let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
+    (first..=last).map(|number| number as f64 * step).collect()
 }
 
 /// The least of 1, 2 and 5 times a power of ten that is no less than `rough`.
@@ -108,6 +116,8 @@ mod tests {
         assert_eq!(texts(&wide), ["1 kbit/s", "100 kbit/s", "10 Mbit/s", "1 Gbit/s", "100 Gbit/s"]);
         let narrow = Scale::logarithmic([3e6, 40e6], [0.0, 100.0]).ticks(Kind::Time, 6);
         assert_eq!(texts(&narrow), ["5 ms", "10 ms", "20 ms"]);
+        let within = Scale::logarithmic([0.55, 1.6], [0.0, 100.0]).ticks(Kind::Ratio, 4);
+        assert_eq!(texts(&within), ["1", "1.5"]);
     }
 
     #[test]

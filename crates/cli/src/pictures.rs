@@ -1,0 +1,72 @@
+//! An experiment's charts as files: written by `report --format svg` and `png`, linked by `--format md` where they stand beside it.
+//!
+//! Never: a link to a file that is not there.
+
+use crate::failure::Failure;
+use pipefill_report::md::Link;
+use pipefill_report::pictures::PictureFile;
+use pipefill_report::png::Painter;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Where pictures go if the user names no directory, and where a text in Markdown looks for them beside its own.
+const FOLDER: &str = "pictures";
+/// Pixels of a PNG: for a page of a paper, or half a screen.
+const PNG_WIDTH: u32 = 1600;
+
+/// How a picture is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// As lines and text: sharp at every width.
+    Svg,
+    /// As pixels.
+    Png,
+}
+
+impl Kind {
+    const fn extension(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Png => "png",
+        }
+    }
+}
+
+/// Where the pictures of the records in `directory` go.
+pub(crate) fn folder(directory: &Path) -> PathBuf {
+    directory.join(FOLDER)
+}
+
+/// Writes `files` into `folder`, which is made where it is not there; the paths.
+///
+/// # Errors
+/// [`Failure`] where one can't be drawn or written.
+pub(crate) fn write(folder: &Path, files: &[PictureFile], kind: Kind) -> Result<Vec<PathBuf>, Failure> {
+    fs::create_dir_all(folder).map_err(Failure::file("making", folder))?;
+    let painter = (kind == Kind::Png).then(Painter::new);
+    let write = |file: &PictureFile| {
+        let path = folder.join(&file.name).with_extension(kind.extension());
+        let bytes = match &painter {
+            None => file.svg.clone().into_bytes(),
+            Some(painter) => {
+                let drawn = painter.png(&file.svg, PNG_WIDTH);
+                drawn.map_err(|error| Failure::Other(format!("{}: {error}", path.display())))?
+            }
+        };
+        fs::write(&path, bytes).map_err(Failure::file("writing", &path))?;
+        Ok(path)
+    };
+    files.iter().map(write).collect()
+}
+
+/// Links to those of `files` that stand beside the text `report`, in its own folder or in `pictures`; SVG before PNG.
+pub(crate) fn beside(report: &Path, files: &[PictureFile]) -> Vec<Link> {
+    let around = report.parent().unwrap_or_else(|| Path::new(""));
+    let link = |file: &PictureFile| {
+        let names = [Kind::Svg, Kind::Png].map(|kind| format!("{}.{}", file.name, kind.extension()));
+        let places = names.iter().flat_map(|name| [name.clone(), format!("{FOLDER}/{name}")]);
+        let path = places.into_iter().find(|place| around.join(place).is_file())?;
+        Some(Link { title: file.title.clone(), path })
+    };
+    files.iter().filter_map(link).collect()
+}

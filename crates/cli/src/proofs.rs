@@ -1,0 +1,70 @@
+//! What came of trying an experiment's advice, beside its records: `fix` leaves it there, the report page shows it.
+//!
+//! Never: a proof of another cell lost because a later `fix` tried only some.
+
+use crate::failure::Failure;
+use pipefill_analysis::proof::Proof;
+use pipefill_report::json;
+use serde::Deserialize;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// Its name, beside the records that were fixed and in the directory of the new ones.
+const FILE: &str = "fix.json";
+
+#[derive(Debug, Deserialize)]
+struct Document {
+    cells: Vec<Proof>,
+}
+
+/// Those in `directory`; none where nobody tried.
+///
+/// # Errors
+/// [`Failure`] for a file that can't be read, or is none of ours.
+pub(crate) fn read(directory: &Path) -> Result<Vec<Proof>, Failure> {
+    let path = directory.join(FILE);
+    let text = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(Failure::file("reading", &path))?,
+    };
+    let document: Document = serde_json::from_str(&text)
+        .map_err(|error| Failure::Other(format!("{}: {error}", path.display())))?;
+    Ok(document.cells)
+}
+
+/// Writes `proofs` of `experiment` into `directory`.
+///
+/// # Errors
+/// [`Failure`] where that can't be done.
+pub(crate) fn write(directory: &Path, experiment: &str, proofs: &[Proof]) -> Result<(), Failure> {
+    let path = directory.join(FILE);
+    let document = json::proofs(experiment, proofs).map_err(Failure::Json)?;
+    fs::write(&path, document).map_err(Failure::file("writing", &path))
+}
+
+/// Adds `proofs`, whose records are in `records`, to those that `directory` has, in place of what it has of the same cells.
+///
+/// # Errors
+/// [`Failure`] where that can't be done.
+pub(crate) fn add(
+    directory: &Path,
+    experiment: &str,
+    proofs: &[Proof],
+    records: &Path,
+) -> Result<(), Failure> {
+    let records = std::path::absolute(records).map_err(Failure::file("finding", records))?;
+    let from_here = |place: &str| records.join(place).to_string_lossy().into_owned();
+    let mut all = read(directory)?;
+    all.retain(|old| !proofs.iter().any(|new| new.id == old.id && new.backend == old.backend));
+    for proof in proofs {
+        let mut proof = proof.clone();
+        for round in &mut proof.rounds {
+            round.before_directory = from_here(&round.before_directory);
+            round.after_directory = from_here(&round.after_directory);
+        }
+        all.push(proof);
+    }
+    all.sort_by_key(|proof| proof.index);
+    write(directory, experiment, &all)
+}

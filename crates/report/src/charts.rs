@@ -1,0 +1,68 @@
+//! What the charts show, worked out once: the page's still pictures, its script, and the pictures in files draw the same.
+//!
+//! Never: a point without the cell that it comes from.
+
+mod heats;
+mod laws;
+mod losses;
+mod plots;
+mod repeats;
+
+pub(crate) use heats::{Field, Heat, Map};
+pub(crate) use laws::Line;
+pub(crate) use losses::Losses;
+pub(crate) use plots::{Plot, Point, SERIES, Series};
+pub(crate) use repeats::{Repeats, Row};
+
+use crate::sheet::by_variant;
+use pipefill_analysis::experiment::{CellResult, Experiment};
+use serde::Serialize;
+
+/// All charts of an experiment.
+#[derive(Debug, Serialize)]
+pub(crate) struct Charts {
+    pub(crate) plots: Vec<Plot>,
+    pub(crate) heats: Vec<Heat>,
+    pub(crate) repeats: Vec<Repeats>,
+    pub(crate) losses: Vec<Losses>,
+}
+
+/// Those of `experiment`, variant by variant.
+pub(crate) fn all(experiment: &Experiment) -> Charts {
+    let mut charts = Charts { plots: Vec::new(), heats: Vec::new(), repeats: Vec::new(), losses: Vec::new() };
+    for (variant, cells) in by_variant(experiment) {
+        charts.plots.extend(plots::of(experiment, variant, &cells));
+        charts.heats.extend(heats::of(variant, &cells));
+        charts.repeats.extend(repeats::of(variant, &cells));
+        charts.losses.extend(losses::of(experiment, variant, &cells));
+    }
+    charts
+}
+
+/// `tcp: goodput …`, or without a variant the title alone, its first letter large.
+fn titled(variant: Option<&str>, title: &str) -> String {
+    match variant {
+        Some(variant) => format!("{variant}: {title}"),
+        None => title[..1].to_uppercase() + &title[1..],
+    }
+}
+
+/// The coordinates of `cell` but those named in `without`; the variant stands in the title already.
+fn name_of(cell: &CellResult, without: &[&str]) -> String {
+    let is_shown = |path: &&String| *path != "variant" && !without.contains(&path.as_str());
+    let part = |path: &String| format!("{} {}", path.rsplit('.').next().unwrap_or(path), cell.axes[path]);
+    let parts: Vec<String> = cell.axes.keys().filter(is_shown).map(part).collect();
+    parts.join(", ")
+}
+
+/// Axes that have the same value in all of several `cells`: in a name they would only take room.
+fn constant<'a>(cells: &[&'a CellResult]) -> Vec<&'a str> {
+    let [first, _, ..] = cells else { return Vec::new() };
+    let is_constant = |path: &&String| cells.iter().all(|cell| cell.axes.get(*path) == first.axes.get(*path));
+    first.axes.keys().filter(is_constant).map(String::as_str).collect()
+}
+
+/// To four digits: more nobody can see in a line.
+fn short(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}

@@ -1,0 +1,110 @@
+//! What theory allows along an axis: the lines beside measured points.
+//!
+//! Never: a law's line where the law does not hold.
+
+use super::plots::Quantity;
+use super::short;
+use indexmap::IndexMap;
+use pipefill_analysis::experiment::CellResult;
+use pipefill_analysis::theory::{Bound, Law, bounds, segment_loss};
+use pipefill_core::cell::CellSpec;
+use pipefill_core::units::Ratio;
+use serde::Serialize;
+use std::time::Duration;
+
+/// Points of a line.
+const STEPS: u32 = 48;
+
+/// What a law allows.
+#[derive(Debug, Serialize)]
+pub(crate) struct Line {
+    pub(crate) name: &'static str,
+    pub(crate) law: usize,
+    /// Whose line it is, where it is not the same for all series.
+    pub(crate) series: Option<usize>,
+    pub(crate) points: Vec<[f64; 2]>,
+}
+
+/// A series, and a cell of it: the others differ from that in the axis only.
+#[derive(Debug)]
+pub(super) struct Template<'a> {
+    pub(super) number: usize,
+    pub(super) cell: &'a CellResult,
+    pub(super) spec: &'a CellSpec,
+}
+
+/// The first series that has a line, and its points.
+type Known = (usize, Vec<[f64; 2]>);
+
+/// Every law along the axis; of lines that are the same for several series one.
+pub(super) fn lines(quantity: Quantity, templates: &[Template<'_>], x_range: [f64; 2]) -> Vec<Line> {
+    let mut known: IndexMap<(Law, String), Known> = IndexMap::new();
+    for template in templates {
+        let mut of_law: IndexMap<Law, Vec<[f64; 2]>> = IndexMap::new();
+        for step in 0..=STEPS {
+            let x = x_range[0] * (x_range[1] / x_range[0]).powf(f64::from(step) / f64::from(STEPS));
+            for bound in at(quantity, x, template.cell, template.spec) {
+                of_law.entry(bound.law).or_default().push([short(x), short(bound.bps)]);
+            }
+        }
+        for (law, points) in of_law {
+            let key = points.iter().map(|point| format!("{:e} ", point[1])).collect();
+            known.entry((law, key)).or_insert((template.number, points));
+        }
+    }
+    let mut lines: Vec<Line> =
+        known.into_iter().map(|((law, _), (number, points))| own_line(law, number, points)).collect();
+    let laws: Vec<usize> = lines.iter().map(|line| line.law).collect();
+    for line in &mut lines {
+        if laws.iter().filter(|&&law| law == line.law).count() == 1 {
+            line.series = None;
+        }
+    }
+    lines
+}
+
+fn own_line(law: Law, series: usize, points: Vec<[f64; 2]>) -> Line {
+    Line { name: law.name(), law: law as usize, series: Some(series), points }
+}
+
+/// What the path lets through, whatever the round trip.
+pub(super) fn path_rate(spec: &CellSpec) -> Option<f64> {
+    let all = bounds(spec, Duration::ZERO, None);
+    all.iter().find(|bound| bound.law == Law::PathRate).map(|bound| bound.bps)
+}
+
+/// The lowest bound of `cell` that speaks of the flow's own congestion control.
+pub(super) fn binding(spec: &CellSpec, cell: &CellResult) -> Option<Bound> {
+    let rtt = round_trip(spec, cell)?;
+    let own = spec.flows.iter().find_map(|flow| flow.congestion_control.as_deref());
+    let control = own.unwrap_or(&spec.sender.congestion_control);
+    let applies = |law: Law| match law {
+        Law::PathRate | Law::ReceiveWindow | Law::SendBuffer => true,
+        Law::Cubic => control == "cubic",
+        Law::Mathis => control == "reno",
+        Law::Pftk => false,
+    };
+    let all = bounds(spec, rtt, segment_loss(spec)).into_iter().filter(|bound| applies(bound.law));
+    all.min_by(|a, b| a.bps.total_cmp(&b.bps))
+}
+
+/// The bounds at `x`, all else as in `spec`.
+fn at(quantity: Quantity, x: f64, cell: &CellResult, spec: &CellSpec) -> Vec<Bound> {
+    match quantity {
+        Quantity::Rtt => bounds(spec, Duration::from_nanos(x as u64), segment_loss(spec)),
+        Quantity::Loss => {
+            let p = segment_loss(spec).map(|_| Ratio::from_percent(x));
+            round_trip(spec, cell).map_or_else(Vec::new, |rtt| bounds(spec, rtt, p))
+        }
+    }
+}
+
+/// As configured; where that is nothing, the median of what was measured.
+pub(super) fn round_trip(spec: &CellSpec, cell: &CellResult) -> Option<Duration> {
+    let asked = spec.path.rtt();
+    if asked.is_zero() {
+        cell.srtt_us_p50.filter(|&us| us > 0).map(Duration::from_micros)
+    } else {
+        Some(asked)
+    }
+}

@@ -1,0 +1,37 @@
+//! What came of trying a cell's advice: before, predicted and after, round by round.
+//!
+//! Never: a prediction that reads like a measurement, or a gain without its interval.
+
+use crate::fix::{conclusion, outcome};
+use crate::svg;
+use maud::{Markup, html};
+use pipefill_analysis::experiment::CellResult;
+use pipefill_analysis::proof::{Proof, Round};
+
+/// The proof of `cell`'s advice, if it was tried.
+pub(super) fn of<'a>(proofs: &'a [Proof], cell: &CellResult) -> Option<&'a Proof> {
+    proofs.iter().find(|proof| proof.id == cell.id && Some(&proof.backend) == cell.backend.as_ref())
+}
+
+/// What it says.
+pub(super) fn told(proof: &Proof, cell: &CellResult) -> Markup {
+    let name = format!("The advice, tried: {}", cell.coordinates());
+    html! {
+        div class="proof" {
+            h3 { "What came of it" }
+            @if let Some(picture) = svg::proof(proof, &name) { (picture.inline()) }
+            ol {
+                @for round in &proof.rounds { li { code { (round.advice.change) } " " (said(round)) } }
+            }
+            p { strong { (conclusion(proof)) } }
+            p { "Prove it again: " code class="command" { (proof.repeat_command) } }
+        }
+    }
+}
+
+fn said(round: &Round) -> String {
+    match &round.comparison {
+        Some(comparison) => outcome(comparison, round),
+        None => "No pair of runs can be believed.".to_owned(),
+    }
+}

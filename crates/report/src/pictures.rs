@@ -1,0 +1,75 @@
+//! Every chart of an experiment as a picture in a file: for papers, wikis, and the report in Markdown.
+//!
+//! Never: a name that a file system or a link could read as something else, or two files of one name.
+
+use crate::bands;
+use crate::charts::{self, Heat};
+use crate::runs::{RunPart, of_verdict};
+use crate::svg::{self, Picture};
+use pipefill_analysis::experiment::{CellResult, Experiment};
+
+/// Cells whose runs have a picture: more nobody prints.
+pub(crate) const RUNS: usize = 12;
+/// Letters of a file's name.
+const NAME: usize = 60;
+
+/// A picture, not yet written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PictureFile {
+    /// The file's name without its extension: digits, lower-case letters, hyphens.
+    pub name: String,
+    /// What it shows.
+    pub title: String,
+    /// An SVG document with its style inside, on white.
+    pub svg: String,
+}
+
+/// The charts of `experiment`, and one run of each of its first cells, in the order of the page.
+pub fn files(experiment: &Experiment, runs: &[RunPart]) -> Vec<PictureFile> {
+    let charts = charts::all(experiment);
+    let plots = charts.plots.iter().map(svg::plot);
+    let heats = charts.heats.iter().flat_map(Heat::maps).map(|map| svg::heat(&map));
+    let repeats = charts.repeats.iter().map(svg::repeats);
+    let losses = charts.losses.iter().map(svg::losses);
+    let timelines = timelines(experiment, runs).take(RUNS).map(|(_, picture)| picture);
+    let all = plots.chain(heats).chain(repeats).chain(losses).chain(timelines);
+    all.enumerate().map(|(number, picture)| file(number + 1, &picture)).collect()
+}
+
+/// Of each cell the run that its verdict is about.
+pub(crate) fn timelines<'a>(
+    experiment: &'a Experiment,
+    runs: &'a [RunPart],
+) -> impl Iterator<Item = (&'a CellResult, Picture)> {
+    experiment.cells.iter().filter_map(move |cell| {
+        let part = of_verdict(runs, cell)?;
+        let causes = part.metrics(experiment).map(|metrics| bands::limits(metrics, &part.series));
+        let name = format!("Over time: {}", cell.coordinates());
+        Some((cell, svg::timeline(&name, &part.series, &causes.unwrap_or_default())))
+    })
+}
+
+fn file(number: usize, picture: &Picture) -> PictureFile {
+    let title = picture.name().to_owned();
+    PictureFile { name: format!("{number:02}-{}", plain(&title)), title, svg: picture.document() }
+}
+
+/// `title` in letters that mean nothing to anybody.
+fn plain(title: &str) -> String {
+    let words = title.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let name = words.collect::<Vec<_>>().join("-").to_ascii_lowercase();
+    let end = name.len().min(NAME);
+    name[..end].trim_end_matches('-').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn a_name_is_letters_digits_and_hyphens() {
+        assert_eq!(plain("TCP: goodput over rtt and 10 %"), "tcp-goodput-over-rtt-and-10");
+        assert_eq!(plain("../<b> שלום 🚀 ]("), "b");
+        assert_eq!(plain(&"ab ".repeat(60)).len(), 59);
+    }
+}

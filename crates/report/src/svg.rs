@@ -1,0 +1,127 @@
+//! Still pictures: what a page shows without its script, on paper, and until the script has drawn; and pictures in files.
+//!
+//! Colours are classes, so that the page's style decides what is dark; a file brings the light half of that style. Drawn by hand: the crates that draw charts write colours
+//! into every element, and are larger than this. Never: a shape without its unit, or text that is not text.
+
+mod bars;
+mod heat;
+mod legend;
+mod plot;
+mod proof;
+mod scale;
+mod style;
+mod timeline;
+
+pub(crate) use bars::{losses, repeats};
+pub(crate) use heat::heat;
+pub(crate) use plot::plot;
+pub(crate) use proof::proof;
+pub(crate) use timeline::timeline;
+
+use maud::{Markup, PreEscaped, html};
+use scale::{Scale, Tick};
+
+/// Width of every picture, in its own units: at 400 pixels text is still readable, and two stand beside each other at 1600.
+const WIDTH: f64 = 520.0;
+/// Columns and height of a line of the name above a picture in a file.
+const TITLE_COLUMNS: usize = 68;
+const TITLE_LINE: f64 = 18.0;
+
+/// The part of a picture that holds the data.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    left: f64,
+    top: f64,
+    right: f64,
+    bottom: f64,
+}
+
+/// What was drawn: `height` in the same units, and a name for those who don't see it.
+#[derive(Debug)]
+pub(crate) struct Picture {
+    height: f64,
+    name: String,
+    content: Markup,
+}
+
+impl Picture {
+    fn new(height: f64, name: &str, content: Markup) -> Self {
+        Self { height, name: name.to_owned(), content }
+    }
+
+    /// Its name, as the figure that it stands in is called.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Within a page, whose style colours it.
+    pub(crate) fn inline(&self) -> Markup {
+        html! {
+            svg class="picture" viewBox={ "0 0 " (WIDTH) " " (n(self.height)) } role="img" aria-label=(self.name) {
+                (self.content)
+            }
+        }
+    }
+
+    /// A file of its own: the name stands above it, the style is inside, the background is white.
+    pub(crate) fn document(&self) -> String {
+        let title = textwrap::wrap(&self.name, TITLE_COLUMNS);
+        let above = 12.0 + TITLE_LINE * title.len() as f64;
+        let height = n(above + self.height);
+        let markup = html! {
+            svg xmlns="http://www.w3.org/2000/svg" class="picture" width=(WIDTH) height=(height) viewBox={ "0 0 " (WIDTH) " " (height) } {
+                title { (self.name) }
+                style { (PreEscaped(style::light())) }
+                rect class="paper" width=(WIDTH) height=(height) {}
+                @for (number, line) in title.iter().enumerate() {
+                    text class="title" x="4" y=(n(TITLE_LINE * (number as f64 + 1.0))) { (line) }
+                }
+                g transform={ "translate(0 " (n(above)) ")" } { (self.content) }
+            }
+        };
+        markup.into_string().chars().filter(|&one| is_of_xml(one)).collect::<String>() + "\n"
+    }
+}
+
+/// What a document may hold (XML 1.0 section 2.2): a name of a scenario may hold more.
+fn is_of_xml(one: char) -> bool {
+    matches!(one, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
+}
+
+/// Horizontal lines with their labels left of the frame, and the axis' name above it.
+fn y_axis(frame: Frame, scale: &Scale, ticks: &[Tick], name: &str) -> Markup {
+    html! {
+        @for tick in ticks {
+            @let y = n(scale.at(tick.value));
+            path class="grid" d={ "M" (n(frame.left)) " " (y) "H" (n(frame.right)) } {}
+            text class="tick end" x=(n(frame.left - 6.0)) y=(n(scale.at(tick.value) + 4.0)) { (tick.text) }
+        }
+        text class="name" x="4" y=(n(frame.top - 8.0)) { (name) }
+    }
+}
+
+/// Vertical lines with their labels below the frame, and the axis' name below these.
+fn x_axis(frame: Frame, scale: &Scale, ticks: &[Tick], name: &str) -> Markup {
+    html! {
+        @for tick in ticks {
+            @let x = n(scale.at(tick.value));
+            path class="grid" d={ "M" (x) " " (n(frame.top)) "V" (n(frame.bottom)) } {}
+            text class="tick middle" x=(x) y=(n(frame.bottom + 16.0)) { (tick.text) }
+        }
+        text class="name end" x=(n(frame.right)) y=(n(frame.bottom + 32.0)) { (name) }
+    }
+}
+
+/// A coordinate: a tenth of a unit is enough.
+fn n(value: f64) -> String {
+    let text = format!("{value:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// A path through `points`, in the picture's units.
+fn through(points: impl Iterator<Item = (f64, f64)>) -> String {
+    points
+        .enumerate()
+        .map(|(number, (x, y))| format!("{}{} {}", if number == 0 { 'M' } else { 'L' }, n(x), n(y)))
+        .collect()
+}

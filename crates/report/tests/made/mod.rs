@@ -1,0 +1,67 @@
+//! A synthetic experiment for pages and pictures: two round trips, under a title that would be markup somewhere.
+#![allow(dead_code, unreachable_pub, reason = "test support, shared by several test crates")]
+
+#[path = "../../../analysis/tests/builder/mod.rs"]
+mod builder;
+
+use builder::{Steady, cell, plan, record, run, spec};
+use pipefill_analysis::comparison::Comparison;
+use pipefill_analysis::experiment::{Advice, Experiment, ExperimentBuilder};
+use pipefill_analysis::proof::{End, Proof, Round};
+use pipefill_analysis::series::Drawing;
+use pipefill_core::cell::Protocol;
+use pipefill_report::html::RunPart;
+
+pub const HURT: &str = "</script><script>hurt()</script> & \"it's\"";
+
+/// So many runs of each cell.
+pub fn experiment(repeats: u32) -> (Experiment, Vec<RunPart>) {
+    let cells = [("0ms", 0), ("100ms", 100)];
+    let cells: Vec<_> = cells
+        .iter()
+        .enumerate()
+        .map(|(index, &(rtt, ms))| cell(index, &[("path.rtt", rtt)], spec(Protocol::Tcp, ms)))
+        .collect();
+    let mut plan = plan(cells.clone());
+    plan.title = Some(HURT.to_owned());
+    let mut builder = ExperimentBuilder::new(plan);
+    let mut parts = Vec::new();
+    for cell in &cells {
+        for repeat in 1..=repeats {
+            let record = record(run(cell, repeat), &[Steady::default()]);
+            let mut drawing = Drawing::of(&record.manifest, 100);
+            record.rows().iter().for_each(|row| drawing.take(row));
+            let manifest = &record.manifest;
+            let (settings, instrument) = (manifest.settings.clone(), manifest.instrument.clone());
+            parts.push(RunPart { series: drawing.finish(), settings, instrument });
+            builder.add(&record).unwrap();
+        }
+    }
+    (builder.finish("pipefill run synthetic.toml"), parts)
+}
+
+/// A change of the first cell that doubled its goodput, as predicted.
+pub fn proof(experiment: &Experiment) -> Proof {
+    let cell = &experiment.cells[0];
+    let advice = Advice {
+        change: "receiver.tcp_rmem=\"4096 131072 <32MiB>\"".to_owned(),
+        set: vec!["receiver.tcp_rmem=1".to_owned()],
+        commands: Vec::new(),
+        why: "because".to_owned(),
+        predicted_bps: Some(160_000_000),
+    };
+    let comparison = Comparison::of(&[(80_000_000, 159_000_000), (81_000_000, 161_000_000)], 2);
+    let round = Round { comparison, kept: true, ..Round::of(Vec::new(), advice, cell, cell) };
+    Proof {
+        index: cell.index,
+        id: cell.id.clone(),
+        axes: cell.axes.clone(),
+        backend: cell.backend.clone().unwrap(),
+        set: round.advice.set.clone(),
+        rounds: vec![round],
+        path_goodput_bps: Some(200_000_000),
+        end: End::NothingLeft,
+        why: None,
+        repeat_command: "pipefill fix DIR".to_owned(),
+    }
+}
