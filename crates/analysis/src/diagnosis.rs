@@ -5,17 +5,21 @@
 //! who made the record, or a verdict from one witness alone where there are several (see [`Witness`]).
 
 mod causes;
+mod confidence;
 mod epochs;
 mod facts;
 mod history;
 mod refine;
 mod rules;
+#[cfg(test)]
+mod samples;
 mod stall;
 mod testbed;
 mod timeline;
 mod udp;
 mod witness;
 
+pub use confidence::Confidence;
 pub use refine::CwndCause;
 pub use witness::Witness;
 
@@ -46,6 +50,9 @@ pub struct Diagnosis {
     pub timeline: Vec<Span>,
     /// What the figures of the verdict come from, medians over the epochs of its cause.
     pub figures: Figures,
+    /// How sure that is; `None` in records judged before there was such a word.
+    #[serde(default)]
+    pub confidence: Option<Confidence>,
     /// Others who have an opinion on the cause.
     pub witnesses: Vec<Witness>,
     /// What is wrong with the testbed, a sentence each.
@@ -185,11 +192,13 @@ impl<'a> Diagnosing<'a> {
         self.judge(u64::MAX);
         let direction = self.streams.last().map(|one| one.stream.flow.direction)?;
         let (limited_fraction, limited_by, cause) = self.causes.shares()?;
+        let witnesses = witness::all(self.manifest, &self.app_limited, limited_by);
         Some(Diagnosis {
             limited_by,
             cwnd_cause: cause.cwnd_cause(),
             figures: cause.figures(&self.facts),
-            witnesses: witness::all(self.manifest, &self.app_limited, limited_by),
+            confidence: Some(Confidence::of(limited_fraction[&limited_by], &witnesses)),
+            witnesses,
             limited_fraction,
             timeline: self.streams.into_iter().flat_map(|one| one.timeline.into_spans()).collect(),
             faults: testbed::faults(&self.manifest.run.cell.spec, direction, self.facts.drops),

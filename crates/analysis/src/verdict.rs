@@ -16,6 +16,8 @@ use std::time::Duration;
 const NEARLY_ALL: f64 = 0.95;
 /// From this share of the time on it is said that nothing moved.
 const STANDS_STILL: f64 = 0.05;
+/// From here on the product of what is in flight is no estimate any more: between two timeouts samples see little of what moves.
+const MOSTLY_STANDS_STILL: f64 = 0.5;
 /// From this share of what the path carries on, what was read more needs a reason.
 const MORE: f64 = 1.005;
 /// That reason.
@@ -147,11 +149,20 @@ fn in_flight(figures: &Figures, measured: &str) -> String {
     let (Some(flight), Some(rtt)) = (figures.flight_mean_bytes, figures.rtt_mean_us) else {
         return measured.to_owned();
     };
-    let gives = in_flight_law(figures).map_or_else(String::new, |bps| match figures.stalled_share {
-        Some(share) if share >= STANDS_STILL => format!(
+    let still = figures.stalled_share.unwrap_or(0.0);
+    if still >= MOSTLY_STANDS_STILL {
+        return format!(
+            "for {} of the time nothing came back for longer than a round trip, and the sender waited for a timer; in the rest, in \
+             the mean, {} were in flight; {measured}",
+            percent(still),
+            bytes(flight)
+        );
+    }
+    let gives = in_flight_law(figures).map_or_else(String::new, |bps| match still {
+        STANDS_STILL.. => format!(
             " gives {}, and as nothing came back for longer than a round trip for {} of the time, {}",
             rate(bps),
-            percent(share),
+            percent(still),
             rate(moved(bps, figures))
         ),
         _ => format!(" gives {}", rate(bps)),
@@ -180,8 +191,10 @@ fn cwnd(spec: &CellSpec, diagnosis: &Diagnosis, measured: &str) -> String {
     match diagnosis.cwnd_cause {
         Some(CwndCause::RandomLoss | CwndCause::QueueLoss) => {
             let lost = percent(figures.loss_share.unwrap_or(0.0));
+            let is_still = figures.stalled_share.is_some_and(|share| share >= MOSTLY_STANDS_STILL);
+            let theory = if is_still { "theory, which knows no timeouts," } else { "theory" };
             let theory = response(spec, diagnosis)
-                .map_or_else(String::new, |bps| format!(", for which theory gives {}", rate(bps)));
+                .map_or_else(String::new, |bps| format!(", for which {theory} gives {}", rate(bps)));
             format!("{measured}; {lost} of the segments were sent again{theory}")
         }
         Some(CwndCause::Startup) => format!("{measured}; the transfer ended before slow start did"),

@@ -11,7 +11,7 @@ use crate::sheet::environment_line;
 use crate::table::Style;
 use band::band;
 use indexmap::IndexMap;
-use pipefill_analysis::diagnosis::{CwndCause, Diagnosis, Figures, Span, Witness};
+use pipefill_analysis::diagnosis::{Confidence, CwndCause, Diagnosis, Figures, Span, Witness};
 use pipefill_analysis::experiment::{Advice, CellResult, Experiment, LimitedBy};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -58,6 +58,8 @@ pub struct Explanation<'a> {
     pub figures: Option<&'a Figures>,
     /// Who else has an opinion.
     pub witnesses: Option<&'a [Witness]>,
+    /// How sure the verdict is.
+    pub confidence: Option<Confidence>,
     /// What to change.
     pub advice: Option<&'a [Advice]>,
     /// The command that repeats the cell.
@@ -85,6 +87,7 @@ impl<'a> Explanation<'a> {
             timeline: diagnosis.map(|one| one.timeline.as_slice()),
             figures: diagnosis.map(|one| &one.figures),
             witnesses: diagnosis.map(|one| one.witnesses.as_slice()),
+            confidence: diagnosis.and_then(|one| one.confidence),
             advice: cell.advice.as_deref(),
             repeat_command: &cell.repeat_command,
         }
@@ -115,6 +118,7 @@ fn explained(cell: &CellResult, style: Style) -> String {
         return lines.join("\n");
     };
     lines.push(filled(verdict, "  ", "  ", width));
+    lines.extend(diagnosis(cell).and_then(evidence::confidence).map(|text| filled(&text, "  ", "  ", width)));
     lines.extend(section("Share of the time", &shares(cell, style)));
     if let Some(diagnosis) = diagnosis(cell) {
         let of_run = format!("run {} of {}", cell.verdict_repeat.unwrap_or(1), cell.runs);

@@ -276,23 +276,14 @@ fn ratio(part: u64, whole: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::samples::of_sender;
     use super::*;
     use pipefill_core::tcp_info::TcpInfo;
 
     fn sample(t_us: u64, rwnd_bytes: u32, unacked_bytes: u64) -> TcpSample {
         let info =
             TcpInfo { rwnd_bytes: Some(rwnd_bytes), unacked_bytes, mss_bytes: 1448, ..TcpInfo::default() };
-        TcpSample {
-            t_us,
-            stream: 0,
-            end: StreamEnd::Sender,
-            info,
-            wmem_queued_bytes: None,
-            sndbuf_bytes: None,
-            rmem_alloc_bytes: None,
-            rcvbuf_bytes: None,
-            raw: None,
-        }
+        of_sender(t_us, info)
     }
 
     #[test]

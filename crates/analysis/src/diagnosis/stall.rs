@@ -37,23 +37,13 @@ impl Stall {
 
 #[cfg(test)]
 mod tests {
+    use super::super::samples::of_sender;
     use super::*;
-    use pipefill_core::record::StreamEnd;
     use pipefill_core::tcp_info::TcpInfo;
 
     fn sample(t_us: u64, bytes_acked: u64, unacked_bytes: u64) -> TcpSample {
         let info = TcpInfo { bytes_acked, unacked_bytes, srtt_us: Some(15), ..TcpInfo::default() };
-        TcpSample {
-            t_us,
-            stream: 0,
-            end: StreamEnd::Sender,
-            info,
-            wmem_queued_bytes: None,
-            sndbuf_bytes: None,
-            rmem_alloc_bytes: None,
-            rcvbuf_bytes: None,
-            raw: None,
-        }
+        of_sender(t_us, info)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Never: a congestion window.
 
-use super::{Diagnosis, Figures, Span};
+use super::{Confidence, Diagnosis, Figures, Span};
 use crate::experiment::LimitedBy;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
 use pipefill_core::record::{Manifest, UdpTotals};
@@ -20,7 +20,7 @@ pub(super) fn diagnose(manifest: &Manifest) -> Option<Diagnosis> {
     }
     let spec = &manifest.run.cell.spec;
     let received: u64 = totals.iter().map(|one| one.received).sum();
-    let limited_by = culprit(manifest, &totals, sent.saturating_sub(received) as f64 / sent as f64);
+    let (limited_by, share) = culprit(manifest, &totals, sent.saturating_sub(received) as f64 / sent as f64);
     let span = |summary: &pipefill_core::record::StreamSummary| Span {
         stream: summary.stream,
         from_us: summary.start_us,
@@ -37,15 +37,16 @@ pub(super) fn diagnose(manifest: &Manifest) -> Option<Diagnosis> {
             loss_share: Some(sent.saturating_sub(received) as f64 / sent as f64),
             ..Figures::default()
         },
+        confidence: Some(Confidence::of(share, &[])),
         witnesses: Vec::new(),
         faults: super::testbed::faults(spec, direction(spec), super::facts::drops(manifest, direction(spec))),
     })
 }
 
-/// The place that dropped most; without losses the application, which offered no more.
-fn culprit(manifest: &Manifest, totals: &[UdpTotals], lost: f64) -> LimitedBy {
+/// The place that dropped most, with its share of all drops; without losses the application, which offered no more.
+fn culprit(manifest: &Manifest, totals: &[UdpTotals], lost: f64) -> (LimitedBy, f64) {
     if lost <= NEGLIGIBLE {
-        return LimitedBy::App;
+        return (LimitedBy::App, 1.0);
     }
     let drops = super::facts::drops(manifest, direction(&manifest.run.cell.spec));
     let socket: u64 = totals.iter().filter_map(|one| one.socket_drops).sum();
@@ -55,7 +56,9 @@ fn culprit(manifest: &Manifest, totals: &[UdpTotals], lost: f64) -> LimitedBy {
         (drops.delay_limit + drops.exceeds_burst, LimitedBy::Testbed),
         (socket, LimitedBy::Receiver),
     ];
-    places.into_iter().max_by_key(|&(count, _)| count).map_or(LimitedBy::Path, |(_, place)| place)
+    let all: u64 = places.iter().map(|&(count, _)| count).sum();
+    let most = places.into_iter().max_by_key(|&(count, _)| count);
+    most.map_or((LimitedBy::Path, 0.0), |(count, place)| (place, count as f64 / all.max(1) as f64))
 }
 
 /// Which way the datagrams go.

@@ -23,6 +23,13 @@ pub struct Witness {
     pub agrees: bool,
 }
 
+impl Witness {
+    /// Whether it names another cause than the verdict; one that saw nothing names none.
+    pub fn accuses_another(&self) -> bool {
+        !self.agrees && self.share >= SAYS_SO
+    }
+}
+
 /// Samples of senders, and those of them whose rate the application limited (`tcpi_delivery_rate_app_limited`).
 #[derive(Debug, Default)]
 pub(super) struct AppLimited {

@@ -3,7 +3,7 @@
 //! Never: a figure without what it measures, or a line for what was not recorded.
 
 use crate::quantity::Kind;
-use pipefill_analysis::diagnosis::{Diagnosis, Witness};
+use pipefill_analysis::diagnosis::{Confidence, Diagnosis, Witness};
 use pipefill_analysis::experiment::LimitedBy;
 
 /// The figures of `diagnosis`, one a line; what limited is marked.
@@ -65,6 +65,28 @@ pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
             format!("{mark} {name:<18}{value:>20}  {what}")
         })
         .collect()
+}
+
+/// How sure the verdict is, and why.
+pub(super) fn confidence(diagnosis: &Diagnosis) -> Option<String> {
+    let word = match diagnosis.confidence? {
+        Confidence::High => "high",
+        Confidence::Medium => "medium",
+        Confidence::Low => "low",
+    };
+    if diagnosis.figures.cwnd_bytes.is_none() {
+        return Some(format!("Confidence: {word}, by what each place has dropped."));
+    }
+    let share = diagnosis.limited_fraction.get(&diagnosis.limited_by)?;
+    let against: Vec<&str> = (diagnosis.witnesses.iter())
+        .filter(|witness| witness.accuses_another())
+        .map(|witness| witness.name.as_str())
+        .collect();
+    let heard = match &against[..] {
+        [] => "no witness accuses another".to_owned(),
+        names => format!("{} accuses another", names.join(", ")),
+    };
+    Some(format!("Confidence: {word}; it held {:.0} % of the time, and {heard}.", share * 100.0))
 }
 
 /// The witnesses of `diagnosis`, one a line, with what is known of those that disagree.
