@@ -174,6 +174,9 @@ pub struct Instrument {
     pub send_lateness: Option<Lateness>,
     /// How late the telemetry's samples were.
     pub sample_lateness: Option<Lateness>,
+    /// When the path was later than 4 ms: the first 1000 times.
+    #[serde(default)]
+    pub stalls: Vec<Stall>,
     /// CPU time that the hypervisor gave to others during the run, all CPUs together (`steal` of `/proc/stat`, in ticks of
     /// 10 ms): why an idle machine can be late.
     pub steal_us: Option<u64>,
@@ -199,11 +202,25 @@ pub struct ThreadCpu {
     pub system_us: u64,
 }
 
+/// A time in which a direction of the path let nothing out that was due.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Stall {
+    /// `forward` or `reverse`.
+    pub direction: String,
+    /// When it ended.
+    pub t_us: u64,
+    /// How late the latest packet was.
+    pub late_ns: u64,
+}
+
 /// A distribution of latenesses: how long after its due time something happened.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize, Default)]
 pub struct Lateness {
     /// Events counted.
     pub count: u64,
+    /// Mean: by so much a round trip is longer. 0 in records made before this was noted.
+    #[serde(default)]
+    pub mean_ns: u64,
     /// Median.
     pub p50_ns: u64,
     /// 99th percentile.

@@ -8,13 +8,13 @@
 use crate::batch::{Batch, Segment};
 use crate::clock::RunClock;
 use crate::frame::Frame;
-use crate::lateness::LatenessMeter;
+use crate::lateness::{LatenessMeter, StallLog};
 use crate::sys::packet::{PacketSocket, Ring};
 use crate::sys::thread;
 use crate::wait::until_ready;
 use nix::poll::PollFlags;
 use pipefill_core::cell::DirectionSpec;
-use pipefill_core::record::Lateness;
+use pipefill_core::record::{Lateness, Stall};
 use pipefill_core::units::{Seed, Time};
 use pipefill_link::{Backlog, Counters, DropReason, OneWay, Packet};
 use std::io;
@@ -69,6 +69,7 @@ impl PathState {
 /// What a pump reports at its end.
 pub(crate) struct PumpReport {
     pub(crate) lateness: Option<Lateness>,
+    pub(crate) stalls: Vec<Stall>,
     pub(crate) ring_drops: u64,
     pub(crate) transmit_drops: u64,
     pub(crate) real_time: bool,
@@ -105,6 +106,7 @@ impl Pump<'_> {
         flow.publish_now();
         Ok(PumpReport {
             lateness: flow.lateness.summary(),
+            stalls: flow.stalls.into_stalls(),
             ring_drops: self.input.drops()?,
             transmit_drops: flow.transmit_drops,
             real_time,
@@ -120,6 +122,7 @@ struct Flow<'a> {
     /// Every packet stays at least this long, so that an arrival need not wake the thread.
     shortest_delay: Duration,
     lateness: LatenessMeter,
+    stalls: StallLog,
     transmit_drops: u64,
     next_train: u64,
     /// The instant up to which the path has been advanced.
@@ -140,6 +143,7 @@ impl<'a> Flow<'a> {
             path: OneWay::new(pump.spec, pump.rtt, pump.name, pump.seed),
             shortest_delay: shortest_delay(pump.spec),
             lateness: LatenessMeter::new(),
+            stalls: StallLog::new(pump.name),
             transmit_drops: 0,
             next_train: 0,
             advanced: Time::ZERO,
@@ -189,7 +193,9 @@ impl<'a> Flow<'a> {
             self.transmit_drops += self.pump.output.send(packets);
             self.released = clock.now();
             for &due in dues {
-                self.lateness.record(self.released.since(due));
+                let late = self.released.since(due);
+                self.lateness.record(late);
+                self.stalls.record(self.released, late);
             }
         });
         self.released

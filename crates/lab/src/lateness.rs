@@ -1,7 +1,9 @@
-//! How late the instrument was: a histogram of the time between when something was due and when it happened.
+//! How late the instrument was: a histogram of the time between when something was due and when it happened, and the times
+//! when it was so late that TCP takes notice.
 
 use hdrhistogram::Histogram;
-use pipefill_core::record::Lateness;
+use pipefill_core::record::{Lateness, Stall};
+use pipefill_core::units::Time;
 use std::time::Duration;
 
 /// Collects latenesses up to 60 s with three significant figures.
@@ -27,6 +29,7 @@ impl LatenessMeter {
         let h = &self.histogram;
         (!h.is_empty()).then(|| Lateness {
             count: h.len(),
+            mean_ns: h.mean() as u64,
             p50_ns: h.value_at_quantile(0.5),
             p99_ns: h.value_at_quantile(0.99),
             p999_ns: h.value_at_quantile(0.999),
@@ -36,5 +39,65 @@ impl LatenessMeter {
                 .map(|step| (step.value_iterated_to() + 1, step.count_since_last_iteration()))
                 .collect(),
         })
+    }
+}
+
+/// What is later than this may end a sender's slow start (`HYSTART_DELAY_MIN`, net/ipv4/tcp_cubic.c).
+const NOTICED: Duration = Duration::from_millis(4);
+/// A path that stalls more often is invalid anyway.
+const MOST_STALLS: usize = 1000;
+
+/// The stalls of one direction of the path.
+pub(crate) struct StallLog {
+    direction: String,
+    stalls: Vec<Stall>,
+    /// When the last one ended.
+    ended: Time,
+}
+
+impl StallLog {
+    pub(crate) fn new(direction: &str) -> Self {
+        Self { direction: direction.to_owned(), stalls: Vec::new(), ended: Time::ZERO }
+    }
+
+    /// A packet left at `now`, `late` by so much. What was due before the last stall had ended is part of it.
+    pub(crate) fn record(&mut self, now: Time, late: Duration) {
+        if late < NOTICED {
+            return;
+        }
+        let late_ns = late.as_nanos() as u64;
+        let (is_same, has_room) = (now.before(late) <= self.ended, self.stalls.len() < MOST_STALLS);
+        match self.stalls.last_mut() {
+            Some(last) if is_same => {
+                last.t_us = now.micros();
+                last.late_ns = last.late_ns.max(late_ns);
+            }
+            _ if has_room => {
+                self.stalls.push(Stall { direction: self.direction.clone(), t_us: now.micros(), late_ns });
+            }
+            _ => {}
+        }
+        self.ended = now;
+    }
+
+    pub(crate) fn into_stalls(self) -> Vec<Stall> {
+        self.stalls
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_due_during_a_stall_is_part_of_it() {
+        let mut log = StallLog::new("forward");
+        let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
+        for (now, late) in [(10, 3), (30, 20), (31, 15), (32, 5), (50, 6)] {
+            log.record(at(now), Duration::from_millis(late));
+        }
+        let stalls: Vec<(u64, u64)> =
+            log.into_stalls().iter().map(|stall| (stall.t_us / 1_000, stall.late_ns / 1_000_000)).collect();
+        assert_eq!(stalls, [(32, 20), (50, 6)]);
     }
 }

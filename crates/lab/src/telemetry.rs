@@ -73,6 +73,18 @@ impl Threads {
     }
 }
 
+/// What the telemetry has to say of itself and for the judgement of the run.
+pub(crate) struct Sampled {
+    pub(crate) lateness: Option<Lateness>,
+    pub(crate) slow_start_until: Time,
+}
+
+/// What it gathers for that.
+struct Notes {
+    lateness: LatenessMeter,
+    slow_start_until: Time,
+}
+
 /// The sampling thread.
 pub(crate) struct Telemetry<'a> {
     pub(crate) clock: RunClock,
@@ -86,23 +98,23 @@ pub(crate) struct Telemetry<'a> {
 }
 
 impl Telemetry<'_> {
-    /// Samples from now until `stop` is set, and once more then; says how late the samples were. Ends early where `rows`
-    /// takes no more.
-    pub(crate) fn run(&self, rows: &Rows) -> Option<Lateness> {
+    /// Samples from now until `stop` is set, and once more then; says how late the samples were, and when the last sender left slow
+    /// start. Ends early where `rows` takes no more.
+    pub(crate) fn run(&self, rows: &Rows) -> Sampled {
         thread::without_timer_slack();
-        let mut lateness = LatenessMeter::new();
+        let mut notes = Notes { lateness: LatenessMeter::new(), slow_start_until: Time::ZERO };
         // Who has stopped listening says why when it is joined.
-        let _why = self.sample_until_stopped(rows, &mut lateness);
-        lateness.summary()
+        let _why = self.sample_until_stopped(rows, &mut notes);
+        Sampled { lateness: notes.lateness.summary(), slow_start_until: notes.slow_start_until }
     }
 
-    fn sample_until_stopped(&self, rows: &Rows, lateness: &mut LatenessMeter) -> Result<(), Closed> {
+    fn sample_until_stopped(&self, rows: &Rows, notes: &mut Notes) -> Result<(), Closed> {
         let (mut due, mut seldom_due) = (self.clock.now(), self.clock.now());
         while !self.stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
-            lateness.record(now.since(due));
+            notes.lateness.record(now.since(due));
             let is_full = now >= seldom_due;
-            self.sample(rows, is_full)?;
+            self.sample(rows, is_full, notes)?;
             if is_full {
                 self.sample_cpu(now, rows)?;
                 seldom_due = now.after(SELDOM);
@@ -113,19 +125,23 @@ impl Telemetry<'_> {
             }
             self.clock.sleep_until(due);
         }
-        self.sample(rows, true)?;
+        self.sample(rows, true, notes)?;
         self.sample_cpu(self.clock.now(), rows)
     }
 
     /// `is_full`: with the raw bytes.
-    fn sample(&self, rows: &Rows, is_full: bool) -> Result<(), Closed> {
+    fn sample(&self, rows: &Rows, is_full: bool, notes: &mut Notes) -> Result<(), Closed> {
         for probe in self.streams {
             match probe.protocol {
                 Protocol::Tcp => {
                     let ends = [(StreamEnd::Sender, probe.sender), (StreamEnd::Receiver, probe.receiver)];
                     for (end, socket) in ends {
                         let row = sample_tcp(self.clock, probe.stream, end, socket, is_full);
-                        row.map_or(Ok(()), |row| rows.send(AnyRow::Tcp(row)))?;
+                        let Some(row) = row else { continue };
+                        if end == StreamEnd::Sender && row.info.ssthresh_bytes.is_none() {
+                            notes.slow_start_until = self.clock.now().after(self.every);
+                        }
+                        rows.send(AnyRow::Tcp(row))?;
                     }
                 }
                 Protocol::Udp => rows.send(AnyRow::Udp(sample_udp(self.clock, probe)))?,

@@ -3,10 +3,12 @@
 //! The bounds are part of `docs/metrics.md`. Never loosened for a run that looks plausible.
 
 use pipefill_core::cell::CellSpec;
-use pipefill_core::record::{Counter, Instrument, Invalid, Lateness};
+use pipefill_core::record::{Counter, Instrument, Invalid, Lateness, Stall};
+use pipefill_core::units::Time;
 use std::time::Duration;
 
-/// A path that is later than this, or than a tenth of the RTT, at the *median* is another path.
+/// A path that is later than this in the *mean*, or than a fortieth of the RTT, is another path: of both directions together, a
+/// sender that waits for its window would be slower by a twentieth.
 const LATE_PATH: Duration = Duration::from_micros(500);
 /// A path that is later than this, or than a quarter of the RTT, at the 99th percentile has stalled: TCP would see losses
 /// (RACK's reordering window is a quarter of the RTT, RFC 8985 section 6.2) that the path did not make.
@@ -26,7 +28,7 @@ pub(crate) fn judge(spec: &CellSpec, instrument: &Instrument, counters: &[Counte
         reasons.push(invalid("transmit_drops", detail));
     }
     let rtt = spec.path.rtt();
-    let (late, stalled) = (LATE_PATH.max(rtt / 10), STALLED_PATH.max(rtt / 4));
+    let (late, stalled) = (LATE_PATH.max(rtt / 40), STALLED_PATH.max(rtt / 4));
     let directions = [
         ("forward", &instrument.release_lateness_forward),
         ("reverse", &instrument.release_lateness_reverse),
@@ -34,12 +36,38 @@ pub(crate) fn judge(spec: &CellSpec, instrument: &Instrument, counters: &[Counte
     for (direction, lateness) in directions {
         let Some(lateness) = lateness else { continue };
         let what = format!("the path ({direction})");
-        reasons.extend(above("late_releases", &what, "at the median", lateness.p50_ns, late));
+        reasons.extend(above("late_releases", &what, "in the mean", lateness.mean_ns, late));
         reasons.extend(above("late_releases", &what, AT_99, lateness.p99_ns, stalled));
     }
     let sender = instrument.send_lateness.as_ref().map_or(0, |lateness: &Lateness| lateness.p99_ns);
     reasons.extend(above("late_sender", "the sender's timer", AT_99, sender, LATE_SENDER));
     reasons
+}
+
+/// Above this HyStart takes a round trip that has become longer for a queue and ends slow start: an eighth of the RTT, at least 4 and
+/// at most 16 ms (`HYSTART_DELAY_THRESH`, net/ipv4/tcp_cubic.c).
+fn hystart_threshold(rtt: Duration) -> Duration {
+    (rtt / 8).clamp(Duration::from_millis(4), Duration::from_millis(16))
+}
+
+/// Whether HyStart may have ended a slow start because the path stalled and not because it queued: the kernel counted such an end
+/// (`TCPHystartDelayDetect`), and the stall came before `slow_start_until`. Jitter that was asked for ends it anyway.
+pub(crate) fn startled(
+    spec: &CellSpec,
+    stalls: &[Stall],
+    counters: &[Counter],
+    slow_start_until: Time,
+) -> Option<Invalid> {
+    let has_jitter = spec.path.forward.jitter.is_some() || spec.path.reverse.jitter.is_some();
+    let ended = counters.iter().any(|c| c.name == "TcpExtTCPHystartDelayDetect" && c.after > c.before);
+    if has_jitter || !ended {
+        return None;
+    }
+    let early = stalls.iter().filter(|stall| stall.t_us <= slow_start_until.micros());
+    let worst = early.max_by_key(|stall| stall.late_ns)?;
+    let what = format!("the path ({})", worst.direction);
+    let which = "in a slow start that HyStart's delay detection ended";
+    above("late_releases", &what, which, worst.late_ns, hystart_threshold(spec.path.rtt()))
 }
 
 /// A packet that an interface of the lab's own dropped was lost by the instrument; the path drops its packets itself.
@@ -75,9 +103,9 @@ mod tests {
         Scenario::parse(&text, "x.toml").unwrap().plan().cells[0].spec.clone()
     }
 
-    fn forward(p50_us: u64, p99_us: u64) -> Instrument {
+    fn forward(mean_us: u64, p99_us: u64) -> Instrument {
         let lateness =
-            Lateness { count: 1, p50_ns: p50_us * 1000, p99_ns: p99_us * 1000, ..Lateness::default() };
+            Lateness { count: 1, mean_ns: mean_us * 1000, p99_ns: p99_us * 1000, ..Lateness::default() };
         Instrument { release_lateness_forward: Some(lateness), ..Instrument::default() }
     }
 
@@ -87,12 +115,34 @@ mod tests {
 
     #[test]
     fn a_path_is_invalid_where_it_is_late_as_a_rule_or_stalls() {
-        let reasons = |rtt: &str, p50, p99| judge(&spec(rtt), &forward(p50, p99), &[]).len();
+        let reasons = |rtt: &str, mean, p99| judge(&spec(rtt), &forward(mean, p99), &[]).len();
         assert_eq!(reasons("1ms", 500, 5_000), 0);
         assert_eq!(reasons("1ms", 501, 5_000), 1);
         assert_eq!(reasons("1ms", 500, 5_001), 1);
-        assert_eq!(reasons("100ms", 10_000, 25_000), 0);
-        assert_eq!(reasons("100ms", 10_001, 25_001), 2);
+        assert_eq!(reasons("100ms", 2_500, 25_000), 0);
+        assert_eq!(reasons("100ms", 2_501, 25_001), 2);
+    }
+
+    #[test]
+    fn a_stall_that_hystart_may_have_taken_for_a_queue_makes_a_run_invalid() {
+        let delay_detect = Counter {
+            place: "sender nstat".to_owned(),
+            name: "TcpExtTCPHystartDelayDetect".to_owned(),
+            before: 0,
+            after: 1,
+        };
+        let is_startled = |rtt: &str, late_us: u64, t_us: u64, counters: &[Counter]| {
+            let stall = Stall { direction: "forward".to_owned(), t_us, late_ns: late_us * 1_000 };
+            startled(&spec(rtt), &[stall], counters, Time::from_nanos(1_000_000_000)).is_some()
+        };
+        let detected = [delay_detect];
+        let at = |rtt: &str, late_us| is_startled(rtt, late_us, 500_000, &detected);
+        assert_eq!([at("200ms", 16_001), at("200ms", 16_000)], [true, false]);
+        assert_eq!([at("80ms", 10_001), at("80ms", 10_000)], [true, false]);
+        assert_eq!([at("1ms", 4_001), at("1ms", 4_000)], [true, false]);
+        assert!(!is_startled("200ms", 30_000, 1_000_001, &detected), "after slow start");
+        assert!(!is_startled("200ms", 30_000, 500_000, &[]), "the kernel counted no such end");
+        assert!(!is_startled("200ms\"\njitter = \"1ms", 30_000, 500_000, &detected), "jitter ends it anyway");
     }
 
     #[test]

@@ -243,7 +243,15 @@ fn sample(number: u32, steady: &Steady, t_us: u64) -> TcpSample {
 }
 
 fn lateness(p50_ns: u64, p99_ns: u64) -> Lateness {
-    Lateness { count: 1_000, p50_ns, p99_ns, p999_ns: p99_ns * 2, max_ns: p99_ns * 3, histogram: Vec::new() }
+    Lateness {
+        count: 1_000,
+        mean_ns: p50_ns,
+        p50_ns,
+        p99_ns,
+        p999_ns: p99_ns * 2,
+        max_ns: p99_ns * 3,
+        histogram: Vec::new(),
+    }
 }
 
 fn manifest(run: Run) -> Manifest {

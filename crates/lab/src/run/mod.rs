@@ -16,7 +16,7 @@ use crate::topology::{A_ADDRESS, B_ADDRESS, Middle, Topology};
 use crate::trace::Trace;
 use crate::traffic::connect::{Endpoint, FlowEnds, try_congestion_control};
 use crate::traffic::counts::StreamCounts;
-use crate::validity::judge;
+use crate::validity::{judge, startled};
 use flow::ConnectedFlow;
 use outcome::Outcome;
 use pipefill_core::backend::{BackendError, Watch};
@@ -161,7 +161,9 @@ impl<'a> Stage<'a> {
         counters.extend(path_counters("forward", &self.forward));
         counters.extend(path_counters("reverse", &self.reverse));
         let mut invalid = traffic.invalid;
-        invalid.extend(judge(&self.run.cell.spec, &instrument, &counters));
+        let spec = &self.run.cell.spec;
+        invalid.extend(judge(spec, &instrument, &counters));
+        invalid.extend(startled(spec, &instrument.stalls, &counters, traffic.slow_start_until));
         let data_path = if self.topology.middle.is_some() { "af_packet" } else { "veth" };
         Ok(Outcome {
             settings,
@@ -312,6 +314,7 @@ fn note_pumps(instrument: &mut Instrument, pumps: [io::Result<PumpReport>; 2]) -
     let (forward, reverse) = (forward?, reverse?);
     instrument.ring_drops = Some(forward.ring_drops + reverse.ring_drops);
     instrument.transmit_drops = Some(forward.transmit_drops + reverse.transmit_drops);
+    instrument.stalls = [forward.stalls, reverse.stalls].concat();
     instrument.release_lateness_forward = forward.lateness;
     instrument.release_lateness_reverse = reverse.lateness;
     Ok(forward.real_time && reverse.real_time)

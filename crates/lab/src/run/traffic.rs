@@ -37,6 +37,8 @@ pub(super) struct TrafficOutcome {
     pub(super) streams: Vec<StreamSummary>,
     pub(super) instrument: Instrument,
     pub(super) invalid: Vec<Invalid>,
+    /// When the last TCP sender left slow start.
+    pub(super) slow_start_until: Time,
 }
 
 impl TrafficOutcome {
@@ -46,6 +48,7 @@ impl TrafficOutcome {
             streams: Vec::new(),
             instrument: Instrument::default(),
             invalid: vec![invalid("flow_failed", detail)],
+            slow_start_until: Time::ZERO,
         }
     }
 }
@@ -93,13 +96,14 @@ impl Traffic<'_> {
             invalid.extend(held);
             stops.telemetry.store(true, Ordering::Relaxed);
             let panicked = |_| BackendError::Failed("the telemetry panicked".to_owned());
-            let sample_lateness = sampling.join().map_err(panicked)?;
+            let sampled = sampling.join().map_err(panicked)?;
             writing.join().map_err(panicked)??;
             if stopped {
                 return Err(BackendError::Interrupted("the user".to_owned()));
             }
+            let sample_lateness = sampled.lateness;
             let instrument = Instrument { send_lateness, sample_lateness, ..Instrument::default() };
-            Ok(TrafficOutcome { streams, instrument, invalid })
+            Ok(TrafficOutcome { streams, instrument, invalid, slow_start_until: sampled.slow_start_until })
         })
     }
 
