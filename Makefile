@@ -17,11 +17,12 @@ demo: ## study 1 in short on this machine's kernel: about a minute of measuring,
 	@scripts/web.sh || echo "the report page will be without its script, for the reason above"
 	@scripts/demo.sh
 
+# --bin and not -p: with the features of the whole workspace, so that no dependency is built twice.
 test: ## everything that has to hold: lint, documentation, all tests
 	@scripts/need.sh rust cc rustfmt clippy
 	@scripts/web.sh && scripts/need.sh chromium || true # the tests of the page say what they lack
 	@$(MAKE) --no-print-directory lint doc
-	cargo run -q -p xtask -- test
+	cargo run -q --bin xtask -- test
 
 # ns-3 is large: it is installed only where it is asked for. Where it is there already, it is measured.
 bench: ## the simulator's speed (NS3=1: against ns-3), and what this machine's data path carries; fails where a bound is missed
@@ -41,7 +42,7 @@ lint: ## formatting, clippy, xtask's rules
 	@scripts/need.sh rust cc rustfmt clippy
 	@scripts/need.sh clang || true # xtask says what it could not compare
 	cargo fmt --all --check
-	cargo run -q -p xtask -- check
+	cargo run -q --bin xtask -- check
 	cargo clippy --workspace --all-targets -q -- -D warnings
 	@! [ -e web/node_modules ] || scripts/web.sh check
 
