@@ -1,7 +1,7 @@
 # make demo · make test · make bench · make lint. Each installs what it lacks, or says what to run.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench fuzz lint doc book keys schemas studies web
+.PHONY: help demo test bench fuzz lint doc book keys schemas figures web
 SHELL := /bin/bash
 
 # Where CI runs as root the lab has to work: a test that skips is a failure there.
@@ -17,12 +17,12 @@ demo: ## study 1 in short on this machine's kernel: about a minute of measuring,
 	@scripts/web.sh || echo "the report page will be without its script, for the reason above"
 	@scripts/demo.sh
 
-# --bin and not -p: with the features of the whole workspace, so that no dependency is built twice.
+# Without its default features xtask does not need the product, which the tests build with other features than it would.
 test: ## everything that has to hold: lint, documentation, all tests
 	@scripts/need.sh rust cc rustfmt clippy
 	@scripts/web.sh && scripts/need.sh chromium || true # the tests of the page say what they lack
 	@$(MAKE) --no-print-directory lint doc
-	cargo run -q --bin xtask -- test
+	cargo run -q -p xtask --no-default-features -- test
 
 # ns-3 is large: it is installed only where it is asked for. Where it is there already, it is measured.
 bench: ## the simulator's speed (NS3=1: against ns-3), and what this machine's data path carries; fails where a bound is missed
@@ -42,7 +42,7 @@ lint: ## formatting, clippy, xtask's rules
 	@scripts/need.sh rust cc rustfmt clippy
 	@scripts/need.sh clang || true # xtask says what it could not compare
 	cargo fmt --all --check
-	cargo run -q --bin xtask -- check
+	cargo run -q -p xtask --no-default-features -- check
 	cargo clippy --workspace --all-targets -q -- -D warnings
 	@! [ -e web/node_modules ] || scripts/web.sh check
 
@@ -63,6 +63,6 @@ book: ## the guide and the references as one book, into target/book
 	@scripts/need.sh mdbook
 	mdbook build docs
 
-studies: ## writes the studies' tables into docs/guide/studies, by the simulator: about three minutes
+figures: ## writes the guide's tables and pictures, by the simulator: about four minutes
 	@scripts/need.sh rust cc
-	@scripts/studies.sh
+	@scripts/figures.sh

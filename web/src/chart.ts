@@ -61,6 +61,8 @@ export class Chart {
   readonly #box = element("div", { class: "chart", role: "img" });
   readonly #controls = element("div", { class: "controls" });
   readonly #hidden = new Set<string>();
+  /** What the reader has switched himself: it stays as he wants it. */
+  readonly #switched = new Set<string>();
   #chart: ECharts | null = null;
 
   constructor(place: HTMLElement, drawing: Drawing) {
@@ -69,7 +71,6 @@ export class Chart {
     const choices = drawing.choices?.(() => { this.draw(); }) ?? [];
     if (choices.length > 0) place.append(element("div", { class: "controls choices" }, ...choices));
     place.append(this.#controls, this.#box);
-    for (const entry of drawing.entries()) if (entry.off) this.#hidden.add(entry.name);
     this.#fillControls();
     this.#box.style.height = `${drawing.height(GUESS)}px`;
     new IntersectionObserver((seen, observer) => {
@@ -126,8 +127,11 @@ export class Chart {
 
   #toggle(entry: Entry): HTMLElement {
     const box = element("input", { type: "checkbox" });
+    if (entry.off && !this.#switched.has(entry.name)) this.#hidden.add(entry.name);
+    else if (!this.#switched.has(entry.name)) this.#hidden.delete(entry.name);
     box.checked = !this.#hidden.has(entry.name);
     box.addEventListener("change", () => {
+      this.#switched.add(entry.name);
       if (box.checked) this.#hidden.delete(entry.name);
       else this.#hidden.add(entry.name);
       this.draw();

@@ -91,15 +91,23 @@ function across(data: Plot, format: Format): object[] {
     type: "log",
     min: data.x_range[0],
     max: data.x_range[1],
+    axisTick: { customValues: round(data.x_range) },
     axisLabel: {
+      customValues: round(data.x_range),
       show: gridIndex === panels - 1,
       color: colour("ink"),
       hideOverlap: true,
-      showMinLabel: false,
-      showMaxLabel: false,
       formatter: (value: number) => short(format(value)),
     },
   }));
+}
+
+/** What a logarithmic axis is labelled with: powers of ten; where it has few of them, 2 and 5 times these too. */
+function round([min, max]: [number, number]): number[] {
+  const powers = Array.from({ length: Math.ceil(Math.log10(max / min)) + 2 }, (_, step) => 10 ** (Math.floor(Math.log10(min)) + step));
+  const inside = (factors: number[]): number[] => powers.flatMap((power) => factors.map((factor) => factor * power)).filter((value) => value >= min && value <= max);
+  const parts = inside([1, 2, 5]);
+  return parts.length <= 6 ? parts : inside([1]);
 }
 
 function upward(name: string, gridIndex: number, [min, max]: [number, number], format: Format): object {
@@ -110,7 +118,8 @@ function upward(name: string, gridIndex: number, [min, max]: [number, number], f
     type: "log",
     min,
     max,
-    axisLabel: { color: colour("ink"), hideOverlap: true, showMinLabel: false, showMaxLabel: false, formatter: (value: number) => short(format(value)) },
+    axisTick: { customValues: round([min, max]) },
+    axisLabel: { customValues: round([min, max]), color: colour("ink"), hideOverlap: true, formatter: (value: number) => short(format(value)) },
   };
 }
 

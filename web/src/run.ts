@@ -12,13 +12,15 @@ interface CurveStyle {
   colour: string;
   /** A limit of what another curve shows. */
   dashed?: boolean;
+  /** Filled, and below the others: what limits it lies on its edge, and both are to be seen. */
+  filled?: boolean;
 }
 
 /** What each quantity is called, where it is drawn, and how. */
 const CURVES: Record<string, CurveStyle> = {
   goodput: { name: "goodput", panel: "goodput", colour: "c0" },
   sent: { name: "sent", panel: "goodput", colour: "c6" },
-  in_flight: { name: "in flight", panel: "windows", colour: "c0" },
+  in_flight: { name: "in flight", panel: "windows", colour: "c0", filled: true },
   cwnd: { name: "cwnd", panel: "windows", colour: "c1" },
   rwnd: { name: "rwnd", panel: "windows", colour: "c3", dashed: true },
   queued: { name: "send buffer in use", panel: "send buffer (memory)", colour: "c4" },
@@ -170,6 +172,8 @@ export class RunView {
       name: styleOf(quantity).name,
       colour: colour(styleOf(quantity).colour),
       dashes: styleOf(quantity).dashed ? "dashed" : "",
+      // What a TCP application writes at once, gigabits a second, would leave nothing to see of what arrives.
+      off: quantity === "sent" && this.#points.has("cwnd"),
     }));
     const run = this.#shown;
     return [
@@ -246,6 +250,7 @@ export class RunView {
           step: quantity === "goodput" || quantity === "sent" ? "end" : false,
           lineStyle: { color: own, width: 1.4, type: style.dashed ? "dashed" : "solid" },
           itemStyle: { color: own },
+          ...(style.filled ? { z: 1, areaStyle: { color: own, opacity: 0.2 } } : {}),
         },
       ];
     });

@@ -1,7 +1,8 @@
-//! All rules, one after the other; every problem is printed, not only the first.
+//! All rules, one after the other; every problem is printed, not only the first. What is written from the product's own types is a
+//! test, since it needs the product built.
 
 use crate::workspace::Workspace;
-use crate::{book, bpf, directions, key_reference, schemas, sources};
+use crate::{book, bpf, directions, sources};
 
 /// Checks everything.
 ///
@@ -10,8 +11,6 @@ use crate::{book, bpf, directions, key_reference, schemas, sources};
 pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     let mut problems = directions::check(&workspace.crates);
     problems.extend(sources::check(workspace)?);
-    problems.extend(key_reference::check(&workspace.root)?);
-    problems.extend(schemas::check(&workspace.root)?);
     problems.extend(book::check(&workspace.root)?);
     problems.extend(bpf::check(&workspace.root)?);
     if !problems.is_empty() {
@@ -19,4 +18,17 @@ pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
     }
     println!("xtask check: {} crates, problems: none", workspace.crates.len());
     Ok(())
+}
+
+#[cfg(all(test, feature = "generated"))]
+mod tests {
+    use crate::workspace::Workspace;
+    use crate::{key_reference, schemas};
+
+    #[test]
+    fn what_is_written_from_the_types_is_up_to_date() {
+        let root = Workspace::load().unwrap().root;
+        assert_eq!(key_reference::check(&root).unwrap(), [""; 0]);
+        assert_eq!(schemas::check(&root).unwrap(), [""; 0]);
+    }
 }

@@ -14,8 +14,8 @@ use std::process::{Command, ExitCode, Stdio};
 /// Begins the name of an integration test that measures on the real kernel.
 const MEASURES: [&str; 3] = ["lab", "kernel", "parity"];
 
-/// The test that compares records with their hashes: run once more as users build it, without overflow checks. The profile of that
-/// name is a release in which other people's crates are optimised less, which builds in half of the time.
+/// The test that compares records with their hashes: run once more in the profile of that name, in which the simulator is as users have
+/// it, without overflow checks.
 const IN_RELEASE: &str = "hashes";
 
 /// Runs all tests and prints the sum as its last line. Fails where a test did, or cargo before any could run.

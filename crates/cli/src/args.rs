@@ -261,6 +261,8 @@ pub(crate) enum Format {
     Html,
     /// Each flow of each run as `iperf3 -J` has it; of several, a file each into the folder -o
     Iperf3,
+    /// Each flow of each run as a data file of Flent (.flent.gz): into the file or the folder -o
+    Flent,
     /// Each chart as a picture in a file of its own
     Svg,
     /// The same in pixels, 1600 wide

@@ -1,6 +1,7 @@
-//! What `explain` and `fix` print for each cause of the catalogue, as it was looked at and found right.
+//! What `explain` and `fix` print for each cause of the catalogue, as it was looked at and found right, and the guide's pictures of them.
 //!
-//! Never: the only judge; that a verdict is right, `catalogue.rs` says. A snapshot that changes is read before it is accepted.
+//! `FIGURES=write cargo test -p pipefill --test explained` draws `docs/guide/causes` anew. Never: the only judge; that a verdict is right,
+//! `catalogue.rs` says. A snapshot that changes is read before it is accepted.
 
 mod pipefill;
 
@@ -54,6 +55,25 @@ fn verdict(folder: &Folder, name: &str) -> String {
     explained["cells"][0]["verdict"].as_str().unwrap().to_owned()
 }
 
+fn guide() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide")
+}
+
+/// The guide's picture of the run of `name` over time is the one that the tool draws.
+fn pictured(folder: &Folder, name: &str) {
+    let drawn = format!("{name}-pictures");
+    folder.pipefill(&["report", name, "--format", "svg", "-o", &drawn]).assert().code(0);
+    let of_run = pipefill::names(&folder.path(&drawn)).into_iter().find(|file| file.contains("-over-time"));
+    let drawn = std::fs::read_to_string(folder.path(&drawn).join(of_run.unwrap())).unwrap();
+    let shown = guide().join("causes").join(format!("{name}.svg"));
+    if std::env::var_os("FIGURES").is_some_and(|value| value == "write") {
+        std::fs::create_dir_all(guide().join("causes")).unwrap();
+        std::fs::write(&shown, &drawn).unwrap();
+    }
+    let shown = std::fs::read_to_string(shown).unwrap_or_default();
+    assert!(shown == drawn, "docs/guide/causes/{name}.svg is not what the tool draws now: make figures");
+}
+
 /// Sentences that the guide shows as the tool's: paragraphs in italics that begin like one.
 fn examples(page: &str) -> Vec<String> {
     let sentence = |part: &str| {
@@ -71,9 +91,13 @@ fn every_cause_is_explained_and_the_guide_shows_just_that() {
         ran(&folder, name);
         insta::assert_snapshot!(format!("explain-{name}"), printed(&folder, &["explain", name]));
         verdicts.push(verdict(&folder, name));
+        pictured(&folder, name);
     }
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/verdicts.md");
-    let examples = examples(&std::fs::read_to_string(page).unwrap());
+    let page = std::fs::read_to_string(guide().join("verdicts.md")).unwrap();
+    for name in CAUSES {
+        assert!(page.contains(&format!("(causes/{name}.svg)")), "the guide does not show {name}");
+    }
+    let examples = examples(&page);
     assert!(examples.len() >= 8, "{examples:#?}");
     for example in examples {
         assert!(verdicts.contains(&example), "the guide has {example:?}; there are {verdicts:#?}");

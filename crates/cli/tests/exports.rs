@@ -195,3 +195,40 @@ fn several_flows_need_a_folder_and_one_does_not() {
     folder.pipefill(&["report", "one", "--format", "iperf3", "-o", "one.json"]).assert().success();
     assert!(folder.path("one.json").is_file());
 }
+
+#[test]
+fn flent_gets_each_flow_as_its_own_test_would_have_written_it() {
+    let folder = scene();
+    let words = ["run", "s.toml", "--on", "sim", "--quiet", "--out", "o", "--set", "path.rtt=4ms"];
+    folder.pipefill(&words).assert().success();
+    folder.pipefill(&["report", "o", "--format", "flent"]).assert().code(2).stderr(contains("-o FOLDER"));
+    folder.pipefill(&["report", "o", "--format", "flent", "-o", "flows"]).assert().success().stdout("");
+    let manifest = json(&fs::read(folder.path("o/runs/0000-r1/manifest.json")).unwrap());
+    for (flow, test, series) in [
+        (0, "tcp_nup", "TCP upload sum"),
+        (1, "tcp_ndown", "TCP download sum"),
+        (2, "udp_flood", "UDP upload"),
+    ] {
+        let file = fs::File::open(folder.path(&format!("flows/0000-r1-flow{flow}.flent.gz"))).unwrap();
+        let data: Value = serde_json::from_reader(flate2::read::GzDecoder::new(file)).unwrap();
+        assert_eq!((&data["version"], &data["metadata"]["NAME"]), (&3.into(), &test.into()));
+        assert_eq!(data["metadata"]["TIME"], "1970-01-01T00:00:00.000Z", "virtual time has no date");
+        let steps = data["x_values"].as_array().unwrap().len();
+        assert_eq!(steps, 13, "2.5 s in steps of 0.2 s");
+        for (name, values) in data["results"].as_object().unwrap() {
+            assert_eq!(values.as_array().unwrap().len(), steps, "{name}");
+        }
+        let times = data["x_values"].as_array().unwrap().iter().map(|time| time.as_f64().unwrap());
+        let rates = data["results"][series].as_array().unwrap().iter().map(|rate| rate.as_f64().unwrap());
+        let mut before = 0.0;
+        let bits: f64 = times
+            .zip(rates)
+            .map(|(time, rate)| rate * 1e6 * (time - std::mem::replace(&mut before, time)))
+            .sum();
+        let streams = manifest["streams"].as_array().unwrap().iter().filter(|one| one["flow"] == flow);
+        let received: u64 = streams.map(|one| one["received_bytes"].as_u64().unwrap()).sum();
+        // What comes when the sender has ended, a queue of it, is in no step.
+        let share = bits / 8.0 / received as f64;
+        assert!((0.85..=1.001).contains(&share), "{series}: {bits} bits of {received} bytes");
+    }
+}

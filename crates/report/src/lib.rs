@@ -14,6 +14,7 @@ mod conclusions;
 pub mod csv;
 pub mod explain;
 pub mod fix;
+pub mod flent;
 pub mod html;
 pub mod iperf3;
 pub mod json;

@@ -44,9 +44,15 @@ pub(crate) fn timelines<'a>(
     experiment.cells.iter().filter_map(move |cell| {
         let part = of_verdict(runs, cell)?;
         let causes = part.metrics(experiment).map(|metrics| bands::limits(metrics, &part.series));
-        let name = format!("Over time: {}", cell.coordinates());
+        let name = format!("Over time: {}", called(experiment, cell));
         Some((cell, svg::timeline(&name, &part.series, &causes.unwrap_or_default())))
     })
+}
+
+/// What tells `cell` from the others; an only one is called as the experiment is.
+fn called(experiment: &Experiment, cell: &CellResult) -> String {
+    let only = || experiment.plan.title.clone().unwrap_or_else(|| experiment.plan.experiment.clone());
+    if cell.axes.is_empty() { only() } else { cell.coordinates() }
 }
 
 fn file(number: usize, picture: &Picture) -> PictureFile {

@@ -22,9 +22,9 @@ use maud::{Markup, PreEscaped, html};
 use scale::{Scale, Tick};
 
 /// Width of every picture, in its own units: at 400 pixels text is still readable, and two stand beside each other at 1600.
-const WIDTH: f64 = 520.0;
+const WIDTH: f64 = 460.0;
 /// Columns and height of a line of the name above a picture in a file.
-const TITLE_COLUMNS: usize = 68;
+const TITLE_COLUMNS: usize = 60;
 const TITLE_LINE: f64 = 18.0;
 
 /// The part of a picture that holds the data.

@@ -1,4 +1,4 @@
-//! `pipefill report --format iperf3`: a document for each flow of each run.
+//! `pipefill report --format iperf3` and `--format flent`: a document for each flow of each run.
 //!
 //! Never: two flows in one document, or some of them left out because there is no place for them.
 
@@ -6,17 +6,30 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::store::{ExperimentDirectory, cut};
 use crate::terminal::Terminal;
-use pipefill_report::iperf3::{self, INTERVAL_US};
+use pipefill_report::{flent, iperf3};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Writes them: a single one to standard output or into the file `output`, several into the folder `output`.
+/// Whose form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `iperf3 -J`.
+    Iperf3,
+    /// `.flent.gz`, which is no text.
+    Flent,
+}
+
+/// A flow's document, and the name of its file.
+type Document = (String, Vec<u8>);
+
+/// Writes them: a single one into the file `output`, or as text to standard output; several into the folder `output`.
 pub(super) fn write(
     directory: &Path,
+    form: Form,
     output: Option<&Path>,
     terminal: &Terminal,
 ) -> Result<Outcome, Failure> {
-    let documents = documents(directory)?;
+    let documents = documents(directory, form)?;
     match (&documents[..], output) {
         ([], _) => {
             return Err(Failure::usage(
@@ -24,13 +37,19 @@ pub(super) fn write(
                 "give the directory that `pipefill run` named, or one of those under its runs/",
             ));
         }
-        ([(_, text)], None) => terminal.print(text)?,
-        ([(_, text)], Some(path)) if !path.is_dir() => save(path, text)?,
+        ([(_, bytes)], None) if form == Form::Iperf3 => terminal.print(&String::from_utf8_lossy(bytes))?,
+        ([(_, bytes)], Some(path)) if !path.is_dir() => save(path, bytes)?,
         (several, Some(folder)) => {
             fs::create_dir_all(folder).map_err(Failure::file("making", folder))?;
-            for (name, text) in several {
-                save(&folder.join(name), text)?;
+            for (name, bytes) in several {
+                save(&folder.join(name), bytes)?;
             }
+        }
+        ([_], None) => {
+            return Err(Failure::usage(
+                "a .flent.gz is no text".to_owned(),
+                "name a file for it with -o FILE.flent.gz",
+            ));
         }
         (several, None) => {
             return Err(Failure::usage(
@@ -46,16 +65,31 @@ pub(super) fn write(
     Ok(Outcome::Done)
 }
 
-/// Of each flow, with the name of its file.
-fn documents(directory: &Path) -> Result<Vec<(String, String)>, Failure> {
+fn documents(directory: &Path, form: Form) -> Result<Vec<Document>, Failure> {
     let mut documents = Vec::new();
     for run in runs(directory)? {
-        let Some((manifest, intervals)) = cut(&run, INTERVAL_US)? else { continue };
-        for (flow, text) in iperf3::documents(&manifest, &intervals).map_err(Failure::Json)? {
-            documents.push((format!("{}-flow{flow}.json", manifest.run.directory), text));
-        }
+        documents.extend(of_run(&run, form)?);
     }
     Ok(documents)
+}
+
+/// Of each flow of the run in `directory`.
+fn of_run(directory: &Path, form: Form) -> Result<Vec<Document>, Failure> {
+    let width_us = if form == Form::Flent { flent::STEP_US } else { iperf3::INTERVAL_US };
+    let Some((manifest, intervals)) = cut(directory, width_us)? else { return Ok(Vec::new()) };
+    let (flows, extension) = match form {
+        Form::Iperf3 => {
+            let texts = iperf3::documents(&manifest, &intervals).map_err(Failure::Json)?;
+            (texts.into_iter().map(|(flow, text)| (flow, text.into_bytes())).collect(), "json")
+        }
+        Form::Flent => {
+            let files = flent::files(&manifest, &intervals);
+            (files.map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?, "flent.gz")
+        }
+    };
+    let named =
+        |(flow, bytes): (u32, Vec<u8>)| (format!("{}-flow{flow}.{extension}", manifest.run.directory), bytes);
+    Ok(flows.into_iter().map(named).collect())
 }
 
 /// Those of an experiment, or the one that `directory` is.
@@ -66,6 +100,6 @@ fn runs(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
 }
 
-fn save(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(Failure::file("writing", path))
+fn save(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    fs::write(path, bytes).map_err(Failure::file("writing", path))
 }

@@ -1,6 +1,6 @@
 //! `pipefill report`: the result of records, whoever made them.
 
-use super::flows;
+use super::flows::{self, Form};
 use crate::args::{Format, ReportArgs};
 use crate::evaluation::{Evaluated, evaluate};
 use crate::failure::Failure;
@@ -21,8 +21,13 @@ use std::path::{Path, PathBuf};
 /// Reads the records and writes the report. Done is done: whether expectations hold is said by `run`, and in the report.
 pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let format = if args.json { Format::Json } else { args.format };
-    if format == Format::Iperf3 {
-        return flows::write(&args.directory, args.output.as_deref(), terminal);
+    let of_flows = match format {
+        Format::Iperf3 => Some(Form::Iperf3),
+        Format::Flent => Some(Form::Flent),
+        _ => None,
+    };
+    if let Some(form) = of_flows {
+        return flows::write(&args.directory, form, args.output.as_deref(), terminal);
     }
     let read = read(&args.directory, terminal)?;
     let result = &read.evaluated.result;
@@ -36,7 +41,7 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
             let beside = |report: &PathBuf| pictures::beside(report, &read.pictures());
             md::render(result, &args.output.as_ref().map(beside).unwrap_or_default())
         }
-        Format::Table | Format::Iperf3 => {
+        Format::Table | Format::Iperf3 | Format::Flent => {
             let in_file = args.output.is_some();
             table::render(result, if in_file { terminal.file_style() } else { terminal.table_style() })
         }

@@ -38,7 +38,14 @@ impl Losses {
     }
 }
 
-/// The chart of the cells whose flows are all UDP; `None` without one.
+impl Bar {
+    /// Whether not all that was sent was received.
+    fn has_losses(&self) -> bool {
+        self.counts.iter().skip(1).flatten().any(|&count| count > 0)
+    }
+}
+
+/// The chart of the cells whose flows are all UDP and which lost datagrams; `None` without one.
 pub(super) fn of(experiment: &Experiment, variant: Option<&str>, cells: &[&CellResult]) -> Option<Losses> {
     let constant = super::constant(cells);
     let is_udp = |cell: &&&CellResult| {
@@ -57,7 +64,8 @@ pub(super) fn of(experiment: &Experiment, variant: Option<&str>, cells: &[&CellR
     let mut places = vec![RECEIVED.to_owned()];
     places.extend(known);
     places.extend([SOCKET, UNKNOWN].map(str::to_owned));
-    let bars: Vec<Bar> = cells.iter().map(|cell| bar(cell, &reasons, &constant)).collect();
+    let bars: Vec<Bar> =
+        cells.iter().map(|cell| bar(cell, &reasons, &constant)).filter(Bar::has_losses).collect();
     let title = titled(variant, "where datagrams were lost");
     (!bars.is_empty()).then_some(Losses { title, places, bars })
 }

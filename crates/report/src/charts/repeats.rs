@@ -31,9 +31,13 @@ pub(crate) struct Row {
     pub(crate) bps: Vec<u64>,
 }
 
-/// Charts of at most [`CELLS`] cells each; none where every cell ran once.
+/// Charts of at most [`CELLS`] cells each; none where every cell ran once, or each time the same, as without chance in the simulator.
 pub(super) fn of(variant: Option<&str>, cells: &[&CellResult]) -> Vec<Repeats> {
     let rows: Vec<&&CellResult> = cells.iter().filter(|cell| values(cell).len() > 1).collect();
+    let differ = |cell: &&&CellResult| values(cell).windows(2).any(|pair| pair[0] != pair[1]);
+    if !rows.iter().any(differ) {
+        return Vec::new();
+    }
     let chunks = rows.chunks(CELLS).enumerate();
     let several = rows.len() > CELLS;
     let constant = super::constant(cells);

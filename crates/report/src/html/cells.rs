@@ -79,10 +79,14 @@ fn figures(cell: &CellResult) -> Markup {
     }
 }
 
+/// Below this a share of the time is nothing that anybody wants to read.
+const NEGLIGIBLE: f64 = 0.005;
+
 /// What share of the time each limit held, largest first.
 fn shares(cell: &CellResult) -> Markup {
     let mut sorted: Vec<(LimitedBy, f64)> =
         cell.limited_fraction.iter().flatten().map(|(&limit, &share)| (limit, share)).collect();
+    sorted.retain(|(_, share)| *share >= NEGLIGIBLE);
     sorted.sort_by(|a, b| b.1.total_cmp(&a.1));
     html! {
         @if sorted.len() > 1 {

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 /// Height of a row.
 pub(super) const ROW: f64 = 17.0;
 /// Room that a letter takes at most on the average, and the key with its gaps.
-const LETTER: f64 = 6.6;
+const LETTER: f64 = 7.0;
 const KEY: f64 = 44.0;
 
 /// An entry: how it is drawn, and what it means.
@@ -93,7 +93,7 @@ mod tests {
         let entries: Vec<Entry> =
             ["path rate", "receive window / RTT", "send buffer / RTT", "CUBIC", "a"].map(entry).into();
         let places = places(&entries, 78.0);
-        assert_eq!(places.iter().map(|(_, row)| *row).collect::<Vec<_>>(), [0, 0, 0, 1, 1]);
+        assert_eq!(places.iter().map(|(_, row)| *row).collect::<Vec<_>>(), [0, 0, 1, 1, 1]);
         for (entry, (x, _)) in entries.iter().zip(&places) {
             assert!(x + entry.width() <= WIDTH);
         }

@@ -28,16 +28,17 @@ const WORD: (f64, f64) = (6.6, 8.0);
 
 /// What a panel shows: its name, its unit, and its curves.
 type Panel = (&'static str, Kind, &'static [Curve]);
-/// A quantity, its name, and its class; the script has the same colours.
+/// A quantity, its name, and its class; the script has the same colours. A later one is drawn over an earlier one; what is filled has its
+/// limits on its edge, and both are to be seen.
 type Curve = (Quantity, &'static str, &'static str);
 
 const PANELS: [Panel; 5] = [
-    ("goodput", Kind::Rate, &[(Quantity::Goodput, "received", "c0"), (Quantity::Sent, "sent", "c6")]),
+    ("goodput", Kind::Rate, &[(Quantity::Sent, "sent", "c6"), (Quantity::Goodput, "received", "c0")]),
     (
         "windows",
         Kind::Bytes,
         &[
-            (Quantity::InFlight, "in flight", "c0"),
+            (Quantity::InFlight, "in flight", "c0 filled"),
             (Quantity::Cwnd, "cwnd", "c1"),
             (Quantity::Rwnd, "rwnd", "c3 dashed"),
         ],
@@ -118,7 +119,13 @@ fn drawn(panel: &Panel, curves: &[Drawn], top: f64, time: &Time) -> Markup {
     let place = |point: &Point| (time.at(point.t_us), scale.at(factor(kind) * point.value as f64));
     html! {
         (y_axis(frame, &scale, &scale.ticks(kind, 3), name))
-        @for (class, _, points) in curves.iter().rev() {
+        @for (class, _, points) in curves {
+            @if let Some(tone) = class.strip_suffix(" filled").filter(|_| !points.is_empty()) {
+                path class={ "area " (tone) } d={
+                    (through(points.iter().map(place)))
+                    "V" (n(frame.bottom)) "H" (n(time.at(points[0].t_us))) "Z"
+                } {}
+            }
             @if kind == Kind::Rate {
                 path class={ "line " (class) } d=(through(stairs(points).map(|point| place(&point)))) {}
             } @else {
@@ -180,7 +187,12 @@ fn factor(kind: Kind) -> f64 {
 
 /// What was measured of a panel.
 fn curves(series: &RunSeries, panel: &Panel) -> Vec<Drawn> {
+    let is_tcp = series.curves.iter().any(|curve| curve.quantity == Quantity::Cwnd);
     let curve = |&(quantity, name, class): &Curve| {
+        // What a TCP application writes at once, gigabits a second, would leave nothing to see of what arrives.
+        if quantity == Quantity::Sent && is_tcp {
+            return None;
+        }
         let curve = series.curves.iter().find(|curve| curve.quantity == quantity)?;
         let mut thinning = Thinning::of(series.span, BUCKETS);
         curve.points.iter().for_each(|&point| thinning.see(point));

@@ -1,0 +1,23 @@
+#!/bin/bash
+# The guide's tables and pictures, made by the simulator: docs/guide/studies and docs/guide/causes. The records go to a folder that is
+# removed. Of each study's runs over time one is kept.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cargo build -q --release -p pipefill
+pipefill="${CARGO_TARGET_DIR:-target}/release/pipefill"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+# The run over time that the guide shows of each study.
+declare -A shown=(
+    [rtt]='tcp-rtt-100ms' [bdp]='burst-burst-16kib' [window]='tcp-rtt-50ms'
+    [buffers]='sysctl-rtt-100ms-tcp-rmem-4096-131072-6000000' [loss]='loss-15-loss-unit-segment'
+)
+for study in rtt bdp window buffers loss; do
+    to="docs/guide/studies/$study"
+    "$pipefill" study "$study" --on sim --out "$folder/$study" > /dev/null
+    rm -rf "$to"
+    "$pipefill" report "$folder/$study" --format svg -o "$to/pictures" > /dev/null
+    find "$to/pictures" \( -name '*-over-time-*' ! -name "*-over-time-${shown[$study]}.svg" -o -name '*-repetitions-*' \) -delete
+    "$pipefill" report "$folder/$study" --format md -o "$to/report.md"
+done
+FIGURES=write cargo test -q -p pipefill --test explained
