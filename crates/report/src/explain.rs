@@ -7,7 +7,7 @@ mod evidence;
 
 use crate::prose::filled;
 use crate::quantity::Kind;
-use crate::sheet::environment_line;
+use crate::sheet::{environment_line, pings_told};
 use crate::table::Style;
 use band::band;
 use indexmap::IndexMap;
@@ -118,7 +118,7 @@ fn explained(cell: &CellResult, style: Style) -> String {
         return lines.join("\n");
     };
     lines.push(filled(verdict, "  ", "  ", width));
-    lines.extend(diagnosis(cell).and_then(evidence::confidence).map(|text| filled(&text, "  ", "  ", width)));
+    lines.extend(confidence(cell).map(|text| filled(&text, "  ", "  ", width)));
     lines.extend(section("Share of the time", &shares(cell, style)));
     if let Some(diagnosis) = diagnosis(cell) {
         let of_run = format!("run {} of {}", cell.verdict_repeat.unwrap_or(1), cell.runs);
@@ -141,9 +141,10 @@ fn title(cell: &CellResult) -> String {
 fn why_nothing(cell: &CellResult) -> String {
     let reasons: Vec<String> =
         cell.invalid.iter().map(|one| format!("{}: {}", one.reason, one.detail)).collect();
-    match (cell.runs, reasons.is_empty()) {
-        (0, _) => format!("It was not run. {}", cell.repeat_command),
-        (_, false) => format!("No run can be believed: {}.", reasons.join("; ")),
+    match (cell.runs, reasons.is_empty(), &cell.ping) {
+        (0, ..) => format!("It was not run. {}", cell.repeat_command),
+        (_, false, _) => format!("No run can be believed: {}.", reasons.join("; ")),
+        (.., Some(ping)) => pings_told(ping),
         _ => "Nothing was sampled, so nothing can be said of the cause.".to_owned(),
     }
 }
@@ -194,6 +195,11 @@ fn advice_of(cell: &CellResult) -> impl Iterator<Item = &Advice> {
 }
 
 /// The diagnosis of the run that the verdict is about.
+/// How sure the verdict of `cell` is, and why.
+pub(crate) fn confidence(cell: &CellResult) -> Option<String> {
+    diagnosis(cell).and_then(evidence::confidence)
+}
+
 fn diagnosis(cell: &CellResult) -> Option<&Diagnosis> {
     let repeat = cell.verdict_repeat?;
     cell.run_values.iter().find(|run| run.repeat == repeat)?.diagnosis.as_ref()

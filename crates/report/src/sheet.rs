@@ -14,6 +14,7 @@ use indexmap::IndexMap;
 use pipefill_analysis::experiment::{CellResult, Experiment};
 
 pub(crate) use notes::{environment_line, problems, source_line};
+pub(crate) use pings::told as pings_told;
 
 /// One table.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,8 +4,9 @@
 
 use super::terms::term;
 use super::{Page, answer, proofs, tables};
+use crate::explain;
 use crate::quantity::Kind;
-use crate::sheet::{anchor, problems};
+use crate::sheet::{anchor, pings_told, problems};
 use maud::{Markup, html};
 use pipefill_analysis::experiment::{Advice, CellResult, LimitedBy};
 
@@ -38,6 +39,7 @@ fn one(page: &Page<'_>, cell: &CellResult, is_open: bool) -> Markup {
                     Some(verdict) => { p { (verdict) } }
                     None => { p { (without_verdict(cell)) } }
                 }
+                @if let Some(confidence) = explain::confidence(cell) { p class="hint" { (confidence) } }
                 @let problems = problems(page.experiment, cell);
                 @if !problems.is_empty() { ul class="problems" { @for line in problems { li { bdi { (line) } } } } }
                 @if page.experiment.cells.len() <= super::LARGE { (figures(cell)) (shares(cell)) }
@@ -50,12 +52,14 @@ fn one(page: &Page<'_>, cell: &CellResult, is_open: bool) -> Markup {
     }
 }
 
-fn without_verdict(cell: &CellResult) -> &'static str {
-    match (cell.runs, cell.valid) {
-        (0, _) => "It was not run.",
-        (_, 0) => "No run can be believed.",
-        _ => "Nothing was sampled, so that nothing can be said of the cause.",
-    }
+fn without_verdict(cell: &CellResult) -> String {
+    let told = match (cell.runs, cell.valid, &cell.ping) {
+        (0, ..) => "It was not run.",
+        (_, 0, _) => "No run can be believed.",
+        (.., Some(ping)) => return pings_told(ping),
+        _ => "Nothing was sampled, so nothing can be said of the cause.",
+    };
+    told.to_owned()
 }
 
 fn figures(cell: &CellResult) -> Markup {

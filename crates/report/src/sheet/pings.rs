@@ -53,3 +53,25 @@ pub(super) fn round_trips(cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
 fn ping(cell: &CellResult) -> Option<&PingMetrics> {
     cell.ping.as_ref()
 }
+
+/// A cell of pings in a sentence: they name no limit, they tell what the path is.
+pub(crate) fn told(ping: &PingMetrics) -> String {
+    let rate = |bps: Option<u64>| bps.map(|bps| Kind::Rate.alone(bps as f64));
+    let fitted = [
+        ping.base_rtt_us
+            .map(|us| format!("a round trip of {} without its payload", Kind::Time.alone(us * 1e3))),
+        rate(ping.forward_bps).map(|bps| format!("{bps} forward")),
+        rate(ping.reverse_bps).map(|bps| format!("{bps} back")),
+        ping.bdp_bytes.map(|bytes| format!("a BDP of {}", Kind::Bytes.alone(bytes as f64))),
+    ];
+    let fitted: Vec<String> = fitted.into_iter().flatten().collect();
+    let lost =
+        if ping.lost > 0 { format!("; {} of {} were lost", ping.lost, ping.sent) } else { String::new() };
+    match &fitted[..] {
+        [] => format!("Pings fill no pipe, so nothing limits them; their sizes fix no rate{lost}."),
+        some => format!(
+            "Pings fill no pipe, so nothing limits them. They tell of the path: {}{lost}.",
+            some.join(", ")
+        ),
+    }
+}
