@@ -189,7 +189,12 @@ fn cwnd(spec: &CellSpec, diagnosis: &Diagnosis, measured: &str) -> String {
     let figures = &diagnosis.figures;
     let measured = in_flight(figures, measured);
     match diagnosis.cwnd_cause {
-        Some(CwndCause::RandomLoss | CwndCause::QueueLoss) => {
+        // A queue that overflows drops many segments at once, which is one event; theory counts events, and they come as they like.
+        Some(CwndCause::QueueLoss) => {
+            let lost = percent(figures.loss_share.unwrap_or(0.0));
+            format!("{measured}; {lost} of the segments were sent again")
+        }
+        Some(CwndCause::RandomLoss) => {
             let lost = percent(figures.loss_share.unwrap_or(0.0));
             let is_still = figures.stalled_share.is_some_and(|share| share >= MOSTLY_STANDS_STILL);
             let theory = if is_still { "theory, which knows no timeouts," } else { "theory" };
