@@ -75,7 +75,7 @@ impl StallLog {
             _ if has_room => {
                 self.stalls.push(Stall { direction: self.direction.clone(), t_us: now.micros(), late_ns });
             }
-            _ => {}
+            _ => return,
         }
         self.ended = now;
     }

@@ -7,7 +7,7 @@ use pipefill_core::record::{Counter, Instrument, Invalid, Lateness, Stall};
 use pipefill_core::units::Time;
 use std::time::Duration;
 
-/// A path that is later than this in the *mean*, or than a fortieth of the RTT, is another path: of both directions together, a
+/// A path that is later than this in the *mean* or at the *median*, or than a fortieth of the RTT, is another path: of both directions together, a
 /// sender that waits for its window would be slower by a twentieth.
 const LATE_PATH: Duration = Duration::from_micros(500);
 /// A path that is later than this, or than a quarter of the RTT, at the 99th percentile has stalled: TCP would see losses
@@ -37,6 +37,7 @@ pub(crate) fn judge(spec: &CellSpec, instrument: &Instrument, counters: &[Counte
         let Some(lateness) = lateness else { continue };
         let what = format!("the path ({direction})");
         reasons.extend(above("late_releases", &what, "in the mean", lateness.mean_ns, late));
+        reasons.extend(above("late_releases", &what, "at the median", lateness.p50_ns, late));
         reasons.extend(above("late_releases", &what, AT_99, lateness.p99_ns, stalled));
     }
     let sender = instrument.send_lateness.as_ref().map_or(0, |lateness: &Lateness| lateness.p99_ns);
@@ -109,6 +110,11 @@ mod tests {
         Instrument { release_lateness_forward: Some(lateness), ..Instrument::default() }
     }
 
+    fn at_median(p50_us: u64) -> Instrument {
+        let lateness = Lateness { count: 1, p50_ns: p50_us * 1000, ..Lateness::default() };
+        Instrument { release_lateness_forward: Some(lateness), ..Instrument::default() }
+    }
+
     fn interface_drop() -> Counter {
         Counter { place: "path interface".to_owned(), name: "b0 tx_dropped".to_owned(), before: 1, after: 3 }
     }
@@ -121,6 +127,9 @@ mod tests {
         assert_eq!(reasons("1ms", 500, 5_001), 1);
         assert_eq!(reasons("100ms", 2_500, 25_000), 0);
         assert_eq!(reasons("100ms", 2_501, 25_001), 2);
+        let at_median = |rtt: &str, p50| judge(&spec(rtt), &at_median(p50), &[]).len();
+        assert_eq!([at_median("1ms", 500), at_median("1ms", 501)], [0, 1]);
+        assert_eq!([at_median("100ms", 2_500), at_median("100ms", 2_501)], [0, 1]);
     }
 
     #[test]
