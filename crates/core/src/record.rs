@@ -174,7 +174,8 @@ pub struct Instrument {
     pub send_lateness: Option<Lateness>,
     /// How late the telemetry's samples were.
     pub sample_lateness: Option<Lateness>,
-    /// When the path was later than 4 ms: the first 1000 times.
+    /// When the path was later than 4 ms, or than a quarter of what its queue takes to empty (1 ms at least): the first 10,000 times
+    /// of a direction.
     #[serde(default)]
     pub stalls: Vec<Stall>,
     /// CPU time that the hypervisor gave to others during the run, all CPUs together (`steal` of `/proc/stat`, in ticks of

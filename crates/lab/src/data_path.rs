@@ -9,6 +9,7 @@ use crate::batch::{Batch, Segment};
 use crate::clock::RunClock;
 use crate::frame::Frame;
 use crate::lateness::{LatenessMeter, StallLog};
+use crate::overflow::DropLog;
 use crate::sys::packet::{PacketSocket, Ring};
 use crate::sys::thread;
 use crate::wait::until_ready;
@@ -71,6 +72,8 @@ impl PathState {
 pub(crate) struct PumpReport {
     pub(crate) lateness: Option<Lateness>,
     pub(crate) stalls: Vec<Stall>,
+    /// When the queue began to drop.
+    pub(crate) drops_began: Vec<Time>,
     pub(crate) ring_drops: u64,
     pub(crate) transmit_drops: u64,
     pub(crate) real_time: bool,
@@ -81,6 +84,8 @@ pub(crate) struct Pump<'a> {
     pub(crate) name: &'a str,
     pub(crate) spec: &'a DirectionSpec,
     pub(crate) rtt: Duration,
+    /// From which lateness on a stall is kept.
+    pub(crate) noticed: Duration,
     pub(crate) seed: Seed,
     pub(crate) clock: RunClock,
     pub(crate) input: &'a PacketSocket,
@@ -108,6 +113,7 @@ impl Pump<'_> {
         Ok(PumpReport {
             lateness: flow.lateness.summary(),
             stalls: flow.stalls.into_stalls(),
+            drops_began: flow.drops.into_beginnings(),
             ring_drops: self.input.drops()?,
             transmit_drops: flow.transmit_drops,
             real_time,
@@ -124,6 +130,7 @@ struct Flow<'a> {
     shortest_delay: Duration,
     lateness: LatenessMeter,
     stalls: StallLog,
+    drops: DropLog,
     transmit_drops: u64,
     next_train: u64,
     /// The instant up to which the path has been advanced.
@@ -144,7 +151,8 @@ impl<'a> Flow<'a> {
             path: OneWay::new(pump.spec, pump.rtt, pump.name, pump.seed),
             shortest_delay: shortest_delay(pump.spec),
             lateness: LatenessMeter::new(),
-            stalls: StallLog::new(pump.name),
+            stalls: StallLog::new(pump.name, pump.noticed),
+            drops: DropLog::new(pump.rtt),
             transmit_drops: 0,
             next_train: 0,
             advanced: Time::ZERO,
@@ -247,6 +255,7 @@ impl<'a> Flow<'a> {
     fn publish_now(&mut self) {
         self.published = self.advanced;
         let state = PathState { counters: self.path.counters(), backlog: self.path.backlog().to_vec() };
+        self.drops.record(self.advanced, state.counters.dropped(DropReason::QueueFull).packets);
         if let Ok(mut shown) = self.pump.state.lock() {
             *shown = state;
         }

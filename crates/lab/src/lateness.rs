@@ -42,27 +42,27 @@ impl LatenessMeter {
     }
 }
 
-/// What is later than this may end a sender's slow start (`HYSTART_DELAY_MIN`, net/ipv4/tcp_cubic.c).
-const NOTICED: Duration = Duration::from_millis(4);
 /// A path that stalls more often is invalid anyway.
-const MOST_STALLS: usize = 1000;
+const MOST_STALLS: usize = 10_000;
 
 /// The stalls of one direction of the path.
 pub(crate) struct StallLog {
     direction: String,
+    /// What is less late is no stall.
+    noticed: Duration,
     stalls: Vec<Stall>,
     /// When the last one ended.
     ended: Time,
 }
 
 impl StallLog {
-    pub(crate) fn new(direction: &str) -> Self {
-        Self { direction: direction.to_owned(), stalls: Vec::new(), ended: Time::ZERO }
+    pub(crate) fn new(direction: &str, noticed: Duration) -> Self {
+        Self { direction: direction.to_owned(), noticed, stalls: Vec::new(), ended: Time::ZERO }
     }
 
     /// A packet left at `now`, `late` by so much. What was due before the last stall had ended is part of it.
     pub(crate) fn record(&mut self, now: Time, late: Duration) {
-        if late < NOTICED {
+        if late < self.noticed {
             return;
         }
         let late_ns = late.as_nanos() as u64;
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn what_was_due_during_a_stall_is_part_of_it() {
-        let mut log = StallLog::new("forward");
+        let mut log = StallLog::new("forward", Duration::from_millis(4));
         let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
         for (now, late) in [(10, 3), (30, 20), (31, 15), (32, 5), (50, 6)] {
             log.record(at(now), Duration::from_millis(late));

@@ -13,6 +13,7 @@ pub mod hosts;
 mod lateness;
 mod namespace;
 mod netlink;
+mod overflow;
 pub mod privilege;
 pub mod probe;
 mod rows;

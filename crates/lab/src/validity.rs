@@ -36,9 +36,9 @@ pub(crate) fn judge(spec: &CellSpec, instrument: &Instrument, counters: &[Counte
     for (direction, lateness) in directions {
         let Some(lateness) = lateness else { continue };
         let what = format!("the path ({direction})");
-        reasons.extend(above("late_releases", &what, "in the mean", lateness.mean_ns, late));
-        reasons.extend(above("late_releases", &what, "at the median", lateness.p50_ns, late));
-        reasons.extend(above("late_releases", &what, AT_99, lateness.p99_ns, stalled));
+        reasons.extend(above(LATE_RELEASES, &what, "in the mean", lateness.mean_ns, late));
+        reasons.extend(above(LATE_RELEASES, &what, "at the median", lateness.p50_ns, late));
+        reasons.extend(above(LATE_RELEASES, &what, AT_99, lateness.p99_ns, stalled));
     }
     let sender = instrument.send_lateness.as_ref().map_or(0, |lateness: &Lateness| lateness.p99_ns);
     reasons.extend(above("late_sender", "the sender's timer", AT_99, sender, LATE_SENDER));
@@ -68,8 +68,11 @@ pub(crate) fn startled(
     let worst = early.max_by_key(|stall| stall.late_ns)?;
     let what = format!("the path ({})", worst.direction);
     let which = "in a slow start that HyStart's delay detection ended";
-    above("late_releases", &what, which, worst.late_ns, hystart_threshold(spec.path.rtt()))
+    above(LATE_RELEASES, &what, which, worst.late_ns, hystart_threshold(spec.path.rtt()))
 }
+
+/// The reason of a run whose path was late.
+pub(crate) const LATE_RELEASES: &str = "late_releases";
 
 /// A packet that an interface of the lab's own dropped was lost by the instrument; the path drops its packets itself.
 fn dropped_by_interface(counter: &Counter) -> Option<Invalid> {

@@ -10,6 +10,7 @@ use crate::clock::RunClock;
 use crate::counters::{self, Snapshot};
 use crate::data_path::{PathState, Pump, PumpReport};
 use crate::namespace::Namespace;
+use crate::overflow::{noticed, overflowed};
 use crate::sysctl;
 use crate::telemetry::Threads;
 use crate::topology::{A_ADDRESS, B_ADDRESS, Middle, Topology};
@@ -23,6 +24,7 @@ use pipefill_core::backend::{BackendError, Watch};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{Counter, Environment, Instrument, Manifest, Setting, Sink};
+use pipefill_core::units::Time;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Mutex;
@@ -149,7 +151,7 @@ impl<'a> Stage<'a> {
             .zip(self.steal_before_us)
             .and_then(|(after, before)| after.checked_sub(before));
         let mut instrument = Instrument { threads: threads.ended(), steal_us, ..traffic.instrument };
-        let real_time = pumps
+        let path = pumps
             .map(|pumps| note_pumps(&mut instrument, pumps))
             .transpose()
             .map_err(|error| failed("moving packets", &error))?;
@@ -164,6 +166,10 @@ impl<'a> Stage<'a> {
         let spec = &self.run.cell.spec;
         invalid.extend(judge(spec, &instrument, &counters));
         invalid.extend(startled(spec, &instrument.stalls, &counters, traffic.slow_start_until));
+        if let Some(path) = &path {
+            let began = path.drops_began.each_ref().map(Vec::as_slice);
+            invalid.extend(overflowed(spec, &instrument.stalls, began));
+        }
         let data_path = if self.topology.middle.is_some() { "af_packet" } else { "veth" };
         Ok(Outcome {
             settings,
@@ -172,7 +178,7 @@ impl<'a> Stage<'a> {
             instrument,
             invalid,
             data_path,
-            real_time,
+            real_time: path.map(|path| path.real_time),
             tracing: self.tracing,
         })
     }
@@ -190,9 +196,9 @@ impl<'a> Stage<'a> {
             ("reverse", &path.reverse, &middle.towards_b, &middle.towards_a, &self.reverse),
         ];
         directions.map(|(name, spec, input, output, state)| {
-            let (rtt, seed, clock) = (path.rtt(), self.run.seed, self.clock);
+            let (rtt, noticed, seed, clock) = (path.rtt(), noticed(path), self.run.seed, self.clock);
             scope.spawn(move || {
-                let pump = Pump { name, spec, rtt, seed, clock, input, output, state, stop };
+                let pump = Pump { name, spec, rtt, noticed, seed, clock, input, output, state, stop };
                 threads.note(&format!("path {name}"), || pump.run())
             })
         })
@@ -308,8 +314,16 @@ fn path_counters(direction: &str, state: &Mutex<PathState>) -> Vec<Counter> {
         .collect()
 }
 
-/// Adds what the pumps measured of themselves; returns whether they had real-time scheduling.
-fn note_pumps(instrument: &mut Instrument, pumps: [io::Result<PumpReport>; 2]) -> io::Result<bool> {
+/// What the pumps tell beside their errors.
+struct Pumped {
+    /// Whether both had real-time scheduling.
+    real_time: bool,
+    /// When the queue began to drop, forward and reverse.
+    drops_began: [Vec<Time>; 2],
+}
+
+/// Adds what the pumps measured of themselves.
+fn note_pumps(instrument: &mut Instrument, pumps: [io::Result<PumpReport>; 2]) -> io::Result<Pumped> {
     let [forward, reverse] = pumps;
     let (forward, reverse) = (forward?, reverse?);
     instrument.ring_drops = Some(forward.ring_drops + reverse.ring_drops);
@@ -317,7 +331,10 @@ fn note_pumps(instrument: &mut Instrument, pumps: [io::Result<PumpReport>; 2]) -
     instrument.stalls = [forward.stalls, reverse.stalls].concat();
     instrument.release_lateness_forward = forward.lateness;
     instrument.release_lateness_reverse = reverse.lateness;
-    Ok(forward.real_time && reverse.real_time)
+    Ok(Pumped {
+        real_time: forward.real_time && reverse.real_time,
+        drops_began: [forward.drops_began, reverse.drops_began],
+    })
 }
 
 fn joined<T>(handle: ScopedJoinHandle<'_, io::Result<T>>, what: &str) -> io::Result<T> {
