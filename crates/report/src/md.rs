@@ -34,13 +34,19 @@ pub fn render(experiment: &Experiment, pictures: &[Link]) -> String {
     parts.join("\n\n") + "\n"
 }
 
+/// A space at which no line ends, so that a figure keeps its prefix.
+const UNBREAKABLE: &str = "\u{a0}";
+
 fn table(sheet: &Sheet) -> String {
     let mut lines = vec![
         line(sheet.headings.iter().map(heading)),
         line(sheet.headings.iter().map(|h| if h.numeric { "---:" } else { "---" }.to_owned())),
     ];
     for row in &sheet.rows {
-        lines.push(line(row.iter().map(|entry| escaped(&entry.text))));
+        lines.push(line(row.iter().zip(&sheet.headings).map(|(entry, heading)| {
+            let text = escaped(&entry.text);
+            if heading.numeric { text.replace(' ', UNBREAKABLE) } else { text }
+        })));
     }
     lines.join("\n")
 }
