@@ -106,6 +106,9 @@ pub struct Figures {
     pub mss_bytes: Option<u64>,
     /// Segments lost of those sent, in the measured time.
     pub loss_share: Option<f64>,
+    /// Of those sent, lost by chance; where the queue dropped others. Theory of random losses knows these only.
+    #[serde(default)]
+    pub random_loss_share: Option<f64>,
     /// What the path's rate lets through as payload.
     pub path_goodput_bps: Option<u64>,
     /// Payload acknowledged, all streams of the direction, over what the path lets through in it; one at most.
@@ -227,7 +230,8 @@ impl Judging<'_> {
     fn judge(&mut self, epoch: &Epoch, facts: &Facts<'_>, causes: &mut Causes) {
         let rules::Stream { flow, summary } = self.stream;
         let limited_by = rules::limiter(epoch, &self.stream, facts, &facts.busy(flow.direction));
-        let cwnd_cause = self.refiner.see(epoch, limited_by);
+        let overflow_us = facts.history.last_overflow_us(flow.direction, epoch.to_us);
+        let cwnd_cause = self.refiner.see(epoch, limited_by, overflow_us);
         let is_ours = testbed::is_to_blame(facts.drops, flow, limited_by, cwnd_cause);
         let (limited_by, cwnd_cause) =
             if is_ours { (LimitedBy::Testbed, None) } else { (limited_by, cwnd_cause) };

@@ -200,7 +200,10 @@ fn cwnd(spec: &CellSpec, diagnosis: &Diagnosis, measured: &str) -> String {
             let theory = if is_still { "theory, which knows no timeouts," } else { "theory" };
             let theory = response(spec, diagnosis)
                 .map_or_else(String::new, |bps| format!(", for which {theory} gives {}", rate(bps)));
-            format!("{measured}; {lost} of the segments were sent again{theory}")
+            let by_chance = figures
+                .random_loss_share
+                .map_or_else(String::new, |share| format!("; {} were lost by chance", percent(share)));
+            format!("{measured}; {lost} of the segments were sent again{by_chance}{theory}")
         }
         Some(CwndCause::Startup) => format!("{measured}; the transfer ended before slow start did"),
         Some(CwndCause::HystartExit) => {
@@ -254,7 +257,7 @@ fn response(spec: &CellSpec, diagnosis: &Diagnosis) -> Option<u64> {
     }
     let streams = spec.flows.iter().filter(|flow| flow.protocol == Protocol::Tcp);
     let (mss, rtt) = (Bytes::new(figures.mss_bytes?), Duration::from_micros(figures.srtt_us?));
-    let p = Ratio::from_fraction(figures.loss_share?.clamp(0.0, 1.0));
+    let p = Ratio::from_fraction(figures.random_loss_share.or(figures.loss_share)?.clamp(0.0, 1.0));
     let of_flow = |flow: &FlowSpec| {
         let host = if flow.direction == Direction::Forward { &spec.sender } else { &spec.receiver };
         let name = flow.congestion_control.as_ref().unwrap_or(&host.congestion_control);

@@ -31,6 +31,7 @@ pub(crate) const CATALOGUE: &[Entry] = entries![
     "growth-reno",
     "hystart-jitter",
     "hystart-jitter-normal",
+    "loss-after-queue",
     "loss-bursts",
     "loss-cubic",
     "loss-heavy",

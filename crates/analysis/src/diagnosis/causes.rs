@@ -104,6 +104,7 @@ impl OneCause {
             min_rtt_us: medians(|v| &v.min_rtt_us).min(),
             mss_bytes: medians(|v| &v.mss).min(),
             loss_share: facts.loss_share,
+            random_loss_share: facts.random_loss_share,
             path_goodput_bps: facts.path_goodput_bps,
             utilisation: facts.utilisation(),
         }

@@ -43,6 +43,8 @@ pub(super) struct Facts<'a> {
     pub(super) path_goodput_bps: Option<u64>,
     /// Segments retransmitted of those sent.
     pub(super) loss_share: Option<f64>,
+    /// Segments lost by chance of those sent, where the queue dropped others.
+    pub(super) random_loss_share: Option<f64>,
     pub(super) drops: Drops,
     /// The round trip without a queue.
     pub(super) base_rtt_us: u64,
@@ -70,13 +72,16 @@ impl<'a> Facts<'a> {
         let flows = || streams_of(spec, &manifest.streams, Protocol::Tcp);
         let forward = flows().any(|(flow, _)| flow.direction == Direction::Forward);
         let direction = if forward { Direction::Forward } else { Direction::Reverse };
+        let drops = drops(manifest, direction);
+        let mixed = (drops.random > 0 && drops.queue > 0).then_some(drops.random);
         Self {
             manifest,
             history: History::of(flows().map(|(flow, one)| (one.stream, flow.direction))),
             utilisation: Utilisation::of(manifest, direction),
             path_goodput_bps: payload_rate(manifest, direction).map(rounded),
             loss_share: loss_share(manifest),
-            drops: drops(manifest, direction),
+            random_loss_share: mixed.and_then(|random| share_of_sent(manifest, random)),
+            drops,
             base_rtt_us: u64::try_from(spec.path.rtt().as_micros()).unwrap_or(u64::MAX),
         }
     }
@@ -176,10 +181,14 @@ fn host_rate(manifest: &Manifest) -> Option<Rate> {
 }
 
 fn loss_share(manifest: &Manifest) -> Option<f64> {
-    let infos: Vec<_> = manifest.streams.iter().filter_map(|stream| stream.tcp).collect();
-    let sent: u64 = infos.iter().map(|info| u64::from(info.data_segs_out)).sum();
-    let again: u64 = infos.iter().map(|info| u64::from(info.retransmits)).sum();
-    (sent > 0).then(|| again as f64 / sent as f64)
+    let infos = manifest.streams.iter().filter_map(|stream| stream.tcp);
+    share_of_sent(manifest, infos.map(|info| u64::from(info.retransmits)).sum())
+}
+
+fn share_of_sent(manifest: &Manifest, segments: u64) -> Option<f64> {
+    let infos = manifest.streams.iter().filter_map(|stream| stream.tcp);
+    let sent: u64 = infos.map(|info| u64::from(info.data_segs_out)).sum();
+    (sent > 0).then(|| segments as f64 / sent as f64)
 }
 
 pub(super) fn drops(manifest: &Manifest, direction: Direction) -> Drops {

@@ -11,6 +11,13 @@ use std::collections::{BTreeMap, VecDeque};
 /// A cumulative count as samples (microsecond, count) in order of time.
 type Points = VecDeque<(u64, u64)>;
 
+/// The looks at a queue by which it had dropped since the look before.
+#[derive(Debug, Default)]
+struct Overflows {
+    dropped: u64,
+    at_us: VecDeque<u64>,
+}
+
 /// The rows of the last while.
 #[derive(Debug)]
 pub(super) struct History {
@@ -18,6 +25,8 @@ pub(super) struct History {
     acked: BTreeMap<u32, (Direction, Points)>,
     /// Whether something waited in the bottleneck's queue: forward, reverse.
     queues: [VecDeque<(u64, bool)>; 2],
+    /// When that queue dropped: forward, reverse.
+    overflows: [Overflows; 2],
     /// CPU time of each thread so far, microseconds.
     threads: BTreeMap<String, Points>,
 }
@@ -26,7 +35,7 @@ impl History {
     /// Of streams with their directions.
     pub(super) fn of(streams: impl Iterator<Item = (u32, Direction)>) -> Self {
         let acked = streams.map(|(stream, direction)| (stream, (direction, Points::new()))).collect();
-        Self { acked, queues: Default::default(), threads: BTreeMap::new() }
+        Self { acked, queues: Default::default(), overflows: Default::default(), threads: BTreeMap::new() }
     }
 
     /// Takes the next row of any table, in order of time.
@@ -38,8 +47,9 @@ impl History {
                 }
             }
             AnyRow::Path(row) if row.element == "queue" => {
-                let queue = &mut self.queues[usize::from(row.direction != "forward")];
-                queue.push_back((row.t_us, row.backlog_packets > 0));
+                let direction = usize::from(row.direction != "forward");
+                self.queues[direction].push_back((row.t_us, row.backlog_packets > 0));
+                self.overflows[direction].see(row.t_us, row.dropped_packets);
             }
             AnyRow::Cpu(row) => match self.threads.get_mut(&row.thread) {
                 Some(points) => points.push_back((row.t_us, row.cpu_us)),
@@ -67,6 +77,11 @@ impl History {
         for queue in &mut self.queues {
             while queue.pop_front_if(|(t_us, _)| *t_us < from_us).is_some() {}
         }
+        for Overflows { at_us, .. } in &mut self.overflows {
+            while at_us.get(1).is_some_and(|&t_us| t_us <= from_us) {
+                at_us.pop_front();
+            }
+        }
     }
 
     /// What `stream` has got acknowledged by `t_us`.
@@ -91,10 +106,25 @@ impl History {
         looks.map(|&(_, is_waiting)| is_waiting)
     }
 
+    /// When the bottleneck's queue was last seen to have dropped, by `t_us`.
+    pub(super) fn last_overflow_us(&self, direction: Direction, t_us: u64) -> Option<u64> {
+        let Overflows { at_us, .. } = &self.overflows[usize::from(direction != Direction::Forward)];
+        at_us.partition_point(|&at| at <= t_us).checked_sub(1).map(|last| at_us[last])
+    }
+
     /// The largest share of one CPU that a thread whose name holds `word` took between the samples around `window`.
     pub(super) fn cpu_share(&self, word: &str, window: Window) -> Option<f64> {
         let named = self.threads.iter().filter(|(name, _)| name.contains(word));
         named.filter_map(|(_, points)| cpu_share(points, window)).reduce(f64::max)
+    }
+}
+
+impl Overflows {
+    fn see(&mut self, t_us: u64, dropped: u64) {
+        if dropped > self.dropped {
+            self.at_us.push_back(t_us);
+        }
+        self.dropped = dropped;
     }
 }
 
@@ -119,7 +149,34 @@ fn cpu_share(points: &Points, window: Window) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pipefill_core::record::CpuSample;
+    use pipefill_core::record::{CpuSample, PathSample};
+
+    #[test]
+    fn the_queues_last_drop_is_found_after_what_was_before_is_forgotten() {
+        let mut history = History::of(std::iter::empty());
+        for (t_us, dropped_packets) in [(10, 0), (20, 3), (30, 3), (40, 4), (50, 4)] {
+            let (direction, element) = ("forward".to_owned(), "queue".to_owned());
+            let row = PathSample {
+                t_us,
+                direction,
+                element,
+                backlog_packets: 0,
+                backlog_bytes: 0,
+                dropped_packets,
+            };
+            history.take(&AnyRow::Path(row));
+        }
+        let last = |history: &History, t_us| history.last_overflow_us(Direction::Forward, t_us);
+        assert_eq!(
+            [19, 20, 39, 40, 90].map(|t_us| last(&history, t_us)),
+            [None, Some(20), Some(20), Some(40), Some(40)]
+        );
+        history.forget(39);
+        assert_eq!([last(&history, 39), last(&history, 90)], [Some(20), Some(40)]);
+        history.forget(60);
+        assert_eq!(last(&history, 90), Some(40));
+        assert_eq!(history.last_overflow_us(Direction::Reverse, 90), None);
+    }
 
     #[test]
     fn what_is_left_answers_as_before_for_what_is_to_come() {
