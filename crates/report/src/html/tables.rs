@@ -116,7 +116,9 @@ fn class(entry: &Entry, heading: &Heading) -> Option<String> {
         Tone::Warn => "warn",
         Tone::Bad => "bad",
     };
-    let class = [if heading.numeric { "number" } else { "" }, tone].join(" ").trim().to_owned();
+    let place = if heading.name == INTERVAL { "interval" } else { "" };
+    let words = [if heading.numeric { "number" } else { "" }, place, tone];
+    let class = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     (!class.is_empty()).then_some(class)
 }
 
@@ -128,11 +130,13 @@ fn content(entry: &Entry, heading: &Heading, cell: &str) -> Markup {
     }
 }
 
+const INTERVAL: &str = "95 % interval";
+
 /// With the ends of the interval behind its width.
 fn with_interval(experiment: &Experiment, sheet: &Sheet) -> Sheet {
     let mut sheet = sheet.clone();
     let Some(place) = sheet.headings.iter().position(|heading| heading.name == "±%") else { return sheet };
-    let heading = Heading { name: "95 % interval".to_owned(), unit: String::new(), numeric: true };
+    let heading = Heading { name: INTERVAL.to_owned(), unit: String::new(), numeric: true };
     sheet.headings.insert(place + 1, heading);
     for (key, row) in sheet.cells.iter().zip(&mut sheet.rows) {
         let cell = experiment.cells.iter().find(|cell| anchor(cell) == *key);
