@@ -119,17 +119,23 @@ impl Trace {
         Ok(())
     }
 
-    /// Stops watching, and hands the rest to `sink`; returns how many events the ring had no room for.
-    pub(crate) fn finish(mut self, sink: &mut dyn Sink) -> Result<Option<u64>, RecordError> {
-        self.programs = None;
-        let mut rest = Vec::new();
+    /// Hands what the ring has to `sink`, once the telemetry has ended.
+    pub(crate) fn drain_to(&mut self, sink: &mut dyn Sink) -> Result<(), RecordError> {
+        let mut rows = Vec::new();
         // A vector takes everything.
         let _never = self.drain(|row| {
-            rest.push(row);
+            rows.push(row);
             Ok(())
         });
-        rest.extend(self.streams.values_mut().flat_map(|w| w.episode.end(false)).map(AnyRow::Retransmit));
-        rest.into_iter().try_for_each(|row| sink.take(row))?;
+        rows.into_iter().try_for_each(|row| sink.take(row))
+    }
+
+    /// Stops watching, and ends what has no end yet; what the ring still has came after the counters. Returns how many events the
+    /// ring had no room for.
+    pub(crate) fn finish(mut self, sink: &mut dyn Sink) -> Result<Option<u64>, RecordError> {
+        self.programs = None;
+        let open = self.streams.values_mut().flat_map(|watched| watched.episode.end(false));
+        open.map(AnyRow::Retransmit).try_for_each(|row| sink.take(row))?;
         Ok(self.lost.get(&0, 0).ok())
     }
 

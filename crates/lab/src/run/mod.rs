@@ -101,6 +101,14 @@ struct Stage<'a> {
     tracing: String,
 }
 
+/// How often the counters and the trace are read at most until they tell of the same. Timeouts double, so that sockets fall silent.
+const MOST_LOOKS: usize = 20;
+
+/// Segments that either host has sent again.
+fn retransmits(counters: &[Counter]) -> u64 {
+    counters.iter().filter(|counter| counter.name == "TcpRetransSegs").map(|counter| counter.after).sum()
+}
+
 /// Counters before the traffic, by place.
 struct Before(Vec<(String, Snapshot)>);
 
@@ -155,11 +163,10 @@ impl<'a> Stage<'a> {
             .map(|pumps| note_pumps(&mut instrument, pumps))
             .transpose()
             .map_err(|error| failed("moving packets", &error))?;
-        let counters = self.counters_after();
-        // At once after the counters, so that both tell of the same retransmits.
-        let trace = self.trace.take().and_then(|trace| trace.into_inner().ok());
-        instrument.trace_lost_events = trace.map(|trace| trace.finish(sink)).transpose()?.flatten();
-        let mut counters = counters.map_err(|error| failed("reading counters", &error))?;
+        let mut counters = self.counters_after()?;
+        if let Some(trace) = self.trace.take().and_then(|trace| trace.into_inner().ok()) {
+            instrument.trace_lost_events = self.finish_trace(trace, &mut counters, sink)?;
+        }
         counters.extend(path_counters("forward", &self.forward));
         counters.extend(path_counters("reverse", &self.reverse));
         let mut invalid = traffic.invalid;
@@ -249,8 +256,28 @@ impl<'a> Stage<'a> {
         Ok(flows)
     }
 
-    fn counters_after(&self) -> io::Result<Vec<Counter>> {
-        let after = snapshots(&self.topology)?;
+    /// The rest of the trace. It has to tell of the same retransmits as the `counters`, and what the closed sockets have in flight is
+    /// still sent again: both are read until none came in between. Returns the trace's lost events.
+    fn finish_trace(
+        &self,
+        mut trace: Trace,
+        counters: &mut Vec<Counter>,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<u64>, BackendError> {
+        for _ in 0..MOST_LOOKS {
+            trace.drain_to(sink)?;
+            let again = self.counters_after()?;
+            let is_quiet = retransmits(&again) == retransmits(counters);
+            *counters = again;
+            if is_quiet {
+                break;
+            }
+        }
+        Ok(trace.finish(sink)?)
+    }
+
+    fn counters_after(&self) -> Result<Vec<Counter>, BackendError> {
+        let after = snapshots(&self.topology).map_err(|error| failed("reading counters", &error))?;
         Ok(self
             .before
             .0
