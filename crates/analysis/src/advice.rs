@@ -5,12 +5,13 @@
 //! or advice that was not derived from the diagnosis.
 
 use crate::buffers::{self, triple};
-use crate::diagnosis::{CwndCause, Diagnosis};
-use crate::experiment::{Advice, LimitedBy};
+use crate::diagnosis::Diagnosis;
+use crate::experiment::Advice;
 use crate::models::{sizing, window};
 use crate::statistics::rounded;
 use crate::wording::{bytes, rate, span};
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec};
+use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::units::{Bytes, Rate};
 use std::time::Duration;
 
@@ -40,6 +41,7 @@ pub fn advise(spec: &CellSpec, diagnosis: &Diagnosis, goodput_bps: u64) -> Vec<A
             vec![case.nothing("an end computes all the time; fewer, larger packets or a faster CPU")]
         }
         LimitedBy::Testbed => case.testbed(),
+        LimitedBy::Unknown => Vec::new(),
     }
 }
 

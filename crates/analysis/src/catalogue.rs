@@ -79,7 +79,7 @@ impl Finding {
             let refined = spec.expect.iter().any(|one| one.metric == ExpectMetric::CwndCause);
             named(
                 limited_by.as_str(),
-                cell.cwnd_cause.filter(|_| refined).map(crate::diagnosis::CwndCause::as_str),
+                cell.cwnd_cause.filter(|_| refined).map(pipefill_core::limit::CwndCause::as_str),
             )
         });
         let failed = cell.expectations.iter().filter(|one| one.failed()).map(|one| one.text.clone());

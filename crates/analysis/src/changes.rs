@@ -6,11 +6,12 @@
 mod circumstances;
 mod matching;
 
-use crate::experiment::{CellResult, EnvironmentSummary, Experiment, LimitedBy};
+use crate::experiment::{CellResult, EnvironmentSummary, Experiment};
 use crate::means::{mean, welch_95};
 use crate::metrics::RunMetrics;
 use indexmap::IndexMap;
 use matching::Matched;
+use pipefill_core::limit::LimitedBy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

@@ -20,15 +20,14 @@ mod udp;
 mod witness;
 
 pub use confidence::Confidence;
-pub use refine::CwndCause;
 pub use witness::Witness;
 
-use crate::experiment::LimitedBy;
 use crate::metrics::window::{self, Window, streams_of};
 use causes::Causes;
 use epochs::{Cutter, Epoch};
 use facts::Facts;
 use pipefill_core::cell::Protocol;
+use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::record::{AnyRow, Manifest};
 use refine::Refiner;
 use schemars::JsonSchema;

@@ -2,9 +2,10 @@
 //!
 //! Never: an expectation that holds because nothing was measured.
 
-use crate::experiment::{CellResult, LimitedBy};
+use crate::experiment::CellResult;
 use crate::metrics::PingMetrics;
 use pipefill_core::cell::{Bound, CellSpec, Comparison, ExpectMetric, Expectation};
+use pipefill_core::limit::LimitedBy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -8,10 +8,10 @@ mod builder;
 pub use builder::{ExperimentBuilder, UnknownCell, repeat_command};
 
 use crate::conclusions::ConclusionResult;
-use crate::diagnosis::CwndCause;
 use crate::expect::ExpectationResult;
 use crate::metrics::{CaStateTimes, PingMetrics, RetransmitCounts, RunMetrics, UnmetSetting};
 use indexmap::IndexMap;
+use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::plan::{Plan, PublishedStates};
 use pipefill_core::record::CaStateSource;
 use schemars::JsonSchema;
@@ -187,47 +187,6 @@ pub fn coordinates(axes: &IndexMap<String, String>) -> String {
 fn coordinate((path, value): (&String, &String)) -> String {
     let last = path.rsplit('.').next().unwrap_or(path);
     if path == "variant" { value.clone() } else { format!("{last} {value}") }
-}
-
-/// What limits a flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LimitedBy {
-    /// The sending application offered no more.
-    App,
-    /// The send buffer.
-    Sndbuf,
-    /// The receiver's advertised window.
-    Rwnd,
-    /// The congestion window.
-    Cwnd,
-    /// The pacing rate.
-    Pacing,
-    /// The bottleneck.
-    Path,
-    /// The receiving application did not read.
-    Receiver,
-    /// A CPU of an end.
-    Cpu,
-    /// The instrument.
-    Testbed,
-}
-
-impl LimitedBy {
-    /// The word of the contract.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::App => "app",
-            Self::Sndbuf => "sndbuf",
-            Self::Rwnd => "rwnd",
-            Self::Cwnd => "cwnd",
-            Self::Pacing => "pacing",
-            Self::Path => "path",
-            Self::Receiver => "receiver",
-            Self::Cpu => "cpu",
-            Self::Testbed => "testbed",
-        }
-    }
 }
 
 /// One change, why, and what it should bring.

@@ -4,8 +4,9 @@
 //! did not help and the limit stayed the same, or a round without its own measurement of how it was before.
 
 use crate::comparison::{Comparison, Difference};
-use crate::experiment::{Advice, CellResult, LimitedBy};
+use crate::experiment::{Advice, CellResult};
 use indexmap::IndexMap;
+use pipefill_core::limit::LimitedBy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

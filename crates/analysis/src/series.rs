@@ -14,7 +14,7 @@ use crate::metrics::window::{self, Window};
 use crate::thinning::{Point, Thinning, width_us};
 use marks::Marks;
 use pipefill_core::cell::{CellSpec, Direction, Protocol};
-use pipefill_core::record::{AnyRow, Manifest, PingSample, Retransmit, StreamEnd, TcpSample};
+use pipefill_core::record::{AnyRow, Element, Manifest, PingSample, Retransmit, StreamEnd, TcpSample};
 use pipefill_core::tcp_info::CaState;
 use rates::Rates;
 use std::collections::BTreeMap;
@@ -146,8 +146,8 @@ impl Drawing {
             AnyRow::Delivery(row) => self.rates.see(row),
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => self.sample(row),
             AnyRow::Path(row) => {
-                let of_data = (row.direction == "forward") == self.forward;
-                if row.element == "queue" && of_data {
+                let of_data = (row.direction == Direction::Forward) == self.forward;
+                if row.element == Element::Queue && of_data {
                     self.point(Quantity::Backlog, row.t_us, row.backlog_bytes);
                 }
                 self.marks.dropped(row);

@@ -2,13 +2,13 @@
 //!
 //! Never: a figure that is not in the diagnosis or the scenario, or a cause that the diagnosis does not name.
 
-use crate::diagnosis::{CwndCause, Diagnosis, Figures};
-use crate::experiment::LimitedBy;
+use crate::diagnosis::{Diagnosis, Figures};
 use crate::models::loss::{self, AckPolicy};
 use crate::models::window;
 use crate::statistics::rounded;
 use crate::wording::{bytes, duration, percent, rate};
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
+use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::units::{Bytes, Rate, Ratio};
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub fn predicted_bps(spec: &CellSpec, diagnosis: &Diagnosis) -> Option<u64> {
         // The kernel's own pacing counts payload (tcp_update_skb_after_send()); only the fq qdisc counts headers.
         LimitedBy::Pacing => sum_of(spec, |flow| flow.max_pacing_rate.map(Rate::bps)),
         LimitedBy::Cwnd => response(spec, diagnosis),
-        LimitedBy::Cpu | LimitedBy::Testbed => None,
+        LimitedBy::Cpu | LimitedBy::Testbed | LimitedBy::Unknown => None,
     }
 }
 
@@ -58,6 +58,7 @@ pub fn sentence(spec: &CellSpec, diagnosis: &Diagnosis, goodput_bps: u64) -> Str
         }
         LimitedBy::Cpu => format!("a thread of an end had no CPU time left at {}", rate(goodput_bps)),
         LimitedBy::Testbed => testbed(figures, goodput_bps),
+        LimitedBy::Unknown => format!("what was recorded does not tell; {} were measured", rate(goodput_bps)),
     };
     let others = others(diagnosis);
     let faults = match &diagnosis.faults[..] {
@@ -77,6 +78,9 @@ pub fn name(diagnosis: &Diagnosis) -> &'static str {
         (LimitedBy::Cwnd, Some(CwndCause::HystartExit)) => "the congestion window (slow start ended early)",
         (LimitedBy::Cwnd, Some(CwndCause::RandomLoss)) => "the congestion window (random loss)",
         (LimitedBy::Cwnd, Some(CwndCause::QueueLoss)) => "the congestion window (drops of the queue)",
+        (LimitedBy::Cwnd, Some(CwndCause::Policer)) => "the congestion window (a policer)",
+        (LimitedBy::Cwnd, Some(CwndCause::Reordering)) => "the congestion window (reordering)",
+        (LimitedBy::Cwnd, Some(CwndCause::AckPath)) => "the congestion window (the path of the ACKs)",
         (LimitedBy::Cwnd, Some(CwndCause::Growth)) => "the congestion window (still growing)",
         (LimitedBy::Cwnd, None) => "the congestion window",
         (LimitedBy::Pacing, _) => "pacing",
@@ -84,6 +88,7 @@ pub fn name(diagnosis: &Diagnosis) -> &'static str {
         (LimitedBy::Receiver, _) => "the receiving application",
         (LimitedBy::Cpu, _) => "the CPU",
         (LimitedBy::Testbed, _) => "the testbed",
+        (LimitedBy::Unknown, _) => "something that was not recorded",
     }
 }
 

@@ -4,8 +4,9 @@ mod builder;
 
 use builder::{Steady, capped, cell, plan, record, run, spec};
 use pipefill_analysis::expect;
-use pipefill_analysis::experiment::{CellResult, Experiment, ExperimentBuilder, LimitedBy};
+use pipefill_analysis::experiment::{CellResult, Experiment, ExperimentBuilder};
 use pipefill_core::cell::{Bound, Comparison, ExpectMetric, Expectation, Protocol};
+use pipefill_core::limit::LimitedBy;
 use pipefill_core::plan::{Cell, Published};
 use pipefill_core::record::{Invalid, RunRecord, Setting};
 use pipefill_core::units::Ratio;

@@ -58,6 +58,21 @@ pub struct CellSpec {
     pub expect: Vec<Expectation>,
 }
 
+impl CellSpec {
+    /// The host whose data goes in `direction`.
+    pub const fn data_sender(&self, direction: Direction) -> &HostSpec {
+        match direction {
+            Direction::Forward => &self.sender,
+            Direction::Reverse => &self.receiver,
+        }
+    }
+
+    /// The host that data of `direction` reaches.
+    pub const fn data_receiver(&self, direction: Direction) -> &HostSpec {
+        self.data_sender(direction.opposite())
+    }
+}
+
 /// The path: what data meets on the way there, and what ACKs meet on the way back.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct PathSpec {
@@ -70,6 +85,14 @@ pub struct PathSpec {
 impl PathSpec {
     /// A path that asks for nothing.
     pub const EMPTY: Self = Self { forward: DirectionSpec::EMPTY, reverse: DirectionSpec::EMPTY };
+
+    /// One direction.
+    pub const fn way(&self, direction: Direction) -> &DirectionSpec {
+        match direction {
+            Direction::Forward => &self.forward,
+            Direction::Reverse => &self.reverse,
+        }
+    }
 
     /// The base round trip: both fixed delays, no serialisation, no queue.
     pub fn rtt(&self) -> Duration {
@@ -217,13 +240,35 @@ pub enum Protocol {
 }
 
 /// Which way the data of a flow goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// Sender to receiver.
     Forward,
     /// Receiver to sender (iperf3's `-R`).
     Reverse,
+}
+
+impl Direction {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Forward, Self::Reverse];
+
+    /// `forward` or `reverse`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Reverse => "reverse",
+        }
+    }
+
+    /// The way back: that of a flow's ACKs.
+    #[must_use]
+    pub const fn opposite(self) -> Self {
+        match self {
+            Self::Forward => Self::Reverse,
+            Self::Reverse => Self::Forward,
+        }
+    }
 }
 
 /// One flow: `parallel` streams of the same kind. `direction = "both"` in a scenario makes two flows.

@@ -5,6 +5,7 @@
 
 pub mod backend;
 pub mod cell;
+pub mod limit;
 pub mod pacing;
 pub mod parse;
 pub mod ping;

@@ -6,6 +6,7 @@
 
 mod codec;
 mod congestion;
+mod evidence;
 mod expected;
 mod rows;
 mod sink;
@@ -14,10 +15,12 @@ pub use codec::{
     RecordError, TableReader, TableWriter, decode_manifest, decode_table, encode_manifest, encode_table,
 };
 pub use congestion::{CaStateSource, CaStateTimes, Episode, Retransmit, RetransmitKind};
+pub use evidence::{DropReason, Element, PathCount, ThreadRole};
 pub use rows::Rows;
 pub(crate) use sink::InMemory;
 pub use sink::{AnyRow, Sink};
 
+use crate::cell::Direction;
 use crate::plan::Run;
 use crate::tcp_info::TcpInfo;
 use schemars::JsonSchema;
@@ -69,6 +72,9 @@ pub struct Environment {
     pub privilege: Option<String>,
     /// What emulated the path, e.g. `af_packet`.
     pub data_path: Option<String>,
+    /// What a host sends at most where the path has no rate, bits per second; null where only the hardware limits it.
+    #[serde(default)]
+    pub host_rate_bps: Option<u64>,
     /// What the machine offers or lacks that bears on the result; sorted by name.
     pub facts: BTreeMap<String, String>,
 }
@@ -196,18 +202,22 @@ pub struct Instrument {
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct ThreadCpu {
     /// What it does, e.g. `path forward`, `flow 0 sender`.
-    pub thread: String,
+    pub thread: ThreadRole,
     /// User time.
     pub user_us: u64,
     /// System time.
     pub system_us: u64,
+    /// Time in which it could run and had no CPU (run-queue delay, the second figure of `schedstat`); null in records of before it was
+    /// noted.
+    #[serde(default)]
+    pub wait_us: Option<u64>,
 }
 
 /// A time in which a direction of the path let nothing out that was due.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Stall {
-    /// `forward` or `reverse`.
-    pub direction: String,
+    /// Which.
+    pub direction: Direction,
     /// When it ended.
     pub t_us: u64,
     /// How late the latest packet was.
@@ -344,10 +354,10 @@ pub struct PingSample {
 pub struct PathSample {
     /// When it was read.
     pub t_us: u64,
-    /// `forward` or `reverse`.
-    pub direction: String,
-    /// `delay` or `queue`.
-    pub element: String,
+    /// Which way.
+    pub direction: Direction,
+    /// Which part of it.
+    pub element: Element,
     /// Packets in it.
     pub backlog_packets: u64,
     /// Bytes in it (Ethernet frames without FCS).
@@ -362,9 +372,13 @@ pub struct CpuSample {
     /// When it was read.
     pub t_us: u64,
     /// What the thread does.
-    pub thread: String,
+    pub thread: ThreadRole,
     /// CPU time so far, user and system.
     pub cpu_us: u64,
+    /// Time so far in which it could run and had no CPU (run-queue delay, the second figure of `schedstat`); null in records of before
+    /// it was noted.
+    #[serde(default)]
+    pub wait_us: Option<u64>,
 }
 
 macro_rules! rows {

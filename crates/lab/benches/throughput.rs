@@ -14,6 +14,7 @@ mod flow;
 use flow::Outcome;
 use pipefill_core::cell::{DirectionSpec, FlowSpec, PathSpec, Protocol};
 use pipefill_core::record::RunRecord;
+use pipefill_core::record::ThreadRole;
 use pipefill_core::units::{Bytes, Rate};
 use pipefill_lab::Lab;
 use pipefill_lab::hosts::{Host, Hosts};
@@ -154,7 +155,8 @@ fn udp_lost(record: &RunRecord) -> u64 {
 
 /// CPU of the emulator's threads, in cores.
 fn path_cores(record: &RunRecord) -> f64 {
-    let threads = record.manifest.instrument.threads.iter().filter(|cpu| cpu.thread.starts_with("path"));
+    let threads =
+        record.manifest.instrument.threads.iter().filter(|cpu| matches!(cpu.thread, ThreadRole::Path(_)));
     threads.map(|cpu| (cpu.user_us + cpu.system_us) as f64).sum::<f64>() / 1e6 / SPAN.as_secs_f64()
 }
 

@@ -14,10 +14,11 @@ use crate::sys::packet::{PacketSocket, Ring};
 use crate::sys::thread;
 use crate::wait::until_ready;
 use nix::poll::PollFlags;
-use pipefill_core::cell::DirectionSpec;
+use pipefill_core::cell::{Direction, DirectionSpec};
+use pipefill_core::record::DropReason;
 use pipefill_core::record::{Lateness, Stall};
 use pipefill_core::units::{Seed, Time};
-use pipefill_link::{Backlog, Counters, DropReason, OneWay, Packet};
+use pipefill_link::{Backlog, Counters, OneWay, Packet};
 use std::io;
 use std::rc::Rc;
 use std::sync::Mutex;
@@ -49,25 +50,6 @@ pub(crate) struct PathState {
     pub(crate) backlog: Vec<Backlog>,
 }
 
-impl PathState {
-    /// The counters by name: packets and bytes offered, delivered, duplicated, and dropped for each reason.
-    pub(crate) fn totals(&self) -> Vec<(String, u64)> {
-        let c = &self.counters;
-        let mut totals = vec![("reordered_packets".to_owned(), c.reordered)];
-        let mut push = |name: &str, count: pipefill_link::Count| {
-            totals.push((format!("{name}_packets"), count.packets));
-            totals.push((format!("{name}_bytes"), count.bytes));
-        };
-        push("offered", c.offered);
-        push("delivered", c.delivered);
-        push("duplicated", c.duplicated);
-        for reason in DropReason::ALL {
-            push(&format!("dropped_{}", reason.word()), c.dropped(reason));
-        }
-        totals
-    }
-}
-
 /// What a pump reports at its end.
 pub(crate) struct PumpReport {
     pub(crate) lateness: Option<Lateness>,
@@ -81,7 +63,7 @@ pub(crate) struct PumpReport {
 
 /// One direction of the path on a real clock.
 pub(crate) struct Pump<'a> {
-    pub(crate) name: &'a str,
+    pub(crate) direction: Direction,
     pub(crate) spec: &'a DirectionSpec,
     pub(crate) rtt: Duration,
     /// From which lateness on a stall is kept.
@@ -148,10 +130,10 @@ impl<'a> Flow<'a> {
         Ok(Self {
             pump,
             ring: pump.input.map_ring()?,
-            path: OneWay::new(pump.spec, pump.rtt, pump.name, pump.seed),
+            path: OneWay::new(pump.spec, pump.rtt, pump.direction.as_str(), pump.seed),
             shortest_delay: shortest_delay(pump.spec),
             lateness: LatenessMeter::new(),
-            stalls: StallLog::new(pump.name, pump.noticed),
+            stalls: StallLog::new(pump.direction, pump.noticed),
             drops: DropLog::new(pump.rtt),
             transmit_drops: 0,
             next_train: 0,

@@ -33,6 +33,7 @@ pub(crate) fn describe(privilege: Privilege) -> Environment {
         cpu_model: cpu_model(),
         privilege: Some(privilege.word().to_owned()),
         data_path: None,
+        host_rate_bps: None,
         facts,
     }
 }

@@ -2,6 +2,7 @@
 //! when it was so late that TCP takes notice.
 
 use hdrhistogram::Histogram;
+use pipefill_core::cell::Direction;
 use pipefill_core::record::{Lateness, Stall};
 use pipefill_core::units::Time;
 use std::time::Duration;
@@ -47,7 +48,7 @@ const MOST_STALLS: usize = 10_000;
 
 /// The stalls of one direction of the path.
 pub(crate) struct StallLog {
-    direction: String,
+    direction: Direction,
     /// What is less late is no stall.
     noticed: Duration,
     stalls: Vec<Stall>,
@@ -56,8 +57,8 @@ pub(crate) struct StallLog {
 }
 
 impl StallLog {
-    pub(crate) fn new(direction: &str, noticed: Duration) -> Self {
-        Self { direction: direction.to_owned(), noticed, stalls: Vec::new(), ended: Time::ZERO }
+    pub(crate) fn new(direction: Direction, noticed: Duration) -> Self {
+        Self { direction, noticed, stalls: Vec::new(), ended: Time::ZERO }
     }
 
     /// A packet left at `now`, `late` by so much. What was due before the last stall had ended is part of it.
@@ -73,7 +74,7 @@ impl StallLog {
                 last.late_ns = last.late_ns.max(late_ns);
             }
             _ if has_room => {
-                self.stalls.push(Stall { direction: self.direction.clone(), t_us: now.micros(), late_ns });
+                self.stalls.push(Stall { direction: self.direction, t_us: now.micros(), late_ns });
             }
             _ => return,
         }
@@ -91,7 +92,7 @@ mod tests {
 
     #[test]
     fn what_was_due_during_a_stall_is_part_of_it() {
-        let mut log = StallLog::new("forward", Duration::from_millis(4));
+        let mut log = StallLog::new(Direction::Forward, Duration::from_millis(4));
         let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
         for (now, late) in [(10, 3), (30, 20), (31, 15), (32, 5), (50, 6)] {
             log.record(at(now), Duration::from_millis(late));

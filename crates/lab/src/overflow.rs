@@ -4,7 +4,7 @@
 //! Never: a judgement on traffic that nothing acknowledges (UDP is not slowed by a late path, nor does it burst).
 
 use crate::validity::{LATE_RELEASES, invalid};
-use pipefill_core::cell::{CellSpec, DirectionSpec, PathSpec, Protocol};
+use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, PathSpec, Protocol};
 use pipefill_core::record::{Invalid, Stall};
 use pipefill_core::units::{Bytes, Time};
 use pipefill_link::{FULL_PACKET, Limit};
@@ -76,10 +76,11 @@ pub(crate) fn overflowed(spec: &CellSpec, stalls: &[Stall], began: [&[Time]; 2])
         return Vec::new();
     }
     let (path, rtt) = (&spec.path, spec.path.rtt());
-    [("forward", &path.forward), ("reverse", &path.reverse)]
+    Direction::ALL
         .into_iter()
         .zip(began)
-        .filter_map(|((direction, way), began)| {
+        .filter_map(|(direction, began)| {
+            let way = path.way(direction);
             let (least, drain) = (filling(way, rtt)?, drain_time(way, rtt)?);
             let stalls = stalls.iter().filter(|stall| Duration::from_nanos(stall.late_ns) >= least);
             told(direction, began, &stalls.map(|stall| echo(stall, rtt + drain)).collect::<Vec<_>>())
@@ -93,12 +94,13 @@ fn echo(stall: &Stall, after: Duration) -> [u64; 2] {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
-fn told(direction: &str, began: &[Time], echoes: &[[u64; 2]]) -> Option<Invalid> {
+fn told(direction: Direction, began: &[Time], echoes: &[[u64; 2]]) -> Option<Invalid> {
     let is_echo = |t: u64| echoes.iter().any(|[from, until]| (*from..=*until).contains(&t));
     let after_stalls = began.iter().filter(|at| is_echo(at.micros())).count();
     (after_stalls as f64 > BY_CHANCE * began.len() as f64).then(|| {
         let detail = format!(
-            "the queue ({direction}) began to drop {} times, {after_stalls} of them at a stall of the path (bound: a tenth)",
+            "the queue ({}) began to drop {} times, {after_stalls} of them at a stall of the path (bound: a tenth)",
+            direction.as_str(),
             began.len()
         );
         invalid(LATE_RELEASES, detail)
@@ -122,7 +124,7 @@ mod tests {
     }
 
     fn stall(t_ms: u64, late_ms: u64) -> Stall {
-        Stall { direction: "reverse".to_owned(), t_us: t_ms * 1_000, late_ns: late_ms * 1_000_000 }
+        Stall { direction: Direction::Reverse, t_us: t_ms * 1_000, late_ns: late_ms * 1_000_000 }
     }
 
     #[test]

@@ -12,9 +12,10 @@ use crate::trace::Trace;
 use crate::traffic::counts::StreamCounts;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use pipefill_core::cell::Protocol;
+use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::record::{
-    AnyRow, CpuSample, DeliverySample, Lateness, PathSample, StreamEnd, TcpSample, ThreadCpu, UdpSample,
+    AnyRow, CpuSample, DeliverySample, Lateness, PathSample, StreamEnd, TcpSample, ThreadCpu, ThreadRole,
+    UdpSample,
 };
 use pipefill_core::tcp_info;
 use pipefill_core::units::Time;
@@ -40,14 +41,14 @@ pub(crate) struct StreamProbe<'a> {
 /// The threads of a run, by what they do.
 #[derive(Default)]
 pub(crate) struct Threads {
-    alive: Mutex<Vec<(String, i32)>>,
+    alive: Mutex<Vec<(ThreadRole, i32)>>,
     ended: Mutex<Vec<ThreadCpu>>,
 }
 
 impl Threads {
-    /// Runs `work` on the calling thread under `name`: its CPU time is sampled meanwhile and noted at the end.
-    pub(crate) fn note<T>(&self, name: &str, work: impl FnOnce() -> T) -> T {
-        let entry = (name.to_owned(), thread::id());
+    /// Runs `work` on the calling thread as `role`: its CPU time is sampled meanwhile and noted at the end.
+    pub(crate) fn note<T>(&self, role: ThreadRole, work: impl FnOnce() -> T) -> T {
+        let entry = (role, thread::id());
         if let Ok(mut alive) = self.alive.lock() {
             alive.push(entry.clone());
         }
@@ -56,7 +57,7 @@ impl Threads {
             alive.retain(|other| *other != entry);
         }
         if let Ok(mut ended) = self.ended.lock() {
-            ended.push(thread::cpu(name));
+            ended.push(cpu_of(entry.0));
         }
         result
     }
@@ -68,7 +69,7 @@ impl Threads {
         ended
     }
 
-    fn alive(&self) -> Vec<(String, i32)> {
+    fn alive(&self) -> Vec<(ThreadRole, i32)> {
         self.alive.lock().map(|alive| alive.clone()).unwrap_or_default()
     }
 }
@@ -90,7 +91,7 @@ pub(crate) struct Telemetry<'a> {
     pub(crate) clock: RunClock,
     pub(crate) every: Duration,
     pub(crate) streams: &'a [StreamProbe<'a>],
-    pub(crate) path: [(&'static str, &'a Mutex<PathState>); 2],
+    pub(crate) path: [(Direction, &'a Mutex<PathState>); 2],
     pub(crate) threads: &'a Threads,
     /// Its ring is emptied with every sample.
     pub(crate) trace: Option<&'a Mutex<Trace>>,
@@ -155,22 +156,22 @@ impl Telemetry<'_> {
                 received_bytes: probe.counts.received_bytes.get(),
             }))?;
         }
-        self.path.iter().try_for_each(|(direction, state)| self.sample_path(direction, state, rows))?;
+        self.path.iter().try_for_each(|&(direction, state)| self.sample_path(direction, state, rows))?;
         match self.trace.map(Mutex::lock) {
             Some(Ok(mut trace)) => trace.drain(|row| rows.send(row)),
             _ => Ok(()),
         }
     }
 
-    fn sample_path(&self, direction: &str, state: &Mutex<PathState>, rows: &Rows) -> Result<(), Closed> {
+    fn sample_path(&self, direction: Direction, state: &Mutex<PathState>, rows: &Rows) -> Result<(), Closed> {
         let t_us = self.clock.now().micros();
         // Not sent under the lock: the data path waits for it.
         let Ok(backlogs) = state.lock().map(|state| state.backlog.clone()) else { return Ok(()) };
         backlogs.iter().try_for_each(|backlog| {
             rows.send(AnyRow::Path(PathSample {
                 t_us,
-                direction: direction.to_owned(),
-                element: backlog.element.to_owned(),
+                direction,
+                element: backlog.element,
                 backlog_packets: backlog.packets,
                 backlog_bytes: backlog.bytes,
                 dropped_packets: backlog.dropped_packets,
@@ -180,8 +181,9 @@ impl Telemetry<'_> {
 
     fn sample_cpu(&self, now: Time, rows: &Rows) -> Result<(), Closed> {
         for (thread, id) in self.threads.alive() {
-            if let Some(cpu_us) = thread_cpu_us(id) {
-                rows.send(AnyRow::Cpu(CpuSample { t_us: now.micros(), thread, cpu_us }))?;
+            if let Some(Scheduled { cpu_us, wait_us }) = Scheduled::of_thread(id) {
+                let wait_us = Some(wait_us);
+                rows.send(AnyRow::Cpu(CpuSample { t_us: now.micros(), thread, cpu_us, wait_us }))?;
             }
         }
         Ok(())
@@ -226,9 +228,41 @@ fn sample_udp(clock: RunClock, probe: &StreamProbe<'_>) -> UdpSample {
     }
 }
 
-/// CPU time of a thread of this process so far, from `/proc/self/task/ID/schedstat`.
-fn thread_cpu_us(id: i32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/self/task/{id}/schedstat")).ok()?;
-    let nanos: u64 = text.split_whitespace().next()?.parse().ok()?;
-    Some(nanos / 1_000)
+/// What the scheduler has counted for a thread so far.
+struct Scheduled {
+    /// On a CPU.
+    cpu_us: u64,
+    /// Ready to run, without a CPU.
+    wait_us: u64,
+}
+
+impl Scheduled {
+    /// Of a thread of this process, from `/proc/self/task/ID/schedstat` (Documentation/scheduler/sched-stats.rst).
+    fn of_thread(id: i32) -> Option<Self> {
+        Self::parse(&fs::read_to_string(format!("/proc/self/task/{id}/schedstat")).ok()?)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut nanos = text.split_whitespace().map(str::parse::<u64>);
+        let mut micros = || Some(nanos.next()?.ok()? / 1_000);
+        Some(Self { cpu_us: micros()?, wait_us: micros()? })
+    }
+}
+
+/// What the calling thread has used in all.
+fn cpu_of(role: ThreadRole) -> ThreadCpu {
+    let wait_us = Scheduled::of_thread(thread::id()).map(|scheduled| scheduled.wait_us);
+    ThreadCpu { wait_us, ..thread::cpu(role) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threads_time_on_a_cpu_and_its_wait_for_one() {
+        let read = |text: &str| Scheduled::parse(text).map(|one| (one.cpu_us, one.wait_us));
+        assert_eq!(read("5000000 1250999 17\n"), Some((5_000, 1_250)));
+        assert_eq!([read(""), read("5000000"), read("x y z")], [None; 3]);
+    }
 }

@@ -66,7 +66,7 @@ pub(crate) fn startled(
     }
     let early = stalls.iter().filter(|stall| stall.t_us <= slow_start_until.micros());
     let worst = early.max_by_key(|stall| stall.late_ns)?;
-    let what = format!("the path ({})", worst.direction);
+    let what = format!("the path ({})", worst.direction.as_str());
     let which = "in a slow start that HyStart's delay detection ended";
     above(LATE_RELEASES, &what, which, worst.late_ns, hystart_threshold(spec.path.rtt()))
 }
@@ -100,6 +100,7 @@ fn above(reason: &str, what: &str, which: &str, late_ns: u64, bound: Duration) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pipefill_core::cell::Direction;
     use pipefill_core::scenario::Scenario;
 
     fn spec(rtt: &str) -> CellSpec {
@@ -144,7 +145,7 @@ mod tests {
             after: 1,
         };
         let is_startled = |rtt: &str, late_us: u64, t_us: u64, counters: &[Counter]| {
-            let stall = Stall { direction: "forward".to_owned(), t_us, late_ns: late_us * 1_000 };
+            let stall = Stall { direction: Direction::Forward, t_us, late_ns: late_us * 1_000 };
             startled(&spec(rtt), &[stall], counters, Time::from_nanos(1_000_000_000)).is_some()
         };
         let detected = [delay_detect];

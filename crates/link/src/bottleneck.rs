@@ -8,9 +8,10 @@ use crate::counters::Count;
 use crate::element::Element;
 use crate::fifo::Fifo;
 use crate::limit::Limit;
-use crate::packet::{DropReason, Dropped, Packet, Released};
+use crate::packet::{Dropped, Packet, Released};
 use crate::token_bucket::TokenBucket;
 use pipefill_core::cell::BottleneckSpec;
+use pipefill_core::record::DropReason;
 use pipefill_core::units::Time;
 use std::time::Duration;
 

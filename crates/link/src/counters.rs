@@ -2,7 +2,8 @@
 //!
 //! Never: a rate or a ratio; those are derived from records, elsewhere.
 
-use crate::packet::DropReason;
+use pipefill_core::cell::Direction;
+use pipefill_core::record::{Counter, DropReason, Element, PathCount};
 use std::ops::{AddAssign, SubAssign};
 
 /// Packets and their bytes (Ethernet frames without FCS).
@@ -67,6 +68,25 @@ impl Counters {
         total
     }
 
+    /// The counters of records, for the path in `direction`.
+    pub fn records(&self, direction: Direction) -> Vec<Counter> {
+        let place = Counter::path_place(direction);
+        let counter = |name: String, after| Counter { place: place.clone(), name, before: 0, after };
+        let packets = |count: PathCount| format!("{}_packets", count.name());
+        let mut records = vec![counter(packets(PathCount::Reordered), self.reordered)];
+        let dropped = DropReason::ALL.map(|reason| (PathCount::Dropped(reason), self.dropped(reason)));
+        let counts = [
+            (PathCount::Offered, self.offered),
+            (PathCount::Delivered, self.delivered),
+            (PathCount::Duplicated, self.duplicated),
+        ];
+        for (count, value) in counts.into_iter().chain(dropped) {
+            records.push(counter(packets(count), value.packets));
+            records.push(counter(format!("{}_bytes", count.name()), value.bytes));
+        }
+        records
+    }
+
     pub(crate) fn drop_one(&mut self, reason: DropReason, bytes: u32) {
         self.dropped[reason as usize] += Count::one(bytes);
     }
@@ -75,8 +95,8 @@ impl Counters {
 /// What one element holds now and has dropped so far; a row of `path.jsonl.zst` without its time and direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
-    /// `delay` or `queue`.
-    pub element: &'static str,
+    /// Which.
+    pub element: Element,
     /// Packets in it.
     pub packets: u64,
     /// Bytes in it.

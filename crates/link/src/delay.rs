@@ -9,9 +9,10 @@ use crate::fifo::Fifo;
 use crate::jitter::Jitter;
 use crate::limit::Limit;
 use crate::overtaking::Overtaking;
-use crate::packet::{DropReason, Dropped, Packet, Released};
+use crate::packet::{Dropped, Packet, Released};
 use pipefill_core::cell::DirectionSpec;
 use pipefill_core::prng::Prng;
+use pipefill_core::record::DropReason;
 use pipefill_core::units::{Ratio, Seed, Time};
 use std::time::Duration;
 

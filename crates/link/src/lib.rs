@@ -30,4 +30,4 @@ pub use jitter::Jitter;
 pub use limit::{FULL_PACKET, Limit};
 pub use loss::Loss;
 pub use one_way::OneWay;
-pub use packet::{DropReason, Dropped, Packet, Released};
+pub use packet::{Dropped, Packet, Released};

@@ -5,10 +5,11 @@
 use crate::counters::{Backlog, Count, Counters};
 use crate::duplicate::Duplicate;
 use crate::loss::Loss;
-use crate::packet::{DropReason, Dropped, Packet, Released};
+use crate::packet::{Dropped, Packet, Released};
 use crate::stages::Stages;
 use pipefill_core::cell::DirectionSpec;
 use pipefill_core::prng::Prng;
+use pipefill_core::record::DropReason;
 use pipefill_core::units::{Seed, Time};
 use std::time::Duration;
 
@@ -98,6 +99,7 @@ impl<T: Clone> OneWay<T> {
 mod tests {
     use super::*;
     use pipefill_core::cell::{BottleneckSpec, LossSpec};
+    use pipefill_core::record::Element;
     use pipefill_core::units::{Bytes, QueueLimit, Rate, Ratio};
 
     /// 1 µs of delay, then a byte a nanosecond with a bucket of one full packet and a queue of two.
@@ -140,7 +142,7 @@ mod tests {
         assert_eq!(path.take_due(now), None);
         let row =
             |element, packets, bytes, dropped_packets| Backlog { element, packets, bytes, dropped_packets };
-        assert_eq!(path.backlog(), [row("delay", 0, 0, 0), row("queue", 1, 1514, 2)]);
+        assert_eq!(path.backlog(), [row(Element::Delay, 0, 0, 0), row(Element::Queue, 1, 1514, 2)]);
         let counters = path.counters();
         assert_eq!(counters.dropped(DropReason::QueueFull), Count::one(1514));
         assert_eq!(counters.dropped(DropReason::ExceedsBurst), Count::one(9000));
@@ -152,7 +154,7 @@ mod tests {
         let no_delay = DirectionSpec { delay: Duration::ZERO, ..spec() };
         let no_rate = DirectionSpec { bottleneck: None, ..spec() };
         let elements = |spec: &DirectionSpec| -> Vec<&str> {
-            path(spec).backlog().iter().map(|backlog| backlog.element).collect()
+            path(spec).backlog().iter().map(|backlog| backlog.element.as_str()).collect()
         };
         assert_eq!(elements(&no_delay), ["queue"]);
         assert_eq!(elements(&no_rate), ["delay"]);

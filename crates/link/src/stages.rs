@@ -6,8 +6,9 @@ use crate::bottleneck::Bottleneck;
 use crate::counters::{Backlog, Count, Counters};
 use crate::delay::Delay;
 use crate::element::{Element, hand_over};
-use crate::packet::{DropReason, Dropped, Packet, Released};
+use crate::packet::{Dropped, Packet, Released};
 use pipefill_core::cell::DirectionSpec;
+use pipefill_core::record::{self, DropReason};
 use pipefill_core::units::{Seed, Time};
 use std::time::Duration;
 
@@ -95,12 +96,12 @@ impl<T> Stages<T> {
     pub(crate) fn backlog(&self, counters: &Counters) -> Vec<Backlog> {
         let in_delay = |delay: &Delay<T>| {
             let dropped = counters.dropped(DropReason::DelayLimit);
-            row("delay", delay.backlog(), dropped.packets)
+            row(record::Element::Delay, delay.backlog(), dropped.packets)
         };
         let in_queue = |bottleneck: &Bottleneck<T>| {
             let full = counters.dropped(DropReason::QueueFull);
             let oversized = counters.dropped(DropReason::ExceedsBurst);
-            row("queue", bottleneck.backlog(), full.packets + oversized.packets)
+            row(record::Element::Queue, bottleneck.backlog(), full.packets + oversized.packets)
         };
         match self {
             Self::Delay(delay) => vec![in_delay(delay)],
@@ -110,6 +111,6 @@ impl<T> Stages<T> {
     }
 }
 
-const fn row(element: &'static str, held: Count, dropped_packets: u64) -> Backlog {
+const fn row(element: record::Element, held: Count, dropped_packets: u64) -> Backlog {
     Backlog { element, packets: held.packets, bytes: held.bytes, dropped_packets }
 }

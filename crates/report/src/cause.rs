@@ -2,13 +2,12 @@
 //!
 //! Never: two causes with the same letter, or a colour that has no letter beside it.
 
-use pipefill_analysis::diagnosis::CwndCause;
-use pipefill_analysis::experiment::LimitedBy;
+use pipefill_core::limit::{CwndCause, LimitedBy};
 
 /// What limits, and where that is the congestion window, why.
 pub type Cause = (LimitedBy, Option<CwndCause>);
 
-/// The ANSI colour of a cause (SGR 30 to 37).
+/// The ANSI colour of a cause (SGR 30 to 37, and 90).
 pub const fn colour(limited_by: LimitedBy) -> u8 {
     match limited_by {
         LimitedBy::Path => 32,
@@ -18,6 +17,7 @@ pub const fn colour(limited_by: LimitedBy) -> u8 {
         LimitedBy::Pacing => 35,
         LimitedBy::App | LimitedBy::Receiver => 37,
         LimitedBy::Cpu | LimitedBy::Testbed => 31,
+        LimitedBy::Unknown => 90,
     }
 }
 
@@ -32,12 +32,16 @@ pub const fn letter((limited_by, cwnd_cause): Cause) -> char {
         (LimitedBy::Cwnd, Some(CwndCause::RandomLoss)) => 'l',
         (LimitedBy::Cwnd, Some(CwndCause::QueueLoss)) => 'q',
         (LimitedBy::Cwnd, Some(CwndCause::Growth)) => 'g',
+        (LimitedBy::Cwnd, Some(CwndCause::Policer)) => 'p',
+        (LimitedBy::Cwnd, Some(CwndCause::Reordering)) => 'o',
+        (LimitedBy::Cwnd, Some(CwndCause::AckPath)) => 'a',
         (LimitedBy::Cwnd, _) => 'c',
         (LimitedBy::Pacing, _) => 'P',
         (LimitedBy::Path, _) => '#',
         (LimitedBy::Receiver, _) => 'R',
         (LimitedBy::Cpu, _) => 'C',
         (LimitedBy::Testbed, _) => 'T',
+        (LimitedBy::Unknown, _) => '?',
     }
 }
 
@@ -52,11 +56,17 @@ pub const fn meaning((limited_by, cwnd_cause): Cause) -> &'static str {
         (LimitedBy::Cwnd, Some(CwndCause::RandomLoss)) => "cwnd: cut by losses that no queue made",
         (LimitedBy::Cwnd, Some(CwndCause::QueueLoss)) => "cwnd: cut by drops of a full queue",
         (LimitedBy::Cwnd, Some(CwndCause::Growth)) => "cwnd: still growing after a loss long ago",
+        (LimitedBy::Cwnd, Some(CwndCause::Policer)) => {
+            "cwnd: cut by losses at a constant rate, without a queue"
+        }
+        (LimitedBy::Cwnd, Some(CwndCause::Reordering)) => "cwnd: cut because segments arrived out of order",
+        (LimitedBy::Cwnd, Some(CwndCause::AckPath)) => "cwnd: held back by ACKs that are lost or late",
         (LimitedBy::Cwnd, _) => "cwnd: the congestion window is used up",
         (LimitedBy::Pacing, _) => "pacing: sent no faster than paced",
         (LimitedBy::Path, _) => "path: the bottleneck is busy, the pipe is full",
         (LimitedBy::Receiver, _) => "receiver: the receiving application does not read",
-        (LimitedBy::Cpu, _) => "cpu: an end computes all the time",
+        (LimitedBy::Cpu, _) => "cpu: an endpoint is CPU-bound",
+        (LimitedBy::Unknown, _) => "unknown: what was recorded does not tell",
         (LimitedBy::Testbed, _) => "testbed: the instrument itself is the limit",
     }
 }

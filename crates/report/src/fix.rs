@@ -6,8 +6,9 @@ use crate::prose::filled;
 use crate::quantity::{Kind, MISSING};
 use crate::table::Style;
 use pipefill_analysis::comparison::{Comparison, Difference, Mean};
-use pipefill_analysis::experiment::{LimitedBy, coordinates};
+use pipefill_analysis::experiment::coordinates;
 use pipefill_analysis::proof::{End, Proof, ROUNDS, Round};
+use pipefill_core::limit::LimitedBy;
 
 /// Prose is hard to read in longer lines.
 const PROSE: u16 = 80;

@@ -6,7 +6,7 @@
 
 use pipefill_analysis::intervals::{Interval, StreamIntervals};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
-use pipefill_core::record::{Manifest, StreamSummary, UdpTotals};
+use pipefill_core::record::{Manifest, StreamSummary, ThreadRole, UdpTotals};
 use pipefill_core::units::{Bytes, Rate};
 use serde_json::{Map, Value, json};
 use std::time::{Duration, UNIX_EPOCH};
@@ -241,19 +241,20 @@ impl<'a> Flow<'a> {
 
     /// The client is the scenario's sender host, whichever way the data goes.
     fn cpu(&self, span_us: u64) -> Value {
-        let (client, server) =
-            if self.is_reverse() { ("receiver", "sender") } else { ("sender", "receiver") };
-        let percent = |end: &str| {
-            let name = format!("flow {} {end}", self.index);
-            let mut threads =
-                self.manifest.instrument.threads.iter().filter(|one| one.thread == name).peekable();
+        let is_of = |role: &ThreadRole, sends: bool| {
+            role.flow() == u32::try_from(self.index).ok()
+                && matches!(role, ThreadRole::Sender { .. }) == sends
+        };
+        let percent = |sends: bool| {
+            let threads = self.manifest.instrument.threads.iter();
+            let mut threads = threads.filter(|one| is_of(&one.thread, sends)).peekable();
             threads.peek()?;
             let (user, system) =
                 threads.fold((0, 0), |sum, one| (sum.0 + one.user_us, sum.1 + one.system_us));
             let share = |us: u64| 100.0 * us as f64 / span_us.max(1) as f64;
             Some([share(user + system), share(user), share(system)])
         };
-        let [host, remote] = [client, server].map(percent);
+        let [host, remote] = [!self.is_reverse(), self.is_reverse()].map(percent);
         let part = |side: Option<[f64; 3]>, at: usize| side.map(|shares| shares[at]);
         json!({
             "host_total": part(host, 0), "host_user": part(host, 1), "host_system": part(host, 2),

@@ -7,7 +7,7 @@ use crate::segment::Segment;
 use pipefill_core::cell::{BottleneckSpec, Direction, DirectionSpec, PathSpec};
 use pipefill_core::record::Counter;
 use pipefill_core::units::{Bytes, QueueLimit, Rate, Seed, Time};
-use pipefill_link::{Backlog, Count, Counters, DropReason, OneWay, Packet, Released};
+use pipefill_link::{Backlog, Counters, OneWay, Packet, Released};
 
 /// What a host without a bottleneck sends at most.
 pub(crate) const HOST_RATE: Rate = Rate::from_bps(25_000_000_000);
@@ -76,9 +76,7 @@ impl Network {
 
     /// The counters of both directions, named as the lab names them.
     pub(crate) fn counters(&self) -> Vec<Counter> {
-        let mut counters = totals("path forward", &self.forward);
-        counters.extend(totals("path reverse", &self.reverse));
-        counters
+        Direction::ALL.into_iter().flat_map(|way| self.counts(way).records(way)).collect()
     }
 
     fn direction(&mut self, direction: Direction) -> &mut OneWay<Segment> {
@@ -87,21 +85,4 @@ impl Network {
             Direction::Reverse => &mut self.reverse,
         }
     }
-}
-
-fn totals(place: &str, path: &OneWay<Segment>) -> Vec<Counter> {
-    let counts = path.counters();
-    let counter = |name: String, after| Counter { place: place.to_owned(), name, before: 0, after };
-    let mut counters = vec![counter("reordered_packets".to_owned(), counts.reordered)];
-    let mut push = |name: &str, count: Count| {
-        counters.push(counter(format!("{name}_packets"), count.packets));
-        counters.push(counter(format!("{name}_bytes"), count.bytes));
-    };
-    push("offered", counts.offered);
-    push("delivered", counts.delivered);
-    push("duplicated", counts.duplicated);
-    for reason in DropReason::ALL {
-        push(&format!("dropped_{}", reason.word()), counts.dropped(reason));
-    }
-    counters
 }

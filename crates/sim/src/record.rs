@@ -34,11 +34,12 @@ pub(crate) fn manifest(run: &Run, engine: &Engine, settings: Vec<Setting>, outco
 }
 
 fn environment() -> Environment {
-    let facts = BTreeMap::from([
-        ("modelled kernel".to_owned(), "6.12".to_owned()),
-        ("host rate where the path has none, bit/s".to_owned(), HOST_RATE.bps().to_string()),
-    ]);
-    Environment { data_path: Some("link".to_owned()), facts, ..Environment::default() }
+    Environment {
+        data_path: Some("link".to_owned()),
+        host_rate_bps: Some(HOST_RATE.bps()),
+        facts: BTreeMap::from([("modelled kernel".to_owned(), "6.12".to_owned())]),
+        ..Environment::default()
+    }
 }
 
 fn summary(run: &Run, stream: &Stream, zero: Time, now: Time) -> StreamSummary {

@@ -15,12 +15,12 @@ pub(crate) fn take(engine: &Engine, now: Time, sink: &mut dyn Sink) -> Result<()
     for stream in &engine.streams {
         take_stream(stream, now, sink)?;
     }
-    for (name, direction) in [("forward", Direction::Forward), ("reverse", Direction::Reverse)] {
+    for direction in Direction::ALL {
         for backlog in engine.network.backlog(direction) {
             sink.take(AnyRow::Path(PathSample {
                 t_us: now.micros(),
-                direction: name.to_owned(),
-                element: backlog.element.to_owned(),
+                direction,
+                element: backlog.element,
                 backlog_packets: backlog.packets,
                 backlog_bytes: backlog.bytes,
                 dropped_packets: backlog.dropped_packets,

@@ -3,7 +3,8 @@
 //! Never: a figure that `tg` and `grid.py` don't have.
 
 use super::golden::{Golden, Outcome, Series, StateShares};
-use pipefill_core::record::{PathSample, RunRecord, StreamEnd, StreamSummary, TcpSample};
+use pipefill_core::cell::Direction;
+use pipefill_core::record::{Element, PathSample, RunRecord, StreamEnd, StreamSummary, TcpSample};
 use pipefill_core::tcp_info::CaState;
 
 /// The stream whose `TCP_INFO` the oracle sampled.
@@ -82,7 +83,8 @@ fn share(samples: &[&TcpSample], state: CaState) -> f64 {
 }
 
 fn queue_drops(record: &RunRecord, end_us: u64) -> Option<f64> {
-    let is_queue =
-        |row: &&PathSample| row.direction == "forward" && row.element == "queue" && row.t_us <= end_us;
+    let is_queue = |row: &&PathSample| {
+        row.direction == Direction::Forward && row.element == Element::Queue && row.t_us <= end_us
+    };
     record.path.iter().rfind(is_queue).map(|row| row.dropped_packets as f64)
 }

@@ -2,12 +2,12 @@
 //!
 //! Never: an epoch kept, or one from outside of the measured time.
 
+use super::Figures;
 use super::epochs::Epoch;
 use super::facts::Facts;
-use super::{CwndCause, Figures};
-use crate::experiment::LimitedBy;
 use crate::statistics::rounded;
 use crate::tally::Tally;
+use pipefill_core::limit::{CwndCause, LimitedBy};
 use std::collections::BTreeMap;
 
 /// Everything that was counted.

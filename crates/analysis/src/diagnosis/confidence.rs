@@ -39,7 +39,7 @@ impl Confidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::LimitedBy;
+    use pipefill_core::limit::LimitedBy;
 
     fn witness(share: f64, agrees: bool) -> Witness {
         Witness { name: "any".to_owned(), accuses: LimitedBy::Rwnd, share, agrees }

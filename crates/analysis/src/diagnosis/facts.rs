@@ -12,8 +12,6 @@ use pipefill_core::record::{AnyRow, Manifest, StreamEnd, TcpSample};
 use pipefill_core::units::{Bytes, Rate};
 use std::collections::BTreeMap;
 
-/// The simulator's word for how fast its hosts send where the path has no rate.
-const HOST_RATE_FACT: &str = "host rate where the path has none, bit/s";
 /// From this share of the path's payload rate on, over a round trip, the path is full.
 const FULL: f64 = 0.95;
 
@@ -163,7 +161,7 @@ impl Busy<'_> {
 
 /// What the path lets through as payload; where it has no rate, the simulated host's own.
 fn payload_rate(manifest: &Manifest, direction: Direction) -> Option<f64> {
-    let rate = bottleneck_rate(manifest, direction).or_else(|| host_rate(manifest))?;
+    let rate = bottleneck_rate(manifest, direction).or_else(|| manifest.environment.host_rate())?;
     Some(headers::goodput_at_rate(rate, Protocol::Tcp, Bytes::new(headers::DEFAULT_MSS)))
 }
 
@@ -174,10 +172,6 @@ fn bottleneck_rate(manifest: &Manifest, direction: Direction) -> Option<Rate> {
         Direction::Reverse => &path.reverse,
     };
     path.bottleneck.as_ref().map(|one| one.rate)
-}
-
-fn host_rate(manifest: &Manifest) -> Option<Rate> {
-    manifest.environment.facts.get(HOST_RATE_FACT)?.parse().ok().map(Rate::from_bps)
 }
 
 fn loss_share(manifest: &Manifest) -> Option<f64> {

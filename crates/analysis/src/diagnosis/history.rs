@@ -5,7 +5,7 @@
 use crate::metrics::window::Window;
 use crate::reading::between;
 use pipefill_core::cell::Direction;
-use pipefill_core::record::{AnyRow, StreamEnd};
+use pipefill_core::record::{AnyRow, Element, StreamEnd, ThreadRole};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A cumulative count as samples (microsecond, count) in order of time.
@@ -28,7 +28,7 @@ pub(super) struct History {
     /// When that queue dropped: forward, reverse.
     overflows: [Overflows; 2],
     /// CPU time of each thread so far, microseconds.
-    threads: BTreeMap<String, Points>,
+    threads: BTreeMap<ThreadRole, Points>,
 }
 
 impl History {
@@ -46,8 +46,8 @@ impl History {
                     points.push_back((row.t_us, row.info.bytes_acked));
                 }
             }
-            AnyRow::Path(row) if row.element == "queue" => {
-                let direction = usize::from(row.direction != "forward");
+            AnyRow::Path(row) if row.element == Element::Queue => {
+                let direction = usize::from(row.direction != Direction::Forward);
                 self.queues[direction].push_back((row.t_us, row.backlog_packets > 0));
                 self.overflows[direction].see(row.t_us, row.dropped_packets);
             }
@@ -112,10 +112,10 @@ impl History {
         at_us.partition_point(|&at| at <= t_us).checked_sub(1).map(|last| at_us[last])
     }
 
-    /// The largest share of one CPU that a thread whose name holds `word` took between the samples around `window`.
-    pub(super) fn cpu_share(&self, word: &str, window: Window) -> Option<f64> {
-        let named = self.threads.iter().filter(|(name, _)| name.contains(word));
-        named.filter_map(|(_, points)| cpu_share(points, window)).reduce(f64::max)
+    /// The largest share of one CPU that a thread with such a role took between the samples around `window`.
+    pub(super) fn cpu_share(&self, is_it: impl Fn(&ThreadRole) -> bool, window: Window) -> Option<f64> {
+        let those = self.threads.iter().filter(|(role, _)| is_it(role));
+        those.filter_map(|(_, points)| cpu_share(points, window)).reduce(f64::max)
     }
 }
 
@@ -155,11 +155,10 @@ mod tests {
     fn the_queues_last_drop_is_found_after_what_was_before_is_forgotten() {
         let mut history = History::of(std::iter::empty());
         for (t_us, dropped_packets) in [(10, 0), (20, 3), (30, 3), (40, 4), (50, 4)] {
-            let (direction, element) = ("forward".to_owned(), "queue".to_owned());
             let row = PathSample {
                 t_us,
-                direction,
-                element,
+                direction: Direction::Forward,
+                element: Element::Queue,
                 backlog_packets: 0,
                 backlog_bytes: 0,
                 dropped_packets,
@@ -182,13 +181,18 @@ mod tests {
     fn what_is_left_answers_as_before_for_what_is_to_come() {
         let mut history = History::of(std::iter::once((0, Direction::Forward)));
         for t_us in (0..100).step_by(10) {
-            let row = CpuSample { t_us, thread: "flow 0 sender".to_owned(), cpu_us: t_us * t_us / 100 };
+            let row = CpuSample {
+                t_us,
+                thread: ThreadRole::Sender { flow: 0 },
+                cpu_us: t_us * t_us / 100,
+                wait_us: None,
+            };
             history.take(&AnyRow::Cpu(row));
         }
         let window = Window { from_us: 55, to_us: 75 };
-        let before = history.cpu_share("sender", window);
+        let before = history.cpu_share(|_| true, window);
         history.forget(55);
-        assert_eq!(history.threads["flow 0 sender"].len(), 5);
-        assert_eq!((before, history.cpu_share("sender", window)), (Some(1.3), Some(1.3)));
+        assert_eq!(history.threads[&ThreadRole::Sender { flow: 0 }].len(), 5);
+        assert_eq!((before, history.cpu_share(|_| true, window)), (Some(1.3), Some(1.3)));
     }
 }

@@ -4,30 +4,12 @@
 
 use super::epochs::Epoch;
 use super::facts::Facts;
-use crate::experiment::LimitedBy;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use pipefill_core::limit::{CwndCause, LimitedBy};
 
 /// A loss is forgotten after so many round trips: what follows is growth.
 const MEMORY_ROUND_TRIPS: u64 = 20;
 /// And not before this.
 const MEMORY_US: u64 = 2_000_000;
-
-/// Why the congestion window limited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CwndCause {
-    /// Nothing was lost yet, and slow start still has no ceiling.
-    Startup,
-    /// Nothing was lost yet; HyStart ended slow start, or an idle time did.
-    HystartExit,
-    /// Losses that have nothing to do with load.
-    RandomLoss,
-    /// Drops of the bottleneck's own queue.
-    QueueLoss,
-    /// The last loss is long ago, and the window has not recovered yet.
-    Growth,
-}
 
 /// A segment that the queue dropped is sent again within so many round trips …
 const REPAIR_ROUND_TRIPS: u64 = 3;
@@ -42,24 +24,6 @@ pub(super) struct Refiner {
     loss: CwndCause,
     memory_us: u64,
     last_loss_us: Option<u64>,
-}
-
-impl CwndCause {
-    /// The word of records and expectations.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Startup => "startup",
-            Self::HystartExit => "hystart_exit",
-            Self::RandomLoss => "random_loss",
-            Self::QueueLoss => "queue_loss",
-            Self::Growth => "growth",
-        }
-    }
-
-    /// Whether packets were lost.
-    pub const fn is_loss(self) -> bool {
-        matches!(self, Self::RandomLoss | Self::QueueLoss)
-    }
 }
 
 impl Refiner {

@@ -4,10 +4,10 @@
 
 use super::epochs::Epoch;
 use super::facts::{Busy, Facts};
-use crate::experiment::LimitedBy;
 use crate::metrics::window::Window;
 use pipefill_core::cell::FlowSpec;
-use pipefill_core::record::StreamSummary;
+use pipefill_core::limit::LimitedBy;
+use pipefill_core::record::{StreamSummary, ThreadRole};
 
 /// From this share of a window on it counts as used up: a sender waits for room for a whole packet (RFC 9293, 3.8.6.2.1; TSO
 /// sends up to 64 KB at once).
@@ -85,11 +85,13 @@ fn window_limit(epoch: &Epoch) -> Option<LimitedBy> {
 
 /// The data path's threads are the instrument; all others belong to the ends.
 fn cpu_limit(facts: &Facts<'_>, window: Window) -> Option<LimitedBy> {
-    let is_busy = |word: &str| facts.history.cpu_share(word, window).is_some_and(|share| share >= CPU_BUSY);
-    if is_busy("path") {
+    let is_busy = |is_it: fn(&ThreadRole) -> bool| {
+        facts.history.cpu_share(is_it, window).is_some_and(|share| share >= CPU_BUSY)
+    };
+    if is_busy(|role| matches!(role, ThreadRole::Path(_))) {
         return Some(LimitedBy::Testbed);
     }
-    (is_busy("sender") || is_busy("receiver")).then_some(LimitedBy::Cpu)
+    is_busy(|role| role.flow().is_some()).then_some(LimitedBy::Cpu)
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 //! Never: a fault of the path that was asked for, or a note without the figures that it follows from.
 
 use super::facts::Drops;
-use super::{CwndCause, LimitedBy};
 use crate::models::headers;
 use crate::models::window::slow_start_time;
 use crate::wording::{bytes, rate, span};
 use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, FlowSpec, Protocol};
+use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::units::{Bytes, QueueLimit};
 
 /// A transfer shorter than this many times its slow start measures slow start.

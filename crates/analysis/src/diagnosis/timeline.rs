@@ -2,9 +2,9 @@
 //!
 //! Never: a rule about what is left out; see [`Band`].
 
-use super::{CwndCause, Span};
+use super::Span;
 use crate::band::{Band, Stay};
-use crate::experiment::LimitedBy;
+use pipefill_core::limit::{CwndCause, LimitedBy};
 
 /// Spans of a stream. A terminal shows some hundred columns, a page some thousand.
 const MOST: usize = 1000;

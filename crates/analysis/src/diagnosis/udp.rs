@@ -3,8 +3,8 @@
 //! Never: a congestion window.
 
 use super::{Confidence, Diagnosis, Figures, Span};
-use crate::experiment::LimitedBy;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
+use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{Manifest, UdpTotals};
 use std::collections::BTreeMap;
 

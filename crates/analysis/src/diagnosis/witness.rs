@@ -2,7 +2,7 @@
 //!
 //! Never: a verdict. A witness that disagrees is shown, because it may be the one that is right.
 
-use crate::experiment::LimitedBy;
+use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{Manifest, StreamEnd, TcpSample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

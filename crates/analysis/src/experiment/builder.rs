@@ -2,12 +2,13 @@
 //!
 //! Never: a run counted for a cell that it does not belong to, or an invalid one in a median.
 
-use super::{CellResult, EnvironmentSummary, Experiment, InvalidCount, LimitedBy, PublishedFigures, SCHEMA};
+use super::{CellResult, EnvironmentSummary, Experiment, InvalidCount, PublishedFigures, SCHEMA};
 use crate::diagnosis::Diagnosis;
 use crate::metrics::{CaStateTimes, PingMetrics, RetransmitCounts, RunMetrics, UnmetSetting};
 use crate::statistics::{bootstrap_median, median, rounded};
 use crate::{advice, conclusions, expect, verdict};
 use indexmap::{IndexMap, IndexSet};
+use pipefill_core::limit::LimitedBy;
 use pipefill_core::plan::{Cell, Plan};
 use pipefill_core::record::{CaStateSource, Environment, Manifest, RunRecord};
 use std::borrow::Cow;
@@ -101,7 +102,8 @@ impl ExperimentBuilder {
 
 impl EnvironmentSummary {
     fn add(&mut self, environment: &Environment, pipefill: &str) {
-        let Environment { kernel, cpus, cpu_model, privilege, data_path, facts: _ } = environment;
+        let Environment { kernel, cpus, cpu_model, privilege, data_path, host_rate_bps: _, facts: _ } =
+            environment;
         self.pipefill.insert(pipefill.to_owned());
         self.kernel.extend(kernel.clone());
         self.cpus.extend(*cpus);

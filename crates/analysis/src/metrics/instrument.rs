@@ -53,7 +53,7 @@ fn path_drops(counters: &[Counter]) -> Counts {
 fn cpu(instrument: &Instrument) -> Counts {
     let mut times = Counts::new();
     for thread in &instrument.threads {
-        *times.entry(thread.thread.clone()).or_default() += thread.user_us + thread.system_us;
+        *times.entry(thread.thread.to_string()).or_default() += thread.user_us + thread.system_us;
     }
     times
 }

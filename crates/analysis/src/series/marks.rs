@@ -3,7 +3,10 @@
 //! Never: a kind that nobody saw; where retransmissions were only sampled, they are of none.
 
 use crate::metrics::window::Window;
-use pipefill_core::record::{CaStateSource, Manifest, PathSample, Retransmit, RetransmitKind, TcpSample};
+use pipefill_core::cell::Direction;
+use pipefill_core::record::{
+    CaStateSource, Element, Manifest, PathSample, Retransmit, RetransmitKind, TcpSample,
+};
 use std::collections::BTreeMap;
 
 /// Segments retransmitted in a bucket.
@@ -38,7 +41,7 @@ pub(super) struct Marks {
     before: BTreeMap<u32, u64>,
     drops: BTreeMap<u64, u64>,
     /// What each element had dropped by its last sample: direction and name.
-    dropped: BTreeMap<(String, String), u64>,
+    dropped: BTreeMap<(Direction, Element), u64>,
 }
 
 impl Marks {
@@ -83,7 +86,7 @@ impl Marks {
 
     /// Takes the next state of one of the path's elements.
     pub(super) fn dropped(&mut self, row: &PathSample) {
-        let element = (row.direction.clone(), row.element.clone());
+        let element = (row.direction, row.element);
         let before = self.dropped.insert(element, row.dropped_packets).unwrap_or(0);
         if row.dropped_packets > before {
             *self.drops.entry(self.bucket(row.t_us)).or_default() += row.dropped_packets - before;

@@ -286,7 +286,12 @@ fn manifest(run: Run) -> Manifest {
         instrument: Instrument {
             release_lateness_forward: Some(lateness(20_000, 60_000)),
             release_lateness_reverse: Some(lateness(25_000, 50_000)),
-            threads: vec![ThreadCpu { thread: "path forward".to_owned(), user_us: 100, system_us: 23 }],
+            threads: vec![ThreadCpu {
+                thread: ThreadRole::Path(Direction::Forward),
+                user_us: 100,
+                system_us: 23,
+                wait_us: None,
+            }],
             ..Instrument::default()
         },
         invalid: Vec::new(),

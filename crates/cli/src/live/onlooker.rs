@@ -5,7 +5,8 @@
 use super::board::{Board, Look};
 use super::locked;
 use super::pulse::Pulse;
-use pipefill_analysis::diagnosis::{CwndCause, Diagnosing, Span};
+use pipefill_analysis::diagnosis::{Diagnosing, Span};
+use pipefill_core::limit::CwndCause;
 use pipefill_core::plan::Run;
 use pipefill_core::record::{AnyRow, Manifest, RecordError, Sink};
 use std::sync::{Mutex, OnceLock};

@@ -64,14 +64,14 @@ fn ordered<R: Row>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{CpuSample, DeliverySample};
+    use crate::record::{CpuSample, DeliverySample, ThreadRole};
 
     fn delivery(t_us: u64) -> Result<DeliverySample, RecordError> {
         Ok(DeliverySample { t_us, stream: 0, sent_bytes: 0, received_bytes: 0 })
     }
 
     fn cpu(t_us: u64) -> Result<CpuSample, RecordError> {
-        Ok(CpuSample { t_us, thread: String::new(), cpu_us: 0 })
+        Ok(CpuSample { t_us, thread: ThreadRole::Telemetry, cpu_us: 0, wait_us: None })
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! `>= 95% of goodput`, a share of another cell's metric.
 
 use crate::cell::{Bound, Comparison, ExpectMetric, Expectation};
+use crate::limit::{CwndCause, LimitedBy};
 use crate::parse::{ParseError, count, duration, one_of, rate, ratio};
 use crate::plan::{Against, Claim};
 use crate::units::Ratio;
@@ -24,12 +25,6 @@ pub(super) const METRICS: [ExpectMetric; 15] = [
     ExpectMetric::CwndCause,
     ExpectMetric::AlsoLimitedBy,
 ];
-
-/// The categories of `limited_by`.
-const LIMITS: [&str; 9] = ["app", "sndbuf", "rwnd", "cwnd", "pacing", "path", "receiver", "cpu", "testbed"];
-
-/// Why the congestion window limits: `cwnd_cause`.
-const CWND_CAUSES: [&str; 5] = ["startup", "hystart_exit", "random_loss", "queue_loss", "growth"];
 
 /// Reads an expectation of a metric.
 pub(super) fn parse(metric: ExpectMetric, text: &str) -> Result<Expectation, ParseError> {
@@ -125,13 +120,15 @@ fn bound(metric: ExpectMetric, text: &str) -> Result<Bound, ParseError> {
             duration(text).map(|span| Bound::Value(span.as_secs_f64() * 1e6))
         }
         ExpectMetric::Lost => ratio(text).map(|share| Bound::Value(share.percent())),
-        ExpectMetric::LimitedBy | ExpectMetric::AlsoLimitedBy => word(text, &LIMITS),
-        ExpectMetric::CwndCause => word(text, &CWND_CAUSES),
+        ExpectMetric::LimitedBy | ExpectMetric::AlsoLimitedBy => {
+            word(text, LimitedBy::ALL.iter().map(|one| one.as_str()))
+        }
+        ExpectMetric::CwndCause => word(text, CwndCause::ALL.iter().map(|one| one.as_str())),
     }
 }
 
-fn word(text: &str, known: &[&str]) -> Result<Bound, ParseError> {
-    let words: Vec<(&str, &str)> = known.iter().map(|word| (*word, *word)).collect();
+fn word(text: &str, known: impl Iterator<Item = &'static str>) -> Result<Bound, ParseError> {
+    let words: Vec<(&str, &str)> = known.map(|word| (word, word)).collect();
     one_of(text, &words).map(|word| Bound::Word(word.to_owned()))
 }
 

@@ -23,7 +23,7 @@ use outcome::Outcome;
 use pipefill_core::backend::{BackendError, Watch};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
-use pipefill_core::record::{Counter, Environment, Instrument, Manifest, Setting, Sink};
+use pipefill_core::record::{Counter, Environment, Instrument, Manifest, Setting, Sink, ThreadRole};
 use pipefill_core::units::Time;
 use std::collections::BTreeSet;
 use std::io;
@@ -167,8 +167,8 @@ impl<'a> Stage<'a> {
         if let Some(trace) = self.trace.take().and_then(|trace| trace.into_inner().ok()) {
             instrument.trace_lost_events = self.finish_trace(trace, &mut counters, sink)?;
         }
-        counters.extend(path_counters("forward", &self.forward));
-        counters.extend(path_counters("reverse", &self.reverse));
+        counters.extend(path_counters(Direction::Forward, &self.forward));
+        counters.extend(path_counters(Direction::Reverse, &self.reverse));
         let mut invalid = traffic.invalid;
         let spec = &self.run.cell.spec;
         invalid.extend(judge(spec, &instrument, &counters));
@@ -199,14 +199,14 @@ impl<'a> Stage<'a> {
     ) -> [ScopedJoinHandle<'scope, io::Result<PumpReport>>; 2] {
         let path = &self.run.cell.spec.path;
         let directions = [
-            ("forward", &path.forward, &middle.towards_a, &middle.towards_b, &self.forward),
-            ("reverse", &path.reverse, &middle.towards_b, &middle.towards_a, &self.reverse),
+            (Direction::Forward, &path.forward, &middle.towards_a, &middle.towards_b, &self.forward),
+            (Direction::Reverse, &path.reverse, &middle.towards_b, &middle.towards_a, &self.reverse),
         ];
-        directions.map(|(name, spec, input, output, state)| {
+        directions.map(|(direction, spec, input, output, state)| {
             let (rtt, noticed, seed, clock) = (path.rtt(), noticed(path), self.run.seed, self.clock);
             scope.spawn(move || {
-                let pump = Pump { name, spec, rtt, noticed, seed, clock, input, output, state, stop };
-                threads.note(&format!("path {name}"), || pump.run())
+                let pump = Pump { direction, spec, rtt, noticed, seed, clock, input, output, state, stop };
+                threads.note(ThreadRole::Path(direction), || pump.run())
             })
         })
     }
@@ -329,16 +329,8 @@ fn snapshots(topology: &Topology) -> io::Result<Vec<(String, Snapshot)>> {
     Ok(all)
 }
 
-fn path_counters(direction: &str, state: &Mutex<PathState>) -> Vec<Counter> {
-    let Ok(state) = state.lock() else {
-        return Vec::new();
-    };
-    let place = format!("path {direction}");
-    state
-        .totals()
-        .into_iter()
-        .map(|(name, after)| Counter { place: place.clone(), name, before: 0, after })
-        .collect()
+fn path_counters(direction: Direction, state: &Mutex<PathState>) -> Vec<Counter> {
+    state.lock().map_or_else(|_| Vec::new(), |state| state.counters.records(direction))
 }
 
 /// What the pumps tell beside their errors.

@@ -9,10 +9,10 @@ use crate::telemetry::{StreamProbe, Telemetry, Threads, sample_tcp};
 use crate::traffic::udp::UdpReceiver;
 use crate::validity::invalid;
 use pipefill_core::backend::{BackendError, Watch};
-use pipefill_core::cell::Protocol;
+use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::ping;
 use pipefill_core::record::{
-    CaStateTimes, Instrument, Invalid, Lateness, Sink, StreamEnd, StreamSummary, UdpTotals,
+    CaStateTimes, Instrument, Invalid, Lateness, Sink, StreamEnd, StreamSummary, ThreadRole, UdpTotals,
 };
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::Time;
@@ -68,7 +68,7 @@ impl Traffic<'_> {
         let stops = Stops::default();
         self.watch_states(zero);
         let probes = self.probes();
-        let path = [("forward", &self.stage.forward), ("reverse", &self.stage.reverse)];
+        let path = [(Direction::Forward, &self.stage.forward), (Direction::Reverse, &self.stage.reverse)];
         thread::scope(|scope| {
             let telemetry = Telemetry {
                 clock,
@@ -81,8 +81,11 @@ impl Traffic<'_> {
             };
             let (rows, waiting) = rows::channel();
             let of_pings = rows.clone();
-            let writing = scope.spawn(move || self.threads.note("record", || waiting.drain_into(sink)));
-            let sampling = scope.spawn(move || self.threads.note("telemetry", || telemetry.run(&rows)));
+            let writing = scope.spawn(move || {
+                self.threads.note(ThreadRole::Other("record".to_owned()), || waiting.drain_into(sink))
+            });
+            let sampling =
+                scope.spawn(move || self.threads.note(ThreadRole::Telemetry, || telemetry.run(&rows)));
             let working: Vec<Working<'_>> = self
                 .flows
                 .iter()
@@ -127,8 +130,8 @@ impl Traffic<'_> {
         stops: &'scope Stops,
         rows: &Rows,
     ) -> Working<'scope> {
-        let name = |what: &str| format!("flow {} {what}", flow.index);
-        let (sender, receiver) = (name("sender"), name("receiver"));
+        let sender = ThreadRole::Sender { flow: flow.index };
+        let receiver = ThreadRole::Receiver { flow: flow.index, stream: None };
         let clock = self.stage.clock;
         match flow.spec.protocol {
             Protocol::Ping => {
@@ -136,38 +139,38 @@ impl Traffic<'_> {
                 let patience = ping::patience(self.stage.run.cell.spec.path.rtt());
                 Working {
                     receivers: Receivers::One(
-                        scope.spawn(move || self.threads.note(&receiver, || flow.echo(stops))),
+                        scope.spawn(move || self.threads.note(receiver, || flow.echo(stops))),
                     ),
                     sender: scope.spawn(move || {
-                        self.threads.note(&sender, || flow.ask(clock, span, &rows, patience, stops))
+                        self.threads.note(sender, || flow.ask(clock, span, &rows, patience, stops))
                     }),
                 }
             }
             Protocol::Tcp => Working {
                 receivers: Receivers::One(
-                    scope
-                        .spawn(move || self.threads.note(&receiver, || flow.receive_tcp(clock, span, stops))),
+                    scope.spawn(move || self.threads.note(receiver, || flow.receive_tcp(clock, span, stops))),
                 ),
-                sender: scope.spawn(move || self.threads.note(&sender, || flow.send_tcp(clock, span, stops))),
+                sender: scope.spawn(move || self.threads.note(sender, || flow.send_tcp(clock, span, stops))),
             },
             Protocol::Udp => Working {
                 receivers: Receivers::EachStream(
                     flow.sockets
                         .iter()
                         .zip(&flow.counts)
-                        .map(|(sockets, counts)| {
-                            let receiver = receiver.clone();
+                        .zip(flow.first_stream..)
+                        .map(|((sockets, counts), stream)| {
+                            let receiver = ThreadRole::Receiver { flow: flow.index, stream: Some(stream) };
                             let application = UdpReceiver {
                                 socket: &sockets.receiver,
                                 counts,
                                 clock,
                                 stop: &stops.receivers,
                             };
-                            scope.spawn(move || self.threads.note(&receiver, || application.run()))
+                            scope.spawn(move || self.threads.note(receiver, || application.run()))
                         })
                         .collect(),
                 ),
-                sender: scope.spawn(move || self.threads.note(&sender, || flow.send_udp(clock, span, stops))),
+                sender: scope.spawn(move || self.threads.note(sender, || flow.send_udp(clock, span, stops))),
             },
         }
     }

@@ -1,7 +1,7 @@
 //! What a thread asks of the scheduler, and what it cost.
 
 use nix::sys::resource::{UsageWho, getrusage};
-use pipefill_core::record::ThreadCpu;
+use pipefill_core::record::{ThreadCpu, ThreadRole};
 
 /// Asks for timers without slack (`PR_SET_TIMERSLACK`): the default of 50 µs would be the largest error of the path.
 pub(crate) fn without_timer_slack() {
@@ -49,11 +49,11 @@ pub(crate) fn id() -> i32 {
     nix::unistd::gettid().as_raw()
 }
 
-/// CPU time of the calling thread (`RUSAGE_THREAD`), under the name `thread`.
-pub(crate) fn cpu(thread: &str) -> ThreadCpu {
+/// CPU time of the calling thread (`RUSAGE_THREAD`), which works as `thread`.
+pub(crate) fn cpu(thread: ThreadRole) -> ThreadCpu {
     let micros =
         |t: nix::sys::time::TimeVal| u64::try_from(t.tv_sec() * 1_000_000 + t.tv_usec()).unwrap_or(0);
     let (user_us, system_us) = getrusage(UsageWho::RUSAGE_THREAD)
         .map_or((0, 0), |usage| (micros(usage.user_time()), micros(usage.system_time())));
-    ThreadCpu { thread: thread.to_owned(), user_us, system_us }
+    ThreadCpu { thread, user_us, system_us, wait_us: None }
 }

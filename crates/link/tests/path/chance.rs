@@ -3,8 +3,9 @@
 use crate::drive::punctually;
 use crate::spec::{Offer, clean};
 use pipefill_core::cell::{DirectionSpec, LossSpec, LossUnit};
+use pipefill_core::record::DropReason;
 use pipefill_core::units::{Ratio, Time};
-use pipefill_link::{DropReason, Packet};
+use pipefill_link::Packet;
 
 const PACKETS: usize = 20_000;
 

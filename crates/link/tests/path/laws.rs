@@ -5,6 +5,7 @@ use crate::spec::{
     Offer, RTT, any_direction, bottleneck, clean, delay, in_order_direction, jitter, loss, traffic,
 };
 use pipefill_core::cell::{BottleneckSpec, DirectionSpec, LossUnit};
+use pipefill_core::record::Element;
 use pipefill_core::units::{Bytes, NANOS_PER_SEC, QueueLimit, Rate, Ratio, Time};
 use pipefill_link::{Limit, OneWay, Released};
 use proptest::prelude::*;
@@ -110,11 +111,11 @@ proptest! {
         let queue_limit = spec.bottleneck.as_ref().and_then(|b| Limit::resolve(b.queue, rate, RTT));
         punctually_watched(&spec, seed, &offers, |path| {
             for element in path.backlog() {
-                let limit = if element.element == "queue" { queue_limit } else { delay_limit };
+                let limit = if element.element == Element::Queue { queue_limit } else { delay_limit };
                 match limit {
                     Some(Limit::Bytes(limit)) => assert!(element.bytes <= limit, "{element:?} over {limit}"),
                     Some(Limit::Packets(limit)) => assert!(element.packets <= limit, "{element:?} over {limit}"),
-                    None => assert_eq!((element.element, element.dropped_packets), ("delay", 0)),
+                    None => assert_eq!((element.element, element.dropped_packets), (Element::Delay, 0)),
                 }
             }
         });

@@ -6,7 +6,7 @@ use crate::cause::{self, Cause, letter, meaning};
 use crate::quantity::Kind;
 use crate::table::Style;
 use pipefill_analysis::diagnosis::Span;
-use pipefill_analysis::experiment::LimitedBy;
+use pipefill_core::limit::LimitedBy;
 use std::collections::BTreeMap;
 
 /// Columns of the band at most; fewer where the terminal is narrow.

@@ -4,7 +4,7 @@
 
 use crate::quantity::Kind;
 use pipefill_analysis::diagnosis::{Confidence, Diagnosis, Witness};
-use pipefill_analysis::experiment::LimitedBy;
+use pipefill_core::limit::LimitedBy;
 
 /// The figures of `diagnosis`, one a line; what limited is marked.
 pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {

@@ -5,7 +5,8 @@
 use super::terms::term;
 use crate::quantity::Kind;
 use maud::{Markup, html};
-use pipefill_analysis::experiment::{CellResult, Experiment, LimitedBy};
+use pipefill_analysis::experiment::{CellResult, Experiment};
+use pipefill_core::limit::LimitedBy;
 use std::collections::BTreeMap;
 
 /// The section at the top.
@@ -101,6 +102,7 @@ pub(super) const fn described(limit: LimitedBy) -> &'static str {
         LimitedBy::Receiver => "the receiving application",
         LimitedBy::Cpu => "the CPU",
         LimitedBy::Testbed => "the testbed",
+        LimitedBy::Unknown => "a limit that the records do not tell",
     }
 }
 

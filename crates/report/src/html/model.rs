@@ -7,10 +7,10 @@ use super::Page;
 use crate::bands::{limits, state_word};
 use crate::charts::Charts;
 use crate::runs::RunPart;
-use pipefill_analysis::diagnosis::CwndCause;
 use pipefill_analysis::experiment::CellResult;
 use pipefill_analysis::metrics::RunMetrics;
 use pipefill_analysis::series::{Quantity, RunSeries};
+use pipefill_core::limit::CwndCause;
 use serde::Serialize;
 
 /// What the script reads when it begins.

@@ -87,6 +87,7 @@ impl Way {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pipefill_core::record::Element;
     use pipefill_core::units::{Bytes, QueueLimit, Rate};
 
     fn way() -> Way {
@@ -110,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_packet_that_vanished_is_found() {
-        let held = |packets| Backlog { element: "queue", packets, bytes: 0, dropped_packets: 0 };
+        let held = |packets| Backlog { element: Element::Queue, packets, bytes: 0, dropped_packets: 0 };
         assert!(way().look(Time::ZERO, Counters::default(), &[held(0)]).is_ok());
         assert!(way().look(Time::ZERO, Counters::default(), &[held(1)]).is_err());
     }
