@@ -47,7 +47,7 @@ pub(crate) fn evaluate_cell(
     cell: &Cell,
 ) -> Result<Option<CellResult>, Failure> {
     let mut plan = experiment.stored.plan.clone();
-    let runs: Vec<Run> = plan.runs().into_iter().filter(|run| run.cell.id == cell.id).collect();
+    let runs: Vec<Run> = plan.runs_of(&cell.id).collect();
     for run in &runs {
         if read_manifest(&experiment.run_path(run))?.is_none() {
             return Ok(None);

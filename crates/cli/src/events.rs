@@ -42,7 +42,7 @@ impl Events {
             backend,
             directory: &experiment.path.to_string_lossy(),
             cells: plan.cells.len(),
-            runs: plan.runs().len(),
+            runs: plan.run_count(),
             pending,
         });
     }

@@ -239,7 +239,7 @@ impl Session<'_> {
     }
 
     fn announce(&self, experiment: &ExperimentDirectory, runs: &[Run], estimate: Duration) {
-        let total = experiment.stored.plan.runs().len();
+        let total = experiment.stored.plan.run_count();
         let done = total - runs.len();
         let runs = match (runs.len(), done) {
             (1, 0) => "1 run".to_owned(),
@@ -273,7 +273,7 @@ fn turns(sides: &[ExperimentDirectory; 2]) -> Vec<(&ExperimentDirectory, Run)> {
 fn stopped(experiment: &ExperimentDirectory) -> Result<Failure, Failure> {
     Ok(Failure::Stopped {
         kept: recorded(experiment)?,
-        total: experiment.stored.plan.runs().len(),
+        total: experiment.stored.plan.run_count(),
         directory: experiment.path.clone(),
     })
 }
@@ -288,7 +288,7 @@ fn with_what_is_kept(failure: Failure, directory: PathBuf) -> Failure {
     };
     match recorded(&experiment) {
         Ok(kept) if kept > 0 => {
-            let total = experiment.stored.plan.runs().len();
+            let total = experiment.stored.plan.run_count();
             Failure::Kept { failure: Box::new(failure), kept, total, directory }
         }
         _ => failure,

@@ -36,18 +36,18 @@ impl Schedule {
             return 0;
         }
         let bytes = u128::from(self.rate.bps()) * now.since(self.start).as_nanos() / 8_000_000_000;
-        let due = u64::try_from(bytes / u128::from(self.length)).unwrap_or(u64::MAX) + 1;
+        let due = u64::try_from(bytes / u128::from(self.length)).unwrap_or(u64::MAX).saturating_add(1);
         due.saturating_sub(self.sent).max(1)
     }
 
     /// Notes that `count` messages were sent.
     pub fn advance(&mut self, count: u64) {
-        self.sent += count;
+        self.sent = self.sent.saturating_add(count);
     }
 
     /// When message number `index` (from 0) is due.
     pub fn due(&self, index: u64) -> Time {
-        let bits = u128::from(index) * u128::from(self.length) * 8_000_000_000;
+        let bits = (u128::from(index) * u128::from(self.length)).saturating_mul(8_000_000_000);
         let nanos = bits.div_ceil(u128::from(self.rate.bps().max(1)));
         self.start.after(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
     }

@@ -179,9 +179,16 @@ pub fn one_of<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, ParseError>
     Err(ParseError::new(format!("\"{text}\" is not a word that is known here"), help))
 }
 
+/// Nothing longer is taken for a mistyped word, in bytes.
+const LONGEST_WORD: usize = 100;
+
 /// The word of `known` that `text` most likely stands for: within a third of its letters by Damerau and Levenshtein's
 /// distance, ties by Jaro and Winkler's, which favours the same beginning. `None` where nothing is near.
 pub fn nearest<'a>(text: &str, known: &[&'a str]) -> Option<&'a str> {
+    // No word is as long; comparing takes time and memory in proportion to the text.
+    if text.len() > LONGEST_WORD {
+        return None;
+    }
     let lower = text.to_lowercase();
     let scored = known.iter().map(|word| {
         let other = word.to_lowercase();

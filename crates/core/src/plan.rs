@@ -2,6 +2,10 @@
 //!
 //! Never: anything about a machine, a clock or a directory tree beyond the *name* of a run's directory.
 
+mod size;
+
+pub use size::{CELLS_MAX, PlanSize, RUNS_MAX, TEXT_MAX, TooLarge};
+
 use crate::cell::{Bound, CellSpec, Comparison, ExpectMetric};
 use crate::prng::fnv1a;
 use crate::units::{Ratio, Seed};
@@ -18,6 +22,9 @@ pub struct Plan {
     /// The scenario's `title`, where it has one.
     pub title: Option<String>,
     /// In file order: the last axis varies fastest.
+    // A stored plan has the limits of a scenario.
+    #[serde(deserialize_with = "size::cells")]
+    #[schemars(with = "Vec<Cell>")]
     pub cells: Vec<Cell>,
     /// Published figures that the scenario names, each already matched to its cell.
     pub published: Vec<Published>,
@@ -175,6 +182,18 @@ impl Plan {
             .collect()
     }
 
+    /// How many runs there are.
+    pub fn run_count(&self) -> usize {
+        let repeats = self.cells.iter().map(|cell| cell.spec.run.repeat as usize);
+        repeats.fold(0, usize::saturating_add)
+    }
+
+    /// The runs of the cell with this id, in plan order.
+    pub fn runs_of<'a>(&'a self, id: &'a str) -> impl Iterator<Item = Run> + 'a {
+        let cells = self.cells.iter().filter(move |cell| cell.id == id);
+        cells.flat_map(|cell| (1..=cell.spec.run.repeat).map(|repeat| self.run(cell, repeat)))
+    }
+
     fn run(&self, cell: &Cell, repeat: u32) -> Run {
         Run {
             experiment: self.experiment.clone(),
@@ -194,7 +213,7 @@ impl Plan {
         let head = format!("{:0index_width$}", cell.index);
         let tail = format!("-r{repeat:0repeat_width$}");
         let mut axes: String = cell.axes.iter().map(axis_label).collect();
-        axes.truncate(DIRECTORY_MAX - head.len() - tail.len());
+        axes.truncate(DIRECTORY_MAX.saturating_sub(head.len() + tail.len()));
         format!("{head}{axes}{tail}")
     }
 }
@@ -202,6 +221,18 @@ impl Plan {
 /// The stable name of a resolved cell: 12 hex digits of FNV-1a over its canonical JSON (keys sorted, nulls left out, so
 /// that a later optional setting changes no id), without the repetitions and the expectations, which change no run.
 pub fn cell_id(spec: &CellSpec) -> String {
+    id_of(&canonical(spec))
+}
+
+/// 12 hex digits of [`canonical`] text.
+pub(crate) fn id_of(canonical: &str) -> String {
+    let hash = fnv1a(canonical.as_bytes());
+    // Folded to 48 bits as the authors of FNV advise (xor-folding).
+    format!("{:012x}", (hash >> 48) ^ (hash & 0xffff_ffff_ffff))
+}
+
+/// What a cell's id is made of.
+pub(crate) fn canonical(spec: &CellSpec) -> String {
     let mut value = serde_json::json!(spec);
     if let Some(cell) = value.as_object_mut() {
         cell.remove("expect");
@@ -211,9 +242,7 @@ pub fn cell_id(spec: &CellSpec) -> String {
     }
     let mut text = String::new();
     write_canonical(&value, &mut text);
-    let hash = fnv1a(text.as_bytes());
-    // Folded to 48 bits as the authors of FNV advise (xor-folding).
-    format!("{:012x}", (hash >> 48) ^ (hash & 0xffff_ffff_ffff))
+    text
 }
 
 /// `-rtt=10ms`; for the variant its name alone. ASCII only.

@@ -38,7 +38,7 @@ impl Rate {
 
     /// Bytes that fit into `time` at this rate, rounded *down*.
     pub fn bytes_in(self, time: Duration) -> Bytes {
-        let bits = u128::from(self.0) * time.as_nanos() / u128::from(NANOS_PER_SEC);
+        let bits = u128::from(self.0).saturating_mul(time.as_nanos()) / u128::from(NANOS_PER_SEC);
         Bytes::new(u64::try_from(bits / 8).unwrap_or(u64::MAX))
     }
 

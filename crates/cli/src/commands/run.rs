@@ -122,7 +122,7 @@ fn list(as_json: bool, terminal: &Terminal) -> Result<Outcome, Failure> {
     let mut rows = Vec::new();
     for study in STUDIES {
         let asked = Asked::study(*study, &Default::default())?;
-        rows.push((study.name, asked.plan.title.clone().unwrap_or_default(), asked.plan.runs().len()));
+        rows.push((study.name, asked.plan.title.clone().unwrap_or_default(), asked.plan.run_count()));
     }
     let text = if as_json {
         let studies: Vec<_> = rows

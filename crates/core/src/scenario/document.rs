@@ -2,11 +2,13 @@
 //!
 //! Never: a rule that binds several keys; those are in [`super::resolve`].
 
+use super::bounds::{FLOWS_MAX, TEXT_MAX};
 use super::error::{Origin, Problem};
 use super::key::{Key, Kind, SYSCTL, Section, Slot};
 use super::layer::{Layer, Setting, Text, unknown_key, unknown_table};
 use super::published::{self, PublishedTable};
 use super::toml::{Entry, entries, in_file, scalar, tables};
+use std::collections::BTreeSet;
 use toml_edit::{Item, TableLike, Value};
 
 /// A scenario file, read but not yet expanded.
@@ -55,11 +57,41 @@ pub(super) fn read(text: &str) -> Result<Document, Vec<Problem>> {
     }
 }
 
-/// Letters, digits, `.`, `_`, `-`: safe in a file name.
-pub(super) fn is_plain_name(text: &str) -> bool {
-    !text.is_empty()
-        && text.len() <= 64
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+/// Refuses a text that is longer than any scenario.
+///
+/// # Errors
+/// One that says so.
+pub(super) fn check_length(text: &str) -> Result<(), Vec<Problem>> {
+    if text.len() <= TEXT_MAX {
+        return Ok(());
+    }
+    let message = format!("the text has {} bytes, more than {TEXT_MAX}", text.len());
+    let help = "make several scenarios of it; an axis in a list is shorter than a variant for each value";
+    Err(vec![Problem::new(&in_file(0..0), message, help)])
+}
+
+/// Names of devices on some systems, with any extension too.
+const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
+
+/// Why `text` can't be a name, and what to write; `None` where it can: it becomes part of file names, and an argument of other
+/// programs.
+pub(super) fn name_problem(text: &str) -> Option<&'static str> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
+    let stem = text.split('.').next().unwrap_or_default().to_ascii_lowercase();
+    let port = stem.strip_prefix("com").or_else(|| stem.strip_prefix("lpt"));
+    let is_device = DEVICES.contains(&stem.as_str())
+        || port.is_some_and(|number| number.len() == 1 && number.bytes().all(|b| b.is_ascii_digit()));
+    if text.is_empty() || text.len() > 64 || !text.bytes().all(is_plain) {
+        Some("write 1 to 64 letters, digits, \".\", \"_\" or \"-\": it becomes part of file names")
+    } else if text.starts_with(['.', '-']) {
+        Some("begin it with a letter or a digit: \".\" hides a file, and \"-\" begins an option")
+    } else if text.ends_with('.') {
+        Some("end it with a letter or a digit: some file systems drop a dot at the end")
+    } else if is_device {
+        Some("write another word: it is the name of a device on some systems, e.g. \"my-test\" is free")
+    } else {
+        None
+    }
 }
 
 fn syntax_problem(error: &toml_edit::TomlError) -> Problem {
@@ -134,6 +166,14 @@ impl Reader {
     fn flows(&mut self, entry: &Entry<'_>, is_override: bool, layer: &mut Layer) {
         if let Some(flows) = tables(entry.item).filter(|flows| !flows.is_empty()) {
             layer.flows = Some(flows.len());
+            if flows.len() > FLOWS_MAX {
+                self.report(
+                    &entry.at,
+                    format!("there are {} flows, more than {FLOWS_MAX}", flows.len()),
+                    "flows of the same kind are one flow with parallel = N",
+                );
+                return;
+            }
             for (index, (table, _)) in flows.into_iter().enumerate() {
                 self.keys(table, Section::Flow, &Slot::in_flow(index, ""), layer);
             }
@@ -234,12 +274,13 @@ impl Reader {
             return Vec::new();
         };
         let mut variants: Vec<Variant> = Vec::new();
+        let mut names = BTreeSet::new();
         for (table, span) in list {
             let at = span.map_or_else(|| entry.at.clone(), in_file);
             let Some(variant) = self.variant(table, &at) else {
                 continue;
             };
-            if variants.iter().any(|other| other.name.text == variant.name.text) {
+            if !names.insert(variant.name.text.clone()) {
                 let message = format!("there are two variants called \"{}\"", variant.name.text);
                 self.report(&variant.name.origin, message, "give each variant a name of its own");
             }
@@ -290,14 +331,8 @@ impl Reader {
 
     fn plain_name(&mut self, entry: &Entry<'_>) -> Option<Text> {
         let name = self.line(entry)?;
-        if is_plain_name(&name.text) {
-            return Some(name);
-        }
-        self.report(
-            &name.origin,
-            format!("\"{}\" can't be a name", name.text),
-            "write 1 to 64 letters, digits, \".\", \"_\" or \"-\": it becomes part of file names",
-        );
+        let Some(help) = name_problem(&name.text) else { return Some(name) };
+        self.report(&name.origin, format!("\"{}\" can't be a name", name.text), help);
         None
     }
 

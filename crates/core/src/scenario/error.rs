@@ -4,6 +4,11 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use std::fmt;
 use std::ops::Range;
 
+/// Most problems that are shown; more tell nothing new, and each takes as long as its text is.
+const SHOWN_MAX: usize = 20;
+/// Longest message and help, in bytes; values are quoted in them.
+const LINE_MAX: usize = 500;
+
 /// A place in one of the texts that make up a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Origin {
@@ -33,8 +38,17 @@ pub struct Problem {
 
 impl Problem {
     pub(super) fn new(origin: &Origin, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { message: message.into(), help: help.into(), origin: origin.clone() }
+        Self { message: shortened(message.into()), help: shortened(help.into()), origin: origin.clone() }
     }
+}
+
+/// `text`, cut where it is longer than [`LINE_MAX`].
+fn shortened(mut text: String) -> String {
+    if text.len() > LINE_MAX {
+        text.truncate(floor_boundary(&text, LINE_MAX));
+        text.push('…');
+    }
+    text
 }
 
 /// Whether a rendered error has terminal colours.
@@ -72,14 +86,18 @@ impl ScenarioError {
         text[..start].matches('\n').count() + 1
     }
 
-    /// Every problem with file, line, a caret under the text, and what to write instead.
+    /// The first 20 problems with file, line, a caret under the text, and what to write instead; and how many more there are.
     pub fn render(&self, style: Style) -> String {
         let renderer = match style {
             Style::Plain => Renderer::plain(),
             Style::Coloured => Renderer::styled(),
         };
-        let rendered: Vec<String> =
-            self.problems.iter().map(|problem| renderer.render(&[self.group(problem)])).collect();
+        let shown = self.problems.iter().take(SHOWN_MAX);
+        let mut rendered: Vec<String> =
+            shown.map(|problem| renderer.render(&[self.group(problem)])).collect();
+        if let more @ 1.. = self.problems.len().saturating_sub(SHOWN_MAX) {
+            rendered.push(format!("... and {more} more"));
+        }
         rendered.join("\n\n")
     }
 

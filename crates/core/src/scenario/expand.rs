@@ -1,5 +1,6 @@
 //! The matrix: for each variant the product of its axes, each point resolved to a cell.
 
+use super::bounds::VALUES_MAX;
 use super::document::{Document, Variant, VariantQuick};
 use super::draft::Draft;
 use super::error::{Origin, Problem};
@@ -8,14 +9,10 @@ use super::layer::{Layer, Setting, Text};
 use super::published::Written;
 use super::resolve::{self, Complaint};
 use super::toml::in_file;
-use crate::plan::{Cell, Plan, cell_id};
-use std::collections::BTreeMap;
+use crate::plan::{CELLS_MAX, Cell, Plan, PlanSize, TooLarge, canonical, id_of};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// More cells than this are a mistake: at 30 runs an hour they take a fortnight.
-const CELLS_MAX: usize = 10_000;
-/// More problems than this tell nothing new.
-const PROBLEMS_MAX: usize = 50;
 /// What `--quick` measures of a flow where the scenario doesn't say.
 const QUICK_DURATION: Duration = Duration::from_secs(2);
 
@@ -33,19 +30,54 @@ pub(super) enum Extent {
 /// # Errors
 /// Every rule that a cell breaks, each once; a published row without a cell.
 pub(super) fn expand(document: &Document, set: &Layer, extent: Extent) -> Result<Plan, Vec<Problem>> {
+    if let Some(problem) = too_many_keys(document, set, extent) {
+        return Err(vec![problem]);
+    }
     let products = products(document, set, extent);
     let size: usize = products.iter().fold(0, |sum, product| sum.saturating_add(product.size()));
     if size > CELLS_MAX {
-        return Err(vec![too_large(&products, size)]);
+        return Err(vec![too_large(&products, &TooLarge::Cells(size))]);
+    }
+    let values = |product: &Product<'_>| product.size().saturating_mul(product.layer.settings.len());
+    let values: usize = products.iter().map(values).fold(0, usize::saturating_add);
+    if values > VALUES_MAX {
+        return Err(vec![too_many_values(values)]);
     }
     let is_plain = extent == Extent::Full && set.settings.is_empty() && !document.is_part;
     let mut matrix = Matrix { is_plain, ..Matrix::default() };
     for product in &products {
         for point in 0..product.size() {
-            matrix.add(product, &product.point(point));
+            let added = matrix.add(product, &product.point(point));
+            added.map_err(|size| vec![too_large(&products, &size)])?;
         }
     }
+    matrix.size.check_runs().map_err(|size| vec![too_large(&products, &size)])?;
     matrix.into_plan(document, set)
+}
+
+/// Every variant is the whole scenario with a few keys changed: what all of them hold is known before any is made.
+fn too_many_keys(document: &Document, set: &Layer, extent: Extent) -> Option<Problem> {
+    let keys = |layer: &Layer| layer.settings.len();
+    let common = keys(&document.base) + keys(set) + document.quick.as_ref().map_or(0, keys);
+    let of_variant = |variant: &Variant| {
+        let own = common + keys(&variant.layer);
+        match (&variant.quick, extent) {
+            (VariantQuick::Overrides(layers), Extent::Quick) => {
+                layers.iter().map(|layer| own + keys(layer)).fold(0, usize::saturating_add)
+            }
+            _ => own,
+        }
+    };
+    let values = document.variants.iter().map(of_variant).fold(0, usize::saturating_add);
+    (values > VALUES_MAX).then(|| too_many_values(values))
+}
+
+fn too_many_values(values: usize) -> Problem {
+    Problem::new(
+        &in_file(0..0),
+        format!("the keys of all cells are {values} values, more than {VALUES_MAX}"),
+        "leave out keys that say what is so anyway, shorten the lists, or make several scenarios of it",
+    )
 }
 
 /// One variant's settings, all layers merged.
@@ -170,12 +202,19 @@ struct Matrix {
     /// Id → index, and where the cell's coordinates stand.
     seen: BTreeMap<String, usize>,
     problems: Vec<Problem>,
+    /// Place and message of each problem.
+    told: BTreeSet<(usize, usize, String)>,
+    size: PlanSize,
     /// The whole matrix, neither `--quick` nor `--set`: equal cells are a mistake, and so is a published row without a cell.
     is_plain: bool,
 }
 
 impl Matrix {
-    fn add(&mut self, product: &Product<'_>, point: &[(&Setting, &Text)]) {
+    /// Adds a point, or what is wrong with it.
+    ///
+    /// # Errors
+    /// The plan is too large with it.
+    fn add(&mut self, product: &Product<'_>, point: &[(&Setting, &Text)]) -> Result<(), TooLarge> {
         let complain = |complaints: Vec<Complaint>| {
             let problems = complaints.iter().map(|complaint| product.problem(complaint, point));
             problems.collect::<Vec<_>>()
@@ -183,25 +222,32 @@ impl Matrix {
         let resolved = product.draft(point).and_then(|draft| resolve::cell(&draft).map_err(complain));
         let spec = match resolved {
             Ok(spec) => spec,
-            Err(problems) => return problems.into_iter().for_each(|problem| self.report(problem)),
+            Err(problems) => {
+                problems.into_iter().for_each(|problem| self.report(problem));
+                return Ok(());
+            }
         };
         let (axes, written) = coordinates(product, point);
-        let id = cell_id(&spec);
+        let text = canonical(&spec);
+        let id = id_of(&text);
         if let Some(first) = self.seen.get(&id) {
             if self.is_plain {
                 let problem = twin_problem(product, point, &axes, &self.cells[*first].axes);
                 self.report(problem);
             }
-            return;
+            return Ok(());
         }
+        self.size.add(spec.run.repeat, text.len())?;
         let index = self.cells.len();
         self.seen.insert(id.clone(), index);
         self.written.push(written);
         self.cells.push(Cell { index, id, axes, spec });
+        Ok(())
     }
 
     fn report(&mut self, problem: Problem) {
-        if self.problems.len() < PROBLEMS_MAX && !self.problems.contains(&problem) {
+        let (source, start) = (problem.origin.source, problem.origin.span.start);
+        if self.told.insert((source, start, problem.message.clone())) {
             self.problems.push(problem);
         }
     }
@@ -266,12 +312,18 @@ fn twin_problem(
     )
 }
 
-fn too_large(products: &[Product<'_>], size: usize) -> Problem {
-    let axis = products.iter().flat_map(Product::axes).max_by_key(|axis| axis.values.len());
-    let origin: Option<&Origin> = axis.and_then(|axis| axis.values.first()).map(|value| &value.origin);
-    Problem::new(
-        origin.unwrap_or(&in_file(0..0)),
-        format!("the matrix has {size} cells, more than {CELLS_MAX}"),
-        "shorten the lists, or make several scenarios of it",
-    )
+/// Points at the longest list, or at the repetitions where they are what makes the plan large.
+fn too_large(products: &[Product<'_>], size: &TooLarge) -> Problem {
+    let settings = || products.iter().flat_map(|product| &product.layer.settings);
+    let is_repeat = |setting: &&Setting| setting.slot == Slot::new(Section::Run, "repeat");
+    let longest = settings().filter(|setting| setting.is_axis).max_by_key(|axis| axis.values.len());
+    let (guilty, help) = match size {
+        TooLarge::Cells(_) => (longest, "shorten the lists, or make several scenarios of it"),
+        TooLarge::Runs { .. } | TooLarge::Text { .. } => (
+            settings().find(is_repeat).or(longest),
+            "lower run.repeat, shorten the lists, or make several scenarios of it",
+        ),
+    };
+    let origin: Option<&Origin> = guilty.and_then(|axis| axis.values.first()).map(|value| &value.origin);
+    Problem::new(origin.unwrap_or(&in_file(0..0)), size.to_string(), help)
 }

@@ -192,12 +192,10 @@ impl Slot {
                 let name = self.name.strip_prefix(SYSCTL).unwrap_or(&self.name);
                 set(draft.host(self.section), name, text)
             }
-            Setter::Flow(set) => draft
-                .flows
-                .iter_mut()
-                .enumerate()
-                .filter(|(index, _)| self.flow.is_none_or(|flow| flow == *index))
-                .try_for_each(|(_, flow)| set(flow, text)),
+            Setter::Flow(set) => match self.flow {
+                Some(flow) => draft.flows.get_mut(flow).map_or(Ok(()), |flow| set(flow, text)),
+                None => draft.flows.iter_mut().try_for_each(|flow| set(flow, text)),
+            },
         }
     }
 }

@@ -7,6 +7,7 @@ use super::error::{Origin, Problem};
 use super::key::{Key, SYSCTL, Section, Slot};
 use super::table::TOP;
 use crate::parse::nearest;
+use std::collections::BTreeSet;
 
 /// A text and where it stands.
 #[derive(Debug, Clone)]
@@ -62,11 +63,11 @@ impl Setting {
             let help = format!("write at least one value, e.g. [\"{}\"]", self.key.example);
             return vec![Problem::new(at, format!("{path}: an empty list makes no runs"), help)];
         }
+        let mut seen = BTreeSet::new();
         self.values
             .iter()
-            .enumerate()
-            .filter(|(index, value)| self.values[..*index].iter().any(|other| other.text == value.text))
-            .map(|(_, value)| {
+            .filter(|value| !seen.insert(&value.text))
+            .map(|value| {
                 Problem::new(
                     &value.origin,
                     format!("{path}: \"{}\" is in the list twice", value.text),
@@ -77,8 +78,8 @@ impl Setting {
     }
 
     fn value_problem(&self, value: &Text) -> Option<Problem> {
-        let mut scratch = Draft::new(self.slot.flow.map_or(1, |flow| flow + 1));
-        let error = self.slot.apply(self.key, &value.text, &mut scratch).err()?;
+        let slot = Slot { flow: None, ..self.slot.clone() };
+        let error = slot.apply(self.key, &value.text, &mut Draft::new(1)).err()?;
         let message = format!("{}: {}", self.path(), error.message);
         Some(Problem::new(&value.origin, message, error.help))
     }

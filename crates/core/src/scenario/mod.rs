@@ -4,6 +4,7 @@
 //! ([`KEYS`]); `expand` lays variants, `--quick` and `--set` over each other and makes the product of the axes; `resolve`
 //! fills in the defaults and judges the rules that bind several keys. Never: a file, a machine, a guess at what was meant.
 
+mod bounds;
 mod document;
 mod draft;
 mod error;
@@ -46,7 +47,7 @@ impl Scenario {
     pub fn parse(text: &str, file_name: &str) -> Result<Self, ScenarioError> {
         let sources = vec![SourceText { name: file_name.to_owned(), text: text.to_owned() }];
         let set = Layer::default();
-        let plans = document::read(text).and_then(|document| {
+        let plans = document::check_length(text).and_then(|()| document::read(text)).and_then(|document| {
             let plans = plans(&document, &set)?;
             Ok((document, plans))
         });
@@ -66,7 +67,8 @@ impl Scenario {
         let mut sources = self.sources.clone();
         sources.push(SourceText { name: "--set".to_owned(), text: text.to_owned() });
         let mut set = self.set.clone();
-        let result = set::read(text, sources.len() - 1).and_then(|setting| {
+        let read = document::check_length(text).and_then(|()| set::read(text, sources.len() - 1));
+        let result = read.and_then(|setting| {
             set.overlay(&Layer { settings: vec![setting], flows: None });
             plans(&self.document, &set)
         });

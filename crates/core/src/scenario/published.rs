@@ -5,8 +5,9 @@
 mod conclusion;
 mod place;
 
+use super::bounds::PUBLISHED_MAX;
 use super::error::{Origin, Problem};
-use super::toml::{Entry, entries, in_file, scalar, tables};
+use super::toml::{Entry, Listed, entries, in_file, scalar, tables};
 use crate::parse::{ParseError, count, duration, rate, ratio};
 use crate::plan::{Cell, Conclusion, Published, PublishedStates};
 use conclusion::Statement;
@@ -71,25 +72,26 @@ pub(super) fn read(entry: &Entry<'_>, problems: &mut Vec<Problem>) -> Option<Pub
     let mut published = PublishedTable { source: None, rows: Vec::new(), statements: Vec::new() };
     for entry in entries(table) {
         match (entry.name, entry.item.as_str(), tables(entry.item)) {
-            ("source", Some(source), _) if !source.contains('\n') => {
+            ("source", Some(source), _) if !source.chars().any(char::is_control) => {
                 published.source = Some(source.to_owned());
             }
             ("source", ..) => {
                 let help = "write source = \"who measured it, and where it stands\"";
                 problems.push(Problem::new(&entry.value_at(), "\"source\" is one line of text", help));
             }
-            ("row", _, Some(rows)) => {
+            ("row", _, Some(rows)) if is_few(rows.len(), &entry, problems) => {
                 for (table, span) in rows {
                     let at = span.map_or_else(|| entry.at.clone(), in_file);
                     published.rows.extend(read_row(table, &at, problems));
                 }
             }
-            ("conclusion", _, Some(statements)) => {
+            ("conclusion", _, Some(statements)) if is_few(claims(&statements), &entry, problems) => {
                 for (table, span) in statements {
                     let at = span.map_or_else(|| entry.at.clone(), in_file);
                     published.statements.extend(conclusion::read(table, &at, problems));
                 }
             }
+            ("row" | "conclusion", _, Some(_)) => {}
             _ => {
                 let message = format!("unknown key \"{}\" in [published]", entry.name);
                 problems.push(Problem::new(&entry.at, message, HELP));
@@ -97,6 +99,22 @@ pub(super) fn read(entry: &Entry<'_>, problems: &mut Vec<Problem>) -> Option<Pub
         }
     }
     Some(published)
+}
+
+/// Whether there are no more of them than is allowed; a problem where there are.
+fn is_few(count: usize, entry: &Entry<'_>, problems: &mut Vec<Problem>) -> bool {
+    if count > PUBLISHED_MAX {
+        let message = format!("\"{}\" has {count} entries, more than {PUBLISHED_MAX}", entry.name);
+        problems.push(Problem::new(&entry.at, message, "leave out those of cells that nobody compares"));
+    }
+    count <= PUBLISHED_MAX
+}
+
+/// All claims of all conclusions, and the conclusions themselves.
+fn claims(statements: &[Listed<'_>]) -> usize {
+    let of_one =
+        |(table, _): &Listed<'_>| table.get("claim").and_then(tables).map_or(0, |claims| claims.len());
+    statements.iter().map(|statement| 1 + of_one(statement)).sum()
 }
 
 fn read_row(table: &dyn TableLike, at: &Origin, problems: &mut Vec<Problem>) -> Option<Row> {

@@ -4,6 +4,7 @@
 
 mod path;
 
+use super::bounds::STREAMS_MAX;
 use super::draft::{Draft, FlowDraft, HostDraft, Ways};
 use super::expect;
 use super::key::{Section, Slot};
@@ -53,6 +54,7 @@ pub(super) fn cell(draft: &Draft) -> Result<CellSpec, Vec<Complaint>> {
         run: run(draft, &mut complaints),
         expect: draft.expectations.clone(),
     };
+    check_streams(&spec, &mut complaints);
     check_expectations(&spec, &mut complaints);
     if complaints.0.is_empty() { Ok(spec) } else { Err(complaints.0) }
 }
@@ -225,6 +227,17 @@ fn run(draft: &Draft, complaints: &mut Complaints) -> RunSpec {
         }
     }
     run
+}
+
+fn check_streams(spec: &CellSpec, complaints: &mut Complaints) {
+    let streams = spec.flows.iter().fold(0_u32, |sum, flow| sum.saturating_add(flow.parallel));
+    if streams > STREAMS_MAX {
+        complaints.add(
+            &[Slot::in_flow(0, "parallel"), Slot::in_flow(0, "direction")],
+            format!("flow.parallel: all flows together have {streams} streams, more than {STREAMS_MAX}"),
+            "lower parallel, or leave some flows out",
+        );
+    }
 }
 
 fn check_expectations(spec: &CellSpec, complaints: &mut Complaints) {

@@ -1,5 +1,6 @@
 //! `--set path.rtt=50ms`: one setting as text, checked as in a file.
 
+use super::bounds::FLOWS_MAX;
 use super::error::{Origin, Problem};
 use super::key::{Key, Section, Slot};
 use super::layer::{Setting, Text, unknown_key, unknown_table};
@@ -46,9 +47,6 @@ fn slot(path: &str) -> Result<(Slot, &'static Key), (String, String)> {
     let key = Key::find(section, &slot.name).ok_or_else(|| unknown_key(section, &slot.name))?;
     Ok((slot, key))
 }
-
-/// No scenario has as many flows; keeps `flow.N` from meaning memory.
-const FLOWS_MAX: usize = 1000;
 
 /// Spans of the values between commas, without the space and the quotes around them. An empty list has none.
 fn items(list: &str, start: usize) -> Vec<Range<usize>> {

@@ -2,13 +2,14 @@
 //!
 //! Never: a rule that binds several keys; those are in [`super::resolve`].
 
+use super::bounds::{bytes, duration, queue_limit, rate, socket_buffer};
 use super::draft::{Split, Ways};
 use super::expect;
 use super::forms::{congestion_control, count_within, distribution, loss, sizes, sysctl};
 use super::key::Section::{Expect, Flow, Host, Path, Receiver, Run, Sender};
 use super::key::{Key, Kind, SYSCTL, Section, Setter};
 use crate::cell::{ExpectMetric, LossUnit, Protocol};
-use crate::parse::{bytes, count, duration, flag, one_of, queue_limit, rate, ratio, sysctl_triple};
+use crate::parse::{count, flag, one_of, ratio, sysctl_triple};
 
 /// A setter that parses and stores: `store!(Path, draft => draft.rtt, duration)`.
 macro_rules! store {
@@ -118,10 +119,10 @@ pub const KEYS: &[Key] = &[
         "UDP: payload of a datagram, 32 to 65507 bytes, default 1448B. TCP: size of a write, default 512KiB."),
     key!(&[Flow], "read_rate", Rate, None, "20mbit", store!(Flow, f => f.read_rate, rate),
         "The receiver reads no faster than this, each stream. TCP only."),
-    key!(&[Flow], "sndbuf", Bytes, None, "4MiB", store!(Flow, f => f.sndbuf, bytes),
-        "SO_SNDBUF as asked (the kernel doubles it). Absent = autotuning."),
-    key!(&[Flow], "rcvbuf", Bytes, None, "4MiB", store!(Flow, f => f.rcvbuf, bytes),
-        "SO_RCVBUF as asked (the kernel doubles it). Absent = autotuning."),
+    key!(&[Flow], "sndbuf", Bytes, None, "4MiB", store!(Flow, f => f.sndbuf, socket_buffer),
+        "SO_SNDBUF as asked, at most 1073741823B (the kernel doubles it). Absent = autotuning."),
+    key!(&[Flow], "rcvbuf", Bytes, None, "4MiB", store!(Flow, f => f.rcvbuf, socket_buffer),
+        "SO_RCVBUF as asked, at most 1073741823B (the kernel doubles it). Absent = autotuning."),
     key!(&[Flow], "max_pacing_rate", Rate, None, "50mbit", store!(Flow, f => f.max_pacing_rate, rate),
         "SO_MAX_PACING_RATE. TCP only."),
     key!(&[Flow], "congestion_control", Word, None, "bbr",
@@ -172,7 +173,10 @@ pub const KEYS: &[Key] = &[
 
 /// What stands at the top of a scenario beside the sections: name, and what it means.
 pub const TOP: &[(&str, &str)] = &[
-    ("name", "The experiment's name, required: letters, digits, `.`, `_`, `-`."),
+    (
+        "name",
+        "The experiment's name, required: letters, digits, `.`, `_`, `-`; not `.` or `-` first, and not `.` last.",
+    ),
     ("title", "One line for people."),
     (
         "variant",
