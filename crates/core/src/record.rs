@@ -180,6 +180,11 @@ pub struct Instrument {
     pub send_lateness: Option<Lateness>,
     /// How late the telemetry's samples were.
     pub sample_lateness: Option<Lateness>,
+    /// How late a bare timer was meanwhile: a thread at normal priority that only sleeps to a deadline every 10 ms, and counts every
+    /// deadline, also those that it slept through. It tells a late machine from a slow data path. Null in simulation, and in records
+    /// of before it was noted.
+    #[serde(default)]
+    pub timer_lateness: Option<Lateness>,
     /// When the path was later than 4 ms, or than a quarter of what its queue takes to empty (1 ms at least): the first 10,000 times
     /// of a direction.
     #[serde(default)]

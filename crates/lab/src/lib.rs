@@ -3,6 +3,7 @@
 //! The only crate with `unsafe` (all of it under [`sys`]), clocks, threads inside a run, or a need for privileges.
 //! Never: a global setting changed, a name left behind, or a figure derived from the records that it writes.
 
+mod bare_timer;
 mod batch;
 mod clock;
 mod counters;

@@ -3,6 +3,7 @@
 use super::Stage;
 use super::flow::{ConnectedFlow, Finals, Span, Stops};
 use super::joined;
+use crate::bare_timer;
 use crate::lateness::LatenessMeter;
 use crate::rows::{self, Rows};
 use crate::telemetry::{StreamProbe, Telemetry, Threads, sample_tcp};
@@ -86,6 +87,10 @@ impl Traffic<'_> {
             });
             let sampling =
                 scope.spawn(move || self.threads.note(ThreadRole::Telemetry, || telemetry.run(&rows)));
+            let timing = scope.spawn(|| {
+                self.threads
+                    .note(ThreadRole::Other("timer".to_owned()), || bare_timer::run(clock, &stops.telemetry))
+            });
             let working: Vec<Working<'_>> = self
                 .flows
                 .iter()
@@ -101,11 +106,13 @@ impl Traffic<'_> {
             let panicked = |_| BackendError::Failed("the telemetry panicked".to_owned());
             let sampled = sampling.join().map_err(panicked)?;
             writing.join().map_err(panicked)??;
+            let timer_lateness = timing.join().map_err(panicked)?;
             if stopped {
                 return Err(BackendError::Interrupted("the user".to_owned()));
             }
             let sample_lateness = sampled.lateness;
-            let instrument = Instrument { send_lateness, sample_lateness, ..Instrument::default() };
+            let instrument =
+                Instrument { send_lateness, sample_lateness, timer_lateness, ..Instrument::default() };
             Ok(TrafficOutcome { streams, instrument, invalid, slow_start_until: sampled.slow_start_until })
         })
     }
