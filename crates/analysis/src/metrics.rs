@@ -129,7 +129,7 @@ impl<'a> Condenser<'a> {
             cell_index: run.cell.index,
             repeat: run.repeat,
             seed: run.seed.get(),
-            directory: run.directory.clone(),
+            directory: run.directory.to_string(),
             backend: manifest.backend.clone(),
             invalid: manifest.invalid.clone(),
             unmet_settings: settings::unmet(&manifest.settings),

@@ -128,7 +128,7 @@ impl Drawing {
             (stream, States { life, last: None, band: Band::of(2 * buckets) })
         };
         Self {
-            directory: manifest.run.directory.clone(),
+            directory: manifest.run.directory.to_string(),
             span,
             buckets,
             forward,

@@ -63,7 +63,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-const RUNS: [&str; 4] = ["0000-rtt=1ms-r1", "0000-rtt=1ms-r2", "0001-rtt=10ms-r1", "0001-rtt=10ms-r2"];
+const RUNS: [&str; 4] = ["0000-rtt-1ms-r1", "0000-rtt-1ms-r2", "0001-rtt-10ms-r1", "0001-rtt-10ms-r2"];
 
 #[test]
 fn an_experiment_is_written_and_read_back() {

@@ -115,7 +115,7 @@ impl Backend for Synthetic {
                 .push(Invalid { reason: "ring_drops".to_owned(), detail: "7 packets".to_owned() });
         }
         replay(&record, sink);
-        self.ended.lock().unwrap().push(run.directory.clone());
+        self.ended.lock().unwrap().push(run.directory.to_string());
         Ok(record.manifest)
     }
 

@@ -92,7 +92,7 @@ fn a_plan_names_every_run_on_one_line() {
     let folder = Folder::new();
     let plan = folder.pipefill(&["plan", "rtt"]).assert().success().get_output().stdout.clone();
     let text = String::from_utf8(plan).unwrap();
-    assert!(text.contains("0000-tcp-rtt=0ms-r1") && text.ends_with("45 cells, 55 runs\n"), "{text}");
+    assert!(text.contains("0000-tcp-rtt-0ms-r1") && text.ends_with("45 cells, 55 runs\n"), "{text}");
     assert_eq!(text.lines().filter(|line| line.contains("variant=")).count(), 55);
 }
 

@@ -129,7 +129,7 @@ fn a_flow_has_every_name_that_iperf3_has() {
     assert_eq!(files.len(), 2 * 2 * 3, "{files:?}");
     let goldens = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/iperf3");
     for (flow, golden) in [(0, "tcp"), (1, "tcp-reverse"), (2, "udp")] {
-        let ours = fs::read(folder.path("flows").join(format!("0000-rtt=4ms-r1-flow{flow}.json"))).unwrap();
+        let ours = fs::read(folder.path("flows").join(format!("0000-rtt-4ms-r1-flow{flow}.json"))).unwrap();
         let theirs = fs::read(goldens.join(format!("{golden}.json"))).unwrap();
         let missing: Vec<String> = paths_of(&theirs).difference(&paths_of(&ours)).cloned().collect();
         assert_eq!(missing, [""; 0], "{golden}");

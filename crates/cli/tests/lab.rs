@@ -71,7 +71,7 @@ fn partial(runs: &Path) -> bool {
 
 /// A record is there, and the next run is going on.
 fn second_run(runs: &Path) -> bool {
-    runs.join("0000-rtt=4ms-r1").exists() && partial(runs)
+    runs.join("0000-rtt-4ms-r1").exists() && partial(runs)
 }
 
 fn signal(child: &Child, name: &str) {
@@ -112,7 +112,7 @@ fn a_scenario_runs_from_file_to_report() {
         assert!((10_000_000..22_000_000).contains(&goodput), "{goodput}");
         assert!(cell["repeat_command"].as_str().unwrap().contains("--only"), "{cell}");
     }
-    let run = folder.path("pipefill-runs/tiny/runs/0001-rtt=20ms-r1");
+    let run = folder.path("pipefill-runs/tiny/runs/0001-rtt-20ms-r1");
     for name in ["manifest.json", "tcp.jsonl.zst", "delivery.jsonl.zst", "path.jsonl.zst", "cpu.jsonl.zst"] {
         assert!(run.join(name).exists(), "{name}: {:?}", names(&run));
     }
@@ -191,11 +191,11 @@ fn a_signal_stops_it_and_resume_continues() {
     assert!(text.contains("stopped; 1 of 2 runs are kept in pipefill-runs/tiny"), "{text}");
     assert!(text.contains("--resume"), "{text}");
     assert_eq!(text.matches("stopping; again to exit at once\n").count(), 1, "{text}");
-    assert_eq!(names(&runs), ["0000-rtt=4ms-r1"]);
+    assert_eq!(names(&runs), ["0000-rtt-4ms-r1"]);
     assert_eq!(folder.registered(), [""; 0]);
 
     // A record that found itself too late is repeated.
-    let manifest = std::fs::read(runs.join("0000-rtt=4ms-r1/manifest.json")).unwrap();
+    let manifest = std::fs::read(runs.join("0000-rtt-4ms-r1/manifest.json")).unwrap();
     let manifest: Value = serde_json::from_slice(&manifest).unwrap();
     let left = if manifest["invalid"].as_array().unwrap().is_empty() { 1 } else { 2 };
     let output = folder.pipefill(&["run", "tiny.toml", "--resume"]).output().unwrap();
@@ -221,7 +221,7 @@ fn what_a_killed_run_leaves_the_doctor_removes() {
 
     let doctor = folder.pipefill(&["doctor"]).output().unwrap();
     assert!(stderr(&doctor).contains("removed the leftovers of"), "{}", stderr(&doctor));
-    assert_eq!(names(&runs), ["0000-rtt=4ms-r1"]);
+    assert_eq!(names(&runs), ["0000-rtt-4ms-r1"]);
     assert_eq!(folder.registered(), [""; 0]);
     assert_eq!(machine(), before);
 }
@@ -239,7 +239,7 @@ fn two_at_the_same_time_do_not_meet() {
     assert_eq!(names(&folder.path("pipefill-runs")), ["tiny", "tiny-2"]);
     for name in ["tiny", "tiny-2"] {
         let runs = folder.path("pipefill-runs").join(name).join("runs");
-        assert_eq!(names(&runs), ["0000-rtt=4ms-r1", "0001-rtt=20ms-r1"]);
+        assert_eq!(names(&runs), ["0000-rtt-4ms-r1", "0001-rtt-20ms-r1"]);
     }
     assert_eq!(folder.registered(), [""; 0]);
 }

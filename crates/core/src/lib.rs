@@ -5,6 +5,7 @@
 
 pub mod backend;
 pub mod cell;
+pub mod file_name;
 pub mod limit;
 pub mod pacing;
 pub mod parse;

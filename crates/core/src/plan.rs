@@ -7,6 +7,7 @@ mod size;
 pub use size::{CELLS_MAX, PlanSize, RUNS_MAX, TEXT_MAX, TooLarge};
 
 use crate::cell::{Bound, CellSpec, Comparison, ExpectMetric};
+use crate::file_name::FileName;
 use crate::prng::fnv1a;
 use crate::units::{Ratio, Seed};
 use schemars::JsonSchema;
@@ -18,7 +19,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Plan {
     /// The scenario's `name`.
-    pub experiment: String,
+    pub experiment: FileName,
     /// The scenario's `title`, where it has one.
     pub title: Option<String>,
     /// In file order: the last axis varies fastest.
@@ -52,7 +53,7 @@ pub struct Cell {
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Run {
     /// The scenario's `name`.
-    pub experiment: String,
+    pub experiment: FileName,
     /// The cell.
     pub cell: Cell,
     /// Which repetition, from 1.
@@ -62,7 +63,7 @@ pub struct Run {
     /// Derived from the experiment's seed, the cell's id and the repetition.
     pub seed: Seed,
     /// Name of the run's directory: sorts in plan order, tells the axes, is safe on every file system.
-    pub directory: String,
+    pub directory: FileName,
 }
 
 /// One published figure set: what somebody else measured in the same cell.
@@ -201,20 +202,26 @@ impl Plan {
             repeat,
             id: format!("{}-{repeat}", cell.id),
             seed: Seed::new(cell.spec.run.seed).derive(&format!("{}/{repeat}", cell.id)),
-            directory: self.directory(cell, repeat),
+            directory: self.directory(cell, repeat, '-'),
         }
     }
 
-    /// `{index}-{axes}-r{repeat}`, e.g. `0003-tcp-rtt=10ms-r1`: numbers padded so that names sort in plan order, the
-    /// axes shortened where the name would pass [`DIRECTORY_MAX`].
-    fn directory(&self, cell: &Cell, repeat: u32) -> String {
+    /// The name that 0.1.0 gave the directory of `run`: `rtt=10ms` in place of `rtt-10ms`, which DuckDB and others read as a
+    /// partition of a table.
+    pub fn directory_of_0_1_0(&self, run: &Run) -> FileName {
+        self.directory(&run.cell, run.repeat, '=')
+    }
+
+    /// `{index}-{axes}-r{repeat}`, e.g. `0003-tcp-rtt-10ms-r1`: numbers padded so that names sort in plan order, the
+    /// axes shortened where the name would pass [`DIRECTORY_MAX`]. `between` stands between an axis and its value.
+    fn directory(&self, cell: &Cell, repeat: u32, between: char) -> FileName {
         let index_width = self.cells.len().saturating_sub(1).to_string().len().max(4);
         let repeat_width = cell.spec.run.repeat.to_string().len();
         let head = format!("{:0index_width$}", cell.index);
         let tail = format!("-r{repeat:0repeat_width$}");
-        let mut axes: String = cell.axes.iter().map(axis_label).collect();
+        let mut axes: String = cell.axes.iter().map(|axis| axis_label(axis, between)).collect();
         axes.truncate(DIRECTORY_MAX.saturating_sub(head.len() + tail.len()));
-        format!("{head}{axes}{tail}")
+        FileName::cleaned(&format!("{head}{axes}{tail}"))
     }
 }
 
@@ -245,13 +252,18 @@ pub(crate) fn canonical(spec: &CellSpec) -> String {
     text
 }
 
-/// `-rtt=10ms`; for the variant its name alone. ASCII only.
-fn axis_label((path, value): &(String, String)) -> String {
+/// `-rtt-10ms`; for the variant its name alone. ASCII only; `=` nowhere but as `between`.
+fn axis_label((path, value): &(String, String), between: char) -> String {
     let name = path.rsplit('.').next().unwrap_or(path);
-    let label = if path == "variant" { format!("-{value}") } else { format!("-{name}={value}") };
-    let is_safe = |c: char| c.is_ascii_alphanumeric() || ".=_-".contains(c);
-    let safe = |c: char| if is_safe(c) { c } else { '_' };
-    label.replace('%', "pct").chars().map(safe).collect()
+    let plain = |text: &str| -> String {
+        let is_safe = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c) || c == between;
+        text.replace('%', "pct").chars().map(|c| if is_safe(c) { c } else { '_' }).collect()
+    };
+    if path == "variant" {
+        format!("-{}", plain(value))
+    } else {
+        format!("-{}{between}{}", plain(name), plain(value))
+    }
 }
 
 /// JSON with sorted keys and without null members, whatever order the map type has.

@@ -10,6 +10,7 @@ mod evidence;
 mod expected;
 mod rows;
 mod sink;
+mod table_summary;
 
 pub use codec::{
     RecordError, TableReader, TableWriter, decode_manifest, decode_table, encode_manifest, encode_table,
@@ -19,6 +20,7 @@ pub use evidence::{DropReason, Element, PathCount, ThreadRole};
 pub use rows::Rows;
 pub(crate) use sink::InMemory;
 pub use sink::{AnyRow, Sink};
+pub use table_summary::TableSummary;
 
 use crate::cell::Direction;
 use crate::plan::Run;
@@ -57,6 +59,9 @@ pub struct Manifest {
     pub instrument: Instrument,
     /// Why the run must not be believed; empty = valid.
     pub invalid: Vec<Invalid>,
+    /// Every table that was written; absent in records of 0.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tables: Option<Vec<TableSummary>>,
 }
 
 /// The machine on which a run was made.

@@ -3,7 +3,7 @@
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
     DeliverySample, Environment, Instrument, Manifest, PathSample, RECORD_VERSION, RecordError, StreamEnd,
-    TcpSample, decode_manifest, decode_table, encode_manifest, encode_table,
+    TableReader, TableSummary, TcpSample, decode_manifest, decode_table, encode_manifest, encode_table,
 };
 use pipefill_core::scenario::Scenario;
 use pipefill_core::tcp_info::TcpInfo;
@@ -29,6 +29,7 @@ fn manifest() -> Manifest {
         counters: Vec::new(),
         instrument: Instrument::default(),
         invalid: Vec::new(),
+        tables: None,
     }
 }
 
@@ -112,6 +113,86 @@ fn a_table_that_was_cut_short_is_an_error() {
     encode_table(&rows, &mut bytes).expect("a table");
     let error = decode_table::<TcpSample>(&bytes[..bytes.len() / 2]).expect_err("half a table");
     assert!(matches!(error, RecordError::Io { table: "tcp", .. }), "{error:?}");
+}
+
+/// So that no reader takes a changed frame for a whole one, whatever else it checks.
+#[test]
+fn a_table_has_a_checksum() {
+    let rows: Vec<TcpSample> = (0..100).map(|t| tcp_sample(t, t * 7919, None)).collect();
+    let mut bytes = Vec::new();
+    encode_table(&rows, &mut bytes).expect("a table");
+    for at in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1;
+        if let Ok(read) = decode_table::<TcpSample>(&*changed) {
+            assert_eq!(read, rows, "byte {at}");
+        }
+    }
+}
+
+/// Compressed to some kB, and would take all memory as one line.
+#[test]
+fn a_line_that_is_no_row_is_not_read_to_its_end() {
+    for filler in [" ", "x"] {
+        let bytes = compressed(&filler.repeat(64 << 20));
+        assert!(bytes.len() < 10_000, "{}", bytes.len());
+        let error = decode_table::<DeliverySample>(&*bytes).expect_err("no row");
+        assert!(matches!(error, RecordError::LongRow { table: "delivery", line: 1 }), "{error:?}");
+    }
+}
+
+#[test]
+fn a_frame_that_wants_more_memory_than_ours_is_refused() {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("an encoder");
+    encoder.window_log(27).expect("a window");
+    std::io::Write::write_all(&mut encoder, &vec![b'\n'; 16 << 20]).expect("memory");
+    let bytes = encoder.finish().expect("a frame");
+    let error = decode_table::<DeliverySample>(&*bytes).expect_err("a window of 128 MiB");
+    assert!(matches!(error, RecordError::Io { table: "delivery", .. }), "{error:?}");
+}
+
+#[test]
+fn a_table_has_the_rows_that_are_listed() {
+    let rows: Vec<TcpSample> = (0..3).map(|t| tcp_sample(t, 1, None)).collect();
+    let mut bytes = Vec::new();
+    encode_table(&rows, &mut bytes).expect("a table");
+    let read = |listed| -> Result<Vec<TcpSample>, RecordError> {
+        TableReader::new(&*bytes).expect("a table").listed(listed).collect()
+    };
+    assert_eq!(read(3).expect("as listed"), rows);
+    let [fewer, more] = [4, 2].map(|listed| read(listed).expect_err("not as listed").to_string());
+    assert_eq!(fewer, "tcp.jsonl.zst: it has 3 rows, and the manifest lists 4");
+    assert_eq!(more, "tcp.jsonl.zst: it has more rows, and the manifest lists 2");
+}
+
+#[test]
+fn a_name_that_leads_elsewhere_is_refused_with_its_field() {
+    for name in ["/etc/x", "../x", "..", "a/b", "", "a\\u0000"] {
+        let directory = manifest_text().replace("\"0000-r1\"", &format!("\"{name}\""));
+        let error = decode_manifest(directory.as_bytes()).expect_err("a path");
+        let text = error.to_string();
+        assert!(text.starts_with("manifest.json: run.directory: ") && text.contains("not a name"), "{text}");
+        let experiment =
+            manifest_text().replace("\"experiment\": \"x\"", &format!("\"experiment\": \"{name}\""));
+        let text = decode_manifest(experiment.as_bytes()).expect_err("a path").to_string();
+        assert!(text.starts_with("manifest.json: run.experiment: "), "{text}");
+    }
+}
+
+#[test]
+fn a_manifest_without_an_end_is_not_read_to_its_end() {
+    let error = decode_manifest(std::io::repeat(b' ')).expect_err("no manifest");
+    assert!(matches!(error, RecordError::LongManifest), "{error:?}");
+}
+
+#[test]
+fn a_record_of_0_1_0_lists_no_tables() {
+    assert!(!manifest_text().contains("tables"));
+    let tables = vec![TableSummary { table: "tcp".to_owned(), rows: 1, bytes: 2, sha256: "ab".to_owned() }];
+    let newer = Manifest { tables: Some(tables), ..manifest() };
+    let mut bytes = Vec::new();
+    encode_manifest(&newer, &mut bytes).expect("a manifest");
+    assert_eq!(decode_manifest(&*bytes).expect("a manifest"), newer);
 }
 
 #[test]

@@ -51,7 +51,7 @@ pub(crate) fn timelines<'a>(
 
 /// What tells `cell` from the others; an only one is called as the experiment is.
 fn called(experiment: &Experiment, cell: &CellResult) -> String {
-    let only = || experiment.plan.title.clone().unwrap_or_else(|| experiment.plan.experiment.clone());
+    let only = || experiment.plan.title.clone().unwrap_or_else(|| experiment.plan.experiment.to_string());
     if cell.axes.is_empty() { only() } else { cell.coordinates() }
 }
 

@@ -14,7 +14,7 @@ pub fn render(plan: &Plan, estimate: Option<Duration>, style: Style) -> String {
     let headings = ["directory", "repeat", "axes"].map(heading);
     let rows: Vec<Vec<Entry>> = runs.iter().map(row).collect();
     let table = grid(&headings, &rows, style, 2);
-    let mut lines: Vec<String> = vec![plan.experiment.clone()];
+    let mut lines: Vec<String> = vec![plan.experiment.to_string()];
     lines.extend(plan.title.clone());
     lines.push(String::new());
     lines.extend(table.lines().map(|line| line.trim_end().to_owned()));
@@ -29,7 +29,7 @@ fn heading(name: &str) -> Heading {
 
 fn row(run: &Run) -> Vec<Entry> {
     let axes: Vec<String> = run.cell.axes.iter().map(|(path, value)| format!("{path}={value}")).collect();
-    [run.directory.clone(), run.repeat.to_string(), axes.join(" ")].map(Entry::plain).into()
+    [run.directory.to_string(), run.repeat.to_string(), axes.join(" ")].map(Entry::plain).into()
 }
 
 fn totals(cells: usize, runs: usize, estimate: Option<Duration>) -> String {

@@ -61,7 +61,7 @@ fn every_run_of_a_plan_is_listed() {
     let plan = two_cells();
     let text = plan::render(&plan, None, Style::default());
     for run in plan.runs() {
-        assert!(text.contains(&run.directory), "{text}");
+        assert!(text.contains(run.directory.as_str()), "{text}");
     }
     assert!(text.ends_with("2 cells, 6 runs\n"), "{text}");
 }

@@ -30,6 +30,7 @@ pub(crate) fn manifest(run: &Run, engine: &Engine, settings: Vec<Setting>, outco
         counters: engine.network.counters(),
         instrument: Instrument::default(),
         invalid: outcome.invalid,
+        tables: None,
     }
 }
 

@@ -7,6 +7,7 @@ use pipefill_core::cell::{
     BottleneckSpec, CellSpec, Direction, DirectionSpec, FlowSpec, HostSpec, JitterDistribution, JitterSpec,
     LossSpec, LossUnit, PathSpec, Protocol, RunSpec,
 };
+use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Plan, Run, cell_id};
 use pipefill_core::units::{Bytes, QueueLimit, Rate, Ratio};
 use std::time::Duration;
@@ -21,7 +22,7 @@ pub(crate) fn run(golden: &Golden) -> Run {
     let spec = spec(golden);
     let cell = Cell { index: 0, id: cell_id(&spec), axes: Vec::new(), spec };
     let plan = Plan {
-        experiment: "accuracy".to_owned(),
+        experiment: FileName::cleaned("accuracy"),
         title: None,
         cells: vec![cell],
         published: Vec::new(),

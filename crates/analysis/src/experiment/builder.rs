@@ -70,7 +70,7 @@ impl ExperimentBuilder {
             (0..self.plan.cells.len()).flat_map(|index| self.results(index, command)).collect();
         Experiment {
             schema: SCHEMA,
-            experiment: self.plan.experiment.clone(),
+            experiment: self.plan.experiment.to_string(),
             environment: self.environment,
             conclusions: conclusions::judge(&self.plan, &cells),
             cells,

@@ -4,6 +4,7 @@
 #![allow(dead_code, missing_docs, unreachable_pub, reason = "test support, shared by several test crates")]
 
 use pipefill_core::cell::*;
+use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Plan, Run};
 use pipefill_core::record::*;
 use pipefill_core::tcp_info::{CaState, TcpInfo};
@@ -81,7 +82,7 @@ pub fn cell(index: usize, axes: &[(&str, &str)], spec: CellSpec) -> Cell {
 
 pub fn plan(cells: Vec<Cell>) -> Plan {
     Plan {
-        experiment: "synthetic".to_owned(),
+        experiment: FileName::cleaned("synthetic"),
         title: Some("A synthetic experiment".to_owned()),
         cells,
         published: Vec::new(),
@@ -92,12 +93,12 @@ pub fn plan(cells: Vec<Cell>) -> Plan {
 
 pub fn run(cell: &Cell, repeat: u32) -> Run {
     Run {
-        experiment: "synthetic".to_owned(),
+        experiment: FileName::cleaned("synthetic"),
         cell: cell.clone(),
         repeat,
         id: format!("{}-{repeat}", cell.id),
         seed: Seed::new(u64::from(repeat)),
-        directory: format!("{:03}-{repeat}", cell.index),
+        directory: FileName::cleaned(&format!("{:03}-{repeat}", cell.index)),
     }
 }
 
@@ -295,6 +296,7 @@ fn manifest(run: Run) -> Manifest {
             ..Instrument::default()
         },
         invalid: Vec::new(),
+        tables: None,
     }
 }
 

@@ -50,13 +50,13 @@ EXAMPLES:
   pipefill report pipefill-runs/first --format md -o first.md     which shows them
   pipefill report pipefill-runs/first --format html -o first.html
   pipefill report pipefill-runs/first --format iperf3 -o flows
-  pipefill report pipefill-runs/first/runs/0000-rtt=10ms-loss=0pct-r1 --json";
+  pipefill report pipefill-runs/first/runs/0000-rtt-10ms-loss-0pct-r1 --json";
 
 pub(super) const EXPLAIN_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill explain pipefill-runs/first
   pipefill explain pipefill-runs/first --only path.rtt=40ms,path.loss=1%
-  pipefill explain pipefill-runs/first/runs/0000-rtt=10ms-loss=0pct-r1 --json";
+  pipefill explain pipefill-runs/first/runs/0000-rtt-10ms-loss-0pct-r1 --json";
 
 pub(super) const FIX_EXAMPLES: &str = "\
 EXAMPLES:

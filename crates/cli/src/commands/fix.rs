@@ -178,7 +178,7 @@ fn path_goodput(result: &CellResult) -> Option<u64> {
 /// The cell's own name: that of its runs' directories without the repetition.
 fn label(plan: &Plan, cell: &Cell) -> String {
     let run = plan.runs().into_iter().find(|run| run.cell.id == cell.id);
-    let name = run.map_or_else(|| cell.id.clone(), |run| run.directory);
+    let name = run.map_or_else(|| cell.id.clone(), |run| run.directory.to_string());
     name.rsplit_once("-r").map_or(name.clone(), |(head, _)| head.to_owned())
 }
 

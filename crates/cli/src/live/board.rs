@@ -88,7 +88,7 @@ impl Board {
 
     /// `run` has ended; `note` says why it is not valid.
     pub(crate) fn end(&mut self, run: &Run, took: Duration, note: &str) {
-        let look = self.at_work.shift_remove(&run.directory).and_then(|one| one.look);
+        let look = self.at_work.shift_remove(run.directory.as_str()).and_then(|one| one.look);
         let mean_bps = look.and_then(|look| look.pulse.mean_bps());
         if self.ended.len() == LISTED {
             self.ended.pop_front();
@@ -104,6 +104,6 @@ impl Board {
 
     fn entry(&mut self, run: &Run) -> &mut AtWork {
         let begun = || AtWork { label: label(run), passed: Duration::ZERO, look: None };
-        self.at_work.entry(run.directory.clone()).or_insert_with(begun)
+        self.at_work.entry(run.directory.to_string()).or_insert_with(begun)
     }
 }

@@ -61,8 +61,9 @@ impl StoredExperiment {
     /// Why `asked` on `backend` is not this experiment; `None` where it is.
     pub(crate) fn difference(&self, asked: &Asked, backend: &str) -> Option<String> {
         let ids = |plan: &Plan| -> Vec<String> { plan.runs().into_iter().map(|run| run.id).collect() };
-        let names =
-            |plan: &Plan| -> Vec<String> { plan.runs().into_iter().map(|run| run.directory).collect() };
+        let names = |plan: &Plan| -> Vec<String> {
+            plan.runs().into_iter().map(|run| run.directory.to_string()).collect()
+        };
         let renamed = names(&self.plan).into_iter().zip(names(&asked.plan)).find(|(old, new)| old != new);
         if self.plan.experiment != asked.plan.experiment {
             Some(format!("it is called {}, not {}", self.plan.experiment, asked.plan.experiment))
@@ -169,9 +170,11 @@ impl ExperimentDirectory {
         self.path.join(RUNS)
     }
 
-    /// Where `run` is, once it is complete.
+    /// Where `run` is, once it is complete: under its name, or under the one that 0.1.0 gave it.
     pub(crate) fn run_path(&self, run: &Run) -> PathBuf {
-        self.runs().join(&run.directory)
+        let path = self.runs().join(run.directory.as_str());
+        let former = self.runs().join(self.stored.plan.directory_of_0_1_0(run).as_str());
+        if !path.exists() && former.exists() { former } else { path }
     }
 
     /// Every complete run's directory, sorted by name; runs in the making (hidden) are left out.

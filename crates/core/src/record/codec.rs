@@ -1,8 +1,10 @@
 //! Rows and manifests as bytes, and back: zstd-compressed line JSON, and pretty JSON with a version.
 //!
 //! Never: a file name or a file. Unknown fields are let pass (a newer minor record stays readable); a newer version is not.
+//! What is read may come from anybody: no input makes a reader hold more than the bounds below.
 
 use super::{Manifest, RECORD_VERSION, Row};
+use serde::Deserialize;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::marker::PhantomData;
 
@@ -10,6 +12,12 @@ use std::marker::PhantomData;
 const ZSTD_LEVEL: i32 = 3;
 /// Who writes and who reads hold 2^18 bytes of text back; with the level's own 2^21 a table is hardly smaller.
 const ZSTD_WINDOW_LOG: u32 = 18;
+/// A table that somebody compressed again at the strongest ordinary level has 2^23; a frame that asks for more is refused.
+const ZSTD_WINDOW_LOG_MAX: u32 = 23;
+/// Longest row, bytes with its line break: ours have some 1,200.
+const ROW_MAX: usize = 1 << 16;
+/// Longest manifest, bytes: one of 10,000 streams has some 30 MB.
+const MANIFEST_MAX: u64 = 1 << 26;
 
 /// A record that can't be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -44,9 +52,38 @@ pub enum RecordError {
         /// The row, microseconds.
         t_us: u64,
     },
-    /// `manifest.json` can't be written or read.
+    /// A line is longer than any row.
+    #[error("{table}.jsonl.zst, line {line}: more than {ROW_MAX} bytes, which no row has")]
+    LongRow {
+        /// The table.
+        table: &'static str,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// The table has fewer or more rows than its manifest lists.
+    #[error("{table}.jsonl.zst: {}, and the manifest lists {listed}", rows_found(.found, .listed))]
+    RowCount {
+        /// The table.
+        table: &'static str,
+        /// Rows that the manifest lists.
+        listed: u64,
+        /// Rows read; one more than listed where reading stopped there.
+        found: u64,
+    },
+    /// `manifest.json` can't be written, or holds no manifest.
+    #[error("manifest.json: {}{source}", at_field(.field))]
+    Manifest {
+        /// The field, e.g. `run.directory`; empty where the text is no JSON.
+        field: String,
+        /// The cause.
+        source: serde_json::Error,
+    },
+    /// `manifest.json` can't be read.
     #[error("manifest.json: {0}")]
-    Manifest(#[from] serde_json::Error),
+    ManifestIo(std::io::Error),
+    /// `manifest.json` is longer than any manifest.
+    #[error("manifest.json: more than {MANIFEST_MAX} bytes, which no manifest has")]
+    LongManifest,
     /// The record is of another version.
     #[error(
         "manifest.json: records of version {found}, and this pipefill reads version {RECORD_VERSION}; \
@@ -78,6 +115,7 @@ impl<R: Row, W: Write> TableWriter<R, W> {
         let mut encoder =
             zstd::Encoder::new(writer, ZSTD_LEVEL).map_err(|source| io_error::<R>(1, source))?;
         encoder.window_log(ZSTD_WINDOW_LOG).map_err(|source| io_error::<R>(1, source))?;
+        encoder.include_checksum(true).map_err(|source| io_error::<R>(1, source))?;
         Ok(Self { encoder, text: Vec::new(), line: 0, rows: PhantomData })
     }
 
@@ -91,6 +129,11 @@ impl<R: Row, W: Write> TableWriter<R, W> {
         serde_json::to_writer(&mut self.text, row).map_err(|source| row_error::<R>(self.line, source))?;
         self.text.push(b'\n');
         self.encoder.write_all(&self.text).map_err(|source| io_error::<R>(self.line, source))
+    }
+
+    /// Rows written so far.
+    pub fn rows(&self) -> u64 {
+        self.line as u64
     }
 
     /// Ends the frame and hands the writer back, not flushed. Without this call the table is cut short.
@@ -123,6 +166,9 @@ pub struct TableReader<R: Row, D: Read> {
     /// The last row as text; kept for its memory.
     text: String,
     line: usize,
+    /// Rows read, and rows that there should be.
+    count: u64,
+    listed: Option<u64>,
     is_over: bool,
     rows: PhantomData<fn() -> R>,
 }
@@ -133,25 +179,61 @@ impl<R: Row, D: Read> TableReader<R, D> {
     /// # Errors
     /// [`RecordError::Io`].
     pub fn new(reader: D) -> Result<Self, RecordError> {
-        let decoder = zstd::Decoder::new(reader).map_err(|source| io_error::<R>(1, source))?;
+        let mut decoder = zstd::Decoder::new(reader).map_err(|source| io_error::<R>(1, source))?;
+        decoder.window_log_max(ZSTD_WINDOW_LOG_MAX).map_err(|source| io_error::<R>(1, source))?;
         let lines = BufReader::new(decoder);
-        Ok(Self { lines, text: String::new(), line: 0, is_over: false, rows: PhantomData })
+        Ok(Self {
+            lines,
+            text: String::new(),
+            line: 0,
+            count: 0,
+            listed: None,
+            is_over: false,
+            rows: PhantomData,
+        })
+    }
+
+    /// Ends with [`RecordError::RowCount`] unless there are so many rows.
+    #[must_use]
+    pub fn listed(self, rows: u64) -> Self {
+        Self { listed: Some(rows), ..self }
     }
 
     /// The next row; `None` after the last.
     fn read(&mut self) -> Result<Option<R>, RecordError> {
         loop {
             self.line += 1;
-            self.text.clear();
-            let length = self.lines.read_line(&mut self.text);
-            if length.map_err(|source| io_error::<R>(self.line, source))? == 0 {
-                return Ok(None);
+            if self.read_line()? == 0 {
+                return self.counted(self.count).map(|()| None);
             }
             let text = self.text.trim_end_matches(['\r', '\n']);
             if !text.is_empty() {
-                let row = serde_json::from_str(text).map_err(|source| row_error::<R>(self.line, source));
-                return row.map(Some);
+                let row = serde_json::from_str(text).map_err(|source| row_error::<R>(self.line, source))?;
+                self.count += 1;
+                if self.listed.is_some_and(|listed| self.count > listed) {
+                    self.counted(self.count)?;
+                }
+                return Ok(Some(row));
             }
+        }
+    }
+
+    /// The next line, of a bounded length: the bytes that it has.
+    fn read_line(&mut self) -> Result<usize, RecordError> {
+        self.text.clear();
+        let mut bounded = (&mut self.lines).take(ROW_MAX as u64 + 1);
+        let length = bounded.read_line(&mut self.text);
+        match length.map_err(|source| io_error::<R>(self.line, source))? {
+            length if length > ROW_MAX => Err(RecordError::LongRow { table: R::TABLE, line: self.line }),
+            length => Ok(length),
+        }
+    }
+
+    /// Whether `found` rows are as many as are listed, where that is known.
+    fn counted(&self, found: u64) -> Result<(), RecordError> {
+        match self.listed {
+            Some(listed) if listed != found => Err(RecordError::RowCount { table: R::TABLE, listed, found }),
+            _ => Ok(()),
         }
     }
 }
@@ -182,26 +264,56 @@ pub fn decode_table<R: Row>(reader: impl Read) -> Result<Vec<R>, RecordError> {
 /// # Errors
 /// [`RecordError::Manifest`] where the writer fails.
 pub fn encode_manifest(manifest: &Manifest, mut writer: impl Write) -> Result<(), RecordError> {
-    serde_json::to_writer_pretty(&mut writer, manifest)?;
-    writer.write_all(b"\n").map_err(|source| RecordError::Manifest(serde_json::Error::io(source)))
+    serde_json::to_writer_pretty(&mut writer, manifest).map_err(no_manifest)?;
+    writer.write_all(b"\n").map_err(RecordError::ManifestIo)
+}
+
+/// What every version of a manifest has.
+#[derive(Deserialize)]
+struct Head {
+    version: Option<u64>,
+    pipefill: Option<String>,
 }
 
 /// Reads a manifest. The version is judged first, so that a newer record says so instead of missing a field.
 ///
 /// # Errors
-/// [`RecordError::Version`] for another version, [`RecordError::Manifest`] for text that isn't a manifest.
+/// [`RecordError::Version`] for another version, [`RecordError::Manifest`] for text that isn't a manifest, with the field,
+/// [`RecordError::LongManifest`] for one that nobody wrote.
 pub fn decode_manifest(reader: impl Read) -> Result<Manifest, RecordError> {
-    let value: serde_json::Value = serde_json::from_reader(BufReader::new(reader))?;
-    if let Some(found) = value["version"].as_u64()
+    let mut text = Vec::new();
+    reader.take(MANIFEST_MAX + 1).read_to_end(&mut text).map_err(RecordError::ManifestIo)?;
+    if text.len() as u64 > MANIFEST_MAX {
+        return Err(RecordError::LongManifest);
+    }
+    let head: Head = serde_json::from_slice(&text).map_err(no_manifest)?;
+    if let Some(found) = head.version
         && found != u64::from(RECORD_VERSION)
     {
-        let reader = match value["pipefill"].as_str() {
+        let reader = match head.pipefill {
             Some(writer) => format!("pipefill {writer} or newer"),
             None => "a newer pipefill".to_owned(),
         };
         return Err(RecordError::Version { found, reader });
     }
-    Ok(serde_json::from_value(value)?)
+    let manifest = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(&text));
+    manifest.map_err(|error: serde_path_to_error::Error<serde_json::Error>| {
+        let field = error.path().to_string();
+        RecordError::Manifest { field, source: error.into_inner() }
+    })
+}
+
+fn no_manifest(source: serde_json::Error) -> RecordError {
+    RecordError::Manifest { field: String::new(), source }
+}
+
+/// `run.directory: `; nothing for the whole document.
+fn at_field(field: &str) -> String {
+    if field.is_empty() || field == "." { String::new() } else { format!("{field}: ") }
+}
+
+fn rows_found(found: &u64, listed: &u64) -> String {
+    if found > listed { "it has more rows".to_owned() } else { format!("it has {found} rows") }
 }
 
 fn io_error<R: Row>(line: usize, source: std::io::Error) -> RecordError {

@@ -30,6 +30,7 @@ impl Manifest {
             counters: Vec::new(),
             instrument: Instrument::default(),
             invalid: Vec::new(),
+            tables: None,
         }
     }
 }

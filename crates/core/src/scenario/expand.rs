@@ -9,6 +9,7 @@ use super::layer::{Layer, Setting, Text};
 use super::published::Written;
 use super::resolve::{self, Complaint};
 use super::toml::in_file;
+use crate::file_name::FileName;
 use crate::plan::{CELLS_MAX, Cell, Plan, PlanSize, TooLarge, canonical, id_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -266,7 +267,7 @@ impl Matrix {
         let changed: Vec<String> =
             set.settings.iter().filter(is_measured).map(|setting| setting.slot.path(1)).collect();
         Ok(Plan {
-            experiment: document.name.clone(),
+            experiment: FileName::cleaned(&document.name),
             title: document.title.clone(),
             published: published.map_or_else(Vec::new, |table| table.figures(&self.written, &changed)),
             published_source: published.and_then(|table| table.source.clone()),

@@ -2,6 +2,7 @@
 
 use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec, PathSpec, Protocol, RunSpec};
+use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Run};
 use pipefill_core::record::RunRecord;
 use pipefill_core::units::{Bytes, Seed};
@@ -31,12 +32,12 @@ pub(crate) fn run(
     };
     let cell = Cell { index: 0, id: "bench".to_owned(), axes: Vec::new(), spec };
     let run = Run {
-        experiment: "bench".to_owned(),
+        experiment: FileName::cleaned("bench"),
         cell,
         repeat: 1,
         id: "bench-1".to_owned(),
         seed: Seed::new(1),
-        directory: "bench".to_owned(),
+        directory: FileName::cleaned("bench"),
     };
     Ok(lab.run(&run, &Unwatched)?)
 }

@@ -45,6 +45,7 @@ impl Outcome {
             counters: self.counters,
             instrument: self.instrument,
             invalid: self.invalid,
+            tables: None,
         }
     }
 }

@@ -1,0 +1,17 @@
+//! What a manifest says of its tables, so that a lost, changed or exchanged one is noticed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One table of a run as it was written.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct TableSummary {
+    /// The table: its file is `{table}.jsonl.zst`.
+    pub table: String,
+    /// Rows in it.
+    pub rows: u64,
+    /// Size of the file, bytes.
+    pub bytes: u64,
+    /// SHA-256 of the file, 64 hex digits: what `sha256sum` prints.
+    pub sha256: String,
+}
