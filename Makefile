@@ -17,12 +17,11 @@ demo: ## study 1 in short on this machine's kernel: about a minute of measuring,
 	@scripts/web.sh || echo "the report page will be without its script, for the reason above"
 	@scripts/demo.sh
 
-# Without its default features xtask does not need the product, which the tests build with other features than it would.
 test: ## everything that has to hold: lint, documentation, all tests
 	@scripts/need.sh rust cc rustfmt clippy
+	@scripts/need.sh clang || true # the test of the BPF object says that it is skipped
 	@scripts/web.sh && scripts/need.sh chromium || true # the tests of the page say what they lack
-	@$(MAKE) --no-print-directory lint doc
-	cargo run -q -p xtask --no-default-features -- test
+	@scripts/test.sh
 
 # ns-3 is large: it is installed only where it is asked for. Where it is there already, it is measured.
 bench: ## the simulator's speed (NS3=1: against ns-3), and what this machine's data path carries; fails where a bound is missed
@@ -41,14 +40,12 @@ fuzz: ## random scenarios in the simulator, every check on, for an hour (FOR=10m
 lint: ## formatting, clippy, xtask's rules
 	@scripts/need.sh rust cc rustfmt clippy
 	@scripts/need.sh clang || true # xtask says what it could not compare
-	cargo fmt --all --check
-	cargo run -q -p xtask --no-default-features -- check
-	cargo clippy --workspace --all-targets -q -- -D warnings
-	@! [ -e web/node_modules ] || scripts/web.sh check
+	@scripts/test.sh format lint web
+	@cargo run -q -p xtask -- check || [ $$? -eq 3 ]
 
 doc: ## the crates' documentation, without a warning
 	@scripts/need.sh rust cc
-	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps --document-private-items -q
+	@scripts/test.sh rustdoc
 
 web: ## the report page's script and style, from web/ into web/dist; before the program is built
 	@scripts/web.sh

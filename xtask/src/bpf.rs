@@ -2,6 +2,7 @@
 //!
 //! Never: an object from another clang than the one that the checked-in one names; its version is part of the result.
 
+use crate::check::Found;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -24,14 +25,13 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
     compile(&folder, &folder.join(OBJECT))
 }
 
-/// What is wrong with the checked-in object. Where its clang is not, that is said, and nothing is compared.
+/// What is wrong with the checked-in object; nothing can be said where its clang is not there.
 ///
 /// # Errors
 /// A file can't be read or written.
-pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
+pub(crate) fn check(root: &Path) -> Result<Found, String> {
     if let Err(why) = is_comparable() {
-        println!("skipped: no-clang: {FOLDER}/{OBJECT} is not compared with its source: {why}");
-        return Ok(Vec::new());
+        return Ok(Found::CannotLook(why));
     }
     let folder = root.join(FOLDER);
     let made = root.join("target").join(format!("{OBJECT}.{}", std::process::id()));
@@ -41,7 +41,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
     let is_same = read(&made)? == read(&folder.join(OBJECT))?;
     fs::remove_file(&made).map_err(|error| format!("{}: {error}", made.display()))?;
     let problem = format!("{FOLDER}/{OBJECT} is not what {SOURCE} compiles to: cargo run -p xtask -- bpf");
-    Ok(if is_same { Vec::new() } else { vec![problem] })
+    Ok(Found::Problems(if is_same { Vec::new() } else { vec![problem] }))
 }
 
 /// Why this machine's compiler can't make the same object.

@@ -69,7 +69,6 @@ mod tests {
             name: name.to_owned(),
             dependencies: dependencies.iter().map(|&name| name.to_owned()).collect(),
             roots: Vec::new(),
-            tests: Vec::new(),
         }
     }
 

@@ -25,7 +25,6 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// The page can't be read.
-#[cfg(test)]
 pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
     let old = page(root)?;
     Ok(match updated(&old) {

@@ -39,7 +39,6 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// A schema can't be made.
-#[cfg(test)]
 pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
     let is_current = |name: &str, text: &str| {
         fs::read_to_string(root.join(FOLDER).join(name)).is_ok_and(|old| old == text)

@@ -192,7 +192,6 @@ mod tests {
             name: name.to_owned(),
             dependencies: std::collections::BTreeSet::new(),
             roots: vec![root.to_owned()],
-            tests: Vec::new(),
         };
         let crates = [package("core", "core.rs"), package("cli", "cli.rs"), package(LAB, "lab.rs")];
         let sources = [

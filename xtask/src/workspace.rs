@@ -10,8 +10,6 @@ use std::path::PathBuf;
 pub(crate) struct Workspace {
     /// Absolute.
     pub(crate) root: PathBuf,
-    /// Where cargo builds, absolute.
-    pub(crate) target: PathBuf,
     pub(crate) crates: Vec<Crate>,
 }
 
@@ -22,8 +20,6 @@ pub(crate) struct Crate {
     pub(crate) dependencies: BTreeSet<String>,
     /// Roots of its libraries and binaries, relative to the workspace.
     pub(crate) roots: Vec<String>,
-    /// Names of its integration tests.
-    pub(crate) tests: Vec<String>,
 }
 
 impl Workspace {
@@ -43,7 +39,7 @@ impl Workspace {
             .iter()
             .map(|package| describe(package, &members, &metadata))
             .collect();
-        Ok(Self { root: metadata.workspace_root.into(), target: metadata.target_directory.into(), crates })
+        Ok(Self { root: metadata.workspace_root.into(), crates })
     }
 }
 
@@ -61,6 +57,5 @@ fn describe(package: &Package, members: &BTreeSet<String>, metadata: &Metadata) 
         roots: of_kind(&[TargetKind::Lib, TargetKind::Bin])
             .map(|target| relative(&target.src_path))
             .collect(),
-        tests: of_kind(&[TargetKind::Test]).map(|target| target.name.clone()).collect(),
     }
 }

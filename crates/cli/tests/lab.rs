@@ -1,16 +1,15 @@
-//! Whole experiments on this machine's kernel. Where it can't, each test says so and is counted as skipped.
+//! Whole experiments on this machine's kernel.
 
-mod pipefill;
+mod measuring;
 
-use pipefill::{Folder, machine_is_late, names, privileged_lab};
+use measuring::{Folder, Outcome, Skip, in_time, names, run, test};
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Child, Command, Output};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process::{Child, Command, ExitCode, Output};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Two cells of one run each, some three seconds together.
+/// Two cells of one run each, some seven seconds together.
 const SCENARIO: &str = r#"
 name = "tiny"
 [path]
@@ -18,12 +17,15 @@ rtt = ["4ms", "20ms"]
 rate = "20mbit"
 queue = "2bdp"
 [[flow]]
-duration = "1s"
+duration = "3s"
 [run]
 repeat = 1
 [expect]
 goodput = ">= 50% of rate"
 "#;
+
+/// What headers leave of 20 Mbit/s: 1448 of 1514 bytes.
+const FULL: f64 = 20e6 * 1448.0 / 1514.0;
 
 /// Pings of three sizes for two seconds, over buckets of one frame.
 const PINGS: &str = r#"
@@ -44,15 +46,23 @@ duration = "2s"
 repeat = 1
 "#;
 
-/// Each test measures alone, whatever the runner's threads.
-static ALONE: Mutex<()> = Mutex::new(());
+fn main() -> ExitCode {
+    run(vec![
+        test("a_scenario_runs_from_file_to_report", a_scenario_runs_from_file_to_report),
+        test("pings_tell_the_base_and_both_rates_apart", pings_tell_the_base_and_both_rates_apart),
+        test("an_expectation_that_fails_is_exit_code_1", an_expectation_that_fails_is_exit_code_1),
+        test("what_the_kernel_lacks_is_refused_before_the_first_run", what_the_kernel_lacks_is_refused),
+        test("a_signal_stops_it_and_resume_continues", a_signal_stops_it_and_resume_continues),
+        test("what_a_killed_run_leaves_the_doctor_removes", what_a_killed_run_leaves_the_doctor_removes),
+        test("two_at_the_same_time_do_not_meet", two_at_the_same_time_do_not_meet),
+    ])
+}
 
-/// The right to measure, and a folder with the scenario; `None` where there is no lab here.
-fn lab() -> Option<(MutexGuard<'static, ()>, Folder)> {
-    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let folder = privileged_lab()?;
+/// A folder with the scenario, where the lab runs.
+fn lab() -> Result<Folder, Skip> {
+    let folder = measuring::lab()?;
     folder.write("tiny.toml", SCENARIO);
-    Some((alone, folder))
+    Ok(folder)
 }
 
 /// Waits until `there` holds; a run that ends before is a failure.
@@ -92,14 +102,10 @@ fn machine() -> (Vec<String>, Vec<String>) {
     (devices.collect(), if namespaces.exists() { names(namespaces) } else { Vec::new() })
 }
 
-#[test]
-fn a_scenario_runs_from_file_to_report() {
-    let Some((_alone, folder)) = lab() else { return };
+fn a_scenario_runs_from_file_to_report() -> Outcome {
+    let folder = lab()?;
     let before = machine();
-    let output = folder.pipefill(&["run", "tiny.toml", "--json"]).output().unwrap();
-    if machine_is_late(&output) {
-        return;
-    }
+    let [output] = in_time(|| [folder.pipefill(&["run", "tiny.toml", "--json"]).output().unwrap()])?;
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&report["schema"], &report["experiment"]), (&Value::from(1), &Value::from("tiny")));
@@ -107,9 +113,9 @@ fn a_scenario_runs_from_file_to_report() {
     assert_eq!(cells.len(), 2);
     for cell in cells {
         assert_eq!((&cell["backend"], &cell["valid"]), (&Value::from("lab"), &Value::from(1)), "{cell}");
-        // A second is short: what a loss in the warm-up held back is delivered in order after it, on top of the rate.
-        let goodput = cell["goodput_bps"].as_u64().unwrap();
-        assert!((10_000_000..22_000_000).contains(&goodput), "{goodput}");
+        let goodput = cell["goodput_bps"].as_f64().unwrap();
+        println!("{}: {goodput:.0} bit/s, {FULL:.0} are full", cell["axes"]);
+        assert!((goodput / FULL - 1.0).abs() <= 0.03, "{goodput} bit/s, {FULL} are full");
         assert!(cell["repeat_command"].as_str().unwrap().contains("--only"), "{cell}");
     }
     let run = folder.path("pipefill-runs/tiny/runs/0001-rtt-20ms-r1");
@@ -127,17 +133,14 @@ fn a_scenario_runs_from_file_to_report() {
     assert_eq!(one["cells"][0]["axes"]["path.rtt"], "20ms");
     assert_eq!(folder.registered(), [""; 0]);
     assert_eq!(machine(), before);
+    Ok(())
 }
 
 /// Waking both ends is part of a round trip, so that the base is the path's and a little more; never less.
-#[test]
-fn pings_tell_the_base_and_both_rates_apart() {
-    let Some((_alone, folder)) = lab() else { return };
+fn pings_tell_the_base_and_both_rates_apart() -> Outcome {
+    let folder = lab()?;
     folder.write("pings.toml", PINGS);
-    let output = folder.pipefill(&["run", "pings.toml", "--json"]).output().unwrap();
-    if machine_is_late(&output) {
-        return;
-    }
+    let [output] = in_time(|| [folder.pipefill(&["run", "pings.toml", "--json"]).output().unwrap()])?;
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let ping = &report["cells"][0]["ping"];
@@ -150,23 +153,20 @@ fn pings_tell_the_base_and_both_rates_apart() {
     assert!(figure("sent") >= 18.0, "{ping}");
     let run = folder.path("pipefill-runs/pings/runs");
     assert!(run.join(&names(&run)[0]).join("ping.jsonl.zst").exists());
+    Ok(())
 }
 
-#[test]
-fn an_expectation_that_fails_is_exit_code_1() {
-    let Some((_alone, folder)) = lab() else { return };
+fn an_expectation_that_fails_is_exit_code_1() -> Outcome {
+    let folder = lab()?;
     let words = ["run", "tiny.toml", "--only", "path.rtt=4ms", "--set", "expect.goodput=>= 100mbit"];
-    let output = folder.pipefill(&words).output().unwrap();
-    if machine_is_late(&output) {
-        return;
-    }
+    let [output] = in_time(|| [folder.pipefill(&words).output().unwrap()])?;
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(String::from_utf8_lossy(&output.stdout).contains("FAILED"));
+    Ok(())
 }
 
-#[test]
-fn what_the_kernel_lacks_is_refused_before_the_first_run() {
-    let Some((_alone, folder)) = lab() else { return };
+fn what_the_kernel_lacks_is_refused() -> Outcome {
+    let folder = lab()?;
     let words = ["run", "tiny.toml", "--set", "host.congestion_control=[reno, nonesuch]"];
     let output = folder.pipefill(&words).output().unwrap();
     let text = stderr(&output);
@@ -176,11 +176,11 @@ fn what_the_kernel_lacks_is_refused_before_the_first_run() {
         "{text}"
     );
     assert_eq!(folder.names(), ["tiny.toml"]);
+    Ok(())
 }
 
-#[test]
-fn a_signal_stops_it_and_resume_continues() {
-    let Some((_alone, folder)) = lab() else { return };
+fn a_signal_stops_it_and_resume_continues() -> Outcome {
+    let folder = lab()?;
     let runs = folder.path("pipefill-runs/tiny/runs");
     let mut child = folder.start(&["run", "tiny.toml"]);
     wait_for(&mut child, "the second run", || second_run(&runs));
@@ -198,18 +198,15 @@ fn a_signal_stops_it_and_resume_continues() {
     let manifest = std::fs::read(runs.join("0000-rtt-4ms-r1/manifest.json")).unwrap();
     let manifest: Value = serde_json::from_slice(&manifest).unwrap();
     let left = if manifest["invalid"].as_array().unwrap().is_empty() { 1 } else { 2 };
-    let output = folder.pipefill(&["run", "tiny.toml", "--resume"]).output().unwrap();
-    if machine_is_late(&output) {
-        return;
-    }
+    let [output] = in_time(|| [folder.pipefill(&["run", "tiny.toml", "--resume"]).output().unwrap()])?;
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stderr(&output).contains(&format!("{left} of 2 runs")), "{}", stderr(&output));
     assert_eq!(names(&runs).len(), 2);
+    Ok(())
 }
 
-#[test]
-fn what_a_killed_run_leaves_the_doctor_removes() {
-    let Some((_alone, folder)) = lab() else { return };
+fn what_a_killed_run_leaves_the_doctor_removes() -> Outcome {
+    let folder = lab()?;
     let before = machine();
     let runs = folder.path("pipefill-runs/tiny/runs");
     let mut child = folder.start(&["run", "tiny.toml"]);
@@ -224,17 +221,17 @@ fn what_a_killed_run_leaves_the_doctor_removes() {
     assert_eq!(names(&runs), ["0000-rtt-4ms-r1"]);
     assert_eq!(folder.registered(), [""; 0]);
     assert_eq!(machine(), before);
+    Ok(())
 }
 
-#[test]
-fn two_at_the_same_time_do_not_meet() {
-    let Some((_alone, folder)) = lab() else { return };
-    let children = [1, 2].map(|_| folder.start(&["run", "tiny.toml", "--quiet"]));
-    for child in children {
-        let output = child.wait_with_output().unwrap();
-        // Side by side on few CPUs a run may find itself too late, and says so.
-        assert!(matches!(output.status.code(), Some(0 | 4)), "{}", stderr(&output));
-        assert_eq!(stderr(&output), "");
+fn two_at_the_same_time_do_not_meet() -> Outcome {
+    let folder = lab()?;
+    let outputs = in_time(|| {
+        let children = [1, 2].map(|_| folder.start(&["run", "tiny.toml", "--quiet"]));
+        children.map(|child| child.wait_with_output().unwrap())
+    })?;
+    for output in outputs {
+        assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
     }
     assert_eq!(names(&folder.path("pipefill-runs")), ["tiny", "tiny-2"]);
     for name in ["tiny", "tiny-2"] {
@@ -242,4 +239,5 @@ fn two_at_the_same_time_do_not_meet() {
         assert_eq!(names(&runs), ["0000-rtt-4ms-r1", "0001-rtt-20ms-r1"]);
     }
     assert_eq!(folder.registered(), [""; 0]);
+    Ok(())
 }

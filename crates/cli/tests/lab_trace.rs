@@ -1,16 +1,31 @@
 //! What BPF says of a lossy flow, held against the kernel's own counter and the clock.
 
-mod pipefill;
+mod measuring;
 
-use pipefill::{Folder, names, privileged_lab};
+use measuring::{Folder, Outcome, Skip, lab, names, run, test};
 use pipefill_core::record::{
     CaStateSource, Manifest, Retransmit, RetransmitKind, StreamSummary, decode_manifest, decode_table,
 };
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+fn main() -> ExitCode {
+    run(vec![
+        test(
+            "state_times_fill_the_life_and_retransmits_equal_the_kernels_counter",
+            state_times_fill_the_life_and_retransmits_equal_the_kernels_counter,
+        ),
+        test("a_killed_run_leaves_no_program_behind", a_killed_run_leaves_no_program_behind),
+        test(
+            "without_bpf_the_record_says_so_and_claims_nothing",
+            without_bpf_the_record_says_so_and_claims_nothing,
+        ),
+    ])
+}
 
 const SCENARIO: &str = r#"
 name = "lossy"
@@ -51,12 +66,9 @@ fn lossy_runs(folder: &Folder, bpf: &str) -> Vec<PathBuf> {
     runs
 }
 
-#[test]
-fn state_times_fill_the_life_and_retransmits_equal_the_kernels_counter() {
-    let Some(folder) = privileged_lab() else { return };
-    if lacks_bpf(&folder) {
-        return;
-    }
+fn state_times_fill_the_life_and_retransmits_equal_the_kernels_counter() -> Outcome {
+    let folder = lab()?;
+    has_bpf(&folder)?;
     for run in lossy_runs(&folder, "1") {
         let manifest = manifest(&run);
         assert_eq!(manifest.environment.facts["congestion states"], "bpf");
@@ -64,6 +76,7 @@ fn state_times_fill_the_life_and_retransmits_equal_the_kernels_counter() {
         manifest.streams.iter().for_each(assert_states);
         assert_retransmits(&run, &manifest);
     }
+    Ok(())
 }
 
 fn assert_states(stream: &StreamSummary) {
@@ -90,15 +103,24 @@ fn assert_retransmits(run: &Path, manifest: &Manifest) {
     }
 }
 
-/// Whether this machine has no BPF for us; printed and counted as a skip.
-fn lacks_bpf(folder: &Folder) -> bool {
+/// Where the kernel has BPF and its types, and lets us look at programs, our object has to be taken: that it was refused is a failure.
+///
+/// # Errors
+/// This kernel has no BPF for us.
+fn has_bpf(folder: &Folder) -> Outcome {
     let doctor = folder.pipefill(&["doctor"]).output().unwrap();
     let doctor = String::from_utf8_lossy(&doctor.stdout);
-    let limited = doctor.lines().find(|line| line.contains("sampled from tcp_info"));
-    if let Some(limited) = limited {
-        println!("skipped: no-bpf: {limited}");
+    let Some(limited) = doctor.lines().find(|line| line.contains("sampled from tcp_info")) else {
+        return Ok(());
+    };
+    let lacks = |what: &dyn std::fmt::Display| Err(Skip::NoBpf(format!("{what}; doctor says: {limited}")));
+    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        return lacks(&"there is no /sys/kernel/btf/vmlinux");
     }
-    limited.is_some()
+    if let Some(Err(error)) = aya::programs::loaded_programs().next() {
+        return lacks(&error);
+    }
+    panic!("this kernel has BPF, and refused ours: {limited}");
 }
 
 /// The programs of `flows.bpf.c` that the kernel holds, by their numbers.
@@ -122,12 +144,9 @@ fn programs_when(is_wanted: impl Fn(&BTreeSet<u32>) -> bool) -> BTreeSet<u32> {
     }
 }
 
-#[test]
-fn a_killed_run_leaves_no_program_behind() {
-    let Some(folder) = privileged_lab() else { return };
-    if lacks_bpf(&folder) {
-        return;
-    }
+fn a_killed_run_leaves_no_program_behind() -> Outcome {
+    let folder = lab()?;
+    has_bpf(&folder)?;
     folder.write("lossy.toml", SCENARIO);
     let before = programs();
     let mut child = folder.start(&["run", "lossy.toml", "--out", "out", "--quiet"]);
@@ -137,11 +156,11 @@ fn a_killed_run_leaves_no_program_behind() {
     assert_eq!(during.difference(&before).count(), 2, "{before:?}, then {during:?}");
     let after = programs_when(|found| found.is_disjoint(&(&during - &before)));
     assert!(after.is_disjoint(&(&during - &before)), "{before:?}, {during:?}, then {after:?}");
+    Ok(())
 }
 
-#[test]
-fn without_bpf_the_record_says_so_and_claims_nothing() {
-    let Some(folder) = privileged_lab() else { return };
+fn without_bpf_the_record_says_so_and_claims_nothing() -> Outcome {
+    let folder = lab()?;
     for run in lossy_runs(&folder, "0") {
         let manifest = manifest(&run);
         let how = &manifest.environment.facts["congestion states"];
@@ -152,4 +171,5 @@ fn without_bpf_the_record_says_so_and_claims_nothing() {
         assert_eq!(manifest.instrument.trace_lost_events, None);
         assert!(!run.join("retransmits.jsonl.zst").exists());
     }
+    Ok(())
 }

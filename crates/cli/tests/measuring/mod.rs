@@ -1,0 +1,194 @@
+//! Tests that measure on this machine's kernel: one after the other, and each passes, fails, or is skipped with a typed reason.
+//!
+//! A late run fails its test, unless the [`Witness`] shows that the machine was late. Such a run is measured again, twice at most; whether a run
+//! was late is known without a look at what it measured. A test without a valid run never passes.
+#![allow(dead_code, unreachable_pub, reason = "each test crate uses a part")]
+
+#[path = "../pipefill/mod.rs"]
+mod pipefill;
+mod witness;
+
+#[allow(unused_imports, reason = "each test crate uses a part")]
+pub use pipefill::{Folder, names};
+
+use libtest_mimic::{Arguments, Completion, Trial};
+use serde_json::Value;
+use std::fmt;
+use std::process::{ExitCode, Output};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use witness::{Kind, Testimony, Witness};
+
+/// Why a test could not measure.
+#[derive(Debug)]
+pub enum Skip {
+    /// The lab can't run here. A failure where `PIPEFILL_REQUIRE_LAB=1` says that it can.
+    LabUnavailable(String),
+    /// This kernel has no BPF for us.
+    NoBpf(String),
+    /// The machine, not the program, was late in every attempt.
+    MachineLate(String),
+}
+
+impl fmt::Display for Skip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LabUnavailable(reason) => write!(f, "lab-unavailable: {reason}"),
+            Self::NoBpf(reason) => write!(f, "no-bpf: {reason}"),
+            Self::MachineLate(reason) => write!(f, "machine-late: {reason}"),
+        }
+    }
+}
+
+/// How a test ends that does not panic.
+pub type Outcome = Result<(), Skip>;
+
+/// A test of that name.
+pub fn test(name: impl Into<String>, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
+    Trial::ignorable_test(name, move || {
+        Ok(match body() {
+            Ok(()) => Completion::Completed,
+            Err(skip) => Completion::ignored_with(skip),
+        })
+    })
+}
+
+/// Runs the tests, one at a time and in this order, whatever the arguments say of threads.
+pub fn run(tests: Vec<Trial>) -> ExitCode {
+    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
+    libtest_mimic::run(&arguments, tests).exit_code()
+}
+
+/// A folder on a machine where the lab runs.
+///
+/// # Errors
+/// The lab can't run here.
+pub fn lab() -> Result<Folder, Skip> {
+    static LACK: OnceLock<Option<String>> = OnceLock::new();
+    let folder = Folder::new();
+    match LACK.get_or_init(|| lack(&folder)) {
+        None => Ok(folder),
+        Some(reason) => {
+            let is_required = std::env::var("PIPEFILL_REQUIRE_LAB").is_ok_and(|value| value == "1");
+            assert!(!is_required, "PIPEFILL_REQUIRE_LAB=1, but {reason}");
+            Err(Skip::LabUnavailable(reason.clone()))
+        }
+    }
+}
+
+/// What the lab lacks on this machine.
+fn lack(folder: &Folder) -> Option<String> {
+    let output = folder.pipefill(&["doctor"]).output().unwrap();
+    let found = String::from_utf8_lossy(&output.stdout);
+    let missing = found.lines().find(|line| line.starts_with("MISSING"));
+    (!output.status.success()).then(|| missing.unwrap_or("doctor failed").to_owned())
+}
+
+/// Exit code of a run that is invalid.
+const INVALID: i32 = 4;
+/// How often a late run is measured at most.
+const TURNS: usize = 3;
+/// After so many late runs a machine will not be in time a minute later either: nothing is measured again.
+const MOST_LATE: usize = 9;
+/// Late runs so far, of all tests of this program.
+static LATE: AtomicUsize = AtomicUsize::new(0);
+
+/// What `work` returns, whose runs are all valid.
+///
+/// # Errors
+/// A run is invalid, and the machine was late meanwhile.
+///
+/// # Panics
+/// A run is invalid, and the machine was not late.
+pub fn in_time<const N: usize>(work: impl FnOnce() -> [Output; N]) -> Result<[Output; N], Skip> {
+    let witness = Witness::start();
+    let outputs = work();
+    let seen = witness.stop();
+    match outputs.iter().find(|output| output.status.code() == Some(INVALID)) {
+        None => Ok(outputs),
+        Some(late) => Err(excused(&seen, String::from_utf8_lossy(&late.stdout).trim())),
+    }
+}
+
+/// The report of `pipefill run` with `words`, whose runs are all valid. The records are in the folder's `lab/runs`.
+///
+/// # Errors
+/// The machine was late in every turn.
+///
+/// # Panics
+/// The command failed, or a run is invalid though the machine was not late.
+pub fn report(folder: &Folder, words: &[&str]) -> Result<Value, Skip> {
+    let mut words = [&["run"], words, &["--out", "lab", "--quiet", "--json"]].concat();
+    for turn in 1.. {
+        let witness = Witness::start();
+        let output = folder.pipefill(&words).output().unwrap();
+        let seen = witness.stop();
+        let report = read(&output);
+        let Some(invalid) = invalid(&report) else {
+            println!("{seen}");
+            return Ok(report);
+        };
+        let skip = excused(&seen, &invalid);
+        if turn == TURNS || LATE.fetch_add(1, Ordering::Relaxed) >= MOST_LATE {
+            return Err(skip);
+        }
+        println!("attempt {turn} of {TURNS}: {skip}");
+        if turn == 1 {
+            words.push("--resume");
+        }
+    }
+    unreachable!("the last turn returns")
+}
+
+/// The report that was printed.
+///
+/// # Panics
+/// The command failed for another reason than an expectation or an invalid run.
+pub fn read(output: &Output) -> Value {
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 1 | INVALID)), "{text}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// Why runs are invalid, `None` where all are valid.
+fn invalid(report: &Value) -> Option<String> {
+    let cells = report["cells"].as_array().unwrap();
+    assert!(!cells.is_empty(), "{report}");
+    let runs = |cell: &Value, name: &str| cell[name].as_u64().unwrap_or_else(|| panic!("no {name}: {cell}"));
+    let late = cells.iter().find(|cell| runs(cell, "valid") < runs(cell, "runs"))?;
+    Some(late["invalid"].to_string())
+}
+
+/// The skip for a run that is `invalid`, as printed.
+///
+/// # Panics
+/// The machine was not late, or not so: the run's lateness is the program's own.
+fn excused(seen: &Testimony, invalid: &str) -> Skip {
+    let kind = if is_as_a_rule(invalid) { Kind::AsARule } else { Kind::AtTimes };
+    match seen.machine_was_late(kind) {
+        Some(why) => Skip::MachineLate(format!("{why}: {invalid}")),
+        None => panic!("a run is invalid, and the machine was not late: {invalid}\n{seen}"),
+    }
+}
+
+/// Whether a reason speaks of all packets, not of the latest; a line may be broken anywhere.
+fn is_as_a_rule(invalid: &str) -> bool {
+    let words = invalid.split_whitespace().collect::<Vec<_>>().join(" ");
+    ["late in the mean", "late at the median"].iter().any(|reason| words.contains(reason))
+}
+
+/// All cells of the scenario `text`, each as `--only` takes it: `variant=delay,path.rtt=1ms`.
+pub fn cells(text: &str) -> Vec<String> {
+    let folder = Folder::new();
+    folder.write("scenario.toml", text);
+    let output = folder.pipefill(&["plan", "scenario.toml", "--json"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    plan["cells"].as_array().unwrap().iter().map(only).collect()
+}
+
+fn only(cell: &Value) -> String {
+    let axes = cell["axes"].as_array().unwrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    axes.iter().map(|axis| text(&axis[0]) + "=" + &text(&axis[1])).collect::<Vec<_>>().join(",")
+}

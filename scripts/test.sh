@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# Everything that has to hold, phase by phase: test.sh [PHASE...]
+#
+# A phase that fails stops no other one. The last line is the sum of what the test runners printed: `N passed, N failed, N skipped`.
+# A new phase is a function `phase_NAME` and its name in PHASES. What it needs, it gets from need.sh; where that is not to be had,
+# it says `skip KIND REASON`. Tests that measure are an own phase, the last one: nothing else runs then.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+readonly PHASES=(format lint web rustdoc build tests doctests release page measure)
+# Integration tests whose names begin so measure on this machine's kernel.
+readonly MEASURING='^(lab|kernel|parity)'
+readonly TARGET=${CARGO_TARGET_DIR:-target}
+
+main() {
+    local log failed=() phase began
+    log=$(mktemp)
+    trap 'rm -f -- "$log"' EXIT
+    [ $# -gt 0 ] || set -- "${PHASES[@]}"
+    for phase in "$@"; do
+        began=$SECONDS
+        "phase_$phase" </dev/null 2>&1 | tee -a -- "$log" || failed+=("$phase")
+        echo "== $phase: $((SECONDS - began)) s"
+    done
+    skips <"$log"
+    [ ${#failed[@]} -eq 0 ] || echo "failed: ${failed[*]}"
+    sum <"$log"
+    [ ${#failed[@]} -eq 0 ]
+}
+
+phase_format() {
+    cargo fmt --all --check
+}
+
+phase_lint() {
+    cargo clippy --workspace --all-targets -q -- -D warnings
+}
+
+# Types and the linter's rules of the report page's script.
+phase_web() {
+    ! [ -e web/node_modules ] || scripts/web.sh check
+}
+
+phase_rustdoc() {
+    RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
+        cargo doc --workspace --no-deps --document-private-items -q
+}
+
+# Every test of the workspace with the same features, so that nothing is built twice.
+phase_build() {
+    cargo test --workspace --no-run -q
+}
+
+phase_tests() {
+    mapfile -t names < <(integration_tests | grep -Ev "$MEASURING")
+    cargo test --workspace --no-fail-fast --lib --bins "${names[@]/#/--test=}"
+}
+
+phase_doctests() {
+    cargo test --workspace --no-fail-fast --doc
+}
+
+# The same bytes as users' builds make, which have no overflow checks.
+phase_release() {
+    cargo test --workspace --release --test hashes
+}
+
+# The report page in a browser.
+phase_page() {
+    local lack
+    if lack=$(page_lacks); then
+        [ "${PIPEFILL_REQUIRE_PAGE:-0}" != 1 ] || { echo "PIPEFILL_REQUIRE_PAGE=1, but $lack"; return 1; }
+        skip page-unavailable "$lack"
+    else
+        PIPEFILL=$(realpath -- "$TARGET/debug/pipefill") npm --prefix web test --silent
+    fi
+}
+
+phase_measure() {
+    mapfile -t names < <(integration_tests | grep -E "$MEASURING")
+    cargo test --workspace --no-fail-fast "${names[@]/#/--test=}"
+}
+
+# The names of all integration tests of the workspace.
+integration_tests() {
+    find crates/*/tests xtask/tests -mindepth 1 -maxdepth 2 \( -path '*/tests/*.rs' -not -path '*/tests/*/*' -o -name main.rs \) |
+        sed -E 's|/main\.rs$||; s|\.rs$||; s|.*/||' | sort -u
+}
+
+# What the tests of the page lack; fails where everything is there.
+page_lacks() {
+    if ! has node; then
+        echo "there is no node; scripts/need.sh node"
+    elif ! [ -e web/node_modules/playwright-core/package.json ]; then
+        echo "web/node_modules is not there; make web"
+    elif ! has chromium; then
+        echo "there is no chromium; scripts/need.sh chromium"
+    else
+        return 1
+    fi
+}
+
+has() {
+    command -v "$1" >/dev/null 2>&1
+}
+
+# skip KIND REASON: what can't run here. It counts as one.
+skip() {
+    echo "skipped ($1: $2)"
+}
+
+# The reasons of all skips: this script's own, and those that a test gave itself.
+skips() {
+    sed -nE 's/^(test .* \.\.\. )?(ignored|skipped) \((.*)\)$/skipped: \3/p'
+}
+
+# Adds up the last lines of cargo test and of Node's runner (TAP), and this script's own skips.
+sum() {
+    awk '/^test result: / { passed += $4; failed += $6; skipped += $8 }
+        /^# pass [0-9]+$/ { passed += $3 }
+        /^# (fail|cancelled) [0-9]+$/ { failed += $3 }
+        /^# (skipped|todo) [0-9]+$/ { skipped += $3 }
+        /^skipped \(/ { skipped++ }
+        END { printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped }'
+}
+
+main "$@"
