@@ -1,293 +1,342 @@
-//! The smallest change that lifts a limit, and what it should bring.
+//! The smallest change that lifts a flow's limit, and what it should bring.
 //!
-//! Each change is a list of scenario assignments, as `--set` takes them, so that `pipefill fix` can apply and measure it.
-//! Never: a change to the path, where the path is what is asked about (its rate, delay and loss are given; a queue is not),
-//! or advice that was not derived from the diagnosis.
+//! Each change is a list of scenario assignments, as `--set` takes them, so that `pipefill fix` can apply and measure it: the keys of this
+//! flow and of its direction, within the limits of the kernel and of the scenario, and nothing that is so already. The path's rate, delay
+//! and loss are given and never changed; its queue may be.
 
-use crate::buffers::{self, triple};
-use crate::diagnosis::Diagnosis;
-use crate::experiment::Advice;
-use crate::models::{sizing, window};
+mod change;
+mod latency;
+mod window;
+
+use crate::buffers;
+use crate::finding::Advice;
+use crate::models::window as laws;
 use crate::statistics::rounded;
-use crate::wording::{bytes, rate, span};
-use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec};
+use crate::verdict::Subject;
+use crate::wording::span;
+use change::{Change, flow_key, host_name, nothing, shares_its_table};
+use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
-use pipefill_core::units::{Bytes, Rate};
+use pipefill_core::units::{Bytes, QueueLimit, Rate};
 use std::time::Duration;
 
-/// A window of exactly one BDP leaves the path idle whenever an ACK is late.
-const MARGIN: f64 = 1.25;
 /// Slow start and the first recovery should be this small a part of a transfer.
 const STARTUP_PART: u32 = 20;
 /// Where the path has no rate, a limit is lifted this far.
 const UNKNOWN_RATE_FACTOR: u64 = 2;
+/// Streams of one flow at most (`flow.parallel`).
+const STREAMS_MAX: u64 = 1024;
+/// A queue of one BDP keeps the pipe full whatever part of its window a sender gives up.
+const QUEUE_BDP: f64 = 1.0;
+/// A sender that keeps so far below a policer's rate loses nothing to it.
+const BELOW_A_POLICER: f64 = 0.95;
+/// BBR holds its rate up to about this loss (Cardwell et al., 2016: a fifth).
+const BBR_LOSS: f64 = 0.15;
 
-/// The advice for a run of `spec` with `diagnosis`, which had `goodput_bps`. Never empty: where nothing helps it says so.
-pub fn advise(spec: &CellSpec, diagnosis: &Diagnosis, goodput_bps: u64) -> Vec<Advice> {
-    let case = Case { spec, diagnosis, goodput_bps };
-    match diagnosis.limited_by {
-        LimitedBy::Path => vec![case.nothing(case.of_the_path())],
-        LimitedBy::Rwnd => vec![case.larger_receive_buffer()],
-        LimitedBy::Sndbuf => vec![case.larger_send_buffer()],
-        LimitedBy::Cwnd => case.larger_cwnd(),
-        LimitedBy::Pacing => vec![case.faster_pacing()],
-        LimitedBy::App => {
-            vec![case.nothing("the sender's application offers no more; the network is not the limit")]
-        }
-        LimitedBy::Receiver => {
-            vec![case.nothing("the receiving application reads no faster; no buffer makes up for that")]
-        }
-        LimitedBy::Cpu => {
-            vec![case.nothing("an end computes all the time; fewer, larger packets or a faster CPU")]
-        }
-        LimitedBy::Testbed => case.testbed(),
-        LimitedBy::Unknown => Vec::new(),
-    }
+/// The advice for one flow; the first is the smallest change. Never empty: where nothing helps it says so. `room_bps` is what the flow could
+/// reach beside the others, `None` where the path has no rate.
+pub fn advise(subject: &Subject<'_>, room_bps: Option<f64>) -> Vec<Advice> {
+    let case = Case { subject, room_bps };
+    let mut advice = case.for_throughput();
+    advice.extend(case.for_latency());
+    advice
 }
 
 struct Case<'a> {
-    spec: &'a CellSpec,
-    diagnosis: &'a Diagnosis,
-    goodput_bps: u64,
+    subject: &'a Subject<'a>,
+    room_bps: Option<f64>,
 }
 
 impl Case<'_> {
+    fn for_throughput(&self) -> Vec<Advice> {
+        let found = match self.subject.diagnosis.limited_by {
+            LimitedBy::Path => vec![self.nothing(self.of_the_path())],
+            LimitedBy::Rwnd => vec![self.larger_receive_buffer()],
+            LimitedBy::Sndbuf => vec![self.larger_send_buffer()],
+            LimitedBy::Cwnd => self.larger_cwnd(),
+            LimitedBy::Pacing => vec![self.faster_pacing()],
+            LimitedBy::App => {
+                vec![self.nothing("the application offers no more; the network is not the limit")]
+            }
+            LimitedBy::Receiver => vec![self.nothing(self.of_the_receiver())],
+            LimitedBy::Cpu => vec![self.nothing(self.of_the_cpu())],
+            LimitedBy::Testbed => vec![self.testbed()],
+            LimitedBy::Unknown => vec![self.nothing("what was recorded does not tell what to change")],
+        };
+        if found.is_empty() { vec![self.nothing("no change of an end lifts this limit")] } else { found }
+    }
+
     fn nothing(&self, why: &str) -> Advice {
-        Advice {
-            change: "nothing".to_owned(),
-            set: Vec::new(),
-            commands: Vec::new(),
-            why: why.to_owned(),
-            predicted_bps: Some(self.goodput_bps),
+        nothing(why, self.subject.goodput_bps)
+    }
+
+    fn key(&self, name: &str) -> String {
+        flow_key(self.subject.spec, self.index(), name)
+    }
+
+    fn index(&self) -> usize {
+        usize::try_from(self.subject.diagnosis.flow).unwrap_or(usize::MAX)
+    }
+
+    /// The scenario's name of a key of the path in `direction`.
+    fn path_key(direction: Direction, name: &str) -> String {
+        match direction {
+            Direction::Forward => format!("path.{name}"),
+            Direction::Reverse => format!("path.reverse_{name}"),
         }
     }
 
     /// Why no change of an end helps where the path is the limit. Without a window, what the path loses by itself limits too.
     fn of_the_path(&self) -> &'static str {
-        match self.diagnosis.figures.path_goodput_bps {
-            Some(_) => "the pipe is full; only a faster path helps",
-            None => {
+        match self.subject.flow.protocol {
+            Protocol::Udp => {
                 "the path drops datagrams, and nobody sends those again; only a better path, or less offered, helps"
             }
+            _ => "the pipe is full; only a faster path helps",
         }
     }
 
-    /// What the streams should reach: the path's payload rate, or twice what they had.
+    fn of_the_receiver(&self) -> &'static str {
+        match self.subject.flow.protocol {
+            Protocol::Udp => {
+                "the receiving socket's buffer overflows; a larger one (SO_RCVBUF) or a faster reader helps"
+            }
+            _ => "the receiving application reads no faster; no buffer makes up for that",
+        }
+    }
+
+    fn of_the_cpu(&self) -> &'static str {
+        match self.subject.diagnosis.figures.cpu_wait_share {
+            Some(waited) if waited >= 0.1 => {
+                "other programs use the CPU that the endpoint needs; end them, or give it one of its own"
+            }
+            _ => "an endpoint is CPU-bound; fewer, larger packets or a faster CPU help",
+        }
+    }
+
+    /// What the flow should reach: its room beside the others, or twice what it had; no more than its application, its reader and its pacing
+    /// allow.
     fn target_bps(&self) -> u64 {
-        let full = self.diagnosis.figures.path_goodput_bps;
-        full.unwrap_or(self.goodput_bps.saturating_mul(UNKNOWN_RATE_FACTOR))
+        let Subject { flow, goodput_bps, .. } = *self.subject;
+        let room = self.room_bps.map_or(goodput_bps.saturating_mul(UNKNOWN_RATE_FACTOR), rounded);
+        let own = [flow.bitrate, flow.read_rate, self.pacing_limit()];
+        let own = own.into_iter().flatten().map(|rate| rate.bps().saturating_mul(u64::from(flow.parallel)));
+        own.fold(room, u64::min).max(goodput_bps)
     }
 
-    /// What has to be in flight for that, of one stream.
-    fn flight_needed(&self) -> Bytes {
-        let figures = &self.diagnosis.figures;
-        let rtt = Duration::from_micros(figures.min_rtt_us.or(figures.srtt_us).unwrap_or(0));
-        let bdp = Rate::from_bps(self.target_bps()).bdp(rtt).get();
-        let streams: u64 = self.tcp_flows().map(|flow| u64::from(flow.parallel)).sum();
-        Bytes::new(rounded(bdp as f64 * MARGIN) / streams.max(1) + sizing::SUPER_PACKET.get())
+    fn pacing_limit(&self) -> Option<Rate> {
+        self.subject.flow.max_pacing_rate.filter(|_| self.subject.diagnosis.limited_by != LimitedBy::Pacing)
     }
 
-    fn tcp_flows(&self) -> impl Iterator<Item = &FlowSpec> {
-        buffers::tcp_flows(self.spec)
+    /// The target, or what the buffers of both ends allow over the base round trip.
+    fn within_the_buffers(&self, bps: u64) -> u64 {
+        let (spec, flow) = (self.subject.spec, self.subject.flow);
+        let Some(base) = self.base_rtt() else { return bps };
+        let [receive, send] = buffers::windows(spec, flow);
+        let law = laws::window_law(receive.min(send), base).map(|one| one * f64::from(flow.parallel));
+        law.map_or(bps, |law| bps.min(rounded(law)))
     }
 
-    fn is_forward(&self) -> bool {
-        self.tcp_flows().any(|flow| flow.direction == Direction::Forward)
-    }
-
-    /// The host that sends or receives the data, with its name in a scenario.
-    fn host(&self, sends: bool) -> (&'static str, &HostSpec) {
-        if sends == self.is_forward() {
-            ("sender", &self.spec.sender)
-        } else {
-            ("receiver", &self.spec.receiver)
-        }
-    }
-
-    fn larger_receive_buffer(&self) -> Advice {
-        let needed = self.flight_needed();
-        let (name, host) = self.host(false);
-        let mut change = Change::default();
-        if host.sysctl.get("net.ipv4.tcp_window_scaling").is_some_and(|value| value.trim() == "0") {
-            change.set.push("host.sysctl.net.ipv4.tcp_window_scaling=1".to_owned());
-            change.commands.push("sysctl -w net.ipv4.tcp_window_scaling=1    # both ends".to_owned());
-        } else {
-            self.receive_buffer(&mut change, name, host, needed);
-        }
-        let held = self.diagnosis.figures.sndbuf_bytes.is_some_and(|limit| limit < needed.get());
-        if held && self.send_buffer_maximum() < sizing::tcp_wmem(needed)[2] {
-            self.send_buffer(&mut change, needed);
-        }
-        let why = format!(
-            "a window of {} is needed to keep {} in flight over the round trip",
-            bytes(needed.get()),
-            rate(self.target_bps())
-        );
-        change.advice(why, Some(self.target_bps()))
-    }
-
-    fn receive_buffer(&self, change: &mut Change, name: &str, host: &HostSpec, needed: Bytes) {
-        if self.tcp_flows().any(|flow| flow.rcvbuf.is_some()) {
-            // SO_RCVBUF is doubled by the kernel (socket(7)): a request of the flight itself leaves room for its overhead.
-            change.set.push(format!("flow.rcvbuf={}B", needed.get()));
-            change.commands.push(format!("setsockopt(SO_RCVBUF, {})    # needs rmem_max", needed.get()));
-            return;
-        }
-        let [least, initial, _] = triple(host, "net.ipv4.tcp_rmem").unwrap_or([4096, 131_072, 0]);
-        change.sysctl(name, "tcp_rmem", [least, initial, sizing::tcp_rmem(needed)[2]]);
-    }
-
-    fn larger_send_buffer(&self) -> Advice {
-        let needed = self.flight_needed();
-        let mut change = Change::default();
-        self.send_buffer(&mut change, needed);
-        let why = format!(
-            "{} have to be in flight; a writer keeps two thirds of the send buffer filled, and packets cost more \
-             memory than their payload",
-            bytes(needed.get())
-        );
-        let allowed = self.diagnosis.figures.rwnd_bytes.and_then(|rwnd| self.law(rwnd));
-        change.advice(why, Some(allowed.map_or(self.target_bps(), |bps| bps.min(self.target_bps()))))
-    }
-
-    fn send_buffer(&self, change: &mut Change, needed: Bytes) {
-        let maximum = sizing::tcp_wmem(needed)[2];
-        if self.tcp_flows().any(|flow| flow.sndbuf.is_some()) {
-            change.set.push(format!("flow.sndbuf={}B", maximum / 2));
-            change.commands.push(format!("setsockopt(SO_SNDBUF, {})    # needs wmem_max", maximum / 2));
-            return;
-        }
-        let (name, host) = self.host(true);
-        let [least, initial, _] = triple(host, "net.ipv4.tcp_wmem").unwrap_or([4096, 16_384, 0]);
-        change.sysctl(name, "tcp_wmem", [least, initial, maximum]);
-    }
-
-    fn direction(&self) -> Direction {
-        if self.is_forward() { Direction::Forward } else { Direction::Reverse }
-    }
-
-    fn send_buffer_maximum(&self) -> u64 {
-        buffers::send_maximum(self.spec, self.direction())
-    }
-
-    fn receive_buffer_maximum(&self) -> u64 {
-        buffers::receive_maximum(self.spec, self.direction())
-    }
-
-    fn law(&self, window_bytes: u64) -> Option<u64> {
-        let rtt = Duration::from_micros(self.diagnosis.figures.min_rtt_us?);
-        window::window_law(Bytes::new(window_bytes), rtt).map(rounded)
+    fn base_rtt(&self) -> Option<Duration> {
+        let figures = &self.subject.diagnosis.figures;
+        let us = figures.base_rtt_us.or(figures.min_rtt_us).or(figures.srtt_us).filter(|&us| us > 0)?;
+        Some(Duration::from_micros(us))
     }
 
     fn larger_cwnd(&self) -> Vec<Advice> {
-        match self.diagnosis.cwnd_cause {
-            Some(CwndCause::Startup) => vec![self.longer_transfer()],
-            Some(CwndCause::QueueLoss) => vec![self.larger_queue(), self.parallel_flows()],
-            Some(CwndCause::RandomLoss) => {
-                vec![self.bbr("it does not take a lost packet for a full queue"), self.parallel_flows()]
+        let found = match self.subject.diagnosis.cwnd_cause {
+            Some(CwndCause::Startup) => vec![Some(self.longer_transfer())],
+            Some(CwndCause::QueueLoss) => {
+                vec![
+                    self.larger_queue(),
+                    self.bbr("it does not fill the queue until it drops"),
+                    self.more_streams(),
+                ]
             }
-            _ => vec![
-                self.bbr("it measures the path's rate instead of growing towards it"),
-                self.parallel_flows(),
+            Some(CwndCause::Policer) => vec![Some(self.pace_below_the_policer())],
+            Some(CwndCause::AckPath) => vec![
+                self.pace_the_other_way(),
+                self.bbr("it keeps its rate where few ACKs come"),
+                self.more_streams(),
             ],
-        }
+            Some(CwndCause::RandomLoss) => {
+                vec![self.bbr("it does not take a lost packet for a full queue"), self.more_streams()]
+            }
+            Some(CwndCause::Reordering) => {
+                vec![
+                    self.bbr("it does not give up its rate for segments that come late"),
+                    self.more_streams(),
+                ]
+            }
+            Some(CwndCause::Growth | CwndCause::HystartExit) | None => {
+                vec![
+                    self.bbr("it measures the path's rate instead of growing towards it"),
+                    self.more_streams(),
+                ]
+            }
+        };
+        found.into_iter().flatten().collect()
     }
 
     fn longer_transfer(&self) -> Advice {
-        let figures = &self.diagnosis.figures;
-        let rtt = Duration::from_micros(figures.srtt_us.unwrap_or(0));
+        let figures = &self.subject.diagnosis.figures;
+        let rtt =
+            self.base_rtt().unwrap_or_default().max(Duration::from_micros(figures.srtt_us.unwrap_or(0)));
         let mss = Bytes::new(figures.mss_bytes.unwrap_or(1448));
-        let startup = window::slow_start_time(self.flight_needed(), mss, rtt).unwrap_or(rtt);
-        let longest = self.tcp_flows().map(|flow| flow.duration).max().unwrap_or_default();
-        let needed = (startup * STARTUP_PART).max(longest * 2);
+        let startup = laws::slow_start_time(self.flight_needed(), mss, rtt).unwrap_or(rtt).max(rtt);
+        let needed = (startup * STARTUP_PART).max(self.subject.flow.duration * 2);
         let mut change = Change::default();
-        change.set.push(format!("flow.duration={}ms", needed.as_millis()));
+        change.set.push(format!("{}={}ms", self.key("duration"), needed.as_millis()));
         self.buffers_behind(&mut change);
-        let why = format!("slow start alone takes {} here", span(startup));
-        change.advice(why, Some(self.target_bps()))
+        change.advice(format!("slow start alone takes {} here", span(startup)), Some(self.target_bps()))
     }
 
-    /// A longer transfer only shows the next limit where a buffer is too small for the path.
-    fn buffers_behind(&self, change: &mut Change) {
-        let needed = self.flight_needed();
-        if self.send_buffer_maximum() < sizing::tcp_wmem(needed)[2] {
-            self.send_buffer(change, needed);
+    fn larger_queue(&self) -> Option<Advice> {
+        let direction = self.subject.flow.direction;
+        let bottleneck = self.subject.spec.path.way(direction).bottleneck.as_ref()?;
+        let bdp = bottleneck.rate.bdp(self.subject.spec.path.rtt()).get() as f64;
+        let holds = match bottleneck.queue {
+            QueueLimit::Bytes(size) => size.get() as f64,
+            QueueLimit::Packets(packets) => packets as f64 * 1514.0,
+            QueueLimit::Bdp(share) => share * bdp,
+        };
+        if holds >= QUEUE_BDP * bdp {
+            return None;
         }
-        let (name, host) = self.host(false);
-        if self.receive_buffer_maximum() < sizing::tcp_rmem(needed)[2] {
-            self.receive_buffer(change, name, host, needed);
-        }
-    }
-
-    fn larger_queue(&self) -> Advice {
         let mut change = Change::default();
-        change.set.push("path.queue=1bdp".to_owned());
+        change.set.push(format!("{}=1bdp", Self::path_key(direction, "queue")));
         let why = "a window that is cut to 0.7 of itself keeps the pipe full where the queue holds 0.43 BDP (CUBIC) to one BDP (Reno)";
-        change.advice(why.to_owned(), Some(self.target_bps()))
+        Some(change.advice(why.to_owned(), Some(self.within_the_buffers(self.target_bps()))))
     }
 
-    fn bbr(&self, why: &str) -> Advice {
-        let mut change = Change::default();
-        // The end's own key: it holds over [host], and over what the scenario may say of that end.
-        change.set.push(format!("{}.congestion_control=bbr", self.host(true).0));
-        if self.tcp_flows().any(|flow| flow.congestion_control.is_some()) {
-            change.set.push("flow.congestion_control=bbr".to_owned());
+    fn congestion_control(&self) -> &str {
+        let Subject { spec, flow, .. } = *self.subject;
+        flow.congestion_control.as_deref().unwrap_or(&spec.data_sender(flow.direction).congestion_control)
+    }
+
+    /// `None` where it is BBR already.
+    fn bbr(&self, why: &str) -> Option<Advice> {
+        let change = self.with_bbr()?;
+        let loss =
+            self.subject.diagnosis.figures.random_loss_share.or(self.subject.diagnosis.figures.loss_share);
+        let loss = loss.unwrap_or(0.0);
+        let target = self.within_the_buffers(self.target_bps());
+        let keeps_its_acks =
+            self.subject.diagnosis.figures.ack_loss_share.is_none_or(|share| share <= BBR_LOSS);
+        let predicted = (loss <= BBR_LOSS && keeps_its_acks)
+            .then(|| rounded(target as f64 * (1.0 - loss)).max(self.subject.goodput_bps));
+        Some(change.advice(why.to_owned(), predicted))
+    }
+
+    fn with_bbr(&self) -> Option<Change> {
+        let Subject { spec, flow, .. } = *self.subject;
+        if self.congestion_control() == "bbr" {
+            return None;
         }
-        change.commands.push("sysctl -w net.ipv4.tcp_congestion_control=bbr    # sender".to_owned());
-        change.advice(why.to_owned(), Some(self.target_bps()))
+        let mut change = Change::default();
+        let is_shared = shares_its_table(spec, self.index());
+        let has_own = flow.congestion_control.is_some();
+        if has_own || (spec.flows.len() > 1 && !is_shared) {
+            change.set.push(format!("{}=bbr", self.key("congestion_control")));
+        } else {
+            // The end's own key: it holds over [host], and over what the scenario may say of that end.
+            change.set.push(format!("{}.congestion_control=bbr", host_name(flow, true)));
+        }
+        change
+            .commands
+            .push("sysctl -w net.ipv4.tcp_congestion_control=bbr    # on the host that sends".to_owned());
+        Some(change)
     }
 
-    fn parallel_flows(&self) -> Advice {
-        let streams: u64 = self.tcp_flows().map(|flow| u64::from(flow.parallel)).sum();
-        let factor = (self.target_bps() / self.goodput_bps.max(1) + 1).clamp(2, 16);
+    /// `None` where there are as many streams as there may be.
+    fn more_streams(&self) -> Option<Advice> {
+        let Subject { flow, goodput_bps, .. } = *self.subject;
+        let streams = u64::from(flow.parallel);
+        let factor = (self.target_bps() / goodput_bps.max(1)).saturating_add(1).clamp(2, 16);
+        let more = (streams * factor).min(STREAMS_MAX);
+        if more <= streams {
+            return None;
+        }
         let mut change = Change::default();
-        change.set.push(format!("flow.parallel={}", streams * factor));
+        change.set.push(format!("{}={more}", self.key("parallel")));
+        let predicted = goodput_bps.saturating_mul(more / streams.max(1));
         let why = "each stream recovers on its own, and a loss cuts only one of them".to_owned();
-        change.advice(why, Some(self.target_bps().min(self.goodput_bps.saturating_mul(factor))))
+        Some(change.advice(why, Some(self.target_bps().min(predicted))))
     }
 
     fn faster_pacing(&self) -> Advice {
-        if self.tcp_flows().all(|flow| flow.max_pacing_rate.is_none()) {
+        if self.subject.flow.max_pacing_rate.is_none() {
             return self.nothing("the congestion control paces at what it takes for the path's rate");
         }
-        let mut change = Change::default();
-        let kbit = (self.target_bps() + self.target_bps() / 10).div_ceil(1_000).max(1);
-        // Three digits, upwards: a limit is no measurement.
+        let streams = u64::from(self.subject.flow.parallel).max(1);
+        let target = self.target_bps() / streams;
+        let change = self.paced(target + target / 10);
+        change.advice(
+            "the socket's own limit is below the path's rate".to_owned(),
+            Some(self.within_the_buffers(self.target_bps())),
+        )
+    }
+
+    /// Paced at `bps` a stream, three digits, upwards: a limit is no measurement.
+    fn paced(&self, bps: u64) -> Change {
+        let kbit = bps.div_ceil(1_000).max(1);
         let step = 10_u64.pow(kbit.ilog10().saturating_sub(2));
         let kbit = kbit.div_ceil(step) * step;
-        change.set.push(format!("flow.max_pacing_rate={kbit}kbit"));
-        change.commands.push(format!("setsockopt(SO_MAX_PACING_RATE, {})    # bytes/s", kbit * 125));
-        change.advice("the socket's own limit is below the path's rate".to_owned(), Some(self.target_bps()))
+        let mut change = Change::default();
+        change.set.push(format!("{}={kbit}kbit", self.key("max_pacing_rate")));
+        change
+            .commands
+            .push(format!("setsockopt(SO_MAX_PACING_RATE, {})    # bytes/s", kbit.saturating_mul(125)));
+        change
     }
 
-    fn testbed(&self) -> Vec<Advice> {
-        let forward = &self.spec.path.forward;
-        if forward.delay_limit.is_some() {
-            let mut change = Change::default();
-            change.set.push("path.delay_limit=1000000p".to_owned());
-            change.commands.push("tc qdisc change … netem limit 1000000".to_owned());
-            let why =
-                "the delay element holds fewer packets than rate × delay, and drops the rest".to_owned();
-            return vec![change.advice(why, Some(self.target_bps()))];
+    fn pace_below_the_policer(&self) -> Advice {
+        let streams = u64::from(self.subject.flow.parallel).max(1);
+        let target = rounded(self.target_bps() as f64 * BELOW_A_POLICER);
+        let kbit = (target / streams / 1_000).max(1);
+        let mut change = Change::default();
+        change.set.push(format!("{}={kbit}kbit", self.key("max_pacing_rate")));
+        change
+            .commands
+            .push(format!("setsockopt(SO_MAX_PACING_RATE, {})    # bytes/s", kbit.saturating_mul(125)));
+        let why = "a sender that stays below the policer's rate loses nothing to it".to_owned();
+        change.advice(why, Some(self.within_the_buffers(target)))
+    }
+
+    /// Another flow fills the queue in which this one's ACKs wait: paced, it leaves room for them. `None` where no such flow is found.
+    fn pace_the_other_way(&self) -> Option<Advice> {
+        let Subject { spec, flow, .. } = *self.subject;
+        let back = flow.direction.opposite();
+        let rate = spec.path.way(back).bottleneck.as_ref()?.rate;
+        let is_bulk = |other: &&(usize, &pipefill_core::cell::FlowSpec)| {
+            other.1.direction == back && other.1.protocol == Protocol::Tcp && other.1.bitrate.is_none()
+        };
+        let (index, other) = spec.flows.iter().enumerate().find(|other| is_bulk(&other))?;
+        if shares_its_table(spec, index) {
+            return None;
         }
-        vec![self.nothing("the testbed itself is at its limit: lower the rate, or use --on sim")]
-    }
-}
-
-/// A change being put together.
-#[derive(Default)]
-struct Change {
-    set: Vec<String>,
-    commands: Vec<String>,
-}
-
-impl Change {
-    fn sysctl(&mut self, host: &str, name: &str, [least, initial, maximum]: [u64; 3]) {
-        self.set.push(format!("{host}.{name}={least} {initial} {maximum}"));
-        self.commands.push(format!("sysctl -w net.ipv4.{name}='{least} {initial} {maximum}'    # {host}"));
+        // An ACK of 66 bytes for every second segment of 1448.
+        let acks = self.target_bps() as f64 * 66.0 / (2.0 * 1448.0);
+        let left = ((rate.bps() as f64 - 1.2 * acks) * 0.9).max(rate.bps() as f64 / 10.0);
+        let kbit = (rounded(left) / u64::from(other.parallel).max(1) / 1_000).max(1);
+        let mut change = Change::default();
+        change.set.push(format!("{}={kbit}kbit", flow_key(spec, index, "max_pacing_rate")));
+        change
+            .commands
+            .push(format!("setsockopt(SO_MAX_PACING_RATE, {})    # bytes/s, on the other flow", kbit * 125));
+        let why = "the flow of the other direction fills the queue in which these ACKs wait; paced below its rate it leaves it empty";
+        Some(change.advice(why.to_owned(), Some(self.within_the_buffers(self.target_bps()))))
     }
 
-    fn advice(self, why: String, predicted_bps: Option<u64>) -> Advice {
-        Advice { change: self.set.join(", "), set: self.set, commands: self.commands, why, predicted_bps }
+    fn testbed(&self) -> Advice {
+        let direction = self.subject.flow.direction;
+        if self.subject.spec.path.way(direction).delay_limit.is_none() {
+            return self.nothing("the testbed itself is at its limit: lower the rate");
+        }
+        let mut change = Change::default();
+        change.set.push(format!("{}=1000000p", Self::path_key(direction, "delay_limit")));
+        change.commands.push("tc qdisc change … netem limit 1000000".to_owned());
+        let why = "the delay element holds fewer packets than rate × delay, and drops the rest".to_owned();
+        change.advice(why, Some(self.within_the_buffers(self.target_bps())))
     }
 }

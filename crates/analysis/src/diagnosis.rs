@@ -1,14 +1,15 @@
-//! Why a run was as fast as it was: what limited each stream, when, and for what share of the time.
+//! Why a flow was as fast as it was: what limited each of its streams, when, and for what share of the time.
 //!
-//! Samples become epochs of at least a round trip ([`epochs`]), each epoch gets a cause ([`rules`]), the congestion window is
-//! refined ([`refine`]), and what is left is counted. `docs/guide/verdicts.md` explains every rule. Never: a rule that asks
-//! who made the record, or a verdict from one witness alone where there are several (see [`Witness`]).
+//! Samples become epochs of at least a round trip ([`epochs`]), each epoch gets a limiter ([`rules`]), the congestion window is
+//! refined ([`refine`]), and what is left is counted, flow by flow. `docs/guide/verdicts.md` explains every rule. No rule asks who made
+//! the record, and where there are several witnesses no verdict rests on one alone (see [`Witness`]).
 
 mod causes;
 mod confidence;
 mod epochs;
 mod facts;
 mod history;
+mod judging;
 mod refine;
 mod rules;
 #[cfg(test)]
@@ -17,33 +18,34 @@ mod stall;
 mod testbed;
 mod timeline;
 mod udp;
+mod utilisation;
+mod way;
 mod witness;
 
 pub use confidence::Confidence;
+pub use judging::Diagnosing;
 pub use witness::Witness;
 
-use crate::metrics::window::{self, Window, streams_of};
-use causes::Causes;
-use epochs::{Cutter, Epoch};
-use facts::Facts;
-use pipefill_core::cell::Protocol;
+use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
-use pipefill_core::record::{AnyRow, Manifest};
-use refine::Refiner;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, VecDeque};
-use timeline::Timeline;
-use witness::AppLimited;
+use std::collections::BTreeMap;
 
-/// What limited one run.
+/// What limited one flow in one run.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Diagnosis {
+    /// Index of the flow in the cell.
+    pub flow: u32,
+    /// Its transport.
+    pub protocol: Protocol,
+    /// Which way its data goes.
+    pub direction: Direction,
     /// The category with the largest share of the time.
     pub limited_by: LimitedBy,
     /// Where that is the congestion window: why it was no larger.
     pub cwnd_cause: Option<CwndCause>,
-    /// Category → share of the measured time, all streams; the shares add up to one.
+    /// Category → share of the measured time, all streams of the flow; the shares add up to one.
     pub limited_fraction: BTreeMap<LimitedBy, f64>,
     /// Every stream's spans in order of time; neighbours with the same cause are one.
     pub timeline: Vec<Span>,
@@ -74,7 +76,7 @@ pub struct Span {
     pub cwnd_cause: Option<CwndCause>,
 }
 
-/// What the arithmetic of a verdict needs; medians over the epochs of its cause, sums over the streams.
+/// What the arithmetic of a verdict needs; medians over the epochs of its cause, sums over the flow's streams.
 #[derive(Debug, Clone, Copy, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Figures {
     /// Peak of `snd_nxt − snd_una` in a round trip.
@@ -108,146 +110,29 @@ pub struct Figures {
     /// Of those sent, lost by chance; where the queue dropped others. Theory of random losses knows these only.
     #[serde(default)]
     pub random_loss_share: Option<f64>,
-    /// What the path's rate lets through as payload.
+    /// What the path's rate lets through as payload of this flow, were it alone.
     pub path_goodput_bps: Option<u64>,
-    /// Payload acknowledged, all streams of the direction, over what the path lets through in it; one at most.
+    /// What passed in the flow's direction, all flows together, over the path's rate, in the measured time; one at most.
     pub utilisation: Option<f64>,
-}
-
-/// Rows of other tables, and of other streams, come so much later than what they tell; an epoch waits for them.
-const PATIENCE_US: u64 = 1_000_000;
-
-/// Finds the diagnosis of a run whose rows pass by once, in order of time.
-pub struct Diagnosing<'a> {
-    manifest: &'a Manifest,
-    facts: Facts<'a>,
-    streams: Vec<Judging<'a>>,
-    app_limited: AppLimited,
-    causes: Causes,
-    /// When to judge next.
-    look_us: u64,
-}
-
-/// One stream on the way from samples to causes.
-struct Judging<'a> {
-    stream: rules::Stream<'a>,
-    measured: Window,
-    cutter: Cutter,
-    /// Epochs that have ended and are not judged.
-    ended: VecDeque<Epoch>,
-    refiner: Refiner,
-    timeline: Timeline,
-}
-
-impl<'a> Diagnosing<'a> {
-    /// Of the run that `manifest` is about.
-    pub fn new(manifest: &'a Manifest) -> Self {
-        let spec = &manifest.run.cell.spec;
-        let facts = Facts::of(manifest);
-        let streams = streams_of(spec, &manifest.streams, Protocol::Tcp).map(|(flow, summary)| Judging {
-            stream: rules::Stream { flow, summary },
-            measured: window::measured(spec, summary),
-            cutter: Cutter::new(window::life(summary)),
-            ended: VecDeque::new(),
-            refiner: Refiner::new(&facts),
-            timeline: Timeline::default(),
-        });
-        let streams = streams.collect();
-        Self {
-            manifest,
-            facts,
-            streams,
-            app_limited: AppLimited::default(),
-            causes: Causes::default(),
-            look_us: 0,
-        }
-    }
-
-    /// Takes the next row of any table; its time is not before that of the last one.
-    pub fn take(&mut self, row: &AnyRow) {
-        if self.streams.is_empty() {
-            return;
-        }
-        self.facts.take(row);
-        if let AnyRow::Tcp(row) = row {
-            self.app_limited.see(row);
-            let of = |one: &&mut Judging<'_>| one.stream.summary.stream == row.stream;
-            if let Some(one) = self.streams.iter_mut().find(of) {
-                one.ended.extend(one.cutter.see(row));
-            }
-        }
-        if row.t_us() >= self.look_us {
-            self.look(row.t_us());
-        }
-    }
-
-    /// What limited each stream when, as far as it is judged: up to about a second before the last row.
-    pub fn so_far(&self) -> Vec<Span> {
-        self.streams.iter().flat_map(|one| one.timeline.clone().into_spans()).collect()
-    }
-
-    /// The diagnosis, after the last row; `None` where nothing was sampled.
-    pub fn finish(mut self) -> Option<Diagnosis> {
-        if self.streams.is_empty() {
-            return udp::diagnose(self.manifest);
-        }
-        self.judge(u64::MAX);
-        let direction = self.streams.last().map(|one| one.stream.flow.direction)?;
-        let (limited_fraction, limited_by, cause) = self.causes.shares()?;
-        let witnesses = witness::all(self.manifest, &self.app_limited, limited_by);
-        Some(Diagnosis {
-            limited_by,
-            cwnd_cause: cause.cwnd_cause(),
-            figures: cause.figures(&self.facts),
-            confidence: Some(Confidence::of(limited_fraction[&limited_by], &witnesses)),
-            witnesses,
-            limited_fraction,
-            timeline: self.streams.into_iter().flat_map(|one| one.timeline.into_spans()).collect(),
-            faults: testbed::faults(&self.manifest.run.cell.spec, direction, self.facts.drops),
-        })
-    }
-
-    /// Judges what has ended a while ago, and forgets what nobody will ask for.
-    fn look(&mut self, now_us: u64) {
-        self.judge(now_us.saturating_sub(PATIENCE_US));
-        let needed = self.streams.iter().filter_map(|one| one.needs_us(now_us)).min();
-        self.facts.history.forget(needed.unwrap_or(now_us));
-        self.look_us = now_us.saturating_add(PATIENCE_US);
-    }
-
-    /// Judges every epoch that has ended by `until_us`.
-    fn judge(&mut self, until_us: u64) {
-        for one in &mut self.streams {
-            while let Some(epoch) = one.ended.pop_front_if(|epoch| epoch.to_us <= until_us) {
-                one.judge(&epoch, &self.facts, &mut self.causes);
-            }
-        }
-    }
-}
-
-impl Judging<'_> {
-    fn judge(&mut self, epoch: &Epoch, facts: &Facts<'_>, causes: &mut Causes) {
-        let rules::Stream { flow, summary } = self.stream;
-        let limited_by = rules::limiter(epoch, &self.stream, facts, &facts.busy(flow.direction));
-        let overflow_us = facts.history.last_overflow_us(flow.direction, epoch.to_us);
-        let cwnd_cause = self.refiner.see(epoch, limited_by, overflow_us);
-        let is_ours = testbed::is_to_blame(facts.drops, flow, limited_by, cwnd_cause);
-        let (limited_by, cwnd_cause) =
-            if is_ours { (LimitedBy::Testbed, None) } else { (limited_by, cwnd_cause) };
-        let span = Window { from_us: epoch.from_us, to_us: epoch.to_us };
-        causes.add(summary.stream, epoch, span.within(self.measured).length_us(), (limited_by, cwnd_cause));
-        let stream = summary.stream;
-        self.timeline.push(Span {
-            stream,
-            from_us: epoch.from_us,
-            to_us: epoch.to_us,
-            limited_by,
-            cwnd_cause,
-        });
-    }
-
-    /// Since when its epochs to be judged, or to end after `now_us`, ask for what was.
-    fn needs_us(&self, now_us: u64) -> Option<u64> {
-        self.ended.front().map(|epoch| epoch.from_us).or_else(|| self.cutter.open_since_us(now_us))
-    }
+    /// By which part of its peak what was in flight changed within an epoch: where that is much, Little's law does not hold.
+    #[serde(default)]
+    pub changing_share: Option<f64>,
+    /// The path's fixed round trip, or the least one that was measured where it has none.
+    #[serde(default)]
+    pub base_rtt_us: Option<u64>,
+    /// Share of the segments sent again that had arrived already (DSACK).
+    #[serde(default)]
+    pub spurious_share: Option<f64>,
+    /// Share of what went the other way, ACKs among it, that the path dropped.
+    #[serde(default)]
+    pub ack_loss_share: Option<f64>,
+    /// Mean wait of ACKs in the queue of their way, in the epochs that the congestion window limited.
+    #[serde(default)]
+    pub ack_wait_us: Option<u64>,
+    /// Share of the time in which the busiest thread of the flow computed, in the epochs that the CPU limited.
+    #[serde(default)]
+    pub cpu_share: Option<f64>,
+    /// The same of waiting for a CPU.
+    #[serde(default)]
+    pub cpu_wait_share: Option<f64>,
 }

@@ -49,7 +49,9 @@ pub fn evaluate(spec: &CellSpec, result: &CellResult) -> Vec<ExpectationResult> 
 fn judge(spec: &CellSpec, result: &CellResult, expectation: &Expectation) -> ExpectationResult {
     let measured = measured(result, expectation.metric);
     let bound = bound(spec, &expectation.bound);
+    let is_list = expectation.metric == ExpectMetric::Flows;
     let verdict = match (&measured, &bound) {
+        (Some(Value::Word(found)), Some(Value::Word(wanted))) if is_list => Ok(are_as_wanted(found, wanted)),
         (None, _) => Err(not_measured(result, expectation.metric)),
         (_, None) => Err("the path has no rate to take a share of".to_owned()),
         (Some(measured), Some(bound)) => compare(measured, expectation.comparison, bound),
@@ -80,7 +82,35 @@ pub(crate) fn measured(result: &CellResult, metric: ExpectMetric) -> Option<Valu
         ExpectMetric::LimitedBy => result.limited_by.map(|l| Value::Word(l.as_str().to_owned())),
         ExpectMetric::CwndCause => result.cwnd_cause.map(|cause| Value::Word(cause.as_str().to_owned())),
         ExpectMetric::AlsoLimitedBy => runner_up(result).map(|l| Value::Word(l.as_str().to_owned())),
+        ExpectMetric::Flows => flows(result).map(Value::Word),
+        ExpectMetric::Bufferbloat => result.headline().map(|flow| {
+            let direction = flow.latency.bufferbloat.map(|one| one.direction.as_str());
+            Value::Word(direction.unwrap_or("none").to_owned())
+        }),
+        ExpectMetric::IdleRtt => number(result.headline().and_then(|flow| flow.latency.idle_rtt_us)),
+        ExpectMetric::LoadedRtt => number(result.headline().and_then(|flow| flow.latency.loaded_rtt_us_p50)),
     }
+}
+
+/// `limited_by` and `cwnd_cause` of each flow; `None` where one was not diagnosed.
+fn flows(result: &CellResult) -> Option<String> {
+    let word = |flow: &crate::experiment::FlowResult| {
+        let limit = flow.limited_by?.as_str();
+        Some(flow.cwnd_cause.map_or_else(|| limit.to_owned(), |cause| format!("{limit} {}", cause.as_str())))
+    };
+    let words: Option<Vec<String>> = result.flows.iter().map(word).collect();
+    words.filter(|words| !words.is_empty()).map(|words| words.join(", "))
+}
+
+/// Whether the words of all flows are among those that are `wanted` for each. A limiter that is wanted without a cause may have any.
+fn are_as_wanted(found: &str, wanted: &str) -> bool {
+    let (found, wanted): (Vec<&str>, Vec<&str>) = (found.split(", ").collect(), wanted.split(',').collect());
+    let is_one = |found: &str, one: &str| {
+        let one = one.trim();
+        found == one || (!one.contains(' ') && found.split(' ').next() == Some(one))
+    };
+    found.len() == wanted.len()
+        && found.iter().zip(&wanted).all(|(found, wanted)| wanted.split('|').any(|one| is_one(found, one)))
 }
 
 fn ping(result: &CellResult, figure: fn(&PingMetrics) -> Option<f64>) -> Option<Value> {
@@ -118,7 +148,7 @@ pub(crate) fn compare(measured: &Value, comparison: Comparison, bound: &Value) -
             Ok((x - y).abs() <= share.fraction() * y)
         }
         (Value::Number(x), Comparison::Equal, Value::Number(y)) => Ok(x == y),
-        (Value::Word(x), Comparison::Equal, Value::Word(y)) => Ok(x == y),
+        (Value::Word(x), Comparison::Equal, Value::Word(y)) => Ok(y.split('|').any(|one| one.trim() == x)),
         _ => Err("a number and a word cannot be compared".to_owned()),
     }
 }
@@ -143,6 +173,10 @@ fn not_measured(result: &CellResult, metric: ExpectMetric) -> String {
         ExpectMetric::LimitedBy => "limited_by",
         ExpectMetric::CwndCause => "cwnd_cause",
         ExpectMetric::AlsoLimitedBy => "a second cause",
+        ExpectMetric::Flows => "flows",
+        ExpectMetric::Bufferbloat => "bufferbloat",
+        ExpectMetric::IdleRtt => "idle_rtt_us",
+        ExpectMetric::LoadedRtt => "loaded_rtt_us_p50",
     };
     format!("{name} was not measured")
 }

@@ -4,13 +4,16 @@
 //! contract name that is missing where nothing was measured (null instead).
 
 mod builder;
+mod flows;
 
 pub use builder::{ExperimentBuilder, UnknownCell, repeat_command};
 
 use crate::conclusions::ConclusionResult;
 use crate::expect::ExpectationResult;
+use crate::finding::{Advice, Latency};
 use crate::metrics::{CaStateTimes, PingMetrics, RetransmitCounts, RunMetrics, UnmetSetting};
 use indexmap::IndexMap;
+use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::plan::{Plan, PublishedStates};
 use pipefill_core::record::CaStateSource;
@@ -105,11 +108,17 @@ pub struct CellResult {
     pub wmem_queued_bytes_p50: Option<u64>,
     /// Median limit of the send queue.
     pub sndbuf_bytes_p50: Option<u64>,
-    /// What limited it; null where nothing was sampled.
+    /// Every flow but pings, in the scenario's order.
+    #[serde(default)]
+    pub flows: Vec<FlowResult>,
+    /// Which of `flows` the verdict is about: the index in the cell of the one with the most to gain.
+    #[serde(default)]
+    pub headline_flow: Option<u32>,
+    /// What limited that flow; null where nothing was sampled.
     pub limited_by: Option<LimitedBy>,
     /// Where that is the congestion window: why it was no larger.
     pub cwnd_cause: Option<CwndCause>,
-    /// Category → share of the time; null where nothing was sampled.
+    /// Category → share of that flow's time; null where nothing was sampled.
     pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
     /// Microseconds in each congestion state.
     pub ca_state_us: Option<CaStateTimes>,
@@ -163,6 +172,11 @@ pub struct CellResult {
 }
 
 impl CellResult {
+    /// The flow that the verdict is about.
+    pub fn headline(&self) -> Option<&FlowResult> {
+        self.flows.iter().find(|flow| Some(flow.flow) == self.headline_flow)
+    }
+
     /// The coordinates in one line, e.g. `tcp, rtt 10ms, loss 1%`.
     pub fn coordinates(&self) -> String {
         coordinates(&self.axes)
@@ -189,19 +203,56 @@ fn coordinate((path, value): (&String, &String)) -> String {
     if path == "variant" { value.clone() } else { format!("{last} {value}") }
 }
 
-/// One change, why, and what it should bring.
-#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct Advice {
-    /// The change in one line: its assignments, or `nothing`.
-    pub change: String,
-    /// Scenario assignments, as `--set` takes them; empty where nothing in the scenario helps.
-    pub set: Vec<String>,
-    /// The same for a real machine: lines to paste.
-    pub commands: Vec<String>,
-    /// Why.
-    pub why: String,
-    /// Goodput with it.
+/// One flow of a cell: medians over its valid runs, and what limited it.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct FlowResult {
+    /// Index of the flow in the cell, from 0.
+    pub flow: u32,
+    /// Its transport.
+    pub protocol: Protocol,
+    /// Which way its data goes.
+    pub direction: Direction,
+    /// Number of its streams.
+    pub streams: u32,
+    /// Goodput at its receivers.
+    pub goodput_bps: Option<u64>,
+    /// TCP: segments retransmitted.
+    pub retransmits: Option<u64>,
+    /// UDP loss.
+    pub lost_percent: Option<f64>,
+    /// What limited it; null where nothing was sampled.
+    pub limited_by: Option<LimitedBy>,
+    /// Category → share of the time, mean over the runs.
+    pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
+    /// Where it is the congestion window: why it was no larger.
+    pub cwnd_cause: Option<CwndCause>,
+    /// What theory predicts; null where it does not apply.
     pub predicted_bps: Option<u64>,
+    /// A sentence.
+    pub verdict: Option<String>,
+    /// Which repetition the sentence is about.
+    pub verdict_repeat: Option<u32>,
+    /// What to change.
+    pub advice: Option<Vec<Advice>>,
+    /// Its round trips, without load and under it: medians over the runs.
+    #[serde(flatten)]
+    pub latency: Latency,
+}
+
+impl FlowResult {
+    /// What it is, in a few words: `tcp, forward`, `4 tcp streams, reverse`.
+    pub fn describe(&self) -> String {
+        let protocol = match self.protocol {
+            Protocol::Tcp => "tcp",
+            Protocol::Udp => "udp",
+            Protocol::Ping => "ping",
+        };
+        let direction = self.direction.as_str();
+        match self.streams {
+            1 => format!("{protocol}, {direction}"),
+            streams => format!("{streams} {protocol} streams, {direction}"),
+        }
+    }
 }
 
 /// Published figures of a cell.

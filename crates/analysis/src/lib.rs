@@ -15,6 +15,8 @@ pub mod conclusions;
 pub mod diagnosis;
 pub mod expect;
 pub mod experiment;
+pub mod finding;
+mod headline;
 pub mod intervals;
 pub mod means;
 pub mod metrics;

@@ -4,7 +4,9 @@
 //! choice that depends on the backend, or a figure made up for what was not recorded (`None` instead).
 
 mod delivery;
+mod flow;
 mod instrument;
+mod latency;
 mod ping;
 mod retransmits;
 mod settings;
@@ -13,13 +15,15 @@ mod tcp;
 mod udp;
 pub mod window;
 
-use crate::diagnosis::{Diagnosing, Diagnosis};
+use crate::diagnosis::{Diagnosing, Diagnosis, Span};
+use crate::headline::headline;
 use pipefill_core::record::{AnyRow, Invalid, Manifest, PingSample, Retransmit, RunRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use delivery::StreamGoodput;
+pub use flow::FlowMetrics;
 pub use instrument::InstrumentMetrics;
 pub use ping::{PingMetrics, PingSize};
 pub use pipefill_core::record::CaStateTimes;
@@ -71,8 +75,9 @@ pub struct RunMetrics {
     /// How good the instrument was, and what the path dropped.
     #[serde(flatten)]
     pub instrument: InstrumentMetrics,
-    /// What limited the run; `None` where nothing was sampled.
-    pub diagnosis: Option<Diagnosis>,
+    /// Each flow but pings, in the order of the cell.
+    #[serde(default)]
+    pub flows: Vec<FlowMetrics>,
 }
 
 /// Condenses a run whose rows pass by once, in order of time: what it holds does not grow with the run's length.
@@ -81,6 +86,7 @@ pub struct Condenser<'a> {
     rates: delivery::Following,
     tcp: tcp::Following<'a>,
     pings: ping::Following<'a>,
+    latency: latency::Following<'a>,
     diagnosis: Diagnosing<'a>,
 }
 
@@ -92,6 +98,7 @@ impl<'a> Condenser<'a> {
             rates: delivery::Following::of(manifest),
             tcp: tcp::Following::of(manifest),
             pings: ping::Following::of(manifest),
+            latency: latency::Following::of(manifest),
             diagnosis: Diagnosing::new(manifest),
         }
     }
@@ -105,6 +112,7 @@ impl<'a> Condenser<'a> {
             AnyRow::Ping(row) => self.answer(row),
             AnyRow::Udp(_) | AnyRow::Path(_) | AnyRow::Cpu(_) => {}
         }
+        self.latency.take(row);
         self.diagnosis.take(row);
     }
 
@@ -116,6 +124,7 @@ impl<'a> Condenser<'a> {
     /// Takes the answer to a ping; these come in any order.
     pub fn answer(&mut self, row: &PingSample) {
         self.pings.take(row);
+        self.latency.answer(row);
     }
 
     /// The figures, after the last row.
@@ -123,6 +132,8 @@ impl<'a> Condenser<'a> {
         let manifest = self.manifest;
         let run = &manifest.run;
         let rates = self.rates.rates();
+        let flows =
+            flow::metrics(manifest, &rates.streams, self.latency.latencies(), self.diagnosis.finish());
         RunMetrics {
             id: run.id.clone(),
             cell_id: run.cell.id.clone(),
@@ -142,7 +153,7 @@ impl<'a> Condenser<'a> {
             udp: udp::metrics(&manifest.streams),
             ping: self.pings.metrics(),
             instrument: instrument::metrics(manifest),
-            diagnosis: self.diagnosis.finish(),
+            flows,
         }
     }
 }
@@ -155,6 +166,21 @@ impl RunMetrics {
         record.retransmits.iter().for_each(|row| condenser.count(row));
         record.ping.iter().for_each(|row| condenser.answer(row));
         condenser.finish()
+    }
+
+    /// The flow with the most to gain; `None` where nothing was sampled.
+    pub fn headline(&self) -> Option<&FlowMetrics> {
+        headline(&self.flows)
+    }
+
+    /// What limited that flow.
+    pub fn diagnosis(&self) -> Option<&Diagnosis> {
+        self.headline()?.diagnosis.as_ref()
+    }
+
+    /// What limited each stream of every flow when.
+    pub fn timeline(&self) -> impl Iterator<Item = &Span> {
+        self.flows.iter().filter_map(|flow| flow.diagnosis.as_ref()).flat_map(|diagnosis| &diagnosis.timeline)
     }
 
     /// Whether the run may be believed.

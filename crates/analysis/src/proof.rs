@@ -4,7 +4,9 @@
 //! did not help and the limit stayed the same, or a round without its own measurement of how it was before.
 
 use crate::comparison::{Comparison, Difference};
-use crate::experiment::{Advice, CellResult};
+use crate::experiment::CellResult;
+use crate::finding::{Advice, Goal};
+use crate::metrics::RunMetrics;
 use indexmap::IndexMap;
 use pipefill_core::limit::LimitedBy;
 use schemars::JsonSchema;
@@ -73,7 +75,7 @@ pub struct Round {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
-    /// The path is the limit: the pipe is full.
+    /// The path is the limit, and nearly all of its rate is used: the pipe is full.
     PipeFull,
     /// The limit is nothing that a scenario can change, or nothing was measured.
     NothingToChange,
@@ -84,15 +86,19 @@ pub enum End {
 }
 
 impl Round {
-    /// What two sides of `advice` say. Pairs are the runs of the same repetition; one of which either run is invalid is left
-    /// out.
+    /// What two sides of `advice` say of the flow that the verdict before is about. Pairs are the runs of the same repetition; one of which
+    /// either run is invalid is left out.
     pub fn of(base: Vec<String>, advice: Advice, before: &CellResult, after: &CellResult) -> Self {
+        let goodput = |run: &RunMetrics| match before.headline_flow {
+            Some(flow) => run.flows.iter().find(|one| one.flow == flow)?.goodput_bps,
+            None => run.goodput_bps,
+        };
         let pairs: Vec<(u64, u64)> = before
             .run_values
             .iter()
             .filter_map(|one| {
                 let other = after.run_values.iter().find(|other| other.repeat == one.repeat)?;
-                (one.is_valid() && other.is_valid()).then_some((one.goodput_bps?, other.goodput_bps?))
+                (one.is_valid() && other.is_valid()).then_some((goodput(one)?, goodput(other)?))
             })
             .collect();
         let comparison = Comparison::of(&pairs, before.runs.max(after.runs));
@@ -129,9 +135,12 @@ pub struct Search {
     set: Vec<String>,
     candidates: VecDeque<Advice>,
     tried: Vec<Vec<String>>,
-    limited_by: Option<LimitedBy>,
+    is_full: bool,
     why: Option<String>,
 }
+
+/// From this share of its rate on a path is full.
+const FULL: f64 = 0.95;
 
 impl Search {
     /// Begins with the advice of a cell that was measured.
@@ -140,7 +149,7 @@ impl Search {
             set: Vec::new(),
             candidates: VecDeque::new(),
             tried: Vec::new(),
-            limited_by: None,
+            is_full: false,
             why: None,
         };
         search.take(cell, 1.0);
@@ -172,7 +181,7 @@ impl Search {
 
     /// Why there is no next one.
     pub fn end(&self) -> End {
-        if self.limited_by == Some(LimitedBy::Path) {
+        if self.is_full {
             End::PipeFull
         } else if self.tried.is_empty() {
             End::NothingToChange
@@ -190,15 +199,29 @@ impl Search {
 
     fn take(&mut self, cell: &CellResult, worth: f64) {
         let advice = cell.advice.as_deref().unwrap_or_default();
-        let promises = |one: &Advice| match (one.predicted_bps, cell.goodput_bps) {
+        let goodput_bps = cell.headline().map_or(cell.goodput_bps, |flow| flow.goodput_bps);
+        let promises = |one: &Advice| match (one.predicted_bps, goodput_bps) {
             (Some(predicted), Some(measured)) => predicted as f64 >= measured as f64 * worth,
             _ => true,
         };
-        let is_new = |one: &&Advice| !one.set.is_empty() && !self.tried.contains(&one.set) && promises(one);
+        let is_new = |one: &&Advice| {
+            one.goal == Goal::Throughput
+                && !one.set.is_empty()
+                && !self.tried.contains(&one.set)
+                && promises(one)
+        };
         self.candidates = advice.iter().filter(is_new).cloned().collect();
-        self.limited_by = cell.limited_by;
+        self.is_full = cell.limited_by == Some(LimitedBy::Path) && is_full(cell);
         self.why = advice.iter().find(|one| one.set.is_empty()).map(|one| one.why.clone());
     }
+}
+
+/// Whether the path of the verdict's flow was used up in the run that the verdict is about.
+fn is_full(cell: &CellResult) -> bool {
+    let run = cell.run_values.iter().find(|run| Some(run.repeat) == cell.verdict_repeat);
+    let flow = run.and_then(|run| run.flows.iter().find(|one| Some(one.flow) == cell.headline_flow));
+    let share = flow.and_then(|flow| flow.diagnosis.as_ref()?.figures.utilisation);
+    share.is_none_or(|share| share >= FULL)
 }
 
 #[cfg(test)]
@@ -212,6 +235,7 @@ mod tests {
             commands: Vec::new(),
             why: "because".to_owned(),
             predicted_bps: Some(predicted_mbit * 1_000_000),
+            ..Advice::default()
         }
     }
 

@@ -5,13 +5,10 @@
 use crate::buffers;
 use crate::models::headers::{DEFAULT_MSS, goodput_at_rate};
 use crate::models::loss::{self, AckPolicy};
-use crate::models::{sizing, window};
+use crate::models::window;
 use pipefill_core::cell::{CellSpec, Direction, LossSpec, LossUnit, Protocol};
 use pipefill_core::units::{Bytes, Ratio};
 use std::time::Duration;
-
-/// The largest window without window scaling (RFC 9293 section 3.1).
-const UNSCALED: u64 = 65_535;
 
 /// A law.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,8 +72,11 @@ pub fn bounds(spec: &CellSpec, rtt: Duration, p: Option<Ratio>) -> Vec<Bound> {
     let streams: u32 =
         buffers::tcp_flows(spec).filter(|flow| flow.direction == direction).map(|flow| flow.parallel).sum();
     let of_all = |bps: f64| bps * f64::from(streams);
-    let receive = receive_window(spec, direction);
-    let send = send_flight(spec, direction);
+    let windows = buffers::tcp_flows(spec)
+        .filter(|flow| flow.direction == direction)
+        .map(|flow| buffers::windows(spec, flow));
+    let least = windows.reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1])]);
+    let Some([receive, send]) = least else { return Vec::new() };
     let p = p.filter(|p| (0.0..1.0).contains(&p.fraction()) && p.fraction() > 0.0);
     let most = receive.get().min(send.get()) as f64 / mss.get() as f64;
     let answers = [
@@ -107,16 +107,4 @@ fn path_rate(spec: &CellSpec, direction: Direction, mss: Bytes) -> Option<f64> {
         Direction::Reverse => &spec.path.reverse,
     };
     path.bottleneck.as_ref().map(|one| goodput_at_rate(one.rate, Protocol::Tcp, mss))
-}
-
-fn receive_window(spec: &CellSpec, direction: Direction) -> Bytes {
-    let window = sizing::window_of_receive_buffer(Bytes::new(buffers::receive_maximum(spec, direction)));
-    if buffers::windows_are_scaled(spec) { window } else { window.min(Bytes::new(UNSCALED)) }
-}
-
-/// With super-packets, which is what hosts send where they may.
-fn send_flight(spec: &CellSpec, direction: Direction) -> Bytes {
-    let [_, super_packets] =
-        sizing::flight_of_send_buffer(Bytes::new(buffers::send_maximum(spec, direction)));
-    super_packets
 }

@@ -1,71 +1,96 @@
-//! The sentence at a run's end: what limited it, for how long, and the arithmetic that says so.
+//! The sentence on a flow: what limited it, for how long, and the arithmetic that says so.
 //!
-//! Never: a figure that is not in the diagnosis or the scenario, or a cause that the diagnosis does not name.
+//! A figure above its own bound is explained or left out, and theory is told only where its assumptions hold.
+
+mod arithmetic;
 
 use crate::diagnosis::{Diagnosis, Figures};
-use crate::models::loss::{self, AckPolicy};
-use crate::models::window;
-use crate::statistics::rounded;
+use crate::finding::{Bufferbloat, Latency};
 use crate::wording::{bytes, duration, percent, rate};
+use arithmetic::{in_flight, offered, response, window_product};
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
-use pipefill_core::units::{Bytes, Rate, Ratio};
-use std::time::Duration;
+use pipefill_core::units::Rate;
 
 /// Where the cause held for less of the time than this, what was measured meanwhile is said beside what was measured in all.
 const NEARLY_ALL: f64 = 0.95;
-/// From this share of the time on it is said that nothing moved.
-const STANDS_STILL: f64 = 0.05;
-/// From here on the product of what is in flight is no estimate any more: between two timeouts samples see little of what moves.
-const MOSTLY_STANDS_STILL: f64 = 0.5;
-/// From this share of what the path carries on, what was read more needs a reason.
-const MORE: f64 = 1.005;
-/// That reason.
+/// Measured may be so much above a bound, by rounding and by the ends of epochs; more needs a reason, or the bound is not told.
+const ABOVE: f64 = 1.01;
+/// Why more than the path's rate was read.
 const EARLIER: &str = "; what was read beyond that had arrived before the measured time, and waited for a lost segment or in \
                        the token bucket";
+/// From this share of its rate on a path is full.
+const FULL: f64 = 0.95;
+/// The flow takes at least this part of what passes in its direction.
+const NEARLY_ALONE: f64 = 0.9;
 
-/// What theory gives for the run as it was, bits per second of payload; `None` where the cause has no formula.
-pub fn predicted_bps(spec: &CellSpec, diagnosis: &Diagnosis) -> Option<u64> {
-    let figures = &diagnosis.figures;
-    match diagnosis.limited_by {
-        LimitedBy::Path => figures.path_goodput_bps,
-        LimitedBy::Rwnd => law(figures.rwnd_bytes?, figures),
-        LimitedBy::Sndbuf => in_flight_law(figures).map(|bps| moved(bps, figures)),
-        LimitedBy::App => sum_of(spec, |flow| flow.bitrate.map(Rate::bps)),
-        LimitedBy::Receiver => sum_of(spec, |flow| flow.read_rate.map(Rate::bps)),
+/// A flow with what was found of it.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// The cell.
+    pub spec: &'a CellSpec,
+    /// The flow.
+    pub flow: &'a FlowSpec,
+    /// What limited it.
+    pub diagnosis: &'a Diagnosis,
+    /// Its round trips.
+    pub latency: &'a Latency,
+    /// Its goodput.
+    pub goodput_bps: u64,
+}
+
+/// What theory gives for the flow as it was, bits per second of payload; `None` where the cause has no formula that holds.
+pub fn predicted_bps(subject: &Subject<'_>) -> Option<u64> {
+    let figures = &subject.diagnosis.figures;
+    let asked = |rate: Option<u64>| rate.and_then(|bps| bps.checked_mul(u64::from(subject.flow.parallel)));
+    match subject.diagnosis.limited_by {
+        // Beside others the path's rate is no prediction of one flow, nor where chance takes datagrams out of a path that is not full.
+        LimitedBy::Path => figures.path_goodput_bps.filter(|_| {
+            let is_tcp = subject.flow.protocol == Protocol::Tcp;
+            subject.is_alone() && (is_tcp || figures.utilisation.is_some_and(|share| share >= FULL))
+        }),
+        LimitedBy::Rwnd => window_product(figures.rwnd_bytes?, figures),
+        LimitedBy::Sndbuf => arithmetic::flight_product(figures),
+        LimitedBy::App => asked(subject.flow.bitrate.map(Rate::bps)),
+        LimitedBy::Receiver => asked(subject.flow.read_rate.map(Rate::bps)),
         // The kernel's own pacing counts payload (tcp_update_skb_after_send()); only the fq qdisc counts headers.
-        LimitedBy::Pacing => sum_of(spec, |flow| flow.max_pacing_rate.map(Rate::bps)),
-        LimitedBy::Cwnd => response(spec, diagnosis),
+        LimitedBy::Pacing => asked(subject.flow.max_pacing_rate.map(Rate::bps)),
+        LimitedBy::Cwnd => response(subject),
         LimitedBy::Cpu | LimitedBy::Testbed | LimitedBy::Unknown => None,
     }
 }
 
-/// The verdict on a run of `spec` that had `goodput_bps`.
-pub fn sentence(spec: &CellSpec, diagnosis: &Diagnosis, goodput_bps: u64) -> String {
-    let share = diagnosis.limited_fraction.get(&diagnosis.limited_by).copied().unwrap_or(1.0);
+/// The verdict.
+pub fn sentence(subject: &Subject<'_>) -> String {
+    let diagnosis = subject.diagnosis;
     let figures = &diagnosis.figures;
+    let share = diagnosis.limited_fraction.get(&diagnosis.limited_by).copied().unwrap_or(1.0);
+    let measured = || subject.measured();
     let because = match diagnosis.limited_by {
-        LimitedBy::Path => path(spec, figures, goodput_bps),
-        LimitedBy::Rwnd => {
-            windowed("the advertised window", figures.rwnd_bytes, figures, &measured(diagnosis, goodput_bps))
+        LimitedBy::Path => path(subject),
+        LimitedBy::Rwnd => windowed(figures, &measured()),
+        LimitedBy::Sndbuf => sndbuf(figures, &measured()),
+        LimitedBy::Cwnd => cwnd(subject, &measured()),
+        LimitedBy::Pacing => pacing(subject),
+        LimitedBy::App => app(subject),
+        LimitedBy::Receiver => receiver(subject),
+        LimitedBy::Cpu => cpu(figures, subject.goodput_bps),
+        LimitedBy::Testbed => testbed(figures, subject.goodput_bps),
+        LimitedBy::Unknown => {
+            format!("what was recorded does not tell; {} were measured", rate(subject.goodput_bps))
         }
-        LimitedBy::Sndbuf => sndbuf(figures, &measured(diagnosis, goodput_bps)),
-        LimitedBy::Cwnd => cwnd(spec, diagnosis, &measured(diagnosis, goodput_bps)),
-        LimitedBy::Pacing => asked("the pacing rate", predicted_bps(spec, diagnosis), goodput_bps),
-        LimitedBy::App => asked("the application offers", predicted_bps(spec, diagnosis), goodput_bps),
-        LimitedBy::Receiver => {
-            asked("the receiving application reads", predicted_bps(spec, diagnosis), goodput_bps)
-        }
-        LimitedBy::Cpu => format!("a thread of an end had no CPU time left at {}", rate(goodput_bps)),
-        LimitedBy::Testbed => testbed(figures, goodput_bps),
-        LimitedBy::Unknown => format!("what was recorded does not tell; {} were measured", rate(goodput_bps)),
     };
     let others = others(diagnosis);
     let faults = match &diagnosis.faults[..] {
         [] => String::new(),
         faults => format!(" The testbed: {}.", faults.join("; ")),
     };
-    format!("Limited by {} {} of the time: {because}.{others}{faults}", name(diagnosis), percent(share))
+    let latency = latency(subject.latency);
+    format!(
+        "Limited by {} {} of the time: {because}.{others}{latency}{faults}",
+        name(diagnosis),
+        percent(share)
+    )
 }
 
 /// The cause in words.
@@ -78,7 +103,7 @@ pub fn name(diagnosis: &Diagnosis) -> &'static str {
         (LimitedBy::Cwnd, Some(CwndCause::HystartExit)) => "the congestion window (slow start ended early)",
         (LimitedBy::Cwnd, Some(CwndCause::RandomLoss)) => "the congestion window (random loss)",
         (LimitedBy::Cwnd, Some(CwndCause::QueueLoss)) => "the congestion window (drops of the queue)",
-        (LimitedBy::Cwnd, Some(CwndCause::Policer)) => "the congestion window (a policer)",
+        (LimitedBy::Cwnd, Some(CwndCause::Policer)) => "the congestion window (drops of a policer)",
         (LimitedBy::Cwnd, Some(CwndCause::Reordering)) => "the congestion window (reordering)",
         (LimitedBy::Cwnd, Some(CwndCause::AckPath)) => "the congestion window (the path of the ACKs)",
         (LimitedBy::Cwnd, Some(CwndCause::Growth)) => "the congestion window (still growing)",
@@ -92,43 +117,68 @@ pub fn name(diagnosis: &Diagnosis) -> &'static str {
     }
 }
 
-fn path(spec: &CellSpec, figures: &Figures, goodput_bps: u64) -> String {
-    let Some(possible) = figures.path_goodput_bps else {
-        return format!(
-            "{} were lost on the way, {} arrived",
-            percent(figures.loss_share.unwrap_or(0.0)),
-            rate(goodput_bps)
-        );
-    };
-    let goes = |direction| spec.flows.iter().any(|flow| flow.direction == direction);
-    let way = if goes(Direction::Forward) { &spec.path.forward } else { &spec.path.reverse };
-    let asked =
-        way.bottleneck.as_ref().map_or_else(String::new, |one| format!("{} leave ", rate(one.rate.bps())));
-    let measured = rate(goodput_bps);
-    let is_both = goes(Direction::Forward) && goes(Direction::Reverse);
-    let (of, where_) = if is_both { (" forward", " in both directions together") } else { ("", "") };
-    let full = figures.utilisation.map_or_else(String::new, |share| {
-        let more = if !is_both && goodput_bps as f64 > MORE * possible as f64 { EARLIER } else { "" };
-        format!(": the pipe is {} full{of}{more}", percent(share))
-    });
-    format!("{asked}{} of payload{of}, {measured} were measured{where_}{full}", rate(possible))
-}
+impl Subject<'_> {
+    /// What was measured: the arithmetic is about the time in which the cause held, and the goodput about all of it.
+    fn measured(&self) -> String {
+        let shares = &self.diagnosis.limited_fraction;
+        let share = shares.get(&self.diagnosis.limited_by).copied().unwrap_or(1.0);
+        match self.diagnosis.figures.acked_bps.filter(|_| share < NEARLY_ALL) {
+            Some(bps) => {
+                format!("{} were measured in that time, {} in all", rate(bps), rate(self.goodput_bps))
+            }
+            None => format!("{} were measured", rate(self.goodput_bps)),
+        }
+    }
 
-/// What was measured: the arithmetic is about the time in which the cause held, and the goodput about all of it.
-fn measured(diagnosis: &Diagnosis, goodput_bps: u64) -> String {
-    let share = diagnosis.limited_fraction.get(&diagnosis.limited_by).copied().unwrap_or(1.0);
-    match diagnosis.figures.acked_bps.filter(|_| share < NEARLY_ALL) {
-        Some(bps) => format!("{} were measured in that time, {} in all", rate(bps), rate(goodput_bps)),
-        None => format!("{} were measured", rate(goodput_bps)),
+    /// Whether nearly all that passes in its direction is this flow's.
+    fn is_alone(&self) -> bool {
+        let figures = &self.diagnosis.figures;
+        let all = figures.path_goodput_bps.zip(figures.utilisation).map(|(path, share)| path as f64 * share);
+        all.is_none_or(|all| self.goodput_bps as f64 >= NEARLY_ALONE * all)
     }
 }
 
-fn windowed(what: &str, window_bytes: Option<u64>, figures: &Figures, measured: &str) -> String {
-    let (Some(window), Some(rtt)) = (window_bytes, figures.min_rtt_us) else {
-        return format!("{what} was used up; {measured}");
+fn path(subject: &Subject<'_>) -> String {
+    let (figures, goodput_bps) = (&subject.diagnosis.figures, subject.goodput_bps);
+    let way = subject.spec.path.way(subject.flow.direction);
+    let measured = rate(goodput_bps);
+    if subject.flow.protocol == Protocol::Udp {
+        let lost = percent(figures.loss_share.unwrap_or(0.0));
+        return format!("{lost} were lost on the way, {measured} arrived");
+    }
+    let (Some(possible), Some(bottleneck)) = (figures.path_goodput_bps, &way.bottleneck) else {
+        return format!("{measured} were measured");
     };
-    let allows = law(window, figures).map_or_else(String::new, |bps| format!(" allows {}", rate(bps)));
-    format!("{what}, {} / {}{allows}, {measured}", bytes(window), duration(rtt))
+    let asked = rate(bottleneck.rate.bps());
+    let full = figures.utilisation.map_or_else(String::new, |share| match subject.is_alone() {
+        true if goodput_bps as f64 > ABOVE * possible as f64 => {
+            format!(": the pipe is {} full{EARLIER}", percent(share))
+        }
+        true => format!(": the pipe is {} full", percent(share)),
+        false => {
+            format!(" by this flow: with the others of its direction the pipe is {} full", percent(share))
+        }
+    });
+    format!("{asked} leave {} of payload, {measured} were measured{full}", rate(possible))
+}
+
+fn windowed(figures: &Figures, measured: &str) -> String {
+    let (Some(window), Some(rtt)) = (figures.rwnd_bytes, figures.rtt_mean_us) else {
+        return format!("the advertised window was used up; {measured}");
+    };
+    let allows = window_product(window, figures).filter(|&bps| is_within(figures.acked_bps, bps));
+    match allows {
+        Some(bps) => {
+            let (window, rtt) = (bytes(window), duration(rtt));
+            format!("the advertised window, {window} / {rtt} allows {}, {measured}", rate(bps))
+        }
+        None => format!("the advertised window of {} was used up; {measured}", bytes(window)),
+    }
+}
+
+/// Whether what was measured is no more than a bound allows.
+fn is_within(measured_bps: Option<u64>, bound_bps: u64) -> bool {
+    measured_bps.is_none_or(|measured| measured as f64 <= ABOVE * bound_bps as f64)
 }
 
 /// The buffer counts memory, not payload, and its writer is woken when a third of it is free (`sk_stream_min_wspace()`). With GSO
@@ -139,7 +189,8 @@ fn sndbuf(figures: &Figures, measured: &str) -> String {
         return format!("{flows}, all that a send buffer holds, whose writer wakes when a third is free");
     };
     let size = bytes(limit);
-    if figures.flight_mean_bytes.is_some_and(|flight| flight > limit) {
+    let is_overfilled = |used: Option<u64>| used.is_some_and(|used| used > limit);
+    if is_overfilled(figures.flight_mean_bytes) || is_overfilled(figures.wmem_queued_bytes) {
         return format!(
             "{flows}; the send buffer is {size} of memory, which writes overfill and then wait until a third is free"
         );
@@ -147,33 +198,6 @@ fn sndbuf(figures: &Figures, measured: &str) -> String {
     format!(
         "{flows}, all that a send buffer of {size} of memory holds, whose writer wakes when a third is free"
     )
-}
-
-/// Little's law: what is in flight in the mean, a round trip, in the time in which anything moved.
-fn in_flight(figures: &Figures, measured: &str) -> String {
-    let (Some(flight), Some(rtt)) = (figures.flight_mean_bytes, figures.rtt_mean_us) else {
-        return measured.to_owned();
-    };
-    let still = figures.stalled_share.unwrap_or(0.0);
-    if still >= MOSTLY_STANDS_STILL {
-        return format!(
-            "for {} of the time nothing came back for longer than a round trip, and the sender waited for a timer; in the rest, in \
-             the mean, {} were in flight; {measured}",
-            percent(still),
-            bytes(flight)
-        );
-    }
-    let gives = in_flight_law(figures).map_or_else(String::new, |bps| match still {
-        STANDS_STILL.. => format!(
-            " gives {}, and as nothing came back for longer than a round trip for {} of the time, {}",
-            rate(bps),
-            percent(still),
-            rate(moved(bps, figures))
-        ),
-        _ => format!(" gives {}", rate(bps)),
-    });
-    let flight = bytes(flight);
-    format!("in the mean {flight} were in flight; {flight} / {}{gives}, {measured}", duration(rtt))
 }
 
 fn testbed(figures: &Figures, goodput_bps: u64) -> String {
@@ -190,33 +214,123 @@ fn testbed(figures: &Figures, goodput_bps: u64) -> String {
     }
 }
 
-fn cwnd(spec: &CellSpec, diagnosis: &Diagnosis, measured: &str) -> String {
-    let figures = &diagnosis.figures;
-    let measured = in_flight(figures, measured);
-    match diagnosis.cwnd_cause {
-        // A queue that overflows drops many segments at once, which is one event; theory counts events, and they come as they like.
-        Some(CwndCause::QueueLoss) => {
-            let lost = percent(figures.loss_share.unwrap_or(0.0));
-            format!("{measured}; {lost} of the segments were sent again")
+/// More than is offered comes out where a backlog from before is worked off.
+fn app(subject: &Subject<'_>) -> String {
+    let said = asked("the application offers", offered(subject), subject.goodput_bps);
+    let is_above = offered(subject).is_some_and(|bps| subject.goodput_bps as f64 > 1.005 * bps as f64);
+    if is_above { format!("{said}; the difference was written before the measured time") } else { said }
+}
+
+fn cpu(figures: &Figures, goodput_bps: u64) -> String {
+    let measured = rate(goodput_bps);
+    let shares = figures.cpu_share.zip(figures.cpu_wait_share);
+    match shares {
+        Some((computed, waited)) if waited >= 0.05 => format!(
+            "its busiest thread computed {} of that time and waited {} for a CPU that others used; {measured} were measured",
+            percent(computed),
+            percent(waited)
+        ),
+        Some((computed, _)) => {
+            format!(
+                "its busiest thread computed {} of that time; {measured} were measured",
+                percent(computed)
+            )
         }
+        None => format!("an endpoint's thread was CPU-bound at {measured}"),
+    }
+}
+
+fn receiver(subject: &Subject<'_>) -> String {
+    let asked_bps = subject.flow.read_rate.map(|rate| rate.bps() * u64::from(subject.flow.parallel));
+    match asked_bps {
+        Some(bps) => asked("the receiving application reads", Some(bps), subject.goodput_bps),
+        // Of datagrams its socket drops what is not read in time.
+        None if subject.flow.protocol == Protocol::Udp => {
+            let lost = percent(subject.diagnosis.figures.loss_share.unwrap_or(0.0));
+            format!("its socket's buffer was full; {lost} were lost, {} arrived", rate(subject.goodput_bps))
+        }
+        None => format!("it left its receive buffer full; {} were measured", rate(subject.goodput_bps)),
+    }
+}
+
+fn pacing(subject: &Subject<'_>) -> String {
+    let figures = &subject.diagnosis.figures;
+    let limit = subject.flow.max_pacing_rate.map(|rate| rate.bps() * u64::from(subject.flow.parallel));
+    match (limit, figures.pacing_rate_bps) {
+        (Some(bps), _) => asked("the pacing rate", Some(bps), subject.goodput_bps),
+        (None, Some(bps)) if is_within(Some(subject.goodput_bps), bps) => {
+            format!("the sender paced at {}, {} were measured", rate(bps), rate(subject.goodput_bps))
+        }
+        _ => format!("{} were measured, and no window was used up", rate(subject.goodput_bps)),
+    }
+}
+
+fn cwnd(subject: &Subject<'_>, measured: &str) -> String {
+    let figures = &subject.diagnosis.figures;
+    let measured = in_flight(figures, measured);
+    let lost = percent(figures.loss_share.unwrap_or(0.0));
+    match subject.diagnosis.cwnd_cause {
+        // A queue that overflows drops many segments at once, which is one event; theory counts events, and they come as they like.
+        Some(CwndCause::QueueLoss) => format!("{measured}; {lost} of the segments were sent again"),
         Some(CwndCause::RandomLoss) => {
-            let lost = percent(figures.loss_share.unwrap_or(0.0));
-            let is_still = figures.stalled_share.is_some_and(|share| share >= MOSTLY_STANDS_STILL);
-            let theory = if is_still { "theory, which knows no timeouts," } else { "theory" };
-            let theory = response(spec, diagnosis)
-                .map_or_else(String::new, |bps| format!(", for which {theory} gives {}", rate(bps)));
+            let theory = response(subject)
+                .map_or_else(String::new, |bps| format!(", for which theory gives {}", rate(bps)));
             let by_chance = figures
                 .random_loss_share
                 .map_or_else(String::new, |share| format!("; {} were lost by chance", percent(share)));
             format!("{measured}; {lost} of the segments were sent again{by_chance}{theory}")
         }
+        Some(CwndCause::Policer) => {
+            format!("{measured}; {lost} of the segments were sent again{}", policer(subject))
+        }
+        Some(CwndCause::Reordering) => {
+            let again = match figures.spurious_share.filter(|&share| share > 0.0) {
+                Some(share) => format!(
+                    "{lost} of the segments were sent again, {} of these without need",
+                    percent(share)
+                ),
+                None => format!("{lost} of the segments were sent again"),
+            };
+            format!("{measured}; {again}: they came in another order, and were taken for lost")
+        }
+        Some(CwndCause::AckPath) => format!("{measured}; {}", ack_path(figures)),
         Some(CwndCause::Startup) => format!("{measured}; the transfer ended before slow start did"),
         Some(CwndCause::HystartExit) => {
             format!(
                 "{measured}; slow start ended below the BDP, and growth from there takes many round trips"
             )
         }
-        _ => format!("{measured}; the last loss is long ago, and the window has not recovered yet"),
+        Some(CwndCause::Growth) => {
+            format!("{measured}; the last loss is long ago, and the window has not recovered yet")
+        }
+        None => format!("{measured}; nothing that was recorded tells why it was no larger"),
+    }
+}
+
+fn policer(subject: &Subject<'_>) -> String {
+    let way = subject.spec.path.way(subject.flow.direction);
+    way.bottleneck.as_ref().map_or_else(String::new, |one| {
+        format!(
+            ": the path lets bursts of {} through and drops what exceeds {}, for there is hardly a queue",
+            bytes(one.burst.get()),
+            rate(one.rate.bps())
+        )
+    })
+}
+
+fn ack_path(figures: &Figures) -> String {
+    match (figures.ack_loss_share, figures.ack_wait_us, figures.rtt_mean_us) {
+        (Some(share), ..) if share >= 0.1 => {
+            format!("{} of the packets of the way back, ACKs among them, were lost", percent(share))
+        }
+        (_, Some(wait), Some(rtt)) if wait > 0 => {
+            format!(
+                "ACKs waited {} of a round trip of {} in the queue of the way back",
+                duration(wait),
+                duration(rtt.max(wait))
+            )
+        }
+        _ => "ACKs were lost or late".to_owned(),
     }
 }
 
@@ -238,45 +352,29 @@ fn others(diagnosis: &Diagnosis) -> String {
     if others.is_empty() { String::new() } else { format!(" The rest: {}.", others.join(", ")) }
 }
 
-/// The window law over the least round trip: while a window limits, nothing queues for long.
-fn law(window_bytes: u64, figures: &Figures) -> Option<u64> {
-    window::window_law(Bytes::new(window_bytes), Duration::from_micros(figures.min_rtt_us?)).map(rounded)
-}
-
-/// What is left of `bps`, since nothing moves for some of the time.
-fn moved(bps: u64, figures: &Figures) -> u64 {
-    rounded(bps as f64 * (1.0 - figures.stalled_share.unwrap_or(0.0)))
-}
-
-/// What was in flight in the mean, over the round trip as it was.
-fn in_flight_law(figures: &Figures) -> Option<u64> {
-    let rtt = Duration::from_micros(figures.rtt_mean_us?);
-    window::window_law(Bytes::new(figures.flight_mean_bytes?), rtt).map(rounded)
-}
-
-/// CUBIC's and Reno's response to the loss that was seen (RFC 9438, 5; Mathis 1997). BBR has none.
-fn response(spec: &CellSpec, diagnosis: &Diagnosis) -> Option<u64> {
-    let figures = &diagnosis.figures;
-    if !diagnosis.cwnd_cause?.is_loss() {
-        return None;
-    }
-    let streams = spec.flows.iter().filter(|flow| flow.protocol == Protocol::Tcp);
-    let (mss, rtt) = (Bytes::new(figures.mss_bytes?), Duration::from_micros(figures.srtt_us?));
-    let p = Ratio::from_fraction(figures.random_loss_share.or(figures.loss_share)?.clamp(0.0, 1.0));
-    let of_flow = |flow: &FlowSpec| {
-        let host = if flow.direction == Direction::Forward { &spec.sender } else { &spec.receiver };
-        let name = flow.congestion_control.as_ref().unwrap_or(&host.congestion_control);
-        let bps = match name.as_str() {
-            "cubic" => loss::cubic(mss, rtt, p),
-            "reno" => loss::mathis(mss, rtt, p, AckPolicy::EverySegment),
-            _ => None,
-        };
-        Some(bps? * f64::from(flow.parallel))
+/// What a queue that is never empty for long costs.
+fn latency(latency: &Latency) -> String {
+    let Some(Bufferbloat { direction, standing_bytes, standing_bdp, added_us }) = latency.bufferbloat else {
+        return String::new();
     };
-    let total: Option<f64> = streams.map(of_flow).sum();
-    total.map(rounded)
-}
-
-fn sum_of(spec: &CellSpec, rate: impl Fn(&FlowSpec) -> Option<u64>) -> Option<u64> {
-    spec.flows.iter().map(|flow| Some(rate(flow)? * u64::from(flow.parallel))).sum()
+    let way = match direction {
+        Direction::Forward => "forward",
+        Direction::Reverse => "reverse",
+    };
+    let holds = match (standing_bytes, standing_bdp) {
+        (Some(size), Some(bdp)) => format!(" holds {} ({bdp:.1} BDP) and", bytes(size)),
+        (Some(size), None) => format!(" holds {} and", bytes(size)),
+        _ => String::new(),
+    };
+    let times = latency.idle_rtt_us.zip(latency.loaded_rtt_us_p50);
+    let from_to = times.map_or_else(String::new, |(idle, loaded)| {
+        format!(": {} without load, {} in the median under it", duration(idle), duration(loaded))
+    });
+    let worst = latency
+        .loaded_rtt_us_p95
+        .map_or_else(String::new, |us| format!(", {} at the 95th percentile", duration(us)));
+    format!(
+        " Bufferbloat: the queue ({way}){holds} adds {} to the round trip{from_to}{worst}.",
+        duration(added_us)
+    )
 }

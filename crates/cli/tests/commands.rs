@@ -302,8 +302,11 @@ fn a_path_is_full_in_one_direction_and_never_more_than_full() {
     let cell = &result["cells"][0];
     assert_eq!(cell["limited_by"], "path");
     let verdict = cell["verdict"].as_str().unwrap();
-    assert!(verdict.contains(" in both directions together: the pipe is "), "{verdict}");
-    assert!(verdict.contains(" % full forward"), "{verdict}");
-    let used = cell["run_values"][0]["diagnosis"]["figures"]["utilisation"].as_f64().unwrap();
+    assert!(verdict.starts_with("Flow 1 of 2 (3 tcp streams, forward): Limited by the path "), "{verdict}");
+    assert!(verdict.contains(": the pipe is "), "{verdict}");
+    let limits: Vec<&str> =
+        cell["flows"].as_array().unwrap().iter().map(|flow| flow["limited_by"].as_str().unwrap()).collect();
+    assert_eq!(limits, ["path", "app"]);
+    let used = cell["run_values"][0]["flows"][0]["diagnosis"]["figures"]["utilisation"].as_f64().unwrap();
     assert!((0.8..=1.0).contains(&used), "{used}");
 }

@@ -67,6 +67,12 @@ impl CellSpec {
         }
     }
 
+    /// Number of the `[[flow]]` table that the flow at `position` was written in.
+    pub fn table_of(&self, position: usize) -> usize {
+        let table = self.flows.get(position).and_then(|flow| flow.table);
+        table.and_then(|table| usize::try_from(table).ok()).unwrap_or(position)
+    }
+
     /// The host that data of `direction` reaches.
     pub const fn data_receiver(&self, direction: Direction) -> &HostSpec {
         self.data_sender(direction.opposite())
@@ -308,6 +314,10 @@ pub struct FlowSpec {
     pub max_pacing_rate: Option<Rate>,
     /// Overrides the sending host's congestion control.
     pub congestion_control: Option<String>,
+    /// Number of its `[[flow]]` table, from 0, where that is not its own position: after a table with `direction = "both"`, which makes
+    /// two flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table: Option<u32>,
     /// What a ping sends; `None` for other protocols, and then not written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ping: Option<PingSpec>,
@@ -391,6 +401,14 @@ pub enum ExpectMetric {
     PingLaw,
     /// The category with the second largest share in `limited_fraction`, where that is a tenth and more.
     AlsoLimitedBy,
+    /// `limited_by` and `cwnd_cause` of each flow, in the scenario's order.
+    Flows,
+    /// The direction whose queue adds a standing delay, or `none`.
+    Bufferbloat,
+    /// `idle_rtt_us` of the flow that the verdict is about.
+    IdleRtt,
+    /// `loaded_rtt_us_p50` of that flow.
+    LoadedRtt,
 }
 
 /// How an expectation compares.

@@ -12,7 +12,7 @@ use pipefill_core::tcp_info::CaState;
 pub(crate) fn limits(metrics: &RunMetrics, series: &RunSeries) -> Vec<Span> {
     let most =
         usize::try_from(series.span.length_us() / series.bucket_us.max(1)).unwrap_or(usize::MAX).max(8);
-    let spans = metrics.diagnosis.iter().flat_map(|diagnosis| &diagnosis.timeline);
+    let spans = metrics.timeline();
     let mut streams: Vec<(u32, Band<(_, _)>)> = Vec::new();
     for span in spans {
         let stay =

@@ -12,7 +12,8 @@ use crate::table::Style;
 use band::band;
 use indexmap::IndexMap;
 use pipefill_analysis::diagnosis::{Confidence, Diagnosis, Figures, Span, Witness};
-use pipefill_analysis::experiment::{Advice, CellResult, Experiment};
+use pipefill_analysis::experiment::{CellResult, Experiment, FlowResult};
+use pipefill_analysis::finding::Advice;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -63,6 +64,8 @@ pub struct Explanation<'a> {
     pub confidence: Option<Confidence>,
     /// What to change.
     pub advice: Option<&'a [Advice]>,
+    /// Each flow with its own verdict, in the scenario's order.
+    pub flows: &'a [FlowResult],
     /// The command that repeats the cell.
     pub repeat_command: &'a str,
 }
@@ -90,6 +93,7 @@ impl<'a> Explanation<'a> {
             witnesses: diagnosis.map(|one| one.witnesses.as_slice()),
             confidence: diagnosis.and_then(|one| one.confidence),
             advice: cell.advice.as_deref(),
+            flows: &cell.flows,
             repeat_command: &cell.repeat_command,
         }
     }
@@ -121,14 +125,36 @@ fn explained(cell: &CellResult, style: Style) -> String {
     lines.push(filled(verdict, "  ", "  ", width));
     lines.extend(confidence(cell).map(|text| filled(&text, "  ", "  ", width)));
     lines.extend(section("Share of the time", &shares(cell, style)));
+    lines.extend(section("Each flow", &flows(cell, width)));
     if let Some(diagnosis) = diagnosis(cell) {
         let of_run = format!("run {} of {}", cell.verdict_repeat.unwrap_or(1), cell.runs);
-        lines.extend(section(&format!("What limited it when ({of_run})"), &band(&diagnosis.timeline, style)));
+        lines.extend(section(&format!("What limited it when ({of_run})"), &band(&timeline(cell), style)));
         lines.extend(section(&format!("Evidence ({of_run})"), &evidence::lines(diagnosis)));
         lines.extend(section("Other witnesses", &evidence::witnesses(diagnosis)));
     }
     lines.extend(section("Advice", &advice(cell, width)));
     lines.join("\n")
+}
+
+/// The verdict of each flow, where there are several.
+fn flows(cell: &CellResult, width: u16) -> Vec<String> {
+    if cell.flows.len() < 2 {
+        return Vec::new();
+    }
+    let line = |flow: &FlowResult| {
+        let goodput =
+            flow.goodput_bps.map_or_else(|| "no goodput".to_owned(), |bps| Kind::Rate.alone(bps as f64));
+        let verdict = flow.verdict.as_deref().unwrap_or("Nothing was sampled.");
+        let text = format!("{} ({}): {goodput}. {verdict}", flow.flow + 1, flow.describe());
+        filled(&text, "", "  ", width.saturating_sub(4))
+    };
+    cell.flows.iter().map(line).collect()
+}
+
+/// What limited each stream of every flow when, in the run that the verdict is about.
+fn timeline(cell: &CellResult) -> Vec<Span> {
+    let run = cell.run_values.iter().find(|run| Some(run.repeat) == cell.verdict_repeat);
+    run.into_iter().flat_map(pipefill_analysis::metrics::RunMetrics::timeline).copied().collect()
 }
 
 fn title(cell: &CellResult) -> String {
@@ -175,8 +201,11 @@ fn advised(number: usize, advice: &Advice, width: u16) -> Vec<String> {
     let predicted = advice
         .predicted_bps
         .map_or_else(String::new, |bps| format!(", should give {}", Kind::Rate.alone(bps as f64)));
+    let rtt = advice.predicted_rtt_us.map_or_else(String::new, |us| {
+        format!(" with a round trip of {}", Kind::Time.alone(us as f64 * 1e3))
+    });
     let first = format!("{number}. ");
-    let mut lines = vec![filled(&format!("{}{predicted}", advice.change), &first, "   ", inner)];
+    let mut lines = vec![filled(&format!("{}{predicted}{rtt}", advice.change), &first, "   ", inner)];
     lines.push(filled(&format!("because {}", advice.why), "   ", "   ", inner));
     lines.extend(advice.commands.iter().map(|command| format!("     {command}")));
     lines
@@ -202,8 +231,13 @@ pub(crate) fn confidence(cell: &CellResult) -> Option<String> {
 }
 
 fn diagnosis(cell: &CellResult) -> Option<&Diagnosis> {
-    let repeat = cell.verdict_repeat?;
-    cell.run_values.iter().find(|run| run.repeat == repeat)?.diagnosis.as_ref()
+    diagnosis_of(cell, cell.headline()?)
+}
+
+/// The diagnosis of `flow` in the run that its verdict is about.
+fn diagnosis_of<'a>(cell: &'a CellResult, flow: &FlowResult) -> Option<&'a Diagnosis> {
+    let run = cell.run_values.iter().find(|run| Some(run.repeat) == flow.verdict_repeat)?;
+    run.flows.iter().find(|one| one.flow == flow.flow)?.diagnosis.as_ref()
 }
 
 fn bold(text: &str, style: Style) -> String {

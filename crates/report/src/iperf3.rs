@@ -242,8 +242,7 @@ impl<'a> Flow<'a> {
     /// The client is the scenario's sender host, whichever way the data goes.
     fn cpu(&self, span_us: u64) -> Value {
         let is_of = |role: &ThreadRole, sends: bool| {
-            role.flow() == u32::try_from(self.index).ok()
-                && matches!(role, ThreadRole::Sender { .. }) == sends
+            role.flow() == Some(self.index) && matches!(role, ThreadRole::Sender { .. }) == sends
         };
         let percent = |sends: bool| {
             let threads = self.manifest.instrument.threads.iter();

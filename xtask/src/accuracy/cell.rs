@@ -102,6 +102,7 @@ fn flow(golden: &Golden) -> FlowSpec {
         max_pacing_rate: None,
         ping: None,
         congestion_control: None,
+        table: None,
     }
 }
 

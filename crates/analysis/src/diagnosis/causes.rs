@@ -1,10 +1,9 @@
-//! The judged epochs of a run, added up by cause: their shares of the time, and what their figures were.
+//! The judged epochs of one flow, added up by cause: their shares of the time, and what their figures were.
 //!
 //! Never: an epoch kept, or one from outside of the measured time.
 
 use super::Figures;
 use super::epochs::Epoch;
-use super::facts::Facts;
 use crate::statistics::rounded;
 use crate::tally::Tally;
 use pipefill_core::limit::{CwndCause, LimitedBy};
@@ -34,6 +33,9 @@ struct Values {
     /// Mean round trip × time, and that time.
     rtt_area: u128,
     timed_us: u128,
+    /// Change of what was in flight × time, and what was in flight at most × time.
+    change_area: u128,
+    peak_area: u128,
     /// Payload acknowledged.
     acked: u128,
     span_us: u128,
@@ -68,6 +70,11 @@ impl Causes {
         one.streams.entry(stream).or_default().add(epoch, counts_us);
     }
 
+    /// Whether nothing was counted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.causes.is_empty()
+    }
+
     /// Each cause's share of the time, and the cause of most of it. `None` where nothing was counted.
     pub(super) fn shares(&self) -> Option<(BTreeMap<LimitedBy, f64>, LimitedBy, &OneCause)> {
         let total: u64 = self.causes.values().map(|one| one.span_us).sum();
@@ -84,13 +91,13 @@ impl OneCause {
     }
 
     /// Sums over the streams of each stream's median.
-    pub(super) fn figures(&self, facts: &Facts<'_>) -> Figures {
+    pub(super) fn figures(&self) -> Figures {
         let medians = |field: fn(&Values) -> &Tally| {
             self.streams.values().filter_map(move |values| field(values).median().map(rounded))
         };
         let sum = |field: fn(&Values) -> &Tally| medians(field).reduce(|sum, median| sum + median);
         Figures {
-            flight_bytes: sum(|v| &v.unacked_peak),
+            flight_bytes: sum(|v| &v.unacked_peak).map(|peak| peak.max(self.flight_mean())),
             flight_mean_bytes: Some(self.flight_mean()),
             stalled_share: Some(self.stalled_share()),
             rtt_mean_us: self.rtt_mean_us(),
@@ -103,10 +110,8 @@ impl OneCause {
             srtt_us: medians(|v| &v.srtt_us).min(),
             min_rtt_us: medians(|v| &v.min_rtt_us).min(),
             mss_bytes: medians(|v| &v.mss).min(),
-            loss_share: facts.loss_share,
-            random_loss_share: facts.random_loss_share,
-            path_goodput_bps: facts.path_goodput_bps,
-            utilisation: facts.utilisation(),
+            changing_share: Some(self.changing_share()),
+            ..Figures::default()
         }
     }
 
@@ -118,6 +123,12 @@ impl OneCause {
     fn stalled_share(&self) -> f64 {
         let sum = |time: fn(&Values) -> u128| self.streams.values().map(time).sum::<u128>();
         1.0 - sum(|one| one.moving_us) as f64 / sum(|one| one.span_us).max(1) as f64
+    }
+
+    /// By which part of its peak what was in flight changed from one end of an epoch to the other, in the mean.
+    fn changing_share(&self) -> f64 {
+        let sum = |area: fn(&Values) -> u128| self.streams.values().map(area).sum::<u128>();
+        sum(|one| one.change_area) as f64 / sum(|one| one.peak_area).max(1) as f64
     }
 
     /// The round trip by which what the streams had in flight gives the sum of their rates.
@@ -148,7 +159,10 @@ impl Values {
         self.flight_area += u128::from(epoch.unacked_mean) * moving_us;
         self.moving_us += moving_us;
         self.span_us += u128::from(counts_us);
-        self.acked += u128::from(epoch.acked * counts_us / (epoch.to_us - epoch.from_us).max(1));
+        self.change_area += u128::from(epoch.flight_change) * u128::from(counts_us);
+        self.peak_area += u128::from(epoch.unacked_peak) * u128::from(counts_us);
+        self.acked += u128::from(epoch.acked) * u128::from(counts_us)
+            / u128::from((epoch.to_us - epoch.from_us).max(1));
         if let Some(srtt_us) = epoch.srtt_mean_us {
             self.rtt_area += u128::from(srtt_us) * moving_us;
             self.timed_us += moving_us;

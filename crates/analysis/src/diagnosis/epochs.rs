@@ -27,6 +27,8 @@ pub(super) struct Epoch {
     pub(super) srtt_mean_us: Option<u64>,
     /// Payload acknowledged between its first sample and its end.
     pub(super) acked: u64,
+    /// By how much what was in flight changed meanwhile: where that is much, nothing is in a steady state.
+    pub(super) flight_change: u64,
     /// Largest share of cwnd in flight at a sample.
     pub(super) cwnd_used: f64,
     /// cwnd at that sample.
@@ -51,6 +53,11 @@ pub(super) struct Epoch {
     pub(super) has_ssthresh: bool,
     /// Segments retransmitted in the epoch.
     pub(super) retransmits: u32,
+    /// Of those sent so far, and DSACKs that came for them: sent again without need.
+    pub(super) retransmits_so_far: u32,
+    pub(super) dsacks_so_far: Option<u32>,
+    /// Whether the sender has seen reordering so far (`tcpi_reord_seen`).
+    pub(super) has_seen_reordering: bool,
     pub(super) pacing_rate_bps: Option<u64>,
     pub(super) srtt_us: Option<u64>,
     pub(super) min_rtt_us: Option<u64>,
@@ -63,6 +70,8 @@ pub(super) struct Epoch {
 pub(super) struct Cutter {
     life: Window,
     open: Option<Open>,
+    /// The sender's last sample, without its raw bytes.
+    last: Option<TcpSample>,
     unread: Unread,
     stall: Stall,
 }
@@ -84,6 +93,8 @@ struct Open {
     timed: u64,
     /// `tcpi_bytes_acked` at its first sample.
     acked: u64,
+    /// In flight at its first sample.
+    unacked_first: u64,
     /// Samples with written data that was not sent.
     unsent: usize,
     /// Samples in Recovery or Loss.
@@ -107,7 +118,7 @@ struct Unread {
 impl Cutter {
     /// For a stream that is alive in `life`.
     pub(super) fn new(life: Window) -> Self {
-        Self { life, open: None, unread: Unread::default(), stall: Stall::default() }
+        Self { life, open: None, last: None, unread: Unread::default(), stall: Stall::default() }
     }
 
     /// Takes the next sample of either end, in order of time; returns the epoch that it ends.
@@ -119,6 +130,7 @@ impl Cutter {
             self.unread.see(row);
             return None;
         }
+        self.last = Some(TcpSample { raw: None, ..row.clone() });
         let stalled_us = self.stall.see(row);
         let Some(open) = self.open.as_mut() else {
             self.open = Some(Open::of(row, false));
@@ -133,6 +145,13 @@ impl Cutter {
         let epoch = open.ended(row, self.unread.until(row.t_us));
         self.open = Some(Open::of(row, stalled_us > 0));
         Some(epoch)
+    }
+
+    /// What is left over after the last sample: less than a round trip, or fewer samples than an epoch has. For a stream that has no
+    /// whole epoch.
+    pub(super) fn rest(&mut self) -> Option<Epoch> {
+        let (open, last) = (self.open.take()?, self.last.take()?);
+        (last.t_us > open.from_us).then(|| open.ended(&last, self.unread.until(last.t_us)))
     }
 
     /// Since when there is an epoch that may end after `now_us`.
@@ -154,6 +173,7 @@ impl Open {
             srtt_sum_us: 0,
             timed: 0,
             acked: first.info.bytes_acked,
+            unacked_first: first.info.unacked_bytes,
             unsent: 0,
             repair: 0,
             cwnd: (0.0, 0),
@@ -205,6 +225,7 @@ impl Open {
             stalled_us: self.stalled_us,
             srtt_mean_us: self.srtt_sum_us.checked_div(self.timed),
             acked: last.info.bytes_acked.saturating_sub(self.acked),
+            flight_change: last.info.unacked_bytes.abs_diff(self.unacked_first),
             cwnd_used: self.cwnd.0,
             cwnd: self.cwnd.1,
             rwnd_used: self.rwnd.map(|(used, _)| used),
@@ -216,7 +237,10 @@ impl Open {
             unread_share,
             repair_share: share(self.repair),
             has_ssthresh: last.info.ssthresh_bytes.is_some(),
-            retransmits: last.info.retransmits.wrapping_sub(self.retransmits),
+            retransmits: last.info.retransmits.saturating_sub(self.retransmits),
+            retransmits_so_far: last.info.retransmits,
+            dsacks_so_far: last.info.dsack_dups,
+            has_seen_reordering: last.info.reord_seen.is_some_and(|times| times > 0),
             pacing_rate_bps: last.info.pacing_rate_bps,
             srtt_us: last.info.srtt_us.map(u64::from),
             min_rtt_us: last.info.min_rtt_us.map(u64::from),

@@ -1,11 +1,11 @@
 //! What was seen of a run in the last while: enough to judge an epoch that has just ended, and no more.
-//!
-//! Never: a judgement, or a row that no epoch to come can ask for.
 
 use crate::metrics::window::Window;
+use crate::models::headers;
 use crate::reading::between;
-use pipefill_core::cell::Direction;
-use pipefill_core::record::{AnyRow, Element, StreamEnd, ThreadRole};
+use pipefill_core::cell::{Direction, FlowSpec, Protocol};
+use pipefill_core::record::{AnyRow, Element, StreamEnd, StreamSummary, ThreadRole};
+use pipefill_core::units::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 
 /// A cumulative count as samples (microsecond, count) in order of time.
@@ -18,49 +18,100 @@ struct Overflows {
     at_us: VecDeque<u64>,
 }
 
+/// What one stream has got through.
+#[derive(Debug)]
+struct Through {
+    direction: Direction,
+    /// UDP: the payload of a datagram, by which the count of datagrams becomes bytes.
+    datagram: u64,
+    /// Bytes on the wire for each byte of payload.
+    wire: f64,
+    /// Payload: acknowledged (TCP), received (UDP).
+    points: Points,
+}
+
+/// What passed in a direction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Passed {
+    /// Of all streams, as the path's rate counts it.
+    pub(super) wire_bps: f64,
+    /// The same in bytes, since the run began.
+    pub(super) wire_bytes_so_far: f64,
+}
+
 /// The rows of the last while.
 #[derive(Debug)]
 pub(super) struct History {
-    /// Payload acknowledged of each stream.
-    acked: BTreeMap<u32, (Direction, Points)>,
-    /// Whether something waited in the bottleneck's queue: forward, reverse.
-    queues: [VecDeque<(u64, bool)>; 2],
+    streams: BTreeMap<u32, Through>,
+    /// Bytes in the bottleneck's queue: forward, reverse.
+    queues: [VecDeque<(u64, u64)>; 2],
     /// When that queue dropped: forward, reverse.
     overflows: [Overflows; 2],
-    /// CPU time of each thread so far, microseconds.
-    threads: BTreeMap<ThreadRole, Points>,
+    /// CPU time of each thread so far, and its wait for a CPU, microseconds.
+    threads: BTreeMap<ThreadRole, (Points, Points)>,
+}
+
+/// Shares of a while in which a thread computed, and waited for a CPU.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct ThreadUse {
+    pub(super) computed: f64,
+    /// 0 where the record does not tell.
+    pub(super) waited: f64,
+}
+
+impl ThreadUse {
+    /// Both together: it had no time left for anything else.
+    pub(super) fn total(self) -> f64 {
+        self.computed + self.waited
+    }
 }
 
 impl History {
-    /// Of streams with their directions.
-    pub(super) fn of(streams: impl Iterator<Item = (u32, Direction)>) -> Self {
-        let acked = streams.map(|(stream, direction)| (stream, (direction, Points::new()))).collect();
-        Self { acked, queues: Default::default(), overflows: Default::default(), threads: BTreeMap::new() }
+    /// Of streams with their flows.
+    pub(super) fn of<'a>(streams: impl Iterator<Item = (&'a StreamSummary, &'a FlowSpec)>) -> Self {
+        let through = |flow: &FlowSpec| Through {
+            direction: flow.direction,
+            datagram: if flow.protocol == Protocol::Udp { flow.length.get() } else { 1 },
+            wire: match flow.protocol {
+                Protocol::Udp => wire(Protocol::Udp, flow.length.get()),
+                other => wire(other, headers::DEFAULT_MSS),
+            },
+            points: Points::new(),
+        };
+        let streams = streams.map(|(summary, flow)| (summary.stream, through(flow))).collect();
+        Self { streams, queues: Default::default(), overflows: Default::default(), threads: BTreeMap::new() }
     }
 
     /// Takes the next row of any table, in order of time.
     pub(super) fn take(&mut self, row: &AnyRow) {
         match row {
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
-                if let Some((_, points)) = self.acked.get_mut(&row.stream) {
-                    points.push_back((row.t_us, row.info.bytes_acked));
+                if let Some(through) = self.streams.get_mut(&row.stream) {
+                    if row.info.mss_bytes > 0 {
+                        through.wire = wire(Protocol::Tcp, u64::from(row.info.mss_bytes));
+                    }
+                    through.points.push_back((row.t_us, row.info.bytes_acked));
+                }
+            }
+            AnyRow::Udp(row) => {
+                if let Some(through) = self.streams.get_mut(&row.stream) {
+                    let bytes = row.received.saturating_mul(through.datagram);
+                    through.points.push_back((row.t_us, bytes));
                 }
             }
             AnyRow::Path(row) if row.element == Element::Queue => {
-                let direction = usize::from(row.direction != Direction::Forward);
-                self.queues[direction].push_back((row.t_us, row.backlog_packets > 0));
+                let direction = place(row.direction);
+                self.queues[direction].push_back((row.t_us, row.backlog_bytes));
                 self.overflows[direction].see(row.t_us, row.dropped_packets);
             }
-            AnyRow::Cpu(row) => match self.threads.get_mut(&row.thread) {
-                Some(points) => points.push_back((row.t_us, row.cpu_us)),
-                None => {
-                    self.threads.insert(row.thread.clone(), Points::from([(row.t_us, row.cpu_us)]));
-                }
-            },
+            AnyRow::Cpu(row) => {
+                let (cpu, wait) = self.threads.entry(row.thread.clone()).or_default();
+                cpu.push_back((row.t_us, row.cpu_us));
+                wait.extend(row.wait_us.map(|wait_us| (row.t_us, wait_us)));
+            }
             AnyRow::Tcp(_)
             | AnyRow::Path(_)
             | AnyRow::Delivery(_)
-            | AnyRow::Udp(_)
             | AnyRow::Ping(_)
             | AnyRow::Retransmit(_) => {}
         }
@@ -68,8 +119,9 @@ impl History {
 
     /// Drops what only an epoch from before `from_us` could ask for.
     pub(super) fn forget(&mut self, from_us: u64) {
-        let counts = self.acked.values_mut().map(|(_, points)| points).chain(self.threads.values_mut());
-        for points in counts {
+        let streams = self.streams.values_mut().map(|through| &mut through.points);
+        let threads = self.threads.values_mut().flat_map(|(cpu, wait)| [cpu, wait]);
+        for points in streams.chain(threads) {
             while points.get(1).is_some_and(|&(t_us, _)| t_us <= from_us) {
                 points.pop_front();
             }
@@ -84,39 +136,70 @@ impl History {
         }
     }
 
-    /// What `stream` has got acknowledged by `t_us`.
-    pub(super) fn acked_bytes(&self, stream: u32, t_us: u64) -> f64 {
-        self.acked.get(&stream).map_or(0.0, |(_, points)| count_at(points, t_us))
+    /// Payload that `stream` has got through by `t_us`.
+    pub(super) fn got_through(&self, stream: u32, t_us: u64) -> f64 {
+        self.streams.get(&stream).map_or(0.0, |through| count_at(&through.points, t_us))
     }
 
-    /// Payload acknowledged of all streams of `direction`.
-    pub(super) fn acked_bps(&self, direction: Direction, window: Window) -> f64 {
-        let streams = self.acked.values().filter(|(of, _)| *of == direction);
-        let bytes: f64 = streams
-            .map(|(_, points)| count_at(points, window.to_us) - count_at(points, window.from_us))
-            .sum();
-        bytes * 8e6 / window.length_us().max(1) as f64
+    /// What all streams of `direction` got through in `window`.
+    pub(super) fn passed(&self, direction: Direction, window: Window) -> Passed {
+        let (mut bytes, mut so_far) = (0.0, 0.0);
+        for through in self.streams.values().filter(|through| through.direction == direction) {
+            let to = count_at(&through.points, window.to_us);
+            bytes += (to - count_at(&through.points, window.from_us)) * through.wire;
+            so_far += to * through.wire;
+        }
+        Passed { wire_bps: bytes * 8e6 / window.length_us().max(1) as f64, wire_bytes_so_far: so_far }
     }
 
-    /// For each look at the bottleneck's queue in `window` whether something waited.
-    pub(super) fn queue_looks(&self, direction: Direction, window: Window) -> impl Iterator<Item = bool> {
-        let queue = &self.queues[usize::from(direction != Direction::Forward)];
+    /// What each other stream of `direction` that moved got through in `window`, bits per second of payload.
+    pub(super) fn others_bps(&self, direction: Direction, stream: u32, window: Window) -> Vec<f64> {
+        let others = self
+            .streams
+            .iter()
+            .filter(|&(&other, through)| other != stream && through.direction == direction);
+        let bps = |points: &Points| {
+            (count_at(points, window.to_us) - count_at(points, window.from_us)) * 8e6
+                / window.length_us().max(1) as f64
+        };
+        others.map(|(_, through)| bps(&through.points)).filter(|&bps| bps > 0.0).collect()
+    }
+
+    /// What was in the bottleneck's queue at each look in `window`, bytes.
+    pub(super) fn queue_looks(&self, direction: Direction, window: Window) -> impl Iterator<Item = u64> {
+        let queue = &self.queues[place(direction)];
         let from = queue.partition_point(|&(t_us, _)| t_us < window.from_us);
         let looks = queue.range(from..).take_while(move |(t_us, _)| *t_us < window.to_us);
-        looks.map(|&(_, is_waiting)| is_waiting)
+        looks.map(|&(_, bytes)| bytes)
     }
 
     /// When the bottleneck's queue was last seen to have dropped, by `t_us`.
     pub(super) fn last_overflow_us(&self, direction: Direction, t_us: u64) -> Option<u64> {
-        let Overflows { at_us, .. } = &self.overflows[usize::from(direction != Direction::Forward)];
+        let Overflows { at_us, .. } = &self.overflows[place(direction)];
         at_us.partition_point(|&at| at <= t_us).checked_sub(1).map(|last| at_us[last])
     }
 
-    /// The largest share of one CPU that a thread with such a role took between the samples around `window`.
-    pub(super) fn cpu_share(&self, is_it: impl Fn(&ThreadRole) -> bool, window: Window) -> Option<f64> {
+    /// How the busiest thread with such a role spent its time between the samples around `window`.
+    pub(super) fn thread_use(
+        &self,
+        is_it: impl Fn(&ThreadRole) -> bool,
+        window: Window,
+    ) -> Option<ThreadUse> {
         let those = self.threads.iter().filter(|(role, _)| is_it(role));
-        those.filter_map(|(_, points)| cpu_share(points, window)).reduce(f64::max)
+        let used = those.filter_map(|(_, (cpu, wait))| {
+            Some(ThreadUse { computed: share(cpu, window)?, waited: share(wait, window).unwrap_or(0.0) })
+        });
+        used.max_by(|a, b| a.total().total_cmp(&b.total()))
     }
+}
+
+/// Bytes on the wire for each byte of payload.
+fn wire(protocol: Protocol, payload: u64) -> f64 {
+    headers::frame(protocol, Bytes::new(payload)).get() as f64 / payload.max(1) as f64
+}
+
+fn place(direction: Direction) -> usize {
+    usize::from(direction != Direction::Forward)
 }
 
 impl Overflows {
@@ -138,12 +221,12 @@ fn count_at(points: &Points, t_us: u64) -> f64 {
     }
 }
 
-/// CPU time over wall time between the last sample before `window` and the first after it.
-fn cpu_share(points: &Points, window: Window) -> Option<f64> {
+/// A count of microseconds over wall time between the last sample before `window` and the first after it.
+fn share(points: &Points, window: Window) -> Option<f64> {
     let begin = points.partition_point(|&(t, _)| t <= window.from_us).saturating_sub(1);
     let end = points.partition_point(|&(t, _)| t < window.to_us).min(points.len().checked_sub(1)?);
-    let ((t0, cpu0), (t1, cpu1)) = (points[begin], points[end]);
-    (t1 > t0).then(|| cpu1.saturating_sub(cpu0) as f64 / (t1 - t0) as f64)
+    let ((t0, before), (t1, after)) = (points[begin], points[end]);
+    (t1 > t0).then(|| after.saturating_sub(before) as f64 / (t1 - t0) as f64)
 }
 
 #[cfg(test)]
@@ -151,19 +234,22 @@ mod tests {
     use super::*;
     use pipefill_core::record::{CpuSample, PathSample};
 
+    fn path_row(t_us: u64, dropped_packets: u64) -> AnyRow {
+        AnyRow::Path(PathSample {
+            t_us,
+            direction: Direction::Forward,
+            element: Element::Queue,
+            backlog_packets: 0,
+            backlog_bytes: 0,
+            dropped_packets,
+        })
+    }
+
     #[test]
     fn the_queues_last_drop_is_found_after_what_was_before_is_forgotten() {
         let mut history = History::of(std::iter::empty());
-        for (t_us, dropped_packets) in [(10, 0), (20, 3), (30, 3), (40, 4), (50, 4)] {
-            let row = PathSample {
-                t_us,
-                direction: Direction::Forward,
-                element: Element::Queue,
-                backlog_packets: 0,
-                backlog_bytes: 0,
-                dropped_packets,
-            };
-            history.take(&AnyRow::Path(row));
+        for (t_us, dropped) in [(10, 0), (20, 3), (30, 3), (40, 4), (50, 4)] {
+            history.take(&path_row(t_us, dropped));
         }
         let last = |history: &History, t_us| history.last_overflow_us(Direction::Forward, t_us);
         assert_eq!(
@@ -179,20 +265,19 @@ mod tests {
 
     #[test]
     fn what_is_left_answers_as_before_for_what_is_to_come() {
-        let mut history = History::of(std::iter::once((0, Direction::Forward)));
+        let mut history = History::of(std::iter::empty());
+        let thread = ThreadRole::Sender { flow: 0 };
         for t_us in (0..100).step_by(10) {
-            let row = CpuSample {
-                t_us,
-                thread: ThreadRole::Sender { flow: 0 },
-                cpu_us: t_us * t_us / 100,
-                wait_us: None,
-            };
-            history.take(&AnyRow::Cpu(row));
+            let (cpu_us, wait_us) = (t_us * t_us / 100, Some(t_us / 2));
+            history.take(&AnyRow::Cpu(CpuSample { t_us, thread: thread.clone(), cpu_us, wait_us }));
         }
         let window = Window { from_us: 55, to_us: 75 };
-        let before = history.cpu_share(|_| true, window);
+        let used = |history: &History| history.thread_use(|role| role.flow() == Some(0), window);
+        let before = used(&history);
         history.forget(55);
-        assert_eq!(history.threads[&ThreadRole::Sender { flow: 0 }].len(), 5);
-        assert_eq!((before, history.cpu_share(|_| true, window)), (Some(1.3), Some(1.3)));
+        assert_eq!(history.threads[&thread].0.len(), 5);
+        assert_eq!(before, Some(ThreadUse { computed: 1.3, waited: 0.5 }));
+        assert_eq!(used(&history), before);
+        assert_eq!(history.thread_use(|role| role.flow() == Some(1), window), None);
     }
 }

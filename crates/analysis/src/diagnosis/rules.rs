@@ -1,46 +1,72 @@
-//! From an epoch to its cause: the rules, in order; the first that holds decides.
-//!
-//! Never: a threshold outside of this file, or one without its reason.
+//! From an epoch to its limiter: the rules, in order; the first that holds decides. Every threshold stands here, with its reason.
 
 use super::epochs::Epoch;
-use super::facts::{Busy, Facts};
+use super::facts::Facts;
+use super::history::ThreadUse;
 use crate::metrics::window::Window;
 use pipefill_core::cell::FlowSpec;
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{StreamSummary, ThreadRole};
+use pipefill_core::units::Rate;
 
 /// From this share of a window on it counts as used up: a sender waits for room for a whole packet (RFC 9293, 3.8.6.2.1; TSO
 /// sends up to 64 KB at once).
 const USED_UP: f64 = 0.90;
+/// Where nothing else explains the rate, a window of which this much is out: a sender may wait until a third of it is free
+/// (`tcp_tso_should_defer()`, `sysctl_tcp_tso_win_divisor` = 3).
+const NEARLY_USED_UP: f64 = 0.60;
 /// A writer is woken when two thirds of the send buffer are in use (`sk_stream_min_wspace()`), so that a buffer which
 /// limits never looks fuller than that for long.
 const SNDBUF_USED: f64 = 0.60;
 /// Half of the receive buffer unread: the application does not keep up.
 const UNREAD: f64 = 0.50;
-/// A thread that computes 85 % of the time has no more to give on a machine where others run too.
+/// A thread that computes, or waits for a CPU, 85 % of the time has no more to give on a machine where others run too.
 const CPU_BUSY: f64 = 0.85;
+/// A thread that is late, and waited for a CPU for a tenth of the time, is late for that reason.
+const CPU_WAITED: f64 = 0.10;
 /// Written data that was not sent waits at half of the looks and more: only then can a window be what holds it. Where all that
 /// is written is sent, the writer is the limit, or the buffer that it writes to.
 const WAITING: f64 = 0.50;
-
 /// An application that has written 98 % of what it wanted to by now keeps its pace: the start, a round trip long, is late.
 const ON_TIME: f64 = 0.98;
+/// Where the path is full as well, it has to be closer: what is written one per cent too slowly piles up.
+const ON_TIME_IN_A_FULL_PATH: f64 = 0.995;
+/// A rate that was asked for is reached from this share on.
+const REACHED: f64 = 0.95;
+/// Pacing explains a goodput that is at most so much below it: with headers, and gaps between bursts.
+const PACED: f64 = 0.80;
 
 /// A stream and what was asked of it.
 #[derive(Clone, Copy)]
 pub(super) struct Stream<'a> {
+    /// Index of the flow.
+    pub(super) index: u32,
     pub(super) flow: &'a FlowSpec,
     pub(super) summary: &'a StreamSummary,
 }
 
-/// What limited `epoch`.
-pub(super) fn limiter(epoch: &Epoch, stream: &Stream<'_>, facts: &Facts<'_>, busy: &Busy<'_>) -> LimitedBy {
-    let window = Window { from_us: epoch.from_us, to_us: epoch.to_us };
-    if busy.over(window) {
-        return if busy.is_the_hosts() { LimitedBy::Testbed } else { LimitedBy::Path };
+/// An epoch to be judged, with all that bears on it.
+pub(super) struct Case<'a> {
+    pub(super) epoch: &'a Epoch,
+    pub(super) stream: Stream<'a>,
+    pub(super) facts: &'a Facts<'a>,
+}
+
+/// What limited the epoch.
+pub(super) fn limiter(case: &Case<'_>) -> LimitedBy {
+    let epoch = case.epoch;
+    if case.is_unread() {
+        return if case.is_cpu_bound() { LimitedBy::Cpu } else { LimitedBy::Receiver };
     }
-    if is_on_time(epoch, stream, facts) {
+    let is_busy = case.facts.is_busy(case.stream.flow.direction, case.window());
+    if case.is_on_time(if is_busy { ON_TIME_IN_A_FULL_PATH } else { ON_TIME }) {
         return LimitedBy::App;
+    }
+    if case.reaches_its_pacing_limit() {
+        return LimitedBy::Pacing;
+    }
+    if is_busy {
+        return case.in_a_full_path();
     }
     if epoch.repair_share >= 0.5 {
         return LimitedBy::Cwnd;
@@ -49,26 +75,149 @@ pub(super) fn limiter(epoch: &Epoch, stream: &Stream<'_>, facts: &Facts<'_>, bus
     if let Some(limit) = window_limit(epoch).filter(|_| is_waiting) {
         return limit;
     }
-    if let Some(end) = cpu_limit(facts, window) {
-        return end;
+    if case.is_instrument_bound() {
+        return LimitedBy::Testbed;
+    }
+    if case.is_cpu_bound() {
+        return LimitedBy::Cpu;
     }
     if is_waiting {
-        return LimitedBy::Pacing;
+        return case.held_back_by();
     }
     if epoch.sndbuf_used.is_some_and(|used| used >= SNDBUF_USED) {
         return LimitedBy::Sndbuf;
     }
-    LimitedBy::App
+    case.offers_no_more()
 }
 
-/// Whether the application's schedule is kept, but for the write that is under way: then nothing behind it holds it back,
-/// even where a large write waits for its turn.
-fn is_on_time(epoch: &Epoch, stream: &Stream<'_>, facts: &Facts<'_>) -> bool {
-    let Some(bitrate) = stream.flow.bitrate else { return false };
-    let since_us = epoch.to_us.saturating_sub(stream.summary.start_us);
-    let wanted = bitrate.bps() as f64 / 8e6 * since_us as f64;
-    let under_way = epoch.unacked_peak.max(stream.flow.length.get()) as f64;
-    facts.history.acked_bytes(stream.summary.stream, epoch.to_us) + under_way >= ON_TIME * wanted
+impl Case<'_> {
+    fn window(&self) -> Window {
+        Window { from_us: self.epoch.from_us, to_us: self.epoch.to_us }
+    }
+
+    /// The window is closed in front of data that the application has not read. What waits for a lost segment is no sign of that.
+    fn is_unread(&self) -> bool {
+        let is_closed = self.epoch.rwnd_used.is_some_and(|used| used >= USED_UP);
+        let is_full = self.epoch.unread_share.is_some_and(|share| share >= UNREAD);
+        is_closed && is_full && self.epoch.repair_share < 0.5
+    }
+
+    /// Whether the application's schedule is kept, but for the write that is under way: then nothing behind it holds it back,
+    /// even where a large write waits for its turn.
+    fn is_on_time(&self, share: f64) -> bool {
+        self.stream.flow.bitrate.is_some_and(|bitrate| self.keeps_up_with(bitrate, share))
+    }
+
+    /// Whether `share` of what `rate` gives since the stream's start has got through, or is on its way.
+    fn keeps_up_with(&self, rate: Rate, share: f64) -> bool {
+        let since_us = self.epoch.to_us.saturating_sub(self.stream.summary.start_us);
+        let wanted = rate.bps() as f64 / 8e6 * since_us as f64;
+        let under_way = self.epoch.unacked_peak.max(self.stream.flow.length.get()) as f64;
+        self.facts.history.got_through(self.stream.summary.stream, self.epoch.to_us) + under_way
+            >= share * wanted
+    }
+
+    /// Payload acknowledged, bits per second.
+    fn acked_bps(&self) -> f64 {
+        self.epoch.acked as f64 * 8e6 / self.window().length_us().max(1) as f64
+    }
+
+    /// `SO_MAX_PACING_RATE` is what the stream gets, while data waits.
+    fn reaches_its_pacing_limit(&self) -> bool {
+        let asked = self.stream.flow.max_pacing_rate;
+        asked.is_some_and(|rate| self.keeps_up_with(rate, REACHED)) && self.epoch.unsent_share >= WAITING
+    }
+
+    /// The bottleneck is busy. A window or a buffer that would not let through the stream's fair share of an empty path stays its limit.
+    fn in_a_full_path(&self) -> LimitedBy {
+        if self.facts.way(self.stream.flow.direction).is_the_hosts {
+            return LimitedBy::Testbed;
+        }
+        let own = match window_limit(self.epoch) {
+            Some(LimitedBy::Rwnd) => self.epoch.rwnd.map(|window| (LimitedBy::Rwnd, window)),
+            Some(_) => None,
+            None if self.is_held_by_its_buffer() => Some((LimitedBy::Sndbuf, self.epoch.unacked_peak)),
+            None => None,
+        };
+        match own {
+            Some((limit, bytes)) if self.is_below_its_share(bytes) => limit,
+            _ => LimitedBy::Path,
+        }
+    }
+
+    fn is_held_by_its_buffer(&self) -> bool {
+        self.epoch.unsent_share < WAITING && self.epoch.sndbuf_used.is_some_and(|used| used >= SNDBUF_USED)
+    }
+
+    /// Whether `bytes` a base round trip are less than the stream's fair share of the path.
+    fn is_below_its_share(&self, bytes: u64) -> bool {
+        let Stream { flow, summary, .. } = self.stream;
+        let base_us = match self.facts.base_rtt_us {
+            0 => self.epoch.min_rtt_us.unwrap_or(0),
+            asked => asked,
+        };
+        let share = self.facts.fair_share_bps(flow.direction, summary.stream, self.window());
+        let alone = bytes as f64 * 8e6 / base_us as f64;
+        base_us > 0 && share.is_some_and(|share| alone < share)
+    }
+
+    /// How the thread that works most for one end of the stream spent its time.
+    pub(super) fn thread_use(&self) -> ThreadUse {
+        let index = self.stream.index;
+        let is_own = |role: &ThreadRole| match role {
+            ThreadRole::Sender { flow } => *flow == index,
+            ThreadRole::Receiver { flow, stream } => {
+                *flow == index && stream.is_none_or(|stream| stream == self.stream.summary.stream)
+            }
+            _ => false,
+        };
+        self.facts.history.thread_use(is_own, self.window()).unwrap_or_default()
+    }
+
+    /// A thread of the stream had no time left: it computed, or waited for a CPU that others had.
+    fn is_cpu_bound(&self) -> bool {
+        self.thread_use().total() >= CPU_BUSY
+    }
+
+    /// The threads that carry packets had none: the instrument's, not the ends'.
+    fn is_instrument_bound(&self) -> bool {
+        let used = self.facts.history.thread_use(|role| matches!(role, ThreadRole::Path(_)), self.window());
+        used.is_some_and(|used| used.total() >= CPU_BUSY)
+    }
+
+    /// Data waits, no window is used up, and there is a CPU: pacing, where its rate explains the goodput, else the window that is nearest to
+    /// its end.
+    fn held_back_by(&self) -> LimitedBy {
+        let paced = self.epoch.pacing_rate_bps.filter(|&rate| self.acked_bps() >= PACED * rate as f64);
+        let rwnd = self.epoch.rwnd_used.unwrap_or(0.0);
+        if paced.is_some() {
+            LimitedBy::Pacing
+        } else if rwnd >= NEARLY_USED_UP && rwnd >= self.epoch.cwnd_used {
+            LimitedBy::Rwnd
+        } else if self.epoch.cwnd_used >= NEARLY_USED_UP {
+            LimitedBy::Cwnd
+        } else if self.epoch.pacing_rate_bps.is_some() {
+            LimitedBy::Pacing
+        } else {
+            LimitedBy::Unknown
+        }
+    }
+
+    /// All that is written is sent, and the buffer has room. An application that would write more is held up by its CPU, or by the buffer
+    /// between two looks.
+    fn offers_no_more(&self) -> LimitedBy {
+        let used = self.thread_use();
+        let is_late = used.waited >= CPU_WAITED;
+        match self.stream.flow.bitrate {
+            _ if is_late => LimitedBy::Cpu,
+            Some(_) => LimitedBy::App,
+            None if used.total() >= 0.5 => LimitedBy::Cpu,
+            None if self.epoch.sndbuf_used.is_some_and(|share| share >= SNDBUF_USED / 2.0) => {
+                LimitedBy::Sndbuf
+            }
+            None => LimitedBy::App,
+        }
+    }
 }
 
 /// The window that is used up; of two the smaller one.
@@ -77,44 +226,7 @@ fn window_limit(epoch: &Epoch) -> Option<LimitedBy> {
     let by_cwnd = epoch.cwnd_used >= USED_UP;
     let is_smaller = epoch.rwnd.is_some_and(|rwnd| rwnd < epoch.cwnd);
     if by_rwnd && (is_smaller || !by_cwnd) {
-        let is_unread = epoch.unread_share.is_some_and(|share| share >= UNREAD);
-        return Some(if is_unread { LimitedBy::Receiver } else { LimitedBy::Rwnd });
+        return Some(LimitedBy::Rwnd);
     }
     by_cwnd.then_some(LimitedBy::Cwnd)
-}
-
-/// The data path's threads are the instrument; all others belong to the ends.
-fn cpu_limit(facts: &Facts<'_>, window: Window) -> Option<LimitedBy> {
-    let is_busy = |is_it: fn(&ThreadRole) -> bool| {
-        facts.history.cpu_share(is_it, window).is_some_and(|share| share >= CPU_BUSY)
-    };
-    if is_busy(|role| matches!(role, ThreadRole::Path(_))) {
-        return Some(LimitedBy::Testbed);
-    }
-    is_busy(|role| role.flow().is_some()).then_some(LimitedBy::Cpu)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn epoch(cwnd_used: f64, cwnd: u64, rwnd_used: f64, rwnd: u64) -> Epoch {
-        Epoch { cwnd_used, cwnd, rwnd_used: Some(rwnd_used), rwnd: Some(rwnd), ..Epoch::default() }
-    }
-
-    #[test]
-    fn of_two_windows_that_are_used_up_the_smaller_one_limits() {
-        assert_eq!(window_limit(&epoch(0.95, 100_000, 0.95, 90_000)), Some(LimitedBy::Rwnd));
-        assert_eq!(window_limit(&epoch(0.95, 90_000, 0.95, 100_000)), Some(LimitedBy::Cwnd));
-        assert_eq!(window_limit(&epoch(0.50, 200_000, 0.95, 300_000)), Some(LimitedBy::Rwnd));
-        assert_eq!(window_limit(&epoch(0.50, 200_000, 0.50, 200_000)), None);
-    }
-
-    #[test]
-    fn a_window_in_front_of_unread_data_is_the_readers() {
-        let unread = Epoch { unread_share: Some(0.8), ..epoch(0.3, 300_000, 1.0, 60_000) };
-        assert_eq!(window_limit(&unread), Some(LimitedBy::Receiver));
-        let read = Epoch { unread_share: Some(0.1), ..unread };
-        assert_eq!(window_limit(&read), Some(LimitedBy::Rwnd));
-    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Never: a fault of the path that was asked for, or a note without the figures that it follows from.
 
-use super::facts::Drops;
+use super::way::Drops;
 use crate::models::headers;
 use crate::models::window::slow_start_time;
 use crate::wording::{bytes, rate, span};
@@ -29,26 +29,26 @@ pub(super) fn is_to_blame(
     follows && drops.are_the_testbeds()
 }
 
-/// What is wrong with the testbed for the data of `direction`, a sentence each.
-pub(super) fn faults(spec: &CellSpec, direction: Direction, drops: Drops) -> Vec<String> {
-    let path = match direction {
-        Direction::Forward => &spec.path.forward,
-        Direction::Reverse => &spec.path.reverse,
-    };
+/// What is wrong with the testbed for the data of `flow`, a sentence each.
+pub(super) fn faults(spec: &CellSpec, flow: &FlowSpec, drops: Drops) -> Vec<String> {
+    let path = spec.path.way(flow.direction);
     let mut faults = Vec::new();
-    faults.extend(delay_limit(spec, path));
+    faults.extend(delay_limit(spec, flow.direction));
     faults.extend(small_queue(path));
-    faults.extend(dropped(drops.delay_limit, "the delay element, which was full"));
-    faults.extend(dropped(drops.exceeds_burst, "the token bucket, which is smaller than they were"));
-    faults.extend(
-        spec.flows.iter().filter(|flow| flow.direction == direction).find_map(|f| short(spec, path, f)),
-    );
+    faults.extend(dropped(drops.delay_limit.unwrap_or(0), "the delay element, which was full"));
+    faults.extend(dropped(
+        drops.exceeds_burst.unwrap_or(0),
+        "the token bucket, which is smaller than they were",
+    ));
+    faults.extend(short(spec, path, flow));
     faults
 }
 
 /// The delay element holds a bandwidth-delay product of its own delay, or it drops (netem's `limit`).
-fn delay_limit(spec: &CellSpec, path: &DirectionSpec) -> Option<String> {
-    let offers = spec.flows.iter().map(|flow| Some(flow.bitrate?.bps() * u64::from(flow.parallel)));
+fn delay_limit(spec: &CellSpec, direction: Direction) -> Option<String> {
+    let path = spec.path.way(direction);
+    let flows = spec.flows.iter().filter(|flow| flow.direction == direction);
+    let offers = flows.map(|flow| flow.bitrate?.bps().checked_mul(u64::from(flow.parallel)));
     let offered: Option<u64> = offers.sum();
     let rate_bps = path.bottleneck.as_ref().map(|one| one.rate.bps()).into_iter().chain(offered).min()?;
     let mss = Bytes::new(headers::DEFAULT_MSS);
@@ -88,6 +88,9 @@ fn short(spec: &CellSpec, path: &DirectionSpec, flow: &FlowSpec) -> Option<Strin
     let rtt = spec.path.rtt();
     let bdp = path.bottleneck.as_ref()?.rate.bdp(rtt);
     let startup = slow_start_time(bdp, Bytes::new(headers::DEFAULT_MSS), rtt)?;
+    if startup.is_zero() {
+        return None;
+    }
     let is_short =
         flow.protocol == Protocol::Tcp && flow.bitrate.is_none() && flow.duration < startup * STARTUPS;
     is_short.then(|| {

@@ -3,7 +3,7 @@
 //! Never: a verdict. A witness that disagrees is shown, because it may be the one that is right.
 
 use pipefill_core::limit::LimitedBy;
-use pipefill_core::record::{Manifest, StreamEnd, TcpSample};
+use pipefill_core::record::{StreamEnd, StreamSummary, TcpSample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,10 +46,14 @@ impl AppLimited {
     }
 }
 
-/// The witnesses of a run, to a verdict of `limited_by`.
-pub(super) fn all(manifest: &Manifest, app_limited: &AppLimited, limited_by: LimitedBy) -> Vec<Witness> {
+/// The witnesses of a flow with these streams, to a verdict of `limited_by`.
+pub(super) fn all(
+    streams: &[&StreamSummary],
+    app_limited: &AppLimited,
+    limited_by: LimitedBy,
+) -> Vec<Witness> {
     let sum = |field: fn(&pipefill_core::tcp_info::TcpInfo) -> Option<u64>| -> Option<u64> {
-        manifest.streams.iter().map(|stream| field(stream.tcp.as_ref()?)).sum()
+        streams.iter().map(|stream| field(stream.tcp.as_ref()?)).sum()
     };
     let busy = sum(|info| info.busy_us).filter(|&busy| busy > 0);
     let clock =

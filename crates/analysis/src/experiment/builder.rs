@@ -2,13 +2,12 @@
 //!
 //! Never: a run counted for a cell that it does not belong to, or an invalid one in a median.
 
+use super::flows;
 use super::{CellResult, EnvironmentSummary, Experiment, InvalidCount, PublishedFigures, SCHEMA};
-use crate::diagnosis::Diagnosis;
 use crate::metrics::{CaStateTimes, PingMetrics, RetransmitCounts, RunMetrics, UnmetSetting};
 use crate::statistics::{bootstrap_median, median, rounded};
-use crate::{advice, conclusions, expect, verdict};
+use crate::{conclusions, expect};
 use indexmap::{IndexMap, IndexSet};
-use pipefill_core::limit::LimitedBy;
 use pipefill_core::plan::{Cell, Plan};
 use pipefill_core::record::{CaStateSource, Environment, Manifest, RunRecord};
 use std::borrow::Cow;
@@ -160,29 +159,22 @@ fn cell_result(
     result
 }
 
-/// What limited the cell: shares are means over the valid runs; the sentence is that of the run with the median goodput.
+/// What limited each flow, and the cell: the flow with the most to gain in most runs.
 fn explain(result: &mut CellResult, cell: &Cell, valid: &[&RunMetrics]) {
-    let diagnosed: Vec<(&RunMetrics, &Diagnosis)> =
-        valid.iter().filter_map(|run| Some((*run, run.diagnosis.as_ref()?))).collect();
-    let mut shares: BTreeMap<LimitedBy, f64> = BTreeMap::new();
-    for (_, diagnosis) in &diagnosed {
-        for (&cause, share) in &diagnosis.limited_fraction {
-            *shares.entry(cause).or_default() += share / diagnosed.len() as f64;
-        }
-    }
-    let Some((&limited_by, _)) = shares.iter().max_by(|a, b| a.1.total_cmp(b.1)) else { return };
-    let mut of_cause: Vec<&(&RunMetrics, &Diagnosis)> =
-        diagnosed.iter().filter(|(_, diagnosis)| diagnosis.limited_by == limited_by).collect();
-    of_cause.sort_by_key(|(run, _)| run.goodput_bps);
-    let Some(&&(run, diagnosis)) = of_cause.get(of_cause.len() / 2) else { return };
-    let goodput_bps = run.goodput_bps.unwrap_or(0);
-    result.limited_by = Some(limited_by);
-    result.cwnd_cause = diagnosis.cwnd_cause;
-    result.limited_fraction = Some(shares);
-    result.predicted_bps = verdict::predicted_bps(&cell.spec, diagnosis);
-    result.verdict_repeat = Some(run.repeat);
-    result.verdict = Some(verdict::sentence(&cell.spec, diagnosis, goodput_bps));
-    result.advice = Some(advice::advise(&cell.spec, diagnosis, goodput_bps));
+    result.flows = flows::results(&cell.spec, valid);
+    result.headline_flow = flows::headline(valid, &result.flows);
+    let Some(flow) = result.headline().cloned() else { return };
+    let sentence = flow.verdict.as_ref().map(|verdict| match result.flows.len() {
+        1 => verdict.clone(),
+        all => format!("Flow {} of {all} ({}): {verdict}", flow.flow + 1, flow.describe()),
+    });
+    result.limited_by = flow.limited_by;
+    result.cwnd_cause = flow.cwnd_cause;
+    result.limited_fraction = flow.limited_fraction;
+    result.predicted_bps = flow.predicted_bps;
+    result.verdict_repeat = flow.verdict_repeat;
+    result.verdict = sentence;
+    result.advice = flow.advice;
 }
 
 /// A result that holds what the valid runs say, and nothing about the cell.

@@ -34,6 +34,12 @@ impl Window {
         Self { from_us: self.from_us.max(other.from_us), to_us: self.to_us.min(other.to_us) }
     }
 
+    /// From the beginning of the earlier one to the end of the later one.
+    #[must_use]
+    pub fn around(self, other: Self) -> Self {
+        Self { from_us: self.from_us.min(other.from_us), to_us: self.to_us.max(other.to_us) }
+    }
+
     /// The same span, `by_us` later.
     #[must_use]
     pub fn shifted(self, by_us: u64) -> Self {

@@ -12,6 +12,8 @@ pub const ETHERNET: u64 = 14;
 pub const IPV4: u64 = 20;
 /// TCP header with the timestamps option and its padding: 20 + 12 (RFC 9293, RFC 7323 appendix A).
 pub const TCP_WITH_TIMESTAMPS: u64 = 32;
+/// TCP header without options (RFC 9293).
+pub const TCP: u64 = 20;
 /// UDP header (RFC 768).
 pub const UDP: u64 = 8;
 /// TCP payload of a full segment at an MTU of 1500 with timestamps.
@@ -20,6 +22,8 @@ pub const DEFAULT_MSS: u64 = 1_448;
 /// The frame, without FCS, that carries `payload` bytes over IPv4.
 pub fn frame(protocol: Protocol, payload: Bytes) -> Bytes {
     let transport = match protocol {
+        // More than the timestamps would leave of an MTU of 1500: they are off.
+        Protocol::Tcp if payload.get() > DEFAULT_MSS => TCP,
         Protocol::Tcp => TCP_WITH_TIMESTAMPS,
         Protocol::Udp | Protocol::Ping => UDP,
     };

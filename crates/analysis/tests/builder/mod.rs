@@ -42,6 +42,7 @@ pub fn flow(protocol: Protocol) -> FlowSpec {
         max_pacing_rate: None,
         ping: None,
         congestion_control: None,
+        table: None,
     }
 }
 

@@ -16,7 +16,8 @@ use crate::signals::Stop;
 use crate::store::{ExperimentDirectory, Registry, fresh};
 use crate::terminal::Terminal;
 use clap::ValueEnum;
-use pipefill_analysis::experiment::{Advice, CellResult, repeat_command};
+use pipefill_analysis::experiment::{CellResult, repeat_command};
+use pipefill_analysis::finding::Advice;
 use pipefill_analysis::proof::{Proof, Round, Search};
 use pipefill_core::plan::{Cell, Plan};
 use pipefill_report::{fix as text, json};
@@ -172,7 +173,7 @@ fn is_of(cell: &CellResult, experiment: &ExperimentDirectory) -> bool {
 
 /// What the path lets through, as the cell's runs have it.
 fn path_goodput(result: &CellResult) -> Option<u64> {
-    result.run_values.iter().find_map(|run| run.diagnosis.as_ref()?.figures.path_goodput_bps)
+    result.run_values.iter().find_map(|run| run.diagnosis()?.figures.path_goodput_bps)
 }
 
 /// The cell's own name: that of its runs' directories without the repetition.

@@ -8,7 +8,7 @@ use crate::plan::{Against, Claim};
 use crate::units::Ratio;
 
 /// All metrics, in the order of `[expect]`.
-pub(super) const METRICS: [ExpectMetric; 15] = [
+pub(super) const METRICS: [ExpectMetric; 19] = [
     ExpectMetric::Goodput,
     ExpectMetric::Sender,
     ExpectMetric::Retransmits,
@@ -24,6 +24,10 @@ pub(super) const METRICS: [ExpectMetric; 15] = [
     ExpectMetric::LimitedBy,
     ExpectMetric::CwndCause,
     ExpectMetric::AlsoLimitedBy,
+    ExpectMetric::Flows,
+    ExpectMetric::Bufferbloat,
+    ExpectMetric::IdleRtt,
+    ExpectMetric::LoadedRtt,
 ];
 
 /// Reads an expectation of a metric.
@@ -79,6 +83,10 @@ pub(super) const fn name(metric: ExpectMetric) -> &'static str {
         ExpectMetric::LimitedBy => "limited_by",
         ExpectMetric::CwndCause => "cwnd_cause",
         ExpectMetric::AlsoLimitedBy => "also_limited_by",
+        ExpectMetric::Flows => "flows",
+        ExpectMetric::Bufferbloat => "bufferbloat",
+        ExpectMetric::IdleRtt => "idle_rtt",
+        ExpectMetric::LoadedRtt => "loaded_rtt",
     }
 }
 
@@ -116,27 +124,52 @@ fn bound(metric: ExpectMetric, text: &str) -> Result<Bound, ParseError> {
             None => rate(text).map(|rate| value(rate.bps())),
         },
         ExpectMetric::Retransmits => count(text).map(value),
-        ExpectMetric::MinRtt | ExpectMetric::Srtt | ExpectMetric::BaseRtt => {
-            duration(text).map(|span| Bound::Value(span.as_secs_f64() * 1e6))
-        }
+        ExpectMetric::MinRtt
+        | ExpectMetric::Srtt
+        | ExpectMetric::BaseRtt
+        | ExpectMetric::IdleRtt
+        | ExpectMetric::LoadedRtt => duration(text).map(|span| Bound::Value(span.as_secs_f64() * 1e6)),
         ExpectMetric::Lost => ratio(text).map(|share| Bound::Value(share.percent())),
         ExpectMetric::LimitedBy | ExpectMetric::AlsoLimitedBy => {
             word(text, LimitedBy::ALL.iter().map(|one| one.as_str()))
         }
         ExpectMetric::CwndCause => word(text, CwndCause::ALL.iter().map(|one| one.as_str())),
+        ExpectMetric::Flows => flows(text),
+        ExpectMetric::Bufferbloat => word(text, ["forward", "reverse", "none"].into_iter()),
     }
 }
 
+/// One of the words, or several with `|` between them.
 fn word(text: &str, known: impl Iterator<Item = &'static str>) -> Result<Bound, ParseError> {
     let words: Vec<(&str, &str)> = known.map(|word| (word, word)).collect();
-    one_of(text, &words).map(|word| Bound::Word(word.to_owned()))
+    for one in text.split('|') {
+        one_of(one.trim(), &words)?;
+    }
+    Ok(Bound::Word(text.to_owned()))
+}
+
+/// The limiter of each flow, with its cause where that matters, and `|` between what may be either: `rwnd, cwnd random_loss|path`.
+fn flows(text: &str) -> Result<Bound, ParseError> {
+    for one in text.split(',').flat_map(|flow| flow.split('|')) {
+        let (limiter, cause) =
+            one.trim().split_once(' ').map_or((one.trim(), None), |(a, b)| (a, Some(b.trim())));
+        word(limiter, LimitedBy::ALL.iter().map(|one| one.as_str()))?;
+        cause.map_or(Ok(Bound::Value(0.0)), |cause| {
+            word(cause, CwndCause::ALL.iter().map(|one| one.as_str()))
+        })?;
+    }
+    Ok(Bound::Word(text.to_owned()))
 }
 
 /// Words are only equal or not; measured quantities never are.
 fn check(metric: ExpectMetric, comparison: Comparison, text: &str) -> Result<(), ParseError> {
     let equal = comparison == Comparison::Equal;
     let fits = match metric {
-        ExpectMetric::LimitedBy | ExpectMetric::CwndCause | ExpectMetric::AlsoLimitedBy => equal,
+        ExpectMetric::LimitedBy
+        | ExpectMetric::CwndCause
+        | ExpectMetric::AlsoLimitedBy
+        | ExpectMetric::Flows
+        | ExpectMetric::Bufferbloat => equal,
         ExpectMetric::Retransmits => true,
         _ => !equal,
     };
@@ -161,6 +194,10 @@ const fn example(metric: ExpectMetric) -> &'static str {
         | ExpectMetric::PingDoubled
         | ExpectMetric::PingLaw => "within 5% of 100mbit",
         ExpectMetric::MinRtt | ExpectMetric::Srtt | ExpectMetric::BaseRtt => "<= 12ms",
+        ExpectMetric::IdleRtt => "within 10% of 20ms",
+        ExpectMetric::LoadedRtt => ">= 60ms",
+        ExpectMetric::Flows => "= rwnd, app",
+        ExpectMetric::Bufferbloat => "= forward",
         ExpectMetric::Lost => "within 5% of 90%",
         ExpectMetric::LimitedBy | ExpectMetric::AlsoLimitedBy => "= rwnd",
         ExpectMetric::CwndCause => "= startup",

@@ -45,12 +45,9 @@ pub(super) fn cell(draft: &Draft) -> Result<CellSpec, Vec<Complaint>> {
         path: path::resolve(&draft.path, &mut complaints),
         sender: host(&draft.both, &draft.sender),
         receiver: host(&draft.both, &draft.receiver),
-        flows: draft
-            .flows
-            .iter()
-            .enumerate()
-            .flat_map(|(index, flow)| flows(flow, index, &mut complaints))
-            .collect(),
+        flows: numbered(
+            draft.flows.iter().enumerate().map(|(index, flow)| flows(flow, index, &mut complaints)),
+        ),
         run: run(draft, &mut complaints),
         expect: draft.expectations.clone(),
     };
@@ -93,6 +90,18 @@ fn host(both: &HostDraft, own: &HostDraft) -> HostSpec {
     }
 }
 
+/// The flows of all tables, each with its table's number where that is not its own position.
+fn numbered(tables: impl Iterator<Item = Vec<FlowSpec>>) -> Vec<FlowSpec> {
+    let mut all: Vec<FlowSpec> = Vec::new();
+    for (table, flows) in (0_u32..).zip(tables) {
+        for flow in flows {
+            let is_own = usize::try_from(table) == Ok(all.len());
+            all.push(FlowSpec { table: (!is_own).then_some(table), ..flow });
+        }
+    }
+    all
+}
+
 fn flows(draft: &FlowDraft, index: usize, complaints: &mut Complaints) -> Vec<FlowSpec> {
     let protocol = draft.protocol.unwrap_or(Protocol::Tcp);
     check_protocol(draft, protocol, index, complaints);
@@ -114,6 +123,7 @@ fn flows(draft: &FlowDraft, index: usize, complaints: &mut Complaints) -> Vec<Fl
         rcvbuf: draft.rcvbuf,
         max_pacing_rate: draft.max_pacing_rate,
         congestion_control: draft.congestion_control.clone(),
+        table: None,
         ping: (protocol == Protocol::Ping).then(|| ping(draft)),
     };
     directions.iter().map(flow).collect()

@@ -166,9 +166,19 @@ pub const KEYS: &[Key] = &[
     key!(&[Expect], "limited_by", Expectation, None, "= rwnd", Setter::Expect(|t| expect::parse(ExpectMetric::LimitedBy, t)),
         "What limited the run.", axis = false),
     key!(&[Expect], "cwnd_cause", Expectation, None, "= startup", Setter::Expect(|t| expect::parse(ExpectMetric::CwndCause, t)),
-        "Why the congestion window limited it: `startup`, `hystart_exit`, `random_loss`, `queue_loss` or `growth`.", axis = false),
+        "Why the congestion window limited it: `startup`, `hystart_exit`, `random_loss`, `queue_loss`, `policer`, `reordering`, `ack_path` or \
+         `growth`.", axis = false),
     key!(&[Expect], "also_limited_by", Expectation, None, "= rwnd", Setter::Expect(|t| expect::parse(ExpectMetric::AlsoLimitedBy, t)),
         "What limited it for the second largest share of the time, a tenth and more.", axis = false),
+    key!(&[Expect], "flows", Expectation, None, "= rwnd, app", Setter::Expect(|t| expect::parse(ExpectMetric::Flows, t)),
+        "What limited each flow, in the order of the scenario, with the cause of a congestion window where it matters and `|` between \
+         what may be either: `= rwnd, cwnd random_loss|path`.", axis = false),
+    key!(&[Expect], "bufferbloat", Expectation, None, "= forward", Setter::Expect(|t| expect::parse(ExpectMetric::Bufferbloat, t)),
+        "Which direction's queue adds a standing delay to the round trip, or `none`.", axis = false),
+    key!(&[Expect], "idle_rtt", Expectation, None, "within 10% of 20ms", Setter::Expect(|t| expect::parse(ExpectMetric::IdleRtt, t)),
+        "The round trip without load.", axis = false),
+    key!(&[Expect], "loaded_rtt", Expectation, None, ">= 60ms", Setter::Expect(|t| expect::parse(ExpectMetric::LoadedRtt, t)),
+        "The median round trip under load.", axis = false),
 ];
 
 /// What stands at the top of a scenario beside the sections: name, and what it means.

@@ -58,5 +58,6 @@ pub(crate) fn tcp(duration: Duration) -> FlowSpec {
         max_pacing_rate: None,
         ping: None,
         congestion_control: None,
+        table: None,
     }
 }

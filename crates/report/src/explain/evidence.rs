@@ -25,12 +25,12 @@ pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
     };
     let rows = [
         (
-            "in flight, most",
+            "in flight, peak",
             bytes(figures.flight_bytes),
             None,
-            "sent and not acknowledged, peak of a round trip",
+            "sent and not acknowledged, most in a round trip, median",
         ),
-        ("in flight, mean", bytes(figures.flight_mean_bytes), None, "over the time that this limited"),
+        ("in flight, average", bytes(figures.flight_mean_bytes), None, "over the time that this limited"),
         (
             "stood still",
             percent(figures.stalled_share.filter(|&share| share >= 0.001)),
@@ -46,7 +46,7 @@ pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
             "memory in use; a packet costs more than it carries",
         ),
         ("smoothed RTT", time(figures.srtt_us), None, "with what waits in queues"),
-        ("mean RTT", time(figures.rtt_mean_us), None, "the same, mean over that time"),
+        ("mean RTT", time(figures.rtt_mean_us), None, "the same, average over that time"),
         ("least RTT", time(figures.min_rtt_us), None, "without"),
         ("pacing rate", rate(figures.pacing_rate_bps), Some(LimitedBy::Pacing), "the sender's own brake"),
         (lost, percent(figures.loss_share), None, of_all),
@@ -56,7 +56,43 @@ pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
             Some(LimitedBy::Path),
             "payload at the bottleneck's rate",
         ),
-        ("path used", percent(figures.utilisation), None, "of that, in the measured time"),
+        (
+            "path used",
+            percent(figures.utilisation),
+            None,
+            "of its rate, by all flows of this direction, in the measured time",
+        ),
+        ("base RTT", time(figures.base_rtt_us), None, "the path's fixed delay"),
+        (
+            "sent in vain",
+            percent(figures.spurious_share.filter(|&share| share > 0.0)),
+            None,
+            "of what was sent again: it had arrived (DSACK)",
+        ),
+        (
+            "ACKs lost",
+            percent(figures.ack_loss_share.filter(|&share| share > 0.0)),
+            None,
+            "of what the path carried the other way",
+        ),
+        (
+            "ACKs waited",
+            time(figures.ack_wait_us.filter(|&us| us > 0)),
+            None,
+            "in the queue of their way, on average",
+        ),
+        (
+            "computed",
+            percent(figures.cpu_share),
+            Some(LimitedBy::Cpu),
+            "of that time: the flow's busiest thread",
+        ),
+        (
+            "waited for a CPU",
+            percent(figures.cpu_wait_share),
+            Some(LimitedBy::Cpu),
+            "of that time: the same thread",
+        ),
     ];
     let shown = rows.into_iter().filter_map(|(name, value, of, what)| Some((name, value?, of, what)));
     shown
@@ -83,8 +119,8 @@ pub(super) fn confidence(diagnosis: &Diagnosis) -> Option<String> {
         .map(|witness| witness.name.as_str())
         .collect();
     let heard = match &against[..] {
-        [] => "no witness accuses another".to_owned(),
-        names => format!("{} accuses another", names.join(", ")),
+        [] => "the kernel's counters agree".to_owned(),
+        names => format!("{} points to another cause", names.join(", ")),
     };
     Some(format!("Confidence: {word}; it held {:.0} % of the time, and {heard}.", share * 100.0))
 }

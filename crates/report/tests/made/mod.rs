@@ -6,7 +6,8 @@ mod builder;
 
 use builder::{Steady, cell, plan, record, run, spec};
 use pipefill_analysis::comparison::Comparison;
-use pipefill_analysis::experiment::{Advice, Experiment, ExperimentBuilder};
+use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
+use pipefill_analysis::finding::Advice;
 use pipefill_analysis::proof::{End, Proof, Round};
 use pipefill_analysis::series::Drawing;
 use pipefill_core::cell::Protocol;
@@ -50,6 +51,7 @@ pub fn proof(experiment: &Experiment) -> Proof {
         commands: Vec::new(),
         why: "because".to_owned(),
         predicted_bps: Some(160_000_000),
+        ..Advice::default()
     };
     let comparison = Comparison::of(&[(80_000_000, 159_000_000), (81_000_000, 161_000_000)], 2);
     let round = Round { comparison, kept: true, ..Round::of(Vec::new(), advice, cell, cell) };

@@ -1,0 +1,77 @@
+//! What is said of a flow beside its figures: what to change, and how long a round trip is under load.
+
+use pipefill_core::cell::Direction;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a change is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Goal {
+    /// More goodput.
+    #[default]
+    Throughput,
+    /// A shorter round trip under load.
+    Latency,
+}
+
+/// One change, why, and what it should bring.
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Advice {
+    /// The change in one line: its assignments, or `nothing`.
+    pub change: String,
+    /// Scenario assignments, as `--set` takes them; empty where nothing in the scenario helps.
+    pub set: Vec<String>,
+    /// The same for a real machine: lines to paste.
+    pub commands: Vec<String>,
+    /// Why.
+    pub why: String,
+    /// Goodput of the flow with it.
+    pub predicted_bps: Option<u64>,
+    /// What it is for.
+    #[serde(default)]
+    pub goal: Goal,
+    /// Median round trip under load with it; null where that is not what it is for.
+    #[serde(default)]
+    pub predicted_rtt_us: Option<u64>,
+}
+
+/// The round trip of one flow, without load and under it.
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Latency {
+    /// Without load: the path's fixed delay, or the least round trip where that is longer and no queue explains it.
+    pub idle_rtt_us: Option<u64>,
+    /// Median under load, over the measured time.
+    pub loaded_rtt_us_p50: Option<u64>,
+    /// What 95 % of the measured time did not exceed.
+    pub loaded_rtt_us_p95: Option<u64>,
+    /// What 99 % of the measured time did not exceed.
+    pub loaded_rtt_us_p99: Option<u64>,
+    /// What the round trips were measured with.
+    pub loaded_rtt_source: Option<RttSource>,
+    /// The queue that makes it longer; null where none adds a standing delay.
+    pub bufferbloat: Option<Bufferbloat>,
+}
+
+/// What measured a round trip under load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RttSource {
+    /// Requests and replies beside the flow: single round trips.
+    Ping,
+    /// The flow's own smoothed round trip (`tcpi_rtt`), over time.
+    Srtt,
+}
+
+/// A queue that is never empty for long.
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Bufferbloat {
+    /// Whose queue: that of the path in this direction.
+    pub direction: Direction,
+    /// What it holds, median over the measured time; null where nobody looked into it.
+    pub standing_bytes: Option<u64>,
+    /// The same in bandwidth-delay products of the idle round trip.
+    pub standing_bdp: Option<f64>,
+    /// What it adds to the median round trip.
+    pub added_us: u64,
+}
