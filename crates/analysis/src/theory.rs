@@ -3,7 +3,7 @@
 //! Never: a law where its assumptions don't hold. The laws of loss speak of single segments, lost independently.
 
 use crate::buffers;
-use crate::models::headers::{DEFAULT_MSS, goodput_at_rate};
+use crate::models::headers::{DEFAULT_MSS, goodput_through};
 use crate::models::loss::{self, AckPolicy};
 use crate::models::window;
 use pipefill_core::cell::{CellSpec, Direction, LossSpec, LossUnit, Protocol};
@@ -106,5 +106,5 @@ fn path_rate(spec: &CellSpec, direction: Direction, mss: Bytes) -> Option<f64> {
         Direction::Forward => &spec.path.forward,
         Direction::Reverse => &spec.path.reverse,
     };
-    path.bottleneck.as_ref().map(|one| goodput_at_rate(one.rate, Protocol::Tcp, mss))
+    path.bottleneck.as_ref().map(|one| goodput_through(one, Protocol::Tcp, mss))
 }

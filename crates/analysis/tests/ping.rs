@@ -22,6 +22,7 @@ fn pinged(direction: Direction) -> CellSpec {
     let mut spec = spec(Protocol::Ping, 0);
     let bottleneck = |bps| BottleneckSpec {
         rate: Rate::from_bps(bps),
+        overhead: Bytes::new(0),
         queue: QueueLimit::Bdp(1.0),
         burst: Bytes::new(BURST),
     };

@@ -156,14 +156,31 @@ impl DirectionSpec {
 /// A token bucket behind a drop-tail queue.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct BottleneckSpec {
-    /// `bottleneck_rate`, counting Ethernet frames without FCS (IP + 14 bytes) as `tc`'s tbf does.
+    /// `bottleneck_rate`, counting Ethernet frames without FCS (IP + 14 bytes) as `tc`'s tbf does, and `overhead` for each.
     #[serde(rename = "rate_bps")]
     pub rate: Rate,
+    /// What each frame costs beside its own bytes (the `overhead` of `tc`'s tbf); nothing where the rate counts frames alone. The
+    /// queue counts frames alone in any case.
+    #[serde(rename = "overhead_bytes", default = "no_overhead", skip_serializing_if = "is_no_overhead")]
+    pub overhead: Bytes,
     /// What waits for tokens at most.
     pub queue: QueueLimit,
     /// Depth of the bucket.
     #[serde(rename = "burst_bytes")]
     pub burst: Bytes,
+}
+
+/// What a full-duplex Ethernet wire carries beside a frame of IP + 14 bytes: preamble and start delimiter 8, FCS 4, the gap between
+/// frames 12 (IEEE 802.3 clauses 3.1.1 and 4.4.2).
+pub const WIRE_OVERHEAD: Bytes = Bytes::new(8 + 4 + 12);
+
+const fn no_overhead() -> Bytes {
+    Bytes::new(0)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_no_overhead(overhead: &Bytes) -> bool {
+    overhead.get() == 0
 }
 
 /// The random part of a delay.

@@ -15,7 +15,8 @@ use pipefill_core::record::DropReason;
 use pipefill_core::units::Time;
 use std::time::Duration;
 
-/// A drop-tail queue and a token bucket. Over any interval of length t, at most `burst + rate × t` bytes leave.
+/// A drop-tail queue and a token bucket. Over any interval of length t, at most `burst + rate × t` bytes leave,
+/// with the overhead of each packet.
 #[derive(Debug)]
 pub struct Bottleneck<T> {
     bucket: TokenBucket,
@@ -29,7 +30,7 @@ impl<T> Bottleneck<T> {
     /// its packets one by one: what may leave at once does not count as queued when the next one comes.
     pub fn new(spec: &BottleneckSpec, rtt: Duration) -> Self {
         Self {
-            bucket: TokenBucket::new(spec.rate, spec.burst),
+            bucket: TokenBucket::new(spec.rate, spec.burst, spec.overhead),
             limit: Limit::resolve(spec.queue, Some(spec.rate), rtt),
             queue: Fifo::new(),
             is_behind_delay: false,
@@ -101,6 +102,7 @@ mod tests {
     fn bottleneck() -> Bottleneck<u32> {
         let spec = BottleneckSpec {
             rate: Rate::from_bps(8_000_000_000),
+            overhead: Bytes::new(0),
             queue: QueueLimit::Bytes(Bytes::new(3000)),
             burst: Bytes::new(1514),
         };
@@ -142,6 +144,7 @@ mod tests {
     fn queue_smaller_than_the_bucket() -> BottleneckSpec {
         BottleneckSpec {
             rate: Rate::from_bps(8_000_000_000),
+            overhead: Bytes::new(0),
             queue: QueueLimit::Bytes(Bytes::new(3000)),
             burst: Bytes::new(9000),
         }

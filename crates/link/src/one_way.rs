@@ -109,6 +109,7 @@ mod tests {
             loss: LossSpec::Packets(vec![2]),
             bottleneck: Some(BottleneckSpec {
                 rate: Rate::from_bps(8_000_000_000),
+                overhead: Bytes::new(0),
                 queue: QueueLimit::Packets(2),
                 burst: Bytes::new(1514),
             }),

@@ -29,7 +29,12 @@ impl Network {
             let mut spec = spec.clone();
             if spec.bottleneck.is_none() && carries(direction) {
                 let queue = QueueLimit::Bytes(HOST_QUEUE);
-                spec.bottleneck = Some(BottleneckSpec { rate: HOST_RATE, queue, burst: HOST_BURST });
+                spec.bottleneck = Some(BottleneckSpec {
+                    rate: HOST_RATE,
+                    overhead: Bytes::new(0),
+                    queue,
+                    burst: HOST_BURST,
+                });
             }
             OneWay::new(&spec, path.rtt(), name, seed)
         };

@@ -52,6 +52,7 @@ fn forward(golden: &Golden) -> DirectionSpec {
         },
         bottleneck: Some(BottleneckSpec {
             rate: Rate::from_bps(golden.rate_bps),
+            overhead: Bytes::new(0),
             queue: QueueLimit::Bytes(Bytes::new(golden.queue_bytes)),
             burst: Bytes::new(golden.tbf_burst_bytes),
         }),

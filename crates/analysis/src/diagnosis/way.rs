@@ -72,6 +72,8 @@ pub(super) struct Way {
     pub(super) rate: Option<Rate>,
     /// Whether that is the host's.
     pub(super) is_the_hosts: bool,
+    /// What each frame costs of it beside its own bytes.
+    pub(super) overhead: Bytes,
     /// Depth of its token bucket, bytes.
     pub(super) burst: u64,
     pub(super) drops: Drops,
@@ -89,6 +91,7 @@ impl Way {
         Self {
             rate: rate.or_else(|| manifest.environment.host_rate()),
             is_the_hosts: rate.is_none(),
+            overhead: bottleneck.map_or(Bytes::new(0), |one| one.overhead),
             burst,
             drops: Drops::of(manifest, direction),
             is_policer: rate.zip(queue).is_some_and(|(rate, queue)| {
@@ -101,7 +104,7 @@ impl Way {
 
     /// Payload that it lets through in full segments of `mss` bytes, bits per second.
     pub(super) fn payload_bps(&self, protocol: Protocol, payload: u64) -> Option<f64> {
-        Some(headers::goodput_at_rate(self.rate?, protocol, Bytes::new(payload)))
+        Some(headers::goodput_with_overhead(self.rate?, self.overhead, protocol, Bytes::new(payload)))
     }
 
     /// What `bytes` in its queue add to a round trip.

@@ -9,7 +9,7 @@ use crate::models::line::{self, Coefficient};
 use crate::statistics::rounded;
 use crate::tally::Tally;
 use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, FlowSpec, Protocol};
-use pipefill_core::ping::wire_bytes;
+use pipefill_core::ping::{fragments, wire_bytes};
 use pipefill_core::record::{Manifest, PingSample};
 use pipefill_core::units::Bytes;
 use schemars::JsonSchema;
@@ -153,10 +153,16 @@ impl Trips {
     }
 }
 
-/// Depths of the token buckets that requests and replies find full.
+/// The token buckets that requests and replies find full.
 struct Beyond {
-    request: Bytes,
-    reply: Bytes,
+    request: Bucket,
+    reply: Bucket,
+}
+
+struct Bucket {
+    depth: Bytes,
+    /// What each frame costs beside its own bytes.
+    overhead: Bytes,
 }
 
 impl Beyond {
@@ -168,16 +174,18 @@ impl Beyond {
             Direction::Forward => (&spec.path.forward, &spec.path.reverse),
             Direction::Reverse => (&spec.path.reverse, &spec.path.forward),
         };
-        Some(Self { request: depth(there, ping.interval)?, reply: depth(back, ping.interval)? })
+        Some(Self { request: bucket(there, ping.interval)?, reply: bucket(back, ping.interval)? })
     }
 
     fn fitted(&self, sizes: &[PingSize]) -> PingMetrics {
-        let waiting = |payload: u64, depth: Bytes| {
-            wire_bytes(Bytes::new(payload)).get().saturating_sub(depth.get()) as f64
+        let waiting = |payload: u64, bucket: &Bucket| {
+            let payload = Bytes::new(payload);
+            let overhead = fragments(payload).count() as u64 * bucket.overhead.get();
+            (wire_bytes(payload).get() + overhead).saturating_sub(bucket.depth.get()) as f64
         };
         let point = |size: &PingSize| {
-            let request = waiting(size.payload_bytes, self.request);
-            (request, waiting(size.reply_bytes, self.reply), size.rtt_us_p50 * 1e3)
+            let request = waiting(size.payload_bytes, &self.request);
+            (request, waiting(size.reply_bytes, &self.reply), size.rtt_us_p50 * 1e3)
         };
         let points: Vec<(f64, f64, f64)> = sizes.iter().map(point).collect();
         let Some([base, forward, reverse]) = line::fit(&points) else { return PingMetrics::default() };
@@ -198,10 +206,12 @@ impl Beyond {
 }
 
 /// What passes at once: nothing of a rate's bytes where there is no rate; `None` where `pause` brings less than the bucket holds.
-fn depth(way: &DirectionSpec, pause: Duration) -> Option<Bytes> {
-    let Some(bottleneck) = &way.bottleneck else { return Some(Bytes::new(0)) };
+fn bucket(way: &DirectionSpec, pause: Duration) -> Option<Bucket> {
+    let none = Bytes::new(0);
+    let Some(bottleneck) = &way.bottleneck else { return Some(Bucket { depth: none, overhead: none }) };
     let earned = u128::from(bottleneck.rate.bps()) * pause.as_nanos() / 8_000_000_000;
-    (earned >= u128::from(bottleneck.burst.get())).then_some(bottleneck.burst)
+    let is_full = earned >= u128::from(bottleneck.burst.get());
+    is_full.then_some(Bucket { depth: bottleneck.burst, overhead: bottleneck.overhead })
 }
 
 /// Nanoseconds a byte as bits a second; nothing where the slope can't be told from zero.

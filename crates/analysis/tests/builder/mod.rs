@@ -20,6 +20,7 @@ fn direction(delay: Duration, rate: Option<u64>) -> DirectionSpec {
         delay,
         bottleneck: rate.map(|bps| BottleneckSpec {
             rate: Rate::from_bps(bps),
+            overhead: Bytes::new(0),
             queue: QueueLimit::Bdp(1.0),
             burst: Bytes::new(65_536),
         }),

@@ -46,6 +46,7 @@ pub(super) struct PathDraft {
     pub(super) split: Option<Split>,
     pub(super) forward_delay: Option<Duration>,
     pub(super) reverse_delay: Option<Duration>,
+    pub(super) rate_layer: Option<RateLayer>,
     pub(super) loss_unit: Option<LossUnit>,
     pub(super) jitter_distribution: Option<JitterDistribution>,
     pub(super) jitter_reorder: Option<bool>,
@@ -64,6 +65,13 @@ pub(super) struct WayDraft {
     pub(super) loss: Option<LossSpec>,
     pub(super) jitter: Option<Duration>,
     pub(super) delay_limit: Option<QueueLimit>,
+}
+
+/// Which bytes of a frame a rate counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RateLayer {
+    Frame,
+    Wire,
 }
 
 /// How `rtt` is divided between the directions.

@@ -3,7 +3,7 @@
 //! Never: a rule that binds several keys; those are in [`super::resolve`].
 
 use super::bounds::{bytes, duration, queue_limit, rate, socket_buffer};
-use super::draft::{Split, Ways};
+use super::draft::{RateLayer, Split, Ways};
 use super::expect;
 use super::forms::{congestion_control, count_within, distribution, loss, sizes, sysctl};
 use super::key::Section::{Expect, Flow, Host, Path, Receiver, Run, Sender};
@@ -55,7 +55,10 @@ pub const KEYS: &[Key] = &[
     key!(&[Path], "reverse_delay", Duration, None, "3ms", store!(Path, p => p.reverse_delay, duration),
         "One-way delay from receiver to sender. With `rtt`, the other direction gets the rest."),
     key!(&[Path], "rate", Rate, None, "1gbit", store!(Path, p => p.forward.rate, rate),
-        "Bottleneck in the forward direction, counting Ethernet frames without FCS (IP + 14 bytes) as tc's tbf does. Absent = no limit."),
+        "Bottleneck in the forward direction, counting Ethernet frames without FCS (IP + 14 bytes) as tc's tbf does; see `rate_layer`. Absent = no limit."),
+    key!(&[Path], "rate_layer", Word, Some("frame"), "wire",
+        store!(Path, p => p.rate_layer, |t| one_of(t, &[("frame", RateLayer::Frame), ("wire", RateLayer::Wire)])),
+        "What `rate` and `reverse_rate` count: `frame` = IP + 14 bytes; `wire` = 24 bytes more for each frame (preamble 8, FCS 4, gap 12), as an Ethernet link's nominal rate does."),
     key!(&[Path], "queue", Queue, None, "1bdp", store!(Path, p => p.forward.queue, queue_limit),
         "What waits at the bottleneck at most, drop-tail. A BDP is rate × rtt, and not below one frame. Absent, or in BDPs at a round trip of zero: the BDP, but not below 100 frames."),
     key!(&[Path], "burst", Bytes, Some("32KiB"), "64KiB", store!(Path, p => p.forward.burst, bytes),

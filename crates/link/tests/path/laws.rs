@@ -144,6 +144,7 @@ proptest! {
         let alone = DirectionSpec { loss, loss_unit, ..clean() };
         let roomy = |bottleneck: BottleneckSpec| BottleneckSpec {
             queue: QueueLimit::Packets(1_000),
+            overhead: Bytes::new(0),
             burst: Bytes::new(1514),
             ..bottleneck
         };
@@ -203,7 +204,7 @@ proptest! {
     fn while_packets_wait_the_bottleneck_is_never_idle(offers in traffic(), bps in 1_000_000..9_000_000_000_u64) {
         // With a bucket of one full packet, what waits leaves as soon as its own tokens are there: work conservation.
         let rate = Rate::from_bps(bps);
-        let bottleneck = BottleneckSpec { rate, queue: QueueLimit::Packets(1_000), burst: Bytes::new(1514) };
+        let bottleneck = BottleneckSpec { rate, overhead: Bytes::new(0), queue: QueueLimit::Packets(1_000), burst: Bytes::new(1514) };
         let spec = DirectionSpec { bottleneck: Some(bottleneck), ..clean() };
         let mut before = Time::ZERO;
         for released in punctually(&spec, 1, &offers).released {
@@ -221,7 +222,7 @@ fn assert_rate_kept(outcome: &Outcome, bottleneck: &BottleneckSpec) {
     for (i, first) in outcome.released.iter().enumerate() {
         let mut left = 0;
         for last in &outcome.released[i..] {
-            left += u128::from(last.packet.bytes);
+            left += u128::from(last.packet.bytes) + u128::from(bottleneck.overhead.get());
             let earned = u128::from(bottleneck.rate.bps()) * last.due.since(first.due).as_nanos();
             let allowed = u128::from(bottleneck.burst.get()) * per_byte + earned;
             assert!(left * per_byte <= allowed, "{left} bytes from {first:?} to {last:?}");

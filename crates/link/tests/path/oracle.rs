@@ -33,12 +33,14 @@ proptest! {
     fn the_bottleneck_is_a_token_bucket_nanosecond_by_nanosecond(
         bps in 500_000_000..40_000_000_000_u64,
         burst in 1_400..4_000_u64,
+        overhead in prop_oneof![Just(0_u64), 0..50_u64],
         limit in 1_514..9_000_u64,
         steps in prop::collection::vec((prop_oneof![Just(0), 0..900_u64], 60..=1514_u32), 1..25),
         is_behind_delay: bool,
     ) {
         let spec = BottleneckSpec {
             rate: Rate::from_bps(bps),
+            overhead: Bytes::new(overhead),
             queue: QueueLimit::Bytes(Bytes::new(limit)),
             burst: Bytes::new(burst),
         };
@@ -47,7 +49,7 @@ proptest! {
         let bottleneck =
             if is_behind_delay { Bottleneck::behind_delay(&spec, RTT) } else { Bottleneck::new(&spec, RTT) };
         let feed = if is_behind_delay { Feed::AnInstantAtOnce } else { Feed::OneByOne };
-        let mut fates = by_nanosecond((bps, burst, limit), feed, &offers);
+        let mut fates = by_nanosecond((bps, burst, overhead, limit), feed, &offers);
         fates.sort_unstable();
         prop_assert_eq!(by_element(bottleneck, &offers), fates);
     }
@@ -77,7 +79,13 @@ fn by_element(mut bottleneck: Bottleneck<usize>, offers: &[(u64, u32)]) -> Vec<E
 
 /// Every nanosecond tokens come; fed one by one, what can leaves, then the packets of this nanosecond arrive, and leave at once
 /// if they can; fed an instant at once, they arrive, then what can leaves.
-fn by_nanosecond((bps, burst, limit): (u64, u64, u64), feed: Feed, offers: &[(u64, u32)]) -> Vec<Event> {
+fn by_nanosecond(
+    (bps, burst, overhead, limit): (u64, u64, u64, u64),
+    feed: Feed,
+    offers: &[(u64, u32)],
+) -> Vec<Event> {
+    let leave =
+        |queue: &mut _, tokens: &mut _, now, events: &mut _| leave(queue, tokens, overhead, now, events);
     let depth = burst * TOKENS_PER_BYTE;
     let mut tokens = depth;
     let mut queue: VecDeque<(usize, u64)> = VecDeque::new();
@@ -91,7 +99,7 @@ fn by_nanosecond((bps, burst, limit): (u64, u64, u64), feed: Feed, offers: &[(u6
         while let Some((index, &(_, bytes))) = arrivals.next_if(|(_, offer)| offer.0 == now) {
             let bytes = u64::from(bytes);
             let waiting: u64 = queue.iter().map(|(_, bytes)| bytes).sum();
-            if bytes > burst || waiting + bytes > limit {
+            if bytes + overhead > burst || waiting + bytes > limit {
                 events.push((index, Fate::Dropped(now)));
             } else {
                 queue.push_back((index, bytes));
@@ -109,9 +117,16 @@ fn by_nanosecond((bps, burst, limit): (u64, u64, u64), feed: Feed, offers: &[(u6
     events
 }
 
-fn leave(queue: &mut VecDeque<(usize, u64)>, tokens: &mut u64, now: u64, events: &mut Vec<Event>) {
-    while let Some((index, bytes)) = queue.pop_front_if(|(_, bytes)| *bytes * TOKENS_PER_BYTE <= *tokens) {
-        *tokens -= bytes * TOKENS_PER_BYTE;
+fn leave(
+    queue: &mut VecDeque<(usize, u64)>,
+    tokens: &mut u64,
+    overhead: u64,
+    now: u64,
+    events: &mut Vec<Event>,
+) {
+    let cost = |bytes: u64| (bytes + overhead) * TOKENS_PER_BYTE;
+    while let Some((index, bytes)) = queue.pop_front_if(|(_, bytes)| cost(*bytes) <= *tokens) {
+        *tokens -= cost(bytes);
         events.push((index, Fate::Left(now)));
     }
 }

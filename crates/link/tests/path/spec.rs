@@ -106,9 +106,15 @@ pub(crate) fn loss() -> impl Strategy<Value = LossSpec> {
 
 /// From 10 Mbit/s to 10 Gbit/s; some buckets are smaller than some packets.
 pub(crate) fn bottleneck() -> impl Strategy<Value = BottleneckSpec> {
-    (10_000_000..10_000_000_000_u64, limit(), 500..20_000_u64).prop_map(|(bps, queue, burst)| {
-        BottleneckSpec { rate: Rate::from_bps(bps), queue, burst: Bytes::new(burst) }
-    })
+    let overhead = prop_oneof![Just(0), Just(24), 0..100_u64];
+    (10_000_000..10_000_000_000_u64, overhead, limit(), 500..20_000_u64).prop_map(
+        |(bps, overhead, queue, burst)| BottleneckSpec {
+            rate: Rate::from_bps(bps),
+            overhead: Bytes::new(overhead),
+            queue,
+            burst: Bytes::new(burst),
+        },
+    )
 }
 
 fn ratio(highest: f64) -> impl Strategy<Value = Ratio> {

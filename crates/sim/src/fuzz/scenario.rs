@@ -54,6 +54,9 @@ fn path(dice: &mut Dice, text: &mut String) -> Path {
             bottleneck(dice, text, prefix, rate);
         }
     }
+    if rate.or(reverse_rate).is_some() && dice.percent(20) {
+        quoted(text, "rate_layer", "wire");
+    }
     losses(dice, text);
     delay_variation(dice, text);
     let fastest = rate.unwrap_or(HOST_RATE).max(reverse_rate.unwrap_or(HOST_RATE));
@@ -85,7 +88,7 @@ fn bottleneck(dice: &mut Dice, text: &mut String, prefix: &str, rate: u64) {
         quoted(text, &format!("{prefix}queue"), limit);
     }
     if dice.percent(50) {
-        quoted(text, &format!("{prefix}burst"), format_args!("{}B", dice.magnitude(1514, 1 << 20)));
+        quoted(text, &format!("{prefix}burst"), format_args!("{}B", dice.magnitude(1538, 1 << 20)));
     }
 }
 

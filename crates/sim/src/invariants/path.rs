@@ -75,7 +75,8 @@ impl Way {
         let earned = u128::from(elapsed) * u128::from(bottleneck.rate.bps());
         let depth = u128::from(bottleneck.burst.get()) * TOKENS_PER_BYTE;
         self.tokens = (self.tokens + earned).min(depth);
-        let bytes = delivered.bytes - self.delivered.bytes;
+        let overhead = (delivered.packets - self.delivered.packets) * bottleneck.overhead.get();
+        let bytes = delivered.bytes - self.delivered.bytes + overhead;
         (self.last, self.delivered) = (now, delivered);
         let spent = u128::from(bytes) * TOKENS_PER_BYTE;
         let rest = self.tokens.checked_sub(spent);
@@ -93,6 +94,7 @@ mod tests {
     fn way() -> Way {
         let bottleneck = BottleneckSpec {
             rate: Rate::from_bps(8_000_000),
+            overhead: Bytes::new(0),
             queue: QueueLimit::Packets(1),
             burst: Bytes::new(2000),
         };

@@ -1,9 +1,10 @@
 //! The path's part of a cell: who gets which delay, what a queue holds, and which keys need another.
 
-use super::super::draft::{PathDraft, Split, WayDraft};
+use super::super::draft::{PathDraft, RateLayer, Split, WayDraft};
 use super::Complaints;
 use crate::cell::{
     BottleneckSpec, DirectionSpec, JitterDistribution, JitterSpec, LossSpec, LossUnit, PathSpec,
+    WIRE_OVERHEAD,
 };
 use crate::units::{Bytes, QueueLimit, Rate, Ratio};
 use std::time::Duration;
@@ -20,6 +21,10 @@ pub(super) fn resolve(draft: &PathDraft, complaints: &mut Complaints) -> PathSpe
     let (forward_delay, reverse_delay) = delays(draft, complaints);
     let rtt = forward_delay.saturating_add(reverse_delay);
     orphans(draft, complaints);
+    let overhead = match draft.rate_layer {
+        None | Some(RateLayer::Frame) => Bytes::new(0),
+        Some(RateLayer::Wire) => WIRE_OVERHEAD,
+    };
     let unit = draft.loss_unit.unwrap_or(LossUnit::Segment);
     let (duplicate, reorder) = (draft.duplicate.unwrap_or(Ratio::ZERO), draft.reorder.unwrap_or(Ratio::ZERO));
     let mut way = |way: &WayDraft, prefix: &str, delay, duplicate, reorder| DirectionSpec {
@@ -30,7 +35,7 @@ pub(super) fn resolve(draft: &PathDraft, complaints: &mut Complaints) -> PathSpe
         loss_unit: unit,
         duplicate,
         reorder,
-        bottleneck: bottleneck(way, prefix, rtt, complaints),
+        bottleneck: bottleneck(way, prefix, rtt, overhead, complaints),
     };
     PathSpec {
         forward: way(&draft.forward, "", forward_delay, duplicate, reorder),
@@ -80,10 +85,12 @@ fn rest(rtt: Duration, delay: Duration, name: &str, complaints: &mut Complaints)
 fn orphans(draft: &PathDraft, complaints: &mut Complaints) {
     let no_jitter = draft.forward.jitter.is_none() && draft.reverse.jitter.is_none();
     let no_loss = draft.forward.loss.is_none() && draft.reverse.loss.is_none();
+    let no_rate = draft.forward.rate.is_none() && draft.reverse.rate.is_none();
     for (name, given, without, needs) in [
         ("jitter_distribution", draft.jitter_distribution.is_some(), no_jitter, "jitter"),
         ("jitter_reorder", draft.jitter_reorder.is_some(), no_jitter, "jitter"),
         ("loss_unit", draft.loss_unit.is_some(), no_loss, "loss"),
+        ("rate_layer", draft.rate_layer.is_some(), no_rate, "rate"),
     ] {
         if given && without {
             complaints.path(
@@ -125,6 +132,7 @@ fn bottleneck(
     way: &WayDraft,
     prefix: &str,
     rtt: Duration,
+    overhead: Bytes,
     complaints: &mut Complaints,
 ) -> Option<BottleneckSpec> {
     let Some(rate) = way.rate else {
@@ -140,11 +148,12 @@ fn bottleneck(
         return None;
     };
     let burst = way.burst.unwrap_or(BURST);
-    if burst.get() < FRAME {
+    let least = FRAME + overhead.get();
+    if burst.get() < least {
         complaints.path(
             &format!("{prefix}burst"),
             "a bucket that can't hold one frame lets none through",
-            "write at least \"1514B\"; 32KiB is usual",
+            &format!("write at least \"{least}B\"; 32KiB is usual"),
         );
     }
     let queue = way.queue.map_or_else(|| default_queue(rate, rtt), |queue| in_bytes(queue, rate, rtt));
@@ -155,7 +164,7 @@ fn bottleneck(
             "write at least \"1514B\" or \"1p\"",
         );
     }
-    Some(BottleneckSpec { rate, queue, burst })
+    Some(BottleneckSpec { rate, overhead, queue, burst })
 }
 
 /// One BDP, but not below 100 frames.
