@@ -41,6 +41,10 @@ pub trait Backend: Sync {
 pub trait Watch: Sync {
     /// The run has reached `now` of its traffic.
     fn progress(&self, now: Time);
+    /// Packets left the path late by at most `path` so far.
+    fn late(&self, path: Duration) {
+        let _not_shown = path;
+    }
     /// True once the user asked to stop (Ctrl-C, SIGTERM).
     fn stop_requested(&self) -> bool;
 }

@@ -1,6 +1,4 @@
 //! When the next message of a fixed-rate application is due; the lab's and the simulator's applications keep the same schedule.
-//!
-//! Never: sleeping or sending; those are the sender's business.
 
 use crate::units::{Bytes, Rate, Time};
 use std::time::Duration;

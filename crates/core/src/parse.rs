@@ -1,7 +1,6 @@
 //! Strict text of units: what a person writes in a scenario or behind an option, and the same text back.
 //!
 //! Every error says what is wrong *and* what to write instead. Decimal text is scaled exactly, never through a float.
-//! Never: a guessed unit, a silently rounded value, a value that prints as something that doesn't parse.
 
 mod decimal;
 mod quantity;
@@ -38,8 +37,8 @@ impl ParseError {
 pub fn rate(text: &str) -> Result<Rate, ParseError> {
     match RATE.parse(text)? {
         0 => Err(ParseError::new(
-            format!("\"{text}\": a rate of zero lets nothing through"),
-            "write a rate above zero, or leave the key out where there is no limit",
+            format!("\"{text}\": a rate must be above zero"),
+            "write a rate above zero, or leave the key out for no limit",
         )),
         bps => Ok(Rate::from_bps(bps)),
     }
@@ -76,12 +75,12 @@ pub fn ratio(text: &str) -> Result<Ratio, ParseError> {
     let fraction = decimal.over_power_of_ten(2);
     if !text.ends_with('%') {
         return Err(ParseError::new(
-            format!("\"{text}\": a share needs its per cent sign"),
+            format!("\"{text}\": a share needs a per cent sign"),
             format!("write \"{text}%\""),
         ));
     }
     if fraction > 1.0 {
-        return Err(ParseError::new(format!("\"{text}\" is more than everything"), "write at most \"100%\""));
+        return Err(ParseError::new(format!("\"{text}\" is more than 100%"), "write at most \"100%\""));
     }
     Ok(Ratio::from_fraction(fraction))
 }
@@ -150,15 +149,12 @@ pub fn sysctl_triple(text: &str) -> Result<String, ParseError> {
     };
     if min > default || default > max {
         return Err(ParseError::new(
-            format!("\"{text}\": the values must not fall: minimum ≤ default ≤ maximum"),
+            format!("\"{text}\": the values must be ascending: minimum ≤ default ≤ maximum"),
             HELP,
         ));
     }
     if min == 0 || max > i32::MAX.unsigned_abs().into() {
-        return Err(ParseError::new(
-            format!("\"{text}\": the kernel takes 1 to {} bytes here", i32::MAX),
-            HELP,
-        ));
+        return Err(ParseError::new(format!("\"{text}\": each value must be 1 to {} bytes", i32::MAX), HELP));
     }
     Ok(format!("{min} {default} {max}"))
 }
@@ -174,9 +170,9 @@ pub fn one_of<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, ParseError>
     let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
     let help = nearest(text, &known).map_or_else(
         || format!("write one of: {}", known.join(", ")),
-        |word| format!("did you mean \"{word}\"? Known: {}", known.join(", ")),
+        |word| format!("did you mean \"{word}\"? The values are: {}", known.join(", ")),
     );
-    Err(ParseError::new(format!("\"{text}\" is not a word that is known here"), help))
+    Err(ParseError::new(format!("unknown value \"{text}\""), help))
 }
 
 /// Nothing longer is taken for a mistyped word, in bytes.
@@ -230,7 +226,7 @@ fn queue_help(text: &str, error: ParseError) -> ParseError {
 
 fn empty_queue(text: &str) -> ParseError {
     ParseError::new(
-        format!("\"{text}\": a queue that holds nothing lets nothing through"),
+        format!("\"{text}\": a queue must hold at least one packet"),
         "write at least one packet, e.g. \"1p\"",
     )
 }

@@ -1,7 +1,7 @@
 //! Requests and replies of known size: what both backends send, and what it weighs on the wire.
 //!
-//! Each size is asked for twice in turn: once with the whole payload sent back, as an ICMP echo has it, and once with a short
-//! reply. One alone can't tell the two directions apart. Never: a clock or a socket.
+//! Each size is asked for twice in turn: once with the whole payload sent back, as an ICMP echo has it, and once with a short reply.
+//! One alone can't tell the two directions apart.
 
 use crate::cell::PingSpec;
 use crate::units::Bytes;

@@ -1,6 +1,4 @@
 //! Every run of the matrix, resolved, with a stable id and a seed. Printable without any privilege.
-//!
-//! Never: anything about a machine, a clock or a directory tree beyond the *name* of a run's directory.
 
 mod size;
 

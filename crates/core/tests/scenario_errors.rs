@@ -108,16 +108,16 @@ error: path.rtt: \"50\": a duration needs a unit
 fn bad_settings_of_the_command_line_say_what_to_write() {
     let scenario = Scenario::parse("name = \"x\"\n[path]\nrtt = \"1ms\"\n", "test.toml").expect("a scenario");
     for (text, message, help) in [
-        ("path.rtt", "no \"=\"", "KEY=VALUE"),
+        ("path.rtt", "\"=\" is missing", "KEY=VALUE"),
         ("path.rt=1ms", "unknown key \"rt\"", "did you mean \"rtt\"?"),
         ("rtt=1ms", "unknown key \"rtt\"", "belongs in [path]"),
         ("path=1ms", "unknown key \"\"", "the keys of [path]"),
-        ("path.rtt=[]", "empty list", "at least one"),
+        ("path.rtt=[]", "list is empty", "at least one"),
         ("path.rtt=[1ms,1ms]", "twice", "leave one out"),
-        ("path.queue=1bdp", "no bottleneck", "give rate too"),
-        ("flow.3.duration=1s", "no flow 3", "count from 0"),
+        ("path.queue=1bdp", "no effect without rate", "give rate too"),
+        ("flow.3.duration=1s", "flow 3", "count from 0"),
         ("flow.x.duration=1s", "unknown key \"x\"", "the keys of [flow]"),
-        ("run.repeat=[1,2]", "no axis", "one value"),
+        ("run.repeat=[1,2]", "not a list", "one value"),
         ("variant=tcp", "unknown key \"variant\"", "top of the scenario"),
     ] {
         let error = scenario.clone().set(text).expect_err(text);

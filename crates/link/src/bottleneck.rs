@@ -1,8 +1,7 @@
 //! The bottleneck: a drop-tail queue in front of a token bucket, as Linux's `tbf`.
 //!
-//! A packet's departure is known when it comes, because nothing that comes later can change it. What comes at one instant
-//! out of a delay has to fit into the queue before any of it leaves (docs/adr/0011). Never: a loss that is not the queue's
-//! own.
+//! A packet's departure is known when it comes, because nothing that comes later can change it. What comes at one instant out of a
+//! delay has to fit into the queue before any of it leaves (docs/adr/0011).
 
 use crate::counters::Count;
 use crate::element::Element;

@@ -1,6 +1,4 @@
 //! What a direction of a path has done so far.
-//!
-//! Never: a rate or a ratio; those are derived from records, elsewhere.
 
 use pipefill_core::cell::Direction;
 use pipefill_core::record::{Counter, DropReason, Element, PathCount};

@@ -1,7 +1,6 @@
 //! Propagation: each packet leaves a fixed time after it came, give or take a random part.
 //!
-//! The oracle is `net/sched/sch_netem.c`. Never: a rate or a queue; a packet does not wait here for another one, except
-//! that it must not overtake it where order is kept.
+//! The oracle is `net/sched/sch_netem.c`.
 
 use crate::counters::Count;
 use crate::element::Element;

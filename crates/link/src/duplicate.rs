@@ -1,7 +1,7 @@
 //! Which packets are delivered twice.
 //!
-//! Unlike netem, where a copy enters the qdisc again from the top, a copy here goes on from this point: it is not lost by
-//! the loss element and not duplicated again. Never: the copying itself, which belongs to whoever owns the packet.
+//! Unlike netem, where a copy enters the qdisc again from the top, a copy here goes on from this point: it is not lost by the loss
+//! element and not duplicated again.
 
 use pipefill_core::prng::Prng;
 use pipefill_core::units::Ratio;

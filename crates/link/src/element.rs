@@ -1,7 +1,7 @@
 //! The shape that every element with a memory of time has.
 //!
-//! Loss and duplication take no time and hold nothing, so they are plain decisions ([`crate::Loss`], [`crate::Duplicate`])
-//! and not elements. Never: a method that needs a clock.
+//! Loss and duplication take no time and hold nothing, so they are plain decisions ([`crate::Loss`], [`crate::Duplicate`]) and not
+//! elements.
 
 use crate::counters::Count;
 use crate::packet::{Dropped, Packet, Released};

@@ -1,6 +1,4 @@
 //! Packets that leave in the order in which they came, each at a due instant known on arrival.
-//!
-//! Never: overtaking (that is [`crate::overtaking`]), or a limit (its owner asks before it pushes).
 
 use crate::counters::Count;
 use crate::packet::{Packet, Released};

@@ -1,6 +1,4 @@
 //! The random part of a delay.
-//!
-//! Never: a clamp to what a delay may be (the delay element does that), or memory of the packet before.
 
 use pipefill_core::cell::{JitterDistribution, JitterSpec};
 use pipefill_core::prng::Prng;

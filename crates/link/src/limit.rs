@@ -1,6 +1,4 @@
 //! What an element may hold, as plain bytes or packets.
-//!
-//! Never: a limit that depends on the state of the path; it is resolved once, from the scenario.
 
 use crate::counters::Count;
 use pipefill_core::units::{QueueLimit, Rate};

@@ -1,6 +1,6 @@
 //! Packets that may overtake each other: they leave in order of due, and of arrival where the dues are equal.
 //!
-//! Costs a heap; [`crate::fifo`] serves where order is kept. Never: a limit (its owner asks before it pushes).
+//! Costs a heap; [`crate::fifo`] serves where order is kept.
 
 use crate::counters::Count;
 use crate::packet::{Packet, Released};

@@ -1,6 +1,4 @@
 //! What travels along a path, and what becomes of it.
-//!
-//! Never: a look into the payload; the path judges a packet by its size, its train and its turn.
 
 use pipefill_core::record::DropReason;
 use pipefill_core::units::Time;

@@ -89,7 +89,7 @@ impl Quantity {
 
     fn not_a_number(&self, text: &str, number: &str) -> ParseError {
         if text.starts_with('-') {
-            return ParseError::new(format!("\"{text}\": {} is never negative", self.noun), self.example());
+            return ParseError::new(format!("\"{text}\": {} can't be negative", self.noun), self.example());
         }
         if number.is_empty() {
             return ParseError::new(

@@ -81,7 +81,7 @@ fn bad_sizes_durations_shares_and_queues_say_what_to_write() {
         ratio,
         &[
             ("1", "per cent sign", "\"1%\""),
-            ("101%", "more than everything", "100%"),
+            ("101%", "more than 100%", "100%"),
             ("-1%", "not a share", "1%"),
             ("NaN%", "not a share", "1%"),
         ],
@@ -90,8 +90,8 @@ fn bad_sizes_durations_shares_and_queues_say_what_to_write() {
         queue_limit,
         &[
             ("1000", "needs a unit", "\"1000p\""),
-            ("0p", "holds nothing", "1p"),
-            ("0bdp", "holds nothing", "1p"),
+            ("0p", "at least one packet", "1p"),
+            ("0bdp", "at least one packet", "1p"),
             ("1.5p", "whole number of packets", "1000p"),
             ("ten", "not a queue", "1bdp"),
             ("10packets", "not a unit", "1000p"),
@@ -101,10 +101,10 @@ fn bad_sizes_durations_shares_and_queues_say_what_to_write() {
         sysctl_triple,
         &[
             ("4096 6MiB", "2 of 3", "minimum"),
-            ("4096 8192 4096", "must not fall", "minimum"),
+            ("4096 8192 4096", "must be ascending", "minimum"),
             ("4096 8192 6M", "not a unit", "6MiB"),
-            ("0 1 2", "the kernel takes", "minimum"),
-            ("1 2 4GiB", "the kernel takes", "minimum"),
+            ("0 1 2", "each value must be", "minimum"),
+            ("1 2 4GiB", "each value must be", "minimum"),
         ],
     );
 }

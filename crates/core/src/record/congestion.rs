@@ -1,6 +1,6 @@
 //! What sampling can't see of a TCP sender: the time in each congestion state, and every retransmission.
 //!
-//! Never: a guess. Where nobody watched, the times are absent and the source says `sampled`.
+//! Where nobody watched, the times are absent and the source says `sampled`.
 
 use crate::tcp_info::CaState;
 use schemars::JsonSchema;

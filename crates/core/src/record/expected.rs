@@ -1,6 +1,4 @@
 //! What is known of a run before it ends, in the form of its manifest: for whoever looks on.
-//!
-//! Never: written to a record.
 
 use super::{Environment, Instrument, Manifest, RECORD_VERSION, StreamSummary};
 use crate::cell::FlowSpec;

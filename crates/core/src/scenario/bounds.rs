@@ -38,7 +38,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, ParseError> {
 /// A rate: [`parse::rate`], at most 1000tbit.
 pub(super) fn rate(text: &str) -> Result<Rate, ParseError> {
     let rate = parse::rate(text)?;
-    within(text, rate <= RATE_MAX, || format!("{RATE_MAX}; leave the key out where there is no limit"))?;
+    within(text, rate <= RATE_MAX, || format!("{RATE_MAX}; leave the key out for no limit"))?;
     Ok(rate)
 }
 

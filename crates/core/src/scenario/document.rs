@@ -1,6 +1,4 @@
 //! The TOML file as layers of settings: every key known, every value readable, each with its place in the text.
-//!
-//! Never: a rule that binds several keys; those are in [`super::resolve`].
 
 use super::bounds::{FLOWS_MAX, TEXT_MAX};
 use super::error::{Origin, Problem};
@@ -66,14 +64,14 @@ pub(super) fn check_length(text: &str) -> Result<(), Vec<Problem>> {
         return Ok(());
     }
     let message = format!("the text has {} bytes, more than {TEXT_MAX}", text.len());
-    let help = "make several scenarios of it; an axis in a list is shorter than a variant for each value";
+    let help = "split the scenario; an axis in a list is shorter than a variant for each value";
     Err(vec![Problem::new(&in_file(0..0), message, help)])
 }
 
 /// Names of devices on some systems, with any extension too.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
-/// Why `text` can't be a name, and what to write; `None` where it can: it becomes part of file names, and an argument of other
+/// Why `text` can't be a name, and what to write; `None` where it can: it is used in file names, and an argument of other
 /// programs.
 pub(super) fn name_problem(text: &str) -> Option<&'static str> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
@@ -82,7 +80,7 @@ pub(super) fn name_problem(text: &str) -> Option<&'static str> {
     let is_device = DEVICES.contains(&stem.as_str())
         || port.is_some_and(|number| number.len() == 1 && number.bytes().all(|b| b.is_ascii_digit()));
     if text.is_empty() || text.len() > 64 || !text.bytes().all(is_plain) {
-        Some("write 1 to 64 letters, digits, \".\", \"_\" or \"-\": it becomes part of file names")
+        Some("write 1 to 64 letters, digits, \".\", \"_\" or \"-\": it is used in file names")
     } else if text.starts_with(['.', '-']) {
         Some("begin it with a letter or a digit: \".\" hides a file, and \"-\" begins an option")
     } else if text.ends_with('.') {
@@ -100,7 +98,7 @@ fn syntax_problem(error: &toml_edit::TomlError) -> Problem {
     Problem::new(
         &origin,
         format!("this is not TOML: {message}"),
-        "a line is key = value, and text with a unit stands in quotes: rate = \"100mbit\"",
+        "write key = value, and a value with a unit in quotes: rate = \"100mbit\"",
     )
 }
 
@@ -157,7 +155,7 @@ impl Reader {
             Some(table) => self.keys(table, section, &Slot::new(section, ""), layer),
             None => self.report(
                 &entry.at,
-                format!("\"{section}\" is a table"),
+                format!("\"{section}\" must be a table"),
                 format!("write [{section}] on a line of its own, and its keys below"),
             ),
         }
@@ -185,7 +183,7 @@ impl Reader {
             }
             _ => self.report(
                 &entry.at,
-                "flows are a list of tables",
+                "flows must be a list of tables",
                 "write [[flow]] with two brackets, once for each flow; or leave it out for one TCP flow",
             ),
         }
@@ -216,7 +214,7 @@ impl Reader {
         let Some(table) = entry.item.as_table_like() else {
             let example =
                 "write [host.sysctl] on a line of its own, and below it e.g. \"net.ipv4.tcp_sack\" = 0";
-            self.report(&entry.at, "\"sysctl\" is a table", example);
+            self.report(&entry.at, "\"sysctl\" must be a table", example);
             return;
         };
         for entry in entries(table) {
@@ -268,7 +266,7 @@ impl Reader {
         let Some(list) = tables(entry.item).filter(|list| !list.is_empty()) else {
             self.report(
                 &entry.at,
-                "variants are a list of tables",
+                "variants must be a list of tables",
                 "write [[variant]] with two brackets, once for each variant",
             );
             return Vec::new();
@@ -282,7 +280,7 @@ impl Reader {
             };
             if !names.insert(variant.name.text.clone()) {
                 let message = format!("there are two variants called \"{}\"", variant.name.text);
-                self.report(&variant.name.origin, message, "give each variant a name of its own");
+                self.report(&variant.name.origin, message, "give each variant its own name");
             }
             variants.push(variant);
         }
@@ -321,7 +319,7 @@ impl Reader {
         let Some(table) = entry.item.as_table_like() else {
             self.report(
                 &entry.at,
-                "\"quick\" is a table of keys",
+                "\"quick\" must be a table of keys",
                 "write [quick] and below it e.g. flow.duration = \"2s\"; a variant may also have quick = false",
             );
             return None;
@@ -342,7 +340,7 @@ impl Reader {
         let text = text.filter(|text| !text.text.chars().any(char::is_control));
         if text.is_none() {
             let example = format!("write {} = \"…\"", entry.name);
-            self.report(&entry.value_at(), format!("\"{}\" is one line of text", entry.name), example);
+            self.report(&entry.value_at(), format!("\"{}\" must be one line of text", entry.name), example);
         }
         text
     }

@@ -7,7 +7,7 @@ use super::error::{Origin, Problem};
 use super::key::{Section, Slot};
 use super::layer::{Layer, Setting, Text};
 use super::published::Written;
-use super::resolve::{self, Complaint};
+use super::resolve::{self, Violation};
 use super::toml::in_file;
 use crate::file_name::FileName;
 use crate::plan::{CELLS_MAX, Cell, Plan, PlanSize, TooLarge, canonical, id_of};
@@ -77,7 +77,7 @@ fn too_many_values(values: usize) -> Problem {
     Problem::new(
         &in_file(0..0),
         format!("the keys of all cells are {values} values, more than {VALUES_MAX}"),
-        "leave out keys that say what is so anyway, shorten the lists, or make several scenarios of it",
+        "leave out keys that say what is so anyway, shorten the lists, or split the scenario",
     )
 }
 
@@ -151,7 +151,7 @@ impl Product<'_> {
         let mut problems = Vec::new();
         for (setting, value) in point {
             if setting.slot.flow.is_some_and(|flow| flow >= flows) {
-                let message = format!("there is no flow {} in every variant", setting.slot.flow.unwrap_or(0));
+                let message = format!("not every variant has a flow {}", setting.slot.flow.unwrap_or(0));
                 let help = "flows count from 0; write flow.KEY to set a key in every flow";
                 problems.push(Problem::new(&value.origin, message, help));
             } else if let Err(error) = setting.slot.apply(setting.key, &value.text, &mut draft) {
@@ -183,16 +183,16 @@ impl Product<'_> {
         }
     }
 
-    /// Where a complaint points: the first of its slots that was written; else the variant, else the file's beginning.
-    fn problem(&self, complaint: &Complaint, point: &[(&Setting, &Text)]) -> Problem {
+    /// Where a violation points: the first of its slots that was written; else the variant, else the file's beginning.
+    fn problem(&self, violation: &Violation, point: &[(&Setting, &Text)]) -> Problem {
         let chosen = |slot: &Slot| {
             let setting = self.layer.deciding(slot)?;
             let (_, value) = point.iter().find(|(other, _)| other.slot == setting.slot)?;
             Some(&value.origin)
         };
-        let origin = complaint.slots.iter().find_map(chosen);
+        let origin = violation.slots.iter().find_map(chosen);
         let origin = origin.or(self.variant.map(|name| &name.origin));
-        Problem::new(origin.unwrap_or(&in_file(0..0)), complaint.message.as_str(), complaint.help.as_str())
+        Problem::new(origin.unwrap_or(&in_file(0..0)), violation.message.as_str(), violation.help.as_str())
     }
 }
 
@@ -216,8 +216,8 @@ impl Matrix {
     /// # Errors
     /// The plan is too large with it.
     fn add(&mut self, product: &Product<'_>, point: &[(&Setting, &Text)]) -> Result<(), TooLarge> {
-        let complain = |complaints: Vec<Complaint>| {
-            let problems = complaints.iter().map(|complaint| product.problem(complaint, point));
+        let complain = |violations: Vec<Violation>| {
+            let problems = violations.iter().map(|violation| product.problem(violation, point));
             problems.collect::<Vec<_>>()
         };
         let resolved = product.draft(point).and_then(|draft| resolve::cell(&draft).map_err(complain));
@@ -319,10 +319,10 @@ fn too_large(products: &[Product<'_>], size: &TooLarge) -> Problem {
     let is_repeat = |setting: &&Setting| setting.slot == Slot::new(Section::Run, "repeat");
     let longest = settings().filter(|setting| setting.is_axis).max_by_key(|axis| axis.values.len());
     let (guilty, help) = match size {
-        TooLarge::Cells(_) => (longest, "shorten the lists, or make several scenarios of it"),
+        TooLarge::Cells(_) => (longest, "shorten the lists, or split the scenario"),
         TooLarge::Runs { .. } | TooLarge::Text { .. } => (
             settings().find(is_repeat).or(longest),
-            "lower run.repeat, shorten the lists, or make several scenarios of it",
+            "lower run.repeat, shorten the lists, or split the scenario",
         ),
     };
     let origin: Option<&Origin> = guilty.and_then(|axis| axis.values.first()).map(|value| &value.origin);

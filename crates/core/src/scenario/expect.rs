@@ -104,7 +104,7 @@ fn comparison(metric: ExpectMetric, text: &str) -> Result<(Comparison, &str), Pa
         return Ok((Comparison::Within(ratio(share.trim())?), rest.trim()));
     }
     Err(ParseError::new(
-        format!("\"{text}\" does not say how to compare"),
+        format!("\"{text}\" is not a comparison"),
         format!("write e.g. \"{}\"", example(metric)),
     ))
 }
@@ -177,9 +177,9 @@ fn check(metric: ExpectMetric, comparison: Comparison, text: &str) -> Result<(),
         return Ok(());
     }
     let why = if equal {
-        "a measured value is never exactly the one expected"
+        "a measured value is never exactly equal to a number"
     } else {
-        "a word is only equal to another or not"
+        "a word can only be compared with ="
     };
     Err(ParseError::new(format!("\"{text}\": {why}"), format!("write e.g. \"{}\"", example(metric))))
 }

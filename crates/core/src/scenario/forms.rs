@@ -20,7 +20,7 @@ pub(super) fn loss(text: &str) -> Result<LossSpec, ParseError> {
             Ok(if share == Ratio::ZERO { LossSpec::None } else { LossSpec::Independent(share) })
         }
         _ => Err(ParseError::new(
-            format!("\"{text}\" is not a form of loss"),
+            format!("unknown kind of loss \"{text}\""),
             "write \"1%\", \"gilbert-elliott p=1% r=20%\" or \"packets 3,7,9-12\"",
         )),
     }
@@ -37,7 +37,7 @@ pub(super) fn distribution(text: &str) -> Result<JitterDistribution, ParseError>
         });
     };
     let quantiles: Vec<f64> = rest.split_ascii_whitespace().map(quantile).collect::<Result<_, _>>()?;
-    const HELP: &str = "write them from low to high, e.g. \"quantiles -1 0 0.5 3\"";
+    const HELP: &str = "write them in ascending order, e.g. \"quantiles -1 0 0.5 3\"";
     if quantiles.len() < 2 {
         return Err(ParseError::new(
             format!("\"{text}\": a distribution needs at least two quantiles"),
@@ -45,7 +45,7 @@ pub(super) fn distribution(text: &str) -> Result<JitterDistribution, ParseError>
         ));
     }
     if !quantiles.is_sorted() {
-        return Err(ParseError::new(format!("\"{text}\": the quantiles of a distribution never fall"), HELP));
+        return Err(ParseError::new(format!("\"{text}\": the quantiles must be ascending"), HELP));
     }
     Ok(JitterDistribution::Quantiles(quantiles))
 }
@@ -58,7 +58,7 @@ pub(super) fn sysctl(host: &mut HostDraft, name: &str, text: &str) -> Result<(),
     if !name.starts_with("net.") || !name.split('.').all(is_part) {
         return Err(ParseError::new(
             format!("\"{name}\" is not a sysctl of a network namespace"),
-            "only names below net. belong to a path's ends, e.g. \"net.ipv4.tcp_sack\"",
+            "write a name that begins with net., e.g. \"net.ipv4.tcp_sack\"",
         ));
     }
     let own_key = ["tcp_rmem", "tcp_wmem", "congestion_control"]
@@ -97,11 +97,11 @@ const SIZES_MAX: usize = 64;
 
 /// `64B 1400B 65500B`: payloads of a ping, each 24 to 65507 bytes.
 pub(super) fn sizes(text: &str) -> Result<Vec<Bytes>, ParseError> {
-    const HELP: &str = "write sizes with spaces between, 24 to 65507 bytes each, e.g. \"64B 1400B 65500B\"";
+    const HELP: &str = "write sizes separated by spaces, 24 to 65507 bytes each, e.g. \"64B 1400B 65500B\"";
     let sizes: Vec<Bytes> = text.split_ascii_whitespace().map(bytes).collect::<Result<_, _>>()?;
     let fits = |size: &Bytes| (ping::SHORT_REPLY.get()..=65_507).contains(&size.get());
     if sizes.is_empty() || sizes.len() > SIZES_MAX || !sizes.iter().all(fits) {
-        return Err(ParseError::new(format!("\"{text}\" is not a list of payloads of a ping"), HELP));
+        return Err(ParseError::new(format!("\"{text}\" is not a list of payload sizes"), HELP));
     }
     Ok(sizes)
 }
@@ -148,9 +148,9 @@ fn gilbert_elliott(text: &str) -> Result<LossSpec, ParseError> {
     })
 }
 
-/// `3,7,9-12`: rising, counted from 1.
+/// `3,7,9-12`: ascending, counted from 1.
 fn packets(text: &str) -> Result<Vec<u64>, ParseError> {
-    const HELP: &str = "packets count from 1 and rise, e.g. \"packets 3,7,9-12\"";
+    const HELP: &str = "write packet numbers in ascending order, counted from 1, e.g. \"packets 3,7,9-12\"";
     let mut list: Vec<u64> = Vec::new();
     for part in text.split(',').map(str::trim) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -159,7 +159,7 @@ fn packets(text: &str) -> Result<Vec<u64>, ParseError> {
         };
         let previous = list.last().copied().unwrap_or(0);
         if first <= previous || last < first {
-            return Err(ParseError::new(format!("\"{part}\" does not rise after packet {previous}"), HELP));
+            return Err(ParseError::new(format!("\"{part}\" must be above packet {previous}"), HELP));
         }
         let room = (LISTED_PACKETS_MAX - list.len()) as u64;
         if last - first >= room {

@@ -1,6 +1,4 @@
 //! What a key is: where it stands, what it takes, and where its value goes.
-//!
-//! Never: a list of keys; that is [`super::table`].
 
 use super::draft::{Draft, FlowDraft, HostDraft, PathDraft, RunDraft};
 use super::table::KEYS;
@@ -102,7 +100,7 @@ impl Kind {
             Self::Word => "a word",
             Self::Loss => "\"1%\", \"gilbert-elliott p=1% r=20%\" or \"packets 3,7,9-12\"",
             Self::Buffers => "minimum, default and maximum, e.g. \"4096 131072 6MiB\"",
-            Self::Sizes => "sizes with spaces between, e.g. \"64B 1400B 65500B\"",
+            Self::Sizes => "sizes separated by spaces, e.g. \"64B 1400B 65500B\"",
             Self::Sysctl => "the sysctl's value in its own form",
             Self::Expectation => "a comparison, e.g. \">= 95% of rate\"",
         }

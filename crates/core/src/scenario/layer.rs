@@ -1,6 +1,4 @@
 //! Settings with their origins, in layers: the scenario, a variant over it, `--quick`, `--set`.
-//!
-//! Never: a rule about what the values mean together; that is [`super::resolve`].
 
 use super::draft::Draft;
 use super::error::{Origin, Problem};
@@ -57,11 +55,11 @@ impl Setting {
         }
         if !self.key.axis {
             let help = format!("write one value: {}", self.key.kind.describe());
-            return vec![Problem::new(at, format!("{path} is no axis of the matrix"), help)];
+            return vec![Problem::new(at, format!("{path} takes one value, not a list"), help)];
         }
         if self.values.is_empty() {
             let help = format!("write at least one value, e.g. [\"{}\"]", self.key.example);
-            return vec![Problem::new(at, format!("{path}: an empty list makes no runs"), help)];
+            return vec![Problem::new(at, format!("{path}: the list is empty"), help)];
         }
         let mut seen = BTreeSet::new();
         self.values
@@ -168,9 +166,9 @@ pub(super) fn unknown_table(name: &str, extra: &[&'static str]) -> (String, Stri
     {
         format!("\"{name}\" belongs in [{section}]")
     } else if TOP.iter().any(|(top, _)| *top == name) {
-        format!("\"{name}\" stands at the top of the scenario only")
+        format!("\"{name}\" belongs at the top of the scenario")
     } else {
-        format!("known here: {}", known.join(", "))
+        format!("the keys here are: {}", known.join(", "))
     };
     (message, help)
 }

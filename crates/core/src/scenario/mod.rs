@@ -1,8 +1,8 @@
 //! The scenario: what the user asks for, from TOML text to a plan.
 //!
-//! The way of the text: `document` reads layers of settings, each with its place in the text, by the one table of keys
-//! ([`KEYS`]); `expand` lays variants, `--quick` and `--set` over each other and makes the product of the axes; `resolve`
-//! fills in the defaults and judges the rules that bind several keys. Never: a file, a machine, a guess at what was meant.
+//! The way of the text: `document` reads layers of settings, each with its place in the text, by the one table of keys ([`KEYS`]);
+//! `expand` lays variants, `--quick` and `--set` over each other and makes the product of the axes; `resolve` fills in the defaults
+//! and judges the rules that bind several keys.
 
 mod bounds;
 mod document;

@@ -66,7 +66,7 @@ pub(super) fn read(entry: &Entry<'_>, problems: &mut Vec<Problem>) -> Option<Pub
     const HELP: &str =
         "write [published] with source = \"…\", and [[published.row]] and [[published.conclusion]] below it";
     let Some(table) = entry.item.as_table_like() else {
-        problems.push(Problem::new(&entry.at, "\"published\" is a table", HELP));
+        problems.push(Problem::new(&entry.at, "\"published\" must be a table", HELP));
         return None;
     };
     let mut published = PublishedTable { source: None, rows: Vec::new(), statements: Vec::new() };
@@ -76,8 +76,8 @@ pub(super) fn read(entry: &Entry<'_>, problems: &mut Vec<Problem>) -> Option<Pub
                 published.source = Some(source.to_owned());
             }
             ("source", ..) => {
-                let help = "write source = \"who measured it, and where it stands\"";
-                problems.push(Problem::new(&entry.value_at(), "\"source\" is one line of text", help));
+                let help = "write source = \"who measured it, and where it was published\"";
+                problems.push(Problem::new(&entry.value_at(), "\"source\" must be one line of text", help));
             }
             ("row", _, Some(rows)) if is_few(rows.len(), &entry, problems) => {
                 for (table, span) in rows {
@@ -149,7 +149,11 @@ fn read_row(table: &dyn TableLike, at: &Origin, problems: &mut Vec<Problem>) -> 
 fn read_states(entry: &Entry<'_>, problems: &mut Vec<Problem>) -> Option<PublishedStates> {
     const HELP: &str = "write e.g. ca_state = { open = \"12736ms\", recovery = \"454ms\" }";
     let Some(table) = entry.item.as_table_like() else {
-        problems.push(Problem::new(&entry.value_at(), "\"ca_state\" is a table of states and times", HELP));
+        problems.push(Problem::new(
+            &entry.value_at(),
+            "\"ca_state\" must be a table of states and times",
+            HELP,
+        ));
         return None;
     };
     let mut states = PublishedStates::default();

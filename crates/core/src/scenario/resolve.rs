@@ -1,6 +1,4 @@
 //! From what was said to a resolved cell: defaults, and the rules that bind several keys.
-//!
-//! Never: text; every value is typed already. Never: a value that only a machine knows.
 
 mod path;
 
@@ -29,7 +27,7 @@ pub(super) const DURATION: Duration = Duration::from_secs(10);
 
 /// A rule that is broken, and the slots whose text to point at: the first that was written.
 #[derive(Debug)]
-pub(super) struct Complaint {
+pub(super) struct Violation {
     pub(super) slots: Vec<Slot>,
     pub(super) message: String,
     pub(super) help: String,
@@ -39,30 +37,30 @@ pub(super) struct Complaint {
 ///
 /// # Errors
 /// Every rule that it breaks.
-pub(super) fn cell(draft: &Draft) -> Result<CellSpec, Vec<Complaint>> {
-    let mut complaints = Complaints::default();
+pub(super) fn cell(draft: &Draft) -> Result<CellSpec, Vec<Violation>> {
+    let mut violations = Violations::default();
     let spec = CellSpec {
-        path: path::resolve(&draft.path, &mut complaints),
+        path: path::resolve(&draft.path, &mut violations),
         sender: host(&draft.both, &draft.sender),
         receiver: host(&draft.both, &draft.receiver),
         flows: numbered(
-            draft.flows.iter().enumerate().map(|(index, flow)| flows(flow, index, &mut complaints)),
+            draft.flows.iter().enumerate().map(|(index, flow)| flows(flow, index, &mut violations)),
         ),
-        run: run(draft, &mut complaints),
+        run: run(draft, &mut violations),
         expect: draft.expectations.clone(),
     };
-    check_streams(&spec, &mut complaints);
-    check_expectations(&spec, &mut complaints);
-    if complaints.0.is_empty() { Ok(spec) } else { Err(complaints.0) }
+    check_streams(&spec, &mut violations);
+    check_expectations(&spec, &mut violations);
+    if violations.0.is_empty() { Ok(spec) } else { Err(violations.0) }
 }
 
 /// The rules broken so far.
 #[derive(Default)]
-struct Complaints(Vec<Complaint>);
+struct Violations(Vec<Violation>);
 
-impl Complaints {
+impl Violations {
     fn add(&mut self, slots: &[Slot], message: impl Into<String>, help: impl Into<String>) {
-        self.0.push(Complaint { slots: slots.to_vec(), message: message.into(), help: help.into() });
+        self.0.push(Violation { slots: slots.to_vec(), message: message.into(), help: help.into() });
     }
 
     fn path(&mut self, name: &str, message: &str, help: &str) {
@@ -102,9 +100,9 @@ fn numbered(tables: impl Iterator<Item = Vec<FlowSpec>>) -> Vec<FlowSpec> {
     all
 }
 
-fn flows(draft: &FlowDraft, index: usize, complaints: &mut Complaints) -> Vec<FlowSpec> {
+fn flows(draft: &FlowDraft, index: usize, violations: &mut Violations) -> Vec<FlowSpec> {
     let protocol = draft.protocol.unwrap_or(Protocol::Tcp);
-    check_protocol(draft, protocol, index, complaints);
+    check_protocol(draft, protocol, index, violations);
     let directions: &[Direction] = match draft.direction.unwrap_or(Ways::Forward) {
         Ways::Forward => &[Direction::Forward],
         Ways::Reverse => &[Direction::Reverse],
@@ -142,27 +140,27 @@ fn ping(draft: &FlowDraft) -> PingSpec {
     PingSpec { payloads, interval: draft.interval.unwrap_or(PING_INTERVAL) }
 }
 
-fn check_protocol(draft: &FlowDraft, protocol: Protocol, index: usize, complaints: &mut Complaints) {
+fn check_protocol(draft: &FlowDraft, protocol: Protocol, index: usize, violations: &mut Violations) {
     let length = length(draft, protocol).get();
     match protocol {
         Protocol::Tcp if length == 0 || length > WRITE_MAX => {
-            complaints.flow(index, "length", "a write is 1 byte to 64 MiB", "512KiB is usual");
+            violations.flow(index, "length", "a write must be 1 byte to 64 MiB", "write e.g. \"512KiB\"");
         }
         Protocol::Tcp => {}
         Protocol::Udp => {
             if !UDP_LENGTH.contains(&length) {
-                complaints.flow(
+                violations.flow(
                     index,
                     "length",
-                    "the payload of a datagram is 32 to 65507 bytes",
-                    "1448B fills a frame",
+                    "the payload of a datagram must be 32 to 65507 bytes",
+                    "write e.g. \"1448B\", which fills a frame",
                 );
             }
             if draft.bitrate.is_none() {
-                complaints.flow(
+                violations.flow(
                     index,
                     "protocol",
-                    "UDP has no congestion control that could find its rate",
+                    "UDP needs a bitrate",
                     "give bitrate too, e.g. bitrate = \"20mbit\"",
                 );
             }
@@ -170,7 +168,7 @@ fn check_protocol(draft: &FlowDraft, protocol: Protocol, index: usize, complaint
         Protocol::Ping => {
             if draft.parallel.is_some_and(|streams| streams > 1) {
                 let help = "write several [[flow]] tables";
-                complaints.flow(index, "parallel", "a ping is one request at a time", help);
+                violations.flow(index, "parallel", "a ping sends one request at a time", help);
             }
         }
     }
@@ -185,16 +183,18 @@ fn check_protocol(draft: &FlowDraft, protocol: Protocol, index: usize, complaint
     ] {
         if given && !owners.contains(&protocol) {
             let (message, help) = match owners {
-                [Protocol::Tcp] => ("it is for TCP only", "leave it out, or write protocol = \"tcp\""),
-                [Protocol::Ping] => ("it is for a ping only", "leave it out, or write protocol = \"ping\""),
+                [Protocol::Tcp] => ("this key is for TCP only", "leave it out, or write protocol = \"tcp\""),
+                [Protocol::Ping] => {
+                    ("this key is for a ping only", "leave it out, or write protocol = \"ping\"")
+                }
                 _ => ("a ping has none", "write payloads and interval instead"),
             };
-            complaints.flow(index, name, message, help);
+            violations.flow(index, name, message, help);
         }
     }
 }
 
-fn run(draft: &Draft, complaints: &mut Complaints) -> RunSpec {
+fn run(draft: &Draft, violations: &mut Violations) -> RunSpec {
     let run = RunSpec {
         repeat: draft.run.repeat.unwrap_or(3),
         seed: draft.run.seed.unwrap_or(1),
@@ -204,9 +204,9 @@ fn run(draft: &Draft, complaints: &mut Complaints) -> RunSpec {
     };
     let sample = Slot::new(Section::Run, "sample");
     if run.sample < SAMPLE_MIN {
-        complaints.add(
+        violations.add(
             std::slice::from_ref(&sample),
-            "run.sample: the telemetry can't be faster than this",
+            "run.sample must be at least 1ms",
             "write at least \"1ms\"",
         );
     }
@@ -214,24 +214,20 @@ fn run(draft: &Draft, complaints: &mut Complaints) -> RunSpec {
         let duration = flow.duration.unwrap_or(DURATION);
         let slot = Slot::in_flow(index, "duration");
         if duration.is_zero() {
-            complaints.add(
-                &[slot],
-                "flow.duration: a flow of no duration sends nothing",
-                "write e.g. \"10s\"",
-            );
+            violations.add(&[slot], "flow.duration must be above zero", "write e.g. \"10s\"");
             continue;
         }
         if run.sample > duration {
-            complaints.add(
+            violations.add(
                 &[sample.clone(), slot.clone()],
                 "run.sample is longer than the flow's duration",
                 "sample at least ten times in a flow, e.g. every \"10ms\"",
             );
         }
         if run.warmup.is_some_and(|warmup| warmup >= duration) {
-            complaints.add(
+            violations.add(
                 &[Slot::new(Section::Run, "warmup"), slot],
-                "run.warmup leaves nothing of the flow's duration",
+                "run.warmup must be shorter than the flow's duration",
                 "write less than flow.duration, or leave it out for the automatic rule",
             );
         }
@@ -239,10 +235,10 @@ fn run(draft: &Draft, complaints: &mut Complaints) -> RunSpec {
     run
 }
 
-fn check_streams(spec: &CellSpec, complaints: &mut Complaints) {
+fn check_streams(spec: &CellSpec, violations: &mut Violations) {
     let streams = spec.flows.iter().fold(0_u32, |sum, flow| sum.saturating_add(flow.parallel));
     if streams > STREAMS_MAX {
-        complaints.add(
+        violations.add(
             &[Slot::in_flow(0, "parallel"), Slot::in_flow(0, "direction")],
             format!("flow.parallel: all flows together have {streams} streams, more than {STREAMS_MAX}"),
             "lower parallel, or leave some flows out",
@@ -250,13 +246,13 @@ fn check_streams(spec: &CellSpec, complaints: &mut Complaints) {
     }
 }
 
-fn check_expectations(spec: &CellSpec, complaints: &mut Complaints) {
+fn check_expectations(spec: &CellSpec, violations: &mut Violations) {
     for expectation in &spec.expect {
         if matches!(expectation.bound, Bound::OfRate(_)) && spec.path.forward.bottleneck.is_none() {
             let name = expect::name(expectation.metric);
-            complaints.add(
+            violations.add(
                 &[Slot::new(Section::Expect, name)],
-                format!("expect.{name}: a share of the rate, and the path has no rate"),
+                format!("expect.{name} is a share of the rate, but the path has no rate"),
                 "give path.rate, or write a rate, e.g. \">= 95mbit\"",
             );
         }

@@ -15,7 +15,7 @@ pub(super) fn read(text: &str, source: usize) -> Result<Setting, Vec<Problem>> {
     let at = |span: Range<usize>| Origin { source, span };
     let Some(equals) = text.find('=') else {
         let help = "write KEY=VALUE, e.g. path.rtt=50ms, or KEY=[VALUE,VALUE] for an axis";
-        return Err(vec![Problem::new(&at(0..text.len()), "there is no \"=\"", help)]);
+        return Err(vec![Problem::new(&at(0..text.len()), "\"=\" is missing", help)]);
     };
     let (slot, key) =
         slot(&text[..equals]).map_err(|(message, help)| vec![Problem::new(&at(0..equals), message, help)])?;

@@ -1,6 +1,4 @@
 //! The one table of keys. The parser, `--set`, the axes and the key reference all read it.
-//!
-//! Never: a rule that binds several keys; those are in [`super::resolve`].
 
 use super::bounds::{bytes, duration, queue_limit, rate, socket_buffer};
 use super::draft::{RateLayer, Split, Ways};
@@ -55,19 +53,19 @@ pub const KEYS: &[Key] = &[
     key!(&[Path], "reverse_delay", Duration, None, "3ms", store!(Path, p => p.reverse_delay, duration),
         "One-way delay from receiver to sender. With `rtt`, the other direction gets the rest."),
     key!(&[Path], "rate", Rate, None, "1gbit", store!(Path, p => p.forward.rate, rate),
-        "Bottleneck in the forward direction, counting Ethernet frames without FCS (IP + 14 bytes) as tc's tbf does; see `rate_layer`. Absent = no limit."),
+        "Bottleneck in the forward direction, counting Ethernet frames without FCS (IP + 14 bytes) as tc's tbf does; see `rate_layer`. Default: no limit."),
     key!(&[Path], "rate_layer", Word, Some("frame"), "wire",
         store!(Path, p => p.rate_layer, |t| one_of(t, &[("frame", RateLayer::Frame), ("wire", RateLayer::Wire)])),
         "What `rate` and `reverse_rate` count: `frame` = IP + 14 bytes; `wire` = 24 bytes more for each frame (preamble 8, FCS 4, gap 12), as an Ethernet link's nominal rate does."),
     key!(&[Path], "queue", Queue, None, "1bdp", store!(Path, p => p.forward.queue, queue_limit),
-        "What waits at the bottleneck at most, drop-tail. A BDP is rate × rtt, and not below one frame. Absent, or in BDPs at a round trip of zero: the BDP, but not below 100 frames."),
+        "Most that may wait at the bottleneck (drop-tail). A BDP is rate × rtt, at least one frame. Default, and for BDPs at a round trip of zero: one BDP, at least 100 frames."),
     key!(&[Path], "burst", Bytes, Some("32KiB"), "64KiB", store!(Path, p => p.forward.burst, bytes),
         "Depth of the bottleneck's token bucket; at least one frame (1514 bytes)."),
     key!(&[Path], "loss", Loss, Some("0%"), "1%", store!(Path, p => p.forward.loss, loss),
         "Loss in the forward direction, before the queue: independent, Gilbert–Elliott, or a fixed list of packets counted from 1."),
     key!(&[Path], "loss_unit", Word, Some("segment"), "super-packet",
         store!(Path, p => p.loss_unit, |t| one_of(t, &[("segment", LossUnit::Segment), ("super-packet", LossUnit::SuperPacket)])),
-        "What one draw of loss decides about: one segment as on a wire, or a whole TSO super-packet as tc netem does on a virtual NIC."),
+        "What is lost at once: one segment, as on a wire, or a whole TSO super-packet, as with tc netem on a virtual NIC."),
     key!(&[Path], "jitter", Duration, Some("0ms"), "2ms", store!(Path, p => p.forward.jitter, duration),
         "Spread of the forward delay: half the width (uniform), the standard deviation (normal), the unit of the table (quantiles)."),
     key!(&[Path], "jitter_distribution", Word, Some("uniform"), "quantiles -1 0 0.5 3",
@@ -80,9 +78,9 @@ pub const KEYS: &[Key] = &[
     key!(&[Path], "reorder", Ratio, Some("0%"), "0.1%", store!(Path, p => p.reorder, ratio),
         "Probability that a packet skips the delay and so overtakes (netem's `reorder`), forward."),
     key!(&[Path], "delay_limit", Queue, None, "1000p", store!(Path, p => p.forward.delay_limit, queue_limit),
-        "What the forward delay element may hold (netem's `limit`). Absent = sized so that it never drops."),
+        "Most that the forward delay element may hold (netem's `limit`). Default: as much as is needed, so that it never drops."),
     key!(&[Path], "reverse_rate", Rate, None, "20mbit", store!(Path, p => p.reverse.rate, rate),
-        "Bottleneck in the reverse direction. Absent = no limit."),
+        "Bottleneck in the reverse direction. Default: no limit."),
     key!(&[Path], "reverse_queue", Queue, None, "100p", store!(Path, p => p.reverse.queue, queue_limit),
         "As `queue`, for the reverse direction."),
     key!(&[Path], "reverse_burst", Bytes, Some("32KiB"), "64KiB", store!(Path, p => p.reverse.burst, bytes),
@@ -95,12 +93,12 @@ pub const KEYS: &[Key] = &[
         "As `delay_limit`, for the reverse direction."),
 
     key!(HOSTS, "tcp_rmem", Buffers, None, "4096 131072 6MiB", store!(Host, h => h.tcp_rmem, sysctl_triple),
-        "net.ipv4.tcp_rmem: minimum, default and maximum of the receive buffer. Absent = as the machine has it."),
+        "net.ipv4.tcp_rmem: minimum, default and maximum of the receive buffer. Default: the machine's value."),
     key!(HOSTS, "tcp_wmem", Buffers, None, "4096 16KiB 4MiB", store!(Host, h => h.tcp_wmem, sysctl_triple),
-        "net.ipv4.tcp_wmem: minimum, default and maximum of the send buffer. Absent = as the machine has it."),
+        "net.ipv4.tcp_wmem: minimum, default and maximum of the send buffer. Default: the machine's value."),
     key!(HOSTS, "congestion_control", Word, Some("cubic"), "bbr",
         store!(Host, h => h.congestion_control, congestion_control),
-        "TCP_CONGESTION of the sockets. Not the machine's default: a scenario means the same everywhere."),
+        "TCP_CONGESTION of the sockets. The default does not depend on the machine."),
     key!(HOSTS, SYSCTL, Sysctl, None, "0", Setter::Sysctl(sysctl),
         "Any other sysctl below net., e.g. \"net.ipv4.tcp_sack\" = 0."),
 
@@ -115,7 +113,7 @@ pub const KEYS: &[Key] = &[
     key!(&[Flow], "duration", Duration, Some("10s"), "30s", store!(Flow, f => f.duration, duration),
         "How long data is offered."),
     key!(&[Flow], "parallel", Count, Some("1"), "4", store!(Flow, f => f.parallel, |t| count_within(t, 1, 1024)),
-        "Streams of this kind, 1 to 1024 (iperf3's -P)."),
+        "Number of parallel streams, 1 to 1024 (iperf3's -P)."),
     key!(&[Flow], "bitrate", Rate, None, "20mbit", store!(Flow, f => f.bitrate, rate),
         "Application rate of each stream, payload bits (iperf3's -b). UDP needs it; TCP without it sends as fast as it can."),
     key!(&[Flow], "length", Bytes, None, "1448B", store!(Flow, f => f.length, bytes),
@@ -123,9 +121,9 @@ pub const KEYS: &[Key] = &[
     key!(&[Flow], "read_rate", Rate, None, "20mbit", store!(Flow, f => f.read_rate, rate),
         "The receiver reads no faster than this, each stream. TCP only."),
     key!(&[Flow], "sndbuf", Bytes, None, "4MiB", store!(Flow, f => f.sndbuf, socket_buffer),
-        "SO_SNDBUF as asked, at most 1073741823B (the kernel doubles it). Absent = autotuning."),
+        "SO_SNDBUF as asked, at most 1073741823B (the kernel doubles it). Default: autotuning."),
     key!(&[Flow], "rcvbuf", Bytes, None, "4MiB", store!(Flow, f => f.rcvbuf, socket_buffer),
-        "SO_RCVBUF as asked, at most 1073741823B (the kernel doubles it). Absent = autotuning."),
+        "SO_RCVBUF as asked, at most 1073741823B (the kernel doubles it). Default: autotuning."),
     key!(&[Flow], "max_pacing_rate", Rate, None, "50mbit", store!(Flow, f => f.max_pacing_rate, rate),
         "SO_MAX_PACING_RATE. TCP only."),
     key!(&[Flow], "congestion_control", Word, None, "bbr",
@@ -133,9 +131,9 @@ pub const KEYS: &[Key] = &[
         "Overrides the sending host's congestion control. TCP only."),
 
     key!(&[Flow], "payloads", Sizes, Some("64B 1400B 16000B 65500B"), "64B 1400B", store!(Flow, f => f.payloads, sizes),
-        "Ping: payloads of the requests, in turn, 24 to 65507 bytes; each once with a whole reply, as an ICMP echo has it, and once with one of 24 bytes."),
+        "Ping: payloads of the requests, in turn, 24 to 65507 bytes; each once with a reply of the same size, as an ICMP echo, and once with one of 24 bytes."),
     key!(&[Flow], "interval", Duration, Some("10ms"), "100ms", store!(Flow, f => f.interval, duration),
-        "Ping: from a reply to the next request."),
+        "Ping: time from a reply to the next request."),
 
     key!(&[Run], "repeat", Count, Some("3"), "5", store!(Run, r => r.repeat, |t| count_within(t, 1, 1000)),
         "Runs of each cell, 1 to 1000.", axis = false),
@@ -144,14 +142,14 @@ pub const KEYS: &[Key] = &[
     key!(&[Run], "sample", Duration, Some("10ms"), "1ms", store!(Run, r => r.sample, duration),
         "Interval of the telemetry, at least 1ms."),
     key!(&[Run], "warmup", Duration, None, "1s", store!(Run, r => r.warmup, duration),
-        "Left out of the results at the start of every flow. Absent = the automatic rule of docs/metrics.md."),
+        "Time at the start of every flow that is left out of the results. Default: found automatically, see docs/metrics.md."),
     key!(&[Run], "capture", Flag, Some("false"), "true", store!(Run, r => r.capture, flag),
-        "Whether packets are captured at both ends."),
+        "Capture packets at both ends. Not in this version: both backends refuse `true`."),
 
     key!(&[Expect], "goodput", Expectation, None, ">= 95% of rate", Setter::Expect(|t| expect::parse(ExpectMetric::Goodput, t)),
         "Goodput: a rate, or a share of path.rate.", axis = false),
     key!(&[Expect], "sender", Expectation, None, "<= 100mbit", Setter::Expect(|t| expect::parse(ExpectMetric::Sender, t)),
-        "What the sender offered: a rate, or a share of path.rate.", axis = false),
+        "What the sender sent: a rate, or a share of path.rate.", axis = false),
     key!(&[Expect], "retransmits", Expectation, None, "<= 3", Setter::Expect(|t| expect::parse(ExpectMetric::Retransmits, t)),
         "Retransmitted segments.", axis = false),
     key!(&[Expect], "min_rtt", Expectation, None, "<= 12ms", Setter::Expect(|t| expect::parse(ExpectMetric::MinRtt, t)),
@@ -190,20 +188,20 @@ pub const TOP: &[(&str, &str)] = &[
         "name",
         "The experiment's name, required: letters, digits, `.`, `_`, `-`; not `.` or `-` first, and not `.` last.",
     ),
-    ("title", "One line for people."),
+    ("title", "One line of description."),
     (
         "variant",
-        "`[[variant]]`: a named set of keys laid over the scenario; the matrix is all variants' products in turn. \
-         `[[variant.flow]]` replaces the flows, `[variant.flow]` sets a key in each. `quick = false` leaves it out under --quick.",
+        "`[[variant]]`: a named set of keys that override the scenario's. The matrix contains the cells of every variant. \
+         `[[variant.flow]]` replaces the flows, `[variant.flow]` sets a key in each. `quick = false` leaves the variant out with --quick.",
     ),
     (
         "quick",
-        "`[quick]` or `[variant.quick]`: keys laid over under --quick. `[[variant.quick]]` makes several products. \
-         Where neither stands, --quick means one run a cell and 2 s of measuring.",
+        "`[quick]` or `[variant.quick]`: keys that override the others with --quick. `[[variant.quick]]` makes several sets of cells. \
+         Without either, --quick runs each cell once for 2 s.",
     ),
     (
         "published",
-        "`[published]` with `source`, `[[published.row]]`: figures that somebody else measured, shown beside ours, and \
-         `[[published.conclusion]]`: what they concluded, and claims by which our figures judge it.",
+        "`[published]` with `source`, and `[[published.row]]`: published figures to compare with, and \
+         `[[published.conclusion]]`: a published conclusion, and the claims that test it.",
     ),
 ];

@@ -1,6 +1,4 @@
 //! TOML as the readers want it: keys with their places, lists of tables, the text of a scalar.
-//!
-//! Never: what a key means.
 
 use super::error::Origin;
 use super::layer::Text;

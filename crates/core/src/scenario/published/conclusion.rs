@@ -1,6 +1,4 @@
 //! `[[published.conclusion]]`: what a source concluded, and what would be true of our cells if it were right.
-//!
-//! Never: a verdict; that is the analysis's, from the figures.
 
 use super::Written;
 use super::place::Place;
@@ -65,7 +63,7 @@ pub(super) fn read(table: &dyn TableLike, at: &Origin, problems: &mut Vec<Proble
                 }
             }
             _ => {
-                let message = format!("\"{}\" can't stand in [[published.conclusion]]", entry.name);
+                let message = format!("unknown key \"{}\" in [[published.conclusion]]", entry.name);
                 problems.push(Problem::new(&entry.at, message, HELP));
             }
         }
@@ -84,7 +82,7 @@ fn line(entry: &Entry<'_>, problems: &mut Vec<Problem>) -> Option<String> {
         let help = format!("write {} = \"…\"", entry.name);
         problems.push(Problem::new(
             &entry.value_at(),
-            format!("\"{}\" is one line of text", entry.name),
+            format!("\"{}\" must be one line of text", entry.name),
             help,
         ));
     }
@@ -113,12 +111,12 @@ fn read_claim(table: &dyn TableLike, at: &Origin, statement: &mut Statement, pro
         _ if problems.len() > before => {}
         Some(_) => problems.push(Problem::new(
             at,
-            "\"than\" and a share of the other cell's metric go together",
+            "\"than\" and a share of the other cell's metric must be used together",
             "write e.g. { where = { … }, than = { … }, goodput = \">= 95% of goodput\" }",
         )),
         None => problems.push(Problem::new(
             at,
-            "the claim says nothing",
+            "the claim names no metric",
             "write e.g. { where = { \"path.rtt\" = \"10ms\" }, limited_by = \"= cwnd\" }",
         )),
     }

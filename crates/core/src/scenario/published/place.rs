@@ -1,6 +1,4 @@
 //! Cells named by the values of axes, as written: a place is every cell that has them all.
-//!
-//! Never: a place without a cell that nobody is told of; a typing mistake would hide a figure.
 
 use super::Written;
 use crate::parse::nearest;
@@ -36,7 +34,7 @@ impl Place {
     fn read_below(&mut self, entry: &Entry<'_>, prefix: &str, problems: &mut Vec<Problem>) {
         let Some(table) = entry.item.as_table_like() else {
             let help = "write e.g. { \"path.rtt\" = \"10ms\" }";
-            problems.push(Problem::new(&entry.value_at(), "a place is a table of axes and values", help));
+            problems.push(Problem::new(&entry.value_at(), "it must be a table of axes and values", help));
             return;
         };
         for entry in entries(table) {

@@ -1,7 +1,7 @@
 //! The path's part of a cell: who gets which delay, what a queue holds, and which keys need another.
 
 use super::super::draft::{PathDraft, RateLayer, Split, WayDraft};
-use super::Complaints;
+use super::Violations;
 use crate::cell::{
     BottleneckSpec, DirectionSpec, JitterDistribution, JitterSpec, LossSpec, LossUnit, PathSpec,
     WIRE_OVERHEAD,
@@ -17,10 +17,10 @@ const DEFAULT_QUEUE_FRAMES: u64 = 100;
 const BURST: Bytes = Bytes::new(32 << 10);
 
 /// Resolves the path: delays, defaults of the queue, and the keys that need one another.
-pub(super) fn resolve(draft: &PathDraft, complaints: &mut Complaints) -> PathSpec {
-    let (forward_delay, reverse_delay) = delays(draft, complaints);
+pub(super) fn resolve(draft: &PathDraft, violations: &mut Violations) -> PathSpec {
+    let (forward_delay, reverse_delay) = delays(draft, violations);
     let rtt = forward_delay.saturating_add(reverse_delay);
-    orphans(draft, complaints);
+    orphans(draft, violations);
     let overhead = match draft.rate_layer {
         None | Some(RateLayer::Frame) => Bytes::new(0),
         Some(RateLayer::Wire) => WIRE_OVERHEAD,
@@ -30,12 +30,12 @@ pub(super) fn resolve(draft: &PathDraft, complaints: &mut Complaints) -> PathSpe
     let mut way = |way: &WayDraft, prefix: &str, delay, duplicate, reorder| DirectionSpec {
         delay,
         jitter: jitter(draft, way),
-        delay_limit: delay_limit(way, prefix, rtt, complaints),
+        delay_limit: delay_limit(way, prefix, rtt, violations),
         loss: way.loss.clone().unwrap_or(LossSpec::None),
         loss_unit: unit,
         duplicate,
         reorder,
-        bottleneck: bottleneck(way, prefix, rtt, overhead, complaints),
+        bottleneck: bottleneck(way, prefix, rtt, overhead, violations),
     };
     PathSpec {
         forward: way(&draft.forward, "", forward_delay, duplicate, reorder),
@@ -44,13 +44,13 @@ pub(super) fn resolve(draft: &PathDraft, complaints: &mut Complaints) -> PathSpe
 }
 
 /// Both one-way delays. The half nanosecond of an odd `rtt` goes forward.
-fn delays(draft: &PathDraft, complaints: &mut Complaints) -> (Duration, Duration) {
+fn delays(draft: &PathDraft, violations: &mut Violations) -> (Duration, Duration) {
     let (forward, reverse) = (draft.forward_delay, draft.reverse_delay);
     if draft.split.is_some() && (forward.is_some() || reverse.is_some() || draft.rtt.is_none()) {
-        complaints.path(
+        violations.path(
             "split",
-            "it divides rtt, and needs rtt alone",
-            "give rtt and split, or the delay of a direction",
+            "it divides rtt, and needs rtt without forward_delay and reverse_delay",
+            "give rtt and split, or the delay of each direction",
         );
     }
     let Some(rtt) = draft.rtt else {
@@ -59,14 +59,14 @@ fn delays(draft: &PathDraft, complaints: &mut Complaints) -> (Duration, Duration
     match (forward, reverse) {
         (None, None) if draft.split == Some(Split::Forward) => (rtt, Duration::ZERO),
         (None, None) => (rtt - rtt / 2, rtt / 2),
-        (Some(forward), None) => (forward, rest(rtt, forward, "forward_delay", complaints)),
-        (None, Some(reverse)) => (rest(rtt, reverse, "reverse_delay", complaints), reverse),
+        (Some(forward), None) => (forward, rest(rtt, forward, "forward_delay", violations)),
+        (None, Some(reverse)) => (rest(rtt, reverse, "reverse_delay", violations), reverse),
         (Some(forward), Some(reverse)) => {
             if forward.checked_add(reverse) != Some(rtt) {
-                complaints.path(
+                violations.path(
                     "rtt",
-                    "forward_delay and reverse_delay do not add up to it",
-                    "leave rtt out, or one of the two delays: it gets the rest",
+                    "it is not the sum of forward_delay and reverse_delay",
+                    "leave rtt out, or one of the two delays, which then gets the rest",
                 );
             }
             (forward, reverse)
@@ -74,15 +74,15 @@ fn delays(draft: &PathDraft, complaints: &mut Complaints) -> (Duration, Duration
     }
 }
 
-fn rest(rtt: Duration, delay: Duration, name: &str, complaints: &mut Complaints) -> Duration {
+fn rest(rtt: Duration, delay: Duration, name: &str, violations: &mut Violations) -> Duration {
     rtt.checked_sub(delay).unwrap_or_else(|| {
-        complaints.path(name, "it is longer than the round trip", "write at most rtt, or leave rtt out");
+        violations.path(name, "it is longer than the round trip", "write at most rtt, or leave rtt out");
         Duration::ZERO
     })
 }
 
 /// Keys that say how something is, where nothing says that it is.
-fn orphans(draft: &PathDraft, complaints: &mut Complaints) {
+fn orphans(draft: &PathDraft, violations: &mut Violations) {
     let no_jitter = draft.forward.jitter.is_none() && draft.reverse.jitter.is_none();
     let no_loss = draft.forward.loss.is_none() && draft.reverse.loss.is_none();
     let no_rate = draft.forward.rate.is_none() && draft.reverse.rate.is_none();
@@ -93,9 +93,9 @@ fn orphans(draft: &PathDraft, complaints: &mut Complaints) {
         ("rate_layer", draft.rate_layer.is_some(), no_rate, "rate"),
     ] {
         if given && without {
-            complaints.path(
+            violations.path(
                 name,
-                &format!("there is no {needs} that it could describe"),
+                &format!("it has no effect without {needs}"),
                 &format!("give {needs} too, or leave this out"),
             );
         }
@@ -115,13 +115,13 @@ fn delay_limit(
     way: &WayDraft,
     prefix: &str,
     rtt: Duration,
-    complaints: &mut Complaints,
+    violations: &mut Violations,
 ) -> Option<QueueLimit> {
     let limit = way.delay_limit?;
     if matches!(limit, QueueLimit::Bdp(_)) && way.rate.is_none() {
-        complaints.path(
+        violations.path(
             &format!("{prefix}delay_limit"),
-            "a BDP needs a rate",
+            "a limit in BDPs needs a rate",
             &format!("give {prefix}rate, or write bytes or packets"),
         );
     }
@@ -133,14 +133,14 @@ fn bottleneck(
     prefix: &str,
     rtt: Duration,
     overhead: Bytes,
-    complaints: &mut Complaints,
+    violations: &mut Violations,
 ) -> Option<BottleneckSpec> {
     let Some(rate) = way.rate else {
         for (name, given) in [("queue", way.queue.is_some()), ("burst", way.burst.is_some())] {
             if given {
-                complaints.path(
+                violations.path(
                     &format!("{prefix}{name}"),
-                    &format!("there is no bottleneck without {prefix}rate"),
+                    &format!("it has no effect without {prefix}rate"),
                     &format!("give {prefix}rate too, e.g. \"100mbit\", or leave this out"),
                 );
             }
@@ -150,17 +150,17 @@ fn bottleneck(
     let burst = way.burst.unwrap_or(BURST);
     let least = FRAME + overhead.get();
     if burst.get() < least {
-        complaints.path(
+        violations.path(
             &format!("{prefix}burst"),
-            "a bucket that can't hold one frame lets none through",
-            &format!("write at least \"{least}B\"; 32KiB is usual"),
+            "it must hold at least one frame",
+            &format!("write at least \"{least}B\", e.g. \"32KiB\""),
         );
     }
     let queue = way.queue.map_or_else(|| default_queue(rate, rtt), |queue| in_bytes(queue, rate, rtt));
     if matches!(queue, QueueLimit::Bytes(bytes) if bytes.get() < FRAME) {
-        complaints.path(
+        violations.path(
             &format!("{prefix}queue"),
-            "a queue that can't hold one frame lets none through",
+            "it must hold at least one frame",
             "write at least \"1514B\" or \"1p\"",
         );
     }
