@@ -1,4 +1,4 @@
-//! What this process may do: root, or an ordinary user inside a user namespace of his own.
+//! What this process may do: root, or an ordinary user inside a user namespace of their own.
 //!
 //! Never: a change to the machine. A user namespace is private to this process and ends with it.
 

@@ -1,6 +1,8 @@
 //! What this machine can do, found by trying it: `pipefill doctor`.
 //!
-//! Every probe works in throw-away namespaces. Never: a guess from a version number, or a change to the machine.
+//! Every probe works in throw-away namespaces and changes nothing on the machine.
+
+mod bpf;
 
 use crate::clock::RunClock;
 use crate::lateness::LatenessMeter;
@@ -53,14 +55,14 @@ impl Check {
     }
 }
 
-/// Tries everything that the lab needs or profits from. Takes about half a second.
+/// Tries everything that the lab needs or can use. Takes about half a second.
 pub fn checks(privilege: &Result<Privilege, Denied>) -> Vec<Check> {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let mut checks = vec![Check::new("kernel", State::Ok, format!("Linux {}", kernel.trim()))];
     match privilege {
         Ok(privilege) => {
             checks.push(privileged(*privilege));
-            checks.extend([path(), real_time(), congestion_states(), netem()]);
+            checks.extend([path(), real_time(), congestion_states(*privilege), netem()]);
         }
         Err(denied) => {
             checks
@@ -73,8 +75,8 @@ pub fn checks(privilege: &Result<Privilege, Denied>) -> Vec<Check> {
 
 fn privileged(privilege: Privilege) -> Check {
     let detail = match privilege {
-        Privilege::Root => "made directly (this process may)",
-        Privilege::UserNamespace => "made inside an own user namespace (an ordinary user may)",
+        Privilege::Root => "allowed",
+        Privilege::UserNamespace => "allowed inside a user namespace, as for any user",
     };
     Check::new("network namespaces", State::Ok, detail)
 }
@@ -105,21 +107,19 @@ fn real_time() -> Check {
     Check::new(
         "real-time data path",
         State::Limited,
-        "SCHED_FIFO refused: under load the path is late more often",
+        "SCHED_FIFO refused: under load packets leave late, and more runs are invalid",
     )
-    .remedy("run it as root; every run states how late its path was, and is invalid past the bound")
+    .remedy("run it as root, or keep this machine idle while it measures; --resume repeats invalid runs")
 }
 
-fn congestion_states() -> Check {
+fn congestion_states(privilege: Privilege) -> Check {
     let name = "congestion states";
     match Trace::probe() {
-        Ok(()) => Check::new(name, State::Ok, "exact, and every retransmit: BPF on tp_btf tracepoints"),
-        Err(why) => Check::new(
-            name,
-            State::Limited,
-            format!("sampled from tcp_info, no list of retransmits: {why}"),
-        )
-        .remedy("Linux 5.12 or later with BTF (/sys/kernel/btf/vmlinux), and root or CAP_BPF + CAP_PERFMON"),
+        Ok(()) => Check::new(name, State::Ok, "exact, with a list of retransmits: BPF (tp_btf tracepoints)"),
+        Err(why) => {
+            let detail = format!("sampled from tcp_info, without a list of retransmits; BPF: {why}");
+            Check::new(name, State::Limited, detail).remedy(bpf::remedy(bpf::Obstacles::found(privilege)))
+        }
     }
 }
 
@@ -133,8 +133,10 @@ fn netem() -> Check {
     });
     match found {
         Ok(true) => Check::new("tc netem", State::Ok, "present; not needed"),
-        Ok(false) => Check::new("tc netem", State::Ok, "absent; not needed, the path is pipefill's own"),
-        Err(error) => Check::new("tc netem", State::Ok, format!("not known ({error}); not needed")),
+        Ok(false) => {
+            Check::new("tc netem", State::Ok, "absent; not needed, pipefill emulates the path itself")
+        }
+        Err(error) => Check::new("tc netem", State::Ok, format!("unknown ({error}); not needed")),
     }
 }
 
@@ -144,8 +146,9 @@ fn cpus() -> Check {
     if count >= 2 {
         return Check::new("CPUs", State::Ok, detail);
     }
-    Check::new("CPUs", State::Limited, "1: sender, receiver and path share it")
-        .remedy("believe rates only well below what an unlimited run reaches here")
+    Check::new("CPUs", State::Limited, "1: sender, receiver and path share it").remedy(
+        "use two CPUs or more, or trust only rates well below what a path without a rate reaches here",
+    )
 }
 
 fn timer() -> Check {
@@ -164,14 +167,14 @@ fn timer() -> Check {
         return Check::new("timer", State::Limited, "not measured");
     };
     let detail = format!(
-        "{} sleeps of 1 ms: late by {} µs (median), {} µs (99 %)",
+        "{} sleeps of 1 ms ended late by {} µs (median), {} µs (99th percentile)",
         late.count,
         late.p50_ns / 1_000,
         late.p99_ns / 1_000
     );
     let is_fine = late.p99_ns < 500_000;
     let check = Check::new("timer", if is_fine { State::Ok } else { State::Limited }, detail);
-    if is_fine { check } else { check.remedy("let other load on this machine end first") }
+    if is_fine { check } else { check.remedy("stop other load on this machine before you measure") }
 }
 
 fn congestion_controls() -> Check {
@@ -193,9 +196,13 @@ fn socket_buffers() -> Check {
     let forced = Socket::new(Domain::IPV4, Type::DGRAM, None)
         .and_then(|socket| set_option(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &(64_i32 << 20)));
     match forced {
-        Ok(()) => Check::new("socket buffers", State::Ok, format!("{detail}; larger ones can be forced")),
-        Err(_) => Check::new("socket buffers", State::Limited, format!("{detail}; larger ones are capped"))
-            .remedy("sysctl net.core.rmem_max and net.core.wmem_max, or run it as root"),
+        Ok(()) => Check::new("socket buffers", State::Ok, format!("{detail}; this process may exceed them")),
+        Err(_) => Check::new(
+            "socket buffers",
+            State::Limited,
+            format!("{detail}; larger sndbuf and rcvbuf are cut to these"),
+        )
+        .remedy("raise net.core.rmem_max and net.core.wmem_max with sysctl, or run it as root"),
     }
 }
 
@@ -208,7 +215,9 @@ fn tcp_info_length() -> Check {
         Ok(length) => Check::new(
             "tcp_info",
             State::Limited,
-            format!("{length} bytes: this kernel does not tell the peer's window (tcpi_snd_wnd, Linux 5.4)"),
+            format!(
+                "{length} bytes: this kernel does not report the peer's window (tcpi_snd_wnd, Linux 5.4)"
+            ),
         ),
         Err(error) => Check::new("tcp_info", State::Missing, error),
     }
