@@ -12,11 +12,11 @@ cargo build --release -p pipefill </dev/null
 if "$PIPEFILL" doctor; then
     echo
     backend=lab
-    echo "backend: lab, this machine's own kernel, because doctor found everything that it needs"
+    echo "backend: lab, this machine's own kernel, because doctor says that the lab can run here"
 else
     echo
     backend=sim
-    echo "backend: sim, virtual time, because the lab can't run here for the reason above"
+    echo "backend: sim, virtual time, because the lab cannot run here for the reason above"
 fi
 
 rm -rf -- "$OUT"
@@ -25,10 +25,10 @@ status=0
 "$PIPEFILL" study rtt --quick --on "$backend" --out "$OUT/rtt" || status=$?
 if [ "$status" -eq 4 ]; then
     echo
-    echo "Some runs were invalid, for the reasons below the table: this machine was too busy to measure them. The others stand."
-    echo "To repeat just those: $PIPEFILL study rtt --quick --out $OUT/rtt --resume"
+    echo "Some runs are invalid, for the reasons below the table: this machine was too busy to measure them. The others are valid."
+    echo "To repeat only those: $PIPEFILL study rtt --quick --out $OUT/rtt --resume"
     status=0
 fi
 echo
-echo "what the records hold: docs/records.md"
+echo "docs/records.md describes the records"
 exit "$status"

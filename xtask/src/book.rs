@@ -1,6 +1,5 @@
-//! The pages under `docs/` as one book: each is in its summary, and every link between files leads to one.
-//!
-//! Never: a look at the network; addresses of elsewhere are not followed.
+//! The pages under `docs/` as one book: each is in its summary, every link between files leads to one, and the files that ARCHITECTURE.md
+//! names exist. Web addresses are not followed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +8,7 @@ use walkdir::WalkDir;
 /// The book's folder, and its table of contents.
 const FOLDER: &str = "docs";
 const SUMMARY: &str = "docs/SUMMARY.md";
+const ARCHITECTURE: &str = "ARCHITECTURE.md";
 /// Pages beside it whose links are looked at too.
 const OTHERS: [&str; 3] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
 
@@ -30,7 +30,29 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
         let text = read(root, &page.to_string_lossy())?;
         problems.extend(dead_links(root, &page, &text));
     }
+    problems.extend(missing_files(root, &read(root, ARCHITECTURE)?));
     Ok(problems)
+}
+
+/// Files and folders that `text` names in backticks and that do not exist: relative to the workspace or to `crates/`.
+fn missing_files(root: &Path, text: &str) -> Vec<String> {
+    let prose = text.split("```").step_by(2);
+    let quoted = prose.flat_map(|part| part.split('`').skip(1).step_by(2));
+    let is_path = |word: &&str| {
+        let (folder, _) = word.split_once('/').unwrap_or(("", ""));
+        !word.contains([' ', '*', '{'])
+            && !folder.is_empty()
+            && (root.join(folder).is_dir() || root.join("crates").join(folder).is_dir())
+    };
+    let is_missing = |word: &&str| {
+        let path = word.replace("NAME", "rtt");
+        !root.join(&path).exists() && !root.join("crates").join(&path).exists()
+    };
+    quoted
+        .filter(is_path)
+        .filter(is_missing)
+        .map(|word| format!("{ARCHITECTURE}: there is no {word}"))
+        .collect()
 }
 
 /// Every page of the folder, relative to the workspace.
@@ -72,6 +94,13 @@ mod tests {
         let text =
             "[a](x.md) [b](y/z.md#there) [c](#here) [d](https://e.org/f)\n```\n[g](code.md)\n```\n[h](i.md)";
         assert_eq!(links(text).collect::<Vec<_>>(), ["x.md", "y/z.md", "i.md"]);
+    }
+
+    #[test]
+    fn a_file_that_moved_is_found() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let text = "`core/src/cell.rs`, `docs/adr/`, `rate = \"1/2\"`, `a/b`, `report/src/gone/`\n```\n`core/src/x.rs`\n```\n";
+        assert_eq!(missing_files(&root, text), ["ARCHITECTURE.md: there is no report/src/gone/"]);
     }
 
     #[test]

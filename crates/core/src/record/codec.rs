@@ -1,6 +1,6 @@
 //! Rows and manifests as bytes, and back: zstd-compressed line JSON, and pretty JSON with a version.
 //!
-//! Never: a file name or a file. Unknown fields are let pass (a newer minor record stays readable); a newer version is not.
+//! Unknown fields are let pass (a newer minor record stays readable); a newer version is not.
 //! What is read may come from anybody: no input makes a reader hold more than the bounds below.
 
 use super::{Manifest, RECORD_VERSION, Row};
