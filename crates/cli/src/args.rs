@@ -1,8 +1,7 @@
 //! The command line: names, values, help. Every command's help ends with examples that work.
-//!
-//! Never: what a command does.
 
 mod examples;
+mod words;
 
 use crate::terminal::ColorWhen;
 use clap::{Parser, Subcommand, ValueEnum};
@@ -16,13 +15,14 @@ use pipefill_core::parse;
 use pipefill_core::units::{Bytes, Rate, Ratio};
 use std::path::PathBuf;
 use std::time::Duration;
+use words::{set_words, study_words};
 
 /// A laboratory for TCP and UDP throughput: is the pipe full, and if not, why not?
 #[derive(Debug, Parser)]
 #[command(name = "pipefill", version, propagate_version = true, max_term_width = 100, after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Colours: auto means on a terminal and without NO_COLOR
-    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN", help_heading = GLOBAL)]
     pub(crate) color: ColorWhen,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -31,56 +31,60 @@ pub(crate) struct Args {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Prints every run of a scenario's matrix; needs no privilege
+    /// Print every run of a scenario; needs no privilege
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanArgs),
-    /// Runs a scenario: progress, then the table
+    /// Run a scenario, then print the table
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
-    /// Runs a built-in study, published figures beside measured ones
+    /// Run a built-in study and compare it with its published figures
     #[command(after_help = STUDY_EXAMPLES)]
     Study(StudyArgs),
-    /// Runs scenarios whose limit is known by construction, and counts how often the verdict names it
+    /// Run scenarios with a known limit, and count the right verdicts
     #[command(after_help = CATALOGUE_EXAMPLES)]
     Catalogue(CatalogueArgs),
-    /// Reports on the records of an experiment, or of a single run
+    /// Report on the records of an experiment or of a single run
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
-    /// Says what limited each cell, when, and how that is known
+    /// Show what limited each cell, when, and the evidence
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArgs),
-    /// Applies the advice, runs before and after in turn, and says whether it helped
+    /// Apply the advice, run before and after in turn, and show whether it helped
     #[command(after_help = FIX_EXAMPLES)]
     Fix(FixArgs),
-    /// Compares two experiments cell by cell: differences with their intervals; exit code 1 where one is a regression
+    /// Compare two experiments cell by cell; exit code 1 if one got worse
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
-    /// Says what this machine can do and why not, and removes what killed runs left behind
+    /// Check what this machine can do, and remove what killed runs left behind
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
-    /// Calculates a path: BDP, window law, Mathis, PFTK, CUBIC, and the sysctls that it needs
+    /// Calculate for a path: BDP, window limit, Mathis, PFTK, CUBIC, and the sysctls that it needs
     #[command(after_help = BDP_EXAMPLES)]
     Bdp(BdpArgs),
-    /// Looks into the simulator itself
+    /// Test the simulator itself
     #[command(subcommand)]
     Sim(SimCommand),
-    /// Prints a script that completes pipefill's commands and options in a shell
+    /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
-    /// Prints the manual page, or writes those of all commands into a folder
+    /// Print the manual page, or write the pages of all commands to a folder
     #[command(after_help = MAN_EXAMPLES)]
     Man(ManArgs),
 }
 
-/// Which part of a scenario, and with what laid over it.
+/// Which part of a scenario to run, and with which values.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Selection {
-    #[arg(long, value_name = "KEY=VALUE", help = SET_HELP)]
+    /// Override a scenario value, e.g. path.rtt=50ms; path.rtt=[10ms,50ms] makes an axis. May be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = set_words(), hide_possible_values = true)]
     pub(crate) set: Vec<String>,
-    /// Leaves only these cells: values as written, several axes with commas. Again for the same axis: either value
+    /// Run only matching cells; values as in the scenario, axes separated by commas. If repeated, any value of an axis matches
     #[arg(long, value_name = "AXIS=VALUE")]
     pub(crate) only: Vec<String>,
-    /// The scenario's short version; where it has none, one run a cell and 2 s of measuring
+    /// Run each cell N times, instead of run.repeat in the scenario
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: Option<u32>,
+    /// Use the scenario's [quick] values; without them, run each cell once for 2 s
     #[arg(long)]
     pub(crate) quick: bool,
 }
@@ -88,40 +92,40 @@ pub(crate) struct Selection {
 /// How and where to run.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RunOptions {
-    /// What carries out the runs
+    /// Where to run
     #[arg(long, value_enum, default_value = "lab", value_name = "BACKEND")]
     pub(crate) on: BackendName,
-    /// Directory of the records; otherwise pipefill-runs/NAME, numbered where that is taken
+    /// Directory for the records [default: pipefill-runs/NAME, with a number if that exists]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Runs at the same time. More than one disturb each other where they share CPUs
+    /// Number of runs at the same time; runs that share CPUs disturb each other
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) jobs: u16,
-    /// Continues: skips runs that have a valid record, repeats invalid ones
+    /// Continue: skip runs that have a valid record, repeat invalid ones
     #[arg(long)]
     pub(crate) resume: bool,
-    /// No progress, only the result
+    /// Print no progress: only the result, and the chosen directory on standard error
     #[arg(long)]
     pub(crate) quiet: bool,
-    /// The result as JSON, schema 1
+    /// Print the result as JSON, schema 1
     #[arg(long)]
     pub(crate) json: bool,
-    /// What happens as it happens, a JSON object a line, instead of the table
+    /// Stream events as JSON lines instead of the table
     #[arg(long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true,
           default_missing_value = "cells", conflicts_with = "json")]
     pub(crate) json_stream: Option<StreamOf>,
 }
 
-/// What a stream of JSON tells.
+/// What a stream of JSON contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StreamOf {
-    /// Runs and cells as they begin and end
+    /// Start and end of runs and cells
     Cells,
     /// The same, and every row of the records
     Samples,
 }
 
-/// Where runs are carried out.
+/// Where to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BackendName {
     /// The simulator: virtual time, no privilege, the same result every time
@@ -132,18 +136,18 @@ pub(crate) enum BackendName {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlanArgs {
-    /// A scenario file, or the name of a built-in study
+    /// A scenario file, - for standard input, or the name of a built-in study
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) selection: Selection,
-    /// The plan as JSON
+    /// Print the plan as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunArgs {
-    /// A scenario file
+    /// A scenario file, or - for standard input
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) selection: Selection,
@@ -154,9 +158,9 @@ pub(crate) struct RunArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct StudyArgs {
     /// The study's name, or all
-    #[arg(required_unless_present = "list")]
+    #[arg(required_unless_present = "list", value_parser = study_words(), hide_possible_values = true)]
     pub(crate) name: Option<String>,
-    /// Lists the studies instead
+    /// List the studies
     #[arg(long, conflicts_with = "name")]
     pub(crate) list: bool,
     #[command(flatten)]
@@ -167,7 +171,7 @@ pub(crate) struct StudyArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CatalogueArgs {
-    /// Only these scenarios, or groups of them: what stands before the first hyphen. Absent = all
+    /// Run only these scenarios, or groups of scenarios (the word before the first hyphen) [default: all]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
     #[command(flatten)]
@@ -176,14 +180,14 @@ pub(crate) struct CatalogueArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportArgs {
-    /// An experiment's directory, or a run's
+    /// Directory of an experiment or of a run
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
-    /// What to write
+    /// Format of the report
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
-    /// Into this file instead of standard output; with iperf3 also a folder, which is made; with svg and png the folder of
-    /// the pictures, otherwise DIR/pictures
+    /// Write to this file instead of standard output. With iperf3 and flent it may be a folder, which is created; with svg
+    /// and png it is the folder of the pictures [default: DIR/pictures]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// The same as --format json
@@ -193,54 +197,54 @@ pub(crate) struct ReportArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
-    /// An experiment's directory, or a run's
+    /// Directory of an experiment or of a run
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
-    /// Leaves only these cells: values as written, several axes with commas. Again for the same axis: either value
+    /// Explain only matching cells; values as in the scenario, axes separated by commas. If repeated, any value of an axis matches
     #[arg(long, value_name = "AXIS=VALUE")]
     pub(crate) only: Vec<String>,
-    /// The explanation as JSON
+    /// Print the explanation as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct FixArgs {
-    /// An experiment's directory, or that of one of its runs
+    /// Directory of an experiment or of one of its runs
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
-    /// Leaves only these cells: values as written, several axes with commas. Again for the same axis: either value
+    /// Fix only matching cells; values as in the scenario, axes separated by commas. If repeated, any value of an axis matches
     #[arg(long, value_name = "AXIS=VALUE")]
     pub(crate) only: Vec<String>,
-    /// Pairs of runs, before and after in turn, for each change
+    /// Number of pairs of runs (before, after) for each change
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
-    /// What carries out the runs; otherwise what made the records
+    /// Where to run [default: where the records were made]
     #[arg(long, value_enum, value_name = "BACKEND")]
     pub(crate) on: Option<BackendName>,
-    /// Directory of the new records; otherwise pipefill-runs/NAME-fix, numbered where that is taken
+    /// Directory for the new records [default: pipefill-runs/NAME-fix, with a number if that exists]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// No progress, only the result
+    /// Print no progress: only the result, and the chosen directory on standard error
     #[arg(long)]
     pub(crate) quiet: bool,
-    /// The result as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompareArgs {
-    /// An experiment's directory, or a run's: how it was
+    /// Directory of an experiment or a run: before the change
     #[arg(value_name = "BEFORE")]
     pub(crate) before: PathBuf,
-    /// Another one: how it is now
+    /// Directory of another one: after the change
     #[arg(value_name = "AFTER")]
     pub(crate) after: PathBuf,
-    /// A change for the worse counts as a regression from this share of what was before
+    /// Smallest change for the worse that counts as a regression
     #[arg(long, value_name = "SHARE", value_parser = parse::ratio, default_value = "5%")]
     pub(crate) threshold: Ratio,
-    /// The comparison as JSON
+    /// Print the comparison as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -250,53 +254,53 @@ pub(crate) struct CompareArgs {
 pub(crate) enum Format {
     /// For the terminal
     Table,
-    /// For programs, schema 1
+    /// JSON, schema 1
     Json,
-    /// For spreadsheets, a row for each cell
+    /// CSV, a row for each cell
     Csv,
-    /// Markdown; with -o it shows the pictures that stand beside FILE or in its folder `pictures`
+    /// Markdown; with -o it links the pictures found beside FILE or in the folder `pictures`
     #[value(alias = "markdown")]
     Md,
     /// One self-contained page for a browser
     Html,
-    /// Each flow of each run as `iperf3 -J` has it; of several, a file each into the folder -o
+    /// Each flow of each run as `iperf3 -J` prints it; several flows need a folder for -o
     Iperf3,
-    /// Each flow of each run as a data file of Flent (.flent.gz): into the file or the folder -o
+    /// Each flow of each run as a Flent data file (.flent.gz); needs -o
     Flent,
-    /// Each chart as a picture in a file of its own
+    /// Each chart as an SVG file
     Svg,
-    /// The same in pixels, 1600 wide
+    /// Each chart as a PNG file, 1600 pixels wide
     Png,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct DoctorArgs {
-    /// The findings as JSON
+    /// Print the findings as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct BdpArgs {
-    /// The bottleneck's rate, counting IP + 14 bytes, e.g. 1gbit
+    /// Rate of the bottleneck, counting IP + 14 bytes per packet, e.g. 1gbit
     #[arg(long, value_parser = parse::rate)]
     pub(crate) rate: Rate,
-    /// The base round trip, e.g. 10ms
+    /// Round-trip time without queues, e.g. 10ms
     #[arg(long, value_parser = parse::duration)]
     pub(crate) rtt: Duration,
     /// A fixed window, e.g. 64KiB
     #[arg(long, value_parser = parse::bytes)]
     pub(crate) window: Option<Bytes>,
-    /// A socket buffer, the maximum of tcp_rmem or tcp_wmem, e.g. 6MiB
+    /// A socket buffer: the maximum of tcp_rmem or tcp_wmem, e.g. 6MiB
     #[arg(long, value_parser = parse::bytes)]
     pub(crate) buffer: Option<Bytes>,
     /// Random loss of segments, e.g. 1%
     #[arg(long, value_parser = parse::ratio)]
     pub(crate) loss: Option<Ratio>,
-    /// Payload of a full segment
+    /// Payload of a full segment, in bytes
     #[arg(long, value_parser = mss, default_value = "1448")]
     pub(crate) mss: Bytes,
-    /// The answer as JSON
+    /// Print the answer as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -304,29 +308,29 @@ pub(crate) struct BdpArgs {
 /// What to do with the simulator.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SimCommand {
-    /// Runs random scenarios and looks whether what must always hold does; exit code 1 where it doesn't
+    /// Run random scenarios and check invariants; exit code 1 if one fails
     #[command(after_help = FUZZ_EXAMPLES)]
     Fuzz(FuzzArgs),
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct FuzzArgs {
-    /// The first scenario's number; alone, that scenario only. Absent = another one every time
+    /// Number of the first scenario; without --for and --runs, run only that one [default: random]
     #[arg(long, value_name = "N", conflicts_with = "file")]
     pub(crate) seed: Option<u64>,
-    /// How long to look, e.g. 10min
+    /// How long to run, e.g. 10min
     #[arg(long = "for", value_name = "TIME", value_parser = parse::duration, conflicts_with_all = ["runs", "file"])]
     pub(crate) span: Option<Duration>,
-    /// How many scenarios; 100 where nothing else is said
+    /// Number of scenarios [default: 100]
     #[arg(long, value_name = "N", value_parser = some, conflicts_with = "file")]
     pub(crate) runs: Option<u64>,
-    /// Checks this scenario file instead
+    /// Check this scenario file instead
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Runs at the same time
+    /// Number of runs at the same time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) jobs: u16,
-    /// The findings as JSON
+    /// Print the findings as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -339,7 +343,7 @@ pub(crate) struct CompletionsArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ManArgs {
-    /// Writes a page for each command into this folder, which is made
+    /// Write a page for each command to this folder, which is created
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -349,19 +353,16 @@ fn mss(text: &str) -> Result<Bytes, parse::ParseError> {
     parse::count(text).map(Bytes::new).or_else(|_| parse::bytes(text))
 }
 
-/// How many there are to be: one at least.
+/// A number of scenarios, at least 1.
 fn some(text: &str) -> Result<u64, parse::ParseError> {
     match parse::count(text)? {
-        0 => Err(parse::ParseError::new(
-            "no scenario shows nothing",
-            "write 1 or more, or leave the option out",
-        )),
+        0 => Err(parse::ParseError::new("must be at least 1", "write 1 or more, or leave the option out")),
         count => Ok(count),
     }
 }
 
-const SET_HELP: &str =
-    "Lays a value over the scenario, e.g. path.rtt=50ms, or path.rtt=[10ms,50ms] for an axis";
+/// The heading of options that every command has, after the command's own.
+const GLOBAL: &str = "Global options";
 
 #[cfg(test)]
 mod tests {
@@ -374,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_to_look_is_a_duration_and_a_number_of_scenarios_is_not_zero() {
+    fn a_time_to_run_is_a_duration_and_a_number_of_scenarios_is_not_zero() {
         let fuzz =
             |option: &str, value: &str| Args::try_parse_from(["pipefill", "sim", "fuzz", option, value]);
         for time in ["60min", "1h", "90s", "1.5h", "250ms"] {

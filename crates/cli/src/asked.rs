@@ -1,6 +1,4 @@
-//! What the user asked for: a scenario, what is laid over it, and the plan that comes out.
-//!
-//! Never: anything written, or a question to the machine beyond reading the file.
+//! What the user asked for: a scenario, the values that override it, and the plan that results.
 
 use crate::args::Selection;
 use crate::failure::Failure;
@@ -10,27 +8,36 @@ use crate::studies::{self, Study};
 use pipefill_core::plan::{Cell, Plan};
 use pipefill_core::scenario::Scenario;
 use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// A scenario with everything laid over it. It always has a plan of at least one run.
+/// The file name that stands for standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// A scenario with its overrides. Its plan always has at least one run.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     /// The built-in study, where it is one.
     pub(crate) study: Option<&'static str>,
     /// The scenario as given.
     pub(crate) text: String,
-    /// What was laid over it.
+    /// The overrides.
     pub(crate) selection: Selection,
     /// What is to be run.
     pub(crate) plan: Plan,
 }
 
 impl Asked {
-    /// Reads a scenario file.
+    /// Reads a scenario file, or standard input for `-`.
     ///
     /// # Errors
     /// A file that can't be read, a scenario that is wrong, an `--only` that matches nothing.
     pub(crate) fn file(path: &Path, selection: &Selection) -> Result<Self, Failure> {
+        if path == Path::new(STANDARD_INPUT) {
+            let text = io::read_to_string(io::stdin())
+                .map_err(Failure::file("reading", Path::new("standard input")))?;
+            return Self::read(None, text, "standard input", selection);
+        }
         let text = fs::read_to_string(path).map_err(|error| unreadable(path, error))?;
         Self::read(None, text, &path.to_string_lossy(), selection)
     }
@@ -44,7 +51,7 @@ impl Asked {
         Self::read(Some(study.name), study.text.to_owned(), &file_name, selection)
     }
 
-    /// A built-in scenario as it is; its experiment keeps the text, and repeats it from there.
+    /// A built-in scenario as it is; its experiment keeps a copy.
     ///
     /// # Errors
     /// A scenario that is wrong.
@@ -67,7 +74,7 @@ impl Asked {
         let term = |(axis, value): &(String, String)| format!("{axis}={value}");
         let variant = cell.axes.iter().filter(|(axis, _)| axis == "variant").map(term).collect();
         let set = experiment.stored.set.iter().chain(set).cloned().collect();
-        let selection = Selection { set, only: variant, quick: experiment.stored.quick };
+        let selection = Selection { set, only: variant, repeat: None, quick: experiment.stored.quick };
         let mut asked = Self::read(None, text, &path.to_string_lossy(), &selection)?;
         let is_axis = |(axis, _): &&(String, String)| {
             asked.plan.cells.iter().any(|other| other.axes.iter().any(|(name, _)| name == axis))
@@ -86,6 +93,7 @@ impl Asked {
         let mut scenario = Scenario::parse(&text, name)?;
         let variants = select::variants(&selection.only);
         scenario.keep_variants(&variants.iter().map(String::as_str).collect::<Vec<_>>())?;
+        let selection = with_repeat(selection);
         for set in &selection.set {
             scenario.set(set)?;
         }
@@ -94,17 +102,42 @@ impl Asked {
             false => scenario.plan().clone(),
         };
         select::only(&mut plan, &selection.only)?;
-        Ok(Self { study, text, selection: selection.clone(), plan })
+        Ok(Self { study, text, selection, plan })
     }
 }
 
-fn unreadable(path: &Path, error: std::io::Error) -> Failure {
+/// `--repeat` as what it stands for: an override of `run.repeat`, the last one.
+fn with_repeat(selection: &Selection) -> Selection {
+    let mut selection = selection.clone();
+    selection.set.extend(selection.repeat.take().map(|repeat| format!("run.repeat={repeat}")));
+    selection
+}
+
+fn unreadable(path: &Path, error: io::Error) -> Failure {
     let name = path.to_string_lossy();
-    if error.kind() == std::io::ErrorKind::NotFound && studies::find(&name).is_some() {
-        return Failure::usage(
-            format!("there is no file {name}, but a built-in study of that name"),
+    match error.kind() {
+        ErrorKind::NotFound if studies::find(&name).is_some() => Failure::usage(
+            format!("there is no file {name}, but there is a built-in study of that name"),
             format!("write pipefill study {name}"),
-        );
+        ),
+        ErrorKind::NotFound => Failure::usage(
+            format!("there is no file {name}"),
+            "give a scenario file, or - for standard input; `pipefill study --list` lists the built-in studies",
+        ),
+        ErrorKind::IsADirectory if path.join("experiment.json").is_file() => Failure::usage(
+            format!("{name} is the directory of an experiment, not a scenario file"),
+            format!(
+                "its scenario is {}; `pipefill report` shows its results",
+                path.join("scenario.toml").display()
+            ),
+        ),
+        ErrorKind::IsADirectory => Failure::usage(
+            format!("{name} is a directory"),
+            "give a scenario file, e.g. scenarios/first.toml",
+        ),
+        ErrorKind::InvalidData => {
+            Failure::usage(format!("{name} is not text"), "a scenario is a TOML file in UTF-8")
+        }
+        _ => Failure::file("reading", path)(error),
     }
-    Failure::file("reading", path)(error)
 }

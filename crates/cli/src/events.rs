@@ -1,6 +1,6 @@
-//! `--json-stream`: what happens, on standard output, an event a line and as soon as it happens.
+//! `--json-stream`: events on standard output, one JSON object a line, each as soon as it happens.
 //!
-//! Never: another line between them, or an experiment that ends because nobody reads any more.
+//! Closing the pipe does not stop the run. Any other error of writing is kept, and is the command's result.
 
 use crate::args::StreamOf;
 use crate::evaluation::evaluate_cell;
@@ -22,20 +22,22 @@ use std::time::Duration;
 pub(crate) struct Events {
     what: StreamOf,
     terminal: Terminal,
-    /// Ids of the cells that were told.
-    told: Mutex<BTreeSet<String>>,
+    /// Ids of the cells whose end was written.
+    finished_cells: Mutex<BTreeSet<String>>,
+    /// The first event that could not be written.
+    error: Mutex<Option<Failure>>,
 }
 
 impl Events {
     /// Of `what`, to standard output.
     pub(crate) fn new(what: StreamOf, terminal: Terminal) -> Self {
-        Self { what, terminal, told: Mutex::default() }
+        Self { what, terminal, finished_cells: Mutex::default(), error: Mutex::default() }
     }
 
     /// The experiment begins; so many of its runs are `pending`.
     pub(crate) fn started(&self, experiment: &ExperimentDirectory, backend: &str, pending: usize) {
         let plan = &experiment.stored.plan;
-        self.tell(&Event::Started {
+        self.write(&Event::Started {
             schema: SCHEMA,
             pipefill: env!("CARGO_PKG_VERSION"),
             experiment: &plan.experiment,
@@ -49,7 +51,7 @@ impl Events {
 
     /// `run` begins.
     pub(crate) fn run_started(&self, run: &Run) {
-        self.tell(&Event::RunStarted { run: &run.directory, axes: &axes(&run.cell), repeat: run.repeat });
+        self.write(&Event::RunStarted { run: &run.directory, axes: &axes(&run.cell), repeat: run.repeat });
     }
 
     /// `run` has its record; with it perhaps its cell has all of them.
@@ -63,7 +65,7 @@ impl Events {
         took: Duration,
         manifest: &Manifest,
     ) -> Result<(), Failure> {
-        self.tell(&Event::RunFinished {
+        self.write(&Event::RunFinished {
             run: &run.directory,
             axes: &axes(&run.cell),
             repeat: run.repeat,
@@ -71,9 +73,9 @@ impl Events {
             invalid: &manifest.invalid,
         });
         let Some(cell) = evaluate_cell(experiment, &run.cell)? else { return Ok(()) };
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.insert(cell.id.clone()) {
-            self.tell(&Event::CellFinished { cell: &cell });
+        let mut finished = self.finished_cells.lock().unwrap_or_else(PoisonError::into_inner);
+        if finished.insert(cell.id.clone()) {
+            self.write(&Event::CellFinished { cell: &cell });
         }
         Ok(())
     }
@@ -81,37 +83,47 @@ impl Events {
     /// Everything is done.
     pub(crate) fn finished(&self, experiment: &str, directory: &Path, outcome: Outcome) {
         let directory = &directory.to_string_lossy();
-        self.tell(&Event::Finished { experiment, directory, exit_code: outcome.code() });
+        self.write(&Event::Finished { experiment, directory, exit_code: outcome.code() });
     }
 
     /// It ended early.
     pub(crate) fn failed(&self, failure: &Failure) {
-        self.tell(&Event::Failed { message: &failure.to_string(), exit_code: failure.code() });
+        self.write(&Event::Failed { message: &failure.to_string(), exit_code: failure.code() });
     }
 
-    /// A sink in front of `record`, that tells of every row on its way where rows were asked for.
-    pub(crate) fn rows<'a>(&'a self, run: &'a Run, record: &'a mut dyn Sink) -> Telling<'a> {
-        Telling { events: self, run, record, is_asked_for: self.what == StreamOf::Samples }
+    /// A sink in front of `record` that writes every row as an event, if rows were asked for.
+    pub(crate) fn rows<'a>(&'a self, run: &'a Run, record: &'a mut dyn Sink) -> EventSink<'a> {
+        EventSink { events: self, run, record, is_asked_for: self.what == StreamOf::Samples }
     }
 
-    /// A reader that has gone is no reason to end a measurement.
-    fn tell(&self, event: &Event<'_>) {
-        let _nobody_reads = event.line().map(|line| self.terminal.print(&line));
+    /// What kept an event from being written, e.g. a full disk.
+    ///
+    /// # Errors
+    /// The first [`Failure`].
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+    }
+
+    fn write(&self, event: &Event<'_>) {
+        let written = event.line().map_err(Failure::Json).and_then(|line| self.terminal.print_data(&line));
+        if let Err(failure) = written {
+            self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+        }
     }
 }
 
-/// Tells of rows on their way.
-pub(crate) struct Telling<'a> {
+/// Writes rows as events on their way to the record.
+pub(crate) struct EventSink<'a> {
     events: &'a Events,
     run: &'a Run,
     record: &'a mut dyn Sink,
     is_asked_for: bool,
 }
 
-impl Sink for Telling<'_> {
+impl Sink for EventSink<'_> {
     fn take(&mut self, row: AnyRow) -> Result<(), RecordError> {
         if self.is_asked_for {
-            self.events.tell(&Event::Sample { run: &self.run.directory, row: &row });
+            self.events.write(&Event::Sample { run: &self.run.directory, row: &row });
         }
         self.record.take(row)
     }

@@ -1,6 +1,4 @@
-//! Everything that can go wrong, as text for a person and as an exit code. The only place that maps one to the other.
-//!
-//! Never: an error without what to do about it where that is known.
+//! Everything that can go wrong, as text and as an exit code: the only place that maps one to the other.
 
 use pipefill_core::backend::BackendError;
 use pipefill_core::record::RecordError;
@@ -9,16 +7,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Where a run can go that needs a lab and finds none.
+/// What to do where the lab can't run.
 pub(crate) const ELSEWHERE: &str = "run it with --on sim";
 
-/// Why a command did not do its work.
+/// What [`Failure::File`] was doing when a directory could not be made.
+const MAKING: &str = "making";
+const ELSEWHERE_ON_DISK: &str =
+    "choose a directory where you may write: --out DIR for records, -o for a report";
+
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     /// The scenario, or a `--set`, is wrong.
     #[error("{0}")]
     Scenario(Box<ScenarioError>),
-    /// The user asked for something that can't be.
+    /// The user asked for something that is not possible.
     #[error("{what}")]
     Usage {
         /// What is wrong.
@@ -83,7 +86,7 @@ pub(crate) enum Failure {
         source: RecordError,
     },
     /// A result that could not be made into JSON: a fault of pipefill's own.
-    #[error("no JSON: {0}")]
+    #[error("the result can't be written as JSON: {0}")]
     Json(serde_json::Error),
     /// Anything else, with its own words.
     #[error("{0}")]
@@ -148,13 +151,16 @@ impl Failure {
             Self::Unsupported { remedy, .. } => vec![remedy.clone()],
             Self::Stopped { kept: 0, .. } => Vec::new(),
             Self::Stopped { directory, .. } => {
-                vec![format!("finished runs are kept; {}", way_on(directory))]
+                vec![way_on(directory)]
             }
             Self::Kept { failure, kept, total, directory } => {
                 let mut help = failure.help();
                 let place = directory.display();
                 help.push(format!("{kept} of {total} runs are kept in {place}; {}", way_on(directory)));
                 help
+            }
+            Self::File { doing: MAKING, source, .. } if is_refused(source) => {
+                vec![ELSEWHERE_ON_DISK.to_owned()]
             }
             Self::Scenario(_)
             | Self::Run { .. }
@@ -170,6 +176,11 @@ impl From<ScenarioError> for Failure {
     fn from(error: ScenarioError) -> Self {
         Self::Scenario(Box::new(error))
     }
+}
+
+fn is_refused(error: &io::Error) -> bool {
+    use io::ErrorKind::{AlreadyExists, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
+    matches!(error.kind(), AlreadyExists | NotADirectory | PermissionDenied | ReadOnlyFilesystem)
 }
 
 fn way_on(directory: &Path) -> String {
@@ -210,6 +221,22 @@ mod tests {
              --resume --out out"
         );
         assert_eq!(failure.exit_code(), ExitCode::from(3));
+    }
+
+    #[test]
+    fn a_directory_that_may_not_be_made_is_told_the_option() {
+        let render = |doing, kind: io::ErrorKind| {
+            Failure::file(doing, Path::new("pipefill-runs"))(kind.into()).render(Style::Plain)
+        };
+        for kind in [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem] {
+            let text = render(MAKING, kind);
+            assert!(
+                text.starts_with("error: making pipefill-runs: ") && text.contains("--out DIR"),
+                "{text}"
+            );
+        }
+        assert!(!render(MAKING, io::ErrorKind::StorageFull).contains("help"));
+        assert!(!render("reading", io::ErrorKind::PermissionDenied).contains("help"));
     }
 
     #[test]

@@ -1,16 +1,16 @@
-//! The live view of an experiment on a terminal: a thread of its own draws what the runs say of themselves.
+//! The live view of an experiment on a terminal, drawn by a thread of its own.
 //!
-//! The measurement never waits for it: runs leave what they have on a board, four times a second somebody looks at it. Never: a
-//! terminal that is not put back, whatever ends the process but SIGKILL; a screen for what is over in a moment.
+//! The measurement never waits for it: runs update a shared state, and the thread draws that four times a second. The terminal is
+//! restored whatever ends the process, but for SIGKILL.
 
-mod board;
 mod console;
-mod onlooker;
-mod pulse;
+mod history;
 mod screen;
+mod state;
+mod tap;
 
-pub(crate) use board::Board;
-pub(crate) use onlooker::Onlooker;
+pub(crate) use state::LiveState;
+pub(crate) use tap::LiveTap;
 
 use crate::signals::Stop;
 use console::{Console, Key};
@@ -20,11 +20,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// What is over before needs no screen: a simulated matrix takes no longer.
+/// What ends sooner gets no screen.
 const PATIENCE: Duration = Duration::from_millis(700);
-/// How long a key waits, and a wish to close.
+/// Longest time until a key or the wish to close is noticed.
 const TICK: Duration = Duration::from_millis(50);
-/// How often it is drawn: a terminal is slower than the eye, and the machine has something to measure.
+/// How often it is drawn: seldom, because the machine is measuring.
 const FRAME: Duration = Duration::from_millis(250);
 
 /// The view of one experiment. It closes when it is dropped.
@@ -36,18 +36,18 @@ pub(crate) struct View {
 
 /// What the thread has.
 struct Watching {
-    board: Arc<Mutex<Board>>,
+    state: Arc<Mutex<LiveState>>,
     stop: Stop,
     closing: Arc<AtomicBool>,
     colour: bool,
 }
 
 impl View {
-    /// A view of `board`; the user may ask to `stop` there.
-    pub(crate) fn open(board: &Arc<Mutex<Board>>, stop: &Stop, colour: bool) -> Self {
+    /// A view of `state`; the user may ask to `stop` there.
+    pub(crate) fn open(state: &Arc<Mutex<LiveState>>, stop: &Stop, colour: bool) -> Self {
         let closing = Arc::new(AtomicBool::new(false));
         let watching =
-            Watching { board: Arc::clone(board), stop: stop.clone(), closing: Arc::clone(&closing), colour };
+            Watching { state: Arc::clone(state), stop: stop.clone(), closing: Arc::clone(&closing), colour };
         let thread = thread::spawn(move || watching.run());
         Self { closing, thread: Mutex::new(Some(thread)) }
     }
@@ -94,8 +94,8 @@ impl Watching {
         let mut drawn: Option<Instant> = None;
         while !self.is_over() {
             if drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME) {
-                let board = locked(&self.board);
-                if !console.draw(|frame| screen::draw(frame, &board, mode, self.colour)) {
+                let state = locked(&self.state);
+                if !console.draw(|frame| screen::draw(frame, &state, mode, self.colour)) {
                     return;
                 }
                 drawn = Some(Instant::now());
@@ -121,6 +121,6 @@ impl Watching {
 }
 
 /// A panic elsewhere leaves the numbers as good as they were.
-pub(crate) fn locked(board: &Mutex<Board>) -> MutexGuard<'_, Board> {
-    board.lock().unwrap_or_else(PoisonError::into_inner)
+pub(crate) fn locked(state: &Mutex<LiveState>) -> MutexGuard<'_, LiveState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }

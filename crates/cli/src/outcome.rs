@@ -1,7 +1,7 @@
-//! How a command that did its work ended, as an exit code.
-//!
-//! Never: a failure; those have their codes in [`crate::failure`].
+//! How a command that did its work ended: its exit code, and what to do about invalid runs. Failures have their codes in
+//! [`crate::failure`].
 
+use indexmap::IndexMap;
 use pipefill_analysis::experiment::Experiment;
 use std::process::ExitCode;
 
@@ -51,5 +51,76 @@ impl Outcome {
     /// The same for the system.
     pub(crate) fn exit_code(self) -> ExitCode {
         ExitCode::from(self.code())
+    }
+}
+
+/// Reasons and how often each occurs, in the order in which they first occur: `late_releases x3, ring_drops`.
+pub(crate) fn counted<'a>(reasons: impl IntoIterator<Item = (&'a str, usize)>) -> String {
+    let mut counts: IndexMap<&str, usize> = IndexMap::new();
+    for (reason, count) in reasons {
+        *counts.entry(reason).or_default() += count;
+    }
+    let text = |(reason, count): (&str, usize)| match count {
+        1 => reason.to_owned(),
+        count => format!("{reason} x{count}"),
+    };
+    counts.into_iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+/// The invalid runs of an experiment.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Invalid {
+    /// So many.
+    count: usize,
+    /// Of so many.
+    runs: usize,
+    /// Why, counted.
+    reasons: String,
+}
+
+impl Invalid {
+    /// Those of `experiment`; `None` where every run is valid.
+    pub(crate) fn of(experiment: &Experiment) -> Option<Self> {
+        let runs = experiment.cells.iter().map(|cell| cell.runs).sum();
+        let valid: usize = experiment.cells.iter().map(|cell| cell.valid).sum();
+        let reasons =
+            experiment.cells.iter().flat_map(|cell| &cell.invalid).map(|one| (one.reason.as_str(), one.runs));
+        (valid < runs).then(|| Self { count: runs - valid, runs, reasons: counted(reasons) })
+    }
+
+    /// The last line of a command: how many, why, and how to repeat them in `directory`.
+    pub(crate) fn line(&self, directory: &str) -> String {
+        let Self { count, runs, reasons } = self;
+        let are = if *count == 1 { "is" } else { "are" };
+        format!(
+            "invalid: {count} of {runs} runs {are} not counted ({reasons}). To repeat only them, run the same command with \
+             --resume --out {directory}"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_reasons_are_counted() {
+        assert_eq!(
+            counted([("late_releases", 1), ("ring_drops", 1), ("late_releases", 2)]),
+            "late_releases x3, ring_drops"
+        );
+        assert_eq!(counted([]), "");
+    }
+
+    #[test]
+    fn invalid_runs_come_with_the_way_to_repeat_them() {
+        let invalid = Invalid { count: 2, runs: 12, reasons: counted([("late_releases", 2)]) };
+        let line = invalid.line("out");
+        assert!(
+            line.contains("2 of 12 runs")
+                && line.contains("late_releases x2")
+                && line.contains("--resume --out out"),
+            "{line}"
+        );
     }
 }

@@ -1,24 +1,21 @@
-//! What the person sees while runs go on: a view on a terminal, a line for each run elsewhere.
-//!
-//! Never: on standard output, or an estimate that runs behind what was measured.
+//! What the user sees during runs, on standard error: a live view on a terminal, a line for each run elsewhere.
 
 mod estimate;
 
 pub(crate) use estimate::Estimate;
 
-use crate::live::{Board, View, locked};
+use crate::live::{LiveState, View, locked};
 use crate::signals::Stop;
-use crate::terminal::Terminal;
+use crate::terminal::{self, Terminal, visible};
 use pipefill_core::plan::Run;
 use pipefill_core::units::Time;
-use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Progress of all runs of an experiment.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    board: Arc<Mutex<Board>>,
+    state: Arc<Mutex<LiveState>>,
     shown: Shown,
     /// Lines that wait for the view to close.
     waiting: Mutex<Vec<String>>,
@@ -40,34 +37,41 @@ impl Progress {
         [experiment, backend]: [&str; 2],
         estimate: Estimate,
     ) -> Self {
-        let board = Arc::new(Mutex::new(Board::new(experiment, backend, estimate)));
+        let state = Arc::new(Mutex::new(LiveState::new(experiment, backend, estimate)));
         let shown = match (quiet, terminal.is_interactive()) {
             (true, _) => Shown::Nothing,
-            (false, true) => Shown::View(View::open(&board, stop, terminal.has_colour())),
+            (false, true) => Shown::View(View::open(&state, stop, terminal.has_colour())),
             (false, false) => Shown::Lines,
         };
-        Self { board, shown, waiting: Mutex::default() }
+        Self { state, shown, waiting: Mutex::default() }
     }
 
-    /// The board that somebody looks at; `None` where nobody does.
-    pub(crate) fn board(&self) -> Option<&Mutex<Board>> {
-        matches!(self.shown, Shown::View(_)).then_some(&*self.board)
+    /// The state that the live view shows; `None` without a view.
+    pub(crate) fn live_state(&self) -> Option<&Mutex<LiveState>> {
+        matches!(self.shown, Shown::View(_)).then_some(&*self.state)
+    }
+
+    /// The data path of `run` was late by at most `path` so far.
+    pub(crate) fn late(&self, run: &Run, path: Duration) {
+        if let Some(state) = self.live_state() {
+            locked(state).late(run, path);
+        }
     }
 
     /// A run, estimated at `estimate`, has reached `now` of its traffic.
     pub(crate) fn reached(&self, run: &Run, estimate: Duration, now: Time) {
-        if let Some(board) = self.board() {
-            locked(board).reached(run, now.since(Time::ZERO).min(estimate));
+        if let Some(state) = self.live_state() {
+            locked(state).reached(run, now.since(Time::ZERO).min(estimate));
         }
     }
 
     /// A run, estimated at `estimate`, took `measured` and has a record; `note` says what is worth knowing of it.
     pub(crate) fn finished(&self, run: &Run, estimate: Duration, measured: Duration, note: &str) {
-        let mut board = locked(&self.board);
-        board.estimate.end(estimate, measured);
-        board.end(run, measured, note);
-        let line = line(&board.estimate, run, measured, note);
-        drop(board);
+        let mut state = locked(&self.state);
+        state.estimate.end(estimate, measured);
+        state.end(run, measured, note);
+        let line = line(&state.estimate, run, measured, note);
+        drop(state);
         match &self.shown {
             Shown::Lines => say(&line),
             Shown::View(view) if !view.is_open() => say(&line),
@@ -81,7 +85,7 @@ impl Progress {
     /// Answers the first Ctrl-C, whatever else is shown.
     pub(crate) fn stopping(&self) {
         self.clear();
-        say("stopping; again to exit at once");
+        say("stopping; Ctrl-C again to quit now");
     }
 
     /// Takes the view away, and says what has waited for that.
@@ -95,7 +99,7 @@ impl Progress {
 }
 
 fn say(line: &str) {
-    let _nobody_listens = writeln!(std::io::stderr().lock(), "{line}");
+    terminal::say(line, false);
 }
 
 fn line(estimate: &Estimate, run: &Run, measured: Duration, note: &str) -> String {
@@ -111,11 +115,11 @@ fn line(estimate: &Estimate, run: &Run, measured: Duration, note: &str) -> Strin
     format!("[{finished:>width$}/{total}] {}: {took}{note}{left}", label(run))
 }
 
-/// The coordinates of a run: `variant=tcp path.rtt=10ms, run 1 of 3`.
+/// The coordinates of a run, fit for a terminal: `variant=tcp path.rtt=10ms, run 1 of 3`.
 pub(crate) fn label(run: &Run) -> String {
     let axes: Vec<String> = run.cell.axes.iter().map(|(axis, value)| format!("{axis}={value}")).collect();
     let of = format!("run {} of {}", run.repeat, run.cell.spec.run.repeat);
-    if axes.is_empty() { of } else { format!("{}, {of}", axes.join(" ")) }
+    if axes.is_empty() { of } else { format!("{}, {of}", visible(&axes.join(" "), false)) }
 }
 
 /// `2 h 5 min`, `5 min 20 s`, `12 s`; rounded up to the second.

@@ -4,7 +4,8 @@
 
 use crate::events::Events;
 use crate::failure::Failure;
-use crate::live::Onlooker;
+use crate::live::LiveTap;
+use crate::outcome::counted;
 use crate::progress::Progress;
 use crate::signals::Stop;
 use crate::store::{ExperimentDirectory, Owner, Partial, read_manifest};
@@ -108,7 +109,7 @@ impl Runner<'_> {
         locked(queue).pop_front()
     }
 
-    /// Whether the user asked to stop; the first time it is seen he is told that it was heard.
+    /// Whether the user asked to stop; the first time it is confirmed to them.
     fn is_stopped(&self) -> bool {
         if self.stop.is_unanswered() {
             self.progress.stopping();
@@ -156,20 +157,20 @@ impl Runner<'_> {
         }
     }
 
-    /// And somebody may look at them.
+    /// And the live view may show them.
     fn watched(
         &self,
         run: &Run,
         watch: &RunWatch<'_>,
         record: &mut dyn Sink,
     ) -> Result<Manifest, BackendError> {
-        let Some(board) = self.progress.board() else {
+        let Some(state) = self.progress.live_state() else {
             return self.backend.stream(run, watch, record);
         };
         let expected = OnceLock::new();
-        let mut onlooker = Onlooker::new(run, board, &expected, record);
-        let manifest = self.backend.stream(run, watch, &mut onlooker)?;
-        onlooker.tell();
+        let mut tap = LiveTap::new(run, state, &expected, record);
+        let manifest = self.backend.stream(run, watch, &mut tap)?;
+        tap.update();
         Ok(manifest)
     }
 }
@@ -186,6 +187,10 @@ impl Watch for RunWatch<'_> {
         self.runner.progress.reached(self.run, self.estimate, now);
     }
 
+    fn late(&self, path: Duration) {
+        self.runner.progress.late(self.run, path);
+    }
+
     fn stop_requested(&self) -> bool {
         self.runner.is_stopped()
     }
@@ -196,8 +201,8 @@ fn is_interrupted(manifest: &Manifest) -> bool {
 }
 
 fn note(manifest: &Manifest) -> String {
-    let reasons: Vec<&str> = manifest.invalid.iter().map(|reason| reason.reason.as_str()).collect();
-    if reasons.is_empty() { String::new() } else { format!("invalid: {}", reasons.join(", ")) }
+    let reasons = counted(manifest.invalid.iter().map(|reason| (reason.reason.as_str(), 1)));
+    if reasons.is_empty() { reasons } else { format!("invalid: {reasons}") }
 }
 
 /// A panic elsewhere ends the scope anyway.

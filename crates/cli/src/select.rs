@@ -1,12 +1,10 @@
-//! `--only path.rtt=10ms`: the part of a plan that is wanted.
-//!
-//! Never: a filter that silently matches nothing.
+//! `--only path.rtt=10ms`: the part of a plan to run. A filter that matches nothing is an error.
 
 use crate::failure::Failure;
 use pipefill_core::parse::nearest;
 use pipefill_core::plan::{Cell, Plan};
 
-/// Leaves in `plan` the cells that `filters` name, with their published figures. A filter is `AXIS=VALUE`, or several with
+/// Keeps the cells of `plan` that match `filters`, with their published figures. A filter is `AXIS=VALUE`, or several with
 /// commas between, values as the scenario writes them. Several values of one axis mean any of them, several axes all.
 ///
 /// # Errors
@@ -20,10 +18,7 @@ pub(crate) fn only(plan: &mut Plan, filters: &[String]) -> Result<(), Failure> {
         .collect::<Result<Vec<_>, _>>()?;
     plan.keep(|cell| is_wanted(&terms, cell));
     if plan.cells.is_empty() {
-        return Err(Failure::usage(
-            "no cell of the plan is in every --only",
-            "`pipefill plan` prints the cells that there are",
-        ));
+        return Err(Failure::usage("no cell matches every --only", "`pipefill plan` lists the cells"));
     }
     Ok(())
 }
@@ -44,7 +39,7 @@ impl Term {
     fn parse(plan: &Plan, text: &str) -> Result<Self, Failure> {
         let Some((axis, value)) = text.split_once('=') else {
             return Err(Failure::usage(
-                format!("--only \"{text}\": there is no \"=\""),
+                format!("--only \"{text}\": \"=\" is missing"),
                 "write AXIS=VALUE, e.g. --only path.rtt=10ms",
             ));
         };
@@ -54,7 +49,7 @@ impl Term {
         }
         if !values.contains(&value) {
             return Err(Failure::usage(
-                format!("--only: {axis} is never \"{value}\""),
+                format!("--only: {axis} has no value \"{value}\""),
                 format!("its values are: {}", values.join(", ")),
             ));
         }

@@ -122,6 +122,7 @@ impl Session<'_> {
         events.iter().for_each(|events| {
             events.finished(&finished.result.experiment, &finished.directory, Outcome::of(&finished.result));
         });
+        events.map_or(Ok(()), Events::check)?;
         Ok(finished)
     }
 

@@ -15,7 +15,7 @@ const STOPPED: i32 = 2;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stop {
     requested: Arc<AtomicBool>,
-    /// Whether the user was told that it was heard.
+    /// Whether somebody has reacted to it.
     answered: Arc<AtomicBool>,
 }
 
@@ -27,7 +27,7 @@ impl Stop {
             // In this order: the shutdown looks at the flag before the same signal sets it.
             flag::register_conditional_shutdown(signal, STOPPED, Arc::clone(&stop.requested))
                 .and_then(|_| flag::register(signal, Arc::clone(&stop.requested)))
-                .map_err(|error| Failure::Other(format!("signals can't be watched: {error}")))?;
+                .map_err(|error| Failure::Other(format!("cannot handle signals: {error}")))?;
         }
         Ok(stop)
     }

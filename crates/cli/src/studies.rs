@@ -1,6 +1,4 @@
-//! The built-in studies: scenario files that are part of the binary.
-//!
-//! Never: a study that is not a file under `scenarios/studies/`; there it can be read, copied and run as any other.
+//! The built-in studies: the scenario files of `scenarios/studies/`, compiled into the binary.
 
 use crate::failure::Failure;
 use pipefill_core::parse::nearest;
@@ -23,7 +21,7 @@ pub(crate) const STUDIES: &[Study] = &[
     Study { name: "loss", text: include_str!("../../../scenarios/studies/loss.toml") },
 ];
 
-/// The word that stands for every study.
+/// The name of all studies together.
 pub(crate) const ALL: &str = "all";
 
 /// The study called `name`.
@@ -46,8 +44,8 @@ fn unknown(name: &str) -> Failure {
     let known: Vec<&str> = STUDIES.iter().map(|study| study.name).chain(std::iter::once(ALL)).collect();
     let list = known.join(", ");
     let help = nearest(name, &known).map_or_else(
-        || format!("there are: {list}"),
-        |word| format!("did you mean \"{word}\"? There are: {list}"),
+        || format!("the studies are: {list}"),
+        |word| format!("did you mean \"{word}\"? The studies are: {list}"),
     );
     Failure::usage(format!("there is no study \"{name}\""), help)
 }

@@ -1,6 +1,9 @@
-//! Where text goes: colours only where somebody sees them, no panic where nobody reads.
-//!
-//! Never: what the text says.
+//! The one way to standard output and standard error: colours only where somebody sees them, control characters of other people's
+//! text made visible, no panic where nobody reads.
+
+mod visible;
+
+pub(crate) use visible::visible;
 
 use crate::failure::Failure;
 use console::Term;
@@ -15,11 +18,11 @@ const PIPED: u16 = 120;
 /// When to colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ColorWhen {
-    /// On a terminal, unless NO_COLOR is set or TERM is dumb.
+    /// On a terminal, unless NO_COLOR is set or TERM is dumb
     Auto,
-    /// Always.
+    /// Always
     Always,
-    /// Never.
+    /// Never
     Never,
 }
 
@@ -28,6 +31,8 @@ pub(crate) enum ColorWhen {
 pub(crate) struct Terminal {
     colour_out: bool,
     colour_error: bool,
+    /// Whether standard output is a terminal.
+    shows_output: bool,
     width: Option<u16>,
     interactive: bool,
 }
@@ -45,6 +50,7 @@ impl Terminal {
         Self {
             colour_out: coloured(io::stdout().is_terminal()),
             colour_error: coloured(io::stderr().is_terminal()),
+            shows_output: io::stdout().is_terminal(),
             width: Term::stdout().size_checked().map(|(_, columns)| columns),
             interactive: io::stderr().is_terminal() && !dumb && is_foreground(),
         }
@@ -53,7 +59,7 @@ impl Terminal {
     /// Nobody watches: for tests.
     #[cfg(test)]
     pub(crate) fn blind() -> Self {
-        Self { colour_out: false, colour_error: false, width: None, interactive: false }
+        Self { colour_out: false, colour_error: false, shows_output: false, width: None, interactive: false }
     }
 
     /// Whether a view of what goes on is of use.
@@ -86,20 +92,48 @@ impl Terminal {
         if self.colour_error { ErrorStyle::Coloured } else { ErrorStyle::Plain }
     }
 
-    /// A result, on standard output. A reader that has gone (`| head`) is no error.
+    /// Text for people, on standard output. Closing the pipe (`| head`) is no error.
+    ///
+    /// # Errors
+    /// [`Failure::File`] where it can't be written, e.g. on a full disk.
     pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
-        let mut out = io::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Failure::file("writing", Path::new("standard output"))(error))
-            }
-            _ => Ok(()),
-        }
+        write(&visible(text, self.colour_out))
     }
 
-    /// A line for the person, on standard error. Where that is closed there is nobody to tell.
+    /// JSON, CSV and the like, on standard output: byte for byte, unless a terminal shows it.
+    ///
+    /// # Errors
+    /// As [`Self::print`].
+    pub(crate) fn print_data(&self, text: &str) -> Result<(), Failure> {
+        if self.shows_output { write(&visible(text, false)) } else { write(text) }
+    }
+
+    /// A command's result: data where `is_data`, otherwise text.
+    ///
+    /// # Errors
+    /// As [`Self::print`].
+    pub(crate) fn print_result(&self, text: &str, is_data: bool) -> Result<(), Failure> {
+        if is_data { self.print_data(text) } else { self.print(text) }
+    }
+
+    /// A line for the user, on standard error.
     pub(crate) fn say(&self, line: &str) {
-        let _nobody_listens = writeln!(io::stderr().lock(), "{line}");
+        say(line, self.colour_error);
+    }
+}
+
+/// A line on standard error, in which our own colours are kept where it `has_colour`. Nothing can be done if it is closed.
+pub(crate) fn say(line: &str, has_colour: bool) {
+    let _closed = writeln!(io::stderr().lock(), "{}", visible(line, has_colour));
+}
+
+fn write(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::file("writing", Path::new("standard output"))(error))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -275,7 +275,12 @@ fn every_command_has_a_manual_page() {
         let page = format!("pipefill-{command}.1");
         assert!(pages.contains(&page), "{pages:?}");
         let text = fs::read_to_string(folder.path("man/man1").join(page)).unwrap();
-        assert!(text.contains("EXAMPLES:"), "{command}: {text}");
+        let sections: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(".SH ")).collect();
+        assert!(
+            sections.contains(&"EXAMPLES") && sections.contains(&"\"EXIT STATUS\""),
+            "{command}: {sections:?}"
+        );
+        assert!(!sections.contains(&"EXTRA"), "{command}: {sections:?}");
     }
 }
 

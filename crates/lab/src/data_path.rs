@@ -47,6 +47,8 @@ const STOP_CHECK: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PathState {
     pub(crate) counters: Counters,
+    /// The largest lateness of a release so far.
+    pub(crate) latest: Duration,
     pub(crate) backlog: Vec<Backlog>,
 }
 
@@ -111,6 +113,8 @@ struct Flow<'a> {
     /// Every packet stays at least this long, so that an arrival need not wake the thread.
     shortest_delay: Duration,
     lateness: LatenessMeter,
+    /// The largest of them.
+    latest: Duration,
     stalls: StallLog,
     drops: DropLog,
     transmit_drops: u64,
@@ -133,6 +137,7 @@ impl<'a> Flow<'a> {
             path: OneWay::new(pump.spec, pump.rtt, pump.direction.as_str(), pump.seed),
             shortest_delay: shortest_delay(pump.spec),
             lateness: LatenessMeter::new(),
+            latest: Duration::ZERO,
             stalls: StallLog::new(pump.direction, pump.noticed),
             drops: DropLog::new(pump.rtt),
             transmit_drops: 0,
@@ -186,6 +191,7 @@ impl<'a> Flow<'a> {
             for &due in dues {
                 let late = self.released.since(due);
                 self.lateness.record(late);
+                self.latest = self.latest.max(late);
                 self.stalls.record(self.released, late);
             }
         });
@@ -236,7 +242,11 @@ impl<'a> Flow<'a> {
 
     fn publish_now(&mut self) {
         self.published = self.advanced;
-        let state = PathState { counters: self.path.counters(), backlog: self.path.backlog().to_vec() };
+        let state = PathState {
+            counters: self.path.counters(),
+            latest: self.latest,
+            backlog: self.path.backlog().to_vec(),
+        };
         self.drops.record(self.advanced, state.counters.dropped(DropReason::QueueFull).packets);
         if let Ok(mut shown) = self.pump.state.lock() {
             *shown = state;

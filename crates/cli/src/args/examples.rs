@@ -1,6 +1,5 @@
-//! What stands below each command's help: examples that work.
-//!
-//! Never: an option that the command does not have.
+//! The text below each command's help: examples that work, and exit codes. The manual pages are made from the same text: a line
+//! that ends with a colon begins a section, and exit codes stand one on a line.
 
 pub(super) const EXAMPLES: &str = "\
 EXAMPLES:
@@ -8,26 +7,28 @@ EXAMPLES:
   pipefill bdp --rate 1gbit --rtt 10ms     what does the path need?
   pipefill plan scenarios/first.toml       what would be run?
   pipefill run scenarios/first.toml        run it
-  pipefill study rtt --quick               the study of the round trip, in a minute
+  pipefill study rtt --quick               throughput against the round trip, in a minute
 
 EXIT CODES:
-  0  done, and every expectation holds
-  1  an expectation failed
-  2  an error in what was asked, or in pipefill
-  3  this machine cannot do it
-  4  a run was invalid";
+  0  done, and every expectation of the scenario holds
+  1  an expectation failed, or a comparison found a regression
+  2  an error in the command, in a file, or in pipefill
+  3  this machine cannot do it; the message names the reason and the remedy
+  4  a run was invalid: the measurement itself was disturbed";
 
 pub(super) const PLAN_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill plan scenarios/first.toml
   pipefill plan scenarios/first.toml --set path.rtt=50ms --json
-  pipefill plan rtt --only variant=tcp,path.rtt=10ms";
+  pipefill plan rtt --only variant=tcp,path.rtt=10ms      a part of a built-in study";
 
 pub(super) const RUN_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill run scenarios/first.toml
   pipefill run scenarios/first.toml --quick --set 'path.rtt=[5ms,50ms]' --out /tmp/first
-  pipefill run scenarios/first.toml --out /tmp/first --resume
+  pipefill run scenarios/first.toml --out /tmp/first --resume     repeat invalid and missing runs
+  pipefill run scenarios/first.toml --repeat 5 --on sim
+  sed s/cubic/bbr/ mine.toml | pipefill run - --on sim
   pipefill run scenarios/first.toml --only path.rtt=40ms,path.loss=1% --json
   pipefill run scenarios/first.toml --on sim --json-stream | jq -c .event";
 
@@ -39,15 +40,15 @@ EXAMPLES:
 
 pub(super) const CATALOGUE_EXAMPLES: &str = "\
 EXAMPLES:
-  pipefill catalogue --on sim                      about fifty scenarios, some seconds
-  pipefill catalogue rwnd sndbuf-socket --on sim   the group rwnd, and one more
+  pipefill catalogue --on sim                      all scenarios, in some seconds
+  pipefill catalogue rwnd sndbuf-socket --on sim   a group and a scenario
   pipefill catalogue --on lab --out /tmp/catalogue --json";
 
 pub(super) const REPORT_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill report pipefill-runs/first
   pipefill report pipefill-runs/first --format svg -o pictures    each chart as a file
-  pipefill report pipefill-runs/first --format md -o first.md     which shows them
+  pipefill report pipefill-runs/first --format md -o first.md     with links to the pictures
   pipefill report pipefill-runs/first --format html -o first.html
   pipefill report pipefill-runs/first --format iperf3 -o flows
   pipefill report pipefill-runs/first/runs/0000-rtt-10ms-loss-0pct-r1 --json";
@@ -64,11 +65,14 @@ EXAMPLES:
   pipefill fix pipefill-runs/window --only path.rtt=80ms --repeat 5
   pipefill fix pipefill-runs/window --out /tmp/fixed --json
 
-The new records are ordinary experiments below the directory: OUT/CELL/round-1/before and …/after.
+NOTES:
+  The new records are ordinary experiments: DIR/CELL/round-1/before and DIR/CELL/round-1/after.
 
 EXIT CODES:
-  0  measured, whether it helped or not    4  a run was invalid
-  2  an error    3  this machine cannot do it";
+  0  measured, whether it helped or not
+  2  an error in the command, in a file, or in pipefill
+  3  this machine cannot do it
+  4  a run was invalid";
 
 pub(super) const COMPARE_EXAMPLES: &str = "\
 EXAMPLES:
@@ -77,14 +81,20 @@ EXAMPLES:
   pipefill compare before after --json
 
 EXIT CODES:
-  0  no cell became worse by the threshold
-  1  a regression: goodput less, or a longer round trip (95th percentile) for no more goodput
-  2  an error, or no cell in common    4  a cell has no valid run";
+  0  no cell got worse by the threshold or more
+  1  a regression: less goodput, or a longer round trip (95th percentile) without more goodput
+  2  an error, or no cell in common
+  4  a cell has no valid run";
 
 pub(super) const DOCTOR_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill doctor
-  pipefill doctor --json";
+  pipefill doctor --json
+
+EXIT CODES:
+  0  the lab can run here
+  2  an error in the command, in a file, or in pipefill
+  3  the lab cannot run here; each reason is printed with its remedy";
 
 pub(super) const BDP_EXAMPLES: &str = "\
 EXAMPLES:
@@ -96,9 +106,9 @@ EXAMPLES:
 pub(super) const FUZZ_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill sim fuzz --for 10min --jobs 2
-  pipefill sim fuzz --seed 7                      that scenario again, exactly
+  pipefill sim fuzz --seed 7                      the same scenario again
   pipefill sim fuzz --seed 1 --runs 1000 --json
-  pipefill sim fuzz --file finding.toml           a scenario file, with every check on";
+  pipefill sim fuzz --file finding.toml           check one scenario file";
 
 pub(super) const COMPLETIONS_EXAMPLES: &str = "\
 EXAMPLES:

@@ -17,6 +17,6 @@ pub(super) fn bdp(args: &BdpArgs, terminal: &Terminal) -> Result<Outcome, Failur
         true => json::calculation(&calculation).map_err(Failure::Json)?,
         false => calculator::render(&calculation),
     };
-    terminal.print(&text)?;
+    terminal.print_result(&text, args.json)?;
     Ok(Outcome::Done)
 }

@@ -1,6 +1,5 @@
-//! `pipefill catalogue`: runs every scenario whose limit is known, and counts how often the verdict names it.
-//!
-//! Never: a verdict counted as right where another expectation of its scenario failed.
+//! `pipefill catalogue`: runs every scenario with a known limit, and counts the verdicts that name it. A verdict is right only if every
+//! other expectation of its scenario holds too.
 
 use super::run;
 use crate::args::CatalogueArgs;
@@ -30,11 +29,13 @@ pub(super) fn catalogue(args: &CatalogueArgs, terminal: &Terminal) -> Result<Out
     let finished = run::carry_out(&experiments, terminal, false, &|_| Ok(()))?;
     let result = Catalogue::of(finished.iter().map(|one| &one.result));
     if args.options.json {
-        terminal.print(&(serde_json::to_string_pretty(&result).map_err(Failure::Json)? + "\n"))?;
+        terminal.print_data(&(serde_json::to_string_pretty(&result).map_err(Failure::Json)? + "\n"))?;
     } else if args.options.json_stream.is_none() {
         terminal.print(&catalogue::render(&result))?;
     }
-    if !args.options.quiet {
+    if args.options.quiet {
+        run::say_chosen(&folder, args.options.out.as_deref(), terminal);
+    } else {
         terminal.say(&format!("\nrecords: {}", folder.display()));
     }
     Ok(run::worst(&finished))
@@ -49,7 +50,7 @@ fn chosen(names: &[String]) -> Result<Vec<Entry>, Failure> {
         let known: Vec<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
         return Err(Failure::usage(
             format!("the catalogue has no \"{unknown}\""),
-            format!("there are: {}", known.join(", ")),
+            format!("its scenarios are: {}", known.join(", ")),
         ));
     }
     Ok(CATALOGUE.iter().copied().filter(|entry| names.iter().any(|name| is_of(entry, name))).collect())

@@ -1,6 +1,4 @@
-//! `pipefill compare`: two experiments held against each other.
-//!
-//! Never: a run; what is compared was recorded before.
+//! `pipefill compare`: two recorded experiments, cell by cell.
 
 use super::report::result_of;
 use crate::args::CompareArgs;
@@ -23,7 +21,7 @@ pub(super) fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Outcome
         true => json::changes(&changes).map_err(Failure::Json)?,
         false => text::render(&changes, terminal.table_style()),
     };
-    terminal.print(&text)?;
+    terminal.print_result(&text, args.json)?;
     Ok(outcome(&changes))
 }
 
@@ -45,7 +43,11 @@ fn nothing_in_common(before: &Experiment, after: &Experiment) -> Failure {
         if names.is_empty() { "no run".to_owned() } else { names.join("; ") }
     };
     Failure::usage(
-        "the two have no cell in common",
-        format!("cells are matched by their coordinates; before: {}. After: {}", cells(before), cells(after)),
+        "the two experiments have no cell in common",
+        format!(
+            "cells are matched by their values on the axes. Before: {}. After: {}",
+            cells(before),
+            cells(after)
+        ),
     )
 }

@@ -1,6 +1,4 @@
 //! `pipefill doctor`: what this machine can do, why not, and what killed runs left behind.
-//!
-//! Never: a change to the machine, beyond the removal of leftovers that are provably pipefill's.
 
 use super::run::tell;
 use crate::args::DoctorArgs;
@@ -25,7 +23,7 @@ pub(super) fn doctor(args: &DoctorArgs, terminal: &Terminal) -> Result<Outcome, 
     } else {
         screen(&checks, able)
     };
-    terminal.print(&text)?;
+    terminal.print_result(&text, args.json)?;
     Ok(if able { Outcome::Done } else { Outcome::Unable })
 }
 
@@ -41,9 +39,13 @@ fn screen(checks: &[Check], able: bool) -> String {
         lines.extend(check.remedy.iter().map(|remedy| format!("{:9}remedy: {remedy}", "")));
     }
     lines.push(String::new());
-    lines.push(match able {
-        true => "The lab can run here.".to_owned(),
-        false => format!("The lab cannot run here; {ELSEWHERE}."),
+    let limited =
+        checks.iter().filter(|check| check.state == State::Limited).map(|check| check.name.as_str());
+    let limited: Vec<&str> = limited.collect();
+    lines.push(match (able, &limited[..]) {
+        (false, _) => format!("The lab cannot run here; {ELSEWHERE}."),
+        (true, []) => "The lab can run here, without limits.".to_owned(),
+        (true, names) => format!("The lab can run here, with limits: {}.", names.join(", ")),
     });
     lines.join("\n") + "\n"
 }
@@ -51,6 +53,20 @@ fn screen(checks: &[Check], able: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn check(name: &str, state: State) -> Check {
+        Check { name: name.to_owned(), state, detail: "found".to_owned(), remedy: Some("do this".to_owned()) }
+    }
+
+    #[test]
+    fn the_last_line_names_every_limit() {
+        let checks =
+            [check("timer", State::Limited), check("kernel", State::Ok), check("BPF", State::Limited)];
+        let text = screen(&checks, true);
+        assert!(text.ends_with("\nThe lab can run here, with limits: timer, BPF.\n"), "{text}");
+        assert!(text.contains("limited  timer: found\n         remedy: do this\n"), "{text}");
+        assert!(screen(&checks[1..2], true).ends_with("The lab can run here, without limits.\n"));
+    }
 
     #[test]
     fn without_a_lab_the_way_is_the_simulator() {

@@ -14,7 +14,7 @@ pub(super) fn explain(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome
     let mut result = result_of(&args.directory, terminal)?;
     keep(&mut result, &args.only)?;
     if args.json {
-        terminal.print(&json::explanations(&result).map_err(Failure::Json)?)?;
+        terminal.print_data(&json::explanations(&result).map_err(Failure::Json)?)?;
     } else {
         let directory = args.directory.to_string_lossy();
         let word = shlex::try_quote(&directory).unwrap_or_else(|_| directory.clone());

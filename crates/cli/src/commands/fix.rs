@@ -4,7 +4,7 @@
 
 use super::explain::keep;
 use super::report::result_of;
-use super::run::{backend, tell};
+use super::run::{backend, say_chosen, tell};
 use crate::args::{BackendName, FixArgs};
 use crate::asked::Asked;
 use crate::failure::Failure;
@@ -51,10 +51,12 @@ pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failur
     proofs::write(&out, &result.experiment, &found)?;
     leave(&experiment, &result.experiment, &found, &out, terminal);
     match args.json {
-        true => terminal.print(&json::proofs(&result.experiment, &found).map_err(Failure::Json)?)?,
+        true => terminal.print_data(&json::proofs(&result.experiment, &found).map_err(Failure::Json)?)?,
         false => terminal.print(&text::render(&result.experiment, &found, terminal.table_style()))?,
     }
-    if !args.quiet {
+    if args.quiet {
+        say_chosen(&out, args.out.as_deref(), terminal);
+    } else {
         terminal.say(&format!("\nrecords: {}", out.display()));
     }
     Ok(if is_invalid { Outcome::Invalid } else { Outcome::Done })

@@ -37,7 +37,9 @@ pub(super) fn write(
                 "give the directory that `pipefill run` named, or one of those under its runs/",
             ));
         }
-        ([(_, bytes)], None) if form == Form::Iperf3 => terminal.print(&String::from_utf8_lossy(bytes))?,
+        ([(_, bytes)], None) if form == Form::Iperf3 => {
+            terminal.print_data(&String::from_utf8_lossy(bytes))?
+        }
         ([(_, bytes)], Some(path)) if !path.is_dir() => save(path, bytes)?,
         (several, Some(folder)) => {
             fs::create_dir_all(folder).map_err(Failure::file("making", folder))?;
@@ -47,18 +49,14 @@ pub(super) fn write(
         }
         ([_], None) => {
             return Err(Failure::usage(
-                "a .flent.gz is no text".to_owned(),
-                "name a file for it with -o FILE.flent.gz",
+                "a Flent data file is binary".to_owned(),
+                "name the file with -o FILE.flent.gz",
             ));
         }
         (several, None) => {
             return Err(Failure::usage(
-                format!(
-                    "{} holds {} flows, and each is a document of its own",
-                    directory.display(),
-                    several.len()
-                ),
-                "name a folder for them with -o FOLDER, or give the directory of a single run",
+                format!("{} holds {} flows, and each needs its own file", directory.display(), several.len()),
+                "name a folder with -o FOLDER, or give the directory of a single run",
             ));
         }
     }

@@ -67,9 +67,9 @@ pub(super) fn fuzz(args: &FuzzArgs, terminal: &Terminal) -> Result<Outcome, Fail
     } else {
         found.findings.iter().map(Finding::text).collect::<String>() + &found.summary()
     };
-    terminal.print(&text)?;
+    terminal.print_result(&text, args.json)?;
     if found.interrupted && found.findings.is_empty() {
-        return Err(Failure::Other("stopped by the user before its end".to_owned()));
+        return Err(Failure::Other("stopped by the user".to_owned()));
     }
     Ok(if found.findings.is_empty() { Outcome::Done } else { Outcome::Finding })
 }
@@ -194,7 +194,7 @@ impl Finding {
     fn text(&self) -> String {
         let Self { seed, what, command, scenario, smallest } = self;
         format!(
-            "seed {seed}: {what}\nagain: {command}\n\n{scenario}\n\
+            "seed {seed}: {what}\nto repeat it: {command}\n\n{scenario}\n\
              # the smallest part that still fails: pipefill sim fuzz --file FILE\n\n{smallest}\n"
         )
     }
@@ -203,7 +203,7 @@ impl Finding {
 impl Findings {
     fn summary(&self) -> String {
         format!(
-            "{} runs from seed {}, {} packets, {} without a connection, {} findings, {:.1} s\n",
+            "{} runs from seed {}, {} packets, {} not connected, {} findings, {:.1} s\n",
             self.runs,
             self.first_seed,
             self.packets,

@@ -1,6 +1,4 @@
-//! The commands, one module each. They put the other modules together.
-//!
-//! Never: a computation; that is `analysis`.
+//! The commands, one module each. They compute nothing; that is `analysis`.
 
 mod bdp;
 mod catalogue;
@@ -21,7 +19,7 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
 
-/// Does what the command line says.
+/// Executes the command line.
 ///
 /// # Errors
 /// [`Failure`], which knows its exit code.

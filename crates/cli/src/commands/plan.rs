@@ -19,6 +19,6 @@ pub(super) fn plan(args: &PlanArgs, terminal: &Terminal) -> Result<Outcome, Fail
         true => json::plan(&asked.plan).map_err(Failure::Json)?,
         false => text::render(&asked.plan, None, terminal.list_style()),
     };
-    terminal.print(&text)?;
+    terminal.print_result(&text, args.json)?;
     Ok(Outcome::Done)
 }

@@ -48,7 +48,7 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
     };
     match &args.output {
         Some(path) => fs::write(path, text).map_err(Failure::file("writing", path))?,
-        None => terminal.print(&text)?,
+        None => terminal.print_result(&text, format != Format::Table)?,
     }
     Ok(Outcome::Done)
 }

@@ -3,7 +3,7 @@
 use crate::args::{BackendName, RunArgs, RunOptions, StudyArgs};
 use crate::asked::Asked;
 use crate::failure::{ELSEWHERE, Failure};
-use crate::outcome::Outcome;
+use crate::outcome::{Invalid, Outcome};
 use crate::page;
 use crate::session::{Finished, Session};
 use crate::signals::Stop;
@@ -25,7 +25,7 @@ pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failur
     })?;
     if args.options.json {
         for one in &finished {
-            terminal.print(&json::render(&one.result).map_err(Failure::Json)?)?;
+            terminal.print_data(&json::render(&one.result).map_err(Failure::Json)?)?;
         }
     }
     Ok(worst(&finished))
@@ -48,12 +48,12 @@ pub(super) fn study(args: &StudyArgs, terminal: &Terminal) -> Result<Outcome, Fa
         .collect::<Result<Vec<_>, Failure>>()?;
     let finished = carry_out(&experiments, terminal, true, &|one| show(one, &args.options, terminal))?;
     if args.options.json {
-        terminal.print(&studies_json(name, &finished)?)?;
+        terminal.print_data(&studies_json(name, &finished)?)?;
     }
     Ok(worst(&finished))
 }
 
-/// Tells what a sweep has removed.
+/// Says what a sweep has removed.
 pub(super) fn tell(removed: &[Removed], terminal: &Terminal) {
     for one in removed {
         terminal.say(&one.line());
@@ -91,7 +91,7 @@ pub(super) fn carry_out(
         .collect()
 }
 
-/// What carries the runs out.
+/// The backend called `on`.
 pub(super) fn backend(on: BackendName) -> Result<Box<dyn Backend>, Failure> {
     if on == BackendName::Sim {
         return Ok(Box::new(Sim::new()));
@@ -103,19 +103,30 @@ pub(super) fn backend(on: BackendName) -> Result<Box<dyn Backend>, Failure> {
     Ok(Box::new(Lab::new(privilege)))
 }
 
-/// The table now, so that of several studies each shows when it ends; JSON is one document at the end.
+/// Prints the table of each study when it ends; JSON is one document at the end.
 fn show(finished: &Finished, options: &RunOptions, terminal: &Terminal) -> Result<(), Failure> {
     if !options.json && options.json_stream.is_none() {
         terminal.print(&table::render(&finished.result, terminal.table_style()))?;
     }
-    if !options.quiet {
-        let directory = finished.directory.to_string_lossy();
-        let word = shlex::try_quote(&directory).unwrap_or_else(|_| directory.clone());
+    let directory = finished.directory.to_string_lossy();
+    let word = shlex::try_quote(&directory).unwrap_or_else(|_| directory.clone());
+    if options.quiet {
+        say_chosen(&finished.directory, options.out.as_deref(), terminal);
+    } else {
         terminal.say(&format!("\nrecords: {directory}"));
         terminal.say(&format!("page: {}", page::path(&finished.directory).display()));
         terminal.say(&format!("more: pipefill explain {word}; pipefill report {word} --format md"));
+        let invalid = Invalid::of(&finished.result);
+        invalid.iter().for_each(|invalid| terminal.say(&invalid.line(&word)));
     }
     Ok(())
+}
+
+/// With `--quiet`: the directory alone, unless the user named it.
+pub(super) fn say_chosen(directory: &Path, named: Option<&Path>, terminal: &Terminal) {
+    if named.is_none() {
+        terminal.say(&directory.to_string_lossy());
+    }
 }
 
 fn list(as_json: bool, terminal: &Terminal) -> Result<Outcome, Failure> {
@@ -135,7 +146,7 @@ fn list(as_json: bool, terminal: &Terminal) -> Result<Outcome, Failure> {
         let line = |(name, title, runs): &(&str, String, usize)| format!("{name:<10}{title} ({runs} runs)\n");
         rows.iter().map(line).collect()
     };
-    terminal.print(&text)?;
+    terminal.print_result(&text, as_json)?;
     Ok(Outcome::Done)
 }
 

@@ -1,9 +1,7 @@
-//! What the view looks like: the board as lines of a terminal of any size.
-//!
-//! Never: a colour without a word, a letter or a height that says the same.
+//! The live view as lines of a terminal of any size. No information is in a colour alone.
 
-use super::board::{AtWork, Board, Ended, Look};
-use super::pulse::{COLUMNS, Column, Pulse};
+use super::history::{COLUMNS, Column, RunHistory};
+use super::state::{CurrentRun, Ended, LiveState, Snapshot};
 use crate::progress::span;
 use pipefill_analysis::diagnosis::Span as CauseSpan;
 use pipefill_core::tcp_info::CaState;
@@ -19,42 +17,42 @@ use std::time::Duration;
 /// Columns of a row's name, and of its value now.
 const NAME: u16 = 11;
 const VALUE: u16 = 13;
-/// Lines of the run's frame: two of border, eight rows.
-const RUN_LINES: u16 = 10;
+/// Lines of the run's frame: two of border, ten rows.
+const RUN_LINES: u16 = 12;
 /// Where nothing is known.
 const NOTHING: &str = "·";
 
-/// What the user asked of the view.
+/// What the user asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Nothing: he looks.
+    /// Nothing.
     Watching,
-    /// To stop; he has to say so again.
+    /// To stop, and must confirm it.
     Asking,
-    /// What is to be seen.
+    /// The help.
     Help,
 }
 
-/// Draws `board` over the whole of `frame`.
-pub(super) fn draw(frame: &mut Frame<'_>, board: &Board, mode: Mode, colour: bool) {
+/// Draws `state` over the whole of `frame`.
+pub(super) fn draw(frame: &mut Frame<'_>, state: &LiveState, mode: Mode, colour: bool) {
     let paint = Paint { colour };
     let lines = [1, 1, RUN_LINES].map(Constraint::Length);
     let [head, bar, run, ended, foot] =
         Layout::vertical([lines[0], lines[1], lines[2], Constraint::Min(0), Constraint::Length(1)])
             .areas(frame.area());
-    frame.render_widget(header(board, head.width, &paint), head);
-    frame.render_widget(progress(board, &paint), bar);
-    if let Some((current, others)) = board.current() {
+    frame.render_widget(header(state, head.width, &paint), head);
+    frame.render_widget(progress(state, &paint), bar);
+    if let Some((current, others)) = state.current() {
         draw_run(frame, run, current, others, &paint);
     }
-    frame.render_widget(Paragraph::new(ended_lines(board, ended.height, &paint)), ended);
+    frame.render_widget(Paragraph::new(ended_lines(state, ended.height, &paint)), ended);
     frame.render_widget(footer(mode, &paint), foot);
     if mode == Mode::Help {
-        draw_help(frame, board);
+        draw_help(frame, state);
     }
 }
 
-/// Colours, where somebody wants them.
+/// Colours, if wanted.
 struct Paint {
     colour: bool,
 }
@@ -69,10 +67,10 @@ impl Paint {
     }
 }
 
-fn header<'a>(board: &Board, width: u16, paint: &Paint) -> Line<'a> {
-    let left = format!(" {} on {}", board.experiment, board.backend);
-    let estimate = &board.estimate;
-    let passed = board.current().map_or(Duration::ZERO, |(current, _)| current.passed);
+fn header<'a>(state: &LiveState, width: u16, paint: &Paint) -> Line<'a> {
+    let left = format!(" {} on {}", state.experiment, state.backend);
+    let estimate = &state.estimate;
+    let passed = state.current().map_or(Duration::ZERO, |(current, _)| current.passed);
     let right = format!(
         "{} of {} runs, about {} left ",
         estimate.finished,
@@ -86,9 +84,9 @@ fn header<'a>(board: &Board, width: u16, paint: &Paint) -> Line<'a> {
 }
 
 /// Runs that ended, of all; how many are not valid beside.
-fn progress(board: &Board, paint: &Paint) -> Gauge<'static> {
-    let (done, total) = (board.estimate.finished, board.estimate.total.max(1));
-    let invalid = board.marks.iter().filter(|is_valid| !**is_valid).count();
+fn progress(state: &LiveState, paint: &Paint) -> Gauge<'static> {
+    let (done, total) = (state.estimate.finished, state.estimate.total.max(1));
+    let invalid = state.marks.iter().filter(|is_valid| !**is_valid).count();
     let label = match invalid {
         0 => format!("{} %", 100 * done / total),
         count => format!("{} %, {count} invalid", 100 * done / total),
@@ -101,16 +99,16 @@ fn progress(board: &Board, paint: &Paint) -> Gauge<'static> {
         .use_unicode(true)
 }
 
-fn draw_run(frame: &mut Frame<'_>, area: Rect, current: &AtWork, others: usize, paint: &Paint) {
+fn draw_run(frame: &mut Frame<'_>, area: Rect, current: &CurrentRun, others: usize, paint: &Paint) {
     let others = if others > 0 { format!(" (and {others} more)") } else { String::new() };
     let block = Block::bordered().title(format!(" {}{others} ", current.label)).border_style(paint.faint());
     let inner = block.inner(area);
     frame.render_widget(block, area);
-    let Some(look) = &current.look else {
+    let Some(snapshot) = &current.snapshot else {
         frame.render_widget(Paragraph::new("connecting"), inner);
         return;
     };
-    for (number, row) in (0..inner.height).zip(rows(look, current.passed)) {
+    for (number, row) in (0..inner.height).zip(rows(snapshot, current)) {
         let line = Rect { y: inner.y + number, height: 1, ..inner };
         draw_row(frame, line, row, paint);
     }
@@ -175,22 +173,23 @@ fn thinned<T: Copy>(
     (0..width).map(|column| one(&points[edge(column)..edge(column + 1).max(edge(column) + 1)])).collect()
 }
 
-fn rows(look: &Look, passed: Duration) -> Vec<Row> {
-    let pulse = &look.pulse;
-    let mut rows = vec![received(pulse)];
-    rows.extend(windows(pulse));
-    rows.extend(round_trip(pulse));
-    rows.extend(missing(pulse));
-    rows.extend(states(pulse));
-    rows.extend(causes(look));
-    let whole = Duration::from_micros(pulse.span_us());
-    let value = format!("{:.1} of {:.1} s", passed.min(whole).as_secs_f64(), whole.as_secs_f64());
+fn rows(snapshot: &Snapshot, current: &CurrentRun) -> Vec<Row> {
+    let history = &snapshot.history;
+    let mut rows = vec![received(history)];
+    rows.extend(windows(history));
+    rows.extend(round_trip(history));
+    rows.extend(missing(history));
+    rows.extend(states(history));
+    rows.extend(causes(snapshot));
+    let whole = Duration::from_micros(history.span_us());
+    rows.extend(lateness(history, current.late_path));
+    let value = format!("{:.1} of {:.1} s", current.passed.min(whole).as_secs_f64(), whole.as_secs_f64());
     rows.push(Row { name: "time", value, drawn: Drawn::Words(String::new()) });
     rows
 }
 
-fn received(pulse: &Pulse) -> Row {
-    let points = pulse.received_bps();
+fn received(history: &RunHistory) -> Row {
+    let points = history.received_bps();
     let last = points.iter().rev().flatten().next().copied();
     let most = points.iter().flatten().max().copied().unwrap_or(0);
     Row {
@@ -201,9 +200,9 @@ fn received(pulse: &Pulse) -> Row {
 }
 
 /// In flight and both windows to one measure: what is full looks full. A larger window is as high as there is room.
-fn windows(pulse: &Pulse) -> Vec<Row> {
+fn windows(history: &RunHistory) -> Vec<Row> {
     let points = |value: fn(&Column) -> Option<u64>| -> Vec<Option<u64>> {
-        pulse.columns().iter().map(value).collect()
+        history.columns().iter().map(value).collect()
     };
     let in_flight = points(|column| column.in_flight_bytes);
     let cwnd = points(|column| column.cwnd_bytes);
@@ -219,22 +218,34 @@ fn windows(pulse: &Pulse) -> Vec<Row> {
     ]
 }
 
-fn round_trip(pulse: &Pulse) -> Option<Row> {
-    let points: Vec<Option<u64>> = pulse.columns().iter().map(|column| column.rtt_us).collect();
+fn round_trip(history: &RunHistory) -> Option<Row> {
+    let points: Vec<Option<u64>> = history.columns().iter().map(|column| column.rtt_us).collect();
     let last = points.iter().rev().flatten().next().copied()?;
     let most = points.iter().flatten().max().copied()?;
     let value = alone(Kind::Time, Some(last as f64 * 1e3));
     Some(Row { name: "RTT", value, drawn: Drawn::Curve { points, most, colour: Color::Magenta } })
 }
 
-fn missing(pulse: &Pulse) -> Option<Row> {
-    let percent = pulse.missing_percent()?;
-    let words = "of the datagrams have not arrived, or not yet".to_owned();
+fn missing(history: &RunHistory) -> Option<Row> {
+    let percent = history.missing_percent()?;
+    let words = "of the datagrams: lost, or still under way".to_owned();
     Some(Row { name: "missing", value: alone(Kind::Percent, Some(percent)), drawn: Drawn::Words(words) })
 }
 
-fn states(pulse: &Pulse) -> Option<Row> {
-    let states: Vec<Option<CaState>> = pulse.columns().iter().map(|column| column.state).collect();
+/// How late the measurement itself was at most; nothing in virtual time, where nothing is late.
+fn lateness(history: &RunHistory, path: Option<Duration>) -> Option<Row> {
+    let samples = history.late_samples();
+    let worst = path.max(samples).filter(|late| !late.is_zero())?;
+    let text = |late: Option<Duration>| alone(Kind::Time, late.map(|late| late.as_nanos() as f64));
+    let words = match path {
+        Some(_) => format!("at most so far: path {}, samples {}", text(path), text(samples)),
+        None => format!("at most so far: samples {}", text(samples)),
+    };
+    Some(Row { name: "late", value: text(Some(worst)), drawn: Drawn::Words(words) })
+}
+
+fn states(history: &RunHistory) -> Option<Row> {
+    let states: Vec<Option<CaState>> = history.columns().iter().map(|column| column.state).collect();
     let last = states.iter().rev().flatten().next().copied()?;
     let band = states.into_iter().map(|state| state.map(|state| (shown(state).1, shown(state).2)));
     Some(Row { name: "state", value: shown(last).0.to_owned(), drawn: Drawn::Band(band.collect()) })
@@ -252,14 +263,14 @@ const fn shown(state: CaState) -> (&'static str, char, Color) {
 }
 
 /// What limited the first stream in each column, and in words what does now.
-fn causes(look: &Look) -> Vec<Row> {
-    let Some(last) = look.causes.last().map(cause_of) else { return Vec::new() };
+fn causes(snapshot: &Snapshot) -> Vec<Row> {
+    let Some(last) = snapshot.causes.last().map(cause_of) else { return Vec::new() };
     let band = (0..COLUMNS).map(|column| {
-        let middle_us = look.pulse.first_us()
-            + look.pulse.span_us() / COLUMNS as u64 * column as u64
-            + look.pulse.span_us() / COLUMNS as u64 / 2;
+        let middle_us = snapshot.history.first_us()
+            + snapshot.history.span_us() / COLUMNS as u64 * column as u64
+            + snapshot.history.span_us() / COLUMNS as u64 / 2;
         let stands = |span: &&CauseSpan| (span.from_us..span.to_us).contains(&middle_us);
-        let cause = look.causes.iter().find(stands).map(cause_of);
+        let cause = snapshot.causes.iter().find(stands).map(cause_of);
         cause.map(|cause| (cause::letter(cause), ansi(cause::colour(cause.0))))
     });
     let words = Drawn::Words(format!("{} = {}", cause::letter(last), cause::meaning(last)));
@@ -287,8 +298,8 @@ const fn ansi(number: u8) -> Color {
 }
 
 /// The latest first, as many as fit.
-fn ended_lines<'a>(board: &Board, height: u16, paint: &Paint) -> Vec<Line<'a>> {
-    let latest = board.ended.iter().rev().take(usize::from(height));
+fn ended_lines<'a>(state: &LiveState, height: u16, paint: &Paint) -> Vec<Line<'a>> {
+    let latest = state.ended.iter().rev().take(usize::from(height));
     latest.map(|ended| ended_line(ended, paint)).collect()
 }
 
@@ -309,16 +320,14 @@ fn ended_line<'a>(ended: &Ended, paint: &Paint) -> Line<'a> {
 fn footer<'a>(mode: Mode, paint: &Paint) -> Line<'a> {
     match mode {
         Mode::Asking => Line::styled(
-            " Stop the experiment? Finished runs are kept. y stops it, any other key goes on",
+            " Stop the experiment? Finished runs are kept. y: stop, any other key: continue",
             paint.of(Color::Yellow),
         ),
-        Mode::Watching | Mode::Help => {
-            Line::styled(" q stop   b leave the view, go on   ? help", paint.faint())
-        }
+        Mode::Watching | Mode::Help => Line::styled(" q stop   b leave the view   ? help", paint.faint()),
     }
 }
 
-fn draw_help(frame: &mut Frame<'_>, board: &Board) {
+fn draw_help(frame: &mut Frame<'_>, state: &LiveState) {
     let whole = frame.area();
     let area = Rect {
         x: 2.min(whole.width),
@@ -328,7 +337,7 @@ fn draw_help(frame: &mut Frame<'_>, board: &Board) {
     };
     frame.render_widget(Clear, area);
     let text = HELP
-        .replace("BACKEND", if board.backend == "sim" { "the simulator" } else { "this machine's kernel" });
+        .replace("BACKEND", if state.backend == "sim" { "the simulator" } else { "this machine's kernel" });
     frame.render_widget(
         Paragraph::new(text).wrap(Wrap { trim: false }).block(Block::bordered().title(" help ")),
         area,
@@ -340,20 +349,21 @@ fn alone(kind: Kind, value: Option<f64>) -> String {
 }
 
 const HELP: &str = "\
-Above: runs that have ended, of all. In the frame: the run at work, on BACKEND, over its whole time from left to right. \
-Below: runs that have ended, with the mean of what arrived over all of their time.
+Top: finished runs of all runs. Frame: the current run on BACKEND; its whole time goes from left to right. Bottom: finished \
+runs, with their average rate.
 
-received    payload that the applications read; the highest point is the largest so far
-in flight   sent and not acknowledged, all streams; with cwnd and rwnd to one measure
-cwnd, rwnd  what the sender allows itself, and what the receiver allows
+received    payload read by the receiving applications; full height is the largest value so far
+in flight   sent but not acknowledged, all streams; same scale as cwnd and rwnd
+cwnd, rwnd  congestion window of the sender, window advertised by the receiver
 RTT         smoothed, the largest of all streams
 state       o Open, d Disorder, w CWR, R Recovery, L Loss
-limited by  as far as it is judged, a second behind; first stream
+limited by  of the first stream, about a second behind
+late        how late packets left the path and samples were taken; too late makes a run invalid
 
-The table at the end counts the measured time alone and is what holds.
+The table at the end leaves slow start out and is the result.
 
-q stops (and asks), b leaves the view and goes on in lines, Ctrl-C stops at once; finished runs are kept, --resume \
-continues. Any key closes this.";
+q: stop (asks first). b: leave the view, the runs continue. Ctrl-C: stop now. Finished runs are kept; --resume continues. \
+Any key closes this help.";
 
 #[cfg(test)]
 #[path = "screen_tests.rs"]

@@ -1,8 +1,7 @@
-//! Everything that the live view shows of an experiment, without a terminal.
-//!
-//! Never: unbounded; what is kept of finished runs does not grow with their number, but for a mark each.
+//! Everything that the live view shows of an experiment, without a terminal. What is kept of finished runs does not grow with their
+//! number, but for a mark each.
 
-use super::pulse::Pulse;
+use super::history::RunHistory;
 use crate::progress::{Estimate, label};
 use indexmap::IndexMap;
 use pipefill_analysis::diagnosis::Span;
@@ -13,39 +12,41 @@ use std::time::Duration;
 /// Finished runs that are listed.
 const LISTED: usize = 64;
 
-/// An experiment on its way.
+/// An experiment while it runs.
 #[derive(Debug)]
-pub(crate) struct Board {
+pub(crate) struct LiveState {
     /// Its name.
     pub(crate) experiment: String,
     /// `sim` or `lab`.
     pub(crate) backend: String,
     /// How many are done, and how long the others take.
     pub(crate) estimate: Estimate,
-    /// Of the runs at work the first one to have begun.
-    at_work: IndexMap<String, AtWork>,
+    /// The current runs, the first one to have begun first.
+    running: IndexMap<String, CurrentRun>,
     /// The latest last.
     pub(crate) ended: VecDeque<Ended>,
     /// A mark for each run that has ended, in that order: whether it is valid.
     pub(crate) marks: Vec<bool>,
 }
 
-/// A run that goes on.
+/// A run that has not ended.
 #[derive(Debug, Clone)]
-pub(crate) struct AtWork {
+pub(crate) struct CurrentRun {
     /// Its coordinates.
     pub(crate) label: String,
     /// How far its traffic is.
     pub(crate) passed: Duration,
-    /// What its rows tell; `None` before the first ones came.
-    pub(crate) look: Option<Look>,
+    /// What its rows show; `None` before the first row.
+    pub(crate) snapshot: Option<Snapshot>,
+    /// The largest lateness of its data path so far; `None` where nothing is emulated in real time.
+    pub(crate) late_path: Option<Duration>,
 }
 
 /// A run's rows so far.
 #[derive(Debug, Clone)]
-pub(crate) struct Look {
+pub(crate) struct Snapshot {
     /// As columns.
-    pub(crate) pulse: Pulse,
+    pub(crate) history: RunHistory,
     /// What limited its first stream when, as far as that is judged.
     pub(crate) causes: Vec<Span>,
 }
@@ -63,14 +64,14 @@ pub(crate) struct Ended {
     pub(crate) note: String,
 }
 
-impl Board {
+impl LiveState {
     /// Of `experiment` on `backend`, before its first run.
     pub(crate) fn new(experiment: &str, backend: &str, estimate: Estimate) -> Self {
         Self {
             experiment: experiment.to_owned(),
             backend: backend.to_owned(),
             estimate,
-            at_work: IndexMap::new(),
+            running: IndexMap::new(),
             ended: VecDeque::new(),
             marks: Vec::new(),
         }
@@ -81,15 +82,20 @@ impl Board {
         self.entry(run).passed = passed;
     }
 
+    /// The data path of `run` was late by at most `path` so far.
+    pub(crate) fn late(&mut self, run: &Run, path: Duration) {
+        self.entry(run).late_path = Some(path);
+    }
+
     /// `run` showed this.
-    pub(crate) fn show(&mut self, run: &Run, look: Look) {
-        self.entry(run).look = Some(look);
+    pub(crate) fn show(&mut self, run: &Run, snapshot: Snapshot) {
+        self.entry(run).snapshot = Some(snapshot);
     }
 
     /// `run` has ended; `note` says why it is not valid.
     pub(crate) fn end(&mut self, run: &Run, took: Duration, note: &str) {
-        let look = self.at_work.shift_remove(run.directory.as_str()).and_then(|one| one.look);
-        let mean_bps = look.and_then(|look| look.pulse.mean_bps());
+        let snapshot = self.running.shift_remove(run.directory.as_str()).and_then(|one| one.snapshot);
+        let mean_bps = snapshot.and_then(|snapshot| snapshot.history.mean_bps());
         if self.ended.len() == LISTED {
             self.ended.pop_front();
         }
@@ -97,13 +103,14 @@ impl Board {
         self.marks.push(note.is_empty());
     }
 
-    /// The run that is shown, and how many others go on.
-    pub(crate) fn current(&self) -> Option<(&AtWork, usize)> {
-        self.at_work.first().map(|(_, one)| (one, self.at_work.len() - 1))
+    /// The run that is shown, and the number of other current runs.
+    pub(crate) fn current(&self) -> Option<(&CurrentRun, usize)> {
+        self.running.first().map(|(_, one)| (one, self.running.len() - 1))
     }
 
-    fn entry(&mut self, run: &Run) -> &mut AtWork {
-        let begun = || AtWork { label: label(run), passed: Duration::ZERO, look: None };
-        self.at_work.entry(run.directory.to_string()).or_insert_with(begun)
+    fn entry(&mut self, run: &Run) -> &mut CurrentRun {
+        let begun =
+            || CurrentRun { label: label(run), passed: Duration::ZERO, snapshot: None, late_path: None };
+        self.running.entry(run.directory.to_string()).or_insert_with(begun)
     }
 }

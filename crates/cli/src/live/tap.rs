@@ -1,10 +1,9 @@
-//! Looks at a run's rows on their way to the record, and tells the board ten times a second.
-//!
-//! Never: a row changed, held back or dropped; the record is first.
+//! Reads a run's rows on their way to the record, and updates the state of the live view ten times a second. Every row goes on
+//! unchanged.
 
-use super::board::{Board, Look};
+use super::history::RunHistory;
 use super::locked;
-use super::pulse::Pulse;
+use super::state::{LiveState, Snapshot};
 use pipefill_analysis::diagnosis::{Diagnosing, Span};
 use pipefill_core::limit::CwndCause;
 use pipefill_core::plan::Run;
@@ -12,48 +11,56 @@ use pipefill_core::record::{AnyRow, Manifest, RecordError, Sink};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// How often the board is told.
+/// How often the state is updated.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// A sink that looks at what goes through.
-pub(crate) struct Onlooker<'a> {
+/// A sink that copies what it needs, and passes every row on.
+pub(crate) struct LiveTap<'a> {
     record: &'a mut dyn Sink,
     run: &'a Run,
-    board: &'a Mutex<Board>,
+    state: &'a Mutex<LiveState>,
     /// Filled when the first row tells when the traffic began.
     expected: &'a OnceLock<Manifest>,
     diagnosing: Option<Diagnosing<'a>>,
-    pulse: Pulse,
-    told: Instant,
+    history: RunHistory,
+    updated: Instant,
 }
 
-impl<'a> Onlooker<'a> {
+impl<'a> LiveTap<'a> {
     /// Of `run`, whose rows go on to `record`. `expected` is empty.
     pub(crate) fn new(
         run: &'a Run,
-        board: &'a Mutex<Board>,
+        state: &'a Mutex<LiveState>,
         expected: &'a OnceLock<Manifest>,
         record: &'a mut dyn Sink,
     ) -> Self {
-        Self { record, run, board, expected, diagnosing: None, pulse: Pulse::of(run), told: Instant::now() }
+        Self {
+            record,
+            run,
+            state,
+            expected,
+            diagnosing: None,
+            history: RunHistory::of(run),
+            updated: Instant::now(),
+        }
     }
 
-    /// Tells the board what was seen last.
-    pub(crate) fn tell(&mut self) {
+    /// Updates the state.
+    pub(crate) fn update(&mut self) {
         let causes = self.diagnosing.as_ref().map_or_else(Vec::new, |diagnosing| causes(diagnosing.so_far()));
-        locked(self.board).show(self.run, Look { pulse: self.pulse.clone(), causes });
-        self.told = Instant::now();
+        locked(self.state).show(self.run, Snapshot { history: self.history.clone(), causes });
+        self.updated = Instant::now();
     }
 }
 
-impl Sink for Onlooker<'_> {
+impl Sink for LiveTap<'_> {
     fn take(&mut self, row: AnyRow) -> Result<(), RecordError> {
-        self.pulse.take(&row);
+        self.history.take(&row);
         let (run, t_us) = (self.run, row.t_us());
         let begin = || Diagnosing::new(self.expected.get_or_init(|| Manifest::expected(run, t_us)));
         self.diagnosing.get_or_insert_with(begin).take(&row);
-        if self.told.elapsed() >= EVERY {
-            self.tell();
+        if self.updated.elapsed() >= EVERY {
+            self.update();
         }
         self.record.take(row)
     }
@@ -87,18 +94,18 @@ mod tests {
     }
 
     #[test]
-    fn every_row_goes_on_and_the_board_is_told_what_limits() {
+    fn every_row_goes_on_and_the_state_shows_what_limits() {
         let record = synthetic::record();
         let (run, rows) = (&record.manifest.run, record.rows());
-        let board = Mutex::new(Board::new("tiny", "sim", Estimate::new(1, Duration::ZERO, 1)));
+        let state = Mutex::new(LiveState::new("tiny", "sim", Estimate::new(1, Duration::ZERO, 1)));
         let (mut count, expected) = (Count::default(), OnceLock::new());
-        let mut onlooker = Onlooker::new(run, &board, &expected, &mut count);
-        rows.iter().for_each(|row| onlooker.take(row.clone()).unwrap());
-        onlooker.tell();
+        let mut tap = LiveTap::new(run, &state, &expected, &mut count);
+        rows.iter().for_each(|row| tap.take(row.clone()).unwrap());
+        tap.update();
         assert_eq!(count.0, rows.len());
-        let board = locked(&board);
-        let look = board.current().unwrap().0.look.as_ref().unwrap();
-        assert!(look.causes.iter().all(|span| span.stream == 0) && !look.causes.is_empty());
-        assert!(look.pulse.mean_bps().is_some());
+        let state = locked(&state);
+        let snapshot = state.current().unwrap().0.snapshot.as_ref().unwrap();
+        assert!(snapshot.causes.iter().all(|span| span.stream == 0) && !snapshot.causes.is_empty());
+        assert!(snapshot.history.mean_bps().is_some());
     }
 }

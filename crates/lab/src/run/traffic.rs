@@ -117,6 +117,13 @@ impl Traffic<'_> {
         })
     }
 
+    /// The largest lateness of the path so far, of both directions; `None` without an emulated path.
+    fn late(&self) -> Option<Duration> {
+        self.stage.topology.middle.as_ref()?;
+        let states = [&self.stage.forward, &self.stage.reverse].map(|state| state.lock().ok());
+        states.into_iter().flatten().map(|state| state.latest).max()
+    }
+
     fn probes(&self) -> Vec<StreamProbe<'_>> {
         let mut probes = Vec::new();
         for flow in self.flows {
@@ -198,6 +205,7 @@ impl Traffic<'_> {
                 return true;
             }
             watch.progress(Time::from_nanos(clock.now().since(zero).as_nanos() as u64));
+            self.late().map_or((), |late| watch.late(late));
             clock.sleep_until(clock.now().after(TICK));
         }
         false

@@ -1,0 +1,50 @@
+//! Words that a shell can complete where any text is taken: the error of an unknown one comes from whoever reads it, with what is
+//! known there.
+
+use crate::studies::{ALL, STUDIES};
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::error::Error;
+use clap::{Arg, Command};
+use pipefill_core::scenario::KEYS;
+use std::ffi::OsStr;
+
+/// Takes any text, and offers `words` to completions.
+#[derive(Debug, Clone)]
+pub(crate) struct Words(fn() -> Vec<String>);
+
+/// For `--set`: every key of a scenario, with its `=`.
+pub(super) const fn set_words() -> Words {
+    Words(assignments)
+}
+
+/// For `study`: the built-in studies.
+pub(super) const fn study_words() -> Words {
+    Words(studies)
+}
+
+fn assignments() -> Vec<String> {
+    KEYS.iter()
+        .flat_map(|key| key.sections.iter().map(move |section| (section, key.name)))
+        .map(
+            |(section, name)| {
+                if name.ends_with('.') { format!("{section}.{name}") } else { format!("{section}.{name}=") }
+            },
+        )
+        .collect()
+}
+
+fn studies() -> Vec<String> {
+    STUDIES.iter().map(|study| study.name).chain([ALL]).map(str::to_owned).collect()
+}
+
+impl TypedValueParser for Words {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
+    }
+}
