@@ -120,7 +120,7 @@ fn a_bad_scenario_is_shown_with_line_and_caret_and_nothing_is_made() {
         .assert()
         .code(2)
         .stderr(contains("--set:1:").and(contains("^")));
-    folder.pipefill(&["run", "none.toml"]).assert().code(2).stderr(contains("reading none.toml"));
+    folder.pipefill(&["run", "none.toml"]).assert().code(2).stderr(contains("there is no file none.toml"));
     folder.pipefill(&["run", "rtt"]).assert().code(2).stderr(contains("pipefill study rtt"));
     assert_eq!(folder.names(), ["bad.toml", "good.toml"]);
 }

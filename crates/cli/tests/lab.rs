@@ -190,7 +190,7 @@ fn a_signal_stops_it_and_resume_continues() -> Outcome {
     let text = stderr(&output);
     assert!(text.contains("stopped; 1 of 2 runs are kept in pipefill-runs/tiny"), "{text}");
     assert!(text.contains("--resume"), "{text}");
-    assert_eq!(text.matches("stopping; again to exit at once\n").count(), 1, "{text}");
+    assert_eq!(text.matches("stopping; Ctrl-C again to quit now\n").count(), 1, "{text}");
     assert_eq!(names(&runs), ["0000-rtt-4ms-r1"]);
     assert_eq!(folder.registered(), [""; 0]);
 

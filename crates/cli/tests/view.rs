@@ -132,7 +132,7 @@ fn keys_are_heard_and_a_stop_is_asked_back() {
     screen.wait_for("limited by");
     assert!(screen.seen.screen().alternate_screen());
     screen.press("?");
-    screen.wait_for("what the sender allows itself");
+    screen.wait_for("congestion window of the sender");
     screen.press("x");
     screen.wait_for("received");
     screen.press("q");
@@ -153,7 +153,7 @@ fn a_c_with_control_stops_without_a_question() {
     screen.wait_for("q stop");
     screen.press("\x03");
     let text = screen.end();
-    assert!(text.contains("stopping; again to exit at once") && text.contains("code 2"), "{text}");
+    assert!(text.contains("stopping; Ctrl-C again to quit now") && text.contains("code 2"), "{text}");
     assert!(is_as_before(&text), "{text}");
 }
 

@@ -205,7 +205,9 @@ impl Traffic<'_> {
                 return true;
             }
             watch.progress(Time::from_nanos(clock.now().since(zero).as_nanos() as u64));
-            self.late().map_or((), |late| watch.late(late));
+            if let Some(late) = self.late() {
+                watch.late(late);
+            }
             clock.sleep_until(clock.now().after(TICK));
         }
         false
