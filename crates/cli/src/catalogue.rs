@@ -1,6 +1,4 @@
 //! The built-in catalogue: scenarios whose limit is known by construction.
-//!
-//! Never: a scenario that is not a file under `scenarios/catalogue/`, with the reason for its limit in a comment.
 
 /// A scenario of the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

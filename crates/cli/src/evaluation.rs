@@ -1,6 +1,4 @@
 //! From the records of an experiment to its result.
-//!
-//! Never: a record that is left out without a word.
 
 use crate::failure::Failure;
 use crate::store::{Condensed, ExperimentDirectory, condense, read_manifest};

@@ -1,7 +1,6 @@
 //! The binary `pipefill`: arguments, the store of records, progress, signals, exit codes.
 //!
-//! Everything that the user's machine has and the crates below must not know — files, terminal, signals, processes — is
-//! here. Never: a figure that `analysis` did not compute, or an exit code outside of [`failure`] and [`outcome`].
+//! Everything that the user's machine has and the crates below must not know — files, terminal, signals, processes — is here.
 #![forbid(unsafe_code)]
 
 mod args;

@@ -1,6 +1,4 @@
 //! The report page of an experiment: what every run leaves beside its records, and `report --format html` writes.
-//!
-//! Never: a page with figures that the records beside it don't have; it is made again with every run.
 
 use crate::evaluation::{Evaluated, evaluate};
 use crate::failure::Failure;

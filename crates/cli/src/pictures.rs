@@ -1,6 +1,4 @@
 //! An experiment's charts as files: written by `report --format svg` and `png`, linked by `--format md` where they stand beside it.
-//!
-//! Never: a link to a file that is not there.
 
 use crate::failure::Failure;
 use pipefill_report::md::Link;

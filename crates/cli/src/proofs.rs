@@ -1,6 +1,4 @@
 //! What came of trying an experiment's advice, beside its records: `fix` leaves it there, the report page shows it.
-//!
-//! Never: a proof of another cell lost because a later `fix` tried only some.
 
 use crate::failure::Failure;
 use pipefill_analysis::proof::Proof;

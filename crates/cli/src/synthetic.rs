@@ -1,6 +1,4 @@
 //! A backend that makes records without traffic, and a scenario small enough for it: for tests only.
-//!
-//! Never: compiled into the binary.
 
 #[path = "../../analysis/tests/builder/mod.rs"]
 mod builder;

@@ -106,7 +106,7 @@ fn keys_are_counted_in_every_cell_before_any_is_made() {
 fn a_text_is_no_longer_than_a_scenario_can_be() {
     let (message, help) = problem(&format!("name = \"x\"\n{}", "#\n".repeat(3 << 20)));
     assert!(message.contains("bytes, more than 4194304"), "{message}");
-    assert!(help.contains("several scenarios"), "{help}");
+    assert!(help.contains("split the scenario"), "{help}");
     let rows = "[[published.row]]\n".repeat(1_001);
     let (message, _) = problem(&format!("name = \"x\"\n{rows}"));
     assert_eq!(message, "\"row\" has 1001 entries, more than 1000");

@@ -118,7 +118,7 @@ struct Flow<'a> {
     stalls: StallLog,
     drops: DropLog,
     transmit_drops: u64,
-    next_train: u64,
+    next_gso_id: u64,
     /// The instant up to which the path has been advanced.
     advanced: Time,
     /// How much earlier than due the next packet is handed over.
@@ -141,7 +141,7 @@ impl<'a> Flow<'a> {
             stalls: StallLog::new(pump.direction, pump.noticed),
             drops: DropLog::new(pump.rtt),
             transmit_drops: 0,
-            next_train: 0,
+            next_gso_id: 0,
             advanced: Time::ZERO,
             lead: Duration::ZERO,
             released: Time::ZERO,
@@ -154,7 +154,7 @@ impl<'a> Flow<'a> {
     fn ingest(&mut self) {
         let clock = self.pump.clock;
         let offset = clock.realtime_offset();
-        let (path, advanced, next_train) = (&mut self.path, self.advanced, &mut self.next_train);
+        let (path, advanced, next_gso_id) = (&mut self.path, self.advanced, &mut self.next_gso_id);
         while self.ring.next(|received| {
             let stamped = Time::from_nanos(received.realtime_ns.saturating_sub(offset));
             // Not before what the path has seen, and not in the future, should the wall clock have been stepped.
@@ -163,9 +163,9 @@ impl<'a> Flow<'a> {
             for index in 0..frame.segments() {
                 let bytes = frame.segment_len(index);
                 let payload = Segment { frame: Rc::clone(&frame), index };
-                path.offer(arrival, Packet { train: *next_train, bytes, payload });
+                path.offer(arrival, Packet { gso_id: *next_gso_id, bytes, payload });
             }
-            *next_train += 1;
+            *next_gso_id += 1;
         }) {}
     }
 

@@ -110,7 +110,7 @@ mod tests {
 
     #[inline]
     fn offer(bottleneck: &mut Bottleneck<u32>, at: u64, bytes: u32) -> Option<DropReason> {
-        let packet = Packet { train: 0, bytes, payload: bytes };
+        let packet = Packet { gso_id: 0, bytes, payload: bytes };
         let offered = bottleneck.offer(Time::from_nanos(at), packet);
         offered.err().map(|dropped| dropped.reason)
     }

@@ -195,7 +195,7 @@ mod tests {
     }
 
     fn packet(payload: u64) -> Packet<u64> {
-        Packet { train: payload, bytes: 1514, payload }
+        Packet { gso_id: payload, bytes: 1514, payload }
     }
 
     fn drain(delay: &mut Delay<u64>) -> Vec<(u64, u64)> {

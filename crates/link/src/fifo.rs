@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn packet(payload: u32) -> Packet<u32> {
-        Packet { train: 0, bytes: 100, payload }
+        Packet { gso_id: 0, bytes: 100, payload }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which packets are lost before anything else happens to them.
 //!
-//! Never: a draw that depends on a packet's size or on what other elements did, so the fate of the n-th packet (or train)
+//! Never: a draw that depends on a packet's size or on what other elements did, so the fate of the n-th packet (or super-packet)
 //! is a function of the seed and n alone.
 
 use pipefill_core::cell::{LossSpec, LossUnit};
@@ -13,24 +13,24 @@ pub struct Loss {
     model: Model,
     unit: LossUnit,
     prng: Prng,
-    /// The train decided last, and its fate.
-    train: Option<(u64, bool)>,
+    /// The super-packet decided last, and its fate.
+    gso_id: Option<(u64, bool)>,
 }
 
 impl Loss {
     /// The element for `spec`; `None` where it would never drop.
     pub fn new(spec: &LossSpec, unit: LossUnit, prng: Prng) -> Option<Self> {
-        Some(Self { model: Model::new(spec)?, unit, prng, train: None })
+        Some(Self { model: Model::new(spec)?, unit, prng, gso_id: None })
     }
 
-    /// Whether the next packet, a segment of `train`, is lost. With [`LossUnit::SuperPacket`] the first segment of a train
-    /// decides for the train's other segments.
-    pub fn drops(&mut self, train: u64) -> bool {
-        match (self.unit, self.train) {
-            (LossUnit::SuperPacket, Some((decided, lost))) if decided == train => lost,
+    /// Whether the next packet, a segment of `gso_id`, is lost. With [`LossUnit::SuperPacket`] the first segment of a super-packet
+    /// decides for its other segments.
+    pub fn drops(&mut self, gso_id: u64) -> bool {
+        match (self.unit, self.gso_id) {
+            (LossUnit::SuperPacket, Some((decided, lost))) if decided == gso_id => lost,
             _ => {
                 let lost = self.model.draw(&mut self.prng);
-                self.train = Some((train, lost));
+                self.gso_id = Some((gso_id, lost));
                 lost
             }
         }
@@ -87,8 +87,8 @@ mod tests {
         Loss::new(spec, unit, Prng::stream(Seed::new(1), "forward/loss")).expect("a model")
     }
 
-    fn lost_of(loss: &mut Loss, trains: impl IntoIterator<Item = u64>) -> Vec<usize> {
-        let fates = trains.into_iter().map(|train| loss.drops(train));
+    fn lost_of(loss: &mut Loss, gso_ids: impl IntoIterator<Item = u64>) -> Vec<usize> {
+        let fates = gso_ids.into_iter().map(|gso_id| loss.drops(gso_id));
         fates.enumerate().filter_map(|(i, lost)| lost.then_some(i + 1)).collect()
     }
 
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_counts_trains_where_the_unit_is_the_super_packet() {
+    fn a_list_counts_super_packets_where_the_unit_is_the_super_packet() {
         let mut loss = loss(&LossSpec::Packets(vec![2, 4]), LossUnit::SuperPacket);
         assert_eq!(lost_of(&mut loss, [10, 10, 11, 11, 11, 12, 13]), [3, 4, 5, 7]);
     }

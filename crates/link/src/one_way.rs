@@ -43,7 +43,7 @@ impl<T: Clone> OneWay<T> {
     pub fn offer(&mut self, now: Time, packet: Packet<T>) {
         self.counters.offered += Count::one(packet.bytes);
         self.stages.advance(now, &mut self.counters);
-        if self.loss.as_mut().is_some_and(|loss| loss.drops(packet.train)) {
+        if self.loss.as_mut().is_some_and(|loss| loss.drops(packet.gso_id)) {
             self.counters.drop_one(DropReason::RandomLoss, packet.bytes);
             return;
         }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     fn offer(path: &mut OneWay<u32>, payload: u32, bytes: u32) {
-        path.offer(Time::ZERO, Packet { train: 0, bytes, payload });
+        path.offer(Time::ZERO, Packet { gso_id: 0, bytes, payload });
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
         for payload in 1..=4 {
             offer(&mut path, payload, 1514);
         }
-        let last = Packet { train: 0, bytes: 100, payload: 5 };
+        let last = Packet { gso_id: 0, bytes: 100, payload: 5 };
         path.offer(Time::from_nanos(2000), last);
         let packets: Vec<u64> = path.backlog().iter().map(|backlog| backlog.packets).collect();
         assert_eq!(packets, [1, 1]);

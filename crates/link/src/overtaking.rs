@@ -118,7 +118,7 @@ mod tests {
     fn queue(dues: &[u64]) -> Overtaking<usize> {
         let mut queue = Overtaking::new();
         for (payload, &due) in dues.iter().enumerate() {
-            let packet = Packet { train: 0, bytes: 100, payload };
+            let packet = Packet { gso_id: 0, bytes: 100, payload };
             queue.push(Time::from_nanos(due), packet);
         }
         queue

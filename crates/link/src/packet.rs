@@ -8,7 +8,7 @@ use pipefill_core::units::Time;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packet<T> {
     /// Id of the super-packet that it came in; equal for consecutive segments of one GSO super-packet.
-    pub train: u64,
+    pub gso_id: u64,
     /// Ethernet frame without FCS: IP + 14 bytes.
     pub bytes: u32,
     /// The driver's own.

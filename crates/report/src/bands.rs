@@ -1,6 +1,4 @@
 //! What limited a run when, and in which congestion state it was, as bands of a picture.
-//!
-//! Never: more parts than somebody can see.
 
 use pipefill_analysis::band::{Band, Stay};
 use pipefill_analysis::diagnosis::Span;

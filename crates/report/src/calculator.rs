@@ -1,6 +1,4 @@
 //! `pipefill bdp`: the calculator's screen, 80 columns and at most 40 lines.
-//!
-//! Never: arithmetic; every figure comes from the calculation.
 
 use crate::quantity::Kind;
 use pipefill_analysis::calculator::{BufferAnswer, Calculation, LossAnswer, PredictedBy, WindowAnswer};

@@ -1,6 +1,4 @@
 //! The catalogue in Markdown: scenario by scenario, and the confusion matrix. It reads well on a terminal too.
-//!
-//! Never: a count that the analysis did not make.
 
 use crate::quantity::MISSING;
 use pipefill_analysis::catalogue::{Catalogue, Finding};

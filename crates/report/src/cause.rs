@@ -1,6 +1,4 @@
 //! A letter, a colour and a few words for every cause: the same in `explain` and while a run goes on.
-//!
-//! Never: two causes with the same letter, or a colour that has no letter beside it.
 
 use pipefill_core::limit::{CwndCause, LimitedBy};
 

@@ -1,6 +1,4 @@
 //! What the charts show, worked out once: the page's still pictures, its script, and the pictures in files draw the same.
-//!
-//! Never: a point without the cell that it comes from.
 
 mod heats;
 mod laws;

@@ -1,6 +1,4 @@
 //! What was published, what we conclude, and the figures on which that rests.
-//!
-//! Never: our word without evidence, or a conclusion left out because it agrees.
 
 use crate::prose;
 use pipefill_analysis::conclusions::{ConclusionResult, Opinion};

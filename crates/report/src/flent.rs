@@ -1,8 +1,8 @@
 //! A flow of a run as a data file of Flent (`.flent.gz`), for those who plot with that.
 //!
-//! The file is what Flent's `tcp_nup`, `tcp_ndown` or `udp_flood` would have written (`flent/resultset.py`, version 3; the names of the
-//! series are those of `flent/tests/`), with the sender's congestion window and smoothed round trip where its `ss` runner has them.
-//! Never: a ping that nobody sent; a flow has none of its own.
+//! The file is what Flent's `tcp_nup`, `tcp_ndown` or `udp_flood` would have written (`flent/resultset.py`, version 3; the names of
+//! the series are those of `flent/tests/`), with the sender's congestion window and smoothed round trip where its `ss` runner has
+//! them.
 
 use flate2::{Compression, GzBuilder};
 use pipefill_analysis::intervals::{Interval, StreamIntervals};

@@ -1,6 +1,4 @@
 //! The report's JSON, schema 1: what other programs read.
-//!
-//! Never: a name or a value that the structs of `analysis` do not have.
 
 use crate::explain::Explanation;
 use pipefill_analysis::calculator::Calculation;

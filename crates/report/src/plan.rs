@@ -1,6 +1,4 @@
 //! `pipefill plan`: every run before it runs.
-//!
-//! Never: a promise; the duration is the backend's estimate, and is left out where there is none.
 
 use crate::sheet::{Entry, Heading};
 use crate::table::{Style, grid};

@@ -1,6 +1,6 @@
 //! A picture as PNG: the SVG drawn by resvg, with a font that this program carries, so that a machine without fonts writes the same.
 //!
-//! Letters that DejaVu Sans does not have come from the machine's own fonts, where it has some. Never: a transparent background.
+//! Letters that DejaVu Sans does not have come from the machine's own fonts, where it has some.
 
 use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::fontdb::Database;

@@ -1,6 +1,4 @@
 //! Sentences in a terminal: broken between words, their lines indented.
-//!
-//! Never: a word broken, a number parted from its unit, or a table; see `table`.
 
 /// Keeps what is on both sides of it on one line.
 const NO_BREAK: char = '\u{a0}';

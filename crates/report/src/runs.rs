@@ -1,6 +1,4 @@
 //! What a page and its pictures show of each run beside its figures, and which run stands for a cell.
-//!
-//! Never: a run of another experiment.
 
 use pipefill_analysis::experiment::{CellResult, Experiment};
 use pipefill_analysis::metrics::RunMetrics;

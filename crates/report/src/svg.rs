@@ -1,7 +1,7 @@
 //! Still pictures: what a page shows without its script, on paper, and until the script has drawn; and pictures in files.
 //!
-//! Colours are classes, so that the page's style decides what is dark; a file brings the light half of that style. Drawn by hand: the crates that draw charts write colours
-//! into every element, and are larger than this. Never: a shape without its unit, or text that is not text.
+//! Colours are classes, so that the page's style decides what is dark; a file brings the light half of that style. Drawn by hand: the
+//! crates that draw charts write colours into every element, and are larger than this.
 
 mod bars;
 mod heat;

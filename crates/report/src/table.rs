@@ -1,6 +1,4 @@
 //! The terminal's table.
-//!
-//! Never: a colour that nobody asked for, or a line wider than the terminal where wrapping can prevent it.
 
 use crate::sheet::{Entry, Heading, Sheet, Tone, environment_line, sheets, source_line};
 use crate::{conclusions, prose};

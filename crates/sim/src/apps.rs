@@ -1,6 +1,6 @@
 //! The applications: one that writes (as fast as the socket takes it, or at a fixed rate), one that reads.
 //!
-//! The same rules as the lab's applications follow, without the machine's own delays. Never: a byte offered after the stop.
+//! The same rules as the lab's applications follow, without the machine's own delays.
 
 use crate::options::WriterHabit;
 use crate::tcp::receiver::Receiver;

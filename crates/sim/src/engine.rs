@@ -111,8 +111,9 @@ impl Engine {
             let Segment { stream, body } = &packet.payload;
             match body {
                 Body::Data(data) if self.gro => {
-                    if !held.as_mut().is_some_and(|(of, _, first)| *of == packet.train && join(first, data)) {
-                        let before = held.replace((packet.train, *stream, *data));
+                    if !held.as_mut().is_some_and(|(of, _, first)| *of == packet.gso_id && join(first, data))
+                    {
+                        let before = held.replace((packet.gso_id, *stream, *data));
                         self.arrive_held(before);
                     }
                 }

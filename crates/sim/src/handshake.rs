@@ -1,6 +1,4 @@
 //! The three-way handshake: SYN, SYN-ACK, ACK, each sent again until it is answered (RFC 9293, 3.5; RFC 6298, 5.7).
-//!
-//! Never: options; what they would agree on (scale, SACK, timestamps) both ends know from their settings.
 
 use crate::jiffies;
 use crate::segment::Body;

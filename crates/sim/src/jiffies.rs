@@ -1,6 +1,4 @@
 //! The kernel's coarse clock: a tick of a millisecond, and timers on a wheel that is never early.
-//!
-//! Never: precise timers (pacing, ACK compression), which are high-resolution in the kernel too.
 
 use pipefill_core::units::Time;
 

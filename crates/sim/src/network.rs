@@ -1,7 +1,7 @@
 //! The path between both hosts: the very elements of `link`, one direction each.
 //!
-//! Where the scenario sets no rate, a direction that carries data has the hosts' own limit; without it a window of any
-//! size would leave in no time at all. Never: another change to what the scenario asks for.
+//! Where the scenario sets no rate, a direction that carries data has the hosts' own limit; without it a window of any size would
+//! leave in no time at all.
 
 use crate::segment::Segment;
 use pipefill_core::cell::{BottleneckSpec, Direction, DirectionSpec, PathSpec};

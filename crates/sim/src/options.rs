@@ -1,6 +1,4 @@
 //! What a kernel can be told or built to do, and what the simulator does where a scenario is silent.
-//!
-//! Never: a choice that a scenario makes; those come with the run.
 
 use std::time::Duration;
 

@@ -1,6 +1,4 @@
 //! One run: the connections made, the traffic, the drain, the record.
-//!
-//! Never: a rule about the run's length that the lab does not have too.
 
 use crate::engine::Engine;
 use crate::host::Host;
@@ -216,7 +214,7 @@ impl Traffic<'_> {
             let until = start.after(flow.duration);
             match &mut stream.transport {
                 Transport::Tcp(tcp) => {
-                    tcp.sender.witness.watch(start, until);
+                    tcp.sender.trace.watch(start, until);
                     let writer = apps::Writer::new([start, until], flow.bitrate, flow.length, self.habit);
                     tcp.applications = Some((writer, apps::Reader::new(start, flow.read_rate)));
                 }

@@ -1,6 +1,4 @@
 //! The telemetry: both ends of every stream and the path, at a fixed interval of virtual time.
-//!
-//! Never: a sample that disturbs; nothing that is read here changes what comes.
 
 use crate::engine::Engine;
 use crate::stream::{Stream, TcpStream, Transport};
@@ -30,13 +28,13 @@ pub(crate) fn take(engine: &Engine, now: Time, sink: &mut dyn Sink) -> Result<()
     Ok(())
 }
 
-/// Hands on what the senders' witnesses have told since the last call, and the round trips that pings have completed.
+/// Hands on the retransmits whose episodes have ended since the last call, and the round trips that pings have completed.
 pub(crate) fn tell(engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), RecordError> {
     for stream in &mut engine.streams {
         let number = stream.number;
         match &mut stream.transport {
             Transport::Tcp(tcp) => {
-                let mut rows = tcp.sender.witness.told().map(|row| Retransmit { stream: number, ..row });
+                let mut rows = tcp.sender.trace.finished().map(|row| Retransmit { stream: number, ..row });
                 rows.try_for_each(|row| sink.take(AnyRow::Retransmit(row)))?;
             }
             Transport::Ping(ping) => ping.samples(number).try_for_each(|row| sink.take(AnyRow::Ping(row)))?,
@@ -50,7 +48,7 @@ pub(crate) fn tell(engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), Recor
 pub(crate) fn end(engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), RecordError> {
     for stream in &mut engine.streams {
         if let Transport::Tcp(tcp) = &mut stream.transport {
-            tcp.sender.witness.end();
+            tcp.sender.trace.end();
         }
     }
     tell(engine, sink)

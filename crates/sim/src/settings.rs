@@ -1,6 +1,4 @@
 //! Every setting of a run as asked and as taken, in the lab's names.
-//!
-//! Never: a setting that the simulator does not obey.
 
 use crate::host::Host;
 use crate::options::WindowRule;

@@ -1,6 +1,4 @@
 //! One stream: both ends, their applications, and its way to the path.
-//!
-//! Never: two streams that know of each other; they meet only in the path's queue.
 
 use crate::apps::{Reader, Writer};
 use crate::handshake::{Handshake, Learned};
@@ -15,7 +13,7 @@ use pipefill_core::units::Time;
 use pipefill_link::Packet;
 
 /// A TCP sender numbers its super-packets from one; a stream's other packets begin here.
-const OWN_TRAINS: u64 = 1 << 39;
+const OWN_GSO_IDS: u64 = 1 << 39;
 
 /// A stream with its place in the run.
 #[derive(Debug)]
@@ -29,8 +27,8 @@ pub(crate) struct Stream {
     pub(crate) transport: Transport,
     /// The traffic has not begun: nothing acts of itself.
     pub(crate) is_held: bool,
-    /// Numbers of what is not the TCP sender's; from [`OWN_TRAINS`] on.
-    trains: u64,
+    /// Numbers of what is not the TCP sender's; from [`OWN_GSO_IDS`] on.
+    last_gso_id: u64,
 }
 
 /// What carries it.
@@ -135,7 +133,7 @@ impl TcpStream {
 
 impl Stream {
     pub(crate) fn new(number: u32, flow: u32, direction: Direction, transport: Transport) -> Self {
-        Self { number, flow, direction, transport, is_held: false, trains: OWN_TRAINS }
+        Self { number, flow, direction, transport, is_held: false, last_gso_id: OWN_GSO_IDS }
     }
 
     /// Ready for traffic: UDP always, TCP once the connection is accepted.
@@ -235,40 +233,40 @@ impl Stream {
         };
         let stream = self.number;
         // A number of its own for every super-packet of the run; streams do not share one.
-        let mut offer = |direction, train: u64, body: Body, timestamps| {
-            let train = (u64::from(stream) << 40) | train;
+        let mut offer = |direction, gso_id: u64, body: Body, timestamps| {
+            let gso_id = (u64::from(stream) << 40) | gso_id;
             let bytes = body.frame_bytes(timestamps);
-            let packet = Packet { train, bytes, payload: Segment { stream, body } };
+            let packet = Packet { gso_id, bytes, payload: Segment { stream, body } };
             network.offer(now, direction, packet);
         };
         match &mut self.transport {
             Transport::Tcp(tcp) => {
                 let timestamps = tcp.sender.host.timestamps;
                 for (from_sender, body) in tcp.messages.drain(..) {
-                    self.trains += 1;
-                    offer(if from_sender { data } else { back }, self.trains, body, timestamps);
+                    self.last_gso_id += 1;
+                    offer(if from_sender { data } else { back }, self.last_gso_id, body, timestamps);
                 }
-                for (train, body) in tcp.sender.outbox.drain(..) {
-                    offer(data, train, body, timestamps);
+                for (gso_id, body) in tcp.sender.outbox.drain(..) {
+                    offer(data, gso_id, body, timestamps);
                 }
                 for body in tcp.receiver.outbox.drain(..) {
-                    self.trains += 1;
-                    offer(back, self.trains, body, timestamps);
+                    self.last_gso_id += 1;
+                    offer(back, self.last_gso_id, body, timestamps);
                 }
             }
             Transport::Udp(udp) => {
                 while !self.is_held
                     && let Some(body) = udp.send_due(now)
                 {
-                    self.trains += 1;
-                    offer(data, self.trains, body, false);
+                    self.last_gso_id += 1;
+                    offer(data, self.last_gso_id, body, false);
                 }
             }
             Transport::Ping(ping) if !self.is_held => {
                 ping.act(now);
                 for (way, body) in ping.outbox() {
-                    self.trains += 1;
-                    offer(if way == Way::Request { data } else { back }, self.trains, body, false);
+                    self.last_gso_id += 1;
+                    offer(if way == Way::Request { data } else { back }, self.last_gso_id, body, false);
                 }
             }
             Transport::Ping(_) => {}

@@ -1,6 +1,4 @@
 //! `pipefill fix`: the advice, applied to the scenario and measured beside what was.
-//!
-//! Never: a claim from the old records; both sides of a comparison are run now, in turn.
 
 use super::explain::keep;
 use super::report::result_of;

@@ -1,6 +1,4 @@
 //! `pipefill report --format iperf3` and `--format flent`: a document for each flow of each run.
-//!
-//! Never: two flows in one document, or some of them left out because there is no place for them.
 
 use crate::failure::Failure;
 use crate::outcome::Outcome;

@@ -1,6 +1,6 @@
 //! `pipefill sim fuzz`: random scenarios in the simulator, every check on, until one fails or the time is over.
 //!
-//! Each scenario follows from its number alone. Never: a finding without the scenario and the command that shows it again.
+//! Each scenario follows from its number alone.
 
 use crate::args::FuzzArgs;
 use crate::failure::Failure;

@@ -1,6 +1,4 @@
-//! The terminal while the view has it: raw keys, another screen, and back.
-//!
-//! Never: left as it is. Back is what an end, an error, a panic and a signal have in common.
+//! The terminal while the view has it: raw keys and another screen. An end, an error, a panic and a signal all restore it.
 
 use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;

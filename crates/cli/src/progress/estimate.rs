@@ -1,6 +1,4 @@
 //! How long the rest of an experiment takes: the backend's estimates, corrected by how right they were so far.
-//!
-//! Never: a clock; what was measured is told.
 
 use std::time::Duration;
 

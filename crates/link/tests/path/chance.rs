@@ -68,7 +68,7 @@ fn gilbert_elliott_loses_in_both_states_with_their_own_probability() {
 }
 
 #[test]
-fn the_super_packet_as_a_unit_loses_the_same_share_of_trains() {
+fn the_super_packet_as_a_unit_loses_the_same_share_of_super_packets() {
     let p = 0.1;
     let spec = DirectionSpec {
         loss: LossSpec::Independent(Ratio::from_fraction(p)),
@@ -76,20 +76,20 @@ fn the_super_packet_as_a_unit_loses_the_same_share_of_trains() {
         ..clean()
     };
     let fates = fates(&spec, 1);
-    let trains = fates.chunks(SEGMENTS_PER_TRAIN);
-    let (n, lost) = (trains.len() as f64, trains.filter(|train| train[0]).count() as f64);
+    let super_packets = fates.chunks(SEGMENTS_PER_SUPER_PACKET);
+    let (n, lost) = (super_packets.len() as f64, super_packets.filter(|segments| segments[0]).count() as f64);
     assert_near(lost, n * p, (n * p * (1.0 - p)).sqrt());
-    // Losses of segments come in whole trains.
-    assert!(burst_lengths(&fates).iter().all(|length| length % SEGMENTS_PER_TRAIN as f64 == 0.0));
+    // Losses of segments come in whole super-packets.
+    assert!(burst_lengths(&fates).iter().all(|length| length % SEGMENTS_PER_SUPER_PACKET as f64 == 0.0));
 }
 
-const SEGMENTS_PER_TRAIN: usize = 4;
+const SEGMENTS_PER_SUPER_PACKET: usize = 4;
 
 /// The fate of every packet: true = lost.
 fn fates(spec: &DirectionSpec, seed: u64) -> Vec<bool> {
     let offer = |index: usize| Offer {
         at: Time::from_nanos(index as u64),
-        packet: Packet { train: (index / SEGMENTS_PER_TRAIN) as u64, bytes: 1514, payload: index },
+        packet: Packet { gso_id: (index / SEGMENTS_PER_SUPER_PACKET) as u64, bytes: 1514, payload: index },
     };
     let offers: Vec<Offer> = (0..PACKETS).map(offer).collect();
     let outcome = punctually(spec, seed, &offers);

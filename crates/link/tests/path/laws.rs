@@ -138,9 +138,9 @@ proptest! {
 
     #[test]
     fn other_elements_do_not_reshuffle_the_loss(
-        loss in loss(), whole_trains: bool, others in any_direction(), offers in traffic(), seed: u64,
+        loss in loss(), whole_super_packets: bool, others in any_direction(), offers in traffic(), seed: u64,
     ) {
-        let loss_unit = if whole_trains { LossUnit::SuperPacket } else { LossUnit::Segment };
+        let loss_unit = if whole_super_packets { LossUnit::SuperPacket } else { LossUnit::Segment };
         let alone = DirectionSpec { loss, loss_unit, ..clean() };
         let roomy = |bottleneck: BottleneckSpec| BottleneckSpec {
             queue: QueueLimit::Packets(1_000),
@@ -193,10 +193,10 @@ proptest! {
         let mut fates: BTreeMap<u64, Vec<bool>> = BTreeMap::new();
         for (index, offer) in offers.iter().enumerate() {
             let lost = delivered.binary_search(&index).is_err();
-            fates.entry(offer.packet.train).or_default().push(lost);
+            fates.entry(offer.packet.gso_id).or_default().push(lost);
         }
-        for (train, lost) in fates {
-            prop_assert!(lost.iter().all(|each| *each == lost[0]), "train {} was torn: {:?}", train, lost);
+        for (gso_id, lost) in fates {
+            prop_assert!(lost.iter().all(|each| *each == lost[0]), "super-packet {} was torn: {:?}", gso_id, lost);
         }
     }
 
@@ -251,7 +251,7 @@ fn bytes(released: &Released<usize>) -> u64 {
 fn different_seeds_and_names_give_different_fates() {
     let loss = pipefill_core::cell::LossSpec::Independent(Ratio::from_percent(50.0));
     let spec = DirectionSpec { loss, ..clean() };
-    let packet = |payload| pipefill_link::Packet { train: 0, bytes: 100, payload };
+    let packet = |payload| pipefill_link::Packet { gso_id: 0, bytes: 100, payload };
     let offers: Vec<Offer> = (0..100).map(|index| Offer { at: Time::ZERO, packet: packet(index) }).collect();
     let fate = |name: &str, seed: u64| {
         let mut path = OneWay::new(&spec, RTT, name, pipefill_core::units::Seed::new(seed));

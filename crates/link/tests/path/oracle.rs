@@ -65,7 +65,7 @@ fn by_element(mut bottleneck: Bottleneck<usize>, offers: &[(u64, u32)]) -> Vec<E
     for (index, &(at, bytes)) in offers.iter().enumerate() {
         let now = Time::from_nanos(at);
         take(&mut bottleneck, now, &mut events);
-        let packet = Packet { train: 0, bytes, payload: index };
+        let packet = Packet { gso_id: 0, bytes, payload: index };
         if bottleneck.offer(now, packet).is_err() {
             events.push((index, Fate::Dropped(at)));
         }

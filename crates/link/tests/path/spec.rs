@@ -24,16 +24,16 @@ pub(crate) struct Offer {
     pub(crate) packet: Packet<usize>,
 }
 
-/// Up to 150 packets of mixed sizes, in bursts and with gaps, in trains of a few segments.
+/// Up to 150 packets of mixed sizes, in bursts and with gaps, in super-packets of a few segments.
 pub(crate) fn traffic() -> impl Strategy<Value = Vec<Offer>> {
     let gap = prop_oneof![Just(0_u64), 0..2_000_u64, 0..60_000_u64];
     let one = (gap, 60..=1514_u32, any::<bool>());
     prop::collection::vec(one, 1..150).prop_map(|steps| {
-        let (mut at, mut train) = (0, 0);
-        let offer = |(index, (gap, bytes, new_train)): (usize, (u64, u32, bool))| {
+        let (mut at, mut gso_id) = (0, 0);
+        let offer = |(index, (gap, bytes, new_super_packet)): (usize, (u64, u32, bool))| {
             at += gap;
-            train += u64::from(new_train);
-            let packet = Packet { train, bytes, payload: index };
+            gso_id += u64::from(new_super_packet);
+            let packet = Packet { gso_id, bytes, payload: index };
             Offer { at: Time::from_nanos(at), packet }
         };
         steps.into_iter().enumerate().map(offer).collect()
@@ -45,13 +45,13 @@ pub(crate) fn any_direction() -> impl Strategy<Value = DirectionSpec> {
     let held = (delay(), of(jitter()), of(limit()));
     let fate = (loss(), any::<bool>(), ratio(0.3), ratio(0.5));
     (held, fate, of(bottleneck())).prop_map(|((delay, jitter, delay_limit), fate, bottleneck)| {
-        let (loss, whole_trains, duplicate, reorder) = fate;
+        let (loss, whole_super_packets, duplicate, reorder) = fate;
         DirectionSpec {
             delay,
             jitter,
             delay_limit,
             loss,
-            loss_unit: if whole_trains { LossUnit::SuperPacket } else { LossUnit::Segment },
+            loss_unit: if whole_super_packets { LossUnit::SuperPacket } else { LossUnit::Segment },
             duplicate,
             reorder,
             bottleneck,

@@ -1,6 +1,4 @@
 //! Goodput over two axes; of more axes two are on the map, and the others stand at one of their values.
-//!
-//! Never: cells with another value of an axis that stands still in the same map, or a colour where nothing was measured.
 
 use super::titled;
 use crate::sheet::anchor;

@@ -1,6 +1,4 @@
 //! Where datagrams of UDP were lost: by the path, for each of its reasons, by the receiver's socket, or nobody knows.
-//!
-//! Never: a place for a loss that no counter has; what is left is said to be left.
 
 use super::titled;
 use crate::sheet::anchor;

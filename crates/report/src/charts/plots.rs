@@ -1,6 +1,4 @@
 //! Goodput against the round trip and against loss, with what theory says.
-//!
-//! Never: a line of a law where it does not hold, or a point moved to where it can be drawn without saying so.
 
 use super::laws::{self, Line, Template};
 use super::{name_of, titled};

@@ -1,6 +1,4 @@
 //! How far the repetitions of a cell lie apart.
-//!
-//! Never: a box without its points; of three runs a box alone says little.
 
 use super::titled;
 use crate::sheet::anchor;

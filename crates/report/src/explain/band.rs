@@ -1,6 +1,4 @@
 //! The timeline of causes as one line a stream: a letter for what held most of the time of each column.
-//!
-//! Never: a colour without its letter.
 
 use crate::cause::{self, Cause, letter, meaning};
 use crate::quantity::Kind;

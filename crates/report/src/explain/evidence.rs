@@ -1,6 +1,4 @@
 //! What the verdict rests on, figure by figure, and who says otherwise.
-//!
-//! Never: a figure without what it measures, or a line for what was not recorded.
 
 use crate::quantity::Kind;
 use pipefill_analysis::diagnosis::{Confidence, Diagnosis, Witness};

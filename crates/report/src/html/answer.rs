@@ -1,6 +1,4 @@
 //! The question, and the answer in two sentences: how much there was, and what limited it.
-//!
-//! Never: a superlative without its figure.
 
 use super::terms::term;
 use crate::quantity::Kind;

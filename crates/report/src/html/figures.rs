@@ -1,6 +1,4 @@
 //! The charts as figures of the page: a still picture, where the script lays its chart over it, and what can be read below.
-//!
-//! Never: a chart whose figures are nowhere as text.
 
 use super::terms::term;
 use crate::charts::{Charts, Heat, Losses, Plot, Point};

@@ -1,7 +1,6 @@
 //! The data of the page as its script reads it: `web/src/model.ts` has the same names.
 //!
 //! Most of it are the runs' curves, of which a reader looks at a few: each is a document of its own, read when it is drawn.
-//! Never: a figure that the markup or the report's JSON does not have too, but for the curves.
 
 use super::Page;
 use crate::bands::{limits, state_word};

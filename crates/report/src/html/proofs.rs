@@ -1,6 +1,4 @@
 //! What came of trying a cell's advice: before, predicted and after, round by round.
-//!
-//! Never: a prediction that reads like a measurement, or a gain without its interval.
 
 use crate::fix::{conclusion, outcome};
 use crate::svg;

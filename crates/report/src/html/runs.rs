@@ -1,6 +1,4 @@
 //! Runs over time: a choice and a chart for the script, and a picture of each cell's run that its verdict speaks of.
-//!
-//! Never: more pictures than somebody would print.
 
 use super::Page;
 use crate::pictures::{RUNS, timelines};

@@ -1,6 +1,4 @@
 //! The matrix as tables, with the figures that were published beside ours, and what was concluded.
-//!
-//! Never: a number whose exact value is not in the markup: `data-value` has it in the unit of the JSON.
 
 use super::terms;
 use crate::conclusions;

@@ -1,7 +1,6 @@
 //! Every word that a page uses, explained where it stands and in a list at its end.
 //!
-//! A term is a link to its explanation, so that it works with a keyboard, a finger and without a script. Never: a column without
-//! its term, or two explanations of one word.
+//! A term is a link to its explanation, so that it works with a keyboard, a finger and without a script.
 
 use maud::{Markup, html};
 

@@ -1,6 +1,4 @@
 //! The columns beside the axes: where each takes its figure from, and when it is left out.
-//!
-//! Never: arithmetic beyond a quotient of two fields of the JSON.
 
 use super::{Entry, Heading, Tone, windows};
 use crate::quantity::{Kind, MISSING, Scale};

@@ -1,6 +1,4 @@
 //! What stands below a table: invalid runs, refused settings, failed expectations, verdicts, the machine.
-//!
-//! Never: a note without the figure that it is about.
 
 use crate::quantity::{Kind, MISSING};
 use indexmap::IndexMap;

@@ -1,6 +1,4 @@
 //! The tables of pings: what was fitted, and the round trips that it was fitted to.
-//!
-//! Never: a round trip without the sizes of both directions.
 
 use super::columns::{self, Column, column, float};
 use super::{Entry, Heading};

@@ -1,6 +1,4 @@
 //! The table of a question about buffers: what limited, what was in flight, and how large the windows and the send buffer were.
-//!
-//! Never: shown where no buffer is an axis; there one column of each is enough.
 
 use super::columns::{self, Column, column, float};
 use super::{Entry, Heading};

@@ -1,6 +1,4 @@
 //! Pictures with a row for each cell: repetitions, and where datagrams went.
-//!
-//! Never: rows without their names.
 
 use super::legend::{Entry, Key, legend};
 use super::scale::Scale;

@@ -1,6 +1,4 @@
 //! A map of goodput over two axes; light is fast, on a logarithmic scale.
-//!
-//! Never: a colour alone: each field that has room has its figure.
 
 use super::{Picture, WIDTH, n};
 use crate::charts::{Field, Map};

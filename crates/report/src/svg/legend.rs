@@ -1,6 +1,4 @@
 //! What the colours, dashes and shapes of a picture mean, in rows below it.
-//!
-//! Never: a shape that is told by its colour alone where a dash or a form can tell it too.
 
 use super::{WIDTH, n};
 use maud::{Markup, html};

@@ -1,7 +1,5 @@
 //! Goodput against a quantity on two logarithmic axes: measured points, published ones, theory's lines, and below them how much
 //! of the lowest line each point has.
-//!
-//! Never: more series than can be told apart; what is left out is said.
 
 use super::legend::{Entry, Key, legend, marker};
 use super::scale::Scale;

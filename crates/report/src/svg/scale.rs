@@ -1,6 +1,4 @@
 //! From values to places in a picture, and where an axis has its ticks.
-//!
-//! Never: a tick that the data do not reach, or two labels that overlap.
 
 use crate::quantity::Kind;
 

@@ -1,6 +1,4 @@
 //! The style of a picture in a file: the page's own rules with its light colours, written out for those who know no variables.
-//!
-//! Never: a colour that the page does not have.
 
 const COLOURS: &str = include_str!("../../../../web/src/colours.css");
 const RULES: &str = include_str!("../../../../web/src/picture.css");

@@ -1,6 +1,4 @@
 //! One run over time: goodput, windows, send buffer, round trip, queue, and what limited it when, below one another.
-//!
-//! Never: a panel without data, or a curve drawn through a time in which nothing was measured by another scale than its panel's.
 
 use super::legend::{Entry, Key, legend};
 use super::scale::{Scale, Tick};

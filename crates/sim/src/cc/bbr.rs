@@ -1,7 +1,6 @@
 //! BBR, version 1, as Linux has it (`net/ipv4/tcp_bbr.c`; Cardwell et al., "BBR: Congestion-Based Congestion Control", 2016).
 //!
-//! [`model`] learns the path's rate and round trip from ACKs, [`control`] sets the pacing rate and cwnd by them. Never: a reaction to
-//! a single loss beyond packet conservation.
+//! [`model`] learns the path's rate and round trip from ACKs, [`control`] sets the pacing rate and cwnd by them.
 
 mod aggregation;
 mod control;

@@ -1,7 +1,7 @@
 //! HyStart: leaves slow start before the queue overflows (Ha and Rhee, 2008; `net/ipv4/tcp_cubic.c`, `hystart_update`).
 //!
-//! Two signs, whichever comes first: a train of closely spaced ACKs as long as the path's delay, and a round trip that has grown
-//! over eight ACKs of a round. Never: a change of cwnd.
+//! Two signs, whichever comes first: a train of closely spaced ACKs as long as the path's delay, and a round trip that has grown over
+//! eight ACKs of a round.
 
 use super::Connection;
 

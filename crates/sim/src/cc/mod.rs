@@ -1,7 +1,7 @@
 //! Congestion control, in the shape of Linux's `struct tcp_congestion_ops` (`include/net/tcp.h`).
 //!
-//! An algorithm sees the connection through [`Connection`] and changes cwnd, ssthresh and the pacing rate through it, as the
-//! kernel's modules do. Never: the scoreboard, timers, or anything that the kernel's modules don't see.
+//! An algorithm sees the connection through [`Connection`] and changes cwnd, ssthresh and the pacing rate through it, as the kernel's
+//! modules do.
 
 mod bbr;
 mod cubic;

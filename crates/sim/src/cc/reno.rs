@@ -1,6 +1,6 @@
 //! Reno, and the two growth laws that other algorithms share with it (`net/ipv4/tcp_cong.c`).
 //!
-//! NewReno (RFC 6582) is Reno with the endpoint's recovery; nothing of recovery is here. Never: a memory of its own.
+//! NewReno (RFC 6582) is Reno with the endpoint's recovery; nothing of recovery is here.
 
 use super::{AckSample, CongestionControl, Connection, Event, RateSample};
 use pipefill_core::tcp_info::CaState;

@@ -1,6 +1,6 @@
 //! The largest value of a sliding window in constant space (Kathleen Nichols' algorithm; `lib/win_minmax.c`).
 //!
-//! Keeps the best value, the best after it, and the best after that. Never: every sample of the window.
+//! Keeps the best value, the best after it, and the best after that.
 
 /// A value and when it was measured, in the caller's unit (BBR: round trips).
 #[derive(Debug, Clone, Copy, Default)]

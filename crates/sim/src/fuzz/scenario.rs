@@ -1,7 +1,6 @@
 //! A random scenario: path, hosts and run; the flows stand in a module of their own.
 //!
-//! Every key and every form that the simulator models can come up, mild values and absurd ones. Never: a run of more packets than a
-//! second or two of work.
+//! Every key and every form that the simulator models can come up, mild values and absurd ones.
 
 use super::dice::Dice;
 use super::flows;

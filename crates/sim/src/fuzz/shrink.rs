@@ -1,6 +1,4 @@
 //! A scenario made smaller, line by line, while it still fails.
-//!
-//! Never: a value that the scenario did not have, so that what is left is a part of what failed.
 
 /// The most candidates that are tried.
 const TRIALS: usize = 150;

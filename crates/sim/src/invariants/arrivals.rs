@@ -1,6 +1,4 @@
 //! A list of its own of what arrived, so that no receiver can claim a byte that never came.
-//!
-//! Never: the receiver's own reassembly asked whether it is right.
 
 use super::{Verdict, holds};
 use crate::segment::{Body, Range};

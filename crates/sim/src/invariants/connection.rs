@@ -1,7 +1,6 @@
 //! Both ends of a TCP connection, held against each other: the bytes, the windows, the scoreboard's counts, the timers.
 //!
-//! `tcp_verify_left_out()`, `tcp_packets_in_flight()` and RFC 9293, 3.8.6 say what has to hold. Never: a recount after every packet
-//! of a large window; it is made as often as it takes to cost a few segments an instant.
+//! `tcp_verify_left_out()`, `tcp_packets_in_flight()` and RFC 9293, 3.8.6 say what has to hold.
 
 use super::{Verdict, holds};
 use crate::apps::{Reader, Writer};

@@ -1,8 +1,7 @@
 //! What has to hold in every simulated run, whatever the scenario: looked at after every instant, where a run asks for it.
 //!
 //! The checks reckon for themselves (a bucket of their own for the utilisation, a list of their own of what arrived), so that an
-//! error in the simulator isn't repeated here. The first one that fails ends the run. Never: a change of what is looked at, or a
-//! check that costs an ordinary run more than a branch.
+//! error in the simulator isn't repeated here. The first one that fails ends the run.
 
 mod arrivals;
 mod connection;

@@ -1,6 +1,4 @@
 //! One direction of the path: nothing comes from nowhere or vanishes, no bottleneck is beaten, nothing is early.
-//!
-//! Never: the path's own arithmetic; what leaves is held against a bucket that is filled here.
 
 use super::{Verdict, holds};
 use crate::segment::Body;

@@ -1,6 +1,4 @@
 //! What an ACK does to the sender (`tcp_ack()` and `tcp_clean_rtx_queue()`; RFC 5681, RFC 9293, 3.10.7.4).
-//!
-//! Never: a timeout or a transmission decided here; this module reads the ACK and passes on what it says.
 
 use super::rate::Gathered;
 use super::scoreboard::{Sent, mark};

@@ -1,7 +1,5 @@
 //! When the receiver sends an ACK: at once, every second segment, delayed, or compressed (RFC 5681, 4.2; RFC 9293, 3.8.6.3;
 //! `__tcp_ack_snd_check()`).
-//!
-//! Never: an ACK that tells nothing new, outside of what the kernel sends.
 
 use super::receiver::Receiver;
 use crate::jiffies;

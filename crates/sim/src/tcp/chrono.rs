@@ -1,6 +1,4 @@
 //! The kernel's own clocks of what held the sender up (`tcp_chrono_start()`, `tcp_chrono_stop()`).
-//!
-//! Never: an opinion of ours; these clocks are known to miss causes, and that is to be seen in a simulation too.
 
 use pipefill_core::units::Time;
 use std::time::Duration;

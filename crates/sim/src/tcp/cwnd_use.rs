@@ -1,6 +1,4 @@
 //! Whether cwnd was used: it grows only then, and what stood unused for long is given up (RFC 2861).
-//!
-//! Never: a reduction after a loss; that is recovery's.
 
 use super::sender::{INIT_CWND, Sender};
 use crate::cc::Event;

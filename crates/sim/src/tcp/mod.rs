@@ -1,7 +1,7 @@
 //! TCP as Linux 6.12 does it by default: a sending end and a receiving end, each a state machine driven by `now`.
 //!
-//! Each module cites the kernel function or the RFC section that it follows. Data flows one way, so that an end is either
-//! of the two; ACKs are never carried by data. Never: ECN, MD5, fast open, urgent data, MTU probing, connections that close.
+//! Each module cites the kernel function or the RFC section that it follows. Data flows one way, so that an end is either of the two;
+//! ACKs are never carried by data.
 
 pub(crate) mod ack;
 pub(crate) mod ack_policy;
@@ -23,9 +23,9 @@ pub(crate) mod sack;
 pub(crate) mod scoreboard;
 pub(crate) mod send_queue;
 pub(crate) mod sender;
+pub(crate) mod sender_trace;
 pub(crate) mod timers;
 pub(crate) mod undo;
-pub(crate) mod witness;
 
 #[cfg(test)]
 mod tests;

@@ -158,7 +158,7 @@ impl Sender {
         }
         let xmit_us = self.pace(bytes);
         self.last_sent = self.now;
-        self.trains += 1;
+        self.last_gso_id += 1;
         let (end, mut head, mut segments) = (self.snd_nxt + bytes, mark::HEAD, 0);
         while self.snd_nxt < end {
             let len = (end - self.snd_nxt).min(mss) as u32;
@@ -202,7 +202,7 @@ impl Sender {
     /// Hands a packet over to the path.
     pub(crate) fn emit(&mut self, body: Body) {
         self.totals.segs_out = self.totals.segs_out.wrapping_add(1);
-        self.outbox.push((self.trains, body));
+        self.outbox.push((self.last_gso_id, body));
     }
 
     /// `tcp_xmit_retransmit_queue()`: what is lost, as far as cwnd and pacing allow, in packets as large as they left.
@@ -259,12 +259,12 @@ impl Sender {
             .filter_map(|at| self.board.get(at))
             .map(|one| u64::from(one.len));
         let xmit_us = self.pace(bytes.sum());
-        self.trains += 1;
+        self.last_gso_id += 1;
         for at in index..index + u64::from(segments) {
             self.send_segment_again(at, xmit_us);
         }
         let last = self.board.get(index + u64::from(segments.max(1)) - 1).map_or(first.end(), Sent::end);
-        self.witness_retransmit(first.seq, last, segments);
+        self.trace_retransmit(first.seq, last, segments);
         self.process.sent += 1;
         segments
     }

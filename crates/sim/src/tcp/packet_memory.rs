@@ -3,7 +3,6 @@
 //! Over plain veth the receiver gets the sender's own packet: a small head, and as much for the payload as there is payload. Where
 //! super-packets travel, the simulator stands for the lab, whose data path makes each packet anew with a packet socket
 //! (`packet_alloc_skb()`, `sock_alloc_send_pskb()`): in one block where it is less than a page, else in pages behind a small head.
-//! Never: the sender's memory; that is the send buffer's.
 
 use super::send_queue::PACKET_OVERHEAD;
 use crate::segment::{ETHERNET_IP, TCP, TIMESTAMPS};

@@ -1,8 +1,7 @@
 //! Protection against wrapped sequence numbers (RFC 7323, section 5; `tcp_validate_incoming()`): what carries an older timestamp
 //! than the last one accepted is thrown away.
 //!
-//! On a path that reorders, this hits what was overtaken: most of the ACKs, and originals that come behind their own
-//! retransmission. Never: a judgement by sequence number; that is the caller's.
+//! On a path that reorders, this hits what was overtaken: most of the ACKs, and originals that come behind their own retransmission.
 
 use super::receiver::Receiver;
 use super::sender::Sender;

@@ -1,8 +1,7 @@
 //! The process that sends: its packets take time, and while it holds the socket, ACKs and timers wait (`lock_sock()`,
 //! `sk_backlog`, `tcp_release_cb()`).
 //!
-//! What it sends between two looks after the backlog leaves at once, and the time passes after it. Never: time for what an ACK or
-//! a timer sends by itself; the kernel does that in an interrupt.
+//! What it sends between two looks after the backlog leaves at once, and the time passes after it.
 
 use super::sender::Sender;
 use crate::segment::Ack;

@@ -1,6 +1,4 @@
 //! RACK: a segment is lost when one sent sufficiently later was delivered (RFC 8985, section 6; `tcp_recovery.c`).
-//!
-//! Never: a count of duplicate ACKs, except to choose the reordering window (6.2, step 4).
 
 use super::sender::Sender;
 use crate::jiffies;

@@ -1,6 +1,4 @@
 //! Delivery rate samples (`net/ipv4/tcp_rate.c`; draft-cheng-iccrg-delivery-rate-estimation).
-//!
-//! Never: a rate made up where an interval is shorter than the smallest round trip.
 
 use super::scoreboard::{Sent, mark};
 use super::sender::Sender;

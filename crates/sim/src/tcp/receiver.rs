@@ -1,6 +1,4 @@
 //! The receiving end of a connection: puts data in order, holds it until the application reads, and answers.
-//!
-//! Never: a look at the sender; the window is drawn from its own buffer and the application's pace.
 
 use super::ack_policy::AckPolicy;
 use super::packet_memory;

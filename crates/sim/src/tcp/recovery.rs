@@ -1,7 +1,6 @@
 //! The congestion states: Open, Disorder, CWR, Recovery, Loss, and what moves between them (`tcp_fastretrans_alert()`).
 //!
 //! Fast recovery with PRR (RFC 6937), timeouts with F-RTO (RFC 5682), tail loss probes judged (RFC 8985, 7.4).
-//! Never: a guess at what is lost; that is RACK's.
 
 use super::ack::{Ack, Resend, flag};
 use super::scoreboard::mark;

@@ -1,6 +1,4 @@
 //! The round trip: smoothed, its variation, its minimum, and the retransmission timeout (RFC 6298 as Linux does it).
-//!
-//! Never: which segment may be sampled (Karn's rule is the caller's).
 
 /// `TCP_RTO_MIN`.
 pub(crate) const RTO_MIN_US: u64 = 200_000;

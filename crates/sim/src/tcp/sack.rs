@@ -1,6 +1,4 @@
 //! What SACK blocks say about the segments that are out (RFC 2018, RFC 2883; `tcp_sacktag_write_queue()`).
-//!
-//! Never: a segment taken for lost here; a SACK only says what arrived.
 
 use super::ack::{Ack, flag};
 use super::scoreboard::mark;

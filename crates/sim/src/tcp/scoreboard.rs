@@ -1,7 +1,6 @@
 //! What is out: every segment sent and not yet acknowledged, with its marks (`TCPCB_*`), and the counts over them.
 //!
 //! Segments lie in order of sequence; a second list keeps them in order of transmission (`tsorted_sent_queue`), for RACK.
-//! Never: a decision about loss; it marks what it is told to mark.
 
 mod recount;
 

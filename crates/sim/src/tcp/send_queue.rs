@@ -1,7 +1,6 @@
 //! The send buffer: bytes written, the memory of the packets that hold them, and when the writer is woken.
 //!
 //! A buffer limits memory, not payload: every packet costs its own overhead beside its bytes (`truesize`).
-//! Never: what is in flight; that is the scoreboard's.
 
 use super::output::Push;
 use super::sender::{FIRST_BYTE, INIT_CWND, Sender};

@@ -1,7 +1,6 @@
 //! The sending end of a connection: what it knows, and what the application and the path may ask of it.
 //!
-//! The mechanisms stand in modules of their own beside this one, each a part of this end. Never: a look at the receiver
-//! or the path; all it learns comes in ACKs.
+//! The mechanisms stand in modules of their own beside this one, each a part of this end.
 
 use super::chrono::Chrono;
 use super::process::Process;
@@ -10,8 +9,8 @@ use super::rate::Rate;
 use super::rtt::Rtt;
 use super::scoreboard::Scoreboard;
 use super::send_queue::SendQueue;
+use super::sender_trace::SenderTrace;
 use super::timers::Timers;
-use super::witness::Witness;
 use crate::cc::{CongestionControl, Connection, INFINITE_SSTHRESH};
 use crate::host::Host;
 use crate::segment::{ADVERTISED_MSS, Body, MTU, Range, TIMESTAMPS};
@@ -118,14 +117,15 @@ pub(crate) struct Sender {
     pub(crate) ts_recent: u32,
     /// TSecr of the latest ACK.
     pub(crate) ts_echo: u32,
-    pub(crate) trains: u64,
+    /// Number of the latest super-packet.
+    pub(crate) last_gso_id: u64,
     /// The first packet, if any, after which more was in flight than cwnd: in flight, cwnd. Probes may be one beyond it.
     pub(crate) overshoot: Option<(u32, u32)>,
     /// What waits to enter the path, with the number of its super-packet.
     pub(crate) outbox: Vec<(u64, Body)>,
     /// The process that holds the socket.
     pub(crate) process: Process,
-    pub(crate) witness: Witness,
+    pub(crate) trace: SenderTrace,
 }
 
 impl Sender {
@@ -166,11 +166,11 @@ impl Sender {
             sack_cache: [Range::default(); 4],
             ts_recent: 0,
             ts_echo: 0,
-            trains: 0,
+            last_gso_id: 0,
             overshoot: None,
             outbox: Vec::new(),
             process: Process::new(host.packet_cost),
-            witness: Witness::default(),
+            trace: SenderTrace::default(),
         }
     }
 
@@ -240,7 +240,7 @@ impl Sender {
     /// `tcp_set_ca_state()`.
     pub(crate) fn set_ca_state(&mut self, state: CaState) {
         self.sync();
-        self.witness_state(state);
+        self.trace_state(state);
         self.cc.set_state(&mut self.conn, state);
         self.conn.ca_state = state;
     }

@@ -1,6 +1,6 @@
 //! The sending end on its own: a script of ACKs and of time that passes, and what leaves.
 //!
-//! Segments are numbered from 0, times are milliseconds. Never: a path, or a receiver that would answer by itself.
+//! Segments are numbered from 0, times are milliseconds.
 
 use super::sender::{FIRST_BYTE, Sender, SenderSettings};
 use crate::cc;

@@ -1,7 +1,5 @@
 //! The sender's timers: one for retransmission, reordering, loss probe and persist (as in the kernel only one of them can be
 //! armed), and a precise one for pacing.
-//!
-//! Never: a timer that is armed without anything to wait for.
 
 use super::output::Push;
 use super::rtt::{RTO_INIT_MS, RTO_MAX_MS, RTO_MIN_US};

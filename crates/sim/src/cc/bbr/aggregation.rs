@@ -1,6 +1,6 @@
 //! How much more than expected a burst of ACKs can acknowledge (`bbr_update_ack_aggregation`).
 //!
-//! BBR adds it to cwnd, so that silences between bursts of ACKs don't stop the sender. Never: more than cwnd.
+//! BBR adds it to cwnd, so that silences between bursts of ACKs don't stop the sender.
 
 use super::super::{Connection, RateSample};
 use super::BW_UNIT;

@@ -1,6 +1,4 @@
 //! How BBR acts on what it knows: the pacing rate, and cwnd as a second bound (`bbr_set_pacing_rate`, `bbr_set_cwnd`).
-//!
-//! Never: an estimate of the path.
 
 use super::super::{Connection, RateSample};
 use super::{BW_SCALE, BW_UNIT, Bbr, CWND_MIN, GAIN_SCALE, HIGH_GAIN, INITIAL_CWND, Mode};

@@ -1,6 +1,4 @@
 //! What BBR knows of the path: its rate, its round trip, and in which mode that puts it (`bbr_update_model`).
-//!
-//! Never: a change of cwnd, but for the return from PROBE_RTT.
 
 use super::super::{Connection, RateSample, jiffies};
 use super::long_term::Finding;

@@ -1,6 +1,4 @@
 //! The scoreboard counted again from its segments, for the simulator's own checks.
-//!
-//! Never: a correction; a wrong count is told.
 
 use super::{Scoreboard, Sent, counts, mark, waits};
 
