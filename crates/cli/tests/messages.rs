@@ -199,7 +199,7 @@ fn hostile_text_never_reaches_the_terminal() {
             );
         }
     }
-    assert!(shown > 20, "the hostile text was not even printed: {shown}");
+    assert!(shown >= 10, "the hostile text was not even printed: {shown}");
 }
 
 /// The text in what the records say of the experiment and of the machine.
