@@ -36,7 +36,7 @@ pub(super) fn write(
             ));
         }
         ([(_, bytes)], None) if form == Form::Iperf3 => {
-            terminal.print_data(&String::from_utf8_lossy(bytes))?
+            terminal.print_data(&String::from_utf8_lossy(bytes))?;
         }
         ([(_, bytes)], Some(path)) if !path.is_dir() => save(path, bytes)?,
         (several, Some(folder)) => {
