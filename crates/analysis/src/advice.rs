@@ -6,9 +6,9 @@
 
 mod change;
 mod latency;
+mod prediction;
 mod window;
 
-use crate::buffers;
 use crate::finding::Advice;
 use crate::models::window as laws;
 use crate::statistics::rounded;
@@ -17,7 +17,8 @@ use crate::wording::span;
 use change::{Change, flow_key, host_name, nothing, shares_its_table};
 use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
-use pipefill_core::units::{Bytes, QueueLimit, Rate};
+use pipefill_core::units::{Bytes, Rate};
+use prediction::Changed;
 use std::time::Duration;
 
 /// Slow start and the first recovery should be this small a part of a transfer.
@@ -30,8 +31,8 @@ const STREAMS_MAX: u64 = 1024;
 const QUEUE_BDP: f64 = 1.0;
 /// A sender that keeps so far below a policer's rate loses nothing to it.
 const BELOW_A_POLICER: f64 = 0.95;
-/// BBR holds its rate up to about this loss (Cardwell et al., 2016: a fifth).
-const BBR_LOSS: f64 = 0.15;
+/// Streams share a loss between them while losses are rare.
+const RARE: f64 = 0.1;
 
 /// The advice for one flow; the first is the smallest change. Never empty: where nothing helps it says so. `room_bps` is what the flow could
 /// reach beside the others, `None` where the path has no rate.
@@ -128,15 +129,6 @@ impl Case<'_> {
         self.subject.flow.max_pacing_rate.filter(|_| self.subject.diagnosis.limited_by != LimitedBy::Pacing)
     }
 
-    /// The target, or what the buffers of both ends allow over the base round trip.
-    fn within_the_buffers(&self, bps: u64) -> u64 {
-        let (spec, flow) = (self.subject.spec, self.subject.flow);
-        let Some(base) = self.base_rtt() else { return bps };
-        let [receive, send] = buffers::windows(spec, flow);
-        let law = laws::window_law(receive.min(send), base).map(|one| one * f64::from(flow.parallel));
-        law.map_or(bps, |law| bps.min(rounded(law)))
-    }
-
     fn base_rtt(&self) -> Option<Duration> {
         let figures = &self.subject.diagnosis.figures;
         let us = figures.base_rtt_us.or(figures.min_rtt_us).or(figures.srtt_us).filter(|&us| us > 0)?;
@@ -162,12 +154,8 @@ impl Case<'_> {
             Some(CwndCause::RandomLoss) => {
                 vec![self.bbr("it does not take a lost packet for a full queue"), self.more_streams()]
             }
-            Some(CwndCause::Reordering) => {
-                vec![
-                    self.bbr("it does not give up its rate for segments that come late"),
-                    self.more_streams(),
-                ]
-            }
+            // BBR takes what overtakes for the least round trip, and its BDP becomes too small.
+            Some(CwndCause::Reordering) => vec![self.more_streams()],
             Some(CwndCause::Growth | CwndCause::HystartExit) | None => {
                 vec![
                     self.bbr("it measures the path's rate instead of growing towards it"),
@@ -188,25 +176,23 @@ impl Case<'_> {
         let mut change = Change::default();
         change.set.push(format!("{}={}ms", self.key("duration"), needed.as_millis()));
         self.buffers_behind(&mut change);
-        change.advice(format!("slow start alone takes {} here", span(startup)), Some(self.target_bps()))
+        {
+            let predicted = self.predicted(self.target_bps(), self.as_it_is());
+            change.advice(format!("slow start alone takes {} here", span(startup)), predicted)
+        }
     }
 
     fn larger_queue(&self) -> Option<Advice> {
         let direction = self.subject.flow.direction;
-        let bottleneck = self.subject.spec.path.way(direction).bottleneck.as_ref()?;
-        let bdp = bottleneck.rate.bdp(self.subject.spec.path.rtt()).get() as f64;
-        let holds = match bottleneck.queue {
-            QueueLimit::Bytes(size) => size.get() as f64,
-            QueueLimit::Packets(packets) => packets as f64 * 1514.0,
-            QueueLimit::Bdp(share) => share * bdp,
-        };
-        if holds >= QUEUE_BDP * bdp {
+        if self.queue_bdp()? >= QUEUE_BDP {
             return None;
         }
         let mut change = Change::default();
         change.set.push(format!("{}=1bdp", Self::path_key(direction, "queue")));
         let why = "a window that is cut to 0.7 of itself keeps the pipe full where the queue holds 0.43 BDP (CUBIC) to one BDP (Reno)";
-        Some(change.advice(why.to_owned(), Some(self.within_the_buffers(self.target_bps()))))
+        let predicted =
+            self.predicted(self.target_bps(), Changed { has_long_queue: true, ..self.as_it_is() });
+        Some(change.advice(why.to_owned(), predicted))
     }
 
     fn congestion_control(&self) -> &str {
@@ -217,14 +203,7 @@ impl Case<'_> {
     /// `None` where it is BBR already.
     fn bbr(&self, why: &str) -> Option<Advice> {
         let change = self.with_bbr()?;
-        let loss =
-            self.subject.diagnosis.figures.random_loss_share.or(self.subject.diagnosis.figures.loss_share);
-        let loss = loss.unwrap_or(0.0);
-        let target = self.within_the_buffers(self.target_bps());
-        let keeps_its_acks =
-            self.subject.diagnosis.figures.ack_loss_share.is_none_or(|share| share <= BBR_LOSS);
-        let predicted = (loss <= BBR_LOSS && keeps_its_acks)
-            .then(|| rounded(target as f64 * (1.0 - loss)).max(self.subject.goodput_bps));
+        let predicted = self.predicted(self.target_bps(), Changed { control: "bbr", ..self.as_it_is() });
         Some(change.advice(why.to_owned(), predicted))
     }
 
@@ -259,9 +238,11 @@ impl Case<'_> {
         }
         let mut change = Change::default();
         change.set.push(format!("{}={more}", self.key("parallel")));
-        let predicted = goodput_bps.saturating_mul(more / streams.max(1));
+        let each = goodput_bps.saturating_mul(more / streams.max(1));
+        let is_rare = self.subject.diagnosis.figures.loss_share.is_none_or(|share| share <= RARE);
+        let predicted = is_rare.then(|| self.target_bps().min(each));
         let why = "each stream recovers on its own, and a loss cuts only one of them".to_owned();
-        Some(change.advice(why, Some(self.target_bps().min(predicted))))
+        Some(change.advice(why, predicted))
     }
 
     fn faster_pacing(&self) -> Advice {
@@ -271,10 +252,8 @@ impl Case<'_> {
         let streams = u64::from(self.subject.flow.parallel).max(1);
         let target = self.target_bps() / streams;
         let change = self.paced(target + target / 10);
-        change.advice(
-            "the socket's own limit is below the path's rate".to_owned(),
-            Some(self.within_the_buffers(self.target_bps())),
-        )
+        let predicted = self.predicted(self.target_bps(), self.as_it_is());
+        change.advice("the socket's own limit is below the path's rate".to_owned(), predicted)
     }
 
     /// Paced at `bps` a stream, three digits, upwards: a limit is no measurement.
@@ -300,7 +279,7 @@ impl Case<'_> {
             .commands
             .push(format!("setsockopt(SO_MAX_PACING_RATE, {})    # bytes/s", kbit.saturating_mul(125)));
         let why = "a sender that stays below the policer's rate loses nothing to it".to_owned();
-        change.advice(why, Some(self.within_the_buffers(target)))
+        change.advice(why, self.predicted(target, Changed { has_long_queue: true, ..self.as_it_is() }))
     }
 
     /// Another flow fills the queue in which this one's ACKs wait: paced, it leaves room for them. `None` where no such flow is found.
@@ -325,7 +304,7 @@ impl Case<'_> {
             .commands
             .push(format!("setsockopt(SO_MAX_PACING_RATE, {})    # bytes/s, on the other flow", kbit * 125));
         let why = "the flow of the other direction fills the queue in which these ACKs wait; paced below its rate it leaves it empty";
-        Some(change.advice(why.to_owned(), Some(self.within_the_buffers(self.target_bps()))))
+        Some(change.advice(why.to_owned(), Some(self.target_bps())))
     }
 
     fn testbed(&self) -> Advice {
@@ -337,6 +316,6 @@ impl Case<'_> {
         change.set.push(format!("{}=1000000p", Self::path_key(direction, "delay_limit")));
         change.commands.push("tc qdisc change … netem limit 1000000".to_owned());
         let why = "the delay element holds fewer packets than rate × delay, and drops the rest".to_owned();
-        change.advice(why, Some(self.within_the_buffers(self.target_bps())))
+        change.advice(why, self.predicted(self.target_bps(), self.as_it_is()))
     }
 }

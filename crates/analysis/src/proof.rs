@@ -38,7 +38,7 @@ pub struct Proof {
     pub path_goodput_bps: Option<u64>,
     /// Why it ended.
     pub end: End,
-    /// In words, where nothing in the scenario helps: the advice that says so.
+    /// In words, where nothing in the scenario helps: the advice that says so; or what failed.
     pub why: Option<String>,
     /// The command that repeats it.
     pub repeat_command: String,
@@ -83,6 +83,8 @@ pub enum End {
     NothingLeft,
     /// [`ROUNDS`] are over.
     RoundsUsed,
+    /// It failed; `why` says how.
+    Failed,
 }
 
 impl Round {
@@ -197,6 +199,12 @@ impl Search {
         self.why.as_deref()
     }
 
+    /// Whether an earlier round set the key of `line`: a change that is taken back by the next one goes in a circle.
+    fn has_set(&self, line: &str) -> bool {
+        let key = |line: &str| line.split('=').next().map(str::to_owned);
+        self.set.iter().any(|old| key(old) == key(line))
+    }
+
     fn take(&mut self, cell: &CellResult, worth: f64) {
         let advice = cell.advice.as_deref().unwrap_or_default();
         let goodput_bps = cell.headline().map_or(cell.goodput_bps, |flow| flow.goodput_bps);
@@ -208,6 +216,7 @@ impl Search {
             one.goal == Goal::Throughput
                 && !one.set.is_empty()
                 && !self.tried.contains(&one.set)
+                && !one.set.iter().any(|line| self.has_set(line))
                 && promises(one)
         };
         self.candidates = advice.iter().filter(is_new).cloned().collect();
@@ -216,12 +225,12 @@ impl Search {
     }
 }
 
-/// Whether the path of the verdict's flow was used up in the run that the verdict is about.
+/// Whether the path of the verdict's flow was used up in every valid run.
 fn is_full(cell: &CellResult) -> bool {
-    let run = cell.run_values.iter().find(|run| Some(run.repeat) == cell.verdict_repeat);
-    let flow = run.and_then(|run| run.flows.iter().find(|one| Some(one.flow) == cell.headline_flow));
-    let share = flow.and_then(|flow| flow.diagnosis.as_ref()?.figures.utilisation);
-    share.is_none_or(|share| share >= FULL)
+    let valid = cell.run_values.iter().filter(|run| run.is_valid());
+    let flows = valid.filter_map(|run| run.flows.iter().find(|one| Some(one.flow) == cell.headline_flow));
+    let mut shares = flows.filter_map(|flow| flow.diagnosis.as_ref()?.figures.utilisation);
+    shares.all(|share| share >= FULL)
 }
 
 #[cfg(test)]

@@ -94,6 +94,15 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// Whether it would happen in every cell: the user stopped it, or this machine cannot do it.
+    pub(crate) fn ends_all(&self) -> bool {
+        match self {
+            Self::Stopped { .. } | Self::Unsupported { .. } => true,
+            Self::Kept { failure, .. } => failure.ends_all(),
+            _ => false,
+        }
+    }
+
     /// For `map_err`: `doing` is e.g. `reading`.
     pub(crate) fn file(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();

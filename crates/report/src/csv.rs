@@ -7,7 +7,7 @@ use pipefill_analysis::experiment::Experiment;
 use serde_json::Value;
 
 /// JSON pointers of the scalar fields, in the order of the columns.
-const FIELDS: [&str; 71] = [
+const FIELDS: [&str; 73] = [
     "/backend",
     "/runs",
     "/valid",
@@ -31,6 +31,7 @@ const FIELDS: [&str; 71] = [
     "/in_flight_bytes_p50",
     "/wmem_queued_bytes_p50",
     "/sndbuf_bytes_p50",
+    "/headline_flow",
     "/limited_by",
     "/cwnd_cause",
     "/limited_fraction/app",
@@ -42,6 +43,7 @@ const FIELDS: [&str; 71] = [
     "/limited_fraction/receiver",
     "/limited_fraction/cpu",
     "/limited_fraction/testbed",
+    "/limited_fraction/unknown",
     "/ca_state_us/open",
     "/ca_state_us/disorder",
     "/ca_state_us/cwr",

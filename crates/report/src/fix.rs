@@ -40,7 +40,7 @@ fn round_lines(number: usize, round: &Round, width: u16, style: Style) -> Vec<St
     }
     lines.push(filled(&format!("Round {number}: {}", round.advice.change), "  ", "    ", width));
     let Some(comparison) = &round.comparison else {
-        lines.push("    no pair of runs can be believed".to_owned());
+        lines.push("    no valid pair of runs".to_owned());
         return lines;
     };
     let predicted = round.advice.predicted_bps.map_or_else(|| MISSING.to_owned(), |bps| rate(bps as f64));
@@ -129,11 +129,20 @@ pub(crate) fn conclusion(proof: &Proof) -> String {
         End::PipeFull => "The path is the limit: the pipe is full.".to_owned(),
         End::NothingToChange => format!("Nothing to change{why}."),
         End::NothingLeft if !why.is_empty() => format!("No further change{why}."),
-        End::NothingLeft if proof.set.is_empty() => "What could be changed did not help.".to_owned(),
+        End::NothingLeft if proof.set.is_empty() => {
+            format!("What could be changed did not help{}.", unmoved(proof))
+        }
         End::NothingLeft => "No further change promises more.".to_owned(),
+        End::Failed => format!("It failed{why}."),
         End::RoundsUsed => format!("It ends after {ROUNDS} rounds; there may be more to gain."),
     };
     format!("{reached}{end}")
+}
+
+/// What limits after the last change that was taken back.
+fn unmoved(proof: &Proof) -> String {
+    let limit = proof.rounds.last().and_then(|round| round.limited_by_after);
+    limit.map_or_else(String::new, |limit| format!(": the limit is still {}", limit.as_str()))
 }
 
 /// A window of measurement may hold what was queued before it, so that a little more arrives than the path lets through.

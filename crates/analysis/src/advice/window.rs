@@ -37,7 +37,7 @@ impl Case<'_> {
             bytes(needed.get()),
             rate(self.target_bps())
         );
-        change.advice(why, Some(self.reachable(needed)))
+        change.advice(why, self.predicted(self.reachable(needed), self.as_it_is()))
     }
 
     /// The target, less where a buffer cannot be as large as it needs.
@@ -110,11 +110,7 @@ impl Case<'_> {
             "{} have to be in flight; a writer keeps two thirds of the send buffer filled, and packets cost more memory than their payload",
             bytes(needed.get())
         );
-        let [receive, _] = buffers::windows(self.subject.spec, self.subject.flow);
-        let law = self.base_rtt().and_then(|base| crate::models::window::window_law(receive, base));
-        let allowed = law.map(|bps| rounded(bps * f64::from(self.subject.flow.parallel)));
-        let target = self.target_bps();
-        change.advice(why, Some(allowed.map_or(target, |bps| bps.min(target))))
+        change.advice(why, self.predicted(self.target_bps(), self.as_it_is()))
     }
 
     fn send_buffer(&self, change: &mut Change, needed: Bytes) {

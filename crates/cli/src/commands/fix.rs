@@ -16,7 +16,7 @@ use crate::terminal::Terminal;
 use clap::ValueEnum;
 use pipefill_analysis::experiment::{CellResult, repeat_command};
 use pipefill_analysis::finding::Advice;
-use pipefill_analysis::proof::{Proof, Round, Search};
+use pipefill_analysis::proof::{End, Proof, Round, Search};
 use pipefill_core::plan::{Cell, Plan};
 use pipefill_report::{fix as text, json};
 use std::fs;
@@ -69,6 +69,13 @@ fn leave(experiment: &ExperimentDirectory, name: &str, found: &[Proof], out: &Pa
     }
 }
 
+/// What was done in a cell so far.
+#[derive(Default)]
+struct Tried {
+    rounds: Vec<Round>,
+    is_invalid: bool,
+}
+
 /// What all cells share.
 struct Work<'a> {
     args: &'a FixArgs,
@@ -78,40 +85,54 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Round by round; true where a run was invalid.
+    /// Round by round; true where a run was invalid. What fails in one cell is that cell's result, unless it would fail in all.
     fn prove(&self, result: &CellResult, plan: &Plan) -> Result<(Proof, bool), Failure> {
         let cell = &plan.cells[result.index];
         let mut search = Search::of(result);
-        let mut rounds: Vec<Round> = Vec::new();
-        let mut is_invalid = false;
-        while let Some(advice) = search.next_change() {
-            let place = PathBuf::from(label(plan, cell)).join(format!("round-{}", rounds.len() + 1));
-            let [before, after] = self.pair(cell, search.set(), &advice, &place)?;
-            let sides = [&before, &after].map(|side| side.result.cells.first());
-            let [Some(one), Some(other)] = sides else {
-                return Err(Failure::Other(format!("{} has no result", place.display())));
-            };
-            is_invalid |= [one, other].into_iter().any(|side| side.valid < side.runs);
-            let mut round = Round::of(search.set().to_vec(), advice, one, other);
-            round.before_directory = place.join(BEFORE).to_string_lossy().into_owned();
-            round.after_directory = place.join(AFTER).to_string_lossy().into_owned();
-            search.see(&round, other);
-            rounds.push(round);
-        }
+        let mut tried = Tried::default();
+        let failure = match self.search(cell, plan, &mut search, &mut tried) {
+            Ok(()) => None,
+            Err(failure) if failure.ends_all() => return Err(failure),
+            Err(failure) => Some(failure.to_string()),
+        };
         let command = format!("pipefill fix {}", quoted(&self.args.directory));
         let proof = Proof {
             index: result.index,
             id: result.id.clone(),
             axes: result.axes.clone(),
             backend: self.session.backend.name().to_owned(),
-            rounds,
+            rounds: tried.rounds,
             set: search.set().to_vec(),
             path_goodput_bps: path_goodput(result),
-            end: search.end(),
-            why: search.why().map(str::to_owned),
+            end: if failure.is_some() { End::Failed } else { search.end() },
+            why: failure.or_else(|| search.why().map(str::to_owned)),
             repeat_command: repeat_command(&command, cell, Some(self.session.backend.name())),
         };
-        Ok((proof, is_invalid))
+        Ok((proof, tried.is_invalid))
+    }
+
+    fn search(
+        &self,
+        cell: &Cell,
+        plan: &Plan,
+        search: &mut Search,
+        tried: &mut Tried,
+    ) -> Result<(), Failure> {
+        while let Some(advice) = search.next_change() {
+            let place = PathBuf::from(label(plan, cell)).join(format!("round-{}", tried.rounds.len() + 1));
+            let [before, after] = self.pair(cell, search.set(), &advice, &place)?;
+            let sides = [&before, &after].map(|side| side.result.cells.first());
+            let [Some(one), Some(other)] = sides else {
+                return Err(Failure::Other(format!("{} has no result", place.display())));
+            };
+            tried.is_invalid |= [one, other].into_iter().any(|side| side.valid < side.runs);
+            let mut round = Round::of(search.set().to_vec(), advice, one, other);
+            round.before_directory = place.join(BEFORE).to_string_lossy().into_owned();
+            round.after_directory = place.join(AFTER).to_string_lossy().into_owned();
+            search.see(&round, other);
+            tried.rounds.push(round);
+        }
+        Ok(())
     }
 
     /// Runs `cell` under `base`, without and with the advice.
@@ -171,9 +192,12 @@ fn is_of(cell: &CellResult, experiment: &ExperimentDirectory) -> bool {
     cell.backend.as_ref().is_some_and(|backend| *backend == experiment.stored.backend)
 }
 
-/// What the path lets through, as the cell's runs have it.
+/// What the path lets through, as the cell's runs have it; `None` where other flows share it, so that no one flow could have it all.
 fn path_goodput(result: &CellResult) -> Option<u64> {
-    result.run_values.iter().find_map(|run| run.diagnosis()?.figures.path_goodput_bps)
+    let flow = result.headline()?;
+    let is_shared = result.flows.iter().any(|one| one.flow != flow.flow && one.direction == flow.direction);
+    let goodput = || result.run_values.iter().find_map(|run| run.diagnosis()?.figures.path_goodput_bps);
+    if is_shared { None } else { goodput() }
 }
 
 /// The cell's own name: that of its runs' directories without the repetition.
