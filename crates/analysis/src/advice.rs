@@ -240,7 +240,9 @@ impl Case<'_> {
         change.set.push(format!("{}={more}", self.key("parallel")));
         let each = goodput_bps.saturating_mul(more / streams.max(1));
         let is_rare = self.subject.diagnosis.figures.loss_share.is_none_or(|share| share <= RARE);
-        let predicted = is_rare.then(|| self.target_bps().min(each));
+        let is_known =
+            is_rare && !self.is_disordered(false) && !self.acks_are_held_up() && !self.has_rivals();
+        let predicted = is_known.then(|| self.target_bps().min(each));
         let why = "each stream recovers on its own, and a loss cuts only one of them".to_owned();
         Some(change.advice(why, predicted))
     }
@@ -279,7 +281,8 @@ impl Case<'_> {
             .commands
             .push(format!("setsockopt(SO_MAX_PACING_RATE, {})    # bytes/s", kbit.saturating_mul(125)));
         let why = "a sender that stays below the policer's rate loses nothing to it".to_owned();
-        change.advice(why, self.predicted(target, Changed { has_long_queue: true, ..self.as_it_is() }))
+        // Bursts of super-packets may still be too much for its short queue.
+        change.advice(why, None)
     }
 
     /// Another flow fills the queue in which this one's ACKs wait: paced, it leaves room for them. `None` where no such flow is found.
@@ -304,7 +307,8 @@ impl Case<'_> {
             .commands
             .push(format!("setsockopt(SO_MAX_PACING_RATE, {})    # bytes/s, on the other flow", kbit * 125));
         let why = "the flow of the other direction fills the queue in which these ACKs wait; paced below its rate it leaves it empty";
-        Some(change.advice(why.to_owned(), Some(self.target_bps())))
+        // How much of the path the ACKs then leave is not known beforehand.
+        Some(change.advice(why.to_owned(), None))
     }
 
     fn testbed(&self) -> Advice {

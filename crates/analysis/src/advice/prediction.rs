@@ -5,7 +5,7 @@ use crate::buffers;
 use crate::models::loss::{self, AckPolicy};
 use crate::models::window as laws;
 use crate::statistics::rounded;
-use pipefill_core::cell::{LossSpec, Protocol};
+use pipefill_core::cell::{FlowSpec, LossSpec, Protocol};
 use pipefill_core::units::{Bytes, QueueLimit, Ratio};
 
 /// The response functions hold while losses are rare.
@@ -38,7 +38,11 @@ impl Case<'_> {
     /// `bps`, or what losses and buffers leave of it; `None` where that is not known beforehand.
     pub(super) fn predicted(&self, bps: u64, changed: Changed<'_>) -> Option<u64> {
         let is_bbr = changed.control == "bbr";
-        if self.is_disordered(is_bbr) || self.acks_are_held_up() || self.bucket_is_large() {
+        if self.is_disordered(is_bbr)
+            || self.acks_are_held_up()
+            || self.bucket_is_large()
+            || self.has_rivals()
+        {
             return None;
         }
         if !is_bbr && !changed.has_long_queue && self.queue_bdp().is_some_and(|queue| queue < QUEUE_BDP) {
@@ -49,7 +53,7 @@ impl Case<'_> {
     }
 
     /// Nobody's theory tells what reordering costs, nor where jitter ends slow start.
-    fn is_disordered(&self, is_bbr: bool) -> bool {
+    pub(super) fn is_disordered(&self, is_bbr: bool) -> bool {
         let way = self.subject.spec.path.way(self.subject.flow.direction);
         let back = self.subject.spec.path.way(self.subject.flow.direction.opposite());
         let has_jitter = way.jitter.is_some() || back.jitter.is_some();
@@ -58,7 +62,7 @@ impl Case<'_> {
     }
 
     /// ACKs are lost, or share a bottleneck with data that goes their way.
-    fn acks_are_held_up(&self) -> bool {
+    pub(super) fn acks_are_held_up(&self) -> bool {
         let back = self.subject.flow.direction.opposite();
         let are_lost = self.subject.diagnosis.figures.ack_loss_share.is_some_and(|share| share >= ACKS_LOST);
         let is_filled = self.subject.spec.path.way(back).bottleneck.is_some()
@@ -69,6 +73,20 @@ impl Case<'_> {
                     && flow.max_pacing_rate.is_none()
             });
         are_lost || is_filled
+    }
+
+    /// Another flow of its direction takes what it can: how both share the path depends on how each of them answers to loss.
+    pub(super) fn has_rivals(&self) -> bool {
+        let direction = self.subject.flow.direction;
+        let takes_all = |flow: &FlowSpec| {
+            flow.direction == direction
+                && flow.protocol == Protocol::Tcp
+                && flow.bitrate.is_none()
+                && flow.read_rate.is_none()
+                && flow.max_pacing_rate.is_none()
+        };
+        let others = self.subject.spec.flows.iter().enumerate().filter(|(at, _)| *at != self.index());
+        others.into_iter().any(|(_, flow)| takes_all(flow))
     }
 
     /// What a full bucket lets through at once is a part of the transfer.

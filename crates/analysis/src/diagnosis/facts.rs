@@ -93,3 +93,70 @@ impl<'a> Facts<'a> {
         self.way(back).wait_us(sum.checked_div(count)?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{acked, manifest, queue};
+    use super::*;
+
+    const WINDOW: Window = Window { from_us: 1_000_000, to_us: 2_000_000 };
+
+    fn facts<'a>(manifest: &'a Manifest, rows: &[AnyRow]) -> Facts<'a> {
+        let mut facts = Facts::of(manifest);
+        rows.iter().for_each(|row| facts.take(row));
+        facts
+    }
+
+    fn flowing(stream: u32, mbit: u64) -> Vec<AnyRow> {
+        (0..=30).map(|tenth| acked(tenth * 100_000, stream, tenth * mbit * 12_500)).collect()
+    }
+
+    fn path(more: &str) -> Manifest {
+        let flows = "[[flow]]\n[[flow]]\n[[flow]]\n";
+        manifest(&format!("[path]\nrate = \"100mbit\"\nrtt = \"20ms\"\n{more}{flows}"))
+    }
+
+    #[test]
+    fn a_path_is_busy_at_its_rate_with_headers_or_with_a_queue_at_every_look() {
+        let manifest = path("");
+        let is_busy = |rows: &[AnyRow]| facts(&manifest, rows).is_busy(Direction::Forward, WINDOW);
+        assert!(is_busy(&[flowing(0, 50), flowing(1, 42)].concat()), "92 of payload are 96 on the wire");
+        assert!(!is_busy(&flowing(0, 85)));
+        let looks = |bytes: u64| {
+            [flowing(0, 10), (0..30).map(|n| queue(n * 100_000, Direction::Forward, bytes, 0)).collect()]
+                .concat()
+        };
+        assert_eq!([is_busy(&looks(1514)), is_busy(&looks(0))], [true, false]);
+        let other_way: Vec<AnyRow> =
+            (0..30).map(|n| queue(n * 100_000, Direction::Reverse, 1514, 0)).collect();
+        assert!(!is_busy(&[flowing(0, 10), other_way].concat()));
+    }
+
+    #[test]
+    fn a_bucket_that_was_never_empty_makes_no_path_full() {
+        let manifest = path("burst = \"64MiB\"\n");
+        assert!(!facts(&manifest, &flowing(0, 100)).is_busy(Direction::Forward, WINDOW));
+    }
+
+    #[test]
+    fn the_fair_share_is_what_modest_streams_leave_in_equal_parts() {
+        let manifest = path("");
+        let share = |others: &[(u32, u64)]| {
+            let rows: Vec<AnyRow> = others.iter().flat_map(|&(stream, mbit)| flowing(stream, mbit)).collect();
+            facts(&manifest, &rows)
+                .fair_share_bps(Direction::Forward, 0, WINDOW)
+                .map(|bps| (bps / 1e6).round())
+        };
+        assert_eq!(share(&[(0, 5)]), Some(96.0), "alone");
+        assert_eq!(share(&[(0, 5), (1, 90)]), Some(48.0));
+        assert_eq!(share(&[(0, 5), (1, 6), (2, 80)]), Some(45.0));
+    }
+
+    #[test]
+    fn acks_wait_in_the_queue_of_the_way_back() {
+        let manifest = path("reverse_rate = \"1mbit\"\n");
+        let rows: Vec<AnyRow> = (0..30).map(|n| queue(n * 100_000, Direction::Reverse, 12_500, 0)).collect();
+        assert_eq!(facts(&manifest, &rows).ack_wait_us(Direction::Forward, WINDOW), Some(100_000));
+        assert_eq!(facts(&manifest, &rows).ack_wait_us(Direction::Reverse, WINDOW), None, "nobody looked");
+    }
+}

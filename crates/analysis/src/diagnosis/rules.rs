@@ -230,3 +230,146 @@ fn window_limit(epoch: &Epoch) -> Option<LimitedBy> {
     }
     by_cwnd.then_some(LimitedBy::Cwnd)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{acked, manifest, queue};
+    use super::*;
+    use pipefill_core::cell::Direction;
+    use pipefill_core::record::{AnyRow, CpuSample};
+
+    const PATH: &str = "[path]\nrate = \"100mbit\"\nrtt = \"20ms\"\nqueue = \"1bdp\"\n";
+
+    /// A second of a stream that waits with data, an eighth of its windows used, 10 Mbit/s acknowledged.
+    fn idle() -> Epoch {
+        Epoch {
+            from_us: 1_000_000,
+            to_us: 2_000_000,
+            acked: 1_250_000,
+            unacked_peak: 25_000,
+            cwnd_used: 0.125,
+            cwnd: 200_000,
+            rwnd_used: Some(0.125),
+            rwnd: Some(200_000),
+            sndbuf_used: Some(0.2),
+            unsent_share: 1.0,
+            srtt_us: Some(20_000),
+            min_rtt_us: Some(20_000),
+            mss: 1448,
+            ..Epoch::default()
+        }
+    }
+
+    /// What limits `epoch` of the first stream of a path with `flows`, of which `rows` were seen.
+    fn judged(flows: &str, rows: &[AnyRow], epoch: &Epoch) -> LimitedBy {
+        let manifest = manifest(&format!("{PATH}{flows}"));
+        let mut facts = Facts::of(&manifest);
+        rows.iter().for_each(|row| facts.take(row));
+        let flow = &manifest.run.cell.spec.flows[0];
+        let stream = Stream { index: 0, flow, summary: &manifest.streams[0] };
+        limiter(&Case { epoch, stream, facts: &facts })
+    }
+
+    const BULK: &str = "[[flow]]\nduration = \"10s\"\n";
+
+    /// `stream` acknowledges `mbit` Mbit/s for three seconds.
+    fn flowing(stream: u32, mbit: u64) -> Vec<AnyRow> {
+        (0..=30).map(|tenth| acked(tenth * 100_000, stream, tenth * mbit * 12_500)).collect()
+    }
+
+    /// The queue is never empty.
+    fn full() -> Vec<AnyRow> {
+        (0..=300).map(|n| queue(n * 10_000, Direction::Forward, 50_000, 0)).collect()
+    }
+
+    #[test]
+    fn of_two_windows_that_are_used_up_the_smaller_one_limits() {
+        let of = |cwnd_used, cwnd, rwnd_used, rwnd| {
+            judged(
+                BULK,
+                &[],
+                &Epoch { cwnd_used, cwnd, rwnd_used: Some(rwnd_used), rwnd: Some(rwnd), ..idle() },
+            )
+        };
+        assert_eq!(of(0.95, 100_000, 0.95, 90_000), LimitedBy::Rwnd);
+        assert_eq!(of(0.95, 90_000, 0.95, 100_000), LimitedBy::Cwnd);
+        assert_eq!(of(0.50, 200_000, 0.95, 300_000), LimitedBy::Rwnd);
+        assert_eq!(judged(BULK, &[], &Epoch { repair_share: 0.6, ..idle() }), LimitedBy::Cwnd);
+    }
+
+    #[test]
+    fn a_window_in_front_of_unread_data_is_the_readers_also_in_a_full_path() {
+        let unread = Epoch { rwnd_used: Some(1.0), unread_share: Some(0.8), ..idle() };
+        assert_eq!(judged(BULK, &full(), &unread), LimitedBy::Receiver);
+        assert_eq!(judged(BULK, &[], &Epoch { unread_share: Some(0.1), ..unread.clone() }), LimitedBy::Rwnd);
+        let in_recovery = Epoch { repair_share: 0.9, ..unread };
+        assert_eq!(judged(BULK, &[], &in_recovery), LimitedBy::Cwnd, "it waits for a lost segment");
+    }
+
+    #[test]
+    fn an_application_that_keeps_its_pace_is_the_limit_also_in_a_full_path() {
+        let flow = |mbit: f64| format!("[[flow]]\nbitrate = \"{mbit}mbit\"\nlength = \"1448B\"\n");
+        let rows = |mbit| [flowing(0, mbit), full()].concat();
+        assert_eq!(judged(&flow(93.0), &rows(93), &idle()), LimitedBy::App);
+        assert_eq!(judged(&flow(97.0), &rows(93), &idle()), LimitedBy::Path, "it wants more than it gets");
+        assert_eq!(judged(&flow(20.0), &flowing(0, 20), &idle()), LimitedBy::App);
+        assert_ne!(judged(&flow(20.0), &flowing(0, 10), &idle()), LimitedBy::App, "something holds it back");
+    }
+
+    #[test]
+    fn a_full_path_is_the_limit_of_what_wants_more_than_its_share() {
+        let windowed =
+            |bytes: u64| Epoch { rwnd_used: Some(1.0), rwnd: Some(bytes), unread_share: Some(0.0), ..idle() };
+        let two = format!("{BULK}{BULK}");
+        let rows = [flowing(0, 10), flowing(1, 85), full()].concat();
+        // 100 kB / 20 ms are 40 Mbit/s, and an equal part of the path is 48.
+        assert_eq!(judged(&two, &rows, &windowed(100_000)), LimitedBy::Rwnd);
+        assert_eq!(judged(&two, &rows, &windowed(150_000)), LimitedBy::Path);
+        // Beside a trickle the rest is its share.
+        let rows = [flowing(0, 94), flowing(1, 1), full()].concat();
+        assert_eq!(judged(&two, &rows, &windowed(150_000)), LimitedBy::Rwnd);
+    }
+
+    #[test]
+    fn pacing_needs_a_rate_that_explains_the_goodput() {
+        let paced = |mbit: u64| Epoch { pacing_rate_bps: Some(mbit * 1_000_000), ..idle() };
+        assert_eq!(judged(BULK, &[], &paced(11)), LimitedBy::Pacing);
+        let behind_a_window = Epoch { rwnd_used: Some(0.83), ..paced(14) };
+        assert_eq!(judged(BULK, &[], &behind_a_window), LimitedBy::Rwnd);
+        let asked = "[[flow]]\nmax_pacing_rate = \"10mbit\"\n";
+        assert_eq!(judged(asked, &[flowing(0, 10), full()].concat(), &idle()), LimitedBy::Pacing);
+    }
+
+    /// A thread that computes and waits for so many per cent of the time.
+    fn thread(thread: &str, computes: u64, waits: u64) -> Vec<AnyRow> {
+        let row = |tenth: u64| {
+            let (cpu_us, wait_us) = (tenth * computes * 1_000, Some(tenth * waits * 1_000));
+            AnyRow::Cpu(CpuSample { t_us: tenth * 100_000, thread: thread.into(), cpu_us, wait_us })
+        };
+        (0..=30).map(row).collect()
+    }
+
+    #[test]
+    fn the_flows_own_threads_and_their_wait_for_a_cpu_count() {
+        let of = |name, computes, waits| judged(BULK, &thread(name, computes, waits), &idle());
+        assert_eq!(of("flow 0 sender", 90, 0), LimitedBy::Cpu);
+        assert_eq!(of("flow 0 receiver", 30, 60), LimitedBy::Cpu);
+        assert_ne!(of("flow 1 sender", 100, 0), LimitedBy::Cpu, "another flow's");
+        assert_eq!(of("path forward", 90, 0), LimitedBy::Testbed);
+        let written = Epoch { unsent_share: 0.0, ..idle() };
+        let waits = |flow: &str| judged(flow, &thread("flow 0 sender", 10, 15), &written);
+        assert_eq!(
+            waits("[[flow]]\nbitrate = \"50mbit\"\n"),
+            LimitedBy::Cpu,
+            "it offers more, and had no CPU"
+        );
+        assert_eq!(waits(BULK), LimitedBy::Cpu);
+    }
+
+    #[test]
+    fn what_is_written_and_sent_is_limited_by_the_buffer_or_the_writer() {
+        let written = |used| Epoch { unsent_share: 0.0, sndbuf_used: Some(used), ..idle() };
+        assert_eq!(judged(BULK, &[], &written(0.7)), LimitedBy::Sndbuf);
+        assert_eq!(judged("[[flow]]\nbitrate = \"50mbit\"\n", &[], &written(0.1)), LimitedBy::App);
+    }
+}

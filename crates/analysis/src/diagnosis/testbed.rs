@@ -101,3 +101,51 @@ fn short(spec: &CellSpec, path: &DirectionSpec, flow: &FlowSpec) -> Option<Strin
         )
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::manifest;
+    use super::*;
+
+    fn found(text: &str, drops: Drops) -> Vec<String> {
+        let spec = manifest(text).run.cell.spec;
+        faults(&spec, &spec.flows[0], drops)
+    }
+
+    #[test]
+    fn a_short_delay_element_is_found_in_the_datas_direction() {
+        let text = |prefix: &str, flow: &str| {
+            format!(
+                "[path]\nrate = \"200mbit\"\nreverse_rate = \"200mbit\"\nrtt = \"100ms\"\n{prefix}delay_limit = \"100p\"\n[[flow]]\n{flow}"
+            )
+        };
+        let told = |prefix, flow| found(&text(prefix, flow), Drops::default()).len();
+        assert_eq!([told("", ""), told("reverse_", "direction = \"reverse\"\n")], [1, 1]);
+        assert_eq!([told("reverse_", ""), told("", "direction = \"reverse\"\n")], [0, 0]);
+    }
+
+    #[test]
+    fn drops_are_told_with_their_place_and_a_short_transfer_with_its_slow_start() {
+        let drops = Drops { delay_limit: Some(7), exceeds_burst: Some(0), ..Drops::default() };
+        let told = found("[path]\nrate = \"1gbit\"\nrtt = \"100ms\"\n[[flow]]\nduration = \"1s\"\n", drops);
+        assert!(told[0].starts_with("7 packets were dropped by the delay element"), "{told:?}");
+        assert!(told[1].starts_with("1.00 s are short: slow start alone takes"), "{told:?}");
+        let small = "[path]\nrate = \"1mbit\"\nrtt = \"1ms\"\n[[flow]]\nduration = \"20ms\"\n";
+        assert!(found(small, Drops::default()).is_empty(), "ten segments are more than its BDP");
+    }
+
+    #[test]
+    fn what_follows_from_the_testbeds_drops_is_its_fault_and_what_was_asked_for_is_not() {
+        let drops = Drops { random: Some(1), queue: Some(1), delay_limit: Some(5), ..Drops::default() };
+        let spec = manifest("[[flow]]\n[[flow]]\nmax_pacing_rate = \"1mbit\"\n").run.cell.spec;
+        let [free, paced] = &spec.flows[..] else { panic!("two flows") };
+        let blamed = |flow, limit, cause| is_to_blame(drops, flow, limit, cause);
+        assert!(blamed(free, LimitedBy::Cwnd, Some(CwndCause::QueueLoss)));
+        assert!(blamed(free, LimitedBy::Pacing, None) && !blamed(paced, LimitedBy::Pacing, None));
+        assert!(
+            !blamed(free, LimitedBy::Rwnd, None) && !blamed(free, LimitedBy::Cwnd, Some(CwndCause::Startup))
+        );
+        let fewer = Drops { queue: Some(9), ..drops };
+        assert!(!is_to_blame(fewer, free, LimitedBy::Cwnd, Some(CwndCause::QueueLoss)));
+    }
+}
