@@ -49,7 +49,7 @@ impl<'a> Facts<'a> {
     pub(super) fn is_busy(&self, direction: Direction, window: Window) -> bool {
         let way = self.way(direction);
         let Some(rate) = way.rate else { return false };
-        let passed = self.history.passed(direction, window);
+        let passed = self.history.passed(direction, window, way.overhead);
         // A bucket that was never empty lets anything through.
         if passed.wire_bytes_so_far <= way.burst as f64 {
             return false;

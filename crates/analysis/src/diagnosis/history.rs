@@ -24,8 +24,8 @@ struct Through {
     direction: Direction,
     /// UDP: the payload of a datagram, by which the count of datagrams becomes bytes.
     datagram: u64,
-    /// Bytes on the wire for each byte of payload.
-    wire: f64,
+    /// Protocol, and payload of a full segment or datagram.
+    frame: (Protocol, u64),
     /// Payload: acknowledged (TCP), received (UDP).
     points: Points,
 }
@@ -72,9 +72,9 @@ impl History {
         let through = |flow: &FlowSpec| Through {
             direction: flow.direction,
             datagram: if flow.protocol == Protocol::Udp { flow.length.get() } else { 1 },
-            wire: match flow.protocol {
-                Protocol::Udp => wire(Protocol::Udp, flow.length.get()),
-                other => wire(other, headers::DEFAULT_MSS),
+            frame: match flow.protocol {
+                Protocol::Udp => (Protocol::Udp, flow.length.get()),
+                other => (other, headers::DEFAULT_MSS),
             },
             points: Points::new(),
         };
@@ -88,7 +88,7 @@ impl History {
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
                 if let Some(through) = self.streams.get_mut(&row.stream) {
                     if row.info.mss_bytes > 0 {
-                        through.wire = wire(Protocol::Tcp, u64::from(row.info.mss_bytes));
+                        through.frame.1 = u64::from(row.info.mss_bytes);
                     }
                     through.points.push_back((row.t_us, row.info.bytes_acked));
                 }
@@ -141,13 +141,14 @@ impl History {
         self.streams.get(&stream).map_or(0.0, |through| count_at(&through.points, t_us))
     }
 
-    /// What all streams of `direction` got through in `window`.
-    pub(super) fn passed(&self, direction: Direction, window: Window) -> Passed {
+    /// What all streams of `direction` got through in `window`, where each frame costs `overhead` beside its own bytes.
+    pub(super) fn passed(&self, direction: Direction, window: Window, overhead: Bytes) -> Passed {
         let (mut bytes, mut so_far) = (0.0, 0.0);
         for through in self.streams.values().filter(|through| through.direction == direction) {
             let to = count_at(&through.points, window.to_us);
-            bytes += (to - count_at(&through.points, window.from_us)) * through.wire;
-            so_far += to * through.wire;
+            let wire = wire(through.frame, overhead);
+            bytes += (to - count_at(&through.points, window.from_us)) * wire;
+            so_far += to * wire;
         }
         Passed { wire_bps: bytes * 8e6 / window.length_us().max(1) as f64, wire_bytes_so_far: so_far }
     }
@@ -194,8 +195,8 @@ impl History {
 }
 
 /// Bytes on the wire for each byte of payload.
-fn wire(protocol: Protocol, payload: u64) -> f64 {
-    headers::frame(protocol, Bytes::new(payload)).get() as f64 / payload.max(1) as f64
+fn wire((protocol, payload): (Protocol, u64), overhead: Bytes) -> f64 {
+    (headers::frame(protocol, Bytes::new(payload)).get() + overhead.get()) as f64 / payload.max(1) as f64
 }
 
 fn place(direction: Direction) -> usize {

@@ -195,14 +195,14 @@ impl<'a> OfFlow<'a> {
         let windows = manifest.streams.iter().filter(|one| one.flow == index);
         let whole = windows.map(|one| window::measured(spec, one)).reduce(Window::around);
         let streams = manifest.streams.iter().filter_map(|one| Some((one, flow_of(spec, one)?)));
-        let rate = facts.way(flow.direction).rate;
+        let way = facts.way(flow.direction);
         Self {
             index,
             flow,
             app_limited: AppLimited::default(),
             causes: Causes::default(),
             whole: Causes::default(),
-            utilisation: whole.and_then(|window| Utilisation::of(flow.direction, window, rate, streams)),
+            utilisation: whole.and_then(|window| Utilisation::of(flow.direction, window, way, streams)),
             computed: Mean::default(),
             waited: Mean::default(),
             ack_wait: Mean::default(),

@@ -1,5 +1,6 @@
 //! How full a direction of the path was while one of its flows was measured: everything that passed, over its rate.
 
+use super::way::Way;
 use crate::metrics::window::Window;
 use crate::models::headers;
 use crate::reading::Reading;
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 pub(super) struct Utilisation {
     window: Window,
     rate: Rate,
+    overhead: Bytes,
     streams: BTreeMap<u32, Ends>,
 }
 
@@ -33,7 +35,7 @@ impl Utilisation {
     pub(super) fn of<'a>(
         direction: Direction,
         window: Window,
-        rate: Option<Rate>,
+        way: &Way,
         streams: impl Iterator<Item = (&'a StreamSummary, &'a FlowSpec)>,
     ) -> Option<Self> {
         let ends = |flow: &FlowSpec| {
@@ -49,7 +51,7 @@ impl Utilisation {
         let streams =
             streams.filter(|(_, flow)| flow.direction == direction && flow.protocol != Protocol::Ping);
         let streams = streams.map(|(summary, flow)| (summary.stream, ends(flow))).collect();
-        (window.length_us() > 0).then_some(Self { window, rate: rate?, streams })
+        (window.length_us() > 0).then_some(Self { window, rate: way.rate?, overhead: way.overhead, streams })
     }
 
     /// Takes the next row of any table, in order of time.
@@ -74,7 +76,7 @@ impl Utilisation {
     pub(super) fn share(&self) -> f64 {
         let wire = |ends: &Ends| {
             let bytes = (ends.to.value_or_first() - ends.from.value_or_first()) * ends.unit as f64;
-            let frame = headers::frame(ends.protocol, Bytes::new(ends.payload)).get();
+            let frame = headers::frame(ends.protocol, Bytes::new(ends.payload)).get() + self.overhead.get();
             bytes * frame as f64 / ends.payload.max(1) as f64
         };
         let bytes: f64 = self.streams.values().map(wire).sum();
