@@ -1,7 +1,7 @@
 # make demo · make test · make bench · make lint. Each installs what it lacks, or says what to run.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench fuzz lint doc book keys schemas figures web
+.PHONY: help demo test bench proof fuzz lint doc book keys schemas figures web
 SHELL := /bin/bash
 
 # Where CI runs as root the lab has to work: a test that skips is a failure there.
@@ -31,6 +31,10 @@ bench: ## the simulator's speed (NS3=1: against ns-3), and what this machine's d
 	cargo bench -p pipefill-lab --bench throughput || status=1; \
 	cargo bench -p pipefill-lab --bench telemetry || status=1; \
 	exit $$status
+
+proof: ## tries the advice on every scenario of the catalogue and the held-out sets, in the simulator: about ten minutes
+	@scripts/need.sh rust cc
+	cargo run -q -p xtask --no-default-features -- fixes
 
 FOR ?= 1h
 fuzz: ## random scenarios in the simulator, every check on, for an hour (FOR=10min: for that long)

@@ -1,5 +1,5 @@
 //! The checks that people forget, and the simulator against its oracle:
-//! `cargo run -p xtask -- check|keys|schemas|catalogue|bpf|accuracy`.
+//! `cargo run -p xtask -- check|keys|schemas|catalogue|fixes|bpf|accuracy`.
 //!
 //! Without the feature `generated` it is built in seconds, and knows check (without the generated files), catalogue and bpf only. Never: a rule of the product
 //! itself, or anything that the product needs at run time.
@@ -11,6 +11,7 @@ mod book;
 mod bpf;
 mod check;
 mod directions;
+mod fixes;
 #[cfg(feature = "generated")]
 mod key_reference;
 #[cfg(feature = "generated")]
@@ -35,6 +36,7 @@ usage: cargo run -p xtask -- COMMAND
   schemas writes the JSON Schemas into schemas/
   catalogue
           runs the catalogue of known limits in the simulator, and writes the result into docs/guide/verdicts.md
+  fixes   tries the advice on every scenario of the three sets of verdicts in the simulator; fails where a bound does not hold
   bpf     compiles the lab's BPF programs (clang-14)
   accuracy [CELL…]
           runs the oracle's cells in the simulator, writes docs/accuracy.md and fails where a bound does not hold;
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "generated")]
         "schemas" => schemas::write(&workspace.root).map(|()| ExitCode::SUCCESS),
         "catalogue" => verdict_page::write(&workspace.root).map(|()| ExitCode::SUCCESS),
+        "fixes" => fixes::run(&workspace.root).map(|()| ExitCode::SUCCESS),
         "bpf" => bpf::write(&workspace.root).map(|()| ExitCode::SUCCESS),
         #[cfg(feature = "generated")]
         "accuracy" => accuracy::run(&workspace.root, std::env::args().skip(2)),

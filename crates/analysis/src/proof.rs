@@ -137,6 +137,8 @@ pub struct Search {
     set: Vec<String>,
     candidates: VecDeque<Advice>,
     tried: Vec<Vec<String>>,
+    /// The flow that the proof is about: that of the first verdict.
+    flow: Option<u32>,
     is_full: bool,
     why: Option<String>,
 }
@@ -151,6 +153,7 @@ impl Search {
             set: Vec::new(),
             candidates: VecDeque::new(),
             tried: Vec::new(),
+            flow: cell.headline_flow,
             is_full: false,
             why: None,
         };
@@ -220,17 +223,24 @@ impl Search {
                 && promises(one)
         };
         self.candidates = advice.iter().filter(is_new).cloned().collect();
-        self.is_full = cell.limited_by == Some(LimitedBy::Path) && is_full(cell);
+        self.is_full = cell.limited_by == Some(LimitedBy::Path) && is_full(cell, self.flow);
         self.why = advice.iter().find(|one| one.set.is_empty()).map(|one| one.why.clone());
     }
 }
 
-/// Whether the path of the verdict's flow was used up in every valid run.
-fn is_full(cell: &CellResult) -> bool {
+/// Whether the path of `flow` was used up in every valid run: by what passed, and by what was read of the flows that share it.
+fn is_full(cell: &CellResult, flow: Option<u32>) -> bool {
     let valid = cell.run_values.iter().filter(|run| run.is_valid());
-    let flows = valid.filter_map(|run| run.flows.iter().find(|one| Some(one.flow) == cell.headline_flow));
-    let mut shares = flows.filter_map(|flow| flow.diagnosis.as_ref()?.figures.utilisation);
-    shares.all(|share| share >= FULL)
+    valid.filter_map(|run| used(run, flow?)).all(|share| share >= FULL)
+}
+
+/// The share of the path that the flows of `flow`'s direction got in one run; `None` where the path has no rate.
+fn used(run: &RunMetrics, flow: u32) -> Option<f64> {
+    let one = run.flows.iter().find(|one| one.flow == flow)?;
+    let figures = &one.diagnosis.as_ref()?.figures;
+    let beside = run.flows.iter().filter(|other| other.direction == one.direction);
+    let read: u64 = beside.filter_map(|other| other.goodput_bps).sum();
+    Some((read as f64 / figures.path_goodput_bps? as f64).min(figures.utilisation?))
 }
 
 #[cfg(test)]
