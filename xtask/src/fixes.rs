@@ -89,7 +89,7 @@ impl Outcome {
                 self.off.push(format!("{name}: {}, {:+.0} %", round["advice"]["change"], 100.0 * error));
             }
         }
-        let after = rounds().filter(|round| round["kept"] == true).next_back();
+        let after = rounds().rfind(|round| round["kept"] == true);
         let bps = after.and_then(|round| round["comparison"]["after"]["bps"].as_f64());
         if let Some((bps, path)) = bps.zip(proof["path_goodput_bps"].as_f64())
             && proof["end"] == "pipe_full"

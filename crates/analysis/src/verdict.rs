@@ -130,6 +130,12 @@ impl Subject<'_> {
         }
     }
 
+    /// Whether TCP data goes the other way too: its ACKs go this way.
+    fn shares_with_acks(&self) -> bool {
+        let back = self.flow.direction.opposite();
+        self.spec.flows.iter().any(|flow| flow.direction == back && flow.protocol == Protocol::Tcp)
+    }
+
     /// Whether nearly all that passes in its direction is this flow's.
     fn is_alone(&self) -> bool {
         let figures = &self.diagnosis.figures;
@@ -153,6 +159,12 @@ fn path(subject: &Subject<'_>) -> String {
     let full = figures.utilisation.map_or_else(String::new, |share| match subject.is_alone() {
         true if goodput_bps as f64 > ABOVE * possible as f64 => {
             format!(": the pipe is {} full{EARLIER}", percent(share))
+        }
+        true if share < FULL && subject.shares_with_acks() => {
+            format!(
+                ": the pipe is {} full of data, and ACKs of what goes the other way take the rest",
+                percent(share)
+            )
         }
         true => format!(": the pipe is {} full", percent(share)),
         false => {
