@@ -77,6 +77,8 @@ impl Backend for Sim {
         let bottleneck = spec.path.forward.bottleneck.as_ref();
         let rate = bottleneck.map_or(network::HOST_RATE, |bottleneck| bottleneck.rate);
         let traffic = spec.flows.iter().map(|flow| flow.start + flow.duration).max().unwrap_or_default();
-        traffic.mul_f64(rate.bps() as f64 / (PACKETS_PER_SECOND * PACKET_BITS) as f64)
+        let work = rate.bps() as f64 / (PACKETS_PER_SECOND * PACKET_BITS) as f64;
+        Duration::try_from_secs_f64(traffic.as_secs_f64() * work)
+            .unwrap_or(Duration::from_secs(u32::MAX.into()))
     }
 }

@@ -30,8 +30,12 @@ const DRAIN_MARGIN: Duration = Duration::from_millis(100);
 const LONGEST_DRAIN: Duration = Duration::from_secs(30);
 /// How often the drain is looked at.
 const TICK: Duration = Duration::from_millis(20);
-/// How many instants pass between two looks at the user's wish to stop.
-const PATIENCE: u32 = 1 << 16;
+/// Instants and rows between two looks at the user's wish to stop: some milliseconds of work, whatever virtual time they take.
+const PATIENCE: u64 = 1 << 12;
+/// Most packets on the path at once; each takes about a hundred bytes of memory.
+const HELD_MAX: u64 = 10_000_000;
+/// Most writes that a send buffer may take: all of them may be at one instant.
+const WRITES_MAX: u64 = 1 << 24;
 /// What a datagram may carry without fragments: MTU less IPv4 and UDP headers.
 const LARGEST_DATAGRAM: u64 = 1472;
 
@@ -47,9 +51,7 @@ pub(crate) fn carry_out(
     sink: &mut dyn Sink,
 ) -> Result<Manifest, BackendError> {
     let spec = &run.cell.spec;
-    refuse_what_is_not_modelled(spec)?;
-    let sender = Host::new(&spec.sender, options)?;
-    let receiver = Host::new(&spec.receiver, options)?;
+    let [sender, receiver] = hosts(spec, options)?;
     let hosts = Hosts { a: (&spec.sender, sender), b: (&spec.receiver, receiver) };
     let mut streams = Vec::new();
     for (flow, index) in spec.flows.iter().zip(0..) {
@@ -66,7 +68,7 @@ pub(crate) fn carry_out(
         habit: options.writer,
         engine: Engine::new(Time::ZERO.after(options.phase), network, streams, options.gso, checks),
         sink,
-        instants: 0,
+        work: 0,
     };
     let outcome = traffic.run()?;
     let settings = settings::all(run, [("sender", &sender), ("receiver", &receiver)]);
@@ -75,11 +77,21 @@ pub(crate) fn carry_out(
 
 /// Whether `run` can be simulated, found without doing it.
 pub(crate) fn check(run: &Run, options: Options) -> Result<(), BackendError> {
-    let spec = &run.cell.spec;
+    hosts(&run.cell.spec, options).map(drop)
+}
+
+/// The sender's host and the receiver's, where all that is asked for can be simulated.
+fn hosts(spec: &CellSpec, options: Options) -> Result<[Host; 2], BackendError> {
     refuse_what_is_not_modelled(spec)?;
-    Host::new(&spec.sender, options)?;
-    Host::new(&spec.receiver, options)?;
-    Ok(())
+    let hosts = [Host::new(&spec.sender, options)?, Host::new(&spec.receiver, options)?];
+    for flow in &spec.flows {
+        let from = match flow.direction {
+            Direction::Forward => &hosts[0],
+            Direction::Reverse => &hosts[1],
+        };
+        refuse_many_writes(flow, from)?;
+    }
+    Ok(hosts)
 }
 
 /// How a run went.
@@ -106,6 +118,36 @@ fn refuse_what_is_not_modelled(spec: &CellSpec) -> Result<(), BackendError> {
         return refuse("the simulator does not fragment datagrams", "set length to 1472B or less");
     }
     Ok(())
+}
+
+/// Writes far smaller than the buffer that takes them: nothing else could happen before the last one.
+fn refuse_many_writes(flow: &FlowSpec, from: &Host) -> Result<(), BackendError> {
+    let buffer = flow.sndbuf.map_or(from.wmem[2], |asked| asked.get().saturating_mul(2));
+    let writes = buffer / flow.length.get().max(1);
+    if flow.protocol == Protocol::Tcp && writes > WRITES_MAX {
+        return Err(BackendError::Unsupported {
+            what: format!(
+                "a send buffer of {buffer} bytes takes {writes} writes of {} bytes",
+                flow.length.get()
+            ),
+            remedy: format!(
+                "raise length to {} bytes or more, or lower the send buffer",
+                buffer.div_ceil(WRITES_MAX)
+            ),
+        });
+    }
+    Ok(())
+}
+
+/// What waits on the path is held in memory.
+fn refuse_a_full_path(packets: u64) -> Result<(), BackendError> {
+    if packets <= HELD_MAX {
+        return Ok(());
+    }
+    Err(BackendError::Unsupported {
+        what: format!("the path holds {packets} packets at once, and the simulator keeps {HELD_MAX}"),
+        remedy: "lower the bitrate, the round trip or the queue, or set a rate".to_owned(),
+    })
 }
 
 /// Both hosts.
@@ -157,7 +199,8 @@ struct Traffic<'a> {
     habit: WriterHabit,
     engine: Engine,
     sink: &'a mut dyn Sink,
-    instants: u32,
+    /// Instants and rows since the last look at the user's wish to stop.
+    work: u64,
 }
 
 impl Traffic<'_> {
@@ -235,6 +278,7 @@ impl Traffic<'_> {
             sampler::take(&self.engine, due, self.sink)?;
             sampler::tell(&mut self.engine, self.sink)?;
             self.watch.progress(Time::from_nanos(u64::try_from(due.since(zero).as_nanos()).unwrap_or(0)));
+            self.worked(1 + self.engine.streams.len() as u64)?;
             due = due.after(every);
         }
         self.advance_to(end)
@@ -244,11 +288,7 @@ impl Traffic<'_> {
         while let Some(at) = self.engine.next().filter(|&at| at <= until) {
             self.engine.advance(at);
             self.stop_if_broken()?;
-            self.instants += 1;
-            if self.instants == PATIENCE {
-                self.instants = 0;
-                self.check()?;
-            }
+            self.worked(1)?;
         }
         self.engine.now = until;
         Ok(())
@@ -259,6 +299,18 @@ impl Traffic<'_> {
             Some(what) => Err(BackendError::Failed(format!("{BROKEN}: {what}"))),
             None => Ok(()),
         }
+    }
+
+    /// Counts `work`, and looks after some of it whether to go on.
+    fn worked(&mut self, work: u64) -> Result<(), BackendError> {
+        self.work += work;
+        if self.work < PATIENCE {
+            return Ok(());
+        }
+        self.work = 0;
+        let network = &self.engine.network;
+        refuse_a_full_path(network.held(Direction::Forward) + network.held(Direction::Reverse))?;
+        self.check()
     }
 
     fn check(&self) -> Result<(), BackendError> {

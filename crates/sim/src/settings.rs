@@ -42,7 +42,7 @@ fn socket_options(run: &Run, flow: &pipefill_core::cell::FlowSpec, stream: u32) 
     for (place, option, asked) in [(&sender, "SO_SNDBUF", flow.sndbuf), (&receiver, "SO_RCVBUF", flow.rcvbuf)]
     {
         settings.extend(asked.map(|bytes| {
-            let (asked, got) = (bytes.get().to_string(), (2 * bytes.get()).to_string());
+            let (asked, got) = (bytes.get().to_string(), bytes.get().saturating_mul(2).to_string());
             setting(place, option, Some(&asked), &got, doubled)
         }));
     }

@@ -74,7 +74,7 @@ impl Receiver {
             window_clamp: 0,
             scale: 0,
             ratio: DEFAULT_RATIO,
-            rcvbuf: rcvbuf.map_or(host.rmem[1], |asked| (2 * asked).max(SMALLEST_BUFFER)),
+            rcvbuf: rcvbuf.map_or(host.rmem[1], |asked| asked.saturating_mul(2).max(SMALLEST_BUFFER)),
             is_locked: rcvbuf.is_some(),
             rmem_alloc: 0,
             rcv_mss: FIRST_GUESS,

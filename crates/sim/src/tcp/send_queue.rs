@@ -46,7 +46,7 @@ impl SendQueue {
         let mss = u64::from(mss);
         Self {
             write_seq: FIRST_BYTE,
-            sndbuf: asked.map_or(wmem[1], |asked| (2 * asked).max(SMALLEST)),
+            sndbuf: asked.map_or(wmem[1], |asked| asked.saturating_mul(2).max(SMALLEST)),
             maximum: wmem[2],
             is_locked: asked.is_some(),
             left: 0,
