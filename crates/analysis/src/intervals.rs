@@ -8,11 +8,16 @@ use crate::reading::between;
 use pipefill_core::record::{AnyRow, Manifest, StreamEnd, StreamSummary};
 use std::collections::BTreeMap;
 
+/// Most intervals of all streams together; where there would be more, they are longer.
+const MOST: u64 = 200_000;
+
 /// One stream's intervals.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamIntervals {
     /// Number of the stream in the run.
     pub stream: u32,
+    /// Length of every interval but the last: what was asked for, or a multiple of it where a run is too long for so many.
+    pub width_us: u64,
     /// In order of time; the last one is as long as the stream is.
     pub intervals: Vec<Interval>,
 }
@@ -78,10 +83,15 @@ struct Cut {
 }
 
 impl Following {
-    /// Of the run that `manifest` is about, in intervals of `width_us`, which is not zero.
+    /// Of the run that `manifest` is about, in intervals of `width_us`, which is not zero, or of a multiple of it where they
+    /// would be more than 200,000.
     pub fn of(manifest: &Manifest, width_us: u64) -> Self {
         let streams = manifest.streams.iter().map(|summary| (summary.stream, Stream::of(summary)));
-        Self { width_us: width_us.max(1), streams: streams.collect() }
+        let streams: BTreeMap<u32, Stream> = streams.collect();
+        let width_us = width_us.max(1);
+        let counts = streams.values().map(|stream| stream.length_us / width_us);
+        let times = counts.fold(0, u64::saturating_add).div_ceil(MOST).max(1);
+        Self { width_us: width_us.saturating_mul(times), streams }
     }
 
     /// Takes the next row of any table; its time is not before that of the last one.
@@ -115,8 +125,11 @@ impl Following {
     /// Every stream's intervals, after the last row.
     pub fn finish(self) -> Vec<StreamIntervals> {
         let width_us = self.width_us;
-        let intervals =
-            |(stream, one): (u32, Stream)| StreamIntervals { stream, intervals: one.finish(width_us) };
+        let intervals = |(stream, one): (u32, Stream)| StreamIntervals {
+            stream,
+            width_us,
+            intervals: one.finish(width_us),
+        };
         self.streams.into_iter().map(intervals).collect()
     }
 

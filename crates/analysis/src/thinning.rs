@@ -18,6 +18,8 @@ pub struct Point {
 pub struct Thinning {
     from_us: u64,
     width_us: u64,
+    /// Number of the last bucket: what comes after the window falls into it.
+    last: u64,
     /// Points of the buckets that have ended.
     kept: Vec<Point>,
     /// Of the bucket that has not: its number, its least and its largest point.
@@ -28,12 +30,13 @@ impl Thinning {
     /// Into `buckets` of `window`, of which each keeps two points at most.
     pub fn of(window: Window, buckets: usize) -> Self {
         let width_us = width_us(window, buckets);
-        Self { from_us: window.from_us, width_us, kept: Vec::new(), open: None }
+        let last = window.length_us() / width_us;
+        Self { from_us: window.from_us, width_us, last, kept: Vec::new(), open: None }
     }
 
-    /// Takes the next point; what lies before the window falls into its first bucket.
+    /// Takes the next point; what lies before the window falls into its first bucket, what lies behind it into one more.
     pub fn see(&mut self, point: Point) {
-        let number = point.t_us.saturating_sub(self.from_us) / self.width_us;
+        let number = (point.t_us.saturating_sub(self.from_us) / self.width_us).min(self.last);
         match &mut self.open {
             Some((open, least, largest)) if *open == number => {
                 if point.value < least.value {

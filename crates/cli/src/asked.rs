@@ -6,9 +6,9 @@ use crate::select;
 use crate::store::ExperimentDirectory;
 use crate::studies::{self, Study};
 use pipefill_core::plan::{Cell, Plan};
-use pipefill_core::scenario::Scenario;
-use std::fs;
-use std::io::{self, ErrorKind};
+use pipefill_core::scenario::{Scenario, TEXT_MAX};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 /// The file name that stands for standard input.
@@ -34,11 +34,11 @@ impl Asked {
     /// A file that can't be read, a scenario that is wrong, an `--only` that matches nothing.
     pub(crate) fn file(path: &Path, selection: &Selection) -> Result<Self, Failure> {
         if path == Path::new(STANDARD_INPUT) {
-            let text = io::read_to_string(io::stdin())
-                .map_err(Failure::file("reading", Path::new("standard input")))?;
+            let text =
+                read_text(io::stdin()).map_err(Failure::file("reading", Path::new("standard input")))?;
             return Self::read(None, text, "standard input", selection);
         }
-        let text = fs::read_to_string(path).map_err(|error| unreadable(path, error))?;
+        let text = File::open(path).and_then(read_text).map_err(|error| unreadable(path, error))?;
         Self::read(None, text, &path.to_string_lossy(), selection)
     }
 
@@ -113,6 +113,19 @@ fn with_repeat(selection: &Selection) -> Selection {
     selection
 }
 
+/// The text, or as much of it as shows that it is too long for a scenario: a device may have no end.
+fn read_text(source: impl Read) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    source.take(TEXT_MAX as u64 + 1).read_to_end(&mut bytes)?;
+    match String::from_utf8(bytes) {
+        Err(error) if error.as_bytes().len() <= TEXT_MAX => {
+            Err(io::Error::new(ErrorKind::InvalidData, error))
+        }
+        Err(error) => Ok(String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        Ok(text) => Ok(text),
+    }
+}
+
 fn unreadable(path: &Path, error: io::Error) -> Failure {
     let name = path.to_string_lossy();
     match error.kind() {
@@ -139,5 +152,19 @@ fn unreadable(path: &Path, error: io::Error) -> Failure {
             Failure::usage(format!("{name} is not text"), "a scenario is a TOML file in UTF-8")
         }
         _ => Failure::file("reading", path)(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::scenario::Style;
+
+    #[test]
+    fn a_file_without_an_end_is_refused_by_its_length() {
+        let refused = Asked::file(Path::new("/dev/zero"), &Selection::default()).unwrap_err();
+        let told = refused.render(Style::Plain);
+        assert!(told.contains("the text is longer than 4194304 bytes"), "{}", &told[..told.len().min(500)]);
+        assert!(told.len() < 10_000, "{} bytes", told.len());
     }
 }

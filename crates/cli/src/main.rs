@@ -10,6 +10,8 @@ mod commands;
 mod evaluation;
 mod events;
 mod failure;
+#[cfg(test)]
+mod hostile_tests;
 mod live;
 mod outcome;
 mod page;

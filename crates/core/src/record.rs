@@ -4,6 +4,7 @@
 //! Never: a derived figure (goodput, a verdict). A value that was not measured is null, never 0.
 //! This module turns rows into bytes and back; who opens files is not its business.
 
+mod bounds;
 mod codec;
 mod congestion;
 mod evidence;

@@ -106,6 +106,19 @@ fn a_bad_row_is_named_by_table_and_line() {
     assert!(error.to_string().starts_with("delivery.jsonl.zst, line 4: "), "{error}");
 }
 
+/// A record that somebody mailed may say that a run took longer than the world stands.
+#[test]
+fn an_integer_above_two_to_the_53_is_refused_by_its_key() {
+    let row = compressed("{\"t_us\":1,\"stream\":0,\"sent_bytes\":9007199254740993,\"received_bytes\":3}\n");
+    let error = decode_table::<DeliverySample>(&*row).expect_err("too large").to_string();
+    let told = "delivery.jsonl.zst, line 1: \"sent_bytes\" is an integer above 2^53, which no run measures";
+    assert_eq!(error, told);
+    let text =
+        manifest_text().replace("\"started_unix_ms\": ", "\"started_unix_ms\": 99999999999999999, \"was\": ");
+    let error = decode_manifest(text.as_bytes()).expect_err("too large").to_string();
+    assert!(error.contains("\"started_unix_ms\" is an integer above 2^53"), "{error}");
+}
+
 #[test]
 fn a_table_that_was_cut_short_is_an_error() {
     let rows: Vec<TcpSample> = (0..1000).map(|t| tcp_sample(t, t * 7919, None)).collect();
@@ -205,7 +218,7 @@ fn an_empty_table_is_a_table() {
 
 proptest! {
     #[test]
-    fn rows_come_back(values in prop::collection::vec((any::<u64>(), any::<u64>(), any::<Option<u32>>()), 0..50)) {
+    fn rows_come_back(values in prop::collection::vec((0..=1_u64 << 53, 0..=1_u64 << 53, any::<Option<u32>>()), 0..50)) {
         let rows: Vec<TcpSample> = values.into_iter().map(|(t, cwnd, srtt)| tcp_sample(t, cwnd, srtt)).collect();
         let mut bytes = Vec::new();
         encode_table(&rows, &mut bytes).expect("a table");

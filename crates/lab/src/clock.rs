@@ -34,7 +34,7 @@ impl RunClock {
 
     /// `CLOCK_MONOTONIC` at `time`, as `bpf_ktime_get_ns()` tells it.
     pub(crate) fn monotonic_ns(self, time: Time) -> u64 {
-        self.origin + time.nanos()
+        self.origin.saturating_add(time.nanos())
     }
 
     /// The run's time when `CLOCK_MONOTONIC` was `ns`.

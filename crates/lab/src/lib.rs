@@ -8,8 +8,11 @@ mod batch;
 mod clock;
 mod counters;
 mod data_path;
+mod descriptors;
 mod environment;
 mod frame;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod hostile;
 pub mod hosts;
 mod lateness;
 mod namespace;

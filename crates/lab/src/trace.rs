@@ -196,6 +196,18 @@ impl Watched {
     }
 }
 
+/// The rows of a stream that `bytes`, cut into events, makes known: as many as there are.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn rows_of(bytes: &[u8]) -> usize {
+    let (from, until, initial) = (Time::ZERO, Time::MAX, CaState::Open);
+    let mut watched =
+        Watched { stream: 0, from, until, initial, retransmits: 0, episode: Episode::default() };
+    let events = bytes.chunks(size_of::<Event>()).filter_map(Event::read);
+    let clock = RunClock::start();
+    let rows: usize = events.map(|event| watched.rows(clock, &event).len()).sum();
+    rows + watched.episode.end(false).count()
+}
+
 /// The running kernel's types; parsed once, since that takes longer than all the rest.
 fn kernel_types() -> Result<&'static Btf, String> {
     static TYPES: OnceLock<Result<Btf, String>> = OnceLock::new();

@@ -4,13 +4,14 @@
 //! the series are those of `flent/tests/`), with the sender's congestion window and smoothed round trip where its `ss` runner has
 //! them.
 
+use crate::wall_clock;
 use flate2::{Compression, GzBuilder};
 use pipefill_analysis::intervals::{Interval, StreamIntervals};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::record::{Manifest, StreamSummary};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Flent's own step.
 pub const STEP_US: u64 = 200_000;
@@ -117,7 +118,8 @@ impl Flow<'_> {
 
     fn metadata(&self, all: &[Series<'_>]) -> Value {
         let run = &self.manifest.run;
-        let time = humantime::format_rfc3339_millis(UNIX_EPOCH + self.t0()).to_string();
+        let moment = wall_clock::moment(self.manifest.started_unix_ms.unwrap_or(0));
+        let time = moment.map(|moment| humantime::format_rfc3339_millis(moment).to_string());
         let seconds = self.spec.duration.as_secs_f64();
         let units: Map<String, Value> =
             all.iter().map(|one| (one.name.clone(), json!({"UNITS": "Mbits/s"}))).collect();
@@ -130,7 +132,7 @@ impl Flow<'_> {
             "DATA_FILENAME": format!("{}-flow{}.flent.gz", run.directory, self.index),
             "LENGTH": seconds,
             "TOTAL_LENGTH": seconds,
-            "STEP_SIZE": STEP_US as f64 / 1e6,
+            "STEP_SIZE": self.intervals.first().map_or(STEP_US, |one| one.width_us) as f64 / 1e6,
             "HOST": "receiver",
             "HOSTS": ["receiver"],
             "LOCAL_HOST": "sender",

@@ -4,12 +4,12 @@
 //! and units (`iperf_api.c`, `iperf_json_start()` and the `JSON_…` formats of 3.12). Never: a number for what a record does not have;
 //! ports, cookies and the like are null.
 
+use crate::wall_clock;
 use pipefill_analysis::intervals::{Interval, StreamIntervals};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::record::{Manifest, StreamSummary, ThreadRole, UdpTotals};
 use pipefill_core::units::{Bytes, Rate};
 use serde_json::{Map, Value, json};
-use std::time::{Duration, UNIX_EPOCH};
 
 /// Width of iperf3's intervals where nothing else is said.
 pub const INTERVAL_US: u64 = 1_000_000;
@@ -232,9 +232,9 @@ impl<'a> Flow<'a> {
             ..UdpTotals::default()
         };
         for one in totals {
-            sum.sent += one.sent;
-            sum.received += one.received;
-            sum.reordered += one.reordered;
+            sum.sent = sum.sent.saturating_add(one.sent);
+            sum.received = sum.received.saturating_add(one.received);
+            sum.reordered = sum.reordered.saturating_add(one.reordered);
         }
         sum
     }
@@ -270,7 +270,7 @@ impl Stream<'_> {
 
 /// The fields that everything that is counted has.
 fn rated(from_us: u64, to_us: u64, bytes: f64, is_sender: bool) -> Map<String, Value> {
-    let [start, end, seconds] = [from_us, to_us, to_us - from_us].map(|us| us as f64 / 1e6);
+    let [start, end, seconds] = [from_us, to_us, to_us.saturating_sub(from_us)].map(|us| us as f64 / 1e6);
     let rate = if to_us > from_us { bytes * 8.0 / seconds } else { 0.0 };
     let fields = json!({
         "start": start, "end": end, "seconds": seconds, "bytes": bytes as u64, "bits_per_second": rate, "sender": is_sender,
@@ -301,6 +301,6 @@ fn with(mut object: Map<String, Value>, more: &Map<String, Value>) -> Value {
 
 /// iperf3's form is that of HTTP. In virtual time there is none.
 fn timestamp(unix_ms: Option<u64>) -> Value {
-    let time = unix_ms.map(|ms| httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_millis(ms)));
+    let time = unix_ms.and_then(wall_clock::moment).map(httpdate::fmt_http_date);
     json!({"time": time, "timesecs": unix_ms.map(|ms| ms / 1_000)})
 }

@@ -29,3 +29,4 @@ mod sheet;
 pub mod stream;
 mod svg;
 pub mod table;
+mod wall_clock;

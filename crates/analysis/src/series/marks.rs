@@ -34,6 +34,8 @@ pub struct Drops {
 pub(super) struct Marks {
     from_us: u64,
     width_us: u64,
+    /// Number of the last bucket: what comes after the run's end falls into it.
+    last: u64,
     is_watched: bool,
     watched: BTreeMap<u64, Retransmitted>,
     sampled: BTreeMap<u64, u64>,
@@ -53,6 +55,7 @@ impl Marks {
         Self {
             from_us: span.from_us,
             width_us,
+            last: span.length_us() / width_us.max(1),
             is_watched,
             watched: BTreeMap::new(),
             sampled: BTreeMap::new(),
@@ -104,6 +107,6 @@ impl Marks {
     }
 
     fn bucket(&self, t_us: u64) -> u64 {
-        self.from_us + t_us.saturating_sub(self.from_us) / self.width_us * self.width_us
+        self.from_us + (t_us.saturating_sub(self.from_us) / self.width_us).min(self.last) * self.width_us
     }
 }

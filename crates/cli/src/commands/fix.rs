@@ -28,7 +28,7 @@ pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failur
     let on = backend_of(args, &experiment)?;
     let mut result = result_of(&args.directory, terminal)?;
     keep(&mut result, &args.only)?;
-    let registry = Registry::locate()?;
+    let registry = Registry::locate()?.optional(on == BackendName::Sim);
     // The process has one thread until here, and has to: see `acquire`.
     let backend = backend(on)?;
     let stop = Stop::on_signals()?;

@@ -68,10 +68,10 @@ pub(super) fn carry_out(
     leaves_pages: bool,
     each: &dyn Fn(&Finished) -> Result<(), Failure>,
 ) -> Result<Vec<Finished>, Failure> {
-    let registry = Registry::locate()?;
-    // The process has one thread until here, and has to: see `acquire`.
     // All experiments of a command are asked for with the same options.
     let on_sim = experiments.iter().all(|(_, options)| options.on == BackendName::Sim);
+    let registry = Registry::locate()?.optional(on_sim);
+    // The process has one thread until here, and has to: see `acquire`.
     let backend = backend(if on_sim { BackendName::Sim } else { BackendName::Lab })?;
     let stop = Stop::on_signals()?;
     tell(&registry.sweep()?, terminal);

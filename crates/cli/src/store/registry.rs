@@ -12,17 +12,22 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The folders where entries are. The first is written; all are swept.
+/// Folders of the machine's own, in order of preference. Anybody may make a directory in them, so that one alone could be taken by
+/// somebody else. Never a home: it may be shared with another machine, whose processes can't be looked at.
+const TEMPORARY: [&str; 3] = ["/tmp", "/dev/shm", "/var/tmp"];
+
+/// The folders where entries are. The first that can be this user's alone is written; all are swept.
 #[derive(Debug, Clone)]
 pub(crate) struct Registry {
     roots: Vec<PathBuf>,
+    is_optional: bool,
 }
 
 /// A running experiment. Its file goes when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    path: PathBuf,
-    root: PathBuf,
+    /// The file and its folder; `None` where there is no folder, and none is needed.
+    place: Option<(PathBuf, PathBuf)>,
 }
 
 /// What the file of an entry holds.
@@ -66,33 +71,53 @@ pub(crate) struct Removed {
 }
 
 impl Registry {
-    /// `$XDG_RUNTIME_DIR/pipefill` where that is a directory of this user, and `/tmp/pipefill-UID`. To be called before a user
-    /// namespace is entered: the number in the name is the user's outside.
+    /// `$XDG_RUNTIME_DIR/pipefill` where that is a directory of this user, `/run/user/UID/pipefill` likewise, and `pipefill-UID` in
+    /// [`TEMPORARY`]. To be called before a user namespace is entered: the number in the name is the user's outside.
     ///
     /// # Errors
     /// [`Failure::File`] where `/proc` can't be read.
     pub(crate) fn locate() -> Result<Self, Failure> {
-        Ok(Self { roots: roots(std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from), uid()?) })
+        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        let temporary = TEMPORARY.map(Path::new);
+        Ok(Self { roots: roots(runtime, Path::new("/run/user"), &temporary, uid()?), is_optional: false })
+    }
+
+    /// The same, for runs that leave nothing but their own directory behind where `is_optional`: without any folder they are not
+    /// noted.
+    pub(crate) fn optional(self, is_optional: bool) -> Self {
+        Self { is_optional, ..self }
     }
 
     /// One folder only: for tests.
     #[cfg(test)]
     pub(crate) fn at(root: &Path) -> Self {
-        Self { roots: vec![root.to_owned()] }
+        Self { roots: vec![root.to_owned()], is_optional: false }
     }
 
     /// Notes that `owner` writes `directory`, which it `created` or found.
     ///
     /// # Errors
-    /// [`Failure`] where the folder belongs to somebody else, or a file can't be written.
+    /// [`Failure`] where every folder belongs to somebody else, or a file can't be written.
     pub(crate) fn enter(&self, owner: &Owner, directory: &Path, created: bool) -> Result<Entry, Failure> {
-        let root = self.roots[0].clone();
-        make_private(&root)?;
+        let Some(root) = self.roots.iter().find(|root| make_private(root)).cloned() else {
+            return if self.is_optional { Ok(Entry { place: None }) } else { Err(self.no_folder()) };
+        };
         let active = Active { owner: owner.clone(), directory: absolute(directory)?, created };
         let path = root.join(format!("{}-{}.json", owner.pid, owner.start_time));
         let text = serde_json::json!(active).to_string() + "\n";
         fs::write(&path, text).map_err(Failure::file("writing", &path))?;
-        Ok(Entry { path, root })
+        Ok(Entry { place: Some((path, root)) })
+    }
+
+    fn no_folder(&self) -> Failure {
+        let names: Vec<String> = self.roots.iter().map(|root| root.display().to_string()).collect();
+        Failure::usage(
+            format!(
+                "there is no directory to note this run in: {} can't be made, or belong to others",
+                names.join(", ")
+            ),
+            "remove one of them, or set XDG_RUNTIME_DIR to a directory of your own",
+        )
     }
 
     /// The process that is writing `directory`, if there is one that is not provably dead.
@@ -157,9 +182,10 @@ impl Registry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
+        let Some((path, root)) = &self.place else { return };
         // What can't be removed now is swept once this process is gone.
-        let _left_to_the_sweep = fs::remove_file(&self.path);
-        remove_if_empty(&self.root);
+        let _left_to_the_sweep = fs::remove_file(path);
+        remove_if_empty(root);
     }
 }
 
@@ -190,26 +216,18 @@ fn tidy(active: &Active) -> Result<Removed, Failure> {
 
 /// `runtime` only where it belongs to `own`, as the XDG Base Directory Specification has it: `sudo -E` passes on another
 /// user's.
-fn roots(runtime: Option<PathBuf>, own: u32) -> Vec<PathBuf> {
+fn roots(runtime: Option<PathBuf>, users: &Path, temporary: &[&Path], own: u32) -> Vec<PathBuf> {
     let is_own = |path: &PathBuf| fs::metadata(path).is_ok_and(|found| found.is_dir() && found.uid() == own);
-    let runtime = runtime.filter(is_own).map(|path| path.join("pipefill"));
-    runtime.into_iter().chain([PathBuf::from(format!("/tmp/pipefill-{own}"))]).collect()
+    let of_user = Some(users.join(own.to_string())).filter(|path| runtime.as_ref() != Some(path));
+    let runtimes = runtime.into_iter().chain(of_user).filter(is_own).map(|path| path.join("pipefill"));
+    runtimes.chain(temporary.iter().map(|folder| folder.join(format!("pipefill-{own}")))).collect()
 }
 
-fn make_private(root: &Path) -> Result<(), Failure> {
-    match DirBuilder::new().mode(0o700).create(root) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            return Err(Failure::file("making", root)(error));
-        }
-        _ => {}
-    }
-    if is_private(root).map_err(Failure::file("reading", root))? {
-        return Ok(());
-    }
-    Err(Failure::usage(
-        format!("{} is not a directory that is yours alone", root.display()),
-        "remove it, or set XDG_RUNTIME_DIR to a directory of your own",
-    ))
+/// Makes the folder, or finds it; true where it is this user's alone.
+fn make_private(root: &Path) -> bool {
+    let made = DirBuilder::new().mode(0o700).create(root);
+    let stands = made.is_ok() || made.is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists);
+    stands && is_private(root).unwrap_or(false)
 }
 
 /// A directory (no link) of this user that no one else may touch.

@@ -149,7 +149,33 @@ fn a_folder_that_others_can_write_is_refused_and_not_believed() {
     assert_eq!(fs::read_dir(experiment.runs()).unwrap().count(), 1);
     let owner = Owner::current().unwrap();
     let refused = scene.registry.enter(&owner, &experiment.path, true);
-    assert!(refused.unwrap_err().to_string().contains("yours alone"));
+    let told = refused.unwrap_err().to_string();
+    assert!(told.contains("no directory to note this run in") && told.contains("belong to others"), "{told}");
+    // A simulation leaves nothing but its own directory behind.
+    let entry = scene.registry.clone().optional(true).enter(&owner, &experiment.path, true).unwrap();
+    assert!(entry.place.is_none());
+}
+
+#[test]
+fn where_somebody_else_has_the_first_folder_the_next_one_is_taken() {
+    let scene = Scene::new();
+    let experiment = scene.experiment("e");
+    let temporary = ["tmp", "shm", "var-tmp"].map(|name| scene.path(name));
+    temporary.iter().for_each(|folder| fs::create_dir(folder).unwrap());
+    let own = uid().unwrap();
+    let paths = temporary.each_ref().map(PathBuf::as_path);
+    let registry = Registry { roots: roots(None, &scene.path("users"), &paths, own), is_optional: false };
+    let name = format!("pipefill-{own}");
+    // Anybody may write the one, the other is a link, as somebody else could have put it there.
+    fs::create_dir(temporary[0].join(&name)).unwrap();
+    fs::set_permissions(temporary[0].join(&name), fs::Permissions::from_mode(0o777)).unwrap();
+    std::os::unix::fs::symlink(scene.path("elsewhere"), temporary[1].join(&name)).unwrap();
+    let owner = Owner::current().unwrap();
+    let entry = registry.enter(&owner, &experiment.path, false).unwrap();
+    assert_eq!(fs::read_dir(temporary[2].join(&name)).unwrap().count(), 1);
+    assert_eq!(registry.writer_of(&experiment.path).unwrap(), Some(Writer::Alive { pid: owner.pid }));
+    drop(entry);
+    assert!(!temporary[2].join(&name).exists() && temporary[0].join(&name).exists());
 }
 
 /// Like this process, but of another container.
@@ -201,10 +227,16 @@ fn a_writer_of_another_pid_namespace_is_known_by_its_entry() {
 fn a_runtime_directory_of_another_user_is_not_used() {
     let scene = Scene::new();
     let (runtime, own) = (scene.path("runtime"), uid().unwrap());
+    let users = scene.path("users");
+    let of = |runtime: Option<&PathBuf>, user| roots(runtime.cloned(), &users, &[Path::new("/tmp")], user);
     let temporary = |user: u32| PathBuf::from(format!("/tmp/pipefill-{user}"));
-    assert_eq!(roots(Some(runtime.clone()), own), [temporary(own)]);
+    assert_eq!(of(Some(&runtime), own), [temporary(own)]);
     fs::create_dir(&runtime).unwrap();
-    assert_eq!(roots(Some(runtime.clone()), own), [runtime.join("pipefill"), temporary(own)]);
-    assert_eq!(roots(Some(runtime), own + 1), [temporary(own + 1)]);
-    assert_eq!(roots(None, own), [temporary(own)]);
+    assert_eq!(of(Some(&runtime), own), [runtime.join("pipefill"), temporary(own)]);
+    assert_eq!(of(Some(&runtime), own + 1), [temporary(own + 1)]);
+    assert_eq!(of(None, own), [temporary(own)]);
+    let user = users.join(own.to_string());
+    fs::create_dir_all(&user).unwrap();
+    assert_eq!(of(None, own), [user.join("pipefill"), temporary(own)]);
+    assert_eq!(of(Some(&user), own), [user.join("pipefill"), temporary(own)]);
 }

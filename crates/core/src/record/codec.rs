@@ -3,7 +3,7 @@
 //! Unknown fields are let pass (a newer minor record stays readable); a newer version is not.
 //! What is read may come from anybody: no input makes a reader hold more than the bounds below.
 
-use super::{Manifest, RECORD_VERSION, Row};
+use super::{Manifest, RECORD_VERSION, Row, bounds};
 use serde::Deserialize;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::marker::PhantomData;
@@ -208,6 +208,7 @@ impl<R: Row, D: Read> TableReader<R, D> {
             }
             let text = self.text.trim_end_matches(['\r', '\n']);
             if !text.is_empty() {
+                refuse_large(text.as_bytes()).map_err(|source| row_error::<R>(self.line, source))?;
                 let row = serde_json::from_str(text).map_err(|source| row_error::<R>(self.line, source))?;
                 self.count += 1;
                 if self.listed.is_some_and(|listed| self.count > listed) {
@@ -296,6 +297,7 @@ pub fn decode_manifest(reader: impl Read) -> Result<Manifest, RecordError> {
         };
         return Err(RecordError::Version { found, reader });
     }
+    refuse_large(&text).map_err(no_manifest)?;
     let manifest = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(&text));
     manifest.map_err(|error: serde_path_to_error::Error<serde_json::Error>| {
         let field = error.path().to_string();
@@ -314,6 +316,13 @@ fn at_field(field: &str) -> String {
 
 fn rows_found(found: &u64, listed: &u64) -> String {
     if found > listed { "it has more rows".to_owned() } else { format!("it has {found} rows") }
+}
+
+/// Refuses integers with which nobody could calculate.
+fn refuse_large(text: &[u8]) -> Result<(), serde_json::Error> {
+    bounds::too_large(text).map_or(Ok(()), |key| {
+        Err(serde::de::Error::custom(format!("\"{key}\" is an integer above 2^53, which no run measures")))
+    })
 }
 
 fn io_error<R: Row>(line: usize, source: std::io::Error) -> RecordError {

@@ -6,7 +6,7 @@ use crate::units::{Bytes, QueueLimit, Rate};
 use std::time::Duration;
 
 /// Most bytes of a scenario's text; a list of 100,000 packets takes less than 1 MB.
-pub(super) const TEXT_MAX: usize = 4 << 20;
+pub const TEXT_MAX: usize = 4 << 20;
 /// Most `[[flow]]` tables.
 pub(super) const FLOWS_MAX: usize = 256;
 /// Most streams of a cell, all flows together: each has two sockets and its own rows in every sample.
@@ -20,7 +20,7 @@ const SPAN_MAX: Duration = Duration::from_secs(3_600_000);
 /// No link is as fast.
 const RATE_MAX: Rate = Rate::from_bps(1_000_000_000_000_000);
 /// No machine has as much memory to queue packets in.
-const SIZE_MAX: Bytes = Bytes::new(1 << 40);
+pub(super) const SIZE_MAX: Bytes = Bytes::new(1 << 40);
 /// Packets of 1500 bytes that fill [`SIZE_MAX`], roughly.
 const PACKETS_MAX: u64 = 1_000_000_000;
 /// Multiples of rate × rtt.

@@ -63,7 +63,7 @@ pub(super) fn check_length(text: &str) -> Result<(), Vec<Problem>> {
     if text.len() <= TEXT_MAX {
         return Ok(());
     }
-    let message = format!("the text has {} bytes, more than {TEXT_MAX}", text.len());
+    let message = format!("the text is longer than {TEXT_MAX} bytes");
     let help = "split the scenario; an axis in a list is shorter than a variant for each value";
     Err(vec![Problem::new(&in_file(0..0), message, help)])
 }

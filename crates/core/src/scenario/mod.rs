@@ -19,6 +19,7 @@ mod set;
 mod table;
 mod toml;
 
+pub use bounds::TEXT_MAX;
 pub use error::{Problem, ScenarioError, Style};
 pub use key::{Key, Kind, Section};
 pub use table::{KEYS, TOP};
@@ -45,7 +46,9 @@ impl Scenario {
     /// # Errors
     /// All that is wrong with single keys and values; where nothing is, all that is wrong with their combinations.
     pub fn parse(text: &str, file_name: &str) -> Result<Self, ScenarioError> {
-        let sources = vec![SourceText { name: file_name.to_owned(), text: text.to_owned() }];
+        // No place in a text that is too long is shown.
+        let shown = if text.len() > TEXT_MAX { "" } else { text };
+        let sources = vec![SourceText { name: file_name.to_owned(), text: shown.to_owned() }];
         let set = Layer::default();
         let plans = document::check_length(text).and_then(|()| document::read(text)).and_then(|document| {
             let plans = plans(&document, &set)?;

@@ -9,6 +9,7 @@ mod traffic;
 use crate::clock::RunClock;
 use crate::counters::{self, Snapshot};
 use crate::data_path::{PathState, Pump, PumpReport};
+use crate::descriptors;
 use crate::namespace::Namespace;
 use crate::overflow::{noticed, overflowed};
 use crate::sysctl;
@@ -45,6 +46,7 @@ pub(crate) fn carry_out(
     sink: &mut dyn Sink,
 ) -> Result<Manifest, BackendError> {
     let began = SystemTime::now();
+    descriptors::ensure(&run.cell.spec)?;
     let stage = Stage::build(run, is_traced).map_err(|error| failed("building the path", &error))?;
     let outcome = stage.perform(watch, sink)?;
     let wall = began.elapsed().unwrap_or_default();
@@ -60,6 +62,7 @@ pub(crate) fn check(run: &Run) -> Result<(), BackendError> {
             remedy: "leave run.capture out, or set it to false".to_owned(),
         });
     }
+    descriptors::ensure(spec)?;
     let hosts = [&spec.sender.congestion_control, &spec.receiver.congestion_control];
     let names: BTreeSet<&String> =
         spec.flows.iter().filter_map(|flow| flow.congestion_control.as_ref()).chain(hosts).collect();

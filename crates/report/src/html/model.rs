@@ -111,7 +111,7 @@ impl Curve {
         let mut before = 0;
         let mut step = |t_us: u64| {
             let t_us = since(t_us);
-            t_us - std::mem::replace(&mut before, t_us)
+            t_us.saturating_sub(std::mem::replace(&mut before, t_us))
         };
         Self {
             quantity: word(curve.quantity),

@@ -1,5 +1,6 @@
 //! The path's part of a cell: who gets which delay, what a queue holds, and which keys need another.
 
+use super::super::bounds::SIZE_MAX;
 use super::super::draft::{PathDraft, RateLayer, Split, WayDraft};
 use super::Violations;
 use crate::cell::{
@@ -167,9 +168,9 @@ fn bottleneck(
     Some(BottleneckSpec { rate, overhead, queue, burst })
 }
 
-/// One BDP, but not below 100 frames.
+/// One BDP, but not below 100 frames, and not above what a queue may be asked for.
 fn default_queue(rate: Rate, rtt: Duration) -> QueueLimit {
-    QueueLimit::Bytes(rate.bdp(rtt).max(Bytes::new(DEFAULT_QUEUE_FRAMES * FRAME)))
+    QueueLimit::Bytes(rate.bdp(rtt).max(Bytes::new(DEFAULT_QUEUE_FRAMES * FRAME)).min(SIZE_MAX))
 }
 
 /// BDPs as bytes, rounded down but not below one frame; at a round trip of zero, where a BDP says nothing, as absent.
@@ -187,5 +188,5 @@ fn in_bytes(limit: QueueLimit, rate: Rate, rtt: Duration) -> QueueLimit {
         reason = "the multiple is a float; `as` saturates"
     )]
     let bytes = (rate.bdp(rtt).get() as f64 * multiple) as u64;
-    QueueLimit::Bytes(Bytes::new(bytes.max(FRAME)))
+    QueueLimit::Bytes(Bytes::new(bytes.max(FRAME)).min(SIZE_MAX))
 }

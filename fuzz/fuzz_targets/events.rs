@@ -1,0 +1,6 @@
+//! Any bytes of the BPF ring are events or none. `cargo +nightly fuzz run events`
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    pipefill_lab::hostile::events(bytes);
+});

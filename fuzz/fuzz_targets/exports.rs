@@ -1,0 +1,7 @@
+//! Any record has a report in every form, or is refused. `cargo +nightly fuzz run exports`
+#![no_main]
+
+#[path = "../exports.rs"]
+mod exports;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| { exports::exports(bytes); });
