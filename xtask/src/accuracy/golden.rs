@@ -9,10 +9,13 @@ use std::path::Path;
 /// Where the goldens are, relative to the workspace.
 const FOLDER: &str = "testdata/goldens";
 /// Every file, in the order of the page.
-pub(crate) const FILES: [&str; 5] =
-    [GRID, "more.jsonl", "blind.jsonl", "held-out.jsonl", "held-out-no-loss.jsonl"];
+pub(crate) const FILES: [&str; 5] = [GRID, "more.jsonl", "blind.jsonl", HELD_OUT, HELD_OUT_NO_LOSS];
 /// The first grid: small enough for every test run.
 pub(crate) const GRID: &str = "grid.jsonl";
+/// Drawn when the simulator's results were final.
+pub(crate) const HELD_OUT: &str = "held-out.jsonl";
+/// The same without random loss, since those of the former were looked at.
+pub(crate) const HELD_OUT_NO_LOSS: &str = "held-out-no-loss.jsonl";
 /// Cells from here on were drawn after the last change to the simulator's TCP: those without random loss …
 pub(crate) const FIRST_HELD_OUT: u32 = 5000;
 /// … and those with it, which no change was made for since.
