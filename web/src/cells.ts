@@ -4,7 +4,7 @@ import { axis, tooltip, type Drawing } from "./chart";
 import { bubble } from "./dom";
 import { percent, rate, short } from "./format";
 import { isOf, textOf, type Choose } from "./item";
-import type { Losses, Repeats } from "./model";
+import type { Losses, Repeats } from "../build/model";
 import { colour } from "./theme";
 
 export function repeats(data: Repeats, choose: Choose): Drawing {

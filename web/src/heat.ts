@@ -3,7 +3,7 @@ import { axis, tooltip, type Drawing } from "./chart";
 import { bubble, element } from "./dom";
 import { rate } from "./format";
 import { isOf, textOf, type Choose } from "./item";
-import type { Heat } from "./model";
+import type { Heat } from "../build/model";
 import { colour } from "./theme";
 
 /** The steps of viridis, as crates/report/src/svg/heat.rs has them. */

@@ -4,7 +4,7 @@ import { Chart, type Drawing } from "./chart";
 import { byId, element } from "./dom";
 import { heat } from "./heat";
 import type { Choose } from "./item";
-import type { Charts, Data } from "./model";
+import type { Charts, Data } from "../build/model";
 import { plot } from "./plot";
 import { RunView } from "./run";
 import { startTerms } from "./terms";

@@ -4,7 +4,7 @@ import { axis, tooltip, type Drawing } from "./chart";
 import { bubble } from "./dom";
 import { percent, rate, ratio, short, time } from "./format";
 import { isOf, textOf, type Choose } from "./item";
-import type { Plot, PlotPoint } from "./model";
+import type { Plot, Point } from "../build/model";
 import { colour } from "./theme";
 
 type Series = Plot["series"][number];
@@ -199,7 +199,7 @@ function unity(data: Plot): object {
   };
 }
 
-function described(point: PlotPoint): string[] {
+function described(point: Point): string[] {
   return [
     point.label,
     `goodput ${rate(point.y)}`,

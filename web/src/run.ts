@@ -3,7 +3,7 @@ import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "ec
 import { Chart, axis, tooltip, type Entry } from "./chart";
 import { bubble, button, byId, element } from "./dom";
 import { bytes, rate, short, time } from "./format";
-import type { Head, Run } from "./model";
+import type { Head, Run } from "../build/model";
 import { colour } from "./theme";
 
 interface CurveStyle {

@@ -11,6 +11,7 @@ use pipefill_core::record::{
     CpuSample, DeliverySample, Manifest, PathSample, PingSample, Retransmit, TcpSample, UdpSample,
 };
 use pipefill_report::explain::Explanation;
+use pipefill_report::html::data_schema;
 use pipefill_report::json::OfCells;
 use pipefill_report::stream::Event;
 use schemars::generate::SchemaSettings;
@@ -60,6 +61,7 @@ fn all() -> Result<BTreeMap<String, String>, String> {
         ("plan", "pipefill plan --json", schema::<Plan>()),
         ("bdp", "pipefill bdp --json", schema::<Calculation>()),
         ("stream", "a line of pipefill run --json-stream", schema::<Event<'_>>()),
+        ("page", "PageData", data_schema()),
         ("manifest", "manifest.json of a run", schema::<Manifest>()),
         ("tcp", "a line of tcp.jsonl.zst", schema::<TcpSample>()),
         ("delivery", "a line of delivery.jsonl.zst", schema::<DeliverySample>()),

@@ -14,10 +14,11 @@ pub(crate) use repeats::{Repeats, Row};
 
 use crate::sheet::by_variant;
 use pipefill_analysis::experiment::{CellResult, Experiment};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// All charts of an experiment.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Charts {
     pub(crate) plots: Vec<Plot>,
     pub(crate) heats: Vec<Heat>,

@@ -15,6 +15,7 @@ mod tables;
 mod terms;
 
 pub use crate::runs::RunPart;
+pub use model::data_schema;
 
 use crate::charts;
 use crate::sheet::{environment_line, source_line};

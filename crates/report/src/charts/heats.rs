@@ -4,6 +4,7 @@ use super::titled;
 use crate::sheet::anchor;
 use indexmap::{IndexMap, IndexSet};
 use pipefill_analysis::experiment::CellResult;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Fewer fields are better read in the table.
@@ -12,7 +13,7 @@ const FIELDS: usize = 4;
 const BACKEND: &str = "backend";
 
 /// All cells of a variant by the axes in which they differ.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Heat {
     pub(crate) title: String,
     pub(crate) axes: Vec<Axis>,
@@ -20,14 +21,14 @@ pub(crate) struct Heat {
 }
 
 /// An axis of the scenario with its values.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Axis {
     pub(crate) name: String,
     pub(crate) values: Vec<String>,
 }
 
 /// One cell; its place by the indices of its values, in the order of the axes.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Field {
     pub(crate) cell: String,
     pub(crate) at: Vec<usize>,

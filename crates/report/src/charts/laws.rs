@@ -9,6 +9,7 @@ use pipefill_analysis::experiment::CellResult;
 use pipefill_analysis::theory::{Bound, Law, bounds, segment_loss};
 use pipefill_core::cell::CellSpec;
 use pipefill_core::units::Ratio;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use std::time::Duration;
 const STEPS: u32 = 48;
 
 /// What a law allows.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Line {
     pub(crate) name: &'static str,
     pub(crate) law: usize,

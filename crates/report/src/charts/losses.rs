@@ -5,11 +5,12 @@ use crate::sheet::anchor;
 use pipefill_analysis::experiment::{CellResult, Experiment};
 use pipefill_analysis::metrics::RunMetrics;
 use pipefill_core::cell::Protocol;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// One chart.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Losses {
     pub(crate) title: String,
     pub(crate) places: Vec<String>,
@@ -17,7 +18,7 @@ pub(crate) struct Losses {
 }
 
 /// One cell: counts in the order of the places.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Bar {
     pub(crate) cell: String,
     pub(crate) label: String,

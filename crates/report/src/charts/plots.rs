@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 use pipefill_analysis::experiment::{CellResult, Experiment};
 use pipefill_core::cell::{CellSpec, LossSpec};
 use pipefill_core::units::Ratio;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -19,7 +20,7 @@ const MARGIN: f64 = 1.6;
 const FAR: f64 = 30.0;
 
 /// What is on the horizontal axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Quantity {
     /// The round trip, nanoseconds.
@@ -29,7 +30,7 @@ pub(crate) enum Quantity {
 }
 
 /// One chart; both axes are logarithmic.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Plot {
     pub(crate) title: String,
     pub(crate) x: Quantity,
@@ -44,7 +45,7 @@ pub(crate) struct Plot {
 }
 
 /// Cells that differ in the horizontal axis only.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Series {
     pub(crate) name: String,
     pub(crate) points: Vec<Point>,
@@ -53,7 +54,7 @@ pub(crate) struct Series {
 }
 
 /// One cell.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Point {
     pub(crate) cell: String,
     pub(crate) label: String,

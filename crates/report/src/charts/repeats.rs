@@ -4,6 +4,7 @@ use super::titled;
 use crate::sheet::anchor;
 use pipefill_analysis::experiment::CellResult;
 use pipefill_analysis::statistics::{percentile, rounded};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Cells of a chart; of more a chart is a wall.
@@ -12,14 +13,14 @@ const CELLS: usize = 40;
 const BOX: usize = 3;
 
 /// One chart.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Repeats {
     pub(crate) title: String,
     pub(crate) rows: Vec<Row>,
 }
 
 /// The valid runs of a cell, sorted.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Row {
     pub(crate) cell: String,
     pub(crate) label: String,

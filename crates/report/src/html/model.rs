@@ -1,4 +1,4 @@
-//! The data of the page as its script reads it: `web/src/model.ts` has the same names.
+//! The data of the page as its script reads it; the script's types are made from `schemas/page.json`.
 //!
 //! Most of it are the runs' curves, of which a reader looks at a few: each is a document of its own, read when it is drawn.
 
@@ -10,17 +10,19 @@ use pipefill_analysis::experiment::CellResult;
 use pipefill_analysis::metrics::RunMetrics;
 use pipefill_analysis::series::{Quantity, RunSeries};
 use pipefill_core::limit::CwndCause;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 /// What the script reads when it begins.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Data<'a> {
     charts: &'a Charts,
     runs: Vec<Head>,
 }
 
 /// What is said of every run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Head {
     cell: String,
     label: String,
@@ -29,7 +31,7 @@ struct Head {
 }
 
 /// What is drawn of one that was chosen. Times are microseconds since its first byte.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Run {
     length_us: u64,
     /// Of each bucket a curve has its least and its largest value.
@@ -46,11 +48,17 @@ struct Run {
 }
 
 /// Points as differences: each time since the one before, each value as it is.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Curve {
     quantity: String,
     times: Vec<u64>,
     values: Vec<u64>,
+}
+
+/// The JSON Schema of a pair: the element `#data` of the page, and a line of its element `#curves`. In draft 7, whose tuples the
+/// generator of the script's types knows.
+pub fn data_schema() -> Schema {
+    SchemaSettings::draft07().for_serialize().into_generator().into_root_schema_for::<(Data<'_>, Run)>()
 }
 
 /// JSON: what the script reads when it begins, and a line for each run, which it reads when that is chosen.
