@@ -74,7 +74,7 @@ impl Session<'_> {
         let events = options.json_stream.map(|what| Events::new(what, *self.terminal));
         let result =
             self.carry_out(asked, options, events.as_ref(), place, &path, &owner).map_err(|failure| {
-                let gone = created && ExperimentDirectory::remove_if_barren(&path);
+                let gone = created && ExperimentDirectory::remove_if_empty(&path);
                 let failure = if gone { failure } else { with_what_is_kept(failure, path) };
                 events.iter().for_each(|events| events.failed(&failure));
                 failure
@@ -184,7 +184,7 @@ impl Session<'_> {
         let out = options.out.as_deref();
         loop {
             let place = choose(self.base, out, options.resume, asked, self.backend.name())?;
-            self.refuse_company(place.path())?;
+            self.ensure_unused(place.path())?;
             if let Place::Begun(experiment) = &place {
                 self.sweep(experiment)?;
                 return Ok((place, false));
@@ -197,7 +197,7 @@ impl Session<'_> {
     }
 
     /// Two processes on one experiment would take each other's runs.
-    fn refuse_company(&self, path: &Path) -> Result<(), Failure> {
+    fn ensure_unused(&self, path: &Path) -> Result<(), Failure> {
         let writer = self.registry.writer_of(path)?;
         let path = path.display();
         match writer {

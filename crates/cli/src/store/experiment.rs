@@ -218,7 +218,7 @@ impl ExperimentDirectory {
 
     /// Removes the directory where it holds no run: nothing but the two files of [`ExperimentDirectory::create`] and an
     /// empty folder. True where it is gone.
-    pub(crate) fn remove_if_barren(path: &Path) -> bool {
+    pub(crate) fn remove_if_empty(path: &Path) -> bool {
         let is_known = |entry: &fs::DirEntry| {
             let name = entry.file_name();
             name == SCENARIO || name == EXPERIMENT || name == RUNS

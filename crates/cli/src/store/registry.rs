@@ -210,7 +210,7 @@ fn tidy(active: &Active) -> Result<Removed, Failure> {
         pid: active.owner.pid,
         directory: active.directory.clone(),
         partial_runs,
-        directory_removed: active.created && ExperimentDirectory::remove_if_barren(&active.directory),
+        directory_removed: active.created && ExperimentDirectory::remove_if_empty(&active.directory),
     })
 }
 

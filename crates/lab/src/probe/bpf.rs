@@ -43,7 +43,7 @@ pub(super) const fn remedy(obstacles: Obstacles) -> &'static str {
     if obstacles.no_types {
         "use Linux 5.12 or later, built with CONFIG_DEBUG_INFO_BTF (/sys/kernel/btf/vmlinux)"
     } else if obstacles.started_by_root {
-        "grant CAP_SYS_ADMIN and CAP_NET_ADMIN (docker run --cap-add SYS_ADMIN --cap-add NET_ADMIN, or --privileged)"
+        "grant CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW (docker run --cap-add SYS_ADMIN --cap-add NET_ADMIN, or --privileged)"
     } else if obstacles.own_user_namespace {
         "run it as root: the kernel refuses BPF tracing in a user namespace (no sysctl changes that)"
     } else if obstacles.foreign_user_namespace {
