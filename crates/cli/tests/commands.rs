@@ -211,8 +211,9 @@ fn the_calculator_answers_in_both_forms() {
 fn a_report_needs_records() {
     let folder = Folder::new();
     fs::create_dir(folder.path("empty")).unwrap();
-    for directory in ["missing", "empty"] {
-        folder.pipefill(&["report", directory]).assert().code(2).stderr(contains("holds no experiment"));
+    for (directory, what) in [("missing", "there is no directory missing"), ("empty", "holds no experiment")]
+    {
+        folder.pipefill(&["report", directory]).assert().code(2).stderr(contains(what));
     }
     let mut page = folder.pipefill(&["report", "empty", "--format", "html"]);
     page.assert().code(2).stderr(contains("holds no experiment"));

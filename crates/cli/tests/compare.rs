@@ -85,7 +85,7 @@ fn what_one_side_lacks_is_listed_and_what_has_nothing_in_common_is_refused() {
         .pipefill(&["compare", "before", "missing"])
         .assert()
         .code(2)
-        .stderr(contains("holds no experiment"));
+        .stderr(contains("there is no directory missing"));
 }
 
 #[test]

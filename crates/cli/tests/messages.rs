@@ -133,6 +133,24 @@ fn a_file_that_is_none_is_told_what_to_give() {
 }
 
 #[test]
+fn a_directory_that_is_none_is_told_what_to_give() {
+    let folder = folder();
+    for command in [
+        vec!["report"],
+        vec!["report", "--format", "iperf3"],
+        vec!["explain"],
+        vec!["fix"],
+        vec!["compare", "small.toml"],
+    ] {
+        let of = |path| folder.pipefill(&[&command[..], &[path]].concat()).assert().code(2);
+        let expected =
+            if command[0] == "compare" { "small.toml is a file" } else { "there is no directory none" };
+        of("none").stderr(contains(expected).and(contains("pipefill run")).and(contains("os error").not()));
+        of("small.toml").stderr(contains("small.toml is a file").and(contains("os error").not()));
+    }
+}
+
+#[test]
 fn a_directory_that_cannot_be_made_names_the_option() {
     let folder = folder();
     folder.write("pipefill-runs", "a file\n");

@@ -141,7 +141,11 @@ fn a_variant_is_fixed_although_the_change_does_not_fit_the_others() {
 fn what_is_no_experiment_is_refused_and_nothing_made() {
     let folder = Folder::new();
     for command in ["explain", "fix"] {
-        folder.pipefill(&[command, "missing"]).assert().code(2).stderr(contains("holds no experiment"));
+        folder
+            .pipefill(&[command, "missing"])
+            .assert()
+            .code(2)
+            .stderr(contains("there is no directory missing"));
     }
     assert!(folder.names().is_empty());
 }

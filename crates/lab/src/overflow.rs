@@ -99,9 +99,9 @@ fn told(direction: Direction, began: &[Time], echoes: &[[u64; 2]]) -> Option<Inv
     let after_stalls = began.iter().filter(|at| is_echo(at.micros())).count();
     (after_stalls as f64 > BY_CHANCE * began.len() as f64).then(|| {
         let detail = format!(
-            "the queue ({}) began to drop {} times, {after_stalls} of them at a stall of the path (bound: a tenth)",
-            direction.as_str(),
-            began.len()
+            "{after_stalls} of {} overflows of the queue ({}) followed a stall of the data path (bound: a tenth)",
+            began.len(),
+            direction.as_str()
         );
         invalid(LATE_RELEASES, detail)
     })

@@ -36,7 +36,7 @@ pub(crate) fn judge(spec: &CellSpec, instrument: &Instrument, counters: &[Counte
     for (direction, lateness) in directions {
         let Some(lateness) = lateness else { continue };
         let what = format!("the path ({direction})");
-        reasons.extend(above(LATE_RELEASES, &what, "in the mean", lateness.mean_ns, late));
+        reasons.extend(above(LATE_RELEASES, &what, "on average", lateness.mean_ns, late));
         reasons.extend(above(LATE_RELEASES, &what, "at the median", lateness.p50_ns, late));
         reasons.extend(above(LATE_RELEASES, &what, AT_99, lateness.p99_ns, stalled));
     }

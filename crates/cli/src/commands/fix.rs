@@ -1,7 +1,7 @@
 //! `pipefill fix`: the advice, applied to the scenario and measured beside what was.
 
 use super::explain::keep;
-use super::report::result_of;
+use super::report::{ensure_directory, result_of};
 use super::run::{backend, say_chosen, tell};
 use crate::args::{BackendName, FixArgs};
 use crate::asked::Asked;
@@ -163,6 +163,7 @@ const AFTER: &str = "after";
 
 /// The experiment in `directory`, or that around the run in it: an advice is laid over a scenario.
 fn experiment_of(directory: &Path) -> Result<ExperimentDirectory, Failure> {
+    ensure_directory(directory)?;
     let around = directory.parent().and_then(Path::parent);
     for place in [Some(directory), around].into_iter().flatten() {
         if let Some(experiment) = ExperimentDirectory::open(place)? {

@@ -1,5 +1,6 @@
 //! `pipefill report --format iperf3` and `--format flent`: a document for each flow of each run.
 
+use super::report::ensure_directory;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::store::{ExperimentDirectory, cut};
@@ -27,6 +28,7 @@ pub(super) fn write(
     output: Option<&Path>,
     terminal: &Terminal,
 ) -> Result<Outcome, Failure> {
+    ensure_directory(directory)?;
     let documents = documents(directory, form)?;
     match (&documents[..], output) {
         ([], _) => {

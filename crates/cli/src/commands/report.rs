@@ -16,6 +16,7 @@ use pipefill_report::html::RunPart;
 use pipefill_report::pictures::{PictureFile, files};
 use pipefill_report::{csv, json, md, table};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Reads the records and writes the report. Done is done: whether expectations hold is said by `run`, and in the report.
@@ -79,7 +80,23 @@ impl Read {
     }
 }
 
+/// Whether `directory` is one at all.
+///
+/// # Errors
+/// [`Failure::Usage`] where it is a file, or does not exist.
+pub(super) fn ensure_directory(directory: &Path) -> Result<(), Failure> {
+    let name = directory.display();
+    let what = match directory.metadata() {
+        Ok(found) if found.is_dir() => return Ok(()),
+        Ok(_) => format!("{name} is a file, not the directory of an experiment or a run"),
+        Err(error) if error.kind() == ErrorKind::NotFound => format!("there is no directory {name}"),
+        Err(error) => return Err(Failure::file("reading", directory)(error)),
+    };
+    Err(Failure::usage(what, "give the directory that `pipefill run` named, or one of those under its runs/"))
+}
+
 fn read(directory: &Path, terminal: &Terminal) -> Result<Read, Failure> {
+    ensure_directory(directory)?;
     if let Some(experiment) = ExperimentDirectory::open(directory)? {
         let evaluated = evaluate(&experiment, terminal)?;
         return Ok(Read { evaluated, scenario: page::scenario(&experiment) });

@@ -174,7 +174,7 @@ fn excused(seen: &Testimony, invalid: &str) -> Skip {
 /// Whether a reason speaks of all packets, not of the latest; a line may be broken anywhere.
 fn is_as_a_rule(invalid: &str) -> bool {
     let words = invalid.split_whitespace().collect::<Vec<_>>().join(" ");
-    ["late in the mean", "late at the median"].iter().any(|reason| words.contains(reason))
+    ["late on average", "late at the median"].iter().any(|reason| words.contains(reason))
 }
 
 /// All cells of the scenario `text`, each as `--only` takes it: `variant=delay,path.rtt=1ms`.
