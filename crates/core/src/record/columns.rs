@@ -5,11 +5,11 @@
 //! text. Any other member without a value is left out: these are missing in a whole run or not at all, since it is the kernel that has them
 //! or has them not. In memory all of them are `None`; so are nulls, which records of pipefill 0.1.0 have.
 
-/// What stands for "no value" in a column of numbers: the largest integer that every reader has, 2⁶³ − 1.
-pub const NO_VALUE: i64 = i64::MAX;
+/// What stands for "no value" in a column of numbers: 2⁵³ − 1, the largest integer that every reader of JSON holds exactly.
+pub const NO_VALUE: u64 = (1 << 53) - 1;
 
 const NULL: &str = ":null";
-const NUMBER: &str = ":9223372036854775807";
+const NUMBER: &str = ":9007199254740991";
 const TEXT: &str = ":\"\"";
 
 /// A table's columns that can be without a value in some rows and have one in others.
@@ -96,7 +96,7 @@ mod tests {
     fn no_null_is_left_and_all_come_back() {
         let row = r#"{"a":null,"x":1,"s":null,"b":null}"#;
         let written = closed(row);
-        assert_eq!(written, r#"{"a":9223372036854775807,"x":1,"s":"","b":9223372036854775807}"#);
+        assert_eq!(written, r#"{"a":9007199254740991,"x":1,"s":"","b":9007199254740991}"#);
         let mut back = written;
         GAPS.open(&mut back);
         assert_eq!(back, row);
@@ -120,7 +120,7 @@ mod tests {
         encode_table(&rows, &mut bytes).expect("a table");
         let text = zstd::decode_all(bytes.as_slice()).expect("text");
         let text = String::from_utf8(text).expect("UTF-8");
-        assert!(!text.contains("null") && text.contains(r#""srtt_us":9223372036854775807"#), "{text}");
+        assert!(!text.contains("null") && text.contains(r#""srtt_us":9007199254740991"#), "{text}");
         assert_eq!(decode_table::<TcpSample>(bytes.as_slice()).expect("rows"), rows);
         let with_nulls: String =
             rows.iter().map(|row| serde_json::to_string(row).expect("JSON") + "\n").collect();
@@ -133,12 +133,12 @@ mod tests {
     fn a_member_that_is_missing_throughout_is_left_out_wherever_it_stands() {
         assert_eq!(closed(r#"{"k":null,"a":1,"l":null,"m":null,"n":2,"o":null}"#), r#"{"a":1,"n":2}"#);
         assert_eq!(closed(r#"{"k":null,"l":null}"#), "{}");
-        assert_eq!(closed(r#"{"k":null,"a":null}"#), r#"{"a":9223372036854775807}"#);
+        assert_eq!(closed(r#"{"k":null,"a":null}"#), r#"{"a":9007199254740991}"#);
     }
 
     #[test]
     fn text_that_looks_like_a_null_stays_as_it_is() {
-        let row = r#"{"x":"\"a\":null,","y":":null","z":":9223372036854775807"}"#;
+        let row = r#"{"x":"\"a\":null,","y":":null","z":":9007199254740991"}"#;
         assert_eq!(closed(row), row);
         let mut back = row.to_owned();
         GAPS.open(&mut back);
