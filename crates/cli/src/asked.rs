@@ -63,7 +63,9 @@ impl Asked {
         set: &[String],
     ) -> Result<Self, Failure> {
         let path = experiment.scenario();
-        let text = fs::read_to_string(&path).map_err(Failure::file("reading", &path))?;
+        let text = experiment.scenario_text()?.ok_or_else(|| {
+            Failure::usage(format!("{} is gone", path.display()), "put the scenario there again")
+        })?;
         let term = |(axis, value): &(String, String)| format!("{axis}={value}");
         let variant = cell.axes.iter().filter(|(axis, _)| axis == "variant").map(term).collect();
         let set = experiment.stored.set.iter().chain(set).cloned().collect();

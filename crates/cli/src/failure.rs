@@ -2,6 +2,7 @@
 //!
 //! Never: an error without what to do about it where that is known.
 
+use crate::store::DamagedRun;
 use pipefill_core::backend::BackendError;
 use pipefill_core::record::RecordError;
 use pipefill_core::scenario::{ScenarioError, Style};
@@ -82,6 +83,14 @@ pub(crate) enum Failure {
         /// Why not.
         source: RecordError,
     },
+    /// Records that are not what was written.
+    #[error("{}", damaged(.runs))]
+    Damaged {
+        /// Each of them.
+        runs: Vec<DamagedRun>,
+        /// The command that repeats them, where their experiment is known.
+        repeat: Option<String>,
+    },
     /// A result that could not be made into JSON: a fault of pipefill's own.
     #[error("no JSON: {0}")]
     Json(serde_json::Error),
@@ -156,6 +165,13 @@ impl Failure {
                 help.push(format!("{kept} of {total} runs are kept in {place}; {}", way_on(directory)));
                 help
             }
+            Self::Damaged { repeat: Some(command), .. } => {
+                vec![format!("repeat what is damaged, and keep it beside under damaged/: {command}")]
+            }
+            Self::Damaged { repeat: None, .. } => vec![
+                "copy the record anew, or repeat the run with --resume in its experiment's directory"
+                    .to_owned(),
+            ],
             Self::Scenario(_)
             | Self::Run { .. }
             | Self::File { .. }
@@ -174,6 +190,17 @@ impl From<ScenarioError> for Failure {
 
 fn way_on(directory: &Path) -> String {
     format!("continue with the same command and --resume --out {}", directory.display())
+}
+
+/// One sentence a run; of many the first ones.
+fn damaged(runs: &[DamagedRun]) -> String {
+    const SHOWN: usize = 10;
+    let one = |run: &DamagedRun| format!("{} is damaged: {}", run.directory.display(), run.damage);
+    let mut lines: Vec<String> = runs.iter().take(SHOWN).map(one).collect();
+    if runs.len() > SHOWN {
+        lines.push(format!("{} more runs are damaged", runs.len() - SHOWN));
+    }
+    lines.join("\n  ")
 }
 
 fn kept_in(kept: &usize, directory: &Path) -> String {

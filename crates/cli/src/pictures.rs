@@ -3,6 +3,7 @@
 //! Never: a link to a file that is not there.
 
 use crate::failure::Failure;
+use crate::store::files;
 use pipefill_report::md::Link;
 use pipefill_report::pictures::PictureFile;
 use pipefill_report::png::Painter;
@@ -33,8 +34,13 @@ impl Kind {
 }
 
 /// Where the pictures of the records in `directory` go.
-pub(crate) fn folder(directory: &Path) -> PathBuf {
-    directory.join(FOLDER)
+///
+/// # Errors
+/// [`Failure::File`] where a link stands there.
+pub(crate) fn folder(directory: &Path) -> Result<PathBuf, Failure> {
+    let folder = directory.join(FOLDER);
+    files::is_directory(&folder).map_err(Failure::file("writing", &folder))?;
+    Ok(folder)
 }
 
 /// Writes `files` into `folder`, which is made where it is not there; the paths.
@@ -53,7 +59,7 @@ pub(crate) fn write(folder: &Path, files: &[PictureFile], kind: Kind) -> Result<
                 drawn.map_err(|error| Failure::Other(format!("{}: {error}", path.display())))?
             }
         };
-        fs::write(&path, bytes).map_err(Failure::file("writing", &path))?;
+        files::replace(&path, &bytes)?;
         Ok(path)
     };
     files.iter().map(write).collect()

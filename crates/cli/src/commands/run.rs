@@ -4,7 +4,6 @@ use crate::args::{BackendName, RunArgs, RunOptions, StudyArgs};
 use crate::asked::Asked;
 use crate::failure::{ELSEWHERE, Failure};
 use crate::outcome::Outcome;
-use crate::page;
 use crate::session::{Finished, Session};
 use crate::signals::Stop;
 use crate::store::{Registry, Removed};
@@ -112,7 +111,9 @@ fn show(finished: &Finished, options: &RunOptions, terminal: &Terminal) -> Resul
         let directory = finished.directory.to_string_lossy();
         let word = shlex::try_quote(&directory).unwrap_or_else(|_| directory.clone());
         terminal.say(&format!("\nrecords: {directory}"));
-        terminal.say(&format!("page: {}", page::path(&finished.directory).display()));
+        if let Some(page) = &finished.page {
+            terminal.say(&format!("page: {}", page.display()));
+        }
         terminal.say(&format!("more: pipefill explain {word}; pipefill report {word} --format md"));
     }
     Ok(())
