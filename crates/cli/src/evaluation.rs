@@ -9,7 +9,7 @@ use pipefill_analysis::experiment::{CellResult, Experiment, ExperimentBuilder};
 use pipefill_analysis::series;
 use pipefill_core::plan::{Cell, Run};
 use pipefill_report::html::RunPart;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What records say.
@@ -21,7 +21,8 @@ pub(crate) struct Evaluated {
     pub(crate) parts: Vec<RunPart>,
 }
 
-/// The result of all records in `experiment`. A directory without a manifest is named and left out.
+/// The result of all records in `experiment`. A directory that is no run's and has no manifest is named and
+/// left out.
 ///
 /// # Errors
 /// [`Failure::Damaged`] with every record that is not what was written, and for two of one run; [`Failure`] for one that can't be
@@ -31,10 +32,17 @@ pub(crate) fn evaluate(experiment: &ExperimentDirectory, terminal: &Terminal) ->
     let directories = experiment.run_directories()?;
     let mut parts = Vec::with_capacity(directories.len());
     let mut damaged = Vec::new();
+    let planned: BTreeSet<PathBuf> =
+        experiment.stored.plan.runs().iter().map(|run| experiment.run_path(run)).collect();
+    let is_of_plan = |directory: &PathBuf| planned.contains(directory);
     let mut seen: BTreeMap<(String, String), PathBuf> = BTreeMap::new();
     for directory in &directories {
         let condensed = match condense(directory, series::buckets(directories.len())) {
             Ok(Some(condensed)) => condensed,
+            Ok(None) if is_of_plan(directory) => {
+                damaged.push(DamagedRun { directory: directory.clone(), damage: Damage::NoManifest });
+                continue;
+            }
             Ok(None) => {
                 terminal.say(&format!("note: {} has no manifest.json and is left out", directory.display()));
                 continue;
