@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread;
+use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
 /// What it takes to carry out runs.
@@ -113,15 +113,12 @@ impl Runner<'_> {
                 }
             }
         };
-        if jobs == 1 {
+        // This thread works too: where no others are to be had, it does all the work.
+        thread::scope(|scope| {
+            let others = (1..jobs).map(|_| Builder::new().spawn_scoped(scope, work));
+            let _those_there_are: Vec<_> = others.map_while(Result::ok).collect();
             work();
-        } else {
-            thread::scope(|scope| {
-                for _ in 0..jobs {
-                    scope.spawn(work);
-                }
-            });
-        }
+        });
         match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(failure) => Err(failure),
             None => Ok(recorded.into_inner()),
