@@ -9,6 +9,7 @@ export interface Data {
 
 export interface Charts {
   plots: Plot[];
+  along: Along[];
   heats: Heat[];
   repeats: Repeats[];
   losses: Losses[];
@@ -23,9 +24,22 @@ export interface Plot {
   y_range: [number, number];
   /** Of measured over the lowest bound; null where theory says nothing. */
   ratio_range: [number, number] | null;
-  series: { name: string; points: PlotPoint[]; published: [number, number][] }[];
+  /** `tone`: colour and shape. */
+  series: { name: string; tone: number; points: PlotPoint[]; published: [number, number][] }[];
   /** `series`: whose line it is, where it is not that of all. */
   lines: { name: string; law: number; series: number | null; points: [number, number][] }[];
+}
+
+/** Goodput in bits per second or round trip in nanoseconds along an axis of the scenario. */
+export interface Along {
+  title: string;
+  axis: string;
+  values: string[];
+  upward: "goodput" | "rtt";
+  y_range: [number, number];
+  path_bps: number | null;
+  /** `at`: the place on the axis. */
+  series: { name: string; tone: number; points: { cell: string; label: string; at: number; y: number; low: number | null; high: number | null; p95: number | null }[] }[];
 }
 
 export interface PlotPoint {
@@ -65,6 +79,8 @@ export interface Head {
   label: string;
   valid: boolean;
   goodput_bps: number | null;
+  /** What the path lets through of payload, where all flows go one way. */
+  path_bps: number | null;
 }
 
 /** What is drawn of one, a line of the element `#curves`; times are microseconds since its first byte. */
