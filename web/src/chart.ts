@@ -36,6 +36,8 @@ export interface Entry {
   colour: string;
   /** Classes of picture.css that dash its line. */
   dashes?: string;
+  /** The panel that it belongs to, where a chart has several. */
+  panel?: string;
   /** Not shown until somebody asks. */
   off?: boolean;
 }
@@ -120,9 +122,14 @@ export class Chart {
   }
 
   #fillControls(): void {
-    const boxes = this.#drawing.entries().map((entry) => this.#toggle(entry));
-    const set = element("fieldset", {}, element("legend", {}, `Shown in ${this.#drawing.name}`), ...boxes);
-    this.#controls.replaceChildren(...(boxes.length > 1 ? [set] : []), ...(this.#drawing.zooms ? [element("span", { class: "zoom" }, ...this.#zoomButtons())] : []));
+    const entries = this.#drawing.entries();
+    const panels = [...new Set(entries.map((entry) => entry.panel))];
+    const sets = panels.map((panel) => {
+      const boxes = entries.filter((entry) => entry.panel === panel).map((entry) => this.#toggle(entry));
+      const title = panel === undefined ? element("legend", {}, `Shown in ${this.#drawing.name}`) : element("legend", { class: "panel" }, panel);
+      return element("fieldset", {}, title, ...boxes);
+    });
+    this.#controls.replaceChildren(...(entries.length > 1 ? sets : []), ...(this.#drawing.zooms ? [element("span", { class: "zoom" }, ...this.#zoomButtons())] : []));
   }
 
   #toggle(entry: Entry): HTMLElement {

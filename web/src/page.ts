@@ -1,4 +1,5 @@
 // The page's script: lays interactive charts over the still pictures. What it draws is in the element `#data`; it asks nobody.
+import { along } from "./along";
 import { losses, repeats } from "./cells";
 import { Chart, type Drawing } from "./chart";
 import { byId, element } from "./dom";
@@ -18,6 +19,7 @@ function drawing(charts: Charts, figure: HTMLElement, choose: Choose): Drawing |
   };
   switch (figure.dataset["chart"]) {
     case "plot": return of(charts.plots, plot);
+    case "along": return of(charts.along, along);
     case "heat": return of(charts.heats, heat);
     case "repeats": return of(charts.repeats, repeats);
     case "losses": return of(charts.losses, losses);

@@ -12,11 +12,11 @@ type Line = Plot["lines"][number];
 type Format = (value: number) => string;
 
 /** As many series as there are colours are shown until somebody asks for more. */
-const COLOURS = 8;
+export const COLOURS = 8;
 /** Dashes of the laws, as picture.css has them. */
 const DASHES: (number[] | "solid")[] = ["solid", [8, 4], [3, 3], [10, 3, 2, 3], [1, 3], [12, 4, 4, 4, 4, 4]];
 /** Shapes of the points, as crates/report/src/svg/legend.rs has them. */
-const SHAPES = ["circle", "rect", "triangle", "diamond"];
+export const SHAPES = ["circle", "rect", "triangle", "diamond"];
 const PUBLISHED = "published";
 const LEFT = 78;
 const RIGHT = 22;
@@ -30,10 +30,10 @@ export function plot(data: Plot, choose: Choose): Drawing {
     name: data.title,
     height: (width) => Math.max(300, Math.min(460, width * 0.7)) + (data.ratio_range ? LOWER.panel + LOWER.gap : 0),
     entries: () => [
-      ...data.series.map((series, number) => ({
+      ...data.series.map((series) => ({
         name: nameOf(series),
-        colour: colour(`c${number % COLOURS}`),
-        off: number >= COLOURS,
+        colour: colour(`c${series.tone % COLOURS}`),
+        off: series.tone >= COLOURS,
       })),
       ...(data.series.some((series) => series.published.length > 0) ? [{ name: PUBLISHED, colour: colour("soft") }] : []),
       ...[...new Map(data.lines.map((line) => [line.name, line.law]))].map(([name, law]) => ({ name, colour: colour("soft"), dashes: `law-${law}` })),
@@ -51,10 +51,10 @@ export function plot(data: Plot, choose: Choose): Drawing {
       ],
       series: [
         ...data.lines.filter((line) => isShown(data, line, hidden)).map((line) => lawSeries(data, line, x)),
-        ...data.series.flatMap((series, number) => {
+        ...data.series.flatMap((series) => {
           if (hidden.has(nameOf(series))) return [];
-          const own = colour(`c${number % COLOURS}`);
-          const symbol = SHAPES[number % SHAPES.length] ?? "circle";
+          const own = colour(`c${series.tone % COLOURS}`);
+          const symbol = SHAPES[series.tone % SHAPES.length] ?? "circle";
           return [
             ...measured(series, own, symbol),
             ...(hidden.has(PUBLISHED) ? [] : published(series, own)),
@@ -103,7 +103,7 @@ function across(data: Plot, format: Format): object[] {
 }
 
 /** What a logarithmic axis is labelled with: powers of ten; where it has few of them, 2 and 5 times these too. */
-function round([min, max]: [number, number]): number[] {
+export function round([min, max]: [number, number]): number[] {
   const powers = Array.from({ length: Math.ceil(Math.log10(max / min)) + 2 }, (_, step) => 10 ** (Math.floor(Math.log10(min)) + step));
   const inside = (factors: number[]): number[] => powers.flatMap((power) => factors.map((factor) => factor * power)).filter((value) => value >= min && value <= max);
   const parts = inside([1, 2, 5]);
@@ -131,7 +131,7 @@ function isShown(data: Plot, line: Line, hidden: Set<string>): boolean {
 
 function lawSeries(data: Plot, line: Line, x: Format): object {
   const of = line.series === null ? undefined : data.series[line.series];
-  const own = line.series === null ? colour("soft") : colour(`c${line.series % COLOURS}`);
+  const own = of === undefined ? colour("soft") : colour(`c${of.tone % COLOURS}`);
   const name = of ? `${line.name}, ${nameOf(of)}` : line.name;
   return {
     type: "line",

@@ -37,6 +37,14 @@ const PANELS: [string, (value: number) => string][] = [
   ["queue", bytes],
 ];
 const KINDS = ["fast", "after a time-out", "probe", "needless", "kind unknown"];
+const GOODPUT = "goodput";
+const PATH_RATE = "path rate";
+/** Goodput that is more than this many times the path's rate is explained. */
+const ABOVE = 1.05;
+/** The path's rate is drawn where it is less than this many times what was measured. */
+const FAR = 4;
+/** A limit may be this many times as high as what it limits, until it is drawn at the panel's upper edge. */
+const CUT = 2;
 const RETRANSMITS = "retransmits";
 const DROPS = "drops of the path";
 const HEIGHT = { panel: 118, gap: 46, band: 18, bandGap: 6, slider: 56 };
@@ -69,12 +77,14 @@ export class RunView {
   constructor(runs: Head[], lines: string[]) {
     this.#runs = runs;
     this.#lines = lines;
-    [this.#head, this.#shown] = this.#read(0);
+    const first = Math.max(0, runs.findIndex((run) => run.valid));
+    [this.#head, this.#shown] = this.#read(first);
     const tools = byId("run-tools");
     const place = byId("run-chart");
     this.#choice.append(
       ...runs.map((run, number) => element("option", { value: String(number) }, run.valid ? run.label : `${run.label} (invalid)`)),
     );
+    this.#choice.value = String(first);
     this.#choice.addEventListener("change", () => { this.#show(Number(this.#choice.value)); });
     const step = (by: number): void => { this.#show((Number(this.#choice.value) + by + runs.length) % runs.length); };
     tools.append(
@@ -130,8 +140,22 @@ export class RunView {
     PING_COLOURS.clear();
     for (const { quantity } of run.curves) if (!(quantity in CURVES)) PING_COLOURS.set(quantity, `c${PING_COLOURS.size % 8}`);
     byId("run-note").textContent =
-      `${head.label}: ${head.goodput_bps === null ? "no goodput" : rate(head.goodput_bps)} over ${time(run.length_us * 1000)}. ` +
-      `Of every ${time(run.bucket_us * 1000)} the least and the largest value are drawn; goodput is a mean.`;
+      `${head.label}${head.valid ? "" : " (an invalid run, not to be believed)"}: ${head.goodput_bps === null ? "no goodput" : rate(head.goodput_bps)} over ${time(run.length_us * 1000)}. ` +
+      `Of every ${time(run.bucket_us * 1000)} the least and the largest value are drawn; goodput is a mean.` +
+      (this.#isAbovePath() ? " Goodput above the path's rate is data that had waited and came at once." : "");
+  }
+
+  /** Whether goodput was above what the path lets through for a moment. */
+  #isAbovePath(): boolean {
+    const bps = this.#head.path_bps;
+    return bps !== null && (this.#points.get("goodput") ?? []).some(([, value]) => value > bps * ABOVE);
+  }
+
+  /** The path's rate, where it is not far above what was measured. */
+  #pathRate(): number | null {
+    const bps = this.#head.path_bps;
+    const most = Math.max(0, ...(this.#points.get("goodput") ?? []).map(([, value]) => value));
+    return bps !== null && bps <= FAR * most ? bps : null;
   }
 
   #panels(): [string, (value: number) => string][] {
@@ -170,6 +194,7 @@ export class RunView {
   #entries(): Entry[] {
     const curves = [...this.#points.keys()].map((quantity) => ({
       name: styleOf(quantity).name,
+      panel: styleOf(quantity).panel,
       colour: colour(styleOf(quantity).colour),
       dashes: styleOf(quantity).dashed ? "dashed" : "",
       // What a TCP application writes at once, gigabits a second, would leave nothing to see of what arrives.
@@ -177,9 +202,11 @@ export class RunView {
     }));
     const run = this.#shown;
     return [
-      ...curves,
-      ...(run.retransmits.length > 0 ? [{ name: RETRANSMITS, colour: colour("bad") }] : []),
-      ...(run.drops.length > 0 ? [{ name: DROPS, colour: colour("c4") }] : []),
+      ...curves.filter((entry) => entry.panel === GOODPUT),
+      ...(this.#pathRate() === null ? [] : [{ name: PATH_RATE, panel: GOODPUT, colour: colour("ink") }]),
+      ...(run.retransmits.length > 0 ? [{ name: RETRANSMITS, panel: GOODPUT, colour: colour("bad") }] : []),
+      ...(run.drops.length > 0 ? [{ name: DROPS, panel: GOODPUT, colour: colour("c4") }] : []),
+      ...curves.filter((entry) => entry.panel !== GOODPUT),
     ];
   }
 
@@ -244,7 +271,7 @@ export class RunView {
           type: isPing ? "scatter" : "line",
           xAxisIndex: panelOf(quantity),
           yAxisIndex: panelOf(quantity),
-          data: points,
+          data: style.dashed ? points.map(([at, value]): Point => [at, Math.min(value, this.#most(style.panel, hidden))]) : points,
           showSymbol: false,
           symbolSize: 5,
           step: quantity === "goodput" || quantity === "sent" ? "end" : false,
@@ -254,6 +281,23 @@ export class RunView {
         },
       ];
     });
+    const bps = hidden.has(PATH_RATE) ? null : this.#pathRate();
+    const rates =
+      bps === null
+        ? []
+        : [
+            {
+              type: "line",
+              xAxisIndex: 0,
+              yAxisIndex: 0,
+              silent: true,
+              showSymbol: false,
+              data: [0, this.#shown.length_us].map((at) => [at, bps]),
+              lineStyle: { color: colour("ink"), width: 1.5 },
+              itemStyle: { color: colour("ink") },
+              z: 1,
+            },
+          ];
     const marks = [
       ...(hidden.has(RETRANSMITS) ? [] : [this.#ticks(this.#shown.retransmits.map(([at]) => at), "bad", 0)]),
       ...(hidden.has(DROPS) ? [] : [this.#ticks(this.#shown.drops.map(([at]) => at), "c4", 10)]),
@@ -278,19 +322,28 @@ export class RunView {
           labelFormatter: (us: number) => short(time(us * 1000)),
         },
       ],
-      series: [...curves, ...marks, ...bands.map((band, place) => bandSeries(band, place, last))],
+      series: [...curves, ...rates, ...marks, ...bands.map((band, place) => bandSeries(band, place, last))],
     };
   }
 
   /** Steps of a power of two for a panel of bytes. */
   #powers(panel: string, hidden: Set<string>): Record<string, number> {
-    let most = 1;
-    for (const [quantity, points] of this.#points) {
-      const style = styleOf(quantity);
-      if (style.panel === panel && !hidden.has(style.name)) for (const [, value] of points) most = Math.max(most, value);
-    }
+    const most = this.#most(panel, hidden);
     const interval = 2 ** Math.ceil(Math.log2(most / 3));
     return { min: 0, max: Math.ceil(most / interval) * interval, interval };
+  }
+
+  /** The most that a panel shows: a limit far above everything else does not press that flat. */
+  #most(panel: string, hidden: Set<string>): number {
+    const highest = (limits: boolean): number => {
+      const shown = [...this.#points].filter(([quantity]) => {
+        const style = styleOf(quantity);
+        return style.panel === panel && !hidden.has(style.name) && (style.dashed ?? false) === limits;
+      });
+      return shown.reduce((most, [, points]) => points.reduce((sofar, [, value]) => Math.max(sofar, value), most), 0);
+    };
+    const [most, limit] = [highest(false), highest(true)];
+    return Math.max(1, most > 0 ? Math.max(most, Math.min(limit, CUT * most)) : limit);
   }
 
   /** Short strokes at the bottom of the first panel. */

@@ -57,3 +57,10 @@ export function run(words: string[], out: string): Experiment {
   const report = JSON.parse(pipefill(["report", out, "--json"])) as { cells: Cell[] };
   return { page, cells: report.cells };
 }
+
+/** Writes the page of the records in `out` anew; where it is. */
+export function renewed(out: string): string {
+  const page = join(out, "renewed.html");
+  pipefill(["report", out, "--format", "html", "-o", page]);
+  return page;
+}

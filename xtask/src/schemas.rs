@@ -8,7 +8,8 @@ use pipefill_analysis::experiment::Experiment;
 use pipefill_analysis::proof::Proof;
 use pipefill_core::plan::Plan;
 use pipefill_core::record::{
-    CpuSample, DeliverySample, Manifest, PathSample, PingSample, Retransmit, TcpSample, UdpSample,
+    CpuSample, DeliverySample, Manifest, NO_VALUE, PathSample, PingSample, Retransmit, Row, TcpSample,
+    UdpSample,
 };
 use pipefill_report::explain::Explanation;
 use pipefill_report::html::data_schema;
@@ -16,6 +17,7 @@ use pipefill_report::json::OfCells;
 use pipefill_report::stream::Event;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -63,13 +65,13 @@ fn all() -> Result<BTreeMap<String, String>, String> {
         ("stream", "a line of pipefill run --json-stream", schema::<Event<'_>>()),
         ("page", "PageData", data_schema()),
         ("manifest", "manifest.json of a run", schema::<Manifest>()),
-        ("tcp", "a line of tcp.jsonl.zst", schema::<TcpSample>()),
-        ("delivery", "a line of delivery.jsonl.zst", schema::<DeliverySample>()),
-        ("udp", "a line of udp.jsonl.zst", schema::<UdpSample>()),
-        ("ping", "a line of ping.jsonl.zst", schema::<PingSample>()),
-        ("path", "a line of path.jsonl.zst", schema::<PathSample>()),
-        ("cpu", "a line of cpu.jsonl.zst", schema::<CpuSample>()),
-        ("retransmits", "a line of retransmits.jsonl.zst", schema::<Retransmit>()),
+        ("tcp", "a line of tcp.jsonl.zst", line::<TcpSample>()),
+        ("delivery", "a line of delivery.jsonl.zst", line::<DeliverySample>()),
+        ("udp", "a line of udp.jsonl.zst", line::<UdpSample>()),
+        ("ping", "a line of ping.jsonl.zst", line::<PingSample>()),
+        ("path", "a line of path.jsonl.zst", line::<PathSample>()),
+        ("cpu", "a line of cpu.jsonl.zst", line::<CpuSample>()),
+        ("retransmits", "a line of retransmits.jsonl.zst", line::<Retransmit>()),
     ];
     schemas
         .into_iter()
@@ -80,6 +82,55 @@ fn all() -> Result<BTreeMap<String, String>, String> {
 /// As the type is written: what can be null is there, as null.
 fn schema<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
+}
+
+/// A row as a table's line has it, which is without null: see `pipefill_core::record::Gaps`.
+fn line<R: Row + JsonSchema>() -> Schema {
+    let mut schema = schema::<R>();
+    let object = schema.ensure_object();
+    let mut missing = Vec::new();
+    if let Some(Value::Object(properties)) = object.get_mut("properties") {
+        for (name, property) in properties.iter_mut().filter(|(_, property)| takes_null(property)) {
+            without_null(property);
+            if R::GAPS.numbers.contains(&name.as_str()) {
+                note(property, &format!("In a table {NO_VALUE} stands for null."));
+                property.as_object_mut().and_then(|members| members.remove("format"));
+            } else if R::GAPS.texts.contains(&name.as_str()) {
+                note(property, "In a table an empty text stands for null.");
+                if let Some(Value::Array(choices)) = property.get_mut("anyOf") {
+                    choices.push(json!({"const": ""}));
+                }
+            } else {
+                note(property, "In a table it is left out and not null.");
+                missing.push(name.clone());
+            }
+        }
+    }
+    if let Some(Value::Array(required)) = object.get_mut("required") {
+        required.retain(|name| !missing.iter().any(|one| name == one));
+    }
+    schema
+}
+
+fn takes_null(property: &Value) -> bool {
+    let types = property["type"].as_array().into_iter().flatten().any(|one| one == "null");
+    types || property["anyOf"].as_array().into_iter().flatten().any(|one| one["type"] == "null")
+}
+
+fn without_null(property: &mut Value) {
+    if let Some(only) =
+        property["type"].as_array().and_then(|types| types.iter().find(|one| *one != "null").cloned())
+    {
+        property["type"] = only;
+    }
+    if let Some(Value::Array(choices)) = property.get_mut("anyOf") {
+        choices.retain(|one| one["type"] != "null");
+    }
+}
+
+fn note(property: &mut Value, sentence: &str) {
+    let described = property["description"].as_str().unwrap_or_default();
+    property["description"] = format!("{described} {sentence}").trim_start().into();
 }
 
 fn text(title: &str, mut schema: Schema) -> Result<String, String> {

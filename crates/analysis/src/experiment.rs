@@ -6,7 +6,7 @@
 mod builder;
 mod flows;
 
-pub use builder::{ExperimentBuilder, UnknownCell, repeat_command};
+pub use builder::{ExperimentBuilder, UnknownCell, quoted, repeat_command};
 
 use crate::conclusions::ConclusionResult;
 use crate::expect::ExpectationResult;

@@ -37,6 +37,10 @@ pub struct Interval {
     pub retransmits: Option<f64>,
     /// UDP: datagrams sent.
     pub datagrams: Option<f64>,
+    /// UDP: datagrams received, duplicates not counted.
+    pub arrived: Option<f64>,
+    /// UDP: RFC 3550 jitter at the last look.
+    pub jitter_ns: Option<u64>,
     /// TCP: the sender's last look.
     pub look: Option<Look>,
 }
@@ -69,8 +73,11 @@ struct Stream {
     received: Cut,
     retransmits: Cut,
     datagrams: Cut,
+    arrived: Cut,
     /// By interval.
     looks: BTreeMap<usize, Look>,
+    /// By interval, nanoseconds.
+    jitters: BTreeMap<usize, u64>,
     end: StreamSummary,
 }
 
@@ -111,12 +118,15 @@ impl Following {
                         srtt_us: row.info.srtt_us.map(u64::from),
                         rttvar_us: row.info.rttvar_us.map(u64::from),
                     };
-                    let at = usize::try_from(since_us / width_us).unwrap_or(usize::MAX);
-                    stream.looks.insert(at, look);
+                    stream.looks.insert(place(since_us, width_us), look);
                 });
             }
             AnyRow::Udp(row) => self.count(row.stream, row.t_us, |stream, since_us| {
                 stream.datagrams.see(since_us, row.sent, width_us);
+                stream.arrived.see(since_us, row.received, width_us);
+                if let Some(jitter_ns) = row.jitter_ns {
+                    stream.jitters.insert(place(since_us, width_us), jitter_ns);
+                }
             }),
             AnyRow::Tcp(_) | AnyRow::Path(_) | AnyRow::Cpu(_) | AnyRow::Retransmit(_) | AnyRow::Ping(_) => {}
         }
@@ -153,7 +163,9 @@ impl Stream {
             received: Cut::default(),
             retransmits: Cut::default(),
             datagrams: Cut::default(),
+            arrived: Cut::default(),
             looks: BTreeMap::new(),
+            jitters: BTreeMap::new(),
             end: summary.clone(),
         }
     }
@@ -164,7 +176,8 @@ impl Stream {
         let count = usize::try_from(self.length_us.div_ceil(width_us)).unwrap_or(0);
         let [sent, received] = [self.sent, self.received].map(|cut| cut.steps(count));
         let retransmits = self.end.tcp.map(|_| self.retransmits.steps(count));
-        let datagrams = self.end.udp.map(|_| self.datagrams.steps(count));
+        let [datagrams, arrived] =
+            [self.datagrams, self.arrived].map(|cut| self.end.udp.map(|_| cut.steps(count)));
         (0..count)
             .map(|at| Interval {
                 from_us: at as u64 * width_us,
@@ -173,10 +186,17 @@ impl Stream {
                 received_bytes: received[at],
                 retransmits: retransmits.as_ref().map(|steps| steps[at]),
                 datagrams: datagrams.as_ref().map(|steps| steps[at]),
+                arrived: arrived.as_ref().map(|steps| steps[at]),
+                jitter_ns: self.jitters.range(..=at).next_back().map(|(_, jitter_ns)| *jitter_ns),
                 look: self.looks.range(..=at).next_back().map(|(_, look)| *look),
             })
             .collect()
     }
+}
+
+/// The interval of a time since the stream's beginning.
+fn place(since_us: u64, width_us: u64) -> usize {
+    usize::try_from(since_us / width_us).unwrap_or(usize::MAX)
 }
 
 impl Cut {

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::proofs;
 use crate::store::{ExperimentDirectory, files};
 use crate::terminal::Terminal;
+use pipefill_analysis::experiment::quoted;
 use pipefill_report::html::{self, Page};
 use std::path::{Path, PathBuf};
 
@@ -58,8 +59,7 @@ pub(crate) fn text(
         Vec::new()
     });
     let directory = directory.to_string_lossy();
-    let word = shlex::try_quote(&directory).unwrap_or_else(|_| directory.clone());
-    let fix = format!("pipefill fix {word}");
+    let fix = format!("pipefill fix {}", quoted(&directory));
     let page =
         Page { experiment: &evaluated.result, runs: &evaluated.parts, proofs: &proofs, scenario, fix: &fix };
     html::render(&page).map_err(Failure::Json)

@@ -6,6 +6,7 @@
 
 mod bounds;
 mod codec;
+mod columns;
 mod congestion;
 mod evidence;
 mod expected;
@@ -16,6 +17,7 @@ mod table_summary;
 pub use codec::{
     RecordError, TableReader, TableWriter, decode_manifest, decode_table, encode_manifest, encode_table,
 };
+pub use columns::{Gaps, NO_VALUE};
 pub use congestion::{CaStateSource, CaStateTimes, Episode, Retransmit, RetransmitKind};
 pub use evidence::{DropReason, Element, PathCount, ThreadRole};
 pub use rows::Rows;
@@ -293,6 +295,8 @@ pub struct Invalid {
 pub trait Row: Serialize + for<'de> Deserialize<'de> {
     /// File name without `.jsonl.zst`.
     const TABLE: &'static str;
+    /// Columns that are without a value in some rows.
+    const GAPS: Gaps;
 
     /// When it was read, microseconds since the run began. A table is in this order.
     fn t_us(&self) -> u64;
@@ -417,9 +421,10 @@ pub struct CpuSample {
 }
 
 macro_rules! rows {
-    ($($row:ident is $kind:ident of $table:literal,)*) => {
+    ($($row:ident is $kind:ident of $table:literal with $gaps:expr,)*) => {
         $(impl Row for $row {
             const TABLE: &'static str = $table;
+            const GAPS: Gaps = $gaps;
 
             fn t_us(&self) -> u64 {
                 self.t_us
@@ -432,14 +437,20 @@ macro_rules! rows {
     };
 }
 
+/// Of a connection's sample: what has no bound, and what is not known before a first round trip; `raw` is read now and then.
+const TCP_GAPS: Gaps = Gaps {
+    numbers: &["ssthresh_bytes", "srtt_us", "rttvar_us", "min_rtt_us", "rcv_rtt_us", "pacing_rate_bps"],
+    texts: &["ca_state", "raw"],
+};
+
 rows! {
-    TcpSample is Tcp of "tcp",
-    DeliverySample is Delivery of "delivery",
-    UdpSample is Udp of "udp",
-    PingSample is Ping of "ping",
-    PathSample is Path of "path",
-    CpuSample is Cpu of "cpu",
-    Retransmit is Retransmit of "retransmits",
+    TcpSample is Tcp of "tcp" with TCP_GAPS,
+    DeliverySample is Delivery of "delivery" with Gaps::NONE,
+    UdpSample is Udp of "udp" with Gaps { numbers: &["jitter_ns"], texts: &[] },
+    PingSample is Ping of "ping" with Gaps { numbers: &["rtt_ns"], texts: &[] },
+    PathSample is Path of "path" with Gaps::NONE,
+    CpuSample is Cpu of "cpu" with Gaps::NONE,
+    Retransmit is Retransmit of "retransmits" with Gaps::NONE,
 }
 
 /// One run's record in memory: what analysis reads. A backend produces it row by row, into a [`Sink`].

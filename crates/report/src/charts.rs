@@ -1,13 +1,15 @@
 //! What the charts show, worked out once: the page's still pictures, its script, and the pictures in files draw the same.
 
+mod along;
 mod heats;
 mod laws;
 mod losses;
 mod plots;
 mod repeats;
 
+pub(crate) use along::{Along, Step, Steps, Upward};
 pub(crate) use heats::{Field, Heat, Map};
-pub(crate) use laws::Line;
+pub(crate) use laws::{Line, path_rate};
 pub(crate) use losses::Losses;
 pub(crate) use plots::{Plot, Point, SERIES, Series};
 pub(crate) use repeats::{Repeats, Row};
@@ -21,6 +23,7 @@ use serde::Serialize;
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Charts {
     pub(crate) plots: Vec<Plot>,
+    pub(crate) along: Vec<Along>,
     pub(crate) heats: Vec<Heat>,
     pub(crate) repeats: Vec<Repeats>,
     pub(crate) losses: Vec<Losses>,
@@ -28,9 +31,16 @@ pub(crate) struct Charts {
 
 /// Those of `experiment`, variant by variant.
 pub(crate) fn all(experiment: &Experiment) -> Charts {
-    let mut charts = Charts { plots: Vec::new(), heats: Vec::new(), repeats: Vec::new(), losses: Vec::new() };
+    let mut charts = Charts {
+        plots: Vec::new(),
+        along: Vec::new(),
+        heats: Vec::new(),
+        repeats: Vec::new(),
+        losses: Vec::new(),
+    };
     for (variant, cells) in by_variant(experiment) {
         charts.plots.extend(plots::of(experiment, variant, &cells));
+        charts.along.extend(along::of(experiment, variant, &cells));
         charts.heats.extend(heats::of(variant, &cells));
         charts.repeats.extend(repeats::of(variant, &cells));
         charts.losses.extend(losses::of(experiment, variant, &cells));

@@ -1,7 +1,9 @@
-//! CSV: one row for each cell, for spreadsheets and data frames.
+//! CSV: one row for each cell, for spreadsheets and data frames; below a cell with several flows one for each of these, with its number in
+//! the column `flow`.
 //!
 //! The columns are the axes and then the scalar fields of the JSON under the JSON's own names (a dot where it nests). A
-//! missing value is an empty field, never 0.
+//! missing value is an empty field, never 0. Text that a spreadsheet would take for a formula has an apostrophe before it, as OWASP's page on
+//! CSV injection advises: names and texts of a scenario are anybody's.
 
 use pipefill_analysis::experiment::Experiment;
 use serde_json::Value;
@@ -83,6 +85,18 @@ const FIELDS: [&str; 73] = [
     "/id",
 ];
 
+/// The same of a flow: in a row of its own, or in that of a cell with a single one.
+const FLOW_FIELDS: [&str; 8] = [
+    "/flow",
+    "/protocol",
+    "/direction",
+    "/streams",
+    "/idle_rtt_us",
+    "/loaded_rtt_us_p50",
+    "/loaded_rtt_us_p95",
+    "/loaded_rtt_us_p99",
+];
+
 /// Why no CSV was made.
 #[derive(Debug, thiserror::Error)]
 pub enum CsvError {
@@ -105,12 +119,25 @@ pub fn render(experiment: &Experiment) -> Result<String, CsvError> {
     let axes = axes(experiment);
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     let names = FIELDS.iter().map(|field| field[1..].replace('/', "."));
-    writer.write_record(axes.iter().map(|&axis| axis.to_owned()).chain(names))?;
+    let of_flow = FLOW_FIELDS.iter().map(|field| field[1..].to_owned());
+    writer.write_record(axes.iter().map(|&axis| harmless(axis.to_owned())).chain(names).chain(of_flow))?;
     for cell in &experiment.cells {
         let json = serde_json::to_value(cell)?;
-        let coordinates = axes.iter().map(|&axis| cell.axes.get(axis).cloned().unwrap_or_default());
-        let figures = FIELDS.iter().map(|field| text(json.pointer(field)));
-        writer.write_record(coordinates.chain(figures))?;
+        let coordinates = axes.iter().map(|&axis| harmless(cell.axes.get(axis).cloned().unwrap_or_default()));
+        let coordinates: Vec<String> = coordinates.collect();
+        let mut row = |json: &Value, own: &Value| {
+            let figures = FIELDS.iter().map(|field| text(json.pointer(field)));
+            let of_flow = FLOW_FIELDS.iter().map(|field| text(own.pointer(field)));
+            writer.write_record(coordinates.iter().cloned().chain(figures).chain(of_flow))
+        };
+        let flows = json["flows"].as_array().map_or(&[][..], Vec::as_slice);
+        match flows {
+            [only] => row(&json, &without_number(only))?,
+            several => {
+                row(&json, &Value::Null)?;
+                several.iter().try_for_each(|flow| row(flow, flow))?;
+            }
+        }
     }
     let bytes = writer.into_inner().map_err(|error| CsvError::Buffer(error.to_string()))?;
     String::from_utf8(bytes).map_err(|error| CsvError::Buffer(error.to_string()))
@@ -127,10 +154,43 @@ fn axes(experiment: &Experiment) -> Vec<&str> {
     axes
 }
 
+/// An only flow has no row of its own.
+fn without_number(flow: &Value) -> Value {
+    let mut flow = flow.clone();
+    flow["flow"] = Value::Null;
+    flow
+}
+
 fn text(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
+        Some(Value::String(text)) => harmless(text.clone()),
         Some(other) => other.to_string(),
+    }
+}
+
+/// `text` as a spreadsheet shows it; a number stays a number.
+fn harmless(text: String) -> String {
+    let is_number = || text.parse::<f64>().is_ok_and(f64::is_finite);
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) && !is_number() {
+        format!("'{text}")
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_no_formula_and_a_number_is_a_number() {
+        let of = |text: &str| harmless(text.to_owned());
+        for text in ["=1+1", "@SUM(A1)", "-2+3+cmd|' /C calc'!A0", "+x", "\t=1", "\r=1", "-inf"] {
+            assert_eq!(of(text), format!("'{text}"));
+        }
+        for text in ["-5", "+1.5", "-1e9", "", "10ms", "a=b"] {
+            assert_eq!(of(text), text);
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! the series are those of `flent/tests/`), with the sender's congestion window and smoothed round trip where its `ss` runner has
 //! them.
 
+use crate::runs::why_invalid;
 use crate::wall_clock;
 use flate2::{Compression, GzBuilder};
 use pipefill_analysis::intervals::{Interval, StreamIntervals};
@@ -111,9 +112,9 @@ impl Flow<'_> {
         (1..).zip(streams).map(series).collect()
     }
 
-    /// Since 1970. In virtual time that is when everything began.
+    /// Since 1970. In virtual time that is when everything began; a clock beyond the year 9999, which no date here has, is at its end.
     fn t0(&self) -> Duration {
-        Duration::from_millis(self.manifest.started_unix_ms.unwrap_or(0))
+        Duration::from_millis(self.manifest.started_unix_ms.unwrap_or(0).min(wall_clock::LAST_UNIX_MS))
     }
 
     fn metadata(&self, all: &[Series<'_>]) -> Value {
@@ -123,10 +124,18 @@ impl Flow<'_> {
         let seconds = self.spec.duration.as_secs_f64();
         let units: Map<String, Value> =
             all.iter().map(|one| (one.name.clone(), json!({"UNITS": "Mbits/s"}))).collect();
+        let made = format!(
+            "{}, made by pipefill {} on {}",
+            run.experiment, self.manifest.pipefill, self.manifest.backend
+        );
+        let why = why_invalid(&self.manifest.invalid);
+        let title =
+            if why.is_some() { format!("INVALID RUN {}", run.directory) } else { run.directory.to_string() };
+        let note = why.map_or(made.clone(), |why| format!("{why}. {made}"));
         json!({
             "NAME": self.test(),
-            "TITLE": run.directory,
-            "NOTE": format!("{}, made by pipefill {} on {}", run.experiment, self.manifest.pipefill, self.manifest.backend),
+            "TITLE": title,
+            "NOTE": note,
             "TIME": time,
             "T0": time,
             "DATA_FILENAME": format!("{}-flow{}.flent.gz", run.directory, self.index),

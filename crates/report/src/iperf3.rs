@@ -1,10 +1,14 @@
 //! A flow of a run in the form of `iperf3 -J`, for scripts that read that.
 //!
 //! The client is the scenario's sender host: a forward flow is `iperf3 -c`, a reverse one `iperf3 -c -R`. Fields have iperf3's names
-//! and units (`iperf_api.c`, `iperf_json_start()` and the `JSON_…` formats of 3.12). Never: a number for what a record does not have;
-//! ports, cookies and the like are null.
+//! and units (`iperf_api.c`, `iperf_json_start()` and the `JSON_…` formats of 3.12), counts are integers, and intervals add up to the
+//! sums. An invalid run has iperf3's `error` member.
 
+mod counts;
+
+use crate::runs::why_invalid;
 use crate::wall_clock;
+use counts::Counts;
 use pipefill_analysis::intervals::{Interval, StreamIntervals};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::record::{Manifest, StreamSummary, ThreadRole, UdpTotals};
@@ -15,6 +19,12 @@ use serde_json::{Map, Value, json};
 pub const INTERVAL_US: u64 = 1_000_000;
 /// The number that iperf3's first socket usually has.
 const FIRST_SOCKET: u32 = 5;
+/// Where the first flow's receiver listens in the lab; a later flow's at the port as many behind it.
+const FIRST_PORT: u32 = 5201;
+/// What iperf3 prints for a port or a buffer that it does not know. A record has no port of the sender.
+const UNKNOWN: u32 = 0;
+/// Of every path here, bytes.
+const MTU: u32 = 1500;
 
 /// A flow's document, indented, with the flow's index in the cell; pings have none. Each ends with a newline.
 ///
@@ -45,7 +55,7 @@ struct Flow<'a> {
 struct Stream<'a> {
     socket: u32,
     summary: &'a StreamSummary,
-    intervals: &'a [Interval],
+    intervals: Vec<Counts>,
 }
 
 impl<'a> Flow<'a> {
@@ -53,7 +63,9 @@ impl<'a> Flow<'a> {
         let of_flow = manifest.streams.iter().filter(|summary| summary.flow == index);
         let streams = of_flow.zip(FIRST_SOCKET..).map(|(summary, socket)| {
             let of_stream = all.iter().find(|one| one.stream == summary.stream);
-            Stream { socket, summary, intervals: of_stream.map_or(&[], |one| &one.intervals) }
+            let intervals: &[Interval] = of_stream.map_or(&[], |one| &one.intervals);
+            let count = if spec.direction == Direction::Reverse { counts::received } else { counts::sent };
+            Stream { socket, summary, intervals: count(summary, intervals) }
         });
         Self { manifest, index, spec, streams: streams.collect() }
     }
@@ -67,14 +79,19 @@ impl<'a> Flow<'a> {
     }
 
     fn document(&self) -> Value {
-        json!({"start": self.start(), "intervals": self.intervals(), "end": self.end()})
+        let mut document = json!({"start": self.start(), "intervals": self.intervals(), "end": self.end()});
+        if let Some(why) = why_invalid(&self.manifest.invalid) {
+            document["error"] = json!(why);
+        }
+        document
     }
 
     fn start(&self) -> Value {
         let spec = self.spec;
+        let port = FIRST_PORT + self.index;
         let connected = |stream: &Stream<'_>| {
-            json!({"socket": stream.socket, "local_host": "sender", "local_port": null, "remote_host": "receiver",
-                   "remote_port": null})
+            json!({"socket": stream.socket, "local_host": "sender", "local_port": UNKNOWN, "remote_host": "receiver",
+                   "remote_port": port})
         };
         let bitrate = spec.bitrate.map_or(0, Rate::bps);
         json!({
@@ -82,13 +99,13 @@ impl<'a> Flow<'a> {
             "version": format!("pipefill {}", self.manifest.pipefill),
             "system_info": self.manifest.environment.kernel.as_ref().map(|kernel| format!("Linux {kernel}")),
             "timestamp": timestamp(self.manifest.started_unix_ms),
-            "connecting_to": {"host": "receiver", "port": null},
+            "connecting_to": {"host": "receiver", "port": port},
             "cookie": self.manifest.run.id,
             "tcp_mss_default": self.streams.iter().find_map(|one| one.summary.tcp).map(|info| info.mss_bytes),
             "target_bitrate": bitrate,
             "fq_rate": spec.max_pacing_rate.map_or(0, Rate::bps),
-            "sndbuf_actual": null,
-            "rcvbuf_actual": null,
+            "sndbuf_actual": self.buffer("sender", "SO_SNDBUF", "net.ipv4.tcp_wmem"),
+            "rcvbuf_actual": self.buffer("receiver", "SO_RCVBUF", "net.ipv4.tcp_rmem"),
             "sock_bufsize": spec.sndbuf.or(spec.rcvbuf).map_or(0, Bytes::get),
             "test_start": {
                 "protocol": if self.is_udp() { "UDP" } else { "TCP" },
@@ -106,78 +123,95 @@ impl<'a> Flow<'a> {
         })
     }
 
+    /// Of the client's first socket, as it was read back where this end of the stream set `option`, else the middle value of `sysctl`.
+    fn buffer(&self, end: &str, option: &str, sysctl: &str) -> u64 {
+        let got = |place: &str, name: &str| {
+            let mut settings = self.manifest.settings.iter();
+            settings.find(|one| one.place == place && one.name == name)?.got.as_deref()
+        };
+        let is_clients = (end == "receiver") == self.is_reverse();
+        let place = self.streams.first().map(|one| format!("stream {} {end}", one.summary.stream));
+        let own = place.filter(|_| is_clients).and_then(|place| got(&place, option)?.parse().ok());
+        let default = || got("sender", sysctl)?.split_whitespace().nth(1)?.parse().ok();
+        own.or_else(|| default().filter(|_| !self.is_udp())).unwrap_or(UNKNOWN.into())
+    }
+
     /// What the client counts: what it sends, or in a reverse flow what it receives.
     fn intervals(&self) -> Vec<Value> {
         let count = self.streams.iter().map(|stream| stream.intervals.len()).max().unwrap_or(0);
         (0..count)
             .map(|at| {
-                let of_all = || self.streams.iter().filter_map(|one| Some((one.socket, one.intervals.get(at)?)));
-                let streams: Vec<Value> = of_all().map(|(socket, one)| self.interval(socket, one)).collect();
-                json!({"streams": streams, "sum": self.interval_sum(&of_all().map(|(_, one)| one).collect::<Vec<_>>())})
+                let of_all = || self.streams.iter().filter_map(|one| Some((one, one.intervals.get(at)?)));
+                let streams: Vec<Value> = of_all().map(|(stream, one)| self.interval(stream, one)).collect();
+                let sum = self.interval_sum(&of_all().map(|(_, one)| one).collect::<Vec<_>>());
+                json!({"streams": streams, "sum": sum})
             })
             .collect()
     }
 
-    fn interval(&self, socket: u32, interval: &Interval) -> Value {
-        let mut object = self.counted(interval, self.bytes(interval));
-        object.insert("socket".to_owned(), json!(socket));
+    fn interval(&self, stream: &Stream<'_>, interval: &Counts) -> Value {
+        let mut object = rated(interval.from_us, interval.to_us, interval.bytes, !self.is_reverse());
+        object.insert("socket".to_owned(), json!(stream.socket));
         object.insert("omitted".to_owned(), json!(false));
-        if let Some(look) = interval.look.filter(|_| !self.is_reverse()) {
+        if let Some(look) = interval.look {
             object.insert("snd_cwnd".to_owned(), json!(look.cwnd_bytes));
             object.insert("snd_wnd".to_owned(), json!(look.rwnd_bytes));
             object.insert("rtt".to_owned(), json!(look.srtt_us));
             object.insert("rttvar".to_owned(), json!(look.rttvar_us));
-            object.insert("pmtu".to_owned(), Value::Null);
+            object.insert("pmtu".to_owned(), json!(MTU));
         }
-        self.insert_counts(&mut object, interval.retransmits, interval.datagrams);
+        self.insert_counts(&mut object, interval);
         Value::Object(object)
     }
 
-    fn interval_sum(&self, intervals: &[&Interval]) -> Value {
+    fn interval_sum(&self, intervals: &[&Counts]) -> Value {
         let Some(first) = intervals.first() else { return Value::Null };
-        let bytes = intervals.iter().map(|one| self.bytes(one)).sum();
-        let mut object = self.counted(first, bytes);
+        let jitters: Vec<u64> = intervals.iter().filter_map(|one| one.jitter_ns).collect();
+        let sum = Counts {
+            bytes: intervals.iter().map(|one| one.bytes).sum(),
+            retransmits: intervals.iter().map(|one| one.retransmits).sum(),
+            packets: intervals.iter().map(|one| one.packets).sum(),
+            lost_packets: intervals.iter().map(|one| one.lost_packets).sum(),
+            jitter_ns: jitters.iter().sum::<u64>().checked_div(jitters.len() as u64),
+            ..**first
+        };
+        let mut object = rated(sum.from_us, sum.to_us, sum.bytes, !self.is_reverse());
         object.insert("omitted".to_owned(), json!(false));
-        let retransmits = intervals.iter().map(|one| one.retransmits).sum();
-        self.insert_counts(&mut object, retransmits, intervals.iter().map(|one| one.datagrams).sum());
+        self.insert_counts(&mut object, &sum);
         Value::Object(object)
     }
 
-    fn insert_counts(
-        &self,
-        object: &mut Map<String, Value>,
-        retransmits: Option<f64>,
-        datagrams: Option<f64>,
-    ) {
-        if self.is_udp() {
-            object.insert("packets".to_owned(), json!(datagrams.map(f64::round)));
-        } else if !self.is_reverse() {
-            object.insert("retransmits".to_owned(), json!(retransmits.map(f64::round)));
+    fn insert_counts(&self, object: &mut Map<String, Value>, counts: &Counts) {
+        if let (true, Some(packets)) = (self.is_udp(), counts.packets) {
+            if self.is_reverse() {
+                object.extend(datagrams(counts.jitter_ns, counts.lost_packets, packets));
+            } else {
+                object.insert("packets".to_owned(), json!(packets));
+            }
+        } else if let Some(retransmits) = counts.retransmits {
+            object.insert("retransmits".to_owned(), json!(retransmits));
         }
-    }
-
-    fn bytes(&self, interval: &Interval) -> f64 {
-        if self.is_reverse() { interval.received_bytes } else { interval.sent_bytes }
-    }
-
-    fn counted(&self, interval: &Interval, bytes: f64) -> Map<String, Value> {
-        rated(interval.from_us, interval.to_us, bytes.round(), !self.is_reverse())
     }
 
     fn end(&self) -> Value {
-        let sent: f64 = self.streams.iter().map(|one| one.summary.sent_bytes as f64).sum();
-        let received: f64 = self.streams.iter().map(|one| one.summary.received_bytes as f64).sum();
+        let sent: u64 = self.streams.iter().map(|one| one.summary.sent_bytes).sum();
+        let received: u64 = self.streams.iter().map(|one| one.summary.received_bytes).sum();
         let span_us = self.streams.iter().map(Stream::length_us).max().unwrap_or(0);
+        let received_us = self.streams.iter().map(Stream::received_us).max().unwrap_or(0);
         let mut end = Map::new();
         end.insert("streams".to_owned(), self.streams.iter().map(|one| self.stream_end(one)).collect());
         let is_client = !self.is_reverse();
         let (mut sum_sent, mut sum_received) =
-            (rated(0, span_us, sent, is_client), rated(0, span_us, received, is_client));
+            (rated(0, span_us, sent, is_client), rated(0, received_us, received, is_client));
         if self.is_udp() {
-            let totals = udp_fields(&self.udp_totals());
-            end.insert("sum".to_owned(), with(rated(0, span_us, sent, is_client), &totals));
-            sum_sent.extend(totals.clone());
-            sum_received.extend(totals);
+            let udp = self.udp_totals();
+            let seen = datagrams(udp.jitter_ns, udp.sent.saturating_sub(udp.received), udp.sent);
+            end.insert("sum".to_owned(), with(rated(0, received_us, sent, is_client), seen.clone()));
+            // The sender knows of no loss and no jitter: iperf3 prints 0.
+            sum_sent.extend(datagrams(None, 0, udp.sent));
+            sum_sent.insert("sender".to_owned(), json!(true));
+            sum_received.extend(seen);
+            sum_received.insert("sender".to_owned(), json!(false));
         } else {
             let retransmits: Option<u32> =
                 self.streams.iter().map(|one| one.summary.tcp.map(|info| info.retransmits)).sum();
@@ -203,15 +237,18 @@ impl<'a> Flow<'a> {
 
     fn stream_end(&self, stream: &Stream<'_>) -> Value {
         let Stream { socket, summary, intervals } = stream;
-        let side = |bytes: u64| {
-            let mut object = rated(0, stream.length_us(), bytes as f64, !self.is_reverse());
+        let side = |length_us: u64, bytes: u64| {
+            let mut object = rated(0, length_us, bytes, !self.is_reverse());
             object.insert("socket".to_owned(), json!(socket));
             object
         };
         if let Some(udp) = summary.udp {
-            return json!({"udp": with(side(summary.sent_bytes), &udp_fields(&udp))});
+            let lost = udp.sent.saturating_sub(udp.received);
+            let mut seen = datagrams(udp.jitter_ns, lost, udp.sent);
+            seen.insert("out_of_order".to_owned(), json!(udp.reordered));
+            return json!({"udp": with(side(stream.length_us(), summary.sent_bytes), seen)});
         }
-        let mut sender = side(summary.sent_bytes);
+        let mut sender = side(stream.length_us(), summary.sent_bytes);
         sender.insert("retransmits".to_owned(), json!(summary.tcp.map(|info| info.retransmits)));
         let looks = || intervals.iter().filter_map(|one| one.look);
         let trips: Vec<u64> = looks().filter_map(|look| look.srtt_us).collect();
@@ -221,7 +258,7 @@ impl<'a> Flow<'a> {
         sender.insert("min_rtt".to_owned(), json!(trips.iter().min()));
         let mean = trips.iter().sum::<u64>().checked_div(trips.len() as u64);
         sender.insert("mean_rtt".to_owned(), json!(mean));
-        json!({"sender": sender, "receiver": side(summary.received_bytes)})
+        json!({"sender": sender, "receiver": side(stream.received_us(), summary.received_bytes)})
     }
 
     fn udp_totals(&self) -> UdpTotals {
@@ -234,7 +271,6 @@ impl<'a> Flow<'a> {
         for one in totals {
             sum.sent = sum.sent.saturating_add(one.sent);
             sum.received = sum.received.saturating_add(one.received);
-            sum.reordered = sum.reordered.saturating_add(one.reordered);
         }
         sum
     }
@@ -266,40 +302,46 @@ impl Stream<'_> {
     fn length_us(&self) -> u64 {
         self.summary.stop_us.saturating_sub(self.summary.start_us)
     }
+
+    /// Until the receiver had its last byte, and at least as long as the sender sent.
+    fn received_us(&self) -> u64 {
+        self.summary.end_us.saturating_sub(self.summary.start_us).max(self.length_us())
+    }
 }
 
 /// The fields that everything that is counted has.
-fn rated(from_us: u64, to_us: u64, bytes: f64, is_sender: bool) -> Map<String, Value> {
+fn rated(from_us: u64, to_us: u64, bytes: u64, is_sender: bool) -> Map<String, Value> {
     let [start, end, seconds] = [from_us, to_us, to_us.saturating_sub(from_us)].map(|us| us as f64 / 1e6);
-    let rate = if to_us > from_us { bytes * 8.0 / seconds } else { 0.0 };
-    let fields = json!({
-        "start": start, "end": end, "seconds": seconds, "bytes": bytes as u64, "bits_per_second": rate, "sender": is_sender,
-    });
-    match fields {
-        Value::Object(object) => object,
-        _ => Map::new(),
-    }
+    let rate = if to_us > from_us { bytes as f64 * 8.0 / seconds } else { 0.0 };
+    let fields = [
+        ("start", json!(start)),
+        ("end", json!(end)),
+        ("seconds", json!(seconds)),
+        ("bytes", json!(bytes)),
+        ("bits_per_second", json!(rate)),
+        ("sender", json!(is_sender)),
+    ];
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn udp_fields(udp: &UdpTotals) -> Map<String, Value> {
-    let lost = udp.sent.saturating_sub(udp.received);
-    let percent = (udp.sent > 0).then(|| 100.0 * lost as f64 / udp.sent as f64);
-    let fields = json!({
-        "jitter_ms": udp.jitter_ns.map(|ns| ns as f64 / 1e6), "lost_packets": lost, "packets": udp.sent,
-        "lost_percent": percent, "out_of_order": udp.reordered,
-    });
-    match fields {
-        Value::Object(object) => object,
-        _ => Map::new(),
-    }
+/// What a receiver of datagrams saw. Before the second datagram jitter is 0 (RFC 3550), of none there is 0 % loss: so iperf3 has them.
+fn datagrams(jitter_ns: Option<u64>, lost: u64, packets: u64) -> Map<String, Value> {
+    let percent = if packets > 0 { 100.0 * lost as f64 / packets as f64 } else { 0.0 };
+    let fields = [
+        ("jitter_ms", json!(jitter_ns.unwrap_or(0) as f64 / 1e6)),
+        ("lost_packets", json!(lost)),
+        ("packets", json!(packets)),
+        ("lost_percent", json!(percent)),
+    ];
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn with(mut object: Map<String, Value>, more: &Map<String, Value>) -> Value {
-    object.extend(more.clone());
+fn with(mut object: Map<String, Value>, more: Map<String, Value>) -> Value {
+    object.extend(more);
     Value::Object(object)
 }
 
-/// iperf3's form is that of HTTP. In virtual time there is none.
+/// iperf3's form is that of HTTP, which ends with the year 9999. In virtual time there is none.
 fn timestamp(unix_ms: Option<u64>) -> Value {
     let time = unix_ms.and_then(wall_clock::moment).map(httpdate::fmt_http_date);
     json!({"time": time, "timesecs": unix_ms.map(|ms| ms / 1_000)})

@@ -4,7 +4,7 @@
 
 use crate::bands;
 use crate::charts::{self, Heat};
-use crate::runs::{RunPart, of_verdict};
+use crate::runs::{RunPart, of_verdict, why_invalid};
 use crate::svg::{self, Picture};
 use pipefill_analysis::experiment::{CellResult, Experiment};
 
@@ -28,12 +28,19 @@ pub struct PictureFile {
 pub fn files(experiment: &Experiment, runs: &[RunPart]) -> Vec<PictureFile> {
     let charts = charts::all(experiment);
     let plots = charts.plots.iter().map(svg::plot);
+    let along = charts.along.iter().map(svg::along);
     let heats = charts.heats.iter().flat_map(Heat::maps).map(|map| svg::heat(&map));
     let repeats = charts.repeats.iter().map(svg::repeats);
     let losses = charts.losses.iter().map(svg::losses);
     let timelines = timelines(experiment, runs).take(RUNS).map(|(_, picture)| picture);
-    let all = plots.chain(heats).chain(repeats).chain(losses).chain(timelines);
-    all.enumerate().map(|(number, picture)| file(number + 1, &picture)).collect()
+    let left_out = || left_out(experiment);
+    let charts = plots
+        .chain(along)
+        .chain(heats)
+        .chain(repeats)
+        .chain(losses)
+        .map(|picture| picture.warned(left_out()));
+    charts.chain(timelines).enumerate().map(|(number, picture)| file(number + 1, &picture)).collect()
 }
 
 /// Of each cell the run that its verdict is about.
@@ -43,10 +50,22 @@ pub(crate) fn timelines<'a>(
 ) -> impl Iterator<Item = (&'a CellResult, Picture)> {
     experiment.cells.iter().filter_map(move |cell| {
         let part = of_verdict(runs, cell)?;
-        let causes = part.metrics(experiment).map(|metrics| bands::limits(metrics, &part.series));
-        let name = format!("Over time: {}", called(experiment, cell));
-        Some((cell, svg::timeline(&name, &part.series, &causes.unwrap_or_default())))
+        let metrics = part.metrics(experiment);
+        let causes = metrics.map(|metrics| bands::limits(metrics, &part.series));
+        let why = metrics.and_then(|metrics| why_invalid(&metrics.invalid));
+        let invalid = if why.is_some() { " (invalid run)" } else { "" };
+        let path_bps = charts::path_rate(&experiment.plan.cells[cell.index].spec);
+        let name = format!("Over time: {}{invalid}", called(experiment, cell));
+        Some((cell, svg::timeline(&name, &part.series, &causes.unwrap_or_default(), path_bps).warned(why)))
     })
+}
+
+/// How many runs a chart does not have because they are invalid; `None` where all are valid.
+fn left_out(experiment: &Experiment) -> Option<String> {
+    let runs: usize = experiment.cells.iter().map(|cell| cell.runs).sum();
+    let valid: usize = experiment.cells.iter().map(|cell| cell.valid).sum();
+    let invalid = runs - valid;
+    (invalid > 0).then(|| format!("{invalid} of {runs} runs were invalid and are left out."))
 }
 
 /// What tells `cell` from the others; an only one is called as the experiment is.

@@ -3,7 +3,7 @@
 use pipefill_analysis::experiment::{CellResult, Experiment};
 use pipefill_analysis::metrics::RunMetrics;
 use pipefill_analysis::series::RunSeries;
-use pipefill_core::record::{Instrument, Setting};
+use pipefill_core::record::{Instrument, Invalid, Setting};
 
 /// A run as it was recorded.
 #[derive(Debug, Clone)]
@@ -24,9 +24,16 @@ impl RunPart {
     }
 }
 
-/// The run that the verdict of `cell` is about; without one its first.
+/// Why a run is not to be believed, in one line for forms that have no place of their own for it; `None` for a valid one.
+pub(crate) fn why_invalid(invalid: &[Invalid]) -> Option<String> {
+    let reasons: Vec<String> = invalid.iter().map(|one| format!("{}: {}", one.reason, one.detail)).collect();
+    (!reasons.is_empty()).then(|| format!("invalid run, not to be believed: {}", reasons.join("; ")))
+}
+
+/// The run that the verdict of `cell` is about; without one its first valid one, or its first.
 pub(crate) fn of_verdict<'a>(runs: &'a [RunPart], cell: &CellResult) -> Option<&'a RunPart> {
-    let repeat = cell.verdict_repeat;
-    let run = cell.run_values.iter().find(|run| repeat.is_none_or(|repeat| run.repeat == repeat))?;
+    let all = || cell.run_values.iter();
+    let told = all().find(|run| cell.verdict_repeat == Some(run.repeat));
+    let run = told.or_else(|| all().find(|run| run.is_valid())).or_else(|| all().next())?;
     runs.iter().find(|part| part.series.directory == run.directory)
 }

@@ -4,6 +4,7 @@
 //! not explained.
 
 mod columns;
+mod flows;
 mod notes;
 mod pings;
 mod states;
@@ -11,8 +12,10 @@ mod windows;
 
 use crate::quantity::MISSING;
 use indexmap::IndexMap;
-use pipefill_analysis::experiment::{CellResult, Experiment};
+use pipefill_analysis::experiment::{CellResult, Experiment, FlowResult};
 
+pub(crate) use columns::SUM;
+pub(crate) use flows::named as flow_named;
 pub(crate) use notes::{environment_line, problems, source_line};
 pub(crate) use pings::told as pings_told;
 
@@ -97,6 +100,12 @@ fn of_variant(experiment: &Experiment, variant: Option<&str>, cells: &[&CellResu
         sheets.push(sheet(Some(fits), &pinged, pings::fits(&pinged)));
         let trips = format!("{name}median round trips, payload of request→reply in bytes");
         sheets.push(sheet(Some(trips), &pinged, pings::round_trips(&pinged)));
+    }
+    let flows = flows::rows(cells);
+    if !flows.is_empty() {
+        let name = variant.map_or_else(String::new, |variant| format!("{variant}: "));
+        let (of_cells, flows): (Vec<&CellResult>, Vec<&FlowResult>) = flows.into_iter().unzip();
+        sheets.push(sheet(Some(format!("{name}each flow (medians)")), &of_cells, flows::columns(&flows)));
     }
     if windows::are_asked_for(cells) {
         let name = variant.map_or_else(String::new, |variant| format!("{variant}: "));

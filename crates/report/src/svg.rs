@@ -3,6 +3,7 @@
 //! Colours are classes, so that the page's style decides what is dark; a file brings the light half of that style. Drawn by hand: the
 //! crates that draw charts write colours into every element, and are larger than this.
 
+mod along;
 mod bars;
 mod heat;
 mod legend;
@@ -12,6 +13,7 @@ mod scale;
 mod style;
 mod timeline;
 
+pub(crate) use along::along;
 pub(crate) use bars::{losses, repeats};
 pub(crate) use heat::heat;
 pub(crate) use plot::plot;
@@ -26,6 +28,8 @@ const WIDTH: f64 = 460.0;
 /// Columns and height of a line of the name above a picture in a file.
 const TITLE_COLUMNS: usize = 60;
 const TITLE_LINE: f64 = 18.0;
+/// Columns of a warning.
+const WARNING_COLUMNS: usize = 66;
 
 /// The part of a picture that holds the data.
 #[derive(Debug, Clone, Copy)]
@@ -36,17 +40,45 @@ struct Frame {
     bottom: f64,
 }
 
-/// What was drawn: `height` in the same units, and a name for those who don't see it.
+/// What was drawn: `height` in the same units, a name for those who don't see it, and what has to be known of it before it is believed.
 #[derive(Debug)]
 pub(crate) struct Picture {
     height: f64,
     name: String,
+    warning: Option<String>,
     content: Markup,
 }
 
 impl Picture {
     fn new(height: f64, name: &str, content: Markup) -> Self {
-        Self { height, name: name.to_owned(), content }
+        Self { height, name: name.to_owned(), warning: None, content }
+    }
+
+    /// With `warning` above the picture.
+    pub(crate) fn warned(self, warning: Option<String>) -> Self {
+        Self { warning, ..self }
+    }
+
+    /// The lines of its warning.
+    fn warnings(&self) -> Vec<String> {
+        let lines = self.warning.as_deref().map(|text| textwrap::wrap(text, WARNING_COLUMNS));
+        lines.unwrap_or_default().into_iter().map(std::borrow::Cow::into_owned).collect()
+    }
+
+    /// Its warning from `top` on, and the picture below it.
+    fn drawn(&self, top: f64) -> Markup {
+        let warnings = self.warnings();
+        html! {
+            @for (number, line) in warnings.iter().enumerate() {
+                text class="warning" x="4" y=(n(top + TITLE_LINE * (number as f64 + 0.7))) { (line) }
+            }
+            g transform={ "translate(0 " (n(top + TITLE_LINE * warnings.len() as f64)) ")" } { (self.content) }
+        }
+    }
+
+    /// With its warning.
+    fn whole_height(&self) -> f64 {
+        self.height + TITLE_LINE * self.warnings().len() as f64
     }
 
     /// Its name, as the figure that it stands in is called.
@@ -57,8 +89,8 @@ impl Picture {
     /// Within a page, whose style colours it.
     pub(crate) fn inline(&self) -> Markup {
         html! {
-            svg class="picture" viewBox={ "0 0 " (WIDTH) " " (n(self.height)) } role="img" aria-label=(self.name) {
-                (self.content)
+            svg class="picture" viewBox={ "0 0 " (WIDTH) " " (n(self.whole_height())) } role="img" aria-label=(self.name) {
+                (self.drawn(0.0))
             }
         }
     }
@@ -67,7 +99,7 @@ impl Picture {
     pub(crate) fn document(&self) -> String {
         let title = textwrap::wrap(&self.name, TITLE_COLUMNS);
         let above = 12.0 + TITLE_LINE * title.len() as f64;
-        let height = n(above + self.height);
+        let height = n(above + self.whole_height());
         let markup = html! {
             svg xmlns="http://www.w3.org/2000/svg" class="picture" width=(WIDTH) height=(height) viewBox={ "0 0 " (WIDTH) " " (height) } {
                 title { (self.name) }
@@ -76,7 +108,7 @@ impl Picture {
                 @for (number, line) in title.iter().enumerate() {
                     text class="title" x="4" y=(n(TITLE_LINE * (number as f64 + 1.0))) { (line) }
                 }
-                g transform={ "translate(0 " (n(above)) ")" } { (self.content) }
+                (self.drawn(above))
             }
         };
         markup.into_string().chars().filter(|&one| is_of_xml(one)).collect::<String>() + "\n"

@@ -63,7 +63,11 @@ fn each_number_has_its_exact_value_and_each_cell_its_verdict() {
     for cell in ["cell-0-lab", "cell-1-lab"] {
         assert!(html.contains(&format!("<div id=\"{cell}\">")), "{cell}");
     }
-    assert_eq!(html.matches("<svg").count(), 4, "a plot, a chart of repetitions, a timeline for each cell");
+    assert_eq!(
+        html.matches("<svg").count(),
+        5,
+        "goodput, round trip, repetitions, and a timeline for each cell"
+    );
 }
 
 #[test]

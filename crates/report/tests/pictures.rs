@@ -21,9 +21,10 @@ fn there_is_one_of_each_chart_and_of_a_run_of_each_cell() {
         names,
         [
             "01-goodput-against-the-round-trip",
-            "02-how-far-repetitions-lie-from-their-median",
-            "03-over-time-rtt-0ms",
-            "04-over-time-rtt-100ms"
+            "02-round-trip-under-load-by-rtt",
+            "03-how-far-repetitions-lie-from-their-median",
+            "04-over-time-rtt-0ms",
+            "05-over-time-rtt-100ms"
         ]
     );
 }
@@ -48,7 +49,9 @@ fn axes_have_names_and_units() {
         let tree = resvg::usvg::roxmltree::Document::parse(&picture.svg).unwrap();
         let texts = |class: &str| -> BTreeSet<String> {
             let of_class = tree.descendants().filter(|node| {
-                node.attribute("class").is_some_and(|all| all.split(' ').any(|one| one == class))
+                let classes: Vec<&str> = node.attribute("class").unwrap_or_default().split(' ').collect();
+                // A value of the scenario stands as it is written there.
+                classes.contains(&class) && !classes.contains(&"value")
             });
             of_class.filter_map(|node| node.text().map(str::to_owned)).collect()
         };
@@ -113,4 +116,48 @@ fn markdown_shows_pictures_by_their_names() {
     let (experiment, _) = experiment(1);
     let link = Link { title: "A [picture]".to_owned(), path: "pictures/01-a.svg".to_owned() };
     assert!(md::render(&experiment, &[link]).contains("![A \\[picture\\]](pictures/01-a.svg)"));
+}
+
+/// With another axis than a round trip or a loss, and nothing measured in one of its cells.
+fn by_queue(unmeasured: usize) -> Vec<PictureFile> {
+    let (mut experiment, runs) = experiment(1);
+    for (cell, queue) in experiment.cells.iter_mut().zip(["1bdp", "4bdp"]) {
+        cell.axes = [("path.queue".to_owned(), queue.to_owned())].into_iter().collect();
+        if cell.index == unmeasured {
+            cell.goodput_bps = None;
+            cell.flows.clear();
+        }
+    }
+    files(&experiment, &runs)
+}
+
+#[test]
+fn every_axis_has_its_charts() {
+    let names: Vec<String> = by_queue(9).into_iter().map(|picture| picture.name).collect();
+    assert_eq!(names[..2], ["01-goodput-by-queue", "02-round-trip-under-load-by-queue"]);
+    assert!(by_queue(0).iter().all(|picture| !picture.name.contains("by-queue")), "one point is no chart");
+}
+
+#[test]
+fn a_series_keeps_its_colour_where_others_have_no_value() {
+    let colours = |unmeasured: &str| -> BTreeSet<String> {
+        let (mut experiment, runs) = experiment(1);
+        let cells = experiment.cells.clone();
+        experiment.cells.extend(cells);
+        for (number, cell) in experiment.cells.iter_mut().enumerate() {
+            let control = ["cubic", "bbr"][number / 2];
+            cell.axes.insert("host.congestion_control".to_owned(), control.to_owned());
+            if control == unmeasured {
+                cell.goodput_bps = None;
+            }
+        }
+        let plot = files(&experiment, &runs).into_iter().find(|one| one.name.contains("goodput-against"));
+        let svg = plot.unwrap().svg;
+        let tree = resvg::usvg::roxmltree::Document::parse(&svg).unwrap();
+        let dots = tree.descendants().filter_map(|node| node.attribute("class"));
+        let tones = dots.filter_map(|class| class.strip_prefix("dot "));
+        tones.filter_map(|tone| tone.rsplit(' ').next()).map(str::to_owned).collect()
+    };
+    assert_eq!(colours("none").into_iter().collect::<Vec<_>>(), ["c0", "c1"]);
+    assert_eq!(colours("cubic").into_iter().collect::<Vec<_>>(), ["c1"]);
 }

@@ -125,9 +125,11 @@ pub fn repeat_command(command: &str, cell: &Cell, backend: Option<&str>) -> Stri
     words.join(" ")
 }
 
-/// `text` as one word of a POSIX shell; text with a NUL, which no shell can pass, becomes empty.
-fn quoted(text: &str) -> Cow<'_, str> {
-    shlex::try_quote(text).unwrap_or(Cow::Borrowed("''"))
+/// `text` as one word of a POSIX shell. No shell can pass a NUL: in its place stands U+FFFD, and the word is quoted all the same, since what is
+/// in it was not written by whoever copies the command.
+pub fn quoted(text: &str) -> String {
+    let passable = text.replace('\0', "\u{fffd}");
+    shlex::try_quote(&passable).map_or_else(|_| "''".to_owned(), Cow::into_owned)
 }
 
 fn cell_result(
@@ -307,4 +309,15 @@ fn invalid_counts(runs: &[RunMetrics]) -> Vec<InvalidCount> {
 fn unmet_settings(runs: &[RunMetrics]) -> Vec<UnmetSetting> {
     let distinct: IndexSet<&UnmetSetting> = runs.iter().flat_map(|run| &run.unmet_settings).collect();
     distinct.into_iter().cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_nul_does_not_take_the_quotes_away() {
+        assert_eq!(quoted("a\0; reboot"), "'a\u{fffd}; reboot'");
+        assert_eq!(quoted("plain=1"), "plain=1");
+    }
 }

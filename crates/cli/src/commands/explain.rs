@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::select;
 use crate::terminal::Terminal;
-use pipefill_analysis::experiment::Experiment;
+use pipefill_analysis::experiment::{Experiment, quoted};
 use pipefill_report::{explain as text, json};
 
 /// Reads the records and explains them. Done is done, whatever limited.
@@ -17,7 +17,7 @@ pub(super) fn explain(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome
         terminal.print_data(&json::explanations(&result).map_err(Failure::Json)?)?;
     } else {
         let directory = args.directory.to_string_lossy();
-        let word = shlex::try_quote(&directory).unwrap_or_else(|_| directory.clone());
+        let word = quoted(&directory);
         let fix = format!("pipefill fix {word}");
         terminal.print(&text::render(&result, &fix, terminal.table_style()))?;
     }

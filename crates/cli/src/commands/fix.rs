@@ -14,7 +14,7 @@ use crate::signals::Stop;
 use crate::store::{ExperimentDirectory, Registry, fresh};
 use crate::terminal::Terminal;
 use clap::ValueEnum;
-use pipefill_analysis::experiment::{CellResult, repeat_command};
+use pipefill_analysis::experiment::{CellResult, quoted, repeat_command};
 use pipefill_analysis::finding::Advice;
 use pipefill_analysis::proof::{End, Proof, Round, Search};
 use pipefill_core::file_name::FileName;
@@ -96,7 +96,7 @@ impl Work<'_> {
             Err(failure) if failure.ends_all() => return Err(failure),
             Err(failure) => Some(failure.to_string()),
         };
-        let command = format!("pipefill fix {}", quoted(&self.args.directory));
+        let command = format!("pipefill fix {}", quoted(&self.args.directory.to_string_lossy()));
         let proof = Proof {
             index: result.index,
             id: result.id.clone(),
@@ -207,9 +207,4 @@ fn label(plan: &Plan, cell: &Cell) -> FileName {
     let run = plan.runs().into_iter().find(|run| run.cell.id == cell.id);
     let name = run.map_or_else(|| cell.id.clone(), |run| run.directory.to_string());
     FileName::cleaned(name.rsplit_once("-r").map_or(name.as_str(), |(head, _)| head))
-}
-
-fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    shlex::try_quote(&text).map_or_else(|_| text.to_string(), std::borrow::Cow::into_owned)
 }

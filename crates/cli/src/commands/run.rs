@@ -9,6 +9,7 @@ use crate::signals::Stop;
 use crate::store::{Registry, Removed};
 use crate::studies::{self, STUDIES};
 use crate::terminal::Terminal;
+use pipefill_analysis::experiment::quoted;
 use pipefill_core::backend::Backend;
 use pipefill_lab::{Lab, privilege};
 use pipefill_report::{json, table};
@@ -108,7 +109,7 @@ fn show(finished: &Finished, options: &RunOptions, terminal: &Terminal) -> Resul
         terminal.print(&table::render(&finished.result, terminal.table_style()))?;
     }
     let directory = finished.directory.to_string_lossy();
-    let word = shlex::try_quote(&directory).unwrap_or_else(|_| directory.clone());
+    let word = quoted(&directory);
     if options.quiet {
         say_chosen(&finished.directory, options.out.as_deref(), terminal);
     } else {

@@ -10,6 +10,7 @@ use super::{DAMAGED, EXPERIMENT, RUNS, Removed, SCENARIO, State, state};
 use crate::asked::Asked;
 use crate::failure::Failure;
 use crate::studies;
+use pipefill_analysis::experiment::quoted;
 use pipefill_core::plan::{Plan, Run};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -316,7 +317,7 @@ impl ExperimentDirectory {
         for set in &self.stored.set {
             words.extend(["--set".to_owned(), set.clone()]);
         }
-        shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
 
     /// Removes the directory where it holds no run: nothing but the two files of [`ExperimentDirectory::create`] and an

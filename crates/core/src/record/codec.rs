@@ -101,7 +101,7 @@ pub enum RecordError {
 pub struct TableWriter<R: Row, W: Write> {
     encoder: zstd::Encoder<'static, W>,
     /// The last row as text; kept for its memory.
-    text: Vec<u8>,
+    text: String,
     line: usize,
     rows: PhantomData<fn(&R)>,
 }
@@ -116,7 +116,7 @@ impl<R: Row, W: Write> TableWriter<R, W> {
             zstd::Encoder::new(writer, ZSTD_LEVEL).map_err(|source| io_error::<R>(1, source))?;
         encoder.window_log(ZSTD_WINDOW_LOG).map_err(|source| io_error::<R>(1, source))?;
         encoder.include_checksum(true).map_err(|source| io_error::<R>(1, source))?;
-        Ok(Self { encoder, text: Vec::new(), line: 0, rows: PhantomData })
+        Ok(Self { encoder, text: String::new(), line: 0, rows: PhantomData })
     }
 
     /// Writes the next row.
@@ -125,10 +125,15 @@ impl<R: Row, W: Write> TableWriter<R, W> {
     /// [`RecordError`] with the table and the row's line.
     pub fn push(&mut self, row: &R) -> Result<(), RecordError> {
         self.line += 1;
-        self.text.clear();
-        serde_json::to_writer(&mut self.text, row).map_err(|source| row_error::<R>(self.line, source))?;
-        self.text.push(b'\n');
-        self.encoder.write_all(&self.text).map_err(|source| io_error::<R>(self.line, source))
+        let mut bytes = std::mem::take(&mut self.text).into_bytes();
+        bytes.clear();
+        serde_json::to_writer(&mut bytes, row).map_err(|source| row_error::<R>(self.line, source))?;
+        self.text = String::from_utf8(bytes).map_err(|error| {
+            io_error::<R>(self.line, std::io::Error::new(std::io::ErrorKind::InvalidData, error))
+        })?;
+        R::GAPS.close(&mut self.text);
+        self.text.push('\n');
+        self.encoder.write_all(self.text.as_bytes()).map_err(|source| io_error::<R>(self.line, source))
     }
 
     /// Rows written so far.
@@ -206,10 +211,12 @@ impl<R: Row, D: Read> TableReader<R, D> {
             if self.read_line()? == 0 {
                 return self.counted(self.count).map(|()| None);
             }
-            let text = self.text.trim_end_matches(['\r', '\n']);
-            if !text.is_empty() {
-                refuse_large(text.as_bytes()).map_err(|source| row_error::<R>(self.line, source))?;
-                let row = serde_json::from_str(text).map_err(|source| row_error::<R>(self.line, source))?;
+            self.text.truncate(self.text.trim_end_matches(['\r', '\n']).len());
+            if !self.text.is_empty() {
+                R::GAPS.open(&mut self.text);
+                refuse_large(self.text.as_bytes()).map_err(|source| row_error::<R>(self.line, source))?;
+                let row = serde_json::from_str(&self.text);
+                let row = row.map_err(|source| row_error::<R>(self.line, source))?;
                 self.count += 1;
                 if self.listed.is_some_and(|listed| self.count > listed) {
                     self.counted(self.count)?;

@@ -10,7 +10,7 @@ use serde::Serialize;
 /// Fewer fields are better read in the table.
 const FIELDS: usize = 4;
 /// Stands for the axis that a scenario does not have: what carried out the runs.
-const BACKEND: &str = "backend";
+pub(super) const BACKEND: &str = "backend";
 
 /// All cells of a variant by the axes in which they differ.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -107,7 +107,7 @@ pub(super) fn of(variant: Option<&str>, cells: &[&CellResult]) -> Option<Heat> {
 }
 
 /// The axes that all of `cells` have, with more than one value.
-fn varied<'a>(cells: &[&'a CellResult]) -> IndexMap<&'a str, IndexSet<&'a str>> {
+pub(super) fn varied<'a>(cells: &[&'a CellResult]) -> IndexMap<&'a str, IndexSet<&'a str>> {
     let paths: IndexSet<&str> = cells.iter().flat_map(|cell| cell.axes.keys()).map(String::as_str).collect();
     let paths = paths.into_iter().filter(|path| *path != "variant").chain([BACKEND]);
     let values = |path: &'a str| -> Option<(&'a str, IndexSet<&'a str>)> {
@@ -122,7 +122,7 @@ fn value<'a>(cell: &'a CellResult, path: &str) -> Option<&'a str> {
 }
 
 /// `values` without the words that all of them begin with: of three sizes of a sysctl the one that differs.
-fn told_apart(values: &IndexSet<&str>) -> Vec<String> {
+pub(super) fn told_apart(values: &IndexSet<&str>) -> Vec<String> {
     let words: Vec<Vec<&str>> = values.iter().map(|value| value.split_whitespace().collect()).collect();
     let shortest = words.iter().map(Vec::len).min().unwrap_or(0);
     let is_shared = |place: &usize| words.iter().all(|one| one[*place] == words[0][*place]);

@@ -48,6 +48,8 @@ pub(crate) struct Plot {
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Series {
     pub(crate) name: String,
+    /// Its colour and shape: the same ones whatever was measured.
+    pub(crate) tone: usize,
     pub(crate) points: Vec<Point>,
     /// What somebody else measured there.
     pub(crate) published: Vec<[f64; 2]>,
@@ -108,6 +110,12 @@ impl Quantity {
     }
 }
 
+/// Whether the axis at `path` is across one of these charts.
+pub(super) fn has(path: &str) -> bool {
+    let last = path.rsplit('.').next().unwrap_or(path);
+    [Quantity::Rtt, Quantity::Loss].iter().any(|quantity| quantity.keys().contains(&last))
+}
+
 /// The charts of one variant: of each quantity that differs between its cells.
 pub(super) fn of(experiment: &Experiment, variant: Option<&str>, cells: &[&CellResult]) -> Vec<Plot> {
     let spec = |cell: &CellResult| &experiment.plan.cells[cell.index].spec;
@@ -139,16 +147,18 @@ fn plot(
         .filter(|path| path.rsplit('.').next().is_some_and(|last| quantity.keys().contains(&last)))
         .collect();
     let mut groups: IndexMap<String, Vec<&CellResult>> = IndexMap::new();
-    for cell in cells.iter().filter(|cell| cell.goodput_bps.is_some_and(|bps| bps > 0)) {
+    for cell in cells {
         groups.entry(name_of(cell, &keys)).or_default().push(cell);
     }
     let mut left_out = left_out(experiment, quantity, cells);
     let series: Vec<Series> = groups
         .iter()
-        .map(|(name, cells)| Series {
+        .enumerate()
+        .map(|(tone, (name, cells))| Series {
             name: name.clone(),
-            points: cells.iter().filter_map(|cell| point(spec(cell), quantity, cell)).collect(),
-            published: cells.iter().filter_map(|cell| published(spec(cell), quantity, cell)).collect(),
+            tone,
+            points: measured(cells).filter_map(|cell| point(spec(cell), quantity, cell)).collect(),
+            published: measured(cells).filter_map(|cell| published(spec(cell), quantity, cell)).collect(),
         })
         .filter(|series| !series.points.is_empty())
         .collect();
@@ -164,11 +174,11 @@ fn plot(
         y_range[0],
         rates.filter(|&bps| bps < y_range[1] * FAR).map(|bps| bps * MARGIN).fold(y_range[1], f64::max),
     ];
-    let kept = series.iter().take(SERIES).enumerate();
+    let kept = series.iter().enumerate().filter(|(_, series)| series.tone < SERIES);
     let templates: Vec<Template<'_>> = kept
         .map(|(number, series)| Template {
             number,
-            cell: groups[&series.name][0],
+            cell: measured(&groups[&series.name]).next().unwrap_or(groups[&series.name][0]),
             spec: spec(groups[&series.name][0]),
         })
         .collect();
@@ -180,7 +190,7 @@ fn plot(
         let far: Vec<String> = far.into_iter().collect();
         left_out.push(format!("Far from all points, and not drawn: {}.", far.join(", ")));
     }
-    if groups.len() > SERIES {
+    if series.iter().any(|series| series.tone >= SERIES) {
         left_out.push(format!(
             "Theory's lines are those of the first {SERIES} series; the table below has every cell's bound."
         ));
@@ -199,6 +209,11 @@ fn plot(
         lines,
         left_out,
     })
+}
+
+/// The cells that have a place on an axis of goodput.
+fn measured<'a>(cells: &[&'a CellResult]) -> impl Iterator<Item = &'a CellResult> {
+    cells.iter().copied().filter(|cell| cell.goodput_bps.is_some_and(|bps| bps > 0))
 }
 
 /// The law's name, with its series' where it is not that of all.

@@ -16,12 +16,15 @@ pub(super) fn section(charts: &Charts) -> Markup {
     html! {
         section id="charts" aria-labelledby="charts-title" {
             h2 id="charts-title" { "Charts" }
-            @if charts.plots.is_empty() && charts.heats.is_empty() && charts.repeats.is_empty() && charts.losses.is_empty() {
-                p { "No axis of this experiment is a round trip or a loss, and no cell was run twice: the tables say it all." }
+            @if charts.plots.is_empty() && charts.along.is_empty() && charts.heats.is_empty() && charts.repeats.is_empty() && charts.losses.is_empty() {
+                p { "No axis of this experiment has two values that were measured, and no cell was run twice: the tables say it all." }
             }
             div class="figures" {
                 @for (number, plot) in charts.plots.iter().enumerate() {
                     (figure("plot", number, &plot.title, &svg::plot(plot).inline(), &residuals(plot)))
+                }
+                @for (number, along) in charts.along.iter().enumerate() {
+                    (figure("along", number, &along.title, &svg::along(along).inline(), &html! {}))
                 }
                 @for (number, heat) in charts.heats.iter().enumerate() {
                     (figure("heat", number, &heat.title, &maps(heat), &html! {}))

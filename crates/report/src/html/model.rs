@@ -4,7 +4,7 @@
 
 use super::Page;
 use crate::bands::{limits, state_word};
-use crate::charts::Charts;
+use crate::charts::{Charts, path_rate};
 use crate::runs::RunPart;
 use pipefill_analysis::experiment::CellResult;
 use pipefill_analysis::metrics::RunMetrics;
@@ -28,6 +28,8 @@ struct Head {
     label: String,
     valid: bool,
     goodput_bps: Option<u64>,
+    /// What the path lets through of payload, where all flows go one way.
+    path_bps: Option<f64>,
 }
 
 /// What is drawn of one that was chosen. Times are microseconds since its first byte.
@@ -78,6 +80,7 @@ pub(super) fn of(page: &Page<'_>, charts: &Charts) -> serde_json::Result<(String
             label: format!("{}{repeat}", cell.coordinates()),
             valid: metrics.is_valid(),
             goodput_bps: metrics.goodput_bps,
+            path_bps: path_rate(&page.experiment.plan.cells[cell.index].spec),
         };
         Some((head, Run::of(metrics, &part.series)))
     };

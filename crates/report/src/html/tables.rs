@@ -3,7 +3,7 @@
 use super::terms;
 use crate::conclusions;
 use crate::quantity::{Kind, MISSING};
-use crate::sheet::{Entry, Heading, Sheet, Tone, anchor, sheets};
+use crate::sheet::{Entry, Heading, SUM, Sheet, Tone, anchor, sheets};
 use maud::{Markup, html};
 use pipefill_analysis::conclusions::{ConclusionResult, Opinion};
 use pipefill_analysis::experiment::{CellResult, Experiment};
@@ -18,7 +18,7 @@ pub(super) fn section(experiment: &Experiment) -> Markup {
         section id="result" aria-labelledby="result-title" {
             h2 id="result-title" { "Result" }
             @for (number, sheet) in sheets(experiment).iter().enumerate() {
-                (table(&with_interval(experiment, sheet), number))
+                (table(&limit_beside_goodput(with_interval(experiment, sheet)), number))
             }
             p class="hint" { "A dash is a value that was not measured. Every limit leads to its verdict." }
         }
@@ -126,6 +126,22 @@ fn content(entry: &Entry, heading: &Heading, cell: &str) -> Markup {
             span class={ "swatch limit-" (entry.text) } {} " " a href={ "#" (cell) } { (entry.text) }
         } @else { (entry.text) }
     }
+}
+
+/// The limit right behind goodput: on a narrow screen both are seen, and the rest can be scrolled to.
+fn limit_beside_goodput(mut sheet: Sheet) -> Sheet {
+    let place = |name: &str| sheet.headings.iter().position(|heading| heading.name == name);
+    let goodput = ["goodput", "received", SUM].into_iter().find_map(place);
+    let (Some(goodput), Some(limit)) = (goodput, place("limit")) else {
+        return sheet;
+    };
+    let heading = sheet.headings.remove(limit);
+    sheet.headings.insert(goodput + 1, heading);
+    for row in &mut sheet.rows {
+        let entry = row.remove(limit);
+        row.insert(goodput + 1, entry);
+    }
+    sheet
 }
 
 const INTERVAL: &str = "95 % interval";

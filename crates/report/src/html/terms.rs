@@ -5,7 +5,7 @@
 use maud::{Markup, html};
 
 /// Anchor, name, explanation.
-const TERMS: [(&str, &str, &str); 42] = [
+const TERMS: [(&str, &str, &str); 46] = [
     (
         "goodput",
         "goodput",
@@ -15,6 +15,11 @@ const TERMS: [(&str, &str, &str); 42] = [
         "received",
         "received",
         "Payload of datagrams that the receiving application read, bits per second; duplicates not counted.",
+    ),
+    (
+        "sum",
+        "sum",
+        "Goodput of all flows together, where they go both ways or TCP and UDP share the path. The table of the flows has each.",
     ),
     ("offered", "offered", "What the application was told to send: bitrate × streams."),
     (
@@ -38,6 +43,13 @@ const TERMS: [(&str, &str, &str); 42] = [
         "Round-trip time. In tables the median of the kernel's smoothed estimate, with what waits in queues.",
     ),
     ("min-rtt", "least RTT", "The smallest round trip that the sender saw: without queues."),
+    ("idle-rtt", "idle RTT", "The round trip without load: what the path's delay alone makes of it."),
+    ("rtt-p95", "p95", "The round trip under load that 95 % of the measured time did not exceed."),
+    (
+        "flow",
+        "flow",
+        "Its number in the scenario, its protocol and streams, and which way its data go: → forward, ← reverse.",
+    ),
     (
         "cwnd",
         "cwnd",
@@ -127,13 +139,16 @@ const TERMS: [(&str, &str, &str); 42] = [
 ];
 
 /// Columns whose name is not the anchor of their term.
-const COLUMNS: [(&str, &str); 22] = [
+const COLUMNS: [(&str, &str); 25] = [
     ("±%", "half-width"),
     ("95 % interval", "interval"),
     ("publ.", "published"),
     ("publ. lost", "published"),
     ("publ. retr", "published"),
     ("retr", "retransmits"),
+    ("idle RTT", "idle-rtt"),
+    ("p95", "rtt-p95"),
+    ("flow", "flow"),
     ("RTT", "rtt"),
     ("flight", "in-flight"),
     ("of time", "of-time"),

@@ -2,24 +2,28 @@
 
 use super::{Entry, Heading, Tone, windows};
 use crate::quantity::{Kind, MISSING, Scale};
-use pipefill_analysis::experiment::{CellResult, Experiment};
+use pipefill_analysis::experiment::{CellResult, Experiment, FlowResult};
 use pipefill_core::cell::Protocol;
 use std::collections::BTreeMap;
 
 /// A measured goodput that is this much off the published one deserves a look.
 const AGREEMENT: f64 = 0.10;
 
-/// A column of numbers.
-pub(super) struct Column {
+/// A column of numbers, each of a row's own `Row`.
+pub(super) struct Column<Row = CellResult> {
     name: &'static str,
     /// Its name where all flows are UDP.
     udp_name: &'static str,
     kind: Kind,
-    value: fn(&CellResult) -> Option<f64>,
+    value: fn(&Row) -> Option<f64>,
 }
 
 /// A column of the same name for every protocol.
-pub(super) const fn column(name: &'static str, kind: Kind, value: fn(&CellResult) -> Option<f64>) -> Column {
+pub(super) const fn column<Row>(
+    name: &'static str,
+    kind: Kind,
+    value: fn(&Row) -> Option<f64>,
+) -> Column<Row> {
     Column { name, udp_name: name, kind, value }
 }
 
@@ -45,6 +49,15 @@ const WINDOWS: [Column; 3] = [
     column("flight", Kind::Bytes, |c| float(c.in_flight_bytes_p50)),
 ];
 
+/// What goodput is called where it is of flows that go both ways, or of both protocols.
+pub(crate) const SUM: &str = "sum";
+
+/// Whether the cell's goodput is a sum of what does not belong together.
+fn is_mixed(cell: &CellResult) -> bool {
+    let kind = |flow: &FlowResult| (flow.protocol, flow.direction);
+    cell.flows.windows(2).any(|pair| kind(&pair[0]) != kind(&pair[1]))
+}
+
 /// All columns that have a value for some cell, with their entries.
 pub(super) fn filled(experiment: &Experiment, cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
     let udp = all_udp(experiment, cells);
@@ -54,30 +67,33 @@ pub(super) fn filled(experiment: &Experiment, cells: &[&CellResult]) -> Vec<(Hea
     }
     let mut columns: Vec<(Heading, Vec<Entry>)> = Vec::new();
     columns.extend(backend(cells));
-    columns.extend(of_numbers(&wanted, udp, cells));
+    columns.extend(of_numbers(&wanted, udp, cells).into_iter().map(|(heading, entries)| {
+        let is_sum = heading.name == "goodput" && cells.iter().any(|cell| is_mixed(cell));
+        (if is_sum { Heading { name: SUM.to_owned(), ..heading } } else { heading }, entries)
+    }));
     columns.extend(limited_by(cells));
     columns.extend(validity(experiment, cells));
     columns
 }
 
-/// Those of `columns` that have a value for some cell.
-pub(super) fn of_numbers(
-    columns: &[&Column],
+/// Those of `columns` that have a value for some row.
+pub(super) fn of_numbers<Row>(
+    columns: &[&Column<Row>],
     udp: bool,
-    cells: &[&CellResult],
+    rows: &[&Row],
 ) -> Vec<(Heading, Vec<Entry>)> {
-    let scales = scales(columns, cells);
-    columns.iter().filter_map(|column| numbers(column, udp, &scales, cells)).collect()
+    let scales = scales(columns, rows);
+    columns.iter().filter_map(|column| numbers(column, udp, &scales, rows)).collect()
 }
 
-/// `None` where no cell has a value.
-fn numbers(
-    column: &Column,
+/// `None` where no row has a value.
+fn numbers<Row>(
+    column: &Column<Row>,
     udp: bool,
     scales: &BTreeMap<Kind, Scale>,
-    cells: &[&CellResult],
+    rows: &[&Row],
 ) -> Option<(Heading, Vec<Entry>)> {
-    let values: Vec<Option<f64>> = cells.iter().map(|cell| (column.value)(cell)).collect();
+    let values: Vec<Option<f64>> = rows.iter().map(|row| (column.value)(row)).collect();
     values.iter().flatten().next()?;
     let scale = scales[&column.kind];
     let heading = Heading {
@@ -88,24 +104,24 @@ fn numbers(
     let entry = |value: &Option<f64>| Entry {
         text: value.map_or_else(|| MISSING.to_owned(), |v| column.kind.in_column(v, scale)),
         value: *value,
-        tone: tone(column, *value),
+        tone: tone(column.name, *value),
     };
     Some((heading, values.iter().map(entry).collect()))
 }
 
 /// One scale for all columns of a kind, so that they compare at a glance.
-fn scales(columns: &[&Column], cells: &[&CellResult]) -> BTreeMap<Kind, Scale> {
+fn scales<Row>(columns: &[&Column<Row>], rows: &[&Row]) -> BTreeMap<Kind, Scale> {
     let mut values: BTreeMap<Kind, Vec<f64>> = BTreeMap::new();
     for column in columns {
         let of_kind = values.entry(column.kind).or_default();
-        of_kind.extend(cells.iter().filter_map(|cell| (column.value)(cell)));
+        of_kind.extend(rows.iter().filter_map(|row| (column.value)(row)));
     }
     values.into_iter().map(|(kind, values)| (kind, kind.scale(&values))).collect()
 }
 
-fn tone(column: &Column, value: Option<f64>) -> Tone {
+fn tone(name: &str, value: Option<f64>) -> Tone {
     match value {
-        Some(ratio) if column.name == "ratio" => {
+        Some(ratio) if name == "ratio" => {
             if (ratio - 1.0).abs() <= AGREEMENT {
                 Tone::Good
             } else {
@@ -163,14 +179,14 @@ fn validity(experiment: &Experiment, cells: &[&CellResult]) -> Option<(Heading, 
     Some((heading, entries))
 }
 
-fn words(
+pub(super) fn words<Row>(
     name: &str,
-    cells: &[&CellResult],
-    word: impl Fn(&CellResult) -> Option<String>,
+    rows: &[&Row],
+    word: impl Fn(&Row) -> Option<String>,
 ) -> (Heading, Vec<Entry>) {
     let heading = Heading { name: name.to_owned(), unit: String::new(), numeric: false };
-    let entry = |cell: &&CellResult| Entry::plain(word(cell).unwrap_or_else(|| MISSING.to_owned()));
-    (heading, cells.iter().map(entry).collect())
+    let entry = |row: &&Row| Entry::plain(word(row).unwrap_or_else(|| MISSING.to_owned()));
+    (heading, rows.iter().map(entry).collect())
 }
 
 fn all_udp(experiment: &Experiment, cells: &[&CellResult]) -> bool {

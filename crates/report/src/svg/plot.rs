@@ -16,7 +16,8 @@ const LOWER: Frame = Frame { top: UPPER.bottom + 34.0, bottom: UPPER.bottom + 11
 /// The picture of `plot`.
 pub(crate) fn plot(plot: &Plot) -> Picture {
     let x = Scale::logarithmic(plot.x_range, [UPPER.left, UPPER.right]);
-    let shown = &plot.series[..plot.series.len().min(SERIES)];
+    let shown: Vec<&Series> = plot.series.iter().filter(|series| series.tone < SERIES).collect();
+    let shown = shown.as_slice();
     let bottom = if plot.ratio_range.is_some() { LOWER.bottom } else { UPPER.bottom };
     let all = Frame { bottom, ..UPPER };
     let (below, height) = legend(&entries(plot, shown), UPPER.left, bottom + 40.0);
@@ -29,7 +30,7 @@ pub(crate) fn plot(plot: &Plot) -> Picture {
     Picture::new(bottom + 44.0 + height, &plot.title, content)
 }
 
-fn upper(plot: &Plot, shown: &[Series], x: &Scale) -> Markup {
+fn upper(plot: &Plot, shown: &[&Series], x: &Scale) -> Markup {
     let y = Scale::logarithmic(plot.y_range, [UPPER.bottom, UPPER.top]);
     let is_inside = |point: &&[f64; 2]| (plot.y_range[0]..=plot.y_range[1]).contains(&point[1]);
     let inside = |bps: u64| n(y.at((bps as f64).max(plot.y_range[0])));
@@ -37,10 +38,10 @@ fn upper(plot: &Plot, shown: &[Series], x: &Scale) -> Markup {
         (y_axis(UPPER, &y, &y.ticks(Kind::Rate, 7), "goodput"))
         @for line in &plot.lines {
             @let points = line.points.iter().filter(is_inside).map(|point| (x.at(point[0]), y.at(point[1])));
-            path class=(law(line)) d=(through(points)) {}
+            path class=(law(plot, line)) d=(through(points)) {}
         }
-        @for (number, series) in shown.iter().enumerate() {
-            @let class = format!("c{number}");
+        @for series in shown {
+            @let (number, class) = (series.tone, format!("c{}", series.tone));
             path class={ "line " (class) } d=(through(series.points.iter().map(|point| (x.at(point.x), y.at(point.y))))) {}
             @for point in &series.points {
                 @if let (Some(low), Some(high)) = (point.low, point.high) {
@@ -61,17 +62,17 @@ fn upper(plot: &Plot, shown: &[Series], x: &Scale) -> Markup {
 }
 
 /// Measured over the lowest bound; the line is where both are the same.
-fn lower(range: [f64; 2], shown: &[Series], x: &Scale) -> Markup {
+fn lower(range: [f64; 2], shown: &[&Series], x: &Scale) -> Markup {
     let y = Scale::logarithmic(range, [LOWER.bottom, LOWER.top]);
     html! {
         (y_axis(LOWER, &y, &y.ticks(Kind::Ratio, 4), "measured / lowest line"))
         path class="theory law-0" d={ "M" (n(LOWER.left)) " " (n(y.at(1.0))) "H" (n(LOWER.right)) } {}
-        @for (number, series) in shown.iter().enumerate() {
+        @for series in shown {
             @for point in &series.points {
                 @if let Some(ratio) = point.ratio() {
                     g {
                         title { (point.label) ": " (Kind::Ratio.alone(ratio)) " of " (point.law.unwrap_or_default()) }
-                        (marker(number, &format!("c{number}"), x.at(point.x), y.at(ratio)))
+                        (marker(series.tone, &format!("c{}", series.tone), x.at(point.x), y.at(ratio)))
                     }
                 }
             }
@@ -80,18 +81,18 @@ fn lower(range: [f64; 2], shown: &[Series], x: &Scale) -> Markup {
 }
 
 /// A line that is not that of all series has its series' colour.
-fn law(line: &Line) -> String {
+fn law(plot: &Plot, line: &Line) -> String {
     match line.series {
-        Some(number) => format!("theory law-{} own c{number}", line.law),
+        Some(number) => format!("theory law-{} own c{}", line.law, plot.series[number].tone),
         None => format!("theory law-{}", line.law),
     }
 }
 
-fn entries(plot: &Plot, shown: &[Series]) -> Vec<Entry> {
+fn entries(plot: &Plot, shown: &[&Series]) -> Vec<Entry> {
     let name = |name: &str| if name.is_empty() { "measured" } else { name }.to_owned();
     let entry = |key: Key, text: String| Entry { key, text };
-    let measured = shown.iter().enumerate().map(|(number, series)| {
-        entry(Key::Line(format!("line c{number}"), Some(number)), name(&series.name))
+    let measured = shown.iter().map(|series| {
+        entry(Key::Line(format!("line c{}", series.tone), Some(series.tone)), name(&series.name))
     });
     let mut entries: Vec<Entry> = measured.collect();
     if shown.iter().any(|series| !series.published.is_empty()) {

@@ -24,6 +24,9 @@ const STREAMS: u32 = 4;
 /// A part of a band needs so much for its word: for each letter, and at its sides.
 const WORD: (f64, f64) = (6.6, 8.0);
 
+/// Goodput that is more than this many times the path's rate is explained: an interval's edge may cut a packet off.
+const ABOVE: f64 = 1.05;
+
 /// What a panel shows: its name, its unit, and its curves.
 type Panel = (&'static str, Kind, &'static [Curve]);
 /// A quantity, its name, and its class; the script has the same colours. A later one is drawn over an earlier one; what is filled has its
@@ -57,18 +60,19 @@ type Drawn = (&'static str, &'static str, Vec<Point>);
 type Band = (String, Vec<(u64, u64, String, &'static str)>);
 
 /// The picture of a run called `name`, with what limited it.
-pub(crate) fn timeline(name: &str, series: &RunSeries, causes: &[Span]) -> Picture {
+pub(crate) fn timeline(name: &str, series: &RunSeries, causes: &[Span], path_bps: Option<f64>) -> Picture {
     let bands = bands(series, causes);
     let panels: Vec<(&Panel, Vec<Drawn>)> = PANELS
         .iter()
-        .map(|panel| (panel, curves(series, panel)))
+        .map(|panel| (panel, with_rate(curves(series, panel), panel, series, path_bps)))
         .filter(|(_, curves)| !curves.is_empty())
         .collect();
     let panels_end = (PANEL.0 + PANEL.1) * panels.len() as f64;
     let bottom = panels_end + 6.0 + (BAND.0 + BAND.1) * bands.len() as f64;
     let time = Time::of(series);
     let ticks: Vec<Tick> = time.scale.ticks(Kind::Time, 6);
-    let (below, height) = legend(&entries(series, &bands), SIDES.0, bottom + 36.0);
+    let (below, height) =
+        legend(&entries(series, &bands, is_above(series, path_bps)), SIDES.0, bottom + 36.0);
     let content = html! {
         @for tick in &ticks {
             path class="grid" d={ "M" (n(time.scale.at(tick.value))) " " (n(PANEL.1)) "V" (n(panels_end)) } {}
@@ -112,9 +116,10 @@ impl Time {
 fn drawn(panel: &Panel, curves: &[Drawn], top: f64, time: &Time) -> Markup {
     let (name, kind, _) = *panel;
     let frame = Frame { left: SIDES.0, top, right: SIDES.1, bottom: top + PANEL.0 };
-    let most = curves.iter().flat_map(|(_, _, points)| points).map(|point| point.value).max().unwrap_or(0);
+    let most = highest(curves);
     let scale = Scale::linear([0.0, factor(kind) * most.max(1) as f64 * 1.05], [frame.bottom, frame.top]);
-    let place = |point: &Point| (time.at(point.t_us), scale.at(factor(kind) * point.value as f64));
+    let place =
+        |point: &Point| (time.at(point.t_us), scale.at(factor(kind) * point.value as f64).max(frame.top));
     html! {
         (y_axis(frame, &scale, &scale.ticks(kind, 3), name))
         @for (class, _, points) in curves {
@@ -130,11 +135,44 @@ fn drawn(panel: &Panel, curves: &[Drawn], top: f64, time: &Time) -> Markup {
                 path class={ "line " (class) } d=(through(points.iter().map(place))) {}
             }
         }
-        @for ((class, text, _), x) in curves.iter().zip(beginnings(curves)) {
+        @for ((class, text, points), x) in curves.iter().zip(beginnings(curves)) {
+            @let is_cut = points.iter().any(|point| point.value > most);
             path class={ "line thick " (class) } d={ "M" (n(x)) " " (n(top - 12.0)) "h18" } {}
-            text class="tick" x=(n(x + 23.0)) y=(n(top - 8.0)) { (text) }
+            text class="tick" x=(n(x + 23.0)) y=(n(top - 8.0)) { (text) @if is_cut { ", cut off" } }
         }
     }
+}
+
+/// How often a limit may be as high as what it limits, until it is drawn at the panel's upper edge.
+const CUT: u64 = 2;
+
+/// The most that a panel shows: a limit far above everything else does not press that flat.
+fn highest(curves: &[Drawn]) -> u64 {
+    let most = |limits: bool| {
+        let of_kind = curves.iter().filter(|(class, ..)| class.contains("dashed") == limits);
+        of_kind.flat_map(|(_, _, points)| points).map(|point| point.value).max().unwrap_or(0)
+    };
+    match most(false) {
+        0 => most(true),
+        most_shown => most_shown.max(most(true).min(most_shown.saturating_mul(CUT))),
+    }
+}
+
+/// A line for what the path lets through, where it is not far above what was measured.
+fn with_rate(curves: Vec<Drawn>, panel: &Panel, series: &RunSeries, path_bps: Option<f64>) -> Vec<Drawn> {
+    let Some(bps) = path_bps.map(|bps| bps as u64).filter(|_| panel.0 == "goodput") else { return curves };
+    if bps > highest(&curves).saturating_mul(2 * CUT) || curves.is_empty() {
+        return curves;
+    }
+    let ends = [series.span.from_us, series.span.to_us].map(|t_us| Point { t_us, value: bps });
+    [("rate", "path rate", ends.to_vec())].into_iter().chain(curves).collect()
+}
+
+/// Whether goodput was above the path's rate for a moment.
+fn is_above(series: &RunSeries, path_bps: Option<f64>) -> bool {
+    let goodput = series.curves.iter().filter(|curve| curve.quantity == Quantity::Goodput);
+    let mut points = goodput.flat_map(|curve| &curve.points);
+    path_bps.is_some_and(|bps| points.any(|point| point.value as f64 > bps * ABOVE))
 }
 
 /// A rate is a mean from its point to the next.
@@ -225,7 +263,7 @@ fn bands(series: &RunSeries, causes: &[Span]) -> Vec<Band> {
 }
 
 /// Every colour of the bands once, and the marks.
-fn entries(series: &RunSeries, bands: &[Band]) -> Vec<Entry> {
+fn entries(series: &RunSeries, bands: &[Band], is_above: bool) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     for (_, _, class, word) in bands.iter().flat_map(|(_, parts)| parts) {
         if !entries.iter().any(|entry| matches!(&entry.key, Key::Field(known) if known == class)) {
@@ -234,6 +272,10 @@ fn entries(series: &RunSeries, bands: &[Band]) -> Vec<Entry> {
     }
     if !series.retransmitted.is_empty() {
         entries.push(Entry { key: Key::Field("mark".to_owned()), text: "retransmits".to_owned() });
+    }
+    if is_above {
+        let key = Key::Line("line rate".to_owned(), None);
+        entries.push(Entry { key, text: "above the path rate: data that had waited".to_owned() });
     }
     entries
 }
