@@ -35,6 +35,8 @@ export interface PlotPoint {
   y: number;
   low: number | null;
   high: number | null;
+  /** The share of such intervals that hold the true median. */
+  coverage: number | null;
   bound: number | null;
   law: string | null;
 }

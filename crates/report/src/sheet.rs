@@ -13,7 +13,7 @@ use crate::quantity::MISSING;
 use indexmap::IndexMap;
 use pipefill_analysis::experiment::{CellResult, Experiment};
 
-pub(crate) use notes::{environment_line, problems, source_line};
+pub(crate) use notes::{environment_line, interval_line, problems, source_line};
 pub(crate) use pings::told as pings_told;
 
 /// One table.
