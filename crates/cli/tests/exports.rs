@@ -224,11 +224,7 @@ fn intervals_add_up_to_the_sums() {
         let side = &end[if is_reverse { "sum_received" } else { "sum_sent" }];
         assert_eq!(side["bytes"], total("sum", "bytes"), "flow {number}");
         if number < 2 {
-            assert_eq!(
-                is_reverse || side["retransmits"] == total("sum", "retransmits"),
-                true,
-                "flow {number}"
-            );
+            assert!(is_reverse || side["retransmits"] == total("sum", "retransmits"), "flow {number}");
             assert!(end["sum_sent"]["retransmits"].as_u64().unwrap() > 0, "a queue of 20 packets drops");
         } else {
             let [packets, lost] = ["packets", "lost_packets"].map(|name| end["sum"][name].as_u64().unwrap());

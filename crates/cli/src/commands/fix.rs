@@ -120,7 +120,8 @@ impl Work<'_> {
         tried: &mut Tried,
     ) -> Result<(), Failure> {
         while let Some(advice) = search.next_change() {
-            let place = PathBuf::from(label(plan, cell).as_str()).join(format!("round-{}", tried.rounds.len() + 1));
+            let place =
+                PathBuf::from(label(plan, cell).as_str()).join(format!("round-{}", tried.rounds.len() + 1));
             let [before, after] = self.pair(cell, search.set(), &advice, &place)?;
             let sides = [&before, &after].map(|side| side.result.cells.first());
             let [Some(one), Some(other)] = sides else {

@@ -158,7 +158,7 @@ impl ExperimentDirectory {
             return Err(damaged("it is empty".to_owned()));
         }
         let head: Head = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
-        if head.schema != serde_json::Value::from(SCHEMA) {
+        if head.schema != SCHEMA {
             let what = format!(
                 "{}: schema {}, and this pipefill reads schema {SCHEMA}",
                 file.display(),

@@ -278,8 +278,8 @@ impl Record<'_> {
 
     /// Opens the table, which compares its hash; where none is known its rows are read.
     fn look_through<R: Row>(self, is_listed: bool) -> Result<(), Failure> {
-        let rows = self.table::<R>()?.into_iter().flatten().filter(|_| !is_listed);
-        rows.map(|row| row.map(drop).map_err(unreadable(self.directory))).collect()
+        let mut rows = self.table::<R>()?.into_iter().flatten().filter(|_| !is_listed);
+        rows.try_for_each(|row| row.map(drop).map_err(unreadable(self.directory)))
     }
 
     /// One table; `None` where nothing of its kind was measured.
