@@ -203,7 +203,9 @@ function described(point: Point): string[] {
   return [
     point.label,
     `goodput ${rate(point.y)}`,
-    ...(point.low !== null && point.high !== null ? [`95 % interval ${rate(point.low)} to ${rate(point.high)}`] : []),
+    ...(point.low !== null && point.high !== null && point.coverage !== null
+      ? [`interval ${rate(point.low)} to ${rate(point.high)}, covers ${(100 * point.coverage).toFixed(1)} %`]
+      : []),
     ...(point.bound !== null ? [`${point.law ?? ""} allows ${rate(point.bound)}: measured / bound ${ratio(point.y / point.bound)}`] : []),
   ];
 }

@@ -15,6 +15,7 @@ export interface Cell {
   goodput_bps: number | null;
   goodput_bps_low: number | null;
   goodput_bps_high: number | null;
+  goodput_coverage: number | null;
   offered_bps: number | null;
   lost_percent: number | null;
   jitter_ns: number | null;

@@ -1,14 +1,15 @@
 //! Two experiments, cell by cell: what changed from one to the other, and whether that is more than chance.
 //!
-//! Their runs are no pairs (they were made at other times), so that the interval of a difference is Welch's. Never: a verdict
-//! where the interval holds zero or a side has a single run, or a cell that is left out without a word.
+//! A figure is the median of the valid runs, as in a report. The runs of both sides are no pairs, since they were made at other
+//! times: see [`statistics::unpaired`] for the interval of a difference. Never: a verdict where the interval holds zero or a
+//! side has fewer than three runs, or a cell that is left out without a word.
 
 mod circumstances;
 mod matching;
 
 use crate::experiment::{CellResult, EnvironmentSummary, Experiment};
-use crate::means::{mean, welch_95};
 use crate::metrics::RunMetrics;
+use crate::statistics::{self, median};
 use indexmap::IndexMap;
 use matching::Matched;
 use pipefill_core::limit::LimitedBy;
@@ -96,21 +97,25 @@ pub struct CellChange {
     pub repeat_command_after: String,
 }
 
-/// A figure on both sides: means of the valid runs.
+/// A figure on both sides: medians of the valid runs, as a report has them.
 #[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Change {
-    /// Mean before.
+    /// Median before.
     pub before: f64,
-    /// Mean now.
+    /// Median now.
     pub after: f64,
     /// After − before.
     pub difference: f64,
-    /// Lower end of Welch's 95 % interval of the difference; null where a side has fewer than two values.
+    /// Lower end of the difference's 95 % interval; null where a side has fewer than three values.
     pub difference_low: Option<f64>,
     /// Upper end.
     pub difference_high: Option<f64>,
     /// Difference over before; null where that is zero.
     pub difference_fraction: Option<f64>,
+    /// The smallest true difference that these runs would show four times in five; null where there is no interval.
+    pub detectable_difference: Option<f64>,
+    /// The same over before; null where that is zero.
+    pub detectable_fraction: Option<f64>,
     /// What that says.
     pub finding: Finding,
 }
@@ -125,7 +130,7 @@ pub enum Finding {
     Worse,
     /// It holds zero.
     NotShown,
-    /// A side has fewer than two valid runs.
+    /// A side has fewer than three valid runs.
     TooFewRuns,
 }
 
@@ -211,8 +216,9 @@ impl CellChange {
 impl Change {
     /// `None` where a side has no value.
     fn of(before: &[f64], after: &[f64], good: Good) -> Option<Self> {
-        let (one, other) = (mean(before)?, mean(after)?);
-        let interval = welch_95(before, after);
+        let (one, other) = (median(before)?, median(after)?);
+        let statistics::Difference { value, interval, detectable } = statistics::unpaired(before, after)?;
+        let of_before = |value: f64| (one > 0.0).then(|| value / one);
         let (more, less) = match good {
             Good::More => (Finding::Better, Finding::Worse),
             Good::Less => (Finding::Worse, Finding::Better),
@@ -220,10 +226,12 @@ impl Change {
         Some(Self {
             before: one,
             after: other,
-            difference: other - one,
+            difference: value,
             difference_low: interval.map(|interval| interval.low),
             difference_high: interval.map(|interval| interval.high),
-            difference_fraction: (one > 0.0).then(|| (other - one) / one),
+            difference_fraction: of_before(value),
+            detectable_difference: detectable,
+            detectable_fraction: detectable.and_then(of_before),
             finding: match interval {
                 Some(interval) if interval.low > 0.0 => more,
                 Some(interval) if interval.high < 0.0 => less,

@@ -1,22 +1,24 @@
 //! Two ways to run the same cell, in pairs: by how much they differ, and whether that is more than chance.
 //!
-//! The runs of a pair follow each other and share a seed, so that what both have in common cancels out. Of the differences
-//! the mean, with Student's 95 % interval (see [`crate::means`]). Never: a verdict where the interval holds zero, or one from a
-//! single pair.
+//! The runs of a pair follow each other and share a seed, so that what both have in common cancels out: of the differences the
+//! median (see [`crate::statistics::paired`]). Never: a verdict where the interval holds zero, or one from fewer than three
+//! pairs.
 
-use crate::means::student_95;
+use crate::statistics::{self, CoveredInterval, LEVEL, median, median_interval};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// A mean, and where it lies with 95 %.
-#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
-pub struct Mean {
+/// A median, and where it lies.
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize)]
+pub struct Median {
     /// Bits per second.
     pub bps: f64,
-    /// Lower end of Student's 95 % interval; null with a single value.
+    /// Lower end of its interval; null where there are too few values for one.
     pub low_bps: Option<f64>,
     /// Upper end.
     pub high_bps: Option<f64>,
+    /// The share of such intervals that hold the true median, e.g. 0.75 for that of three runs; 0.95 for a difference.
+    pub coverage: Option<f64>,
 }
 
 /// What the pairs say.
@@ -29,23 +31,25 @@ pub enum Difference {
     Less,
     /// It holds zero.
     NotShown,
-    /// Fewer than two pairs are valid.
+    /// Fewer than three pairs are valid.
     TooFewPairs,
 }
 
-/// Runs before and after a change, pair by pair.
-#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+/// Runs before and after a change, pair by pair. Read back, all figures are made again from the pairs.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize)]
 pub struct Comparison {
     /// Goodput of each pair, before and after; pairs of which a run is invalid are not here.
     pub pairs: Vec<(u64, u64)>,
     /// Pairs that were run.
     pub pairs_run: usize,
-    /// Before.
-    pub before: Mean,
+    /// Before: the median of the runs, as a report has it.
+    pub before: Median,
     /// After.
-    pub after: Mean,
-    /// After − before.
-    pub difference: Mean,
+    pub after: Median,
+    /// After − before: the median of the pairs' differences, which need not be the difference of the medians.
+    pub difference: Median,
+    /// The smallest true difference that these pairs would show four times in five; null where there is no interval.
+    pub detectable_bps: Option<f64>,
     /// What that says.
     pub verdict: Difference,
 }
@@ -53,15 +57,18 @@ pub struct Comparison {
 impl Comparison {
     /// Of the valid `pairs` (before, after) out of `pairs_run`; `None` where there is none.
     pub fn of(pairs: &[(u64, u64)], pairs_run: usize) -> Option<Self> {
-        let side = |value: fn(&(u64, u64)) -> f64| mean(&pairs.iter().map(value).collect::<Vec<_>>());
-        let difference = side(|&(before, after)| after as f64 - before as f64)?;
+        let values = |value: fn(&(u64, u64)) -> f64| pairs.iter().map(value).collect::<Vec<f64>>();
+        let found = statistics::paired(&values(|&(before, after)| after as f64 - before as f64))?;
+        let interval = found.interval.map(|interval| CoveredInterval { interval, coverage: LEVEL });
+        let difference = Median::with(found.value, interval);
         Some(Self {
             pairs: pairs.to_vec(),
             pairs_run,
-            before: side(|pair| pair.0 as f64)?,
-            after: side(|pair| pair.1 as f64)?,
+            before: Median::of(&values(|pair| pair.0 as f64))?,
+            after: Median::of(&values(|pair| pair.1 as f64))?,
             verdict: verdict(&difference),
             difference,
+            detectable_bps: found.detectable,
         })
     }
 
@@ -71,14 +78,34 @@ impl Comparison {
     }
 }
 
-fn mean(values: &[f64]) -> Option<Mean> {
-    let interval = student_95(values);
-    let bps = values.iter().sum::<f64>() / values.len() as f64;
-    let (low_bps, high_bps) = (interval.map(|one| one.low), interval.map(|one| one.high));
-    (!values.is_empty()).then_some(Mean { bps, low_bps, high_bps })
+impl<'de> Deserialize<'de> for Comparison {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Recorded {
+            pairs: Vec<(u64, u64)>,
+            pairs_run: usize,
+        }
+        let Recorded { pairs, pairs_run } = Recorded::deserialize(deserializer)?;
+        Self::of(&pairs, pairs_run).ok_or_else(|| de::Error::custom("a comparison without a pair of runs"))
+    }
 }
 
-fn verdict(difference: &Mean) -> Difference {
+impl Median {
+    fn of(values: &[f64]) -> Option<Self> {
+        Some(Self::with(median(values)?, median_interval(values)))
+    }
+
+    fn with(bps: f64, covered: Option<CoveredInterval>) -> Self {
+        Self {
+            bps,
+            low_bps: covered.map(|covered| covered.interval.low),
+            high_bps: covered.map(|covered| covered.interval.high),
+            coverage: covered.map(|covered| covered.coverage),
+        }
+    }
+}
+
+fn verdict(difference: &Median) -> Difference {
     match (difference.low_bps, difference.high_bps) {
         (Some(low), _) if low > 0.0 => Difference::More,
         (_, Some(high)) if high < 0.0 => Difference::Less,
@@ -90,8 +117,6 @@ fn verdict(difference: &Mean) -> Difference {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pipefill_core::prng::Prng;
-    use pipefill_core::units::Seed;
 
     #[test]
     fn the_sign_needs_an_interval_without_zero() {
@@ -99,8 +124,8 @@ mod tests {
         assert_eq!(of(&[(100, 200), (110, 190), (90, 205)]), Some(Difference::More));
         assert_eq!(of(&[(200, 100), (190, 110), (205, 90)]), Some(Difference::Less));
         assert_eq!(of(&[(100, 200), (100, 90), (100, 110)]), Some(Difference::NotShown));
-        assert_eq!(of(&[(100, 100), (100, 100)]), Some(Difference::NotShown));
-        assert_eq!(of(&[(100, 200)]), Some(Difference::TooFewPairs));
+        assert_eq!(of(&[(100, 100), (100, 100), (90, 90)]), Some(Difference::NotShown));
+        assert_eq!(of(&[(100, 200), (100, 200)]), Some(Difference::TooFewPairs));
         assert_eq!(of(&[]), None);
     }
 
@@ -110,20 +135,25 @@ mod tests {
         let pairs = [(100, 110), (500, 511), (900, 909)];
         let got = Comparison::of(&pairs, 3).unwrap();
         assert_eq!(got.verdict, Difference::More);
-        assert!(got.before.low_bps.unwrap() < 0.0 && got.difference.low_bps.unwrap() > 7.0, "{got:?}");
+        assert_eq!(
+            (got.before.bps, got.before.low_bps, got.before.coverage),
+            (500.0, Some(100.0), Some(0.75))
+        );
+        assert!(got.difference.low_bps.unwrap() > 7.0 && got.difference.coverage == Some(0.95), "{got:?}");
         assert_eq!(got.gain(), Some(10.0 / 500.0));
     }
 
-    /// Of 2000 experiments with four pairs without a difference about one in twenty claims one: the level of the test.
+    /// A record of 0.1.0 has means and Student's intervals.
     #[test]
-    fn where_nothing_differs_it_is_wrong_one_time_in_twenty() {
-        let mut prng = Prng::stream(Seed::new(7), "comparison/level");
-        let mut noise = || (0..12).map(|_| prng.below(1_000)).sum::<u64>();
-        let claims = (0..2_000).filter(|_| {
-            let pairs: Vec<(u64, u64)> = (0..4).map(|_| (noise(), noise())).collect();
-            matches!(Comparison::of(&pairs, 4).unwrap().verdict, Difference::More | Difference::Less)
-        });
-        let share = claims.count() as f64 / 2_000.0;
-        assert!((0.035..0.065).contains(&share), "{share}");
+    fn figures_are_made_again_from_recorded_pairs() {
+        let recorded = r#"{"pairs": [[100, 110], [100, 120], [130, 190]], "pairs_run": 4, "verdict": "not_shown",
+            "before": {"bps": 110, "low_bps": 67, "high_bps": 153}, "after": {"bps": 140, "low_bps": null, "high_bps": null},
+            "difference": {"bps": 30, "low_bps": -36, "high_bps": 96}}"#;
+        let read: Comparison = serde_json::from_str(recorded).unwrap();
+        assert_eq!(Some(&read), Comparison::of(&[(100, 110), (100, 120), (130, 190)], 4).as_ref());
+        assert_eq!((read.before.bps, read.after.bps, read.difference.bps), (100.0, 120.0, 20.0));
+        let again: Comparison = serde_json::from_str(&serde_json::to_string(&read).unwrap()).unwrap();
+        assert_eq!(again, read);
+        assert!(serde_json::from_str::<Comparison>(r#"{"pairs": [], "pairs_run": 2}"#).is_err());
     }
 }

@@ -76,10 +76,13 @@ pub struct CellResult {
     pub valid: usize,
     /// Goodput at the receivers.
     pub goodput_bps: Option<u64>,
-    /// Lower end of the 95 % bootstrap interval of that median; null with fewer than two valid runs.
+    /// Lower end of the interval of that median, a run's goodput; null with fewer than two valid runs.
     pub goodput_bps_low: Option<u64>,
     /// Upper end.
     pub goodput_bps_high: Option<u64>,
+    /// The share of such intervals that hold the true median: 0.75 with three runs, 0.9375 with five, 0.95 and more from six on.
+    #[serde(default)]
+    pub goodput_coverage: Option<f64>,
     /// Goodput without leaving out a warm-up.
     pub goodput_whole_bps: Option<u64>,
     /// What the sending sockets took.

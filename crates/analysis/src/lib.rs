@@ -18,7 +18,6 @@ pub mod experiment;
 pub mod finding;
 mod headline;
 pub mod intervals;
-pub mod means;
 pub mod metrics;
 pub mod models;
 pub mod proof;

@@ -1,13 +1,12 @@
-//! Order statistics, resampling and intervals: the few that a table of repeats needs.
+//! What a table of repeated runs needs: the median, where it lies, and by how much two differ.
 //!
-//! Deterministic: the bootstrap draws from a fixed named stream, so the same values give the same interval in every
-//! report. Never: a mean where the distribution is skewed, an interval from a single value.
+//! The centre is the median everywhere: of three runs one may be far off. Never: an interval from a single value.
 
-use pipefill_core::prng::Prng;
-use pipefill_core::units::Seed;
+mod difference;
+mod interval;
 
-/// Resamples of the bootstrap.
-pub const RESAMPLES: usize = 10_000;
+pub use difference::{Difference, VALUES_MIN, paired, unpaired};
+pub use interval::{CoveredInterval, LEVEL, median_interval};
 
 /// Two-sided 99 % point of the standard normal distribution.
 const Z_99: f64 = 2.575_829_303_548_900_4;
@@ -32,25 +31,6 @@ pub fn percentile(values: &[f64], fraction: f64) -> Option<f64> {
 /// The median: [`percentile`] at one half. `None` without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     percentile(values, 0.5)
-}
-
-/// The 95 % percentile bootstrap interval of the median (Efron, 1979): [`RESAMPLES`] resamples with replacement from a
-/// fixed stream, then the 2.5th and 97.5th percentile of their medians. `None` with fewer than two values.
-///
-/// With few values it is too narrow: no interval inside the range of n values covers the median with more than
-/// 1 − 2^(1−n), which is 75 % for n = 3 and passes 95 % at n = 6.
-pub fn bootstrap_median(values: &[f64]) -> Option<Interval> {
-    if values.len() < 2 {
-        return None;
-    }
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let mut prng = Prng::stream(Seed::new(0), "statistics/bootstrap-median");
-    let mut resample = vec![0.0; sorted.len()];
-    let mut medians: Vec<f64> =
-        (0..RESAMPLES).map(|_| resampled_median(&sorted, &mut resample, &mut prng)).collect();
-    medians.sort_by(f64::total_cmp);
-    Some(Interval { low: quantile_of_sorted(&medians, 0.025)?, high: quantile_of_sorted(&medians, 0.975)? })
 }
 
 /// The 99 % Wilson (1927) score interval of a probability, from `hits` in `trials`: what a configured loss has to lie in
@@ -91,16 +71,6 @@ fn quantile_of_sorted(sorted: &[f64], fraction: f64) -> Option<f64> {
     Some(low + (high - low) * (position - below as f64))
 }
 
-/// The median of one resample of `sorted`, drawn into `resample`.
-fn resampled_median(sorted: &[f64], resample: &mut [f64], prng: &mut Prng) -> f64 {
-    for slot in resample.iter_mut() {
-        *slot = sorted[prng.below(sorted.len() as u64) as usize];
-    }
-    resample.sort_by(f64::total_cmp);
-    let middle = resample.len() / 2;
-    if resample.len() % 2 == 1 { resample[middle] } else { (resample[middle - 1] + resample[middle]) / 2.0 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,18 +84,6 @@ mod tests {
         assert_eq!(median(&values), Some(35.0));
         assert_eq!(median(&[1.0, 2.0]), Some(1.5));
         assert_eq!(median(&[]), None);
-    }
-
-    #[test]
-    fn one_value_has_no_interval_and_equal_values_have_none_of_width() {
-        assert_eq!(bootstrap_median(&[5.0]), None);
-        assert_eq!(bootstrap_median(&[5.0, 5.0, 5.0]), Some(Interval { low: 5.0, high: 5.0 }));
-    }
-
-    /// For n = 2 a resample's median is low, middle, high with probability 1/4, 1/2, 1/4: both tails exceed 2.5 %.
-    #[test]
-    fn two_values_span_their_range() {
-        assert_eq!(bootstrap_median(&[1.0, 3.0]), Some(Interval { low: 1.0, high: 3.0 }));
     }
 
     /// Worked by hand from Wilson's formula: 1 of 100 gives 0.040488 ± 0.039313.
@@ -172,18 +130,6 @@ mod tests {
         fn fairness_is_bounded(values in prop::collection::vec(0.001_f64..1e9, 2..20)) {
             let index = jain_fairness(&values).unwrap();
             prop_assert!(index <= 1.0 + 1e-9 && index >= 1.0 / values.len() as f64 - 1e-9);
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(8))]
-
-        #[test]
-        fn the_bootstrap_holds_the_median_and_repeats(values in prop::collection::vec(1.0_f64..1e10, 2..12)) {
-            let interval = bootstrap_median(&values).unwrap();
-            let middle = median(&values).unwrap();
-            prop_assert!(interval.low <= middle && middle <= interval.high);
-            prop_assert_eq!(bootstrap_median(&values), Some(interval));
         }
     }
 }

@@ -54,8 +54,8 @@ fn a_cell_that_lost_goodput_is_a_regression_and_one_that_did_not_is_none() {
 
 #[test]
 fn a_difference_below_the_threshold_is_told_and_is_no_regression() {
-    let before = experiment(&[(at(0, 10), &[(1_000, 10_000), (1_000, 10_000)])]);
-    let after = experiment(&[(at(0, 10), &[(980, 10_000), (980, 10_000)])]);
+    let before = experiment(&[(at(0, 10), &[(1_000, 10_000); 3])]);
+    let after = experiment(&[(at(0, 10), &[(980, 10_000); 3])]);
     let got = changes(&before, &after);
     assert_eq!((got.cells[0].goodput_bps.unwrap().finding, got.regressions), (Finding::Worse, 0));
     assert_eq!(Changes::of(("one", &before), ("two", &after), 0.01).regressions, 1);
@@ -82,12 +82,52 @@ fn more_goodput_for_a_longer_round_trip_is_a_trade_off() {
 }
 
 #[test]
-fn a_single_run_gives_no_verdict() {
-    let before = experiment(&[(at(0, 10), &[(80, 10_000)])]);
-    let after = experiment(&[(at(0, 10), &[(8, 10_000)])]);
+fn two_runs_give_no_verdict() {
+    let before = experiment(&[(at(0, 10), &[(80, 10_000); 2])]);
+    let after = experiment(&[(at(0, 10), &[(8, 10_000); 2])]);
     let change = changes(&before, &after).cells[0].goodput_bps.unwrap();
     assert_eq!((change.finding, change.difference_low), (Finding::TooFewRuns, None));
+    assert_eq!((change.detectable_difference, change.detectable_fraction), (None, None));
     assert_eq!(changes(&before, &after).regressions, 0);
+}
+
+/// One run far off moves a mean, and what was called goodput here was another figure than the report's.
+#[test]
+fn a_figure_is_the_one_that_a_report_has() {
+    let before = experiment(&[(at(0, 10), &[(12, 10_000), (13, 11_000), (40, 30_000), (11, 9_000)])]);
+    let after = experiment(&[(at(0, 10), &[(12, 10_000), (11, 11_000), (10, 12_000)])]);
+    let got = &changes(&before, &after).cells[0];
+    let of = |side: &Experiment| {
+        let cell = &side.cells[0];
+        (cell.goodput_bps.unwrap() as f64, cell.srtt_us_p95.unwrap() as f64)
+    };
+    let (goodput, trip) = (got.goodput_bps.unwrap(), got.srtt_us_p95.unwrap());
+    assert!(
+        (goodput.before - of(&before).0).abs() < 1.0 && (goodput.after - of(&after).0).abs() < 1.0,
+        "{goodput:?}"
+    );
+    assert!((trip.before - of(&before).1).abs() < 1.0 && (trip.after - of(&after).1).abs() < 1.0, "{trip:?}");
+    assert_eq!(goodput.difference, goodput.after - goodput.before);
+}
+
+/// Wider than half of the interval: it has to be seen in spite of chance. Runs that spread more see less.
+#[test]
+fn what_could_have_been_seen_goes_with_the_spread() {
+    let of = |spread: u64| {
+        let runs = [(800 - spread, 10_000), (800, 10_000), (800 + spread, 10_000)];
+        let side = || experiment(&[(at(0, 10), &runs)]);
+        changes(&side(), &side()).cells[0].goodput_bps.unwrap()
+    };
+    let (narrow, wide) = (of(10), of(100));
+    for change in [narrow, wide] {
+        let half = (change.difference_high.unwrap() - change.difference_low.unwrap()) / 2.0;
+        let seen = change.detectable_difference.unwrap();
+        assert!(seen > half && seen < 2.0 * half, "{change:?}");
+        assert!((change.detectable_fraction.unwrap() - seen / change.before).abs() < 1e-9, "{change:?}");
+    }
+    let ratio = wide.detectable_difference.unwrap() / narrow.detectable_difference.unwrap();
+    assert!((ratio - 10.0).abs() < 0.5, "{ratio}");
+    assert_eq!(of(0).detectable_difference, Some(0.0));
 }
 
 #[test]

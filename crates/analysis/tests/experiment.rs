@@ -54,6 +54,7 @@ fn a_cell_is_the_median_of_its_valid_runs() {
     assert_eq!((got.runs, got.valid), (3, 2));
     assert_eq!(got.goodput_bps, Some(70_000_000));
     assert_eq!((got.goodput_bps_low, got.goodput_bps_high), (Some(60_000_000), Some(80_000_000)));
+    assert_eq!(got.goodput_coverage, Some(0.5));
     assert_eq!(got.invalid.len(), 1);
     assert_eq!((got.invalid[0].runs, got.invalid[0].detail.as_str()), (1, "12 packets lost"));
 }
@@ -88,6 +89,7 @@ fn one_run_has_no_interval_and_none_has_no_figure() {
     let got = builder.finish("pipefill run rtt.toml");
     assert_eq!(got.cells[0].goodput_bps, Some(60_000_000));
     assert_eq!((got.cells[0].goodput_bps_low, got.cells[0].goodput_bps_high), (None, None));
+    assert_eq!(got.cells[0].goodput_coverage, None);
     assert_eq!((got.cells[1].runs, got.cells[1].goodput_bps), (0, None));
     assert_eq!(got.cells[1].backend, None);
 }
@@ -153,7 +155,7 @@ fn the_json_has_its_envelope_and_comes_back() {
 fn every_name_of_the_contract_is_there_even_where_nothing_ran() {
     let empty = ExperimentBuilder::new(plan(vec![tcp_cell()])).finish("pipefill run rtt.toml");
     let json = serde_json::to_value(&empty.cells[0]).unwrap();
-    let names = "axes backend runs valid goodput_bps goodput_bps_low goodput_bps_high sender_bps retransmits \
+    let names = "axes backend runs valid goodput_bps goodput_bps_low goodput_bps_high goodput_coverage sender_bps retransmits \
                  min_rtt_us srtt_us_p50 cwnd_bytes_p50 rwnd_bytes_p50 in_flight_bytes_p50 limited_by limited_fraction \
                  ca_state_us lost_percent predicted_bps verdict advice repeat_command";
     for name in names.split_whitespace() {

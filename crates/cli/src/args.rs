@@ -216,7 +216,7 @@ pub(crate) struct FixArgs {
     /// Fix only matching cells; values as in the scenario, axes separated by commas. If repeated, any value of an axis matches
     #[arg(long, value_name = "AXIS=VALUE")]
     pub(crate) only: Vec<String>,
-    /// Number of pairs of runs (before, after) for each change
+    /// Number of pairs of runs (before, after) for each change; a verdict needs three
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
     /// Where to run [default: where the records were made]

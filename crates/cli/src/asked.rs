@@ -7,7 +7,7 @@ use crate::store::ExperimentDirectory;
 use crate::studies::{self, Study};
 use pipefill_core::plan::{Cell, Plan};
 use pipefill_core::scenario::{Scenario, TEXT_MAX};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
@@ -70,7 +70,9 @@ impl Asked {
         set: &[String],
     ) -> Result<Self, Failure> {
         let path = experiment.scenario();
-        let text = fs::read_to_string(&path).map_err(Failure::file("reading", &path))?;
+        let text = experiment.scenario_text()?.ok_or_else(|| {
+            Failure::usage(format!("{} is gone", path.display()), "put the scenario there again")
+        })?;
         let term = |(axis, value): &(String, String)| format!("{axis}={value}");
         let variant = cell.axes.iter().filter(|(axis, _)| axis == "variant").map(term).collect();
         let set = experiment.stored.set.iter().chain(set).cloned().collect();

@@ -1,13 +1,14 @@
 //! From the records of an experiment to its result.
 
 use crate::failure::Failure;
-use crate::store::{Condensed, ExperimentDirectory, condense, read_manifest};
+use crate::store::{Condensed, Damage, DamagedRun, ExperimentDirectory, condense, read_manifest};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::{CellResult, Experiment, ExperimentBuilder};
 use pipefill_analysis::series;
 use pipefill_core::plan::{Cell, Run};
 use pipefill_report::html::RunPart;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 /// What records say.
 #[derive(Debug)]
@@ -18,20 +19,48 @@ pub(crate) struct Evaluated {
     pub(crate) parts: Vec<RunPart>,
 }
 
-/// The result of all records in `experiment`. A directory without a manifest is named and left out.
+/// The result of all records in `experiment`. A directory that is no run's and has no manifest is named and
+/// left out.
 ///
 /// # Errors
-/// [`Failure`] for a record that can't be read, or that belongs to another experiment.
+/// [`Failure::Damaged`] with every record that is not what was written, and for two of one run; [`Failure`] for one that can't be
+/// read, or that belongs to another experiment.
 pub(crate) fn evaluate(experiment: &ExperimentDirectory, terminal: &Terminal) -> Result<Evaluated, Failure> {
     let mut builder = ExperimentBuilder::new(experiment.stored.plan.clone());
     let directories = experiment.run_directories()?;
     let mut parts = Vec::with_capacity(directories.len());
+    let mut damaged = Vec::new();
+    let planned: BTreeSet<PathBuf> =
+        experiment.stored.plan.runs().iter().map(|run| experiment.run_path(run)).collect();
+    let is_of_plan = |directory: &PathBuf| planned.contains(directory);
+    let mut seen: BTreeMap<(String, String), PathBuf> = BTreeMap::new();
     for directory in &directories {
-        let Some(condensed) = condense(directory, series::buckets(directories.len()))? else {
-            terminal.say(&format!("note: {} has no manifest.json and is left out", directory.display()));
-            continue;
+        let condensed = match condense(directory, series::buckets(directories.len())) {
+            Ok(Some(condensed)) => condensed,
+            Ok(None) if is_of_plan(directory) => {
+                damaged.push(DamagedRun { directory: directory.clone(), damage: Damage::NoManifest });
+                continue;
+            }
+            Ok(None) => {
+                terminal.say(&format!("note: {} has no manifest.json and is left out", directory.display()));
+                continue;
+            }
+            Err(Failure::Damaged { runs, .. }) => {
+                damaged.extend(runs);
+                continue;
+            }
+            Err(failure) => return Err(failure),
         };
+        let run = (condensed.manifest.run.id.clone(), condensed.manifest.backend.clone());
+        if let Some(other) = seen.get(&run) {
+            damaged.push(copy(directory, other, &condensed));
+            continue;
+        }
+        seen.insert(run, directory.clone());
         parts.push(add(&mut builder, directory, condensed)?);
+    }
+    if !damaged.is_empty() {
+        return Err(Failure::Damaged { runs: damaged, repeat: Some(experiment.resume_command()) });
     }
     Ok(Evaluated { result: builder.finish(&experiment.command()), parts })
 }
@@ -60,6 +89,15 @@ pub(crate) fn evaluate_cell(
         }
     }
     Ok(builder.finish(&experiment.command()).cells.into_iter().next())
+}
+
+/// Of two directories with one run the copy is the one whose name is not the run's.
+fn copy(directory: &Path, other: &Path, condensed: &Condensed) -> DamagedRun {
+    let name = condensed.manifest.run.directory.as_str();
+    let is_original = directory.file_name().is_some_and(|found| found == name);
+    let [copy, original] = if is_original { [other, directory] } else { [directory, other] };
+    let damage = Damage::Copy { run: condensed.manifest.run.id.clone(), other: original.to_owned() };
+    DamagedRun { directory: copy.to_owned(), damage }
 }
 
 fn add(builder: &mut ExperimentBuilder, directory: &Path, condensed: Condensed) -> Result<RunPart, Failure> {

@@ -1,5 +1,6 @@
 //! Everything that can go wrong, as text and as an exit code: the only place that maps one to the other.
 
+use crate::store::DamagedRun;
 use pipefill_core::backend::BackendError;
 use pipefill_core::record::RecordError;
 use pipefill_core::scenario::{ScenarioError, Style};
@@ -84,6 +85,14 @@ pub(crate) enum Failure {
         directory: PathBuf,
         /// Why not.
         source: RecordError,
+    },
+    /// Records that are not what was written.
+    #[error("{}", damaged(.runs))]
+    Damaged {
+        /// Each of them.
+        runs: Vec<DamagedRun>,
+        /// The command that repeats them, where their experiment is known.
+        repeat: Option<String>,
     },
     /// A result that could not be made into JSON: a fault of pipefill's own.
     #[error("the result can't be written as JSON: {0}")]
@@ -171,6 +180,13 @@ impl Failure {
             Self::File { doing: MAKING, source, .. } if is_refused(source) => {
                 vec![ELSEWHERE_ON_DISK.to_owned()]
             }
+            Self::Damaged { repeat: Some(command), .. } => {
+                vec![format!("repeat what is damaged, and keep it beside under damaged/: {command}")]
+            }
+            Self::Damaged { repeat: None, .. } => vec![
+                "copy the record anew, or repeat the run with --resume in its experiment's directory"
+                    .to_owned(),
+            ],
             Self::Scenario(_)
             | Self::Run { .. }
             | Self::File { .. }
@@ -194,6 +210,17 @@ fn is_refused(error: &io::Error) -> bool {
 
 fn way_on(directory: &Path) -> String {
     format!("continue with the same command and --resume --out {}", directory.display())
+}
+
+/// One sentence a run; of many the first ones.
+fn damaged(runs: &[DamagedRun]) -> String {
+    const SHOWN: usize = 10;
+    let one = |run: &DamagedRun| format!("{} is damaged: {}", run.directory.display(), run.damage);
+    let mut lines: Vec<String> = runs.iter().take(SHOWN).map(one).collect();
+    if runs.len() > SHOWN {
+        lines.push(format!("{} more runs are damaged", runs.len() - SHOWN));
+    }
+    lines.join("\n  ")
 }
 
 fn kept_in(kept: &usize, directory: &Path) -> String {

@@ -84,7 +84,7 @@ proptest! {
         let file = fs::read_dir(folder.path().join("registry")).unwrap().next().unwrap().unwrap().path();
         let text = fs::read_to_string(&file).unwrap();
         fs::write(&file, changed(&text, &changes)).unwrap();
-        registry.writer_of(folder.path()).unwrap();
+        registry.sweep().unwrap();
         drop(entry);
     }
 }

@@ -15,9 +15,10 @@ pub(crate) use tap::LiveTap;
 use crate::signals::Stop;
 use console::{Console, Key};
 use screen::Mode;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// What ends sooner gets no screen.
@@ -44,12 +45,15 @@ struct Watching {
 
 impl View {
     /// A view of `state`; the user may ask to `stop` there.
-    pub(crate) fn open(state: &Arc<Mutex<LiveState>>, stop: &Stop, colour: bool) -> Self {
+    ///
+    /// # Errors
+    /// No thread is to be had.
+    pub(crate) fn open(state: &Arc<Mutex<LiveState>>, stop: &Stop, colour: bool) -> io::Result<Self> {
         let closing = Arc::new(AtomicBool::new(false));
         let watching =
             Watching { state: Arc::clone(state), stop: stop.clone(), closing: Arc::clone(&closing), colour };
-        let thread = thread::spawn(move || watching.run());
-        Self { closing, thread: Mutex::new(Some(thread)) }
+        let thread = Builder::new().name("view".to_owned()).spawn(move || watching.run())?;
+        Ok(Self { closing, thread: Mutex::new(Some(thread)) })
     }
 
     /// Whether the user still looks at it, or may in a moment.
@@ -82,7 +86,7 @@ impl Watching {
             if self.is_over() {
                 return;
             }
-            thread::sleep(TICK);
+            std::thread::sleep(TICK);
         }
         if let Some(mut console) = Console::open() {
             self.draw_until_over(&mut console);

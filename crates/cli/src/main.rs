@@ -36,7 +36,7 @@ use terminal::Terminal;
 fn main() -> ExitCode {
     let args = Args::parse();
     let terminal = Terminal::detect(args.color);
-    match commands::carry_out(args.command, &terminal) {
+    match signals::survive_file_limit().and_then(|()| commands::carry_out(args.command, &terminal)) {
         Ok(outcome) => outcome.exit_code(),
         Err(failure) => {
             terminal.say(&failure.render(terminal.error_style()));

@@ -3,11 +3,10 @@
 use crate::evaluation::{Evaluated, evaluate};
 use crate::failure::Failure;
 use crate::proofs;
-use crate::store::ExperimentDirectory;
+use crate::store::{ExperimentDirectory, files};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::quoted;
 use pipefill_report::html::{self, Page};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Its name.
@@ -18,14 +17,19 @@ pub(crate) fn path(directory: &Path) -> PathBuf {
     directory.join(PAGE)
 }
 
-/// Writes the page of `experiment`, in place of an earlier one.
+/// Writes the page of `experiment`, in place of an earlier one; where it is.
 ///
 /// # Errors
 /// [`Failure`] where it can't be written.
-pub(crate) fn leave(experiment: &ExperimentDirectory, evaluated: &Evaluated) -> Result<(), Failure> {
-    let text = text(&experiment.path, scenario(experiment).as_deref(), evaluated)?;
+pub(crate) fn leave(
+    experiment: &ExperimentDirectory,
+    evaluated: &Evaluated,
+    terminal: &Terminal,
+) -> Result<PathBuf, Failure> {
+    let text = text(&experiment.path, experiment.scenario_text()?.as_deref(), evaluated, terminal)?;
     let path = path(&experiment.path);
-    fs::write(&path, text).map_err(Failure::file("writing", &path))
+    files::replace(&path, text.as_bytes())?;
+    Ok(path)
 }
 
 /// Makes the page of `experiment` anew, if it has one.
@@ -34,30 +38,29 @@ pub(crate) fn leave(experiment: &ExperimentDirectory, evaluated: &Evaluated) -> 
 /// [`Failure`] where the records can't be read or it can't be written.
 pub(crate) fn renew(experiment: &ExperimentDirectory, terminal: &Terminal) -> Result<(), Failure> {
     if path(&experiment.path).is_file() {
-        leave(experiment, &evaluate(experiment, terminal)?)
+        leave(experiment, &evaluate(experiment, terminal)?, terminal).map(drop)
     } else {
         Ok(())
     }
 }
 
-/// The page of what was read in `directory`.
+/// The page of what was read in `directory`. Proofs beside the records that can't be read are left out, and that is said.
 ///
 /// # Errors
-/// [`Failure`] for proofs beside the records that can't be read.
+/// [`Failure`] where it can't be made.
 pub(crate) fn text(
     directory: &Path,
     scenario: Option<&str>,
     evaluated: &Evaluated,
+    terminal: &Terminal,
 ) -> Result<String, Failure> {
-    let proofs = proofs::read(directory)?;
+    let proofs = proofs::read(directory).unwrap_or_else(|failure| {
+        terminal.say(&format!("note: the page shows no proofs: {failure}"));
+        Vec::new()
+    });
     let directory = directory.to_string_lossy();
     let fix = format!("pipefill fix {}", quoted(&directory));
     let page =
         Page { experiment: &evaluated.result, runs: &evaluated.parts, proofs: &proofs, scenario, fix: &fix };
     html::render(&page).map_err(Failure::Json)
-}
-
-/// The copy of the scenario; `None` where somebody took it away.
-pub(crate) fn scenario(experiment: &ExperimentDirectory) -> Option<String> {
-    fs::read_to_string(experiment.scenario()).ok()
 }

@@ -1,6 +1,7 @@
 //! An experiment's charts as files: written by `report --format svg` and `png`, linked by `--format md` where they stand beside it.
 
 use crate::failure::Failure;
+use crate::store::files;
 use pipefill_report::md::Link;
 use pipefill_report::pictures::PictureFile;
 use pipefill_report::png::Painter;
@@ -31,8 +32,13 @@ impl Kind {
 }
 
 /// Where the pictures of the records in `directory` go.
-pub(crate) fn folder(directory: &Path) -> PathBuf {
-    directory.join(FOLDER)
+///
+/// # Errors
+/// [`Failure::File`] where a link stands there.
+pub(crate) fn folder(directory: &Path) -> Result<PathBuf, Failure> {
+    let folder = directory.join(FOLDER);
+    files::is_directory(&folder).map_err(Failure::file("writing", &folder))?;
+    Ok(folder)
 }
 
 /// Writes `files` into `folder`, which is made where it is not there; the paths.
@@ -51,7 +57,7 @@ pub(crate) fn write(folder: &Path, files: &[PictureFile], kind: Kind) -> Result<
                 drawn.map_err(|error| Failure::Other(format!("{}: {error}", path.display())))?
             }
         };
-        fs::write(&path, bytes).map_err(Failure::file("writing", &path))?;
+        files::replace(&path, &bytes)?;
         Ok(path)
     };
     files.iter().map(write).collect()

@@ -40,7 +40,9 @@ impl Progress {
         let state = Arc::new(Mutex::new(LiveState::new(experiment, backend, estimate)));
         let shown = match (quiet, terminal.is_interactive()) {
             (true, _) => Shown::Nothing,
-            (false, true) => Shown::View(View::open(&state, stop, terminal.has_colour())),
+            (false, true) => {
+                View::open(&state, stop, terminal.has_colour()).map_or(Shown::Lines, Shown::View)
+            }
             (false, false) => Shown::Lines,
         };
         Self { state, shown, waiting: Mutex::default() }

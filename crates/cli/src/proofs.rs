@@ -1,15 +1,18 @@
 //! What came of trying an experiment's advice, beside its records: `fix` leaves it there, the report page shows it.
 
 use crate::failure::Failure;
+use crate::store::files;
+use crate::terminal::Terminal;
 use pipefill_analysis::proof::Proof;
 use pipefill_report::json;
 use serde::Deserialize;
 use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 /// Its name, beside the records that were fixed and in the directory of the new ones.
 const FILE: &str = "fix.json";
+/// Its name once it was found damaged.
+const KEPT: &str = "fix.damaged.json";
 
 #[derive(Debug, Deserialize)]
 struct Document {
@@ -22,13 +25,12 @@ struct Document {
 /// [`Failure`] for a file that can't be read, or is none of ours.
 pub(crate) fn read(directory: &Path) -> Result<Vec<Proof>, Failure> {
     let path = directory.join(FILE);
-    let text = match fs::read_to_string(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+    let text = match files::read(&path, files::DOCUMENT_MAX) {
+        Err(error) if files::is_absent(&error) => return Ok(Vec::new()),
         other => other.map_err(Failure::file("reading", &path))?,
     };
-    let document: Document = serde_json::from_str(&text)
-        .map_err(|error| Failure::Other(format!("{}: {error}", path.display())))?;
-    Ok(document.cells)
+    let document = serde_json::from_slice(&text).map(|document: Document| document.cells);
+    document.map_err(|error| Failure::Other(format!("{} is damaged: {error}", path.display())))
 }
 
 /// Writes `proofs` of `experiment` into `directory`.
@@ -38,10 +40,11 @@ pub(crate) fn read(directory: &Path) -> Result<Vec<Proof>, Failure> {
 pub(crate) fn write(directory: &Path, experiment: &str, proofs: &[Proof]) -> Result<(), Failure> {
     let path = directory.join(FILE);
     let document = json::proofs(experiment, proofs).map_err(Failure::Json)?;
-    fs::write(&path, document).map_err(Failure::file("writing", &path))
+    files::replace(&path, document.as_bytes())
 }
 
-/// Adds `proofs`, whose records are in `records`, to those that `directory` has, in place of what it has of the same cells.
+/// Adds `proofs`, whose records are in `records`, to those that `directory` has, in place of what it has of the same cells. A damaged
+/// file there is kept under another name.
 ///
 /// # Errors
 /// [`Failure`] where that can't be done.
@@ -50,10 +53,19 @@ pub(crate) fn add(
     experiment: &str,
     proofs: &[Proof],
     records: &Path,
+    terminal: &Terminal,
 ) -> Result<(), Failure> {
     let records = std::path::absolute(records).map_err(Failure::file("finding", records))?;
     let from_here = |place: &str| records.join(place).to_string_lossy().into_owned();
-    let mut all = read(directory)?;
+    let mut all = match read(directory) {
+        Err(failure @ Failure::Other(_)) => {
+            let (path, kept) = (directory.join(FILE), directory.join(KEPT));
+            fs::rename(&path, &kept).map_err(Failure::file("moving", &path))?;
+            terminal.say(&format!("note: {failure}; it is kept as {}", kept.display()));
+            Vec::new()
+        }
+        read => read?,
+    };
     all.retain(|old| !proofs.iter().any(|new| new.id == old.id && new.backend == old.backend));
     for proof in proofs {
         let mut proof = proof.clone();

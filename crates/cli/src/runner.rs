@@ -8,15 +8,16 @@ use crate::live::LiveTap;
 use crate::outcome::counted;
 use crate::progress::Progress;
 use crate::signals::Stop;
-use crate::store::{ExperimentDirectory, Owner, Partial, read_manifest};
+use crate::store::{Damage, DamagedRun, ExperimentDirectory, Owner, Partial, State, read_manifest, state};
 use pipefill_core::backend::{Backend, BackendError, Watch};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{Manifest, Sink};
 use pipefill_core::units::Time;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread;
+use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
 /// What it takes to carry out runs.
@@ -35,33 +36,58 @@ pub(crate) struct Runner<'a> {
     pub(crate) events: Option<&'a Events>,
 }
 
-/// How many runs of `experiment` have a record, valid or not.
+/// How many runs of `experiment` have a whole record, valid or not.
 ///
 /// # Errors
-/// [`Failure`] for a manifest that can't be read.
+/// [`Failure`] for files that can't be read.
 pub(crate) fn recorded(experiment: &ExperimentDirectory) -> Result<usize, Failure> {
     let mut count = 0;
     for run in experiment.stored.plan.runs() {
-        let manifest = read_manifest(&experiment.run_path(&run))?;
-        count += usize::from(manifest.is_some_and(|m| m.run.id == run.id));
+        let state = state(&experiment.run_path(&run), &run.id)?;
+        count += usize::from(matches!(state, State::Valid | State::Invalid));
     }
     Ok(count)
 }
 
-/// The runs of `experiment` that have no valid record yet: missing ones, and invalid ones.
+/// The runs of `experiment` that have no valid record yet: missing ones, invalid ones, and those whose record is `damaged`.
 ///
 /// # Errors
-/// [`Failure`] for a manifest that can't be read.
-pub(crate) fn pending(experiment: &ExperimentDirectory) -> Result<Vec<Run>, Failure> {
-    let mut pending = Vec::new();
+/// [`Failure`] for files that can't be read.
+pub(crate) fn pending(experiment: &ExperimentDirectory) -> Result<(Vec<Run>, Vec<DamagedRun>), Failure> {
+    let (mut pending, mut damaged) = (Vec::new(), Vec::new());
     for run in experiment.stored.plan.runs() {
-        let manifest = read_manifest(&experiment.run_path(&run))?;
-        let done = manifest.is_some_and(|m| m.run.id == run.id && m.invalid.is_empty());
-        if !done {
-            pending.push(run);
+        let directory = experiment.run_path(&run);
+        match state(&directory, &run.id)? {
+            State::Valid => continue,
+            State::Damaged(damage) => damaged.push(DamagedRun { directory, damage }),
+            State::Missing | State::Invalid => {}
+        }
+        pending.push(run);
+    }
+    Ok((pending, damaged))
+}
+
+/// Directories of `experiment` that hold a run of its plan under another name than the run's own.
+///
+/// # Errors
+/// [`Failure`] for files that can't be read.
+pub(crate) fn copies(experiment: &ExperimentDirectory) -> Result<Vec<DamagedRun>, Failure> {
+    let runs = experiment.stored.plan.runs().into_iter();
+    let places: BTreeMap<String, PathBuf> =
+        runs.map(|run| (run.id.clone(), experiment.run_path(&run))).collect();
+    let own: BTreeSet<&PathBuf> = places.values().collect();
+    let mut copies = Vec::new();
+    for directory in experiment.run_directories()?.into_iter().filter(|directory| !own.contains(directory)) {
+        // What can't be read is no copy, and is told when all is read.
+        let Ok(Some(manifest)) = read_manifest(&directory) else { continue };
+        if let Some(other) =
+            places.get(&manifest.run.id).filter(|_| manifest.backend == experiment.stored.backend)
+        {
+            let damage = Damage::Copy { run: manifest.run.id, other: other.clone() };
+            copies.push(DamagedRun { directory, damage });
         }
     }
-    Ok(pending)
+    Ok(copies)
 }
 
 impl Runner<'_> {
@@ -87,15 +113,12 @@ impl Runner<'_> {
                 }
             }
         };
-        if jobs == 1 {
+        // This thread works too: where no others are to be had, it does all the work.
+        thread::scope(|scope| {
+            let others = (1..jobs).map(|_| Builder::new().spawn_scoped(scope, work));
+            let _those_there_are: Vec<_> = others.map_while(Result::ok).collect();
             work();
-        } else {
-            thread::scope(|scope| {
-                for _ in 0..jobs {
-                    scope.spawn(work);
-                }
-            });
-        }
+        });
         match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(failure) => Err(failure),
             None => Ok(recorded.into_inner()),
@@ -136,6 +159,7 @@ impl Runner<'_> {
             return Ok(false);
         }
         partial.complete(&manifest)?;
+        self.experiment.remove_former(run)?;
         let took = began.elapsed();
         self.progress.finished(run, estimate, took, &note(&manifest));
         if let Some(events) = self.events {

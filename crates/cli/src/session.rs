@@ -10,15 +10,16 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::page;
 use crate::progress::{Estimate, Progress, span};
-use crate::runner::{Runner, pending, recorded};
+use crate::runner::{Runner, copies, pending, recorded};
 use crate::signals::Stop;
-use crate::store::{ExperimentDirectory, Leftover, Owner, Place, Registry, Writer, choose};
+use crate::store::{
+    Attempt, DamagedRun, Entry, ExperimentDirectory, Leftover, Lock, Owner, Place, Registry, Staged, choose,
+};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::Experiment;
 use pipefill_core::backend::Backend;
 use pipefill_core::plan::Run;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -45,6 +46,18 @@ pub(crate) struct Finished {
     pub(crate) directory: PathBuf,
     /// What came out.
     pub(crate) result: Experiment,
+    /// Its page, where one was written.
+    pub(crate) page: Option<PathBuf>,
+}
+
+/// An experiment that this process alone writes, as long as it has this.
+struct Held {
+    experiment: ExperimentDirectory,
+    /// Whether this process made the directory.
+    created: bool,
+    // In this order: the entry goes before the lock.
+    _entry: Entry,
+    _lock: Lock,
 }
 
 impl Session<'_> {
@@ -68,55 +81,41 @@ impl Session<'_> {
     /// [`Failure`]; runs that were finished stay.
     pub(crate) fn perform(&self, asked: &Asked, options: &RunOptions) -> Result<Finished, Failure> {
         let owner = Owner::current()?;
-        let (place, created) = self.settle(asked, options)?;
-        let path = place.path().to_owned();
-        let entry = self.registry.enter(&owner, &path, created)?;
+        let held = self.settle(asked, options, &owner)?;
+        let path = held.experiment.path.clone();
         let events = options.json_stream.map(|what| Events::new(what, *self.terminal));
-        let result =
-            self.carry_out(asked, options, events.as_ref(), place, &path, &owner).map_err(|failure| {
-                let gone = created && ExperimentDirectory::remove_if_empty(&path);
-                let failure = if gone { failure } else { with_what_is_kept(failure, path) };
-                events.iter().for_each(|events| events.failed(&failure));
-                failure
-            });
-        drop(entry);
-        result
+        self.carry_out(options, events.as_ref(), &held.experiment, &owner).map_err(|failure| {
+            let gone = held.created && ExperimentDirectory::remove_if_empty(&path);
+            let failure = if gone { failure } else { with_what_is_kept(failure, path) };
+            events.iter().for_each(|events| events.failed(&failure));
+            failure
+        })
     }
 
     fn carry_out(
         &self,
-        asked: &Asked,
         options: &RunOptions,
         events: Option<&Events>,
-        place: Place,
-        path: &Path,
+        experiment: &ExperimentDirectory,
         owner: &Owner,
     ) -> Result<Finished, Failure> {
-        let experiment = match place {
-            Place::New(_) => ExperimentDirectory::create(path, asked, self.backend.name())?,
-            Place::Begun(experiment) => experiment.renewed(asked, owner)?,
-        };
-        let runs = pending(&experiment)?;
+        self.set_copies_aside(experiment)?;
+        let (runs, damaged) = pending(experiment)?;
+        self.set_aside(experiment, &damaged)?;
         let estimate: Duration = runs.iter().map(|run| self.backend.estimate(run)).sum();
         if !options.quiet {
-            self.announce(&experiment, &runs, estimate / u32::from(options.jobs));
+            self.announce(experiment, &runs, estimate / u32::from(options.jobs));
         }
-        events.iter().for_each(|events| events.started(&experiment, self.backend.name(), runs.len()));
+        events.iter().for_each(|events| events.started(experiment, self.backend.name(), runs.len()));
         let progress =
-            self.progress(&experiment, options.quiet, Estimate::new(runs.len(), estimate, options.jobs));
-        let runner = Runner {
-            backend: self.backend,
-            experiment: &experiment,
-            owner,
-            stop: self.stop,
-            progress: &progress,
-            events,
-        };
+            self.progress(experiment, options.quiet, Estimate::new(runs.len(), estimate, options.jobs));
+        let runner =
+            Runner { backend: self.backend, experiment, owner, stop: self.stop, progress: &progress, events };
         let wanted = runs.len();
         let done = runner.carry_out(runs, options.jobs);
         progress.clear();
         if done? < wanted {
-            return Err(stopped(&experiment)?);
+            return Err(stopped(experiment)?);
         }
         let finished = self.finished(experiment)?;
         events.iter().for_each(|events| {
@@ -124,6 +123,23 @@ impl Session<'_> {
         });
         events.map_or(Ok(()), Events::check)?;
         Ok(finished)
+    }
+
+    /// Moves what is damaged out of the way, so that it is made anew, and says so.
+    fn set_aside(&self, experiment: &ExperimentDirectory, damaged: &[DamagedRun]) -> Result<(), Failure> {
+        for DamagedRun { directory, damage } in damaged {
+            let place = experiment.set_aside(directory)?;
+            self.terminal.say(&format!(
+                "note: {} is damaged: {damage}; it is kept as {}",
+                directory.display(),
+                place.display()
+            ));
+        }
+        Ok(())
+    }
+
+    fn set_copies_aside(&self, experiment: &ExperimentDirectory) -> Result<(), Failure> {
+        self.set_aside(experiment, &copies(experiment)?)
     }
 
     /// Carries out two experiments of as many runs in turn, so that what changes with the hour meets both: first, second; second,
@@ -145,6 +161,7 @@ impl Session<'_> {
         };
         let [first, second] = pair.map(create);
         let sides = [first?, second?];
+        let _locks = [self.lock(&sides[0].path, &owner)?, self.lock(&sides[1].path, &owner)?];
         let turns = turns(&sides);
         let estimate = turns.iter().map(|(_, run)| self.backend.estimate(run)).sum();
         let progress = self.progress(&sides[1], quiet, Estimate::new(turns.len(), estimate, 1));
@@ -165,57 +182,89 @@ impl Session<'_> {
             }
         }
         progress.clear();
-        let [first, second] = sides.map(|experiment| self.finished(experiment));
+        let [first, second] = sides.each_ref().map(|experiment| self.finished(experiment));
         Ok([first?, second?])
     }
 
-    /// Reads the records of `experiment` and leaves its page beside them.
-    fn finished(&self, experiment: ExperimentDirectory) -> Result<Finished, Failure> {
-        let evaluated = evaluate(&experiment, self.terminal)?;
-        if self.leaves_pages {
-            page::leave(&experiment, &evaluated)?;
-        }
-        Ok(Finished { directory: experiment.path, result: evaluated.result })
+    /// Reads the records of `experiment` and leaves its page beside them. A page that can't be written hides no result.
+    fn finished(&self, experiment: &ExperimentDirectory) -> Result<Finished, Failure> {
+        let evaluated = evaluate(experiment, self.terminal)?;
+        let page = match self.leaves_pages.then(|| page::leave(experiment, &evaluated, self.terminal)) {
+            Some(Ok(path)) => Some(path),
+            Some(Err(failure)) => {
+                self.terminal.say(&format!(
+                    "note: there is no report page: {failure}; the records are complete, make it with pipefill report {} \
+                     --format html -o FILE",
+                    experiment.path.display()
+                ));
+                None
+            }
+            None => None,
+        };
+        Ok(Finished { directory: experiment.path.clone(), result: evaluated.result, page })
     }
 
-    /// Chooses the directory and makes it; true where it was not there. A number that another process takes in between is
-    /// passed over.
-    fn settle(&self, asked: &Asked, options: &RunOptions) -> Result<(Place, bool), Failure> {
+    /// Chooses the directory, takes its lock and notes in the registry who writes it. What is decided by a look at the directory
+    /// is looked at again once the lock is held, since another process may have been faster.
+    fn settle(&self, asked: &Asked, options: &RunOptions, owner: &Owner) -> Result<Held, Failure> {
         let out = options.out.as_deref();
+        let choose = || choose(self.base, out, options.resume, asked, self.backend.name());
         loop {
-            let place = choose(self.base, out, options.resume, asked, self.backend.name())?;
-            self.ensure_unused(place.path())?;
-            if let Place::Begun(experiment) = &place {
-                self.sweep(experiment)?;
-                return Ok((place, false));
-            }
-            let created = make(place.path())?;
-            if created || out.is_some() {
-                return Ok((place, created));
+            let held = match choose()? {
+                Place::New(path) if fs::symlink_metadata(&path).is_err() => {
+                    self.begin(&path, asked, owner)?
+                }
+                Place::New(path) => {
+                    let lock = self.lock(&path, owner)?;
+                    match choose()? {
+                        Place::New(same) if same == path => {
+                            let entry = self.registry.enter(owner, &path, false)?;
+                            let experiment = ExperimentDirectory::create(&path, asked, self.backend.name())?;
+                            Some(Held { experiment, created: false, _entry: entry, _lock: lock })
+                        }
+                        _ => None,
+                    }
+                }
+                Place::Begun(found) => {
+                    let lock = self.lock(&found.path, owner)?;
+                    match choose()? {
+                        Place::Begun(same) if same.path == found.path => {
+                            let entry = self.registry.enter(owner, &same.path, false)?;
+                            self.sweep(&same)?;
+                            let experiment = same.renewed(asked)?;
+                            Some(Held { experiment, created: false, _entry: entry, _lock: lock })
+                        }
+                        _ => None,
+                    }
+                }
+            };
+            if let Some(held) = held {
+                return Ok(held);
             }
         }
+    }
+
+    /// Makes the experiment at `path`; `None` where another process was there first.
+    fn begin(&self, path: &Path, asked: &Asked, owner: &Owner) -> Result<Option<Held>, Failure> {
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(Failure::file("making", parent))?;
+        }
+        let entry = self.registry.enter(owner, path, true)?;
+        let made = Staged::create(path, asked, self.backend.name(), owner)?;
+        Ok(made.map(|(experiment, lock)| Held { experiment, created: true, _entry: entry, _lock: lock }))
     }
 
     /// Two processes on one experiment would take each other's runs.
-    fn ensure_unused(&self, path: &Path) -> Result<(), Failure> {
-        let writer = self.registry.writer_of(path)?;
-        let path = path.display();
-        match writer {
-            None => Ok(()),
-            Some(Writer::Alive { pid }) => Err(Failure::usage(
-                format!("another pipefill (pid {pid}) is writing {path}"),
-                "wait for it, or choose another directory with --out OTHER",
-            )),
-            Some(Writer::Unknown { pid, entry }) => Err(Failure::usage(
-                format!(
-                    "another pipefill (pid {pid} of another PID namespace) is writing {path}, or was killed"
-                ),
-                format!(
-                    "where it is gone, remove {}; else wait for it, or choose --out OTHER",
-                    entry.display()
-                ),
-            )),
-        }
+    fn lock(&self, path: &Path, owner: &Owner) -> Result<Lock, Failure> {
+        let who = match Lock::take(path, owner)? {
+            Attempt::Held(lock) => return Ok(lock),
+            Attempt::Taken(Some(other)) => format!("another pipefill ({})", other.described()),
+            Attempt::Taken(None) => "another pipefill".to_owned(),
+        };
+        Err(Failure::usage(
+            format!("{who} is at work in {}", path.display()),
+            "wait for it to end, or choose another directory with --out OTHER",
+        ))
     }
 
     /// Removes what dead processes left in `experiment`, and says what; where that can't be told, says who has to look.
@@ -226,8 +275,9 @@ impl Session<'_> {
         }
         for Leftover { path, owner } in &unknown {
             self.terminal.say(&format!(
-                "note: pid {} of another PID namespace made {}; where it is gone, remove that directory",
-                owner.pid,
+                "note: {} made {}, and it cannot be told from here whether it is still at work; where it is not, remove \
+                 that directory",
+                owner.described(),
                 path.display()
             ));
         }
@@ -293,18 +343,6 @@ fn with_what_is_kept(failure: Failure, directory: PathBuf) -> Failure {
             Failure::Kept { failure: Box::new(failure), kept, total, directory }
         }
         _ => failure,
-    }
-}
-
-/// Makes the directory; false where it is there already.
-fn make(path: &Path) -> Result<bool, Failure> {
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(Failure::file("making", parent))?;
-    }
-    match fs::create_dir(path) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(Failure::file("making", path)(error)),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::args::BackendName;
 use crate::outcome::Outcome;
 use crate::store::Partial;
 use crate::synthetic::{self, Synthetic};
+use pipefill_core::file_name::FileName;
 use pipefill_core::scenario::Style;
 use tempfile::TempDir;
 
@@ -212,7 +213,7 @@ fn a_directory_that_somebody_writes_is_refused() {
     scene.perform(&Synthetic::default(), &asked, &options(false)).unwrap();
     let path = scene.folder.path().join("pipefill-runs/tiny");
     let owner = Owner::current().unwrap();
-    let entry = scene.registry.enter(&owner, &path, false).unwrap();
+    let Attempt::Held(lock) = Lock::take(&path, &owner).unwrap() else { panic!("taken") };
     let session = Session {
         backend: &Synthetic::default(),
         registry: &scene.registry,
@@ -222,14 +223,17 @@ fn a_directory_that_somebody_writes_is_refused() {
         leaves_pages: true,
     };
     let failure = session.perform(&asked, &options(true)).unwrap_err();
-    assert!(failure.to_string().contains("another pipefill"), "{failure}");
-    drop(entry);
+    assert!(
+        failure.to_string().contains(&format!("another pipefill (pid {}) is at work in", owner.pid)),
+        "{failure}"
+    );
+    drop(lock);
     let elsewhere = Owner { pid_namespace: "pid:[1]".to_owned(), ..owner };
-    let entry = scene.registry.enter(&elsewhere, &path, false).unwrap();
+    let Attempt::Held(lock) = Lock::take(&path, &elsewhere).unwrap() else { panic!("taken") };
     let text = session.perform(&asked, &options(true)).unwrap_err().render(Style::Plain);
-    let file = format!("remove {}/registry/{}-", scene.folder.path().display(), elsewhere.pid);
-    assert!(text.contains("another PID namespace") && text.contains(&file), "{text}");
-    drop(entry);
+    assert!(text.contains("of another PID namespace) is at work in"), "{text}");
+    drop(lock);
+    session.perform(&asked, &options(true)).unwrap();
 }
 
 #[test]
@@ -261,7 +265,7 @@ fn what_a_killed_container_left_does_not_block_the_next_one() {
     scene.perform(&first, &asked, &options(false)).unwrap_err();
     let current = Owner::current().unwrap();
     let killed = Owner { start_time: current.start_time - 1, ..current };
-    std::mem::forget(Partial::create(&scene.runs(), RUNS[1], &killed).unwrap());
+    std::mem::forget(Partial::create(&scene.runs(), &FileName::cleaned(RUNS[1]), &killed).unwrap());
     let finished = scene.perform(&Synthetic::default(), &asked, &options(true)).unwrap();
     assert_eq!(names(&scene.runs()), RUNS);
     assert_eq!(Outcome::of(&finished.result), Outcome::Done);

@@ -1,10 +1,11 @@
-//! Ctrl-C and SIGTERM: the first asks the run to stop and to tidy up, the second ends the process at once.
+//! Ctrl-C, SIGTERM and SIGHUP: the first asks the run to stop and to tidy up, the second ends the process at once.
 //!
 //! Never: a thread; the lab may need the process to have one only.
 
 use crate::failure::Failure;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
+use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,10 +21,11 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Set by SIGINT and SIGTERM from now on.
+    /// Set by SIGINT, SIGTERM and SIGHUP from now on. Under nohup(1) a hang-up stays ignored.
     pub(crate) fn on_signals() -> Result<Self, Failure> {
         let stop = Self::default();
-        for signal in [SIGINT, SIGTERM] {
+        let hangs_up = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+        for signal in [SIGINT, SIGTERM].into_iter().chain(hangs_up) {
             // In this order: the shutdown looks at the flag before the same signal sets it.
             flag::register_conditional_shutdown(signal, STOPPED, Arc::clone(&stop.requested))
                 .and_then(|_| flag::register(signal, Arc::clone(&stop.requested)))
@@ -46,6 +48,24 @@ impl Stop {
     pub(crate) fn is_unanswered(&self) -> bool {
         self.is_requested() && !self.answered.swap(true, Ordering::Relaxed)
     }
+}
+
+/// A write past the limit on a file's size (`ulimit -f`) fails from now on, and does not end the process.
+///
+/// # Errors
+/// [`Failure`] where the signal can't be watched.
+pub(crate) fn survive_file_limit() -> Result<(), Failure> {
+    flag::register(SIGXFSZ, Arc::default())
+        .map(drop)
+        .map_err(|error| Failure::Other(format!("signals can't be watched: {error}")))
+}
+
+/// Whether this process was started with `signal` ignored (`SigIgn` of proc_pid_status(5)).
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 #[cfg(test)]

@@ -56,6 +56,7 @@ fn a_smaller_window_is_a_regression_with_its_interval_and_its_reason() {
     let text = compared(&folder, &["before", "after"], 1);
     assert!(text.contains("REGRESSION rtt 40ms, loss 0%: goodput −"), "{text}");
     assert!(text.contains("(95 % interval −") && text.contains("limited by rwnd, was "), "{text}");
+    assert!(text.contains("detects") && text.contains("Medians of the valid runs"), "{text}");
     assert!(text.contains("differs: receiver.sysctl.net.ipv4.tcp_rmem: "), "{text}");
     let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
     assert!(widest <= 80, "{widest} columns\n{text}");
@@ -65,6 +66,7 @@ fn a_smaller_window_is_a_regression_with_its_interval_and_its_reason() {
     let change = &cell["goodput_bps"];
     assert_eq!((&change["finding"], &cell["regression"]), (&Value::from("worse"), &Value::from(true)));
     assert!(change["difference_high"].as_f64().unwrap() < 0.0, "{change}");
+    assert!(change["detectable_difference"].as_f64().unwrap() >= 0.0, "{change}");
     assert_eq!((&cell["limited_by_after"], &cell["axes"]["path.rtt"]), (&"rwnd".into(), &"40ms".into()));
     let turned = compared(&folder, &["after", "before"], 0);
     assert!(turned.contains("trade-off") && turned.contains("0 regressions"), "{turned}");

@@ -2,10 +2,13 @@
 
 mod measuring;
 
-use measuring::{Folder, Outcome, Skip, in_time, names, run, test};
+use measuring::{Folder, INVALID, Outcome, Skip, in_time, names, run, test};
 use serde_json::Value;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, Output};
+use std::process::{Child, Command, ExitCode, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         test("what_the_kernel_lacks_is_refused_before_the_first_run", what_the_kernel_lacks_is_refused),
         test("a_signal_stops_it_and_resume_continues", a_signal_stops_it_and_resume_continues),
         test("what_a_killed_run_leaves_the_doctor_removes", what_a_killed_run_leaves_the_doctor_removes),
+        test("where_no_thread_is_to_be_had_a_run_ends", where_no_thread_is_to_be_had_a_run_ends),
         test("two_at_the_same_time_do_not_meet", two_at_the_same_time_do_not_meet),
     ])
 }
@@ -100,6 +104,71 @@ fn machine() -> (Vec<String>, Vec<String>) {
         devices.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name.trim().to_owned());
     let namespaces = Path::new("/run/netns");
     (devices.collect(), if namespaces.exists() { names(namespaces) } else { Vec::new() })
+}
+
+/// A user of no other process, so that a limit on processes counts nothing but ours. Root has no such limit.
+const NOBODY_ELSE: u32 = 64_999;
+
+/// `pipefill run one.toml` as [`NOBODY_ELSE`], who may have `limit` threads: exit code and standard error. A run that does not end is a
+/// failure.
+fn run_limited(folder: &Folder, limit: u32) -> (Option<i32>, String) {
+    let text = std::fs::File::create(folder.path("stderr")).unwrap();
+    let mut child = Command::new("prlimit")
+        .args([&format!("--nproc={limit}:{limit}"), "./pipefill", "run", "one.toml", "--quiet"])
+        .args(["--on", "lab", "--out", &format!("out/{limit}")])
+        .current_dir(folder.root())
+        .env("XDG_RUNTIME_DIR", folder.path("out"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(text)
+        .uid(NOBODY_ELSE)
+        .gid(NOBODY_ELSE)
+        .spawn()
+        .unwrap();
+    let began = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if began.elapsed() > Duration::from_secs(60) {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("a run that may have {limit} threads does not end");
+        }
+        sleep(Duration::from_millis(20));
+    };
+    (status.code(), std::fs::read_to_string(folder.path("stderr")).unwrap())
+}
+
+fn where_no_thread_is_to_be_had_a_run_ends() -> Outcome {
+    let folder = lab()?;
+    if !nix::unistd::geteuid().is_root() {
+        return Err(Skip::LabUnavailable("only root can be a user of no other process".to_owned()));
+    }
+    folder.write(
+        "one.toml",
+        "name = \"one\"\n[path]\nrtt = \"1ms\"\n[[flow]]\nduration = \"1s\"\n[run]\nrepeat = 1\n",
+    );
+    std::fs::copy(assert_cmd::cargo::cargo_bin!("pipefill"), folder.path("pipefill")).unwrap();
+    std::fs::set_permissions(folder.root(), Permissions::from_mode(0o755)).unwrap();
+    std::fs::create_dir(folder.path("out")).unwrap();
+    chown(folder.path("out"), Some(NOBODY_ELSE), Some(NOBODY_ELSE)).unwrap();
+    let (code, text) = run_limited(&folder, 64);
+    if code == Some(3) {
+        return Err(Skip::LabUnavailable(format!("for an ordinary user: {text}")));
+    }
+    assert!(matches!(code, Some(0 | INVALID)), "{code:?}: {text}");
+    let refused = (1..9).filter(|&limit| {
+        let (code, text) = run_limited(&folder, limit);
+        assert!(!text.contains("panicked"), "{limit} threads: {text}");
+        assert!(
+            matches!(code, Some(0 | INVALID)) || text.contains("no thread for"),
+            "{limit} threads: {code:?}: {text}"
+        );
+        text.contains("no thread for")
+    });
+    assert!(refused.count() >= 4, "a run has eight threads of its own");
+    Ok(())
 }
 
 fn a_scenario_runs_from_file_to_report() -> Outcome {

@@ -124,10 +124,10 @@ fn a_variant_is_fixed_although_the_change_does_not_fit_the_others() {
         "--only",
         "variant=small,receiver.tcp_rmem=4096 16384 65536",
         "--repeat",
-        "2",
+        "3",
     ]);
     let mut fixed = fixed;
-    fixed.assert().code(0).stdout(contains("Round 1").and(contains("Helped")).and(contains("2 pairs")));
+    fixed.assert().code(0).stdout(contains("Round 1").and(contains("Helped")).and(contains("3 pairs")));
     let nothing = json(&folder, &["fix", "ran", "--only", "variant=modest", "--json", "--quiet"]);
     let cell = &nothing["cells"][0];
     assert_eq!(

@@ -186,8 +186,15 @@ pub struct Instrument {
     pub release_lateness_reverse: Option<Lateness>,
     /// How late the sender's pacing timer was (UDP and `bitrate`).
     pub send_lateness: Option<Lateness>,
-    /// How late the telemetry's samples were.
+    /// How late the telemetry's samples were. Every sample that was due counts, also one that was missed, with the time until the
+    /// next one; in records of before [`Self::samples_due`] only those that were taken.
     pub sample_lateness: Option<Lateness>,
+    /// Times at which the telemetry was to sample, one every `run.sample`; null in simulation, and in records of before it was noted.
+    #[serde(default)]
+    pub samples_due: Option<u64>,
+    /// Times at which it did: where it was late by more than `run.sample`, samples are missing.
+    #[serde(default)]
+    pub samples_taken: Option<u64>,
     /// How late a bare timer was meanwhile: a thread at normal priority that only sleeps to a deadline every 10 ms, and counts every
     /// deadline, also those that it slept through. It tells a late machine from a slow data path. Null in simulation, and in records
     /// of before it was noted.
@@ -207,8 +214,25 @@ pub struct Instrument {
     /// BPF events for which the ring had no room: rows that `retransmits.jsonl.zst` lacks. Null without BPF.
     #[serde(default)]
     pub trace_lost_events: Option<u64>,
+    /// Who used the CPUs during the traffic; null in simulation, and in records of before it was noted.
+    #[serde(default)]
+    pub cpu_use: Option<CpuUse>,
     /// CPU time of each thread over the run.
     pub threads: Vec<ThreadCpu>,
+}
+
+/// Who used the CPUs that this process may use, from before the first byte until the last thread had ended.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct CpuUse {
+    /// How many CPUs these are.
+    pub cpus: u32,
+    /// Length of that time.
+    pub span_us: u64,
+    /// CPU time of this process.
+    pub own_us: u64,
+    /// CPU time of all others on these CPUs (user, nice and system time of `/proc/stat`, in ticks of 10 ms), and what the hypervisor took
+    /// away (steal). Interrupts are in neither figure, or in `own_us`: it depends on the kernel.
+    pub others_us: u64,
 }
 
 /// CPU time of one thread.
@@ -260,8 +284,8 @@ pub struct Lateness {
 /// Why a run must not be believed.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Invalid {
-    /// A stable word: `ring_drops`, `transmit_drops`, `interface_drops`, `late_releases`, `late_sender`, `not_drained`,
-    /// `interrupted`, `flow_failed`.
+    /// A stable word: `ring_drops`, `transmit_drops`, `interface_drops`, `late_releases`, `late_sender`, `late_samples`,
+    /// `missing_samples`, `starved_cpu`, `not_drained`, `interrupted`, `flow_failed`.
     pub reason: String,
     /// What happened, with the figure and the bound.
     pub detail: String,

@@ -40,7 +40,7 @@ fn a_name_alone_is_one_bulk_tcp_flow() {
     assert_eq!((flow.protocol, flow.direction), (Protocol::Tcp, Direction::Forward));
     assert_eq!((flow.duration, flow.bitrate), (ms(10_000), None));
     assert_eq!(flow.length, Bytes::new(512 << 10));
-    assert_eq!((cell.run.repeat, cell.run.seed, cell.run.sample, cell.run.warmup), (3, 1, ms(10), None));
+    assert_eq!((cell.run.repeat, cell.run.seed, cell.run.sample, cell.run.warmup), (5, 1, ms(10), None));
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn quick_without_a_table_is_one_short_run_after_the_warmup() {
     let durations: Vec<_> = spec.flows.iter().map(|flow| flow.duration).collect();
     assert_eq!(durations, [ms(5000), ms(5000), ms(4000)]);
     assert_eq!(spec.run.repeat, 1);
-    assert_eq!(scenario.plan().cells[0].spec.run.repeat, 3);
+    assert_eq!(scenario.plan().cells[0].spec.run.repeat, 5);
 }
 
 #[test]

@@ -5,54 +5,28 @@ use crate::clock::RunClock;
 use crate::lateness::LatenessMeter;
 use crate::sys::thread;
 use pipefill_core::record::Lateness;
-use pipefill_core::units::Time;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// From one deadline to the next.
 const EVERY: Duration = Duration::from_millis(10);
 
-/// Sleeps from deadline to deadline until `stop` is set. Every deadline counts once, those that were slept through too, each with the
-/// time from itself to the waking: the quantiles are shares of time. `None` where no deadline came.
+/// Sleeps from deadline to deadline until `stop` is set. `None` where no deadline came.
 pub(crate) fn run(clock: RunClock, stop: &AtomicBool) -> Option<Lateness> {
     thread::without_timer_slack();
     let mut lateness = LatenessMeter::new();
-    let mut due = clock.now();
+    let mut due = clock.now().after(EVERY);
     while !stop.load(Ordering::Relaxed) {
-        due = due.after(EVERY);
         clock.sleep_until(due);
-        due = note_deadlines(&mut lateness, due, clock.now());
+        due = lateness.record_deadlines(due, EVERY, clock.now());
     }
     lateness.summary()
-}
-
-/// Records every deadline from `due` to `now`; returns the last of them.
-fn note_deadlines(lateness: &mut LatenessMeter, due: Time, now: Time) -> Time {
-    let mut due = due;
-    lateness.record(now.since(due));
-    while due.after(EVERY) <= now {
-        due = due.after(EVERY);
-        lateness.record(now.since(due));
-    }
-    due
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_deadline_that_was_slept_through_counts_too() {
-        let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
-        let mut lateness = LatenessMeter::new();
-        assert_eq!(note_deadlines(&mut lateness, at(10), at(10)), at(10));
-        assert_eq!(note_deadlines(&mut lateness, at(20), at(55)), at(50));
-        let summary = lateness.summary().unwrap();
-        assert_eq!(summary.count, 5, "10, 20, 30, 40 and 50 ms");
-        let milliseconds = |ns: u64| Duration::from_nanos(ns).as_secs_f64() * 1e3;
-        assert!((milliseconds(summary.max_ns) - 35.0).abs() < 0.1, "{summary:?}");
-        assert!((milliseconds(summary.mean_ns) - 16.0).abs() < 0.1, "{summary:?}");
-    }
+    use pipefill_core::units::Time;
 
     #[test]
     fn it_counts_the_deadlines_until_it_is_stopped() {

@@ -6,7 +6,7 @@ use pipefill_core::units::Time;
 
 /// Nanoseconds of a clock.
 fn read(clock: ClockId) -> u64 {
-    // Can't fail for the two clocks used here.
+    // Can't fail for the clocks used here.
     clock_gettime(clock).map_or(0, |t| {
         u64::try_from(t.tv_sec()).unwrap_or(0) * 1_000_000_000 + u64::try_from(t.tv_nsec()).unwrap_or(0)
     })
@@ -15,6 +15,11 @@ fn read(clock: ClockId) -> u64 {
 /// `CLOCK_REALTIME` now, nanoseconds since the Unix epoch.
 pub(crate) fn realtime_ns() -> u64 {
     read(ClockId::CLOCK_REALTIME)
+}
+
+/// CPU time that this process has used, all threads, in nanoseconds.
+pub(crate) fn process_cpu_ns() -> u64 {
+    read(ClockId::CLOCK_PROCESS_CPUTIME_ID)
 }
 
 /// Counts from the moment it was made.

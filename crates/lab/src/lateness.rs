@@ -25,6 +25,17 @@ impl LatenessMeter {
         self.histogram.saturating_record(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX));
     }
 
+    /// Records every deadline from `due` to `now`, `every` apart, each with the time from itself to `now`; returns the first one after
+    /// `now`. What was slept through counts too, so that a quantile is a share of the time.
+    pub(crate) fn record_deadlines(&mut self, due: Time, every: Duration, now: Time) -> Time {
+        let mut due = due;
+        while due <= now {
+            self.record(now.since(due));
+            due = due.after(every.max(Duration::from_nanos(1)));
+        }
+        due
+    }
+
     /// `None` where nothing happened.
     pub(crate) fn summary(&self) -> Option<Lateness> {
         let h = &self.histogram;
@@ -89,6 +100,21 @@ impl StallLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_deadline_that_was_slept_through_counts_too() {
+        let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
+        let every = Duration::from_millis(10);
+        let mut lateness = LatenessMeter::new();
+        assert_eq!(lateness.record_deadlines(at(10), every, at(10)), at(20));
+        assert_eq!(lateness.record_deadlines(at(20), every, at(19)), at(20), "not yet");
+        assert_eq!(lateness.record_deadlines(at(20), every, at(55)), at(60));
+        let summary = lateness.summary().unwrap();
+        assert_eq!(summary.count, 5, "10, 20, 30, 40 and 50 ms");
+        let milliseconds = |ns: u64| Duration::from_nanos(ns).as_secs_f64() * 1e3;
+        assert!((milliseconds(summary.max_ns) - 35.0).abs() < 0.1, "{summary:?}");
+        assert!((milliseconds(summary.mean_ns) - 16.0).abs() < 0.1, "{summary:?}");
+    }
 
     #[test]
     fn what_was_due_during_a_stall_is_part_of_it() {

@@ -3,6 +3,7 @@
 //!
 //! Never: an entry in `/run/netns`, which would outlive us.
 
+use crate::threads::{joined, start_thread};
 use nix::sched::{CloneFlags, setns, unshare};
 use std::fs::File;
 use std::io;
@@ -47,6 +48,5 @@ impl Namespace {
 
 /// A namespace belongs to a thread: work that changes it runs on a thread of its own, which then ends.
 fn on_a_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
-    thread::scope(|scope| scope.spawn(work).join())
-        .unwrap_or_else(|_| Err(io::Error::other("a thread inside a namespace panicked")))
+    thread::scope(|scope| joined(start_thread(scope, "namespace", work)?, "a thread inside a namespace"))
 }

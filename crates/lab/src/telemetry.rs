@@ -8,19 +8,18 @@ use crate::lateness::LatenessMeter;
 use crate::rows::{Closed, Rows};
 use crate::sys::socket::{mem_info, tcp_info};
 use crate::sys::thread;
+use crate::threads::{Scheduled, Threads};
 use crate::trace::Trace;
 use crate::traffic::counts::StreamCounts;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::record::{
-    AnyRow, CpuSample, DeliverySample, Lateness, PathSample, StreamEnd, TcpSample, ThreadCpu, ThreadRole,
-    UdpSample,
+    AnyRow, CpuSample, DeliverySample, Lateness, PathSample, StreamEnd, TcpSample, UdpSample,
 };
 use pipefill_core::tcp_info;
 use pipefill_core::units::Time;
 use socket2::Socket;
-use std::fs;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -38,51 +37,17 @@ pub(crate) struct StreamProbe<'a> {
     pub(crate) counts: &'a StreamCounts,
 }
 
-/// The threads of a run, by what they do.
-#[derive(Default)]
-pub(crate) struct Threads {
-    alive: Mutex<Vec<(ThreadRole, i32)>>,
-    ended: Mutex<Vec<ThreadCpu>>,
-}
-
-impl Threads {
-    /// Runs `work` on the calling thread as `role`: its CPU time is sampled meanwhile and noted at the end.
-    pub(crate) fn note<T>(&self, role: ThreadRole, work: impl FnOnce() -> T) -> T {
-        let entry = (role, thread::id());
-        if let Ok(mut alive) = self.alive.lock() {
-            alive.push(entry.clone());
-        }
-        let result = work();
-        if let Ok(mut alive) = self.alive.lock() {
-            alive.retain(|other| *other != entry);
-        }
-        if let Ok(mut ended) = self.ended.lock() {
-            ended.push(cpu_of(entry.0));
-        }
-        result
-    }
-
-    /// CPU time of the threads that have ended, sorted by name.
-    pub(crate) fn ended(&self) -> Vec<ThreadCpu> {
-        let mut ended = self.ended.lock().map(|ended| ended.clone()).unwrap_or_default();
-        ended.sort_by(|a, b| a.thread.cmp(&b.thread));
-        ended
-    }
-
-    fn alive(&self) -> Vec<(ThreadRole, i32)> {
-        self.alive.lock().map(|alive| alive.clone()).unwrap_or_default()
-    }
-}
-
 /// What the telemetry has to say of itself and for the judgement of the run.
 pub(crate) struct Sampled {
     pub(crate) lateness: Option<Lateness>,
+    pub(crate) samples_taken: u64,
     pub(crate) slow_start_until: Time,
 }
 
 /// What it gathers for that.
 struct Notes {
     lateness: LatenessMeter,
+    samples_taken: u64,
     slow_start_until: Time,
 }
 
@@ -103,31 +68,42 @@ impl Telemetry<'_> {
     /// start. Ends early where `rows` takes no more.
     pub(crate) fn run(&self, rows: &Rows) -> Sampled {
         thread::without_timer_slack();
-        let mut notes = Notes { lateness: LatenessMeter::new(), slow_start_until: Time::ZERO };
+        let mut notes =
+            Notes { lateness: LatenessMeter::new(), samples_taken: 0, slow_start_until: Time::ZERO };
         // Who has stopped listening says why when it is joined.
         let _why = self.sample_until_stopped(rows, &mut notes);
-        Sampled { lateness: notes.lateness.summary(), slow_start_until: notes.slow_start_until }
+        Sampled {
+            lateness: notes.lateness.summary(),
+            samples_taken: notes.samples_taken,
+            slow_start_until: notes.slow_start_until,
+        }
     }
 
     fn sample_until_stopped(&self, rows: &Rows, notes: &mut Notes) -> Result<(), Closed> {
         let (mut due, mut seldom_due) = (self.clock.now(), self.clock.now());
         while !self.stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
-            notes.lateness.record(now.since(due));
+            due = notes.lateness.record_deadlines(due, self.every, now);
+            notes.samples_taken += 1;
             let is_full = now >= seldom_due;
             self.sample(rows, is_full, notes)?;
             if is_full {
                 self.sample_cpu(now, rows)?;
                 seldom_due = now.after(SELDOM);
             }
-            // A sample that was missed is missing; the ones after it keep their places.
-            while due <= self.clock.now() {
-                due = due.after(self.every);
-            }
-            self.clock.sleep_until(due);
+            self.clock.sleep_until(self.next_place(due));
         }
         self.sample(rows, true, notes)?;
         self.sample_cpu(self.clock.now(), rows)
+    }
+
+    /// The first of the places from `due` on that has not passed: a sample that was missed is missing, the ones after it keep theirs.
+    fn next_place(&self, due: Time) -> Time {
+        let mut place = due;
+        while place <= self.clock.now() {
+            place = place.after(self.every);
+        }
+        place
     }
 
     /// `is_full`: with the raw bytes.
@@ -180,13 +156,9 @@ impl Telemetry<'_> {
     }
 
     fn sample_cpu(&self, now: Time, rows: &Rows) -> Result<(), Closed> {
-        for (thread, id) in self.threads.alive() {
-            if let Some(Scheduled { cpu_us, wait_us }) = Scheduled::of_thread(id) {
-                let wait_us = Some(wait_us);
-                rows.send(AnyRow::Cpu(CpuSample { t_us: now.micros(), thread, cpu_us, wait_us }))?;
-            }
-        }
-        Ok(())
+        self.threads.alive().try_for_each(|(thread, Scheduled { cpu_us, wait_us })| {
+            rows.send(AnyRow::Cpu(CpuSample { t_us: now.micros(), thread, cpu_us, wait_us: Some(wait_us) }))
+        })
     }
 }
 
@@ -225,44 +197,5 @@ fn sample_udp(clock: RunClock, probe: &StreamProbe<'_>) -> UdpSample {
         duplicates: counts.duplicates.get(),
         reordered: counts.reordered.get(),
         jitter_ns: (received > 1).then(|| counts.jitter_ns.get()),
-    }
-}
-
-/// What the scheduler has counted for a thread so far.
-struct Scheduled {
-    /// On a CPU.
-    cpu_us: u64,
-    /// Ready to run, without a CPU.
-    wait_us: u64,
-}
-
-impl Scheduled {
-    /// Of a thread of this process, from `/proc/self/task/ID/schedstat` (Documentation/scheduler/sched-stats.rst).
-    fn of_thread(id: i32) -> Option<Self> {
-        Self::parse(&fs::read_to_string(format!("/proc/self/task/{id}/schedstat")).ok()?)
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let mut nanos = text.split_whitespace().map(str::parse::<u64>);
-        let mut micros = || Some(nanos.next()?.ok()? / 1_000);
-        Some(Self { cpu_us: micros()?, wait_us: micros()? })
-    }
-}
-
-/// What the calling thread has used in all.
-fn cpu_of(role: ThreadRole) -> ThreadCpu {
-    let wait_us = Scheduled::of_thread(thread::id()).map(|scheduled| scheduled.wait_us);
-    ThreadCpu { wait_us, ..thread::cpu(role) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_threads_time_on_a_cpu_and_its_wait_for_one() {
-        let read = |text: &str| Scheduled::parse(text).map(|one| (one.cpu_us, one.wait_us));
-        assert_eq!(read("5000000 1250999 17\n"), Some((5_000, 1_250)));
-        assert_eq!([read(""), read("5000000"), read("x y z")], [None; 3]);
     }
 }

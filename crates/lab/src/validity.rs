@@ -16,6 +16,13 @@ const STALLED_PATH: Duration = Duration::from_millis(5);
 /// A sender whose 99th percentile is later than this did not send what was asked.
 const LATE_SENDER: Duration = Duration::from_millis(20);
 
+/// For longer than this TCP takes silence for loss (the least RTO is 200 ms, `TCP_RTO_MIN`): where the telemetry is later than half of it
+/// for a hundredth of the time, what happened meanwhile was not seen.
+const LATE_SAMPLES: Duration = Duration::from_millis(100);
+/// What limited a flow is told from sample to sample. Samples are missing when the machine is busy, not by chance, so that a share of the
+/// time may be off by as much as is missing.
+const MISSING_SAMPLES: f64 = 0.25;
+
 /// The reasons why a run with these errors is invalid; empty = it may be believed.
 pub(crate) fn judge(spec: &CellSpec, instrument: &Instrument, counters: &[Counter]) -> Vec<Invalid> {
     let mut reasons: Vec<Invalid> = counters.iter().filter_map(dropped_by_interface).collect();
@@ -42,7 +49,22 @@ pub(crate) fn judge(spec: &CellSpec, instrument: &Instrument, counters: &[Counte
     }
     let sender = instrument.send_lateness.as_ref().map_or(0, |lateness: &Lateness| lateness.p99_ns);
     reasons.extend(above("late_sender", "the sender's timer", AT_99, sender, LATE_SENDER));
+    let samples = instrument.sample_lateness.as_ref().map_or(0, |lateness: &Lateness| lateness.p99_ns);
+    reasons.extend(above("late_samples", "the telemetry", AT_99, samples, LATE_SAMPLES));
+    reasons.extend(missing_samples(instrument));
     reasons
+}
+
+fn missing_samples(instrument: &Instrument) -> Option<Invalid> {
+    let (due, taken) = (instrument.samples_due?, instrument.samples_taken?);
+    let missing = due.saturating_sub(taken);
+    (missing as f64 > MISSING_SAMPLES * due as f64).then(|| {
+        let detail = format!(
+            "{missing} of {due} samples are missing (bound: {:.0} %); with a longer run.sample fewer are due",
+            100.0 * MISSING_SAMPLES
+        );
+        invalid("missing_samples", detail)
+    })
 }
 
 /// Above this HyStart takes a round trip that has become longer for a queue and ends slow start: an eighth of the RTT, at least 4 and
@@ -134,6 +156,21 @@ mod tests {
         let at_median = |rtt: &str, p50| judge(&spec(rtt), &at_median(p50), &[]).len();
         assert_eq!([at_median("1ms", 500), at_median("1ms", 501)], [0, 1]);
         assert_eq!([at_median("100ms", 2_500), at_median("100ms", 2_501)], [0, 1]);
+    }
+
+    #[test]
+    fn a_telemetry_that_was_late_or_missed_samples_makes_a_run_invalid() {
+        let words = |p99_ms: u64, samples_due, samples_taken| -> Vec<String> {
+            let lateness = Lateness { count: 1, p99_ns: p99_ms * 1_000_000, ..Lateness::default() };
+            let sample_lateness = Some(lateness);
+            let instrument =
+                Instrument { sample_lateness, samples_due, samples_taken, ..Instrument::default() };
+            judge(&spec("1ms"), &instrument, &[]).into_iter().map(|reason| reason.reason).collect()
+        };
+        assert_eq!(words(100, Some(1_000), Some(750)), [""; 0]);
+        assert_eq!(words(101, Some(1_000), Some(1_000)), ["late_samples"]);
+        assert_eq!(words(0, Some(1_000), Some(749)), ["missing_samples"]);
+        assert_eq!(words(0, None, Some(1)), [""; 0], "not noted is not missing");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::table::{Style, drawn};
 use indexmap::IndexMap;
 use pipefill_analysis::changes::{CellChange, Change, Changes, Finding};
 use pipefill_analysis::experiment::coordinates;
+use pipefill_analysis::statistics::VALUES_MIN;
 
 /// Stands for a difference that is not shown.
 const SAME: &str = "≈";
@@ -59,7 +60,7 @@ fn sheet(variant: Option<&str>, cells: &[&CellChange]) -> Sheet {
     Sheet { title: variant.map(str::to_owned), headings, cells: Vec::new(), rows, notes: Vec::new() }
 }
 
-/// Goodput of both sides, its change and the half width of that change's interval.
+/// Goodput of both sides, its change, the half width of that change's interval, and the smallest change that would be seen.
 fn goodput(cells: &[&CellChange]) -> Vec<Column> {
     let changes: Vec<Option<Change>> = cells.iter().map(|cell| cell.goodput_bps).collect();
     let known = || changes.iter().flatten();
@@ -78,6 +79,7 @@ fn goodput(cells: &[&CellChange]) -> Vec<Column> {
         rate("after", |change| change.after),
         column("change", "%", &changes, |change| percent(change.difference_fraction), tone),
         column("±", "%", &changes, half_width, |_| Tone::Plain),
+        column("detects", "%", &changes, detectable, |_| Tone::Plain),
     ]
 }
 
@@ -169,6 +171,10 @@ fn half_width(change: &Change) -> String {
     share.map_or_else(|| MISSING.to_owned(), |share| format!("{share:.1}"))
 }
 
+fn detectable(change: &Change) -> String {
+    change.detectable_fraction.map_or_else(|| MISSING.to_owned(), |share| format!("{:.1}", share * 100.0))
+}
+
 fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| MISSING.to_owned(), |share| signed(share * 100.0, 1))
 }
@@ -238,17 +244,17 @@ fn conclusion(changes: &Changes) -> Vec<String> {
         (changes.threshold_fraction * 1e4).round() / 100.0,
     )];
     lines.push(format!(
-        "Means of the valid runs; ± is Welch's 95 % interval of the change; {SAME}: no difference shown."
+        "Medians of the valid runs, as in a report; ± is half of the 95 % interval of the change; detects: the smallest change of goodput that these runs would show four times in five; {SAME}: no difference shown."
     ));
     if few > 0 {
         lines.push(format!(
-            "{} of {cells} cells have too few runs for an interval: two on each side, better five.",
+            "{} of {cells} cells have too few runs for an interval: {VALUES_MIN} on each side, better five.",
             few
         ));
     }
     if judged >= MANY {
         lines.push(format!(
-            "Of {judged} cells about {:.0} differ by chance alone.",
+            "Of {judged} cells up to {:.0} may differ by chance alone.",
             (judged as f64 * CHANCE).ceil()
         ));
     }

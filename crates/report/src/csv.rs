@@ -9,13 +9,14 @@ use pipefill_analysis::experiment::Experiment;
 use serde_json::Value;
 
 /// JSON pointers of the scalar fields, in the order of the columns.
-const FIELDS: [&str; 73] = [
+const FIELDS: [&str; 74] = [
     "/backend",
     "/runs",
     "/valid",
     "/goodput_bps",
     "/goodput_bps_low",
     "/goodput_bps_high",
+    "/goodput_coverage",
     "/goodput_whole_bps",
     "/sender_bps",
     "/offered_bps",

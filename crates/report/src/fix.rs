@@ -3,11 +3,12 @@
 //! Never: a word of success where the interval of the difference holds zero.
 
 use crate::prose::filled;
-use crate::quantity::{Kind, MISSING};
+use crate::quantity::{Kind, MISSING, share};
 use crate::table::Style;
-use pipefill_analysis::comparison::{Comparison, Difference, Mean};
+use pipefill_analysis::comparison::{Comparison, Difference, Median};
 use pipefill_analysis::experiment::coordinates;
 use pipefill_analysis::proof::{End, Proof, ROUNDS, Round};
+use pipefill_analysis::statistics::VALUES_MIN;
 use pipefill_core::limit::LimitedBy;
 
 /// Prose is hard to read in longer lines.
@@ -56,13 +57,15 @@ fn round_lines(number: usize, round: &Round, width: u16, style: Style) -> Vec<St
     lines
 }
 
-fn side(name: &str, mean: &Mean, limited_by: Option<LimitedBy>) -> String {
-    let interval = match (mean.low_bps, mean.high_bps) {
-        (Some(low), Some(high)) => format!("{} to {}", rate(low.max(0.0)), rate(high)),
+fn side(name: &str, median: &Median, limited_by: Option<LimitedBy>) -> String {
+    let interval = match (median.low_bps, median.high_bps, median.coverage) {
+        (Some(low), Some(high), Some(coverage)) => {
+            format!("{} to {} ({})", rate(low), rate(high), share(coverage))
+        }
         _ => "no interval".to_owned(),
     };
     let limit = limited_by.map_or(MISSING, LimitedBy::as_str);
-    format!("    {name:<10}{:>12}   {interval:<28}{limit}", rate(mean.bps))
+    format!("    {name:<10}{:>12}   {interval:<36}{limit}", rate(median.bps))
 }
 
 /// What the pairs of `round` say, in words.
@@ -77,9 +80,12 @@ pub(crate) fn outcome(comparison: &Comparison, round: &Round) -> String {
             format!("Made it worse: {} ({}; {pairs}).", gain(comparison), interval(comparison))
         }
         Difference::NotShown => {
-            format!("No difference shown: {} holds zero ({pairs}).", interval(comparison))
+            let seen = comparison.detectable_bps.map_or_else(String::new, |bps| {
+                format!(" One of {} would have shown four times in five.", rate(bps))
+            });
+            format!("No difference shown: {} holds zero ({pairs}).{seen}", interval(comparison))
         }
-        Difference::TooFewPairs => format!("No verdict: an interval needs two pairs ({pairs})."),
+        Difference::TooFewPairs => format!("No verdict: an interval needs {VALUES_MIN} pairs ({pairs})."),
     };
     let error = round.prediction_error.map_or_else(String::new, |error| {
         let off = if error >= 0.0 { "high" } else { "low" };
@@ -97,7 +103,7 @@ fn gain(comparison: &Comparison) -> String {
 }
 
 fn interval(comparison: &Comparison) -> String {
-    let Mean { low_bps, high_bps, .. } = comparison.difference;
+    let Median { low_bps, high_bps, .. } = comparison.difference;
     let signed = |bps: Option<f64>| {
         bps.map_or_else(
             || MISSING.to_owned(),
@@ -169,7 +175,35 @@ fn rate(bps: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::of_path;
+    use super::{of_path, outcome};
+    use pipefill_analysis::comparison::Comparison;
+    use pipefill_analysis::experiment::CellResult;
+    use pipefill_analysis::finding::Advice;
+    use pipefill_analysis::proof::Round;
+
+    fn told(pairs: &[(u64, u64)]) -> String {
+        let advice = Advice {
+            change: "flow.parallel=4".to_owned(),
+            set: Vec::new(),
+            commands: Vec::new(),
+            why: String::new(),
+            predicted_bps: None,
+            ..Advice::default()
+        };
+        let round = Round::of(Vec::new(), advice, &CellResult::default(), &CellResult::default());
+        outcome(&Comparison::of(pairs, pairs.len()).unwrap(), &round)
+    }
+
+    #[test]
+    fn what_was_not_shown_says_what_could_have_been() {
+        let text = told(&[(100_000_000, 101_000_000), (100_000_000, 98_000_000), (100_000_000, 103_000_000)]);
+        assert!(
+            text.contains("holds zero (3 pairs). One of ") && text.contains(" four times in five"),
+            "{text}"
+        );
+        let text = told(&[(100_000_000, 200_000_000); 2]);
+        assert!(text.starts_with("No verdict: an interval needs 3 pairs (2 pairs)."), "{text}");
+    }
 
     #[test]
     fn more_than_the_path_is_all_of_it() {

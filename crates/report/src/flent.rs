@@ -112,9 +112,9 @@ impl Flow<'_> {
         (1..).zip(streams).map(series).collect()
     }
 
-    /// Since 1970. In virtual time that is when everything began.
+    /// Since 1970. In virtual time that is when everything began; a clock beyond the year 9999, which no date here has, is at its end.
     fn t0(&self) -> Duration {
-        Duration::from_millis(self.manifest.started_unix_ms.unwrap_or(0))
+        Duration::from_millis(self.manifest.started_unix_ms.unwrap_or(0).min(wall_clock::LAST_UNIX_MS))
     }
 
     fn metadata(&self, all: &[Series<'_>]) -> Value {

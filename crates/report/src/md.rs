@@ -3,7 +3,7 @@
 //! Never: a cell whose text could break the table.
 
 use crate::conclusions;
-use crate::sheet::{Heading, Sheet, environment_line, sheets, source_line};
+use crate::sheet::{Heading, Sheet, environment_line, interval_line, sheets, source_line};
 use pipefill_analysis::experiment::Experiment;
 
 /// A picture that the text shows.
@@ -30,6 +30,7 @@ pub fn render(experiment: &Experiment, pictures: &[Link]) -> String {
     }
     parts.extend(conclusions::in_markdown(experiment, &escaped));
     parts.extend(pictures.iter().map(|one| format!("![{}]({})", escaped(&one.title), one.path)));
+    parts.extend(interval_line(experiment).map(|line| format!("*{}*", escaped(&line))));
     parts.extend(environment_line(experiment).map(|line| format!("*{}*", escaped(&line))));
     parts.join("\n\n") + "\n"
 }

@@ -38,6 +38,12 @@ pub(crate) const MILLISECONDS: Scale = Scale::Shared(2);
 /// Below this the shared prefix would hide a value.
 const READABLE: f64 = 0.01;
 
+/// A share of one in per cent, one digit behind the point where there is one: `75 %`, `93.8 %`.
+pub(crate) fn share(of_one: f64) -> String {
+    let digits = format!("{:.1}", of_one * 100.0);
+    format!("{} %", digits.strip_suffix(".0").unwrap_or(&digits))
+}
+
 impl Kind {
     /// Prefixes, smallest first, each `base` times the one before.
     fn prefixes(self) -> &'static [&'static str] {

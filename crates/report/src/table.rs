@@ -1,6 +1,6 @@
 //! The terminal's table.
 
-use crate::sheet::{Entry, Heading, Sheet, Tone, environment_line, sheets, source_line};
+use crate::sheet::{Entry, Heading, Sheet, Tone, environment_line, interval_line, sheets, source_line};
 use crate::{conclusions, prose};
 use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use pipefill_analysis::experiment::Experiment;
@@ -28,7 +28,8 @@ pub fn render(experiment: &Experiment, style: Style) -> String {
         parts.push(drawn(&sheet, style));
     }
     parts.extend(conclusions::in_terminal(experiment, style.width));
-    let feet: Vec<String> = source_line(experiment).into_iter().chain(environment_line(experiment)).collect();
+    let feet = [source_line, interval_line, environment_line].map(|line| line(experiment));
+    let feet: Vec<String> = feet.into_iter().flatten().collect();
     if !feet.is_empty() {
         parts.push(feet.join("\n"));
     }

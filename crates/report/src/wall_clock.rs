@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The last millisecond of the year 9999: dates have four digits for the year (RFC 3339, RFC 9110).
-const LAST_UNIX_MS: u64 = 253_402_300_799_999;
+pub(crate) const LAST_UNIX_MS: u64 = 253_402_300_799_999;
 
 /// The moment so many milliseconds after 1970 began; `None` beyond the year 9999, which no date can say.
 pub(crate) fn moment(unix_ms: u64) -> Option<SystemTime> {

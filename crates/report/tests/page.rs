@@ -70,6 +70,31 @@ fn each_number_has_its_exact_value_and_each_cell_its_verdict() {
     );
 }
 
+/// Two runs cover half, three three quarters: in the column's heading where all cells have the same, at each cell in any case.
+#[test]
+fn an_interval_is_called_what_it_covers() {
+    for (repeats, coverage) in [(2, "50 %"), (3, "75 %"), (5, "93.8 %"), (6, "96.9 %")] {
+        let (experiment, runs) = experiment(repeats);
+        let page = Page {
+            experiment: &experiment,
+            runs: &runs,
+            proofs: &[],
+            scenario: None,
+            fix: "pipefill fix DIR",
+        };
+        let html = render(&page).unwrap();
+        assert!(!html.contains("95 % interval"));
+        assert!(html.contains(&format!("<span class=\"unit\">{coverage}</span>")), "{coverage}");
+        assert_eq!(
+            html.matches(&format!(" Mbit/s ({coverage})</dd>")).count(),
+            experiment.cells.len(),
+            "{coverage}"
+        );
+        let points = html.matches("\"coverage\":0.").count();
+        assert_eq!(points, experiment.cells.len(), "{coverage}");
+    }
+}
+
 #[test]
 fn a_proof_stands_at_its_cell_and_takes_the_place_of_the_invitation() {
     let (experiment, runs) = experiment(2);

@@ -255,6 +255,19 @@ fn the_tables_numbers_are_the_jsons() {
     }
 }
 
+#[test]
+fn every_form_says_what_an_interval_covers() {
+    let experiment = tcp_matrix();
+    let line = "±%: an interval of the median that covers 75 % with 3 runs";
+    assert!(table::render(&experiment, Style::default()).contains(line));
+    assert!(md::render(&experiment, &[]).contains(line));
+    let json: Value = serde_json::from_str(&json::render(&experiment).unwrap()).unwrap();
+    assert!(json["cells"].as_array().unwrap().iter().all(|cell| cell["goodput_coverage"] == 0.75));
+    let csv = csv::render(&experiment).unwrap();
+    let place = csv.lines().next().unwrap().split(',').position(|name| name == "goodput_coverage").unwrap();
+    assert!(csv.lines().skip(1).all(|row| row.split(',').nth(place) == Some("0.75")), "{csv}");
+}
+
 fn close(shown: &str, exact: Option<f64>, unit: f64) {
     match exact {
         None => assert_eq!(shown, "–"),

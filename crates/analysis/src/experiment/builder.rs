@@ -5,7 +5,7 @@
 use super::flows;
 use super::{CellResult, EnvironmentSummary, Experiment, InvalidCount, PublishedFigures, SCHEMA};
 use crate::metrics::{CaStateTimes, PingMetrics, RetransmitCounts, RunMetrics, UnmetSetting};
-use crate::statistics::{bootstrap_median, median, rounded};
+use crate::statistics::{median, median_interval, rounded};
 use crate::{conclusions, expect};
 use indexmap::{IndexMap, IndexSet};
 use pipefill_core::plan::{Cell, Plan};
@@ -188,11 +188,13 @@ fn medians(valid: &[&RunMetrics]) -> CellResult {
         median_of(valid, |run| field(run).map(|v| v as f64)).map(|v| v.round() as i64)
     };
     let goodputs: Vec<f64> = valid.iter().filter_map(|run| run.goodput_bps.map(|v| v as f64)).collect();
-    let interval = bootstrap_median(&goodputs);
+    let covered = median_interval(&goodputs);
+    let interval = covered.map(|covered| covered.interval);
     CellResult {
         goodput_bps: whole(|r| r.goodput_bps),
         goodput_bps_low: interval.map(|i| rounded(i.low)),
         goodput_bps_high: interval.map(|i| rounded(i.high)),
+        goodput_coverage: covered.map(|covered| covered.coverage),
         goodput_whole_bps: whole(|r| r.goodput_whole_bps),
         sender_bps: whole(|r| r.sender_bps),
         fairness_index: median_of(valid, |r| r.fairness_index),

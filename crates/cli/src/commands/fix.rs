@@ -17,6 +17,7 @@ use clap::ValueEnum;
 use pipefill_analysis::experiment::{CellResult, quoted, repeat_command};
 use pipefill_analysis::finding::Advice;
 use pipefill_analysis::proof::{End, Proof, Round, Search};
+use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Plan};
 use pipefill_report::{fix as text, json};
 use std::fs;
@@ -36,7 +37,7 @@ pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failur
     let base = Path::new("");
     let session =
         Session { backend: &*backend, registry: &registry, stop: &stop, terminal, base, leaves_pages: false };
-    let name = format!("{}-fix", experiment.stored.plan.experiment);
+    let name = FileName::cleaned(&format!("{}-fix", experiment.stored.plan.experiment));
     let out = fresh(session.base, args.out.as_deref(), &name)?;
     let work = Work { args, session: &session, experiment: &experiment, out: &out };
     let mut found = Vec::new();
@@ -63,7 +64,7 @@ pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failur
 /// Leaves the proofs beside the records that they are about, and makes the page there anew. What was proven stays proven where
 /// somebody else owns these records.
 fn leave(experiment: &ExperimentDirectory, name: &str, found: &[Proof], out: &Path, terminal: &Terminal) {
-    let added = proofs::add(&experiment.path, name, found, out);
+    let added = proofs::add(&experiment.path, name, found, out, terminal);
     if let Err(failure) = added.and_then(|()| page::renew(experiment, terminal)) {
         terminal.say(&format!("note: the report page does not show it: {failure}"));
     }
@@ -119,7 +120,8 @@ impl Work<'_> {
         tried: &mut Tried,
     ) -> Result<(), Failure> {
         while let Some(advice) = search.next_change() {
-            let place = PathBuf::from(label(plan, cell)).join(format!("round-{}", tried.rounds.len() + 1));
+            let place =
+                PathBuf::from(label(plan, cell).as_str()).join(format!("round-{}", tried.rounds.len() + 1));
             let [before, after] = self.pair(cell, search.set(), &advice, &place)?;
             let sides = [&before, &after].map(|side| side.result.cells.first());
             let [Some(one), Some(other)] = sides else {
@@ -202,8 +204,8 @@ fn path_goodput(result: &CellResult) -> Option<u64> {
 }
 
 /// The cell's own name: that of its runs' directories without the repetition.
-fn label(plan: &Plan, cell: &Cell) -> String {
+fn label(plan: &Plan, cell: &Cell) -> FileName {
     let run = plan.runs().into_iter().find(|run| run.cell.id == cell.id);
     let name = run.map_or_else(|| cell.id.clone(), |run| run.directory.to_string());
-    name.rsplit_once("-r").map_or(name.clone(), |(head, _)| head.to_owned())
+    FileName::cleaned(name.rsplit_once("-r").map_or(name.as_str(), |(head, _)| head))
 }

@@ -3,8 +3,9 @@
 use super::report::ensure_directory;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::store::{ExperimentDirectory, cut};
+use crate::store::{ExperimentDirectory, cut, files};
 use crate::terminal::Terminal;
+use pipefill_core::file_name::FileName;
 use pipefill_report::{flent, iperf3};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ pub(super) enum Form {
 }
 
 /// A flow's document, and the name of its file.
-type Document = (String, Vec<u8>);
+type Document = (FileName, Vec<u8>);
 
 /// Writes them: a single one into the file `output`, or as text to standard output; several into the folder `output`.
 pub(super) fn write(
@@ -44,7 +45,7 @@ pub(super) fn write(
         (several, Some(folder)) => {
             fs::create_dir_all(folder).map_err(Failure::file("making", folder))?;
             for (name, bytes) in several {
-                save(&folder.join(name), bytes)?;
+                files::replace(&files::below(folder, name), bytes)?;
             }
         }
         ([_], None) => {
@@ -85,8 +86,9 @@ fn of_run(directory: &Path, form: Form) -> Result<Vec<Document>, Failure> {
             (files.map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?, "flent.gz")
         }
     };
-    let named =
-        |(flow, bytes): (u32, Vec<u8>)| (format!("{}-flow{flow}.{extension}", manifest.run.directory), bytes);
+    let named = |(flow, bytes): (u32, Vec<u8>)| {
+        (FileName::cleaned(&format!("{}-flow{flow}.{extension}", manifest.run.directory)), bytes)
+    };
     Ok(flows.into_iter().map(named).collect())
 }
 

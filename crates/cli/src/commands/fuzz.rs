@@ -17,6 +17,7 @@ use serde::Serialize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Builder};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Scenarios where neither a number nor a time is given.
@@ -55,10 +56,10 @@ pub(super) fn fuzz(args: &FuzzArgs, terminal: &Terminal) -> Result<Outcome, Fail
         return one_file(&text, &stop, terminal);
     }
     let hunt = Hunt::new(args, &stop, terminal);
-    std::thread::scope(|scope| {
-        for _ in 1..args.jobs {
-            scope.spawn(|| hunt.work());
-        }
+    // This thread works too: where no others are to be had, it does all the work.
+    thread::scope(|scope| {
+        let others = (1..args.jobs).map(|_| Builder::new().spawn_scoped(scope, || hunt.work()));
+        let _those_there_are: Vec<_> = others.map_while(Result::ok).collect();
         hunt.work();
     });
     let found = hunt.finish();

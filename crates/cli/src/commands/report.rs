@@ -35,7 +35,7 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
     let text = match format {
         Format::Svg => return draw(args, &read, Kind::Svg, terminal),
         Format::Png => return draw(args, &read, Kind::Png, terminal),
-        Format::Html => page::text(&args.directory, read.scenario.as_deref(), &read.evaluated)?,
+        Format::Html => page::text(&args.directory, read.scenario.as_deref(), &read.evaluated, terminal)?,
         Format::Json => json::render(result).map_err(Failure::Json)?,
         Format::Csv => csv::render(result).map_err(|error| Failure::Other(error.to_string()))?,
         Format::Md => {
@@ -56,7 +56,10 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
 
 /// Writes the pictures of what was read, and prints where they are.
 fn draw(args: &ReportArgs, read: &Read, kind: Kind, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let folder = args.output.clone().unwrap_or_else(|| pictures::folder(&args.directory));
+    let folder = match &args.output {
+        Some(folder) => folder.clone(),
+        None => pictures::folder(&args.directory)?,
+    };
     let written = pictures::write(&folder, &read.pictures(), kind)?;
     let lines: String = written.iter().map(|path| format!("{}\n", path.display())).collect();
     terminal.print(&lines)?;
@@ -99,7 +102,7 @@ fn read(directory: &Path, terminal: &Terminal) -> Result<Read, Failure> {
     ensure_directory(directory)?;
     if let Some(experiment) = ExperimentDirectory::open(directory)? {
         let evaluated = evaluate(&experiment, terminal)?;
-        return Ok(Read { evaluated, scenario: page::scenario(&experiment) });
+        return Ok(Read { evaluated, scenario: experiment.scenario_text()? });
     }
     match condense(directory, series::buckets(1))? {
         Some(condensed) => single(directory, condensed),
@@ -116,7 +119,7 @@ fn single(directory: &Path, condensed: Condensed) -> Result<Read, Failure> {
     let run = &manifest.run;
     let around = directory.parent().and_then(Path::parent);
     let experiment = around.map(ExperimentDirectory::open).transpose()?.flatten();
-    let scenario = experiment.as_ref().and_then(page::scenario);
+    let scenario = experiment.as_ref().map(ExperimentDirectory::scenario_text).transpose()?.flatten();
     let (mut plan, command) = match experiment {
         Some(experiment) => {
             let command = experiment.command();

@@ -4,7 +4,6 @@ use crate::args::{BackendName, RunArgs, RunOptions, StudyArgs};
 use crate::asked::Asked;
 use crate::failure::{ELSEWHERE, Failure};
 use crate::outcome::{Invalid, Outcome};
-use crate::page;
 use crate::session::{Finished, Session};
 use crate::signals::Stop;
 use crate::store::{Registry, Removed};
@@ -115,7 +114,9 @@ fn show(finished: &Finished, options: &RunOptions, terminal: &Terminal) -> Resul
         say_chosen(&finished.directory, options.out.as_deref(), terminal);
     } else {
         terminal.say(&format!("\nrecords: {directory}"));
-        terminal.say(&format!("page: {}", page::path(&finished.directory).display()));
+        if let Some(page) = &finished.page {
+            terminal.say(&format!("page: {}", page.display()));
+        }
         terminal.say(&format!("more: pipefill explain {word}; pipefill report {word} --format md"));
         let invalid = Invalid::of(&finished.result);
         invalid.iter().for_each(|invalid| terminal.say(&invalid.line(&word)));

@@ -2,17 +2,19 @@
 //!
 //! Never: a result; whoever wants one reads the records again.
 
+use super::checksum::{self, Checksum};
+use super::files::{self, below};
 use super::leftover::{self, Leftover};
-use super::run_directory::suffix;
-use super::{EXPERIMENT, Owner, RUNS, Removed, SCENARIO};
+use super::lock::LOCK;
+use super::{DAMAGED, EXPERIMENT, RUNS, Removed, SCENARIO, State, state};
 use crate::asked::Asked;
 use crate::failure::Failure;
 use crate::studies;
 use pipefill_analysis::experiment::quoted;
 use pipefill_core::plan::{Plan, Run};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -59,6 +61,26 @@ impl StoredExperiment {
         }
     }
 
+    /// As it is stored.
+    fn text(&self) -> Result<String, Failure> {
+        serde_json::to_string_pretty(self).map(|json| checksum::with_checksum(&json)).map_err(Failure::Json)
+    }
+
+    /// What in the plan does not fit the rest of it; no plan that was made here has any.
+    fn inconsistency(&self) -> Option<String> {
+        let plan = &self.plan;
+        let cells = plan.cells.len();
+        if plan.cells.iter().enumerate().any(|(at, cell)| cell.index != at) {
+            return Some("plan.cells: the cells are not numbered in order".to_owned());
+        }
+        let claims = plan.conclusions.iter().flat_map(|conclusion| &conclusion.claims);
+        let pairs = claims.flat_map(|claim| &claim.pairs);
+        let of_pairs = pairs.flat_map(|pair| [Some(pair.cell), pair.other]).flatten();
+        let mut named = plan.published.iter().map(|figures| figures.cell).chain(of_pairs);
+        let beyond = named.find(|&cell| cell >= cells)?;
+        Some(format!("plan: something is said of cell {beyond}, and there are {cells} cells"))
+    }
+
     /// Why `asked` on `backend` is not this experiment; `None` where it is.
     pub(crate) fn difference(&self, asked: &Asked, backend: &str) -> Option<String> {
         let ids = |plan: &Plan| -> Vec<String> { plan.runs().into_iter().map(|run| run.id).collect() };
@@ -84,6 +106,15 @@ impl StoredExperiment {
     }
 }
 
+/// What every version of `experiment.json` has.
+#[derive(Deserialize)]
+struct Head {
+    #[serde(default)]
+    schema: serde_json::Value,
+    #[serde(default)]
+    pipefill: serde_json::Value,
+}
+
 /// A directory that holds an experiment.
 #[derive(Debug, Clone)]
 pub(crate) struct ExperimentDirectory {
@@ -94,49 +125,59 @@ pub(crate) struct ExperimentDirectory {
 }
 
 impl ExperimentDirectory {
-    /// Writes what was asked into the existing, empty directory `path`.
+    /// Writes what was asked into the existing, empty directory `path`. `experiment.json` comes last and whole: with it the
+    /// directory is an experiment.
     ///
     /// # Errors
-    /// [`Failure::File`].
+    /// [`Failure::File`]; that there is such a file already is one.
     pub(crate) fn create(path: &Path, asked: &Asked, backend: &str) -> Result<Self, Failure> {
         let stored = StoredExperiment::new(asked, backend);
-        let write = |name: &str, text: &str| {
-            let file = path.join(name);
-            // Never over a file that is there: of two processes on one directory the second fails here.
-            File::create_new(&file)
-                .and_then(|mut opened| opened.write_all(text.as_bytes()))
-                .map_err(Failure::file("writing", &file))
-        };
-        let json = serde_json::to_string_pretty(&stored).map_err(Failure::Json)?;
-        write(SCENARIO, &asked.text)?;
-        write(EXPERIMENT, &(json + "\n"))?;
-        let runs = path.join(RUNS);
+        let (scenario, runs, file) = (path.join(SCENARIO), path.join(RUNS), path.join(EXPERIMENT));
+        files::create(&scenario, asked.text.as_bytes()).map_err(Failure::file("writing", &scenario))?;
         fs::create_dir(&runs).map_err(Failure::file("making", &runs))?;
+        files::replace(&file, stored.text()?.as_bytes())?;
         Ok(Self { path: path.to_owned(), stored })
     }
 
     /// The experiment in `path`; `None` where there is none.
     ///
     /// # Errors
-    /// [`Failure`] for an `experiment.json` that can't be read.
+    /// [`Failure`] for an `experiment.json` that can't be read or is none, and where `runs` is a link.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, Failure> {
         let file = path.join(EXPERIMENT);
-        let text = match fs::read_to_string(&file) {
+        let text = match files::read(&file, files::DOCUMENT_MAX) {
             Ok(text) => text,
-            Err(error) if absent(&error) => return Ok(None),
+            Err(error) if files::is_absent(&error) => return Ok(None),
             Err(error) => return Err(Failure::file("reading", &file)(error)),
         };
-        let damaged = |error: serde_json::Error| Failure::Other(format!("{}: {error}", file.display()));
-        let value: serde_json::Value = serde_json::from_str(&text).map_err(damaged)?;
-        if value["schema"] != SCHEMA {
+        let damaged = |why: String| {
+            let what = format!("{} is damaged: {why}", file.display());
+            Failure::usage(what, "copy it anew, or run the scenario into another directory with --out OTHER")
+        };
+        if text.is_empty() {
+            return Err(damaged("it is empty".to_owned()));
+        }
+        let head: Head = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+        if head.schema != SCHEMA {
             let what = format!(
                 "{}: schema {}, and this pipefill reads schema {SCHEMA}",
                 file.display(),
-                value["schema"]
+                head.schema
             );
-            return Err(Failure::usage(what, format!("read it with pipefill {}", value["pipefill"])));
+            return Err(Failure::usage(what, format!("read it with pipefill {}", head.pipefill)));
         }
-        Ok(Some(Self { path: path.to_owned(), stored: serde_json::from_value(value).map_err(damaged)? }))
+        if checksum::check(&text) == Checksum::Wrong {
+            return Err(damaged("it has changed since it was written: its checksum does not fit".to_owned()));
+        }
+        let stored: StoredExperiment =
+            serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(&text))
+                .map_err(|error| damaged(error.to_string()))?;
+        if let Some(why) = stored.inconsistency() {
+            return Err(damaged(why));
+        }
+        let runs = path.join(RUNS);
+        files::is_directory(&runs).map_err(Failure::file("reading", &runs))?;
+        Ok(Some(Self { path: path.to_owned(), stored }))
     }
 
     /// The same experiment with the expectations, the title and the published figures that are `asked` for now; kept from
@@ -144,12 +185,11 @@ impl ExperimentDirectory {
     ///
     /// # Errors
     /// [`Failure`].
-    pub(crate) fn renewed(self, asked: &Asked, owner: &Owner) -> Result<Self, Failure> {
+    pub(crate) fn renewed(self, asked: &Asked) -> Result<Self, Failure> {
         let StoredExperiment { pipefill, backend, created_unix_ms, .. } = self.stored;
         let stored = StoredExperiment { pipefill, created_unix_ms, ..StoredExperiment::new(asked, &backend) };
-        let json = serde_json::to_string_pretty(&stored).map_err(Failure::Json)?;
-        replace(&self.path.join(SCENARIO), &asked.text, owner)?;
-        replace(&self.path.join(EXPERIMENT), &(json + "\n"), owner)?;
+        replace(&self.path.join(SCENARIO), &asked.text)?;
+        replace(&self.path.join(EXPERIMENT), &stored.text()?)?;
         Ok(Self { stored, ..self })
     }
 
@@ -171,11 +211,66 @@ impl ExperimentDirectory {
         self.path.join(RUNS)
     }
 
+    /// The text of [`ExperimentDirectory::scenario`]; `None` where somebody took it away.
+    ///
+    /// # Errors
+    /// [`Failure::File`] for what is no file of such a size.
+    pub(crate) fn scenario_text(&self) -> Result<Option<String>, Failure> {
+        let path = self.scenario();
+        match files::read_text(&path, files::DOCUMENT_MAX) {
+            Err(error) if files::is_absent(&error) => Ok(None),
+            other => other.map(Some).map_err(Failure::file("reading", &path)),
+        }
+    }
+
     /// Where `run` is, once it is complete: under its name, or under the one that 0.1.0 gave it.
     pub(crate) fn run_path(&self, run: &Run) -> PathBuf {
-        let path = self.runs().join(run.directory.as_str());
-        let former = self.runs().join(self.stored.plan.directory_of_0_1_0(run).as_str());
-        if !path.exists() && former.exists() { former } else { path }
+        let path = below(&self.runs(), &run.directory);
+        let former = self.former_path(run);
+        if fs::symlink_metadata(&path).is_err() && fs::symlink_metadata(&former).is_ok() {
+            former
+        } else {
+            path
+        }
+    }
+
+    /// Where 0.1.0 would have put it.
+    fn former_path(&self, run: &Run) -> PathBuf {
+        below(&self.runs(), &self.stored.plan.directory_of_0_1_0(run))
+    }
+
+    /// Removes the record of `run` that 0.1.0 made, once there is a new one.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub(crate) fn remove_former(&self, run: &Run) -> Result<(), Failure> {
+        let former = self.former_path(run);
+        if former == below(&self.runs(), &run.directory) {
+            return Ok(());
+        }
+        match state(&former, &run.id)? {
+            State::Valid | State::Invalid => {
+                fs::remove_dir_all(&former).map_err(Failure::file("removing", &former))
+            }
+            State::Missing | State::Damaged(_) => Ok(()),
+        }
+    }
+
+    /// Moves a damaged run out of the way, into the folder `damaged`; where it is then.
+    ///
+    /// # Errors
+    /// [`Failure::File`].
+    pub(crate) fn set_aside(&self, run: &Path) -> Result<PathBuf, Failure> {
+        let folder = self.path.join(DAMAGED);
+        if !files::is_directory(&folder).map_err(Failure::file("reading", &folder))? {
+            fs::create_dir(&folder).map_err(Failure::file("making", &folder))?;
+        }
+        let name = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let numbered = (2..).map(|number| folder.join(format!("{name}-{number}")));
+        let mut places = std::iter::once(folder.join(&name)).chain(numbered);
+        let free = places.find(|place| fs::symlink_metadata(place).is_err()).unwrap_or(folder);
+        fs::rename(run, &free).map_err(Failure::file("moving", run))?;
+        Ok(free)
     }
 
     /// Every complete run's directory, sorted by name; runs in the making (hidden) are left out.
@@ -199,12 +294,20 @@ impl ExperimentDirectory {
         list().map_err(Failure::file("reading", &runs))
     }
 
+    /// The command that repeats the runs that are damaged or missing.
+    pub(crate) fn resume_command(&self) -> String {
+        let out = self.path.to_string_lossy();
+        let word = quoted(&out);
+        format!("{} --on {} --resume --out {word}", self.command(), self.stored.backend)
+    }
+
     /// The command that ran it, up to and without `--on`. Built on the copy of the scenario, unless that is the very study
     /// that this pipefill has.
     pub(crate) fn command(&self) -> String {
         let copy = self.scenario();
         let study = self.stored.study.as_deref().and_then(studies::find);
-        let same = study.filter(|study| fs::read_to_string(&copy).is_ok_and(|text| text == study.text));
+        let text = self.scenario_text().ok().flatten();
+        let same = study.filter(|study| text.as_deref() == Some(study.text));
         let mut words = vec!["pipefill".to_owned()];
         match same {
             Some(study) => words.extend(["study".to_owned(), study.name.to_owned()]),
@@ -222,7 +325,7 @@ impl ExperimentDirectory {
     pub(crate) fn remove_if_empty(path: &Path) -> bool {
         let is_known = |entry: &fs::DirEntry| {
             let name = entry.file_name();
-            name == SCENARIO || name == EXPERIMENT || name == RUNS
+            [SCENARIO, EXPERIMENT, RUNS, LOCK].into_iter().any(|known| name == known)
         };
         let Ok(entries) = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>) else {
             return false;
@@ -232,25 +335,19 @@ impl ExperimentDirectory {
         }
         // Fails where a run is inside, and then nothing else goes.
         match fs::remove_dir(path.join(RUNS)) {
-            Err(error) if !absent(&error) => return false,
+            Err(error) if !files::is_absent(&error) => return false,
             _ => {}
         }
-        let files = [SCENARIO, EXPERIMENT].map(|name| fs::remove_file(path.join(name)));
-        let removed = files.iter().all(|result| result.as_ref().err().is_none_or(absent));
+        let gone = [SCENARIO, EXPERIMENT, LOCK].map(|name| fs::remove_file(path.join(name)));
+        let removed = gone.iter().all(|result| result.as_ref().err().is_none_or(files::is_absent));
         removed && fs::remove_dir(path).is_ok()
     }
 }
 
-/// Writes `text` in place of what `file` holds, at once; a file that holds it already is left alone.
-fn replace(file: &Path, text: &str, owner: &Owner) -> Result<(), Failure> {
-    if fs::read_to_string(file).is_ok_and(|old| old == text) {
+/// Writes `text` in place of what `file` holds; a file that holds it already is left alone.
+fn replace(file: &Path, text: &str) -> Result<(), Failure> {
+    if files::read_text(file, files::DOCUMENT_MAX).is_ok_and(|old| old == text) {
         return Ok(());
     }
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let made = file.with_file_name(format!(".{name}{}", suffix(owner)));
-    fs::write(&made, text).and_then(|()| fs::rename(&made, file)).map_err(Failure::file("writing", file))
-}
-
-fn absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    files::replace(file, text.as_bytes())
 }

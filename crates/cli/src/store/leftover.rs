@@ -2,12 +2,16 @@
 //!
 //! Never: one that is only named so. It is a directory (no link), and name and owner's file agree.
 
+use super::files;
 use super::owner::Life;
 use super::run_directory::suffix;
 use super::{OWNER, Owner, Removed};
 use crate::failure::Failure;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// An owner as text is shorter.
+const OWNER_MAX: u64 = 1 << 16;
 
 /// A run in the making.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +33,7 @@ impl Leftover {
 
     fn of(entry: &fs::DirEntry) -> Option<Self> {
         let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let text = fs::read_to_string(entry.path().join(OWNER)).ok().filter(|_| is_directory)?;
+        let text = files::read_text(&entry.path().join(OWNER), OWNER_MAX).ok().filter(|_| is_directory)?;
         let owner: Owner = serde_json::from_str(&text).ok()?;
         let name = entry.file_name();
         let name = name.to_string_lossy();

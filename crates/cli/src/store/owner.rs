@@ -1,6 +1,7 @@
 //! A process, named so that no later one can be taken for it.
 //!
-//! Never: a guess. A process of another PID namespace is neither alive nor dead, as far as can be told from here.
+//! Never: a guess. A process of another PID namespace or another boot, which may be another host's, is neither alive nor dead, as far
+//! as can be told from here.
 
 use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,9 @@ pub(crate) struct Owner {
     pub(crate) boot_id: String,
     /// `/proc/PID/ns/pid`: the number means nothing in another one.
     pub(crate) pid_namespace: String,
+    /// The host's name: for a person, nothing is decided by it.
+    #[serde(default)]
+    pub(crate) host: Option<String>,
 }
 
 /// Whether a process still exists.
@@ -47,26 +51,42 @@ impl Owner {
                     .ok_or_else(|| io::Error::other("stat has no start time of this process"))?,
                 boot_id: boot_id()?,
                 pid_namespace: pid_namespace()?,
+                host: host(),
             })
         };
         read().map_err(Failure::file("reading", path))
     }
 
-    /// Whether it still exists: same number, same start, same boot. A zombie does not.
+    /// Whether it still exists: same number, same start. A zombie does not. Of another boot nothing is known: a directory may be
+    /// shared with another host.
     pub(crate) fn life(&self) -> Life {
         let (Ok(boot_id), Ok(pid_namespace)) = (boot_id(), pid_namespace()) else {
             return Life::Unknown;
         };
-        if self.boot_id != boot_id {
-            return Life::Dead;
-        }
-        if self.pid_namespace != pid_namespace {
+        if self.boot_id != boot_id || self.pid_namespace != pid_namespace {
             return Life::Unknown;
         }
         match start_time(self.pid) {
             Ok(Some(start)) if start == self.start_time => Life::Alive,
             Ok(_) => Life::Dead,
             Err(_) => Life::Unknown,
+        }
+    }
+}
+
+impl Owner {
+    /// Who it is, for a person of this machine.
+    pub(crate) fn described(&self) -> String {
+        let pid = self.pid;
+        let host = self.host.as_deref().unwrap_or("another host").escape_debug().to_string();
+        match (boot_id(), pid_namespace()) {
+            (Ok(boot_id), _) if boot_id != self.boot_id => {
+                format!("pid {pid} of {host} (another host, or this one before it was started again)")
+            }
+            (_, Ok(pid_namespace)) if pid_namespace != self.pid_namespace => {
+                format!("pid {pid} of another PID namespace")
+            }
+            _ => format!("pid {pid}"),
         }
     }
 }
@@ -96,6 +116,11 @@ fn boot_id() -> io::Result<String> {
     Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
 }
 
+fn host() -> Option<String> {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
 fn pid_namespace() -> io::Result<String> {
     Ok(fs::read_link("/proc/self/ns/pid")?.to_string_lossy().into_owned())
 }
@@ -117,12 +142,15 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_boot_is_over_and_another_namespace_is_unknown() {
+    fn of_another_boot_or_namespace_nothing_is_known() {
         let mut owner = Owner::current().unwrap();
         owner.pid_namespace = "pid:[1]".to_owned();
         assert_eq!(owner.life(), Life::Unknown);
+        assert!(owner.described().ends_with("of another PID namespace"));
         owner.boot_id = "00000000-0000-0000-0000-000000000000".to_owned();
-        assert_eq!(owner.life(), Life::Dead);
+        assert_eq!(owner.life(), Life::Unknown);
+        owner.host = Some("node7".to_owned());
+        assert!(owner.described().contains("of node7 (another host"), "{}", owner.described());
     }
 
     #[test]

@@ -3,8 +3,11 @@
 //! Never: into somebody else's, or on top of another experiment.
 
 use super::ExperimentDirectory;
+use super::files::below;
+use super::lock::LOCK;
 use crate::asked::Asked;
 use crate::failure::Failure;
+use pipefill_core::file_name::FileName;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,16 +24,6 @@ pub(crate) enum Place {
     New(PathBuf),
     /// The very experiment, to be continued.
     Begun(Box<ExperimentDirectory>),
-}
-
-impl Place {
-    /// The directory.
-    pub(crate) fn path(&self) -> &Path {
-        match self {
-            Self::New(path) => path,
-            Self::Begun(experiment) => &experiment.path,
-        }
-    }
 }
 
 /// Chooses the directory; makes none. With `out`, that one. Without, `pipefill-runs/NAME` below `base`, or the next free
@@ -56,7 +49,7 @@ pub(crate) fn choose(
 ///
 /// # Errors
 /// [`Failure::Usage`] where `out` is not empty; [`Failure::File`].
-pub(crate) fn fresh(base: &Path, out: Option<&Path>, name: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn fresh(base: &Path, out: Option<&Path>, name: &FileName) -> Result<PathBuf, Failure> {
     if let Some(out) = out {
         if !is_free(out)? {
             return Err(Failure::usage(
@@ -80,14 +73,14 @@ pub(crate) fn fresh(base: &Path, out: Option<&Path>, name: &str) -> Result<PathB
     Err(no_number(&folder, name))
 }
 
-fn number_of(folder: &Path, name: &str, number: u32) -> PathBuf {
+fn number_of(folder: &Path, name: &FileName, number: u32) -> PathBuf {
     match number {
-        1 => folder.join(name),
-        _ => folder.join(format!("{name}-{number}")),
+        1 => below(folder, name),
+        _ => below(folder, &FileName::cleaned(&format!("{name}-{number}"))),
     }
 }
 
-fn no_number(folder: &Path, name: &str) -> Failure {
+fn no_number(folder: &Path, name: &FileName) -> Failure {
     Failure::usage(
         format!("{} has no free number left for {name}", folder.display()),
         "choose a directory with --out DIR",
@@ -134,10 +127,11 @@ fn numbered(folder: &Path, resume: bool, asked: &Asked, backend: &str) -> Result
     Err(no_number(folder, name))
 }
 
-/// Doesn't exist, or is an empty directory.
+/// Doesn't exist, or is an empty directory but for a lock.
 fn is_free(path: &Path) -> Result<bool, Failure> {
     match fs::read_dir(path) {
-        Ok(mut entries) => Ok(entries.next().is_none()),
+        // A lock alone is a process that is just beginning there, or was killed then; whoever locks it knows.
+        Ok(mut entries) => Ok(entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == LOCK))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
         Err(error) => Err(Failure::file("reading", path)(error)),
     }

@@ -3,8 +3,9 @@
 //! One file for each running experiment, in a folder of the user's own. Never: the removal of what a living process may
 //! still write, or of anything that its owner's file does not prove to be a dead process's.
 
+use super::files;
 use super::owner::Life;
-use super::{ExperimentDirectory, Leftover, Owner, RUNS};
+use super::{Attempt, ExperimentDirectory, Leftover, Lock, Owner, RUNS, Staged};
 use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder};
@@ -17,6 +18,10 @@ use std::path::{Path, PathBuf};
 const TEMPORARY: [&str; 3] = ["/tmp", "/dev/shm", "/var/tmp"];
 
 /// The folders where entries are. The first that can be this user's alone is written; all are swept.
+/// An entry as text is shorter.
+const ENTRY_MAX: u64 = 1 << 16;
+
+/// The folders where entries are. The first is written; all are swept.
 #[derive(Debug, Clone)]
 pub(crate) struct Registry {
     roots: Vec<PathBuf>,
@@ -38,23 +43,6 @@ struct Active {
     directory: PathBuf,
     /// Whether this process made that directory.
     created: bool,
-}
-
-/// Who is writing an experiment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Writer {
-    /// A living process.
-    Alive {
-        /// Its number.
-        pid: u32,
-    },
-    /// A process of another PID namespace, of which can't be told from here whether it lives.
-    Unknown {
-        /// Its number there.
-        pid: u32,
-        /// The file that says so.
-        entry: PathBuf,
-    },
 }
 
 /// The leftovers of one killed process, removed.
@@ -120,24 +108,6 @@ impl Registry {
         )
     }
 
-    /// The process that is writing `directory`, if there is one that is not provably dead.
-    ///
-    /// # Errors
-    /// [`Failure::File`].
-    pub(crate) fn writer_of(&self, directory: &Path) -> Result<Option<Writer>, Failure> {
-        let directory = absolute(directory)?;
-        let of_this = self.entries()?.into_iter().filter(|(_, active)| active.directory == directory);
-        let writer = |(entry, active): (PathBuf, Active)| match active.owner.life() {
-            Life::Dead => None,
-            Life::Alive => Some(Writer::Alive { pid: active.owner.pid }),
-            Life::Unknown => Some(Writer::Unknown { pid: active.owner.pid, entry }),
-        };
-        let mut writers: Vec<Writer> = of_this.filter_map(writer).collect();
-        // One that lives for certain is the better reason.
-        writers.sort_by_key(|writer| matches!(writer, Writer::Unknown { .. }));
-        Ok(writers.into_iter().next())
-    }
-
     /// Removes what dead processes left behind, and says what.
     ///
     /// # Errors
@@ -171,7 +141,7 @@ impl Registry {
                 names.map_err(Failure::file("reading", root))?.iter().map(fs::DirEntry::path).collect();
             paths.sort();
             let read = |path: PathBuf| {
-                let active = serde_json::from_str(&fs::read_to_string(&path).ok()?).ok()?;
+                let active = serde_json::from_str(&files::read_text(&path, ENTRY_MAX).ok()?).ok()?;
                 Some((path, active))
             };
             entries.extend(paths.into_iter().filter_map(read));
@@ -201,16 +171,20 @@ impl Removed {
     }
 }
 
-/// Removes a dead process's runs in the making, and its directory where nothing is in it.
+/// Removes a dead process's runs in the making, and its directory where nothing is in it and no other process writes there.
 fn tidy(active: &Active) -> Result<Removed, Failure> {
+    Staged::remove_left(&active.directory, &active.owner)?;
     let all = Leftover::all_in(&active.directory.join(RUNS));
     let own = all.iter().filter(|leftover| leftover.owner == active.owner);
     let partial_runs = own.map(Leftover::remove).collect::<Result<Vec<_>, _>>()?;
+    let directory_removed = active.created
+        && matches!(Lock::take(&active.directory, &Owner::current()?), Ok(Attempt::Held(_lock))
+            if ExperimentDirectory::remove_if_empty(&active.directory));
     Ok(Removed {
         pid: active.owner.pid,
         directory: active.directory.clone(),
         partial_runs,
-        directory_removed: active.created && ExperimentDirectory::remove_if_empty(&active.directory),
+        directory_removed,
     })
 }
 

@@ -5,6 +5,7 @@ use crate::asked::Asked;
 use crate::store::run_directory::suffix;
 use crate::store::{OWNER, Partial};
 use crate::synthetic;
+use pipefill_core::file_name::FileName;
 use std::os::unix::fs::PermissionsExt;
 use tempfile::TempDir;
 
@@ -36,7 +37,7 @@ impl Scene {
     fn killed_in(&self, experiment: &ExperimentDirectory, created: bool) -> Owner {
         let owner = dead();
         std::mem::forget(self.registry.enter(&owner, &experiment.path, created).unwrap());
-        std::mem::forget(Partial::create(&experiment.runs(), "0000-r1", &owner).unwrap());
+        std::mem::forget(Partial::create(&experiment.runs(), &FileName::cleaned("0000-r1"), &owner).unwrap());
         owner
     }
 }
@@ -66,7 +67,7 @@ fn finished_runs_and_the_users_own_files_stay() {
     let scene = Scene::new();
     let (finished, noted) = (scene.experiment("finished"), scene.experiment("noted"));
     let owner = scene.killed_in(&finished, true);
-    let partial = Partial::create(&finished.runs(), "0001-r1", &owner).unwrap();
+    let partial = Partial::create(&finished.runs(), &FileName::cleaned("0001-r1"), &owner).unwrap();
     synthetic::write(partial, &synthetic::record());
     scene.registry.sweep().unwrap();
     assert!(finished.runs().join("0001-r1/manifest.json").exists());
@@ -94,13 +95,11 @@ fn a_living_process_keeps_its_own() {
     let experiment = scene.experiment("e");
     let owner = Owner::current().unwrap();
     let entry = scene.registry.enter(&owner, &experiment.path, true).unwrap();
-    let partial = Partial::create(&experiment.runs(), "0000-r1", &owner).unwrap();
+    let partial = Partial::create(&experiment.runs(), &FileName::cleaned("0000-r1"), &owner).unwrap();
     assert_eq!(scene.registry.sweep().unwrap(), []);
-    assert_eq!(scene.registry.writer_of(&experiment.path).unwrap(), Some(Writer::Alive { pid: owner.pid }));
     assert_eq!(fs::read_dir(experiment.runs()).unwrap().count(), 1);
     drop(partial);
     drop(entry);
-    assert_eq!(scene.registry.writer_of(&experiment.path).unwrap(), None);
     assert!(!scene.path("registry").exists());
 }
 
@@ -173,7 +172,6 @@ fn where_somebody_else_has_the_first_folder_the_next_one_is_taken() {
     let owner = Owner::current().unwrap();
     let entry = registry.enter(&owner, &experiment.path, false).unwrap();
     assert_eq!(fs::read_dir(temporary[2].join(&name)).unwrap().count(), 1);
-    assert_eq!(registry.writer_of(&experiment.path).unwrap(), Some(Writer::Alive { pid: owner.pid }));
     drop(entry);
     assert!(!temporary[2].join(&name).exists() && temporary[0].join(&name).exists());
 }
@@ -188,12 +186,12 @@ fn an_experiment_is_swept_of_the_dead_without_a_registry() {
     let scene = Scene::new();
     let experiment = scene.experiment("e");
     let killed = dead();
-    std::mem::forget(Partial::create(&experiment.runs(), "0000-r1", &killed).unwrap());
+    std::mem::forget(Partial::create(&experiment.runs(), &FileName::cleaned("0000-r1"), &killed).unwrap());
     let current = Owner::current().unwrap();
     // The same number as the killed one's, as every container's first process has: not in the way.
-    let living = Partial::create(&experiment.runs(), "0000-r1", &current).unwrap();
+    let living = Partial::create(&experiment.runs(), &FileName::cleaned("0000-r1"), &current).unwrap();
     let elsewhere = Owner { start_time: current.start_time + 1, ..foreign() };
-    std::mem::forget(Partial::create(&experiment.runs(), "0000-r1", &elsewhere).unwrap());
+    std::mem::forget(Partial::create(&experiment.runs(), &FileName::cleaned("0000-r1"), &elsewhere).unwrap());
     let unsigned = experiment.runs().join(format!(".unsigned{}", suffix(&killed)));
     fs::create_dir(&unsigned).unwrap();
 
@@ -208,19 +206,43 @@ fn an_experiment_is_swept_of_the_dead_without_a_registry() {
     drop(living);
 }
 
+/// The directory is shared with another host, on which that process lives.
 #[test]
-fn a_writer_of_another_pid_namespace_is_known_by_its_entry() {
+fn what_another_host_is_writing_is_left_alone_and_told() {
     let scene = Scene::new();
     let experiment = scene.experiment("e");
-    let owner = foreign();
-    std::mem::forget(scene.registry.enter(&owner, &experiment.path, false).unwrap());
+    let boot_id = "00000000-0000-0000-0000-000000000000".to_owned();
+    let owner = Owner { boot_id, host: Some("node7".to_owned()), ..dead() };
+    std::mem::forget(scene.registry.enter(&owner, &experiment.path, true).unwrap());
+    std::mem::forget(Partial::create(&experiment.runs(), &FileName::cleaned("0000-r1"), &owner).unwrap());
     assert_eq!(scene.registry.sweep().unwrap(), []);
-    let Some(Writer::Unknown { pid, entry }) = scene.registry.writer_of(&experiment.path).unwrap() else {
-        panic!("not found");
-    };
-    assert_eq!(pid, owner.pid);
-    fs::remove_file(entry).unwrap();
-    assert_eq!(scene.registry.writer_of(&experiment.path).unwrap(), None);
+    let (removed, unknown) = experiment.sweep().unwrap();
+    assert_eq!((removed.len(), unknown.len()), (0, 1));
+    assert!(unknown[0].path.exists() && unknown[0].owner.described().contains("node7"));
+}
+
+#[test]
+fn an_experiment_that_never_appeared_goes_with_its_process() {
+    let scene = Scene::new();
+    let (target, owner) = (scene.path("e"), dead());
+    std::mem::forget(scene.registry.enter(&owner, &target, true).unwrap());
+    let hidden = scene.path(&format!(".e{}", suffix(&owner)));
+    fs::create_dir(&hidden).unwrap();
+    std::mem::forget(crate::store::Lock::take(&hidden, &owner).unwrap());
+    assert_eq!(scene.registry.sweep().unwrap().len(), 1);
+    assert!(!hidden.exists());
+}
+
+#[test]
+fn a_directory_that_another_process_has_taken_over_stays() {
+    let scene = Scene::new();
+    let experiment = scene.experiment("e");
+    scene.killed_in(&experiment, true);
+    let current = Owner::current().unwrap();
+    let Attempt::Held(lock) = Lock::take(&experiment.path, &current).unwrap() else { panic!("taken") };
+    let removed = scene.registry.sweep().unwrap();
+    assert_eq!((removed[0].partial_runs.len(), removed[0].directory_removed), (1, false));
+    drop(lock);
 }
 
 #[test]

@@ -2,9 +2,10 @@
 //!
 //! Never: a file before its first row, or rows that wait for the end of the run.
 
+use super::checksum::Hashing;
 use pipefill_core::record::{
     AnyRow, CpuSample, DeliverySample, PathSample, PingSample, RecordError, Retransmit, Row, Sink,
-    TableWriter, TcpSample, UdpSample,
+    TableSummary, TableWriter, TcpSample, UdpSample,
 };
 use std::fmt;
 use std::fs::File;
@@ -37,18 +38,21 @@ impl Tables {
         }
     }
 
-    /// Ends every table that has rows.
+    /// Ends every table that has rows, and brings it down to the disk.
     ///
     /// # Errors
     /// [`RecordError`] where what is left can't be written.
-    pub(super) fn finish(&mut self) -> Result<(), RecordError> {
-        self.tcp.finish()?;
-        self.delivery.finish()?;
-        self.udp.finish()?;
-        self.ping.finish()?;
-        self.path.finish()?;
-        self.cpu.finish()?;
-        self.retransmits.finish()
+    pub(super) fn finish(&mut self) -> Result<Vec<TableSummary>, RecordError> {
+        let tables = [
+            self.tcp.finish()?,
+            self.delivery.finish()?,
+            self.udp.finish()?,
+            self.ping.finish()?,
+            self.path.finish()?,
+            self.cpu.finish()?,
+            self.retransmits.finish()?,
+        ];
+        Ok(tables.into_iter().flatten().collect())
     }
 }
 
@@ -74,7 +78,7 @@ pub(super) fn table_name<R: Row>() -> String {
 /// One table; its file is made with the first row.
 struct Table<R: Row> {
     path: PathBuf,
-    writer: Option<TableWriter<R, BufWriter<File>>>,
+    writer: Option<TableWriter<R, Hashing<BufWriter<File>>>>,
 }
 
 impl<R: Row> Table<R> {
@@ -86,17 +90,20 @@ impl<R: Row> Table<R> {
         match &mut self.writer {
             Some(writer) => writer.push(row),
             None => {
-                let file = File::create(&self.path).map_err(cannot_write::<R>)?;
-                self.writer.insert(TableWriter::new(BufWriter::new(file))?).push(row)
+                let file = File::create_new(&self.path).map_err(cannot_write::<R>)?;
+                self.writer.insert(TableWriter::new(Hashing::new(BufWriter::new(file)))?).push(row)
             }
         }
     }
 
-    fn finish(&mut self) -> Result<(), RecordError> {
+    fn finish(&mut self) -> Result<Option<TableSummary>, RecordError> {
         let Some(writer) = self.writer.take() else {
-            return Ok(());
+            return Ok(None);
         };
-        writer.finish()?.flush().map_err(cannot_write::<R>)
+        let rows = writer.rows();
+        let (mut file, bytes, sha256) = writer.finish()?.finish();
+        file.flush().and_then(|()| file.get_ref().sync_all()).map_err(cannot_write::<R>)?;
+        Ok(Some(TableSummary { table: R::TABLE.to_owned(), rows, bytes, sha256 }))
     }
 }
 

@@ -85,7 +85,7 @@ fn lack(folder: &Folder) -> Option<String> {
 }
 
 /// Exit code of a run that is invalid.
-const INVALID: i32 = 4;
+pub const INVALID: i32 = 4;
 /// How often a late run is measured at most.
 const TURNS: usize = 3;
 /// After so many late runs a machine will not be in time a minute later either: nothing is measured again.
@@ -164,7 +164,12 @@ fn invalid(report: &Value) -> Option<String> {
 /// # Panics
 /// The machine was not late, or not so: the run's lateness is the program's own.
 fn excused(seen: &Testimony, invalid: &str) -> Skip {
-    let kind = if is_as_a_rule(invalid) { Kind::AsARule } else { Kind::AtTimes };
+    let is_starved = invalid.contains("starved_cpu") && !invalid.contains("late_");
+    let kind = match is_as_a_rule(invalid) {
+        true => Kind::AsARule,
+        false if is_starved => Kind::Starved,
+        false => Kind::AtTimes,
+    };
     match seen.machine_was_late(kind) {
         Some(why) => Skip::MachineLate(format!("{why}: {invalid}")),
         None => panic!("a run is invalid, and the machine was not late: {invalid}\n{seen}"),

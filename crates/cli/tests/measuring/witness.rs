@@ -63,6 +63,8 @@ pub enum Kind {
     AsARule,
     /// The latest packets, or single stalls.
     AtTimes,
+    /// Nothing but `starved_cpu`: a CPU was wanted that other programs had.
+    Starved,
 }
 
 /// CPU time, all CPUs together.
@@ -128,13 +130,15 @@ impl Testimony {
         let share = |part: Duration, whole: Duration| part.as_secs_f64() / whole.as_secs_f64();
         let is_late = |timer: &Timer| match kind {
             Kind::AsARule => timer.mean >= MEAN,
-            Kind::AtTimes => share(timer.missed, self.length) >= MISSED,
+            Kind::AtTimes | Kind::Starved => share(timer.missed, self.length) >= MISSED,
         };
         let stalled = |timer: &Timer| kind == Kind::AtTimes && timer.longest >= STALL;
         let stolen = share(self.stolen, self.length * self.cpus);
         let others = share(self.others, self.length);
         if stolen >= STOLEN {
             Some(format!("{:.1} % of the CPU time was stolen", 100.0 * stolen))
+        } else if kind == Kind::Starved && others >= OTHERS {
+            Some(format!("other programs used {:.0} % of a CPU", 100.0 * others))
         } else if let Some(timer) = self.real_time.filter(|timer| is_late(timer) || stalled(timer)) {
             Some(format!("a real-time timer was late: {timer}"))
         } else if is_late(&self.ordinary) && others >= OTHERS {
@@ -287,6 +291,15 @@ mod tests {
             seen.others = Duration::from_millis(500);
         };
         assert_eq!(is_late(both), [true, true]);
+    }
+
+    #[test]
+    fn a_starved_run_is_excused_where_others_computed() {
+        let is_starved = |others| {
+            let testimony = Testimony { others, ..QUIET };
+            testimony.machine_was_late(Kind::Starved).is_some()
+        };
+        assert_eq!([100, 499, 500].map(|ms| is_starved(Duration::from_millis(ms))), [false, false, true]);
     }
 
     #[test]

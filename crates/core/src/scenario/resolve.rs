@@ -196,7 +196,7 @@ fn check_protocol(draft: &FlowDraft, protocol: Protocol, index: usize, violation
 
 fn run(draft: &Draft, violations: &mut Violations) -> RunSpec {
     let run = RunSpec {
-        repeat: draft.run.repeat.unwrap_or(3),
+        repeat: draft.run.repeat.unwrap_or(5),
         seed: draft.run.seed.unwrap_or(1),
         sample: draft.run.sample.unwrap_or(SAMPLE),
         warmup: draft.run.warmup,

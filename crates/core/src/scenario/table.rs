@@ -135,7 +135,7 @@ pub const KEYS: &[Key] = &[
     key!(&[Flow], "interval", Duration, Some("10ms"), "100ms", store!(Flow, f => f.interval, duration),
         "Ping: time from a reply to the next request."),
 
-    key!(&[Run], "repeat", Count, Some("3"), "5", store!(Run, r => r.repeat, |t| count_within(t, 1, 1000)),
+    key!(&[Run], "repeat", Count, Some("5"), "10", store!(Run, r => r.repeat, |t| count_within(t, 1, 1000)),
         "Runs of each cell, 1 to 1000.", axis = false),
     key!(&[Run], "seed", Count, Some("1"), "7", store!(Run, r => r.seed, count),
         "Run i of a cell uses a seed derived from this, the cell and i."),

@@ -12,8 +12,9 @@ use crate::data_path::{PathState, Pump, PumpReport};
 use crate::descriptors;
 use crate::namespace::Namespace;
 use crate::overflow::{noticed, overflowed};
+use crate::starvation::starved;
 use crate::sysctl;
-use crate::telemetry::Threads;
+use crate::threads::{StopOnDrop, Threads, joined};
 use crate::topology::{A_ADDRESS, B_ADDRESS, Middle, Topology};
 use crate::trace::Trace;
 use crate::traffic::connect::{Endpoint, FlowEnds, try_congestion_control};
@@ -29,7 +30,7 @@ use pipefill_core::units::Time;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, SystemTime};
 use traffic::{Traffic, TrafficOutcome};
@@ -147,17 +148,18 @@ impl<'a> Stage<'a> {
         let stop_path = AtomicBool::new(false);
         let mut settings = std::mem::take(&mut self.settings);
         let (traffic, pumps) = thread::scope(|scope| {
-            let pumps = self
-                .topology
-                .middle
-                .as_ref()
-                .map(|middle| self.start_pumps(scope, middle, &threads, &stop_path));
-            let traffic = self.traffic(&threads, &mut settings, watch, sink);
-            stop_path.store(true, Ordering::Relaxed);
-            let pumps = pumps.map(|pumps| pumps.map(|pump| joined(pump, "the data path")));
-            (traffic, pumps)
-        });
-        let traffic = traffic?;
+            let stop = StopOnDrop([&stop_path]);
+            let middle = self.topology.middle.as_ref();
+            let pumps =
+                middle.map(|middle| self.start_pumps(scope, middle, &threads, &stop_path)).transpose();
+            let pumps = pumps.map_err(|error| failed("starting the data path", &error))?;
+            let traffic = self.traffic(&threads, &mut settings, watch, sink)?;
+            drop(stop);
+            Ok::<_, BackendError>((
+                traffic,
+                pumps.map(|pumps| pumps.map(|pump| joined(pump, "the data path"))),
+            ))
+        })?;
         let steal_us = counters::steal_us()
             .zip(self.steal_before_us)
             .and_then(|(after, before)| after.checked_sub(before));
@@ -175,6 +177,7 @@ impl<'a> Stage<'a> {
         let mut invalid = traffic.invalid;
         let spec = &self.run.cell.spec;
         invalid.extend(judge(spec, &instrument, &counters));
+        invalid.extend(starved(spec, &instrument));
         invalid.extend(startled(spec, &instrument.stalls, &counters, traffic.slow_start_until));
         if let Some(path) = &path {
             let began = path.drops_began.each_ref().map(Vec::as_slice);
@@ -199,19 +202,18 @@ impl<'a> Stage<'a> {
         middle: &'scope Middle,
         threads: &'scope Threads,
         stop: &'scope AtomicBool,
-    ) -> [ScopedJoinHandle<'scope, io::Result<PumpReport>>; 2] {
+    ) -> io::Result<[ScopedJoinHandle<'scope, io::Result<PumpReport>>; 2]> {
         let path = &self.run.cell.spec.path;
-        let directions = [
-            (Direction::Forward, &path.forward, &middle.towards_a, &middle.towards_b, &self.forward),
-            (Direction::Reverse, &path.reverse, &middle.towards_b, &middle.towards_a, &self.reverse),
-        ];
-        directions.map(|(direction, spec, input, output, state)| {
+        let start = |direction, spec, input, output, state| {
             let (rtt, noticed, seed, clock) = (path.rtt(), noticed(path), self.run.seed, self.clock);
-            scope.spawn(move || {
-                let pump = Pump { direction, spec, rtt, noticed, seed, clock, input, output, state, stop };
-                threads.note(ThreadRole::Path(direction), || pump.run())
-            })
-        })
+            let pump = Pump { direction, spec, rtt, noticed, seed, clock, input, output, state, stop };
+            threads.start(scope, ThreadRole::Path(direction), move || pump.run())
+        };
+        let (a, b) = (&middle.towards_a, &middle.towards_b);
+        Ok([
+            start(Direction::Forward, &path.forward, a, b, &self.forward)?,
+            start(Direction::Reverse, &path.reverse, b, a, &self.reverse)?,
+        ])
     }
 
     /// Connects every flow, runs the applications and the telemetry, and waits for the end.
@@ -357,8 +359,4 @@ fn note_pumps(instrument: &mut Instrument, pumps: [io::Result<PumpReport>; 2]) -
         real_time: forward.real_time && reverse.real_time,
         drops_began: [forward.drops_began, reverse.drops_began],
     })
-}
-
-fn joined<T>(handle: ScopedJoinHandle<'_, io::Result<T>>, what: &str) -> io::Result<T> {
-    handle.join().unwrap_or_else(|_| Err(io::Error::other(format!("{what} panicked"))))
 }

@@ -1,12 +1,14 @@
 //! All flows of a run, from the first byte to the last.
 
 use super::Stage;
+use super::failed;
 use super::flow::{ConnectedFlow, Finals, Span, Stops};
-use super::joined;
 use crate::bare_timer;
+use crate::cpu_use::CpuMeter;
 use crate::lateness::LatenessMeter;
 use crate::rows::{self, Rows};
-use crate::telemetry::{StreamProbe, Telemetry, Threads, sample_tcp};
+use crate::telemetry::{StreamProbe, Telemetry, sample_tcp};
+use crate::threads::{StopOnDrop, Threads, joined};
 use crate::traffic::udp::UdpReceiver;
 use crate::validity::invalid;
 use pipefill_core::backend::{BackendError, Watch};
@@ -68,9 +70,11 @@ impl Traffic<'_> {
         let zero = clock.now().after(LEAD);
         let stops = Stops::default();
         self.watch_states(zero);
+        let cpu_meter = CpuMeter::start(clock);
         let probes = self.probes();
         let path = [(Direction::Forward, &self.stage.forward), (Direction::Reverse, &self.stage.reverse)];
         thread::scope(|scope| {
+            let _stop = StopOnDrop([&stops.senders, &stops.receivers, &stops.telemetry]);
             let telemetry = Telemetry {
                 clock,
                 every: self.stage.run.cell.spec.run.sample,
@@ -82,20 +86,21 @@ impl Traffic<'_> {
             };
             let (rows, waiting) = rows::channel();
             let of_pings = rows.clone();
-            let writing = scope.spawn(move || {
-                self.threads.note(ThreadRole::Other("record".to_owned()), || waiting.drain_into(sink))
-            });
-            let sampling =
-                scope.spawn(move || self.threads.note(ThreadRole::Telemetry, || telemetry.run(&rows)));
-            let timing = scope.spawn(|| {
-                self.threads
-                    .note(ThreadRole::Other("timer".to_owned()), || bare_timer::run(clock, &stops.telemetry))
-            });
-            let working: Vec<Working<'_>> = self
-                .flows
-                .iter()
-                .map(|flow| self.start_flow(scope, flow, flow.span(zero), &stops, &of_pings))
-                .collect();
+            let no_thread = |error| failed("starting the traffic", &error);
+            let (record, timer) = ["record", "timer"].map(|name| ThreadRole::Other(name.to_owned())).into();
+            let writing =
+                self.threads.start(scope, record, move || waiting.drain_into(sink)).map_err(no_thread)?;
+            let sampling = self
+                .threads
+                .start(scope, ThreadRole::Telemetry, move || telemetry.run(&rows))
+                .map_err(no_thread)?;
+            let timing = self
+                .threads
+                .start(scope, timer, || bare_timer::run(clock, &stops.telemetry))
+                .map_err(no_thread)?;
+            let flows = self.flows.iter();
+            let working = flows.map(|flow| self.start_flow(scope, flow, flow.span(zero), &stops, &of_pings));
+            let working: Vec<Working<'_>> = working.collect::<io::Result<_>>().map_err(no_thread)?;
             drop(of_pings);
             let stopped = self.wait(zero, &stops, watch, || writing.is_finished());
             let finals = Finals { infos: self.final_infos(), states: self.state_times() };
@@ -110,9 +115,15 @@ impl Traffic<'_> {
             if stopped {
                 return Err(BackendError::Interrupted("the user".to_owned()));
             }
-            let sample_lateness = sampled.lateness;
-            let instrument =
-                Instrument { send_lateness, sample_lateness, timer_lateness, ..Instrument::default() };
+            let instrument = Instrument {
+                send_lateness,
+                samples_due: sampled.lateness.as_ref().map(|lateness| lateness.count),
+                samples_taken: Some(sampled.samples_taken),
+                sample_lateness: sampled.lateness,
+                timer_lateness,
+                cpu_use: cpu_meter.and_then(|meter| meter.used()),
+                ..Instrument::default()
+            };
             Ok(TrafficOutcome { streams, instrument, invalid, slow_start_until: sampled.slow_start_until })
         })
     }
@@ -143,50 +154,41 @@ impl Traffic<'_> {
         span: Span,
         stops: &'scope Stops,
         rows: &Rows,
-    ) -> Working<'scope> {
+    ) -> io::Result<Working<'scope>> {
+        let threads = self.threads;
         let sender = ThreadRole::Sender { flow: flow.index };
         let receiver = ThreadRole::Receiver { flow: flow.index, stream: None };
         let clock = self.stage.clock;
-        match flow.spec.protocol {
+        Ok(match flow.spec.protocol {
             Protocol::Ping => {
                 let rows = rows.clone();
                 let patience = ping::patience(self.stage.run.cell.spec.path.rtt());
                 Working {
-                    receivers: Receivers::One(
-                        scope.spawn(move || self.threads.note(receiver, || flow.echo(stops))),
-                    ),
-                    sender: scope.spawn(move || {
-                        self.threads.note(sender, || flow.ask(clock, span, &rows, patience, stops))
-                    }),
+                    receivers: Receivers::One(threads.start(scope, receiver, move || flow.echo(stops))?),
+                    sender: threads
+                        .start(scope, sender, move || flow.ask(clock, span, &rows, patience, stops))?,
                 }
             }
             Protocol::Tcp => Working {
                 receivers: Receivers::One(
-                    scope.spawn(move || self.threads.note(receiver, || flow.receive_tcp(clock, span, stops))),
+                    threads.start(scope, receiver, move || flow.receive_tcp(clock, span, stops))?,
                 ),
-                sender: scope.spawn(move || self.threads.note(sender, || flow.send_tcp(clock, span, stops))),
+                sender: threads.start(scope, sender, move || flow.send_tcp(clock, span, stops))?,
             },
-            Protocol::Udp => Working {
-                receivers: Receivers::EachStream(
-                    flow.sockets
-                        .iter()
-                        .zip(&flow.counts)
-                        .zip(flow.first_stream..)
-                        .map(|((sockets, counts), stream)| {
-                            let receiver = ThreadRole::Receiver { flow: flow.index, stream: Some(stream) };
-                            let application = UdpReceiver {
-                                socket: &sockets.receiver,
-                                counts,
-                                clock,
-                                stop: &stops.receivers,
-                            };
-                            scope.spawn(move || self.threads.note(receiver, || application.run()))
-                        })
-                        .collect(),
-                ),
-                sender: scope.spawn(move || self.threads.note(sender, || flow.send_udp(clock, span, stops))),
-            },
-        }
+            Protocol::Udp => {
+                let streams = flow.sockets.iter().zip(&flow.counts).zip(flow.first_stream..);
+                let receivers = streams.map(|((sockets, counts), stream)| {
+                    let receiver = ThreadRole::Receiver { flow: flow.index, stream: Some(stream) };
+                    let (socket, stop) = (&sockets.receiver, &stops.receivers);
+                    let application = UdpReceiver { socket, counts, clock, stop };
+                    threads.start(scope, receiver, move || application.run())
+                });
+                Working {
+                    receivers: Receivers::EachStream(receivers.collect::<io::Result<_>>()?),
+                    sender: threads.start(scope, sender, move || flow.send_udp(clock, span, stops))?,
+                }
+            }
+        })
     }
 
     /// Waits until all flows have ended and what they sent has had time to arrive; true if the user stopped it, or the

@@ -59,6 +59,13 @@ pub(crate) fn cookie(socket: &impl AsRawFd) -> io::Result<u64> {
     Ok(cookie[0])
 }
 
+/// `SO_MAX_PACING_RATE` as it is set, bytes per second.
+pub(crate) fn max_pacing_rate(socket: &impl AsRawFd) -> io::Result<u64> {
+    let mut rate = [0_u64; 1];
+    get_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &mut rate)?;
+    Ok(rate[0])
+}
+
 /// Fills `value` from a socket option; returns the length that the kernel wrote. `T` must be valid for any bytes.
 fn get_option<T: Copy>(socket: &impl AsRawFd, level: i32, name: i32, value: &mut T) -> io::Result<usize> {
     let mut len = size_of::<T>() as libc::socklen_t;

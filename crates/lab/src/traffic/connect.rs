@@ -1,11 +1,11 @@
 //! Sockets of a flow: made in their hosts' namespaces, with their options asked for, read back and recorded.
 
 use crate::namespace::Namespace;
-use crate::sys::socket::set_option;
+use crate::sys::socket::{max_pacing_rate, set_option};
 use pipefill_core::backend::Watch;
 use pipefill_core::cell::{FlowSpec, HostSpec};
 use pipefill_core::record::Setting;
-use pipefill_core::units::Bytes;
+use pipefill_core::units::{Bytes, Rate};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -141,15 +141,7 @@ impl FlowEnds<'_> {
             settings.push(send_buffer(&socket, asked, place.clone())?);
         }
         if let Some(rate) = self.flow.max_pacing_rate {
-            set_option(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &(rate.bps() / 8))?;
-            settings.push(Setting {
-                place,
-                name: "SO_MAX_PACING_RATE".to_owned(),
-                asked: Some((rate.bps() / 8).to_string()),
-                got: Some((rate.bps() / 8).to_string()),
-                why: None,
-                met: true,
-            });
+            settings.push(pacing_rate(&socket, rate, place)?);
         }
         Ok(socket)
     }
@@ -211,6 +203,22 @@ fn set_congestion_control(socket: &Socket, wanted: &str) -> io::Result<Unplaced>
         why: None,
         met: true,
     }))
+}
+
+/// The kernel takes a rate in bytes per second (socket(7)).
+fn pacing_rate(socket: &Socket, asked: Rate, place: String) -> io::Result<Setting> {
+    let bytes = asked.bps() / 8;
+    set_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &bytes)?;
+    let got = max_pacing_rate(socket)?;
+    let met = got == bytes;
+    Ok(Setting {
+        place,
+        name: "SO_MAX_PACING_RATE".to_owned(),
+        asked: Some(bytes.to_string()),
+        got: Some(got.to_string()),
+        why: (!met).then(|| "the kernel keeps another rate".to_owned()),
+        met,
+    })
 }
 
 fn send_buffer(socket: &Socket, asked: Bytes, place: String) -> io::Result<Setting> {
@@ -302,4 +310,20 @@ fn pair_by_port(senders: Vec<Socket>, mut receivers: Vec<Socket>) -> io::Result<
         pairs.push(StreamSockets { sender, receiver: receivers.swap_remove(at) });
     }
     Ok(pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pacing_rate_is_what_was_read_back() {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap();
+        for (bps, bytes) in [(100_000_000, "12500000"), (100_000_000_000, "12500000000")] {
+            let setting = pacing_rate(&socket, Rate::from_bps(bps), String::new()).unwrap();
+            assert_eq!((setting.got.as_deref(), setting.met), (Some(bytes), true));
+        }
+        set_option(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &7_u64).unwrap();
+        assert_eq!(max_pacing_rate(&socket).unwrap(), 7);
+    }
 }

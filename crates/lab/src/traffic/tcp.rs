@@ -72,7 +72,7 @@ impl TcpSender<'_> {
             if writable.contains(&false) {
                 let busy = writable.contains(&true);
                 let span = if busy { Duration::ZERO } else { self.until.since(self.clock.now()) };
-                let ready = wait_for(self.sockets, PollFlags::POLLOUT, span)?;
+                let ready = wait_for(self.sockets.iter().copied(), PollFlags::POLLOUT, span)?;
                 writable.iter_mut().zip(ready).for_each(|(writable, ready)| *writable |= ready);
             }
         }
@@ -96,15 +96,24 @@ impl TcpSender<'_> {
                     writable[i] = !stream.held;
                 }
             }
-            if writable.contains(&false) {
-                let ready = wait_for(self.sockets, PollFlags::POLLOUT, READ_TICK)?;
-                writable.iter_mut().zip(ready).for_each(|(writable, ready)| *writable |= ready);
-            } else {
-                let next =
-                    streams.iter().map(|stream| stream.schedule.next_due()).min().unwrap_or(self.until);
-                self.clock.sleep_until(next.min(self.until).min(self.clock.now().after(STOP_CHECK)));
-            }
+            let going = streams.iter().filter(|stream| !stream.held);
+            let next = going.map(|stream| stream.schedule.next_due()).min().unwrap_or(self.until);
+            self.wait_for_room(&mut writable, next.min(self.until))?;
         }
+        Ok(())
+    }
+
+    /// Waits until `due`, [`STOP_CHECK`] at most, or until a socket without room has some. Those that have room are not asked: they
+    /// would end the wait at once, again and again.
+    fn wait_for_room(&self, writable: &mut [bool], due: Time) -> io::Result<()> {
+        let full: Vec<usize> = (0..writable.len()).filter(|&i| !writable[i]).collect();
+        if full.is_empty() {
+            self.clock.sleep_until(due.min(self.clock.now().after(STOP_CHECK)));
+            return Ok(());
+        }
+        let sockets = full.iter().map(|&i| self.sockets[i]);
+        let ready = wait_for(sockets, PollFlags::POLLOUT, due.since(self.clock.now()))?;
+        full.into_iter().zip(ready).for_each(|(i, ready)| writable[i] = ready);
         Ok(())
     }
 
@@ -191,7 +200,10 @@ impl TcpReceiver<'_> {
                 next_tick = next_tick.after(READ_TICK).max(self.clock.now());
                 self.clock.sleep_until(next_tick);
             } else if !progressed {
-                wait_for(self.sockets, PollFlags::POLLIN, STOP_CHECK)?;
+                // A stream that has ended is always ready to say so.
+                let sockets =
+                    self.sockets.iter().zip(&open).filter(|(_, open)| **open).map(|(socket, _)| *socket);
+                wait_for(sockets, PollFlags::POLLIN, STOP_CHECK)?;
             }
         }
         Ok(())
@@ -220,8 +232,12 @@ fn taken(result: io::Result<usize>) -> io::Result<Option<u64>> {
 }
 
 /// Waits until any socket is ready, at most `span` and at most [`STOP_CHECK`]; says of each whether it is.
-fn wait_for(sockets: &[&Socket], what: PollFlags, span: Duration) -> io::Result<Vec<bool>> {
-    until_ready(sockets.iter().map(|socket| socket.as_fd()), what, span.min(STOP_CHECK))
+fn wait_for<'a>(
+    sockets: impl Iterator<Item = &'a Socket>,
+    what: PollFlags,
+    span: Duration,
+) -> io::Result<Vec<bool>> {
+    until_ready(sockets.map(AsFd::as_fd), what, span.min(STOP_CHECK))
 }
 
 /// Sleeps until `due`; false if `stop` was set meanwhile.
@@ -233,4 +249,79 @@ pub(crate) fn wait_until(clock: RunClock, due: Time, stop: &AtomicBool) -> bool 
         clock.sleep_until(due.min(clock.now().after(STOP_CHECK)));
     }
     !stop.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::thread::cpu;
+    use pipefill_core::record::ThreadRole;
+    use socket2::{Domain, Type};
+    use std::thread;
+
+    const SPAN: Duration = Duration::from_millis(500);
+
+    /// CPU time that `work` takes on its own thread.
+    fn cpu_time(work: impl FnOnce() + Send) -> Duration {
+        let used = thread::scope(|scope| {
+            let worker = scope.spawn(|| {
+                work();
+                cpu(ThreadRole::Telemetry)
+            });
+            worker.join().unwrap()
+        });
+        Duration::from_micros(used.user_us + used.system_us)
+    }
+
+    fn pair() -> (Socket, Socket) {
+        let (near, far) = Socket::pair(Domain::UNIX, Type::STREAM, None).unwrap();
+        near.set_nonblocking(true).unwrap();
+        far.set_nonblocking(true).unwrap();
+        (near, far)
+    }
+
+    #[test]
+    fn a_paced_sender_waits_where_one_of_its_streams_is_blocked() {
+        let ((blocked, _full), (going, read)) = (pair(), pair());
+        while blocked.send(&[0; 4096]).is_ok() {}
+        let counts = [StreamCounts::default(), StreamCounts::default()];
+        let (clock, stop) = (RunClock::start(), AtomicBool::new(false));
+        let used = cpu_time(|| {
+            let sender = TcpSender {
+                sockets: &[&blocked, &going],
+                counts: &counts,
+                clock,
+                start: clock.now(),
+                until: clock.now().after(SPAN),
+                bitrate: Some(Rate::from_bps(100_000)),
+                length: Bytes::new(128 << 10),
+                stop: &stop,
+            };
+            sender.run().unwrap();
+        });
+        assert!(used < SPAN / 4, "{used:?} of CPU time in {SPAN:?}");
+        assert_eq!(counts[0].sent_bytes.get(), 0);
+        assert!(counts[1].sent_bytes.get() > 0, "the other one goes on");
+        drop(read);
+    }
+
+    #[test]
+    fn a_receiver_waits_where_one_of_its_streams_has_ended() {
+        let ((_idle, waiting), (over, ended)) = (pair(), pair());
+        drop(over);
+        let counts = [StreamCounts::default(), StreamCounts::default()];
+        let (clock, stop) = (RunClock::start(), AtomicBool::new(false));
+        let used = thread::scope(|scope| {
+            scope.spawn(|| {
+                clock.sleep_until(Time::ZERO.after(SPAN));
+                stop.store(true, Ordering::Relaxed);
+            });
+            cpu_time(|| {
+                let sockets = &[&waiting, &ended];
+                let (start, read_rate, stop) = (clock.now(), None, &stop);
+                TcpReceiver { sockets, counts: &counts, clock, start, read_rate, stop }.run().unwrap();
+            })
+        });
+        assert!(used < SPAN / 4, "{used:?} of CPU time in {SPAN:?}");
+    }
 }

@@ -64,6 +64,7 @@ pub(crate) struct Point {
     pub(crate) y: f64,
     pub(crate) low: Option<u64>,
     pub(crate) high: Option<u64>,
+    pub(crate) coverage: Option<f64>,
     /// The lowest of theory's bounds, and whose it is.
     pub(crate) bound: Option<f64>,
     pub(crate) law: Option<&'static str>,
@@ -234,6 +235,7 @@ fn point(spec: &CellSpec, quantity: Quantity, cell: &CellResult) -> Option<Point
         y,
         low: cell.goodput_bps_low,
         high: cell.goodput_bps_high,
+        coverage: cell.goodput_coverage,
         bound: allowed.map(|bound| bound.bps),
         law: allowed.map(|bound| bound.law.name()),
     })

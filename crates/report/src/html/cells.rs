@@ -69,7 +69,7 @@ fn figures(cell: &CellResult) -> Markup {
     let published =
         cell.published.and_then(|published| published.goodput_bps).map(|bps| Kind::Rate.alone(bps));
     let rows = [
-        (term("interval", "95 % interval"), tables::interval(cell)),
+        (term("interval", "interval"), tables::covered_interval(cell)),
         (term("published", "published"), published),
         (html! { "theory gives" }, rate(cell.predicted_bps)),
         (term("rtt", "RTT"), cell.srtt_us_p50.map(|us| Kind::Time.alone(us as f64 * 1e3))),

@@ -2,7 +2,7 @@
 
 use super::terms;
 use crate::conclusions;
-use crate::quantity::{Kind, MISSING};
+use crate::quantity::{Kind, MISSING, share};
 use crate::sheet::{Entry, Heading, SUM, Sheet, Tone, anchor, sheets};
 use maud::{Markup, html};
 use pipefill_analysis::conclusions::{ConclusionResult, Opinion};
@@ -144,23 +144,40 @@ fn limit_beside_goodput(mut sheet: Sheet) -> Sheet {
     sheet
 }
 
-const INTERVAL: &str = "95 % interval";
+const INTERVAL: &str = "interval";
 
-/// With the ends of the interval behind its width.
+/// With the ends of the interval behind its width. Its coverage is in the heading where all cells have the same, else in each.
 fn with_interval(experiment: &Experiment, sheet: &Sheet) -> Sheet {
     let mut sheet = sheet.clone();
     let Some(place) = sheet.headings.iter().position(|heading| heading.name == "±%") else { return sheet };
-    let heading = Heading { name: INTERVAL.to_owned(), unit: String::new(), numeric: true };
-    sheet.headings.insert(place + 1, heading);
-    for (key, row) in sheet.cells.iter().zip(&mut sheet.rows) {
-        let cell = experiment.cells.iter().find(|cell| anchor(cell) == *key);
-        row.insert(place + 1, Entry::plain(cell.and_then(interval).unwrap_or_else(|| MISSING.to_owned())));
+    let cells: Vec<Option<&CellResult>> =
+        sheet.cells.iter().map(|key| experiment.cells.iter().find(|cell| anchor(cell) == *key)).collect();
+    let mut known = cells.iter().flatten().filter_map(|cell| coverage(cell));
+    let common = known.next().filter(|first| known.all(|other| other == *first));
+    let ends = |cell: &CellResult| match &common {
+        Some(_) => interval(cell),
+        None => covered_interval(cell),
+    };
+    for (cell, row) in cells.into_iter().zip(&mut sheet.rows) {
+        row.insert(place + 1, Entry::plain(cell.and_then(ends).unwrap_or_else(|| MISSING.to_owned())));
     }
+    let heading = Heading { name: INTERVAL.to_owned(), unit: common.unwrap_or_default(), numeric: true };
+    sheet.headings.insert(place + 1, heading);
     sheet
 }
 
+/// `75 %`.
+fn coverage(cell: &CellResult) -> Option<String> {
+    cell.goodput_coverage.map(share)
+}
+
+/// `210 Mbit/s to 225 Mbit/s (75 %)`.
+pub(super) fn covered_interval(cell: &CellResult) -> Option<String> {
+    Some(format!("{} ({})", interval(cell)?, coverage(cell)?))
+}
+
 /// `210 Mbit/s to 225 Mbit/s`.
-pub(super) fn interval(cell: &CellResult) -> Option<String> {
+fn interval(cell: &CellResult) -> Option<String> {
     let (low, high) =
         (Kind::Rate.alone(cell.goodput_bps_low? as f64), Kind::Rate.alone(cell.goodput_bps_high? as f64));
     Some(if low == high { low } else { format!("{low} to {high}") })

@@ -24,8 +24,8 @@ const TERMS: [(&str, &str, &str); 46] = [
     ("offered", "offered", "What the application was told to send: bitrate × streams."),
     (
         "interval",
-        "95 % interval",
-        "Where the median goodput lies, by a bootstrap over the valid runs. With few runs it is too narrow, whatever its name says.",
+        "interval",
+        "Where the median goodput lies: between two of the valid runs. The share beside it says how often such an interval holds the true median: 75 % with three runs, 93.8 % with five, 95 % and more from six on.",
     ),
     ("half-width", "±%", "The interval's further end from the median, in per cent of the median."),
     ("published", "published", "What somebody else measured in this cell, from the source named below."),
@@ -141,7 +141,7 @@ const TERMS: [(&str, &str, &str); 46] = [
 /// Columns whose name is not the anchor of their term.
 const COLUMNS: [(&str, &str); 25] = [
     ("±%", "half-width"),
-    ("95 % interval", "interval"),
+    ("interval", "interval"),
     ("publ.", "published"),
     ("publ. lost", "published"),
     ("publ. retr", "published"),

@@ -1,10 +1,11 @@
 //! What stands below a table: invalid runs, refused settings, failed expectations, verdicts, the machine.
 
-use crate::quantity::{Kind, MISSING};
+use crate::quantity::{Kind, MISSING, share};
 use indexmap::IndexMap;
 use pipefill_analysis::expect::{ExpectationResult, Value};
 use pipefill_analysis::experiment::{CellResult, Experiment};
 use pipefill_analysis::metrics::UnmetSetting;
+use std::collections::BTreeMap;
 
 /// A table with more cells than this keeps its verdicts for `explain`: a page of sentences is not read.
 const SENTENCES_MAX: usize = 20;
@@ -39,6 +40,16 @@ pub(crate) fn problems(experiment: &Experiment, cell: &CellResult) -> Vec<String
 pub(crate) fn source_line(experiment: &Experiment) -> Option<String> {
     let source = experiment.plan.published_source.as_ref()?;
     Some(format!("published: {source}"))
+}
+
+/// What the intervals of the medians cover, for every number of runs.
+pub(crate) fn interval_line(experiment: &Experiment) -> Option<String> {
+    let covered =
+        experiment.cells.iter().filter_map(|cell| Some((cell.valid, share(cell.goodput_coverage?))));
+    let by_runs: BTreeMap<usize, String> = covered.collect();
+    let parts: Vec<String> =
+        by_runs.iter().map(|(runs, coverage)| format!("{coverage} with {runs} runs")).collect();
+    (!parts.is_empty()).then(|| format!("±%: an interval of the median that covers {}", parts.join(", ")))
 }
 
 /// Where and how well it was measured: backend, kernel, data path, CPUs, runs, lateness, version.

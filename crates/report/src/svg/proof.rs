@@ -6,7 +6,7 @@ use super::scale::Scale;
 use super::{Frame, Picture, WIDTH, n, x_axis};
 use crate::quantity::Kind;
 use maud::{Markup, html};
-use pipefill_analysis::comparison::Mean;
+use pipefill_analysis::comparison::Median;
 use pipefill_analysis::proof::{Proof, Round};
 
 /// Height of a bar with the gap below it, and of a round's name.
@@ -67,12 +67,12 @@ struct Bar {
 
 fn bars(round: &Round) -> Vec<Bar> {
     let Some(comparison) = &round.comparison else { return Vec::new() };
-    let side = |name, class, mean: &Mean| Bar {
+    let side = |name, class, median: &Median| Bar {
         name,
         class,
-        bps: mean.bps,
-        low: mean.low_bps.map(|bps| bps.max(0.0)),
-        high: mean.high_bps,
+        bps: median.bps,
+        low: median.low_bps,
+        high: median.high_bps,
     };
     let predicted = round.advice.predicted_bps.map(|bps| Bar {
         name: "predicted",

@@ -53,7 +53,8 @@ pub fn proof(experiment: &Experiment) -> Proof {
         predicted_bps: Some(160_000_000),
         ..Advice::default()
     };
-    let comparison = Comparison::of(&[(80_000_000, 159_000_000), (81_000_000, 161_000_000)], 2);
+    let pairs = [(80_000_000, 159_000_000), (80_500_000, 160_000_000), (81_000_000, 161_000_000)];
+    let comparison = Comparison::of(&pairs, 3);
     let round = Round { comparison, kept: true, ..Round::of(Vec::new(), advice, cell, cell) };
     Proof {
         index: cell.index,

@@ -1,0 +1,81 @@
+//! What can be wrong with the record of a run that was complete once, in words for a person.
+
+use super::MANIFEST;
+use crate::failure::Failure;
+use pipefill_core::record::RecordError;
+use std::path::{Path, PathBuf};
+
+/// Why a record is not what was written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Damage {
+    /// The directory has none.
+    #[error("it has no {MANIFEST}")]
+    NoManifest,
+    /// The manifest has no byte.
+    #[error("{MANIFEST} is empty")]
+    EmptyManifest,
+    /// The manifest's checksum does not fit.
+    #[error("{MANIFEST} has changed since it was written: its checksum does not fit")]
+    ChangedManifest,
+    /// A table that has to be there is not.
+    #[error("{table}.jsonl.zst is missing, and {MANIFEST} {why}")]
+    MissingTable {
+        /// The table.
+        table: String,
+        /// How that is known.
+        why: String,
+    },
+    /// A table's hash does not fit.
+    #[error("{table}.jsonl.zst has changed since it was written: {MANIFEST} lists another SHA-256 or size")]
+    ChangedTable {
+        /// The table.
+        table: String,
+    },
+    /// The directory stands where another run belongs.
+    #[error("it holds run {found}, and run {wanted} belongs there")]
+    OtherRun {
+        /// Its run.
+        found: String,
+        /// The run that the plan has there.
+        wanted: String,
+    },
+    /// Two directories hold one run.
+    #[error("it is a copy: run {run} is in {} too", .other.display())]
+    Copy {
+        /// The run.
+        run: String,
+        /// The other directory.
+        other: PathBuf,
+    },
+    /// Its bytes are no record.
+    #[error("{0}")]
+    Record(RecordError),
+}
+
+/// A run whose record is damaged.
+#[derive(Debug)]
+pub(crate) struct DamagedRun {
+    /// Its directory.
+    pub(crate) directory: PathBuf,
+    /// What is wrong.
+    pub(crate) damage: Damage,
+}
+
+impl Damage {
+    /// As the failure to read `directory`.
+    pub(super) fn of(self, directory: &Path) -> Failure {
+        Failure::Damaged {
+            runs: vec![DamagedRun { directory: directory.to_owned(), damage: self }],
+            repeat: None,
+        }
+    }
+}
+
+/// For `map_err`: what was read in `directory` is no record. One of another version is whole, and no damage.
+pub(super) fn unreadable(directory: &Path) -> impl FnOnce(RecordError) -> Failure {
+    let directory = directory.to_owned();
+    move |source| match source {
+        source @ RecordError::Version { .. } => Failure::Record { directory, source },
+        source => Damage::Record(source).of(&directory),
+    }
+}

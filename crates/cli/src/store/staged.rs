@@ -1,0 +1,94 @@
+//! An experiment that is made under a hidden name, so that it appears whole and locked, or not at all.
+//!
+//! Never: in place of something that is there.
+
+use super::files;
+use super::lock::{LOCK, owner_in};
+use super::run_directory::suffix;
+use super::{Attempt, ExperimentDirectory, Lock, Owner};
+use crate::asked::Asked;
+use crate::failure::Failure;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An experiment that nobody sees yet. Removed when dropped, unless it has appeared.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    path: PathBuf,
+    target: PathBuf,
+}
+
+impl Staged {
+    /// Makes the experiment that is `asked` at `target`, where nothing is: with its lock, or `None` where another process was
+    /// there first.
+    ///
+    /// # Errors
+    /// [`Failure`]; nothing is left then.
+    pub(crate) fn create(
+        target: &Path,
+        asked: &Asked,
+        backend: &str,
+        owner: &Owner,
+    ) -> Result<Option<(ExperimentDirectory, Lock)>, Failure> {
+        let staged = Self { path: place(target, owner), target: target.to_owned() };
+        fs::create_dir(&staged.path).map_err(Failure::file("making", target))?;
+        let Attempt::Held(mut lock) = Lock::take(&staged.path, owner)? else {
+            return Ok(None);
+        };
+        let experiment = ExperimentDirectory::create(&staged.path, asked, backend)?;
+        if !staged.appear().map_err(Failure::file("making", target))? {
+            return Ok(None);
+        }
+        lock.moved(target);
+        Ok(Some((ExperimentDirectory { path: target.to_owned(), ..experiment }, lock)))
+    }
+
+    /// False where the name is taken.
+    fn appear(&self) -> io::Result<bool> {
+        match renameat_with(CWD, &self.path, CWD, &self.target, RenameFlags::NOREPLACE) {
+            Ok(()) => {}
+            Err(Errno::EXIST | Errno::NOTEMPTY) => return Ok(false),
+            // Elsewhere the name is taken by an empty directory, which a rename replaces.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => match fs::create_dir(&self.target) {
+                Ok(()) => fs::rename(&self.path, &self.target)?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+                Err(error) => return Err(error),
+            },
+            Err(error) => return Err(error.into()),
+        }
+        match self.target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => files::sync_directory(parent)?,
+            _ => files::sync_directory(Path::new("."))?,
+        }
+        Ok(true)
+    }
+
+    /// Removes what the dead `owner` left of an experiment at `target` that has not appeared.
+    ///
+    /// # Errors
+    /// [`Failure::File`].
+    pub(super) fn remove_left(target: &Path, owner: &Owner) -> Result<(), Failure> {
+        let path = place(target, owner);
+        let is_its = owner_in(&path.join(LOCK)).is_some_and(|found| found == *owner);
+        if is_its && fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir()) {
+            return fs::remove_dir_all(&path).map_err(Failure::file("removing", &path));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // Not there any more where it has appeared; else left to the next sweep.
+        let _gone_or_left = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Where `owner` makes the experiment for `target`.
+fn place(target: &Path, owner: &Owner) -> PathBuf {
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    target.with_file_name(format!(".{name}{}", suffix(owner)))
+}
