@@ -14,7 +14,7 @@ const EXPERIMENT: &str = "experiment.json";
 /// Pieces that filters are made of.
 const PIECES: [&str; 9] = ["path.rtt", "=", "1ms", "10ms", ",", "variant", ".", "x", "é"];
 /// A proof without rounds.
-const PROOFS: &str = r#"{"schema":1,"cells":[{"index":0,"id":"a","axes":[["path.rtt","1ms"]],"backend":"sim","set":[],"rounds":[],
+const PROOFS: &str = r#"{"schema":1,"cells":[{"index":0,"id":"a","axes":{"path.rtt":"1ms"},"backend":"sim","set":[],"rounds":[],
     "path_goodput_bps":1,"end":"nothing_left","why":null,"repeat_command":"x"}]}"#;
 
 /// `text` with pieces cut out or doubled, or digits put in.

@@ -96,7 +96,7 @@ fn two_runs_give_a_difference_and_no_verdict() {
     let runs = pipefill::names(&folder.path("before/runs"));
     let [first, last] = [&runs[0], &runs[runs.len() - 1]].map(|run| format!("before/runs/{run}"));
     let text = compared(&folder, &[&first, &last], 0);
-    assert!(text.contains("few runs") && text.contains("two on each side"), "{text}");
+    assert!(text.contains("few runs") && text.contains("3 on each side"), "{text}");
     assert!(text.contains("differs: path.forward.delay_ns"), "{text}");
 }
 

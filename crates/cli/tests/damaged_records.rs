@@ -141,7 +141,11 @@ fn names_in_records_lead_nowhere_else() {
     let text = fs::read_to_string(&experiment).unwrap();
     let hostile = text.replace("\"experiment\": \"small\"", "\"experiment\": \"../../outside/E\"");
     assert_ne!(hostile, text);
-    fs::write(&experiment, hostile).unwrap();
+    fs::write(&experiment, &hostile).unwrap();
+    folder.pipefill(&["report", "o"]).assert().code(2).stderr(contains("its checksum does not fit"));
+    // As 0.1.0 wrote it, without one.
+    let (before, _) = hostile.rsplit_once(",\n").expect("its last member is the checksum");
+    fs::write(&experiment, format!("{before}\n}}\n")).unwrap();
     for words in [vec!["fix", "o", "--on", "sim"], vec!["report", "o"]] {
         folder
             .pipefill(&words)
@@ -221,7 +225,7 @@ fn a_page_that_cannot_be_written_hides_no_result() {
     assert_eq!(output.status.code(), Some(0), "{err}");
     assert!(out.contains("small") && out.contains("sim · link"), "{out}");
     assert!(
-        err.contains("note: there is no report page: writing o/report.html") && !err.contains("page: "),
+        err.contains("note: there is no report page: writing o/report.html") && !err.contains("\npage: "),
         "{err}"
     );
     assert_eq!(names(&folder.path("o")), ["experiment.json", "runs", "scenario.toml"]);

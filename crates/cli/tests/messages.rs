@@ -78,7 +78,7 @@ fn closing_the_pipe_does_not_stop_the_run() {
     let mut bash = std::process::Command::new("bash");
     bash.args(["-c", &script]).current_dir(folder.root()).env("XDG_RUNTIME_DIR", folder.runtime());
     assert_eq!(bash.output().unwrap().status.code(), Some(0));
-    assert_eq!(fs::read_dir(folder.path("out/runs")).unwrap().count(), 6);
+    assert_eq!(fs::read_dir(folder.path("out/runs")).unwrap().count(), 10);
 }
 
 #[test]

@@ -320,6 +320,6 @@ mod tests {
     #[test]
     fn a_nul_does_not_take_the_quotes_away() {
         assert_eq!(quoted("a\0; reboot"), "'a\u{fffd}; reboot'");
-        assert_eq!(quoted("plain=1"), "plain=1");
+        assert_eq!(quoted("plain"), "plain");
     }
 }
