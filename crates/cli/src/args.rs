@@ -1,4 +1,8 @@
 //! The command line: names, values, help. Every command's help ends with examples that work.
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    reason = "the comments are help texts, in which brackets are brackets"
+)]
 
 mod examples;
 mod words;
