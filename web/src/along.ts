@@ -80,7 +80,7 @@ function pathRate(bps: number, values: number): object {
 /** Points with what is below and above them; those of several series stand beside each other. */
 function steps(data: Along, series: Steps, own: string, aside: number): object[] {
   const format = data.upward === "rtt" ? time : rate;
-  const ends = data.upward === "rtt" ? ["idle", "99th percentile"] : ["95 % interval from", "to"];
+  const ends = data.upward === "rtt" ? ["idle", "99th percentile"] : ["interval of the median from", "to"];
   const symbol = SHAPES[series.tone % SHAPES.length] ?? "circle";
   return [
     {

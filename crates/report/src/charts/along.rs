@@ -89,7 +89,7 @@ impl Upward {
     /// What the ends of a point's line are.
     pub(crate) const fn ends(self) -> &'static str {
         match self {
-            Self::Goodput => "95 % interval",
+            Self::Goodput => "interval of the median",
             Self::Rtt => "from idle to the 99th percentile, a tick at the 95th",
         }
     }
