@@ -13,7 +13,8 @@ readonly MEASURING='^(lab|kernel|parity)'
 readonly TARGET=${CARGO_TARGET_DIR:-target}
 
 main() {
-    local log failed=() phase began
+    local failed=() phase began
+    # Not local: the trap runs when main has ended.
     log=$(mktemp)
     trap 'rm -f -- "$log"' EXIT
     [ $# -gt 0 ] || set -- "${PHASES[@]}"
