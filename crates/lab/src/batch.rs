@@ -90,7 +90,7 @@ mod tests {
 
     const MSS: usize = 1448;
 
-    /// Drives a batch as the pump does; returns payload bytes and dues that left.
+    /// Drives a batch as the forwarder does; returns payload bytes and dues that left.
     fn drive(segments: &[Segment], pauses: &[bool]) -> (usize, Vec<Time>) {
         let (mut batch, mut bytes, mut dues) = (Batch::default(), 0, Vec::new());
         let mut send = |packets: &[Outgoing], left: &[Time]| {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is lost before and wherever the pump pauses, each segment leaves once, in order, with its due.
+        /// Whatever is lost before and wherever the forwarder pauses, each segment leaves once, in order, with its due.
         #[test]
         fn every_segment_leaves_once(
             sizes in prop::collection::vec(1_usize..45, 1..12),

@@ -1,7 +1,7 @@
 //! The emulator in the middle: takes packets from one interface, asks `link` about every MTU segment, and hands what
 //! survives to the other interface when it is due.
 //!
-//! One [`Pump`] a direction, each on its own thread. A packet's delay counts from the kernel's own receive timestamp, and
+//! One [`Forwarder`] a direction, each on its own thread. A packet's delay counts from the kernel's own receive timestamp, and
 //! everything inside the path happens at its exact virtual instant; only the moment of release depends on how punctual
 //! this thread is, and that is measured. Never: a decision about a packet's fate (that is `link`'s), or a silent drop.
 
@@ -43,7 +43,7 @@ const PUBLISH_EVERY: Duration = Duration::from_millis(1);
 /// How often a poll looks at the stop flag.
 const STOP_CHECK: Duration = Duration::from_millis(50);
 
-/// What a pump shows while it runs, read by the telemetry.
+/// What a forwarder shows while it runs, read by the telemetry.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PathState {
     pub(crate) counters: Counters,
@@ -52,8 +52,8 @@ pub(crate) struct PathState {
     pub(crate) backlog: Vec<Backlog>,
 }
 
-/// What a pump reports at its end.
-pub(crate) struct PumpReport {
+/// What a forwarder reports at its end.
+pub(crate) struct ForwarderReport {
     pub(crate) lateness: Option<Lateness>,
     pub(crate) stalls: Vec<Stall>,
     /// When the queue began to drop.
@@ -64,7 +64,7 @@ pub(crate) struct PumpReport {
 }
 
 /// One direction of the path on a real clock.
-pub(crate) struct Pump<'a> {
+pub(crate) struct Forwarder<'a> {
     pub(crate) direction: Direction,
     pub(crate) spec: &'a DirectionSpec,
     pub(crate) rtt: Duration,
@@ -78,9 +78,9 @@ pub(crate) struct Pump<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
-impl Pump<'_> {
+impl Forwarder<'_> {
     /// Carries packets until `stop` is set.
-    pub(crate) fn run(&self) -> io::Result<PumpReport> {
+    pub(crate) fn run(&self) -> io::Result<ForwarderReport> {
         thread::without_timer_slack();
         let real_time = thread::real_time();
         if !real_time {
@@ -94,7 +94,7 @@ impl Pump<'_> {
             flow.wait()?;
         }
         flow.publish_now();
-        Ok(PumpReport {
+        Ok(ForwarderReport {
             lateness: flow.lateness.summary(),
             stalls: flow.stalls.into_stalls(),
             drops_began: flow.drops.into_beginnings(),
@@ -105,9 +105,9 @@ impl Pump<'_> {
     }
 }
 
-/// The moving parts of a running pump.
+/// The moving parts of a running forwarder.
 struct Flow<'a> {
-    pump: &'a Pump<'a>,
+    forwarder: &'a Forwarder<'a>,
     ring: Ring,
     path: OneWay<Segment>,
     /// Every packet stays at least this long, so that an arrival need not wake the thread.
@@ -130,16 +130,16 @@ struct Flow<'a> {
 }
 
 impl<'a> Flow<'a> {
-    fn new(pump: &'a Pump<'a>) -> io::Result<Self> {
+    fn new(forwarder: &'a Forwarder<'a>) -> io::Result<Self> {
         Ok(Self {
-            pump,
-            ring: pump.input.map_ring()?,
-            path: OneWay::new(pump.spec, pump.rtt, pump.direction.as_str(), pump.seed),
-            shortest_delay: shortest_delay(pump.spec),
+            forwarder,
+            ring: forwarder.input.map_ring()?,
+            path: OneWay::new(forwarder.spec, forwarder.rtt, forwarder.direction.as_str(), forwarder.seed),
+            shortest_delay: shortest_delay(forwarder.spec),
             lateness: LatenessMeter::new(),
             latest: Duration::ZERO,
-            stalls: StallLog::new(pump.direction, pump.noticed),
-            drops: DropLog::new(pump.rtt),
+            stalls: StallLog::new(forwarder.direction, forwarder.noticed),
+            drops: DropLog::new(forwarder.rtt),
             transmit_drops: 0,
             next_gso_id: 0,
             advanced: Time::ZERO,
@@ -152,7 +152,7 @@ impl<'a> Flow<'a> {
 
     /// Offers everything in the ring to the path, each packet at the instant at which the kernel saw it.
     fn ingest(&mut self) {
-        let clock = self.pump.clock;
+        let clock = self.forwarder.clock;
         let offset = clock.realtime_offset();
         let (path, advanced, next_gso_id) = (&mut self.path, self.advanced, &mut self.next_gso_id);
         while self.ring.next(|received| {
@@ -170,7 +170,7 @@ impl<'a> Flow<'a> {
     }
 
     fn release(&mut self) {
-        let mut now = self.pump.clock.now().after(std::mem::take(&mut self.lead));
+        let mut now = self.forwarder.clock.now().after(std::mem::take(&mut self.lead));
         while let Some(released) = self.path.take_due(now) {
             self.batch.join(released.due, released.packet.payload);
             if self.batch.is_full() {
@@ -184,9 +184,9 @@ impl<'a> Flow<'a> {
 
     /// Sends the batch, notes how late each of its segments was once the kernel had it, and returns that instant.
     fn send(&mut self) -> Time {
-        let clock = self.pump.clock;
+        let clock = self.forwarder.clock;
         self.batch.flush(|packets, dues| {
-            self.transmit_drops += self.pump.output.send(packets);
+            self.transmit_drops += self.forwarder.output.send(packets);
             self.released = clock.now();
             for &due in dues {
                 let late = self.released.since(due);
@@ -210,7 +210,7 @@ impl<'a> Flow<'a> {
 
     /// Nothing that arrives during the sleep can be due before its end, so that arrivals need not wake the thread.
     fn sleep(&mut self, next: Option<Time>) {
-        let clock = self.pump.clock;
+        let clock = self.forwarder.clock;
         let latest = self.advanced.after(self.shortest_delay.min(LONGEST_SLEEP));
         let due = next.map_or(latest, |next| next.min(latest)).max(self.released.after(MODERATION));
         if due < latest && due.since(self.advanced) > DEEP_SLEEP {
@@ -225,13 +225,13 @@ impl<'a> Flow<'a> {
     }
 
     fn wait_for_packet(&self, next: Option<Time>) -> io::Result<()> {
-        let now = self.pump.clock.now();
+        let now = self.forwarder.clock.now();
         let timeout = next.map_or(STOP_CHECK, |next| next.since(now)).min(STOP_CHECK);
         if timeout < MODERATION {
-            self.pump.clock.sleep_until(self.released.after(MODERATION));
+            self.forwarder.clock.sleep_until(self.released.after(MODERATION));
             return Ok(());
         }
-        until_ready([self.pump.input.fd()], PollFlags::POLLIN, timeout).map(drop)
+        until_ready([self.forwarder.input.fd()], PollFlags::POLLIN, timeout).map(drop)
     }
 
     fn publish(&mut self) {
@@ -248,7 +248,7 @@ impl<'a> Flow<'a> {
             backlog: self.path.backlog().to_vec(),
         };
         self.drops.record(self.advanced, state.counters.dropped(DropReason::QueueFull).packets);
-        if let Ok(mut shown) = self.pump.state.lock() {
+        if let Ok(mut shown) = self.forwarder.state.lock() {
             *shown = state;
         }
     }

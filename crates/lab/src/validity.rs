@@ -75,7 +75,7 @@ fn hystart_threshold(rtt: Duration) -> Duration {
 
 /// Whether HyStart may have ended a slow start because the path stalled and not because it queued: the kernel counted such an end
 /// (`TCPHystartDelayDetect`), and the stall came before `slow_start_until`. Jitter that was asked for ends it anyway.
-pub(crate) fn startled(
+pub(crate) fn false_hystart_exit(
     spec: &CellSpec,
     stalls: &[Stall],
     counters: &[Counter],
@@ -181,18 +181,21 @@ mod tests {
             before: 0,
             after: 1,
         };
-        let is_startled = |rtt: &str, late_us: u64, t_us: u64, counters: &[Counter]| {
+        let is_false_exit = |rtt: &str, late_us: u64, t_us: u64, counters: &[Counter]| {
             let stall = Stall { direction: Direction::Forward, t_us, late_ns: late_us * 1_000 };
-            startled(&spec(rtt), &[stall], counters, Time::from_nanos(1_000_000_000)).is_some()
+            false_hystart_exit(&spec(rtt), &[stall], counters, Time::from_nanos(1_000_000_000)).is_some()
         };
         let detected = [delay_detect];
-        let at = |rtt: &str, late_us| is_startled(rtt, late_us, 500_000, &detected);
+        let at = |rtt: &str, late_us| is_false_exit(rtt, late_us, 500_000, &detected);
         assert_eq!([at("200ms", 16_001), at("200ms", 16_000)], [true, false]);
         assert_eq!([at("80ms", 10_001), at("80ms", 10_000)], [true, false]);
         assert_eq!([at("1ms", 4_001), at("1ms", 4_000)], [true, false]);
-        assert!(!is_startled("200ms", 30_000, 1_000_001, &detected), "after slow start");
-        assert!(!is_startled("200ms", 30_000, 500_000, &[]), "the kernel counted no such end");
-        assert!(!is_startled("200ms\"\njitter = \"1ms", 30_000, 500_000, &detected), "jitter ends it anyway");
+        assert!(!is_false_exit("200ms", 30_000, 1_000_001, &detected), "after slow start");
+        assert!(!is_false_exit("200ms", 30_000, 500_000, &[]), "the kernel counted no such end");
+        assert!(
+            !is_false_exit("200ms\"\njitter = \"1ms", 30_000, 500_000, &detected),
+            "jitter ends it anyway"
+        );
     }
 
     #[test]

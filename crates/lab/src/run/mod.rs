@@ -8,7 +8,7 @@ mod traffic;
 
 use crate::clock::RunClock;
 use crate::counters::{self, Snapshot};
-use crate::data_path::{PathState, Pump, PumpReport};
+use crate::data_path::{Forwarder, ForwarderReport, PathState};
 use crate::descriptors;
 use crate::namespace::Namespace;
 use crate::overflow::{noticed, overflowed};
@@ -19,7 +19,7 @@ use crate::topology::{A_ADDRESS, B_ADDRESS, Middle, Topology};
 use crate::trace::Trace;
 use crate::traffic::connect::{Endpoint, FlowEnds, try_congestion_control};
 use crate::traffic::counts::StreamCounts;
-use crate::validity::{judge, startled};
+use crate::validity::{false_hystart_exit, judge};
 use flow::ConnectedFlow;
 use outcome::Outcome;
 use pipefill_core::backend::{BackendError, Watch};
@@ -147,25 +147,25 @@ impl<'a> Stage<'a> {
         let threads = Threads::default();
         let stop_path = AtomicBool::new(false);
         let mut settings = std::mem::take(&mut self.settings);
-        let (traffic, pumps) = thread::scope(|scope| {
+        let (traffic, forwarders) = thread::scope(|scope| {
             let stop = StopOnDrop([&stop_path]);
             let middle = self.topology.middle.as_ref();
-            let pumps =
-                middle.map(|middle| self.start_pumps(scope, middle, &threads, &stop_path)).transpose();
-            let pumps = pumps.map_err(|error| failed("starting the data path", &error))?;
+            let forwarders =
+                middle.map(|middle| self.start_forwarders(scope, middle, &threads, &stop_path)).transpose();
+            let forwarders = forwarders.map_err(|error| failed("starting the data path", &error))?;
             let traffic = self.traffic(&threads, &mut settings, watch, sink)?;
             drop(stop);
             Ok::<_, BackendError>((
                 traffic,
-                pumps.map(|pumps| pumps.map(|pump| joined(pump, "the data path"))),
+                forwarders.map(|forwarders| forwarders.map(|forwarder| joined(forwarder, "the data path"))),
             ))
         })?;
         let steal_us = counters::steal_us()
             .zip(self.steal_before_us)
             .and_then(|(after, before)| after.checked_sub(before));
         let mut instrument = Instrument { threads: threads.ended(), steal_us, ..traffic.instrument };
-        let path = pumps
-            .map(|pumps| note_pumps(&mut instrument, pumps))
+        let path = forwarders
+            .map(|forwarders| note_forwarders(&mut instrument, forwarders))
             .transpose()
             .map_err(|error| failed("moving packets", &error))?;
         let mut counters = self.counters_after()?;
@@ -178,7 +178,7 @@ impl<'a> Stage<'a> {
         let spec = &self.run.cell.spec;
         invalid.extend(judge(spec, &instrument, &counters));
         invalid.extend(starved(spec, &instrument));
-        invalid.extend(startled(spec, &instrument.stalls, &counters, traffic.slow_start_until));
+        invalid.extend(false_hystart_exit(spec, &instrument.stalls, &counters, traffic.slow_start_until));
         if let Some(path) = &path {
             let began = path.drops_began.each_ref().map(Vec::as_slice);
             invalid.extend(overflowed(spec, &instrument.stalls, began));
@@ -196,18 +196,19 @@ impl<'a> Stage<'a> {
         })
     }
 
-    fn start_pumps<'scope>(
+    fn start_forwarders<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
         middle: &'scope Middle,
         threads: &'scope Threads,
         stop: &'scope AtomicBool,
-    ) -> io::Result<[ScopedJoinHandle<'scope, io::Result<PumpReport>>; 2]> {
+    ) -> io::Result<[ScopedJoinHandle<'scope, io::Result<ForwarderReport>>; 2]> {
         let path = &self.run.cell.spec.path;
         let start = |direction, spec, input, output, state| {
             let (rtt, noticed, seed, clock) = (path.rtt(), noticed(path), self.run.seed, self.clock);
-            let pump = Pump { direction, spec, rtt, noticed, seed, clock, input, output, state, stop };
-            threads.start(scope, ThreadRole::Path(direction), move || pump.run())
+            let forwarder =
+                Forwarder { direction, spec, rtt, noticed, seed, clock, input, output, state, stop };
+            threads.start(scope, ThreadRole::Path(direction), move || forwarder.run())
         };
         let (a, b) = (&middle.towards_a, &middle.towards_b);
         Ok([
@@ -338,24 +339,27 @@ fn path_counters(direction: Direction, state: &Mutex<PathState>) -> Vec<Counter>
     state.lock().map_or_else(|_| Vec::new(), |state| state.counters.records(direction))
 }
 
-/// What the pumps tell beside their errors.
-struct Pumped {
+/// What the forwarders tell beside their errors.
+struct Forwarded {
     /// Whether both had real-time scheduling.
     real_time: bool,
     /// When the queue began to drop, forward and reverse.
     drops_began: [Vec<Time>; 2],
 }
 
-/// Adds what the pumps measured of themselves.
-fn note_pumps(instrument: &mut Instrument, pumps: [io::Result<PumpReport>; 2]) -> io::Result<Pumped> {
-    let [forward, reverse] = pumps;
+/// Adds what the forwarders measured of themselves.
+fn note_forwarders(
+    instrument: &mut Instrument,
+    forwarders: [io::Result<ForwarderReport>; 2],
+) -> io::Result<Forwarded> {
+    let [forward, reverse] = forwarders;
     let (forward, reverse) = (forward?, reverse?);
     instrument.ring_drops = Some(forward.ring_drops + reverse.ring_drops);
     instrument.transmit_drops = Some(forward.transmit_drops + reverse.transmit_drops);
     instrument.stalls = [forward.stalls, reverse.stalls].concat();
     instrument.release_lateness_forward = forward.lateness;
     instrument.release_lateness_reverse = reverse.lateness;
-    Ok(Pumped {
+    Ok(Forwarded {
         real_time: forward.real_time && reverse.real_time,
         drops_began: [forward.drops_began, reverse.drops_began],
     })
