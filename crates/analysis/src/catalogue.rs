@@ -2,6 +2,10 @@
 //!
 //! Never: a run without a valid record counted as right, or as wrong: it was not judged.
 
+mod blindfold;
+
+pub use blindfold::{BlindFlow, Blindfold};
+
 use crate::experiment::{CellResult, Experiment, SCHEMA};
 use pipefill_core::cell::{Bound, CellSpec, ExpectMetric};
 use schemars::JsonSchema;
@@ -23,6 +27,9 @@ pub struct Catalogue {
     pub findings: Vec<Finding>,
     /// Planted cause → found cause → number of scenarios.
     pub confusion: BTreeMap<String, BTreeMap<String, usize>>,
+    /// The same scenarios judged by the sockets of one end alone; absent where nobody asked for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blindfold: Option<Blindfold>,
 }
 
 /// One scenario of the catalogue.
@@ -68,6 +75,7 @@ impl Catalogue {
             judged: judged().count(),
             confusion,
             findings,
+            blindfold: None,
         }
     }
 }
@@ -98,13 +106,16 @@ impl Finding {
 }
 
 fn planted(spec: &CellSpec) -> String {
-    let word = |metric: ExpectMetric| {
-        spec.expect.iter().filter(|one| one.metric == metric).find_map(|one| match &one.bound {
-            Bound::Word(word) => Some(word.as_str()),
-            _ => None,
-        })
-    };
+    let word = |metric| word(spec, metric);
     named(word(ExpectMetric::LimitedBy).unwrap_or(""), word(ExpectMetric::CwndCause))
+}
+
+/// What an expectation of `spec` says in a word.
+fn word(spec: &CellSpec, metric: ExpectMetric) -> Option<&str> {
+    spec.expect.iter().filter(|one| one.metric == metric).find_map(|one| match &one.bound {
+        Bound::Word(word) => Some(word.as_str()),
+        _ => None,
+    })
 }
 
 fn named(limited_by: &str, cwnd_cause: Option<&str>) -> String {

@@ -14,6 +14,7 @@ mod refine;
 mod rules;
 #[cfg(test)]
 mod samples;
+mod sockets;
 mod stall;
 mod testbed;
 mod timeline;

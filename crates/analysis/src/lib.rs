@@ -20,6 +20,7 @@ mod headline;
 pub mod intervals;
 pub mod metrics;
 pub mod models;
+pub mod observed;
 pub mod proof;
 mod reading;
 pub mod series;

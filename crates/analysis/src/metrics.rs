@@ -17,7 +17,7 @@ pub mod window;
 
 use crate::diagnosis::{Diagnosing, Diagnosis, Span};
 use crate::headline::headline;
-use pipefill_core::record::{AnyRow, Invalid, Manifest, PingSample, Retransmit, RunRecord};
+use pipefill_core::record::{AnyRow, Invalid, Manifest, PathFacts, PingSample, Retransmit, RunRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -78,6 +78,9 @@ pub struct RunMetrics {
     /// Each flow but pings, in the order of the cell.
     #[serde(default)]
     pub flows: Vec<FlowMetrics>,
+    /// What is known of the path, where nobody planned it.
+    #[serde(default)]
+    pub path_facts: Option<PathFacts>,
 }
 
 /// Condenses a run whose rows pass by once, in order of time: what it holds does not grow with the run's length.
@@ -154,6 +157,7 @@ impl<'a> Condenser<'a> {
             ping: self.pings.metrics(),
             instrument: instrument::metrics(manifest),
             flows,
+            path_facts: manifest.subject.observed().map(|observed| observed.path.clone()),
         }
     }
 }

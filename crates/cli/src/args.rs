@@ -9,6 +9,7 @@ mod words;
 
 use crate::terminal::ColorWhen;
 use clap::{Parser, Subcommand, ValueEnum};
+use pipefill_analysis::observed::View;
 use clap_complete::Shell;
 use examples::{
     BDP_EXAMPLES, CATALOGUE_EXAMPLES, COMPARE_EXAMPLES, COMPLETIONS_EXAMPLES, DOCTOR_EXAMPLES, EXAMPLES,
@@ -138,6 +139,24 @@ pub(crate) enum BackendName {
     Lab,
 }
 
+/// Whose sockets are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum End {
+    /// Those that the data comes from
+    Sender,
+    /// Those that the data goes to
+    Receiver,
+}
+
+impl End {
+    pub(crate) const fn view(self) -> View {
+        match self {
+            Self::Sender => View::Sender,
+            Self::Receiver => View::Receiver,
+        }
+    }
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlanArgs {
     /// A scenario file, - for standard input, or the name of a built-in study
@@ -178,6 +197,12 @@ pub(crate) struct CatalogueArgs {
     /// Run only these scenarios, or groups of scenarios (the word before the first hyphen) [default: all]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
+    /// Override a value of every scenario, e.g. run.sample=100ms. May be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = set_words(), hide_possible_values = true)]
+    pub(crate) set: Vec<String>,
+    /// Judge a second time, as if nobody had planned the runs: by the sockets of this end alone, without the scenario and without the path's counters
+    #[arg(long, value_enum, value_name = "END")]
+    pub(crate) blindfold: Option<End>,
     #[command(flatten)]
     pub(crate) options: RunOptions,
 }
@@ -197,6 +222,9 @@ pub(crate) struct ReportArgs {
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
+    /// Judge as if nobody had planned the runs: by the sockets of this end alone, without the scenario and without the path's counters
+    #[arg(long, value_enum, value_name = "END")]
+    pub(crate) blindfold: Option<End>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -210,6 +238,9 @@ pub(crate) struct ExplainArgs {
     /// Print the explanation as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Judge as if nobody had planned the runs: by the sockets of this end alone, without the scenario and without the path's counters
+    #[arg(long, value_enum, value_name = "END")]
+    pub(crate) blindfold: Option<End>,
 }
 
 #[derive(Debug, clap::Args)]

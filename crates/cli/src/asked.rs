@@ -55,8 +55,9 @@ impl Asked {
     ///
     /// # Errors
     /// A scenario that is wrong.
-    pub(crate) fn built_in(name: &str, text: &str) -> Result<Self, Failure> {
-        Self::read(None, text.to_owned(), &format!("{name}.toml"), &Selection::default())
+    pub(crate) fn built_in(name: &str, text: &str, set: &[String]) -> Result<Self, Failure> {
+        let selection = Selection { set: set.to_vec(), ..Selection::default() };
+        Self::read(None, text.to_owned(), &format!("{name}.toml"), &selection)
     }
 
     /// One cell of an experiment that was run, under the assignments `set` besides those of the experiment. An axis that `set`

@@ -4,8 +4,9 @@ use crate::failure::Failure;
 use crate::store::{Condensed, Damage, DamagedRun, ExperimentDirectory, condense, read_manifest};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::{CellResult, Experiment, ExperimentBuilder};
+use pipefill_analysis::observed::{View, forget_the_plan};
 use pipefill_analysis::series;
-use pipefill_core::plan::{Cell, Run};
+use pipefill_core::plan::{Cell, Plan, Run};
 use pipefill_report::html::RunPart;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -25,8 +26,12 @@ pub(crate) struct Evaluated {
 /// # Errors
 /// [`Failure::Damaged`] with every record that is not what was written, and for two of one run; [`Failure`] for one that can't be
 /// read, or that belongs to another experiment.
-pub(crate) fn evaluate(experiment: &ExperimentDirectory, terminal: &Terminal) -> Result<Evaluated, Failure> {
-    let mut builder = ExperimentBuilder::new(experiment.stored.plan.clone());
+pub(crate) fn evaluate(
+    experiment: &ExperimentDirectory,
+    view: Option<View>,
+    terminal: &Terminal,
+) -> Result<Evaluated, Failure> {
+    let mut builder = ExperimentBuilder::new(as_seen(experiment.stored.plan.clone(), view));
     let directories = experiment.run_directories()?;
     let mut parts = Vec::with_capacity(directories.len());
     let mut damaged = Vec::new();
@@ -35,7 +40,7 @@ pub(crate) fn evaluate(experiment: &ExperimentDirectory, terminal: &Terminal) ->
     let is_of_plan = |directory: &PathBuf| planned.contains(directory);
     let mut seen: BTreeMap<(String, String), PathBuf> = BTreeMap::new();
     for directory in &directories {
-        let condensed = match condense(directory, series::buckets(directories.len())) {
+        let condensed = match condense(directory, series::buckets(directories.len()), view) {
             Ok(Some(condensed)) => condensed,
             Ok(None) if is_of_plan(directory) => {
                 damaged.push(DamagedRun { directory: directory.clone(), damage: Damage::NoManifest });
@@ -65,6 +70,15 @@ pub(crate) fn evaluate(experiment: &ExperimentDirectory, terminal: &Terminal) ->
     Ok(Evaluated { result: builder.finish(&experiment.command()), parts })
 }
 
+/// `plan`; with a view, without all that only a scenario says.
+pub(crate) fn as_seen(mut plan: Plan, view: Option<View>) -> Plan {
+    if view.is_some() {
+        plan.cells.iter_mut().for_each(|cell| forget_the_plan(&mut cell.spec));
+        plan.conclusions.clear();
+    }
+    plan
+}
+
 /// The result of `cell`, once each of its runs has a record; `None` before.
 ///
 /// # Errors
@@ -84,7 +98,7 @@ pub(crate) fn evaluate_cell(
     let mut builder = ExperimentBuilder::new(plan);
     for run in &runs {
         let directory = experiment.run_path(run);
-        if let Some(condensed) = condense(&directory, series::buckets(usize::MAX))? {
+        if let Some(condensed) = condense(&directory, series::buckets(usize::MAX), None)? {
             add(&mut builder, &directory, condensed)?;
         }
     }

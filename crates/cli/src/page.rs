@@ -38,7 +38,7 @@ pub(crate) fn leave(
 /// [`Failure`] where the records can't be read or it can't be written.
 pub(crate) fn renew(experiment: &ExperimentDirectory, terminal: &Terminal) -> Result<(), Failure> {
     if path(&experiment.path).is_file() {
-        leave(experiment, &evaluate(experiment, terminal)?, terminal).map(drop)
+        leave(experiment, &evaluate(experiment, None, terminal)?, terminal).map(drop)
     } else {
         Ok(())
     }

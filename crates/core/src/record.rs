@@ -1,4 +1,4 @@
-//! What a run leaves behind: `manifest.json` and line-JSON tables, version 1. `docs/records.md` describes every column.
+//! What a run leaves behind: `manifest.json` and line-JSON tables, version 2. `docs/records.md` describes every column.
 //!
 //! Raw, append-only, versioned; flat rows, so that `zstdcat | jq`, pandas and DuckDB read them as they are.
 //! Never: a derived figure (goodput, a verdict). A value that was not measured is null, never 0.
@@ -12,6 +12,7 @@ mod evidence;
 mod expected;
 mod rows;
 mod sink;
+mod subject;
 mod table_summary;
 
 pub use codec::{
@@ -23,6 +24,9 @@ pub use evidence::{DropReason, Element, PathCount, ThreadRole};
 pub use rows::Rows;
 pub(crate) use sink::InMemory;
 pub use sink::{AnyRow, Sink};
+pub use subject::{
+    Fact, LossKind, Observed, Origin, PathFacts, Process, Subject, WayFacts, standing_us,
+};
 pub use table_summary::TableSummary;
 
 use crate::cell::Direction;
@@ -33,7 +37,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of the records that this code writes.
-pub const RECORD_VERSION: u32 = 1;
+pub const RECORD_VERSION: u32 = 2;
+/// The oldest version that it reads.
+pub const RECORD_VERSION_MIN: u32 = 1;
 
 /// Everything about one run that is not a time series.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -44,8 +50,12 @@ pub struct Manifest {
     pub pipefill: String,
     /// `lab` or `sim`.
     pub backend: String,
-    /// What was asked: experiment, cell (axes and resolved values), repetition, id, seed.
+    /// What was asked: experiment, cell (axes and resolved values), repetition, id, seed. Of observed connections it has their flows, and a
+    /// path that asks for nothing.
     pub run: Run,
+    /// Whether that was planned or observed. Records of version 1 are of planned runs.
+    #[serde(default)]
+    pub subject: Subject,
     /// Start, milliseconds since the Unix epoch; null in virtual time.
     pub started_unix_ms: Option<u64>,
     /// From the run's first action to its last, set-up and drain included; null in virtual time.

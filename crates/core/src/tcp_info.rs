@@ -64,7 +64,8 @@ pub struct TcpInfo {
     pub notsent_bytes: u32,
     /// `tcpi_snd_wnd`: the window that the peer advertised, in bytes, scaled.
     pub rwnd_bytes: Option<u32>,
-    /// `tcpi_rcv_wnd`: the window that this end advertised.
+    /// `tcpi_rcv_wnd`: the window that this end advertised, no larger than the 16 bits of the header hold with its scale: the kernel
+    /// keeps a larger figure where windows are not scaled (`tcp_select_window()`).
     pub local_rwnd_bytes: Option<u32>,
     /// `tcpi_rtt`: smoothed RTT (already shifted by the kernel). Null before the first sample.
     pub srtt_us: Option<u32>,
@@ -167,7 +168,7 @@ pub fn decode(bytes: &[u8]) -> Option<TcpInfo> {
         retrans_segments: retrans,
         notsent_bytes: u32_at(144),
         rwnd_bytes: raw.u32(228),
-        local_rwnd_bytes: raw.u32(232),
+        local_rwnd_bytes: raw.u32(232).map(|window| window.min(0xffff << (bytes[6] >> 4))),
         srtt_us: measured(u32_at(68)),
         rttvar_us: measured(u32_at(68)).map(|_| u32_at(72)),
         min_rtt_us: raw.u32(148).filter(|&us| us != u32::MAX),
@@ -223,6 +224,17 @@ mod tests {
         assert_eq!(info.in_flight_bytes, (100 - 10 - 5 + 2) * 1448);
         assert_eq!(info.unacked_bytes, 100 * 1448);
         assert_eq!((info.ssthresh_bytes, info.min_rtt_us, info.srtt_us), (None, None, None));
+    }
+
+    #[test]
+    fn an_advertised_window_is_no_larger_than_its_header_can_say() {
+        let window = |scale: u8| {
+            let mut bytes = [0_u8; 280];
+            bytes[6] = scale << 4 | 7;
+            put(&mut bytes, 232, 305_528);
+            decode(&bytes).and_then(|info| info.local_rwnd_bytes)
+        };
+        assert_eq!([window(0), window(1), window(7)], [Some(65_535), Some(131_070), Some(305_528)]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
-    DeliverySample, Environment, Instrument, Manifest, PathSample, RECORD_VERSION, RecordError, StreamEnd,
+    DeliverySample, Environment, Instrument, Manifest, PathSample, RECORD_VERSION, RecordError, StreamEnd, Subject,
     TableReader, TableSummary, TcpSample, decode_manifest, decode_table, encode_manifest, encode_table,
 };
 use pipefill_core::scenario::Scenario;
@@ -21,6 +21,7 @@ fn manifest() -> Manifest {
         pipefill: "0.1.0".to_owned(),
         backend: "sim".to_owned(),
         run: run(),
+        subject: Subject::Planned,
         started_unix_ms: None,
         wall_ms: None,
         environment: Environment::default(),
@@ -78,12 +79,12 @@ fn what_was_not_measured_is_null_in_the_manifest_and_a_gap_or_absent_in_tables()
 #[test]
 fn a_manifest_of_another_version_says_what_reads_it() {
     let newer = manifest_text()
-        .replace("\"version\": 1", "\"version\": 7")
+        .replace("\"version\": 2", "\"version\": 7")
         .replace("\"pipefill\": \"0.1.0\"", "\"pipefill\": \"3.2.0\"")
         .replace("\"backend\"", "\"renamed\"");
     let error = decode_manifest(newer.as_bytes()).expect_err("a newer version");
     let message = error.to_string();
-    assert!(message.contains("version 7") && message.contains("version 1"), "{message}");
+    assert!(message.contains("version 7") && message.contains("versions 1 to 2"), "{message}");
     assert!(message.contains("pipefill 3.2.0 or newer"), "{message}");
 }
 

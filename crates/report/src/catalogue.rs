@@ -1,8 +1,8 @@
 //! The catalogue in Markdown: scenario by scenario, and the confusion matrix. It reads well on a terminal too.
 
 use crate::quantity::MISSING;
-use pipefill_analysis::catalogue::{Catalogue, Finding};
-use std::collections::BTreeSet;
+use pipefill_analysis::catalogue::{Blindfold, Catalogue, Finding};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// The findings, the matrix, and what is wrong.
@@ -31,21 +31,59 @@ pub fn render(catalogue: &Catalogue) -> String {
         let _ = writeln!(text, "\n{}: {}", one.scenario, one.wrong.join("; "));
         text.extend(one.verdict.iter().map(|verdict| format!("  {verdict}\n")));
     }
+    text.extend(catalogue.blindfold.as_ref().map(blindfolded));
+    text
+}
+
+/// How good the verdicts of one end's sockets are.
+pub fn blindfolded(blindfold: &Blindfold) -> String {
+    let Blindfold { judged, right, unknown, wrong, causes_judged, causes_right, left_out, .. } = *blindfold;
+    let share = |part: usize, whole: usize| format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64);
+    let mut text = format!(
+        "\nBy the {}'s sockets alone, flow by flow:\n\n{}",
+        blindfold.view.as_str(),
+        counts(&blindfold.confusion)
+    );
+    let _ = writeln!(
+        text,
+        "\n{right} of {judged} right ({}), {wrong} wrong ({}), {unknown} unknown ({}); {left_out} left out, of which no \
+         socket can tell.",
+        share(right, judged),
+        share(wrong, judged),
+        share(unknown, judged)
+    );
+    if causes_right > 0 {
+        let _ = writeln!(
+            text,
+            "\nWhy the congestion window was no larger:\n\n{}\n{causes_right} of {causes_judged} right ({}).",
+            counts(&blindfold.cause_confusion),
+            share(causes_right, causes_judged)
+        );
+    }
+    for one in blindfold.flows.iter().filter(|one| one.found.as_ref() != Some(&one.planted)) {
+        let found = one.found.as_deref().unwrap_or(MISSING);
+        let _ = writeln!(text, "\n{}, flow {}: {} planted, {found} found", one.scenario, one.flow + 1, one.planted);
+        text.extend(one.verdict.iter().map(|verdict| format!("  {verdict}\n")));
+    }
     text
 }
 
 /// Planted causes down, found causes across.
 pub fn matrix(catalogue: &Catalogue) -> String {
+    counts(&catalogue.confusion)
+}
+
+fn counts(confusion: &BTreeMap<String, BTreeMap<String, usize>>) -> String {
     let found: BTreeSet<&str> =
-        catalogue.confusion.values().flatten().map(|(cause, _)| cause.as_str()).collect();
+        confusion.values().flatten().map(|(cause, _)| cause.as_str()).collect();
     let heading: Vec<&str> = std::iter::once("planted").chain(found.iter().copied()).collect();
-    let count = |counts: &std::collections::BTreeMap<String, usize>, cause: &str| {
+    let count = |counts: &BTreeMap<String, usize>, cause: &str| {
         counts.get(cause).map_or_else(String::new, ToString::to_string)
     };
-    let row = |(planted, counts): (&String, &std::collections::BTreeMap<String, usize>)| {
+    let row = |(planted, counts): (&String, &BTreeMap<String, usize>)| {
         std::iter::once(planted.clone()).chain(found.iter().map(|cause| count(counts, cause))).collect()
     };
-    table(&heading, &catalogue.confusion.iter().map(row).collect::<Vec<Vec<String>>>())
+    table(&heading, &confusion.iter().map(row).collect::<Vec<Vec<String>>>())
 }
 
 /// A Markdown table with aligned columns.

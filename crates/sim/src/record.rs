@@ -8,7 +8,7 @@ use crate::run::Outcome;
 use crate::stream::{Stream, Transport};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
-    CaStateSource, Environment, Instrument, Manifest, RECORD_VERSION, Setting, StreamSummary,
+    CaStateSource, Environment, Instrument, Manifest, RECORD_VERSION, Setting, StreamSummary, Subject,
 };
 use pipefill_core::units::Time;
 use std::collections::BTreeMap;
@@ -22,6 +22,7 @@ pub(crate) fn manifest(run: &Run, engine: &Engine, settings: Vec<Setting>, outco
         pipefill: env!("CARGO_PKG_VERSION").to_owned(),
         backend: "sim".to_owned(),
         run: run.clone(),
+        subject: Subject::Planned,
         started_unix_ms: None,
         wall_ms: None,
         environment: environment(),

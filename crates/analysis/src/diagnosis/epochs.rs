@@ -12,8 +12,7 @@ use pipefill_core::tcp_info::CaState;
 const FEWEST_SAMPLES: usize = 4;
 
 /// One span of at least a round trip.
-#[derive(Debug, Clone)]
-#[cfg_attr(test, derive(Default))]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Epoch {
     pub(super) from_us: u64,
     pub(super) to_us: u64,
@@ -37,14 +36,20 @@ pub(super) struct Epoch {
     pub(super) rwnd_used: Option<f64>,
     /// The window at that sample.
     pub(super) rwnd: Option<u64>,
+    /// The largest window so far.
+    pub(super) rwnd_widest: Option<u64>,
     /// Largest share of the send buffer in use, truesize.
     pub(super) sndbuf_used: Option<f64>,
+    /// The smallest share.
+    pub(super) sndbuf_least: Option<f64>,
     /// Most memory of the send queue.
     pub(super) wmem_peak: Option<u64>,
     /// Its limit.
     pub(super) sndbuf: Option<u64>,
     /// Share of the samples with written data that was never sent.
     pub(super) unsent_share: f64,
+    /// Share of the samples whose delivery rate the application limited (`tcpi_delivery_rate_app_limited`).
+    pub(super) app_limited_share: f64,
     /// Largest share of the receive buffer that waits for the application.
     pub(super) unread_share: Option<f64>,
     /// Share of the samples in Recovery or Loss.
@@ -59,6 +64,8 @@ pub(super) struct Epoch {
     /// Whether the sender has seen reordering so far (`tcpi_reord_seen`).
     pub(super) has_seen_reordering: bool,
     pub(super) pacing_rate_bps: Option<u64>,
+    /// For how long that was the same.
+    pub(super) pacing_steady_us: u64,
     pub(super) srtt_us: Option<u64>,
     pub(super) min_rtt_us: Option<u64>,
     pub(super) mss: u64,
@@ -74,6 +81,10 @@ pub(super) struct Cutter {
     last: Option<TcpSample>,
     unread: Unread,
     stall: Stall,
+    /// The largest window that was advertised so far.
+    rwnd_widest: Option<u64>,
+    /// The pacing rate, and since when it is the same.
+    pacing: Option<(u64, u64)>,
 }
 
 /// An epoch that has not ended.
@@ -99,11 +110,13 @@ struct Open {
     unsent: usize,
     /// Samples in Recovery or Loss.
     repair: usize,
+    app_limited: usize,
     /// Share and size at the sample where most of it was used.
     cwnd: (f64, u64),
     rwnd: Option<(f64, u64)>,
     /// Share, memory and limit.
     sndbuf: Option<(f64, u64, u64)>,
+    sndbuf_least: Option<f64>,
 }
 
 /// The largest share of the receive buffer that was not read.
@@ -118,7 +131,15 @@ struct Unread {
 impl Cutter {
     /// For a stream that is alive in `life`.
     pub(super) fn new(life: Window) -> Self {
-        Self { life, open: None, last: None, unread: Unread::default(), stall: Stall::default() }
+        Self {
+            life,
+            open: None,
+            last: None,
+            unread: Unread::default(),
+            stall: Stall::default(),
+            rwnd_widest: None,
+            pacing: None,
+        }
     }
 
     /// Takes the next sample of either end, in order of time; returns the epoch that it ends.
@@ -132,6 +153,7 @@ impl Cutter {
         }
         self.last = Some(TcpSample { raw: None, ..row.clone() });
         let stalled_us = self.stall.see(row);
+        self.remember(row);
         let Some(open) = self.open.as_mut() else {
             self.open = Some(Open::of(row, false));
             return None;
@@ -144,14 +166,33 @@ impl Cutter {
         }
         let epoch = open.ended(row, self.unread.until(row.t_us));
         self.open = Some(Open::of(row, stalled_us > 0));
-        Some(epoch)
+        Some(self.with_the_past(epoch))
+    }
+
+    /// What an epoch has to know of those before it.
+    fn remember(&mut self, row: &TcpSample) {
+        self.rwnd_widest = self.rwnd_widest.max(row.info.rwnd_bytes.map(u64::from));
+        let is_same = |(rate, _): &(u64, u64)| row.info.pacing_rate_bps == Some(*rate);
+        if !self.pacing.as_ref().is_some_and(is_same) {
+            self.pacing = row.info.pacing_rate_bps.map(|rate| (rate, row.t_us));
+        }
+    }
+
+    fn with_the_past(&self, epoch: Epoch) -> Epoch {
+        let since_us = self.pacing.map_or(epoch.to_us, |(_, since_us)| since_us);
+        Epoch {
+            rwnd_widest: self.rwnd_widest,
+            pacing_steady_us: epoch.to_us.saturating_sub(since_us),
+            ..epoch
+        }
     }
 
     /// What is left over after the last sample: less than a round trip, or fewer samples than an epoch has. For a stream that has no
     /// whole epoch.
     pub(super) fn rest(&mut self) -> Option<Epoch> {
         let (open, last) = (self.open.take()?, self.last.take()?);
-        (last.t_us > open.from_us).then(|| open.ended(&last, self.unread.until(last.t_us)))
+        let unread = self.unread.until(last.t_us);
+        (last.t_us > open.from_us).then(|| self.with_the_past(open.ended(&last, unread)))
     }
 
     /// Since when there is an epoch that may end after `now_us`.
@@ -176,9 +217,11 @@ impl Open {
             unacked_first: first.info.unacked_bytes,
             unsent: 0,
             repair: 0,
+            app_limited: 0,
             cwnd: (0.0, 0),
             rwnd: None,
             sndbuf: None,
+            sndbuf_least: None,
         };
         open.add(first, is_stalled);
         open
@@ -198,6 +241,7 @@ impl Open {
         }
         self.unsent += usize::from(info.notsent_bytes > 0);
         self.repair += usize::from(info.ca_state.is_some_and(|state| state >= CaState::Recovery));
+        self.app_limited += usize::from(info.delivery_app_limited);
         let used = cwnd_used(row);
         if used >= self.cwnd.0 {
             self.cwnd = (used, info.cwnd_bytes);
@@ -206,6 +250,9 @@ impl Open {
             && self.rwnd.is_none_or(|(most, _)| used >= most)
         {
             self.rwnd = Some((used, window));
+        }
+        if let Some((used, ..)) = sndbuf_used(row) {
+            self.sndbuf_least = Some(self.sndbuf_least.map_or(used, |least| least.min(used)));
         }
         if let Some((used, queued, limit)) = sndbuf_used(row)
             && self.sndbuf.is_none_or(|(most, ..)| used >= most)
@@ -230,18 +277,22 @@ impl Open {
             cwnd: self.cwnd.1,
             rwnd_used: self.rwnd.map(|(used, _)| used),
             rwnd: self.rwnd.map(|(_, window)| window),
+            rwnd_widest: None,
             sndbuf_used: self.sndbuf.map(|(used, ..)| used),
+            sndbuf_least: self.sndbuf_least,
             wmem_peak: self.sndbuf.map(|(_, queued, _)| queued),
             sndbuf: self.sndbuf.map(|(.., limit)| limit),
             unsent_share: share(self.unsent),
             unread_share,
             repair_share: share(self.repair),
+            app_limited_share: share(self.app_limited),
             has_ssthresh: last.info.ssthresh_bytes.is_some(),
             retransmits: last.info.retransmits.saturating_sub(self.retransmits),
             retransmits_so_far: last.info.retransmits,
             dsacks_so_far: last.info.dsack_dups,
             has_seen_reordering: last.info.reord_seen.is_some_and(|times| times > 0),
             pacing_rate_bps: last.info.pacing_rate_bps,
+            pacing_steady_us: 0,
             srtt_us: last.info.srtt_us.map(u64::from),
             min_rtt_us: last.info.min_rtt_us.map(u64::from),
             mss: u64::from(last.info.mss_bytes),

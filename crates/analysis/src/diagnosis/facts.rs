@@ -5,7 +5,7 @@ use super::way::Way;
 use crate::metrics::window::{Window, flow_of};
 use crate::models::headers::DEFAULT_MSS;
 use pipefill_core::cell::{CellSpec, Direction, Protocol};
-use pipefill_core::record::{AnyRow, Manifest};
+use pipefill_core::record::{AnyRow, Manifest, PathFacts};
 
 /// From this share of the path's rate on, over a round trip, the path is full.
 const FULL: f64 = 0.95;
@@ -21,17 +21,21 @@ pub(super) struct Facts<'a> {
     ways: [Way; 2],
     /// The path's fixed round trip, microseconds; 0 where it has none.
     pub(super) base_rtt_us: u64,
+    /// What is known of the path of observed connections; `None` where it was planned.
+    pub(super) observed: Option<&'a PathFacts>,
 }
 
 impl<'a> Facts<'a> {
     pub(super) fn of(manifest: &'a Manifest) -> Self {
         let spec = &manifest.run.cell.spec;
+        let observed = manifest.subject.observed().map(|observed| &observed.path);
         let known = |stream: &'a _| flow_of(spec, stream).map(|flow| (stream, flow));
         Self {
             spec,
-            history: History::of(manifest.streams.iter().filter_map(known)),
+            history: History::of(manifest.streams.iter().filter_map(known)).on(observed.cloned()),
             ways: Direction::ALL.map(|direction| Way::of(manifest, direction)),
             base_rtt_us: u64::try_from(spec.path.rtt().as_micros()).unwrap_or(u64::MAX),
+            observed,
         }
     }
 

@@ -4,7 +4,7 @@ use crate::metrics::window::Window;
 use crate::models::headers;
 use crate::reading::between;
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
-use pipefill_core::record::{AnyRow, Element, StreamEnd, StreamSummary, ThreadRole};
+use pipefill_core::record::{AnyRow, Element, PathFacts, StreamEnd, StreamSummary, ThreadRole};
 use pipefill_core::units::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -49,6 +49,8 @@ pub(super) struct History {
     overflows: [Overflows; 2],
     /// CPU time of each thread so far, and its wait for a CPU, microseconds.
     threads: BTreeMap<ThreadRole, (Points, Points)>,
+    /// Where nobody looked into the queues: what is known of the path, by which round trips tell what they hold.
+    path: Option<PathFacts>,
 }
 
 /// Shares of a while in which a thread computed, and waited for a CPU.
@@ -79,7 +81,18 @@ impl History {
             points: Points::new(),
         };
         let streams = streams.map(|(summary, flow)| (summary.stream, through(flow))).collect();
-        Self { streams, queues: Default::default(), overflows: Default::default(), threads: BTreeMap::new() }
+        Self {
+            streams,
+            queues: Default::default(),
+            overflows: Default::default(),
+            threads: BTreeMap::new(),
+            path: None,
+        }
+    }
+
+    /// The same, where round trips have to tell what the queues of `path` hold.
+    pub(super) fn on(self, path: Option<PathFacts>) -> Self {
+        Self { path, ..self }
     }
 
     /// Takes the next row of any table, in order of time.
@@ -91,6 +104,11 @@ impl History {
                         through.frame.1 = u64::from(row.info.mss_bytes);
                     }
                     through.points.push_back((row.t_us, row.info.bytes_acked));
+                    let queue = &mut self.queues[place(through.direction)];
+                    let rtt_us = row.info.srtt_us.map(u64::from);
+                    let waits = self.path.as_ref().zip(rtt_us);
+                    let bytes = waits.and_then(|(path, rtt_us)| path.queue_bytes(through.direction, rtt_us));
+                    queue.extend(bytes.map(|bytes| (row.t_us, bytes)));
                 }
             }
             AnyRow::Udp(row) => {

@@ -11,10 +11,11 @@ use super::witness::{self, AppLimited};
 use super::{Confidence, Diagnosis, Figures, Span, testbed, udp};
 use crate::metrics::window::{self, Window, flow_of};
 use crate::models::headers::DEFAULT_MSS;
+use crate::observed::Receiving;
 use crate::statistics::rounded;
 use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
-use pipefill_core::record::{AnyRow, Manifest, StreamSummary};
+use pipefill_core::record::{AnyRow, Manifest, StreamEnd, StreamSummary};
 use std::collections::VecDeque;
 
 /// Rows of other tables, and of other streams, come so much later than what they tell; an epoch waits for them.
@@ -65,6 +66,10 @@ struct OfStream<'a> {
     ended: VecDeque<Epoch>,
     refiner: Refiner,
     timeline: Timeline,
+    /// What the receiving socket tells, where nobody planned the connection.
+    receiving: Receiving,
+    /// Whether its sending socket was sampled.
+    is_sender_seen: bool,
 }
 
 impl<'a> Diagnosing<'a> {
@@ -89,6 +94,8 @@ impl<'a> Diagnosing<'a> {
                 ended: VecDeque::new(),
                 refiner: Refiner::new(losses(&facts, flow, summary)),
                 timeline: Timeline::default(),
+                receiving: Receiving::default(),
+                is_sender_seen: false,
             })
         });
         let streams = streams.collect();
@@ -103,7 +110,11 @@ impl<'a> Diagnosing<'a> {
             let of = |one: &&mut OfStream<'_>| one.stream.summary.stream == row.stream;
             if let Some(one) = self.streams.iter_mut().find(of) {
                 self.flows[one.place].app_limited.see(row);
+                one.is_sender_seen |= row.end == StreamEnd::Sender;
                 one.ended.extend(one.cutter.see(row));
+                if row.end == StreamEnd::Receiver && self.facts.observed.is_some() {
+                    one.receiving.see(row);
+                }
             }
         }
         if row.t_us() >= self.look_us {
@@ -122,6 +133,8 @@ impl<'a> Diagnosing<'a> {
         self.judge_what_is_left();
         let Self { manifest, facts, flows, mut streams, .. } = self;
         let of_flow = |(place, flow): (usize, OfFlow<'a>)| match flow.flow.protocol {
+            // A UDP socket counts neither what arrives nor what is lost.
+            Protocol::Udp if facts.observed.is_some() => None,
             Protocol::Udp => {
                 let summaries = summaries(manifest, flow.index);
                 let drops = facts.way(flow.flow.direction).drops;
@@ -170,6 +183,33 @@ impl<'a> Diagnosing<'a> {
                 one.judge(&epoch, &self.facts, flow);
             }
         }
+        for place in 0..self.streams.len() {
+            if self.facts.observed.is_some() && !self.streams[place].is_sender_seen {
+                self.judge_by_the_receiver(place);
+            }
+        }
+    }
+
+    /// Nobody saw the sending socket of the stream at `place`: what the receiving one tells.
+    fn judge_by_the_receiver(&mut self, place: usize) {
+        let one = &self.streams[place];
+        let direction = one.stream.flow.direction;
+        let is_beside = |(other, it): &(usize, &OfStream<'_>)| {
+            *other != place && it.stream.flow.direction == direction
+        };
+        let others: Vec<&Receiving> =
+            self.streams.iter().enumerate().filter(is_beside).map(|(_, it)| &it.receiving).collect();
+        let spans = one.receiving.judge(window::life(one.stream.summary), one.measured, &others);
+        let one = &mut self.streams[place];
+        let flow = &mut self.flows[one.place];
+        let stream = one.stream.summary.stream;
+        for (span, limited_by) in spans {
+            let Window { from_us, to_us } = span;
+            let epoch = Epoch { from_us, to_us, ..Epoch::default() };
+            flow.causes.add(stream, &epoch, span.within(one.measured).length_us(), (limited_by, None));
+            flow.whole.add(stream, &epoch, span.length_us(), (limited_by, None));
+            one.timeline.push(Span { stream, from_us, to_us, limited_by, cwnd_cause: None });
+        }
     }
 }
 
@@ -182,6 +222,7 @@ fn losses(facts: &Facts<'_>, flow: &FlowSpec, summary: &StreamSummary) -> Losses
         is_policer: way.is_policer,
         base_rtt_us: facts.base_rtt_us,
         sent_again: summary.tcp.map(|info| (info.retransmits, info.dsack_dups)),
+        observed: facts.observed.map(|path| *path.way(flow.direction)),
     }
 }
 

@@ -6,6 +6,7 @@
 use super::epochs::Epoch;
 use super::way::Drops;
 use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::record::{LossKind, WayFacts};
 
 /// A loss is forgotten after so many round trips: what follows is growth.
 const MEMORY_ROUND_TRIPS: u64 = 20;
@@ -22,6 +23,10 @@ const SPURIOUS: f64 = 0.5;
 const ACKS_LOST: f64 = 0.5;
 /// ACKs that wait for this part of the round trip in a queue make it what it is.
 const ACKS_WAIT: f64 = 0.5;
+/// A round trip of so many base ones has a queue somewhere.
+const LONG: f64 = 2.0;
+/// Losses at such a round trip are those of a queue.
+const RISEN: f64 = 1.5;
 
 /// What is known of the path for one direction of data.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,6 +41,8 @@ pub(super) struct Losses {
     pub(super) base_rtt_us: u64,
     /// Retransmits of the whole run and DSACKs for them, where its end is known.
     pub(super) sent_again: Option<(u32, Option<u32>)>,
+    /// What round trips and windows tell of the losses, where nobody planned the path.
+    pub(super) observed: Option<WayFacts>,
 }
 
 /// What happened in an epoch beside what its sender saw.
@@ -84,6 +91,9 @@ impl Refiner {
 
     /// Whose fault it is that segments are sent again in `epoch`.
     fn whose(&self, epoch: &Epoch, around: Around) -> Option<CwndCause> {
+        if let Some(way) = self.losses.observed {
+            return self.whose_by_sockets(epoch, way);
+        }
         let (random, queue) = (self.losses.data.random?, self.losses.data.queue?);
         let by_queue = if self.losses.is_policer { CwndCause::Policer } else { CwndCause::QueueLoss };
         let has_just_dropped = has_just_dropped(epoch, around.overflow_us);
@@ -102,6 +112,19 @@ impl Refiner {
             _ if has_just_dropped => Some(by_queue),
             _ => Some(CwndCause::RandomLoss),
         }
+    }
+
+    /// The kind of most losses, and a queue's where the round trip is as long as only a queue makes it.
+    fn whose_by_sockets(&self, epoch: &Epoch, way: WayFacts) -> Option<CwndCause> {
+        let has_risen = epoch.srtt_us.is_some_and(|rtt| rtt as f64 >= RISEN * self.losses.base_rtt_us as f64);
+        Some(match way.loss?.value {
+            LossKind::Chance if has_risen && way.rate_bps.is_some() => CwndCause::QueueLoss,
+            LossKind::Queue => CwndCause::QueueLoss,
+            LossKind::Chance => CwndCause::RandomLoss,
+            LossKind::Policer => CwndCause::Policer,
+            LossKind::Reordering => CwndCause::Reordering,
+            LossKind::Acks => CwndCause::AckPath,
+        })
     }
 
     /// Whether most of what was sent again had arrived: by the path's own drops, else by the receiver's DSACKs.
@@ -130,7 +153,10 @@ impl Refiner {
         let round_trip = epoch.srtt_mean_us.or(epoch.srtt_us).unwrap_or(0) as f64;
         let they_wait =
             around.ack_wait_us.is_some_and(|wait| wait > 0 && wait as f64 >= ACKS_WAIT * round_trip);
-        they_wait || self.losses.acks.share().is_some_and(|share| share >= ACKS_LOST)
+        // A round trip that is long, and no rate that the data would have met: it is the ACKs that wait.
+        let is_long = self.losses.observed.is_some_and(|way| way.rate_bps.is_none())
+            && round_trip >= LONG * self.losses.base_rtt_us as f64;
+        they_wait || is_long || self.losses.acks.share().is_some_and(|share| share >= ACKS_LOST)
     }
 }
 

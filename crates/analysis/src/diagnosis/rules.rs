@@ -3,6 +3,7 @@
 use super::epochs::Epoch;
 use super::facts::Facts;
 use super::history::ThreadUse;
+use super::sockets;
 use crate::metrics::window::Window;
 use pipefill_core::cell::FlowSpec;
 use pipefill_core::limit::LimitedBy;
@@ -65,6 +66,9 @@ pub(super) fn limiter(case: &Case<'_>) -> LimitedBy {
     if case.reaches_its_pacing_limit() {
         return LimitedBy::Pacing;
     }
+    if is_busy && case.is_observed() && sockets::offers_less(epoch, SNDBUF_USED) {
+        return LimitedBy::App;
+    }
     if is_busy {
         return case.in_a_full_path();
     }
@@ -84,19 +88,28 @@ pub(super) fn limiter(case: &Case<'_>) -> LimitedBy {
     if is_waiting {
         return case.held_back_by();
     }
-    if epoch.sndbuf_used.is_some_and(|used| used >= SNDBUF_USED) {
+    let is_kept_full = !case.is_observed() || sockets::keeps_its_buffer_full(epoch);
+    if is_kept_full && epoch.sndbuf_used.is_some_and(|used| used >= SNDBUF_USED) {
         return LimitedBy::Sndbuf;
     }
     case.offers_no_more()
 }
 
 impl Case<'_> {
+    /// Whether nobody planned the connection, and its socket is all that tells.
+    fn is_observed(&self) -> bool {
+        self.facts.observed.is_some()
+    }
+
     fn window(&self) -> Window {
         Window { from_us: self.epoch.from_us, to_us: self.epoch.to_us }
     }
 
     /// The window is closed in front of data that the application has not read. What waits for a lost segment is no sign of that.
     fn is_unread(&self) -> bool {
+        if self.is_observed() {
+            return sockets::is_unread(self.epoch);
+        }
         let is_closed = self.epoch.rwnd_used.is_some_and(|used| used >= USED_UP);
         let is_full = self.epoch.unread_share.is_some_and(|share| share >= UNREAD);
         is_closed && is_full && self.epoch.repair_share < 0.5
@@ -125,7 +138,11 @@ impl Case<'_> {
     /// `SO_MAX_PACING_RATE` is what the stream gets, while data waits.
     fn reaches_its_pacing_limit(&self) -> bool {
         let asked = self.stream.flow.max_pacing_rate;
-        asked.is_some_and(|rate| self.keeps_up_with(rate, REACHED)) && self.epoch.unsent_share >= WAITING
+        let is_reached = match self.is_observed() {
+            true => sockets::is_paced(self.epoch),
+            false => asked.is_some_and(|rate| self.keeps_up_with(rate, REACHED)),
+        };
+        is_reached && self.epoch.unsent_share >= WAITING
     }
 
     /// The bottleneck is busy. A window or a buffer that would not let through the stream's fair share of an empty path stays its limit.
@@ -196,6 +213,8 @@ impl Case<'_> {
             LimitedBy::Rwnd
         } else if self.epoch.cwnd_used >= NEARLY_USED_UP {
             LimitedBy::Cwnd
+        } else if self.is_observed() {
+            sockets::not_held_back(self.epoch)
         } else if self.epoch.pacing_rate_bps.is_some() {
             LimitedBy::Pacing
         } else {
@@ -211,6 +230,7 @@ impl Case<'_> {
         match self.stream.flow.bitrate {
             _ if is_late => LimitedBy::Cpu,
             Some(_) => LimitedBy::App,
+            None if self.is_observed() => LimitedBy::App,
             None if used.total() >= 0.5 => LimitedBy::Cpu,
             None if self.epoch.sndbuf_used.is_some_and(|share| share >= SNDBUF_USED / 2.0) => {
                 LimitedBy::Sndbuf

@@ -3,7 +3,7 @@
 use crate::models::headers;
 use crate::models::sizing::SUPER_PACKET;
 use pipefill_core::cell::{Direction, Protocol};
-use pipefill_core::record::{DropReason, Manifest, PathCount};
+use pipefill_core::record::{DropReason, LossKind, Manifest, PathCount};
 use pipefill_core::units::{Bytes, QueueLimit, Rate};
 use std::time::Duration;
 
@@ -88,13 +88,16 @@ impl Way {
         let rate = bottleneck.map(|one| one.rate);
         let queue = bottleneck.and_then(|one| queue_bytes(one.queue, one.rate, path.rtt()));
         let burst = bottleneck.map_or(0, |one| one.burst.get());
+        let looks_policed = manifest.subject.observed().is_some_and(|observed| {
+            observed.path.way(direction).loss.is_some_and(|loss| loss.value == LossKind::Policer)
+        });
         Self {
             rate: rate.or_else(|| manifest.environment.host_rate()),
             is_the_hosts: rate.is_none(),
             overhead: bottleneck.map_or(Bytes::new(0), |one| one.overhead),
             burst,
             drops: Drops::of(manifest, direction),
-            is_policer: rate.zip(queue).is_some_and(|(rate, queue)| {
+            is_policer: looks_policed || rate.zip(queue).is_some_and(|(rate, queue)| {
                 let short = rate.bdp(path.rtt() / POLICER_QUEUE).get().max(POLICER_FRAMES * FRAME);
                 let large = rate.bdp(path.rtt()).get().min(SUPER_PACKET.get() + 1);
                 queue <= short && burst >= queue.saturating_mul(POLICER_BURST).max(large)

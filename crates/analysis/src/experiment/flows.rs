@@ -7,9 +7,11 @@ use crate::finding::Latency;
 use crate::headline::room_bps;
 use crate::metrics::{FlowMetrics, RunMetrics};
 use crate::statistics::{median, rounded};
+use crate::observed;
 use crate::verdict::{self, Subject};
 use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
 use pipefill_core::limit::LimitedBy;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Every flow of `spec` but pings; none without a valid run.
@@ -81,6 +83,7 @@ fn explain(result: &mut FlowResult, spec: &CellSpec, flow: &FlowSpec, runs: &[In
     of_cause.sort_by_key(|(one, _)| one.flow.goodput_bps);
     let Some(&&(one, diagnosis)) = of_cause.get(of_cause.len() / 2) else { return };
     let goodput_bps = one.flow.goodput_bps.unwrap_or(0);
+    let spec = &of_the_run(spec, one.run);
     let subject = Subject { spec, flow, diagnosis, latency: &one.flow.latency, goodput_bps };
     result.limited_by = Some(limited_by);
     result.limited_fraction = Some(shares);
@@ -89,6 +92,14 @@ fn explain(result: &mut FlowResult, spec: &CellSpec, flow: &FlowSpec, runs: &[In
     result.verdict = Some(verdict::sentence(&subject));
     result.verdict_repeat = Some(one.run.repeat);
     result.advice = Some(advice::advise(&subject, room_bps(one.flow, &one.run.flows)));
+}
+
+/// `spec`, with the path that the run's own samples tell of where nobody planned it.
+fn of_the_run<'a>(spec: &'a CellSpec, run: &RunMetrics) -> Cow<'a, CellSpec> {
+    let Some(facts) = &run.path_facts else { return Cow::Borrowed(spec) };
+    let mut known = spec.clone();
+    observed::apply(&mut known, facts);
+    Cow::Owned(known)
 }
 
 /// Medians of each figure; the queue is that of the run in the middle.

@@ -4,7 +4,7 @@ use super::window::{self, Window, flow_of};
 use crate::finding::{Bufferbloat, Latency, RttSource};
 use crate::tally::Tally;
 use pipefill_core::cell::{CellSpec, Direction, Protocol};
-use pipefill_core::record::{AnyRow, Element, Manifest, PingSample, StreamEnd, StreamSummary};
+use pipefill_core::record::{AnyRow, Element, Manifest, PathFacts, PingSample, StreamEnd, StreamSummary};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -24,12 +24,15 @@ pub(super) struct Following<'a> {
     /// Streams of pings, and the payload of their smallest request.
     pings: BTreeMap<u32, u64>,
     least_us: Option<u64>,
+    /// What is known of the path, where nobody looked into its queues.
+    path: Option<&'a PathFacts>,
 }
 
 /// One TCP stream.
 struct OfStream {
     /// Its flow's place.
     place: usize,
+    direction: Direction,
     measured: Window,
     /// The last smoothed round trip, and when it was read.
     last: Option<(u64, u64)>,
@@ -52,7 +55,9 @@ impl<'a> Following<'a> {
         let flows: Vec<OfFlow> = flows.map(|(index, _)| OfFlow::new(manifest, index)).collect();
         let of_stream = |one: &StreamSummary| {
             let place = flows.iter().position(|flow| flow.index == one.flow)?;
-            Some((one.stream, OfStream { place, measured: window::measured(spec, one), last: None }))
+            let direction = flow_of(spec, one)?.direction;
+            let measured = window::measured(spec, one);
+            Some((one.stream, OfStream { place, direction, measured, last: None }))
         };
         let smallest = |one: &StreamSummary| {
             let ping = flow_of(spec, one)?.ping.as_ref()?;
@@ -65,6 +70,7 @@ impl<'a> Following<'a> {
             flows,
             looks: [None; 2],
             least_us: None,
+            path: manifest.subject.observed().map(|observed| &observed.path),
         }
     }
 
@@ -77,7 +83,13 @@ impl<'a> Following<'a> {
                 let now = row.info.srtt_us.map(|srtt_us| (row.t_us, u64::from(srtt_us)));
                 if let Some((from_us, srtt_us)) = std::mem::replace(&mut stream.last, now) {
                     let span = Window { from_us, to_us: row.t_us }.within(stream.measured);
-                    self.flows[stream.place].srtt.add(srtt_us, span.length_us());
+                    let flow = &mut self.flows[stream.place];
+                    flow.srtt.add(srtt_us, span.length_us());
+                    let queued = self.path.and_then(|path| path.queue_bytes(stream.direction, srtt_us));
+                    if let Some(bytes) = queued {
+                        flow.queues[usize::from(stream.direction != Direction::Forward)]
+                            .add(bytes, span.length_us());
+                    }
                 }
             }
             AnyRow::Path(row) if row.element == Element::Queue => {

@@ -269,6 +269,7 @@ fn manifest(run: Run) -> Manifest {
         pipefill: "0.1.0".to_owned(),
         backend: "lab".to_owned(),
         run,
+        subject: Subject::Planned,
         started_unix_ms: None,
         wall_ms: None,
         environment: Environment {

@@ -1,6 +1,7 @@
 //! `pipefill catalogue`: runs every scenario with a known limit, and counts the verdicts that name it. A verdict is right only if every
 //! other expectation of its scenario holds too.
 
+use super::report::result_of;
 use super::run;
 use crate::args::CatalogueArgs;
 use crate::asked::Asked;
@@ -8,7 +9,10 @@ use crate::catalogue::{CATALOGUE, Entry};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
-use pipefill_analysis::catalogue::Catalogue;
+use crate::session::Finished;
+use pipefill_analysis::catalogue::{Blindfold, Catalogue};
+use pipefill_analysis::experiment::Experiment;
+use pipefill_analysis::observed::View;
 use pipefill_report::catalogue;
 use std::path::{Path, PathBuf};
 
@@ -23,11 +27,12 @@ pub(super) fn catalogue(args: &CatalogueArgs, terminal: &Terminal) -> Result<Out
         .map(|entry| {
             let mut options = args.options.clone();
             options.out = Some(folder.join(entry.name));
-            Ok((Asked::built_in(entry.name, entry.text)?, options))
+            Ok((Asked::built_in(entry.name, entry.text, &args.set)?, options))
         })
         .collect::<Result<Vec<_>, Failure>>()?;
     let finished = run::carry_out(&experiments, terminal, false, &|_| Ok(()))?;
-    let result = Catalogue::of(finished.iter().map(|one| &one.result));
+    let mut result = Catalogue::of(finished.iter().map(|one| &one.result));
+    result.blindfold = args.blindfold.map(|end| blindfolded(&finished, end.view(), terminal)).transpose()?;
     if args.options.json {
         terminal.print_data(&(serde_json::to_string_pretty(&result).map_err(Failure::Json)? + "\n"))?;
     } else if args.options.json_stream.is_none() {
@@ -39,6 +44,15 @@ pub(super) fn catalogue(args: &CatalogueArgs, terminal: &Terminal) -> Result<Out
         terminal.say(&format!("\nrecords: {}", folder.display()));
     }
     Ok(run::worst(&finished))
+}
+
+/// The same records judged by the sockets of one end.
+fn blindfolded(finished: &[Finished], view: View, terminal: &Terminal) -> Result<Blindfold, Failure> {
+    let seen: Vec<Experiment> = finished
+        .iter()
+        .map(|one| result_of(&one.directory, Some(view), terminal))
+        .collect::<Result<_, Failure>>()?;
+    Ok(Blindfold::of(view, finished.iter().map(|one| &one.result).zip(&seen)))
 }
 
 fn chosen(names: &[String]) -> Result<Vec<Entry>, Failure> {

@@ -11,7 +11,7 @@ use pipefill_report::{changes as text, json};
 
 /// Reads both and compares them. A regression is exit code 1, so that it can stop a pipeline.
 pub(super) fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let (before, after) = (result_of(&args.before, terminal)?, result_of(&args.after, terminal)?);
+    let (before, after) = (result_of(&args.before, None, terminal)?, result_of(&args.after, None, terminal)?);
     let names = [&args.before, &args.after].map(|directory| directory.to_string_lossy());
     let changes = Changes::of((&names[0], &before), (&names[1], &after), args.threshold.fraction());
     if changes.cells.is_empty() {

@@ -1,7 +1,7 @@
 //! `pipefill explain`: what limited each cell, when, and how that is known.
 
 use super::report::result_of;
-use crate::args::ExplainArgs;
+use crate::args::{End, ExplainArgs};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::select;
@@ -11,7 +11,7 @@ use pipefill_report::{explain as text, json};
 
 /// Reads the records and explains them. Done is done, whatever limited.
 pub(super) fn explain(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let mut result = result_of(&args.directory, terminal)?;
+    let mut result = result_of(&args.directory, args.blindfold.map(End::view), terminal)?;
     keep(&mut result, &args.only)?;
     if args.json {
         terminal.print_data(&json::explanations(&result).map_err(Failure::Json)?)?;

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let experiment = experiment_of(&args.directory)?;
     let on = backend_of(args, &experiment)?;
-    let mut result = result_of(&args.directory, terminal)?;
+    let mut result = result_of(&args.directory, None, terminal)?;
     keep(&mut result, &args.only)?;
     let registry = Registry::locate()?.optional(on == BackendName::Sim);
     // The process has one thread until here, and has to: see `acquire`.

@@ -1,8 +1,8 @@
 //! `pipefill report`: the result of records, whoever made them.
 
 use super::flows::{self, Form};
-use crate::args::{Format, ReportArgs};
-use crate::evaluation::{Evaluated, evaluate};
+use crate::args::{End, Format, ReportArgs};
+use crate::evaluation::{Evaluated, as_seen, evaluate};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::page;
@@ -10,6 +10,7 @@ use crate::pictures::{self, Kind};
 use crate::store::{Condensed, ExperimentDirectory, condense};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
+use pipefill_analysis::observed::View;
 use pipefill_analysis::series;
 use pipefill_core::plan::{Plan, Run};
 use pipefill_report::html::RunPart;
@@ -30,7 +31,7 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
     if let Some(form) = of_flows {
         return flows::write(&args.directory, form, args.output.as_deref(), terminal);
     }
-    let read = read(&args.directory, terminal)?;
+    let read = read(&args.directory, args.blindfold.map(End::view), terminal)?;
     let result = &read.evaluated.result;
     let text = match format {
         Format::Svg => return draw(args, &read, Kind::Svg, terminal),
@@ -67,8 +68,12 @@ fn draw(args: &ReportArgs, read: &Read, kind: Kind, terminal: &Terminal) -> Resu
 }
 
 /// The result of the experiment or the run in `directory`.
-pub(super) fn result_of(directory: &Path, terminal: &Terminal) -> Result<Experiment, Failure> {
-    Ok(read(directory, terminal)?.evaluated.result)
+pub(super) fn result_of(
+    directory: &Path,
+    view: Option<View>,
+    terminal: &Terminal,
+) -> Result<Experiment, Failure> {
+    Ok(read(directory, view, terminal)?.evaluated.result)
 }
 
 /// Records that were read, and the scenario's text where it is kept.
@@ -98,14 +103,14 @@ pub(super) fn ensure_directory(directory: &Path) -> Result<(), Failure> {
     Err(Failure::usage(what, "give the directory that `pipefill run` named, or one of those under its runs/"))
 }
 
-fn read(directory: &Path, terminal: &Terminal) -> Result<Read, Failure> {
+fn read(directory: &Path, view: Option<View>, terminal: &Terminal) -> Result<Read, Failure> {
     ensure_directory(directory)?;
     if let Some(experiment) = ExperimentDirectory::open(directory)? {
-        let evaluated = evaluate(&experiment, terminal)?;
+        let evaluated = evaluate(&experiment, view, terminal)?;
         return Ok(Read { evaluated, scenario: experiment.scenario_text()? });
     }
-    match condense(directory, series::buckets(1))? {
-        Some(condensed) => single(directory, condensed),
+    match condense(directory, series::buckets(1), view)? {
+        Some(condensed) => single(directory, condensed, view),
         None => Err(Failure::usage(
             format!("{} holds no experiment and no run", directory.display()),
             "give the directory that `pipefill run` named, or one of those under its runs/",
@@ -114,7 +119,7 @@ fn read(directory: &Path, terminal: &Terminal) -> Result<Read, Failure> {
 }
 
 /// One run's result, with the command of its experiment where that is still around it.
-fn single(directory: &Path, condensed: Condensed) -> Result<Read, Failure> {
+fn single(directory: &Path, condensed: Condensed, view: Option<View>) -> Result<Read, Failure> {
     let Condensed { manifest, metrics, series } = condensed;
     let run = &manifest.run;
     let around = directory.parent().and_then(Path::parent);
@@ -131,7 +136,7 @@ fn single(directory: &Path, condensed: Condensed) -> Result<Read, Failure> {
     for cell in &mut plan.cells {
         cell.spec.run.repeat = 1;
     }
-    let mut builder = ExperimentBuilder::new(plan);
+    let mut builder = ExperimentBuilder::new(as_seen(plan, view));
     let added = builder.add_condensed(&manifest, metrics);
     added.map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?;
     let result = builder.finish(&command);

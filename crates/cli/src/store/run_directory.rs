@@ -10,6 +10,7 @@ use super::{MANIFEST, OWNER, Owner};
 use crate::failure::Failure;
 use pipefill_analysis::intervals::{self, StreamIntervals};
 use pipefill_analysis::metrics::{Condenser, RunMetrics};
+use pipefill_analysis::observed::{self, Inference, View};
 use pipefill_analysis::series::{Drawing, RunSeries};
 use pipefill_core::file_name::FileName;
 use pipefill_core::record::{
@@ -190,12 +191,20 @@ pub(crate) struct Condensed {
 ///
 /// # Errors
 /// [`Failure::Damaged`] for a record that is not what was written, [`Failure`] for a file that can't be read.
-pub(crate) fn condense(directory: &Path, buckets: usize) -> Result<Option<Condensed>, Failure> {
+pub(crate) fn condense(
+    directory: &Path,
+    buckets: usize,
+    view: Option<View>,
+) -> Result<Option<Condensed>, Failure> {
     undisturbed(directory, || {
-        let Some(manifest) = read_manifest(directory)? else {
+        let Some(recorded) = read_manifest(directory)? else {
             return Ok(None);
         };
-        let record = Record { directory, manifest: &manifest };
+        let record = Record { directory, manifest: &recorded };
+        if view.is_some() || recorded.subject.observed().is_some() {
+            return condense_observed(record, buckets, view).map(Some);
+        }
+        let manifest = recorded.clone();
         let mut condenser = Condenser::new(&manifest);
         let mut drawing = Drawing::of(&manifest, buckets);
         for row in record.rows()? {
@@ -216,6 +225,44 @@ pub(crate) fn condense(directory: &Path, buckets: usize) -> Result<Option<Conden
         let (metrics, series) = (condenser.finish(), drawing.finish());
         Ok(Some(Condensed { manifest, metrics, series }))
     })
+}
+
+/// Reads a run's rows twice: what its sockets tell of the path, and then the figures with that. With a `view` nothing else of a planned run
+/// is looked at.
+fn condense_observed(
+    record: Record<'_>,
+    buckets: usize,
+    view: Option<View>,
+) -> Result<Condensed, Failure> {
+    let manifest = match view {
+        Some(view) => observed::blindfolded(record.manifest, view),
+        None => record.manifest.clone(),
+    };
+    let rows = || -> Result<_, Failure> {
+        let seen = record.table::<TcpSample>()?.into_iter().flatten();
+        let seen = seen.map(|row| row.map_err(unreadable(record.directory)).map(Row::into_any));
+        Ok(seen.filter(move |row| {
+            row.as_ref().is_ok_and(|row| view.is_none_or(|view| view.sees(row).is_some())) || row.is_err()
+        }))
+    };
+    let mut inference = Inference::new(&manifest);
+    for row in rows()? {
+        inference.take(&row?);
+    }
+    let manifest = observed::with_facts(&manifest, inference.facts());
+    let (mut condenser, mut drawing) = (Condenser::new(&manifest), Drawing::of(&manifest, buckets));
+    for row in rows()? {
+        let row = row?;
+        condenser.take(&row);
+        drawing.take(&row);
+        if let AnyRow::Tcp(sample) = &row {
+            let delivery = AnyRow::Delivery(observed::delivery(sample));
+            condenser.take(&delivery);
+            drawing.take(&delivery);
+        }
+    }
+    let (metrics, series) = (condenser.finish(), drawing.finish());
+    Ok(Condensed { manifest, metrics, series })
 }
 
 /// Reads a run's rows once and cuts them into intervals of `width_us`; `None` where the directory has no manifest.
@@ -374,7 +421,7 @@ mod tests {
         let read: Vec<AnyRow> = opened.rows().unwrap().map(Result::unwrap).collect();
         assert_eq!(read, record.rows());
         let metrics = RunMetrics::of(&record);
-        let condensed = condense(&run, 600).unwrap().unwrap();
+        let condensed = condense(&run, 600, None).unwrap().unwrap();
         let listed: Vec<&str> =
             manifest.tables.as_deref().unwrap().iter().map(|table| table.table.as_str()).collect();
         assert_eq!(listed, ["tcp", "delivery"]);
@@ -413,8 +460,8 @@ mod tests {
     #[test]
     fn no_manifest_is_no_record() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(condense(folder.path(), 600).unwrap().is_none());
+        assert!(condense(folder.path(), 600, None).unwrap().is_none());
         fs::write(folder.path().join(MANIFEST), "{").unwrap();
-        assert!(condense(folder.path(), 600).is_err());
+        assert!(condense(folder.path(), 600, None).is_err());
     }
 }

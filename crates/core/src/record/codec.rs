@@ -3,7 +3,7 @@
 //! Unknown fields are let pass (a newer minor record stays readable); a newer version is not.
 //! What is read may come from anybody: no input makes a reader hold more than the bounds below.
 
-use super::{Manifest, RECORD_VERSION, Row, bounds};
+use super::{Manifest, RECORD_VERSION, RECORD_VERSION_MIN, Row, bounds};
 use serde::Deserialize;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::marker::PhantomData;
@@ -86,7 +86,7 @@ pub enum RecordError {
     LongManifest,
     /// The record is of another version.
     #[error(
-        "manifest.json: records of version {found}, and this pipefill reads version {RECORD_VERSION}; \
+        "manifest.json: records of version {found}, and this pipefill reads versions {RECORD_VERSION_MIN} to {RECORD_VERSION}; \
          read them with {reader}"
     )]
     Version {
@@ -296,7 +296,7 @@ pub fn decode_manifest(reader: impl Read) -> Result<Manifest, RecordError> {
     }
     let head: Head = serde_json::from_slice(&text).map_err(no_manifest)?;
     if let Some(found) = head.version
-        && found != u64::from(RECORD_VERSION)
+        && !(u64::from(RECORD_VERSION_MIN)..=u64::from(RECORD_VERSION)).contains(&found)
     {
         let reader = match head.pipefill {
             Some(writer) => format!("pipefill {writer} or newer"),

@@ -1,6 +1,6 @@
 //! What is known of a run before it ends, in the form of its manifest: for whoever looks on.
 
-use super::{Environment, Instrument, Manifest, RECORD_VERSION, StreamSummary};
+use super::{Environment, Instrument, Manifest, RECORD_VERSION, StreamSummary, Subject};
 use crate::cell::FlowSpec;
 use crate::plan::Run;
 use std::time::Duration;
@@ -17,6 +17,7 @@ impl Manifest {
             pipefill: env!("CARGO_PKG_VERSION").to_owned(),
             backend: String::new(),
             run: run.clone(),
+            subject: Subject::Planned,
             started_unix_ms: None,
             wall_ms: None,
             environment: Environment::default(),

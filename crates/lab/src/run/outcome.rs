@@ -2,7 +2,7 @@
 
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
-    Counter, Environment, Instrument, Invalid, Manifest, RECORD_VERSION, Setting, StreamSummary,
+    Counter, Environment, Instrument, Invalid, Manifest, RECORD_VERSION, Setting, StreamSummary, Subject,
 };
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -37,6 +37,7 @@ impl Outcome {
             pipefill: env!("CARGO_PKG_VERSION").to_owned(),
             backend: "lab".to_owned(),
             run: run.clone(),
+            subject: Subject::Planned,
             started_unix_ms: u64::try_from(started.as_millis()).ok(),
             wall_ms: u64::try_from(wall.as_millis()).ok(),
             environment,

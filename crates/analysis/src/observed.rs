@@ -1,0 +1,91 @@
+//! What sockets alone tell of a path that nobody planned: base round trip, bottleneck rate, queue, and what losses look like.
+//!
+//! A first pass over the samples gives the facts ([`Inference`]), a second one judges with them: [`Manifest`] carries them as its subject.
+//! What no flow has tried stays absent.
+
+mod base_rtt;
+mod blindfold;
+mod bottleneck;
+mod look;
+mod losses;
+mod receiver;
+mod rounds;
+
+pub use blindfold::{View, blindfolded, delivery, forget_the_plan};
+pub(crate) use receiver::Receiving;
+
+use look::Track;
+use pipefill_core::cell::{CellSpec, Direction};
+use pipefill_core::record::{AnyRow, Manifest, Observed, PathFacts, StreamEnd, Subject};
+use rounds::Round;
+use std::collections::BTreeMap;
+
+/// Samples that are kept of all streams together: beyond it each second one goes.
+const LOOKS_MAX: usize = 1 << 19;
+
+/// Collects samples of sockets and finds what they tell of the path.
+#[derive(Debug)]
+pub struct Inference {
+    tracks: BTreeMap<u32, Track>,
+}
+
+impl Inference {
+    /// Of the connections of `manifest`; no sample was seen yet.
+    pub fn new(manifest: &Manifest) -> Self {
+        let spec = &manifest.run.cell.spec;
+        let most = (LOOKS_MAX / manifest.streams.len().max(1)).max(256);
+        let direction = |flow: u32| spec.flows.get(usize::try_from(flow).ok()?).map(|flow| flow.direction);
+        let track = |direction| Track::new(direction, most);
+        let tracks = manifest.streams.iter().filter_map(|one| Some((one.stream, track(direction(one.flow)?))));
+        Self { tracks: tracks.collect() }
+    }
+
+    /// Takes the next row, in order of time.
+    pub fn take(&mut self, row: &AnyRow) {
+        let AnyRow::Tcp(row) = row else { return };
+        let Some(track) = self.tracks.get_mut(&row.stream) else { return };
+        match row.end {
+            StreamEnd::Sender => track.see(row),
+            StreamEnd::Receiver => {}
+        }
+    }
+
+    /// The facts, after the last sample.
+    pub fn facts(&self) -> PathFacts {
+        let mut facts =
+            PathFacts { base_rtt_us: base_rtt::find(self.tracks.values()), ..PathFacts::default() };
+        let Some(base) = facts.base_rtt_us else { return facts };
+        let mut found = [None; 2];
+        for direction in Direction::ALL {
+            let its: Vec<&Track> = self.tracks.values().filter(|one| one.direction == direction).collect();
+            let rounds: Vec<Vec<Round>> = its.iter().map(|track| rounds::cut(track)).collect();
+            found[usize::from(direction != Direction::Forward)] = bottleneck::find(&its, &rounds, base.value);
+            let way = facts.way_mut(direction);
+            way.loss = losses::find(&its, base.value);
+            way.spurious = losses::spurious(&its);
+        }
+        // Both directions share the round trip: where one of them has tried its bottleneck, the queue is its own.
+        let is_tried = found.iter().flatten().any(|one| one.is_tried);
+        for (direction, one) in Direction::ALL.into_iter().zip(found) {
+            if let Some(one) = one.filter(|one| one.is_tried || !is_tried) {
+                let way = facts.way_mut(direction);
+                (way.rate_bps, way.queue_us) = (one.way.rate_bps, one.way.queue_us);
+            }
+        }
+        facts
+    }
+}
+
+/// `manifest` with `facts` as what is known of its path, in the subject and in the cell.
+pub fn with_facts(manifest: &Manifest, facts: PathFacts) -> Manifest {
+    let mut known = manifest.clone();
+    apply(&mut known.run.cell.spec, &facts);
+    let observed = manifest.subject.observed().cloned().unwrap_or_default();
+    known.subject = Subject::Observed(Observed { path: facts, ..observed });
+    known
+}
+
+/// `spec` with the path that `facts` tell of. Where the rate is unknown it has none.
+pub fn apply(spec: &mut CellSpec, facts: &PathFacts) {
+    blindfold::dress(&mut spec.path, facts);
+}

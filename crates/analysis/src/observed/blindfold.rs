@@ -1,0 +1,126 @@
+//! A record as if nobody had planned it: what one end's sockets tell, and nothing else.
+
+use pipefill_core::cell::{BottleneckSpec, CellSpec, Direction, FlowSpec, PathSpec, Protocol};
+use pipefill_core::record::{
+    AnyRow, CpuUse, DeliverySample, Environment, Fact, Instrument, Manifest, Observed, PathFacts, StreamEnd,
+    StreamSummary, Subject, TcpSample,
+};
+use pipefill_core::units::{Bytes, QueueLimit, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Whose sockets are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum View {
+    /// Those that the data comes from.
+    Sender,
+    /// Those that the data goes to.
+    Receiver,
+}
+
+impl View {
+    /// `sender` or `receiver`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sender => "sender",
+            Self::Receiver => "receiver",
+        }
+    }
+
+    const fn end(self) -> StreamEnd {
+        match self {
+            Self::Sender => StreamEnd::Sender,
+            Self::Receiver => StreamEnd::Receiver,
+        }
+    }
+
+    /// What of `row` that end's sockets tell.
+    pub fn sees(self, row: &AnyRow) -> Option<&TcpSample> {
+        match row {
+            AnyRow::Tcp(row) if row.end == self.end() => Some(row),
+            _ => None,
+        }
+    }
+}
+
+/// The application's byte counts, as far as a socket tells them: what was acknowledged, or what came in.
+pub fn delivery(row: &TcpSample) -> DeliverySample {
+    let bytes = match row.end {
+        StreamEnd::Sender => row.info.bytes_acked,
+        StreamEnd::Receiver => row.info.bytes_received,
+    };
+    DeliverySample { t_us: row.t_us, stream: row.stream, sent_bytes: bytes, received_bytes: bytes }
+}
+
+/// `manifest` without the plan's facts, the emulator's counters, and what the other end knows.
+pub fn blindfolded(manifest: &Manifest, view: View) -> Manifest {
+    let mut blind = manifest.clone();
+    blind.subject = Subject::Observed(Observed::default());
+    forget_the_plan(&mut blind.run.cell.spec);
+    blind.settings = Vec::new();
+    blind.counters = Vec::new();
+    blind.environment = Environment { host_rate_bps: None, facts: Default::default(), ..blind.environment };
+    blind.instrument = Instrument { cpu_use: None::<CpuUse>, ..Instrument::default() };
+    for stream in &mut blind.streams {
+        forget_the_ends(stream, view);
+    }
+    blind
+}
+
+/// `spec` without what only a scenario says.
+pub fn forget_the_plan(spec: &mut CellSpec) {
+    spec.path = PathSpec::EMPTY;
+    spec.expect = Vec::new();
+    spec.sender.sysctl.clear();
+    spec.receiver.sysctl.clear();
+    for flow in &mut spec.flows {
+        forget_the_options(flow);
+    }
+}
+
+fn forget_the_options(flow: &mut FlowSpec) {
+    flow.read_rate = None;
+    flow.sndbuf = None;
+    flow.rcvbuf = None;
+    flow.max_pacing_rate = None;
+    if flow.protocol == Protocol::Tcp {
+        flow.bitrate = None;
+    }
+}
+
+/// The sending socket knows what was acknowledged.
+fn forget_the_ends(stream: &mut StreamSummary, view: View) {
+    stream.udp = None;
+    stream.ca_state_us = None;
+    stream.ca_state_source = None;
+    stream.tcp = stream.tcp.filter(|_| view == View::Sender);
+    let acked = stream.tcp.map_or(0, |info| info.bytes_acked);
+    stream.sent_bytes = acked;
+    stream.received_bytes = acked;
+}
+
+/// Gives `path` what `facts` tell: half of the base round trip each way, and a bottleneck where its rate is known.
+pub(super) fn dress(path: &mut PathSpec, facts: &PathFacts) {
+    *path = PathSpec::EMPTY;
+    let half = Duration::from_micros(facts.base_rtt_us.map_or(0, |base| base.value) / 2);
+    for direction in Direction::ALL {
+        let way = match direction {
+            Direction::Forward => &mut path.forward,
+            Direction::Reverse => &mut path.reverse,
+        };
+        way.delay = half;
+        let known = facts.way(direction);
+        way.bottleneck = known.rate_bps.map(|Fact { value, .. }| {
+            let rate = Rate::from_bps(value);
+            let longest = Duration::from_micros(known.queue_us.map_or(0, |wait| wait.value));
+            BottleneckSpec {
+                rate,
+                overhead: Bytes::new(0),
+                queue: QueueLimit::Bytes(rate.bdp(longest)),
+                burst: Bytes::new(0),
+            }
+        });
+    }
+}

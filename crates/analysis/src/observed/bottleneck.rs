@@ -1,0 +1,98 @@
+//! The bottleneck's rate and queue: what is delivered no longer rises with what is in flight, and the round trip does.
+//!
+//! A queue that stands delivers at the bottleneck's rate whatever is in flight (Kleinrock 1979; BBR's model, Cardwell et al. 2016). Rounds in
+//! which the round trip is above its base, and written data waits, give that rate; where they disagree it is none. A round trip that is
+//! long for another reason (a queue on the way of the ACKs, jitter, delayed ACKs) shows a rate that follows the window, or one that was
+//! exceeded at other times.
+
+use super::look::Track;
+use super::rounds::Round;
+use crate::metrics::window::Window;
+use crate::models::headers;
+use pipefill_core::cell::Protocol;
+use pipefill_core::record::{Fact, WayFacts, standing_us};
+use pipefill_core::units::Bytes;
+
+/// Rounds that have to agree.
+const FEWEST_ROUNDS: usize = 5;
+/// From the first to the third quartile the rates of a plateau differ by no more than this part of their median.
+const PLATEAU: f64 = 0.20;
+/// More than that part above a bottleneck's rate is not delivered in one round of ten.
+const EXCEEDED: f64 = 1.30;
+/// A round of fewer segments shows the receiver's delayed ACKs, not a queue.
+const FEWEST_SEGMENTS: u64 = 8;
+/// Windows that shrink in more than one round of so many are those of slow readers, whose ACKs are late too.
+const SLOW_READER: usize = 10;
+/// Half of the samples.
+const HALF: f64 = 0.5;
+
+/// What is known of a bottleneck, and who tried it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    pub(super) way: WayFacts,
+    /// Whether senders tried for more than their receivers' windows: a window that never changes says little.
+    pub(super) is_tried: bool,
+}
+
+/// Of the streams of one direction with their rounds; `None` where no plateau is seen.
+pub(super) fn find(tracks: &[&Track], rounds: &[Vec<Round>], base_us: u64) -> Option<Found> {
+    let free = plateau(tracks, rounds, base_us, |round| round.closed_share < HALF);
+    let shrunk = rounds.iter().flatten().filter(|round| round.has_shrunk).count();
+    let is_read = shrunk * SLOW_READER <= rounds.iter().map(Vec::len).sum();
+    let any = || plateau(tracks, rounds, base_us, |_| is_read);
+    let (rate_bps, is_tried) =
+        free.map(|rate| (rate, true)).or_else(|| any().map(|rate| (rate, false)))?;
+    let longest = rounds.iter().flatten().map(|round| round.rtt_us.1).max().unwrap_or(base_us);
+    let way = WayFacts {
+        rate_bps: Some(Fact::inferred(rate_bps)),
+        queue_us: Some(Fact::inferred(longest.saturating_sub(base_us))),
+        ..WayFacts::default()
+    };
+    Some(Found { way, is_tried })
+}
+
+/// The rate of frames at which the rounds that count agree.
+fn plateau(
+    tracks: &[&Track],
+    rounds: &[Vec<Round>],
+    base_us: u64,
+    counts: impl Fn(&Round) -> bool,
+) -> Option<u64> {
+    let mss = tracks.iter().map(|track| track.mss).max().filter(|&mss| mss > 0)?;
+    let all = || rounds.iter().flatten();
+    let stands = |round: &&Round| {
+        round.rtt_us.0 >= base_us + standing_us(base_us)
+            && round.unsent_share >= HALF
+            && counts(round)
+            && in_flight(tracks, round) >= FEWEST_SEGMENTS * mss
+    };
+    let rate = |round: &Round| delivered_bps(tracks, round.window);
+    let rates = sorted(all().filter(stands).map(rate));
+    let every = sorted(all().map(rate));
+    let middle = quantile(&rates, 0.5).filter(|_| rates.len() >= FEWEST_ROUNDS)?;
+    let spread = quantile(&rates, 0.75)? - quantile(&rates, 0.25)?;
+    let most = quantile(&every, 0.9)?;
+    let frame = headers::frame(Protocol::Tcp, Bytes::new(mss)).get() as f64;
+    (spread <= PLATEAU * middle && most <= EXCEEDED * middle).then(|| (middle * frame / mss as f64) as u64)
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.filter(|&value| value > 0.0).collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
+    sorted.get(((sorted.len() as f64 * share) as usize).min(sorted.len().saturating_sub(1))).copied()
+}
+
+fn in_flight(tracks: &[&Track], round: &Round) -> u64 {
+    let others: u64 = tracks.iter().map(|track| track.at(round.window.from_us, |look| look.unacked)).sum();
+    others.max(round.flight)
+}
+
+/// What all of them delivered in `window`, bits per second of payload.
+fn delivered_bps(tracks: &[&Track], window: Window) -> f64 {
+    let bytes: u64 = tracks.iter().map(|track| track.delivered(window.from_us, window.to_us)).sum();
+    bytes as f64 * 8e6 / window.length_us().max(1) as f64
+}

@@ -1,0 +1,114 @@
+//! One stream's samples as far as inference needs them, and no more of them than fit.
+
+use pipefill_core::cell::Direction;
+use pipefill_core::record::TcpSample;
+
+/// All but so little of a window is in use.
+const CLOSED: f64 = 0.90;
+/// A window that was so much larger before.
+const SHRUNK: f64 = 0.75;
+
+/// One sample of a sender.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look {
+    pub(super) t_us: u64,
+    /// Payload delivered so far: acknowledged, selectively or not.
+    pub(super) delivered: u64,
+    /// Payload acknowledged in order.
+    pub(super) acked: u64,
+    pub(super) unacked: u64,
+    pub(super) srtt_us: Option<u64>,
+    pub(super) retransmits: u32,
+    pub(super) rto_count: u32,
+    /// Written data that was never sent.
+    pub(super) has_unsent: bool,
+    /// The advertised window has no room for more.
+    pub(super) is_closed: bool,
+    /// And it was larger before: its reader is slow.
+    pub(super) has_shrunk: bool,
+}
+
+/// One stream.
+#[derive(Debug)]
+pub(super) struct Track {
+    pub(super) direction: Direction,
+    pub(super) looks: Vec<Look>,
+    /// The kernel's own minimum.
+    pub(super) min_rtt_us: Option<u64>,
+    pub(super) mss: u64,
+    pub(super) retransmits: u32,
+    pub(super) dsacks: Option<u32>,
+    pub(super) has_seen_reordering: bool,
+    /// The largest window that was advertised.
+    widest: Option<u64>,
+    most: usize,
+    /// Every so many samples one is kept.
+    stride: usize,
+    seen: usize,
+}
+
+impl Track {
+    pub(super) fn new(direction: Direction, most: usize) -> Self {
+        Self {
+            direction,
+            looks: Vec::new(),
+            min_rtt_us: None,
+            mss: 0,
+            retransmits: 0,
+            dsacks: None,
+            has_seen_reordering: false,
+            widest: None,
+            most,
+            stride: 1,
+            seen: 0,
+        }
+    }
+
+    /// A figure of the last sample by `t_us`; that of the first where all are later.
+    pub(super) fn at(&self, t_us: u64, figure: impl Fn(&Look) -> u64) -> u64 {
+        let next = self.looks.partition_point(|look| look.t_us <= t_us);
+        self.looks.get(next.saturating_sub(1)).map_or(0, figure)
+    }
+
+    /// Payload delivered between two times.
+    pub(super) fn delivered(&self, from_us: u64, to_us: u64) -> u64 {
+        let count = |t_us| self.at(t_us, |look| look.delivered);
+        count(to_us).saturating_sub(count(from_us))
+    }
+
+    pub(super) fn see(&mut self, row: &TcpSample) {
+        let info = &row.info;
+        self.min_rtt_us = self.min_rtt_us.into_iter().chain(info.min_rtt_us.map(u64::from)).min();
+        self.mss = u64::from(info.mss_bytes);
+        self.retransmits = info.retransmits;
+        self.dsacks = info.dsack_dups;
+        self.has_seen_reordering |= info.reord_seen.is_some_and(|times| times > 0);
+        self.widest = self.widest.max(info.rwnd_bytes.map(u64::from));
+        self.seen += 1;
+        if !self.seen.is_multiple_of(self.stride) {
+            return;
+        }
+        if self.looks.len() >= self.most {
+            let mut at = 0;
+            self.looks.retain(|_| {
+                at += 1;
+                at % 2 == 0
+            });
+            self.stride *= 2;
+        }
+        let window = info.rwnd_bytes.map(u64::from);
+        let delivered = info.delivered_segments.map(|segments| u64::from(segments) * self.mss);
+        self.looks.push(Look {
+            t_us: row.t_us,
+            delivered: delivered.unwrap_or(info.bytes_acked),
+            acked: info.bytes_acked,
+            unacked: info.unacked_bytes,
+            srtt_us: info.srtt_us.map(u64::from),
+            retransmits: info.retransmits,
+            rto_count: u32::from(info.rto_count.unwrap_or(0)),
+            has_unsent: info.notsent_bytes > 0,
+            is_closed: window.is_some_and(|window| info.unacked_bytes as f64 >= CLOSED * window as f64),
+            has_shrunk: window.zip(self.widest).is_some_and(|(now, widest)| (now as f64) <= SHRUNK * widest as f64),
+        });
+    }
+}

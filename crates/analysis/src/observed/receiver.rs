@@ -1,0 +1,206 @@
+//! What the receiving socket alone tells: bytes per round trip against its window, data that is not read, segments out of order.
+//!
+//! The receiver measures its own round trip (`tcp_rcv_rtt_measure_ts()`, RFC 7323 timestamps) and knows its window, its queue and what
+//! arrives. Whether the sender is held by its application, its buffer or its pacing it can't know: these are `unknown`.
+
+use crate::metrics::window::Window;
+use pipefill_core::limit::LimitedBy;
+use pipefill_core::record::TcpSample;
+
+/// Samples that a round has at least.
+const FEWEST_SAMPLES: usize = 4;
+/// Round trips in a round, so that bursts of one do not count.
+const ROUND_TRIPS: u64 = 2;
+/// Half of the receive buffer waits for the application.
+const UNREAD: f64 = 0.50;
+/// What arrives in a round trip is nearly the window.
+const USED_UP: f64 = 0.80;
+/// From the first to the third quartile the rates of a full path differ by no more than this part of their median.
+const PLATEAU: f64 = 0.20;
+/// A round trip so much above the least one has a queue in it: by this part, and by two of the kernel's milliseconds.
+const RISEN: f64 = 1.12;
+const RISEN_US: u64 = 2_000;
+/// Of fewer segments in a round trip the receiver's estimate of it says little.
+const FEWEST_SEGMENTS: f64 = 20.0;
+/// A window that still grows brings this much more at the end than at the beginning …
+const GROWN: f64 = 1.25;
+/// … or so much more from one third of the time to the next.
+const GROWS: f64 = 1.02;
+/// Segments came out of order in one of so many rounds: their sender sees losses, or what looks like them.
+const DISORDERED: usize = 20;
+/// Rounds that tell.
+const FEWEST_ROUNDS: usize = 3;
+/// Samples that are kept: beyond it each second one goes.
+const LOOKS_MAX: usize = 1 << 14;
+/// Payload of a full segment.
+const SEGMENT: f64 = 1_448.0;
+
+/// One sample.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    t_us: u64,
+    received: u64,
+    rtt_us: Option<u64>,
+    window: Option<u64>,
+    unread: Option<f64>,
+    out_of_order: u32,
+}
+
+/// Some round trips.
+#[derive(Debug, Clone, Copy)]
+struct Round {
+    window: Window,
+    rate_bps: f64,
+    /// What arrives in a round trip over the advertised window.
+    used: Option<f64>,
+    unread: f64,
+    is_disordered: bool,
+}
+
+/// Collects one stream's samples.
+#[derive(Debug, Default)]
+pub(crate) struct Receiving {
+    looks: Vec<Look>,
+    seen: usize,
+    stride: usize,
+}
+
+impl Receiving {
+    pub(crate) fn see(&mut self, row: &TcpSample) {
+        self.stride = self.stride.max(1);
+        self.seen += 1;
+        if !self.seen.is_multiple_of(self.stride) {
+            return;
+        }
+        if self.looks.len() >= LOOKS_MAX {
+            let mut at = 0;
+            self.looks.retain(|_| {
+                at += 1;
+                at % 2 == 0
+            });
+            self.stride *= 2;
+        }
+        let info = &row.info;
+        let share = |(used, size): (u64, u64)| used as f64 / size.max(1) as f64;
+        self.looks.push(Look {
+            t_us: row.t_us,
+            received: info.bytes_received,
+            rtt_us: info.rcv_rtt_us.map(u64::from),
+            window: info.local_rwnd_bytes.map(u64::from),
+            unread: row.rmem_alloc_bytes.zip(row.rcvbuf_bytes).map(share),
+            out_of_order: info.rcv_ooo_segments.unwrap_or(0),
+        });
+    }
+
+    /// What limited the stream when. Of its life, `measured` decides where single rounds do not tell; `others` go the same way.
+    pub(crate) fn judge(&self, life: Window, measured: Window, others: &[&Self]) -> Vec<(Window, LimitedBy)> {
+        let rounds = self.rounds();
+        let within = |window: Window| {
+            rounds.iter().copied().filter(move |round| round.window.within(window).length_us() > 0)
+        };
+        let counted: Vec<Round> = within(measured).collect();
+        let counted = if counted.len() < FEWEST_ROUNDS { within(life).collect() } else { counted };
+        let whole = self.whole(&counted, others);
+        within(life).map(|round| (round.window, of_round(&round).unwrap_or(whole))).collect()
+    }
+
+    fn rounds(&self) -> Vec<Round> {
+        let (mut rounds, mut from) = (Vec::new(), 0);
+        for at in 0..self.looks.len() {
+            let (first, now) = (self.looks[from], self.looks[at]);
+            let length_us = now.t_us.saturating_sub(first.t_us);
+            if at - from < FEWEST_SAMPLES || length_us < ROUND_TRIPS * first.rtt_us.unwrap_or(0).max(1) {
+                continue;
+            }
+            let part = &self.looks[from..at];
+            let rate_bps = now.received.saturating_sub(first.received) as f64 * 8e6 / length_us as f64;
+            let rtt_us = part.iter().filter_map(|look| look.rtt_us).min();
+            let largest = part.iter().filter_map(|look| look.window).max();
+            let used = |(rtt, window): (u64, u64)| rate_bps * rtt as f64 / 8e6 / window.max(1) as f64;
+            rounds.push(Round {
+                window: Window { from_us: first.t_us, to_us: now.t_us },
+                rate_bps,
+                used: rtt_us.zip(largest).map(used),
+                unread: part.iter().filter_map(|look| look.unread).fold(0.0, f64::max),
+                is_disordered: now.out_of_order > first.out_of_order,
+            });
+            from = at;
+        }
+        rounds
+    }
+
+    /// What all rounds together say, for those that say nothing by themselves.
+    fn whole(&self, rounds: &[Round], others: &[&Self]) -> LimitedBy {
+        if rounds.len() < FEWEST_ROUNDS {
+            return LimitedBy::Unknown;
+        }
+        let together = |round: &Round| {
+            round.rate_bps + others.iter().map(|other| other.rate_bps(round.window)).sum::<f64>()
+        };
+        let rates: Vec<f64> = rounds.iter().map(together).collect();
+        let disordered = rounds.iter().filter(|round| round.is_disordered).count();
+        if grows(&rounds.iter().map(|round| round.rate_bps).collect::<Vec<_>>(), disordered) {
+            return LimitedBy::Cwnd;
+        }
+        match (is_steady(rates), self.stands(rounds)) {
+            (true, true) => LimitedBy::Path,
+            (false, _) if disordered * DISORDERED >= rounds.len() => LimitedBy::Cwnd,
+            _ => LimitedBy::Unknown,
+        }
+    }
+
+    /// Whether a queue stands in the round trip, by enough segments to tell.
+    fn stands(&self, rounds: &[Round]) -> bool {
+        let (Some(first), Some(last)) = (rounds.first(), rounds.last()) else { return false };
+        let rtts = |looks: &[Look]| sorted(looks.iter().filter_map(|look| look.rtt_us));
+        let span = first.window.from_us..last.window.to_us;
+        let within: Vec<Look> = self.looks.iter().filter(|look| span.contains(&look.t_us)).copied().collect();
+        let (all, now) = (rtts(&self.looks), rtts(&within));
+        let (Some(&least), Some(&low), Some(&middle)) = (all.first(), now.get(now.len() / 4), now.get(now.len() / 2))
+        else {
+            return false;
+        };
+        let mean_bps = rounds.iter().map(|round| round.rate_bps).sum::<f64>() / rounds.len() as f64;
+        low >= least + RISEN_US
+            && low as f64 >= RISEN * least as f64
+            && mean_bps * middle as f64 / 8e6 >= FEWEST_SEGMENTS * SEGMENT
+    }
+
+    fn rate_bps(&self, window: Window) -> f64 {
+        let count = |t_us| {
+            let next = self.looks.partition_point(|look| look.t_us <= t_us);
+            self.looks.get(next.saturating_sub(1)).map_or(0, |look| look.received)
+        };
+        count(window.to_us).saturating_sub(count(window.from_us)) as f64 * 8e6 / window.length_us().max(1) as f64
+    }
+}
+
+fn sorted(values: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut values: Vec<u64> = values.collect();
+    values.sort_unstable();
+    values
+}
+
+fn is_steady(mut rates: Vec<f64>) -> bool {
+    rates.sort_by(f64::total_cmp);
+    let quartile = |quarters: usize| rates[(rates.len() * quarters / 4).min(rates.len() - 1)];
+    quartile(3) - quartile(1) <= PLATEAU * quartile(2)
+}
+
+/// The rate rises from third to third of the time: by much, or steadily and without any loss.
+fn grows(rates: &[f64], disordered: usize) -> bool {
+    let third = rates.len() / 3;
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
+    let [first, second, last] =
+        [&rates[..third], &rates[third..rates.len() - third], &rates[rates.len() - third..]].map(mean);
+    let rises = second >= GROWS * first && last >= GROWS * second;
+    rises && last > 0.0 && (last >= GROWN * first || disordered == 0)
+}
+
+/// What a round says by itself.
+fn of_round(round: &Round) -> Option<LimitedBy> {
+    if round.unread >= UNREAD {
+        return Some(LimitedBy::Receiver);
+    }
+    round.used.filter(|&used| used >= USED_UP).map(|_| LimitedBy::Rwnd)
+}

@@ -1,0 +1,159 @@
+//! What a record is about: a run that was planned, or connections that were there.
+//!
+//! Of a planned run the path is known, since it was asked for. Of observed connections it is what their sockets tell: each fact says
+//! where it comes from, and what nobody knows is absent.
+
+use crate::cell::Direction;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a record is about.
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Subject {
+    /// A run of a plan: its cell says what the path was.
+    #[default]
+    Planned,
+    /// Connections that nobody planned: the cell's path is empty because it is unknown.
+    Observed(Observed),
+}
+
+impl Subject {
+    /// What is known of observed connections; `None` where the run was planned.
+    pub const fn observed(&self) -> Option<&Observed> {
+        match self {
+            Self::Planned => None,
+            Self::Observed(observed) => Some(observed),
+        }
+    }
+}
+
+/// Connections that were there.
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Observed {
+    /// The process that owns the socket, where that is known.
+    pub process: Option<Process>,
+    /// The socket's own address and port; empty where no socket was looked at.
+    pub local: String,
+    /// The peer's.
+    pub remote: String,
+    /// What is known of the path.
+    #[serde(default)]
+    pub path: PathFacts,
+}
+
+/// A process of this host.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// Its name (`/proc/PID/comm`).
+    pub name: String,
+}
+
+/// Where a fact of the path comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// A scenario asked for it, and the emulator made it so.
+    Asked,
+    /// It was read: the kernel measured it.
+    Measured,
+    /// It follows from what was measured.
+    Inferred,
+}
+
+/// A value and where it comes from.
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Fact<T> {
+    /// The value, in the unit of the field's name.
+    pub value: T,
+    /// Its origin.
+    pub origin: Origin,
+}
+
+impl<T> Fact<T> {
+    /// What the kernel measured.
+    pub const fn measured(value: T) -> Self {
+        Self { value, origin: Origin::Measured }
+    }
+
+    /// What follows from it.
+    pub const fn inferred(value: T) -> Self {
+        Self { value, origin: Origin::Inferred }
+    }
+}
+
+/// What is known of a path that nobody planned.
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct PathFacts {
+    /// The round trip without load.
+    pub base_rtt_us: Option<Fact<u64>>,
+    /// Where data goes from the socket's host to its peer.
+    pub forward: WayFacts,
+    /// Where data comes from the peer.
+    pub reverse: WayFacts,
+}
+
+impl PathFacts {
+    /// One direction.
+    pub const fn way(&self, direction: Direction) -> &WayFacts {
+        match direction {
+            Direction::Forward => &self.forward,
+            Direction::Reverse => &self.reverse,
+        }
+    }
+
+    /// The same, to be changed.
+    pub const fn way_mut(&mut self, direction: Direction) -> &mut WayFacts {
+        match direction {
+            Direction::Forward => &mut self.forward,
+            Direction::Reverse => &mut self.reverse,
+        }
+    }
+
+    /// What a round trip of `rtt_us` says of the bottleneck's queue in `direction`, bytes: nothing where the rate is unknown.
+    pub fn queue_bytes(&self, direction: Direction, rtt_us: u64) -> Option<u64> {
+        let (base, rate) = (self.base_rtt_us?.value, self.way(direction).rate_bps?.value);
+        let wait_us = rtt_us.saturating_sub(base);
+        let counts = wait_us >= standing_us(base);
+        let bytes = u128::from(wait_us) * u128::from(rate) / 8_000_000;
+        Some(if counts { u64::try_from(bytes).unwrap_or(u64::MAX) } else { 0 })
+    }
+}
+
+/// By how much a round trip has to be above its base before a queue is the reason: a twentieth, and no less than what a host's own
+/// scheduling adds.
+pub const fn standing_us(base_us: u64) -> u64 {
+    let twentieth = base_us / 20;
+    if twentieth > 200 { twentieth } else { 200 }
+}
+
+/// What is known of one direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct WayFacts {
+    /// The bottleneck's rate, bits per second of Ethernet frames; absent where no flow has tried it.
+    pub rate_bps: Option<Fact<u64>>,
+    /// The longest wait in its queue that was seen, microseconds.
+    pub queue_us: Option<Fact<u64>>,
+    /// Why packets were lost.
+    pub loss: Option<Fact<LossKind>>,
+    /// Most of what was sent again had arrived already.
+    pub spurious: Option<Fact<bool>>,
+}
+
+/// What losses look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LossKind {
+    /// They come when the round trip has risen, or always at the same window: a queue overflows.
+    Queue,
+    /// They come at any time.
+    Chance,
+    /// They come at a constant rate without any queue.
+    Policer,
+    /// Segments arrived in another order.
+    Reordering,
+    /// Data arrived and its ACKs did not.
+    Acks,
+}
