@@ -7,6 +7,7 @@ mod builder;
 mod flows;
 
 pub use builder::{ExperimentBuilder, UnknownCell, quoted, repeat_command};
+pub use flows::results as flow_results;
 
 use crate::conclusions::ConclusionResult;
 use crate::expect::ExpectationResult;

@@ -3,15 +3,21 @@
 //! A first pass over the samples gives the facts ([`Inference`]), a second one judges with them: [`Manifest`] carries them as its subject.
 //! What no flow has tried stays absent.
 
+mod advice;
 mod base_rtt;
 mod blindfold;
 mod bottleneck;
+mod connection;
+mod finding;
 mod look;
 mod losses;
 mod receiver;
 mod rounds;
 
+pub use advice::for_machines;
 pub use blindfold::{View, blindfolded, delivery, forget_the_plan};
+pub use connection::{BACKEND, Carried, Connection, condense};
+pub use finding::{ConnectionFinding, Connections};
 pub(crate) use receiver::Receiving;
 
 use look::Track;
@@ -36,7 +42,8 @@ impl Inference {
         let most = (LOOKS_MAX / manifest.streams.len().max(1)).max(256);
         let direction = |flow: u32| spec.flows.get(usize::try_from(flow).ok()?).map(|flow| flow.direction);
         let track = |direction| Track::new(direction, most);
-        let tracks = manifest.streams.iter().filter_map(|one| Some((one.stream, track(direction(one.flow)?))));
+        let tracks =
+            manifest.streams.iter().filter_map(|one| Some((one.stream, track(direction(one.flow)?))));
         Self { tracks: tracks.collect() }
     }
 

@@ -77,9 +77,16 @@ pub fn sentence(subject: &Subject<'_>) -> String {
         LimitedBy::Cpu => cpu(figures, subject.goodput_bps),
         LimitedBy::Testbed => testbed(figures, subject.goodput_bps),
         LimitedBy::Unknown => {
-            format!("what was recorded does not tell; {} were measured", rate(subject.goodput_bps))
+            format!("{}; {} were measured", not_told(figures), rate(subject.goodput_bps))
         }
     };
+    if diagnosis.limited_by == LimitedBy::Unknown {
+        return format!(
+            "What limits it can't be told: {because}.{}{}",
+            others(diagnosis),
+            latency(subject.latency)
+        );
+    }
     let others = others(diagnosis);
     let faults = match &diagnosis.faults[..] {
         [] => String::new(),
@@ -141,6 +148,16 @@ impl Subject<'_> {
         let figures = &self.diagnosis.figures;
         let all = figures.path_goodput_bps.zip(figures.utilisation).map(|(path, share)| path as f64 * share);
         all.is_none_or(|all| self.goodput_bps as f64 >= NEARLY_ALONE * all)
+    }
+}
+
+/// Why the limit can't be known, and what would tell.
+fn not_told(figures: &Figures) -> &'static str {
+    if figures.cwnd_bytes.is_none_or(|cwnd| cwnd == 0) {
+        "the receiving socket does not tell: its window is not used up, and no queue stands in its round trip. Whether the \
+         sender's application, buffer, pacing or congestion window holds it back, its own socket would tell (pipefill watch there)"
+    } else {
+        "what was recorded does not tell"
     }
 }
 

@@ -9,13 +9,13 @@ mod words;
 
 use crate::terminal::ColorWhen;
 use clap::{Parser, Subcommand, ValueEnum};
-use pipefill_analysis::observed::View;
 use clap_complete::Shell;
 use examples::{
     BDP_EXAMPLES, CATALOGUE_EXAMPLES, COMPARE_EXAMPLES, COMPLETIONS_EXAMPLES, DOCTOR_EXAMPLES, EXAMPLES,
     EXPLAIN_EXAMPLES, FIX_EXAMPLES, FUZZ_EXAMPLES, MAN_EXAMPLES, PLAN_EXAMPLES, REPORT_EXAMPLES,
-    RUN_EXAMPLES, STUDY_EXAMPLES,
+    RUN_EXAMPLES, STUDY_EXAMPLES, WATCH_EXAMPLES,
 };
+use pipefill_analysis::observed::View;
 use pipefill_core::parse;
 use pipefill_core::units::{Bytes, Rate, Ratio};
 use std::path::PathBuf;
@@ -60,6 +60,9 @@ pub(crate) enum Command {
     /// Compare two experiments cell by cell; exit code 1 if one got worse
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArgs),
+    /// Show what limits the connections of this host, live
+    #[command(after_help = WATCH_EXAMPLES)]
+    Watch(WatchArgs),
     /// Check what this machine can do, and remove what killed runs left behind
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
@@ -241,6 +244,47 @@ pub(crate) struct ExplainArgs {
     /// Judge as if nobody had planned the runs: by the sockets of this end alone, without the scenario and without the path's counters
     #[arg(long, value_enum, value_name = "END")]
     pub(crate) blindfold: Option<End>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct WatchArgs {
+    /// Which sockets, in the words of ss: dst, src, dport, sport, state, and, or, not, brackets [default: all]
+    #[arg(value_name = "FILTER", allow_hyphen_values = true)]
+    pub(crate) filter: Vec<String>,
+    /// Look twice, a second apart, and print a table
+    #[arg(long, conflicts_with = "span")]
+    pub(crate) once: bool,
+    /// Look for so long, then print a table
+    #[arg(long = "for", value_name = "TIME", value_parser = parse::duration)]
+    pub(crate) span: Option<Duration>,
+    /// From one look at all sockets to the next; busy ones are looked at ten times as often
+    #[arg(long, value_name = "TIME", value_parser = interval, default_value = "1s")]
+    pub(crate) interval: Duration,
+    /// Only sockets of this process
+    #[arg(long, value_name = "PID")]
+    pub(crate) pid: Option<u32>,
+    /// Look into this network namespace: a name of ip netns, or a file such as /proc/PID/ns/net
+    #[arg(long, value_name = "NAME")]
+    pub(crate) netns: Option<String>,
+    /// Keep records in this new directory, for explain, report and compare
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the result of every look as a line of JSON
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) json_stream: bool,
+}
+
+/// Not so short that looking is all that a CPU does.
+fn interval(text: &str) -> Result<Duration, String> {
+    let least = Duration::from_millis(100);
+    match parse::duration(text) {
+        Ok(span) if span >= least => Ok(span),
+        Ok(_) => Err("at least 100ms".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 #[derive(Debug, clap::Args)]

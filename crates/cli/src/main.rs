@@ -27,6 +27,7 @@ mod studies;
 #[cfg(test)]
 mod synthetic;
 mod terminal;
+mod watch;
 
 use args::Args;
 use clap::Parser;

@@ -24,9 +24,7 @@ pub use evidence::{DropReason, Element, PathCount, ThreadRole};
 pub use rows::Rows;
 pub(crate) use sink::InMemory;
 pub use sink::{AnyRow, Sink};
-pub use subject::{
-    Fact, LossKind, Observed, Origin, PathFacts, Process, Subject, WayFacts, standing_us,
-};
+pub use subject::{Fact, LossKind, Observed, Origin, PathFacts, Process, Subject, WayFacts, standing_us};
 pub use table_summary::TableSummary;
 
 use crate::cell::Direction;

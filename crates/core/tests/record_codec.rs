@@ -2,8 +2,9 @@
 
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
-    DeliverySample, Environment, Instrument, Manifest, PathSample, RECORD_VERSION, RecordError, StreamEnd, Subject,
-    TableReader, TableSummary, TcpSample, decode_manifest, decode_table, encode_manifest, encode_table,
+    DeliverySample, Environment, Instrument, Manifest, PathSample, RECORD_VERSION, RecordError, StreamEnd,
+    Subject, TableReader, TableSummary, TcpSample, decode_manifest, decode_table, encode_manifest,
+    encode_table,
 };
 use pipefill_core::scenario::Scenario;
 use pipefill_core::tcp_info::TcpInfo;

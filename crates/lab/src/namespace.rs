@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::thread;
 
 /// A network namespace, alive as long as this value (or a socket made in it).
@@ -25,6 +26,11 @@ impl Namespace {
             File::open("/proc/thread-self/ns/net")
         })?;
         Ok(Self { handle })
+    }
+
+    /// The namespace that `file` stands for: `/run/netns/NAME`, `/proc/PID/ns/net`.
+    pub(crate) fn open(file: &Path) -> io::Result<Self> {
+        Ok(Self { handle: File::open(file)? })
     }
 
     /// Runs `work` on a thread inside this namespace. Sockets that it makes stay in the namespace wherever they go.

@@ -62,7 +62,13 @@ pub fn blindfolded(blindfold: &Blindfold) -> String {
     }
     for one in blindfold.flows.iter().filter(|one| one.found.as_ref() != Some(&one.planted)) {
         let found = one.found.as_deref().unwrap_or(MISSING);
-        let _ = writeln!(text, "\n{}, flow {}: {} planted, {found} found", one.scenario, one.flow + 1, one.planted);
+        let _ = writeln!(
+            text,
+            "\n{}, flow {}: {} planted, {found} found",
+            one.scenario,
+            one.flow + 1,
+            one.planted
+        );
         text.extend(one.verdict.iter().map(|verdict| format!("  {verdict}\n")));
     }
     text
@@ -74,8 +80,7 @@ pub fn matrix(catalogue: &Catalogue) -> String {
 }
 
 fn counts(confusion: &BTreeMap<String, BTreeMap<String, usize>>) -> String {
-    let found: BTreeSet<&str> =
-        confusion.values().flatten().map(|(cause, _)| cause.as_str()).collect();
+    let found: BTreeSet<&str> = confusion.values().flatten().map(|(cause, _)| cause.as_str()).collect();
     let heading: Vec<&str> = std::iter::once("planted").chain(found.iter().copied()).collect();
     let count = |counts: &BTreeMap<String, usize>, cause: &str| {
         counts.get(cause).map_or_else(String::new, ToString::to_string)

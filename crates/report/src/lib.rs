@@ -11,6 +11,7 @@ pub mod cause;
 pub mod changes;
 mod charts;
 mod conclusions;
+pub mod connections;
 pub mod csv;
 pub mod explain;
 pub mod fix;

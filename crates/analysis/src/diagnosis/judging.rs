@@ -194,9 +194,8 @@ impl<'a> Diagnosing<'a> {
     fn judge_by_the_receiver(&mut self, place: usize) {
         let one = &self.streams[place];
         let direction = one.stream.flow.direction;
-        let is_beside = |(other, it): &(usize, &OfStream<'_>)| {
-            *other != place && it.stream.flow.direction == direction
-        };
+        let is_beside =
+            |(other, it): &(usize, &OfStream<'_>)| *other != place && it.stream.flow.direction == direction;
         let others: Vec<&Receiving> =
             self.streams.iter().enumerate().filter(is_beside).map(|(_, it)| &it.receiving).collect();
         let spans = one.receiving.judge(window::life(one.stream.summary), one.measured, &others);

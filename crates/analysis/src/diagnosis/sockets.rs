@@ -24,10 +24,8 @@ const BUFFER_FULL: f64 = 0.65;
 /// The advertised window is used up, and was larger before: the receiving application does not keep up.
 pub(super) fn is_unread(epoch: &Epoch) -> bool {
     let is_used = epoch.rwnd_used.is_some_and(|used| used >= USED_UP);
-    let has_shrunk = epoch
-        .rwnd
-        .zip(epoch.rwnd_widest)
-        .is_some_and(|(now, widest)| (now as f64) <= SHRUNK * widest as f64);
+    let has_shrunk =
+        epoch.rwnd.zip(epoch.rwnd_widest).is_some_and(|(now, widest)| (now as f64) <= SHRUNK * widest as f64);
     is_used && has_shrunk && epoch.repair_share < 0.5
 }
 

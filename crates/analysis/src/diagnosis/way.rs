@@ -97,11 +97,12 @@ impl Way {
             overhead: bottleneck.map_or(Bytes::new(0), |one| one.overhead),
             burst,
             drops: Drops::of(manifest, direction),
-            is_policer: looks_policed || rate.zip(queue).is_some_and(|(rate, queue)| {
-                let short = rate.bdp(path.rtt() / POLICER_QUEUE).get().max(POLICER_FRAMES * FRAME);
-                let large = rate.bdp(path.rtt()).get().min(SUPER_PACKET.get() + 1);
-                queue <= short && burst >= queue.saturating_mul(POLICER_BURST).max(large)
-            }),
+            is_policer: looks_policed
+                || rate.zip(queue).is_some_and(|(rate, queue)| {
+                    let short = rate.bdp(path.rtt() / POLICER_QUEUE).get().max(POLICER_FRAMES * FRAME);
+                    let large = rate.bdp(path.rtt()).get().min(SUPER_PACKET.get() + 1);
+                    queue <= short && burst >= queue.saturating_mul(POLICER_BURST).max(large)
+                }),
         }
     }
 

@@ -6,8 +6,8 @@ use crate::diagnosis::Diagnosis;
 use crate::finding::Latency;
 use crate::headline::room_bps;
 use crate::metrics::{FlowMetrics, RunMetrics};
-use crate::statistics::{median, rounded};
 use crate::observed;
+use crate::statistics::{median, rounded};
 use crate::verdict::{self, Subject};
 use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
 use pipefill_core::limit::LimitedBy;
@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Every flow of `spec` but pings; none without a valid run.
-pub(super) fn results(spec: &CellSpec, valid: &[&RunMetrics]) -> Vec<FlowResult> {
+pub fn results(spec: &CellSpec, valid: &[&RunMetrics]) -> Vec<FlowResult> {
     if valid.is_empty() {
         return Vec::new();
     }

@@ -21,7 +21,9 @@ pub(super) fn find<'a>(tracks: impl Iterator<Item = &'a Track>) -> Option<Fact<u
     smoothed.sort_unstable();
     let at = |share: f64| smoothed.get((smoothed.len() as f64 * share) as usize).copied();
     match (least, at(0.05)) {
-        (Some(least), Some(low)) if is_reordered && least.saturating_mul(ABSURD) < low => at(0.75).map(Fact::inferred),
+        (Some(least), Some(low)) if is_reordered && least.saturating_mul(ABSURD) < low => {
+            at(0.75).map(Fact::inferred)
+        }
         (Some(least), _) => Some(Fact::measured(least)),
         (None, _) => at(0.0).map(Fact::inferred),
     }

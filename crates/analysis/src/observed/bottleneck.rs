@@ -40,8 +40,7 @@ pub(super) fn find(tracks: &[&Track], rounds: &[Vec<Round>], base_us: u64) -> Op
     let shrunk = rounds.iter().flatten().filter(|round| round.has_shrunk).count();
     let is_read = shrunk * SLOW_READER <= rounds.iter().map(Vec::len).sum();
     let any = || plateau(tracks, rounds, base_us, |_| is_read);
-    let (rate_bps, is_tried) =
-        free.map(|rate| (rate, true)).or_else(|| any().map(|rate| (rate, false)))?;
+    let (rate_bps, is_tried) = free.map(|rate| (rate, true)).or_else(|| any().map(|rate| (rate, false)))?;
     let longest = rounds.iter().flatten().map(|round| round.rtt_us.1).max().unwrap_or(base_us);
     let way = WayFacts {
         rate_bps: Some(Fact::inferred(rate_bps)),

@@ -108,7 +108,9 @@ impl Track {
             rto_count: u32::from(info.rto_count.unwrap_or(0)),
             has_unsent: info.notsent_bytes > 0,
             is_closed: window.is_some_and(|window| info.unacked_bytes as f64 >= CLOSED * window as f64),
-            has_shrunk: window.zip(self.widest).is_some_and(|(now, widest)| (now as f64) <= SHRUNK * widest as f64),
+            has_shrunk: window
+                .zip(self.widest)
+                .is_some_and(|(now, widest)| (now as f64) <= SHRUNK * widest as f64),
         });
     }
 }

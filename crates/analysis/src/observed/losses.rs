@@ -29,8 +29,7 @@ const RISES_BY: u64 = 2;
 /// A first loss after a while without any.
 #[derive(Debug, Clone, Copy)]
 struct Loss {
-    /// Sample before it.
-    at: usize,
+    /// The sample before it.
     look: Look,
 }
 
@@ -63,14 +62,14 @@ pub(super) fn spurious(tracks: &[&Track]) -> Option<Fact<bool>> {
 
 fn losses(track: &Track) -> Vec<Loss> {
     let (mut found, mut last_us) = (Vec::new(), None);
-    for (at, pair) in track.looks.windows(2).enumerate() {
+    for pair in track.looks.windows(2) {
         let [before, now] = pair else { continue };
         if now.retransmits <= before.retransmits {
             continue;
         }
         let quiet_us = 2 * now.srtt_us.unwrap_or(0);
         if last_us.is_none_or(|last_us: u64| now.t_us - last_us > quiet_us) {
-            found.push(Loss { at, look: *before });
+            found.push(Loss { look: *before });
         }
         last_us = Some(now.t_us);
     }
@@ -141,7 +140,10 @@ fn is_policed(tracks: &[&Track], losses: &[Vec<Loss>], base_us: u64) -> bool {
         delivered(to.saturating_sub(last_us), to) / delivered(from, to).max(1.0)
     }));
     let at = |values: &[f64], share: f64| values.get((values.len() as f64 * share) as usize).copied();
-    let Some((low, middle, high)) = at(&between, 0.25).zip(at(&between, 0.5)).zip(at(&between, 0.75)).map(|((low, middle), high)| (low, middle, high))
+    let Some((low, middle, high)) = at(&between, 0.25)
+        .zip(at(&between, 0.5))
+        .zip(at(&between, 0.75))
+        .map(|((low, middle), high)| (low, middle, high))
     else {
         return false;
     };

@@ -156,7 +156,8 @@ impl Receiving {
         let span = first.window.from_us..last.window.to_us;
         let within: Vec<Look> = self.looks.iter().filter(|look| span.contains(&look.t_us)).copied().collect();
         let (all, now) = (rtts(&self.looks), rtts(&within));
-        let (Some(&least), Some(&low), Some(&middle)) = (all.first(), now.get(now.len() / 4), now.get(now.len() / 2))
+        let (Some(&least), Some(&low), Some(&middle)) =
+            (all.first(), now.get(now.len() / 4), now.get(now.len() / 2))
         else {
             return false;
         };
@@ -171,7 +172,8 @@ impl Receiving {
             let next = self.looks.partition_point(|look| look.t_us <= t_us);
             self.looks.get(next.saturating_sub(1)).map_or(0, |look| look.received)
         };
-        count(window.to_us).saturating_sub(count(window.from_us)) as f64 * 8e6 / window.length_us().max(1) as f64
+        count(window.to_us).saturating_sub(count(window.from_us)) as f64 * 8e6
+            / window.length_us().max(1) as f64
     }
 }
 

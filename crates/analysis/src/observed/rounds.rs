@@ -1,4 +1,4 @@
-//! A stream's samples in rounds of a round trip and more: what was delivered, and how long a round trip took.
+//! A stream's samples in rounds of a round trip and more: how long a round trip took, what was in flight, and what held it.
 
 use super::look::{Look, Track};
 use crate::metrics::window::Window;
@@ -10,8 +10,6 @@ const FEWEST_SAMPLES: usize = 4;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
     pub(super) window: Window,
-    /// Payload delivered, bits per second.
-    pub(super) rate_bps: f64,
     /// Least and largest smoothed round trip.
     pub(super) rtt_us: (u64, u64),
     /// Share of its samples with written data that was not sent.
@@ -37,10 +35,11 @@ pub(super) fn cut(track: &Track) -> Vec<Round> {
         let part = &looks[from..at];
         let rtts = || part.iter().filter_map(|look| look.srtt_us);
         if let (Some(least), Some(most)) = (rtts().min(), rtts().max()) {
-            let share = |is: fn(&Look) -> bool| part.iter().filter(|look| is(look)).count() as f64 / part.len() as f64;
+            let share = |is: fn(&Look) -> bool| {
+                part.iter().filter(|look| is(look)).count() as f64 / part.len() as f64
+            };
             rounds.push(Round {
                 window: Window { from_us: first.t_us, to_us: now.t_us },
-                rate_bps: now.delivered.saturating_sub(first.delivered) as f64 * 8e6 / length_us as f64,
                 rtt_us: (least, most),
                 unsent_share: share(|look| look.has_unsent),
                 closed_share: share(|look| look.is_closed),

@@ -96,6 +96,14 @@ EXIT CODES:
   2  an error in the command, in a file, or in pipefill
   3  the lab cannot run here; each reason is printed with its remedy";
 
+pub(super) const WATCH_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill watch                                  live, the fastest connection first
+  pipefill watch dst 10.0.0.0/8 and dport = :443
+  pipefill watch --once --json                    two looks, a second apart
+  pipefill watch --for 10s --out slow --pid 4711  records, then: pipefill explain slow
+  pipefill watch --netns blue --once state established";
+
 pub(super) const BDP_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill bdp --rate 1gbit --rtt 10ms

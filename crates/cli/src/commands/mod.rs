@@ -13,6 +13,7 @@ mod man;
 mod plan;
 mod report;
 mod run;
+mod watch;
 
 use crate::args::{Command, SimCommand};
 use crate::failure::Failure;
@@ -33,6 +34,7 @@ pub(crate) fn carry_out(command: Command, terminal: &Terminal) -> Result<Outcome
         Command::Explain(args) => explain::explain(&args, terminal),
         Command::Fix(args) => fix::fix(&args, terminal),
         Command::Compare(args) => compare::compare(&args, terminal),
+        Command::Watch(args) => watch::watch(&args, terminal),
         Command::Doctor(args) => doctor::doctor(&args, terminal),
         Command::Bdp(args) => bdp::bdp(&args, terminal),
         Command::Sim(SimCommand::Fuzz(args)) => fuzz::fuzz(&args, terminal),

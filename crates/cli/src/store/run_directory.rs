@@ -229,11 +229,7 @@ pub(crate) fn condense(
 
 /// Reads a run's rows twice: what its sockets tell of the path, and then the figures with that. With a `view` nothing else of a planned run
 /// is looked at.
-fn condense_observed(
-    record: Record<'_>,
-    buckets: usize,
-    view: Option<View>,
-) -> Result<Condensed, Failure> {
+fn condense_observed(record: Record<'_>, buckets: usize, view: Option<View>) -> Result<Condensed, Failure> {
     let manifest = match view {
         Some(view) => observed::blindfolded(record.manifest, view),
         None => record.manifest.clone(),

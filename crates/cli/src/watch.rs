@@ -1,0 +1,303 @@
+//! Looking at the sockets of this host: all of them once an interval, and the busy ones more often in between.
+
+mod filter;
+mod processes;
+mod record;
+mod tracker;
+
+pub(crate) use filter::Filter;
+pub(crate) use record::keep;
+
+use crate::failure::Failure;
+use crate::signals::Stop;
+use pipefill_analysis::observed::{Connection, ConnectionFinding, Connections};
+use pipefill_core::record::TcpSample;
+use pipefill_lab::sock_diag::{Dump, Seen, SockDiag};
+use processes::{Processes, inodes_of};
+use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tracker::{Tracked, Tracker};
+
+/// Where ip-netns(8) keeps the namespaces that have a name.
+const NETNS: &str = "/run/netns";
+/// Busy connections are looked at so often between two looks at all of them.
+const BETWEEN: u32 = 10;
+/// And so many of them.
+const BUSY_MAX: usize = 200;
+/// Connections that closed and are still told of.
+const CLOSED_MAX: usize = 1_000;
+
+/// What to look at.
+#[derive(Debug)]
+pub(crate) struct What {
+    /// Which sockets.
+    pub(crate) filter: Filter,
+    /// Those of this process only.
+    pub(crate) pid: Option<u32>,
+    /// The namespace with this name, or in this file; the own one where there is none.
+    pub(crate) netns: Option<String>,
+    /// From one look at all sockets to the next.
+    pub(crate) every: Duration,
+}
+
+/// Looks, and what was seen.
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    what: What,
+    diag: SockDiag,
+    tracker: Tracker,
+    processes: Processes,
+    began: Instant,
+    next: Instant,
+    looks: u64,
+    first_us: u64,
+    last_us: u64,
+    late: Duration,
+    interrupted: u64,
+    /// The last connections that closed.
+    closed: Vec<Tracked>,
+}
+
+impl Watcher {
+    /// Connects to the kernel.
+    ///
+    /// # Errors
+    /// [`Failure::Unsupported`] where the kernel or a sandbox does not let us, [`Failure::Usage`] for a namespace that is none.
+    pub(crate) fn open(what: What) -> Result<Self, Failure> {
+        let diag = match &what.netns {
+            Some(name) => SockDiag::connect_in(&file_of(name)).map_err(|error| no_namespace(name, &error))?,
+            None => SockDiag::connect().map_err(|error| no_sock_diag(&error))?,
+        };
+        if let Some(pid) = what.pid.filter(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            return Err(Failure::usage(
+                format!("there is no process {pid}"),
+                "name one that runs: --pid PID",
+            ));
+        }
+        let began = Instant::now();
+        Ok(Self {
+            what,
+            diag,
+            tracker: Tracker::default(),
+            processes: Processes::default(),
+            began,
+            next: began,
+            looks: 0,
+            first_us: 0,
+            last_us: 0,
+            late: Duration::ZERO,
+            interrupted: 0,
+            closed: Vec::new(),
+        })
+    }
+
+    /// Looks at all sockets once an interval until `until`, and at the busy ones in between; `each` is called after each look at all of them,
+    /// and ends it with false.
+    ///
+    /// # Errors
+    /// The kernel does not answer any more.
+    pub(crate) fn look_until(
+        &mut self,
+        until: Option<Instant>,
+        stop: &Stop,
+        mut each: impl FnMut(&mut Self) -> Result<bool, Failure>,
+    ) -> Result<(), Failure> {
+        loop {
+            self.look()?;
+            // The last look is the first one at its end or after it.
+            let is_over = until.is_some_and(|until| Instant::now() + self.what.every / 2 >= until);
+            if !each(self)? || stop.is_requested() || is_over {
+                return Ok(());
+            }
+            self.wait(stop)?;
+        }
+    }
+
+    /// Looks at all sockets now.
+    pub(crate) fn look(&mut self) -> Result<(), Failure> {
+        let now = Instant::now();
+        self.late = self.late.max(now.saturating_duration_since(self.next));
+        self.next = self.next.max(now.checked_sub(self.what.every).unwrap_or(now)) + self.what.every;
+        let own: Option<HashSet<u32>> = self.what.pid.map(|pid| inodes_of(pid).collect());
+        self.tracker.begin();
+        let dump = self.dump(true, own.as_ref())?;
+        let closed = &mut self.closed;
+        self.tracker.end(|one| {
+            if closed.len() < CLOSED_MAX && one.samples.len() >= 2 {
+                closed.push(one);
+            }
+        });
+        self.interrupted += u64::from(dump.is_interrupted);
+        self.last_us = micros(now.duration_since(self.began));
+        if self.looks == 0 {
+            self.first_us = self.last_us;
+        }
+        let there: HashSet<u32> = self.tracker.connections().map(|(_, one)| one.inode).collect();
+        self.processes.keep(|inode| there.contains(&inode));
+        self.looks += 1;
+        Ok(())
+    }
+
+    /// Waits for the next look at all sockets; looks at the busy ones meanwhile.
+    fn wait(&mut self, stop: &Stop) -> Result<(), Failure> {
+        let step = self.what.every / BETWEEN;
+        let mut due = Instant::now() + step;
+        while due < self.next && !stop.is_requested() {
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            self.look_at_the_busy()?;
+            due += step;
+        }
+        if !stop.is_requested() {
+            std::thread::sleep(self.next.saturating_duration_since(Instant::now()));
+        }
+        Ok(())
+    }
+
+    /// Looks at the busy connections only, one request each.
+    pub(crate) fn look_at_the_busy(&mut self) -> Result<(), Failure> {
+        let busy: Vec<(u64, std::net::SocketAddr, std::net::SocketAddr)> = self
+            .tracker
+            .connections()
+            .filter(|(_, one)| one.is_busy)
+            .take(BUSY_MAX)
+            .map(|(cookie, one)| (cookie, one.local, one.remote))
+            .collect();
+        for (cookie, local, remote) in busy {
+            let t_us = micros(self.began.elapsed());
+            let tracker = &mut self.tracker;
+            let seen = self.diag.look_at(cookie, local, remote, |seen| tracker.take(seen, t_us, false));
+            seen.map_err(|error| no_sock_diag(&error))?;
+        }
+        Ok(())
+    }
+
+    fn dump(&mut self, is_all: bool, own: Option<&HashSet<u32>>) -> Result<Dump, Failure> {
+        let Self { what, diag, tracker, began, .. } = self;
+        let wanted = |seen: &Seen<'_>| {
+            what.filter.matches(seen.local, seen.remote) && own.is_none_or(|own| own.contains(&seen.inode))
+        };
+        let dumped = diag.dump(what.filter.states, |seen| {
+            if wanted(seen) {
+                tracker.take(seen, micros(began.elapsed()), is_all);
+            }
+        });
+        dumped.map_err(|error| no_sock_diag(&error))
+    }
+
+    /// What the looks say, of at most `most` connections: the busiest ones.
+    pub(crate) fn found(&mut self, most: usize) -> Connections {
+        let mut busy: Vec<(u64, u64)> = Vec::new();
+        let mut idle: Vec<u64> = Vec::new();
+        for (cookie, one) in self.tracker.connections() {
+            if one.samples.len() >= 2 { busy.push((cookie, moved(one))) } else { idle.push(cookie) }
+        }
+        busy.sort_by_key(|&(cookie, bytes)| (Reverse(bytes), cookie));
+        idle.sort_unstable();
+        let shown: Vec<u64> = busy.iter().map(|&(cookie, _)| cookie).take(most).collect();
+        let inode = |cookie: &u64| self.tracker.get(*cookie).map(|one| one.inode);
+        self.processes.find(shown.iter().chain(&idle).take(most).filter_map(inode));
+        let judged = shown.iter().filter_map(|&cookie| self.tracker.get(cookie));
+        let mut connections: Vec<ConnectionFinding> =
+            judged.chain(&self.closed).map(|one| self.finding(one)).collect();
+        let left = most.saturating_sub(connections.len());
+        connections
+            .extend(idle.iter().take(left).filter_map(|&cookie| self.quiet(self.tracker.get(cookie)?)));
+        connections.sort_by_key(|one| Reverse(one.rate_bps));
+        let gone = self.tracker.gone;
+        Connections {
+            looks: self.looks,
+            span_us: self.last_us - self.first_us,
+            late_us: micros(self.late),
+            interrupted: self.interrupted,
+            too_short: gone.too_short,
+            closed: gone.closed,
+            not_followed: gone.not_followed,
+            idle: idle.len() as u64,
+            connections,
+            ..Connections::new()
+        }
+    }
+
+    /// Every connection that carried something, with its samples.
+    pub(crate) fn each_busy(&mut self, mut each: impl FnMut(&Connection<'_>)) {
+        let inodes: Vec<u32> = self.tracker.connections().map(|(_, one)| one.inode).collect();
+        self.processes.find(inodes.into_iter());
+        let mut all: Vec<&Tracked> =
+            self.tracker.connections().map(|(_, one)| one).chain(&self.closed).collect();
+        all.retain(|one| one.samples.len() >= 2 && moved(one) > 0);
+        all.sort_by_key(|one| Reverse(moved(one)));
+        for one in all {
+            let samples = contiguous(one);
+            each(&self.connection(one, &samples));
+        }
+    }
+
+    fn finding(&self, one: &Tracked) -> ConnectionFinding {
+        let samples = contiguous(one);
+        ConnectionFinding::of(&self.connection(one, &samples))
+    }
+
+    fn connection<'a>(&self, one: &Tracked, samples: &'a [TcpSample]) -> Connection<'a> {
+        Connection {
+            observed: one.observed(self.processes.of(one.inode)),
+            congestion_control: one.congestion_control.clone(),
+            every: self.what.every / BETWEEN,
+            samples,
+        }
+    }
+
+    /// A connection that did nothing, or was seen once.
+    fn quiet(&self, one: &Tracked) -> Option<ConnectionFinding> {
+        let mut finding = self.finding(one);
+        if one.looks >= 2 {
+            finding.is_idle();
+        }
+        Some(finding)
+    }
+}
+
+fn contiguous(one: &Tracked) -> Vec<TcpSample> {
+    one.samples.iter().cloned().collect()
+}
+
+/// Payload that a connection carried, both ways.
+fn moved(one: &Tracked) -> u64 {
+    let (Some(first), Some(last)) = (one.samples.front(), one.samples.back()) else { return 0 };
+    let sent = last.info.bytes_acked.saturating_sub(first.info.bytes_acked);
+    sent + last.info.bytes_received.saturating_sub(first.info.bytes_received)
+}
+
+fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn file_of(name: &str) -> PathBuf {
+    if name.contains('/') { PathBuf::from(name) } else { Path::new(NETNS).join(name) }
+}
+
+fn no_namespace(name: &str, error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::NotFound => Failure::usage(
+            format!("there is no network namespace {name}"),
+            "list them with ip netns; --netns takes a name of that list, or a file such as /proc/PID/ns/net",
+        ),
+        io::ErrorKind::PermissionDenied => Failure::Unsupported {
+            what: format!("entering the network namespace {name} is not permitted"),
+            remedy: "run it as root".to_owned(),
+        },
+        _ => Failure::Unsupported {
+            what: format!("the network namespace {name} can't be entered: {error}"),
+            remedy: "name a namespace of ip netns, or a file such as /proc/PID/ns/net".to_owned(),
+        },
+    }
+}
+
+fn no_sock_diag(error: &io::Error) -> Failure {
+    Failure::Unsupported {
+        what: format!("the kernel does not tell of its sockets (sock_diag): {error}"),
+        remedy: "load the modules inet_diag and tcp_diag, or allow AF_NETLINK in the sandbox".to_owned(),
+    }
+}

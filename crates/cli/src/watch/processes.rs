@@ -1,0 +1,88 @@
+//! Whose socket it is: inodes of sockets to processes, by what `/proc/PID/fd` shows of those that we may look into.
+
+use pipefill_core::record::Process;
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::Path;
+
+/// Where processes are.
+const PROC: &str = "/proc";
+
+/// What was found so far. A process that has ended is forgotten with its sockets.
+#[derive(Debug, Default)]
+pub(crate) struct Processes {
+    known: HashMap<u32, Process>,
+    /// Inodes that belong to nobody whom we may look into.
+    unknown: HashSet<u32>,
+}
+
+impl Processes {
+    /// Looks for those of `wanted` that are not known yet: once, since going through all processes takes long.
+    pub(crate) fn find(&mut self, wanted: impl Iterator<Item = u32>) {
+        let is_new =
+            |inode: &u32| *inode != 0 && !self.known.contains_key(inode) && !self.unknown.contains(inode);
+        let mut missing: HashSet<u32> = wanted.filter(is_new).collect();
+        if missing.is_empty() {
+            return;
+        }
+        for pid in pids() {
+            if missing.is_empty() {
+                break;
+            }
+            let found: Vec<u32> = inodes_of(pid).filter(|inode| missing.remove(inode)).collect();
+            if found.is_empty() {
+                continue;
+            }
+            let process = Process { pid, name: name_of(pid) };
+            self.known.extend(found.into_iter().map(|inode| (inode, process.clone())));
+        }
+        self.unknown.extend(missing);
+    }
+
+    /// Who owns the socket with this inode.
+    pub(crate) fn of(&self, inode: u32) -> Option<&Process> {
+        self.known.get(&inode)
+    }
+
+    /// Keeps what is said of sockets that are still there.
+    pub(crate) fn keep(&mut self, is_there: impl Fn(u32) -> bool) {
+        self.known.retain(|&inode, _| is_there(inode));
+        self.unknown.retain(|&inode| is_there(inode));
+    }
+}
+
+/// Inodes of the sockets that process `pid` has open; none where it has ended or we may not look.
+pub(crate) fn inodes_of(pid: u32) -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir(Path::new(PROC).join(pid.to_string()).join("fd"));
+    let links = entries.into_iter().flatten().flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
+    links.filter_map(|link| link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok())
+}
+
+fn pids() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir(PROC).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+fn name_of(pid: u32) -> String {
+    let text = fs::read_to_string(Path::new(PROC).join(pid.to_string()).join("comm"));
+    text.map(|name| name.trim_end().to_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn our_own_socket_is_ours_and_one_that_nobody_has_is_not_looked_for_again() {
+        let ours = TcpListener::bind("127.0.0.1:0").unwrap();
+        let inode = u32::try_from(rustix::fs::fstat(ours.as_fd()).unwrap().st_ino).unwrap();
+        let mut processes = Processes::default();
+        processes.find([inode, u32::MAX, 0].into_iter());
+        assert_eq!(processes.of(inode).map(|process| process.pid), Some(std::process::id()));
+        assert!(processes.of(u32::MAX).is_none() && processes.unknown.contains(&u32::MAX));
+        processes.keep(|_| false);
+        assert!(processes.of(inode).is_none() && processes.unknown.is_empty());
+    }
+}

@@ -1,0 +1,89 @@
+//! What was watched as an experiment on disk, which `explain`, `report` and `compare` read like any other: one cell a connection.
+
+use super::Watcher;
+use crate::args::Selection;
+use crate::asked::Asked;
+use crate::failure::Failure;
+use crate::store::{Owner, Partial, Staged};
+use pipefill_analysis::observed::{BACKEND, Connection};
+use pipefill_core::file_name::FileName;
+use pipefill_core::plan::{CELLS_MAX, Cell, Plan};
+use pipefill_core::record::{AnyRow, Observed, Sink, TcpSample};
+use std::path::Path;
+use std::time::Duration;
+
+/// What is kept in place of a scenario: nobody wrote one.
+const TEXT: &str = "# Connections that `pipefill watch` saw. There is no scenario to run again.\n";
+
+/// A connection with its samples, its own.
+struct Kept {
+    observed: Observed,
+    congestion_control: String,
+    every: Duration,
+    samples: Vec<TcpSample>,
+}
+
+impl Kept {
+    fn connection(&self) -> Connection<'_> {
+        Connection {
+            observed: self.observed.clone(),
+            congestion_control: self.congestion_control.clone(),
+            every: self.every,
+            samples: &self.samples,
+        }
+    }
+
+    /// `PEER`, or `PEER from PORT` where several go there.
+    fn name(&self, all: &[Self]) -> String {
+        let remote = &self.observed.remote;
+        let is_alone = all.iter().filter(|one| one.observed.remote == *remote).count() == 1;
+        let port = self.observed.local.rsplit(':').next().unwrap_or_default();
+        if is_alone { remote.clone() } else { format!("{remote} from {port}") }
+    }
+}
+
+/// Writes every connection that carried something into `target`, where nothing is. Returns how many.
+///
+/// # Errors
+/// [`Failure`] where it can't be written.
+pub(crate) fn keep(watcher: &mut Watcher, target: &Path) -> Result<usize, Failure> {
+    let mut kept = Vec::new();
+    watcher.each_busy(|one| {
+        if kept.len() < CELLS_MAX {
+            kept.push(Kept {
+                observed: one.observed.clone(),
+                congestion_control: one.congestion_control.clone(),
+                every: one.every,
+                samples: one.samples.to_vec(),
+            });
+        }
+    });
+    let cells: Vec<Cell> =
+        kept.iter().enumerate().map(|(index, one)| one.connection().cell(index, &one.name(&kept))).collect();
+    let plan = Plan {
+        experiment: FileName::cleaned("watch"),
+        title: Some("Connections of this host".to_owned()),
+        cells,
+        published: Vec::new(),
+        published_source: None,
+        conclusions: Vec::new(),
+    };
+    let asked =
+        Asked { study: None, text: TEXT.to_owned(), selection: Selection::default(), plan: plan.clone() };
+    let owner = Owner::current()?;
+    let Some((experiment, _lock)) = Staged::create(target, &asked, BACKEND, &owner)? else {
+        return Err(Failure::usage(
+            format!("{} is there already", target.display()),
+            "choose another one with --out OTHER",
+        ));
+    };
+    for (one, run) in kept.iter().zip(plan.runs()) {
+        let connection = one.connection();
+        let mut partial = Partial::create(&experiment.runs(), &run.directory, &owner)?;
+        for row in connection.rows() {
+            partial.take(AnyRow::Tcp(row)).map_err(|error| Failure::Other(error.to_string()))?;
+        }
+        partial.complete(&connection.manifest(&run))?;
+    }
+    Ok(kept.len())
+}

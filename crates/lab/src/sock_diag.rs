@@ -1,0 +1,355 @@
+//! The TCP sockets of a network namespace, as the kernel tells anybody who asks: sock_diag(7) over netlink, no privilege needed.
+//!
+//! `struct inet_diag_req_v2`, `inet_diag_msg` and its attributes are those of `include/uapi/linux/inet_diag.h`. Every function acts on
+//! the namespace in which [`SockDiag::connect`] was called.
+
+use crate::namespace::Namespace;
+use netlink_packet_core::{
+    NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkBuffer, NlaBuffer, NlasIterator,
+};
+use netlink_sys::{Socket, SocketAddr as NetlinkAddr, protocols::NETLINK_SOCK_DIAG};
+use nix::sys::socket::{MsgFlags, recv, setsockopt, sockopt};
+use nix::sys::time::{TimeVal, TimeValLike};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::Path;
+
+/// `SOCK_DIAG_BY_FAMILY`.
+const BY_FAMILY: u16 = 20;
+/// `NLMSG_ERROR` and `NLMSG_DONE`.
+const ERROR: u16 = 2;
+const DONE: u16 = 3;
+/// Length of `struct nlmsghdr`, `inet_diag_req_v2` and `inet_diag_msg`.
+const HEADER: usize = 16;
+const REQUEST: usize = 56;
+const MESSAGE: usize = 72;
+/// Attributes: `INET_DIAG_INFO`, `INET_DIAG_CONG`, `INET_DIAG_SKMEMINFO`.
+const INFO: u16 = 2;
+const CONG: u16 = 4;
+const SKMEMINFO: u16 = 7;
+/// The same as bits of `idiag_ext`: bit n − 1 asks for attribute n.
+const EXTENSIONS: u8 = 1 << (INFO - 1) | 1 << (CONG - 1) | 1 << (SKMEMINFO - 1);
+/// What the kernel sends at most in one piece is 32 KiB, or what the receiver's buffer was large enough for before.
+const BUFFER: usize = 1 << 18;
+/// The kernel answers at once; where it does not, nobody waits for ever.
+const PATIENCE: i64 = 5;
+/// TCP states with data to look at: all but LISTEN, TIME_WAIT and NEW_SYN_RECV (`include/net/tcp_states.h`).
+pub const CONNECTED: u32 = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
+
+/// A connection to the kernel's socket diagnosis in one namespace.
+#[derive(Debug)]
+pub struct SockDiag {
+    socket: Socket,
+    buffer: Vec<u8>,
+    sequence: u32,
+}
+
+/// One socket, for as long as its message is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// Number that the kernel gives a socket once: it tells a new socket on the same ports from the old one.
+    pub cookie: u64,
+    /// This host's address and port.
+    pub local: SocketAddr,
+    /// The peer's.
+    pub remote: SocketAddr,
+    /// `include/net/tcp_states.h`: 1 = ESTABLISHED.
+    pub state: u8,
+    /// User who owns it.
+    pub uid: u32,
+    /// Inode of the socket's file, by which `/proc/PID/fd` names it; 0 where no process has it open.
+    pub inode: u32,
+    /// `struct tcp_info`, as long as this kernel makes it.
+    pub info: &'a [u8],
+    /// Name of the congestion control.
+    pub congestion_control: Option<&'a str>,
+    /// Its memory.
+    pub memory: Option<Memory>,
+}
+
+/// `SK_MEMINFO_*`: bytes of memory, not of payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// `sk_rmem_alloc`: received and not read.
+    pub rmem_alloc: u32,
+    /// `sk_rcvbuf`.
+    pub rcvbuf: u32,
+    /// `sk_sndbuf`.
+    pub sndbuf: u32,
+    /// `sk_wmem_queued`.
+    pub wmem_queued: u32,
+}
+
+/// What a look at all sockets was like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Dump {
+    /// Sockets that were told.
+    pub sockets: usize,
+    /// Sockets came and went meanwhile, so that one may be missing or told twice (`NLM_F_DUMP_INTR`).
+    pub is_interrupted: bool,
+    /// Messages that made no sense.
+    pub malformed: usize,
+}
+
+impl SockDiag {
+    /// Connects in the calling thread's network namespace.
+    ///
+    /// # Errors
+    /// The kernel has no sock_diag (`CONFIG_INET_DIAG`), or a sandbox forbids it.
+    pub fn connect() -> io::Result<Self> {
+        let mut socket = Socket::new(NETLINK_SOCK_DIAG)?;
+        socket.bind_auto()?;
+        socket.connect(&NetlinkAddr::new(0, 0))?;
+        setsockopt(&socket.as_fd(), sockopt::ReceiveTimeout, &TimeVal::seconds(PATIENCE))?;
+        Ok(Self { socket, buffer: vec![0; BUFFER], sequence: 0 })
+    }
+
+    /// Connects in the namespace that `file` stands for: `/run/netns/NAME`, `/proc/PID/ns/net`.
+    ///
+    /// # Errors
+    /// The file can't be opened, is no namespace, or entering it is not permitted (`CAP_SYS_ADMIN`).
+    pub fn connect_in(file: &Path) -> io::Result<Self> {
+        Namespace::open(file)?.enter(Self::connect)
+    }
+
+    /// Tells `each` every TCP socket of IPv4 or IPv6 in one of `states`, a bit each.
+    ///
+    /// # Errors
+    /// The kernel refuses, or does not answer.
+    pub fn dump(&mut self, states: u32, mut each: impl FnMut(&Seen<'_>)) -> io::Result<Dump> {
+        let mut all = Dump::default();
+        for family in [libc::AF_INET, libc::AF_INET6] {
+            self.dump_family(family as u8, states, &mut all, &mut each)?;
+        }
+        Ok(all)
+    }
+
+    /// Tells `each` the socket with this cookie and these ends; false where it is gone.
+    ///
+    /// # Errors
+    /// The kernel refuses for another reason, or does not answer.
+    pub fn look_at(
+        &mut self,
+        cookie: u64,
+        local: SocketAddr,
+        remote: SocketAddr,
+        mut each: impl FnMut(&Seen<'_>),
+    ) -> io::Result<bool> {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.socket.send(&request_one(cookie, local, remote, self.sequence), 0)?;
+        let mut all = Dump::default();
+        let length = recv(self.socket.as_raw_fd(), &mut self.buffer, MsgFlags::empty())?;
+        match read(&self.buffer[..length], self.sequence, &mut all, &mut each) {
+            Ok(_) => Ok(all.sockets == 1),
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESTALE)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn dump_family(
+        &mut self,
+        family: u8,
+        states: u32,
+        all: &mut Dump,
+        each: &mut impl FnMut(&Seen<'_>),
+    ) -> io::Result<()> {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.socket.send(&request(family, states, self.sequence), 0)?;
+        loop {
+            let length = recv(self.socket.as_raw_fd(), &mut self.buffer, MsgFlags::MSG_TRUNC)?;
+            if length > self.buffer.len() {
+                return Err(io::Error::other("a netlink message is longer than its buffer"));
+            }
+            if read(&self.buffer[..length], self.sequence, all, each)? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// A request for all sockets of `family`, as bytes.
+fn request(family: u8, states: u32, sequence: u32) -> [u8; HEADER + REQUEST] {
+    let mut bytes = [0; HEADER + REQUEST];
+    let mut message = NetlinkBuffer::new(&mut bytes[..]);
+    message.set_length((HEADER + REQUEST) as u32);
+    message.set_message_type(BY_FAMILY);
+    message.set_flags(NLM_F_REQUEST | NLM_F_DUMP);
+    message.set_sequence_number(sequence);
+    let body = message.payload_mut();
+    body[0] = family;
+    body[1] = libc::IPPROTO_TCP as u8;
+    body[2] = EXTENSIONS;
+    body[4..8].copy_from_slice(&states.to_ne_bytes());
+    bytes
+}
+
+/// A request for one socket. An IPv4 connection of an IPv6 socket is asked for with mapped addresses, as it was told.
+fn request_one(cookie: u64, local: SocketAddr, remote: SocketAddr, sequence: u32) -> [u8; HEADER + REQUEST] {
+    let family = if local.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    let mut bytes = request(family as u8, u32::MAX, sequence);
+    let mut message = NetlinkBuffer::new(&mut bytes[..]);
+    message.set_flags(NLM_F_REQUEST);
+    let id = &mut message.payload_mut()[8..];
+    id[..2].copy_from_slice(&local.port().to_be_bytes());
+    id[2..4].copy_from_slice(&remote.port().to_be_bytes());
+    for (at, address) in [(4, local.ip()), (20, remote.ip())] {
+        match address {
+            IpAddr::V4(address) => id[at..at + 4].copy_from_slice(&address.octets()),
+            IpAddr::V6(address) => id[at..at + 16].copy_from_slice(&address.octets()),
+        }
+    }
+    id[40..48].copy_from_slice(&cookie.to_ne_bytes());
+    bytes
+}
+
+/// Reads the messages of one datagram. True once the dump is done.
+fn read(
+    mut bytes: &[u8],
+    sequence: u32,
+    all: &mut Dump,
+    each: &mut impl FnMut(&Seen<'_>),
+) -> io::Result<bool> {
+    while bytes.len() >= HEADER {
+        let Ok(message) = NetlinkBuffer::new_checked(bytes) else {
+            all.malformed += 1;
+            return Ok(false);
+        };
+        let length = (message.length() as usize).max(HEADER);
+        all.is_interrupted |= message.flags() & NLM_F_DUMP_INTR != 0;
+        match message.message_type() {
+            // What an earlier dump, that somebody gave up, has left over.
+            _ if message.sequence_number() != sequence => {}
+            DONE => return Ok(true),
+            ERROR => return refused(message.payload()),
+            BY_FAMILY => match socket(message.payload()) {
+                Some(seen) => {
+                    all.sockets += 1;
+                    each(&seen);
+                }
+                None => all.malformed += 1,
+            },
+            _ => all.malformed += 1,
+        }
+        // Messages begin at multiples of four.
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or(&[]);
+    }
+    Ok(false)
+}
+
+/// `struct nlmsgerr`: a negative errno, or 0 for an acknowledgement.
+fn refused(payload: &[u8]) -> io::Result<bool> {
+    match u32_at(payload, 0).map(u32::cast_signed) {
+        Some(0) => Ok(true),
+        Some(code) => Err(io::Error::from_raw_os_error(code.saturating_neg())),
+        None => Err(io::Error::other("a netlink error without its number")),
+    }
+}
+
+/// `struct inet_diag_msg` with its attributes; `None` for what is none.
+pub fn socket(bytes: &[u8]) -> Option<Seen<'_>> {
+    let (&family, &state) = (bytes.first()?, bytes.get(1)?);
+    let address = |at: usize| -> Option<IpAddr> {
+        let octets: [u8; 16] = bytes.get(at..at + 16)?.try_into().ok()?;
+        match i32::from(family) {
+            libc::AF_INET => Some(Ipv4Addr::new(octets[0], octets[1], octets[2], octets[3]).into()),
+            // An IPv4 connection of an IPv6 socket.
+            libc::AF_INET6 => Some(IpAddr::from(Ipv6Addr::from(octets)).to_canonical()),
+            _ => None,
+        }
+    };
+    let port = |at: usize| Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+    let mut seen = Seen {
+        cookie: u64::from(u32_at(bytes, 44)?) | u64::from(u32_at(bytes, 48)?) << 32,
+        local: SocketAddr::new(address(8)?, port(4)?),
+        remote: SocketAddr::new(address(24)?, port(6)?),
+        state,
+        uid: u32_at(bytes, 64)?,
+        inode: u32_at(bytes, 68)?,
+        info: &[],
+        congestion_control: None,
+        memory: None,
+    };
+    for attribute in NlasIterator::new(bytes.get(MESSAGE..)?) {
+        let Ok(attribute) = attribute else { break };
+        let value = value(&attribute);
+        match attribute.kind() {
+            INFO => seen.info = value,
+            CONG => seen.congestion_control = name(value),
+            SKMEMINFO => seen.memory = memory(value),
+            _ => {}
+        }
+    }
+    Some(seen)
+}
+
+/// The attribute's value, for as long as the message lives.
+fn value<'a>(attribute: &NlaBuffer<&'a [u8]>) -> &'a [u8] {
+    attribute.into_inner().get(4..usize::from(attribute.length())).unwrap_or(&[])
+}
+
+fn name(value: &[u8]) -> Option<&str> {
+    std::str::from_utf8(value.split(|&byte| byte == 0).next()?).ok()
+}
+
+fn memory(value: &[u8]) -> Option<Memory> {
+    Some(Memory {
+        rmem_alloc: u32_at(value, 0)?,
+        rcvbuf: u32_at(value, 4)?,
+        sndbuf: u32_at(value, 12)?,
+        wmem_queued: u32_at(value, 20)?,
+    })
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::tcp_info;
+    use proptest::prelude::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn a_connection_of_our_own_is_seen_with_what_it_sent() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(listener) = TcpListener::bind(address) else {
+                assert!(address.contains("::"), "IPv4 is everywhere");
+                continue;
+            };
+            let mut ours = TcpStream::connect(listener.local_addr().expect("an address")).expect("connects");
+            let (mut theirs, _) = listener.accept().expect("accepts");
+            ours.write_all(&[0; 1000]).expect("writes");
+            theirs.read_exact(&mut [0; 1000]).expect("reads");
+            let (local, remote) = (ours.local_addr().expect("local"), ours.peer_addr().expect("peer"));
+            let mut found = Vec::new();
+            let dump = SockDiag::connect()
+                .and_then(|mut diag| {
+                    diag.dump(CONNECTED, |seen| {
+                        if seen.local == local && seen.remote == remote {
+                            let info = tcp_info::decode(seen.info).expect("tcp_info");
+                            found.push((seen.state, info.bytes_sent, seen.memory.is_some(), seen.inode > 0));
+                            assert!(seen.congestion_control.is_some_and(|name| !name.is_empty()));
+                        }
+                    })
+                })
+                .expect("a dump");
+            assert_eq!(found, [(1, Some(1000), true, true)]);
+            assert!(dump.sockets >= 2 && dump.malformed == 0);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_fail(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let _seen = socket(&bytes);
+            let mut all = Dump::default();
+            let _done = read(&bytes, 0, &mut all, &mut |seen| {
+                let _decoded = tcp_info::decode(seen.info);
+            });
+        }
+    }
+}

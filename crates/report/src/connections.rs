@@ -1,0 +1,138 @@
+//! The connections of a host as a table for a terminal, one line each, and one connection in words.
+
+use crate::cause;
+use crate::prose;
+use crate::quantity::{Kind, MISSING};
+use crate::sheet::{Entry, Heading, Tone};
+use crate::table::{Style, grid};
+use pipefill_analysis::observed::{ConnectionFinding, Connections};
+use pipefill_core::cell::Direction;
+use pipefill_core::limit::{CwndCause, LimitedBy};
+use std::fmt::Write;
+
+/// Longest name of a process that a line has room for.
+const PROCESS: usize = 12;
+
+/// A line for each connection that is not idle, the fastest first, and below them what is wrong with the looks.
+pub fn render(found: &Connections, style: Style) -> String {
+    let busy: Vec<&ConnectionFinding> = found.connections.iter().filter(|one| !is_idle(one)).collect();
+    let mut text = String::new();
+    if busy.is_empty() {
+        text.push_str("No connection carried anything.\n");
+    } else {
+        let rows: Vec<Vec<Entry>> = busy.iter().map(|one| row(one)).collect();
+        let drawn = grid(&headings(), &rows, style, 2);
+        text.extend(drawn.lines().map(|line| line.trim_end().to_owned() + "\n"));
+        for one in &busy {
+            text.push('\n');
+            text.push_str(&in_words(one, style));
+        }
+    }
+    let _ = writeln!(text, "\n{}", prose::filled(&notes(found), "", "", style.width));
+    text
+}
+
+/// One connection: its ends, the sentence, the advice.
+pub fn in_words(one: &ConnectionFinding, style: Style) -> String {
+    let arrow = if one.direction == Some(Direction::Reverse) { "<-" } else { "->" };
+    let mut text = format!("{} {arrow} {}{}\n", one.local, one.remote, owner(one));
+    let verdict = one.verdict.as_deref().unwrap_or("What limits it can't be told.");
+    let _ = writeln!(text, "{}", prose::filled(verdict, "  ", "  ", style.width));
+    for advice in one.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
+        let line = format!("{}: {}", advice.change, advice.why);
+        let _ = writeln!(text, "{}", prose::filled(&line, "  > ", "    ", style.width));
+        for command in &advice.commands {
+            let _ = writeln!(text, "      {command}");
+        }
+    }
+    text
+}
+
+/// What limits it, in a word or two.
+pub fn limit(one: &ConnectionFinding) -> String {
+    match (one.limited_by, one.cwnd_cause) {
+        (None, _) => MISSING.to_owned(),
+        (Some(limit), None) => limit.as_str().to_owned(),
+        (Some(limit), Some(cause)) => format!("{} {}", limit.as_str(), CwndCause::as_str(cause)),
+    }
+}
+
+/// Whether it carried nothing.
+pub fn is_idle(one: &ConnectionFinding) -> bool {
+    one.rate_bps == Some(0) && one.limited_by == Some(LimitedBy::App)
+}
+
+/// How often it was looked, what was missed, and what is not shown.
+pub fn notes(found: &Connections) -> String {
+    let time = |us: u64| Kind::Time.alone(us as f64 * 1e3);
+    let span = time(found.span_us);
+    let mut parts = vec![format!("{} looks in {span}", found.looks)];
+    if found.late_us >= 10_000 {
+        parts.push(format!("the latest {} late", time(found.late_us)));
+    }
+    for (count, what) in [
+        (found.idle, "idle"),
+        (found.closed, "closed meanwhile"),
+        (found.too_short, "too short to judge"),
+        (found.not_followed, "more than can be followed"),
+        (found.interrupted, "looks during which sockets came and went"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{count} {what}"));
+        }
+    }
+    parts.join("; ") + "."
+}
+
+fn owner(one: &ConnectionFinding) -> String {
+    match (&one.process, one.pid) {
+        (Some(name), Some(pid)) => format!("  {name} ({pid})"),
+        _ => String::new(),
+    }
+}
+
+fn headings() -> Vec<Heading> {
+    [
+        ("peer", false),
+        ("", false),
+        ("process", false),
+        ("rate", true),
+        ("rtt", true),
+        ("retr", true),
+        ("limited by", false),
+    ]
+    .map(|(name, numeric)| Heading { name: name.to_owned(), unit: String::new(), numeric })
+    .to_vec()
+}
+
+fn row(one: &ConnectionFinding) -> Vec<Entry> {
+    let number = |kind: Kind, value: Option<u64>| {
+        value.map_or_else(|| MISSING.to_owned(), |value| kind.alone(value as f64))
+    };
+    let time = |us: Option<u64>| number(Kind::Time, us.map(|us| us.saturating_mul(1_000)));
+    let way = match one.direction {
+        Some(Direction::Forward) => "out",
+        Some(Direction::Reverse) => "in",
+        None => "",
+    };
+    let process = one.process.as_deref().unwrap_or(MISSING);
+    let tone = match one.limited_by {
+        Some(LimitedBy::Unknown) | None => Tone::Warn,
+        Some(_) => Tone::Plain,
+    };
+    let plain = Entry::plain;
+    vec![
+        plain(one.remote.clone()),
+        plain(way.to_owned()),
+        plain(process.chars().take(PROCESS).collect()),
+        plain(number(Kind::Rate, one.rate_bps)),
+        plain(time(one.rtt_us)),
+        plain(one.retransmits.map_or_else(|| MISSING.to_owned(), |count| count.to_string())),
+        Entry { tone, ..plain(limit(one)) },
+    ]
+}
+
+/// The ANSI colour of what limits it.
+pub fn colour(one: &ConnectionFinding) -> u8 {
+    one.limited_by.map_or(90, cause::colour)
+}
