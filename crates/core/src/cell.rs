@@ -340,7 +340,7 @@ pub struct FlowSpec {
     pub ping: Option<PingSpec>,
 }
 
-/// Requests of several sizes, one at a time; see [`crate::ping`].
+/// Requests of several sizes, one at a time; see [`crate::traffic::ping`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct PingSpec {
     /// Payloads of the requests, in turn; at least one.
