@@ -4,6 +4,7 @@
 //! did not help and the limit stayed the same, or a round without its own measurement of how it was before.
 
 use crate::comparison::{Comparison, Difference};
+use crate::diagnosis::FULL;
 use crate::experiment::CellResult;
 use crate::finding::{Advice, Goal};
 use crate::metrics::RunMetrics;
@@ -142,9 +143,6 @@ pub struct Search {
     is_full: bool,
     why: Option<String>,
 }
-
-/// From this share of its rate on a path is full.
-const FULL: f64 = 0.95;
 
 impl Search {
     /// Begins with the advice of a cell that was measured.
