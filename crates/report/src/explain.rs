@@ -2,14 +2,13 @@
 //!
 //! Never: a figure that is not in the JSON, or a colour that carries what the text does not say.
 
-mod band;
 mod evidence;
+mod timeline;
 
 use crate::prose::filled;
 use crate::quantity::Kind;
 use crate::sheet::{environment_line, pings_told};
 use crate::table::Style;
-use band::band;
 use indexmap::IndexMap;
 use pipefill_analysis::diagnosis::{Confidence, Diagnosis, Figures, Span, Witness};
 use pipefill_analysis::experiment::{CellResult, Experiment, FlowResult};
@@ -128,7 +127,7 @@ fn explained(cell: &CellResult, style: Style) -> String {
     lines.extend(section("Each flow", &flows(cell, width)));
     if let Some(diagnosis) = diagnosis(cell) {
         let of_run = format!("run {} of {}", cell.verdict_repeat.unwrap_or(1), cell.runs);
-        lines.extend(section(&format!("What limited it when ({of_run})"), &band(&timeline(cell), style)));
+        lines.extend(section(&format!("What limited it when ({of_run})"), &timeline::drawing(&timeline(cell), style)));
         lines.extend(section(&format!("Evidence ({of_run})"), &evidence::lines(diagnosis)));
         lines.extend(section("Other witnesses", &evidence::witnesses(diagnosis)));
     }
@@ -183,7 +182,7 @@ fn shares(cell: &CellResult, style: Style) -> Vec<String> {
     sorted.sort_by(|a, b| b.1.total_cmp(&a.1));
     let line = |(cause, share): (LimitedBy, f64)| {
         let bar = "█".repeat((share * BAR).round() as usize);
-        let bar = band::painted(&bar, cause, style);
+        let bar = timeline::painted(&bar, cause, style);
         format!("{:<9} {:>4.0} %  {bar}", cause.as_str(), share * 100.0).trim_end().to_owned()
     };
     sorted.into_iter().map(line).collect()

@@ -4,12 +4,12 @@
 use super::run;
 use crate::args::CatalogueArgs;
 use crate::asked::Asked;
-use crate::catalogue::{CATALOGUE, Entry};
+use crate::catalogue_scenarios::{CATALOGUE, Entry};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
-use pipefill_analysis::catalogue::Catalogue;
-use pipefill_report::catalogue;
+use pipefill_analysis::confusion::Catalogue;
+use pipefill_report::confusion;
 use std::path::{Path, PathBuf};
 
 /// Where the records go if the user names no directory; numbered where that is taken.
@@ -31,7 +31,7 @@ pub(super) fn catalogue(args: &CatalogueArgs, terminal: &Terminal) -> Result<Out
     if args.options.json {
         terminal.print_data(&(serde_json::to_string_pretty(&result).map_err(Failure::Json)? + "\n"))?;
     } else if args.options.json_stream.is_none() {
-        terminal.print(&catalogue::render(&result))?;
+        terminal.print(&confusion::render(&result))?;
     }
     if args.options.quiet {
         run::say_chosen(&folder, args.options.out.as_deref(), terminal);

@@ -3,7 +3,7 @@
 //! The loop that runs them is elsewhere; here is what it decides and what it tells. Never: a change that is kept although it
 //! did not help and the limit stayed the same, or a round without its own measurement of how it was before.
 
-use crate::comparison::{Comparison, Difference};
+use crate::paired_runs::{Comparison, Difference};
 use crate::diagnosis::FULL;
 use crate::experiment::CellResult;
 use crate::finding::{Advice, Goal};
