@@ -1,6 +1,4 @@
 //! A cumulative count, read at one time out of samples that pass by.
-//!
-//! Never: more than the two samples around that time.
 
 /// What a count was at a time.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,4 @@
 //! One stream's causes in order of time, in at most [`MOST`] spans.
-//!
-//! Never: a rule about what is left out; see [`StepFunction`].
 
 use super::Span;
 use crate::step_function::{Step, StepFunction};
