@@ -59,7 +59,7 @@ fn join<T: Copy + PartialEq>(steps: &mut Vec<Step<T>>, step: Step<T>) {
 }
 
 fn length<T>(step: &Step<T>) -> u64 {
-    step.to_us - step.from_us
+    step.to_us.saturating_sub(step.from_us)
 }
 
 #[cfg(test)]

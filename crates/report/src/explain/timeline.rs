@@ -55,7 +55,8 @@ pub(super) fn painted(text: &str, limit: LimitedBy, style: Style) -> String {
 }
 
 fn edge(from: u64, to: u64, columns: usize, column: usize) -> u64 {
-    from + (to - from) * column as u64 / columns as u64
+    let part = u128::from(to.saturating_sub(from)) * column as u128 / columns as u128;
+    from + u64::try_from(part).unwrap_or(u64::MAX)
 }
 
 /// The cause that stood longest between two instants; of a run shorter than its columns, whatever stood there.
