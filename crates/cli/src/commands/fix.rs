@@ -6,9 +6,9 @@ use super::run::{backend, say_chosen, tell};
 use crate::args::{BackendName, FixArgs};
 use crate::asked::Asked;
 use crate::failure::Failure;
+use crate::fix_file;
 use crate::outcome::Outcome;
 use crate::page;
-use crate::fix_file;
 use crate::session::{Finished, Session};
 use crate::signals::Stop;
 use crate::store::{ExperimentDirectory, Registry, fresh};
@@ -197,8 +197,9 @@ fn is_of(cell: &CellResult, experiment: &ExperimentDirectory) -> bool {
 
 /// What the path lets through, as the cell's runs have it; `None` where other flows share it, so that no one flow could have it all.
 fn path_goodput(result: &CellResult) -> Option<u64> {
-    let flow = result.headline()?;
-    let is_shared = result.flows.iter().any(|one| one.flow != flow.flow && one.direction == flow.direction);
+    let flow = &result.headline()?.figures;
+    let mut flows = result.flows.iter().map(|one| &one.figures);
+    let is_shared = flows.any(|one| one.flow != flow.flow && one.direction == flow.direction);
     let goodput = || result.run_values.iter().find_map(|run| run.diagnosis()?.figures.path_goodput_bps);
     if is_shared { None } else { goodput() }
 }
