@@ -34,7 +34,7 @@ bench: ## the simulator's speed (NS3=1: against ns-3), and what this machine's d
 
 proof: ## tries the advice on every scenario of the catalogue and the held-out sets, in the simulator: about ten minutes
 	@scripts/need.sh rust cc
-	cargo run -q -p xtask --no-default-features -- fixes
+	cargo run -q -p xtask -- fixes
 
 FOR ?= 1h
 fuzz: ## random scenarios in the simulator, every check on, for an hour (FOR=10min: for that long)

@@ -5,14 +5,14 @@ use pipefill_analysis::experiment::ExperimentBuilder;
 use pipefill_analysis::intervals::Following;
 use pipefill_analysis::series::Drawing;
 use pipefill_core::plan::Plan;
-use pipefill_core::record::RunRecord;
+use pipefill_core::record::{AnyRow, RunRecord};
 use pipefill_report::html::{Page, RunPart};
 use pipefill_report::{csv, explain, flent, html, iperf3, json, md, pictures, table};
 use serde_json::Value;
 use std::sync::LazyLock;
 
 /// A short run of the lab with a TCP flow, a UDP flow and a ping: every table, every field.
-static RECORD: LazyLock<Value> =
+pub(crate) static RECORD: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(include_str!("seeds/record.json")).expect("the seed is JSON"));
 /// What an integer becomes: up to 2^53, which is the most that a record may hold.
 const INTEGERS: [i64; 12] =
@@ -38,7 +38,7 @@ pub(crate) fn exports(bytes: &[u8]) -> bool {
 fn report(record: &RunRecord) {
     let manifest = &record.manifest;
     let mut rows = record.rows();
-    rows.sort_by_key(|row| row.t_us());
+    rows.sort_by_key(AnyRow::t_us);
     let mut drawing = Drawing::of(manifest, 24);
     rows.iter().for_each(|row| drawing.take(row));
     record.retransmits.iter().for_each(|row| drawing.count(row));
@@ -81,7 +81,7 @@ fn report(record: &RunRecord) {
 }
 
 /// Scalars, and lists, each as a place of its own beside what is in it.
-fn count(value: &Value) -> usize {
+pub(crate) fn count(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
         Value::Object(members) => members.values().map(count).sum(),
@@ -90,7 +90,7 @@ fn count(value: &Value) -> usize {
 }
 
 /// The place number `left`, counted as [`count`] does.
-fn nth<'a>(value: &'a mut Value, left: &mut usize) -> Option<&'a mut Value> {
+pub(crate) fn nth<'a>(value: &'a mut Value, left: &mut usize) -> Option<&'a mut Value> {
     if value.is_object() {
         return value.as_object_mut()?.values_mut().find_map(|member| nth(member, left));
     }

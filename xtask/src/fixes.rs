@@ -1,6 +1,7 @@
 //! `pipefill fix` on every scenario of the three sets of verdicts, in the simulator: no error of its own, no full pipe below 95 %, and at
 //! most one prediction in ten more than a quarter off.
 
+use pipefill_analysis::diagnosis::FULL;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,8 +13,6 @@ const SETS: [&str; 3] = ["scenarios/catalogue", "testdata/wrong-verdicts", "test
 const OFF: f64 = 0.25;
 /// Of a hundred proofs so many predictions may be.
 const MAY_BE_OFF: f64 = 0.10;
-/// Below this share of the path nothing is full.
-const FULL: f64 = 0.95;
 
 /// What came out of all proofs.
 #[derive(Default)]

@@ -11,6 +11,7 @@ mod book;
 mod bpf;
 mod check;
 mod directions;
+#[cfg(feature = "generated")]
 mod fixes;
 #[cfg(feature = "generated")]
 mod key_reference;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "generated")]
         "schemas" => schemas::write(&workspace.root).map(|()| ExitCode::SUCCESS),
         "catalogue" => verdict_page::write(&workspace.root).map(|()| ExitCode::SUCCESS),
+        #[cfg(feature = "generated")]
         "fixes" => fixes::run(&workspace.root).map(|()| ExitCode::SUCCESS),
         "bpf" => bpf::write(&workspace.root).map(|()| ExitCode::SUCCESS),
         #[cfg(feature = "generated")]

@@ -5,7 +5,7 @@
 use pipefill_analysis::calculator::Calculation;
 use pipefill_analysis::changes::Changes;
 use pipefill_analysis::experiment::Experiment;
-use pipefill_analysis::proof::Proof;
+use pipefill_analysis::fix::Proof;
 use pipefill_core::plan::Plan;
 use pipefill_core::record::{
     CpuSample, DeliverySample, Manifest, NO_VALUE, PathSample, PingSample, Retransmit, Row, TcpSample,

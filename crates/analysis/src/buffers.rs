@@ -1,6 +1,4 @@
 //! The largest socket buffers that a cell allows, as its scenario has them.
-//!
-//! Never: what a buffer carries; see `models::sizing`.
 
 use crate::models::sizing;
 use pipefill_core::cell::{CellSpec, FlowSpec, HostSpec, Protocol};

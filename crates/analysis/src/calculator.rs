@@ -1,6 +1,4 @@
 //! `pipefill bdp`: one path's arithmetic in one struct.
-//!
-//! Never: a measurement, or a number that [`crate::models`] does not give.
 
 use crate::models::loss::{self, AckPolicy, CubicRegion};
 use crate::models::{headers, sizing, window};

@@ -25,6 +25,7 @@ mod witness;
 
 pub use confidence::Confidence;
 pub use judging::Diagnosing;
+pub use rules::FULL;
 pub use witness::Witness;
 
 use pipefill_core::cell::{Direction, Protocol};

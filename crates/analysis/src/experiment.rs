@@ -12,9 +12,9 @@ pub use flows::results as flow_results;
 use crate::conclusions::ConclusionResult;
 use crate::expect::ExpectationResult;
 use crate::finding::{Advice, Latency};
-use crate::metrics::{CaStateTimes, PingMetrics, RetransmitCounts, RunMetrics, UnmetSetting};
+use crate::metrics::{CaStateTimes, FlowFigures, PingMetrics, RetransmitCounts, RunMetrics, UnmetSetting};
 use indexmap::IndexMap;
-use pipefill_core::cell::{Direction, Protocol};
+use pipefill_core::cell::Protocol;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::plan::{Plan, PublishedStates};
 use pipefill_core::record::CaStateSource;
@@ -178,7 +178,7 @@ pub struct CellResult {
 impl CellResult {
     /// The flow that the verdict is about.
     pub fn headline(&self) -> Option<&FlowResult> {
-        self.flows.iter().find(|flow| Some(flow.flow) == self.headline_flow)
+        self.flows.iter().find(|flow| Some(flow.figures.flow) == self.headline_flow)
     }
 
     /// The coordinates in one line, e.g. `tcp, rtt 10ms, loss 1%`.
@@ -210,20 +210,9 @@ fn coordinate((path, value): (&String, &String)) -> String {
 /// One flow of a cell: medians over its valid runs, and what limited it.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct FlowResult {
-    /// Index of the flow in the cell, from 0.
-    pub flow: u32,
-    /// Its transport.
-    pub protocol: Protocol,
-    /// Which way its data goes.
-    pub direction: Direction,
-    /// Number of its streams.
-    pub streams: u32,
-    /// Goodput at its receivers.
-    pub goodput_bps: Option<u64>,
-    /// TCP: segments retransmitted.
-    pub retransmits: Option<u64>,
-    /// UDP loss.
-    pub lost_percent: Option<f64>,
+    /// What it is and what it got, medians over the runs.
+    #[serde(flatten)]
+    pub figures: FlowFigures,
     /// What limited it; null where nothing was sampled.
     pub limited_by: Option<LimitedBy>,
     /// Category → share of the time, mean over the runs.
@@ -246,13 +235,13 @@ pub struct FlowResult {
 impl FlowResult {
     /// What it is, in a few words: `tcp, forward`, `4 tcp streams, reverse`.
     pub fn describe(&self) -> String {
-        let protocol = match self.protocol {
+        let protocol = match self.figures.protocol {
             Protocol::Tcp => "tcp",
             Protocol::Udp => "udp",
             Protocol::Ping => "ping",
         };
-        let direction = self.direction.as_str();
-        match self.streams {
+        let direction = self.figures.direction.as_str();
+        match self.figures.streams {
             1 => format!("{protocol}, {direction}"),
             streams => format!("{streams} {protocol} streams, {direction}"),
         }

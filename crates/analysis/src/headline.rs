@@ -26,9 +26,10 @@ pub(crate) fn headline(flows: &[FlowMetrics]) -> Option<&FlowMetrics> {
 pub(crate) fn room_bps(flow: &FlowMetrics, flows: &[FlowMetrics]) -> Option<f64> {
     let figures = &flow.diagnosis.as_ref()?.figures;
     let path = figures.path_goodput_bps? as f64;
-    let goodput = flow.goodput_bps.unwrap_or(0) as f64;
+    let goodput = flow.figures.goodput_bps.unwrap_or(0) as f64;
     let is_beside = |other: &&FlowMetrics| {
-        other.direction == flow.direction && other.goodput_bps.is_some_and(|bps| bps > 0)
+        other.figures.direction == flow.figures.direction
+            && other.figures.goodput_bps.is_some_and(|bps| bps > 0)
     };
     let beside = flows.iter().filter(is_beside).count().max(1);
     let free = path * (1.0 - figures.utilisation.unwrap_or(0.0)).max(0.0);
@@ -37,7 +38,7 @@ pub(crate) fn room_bps(flow: &FlowMetrics, flows: &[FlowMetrics]) -> Option<f64>
 }
 
 fn gain(flow: &FlowMetrics, flows: &[FlowMetrics]) -> Option<Gain> {
-    let goodput = flow.goodput_bps.unwrap_or(0) as f64;
+    let goodput = flow.figures.goodput_bps.unwrap_or(0) as f64;
     Some(match flow.diagnosis.as_ref()?.limited_by {
         LimitedBy::App | LimitedBy::Receiver => Gain::Nothing(goodput),
         LimitedBy::Path => Gain::FasterPath(goodput),

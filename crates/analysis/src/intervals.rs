@@ -3,8 +3,8 @@
 //! Counts are read at the edges, between two samples in proportion. Never: an interval that nothing was sampled in with a 0 for
 //! what is not known.
 
+use crate::count_at::between;
 use crate::metrics::window;
-use crate::reading::between;
 use pipefill_core::record::{AnyRow, Manifest, StreamEnd, StreamSummary};
 use std::collections::BTreeMap;
 

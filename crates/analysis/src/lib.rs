@@ -5,28 +5,28 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
-pub mod band;
 mod buffers;
 pub mod calculator;
-pub mod catalogue;
 pub mod changes;
-pub mod comparison;
 pub mod conclusions;
+pub mod confusion;
+mod count_at;
 pub mod diagnosis;
+pub mod downsampling;
 pub mod expect;
 pub mod experiment;
 pub mod finding;
+pub mod fix;
 mod headline;
 pub mod intervals;
 pub mod metrics;
 pub mod models;
 pub mod observed;
-pub mod proof;
-mod reading;
+pub mod paired_runs;
 pub mod series;
 pub mod statistics;
-mod tally;
+pub mod step_function;
 pub mod theory;
-pub mod thinning;
 pub mod verdict;
+mod weighted_values;
 mod wording;

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use delivery::StreamGoodput;
-pub use flow::FlowMetrics;
+pub use flow::{FlowFigures, FlowMetrics};
 pub use instrument::InstrumentMetrics;
 pub use ping::{PingMetrics, PingSize};
 pub use pipefill_core::record::CaStateTimes;

@@ -9,9 +9,9 @@ mod sums;
 
 pub use marks::{Drops, Retransmitted};
 
-use crate::band::{Band, Stay};
+use crate::downsampling::{Downsampler, Point, width_us};
 use crate::metrics::window::{self, Window};
-use crate::thinning::{Point, Thinning, width_us};
+use crate::step_function::{Step, StepFunction};
 use marks::Marks;
 use pipefill_core::cell::{CellSpec, Direction, Protocol};
 use pipefill_core::record::{AnyRow, Element, Manifest, PingSample, Retransmit, StreamEnd, TcpSample};
@@ -84,7 +84,7 @@ pub struct RunSeries {
     /// Packets that the path dropped at its queue or its delay element, bucket by bucket.
     pub drops: Vec<Drops>,
     /// Congestion states of the first streams, as sampled.
-    pub states: Vec<(u32, Vec<Stay<CaState>>)>,
+    pub states: Vec<(u32, Vec<Step<CaState>>)>,
 }
 
 /// How many buckets each of `runs` runs gets, so that a page of many stays light.
@@ -101,7 +101,7 @@ pub struct Drawing {
     forward: bool,
     rates: Rates,
     sums: Sums,
-    curves: BTreeMap<Quantity, Thinning>,
+    curves: BTreeMap<Quantity, Downsampler>,
     marks: Marks,
     states: BTreeMap<u32, States>,
 }
@@ -111,7 +111,7 @@ pub struct Drawing {
 struct States {
     life: Window,
     last: Option<(u64, CaState)>,
-    band: Band<CaState>,
+    states: StepFunction<CaState>,
 }
 
 impl Drawing {
@@ -125,7 +125,7 @@ impl Drawing {
         let shown = flows().filter(|(flow, _)| is_shown(flow.direction));
         let lives: Vec<(u32, Window)> = shown.map(|(_, one)| (one.stream, window::life(one))).collect();
         let states = |&(stream, life): &(u32, Window)| {
-            (stream, States { life, last: None, band: Band::of(2 * buckets) })
+            (stream, States { life, last: None, states: StepFunction::of(2 * buckets) })
         };
         Self {
             directory: manifest.run.directory.to_string(),
@@ -176,7 +176,7 @@ impl Drawing {
     pub fn finish(self) -> RunSeries {
         let [goodput, sent] = self.rates.finish();
         let rates = [(Quantity::Goodput, goodput), (Quantity::Sent, sent)];
-        let curves = self.curves.into_iter().map(|(quantity, thinning)| (quantity, thinning.finish()));
+        let curves = self.curves.into_iter().map(|(quantity, curve)| (quantity, curve.finish()));
         let drawn = rates.into_iter().chain(curves).filter(|(_, points)| !points.is_empty());
         let (retransmitted, drops) = self.marks.finish();
         let states = self.states.into_iter().map(|(stream, states)| (stream, states.finish()));
@@ -187,7 +187,7 @@ impl Drawing {
             curves: drawn.map(|(quantity, points)| Curve { quantity, points }).collect(),
             retransmitted,
             drops,
-            states: states.filter(|(_, stays)| !stays.is_empty()).collect(),
+            states: states.filter(|(_, steps)| !steps.is_empty()).collect(),
         }
     }
 
@@ -202,8 +202,8 @@ impl Drawing {
     }
 
     fn point(&mut self, quantity: Quantity, t_us: u64, value: u64) {
-        let thinning = || Thinning::of(self.span, self.buckets);
-        self.curves.entry(quantity).or_insert_with(thinning).see(Point { t_us, value });
+        let downsampler = || Downsampler::of(self.span, self.buckets);
+        self.curves.entry(quantity).or_insert_with(downsampler).see(Point { t_us, value });
     }
 }
 
@@ -212,15 +212,15 @@ impl States {
         let is_alive = (self.life.from_us..self.life.to_us).contains(&row.t_us);
         let Some(state) = row.info.ca_state.filter(|_| is_alive) else { return };
         if let Some((from_us, value)) = self.last.replace((row.t_us, state)) {
-            self.band.push(Stay { from_us, to_us: row.t_us, value });
+            self.states.push(Step { from_us, to_us: row.t_us, value });
         }
     }
 
-    fn finish(mut self) -> Vec<Stay<CaState>> {
+    fn finish(mut self) -> Vec<Step<CaState>> {
         if let Some((from_us, value)) = self.last {
-            self.band.push(Stay { from_us, to_us: self.life.to_us.max(from_us), value });
+            self.states.push(Step { from_us, to_us: self.life.to_us.max(from_us), value });
         }
-        self.band.into_stays()
+        self.states.into_steps()
     }
 }
 

@@ -4,7 +4,7 @@
 
 mod arithmetic;
 
-use crate::diagnosis::{Diagnosis, Figures};
+use crate::diagnosis::{Diagnosis, FULL, Figures};
 use crate::finding::{Bufferbloat, Latency};
 use crate::wording::{bytes, duration, percent, rate};
 use arithmetic::{in_flight, offered, response, window_product};
@@ -19,8 +19,6 @@ const ABOVE: f64 = 1.01;
 /// Why more than the path's rate was read.
 const EARLIER: &str = "; what was read beyond that had arrived before the measured time, and waited for a lost segment or in \
                        the token bucket";
-/// From this share of its rate on a path is full.
-const FULL: f64 = 0.95;
 /// The flow takes at least this part of what passes in its direction.
 const NEARLY_ALONE: f64 = 0.9;
 

@@ -1,6 +1,4 @@
 //! Quantities in sentences: three digits and a unit.
-//!
-//! Never: a table's cell; those align and share a unit (`report`).
 
 use std::time::Duration;
 

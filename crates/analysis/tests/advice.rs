@@ -42,14 +42,21 @@ fn diagnosis(spec: &CellSpec, flow: u32, limited_by: LimitedBy, cwnd_cause: Opti
     }
 }
 
+/// The flow that `diagnosis` is of, with what was found of it.
+fn subject<'a>(
+    spec: &'a CellSpec,
+    diagnosis: &'a Diagnosis,
+    latency: &'a Latency,
+    goodput_bps: u64,
+) -> Subject<'a> {
+    Subject { spec, flow: &spec.flows[diagnosis.flow as usize], diagnosis, latency, goodput_bps }
+}
+
 /// The advice for flow `flow` of `text`, which has 10 Mbit/s.
 fn advice(text: &str, flow: u32, limited_by: LimitedBy, cause: Option<CwndCause>) -> Vec<Advice> {
     let spec = spec(text);
     let diagnosis = diagnosis(&spec, flow, limited_by, cause);
-    let (flow, latency) = (&spec.flows[flow as usize], Latency::default());
-    let subject =
-        Subject { spec: &spec, flow, diagnosis: &diagnosis, latency: &latency, goodput_bps: 10_000_000 };
-    let advice = advise(&subject, Some(95_640_000.0));
+    let advice = advise(&subject(&spec, &diagnosis, &Latency::default(), 10_000_000), Some(95_640_000.0));
     for line in advice.iter().flat_map(|one| &one.set) {
         let mut scenario = Scenario::parse(&format!("name = \"x\"\n{text}"), "x.toml").unwrap();
         scenario.set(line).unwrap_or_else(|error| panic!("{line}: {error}"));
@@ -148,13 +155,7 @@ fn a_queue_that_is_never_empty_is_shortened_for_latency_alone() {
         bufferbloat: Some(bloat),
         ..Latency::default()
     };
-    let subject = Subject {
-        spec: &spec,
-        flow: &spec.flows[0],
-        diagnosis: &diagnosis,
-        latency: &latency,
-        goodput_bps: 95_000_000,
-    };
+    let subject = subject(&spec, &diagnosis, &latency, 95_000_000);
     let advice = advise(&subject, Some(95_640_000.0));
     let shown: Vec<_> =
         advice.iter().map(|one| (one.change.as_str(), one.goal, one.predicted_rtt_us)).collect();
@@ -183,15 +184,7 @@ fn a_bound_below_what_was_measured_is_not_told() {
         let base = diagnosis(&spec, 0, LimitedBy::Rwnd, None);
         let figures = Figures { rwnd_bytes: Some(window), acked_bps: Some(acked), ..base.figures };
         let diagnosis = Diagnosis { figures, ..base };
-        let latency = Latency::default();
-        let subject = Subject {
-            spec: &spec,
-            flow: &spec.flows[0],
-            diagnosis: &diagnosis,
-            latency: &latency,
-            goodput_bps: acked,
-        };
-        sentence(&subject)
+        sentence(&subject(&spec, &diagnosis, &Latency::default(), acked))
     };
     assert!(
         of(65_535, 13_000_000).contains("65.5 kB / 40.0 ms allows 13.1 Mbit/s, 13.0 Mbit/s were measured")
@@ -209,15 +202,7 @@ fn theory_is_told_where_it_applies() {
         let spec = spec(&format!("{path}[[flow]]\n"));
         let base = diagnosis(&spec, 0, LimitedBy::Cwnd, Some(cause));
         let diagnosis = Diagnosis { figures: Figures { loss_share: Some(loss), ..base.figures }, ..base };
-        let latency = Latency::default();
-        let subject = Subject {
-            spec: &spec,
-            flow: &spec.flows[0],
-            diagnosis: &diagnosis,
-            latency: &latency,
-            goodput_bps: 3_000_000,
-        };
-        predicted_bps(&subject).is_some()
+        predicted_bps(&subject(&spec, &diagnosis, &Latency::default(), 3_000_000)).is_some()
     };
     let lossy = format!("{PATH}loss = \"1%\"\n");
     assert!(theory(&lossy, CwndCause::RandomLoss, 0.01));

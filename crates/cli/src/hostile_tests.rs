@@ -2,7 +2,7 @@
 //! text is what it should be, or an error; never a panic.
 
 use crate::store::{ExperimentDirectory, Owner, Registry};
-use crate::{proofs, select, synthetic};
+use crate::{fix_file, select, synthetic};
 use pipefill_core::scenario::Style;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -72,7 +72,7 @@ proptest! {
     fn any_fix_json_is_one_or_an_error(changes in changes()) {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("fix.json"), changed(PROOFS, &changes)).unwrap();
-        let _ = proofs::read(folder.path());
+        let _ = fix_file::read(folder.path());
     }
 
     #[test]
@@ -96,5 +96,5 @@ fn what_is_changed_is_read_as_it_is() {
     stored(folder.path());
     assert!(ExperimentDirectory::open(folder.path()).unwrap().is_some());
     fs::write(folder.path().join("fix.json"), PROOFS).unwrap();
-    assert_eq!(proofs::read(folder.path()).unwrap().len(), 1);
+    assert_eq!(fix_file::read(folder.path()).unwrap().len(), 1);
 }

@@ -5,11 +5,12 @@
 
 mod args;
 mod asked;
-mod catalogue;
+mod catalogue_scenarios;
 mod commands;
 mod evaluation;
 mod events;
 mod failure;
+mod fix_file;
 #[cfg(test)]
 mod hostile_tests;
 mod live;
@@ -17,7 +18,6 @@ mod outcome;
 mod page;
 mod pictures;
 mod progress;
-mod proofs;
 mod runner;
 mod select;
 mod session;

@@ -2,7 +2,7 @@
 
 use crate::evaluation::{Evaluated, evaluate};
 use crate::failure::Failure;
-use crate::proofs;
+use crate::fix_file;
 use crate::store::{ExperimentDirectory, files};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::quoted;
@@ -54,7 +54,7 @@ pub(crate) fn text(
     evaluated: &Evaluated,
     terminal: &Terminal,
 ) -> Result<String, Failure> {
-    let proofs = proofs::read(directory).unwrap_or_else(|failure| {
+    let proofs = fix_file::read(directory).unwrap_or_else(|failure| {
         terminal.say(&format!("note: the page shows no proofs: {failure}"));
         Vec::new()
     });

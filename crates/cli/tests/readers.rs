@@ -1,13 +1,12 @@
 //! polars, pandas and DuckDB read every table of a simulated and a measured run with no option but its path.
 //!
-//! The programs come from PyPI (`scripts/readers.sh`). Where they are not to be had, that is printed and is a skip; with
-//! `PIPEFILL_REQUIRE_READERS=1` it is a failure.
+//! The programs come from PyPI (`scripts/readers.sh`). Where they are not to be had the test is skipped; with
+//! `PIPEFILL_REQUIRE_READERS=1` that is a failure.
 
-mod pipefill;
+mod measuring;
 
-use pipefill::Folder;
-use std::io::Write;
-use std::process::Command;
+use measuring::{Folder, Outcome, Skip, run, test};
+use std::process::{Command, ExitCode};
 
 /// Every table but that of the CPU, which only the lab has. At a round trip of a second, and with many streams, some columns have no
 /// value for longer than readers look for types; `ssthresh` has none before the first loss.
@@ -32,8 +31,12 @@ duration = "1500ms"
 repeat = 1
 "#;
 
-#[test]
-fn data_frames_are_made_of_records_as_they_are() {
+fn main() -> ExitCode {
+    let name = "data_frames_are_made_of_records_as_they_are";
+    run(vec![test(name, data_frames_are_made_of_records_as_they_are)])
+}
+
+fn data_frames_are_made_of_records_as_they_are() -> Outcome {
     let folder = Folder::new();
     folder.write("read.toml", SCENARIO);
     let mut experiments = vec!["sim"];
@@ -52,11 +55,10 @@ fn data_frames_are_made_of_records_as_they_are() {
     if output.status.code() == Some(3) {
         assert!(std::env::var_os("PIPEFILL_REQUIRE_READERS").is_none_or(|value| value != "1"), "{said}");
         let reason = said.lines().last().unwrap_or("no reason given");
-        // Not `println!`, whose text nobody sees of a test that passes.
-        writeln!(std::io::stdout(), "\nskipped (readers-unavailable: {reason})").unwrap();
-        return;
+        return Err(Skip::ReadersUnavailable(reason.to_owned()));
     }
     assert!(output.status.success(), "{said}");
     let told = String::from_utf8_lossy(&output.stdout);
     assert_eq!(told.lines().count(), experiments.len(), "{told}");
+    Ok(())
 }

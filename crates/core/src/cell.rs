@@ -3,7 +3,7 @@
 //! A [`CellSpec`] is what a backend runs and what a manifest keeps. Never: text that still needs parsing, or a choice
 //! that a backend would have to make (then two backends would choose differently).
 
-use crate::units::{Bytes, QueueLimit, Rate, Ratio};
+use crate::units::{Bytes, FULL_FRAME, QueueLimit, Rate, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -168,6 +168,25 @@ pub struct BottleneckSpec {
     /// Depth of the bucket.
     #[serde(rename = "burst_bytes")]
     pub burst: Bytes,
+}
+
+impl BottleneckSpec {
+    /// What its queue holds in full frames, on a path with this base round trip.
+    pub fn queue_bytes(&self, rtt: Duration) -> Bytes {
+        match self.queue {
+            QueueLimit::Bytes(size) => size,
+            QueueLimit::Packets(packets) => Bytes::new(packets.saturating_mul(FULL_FRAME.get())),
+            QueueLimit::Bdp(share) => Bytes::new((self.rate.bdp(rtt).get() as f64 * share) as u64),
+        }
+    }
+
+    /// The same in BDPs of the path; where it has no round trip, one byte counts as its BDP.
+    pub fn queue_bdp(&self, rtt: Duration) -> f64 {
+        match self.queue {
+            QueueLimit::Bdp(share) => share,
+            _ => self.queue_bytes(rtt).get() as f64 / self.rate.bdp(rtt).get().max(1) as f64,
+        }
+    }
 }
 
 /// What a full-duplex Ethernet wire carries beside a frame of IP + 14 bytes: preamble and start delimiter 8, FCS 4, the gap between
@@ -340,7 +359,7 @@ pub struct FlowSpec {
     pub ping: Option<PingSpec>,
 }
 
-/// Requests of several sizes, one at a time; see [`crate::ping`].
+/// Requests of several sizes, one at a time; see [`crate::traffic::ping`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct PingSpec {
     /// Payloads of the requests, in turn; at least one.

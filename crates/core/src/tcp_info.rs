@@ -35,6 +35,17 @@ impl CaState {
             _ => None,
         }
     }
+
+    /// The word of the JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Disorder => "disorder",
+            Self::Cwr => "cwr",
+            Self::Recovery => "recovery",
+            Self::Loss => "loss",
+        }
+    }
 }
 
 /// `tcp_info` in this project's words: bytes, microseconds, bits per second.

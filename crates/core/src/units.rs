@@ -67,6 +67,9 @@ impl Bytes {
     }
 }
 
+/// A full frame on the path: Ethernet without its FCS (IP + 14) at an MTU of 1500.
+pub const FULL_FRAME: Bytes = Bytes::new(1514);
+
 /// A point in time: nanoseconds since the run began. Spans are [`std::time::Duration`].
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, JsonSchema, Serialize, Deserialize,

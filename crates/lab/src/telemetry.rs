@@ -1,6 +1,6 @@
 //! Samples both ends of every stream, the path and the threads at a fixed interval.
 //!
-//! Raw first: the kernel's bytes are kept beside the decoded fields, ten times a second. Never: a derived figure.
+//! Raw first: the kernel's bytes are kept beside the decoded fields, ten times a second.
 
 use crate::clock::RunClock;
 use crate::data_path::PathState;

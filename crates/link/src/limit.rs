@@ -1,11 +1,11 @@
 //! What an element may hold, as plain bytes or packets.
 
 use crate::counters::Count;
-use pipefill_core::units::{QueueLimit, Rate};
+use pipefill_core::units::{FULL_FRAME, QueueLimit, Rate};
 use std::time::Duration;
 
-/// A full packet: an Ethernet frame without FCS at an MTU of 1500.
-pub const FULL_PACKET: u32 = 1514;
+/// [`FULL_FRAME`] as the length of a packet.
+pub const FULL_PACKET: u32 = FULL_FRAME.get() as u32;
 
 /// A resolved limit; never below one full packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

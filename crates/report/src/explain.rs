@@ -2,14 +2,13 @@
 //!
 //! Never: a figure that is not in the JSON, or a colour that carries what the text does not say.
 
-mod band;
 mod evidence;
+mod timeline;
 
 use crate::prose::filled;
 use crate::quantity::Kind;
 use crate::sheet::{environment_line, pings_told};
 use crate::table::Style;
-use band::band;
 use indexmap::IndexMap;
 use pipefill_analysis::diagnosis::{Confidence, Diagnosis, Figures, Span, Witness};
 use pipefill_analysis::experiment::{CellResult, Experiment, FlowResult};
@@ -128,7 +127,10 @@ fn explained(cell: &CellResult, style: Style) -> String {
     lines.extend(section("Each flow", &flows(cell, width)));
     if let Some(diagnosis) = diagnosis(cell) {
         let of_run = format!("run {} of {}", cell.verdict_repeat.unwrap_or(1), cell.runs);
-        lines.extend(section(&format!("What limited it when ({of_run})"), &band(&timeline(cell), style)));
+        lines.extend(section(
+            &format!("What limited it when ({of_run})"),
+            &timeline::drawing(&timeline(cell), style),
+        ));
         lines.extend(section(&format!("Evidence ({of_run})"), &evidence::lines(diagnosis)));
         lines.extend(section("Other witnesses", &evidence::witnesses(diagnosis)));
     }
@@ -142,10 +144,12 @@ fn flows(cell: &CellResult, width: u16) -> Vec<String> {
         return Vec::new();
     }
     let line = |flow: &FlowResult| {
-        let goodput =
-            flow.goodput_bps.map_or_else(|| "no goodput".to_owned(), |bps| Kind::Rate.alone(bps as f64));
+        let goodput = flow
+            .figures
+            .goodput_bps
+            .map_or_else(|| "no goodput".to_owned(), |bps| Kind::Rate.alone(bps as f64));
         let verdict = flow.verdict.as_deref().unwrap_or("Nothing was sampled.");
-        let text = format!("{} ({}): {goodput}. {verdict}", flow.flow + 1, flow.describe());
+        let text = format!("{} ({}): {goodput}. {verdict}", flow.figures.flow + 1, flow.describe());
         filled(&text, "", "  ", width.saturating_sub(4))
     };
     cell.flows.iter().map(line).collect()
@@ -182,8 +186,8 @@ fn shares(cell: &CellResult, style: Style) -> Vec<String> {
     let mut sorted: Vec<(LimitedBy, f64)> = shares.iter().map(|(&cause, &share)| (cause, share)).collect();
     sorted.sort_by(|a, b| b.1.total_cmp(&a.1));
     let line = |(cause, share): (LimitedBy, f64)| {
-        let bar = "█".repeat((share * BAR).round() as usize);
-        let bar = band::painted(&bar, cause, style);
+        let bar = "█".repeat((share.min(1.0) * BAR).round() as usize);
+        let bar = timeline::painted(&bar, cause, style);
         format!("{:<9} {:>4.0} %  {bar}", cause.as_str(), share * 100.0).trim_end().to_owned()
     };
     sorted.into_iter().map(line).collect()
@@ -237,7 +241,7 @@ fn diagnosis(cell: &CellResult) -> Option<&Diagnosis> {
 /// The diagnosis of `flow` in the run that its verdict is about.
 fn diagnosis_of<'a>(cell: &'a CellResult, flow: &FlowResult) -> Option<&'a Diagnosis> {
     let run = cell.run_values.iter().find(|run| Some(run.repeat) == flow.verdict_repeat)?;
-    run.flows.iter().find(|one| one.flow == flow.flow)?.diagnosis.as_ref()
+    run.flows.iter().find(|one| one.figures.flow == flow.figures.flow)?.diagnosis.as_ref()
 }
 
 fn bold(text: &str, style: Style) -> String {

@@ -5,16 +5,15 @@
 use crate::prose::filled;
 use crate::quantity::{Kind, MISSING, share};
 use crate::table::Style;
-use pipefill_analysis::comparison::{Comparison, Difference, Median};
+use pipefill_analysis::diagnosis::FULL;
 use pipefill_analysis::experiment::coordinates;
-use pipefill_analysis::proof::{End, Proof, ROUNDS, Round};
+use pipefill_analysis::fix::{End, Proof, ROUNDS, Round};
+use pipefill_analysis::paired_runs::{Comparison, Difference, Median};
 use pipefill_analysis::statistics::VALUES_MIN;
 use pipefill_core::limit::LimitedBy;
 
 /// Prose is hard to read in longer lines.
 const PROSE: u16 = 80;
-/// Below this share of the path its being the limit is not the whole story.
-const FULL: f64 = 0.95;
 
 /// The proofs of `experiment`, cell by cell. Ends with a newline.
 pub fn render(experiment: &str, proofs: &[Proof], style: Style) -> String {
@@ -176,10 +175,10 @@ fn rate(bps: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{of_path, outcome};
-    use pipefill_analysis::comparison::Comparison;
     use pipefill_analysis::experiment::CellResult;
     use pipefill_analysis::finding::Advice;
-    use pipefill_analysis::proof::Round;
+    use pipefill_analysis::fix::Round;
+    use pipefill_analysis::paired_runs::Comparison;
 
     fn told(pairs: &[(u64, u64)]) -> String {
         let advice = Advice {

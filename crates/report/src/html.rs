@@ -7,9 +7,9 @@ mod answer;
 mod cells;
 mod document;
 mod figures;
+mod fix;
 mod machine;
 mod model;
-mod proofs;
 mod runs;
 mod tables;
 mod terms;
@@ -21,7 +21,7 @@ use crate::charts;
 use crate::sheet::{environment_line, source_line};
 use maud::{Markup, html};
 use pipefill_analysis::experiment::Experiment;
-use pipefill_analysis::proof::Proof;
+use pipefill_analysis::fix::Proof;
 
 /// With more cells than this a page is large.
 const LARGE: usize = 60;

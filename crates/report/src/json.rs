@@ -4,7 +4,7 @@ use crate::explain::Explanation;
 use pipefill_analysis::calculator::Calculation;
 use pipefill_analysis::changes::Changes;
 use pipefill_analysis::experiment::{Experiment, SCHEMA};
-use pipefill_analysis::proof::Proof;
+use pipefill_analysis::fix::Proof;
 use pipefill_core::plan::Plan;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -4,13 +4,12 @@
 //! a missing value that looks like a number.
 #![forbid(unsafe_code)]
 
-mod bands;
 pub mod calculator;
-pub mod catalogue;
 pub mod cause;
 pub mod changes;
 mod charts;
 mod conclusions;
+pub mod confusion;
 pub mod connections;
 pub mod csv;
 pub mod explain;
@@ -19,6 +18,7 @@ pub mod flent;
 pub mod html;
 pub mod iperf3;
 pub mod json;
+mod limiters;
 pub mod md;
 pub mod pictures;
 pub mod plan;

@@ -2,8 +2,8 @@
 //!
 //! Never: a name that a file system or a link could read as something else, or two files of one name.
 
-use crate::bands;
 use crate::charts::{self, Heat};
+use crate::limiters;
 use crate::runs::{RunPart, of_verdict, why_invalid};
 use crate::svg::{self, Picture};
 use pipefill_analysis::experiment::{CellResult, Experiment};
@@ -51,7 +51,7 @@ pub(crate) fn timelines<'a>(
     experiment.cells.iter().filter_map(move |cell| {
         let part = of_verdict(runs, cell)?;
         let metrics = part.metrics(experiment);
-        let causes = metrics.map(|metrics| bands::limits(metrics, &part.series));
+        let causes = metrics.map(|metrics| limiters::over_time(metrics, &part.series));
         let why = metrics.and_then(|metrics| why_invalid(&metrics.invalid));
         let invalid = if why.is_some() { " (invalid run)" } else { "" };
         let path_bps = charts::path_rate(&experiment.plan.cells[cell.index].spec);

@@ -5,19 +5,19 @@
 
 mod along;
 mod bars;
+mod fix;
 mod heat;
 mod legend;
 mod plot;
-mod proof;
 mod scale;
 mod style;
 mod timeline;
 
 pub(crate) use along::along;
 pub(crate) use bars::{losses, repeats};
+pub(crate) use fix::proof;
 pub(crate) use heat::heat;
 pub(crate) use plot::plot;
-pub(crate) use proof::proof;
 pub(crate) use timeline::timeline;
 
 use maud::{Markup, PreEscaped, html};

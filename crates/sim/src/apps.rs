@@ -5,7 +5,7 @@
 use crate::options::WriterHabit;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
-use pipefill_core::pacing::Schedule;
+use pipefill_core::traffic::pacing::Schedule;
 use pipefill_core::units::{Bytes, Rate, Time};
 use std::time::Duration;
 

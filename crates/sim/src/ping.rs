@@ -4,8 +4,8 @@
 
 use crate::segment::Body;
 use pipefill_core::cell::PingSpec;
-use pipefill_core::ping::{Exchange, exchange, fragments};
 use pipefill_core::record::PingSample;
+use pipefill_core::traffic::ping::{Exchange, exchange, fragments};
 use pipefill_core::units::{Bytes, Time};
 use std::time::Duration;
 

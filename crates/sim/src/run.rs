@@ -16,18 +16,12 @@ use crate::udp::UdpStream;
 use crate::{apps, cc};
 use pipefill_core::backend::{BackendError, Watch};
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec, Protocol};
-use pipefill_core::ping;
 use pipefill_core::plan::Run;
 use pipefill_core::record::{Invalid, Manifest, Sink};
+use pipefill_core::traffic::{ping, waiting};
 use pipefill_core::units::{Bytes, Rate, Time};
 use std::time::Duration;
 
-/// Connections get this long, plus ten round trips.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
-/// After the last datagram is due, this much is waited for stragglers.
-const DRAIN_MARGIN: Duration = Duration::from_millis(100);
-/// A queue that takes longer than this to empty is left.
-const LONGEST_DRAIN: Duration = Duration::from_secs(30);
 /// How often the drain is looked at.
 const TICK: Duration = Duration::from_millis(20);
 /// Instants and rows between two looks at the user's wish to stop: some milliseconds of work, whatever virtual time they take.
@@ -214,9 +208,10 @@ impl Traffic<'_> {
         }
         let zero = self.engine.now;
         self.start_applications(zero);
-        let end = self.spec.flows.iter().map(|flow| self.earliest_end(flow, zero)).max().unwrap_or(zero);
+        let ends = self.spec.flows.iter().map(|flow| waiting::earliest_end(flow, &self.spec.path, zero));
+        let end = ends.max().unwrap_or(zero);
         self.sample_until(zero, end)?;
-        let latest = end.after(LONGEST_DRAIN);
+        let latest = end.after(waiting::LONGEST_DRAIN);
         while self.engine.now < latest && self.is_draining() {
             let until = self.engine.now.after(TICK);
             self.advance_to(until)?;
@@ -238,7 +233,7 @@ impl Traffic<'_> {
             }
         }
         self.engine.touch_all();
-        let deadline = begin.after(CONNECT_TIMEOUT + 10 * self.spec.path.rtt());
+        let deadline = begin.after(waiting::connect_timeout(&self.spec.path));
         while !self.engine.streams.iter().all(Stream::is_ready) {
             match self.engine.next() {
                 Some(at) if at <= deadline => self.engine.advance(at),
@@ -318,15 +313,6 @@ impl Traffic<'_> {
             return Err(BackendError::Interrupted("the user".to_owned()));
         }
         Ok(())
-    }
-
-    fn earliest_end(&self, flow: &FlowSpec, zero: Time) -> Time {
-        let path = &self.spec.path;
-        let delay = match flow.direction {
-            Direction::Forward => path.forward.delay,
-            Direction::Reverse => path.reverse.delay,
-        };
-        zero.after(flow.start).after(flow.duration).after(delay).after(DRAIN_MARGIN)
     }
 
     /// Datagrams that are still in the path would otherwise count as lost.

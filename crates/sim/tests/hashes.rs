@@ -1,4 +1,4 @@
-//! The same bytes on every machine and in every profile: the hash of each record of a table of scenarios, as it was.
+//! The same bytes on every machine, with overflow checks or without: the hash of each record of a table of scenarios, as it was.
 //!
 //! `HASHES=write cargo test -p pipefill-sim --test hashes` renews `hashes.txt`. It changes with the simulator's behaviour and with
 //! nothing else: the commit that changes it says why. No scenario here has a normal jitter: its logarithm and cosine are the

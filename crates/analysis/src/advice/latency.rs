@@ -4,7 +4,6 @@ use super::Case;
 use super::change::Change;
 use crate::finding::Advice;
 use pipefill_core::limit::LimitedBy;
-use pipefill_core::units::QueueLimit;
 
 /// CUBIC gives up 0.3 of its window, so that a queue of 0.43 BDP never runs empty (RFC 9438, 4.6).
 const SHORT_QUEUE: f64 = 0.5;
@@ -19,12 +18,7 @@ impl Case<'_> {
         let spec = self.subject.spec;
         let mut advice = Vec::new();
         let bottleneck = spec.path.way(bloat.direction).bottleneck.as_ref();
-        let bdp = bottleneck.map(|one| one.rate.bdp(spec.path.rtt()).get() as f64);
-        let holds = bottleneck.zip(bdp).map(|(one, bdp)| match one.queue {
-            QueueLimit::Bytes(size) => size.get() as f64 / bdp.max(1.0),
-            QueueLimit::Packets(packets) => packets as f64 * 1514.0 / bdp.max(1.0),
-            QueueLimit::Bdp(share) => share,
-        });
+        let holds = bottleneck.map(|one| one.queue_bdp(spec.path.rtt()));
         let goodput = Some(self.subject.goodput_bps);
         if holds.is_some_and(|holds| holds > SHORT_QUEUE) {
             let mut change = Change::default();

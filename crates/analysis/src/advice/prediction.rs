@@ -6,7 +6,7 @@ use crate::models::loss::{self, AckPolicy};
 use crate::models::window as laws;
 use crate::statistics::rounded;
 use pipefill_core::cell::{FlowSpec, LossSpec, Protocol};
-use pipefill_core::units::{Bytes, QueueLimit, Ratio};
+use pipefill_core::units::{Bytes, Ratio};
 
 /// The response functions hold while losses are rare.
 const RARE: f64 = 0.03;
@@ -101,12 +101,7 @@ impl Case<'_> {
     /// What the queue of the data's way holds, in BDPs of the path.
     pub(super) fn queue_bdp(&self) -> Option<f64> {
         let one = self.subject.spec.path.way(self.subject.flow.direction).bottleneck.as_ref()?;
-        let bdp = (one.rate.bdp(self.subject.spec.path.rtt()).get() as f64).max(1.0);
-        Some(match one.queue {
-            QueueLimit::Bytes(size) => size.get() as f64 / bdp,
-            QueueLimit::Packets(packets) => packets as f64 * 1514.0 / bdp,
-            QueueLimit::Bdp(share) => share,
-        })
+        Some(one.queue_bdp(self.subject.spec.path.rtt()))
     }
 
     /// `bps`, or what both ends' buffers allow over the base round trip.

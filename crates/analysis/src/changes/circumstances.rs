@@ -1,6 +1,4 @@
 //! What else is not the same in two experiments that are compared: the machine, the version, settings beside the coordinates.
-//!
-//! Never: a difference that changes no run, such as what is expected of it.
 
 use crate::experiment::{CellResult, Experiment};
 use pipefill_core::cell::CellSpec;

@@ -1,6 +1,4 @@
 //! The figures behind an opinion, as sentences.
-//!
-//! Never: a figure that is not in the claim's result or in its cell's.
 
 use super::{ClaimResult, JudgedCell};
 use crate::expect::Value;

@@ -5,7 +5,7 @@
 use super::Figures;
 use super::epochs::Epoch;
 use crate::statistics::rounded;
-use crate::tally::Tally;
+use crate::weighted_values::WeightedValues;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use std::collections::BTreeMap;
 
@@ -39,15 +39,15 @@ struct Values {
     /// Payload acknowledged.
     acked: u128,
     span_us: u128,
-    unacked_peak: Tally,
-    cwnd: Tally,
-    rwnd: Tally,
-    wmem_peak: Tally,
-    sndbuf: Tally,
-    pacing_rate_bps: Tally,
-    srtt_us: Tally,
-    min_rtt_us: Tally,
-    mss: Tally,
+    unacked_peak: WeightedValues,
+    cwnd: WeightedValues,
+    rwnd: WeightedValues,
+    wmem_peak: WeightedValues,
+    sndbuf: WeightedValues,
+    pacing_rate_bps: WeightedValues,
+    srtt_us: WeightedValues,
+    min_rtt_us: WeightedValues,
+    mss: WeightedValues,
 }
 
 impl Causes {
@@ -92,10 +92,10 @@ impl OneCause {
 
     /// Sums over the streams of each stream's median.
     pub(super) fn figures(&self) -> Figures {
-        let medians = |field: fn(&Values) -> &Tally| {
+        let medians = |field: fn(&Values) -> &WeightedValues| {
             self.streams.values().filter_map(move |values| field(values).median().map(rounded))
         };
-        let sum = |field: fn(&Values) -> &Tally| medians(field).reduce(|sum, median| sum + median);
+        let sum = |field: fn(&Values) -> &WeightedValues| medians(field).reduce(|sum, median| sum + median);
         Figures {
             flight_bytes: sum(|v| &v.unacked_peak).map(|peak| peak.max(self.flight_mean())),
             flight_mean_bytes: Some(self.flight_mean()),
@@ -167,7 +167,7 @@ impl Values {
             self.rtt_area += u128::from(srtt_us) * moving_us;
             self.timed_us += moving_us;
         }
-        for (tally, value) in [
+        for (values, value) in [
             (&mut self.unacked_peak, Some(epoch.unacked_peak)),
             (&mut self.cwnd, Some(epoch.cwnd)),
             (&mut self.rwnd, epoch.rwnd),
@@ -179,7 +179,7 @@ impl Values {
             (&mut self.mss, Some(epoch.mss)),
         ] {
             if let Some(value) = value {
-                tally.add(value, 1);
+                values.add(value, 1);
             }
         }
     }

@@ -1,14 +1,13 @@
 //! What is known of a run beside a stream's own samples: both directions of the path, what passed lately, and the base round trip.
 
 use super::history::History;
+use super::rules::FULL;
 use super::way::Way;
 use crate::metrics::window::{Window, flow_of};
 use crate::models::headers::DEFAULT_MSS;
 use pipefill_core::cell::{CellSpec, Direction, Protocol};
 use pipefill_core::record::{AnyRow, Manifest, PathFacts};
 
-/// From this share of the path's rate on, over a round trip, the path is full.
-const FULL: f64 = 0.95;
 /// A stream that gets less than this share of an equal part does not want more.
 const MODEST: f64 = 0.9;
 

@@ -1,8 +1,8 @@
 //! What was seen of a run in the last while: enough to judge an epoch that has just ended, and no more.
 
+use crate::count_at::between;
 use crate::metrics::window::Window;
 use crate::models::headers;
-use crate::reading::between;
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::record::{AnyRow, Element, PathFacts, StreamEnd, StreamSummary, ThreadRole};
 use pipefill_core::units::Bytes;

@@ -34,6 +34,8 @@ const ON_TIME: f64 = 0.98;
 const ON_TIME_IN_A_FULL_PATH: f64 = 0.995;
 /// A rate that was asked for is reached from this share on.
 const REACHED: f64 = 0.95;
+/// From this share of its rate on a path is full.
+pub const FULL: f64 = 0.95;
 /// Pacing explains a goodput that is at most so much below it: with headers, and gaps between bursts.
 const PACED: f64 = 0.80;
 

@@ -1,9 +1,9 @@
 //! How full a direction of the path was while one of its flows was measured: everything that passed, over its rate.
 
 use super::way::Way;
+use crate::count_at::CountAt;
 use crate::metrics::window::Window;
 use crate::models::headers;
-use crate::reading::Reading;
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::record::{AnyRow, StreamEnd, StreamSummary};
 use pipefill_core::units::{Bytes, Rate};
@@ -26,8 +26,8 @@ struct Ends {
     unit: u64,
     /// Payload of a full segment or datagram.
     payload: u64,
-    from: Reading,
-    to: Reading,
+    from: CountAt,
+    to: CountAt,
 }
 
 impl Utilisation {
@@ -44,8 +44,8 @@ impl Utilisation {
                 protocol: flow.protocol,
                 unit: if is_udp { flow.length.get() } else { 1 },
                 payload: if is_udp { flow.length.get() } else { headers::DEFAULT_MSS },
-                from: Reading::at(window.from_us),
-                to: Reading::at(window.to_us),
+                from: CountAt::time(window.from_us),
+                to: CountAt::time(window.to_us),
             }
         };
         let streams =

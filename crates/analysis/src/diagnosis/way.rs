@@ -4,8 +4,7 @@ use crate::models::headers;
 use crate::models::sizing::SUPER_PACKET;
 use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::record::{DropReason, LossKind, Manifest, PathCount};
-use pipefill_core::units::{Bytes, QueueLimit, Rate};
-use std::time::Duration;
+use pipefill_core::units::{Bytes, FULL_FRAME, Rate};
 
 /// A bucket this many times as large as the queue behind it, that holds a BDP or more than the one super-packet that any bucket has to pass,
 /// lets bursts through and drops what follows: a policer.
@@ -14,8 +13,6 @@ const POLICER_BURST: u64 = 4;
 const POLICER_QUEUE: u32 = 10;
 /// Full frames in a queue that is none.
 const POLICER_FRAMES: u64 = 10;
-/// A full frame at an MTU of 1500, as the path's rate counts it.
-const FRAME: u64 = 1514;
 
 /// Packets that the path dropped in one direction, by reason; `None` where nobody counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -86,7 +83,7 @@ impl Way {
         let path = &manifest.run.cell.spec.path;
         let bottleneck = path.way(direction).bottleneck.as_ref();
         let rate = bottleneck.map(|one| one.rate);
-        let queue = bottleneck.and_then(|one| queue_bytes(one.queue, one.rate, path.rtt()));
+        let queue = bottleneck.map(|one| one.queue_bytes(path.rtt()).get());
         let burst = bottleneck.map_or(0, |one| one.burst.get());
         let looks_policed = manifest.subject.observed().is_some_and(|observed| {
             observed.path.way(direction).loss.is_some_and(|loss| loss.value == LossKind::Policer)
@@ -99,7 +96,8 @@ impl Way {
             drops: Drops::of(manifest, direction),
             is_policer: looks_policed
                 || rate.zip(queue).is_some_and(|(rate, queue)| {
-                    let short = rate.bdp(path.rtt() / POLICER_QUEUE).get().max(POLICER_FRAMES * FRAME);
+                    let short =
+                        rate.bdp(path.rtt() / POLICER_QUEUE).get().max(POLICER_FRAMES * FULL_FRAME.get());
                     let large = rate.bdp(path.rtt()).get().min(SUPER_PACKET.get() + 1);
                     queue <= short && burst >= queue.saturating_mul(POLICER_BURST).max(large)
                 }),
@@ -115,13 +113,5 @@ impl Way {
     pub(super) fn wait_us(&self, bytes: u64) -> Option<u64> {
         let rate = self.rate.filter(|_| !self.is_the_hosts)?.bps().max(1);
         u64::try_from(u128::from(bytes) * 8_000_000 / u128::from(rate)).ok()
-    }
-}
-
-fn queue_bytes(queue: QueueLimit, rate: Rate, rtt: Duration) -> Option<u64> {
-    match queue {
-        QueueLimit::Bytes(size) => Some(size.get()),
-        QueueLimit::Packets(packets) => Some(packets.saturating_mul(FRAME)),
-        QueueLimit::Bdp(share) => Some((rate.bdp(rtt).get() as f64 * share) as u64),
     }
 }

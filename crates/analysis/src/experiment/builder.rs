@@ -168,7 +168,7 @@ fn explain(result: &mut CellResult, cell: &Cell, valid: &[&RunMetrics]) {
     let Some(flow) = result.headline().cloned() else { return };
     let sentence = flow.verdict.as_ref().map(|verdict| match result.flows.len() {
         1 => verdict.clone(),
-        all => format!("Flow {} of {all} ({}): {verdict}", flow.flow + 1, flow.describe()),
+        all => format!("Flow {} of {all} ({}): {verdict}", flow.figures.flow + 1, flow.describe()),
     });
     result.limited_by = flow.limited_by;
     result.cwnd_cause = flow.cwnd_cause;

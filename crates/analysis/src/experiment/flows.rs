@@ -5,7 +5,7 @@ use crate::advice;
 use crate::diagnosis::Diagnosis;
 use crate::finding::Latency;
 use crate::headline::room_bps;
-use crate::metrics::{FlowMetrics, RunMetrics};
+use crate::metrics::{FlowFigures, FlowMetrics, RunMetrics};
 use crate::observed;
 use crate::statistics::{median, rounded};
 use crate::verdict::{self, Subject};
@@ -27,10 +27,10 @@ pub fn results(spec: &CellSpec, valid: &[&RunMetrics]) -> Vec<FlowResult> {
 pub(super) fn headline(valid: &[&RunMetrics], flows: &[FlowResult]) -> Option<u32> {
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
     for flow in valid.iter().filter_map(|run| run.headline()) {
-        *counts.entry(flow.flow).or_default() += 1;
+        *counts.entry(flow.figures.flow).or_default() += 1;
     }
     let most = *counts.values().max()?;
-    flows.iter().map(|flow| flow.flow).find(|flow| counts.get(flow) == Some(&most))
+    flows.iter().map(|flow| flow.figures.flow).find(|flow| counts.get(flow) == Some(&most))
 }
 
 /// A flow in one run.
@@ -40,20 +40,23 @@ struct InRun<'a> {
 }
 
 fn result(spec: &CellSpec, index: u32, flow: &FlowSpec, valid: &[&RunMetrics]) -> FlowResult {
-    let in_run = |run: &&'_ RunMetrics| run.flows.iter().position(|one| one.flow == index);
+    let in_run = |run: &&'_ RunMetrics| run.flows.iter().position(|one| one.figures.flow == index);
     let runs: Vec<InRun<'_>> =
         valid.iter().filter_map(|run| Some(InRun { run, flow: &run.flows[in_run(run)?] })).collect();
-    let whole = |field: fn(&FlowMetrics) -> Option<u64>| {
-        median_of(&runs, |one| field(one).map(|v| v as f64)).map(rounded)
+    let whole = |field: fn(&FlowFigures) -> Option<u64>| {
+        median_of(&runs, |one| field(&one.figures).map(|v| v as f64)).map(rounded)
     };
-    let mut result = FlowResult {
+    let figures = FlowFigures {
         flow: index,
         protocol: flow.protocol,
         direction: flow.direction,
         streams: flow.parallel,
         goodput_bps: whole(|one| one.goodput_bps),
         retransmits: whole(|one| one.retransmits),
-        lost_percent: median_of(&runs, |one| one.lost_percent),
+        lost_percent: median_of(&runs, |one| one.figures.lost_percent),
+    };
+    let mut result = FlowResult {
+        figures,
         limited_by: None,
         limited_fraction: None,
         cwnd_cause: None,
@@ -80,9 +83,9 @@ fn explain(result: &mut FlowResult, spec: &CellSpec, flow: &FlowSpec, runs: &[In
     let Some((&limited_by, _)) = shares.iter().max_by(|a, b| a.1.total_cmp(b.1)) else { return };
     let mut of_cause: Vec<&(&InRun<'_>, &Diagnosis)> =
         diagnosed.iter().filter(|(_, diagnosis)| diagnosis.limited_by == limited_by).collect();
-    of_cause.sort_by_key(|(one, _)| one.flow.goodput_bps);
+    of_cause.sort_by_key(|(one, _)| one.flow.figures.goodput_bps);
     let Some(&&(one, diagnosis)) = of_cause.get(of_cause.len() / 2) else { return };
-    let goodput_bps = one.flow.goodput_bps.unwrap_or(0);
+    let goodput_bps = one.flow.figures.goodput_bps.unwrap_or(0);
     let spec = &of_the_run(spec, one.run);
     let subject = Subject { spec, flow, diagnosis, latency: &one.flow.latency, goodput_bps };
     result.limited_by = Some(limited_by);

@@ -3,7 +3,7 @@
 //! Never: a rate over a window that the counts do not cover, or a total where one stream is missing.
 
 use super::window::{self, Window};
-use crate::reading::Reading;
+use crate::count_at::CountAt;
 use crate::statistics::{jain_fairness, rounded};
 use pipefill_core::cell::{CellSpec, Protocol};
 use pipefill_core::record::{DeliverySample, Manifest, StreamSummary};
@@ -109,8 +109,8 @@ impl Followed {
 /// they saw something), the total at the end. Without a single sample there is no curve.
 struct Curve {
     window: Window,
-    from: Reading,
-    to: Reading,
+    from: CountAt,
+    to: CountAt,
     /// When the count began; `None` once that is in.
     first_us: Option<u64>,
     end: (u64, u64),
@@ -119,7 +119,7 @@ struct Curve {
 
 impl Curve {
     fn new(window: Window, first_us: u64, end: (u64, u64)) -> Self {
-        let (from, to) = (Reading::at(window.from_us), Reading::at(window.to_us));
+        let (from, to) = (CountAt::time(window.from_us), CountAt::time(window.to_us));
         Self { window, from, to, first_us: Some(first_us), end, last: None }
     }
 

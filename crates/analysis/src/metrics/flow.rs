@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One flow's figures; the streams of a flow are one.
+/// What a flow is and what it got, in one run or as medians of several; the streams of a flow are one.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
-pub struct FlowMetrics {
-    /// Index of the flow in the cell.
+pub struct FlowFigures {
+    /// Index of the flow in the cell, from 0.
     pub flow: u32,
     /// Its transport.
     pub protocol: Protocol,
@@ -26,6 +26,14 @@ pub struct FlowMetrics {
     pub retransmits: Option<u64>,
     /// UDP: `100 × (sent − received) / sent`.
     pub lost_percent: Option<f64>,
+}
+
+/// One flow of a run.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct FlowMetrics {
+    /// What it is and what it got.
+    #[serde(flatten)]
+    pub figures: FlowFigures,
     /// Its round trips.
     #[serde(flatten)]
     pub latency: Latency,
@@ -47,7 +55,7 @@ pub(super) fn metrics(
             let streams: Vec<&StreamSummary> =
                 manifest.streams.iter().filter(|one| one.flow == index).collect();
             let at = diagnoses.iter().position(|one| one.flow == index);
-            FlowMetrics {
+            let figures = FlowFigures {
                 flow: index,
                 protocol: flow.protocol,
                 direction: flow.direction,
@@ -55,6 +63,9 @@ pub(super) fn metrics(
                 goodput_bps: goodput(goodputs, index),
                 retransmits: retransmits(&streams),
                 lost_percent: lost_percent(&streams),
+            };
+            FlowMetrics {
+                figures,
                 latency: latencies.remove(&index).unwrap_or_default(),
                 diagnosis: at.map(|at| diagnoses.swap_remove(at)),
             }

@@ -1,6 +1,4 @@
 //! What the instrument says about itself, and what the path dropped on purpose.
-//!
-//! Never: a judgement; whether a run is valid was decided where it was measured.
 
 use super::Counts;
 use pipefill_core::record::{Counter, Instrument, Lateness, Manifest};

@@ -2,7 +2,7 @@
 
 use super::window::{self, Window, flow_of};
 use crate::finding::{Bufferbloat, Latency, RttSource};
-use crate::tally::Tally;
+use crate::weighted_values::WeightedValues;
 use pipefill_core::cell::{CellSpec, Direction, Protocol};
 use pipefill_core::record::{AnyRow, Element, Manifest, PathFacts, PingSample, StreamEnd, StreamSummary};
 use std::collections::BTreeMap;
@@ -42,10 +42,10 @@ struct OfStream {
 struct OfFlow {
     index: u32,
     window: Window,
-    srtt: Tally,
-    ping: Tally,
+    srtt: WeightedValues,
+    ping: WeightedValues,
     /// Bytes in the queue: forward, reverse.
-    queues: [Tally; 2],
+    queues: [WeightedValues; 2],
 }
 
 impl<'a> Following<'a> {
@@ -144,19 +144,19 @@ impl OfFlow {
         Self {
             index,
             window: window.unwrap_or(Window { from_us: 0, to_us: 0 }),
-            srtt: Tally::default(),
-            ping: Tally::default(),
+            srtt: WeightedValues::default(),
+            ping: WeightedValues::default(),
             queues: Default::default(),
         }
     }
 
     fn latency(&self, spec: &CellSpec, idle_us: Option<u64>) -> Latency {
-        let (tally, source) = match (self.ping.lower_median(), self.srtt.lower_median()) {
+        let (rtts, source) = match (self.ping.lower_median(), self.srtt.lower_median()) {
             (Some(_), _) => (&self.ping, Some(RttSource::Ping)),
             (None, Some(_)) => (&self.srtt, Some(RttSource::Srtt)),
             (None, None) => (&self.srtt, None),
         };
-        let at = |percent| tally.lower_percentile(percent);
+        let at = |percent| rtts.lower_percentile(percent);
         Latency {
             idle_rtt_us: idle_us,
             loaded_rtt_us_p50: at(50),

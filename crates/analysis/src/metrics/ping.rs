@@ -7,10 +7,10 @@
 use crate::models::headers::{DEFAULT_MSS, frame};
 use crate::models::line::{self, Coefficient};
 use crate::statistics::rounded;
-use crate::tally::Tally;
+use crate::weighted_values::WeightedValues;
 use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, FlowSpec, Protocol};
-use pipefill_core::ping::{fragments, wire_bytes};
 use pipefill_core::record::{Manifest, PingSample};
+use pipefill_core::traffic::ping::{fragments, wire_bytes};
 use pipefill_core::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -90,7 +90,7 @@ pub(super) struct Following<'a> {
 struct Trips {
     count: u64,
     shortest: Option<u64>,
-    tally: Tally,
+    rtts: WeightedValues,
 }
 
 impl<'a> Following<'a> {
@@ -139,7 +139,7 @@ impl Trips {
     fn add(&mut self, ns: u64) {
         self.count += 1;
         self.shortest = Some(self.shortest.map_or(ns, |shortest| shortest.min(ns)));
-        self.tally.add(ns, 1);
+        self.rtts.add(ns, 1);
     }
 
     fn size(&self, (payload_bytes, Reverse(reply_bytes)): (u64, Reverse<u64>)) -> Option<PingSize> {
@@ -148,7 +148,7 @@ impl Trips {
             reply_bytes,
             count: self.count,
             rtt_us_min: self.shortest? as f64 / 1e3,
-            rtt_us_p50: self.tally.median()? / 1e3,
+            rtt_us_p50: self.rtts.median()? / 1e3,
         })
     }
 }

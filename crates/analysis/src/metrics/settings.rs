@@ -1,7 +1,6 @@
 //! The settings that were asked for and not granted.
 //!
-//! Never: a judgement of its own of whether got is asked (a kernel that doubles a buffer grants it); the backend knows, and
-//! says so in `met`.
+//! Whether got is asked (a kernel that doubles a buffer grants it) the backend knows, and says so in `met`.
 
 use pipefill_core::record::Setting;
 use schemars::JsonSchema;

@@ -3,7 +3,7 @@
 //! Never: a count of samples where a span is meant; a sampler that stalls must not shift a median.
 
 use super::window::Window;
-use crate::tally::Tally;
+use crate::weighted_values::WeightedValues;
 
 /// `N` values of each stream, summed, in the streams' measured windows.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub(super) struct Sums<const N: usize> {
     /// Where windows begin and end, and streams may come or go; what lies before [`Sums::reached_us`] is gone, latest first.
     edges: Vec<u64>,
     reached_us: u64,
-    tallies: [Tally; N],
+    weighted: [WeightedValues; N],
 }
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl<const N: usize> Sums<N> {
         edges.sort_unstable_by(|a, b| b.cmp(a));
         edges.dedup();
         let streams = windows.into_iter().map(|window| Stream { window, values: None }).collect();
-        Self { streams, edges, reached_us: 0, tallies: std::array::from_fn(|_| Tally::default()) }
+        Self { streams, edges, reached_us: 0, weighted: std::array::from_fn(|_| WeightedValues::default()) }
     }
 
     /// Takes the next sample, of the stream at `place`. None is older than the last one.
@@ -44,7 +44,7 @@ impl<const N: usize> Sums<N> {
         if let Some(&end_us) = self.edges.first() {
             self.advance(end_us);
         }
-        self.tallies.map(|tally| tally.lower_median())
+        self.weighted.map(|values| values.lower_median())
     }
 
     /// Lets the last samples stand until `to_us`.
@@ -70,9 +70,9 @@ impl<const N: usize> Sums<N> {
                 sums[number] = value.map(|value| sums[number].unwrap_or(0) + value).or(sums[number]);
             }
         }
-        for ((tally, sum), is_missing) in self.tallies.iter_mut().zip(sums).zip(is_missing) {
+        for ((values, sum), is_missing) in self.weighted.iter_mut().zip(sums).zip(is_missing) {
             if let Some(sum) = sum.filter(|_| !is_missing) {
-                tally.add(sum, to_us - from_us);
+                values.add(sum, to_us - from_us);
             }
         }
         self.reached_us = to_us;

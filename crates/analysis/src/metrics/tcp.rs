@@ -6,7 +6,7 @@ use super::retransmits::{Kinds, RetransmitCounts};
 use super::sums::Sums;
 use super::window::{self, Window, streams_of};
 use crate::statistics::rounded;
-use crate::tally::Tally;
+use crate::weighted_values::WeightedValues;
 use pipefill_core::cell::{CellSpec, Direction, Protocol};
 use pipefill_core::record::{
     CaStateSource, CaStateTimes, Manifest, Retransmit, StreamEnd, StreamSummary, TcpSample,
@@ -60,10 +60,10 @@ pub(super) struct Following<'a> {
     senders: BTreeMap<u32, Sender<'a>>,
     /// Of the senders that are shown.
     sums: Sums<SUMMED>,
-    srtt: Tally,
+    srtt: WeightedValues,
     /// As sampled.
     ca_states: Option<CaStateTimes>,
-    intervals: Tally,
+    intervals: WeightedValues,
     longest_us: Option<u64>,
     min_rtt_us: Option<u32>,
     samples: u64,
@@ -105,9 +105,9 @@ impl<'a> Following<'a> {
         Self {
             senders,
             sums: Sums::over(windows),
-            srtt: Tally::default(),
+            srtt: WeightedValues::default(),
             ca_states: None,
-            intervals: Tally::default(),
+            intervals: WeightedValues::default(),
             longest_us: None,
             min_rtt_us: None,
             samples: 0,
@@ -194,7 +194,13 @@ impl Following<'_> {
 
 impl Last {
     /// It stood until `to_us`: in the measured window for the round trip, in the stream's life for the state.
-    fn stood(&self, to_us: u64, sender: &Sender<'_>, srtt: &mut Tally, ca_states: &mut Option<CaStateTimes>) {
+    fn stood(
+        &self,
+        to_us: u64,
+        sender: &Sender<'_>,
+        srtt: &mut WeightedValues,
+        ca_states: &mut Option<CaStateTimes>,
+    ) {
         let span = Window { from_us: self.t_us, to_us };
         if let Some(srtt_us) = self.srtt_us.filter(|_| sender.shown.is_some()) {
             srtt.add(u64::from(srtt_us), span.within(sender.measured).length_us());

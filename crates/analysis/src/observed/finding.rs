@@ -105,7 +105,7 @@ impl ConnectionFinding {
         finding.rate_bps = Some(sent.max(received).saturating_mul(8_000_000) / span_us);
         let flows = connection.judge();
         let main = if received > sent { Direction::Reverse } else { Direction::Forward };
-        match flows.into_iter().find(|flow| flow.direction == main) {
+        match flows.into_iter().find(|flow| flow.figures.direction == main) {
             Some(flow) => finding.take(flow),
             None => finding.is_idle(),
         }
@@ -120,14 +120,15 @@ impl ConnectionFinding {
     }
 
     fn take(&mut self, flow: FlowResult) {
-        self.direction = Some(flow.direction);
+        self.direction = Some(flow.figures.direction);
         self.limited_by = flow.limited_by;
         self.limited_fraction = flow.limited_fraction;
         self.cwnd_cause = flow.cwnd_cause;
         self.verdict = flow.verdict;
         let peer = self.remote.clone();
-        let advice =
-            flow.advice.map(|all| all.into_iter().map(|one| for_machines(one, flow.direction, &peer)));
+        let advice = flow
+            .advice
+            .map(|all| all.into_iter().map(|one| for_machines(one, flow.figures.direction, &peer)));
         self.advice = advice.map(Iterator::collect);
     }
 }

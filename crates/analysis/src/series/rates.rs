@@ -2,10 +2,10 @@
 //!
 //! Never: a span shorter than some samples, whose rate would be the sampler's rhythm.
 
+use crate::count_at::between;
+use crate::downsampling::{Point, width_us};
 use crate::metrics::window::Window;
-use crate::reading::between;
 use crate::statistics::rounded;
-use crate::thinning::{Point, width_us};
 use pipefill_core::record::DeliverySample;
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -5,15 +5,15 @@ use super::report::result_of;
 use super::run;
 use crate::args::CatalogueArgs;
 use crate::asked::Asked;
-use crate::catalogue::{CATALOGUE, Entry};
+use crate::catalogue_scenarios::{CATALOGUE, Entry};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::session::Finished;
 use crate::terminal::Terminal;
-use pipefill_analysis::catalogue::{Blindfold, Catalogue};
+use pipefill_analysis::confusion::{Blindfold, Catalogue};
 use pipefill_analysis::experiment::Experiment;
 use pipefill_analysis::observed::View;
-use pipefill_report::catalogue;
+use pipefill_report::confusion;
 use std::path::{Path, PathBuf};
 
 /// Where the records go if the user names no directory; numbered where that is taken.
@@ -36,7 +36,7 @@ pub(super) fn catalogue(args: &CatalogueArgs, terminal: &Terminal) -> Result<Out
     if args.options.json {
         terminal.print_data(&(serde_json::to_string_pretty(&result).map_err(Failure::Json)? + "\n"))?;
     } else if args.options.json_stream.is_none() {
-        terminal.print(&catalogue::render(&result))?;
+        terminal.print(&confusion::render(&result))?;
     }
     if args.options.quiet {
         run::say_chosen(&folder, args.options.out.as_deref(), terminal);

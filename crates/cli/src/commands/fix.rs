@@ -6,9 +6,9 @@ use super::run::{backend, say_chosen, tell};
 use crate::args::{BackendName, FixArgs};
 use crate::asked::Asked;
 use crate::failure::Failure;
+use crate::fix_file;
 use crate::outcome::Outcome;
 use crate::page;
-use crate::proofs;
 use crate::session::{Finished, Session};
 use crate::signals::Stop;
 use crate::store::{ExperimentDirectory, Registry, fresh};
@@ -16,7 +16,7 @@ use crate::terminal::Terminal;
 use clap::ValueEnum;
 use pipefill_analysis::experiment::{CellResult, quoted, repeat_command};
 use pipefill_analysis::finding::Advice;
-use pipefill_analysis::proof::{End, Proof, Round, Search};
+use pipefill_analysis::fix::{End, Proof, Round, Search};
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Plan};
 use pipefill_report::{fix as text, json};
@@ -47,7 +47,7 @@ pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failur
         found.push(proof);
         is_invalid |= invalid;
     }
-    proofs::write(&out, &result.experiment, &found)?;
+    fix_file::write(&out, &result.experiment, &found)?;
     leave(&experiment, &result.experiment, &found, &out, terminal);
     match args.json {
         true => terminal.print_data(&json::proofs(&result.experiment, &found).map_err(Failure::Json)?)?,
@@ -64,7 +64,7 @@ pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failur
 /// Leaves the proofs beside the records that they are about, and makes the page there anew. What was proven stays proven where
 /// somebody else owns these records.
 fn leave(experiment: &ExperimentDirectory, name: &str, found: &[Proof], out: &Path, terminal: &Terminal) {
-    let added = proofs::add(&experiment.path, name, found, out, terminal);
+    let added = fix_file::add(&experiment.path, name, found, out, terminal);
     if let Err(failure) = added.and_then(|()| page::renew(experiment, terminal)) {
         terminal.say(&format!("note: the report page does not show it: {failure}"));
     }
@@ -197,8 +197,9 @@ fn is_of(cell: &CellResult, experiment: &ExperimentDirectory) -> bool {
 
 /// What the path lets through, as the cell's runs have it; `None` where other flows share it, so that no one flow could have it all.
 fn path_goodput(result: &CellResult) -> Option<u64> {
-    let flow = result.headline()?;
-    let is_shared = result.flows.iter().any(|one| one.flow != flow.flow && one.direction == flow.direction);
+    let flow = &result.headline()?.figures;
+    let mut flows = result.flows.iter().map(|one| &one.figures);
+    let is_shared = flows.any(|one| one.flow != flow.flow && one.direction == flow.direction);
     let goodput = || result.run_values.iter().find_map(|run| run.diagnosis()?.figures.path_goodput_bps);
     if is_shared { None } else { goodput() }
 }

@@ -61,6 +61,40 @@ fn colour(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    /// Pieces of sequences, controls, and ordinary text.
+    const PIECES: [&str; 14] =
+        ["\x1b", "[", "]0;", "38;5;", "31", "8", ";", "m", "2J", "\x07", "\r", "\u{9b}", "\u{202e}", "漢"];
+
+    /// All that is left of controls are the colours of ECMA-48, and these only where they are wanted.
+    fn has_no_control(shown: &str, has_colour: bool) -> bool {
+        let mut parts = shown.split('\x1b');
+        let first = parts.next().unwrap_or_default();
+        let rest: Option<Vec<&str>> = parts
+            .map(|part| {
+                part.strip_prefix('[')?
+                    .trim_start_matches(|c: char| c.is_ascii_digit() || c == ';')
+                    .strip_prefix('m')
+            })
+            .collect();
+        let is_plain = |text: &&str| !text.chars().any(is_hidden);
+        rest.is_some_and(|rest| (has_colour || rest.is_empty()) && rest.iter().chain([&first]).all(is_plain))
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_it_is_nothing_moves_the_cursor_or_turns_text(
+            pieces in prop::collection::vec(select(&PIECES[..]), 0..24), any in any::<String>()
+        ) {
+            let text = pieces.concat() + &any;
+            for has_colour in [false, true] {
+                let shown = visible(&text, has_colour);
+                prop_assert!(has_no_control(&shown, has_colour), "{shown:?}");
+            }
+        }
+    }
 
     #[test]
     fn controls_and_directions_are_written_out() {

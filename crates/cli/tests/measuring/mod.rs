@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use witness::{Kind, Testimony, Witness};
 
-/// Why a test could not measure.
+/// Why a test could not do what it is for.
 #[derive(Debug)]
 pub enum Skip {
     /// The lab can't run here. A failure where `PIPEFILL_REQUIRE_LAB=1` says that it can.
@@ -28,6 +28,8 @@ pub enum Skip {
     NoBpf(String),
     /// The machine, not the program, was late in every attempt.
     MachineLate(String),
+    /// The programs that read records are not to be had.
+    ReadersUnavailable(String),
 }
 
 impl fmt::Display for Skip {
@@ -36,6 +38,7 @@ impl fmt::Display for Skip {
             Self::LabUnavailable(reason) => write!(f, "lab-unavailable: {reason}"),
             Self::NoBpf(reason) => write!(f, "no-bpf: {reason}"),
             Self::MachineLate(reason) => write!(f, "machine-late: {reason}"),
+            Self::ReadersUnavailable(reason) => write!(f, "readers-unavailable: {reason}"),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::draft::HostDraft;
 use crate::cell::{JitterDistribution, LossSpec};
 use crate::parse::{ParseError, bytes, count, one_of, ratio};
-use crate::ping;
+use crate::traffic::ping;
 use crate::units::{Bytes, Ratio};
 
 /// More listed packets than this aren't a list any more.

@@ -13,11 +13,12 @@ use crate::traffic::udp::UdpReceiver;
 use crate::validity::invalid;
 use pipefill_core::backend::{BackendError, Watch};
 use pipefill_core::cell::{Direction, Protocol};
-use pipefill_core::ping;
 use pipefill_core::record::{
     CaStateTimes, Instrument, Invalid, Lateness, Sink, StreamEnd, StreamSummary, ThreadRole, UdpTotals,
 };
 use pipefill_core::tcp_info::TcpInfo;
+use pipefill_core::traffic::ping;
+use pipefill_core::traffic::waiting::{DRAIN_MARGIN, LONGEST_DRAIN, earliest_end};
 use pipefill_core::units::Time;
 use std::collections::BTreeMap;
 use std::io;
@@ -28,10 +29,6 @@ use std::time::Duration;
 
 /// Threads are started this long before the traffic.
 const LEAD: Duration = Duration::from_millis(20);
-/// After the last datagram is due, this much is waited for stragglers.
-const DRAIN_MARGIN: Duration = Duration::from_millis(100);
-/// A queue that takes longer than this to empty is left.
-const LONGEST_DRAIN: Duration = Duration::from_secs(30);
 /// How often the run looks at the clock and at the user's wish to stop.
 const TICK: Duration = Duration::from_millis(20);
 
@@ -195,7 +192,9 @@ impl Traffic<'_> {
     /// record is `broken`.
     fn wait(&self, zero: Time, stops: &Stops, watch: &dyn Watch, broken: impl Fn() -> bool) -> bool {
         let clock = self.stage.clock;
-        let end = self.flows.iter().map(|flow| self.earliest_end(flow, zero)).max().unwrap_or(zero);
+        let path = &self.stage.run.cell.spec.path;
+        let ends = self.flows.iter().map(|flow| earliest_end(flow.spec, path, zero));
+        let end = ends.max().unwrap_or(zero);
         let latest = end.after(LONGEST_DRAIN);
         let mut drained = end;
         while clock.now() < drained || (clock.now() < latest && self.is_draining()) {
@@ -213,10 +212,6 @@ impl Traffic<'_> {
             clock.sleep_until(clock.now().after(TICK));
         }
         false
-    }
-
-    fn earliest_end(&self, flow: &ConnectedFlow<'_>, zero: Time) -> Time {
-        flow.span(zero).until.after(self.stage.one_way_delay(flow.spec)).after(DRAIN_MARGIN)
     }
 
     /// Datagrams that are still in the path would otherwise count as lost. TCP is not waited for: what its sender has

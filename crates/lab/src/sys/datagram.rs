@@ -1,4 +1,5 @@
 //! Batches of datagrams: `sendmmsg(2)` and `recvmmsg(2)`, with the kernel's receive timestamps (`SO_TIMESTAMPNS`).
+#![allow(unsafe_code)]
 
 use std::io;
 use std::os::fd::AsRawFd;

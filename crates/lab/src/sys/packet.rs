@@ -3,6 +3,7 @@
 //!
 //! A classic BPF filter cuts every IPv4 packet to [`SNAP`] bytes: the kernel copies headers only. The sending side gives
 //! the payload back as zeros (see `docs/adr/0003-header-only-data-path.md`).
+#![allow(unsafe_code)]
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
 use std::io;

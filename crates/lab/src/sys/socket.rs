@@ -1,4 +1,5 @@
 //! Socket options and batched datagrams that neither std nor socket2 wraps.
+#![allow(unsafe_code)]
 
 use std::io;
 use std::os::fd::AsRawFd;

@@ -1,4 +1,5 @@
 //! What a thread asks of the scheduler, and what it cost.
+#![allow(unsafe_code)]
 
 use nix::sys::resource::{UsageWho, getrusage};
 use pipefill_core::record::{ThreadCpu, ThreadRole};

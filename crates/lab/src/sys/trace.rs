@@ -1,6 +1,5 @@
 //! The two structs that the BPF programs of `bpf/flows.bpf.c` share with this process.
-//!
-//! Never: another layout than the one there.
+#![allow(unsafe_code)]
 
 /// `struct sender`: a map's value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::clock::RunClock;
 use crate::lateness::LatenessMeter;
 use crate::wait::until_ready;
 use nix::poll::PollFlags;
-use pipefill_core::pacing::Schedule;
+use pipefill_core::traffic::pacing::Schedule;
 use pipefill_core::units::{Bytes, Rate, Time};
 use socket2::Socket;
 use std::io;

@@ -12,11 +12,10 @@ use crate::sys::datagram::{self, BATCH, Datagram, Receiver};
 use crate::sys::socket::mem_info;
 use crate::sys::thread::without_timer_slack;
 use crate::wait::until_ready;
-use hdrhistogram::Histogram;
 use nix::poll::PollFlags;
-use pipefill_core::pacing::Schedule;
 use pipefill_core::record::UdpTotals;
-use pipefill_core::seen::Seen;
+use pipefill_core::traffic::arrivals::Arrivals;
+use pipefill_core::traffic::pacing::Schedule;
 use pipefill_core::units::{Bytes, Rate, Time};
 use socket2::Socket;
 use std::io;
@@ -137,11 +136,11 @@ impl UdpReceiver<'_> {
     /// Receives until `stop` is set; returns the totals without `sent`, which only the sender knows.
     pub(crate) fn run(&self) -> io::Result<UdpTotals> {
         let mut receiver = Receiver::<HEADER>::new();
-        let mut arrivals = Arrivals::new();
+        let mut arrivals = Arrivals::default();
         // What the socket holds when it is told to stop has arrived, and counts.
         loop {
             let stopping = self.stop.load(Ordering::Relaxed);
-            match receiver.receive(self.socket, |datagram| arrivals.note(&datagram, self.counts)) {
+            match receiver.receive(self.socket, |datagram| self.note(&mut arrivals, &datagram)) {
                 Ok(_) => self.counts.last_received_ns.set(self.clock.now().nanos()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && stopping => break,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -152,81 +151,21 @@ impl UdpReceiver<'_> {
             }
         }
         let socket_drops = mem_info(self.socket).ok().map(|memory| u64::from(memory.drops));
-        Ok(arrivals.totals(self.counts, socket_drops))
-    }
-}
-
-/// What is known of the datagrams that arrived.
-struct Arrivals {
-    seen: Seen,
-    highest: Option<u64>,
-    last_transit: Option<i64>,
-    /// RFC 3550 section 6.4.1, in nanoseconds, scaled by 16.
-    jitter_16: i64,
-    /// To three significant figures; the extremes are kept exactly.
-    delays: Histogram<u64>,
-    extremes: Option<(i64, i64)>,
-}
-
-impl Arrivals {
-    fn new() -> Self {
-        let delays = Histogram::new_with_bounds(1, 3_600_000_000_000, 3)
-            .unwrap_or_else(|_| unreachable!("the bounds are constants that hdrhistogram accepts"));
-        Self {
-            seen: Seen::default(),
-            highest: None,
-            last_transit: None,
-            jitter_16: 0,
-            delays,
-            extremes: None,
-        }
+        Ok(arrivals.totals(0, socket_drops))
     }
 
-    fn note(&mut self, datagram: &Datagram<'_>, counts: &StreamCounts) {
-        let Some((sequence, sent_ns)) = parse_header(datagram.head) else {
-            return;
-        };
-        if !self.seen.insert(sequence) {
-            counts.duplicates.add(1);
-            return;
+    /// Notes `datagram`, and lets the telemetry see what was counted.
+    fn note(&self, arrivals: &mut Arrivals, datagram: &Datagram<'_>) {
+        let Some((sequence, sent_ns)) = parse_header(datagram.head) else { return };
+        let transit = datagram.realtime_ns.map(|realtime_ns| realtime_ns as i64 - sent_ns as i64);
+        if arrivals.note(sequence, transit) {
+            self.counts.received_bytes.add(datagram.len as u64);
         }
-        counts.received.add(1);
-        counts.received_bytes.add(datagram.len as u64);
-        if self.highest.is_some_and(|highest| sequence < highest) {
-            counts.reordered.add(1);
-        }
-        self.highest = self.highest.max(Some(sequence));
-        if let Some(realtime_ns) = datagram.realtime_ns {
-            self.note_transit(realtime_ns as i64 - sent_ns as i64);
-            counts.jitter_ns.set(u64::try_from(self.jitter_16 / 16).unwrap_or(0));
-        }
-    }
-
-    fn note_transit(&mut self, transit: i64) {
-        self.delays.saturating_record(u64::try_from(transit).unwrap_or(0));
-        let (least, most) = self.extremes.unwrap_or((transit, transit));
-        self.extremes = Some((least.min(transit), most.max(transit)));
-        if let Some(last) = self.last_transit {
-            let difference = (transit - last).abs();
-            self.jitter_16 += difference - self.jitter_16 / 16;
-        }
-        self.last_transit = Some(transit);
-    }
-
-    fn totals(&self, counts: &StreamCounts, socket_drops: Option<u64>) -> UdpTotals {
-        let delay = |value: u64| (!self.delays.is_empty()).then(|| i64::try_from(value).unwrap_or(i64::MAX));
-        UdpTotals {
-            sent: 0,
-            received: counts.received.get(),
-            duplicates: counts.duplicates.get(),
-            reordered: counts.reordered.get(),
-            socket_drops,
-            jitter_ns: self.last_transit.map(|_| u64::try_from(self.jitter_16 / 16).unwrap_or(0)),
-            one_way_delay_min_ns: self.extremes.map(|(least, _)| least),
-            one_way_delay_p50_ns: delay(self.delays.value_at_quantile(0.5)),
-            one_way_delay_p99_ns: delay(self.delays.value_at_quantile(0.99)),
-            one_way_delay_max_ns: self.extremes.map(|(_, most)| most),
-        }
+        let counts = arrivals.counts();
+        self.counts.received.set(counts.received);
+        self.counts.duplicates.set(counts.duplicates);
+        self.counts.reordered.set(counts.reordered);
+        self.counts.jitter_ns.set(arrivals.jitter_ns().unwrap_or(0));
     }
 }
 

@@ -106,7 +106,9 @@ impl Upward {
                 high: bps(cell.goodput_bps_high),
                 p95: None,
             }),
-            Self::Goodput => Some(Measured { y: bps(flow?.goodput_bps)?, low: None, high: None, p95: None }),
+            Self::Goodput => {
+                Some(Measured { y: bps(flow?.figures.goodput_bps)?, low: None, high: None, p95: None })
+            }
             Self::Rtt => {
                 let latency = &flow?.latency;
                 Some(Measured {

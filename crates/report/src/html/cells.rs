@@ -3,7 +3,7 @@
 //! A large page leaves out what its tables have. Never: a predicted effect that reads like a proven one.
 
 use super::terms::term;
-use super::{Page, answer, proofs, tables};
+use super::{Page, answer, fix, tables};
 use crate::explain;
 use crate::quantity::Kind;
 use crate::sheet::{anchor, pings_told, problems};
@@ -45,9 +45,9 @@ fn one(page: &Page<'_>, cell: &CellResult, is_open: bool) -> Markup {
                 @let problems = problems(page.experiment, cell);
                 @if !problems.is_empty() { ul class="problems" { @for line in problems { li { bdi { (line) } } } } }
                 @if page.experiment.cells.len() <= super::LARGE { (figures(cell)) (shares(cell)) }
-                @let proof = proofs::of(page.proofs, cell);
+                @let proof = fix::of(page.proofs, cell);
                 (advice(page, cell, proof.is_some()))
-                @if let Some(proof) = proof { (proofs::told(proof, cell)) }
+                @if let Some(proof) = proof { (fix::told(proof, cell)) }
                 p { "Repeat it: " code class="command" { (cell.repeat_command) } }
             }
         }

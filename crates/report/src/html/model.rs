@@ -3,8 +3,8 @@
 //! Most of it are the runs' curves, of which a reader looks at a few: each is a document of its own, read when it is drawn.
 
 use super::Page;
-use crate::bands::{limits, state_word};
 use crate::charts::{Charts, path_rate};
+use crate::limiters;
 use crate::runs::RunPart;
 use pipefill_analysis::experiment::CellResult;
 use pipefill_analysis::metrics::RunMetrics;
@@ -92,8 +92,8 @@ pub(super) fn of(page: &Page<'_>, charts: &Charts) -> serde_json::Result<(String
 impl Run {
     fn of(metrics: &RunMetrics, series: &RunSeries) -> Self {
         let since = |us: u64| us.saturating_sub(series.span.from_us);
-        let states = series.states.iter().flat_map(|(stream, stays)| {
-            stays.iter().map(|stay| (*stream, since(stay.from_us), since(stay.to_us), state_word(stay.value)))
+        let states = series.states.iter().flat_map(|(stream, steps)| {
+            steps.iter().map(|step| (*stream, since(step.from_us), since(step.to_us), step.value.as_str()))
         });
         let retransmit = |mark: &pipefill_analysis::series::Retransmitted| {
             let [fast, rto, tlp, spurious] = mark.by_kind;
@@ -106,7 +106,7 @@ impl Run {
             retransmits: series.retransmitted.iter().map(retransmit).collect(),
             drops: series.drops.iter().map(|drop| [since(drop.t_us), drop.packets]).collect(),
             states: states.collect(),
-            limits: limits(metrics, series)
+            limits: limiters::over_time(metrics, series)
                 .into_iter()
                 .map(|span| {
                     let why = span.cwnd_cause.map(CwndCause::as_str);

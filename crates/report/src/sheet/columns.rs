@@ -54,7 +54,7 @@ pub(crate) const SUM: &str = "sum";
 
 /// Whether the cell's goodput is a sum of what does not belong together.
 fn is_mixed(cell: &CellResult) -> bool {
-    let kind = |flow: &FlowResult| (flow.protocol, flow.direction);
+    let kind = |flow: &FlowResult| (flow.figures.protocol, flow.figures.direction);
     cell.flows.windows(2).any(|pair| kind(&pair[0]) != kind(&pair[1]))
 }
 

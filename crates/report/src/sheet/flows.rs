@@ -7,9 +7,9 @@ use pipefill_analysis::experiment::{CellResult, FlowResult};
 use pipefill_core::cell::{Direction, Protocol};
 
 const COLUMNS: [Column<FlowResult>; 6] = [
-    column("goodput", Kind::Rate, |flow| float(flow.goodput_bps)),
-    column("lost", Kind::Percent, |flow| flow.lost_percent),
-    column("retr", Kind::Count, |flow| float(flow.retransmits)),
+    column("goodput", Kind::Rate, |flow| float(flow.figures.goodput_bps)),
+    column("lost", Kind::Percent, |flow| flow.figures.lost_percent),
+    column("retr", Kind::Count, |flow| float(flow.figures.retransmits)),
     column("idle RTT", Kind::Time, |flow| ns(flow.latency.idle_rtt_us)),
     column("RTT", Kind::Time, |flow| ns(flow.latency.loaded_rtt_us_p50)),
     column("p95", Kind::Time, |flow| ns(flow.latency.loaded_rtt_us_p95)),
@@ -32,6 +32,7 @@ pub(super) fn columns(flows: &[&FlowResult]) -> Vec<(Heading, Vec<Entry>)> {
 
 /// `0 tcp ×4 →`: its place in the scenario, its streams, and which way its data go.
 pub(crate) fn named(flow: &FlowResult) -> String {
+    let flow = &flow.figures;
     let protocol = match flow.protocol {
         Protocol::Tcp => "tcp",
         Protocol::Udp => "udp",

@@ -3,13 +3,13 @@
 use super::legend::{Entry, Key, legend};
 use super::scale::{Scale, Tick};
 use super::{Frame, Picture, WIDTH, n, through, y_axis};
-use crate::bands::state_word;
 use crate::quantity::Kind;
 use maud::{Markup, html};
-use pipefill_analysis::band::Stay;
 use pipefill_analysis::diagnosis::Span;
+use pipefill_analysis::downsampling::{Downsampler, Point};
 use pipefill_analysis::series::{Quantity, RunSeries};
-use pipefill_analysis::thinning::{Point, Thinning};
+use pipefill_analysis::step_function::Step;
+use pipefill_core::tcp_info::CaState;
 
 /// Points of a curve: a picture has no more columns.
 const BUCKETS: usize = 130;
@@ -230,9 +230,9 @@ fn curves(series: &RunSeries, panel: &Panel) -> Vec<Drawn> {
             return None;
         }
         let curve = series.curves.iter().find(|curve| curve.quantity == quantity)?;
-        let mut thinning = Thinning::of(series.span, BUCKETS);
-        curve.points.iter().for_each(|&point| thinning.see(point));
-        Some((class, name, thinning.finish()))
+        let mut downsampler = Downsampler::of(series.span, BUCKETS);
+        curve.points.iter().for_each(|&point| downsampler.see(point));
+        Some((class, name, downsampler.finish()))
     };
     panel.2.iter().filter_map(curve).collect()
 }
@@ -251,12 +251,12 @@ fn bands(series: &RunSeries, causes: &[Span]) -> Vec<Band> {
         if !parts.is_empty() {
             bands.push((of("limited by", stream), parts));
         }
-        for (_, stays) in series.states.iter().filter(|(of, _)| *of == stream) {
-            let part = |stay: &Stay<_>| {
-                let word = state_word(stay.value);
-                (stay.from_us, stay.to_us, format!("state-{word}"), word)
+        for (_, steps) in series.states.iter().filter(|(of, _)| *of == stream) {
+            let part = |step: &Step<CaState>| {
+                let word = step.value.as_str();
+                (step.from_us, step.to_us, format!("state-{word}"), word)
             };
-            bands.push((of("congestion state", stream), stays.iter().map(part).collect()));
+            bands.push((of("congestion state", stream), steps.iter().map(part).collect()));
         }
     }
     bands

@@ -5,10 +5,10 @@
 mod builder;
 
 use builder::{Steady, cell, plan, record, run, spec};
-use pipefill_analysis::comparison::Comparison;
 use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
 use pipefill_analysis::finding::Advice;
-use pipefill_analysis::proof::{End, Proof, Round};
+use pipefill_analysis::fix::{End, Proof, Round};
+use pipefill_analysis::paired_runs::Comparison;
 use pipefill_analysis::series::Drawing;
 use pipefill_core::cell::Protocol;
 use pipefill_report::html::RunPart;

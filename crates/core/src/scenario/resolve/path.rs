@@ -7,11 +7,9 @@ use crate::cell::{
     BottleneckSpec, DirectionSpec, JitterDistribution, JitterSpec, LossSpec, LossUnit, PathSpec,
     WIRE_OVERHEAD,
 };
-use crate::units::{Bytes, QueueLimit, Rate, Ratio};
+use crate::units::{Bytes, FULL_FRAME, QueueLimit, Rate, Ratio};
 use std::time::Duration;
 
-/// A full frame as the bottleneck counts it: an MTU of 1500 and 14 bytes of Ethernet.
-const FRAME: u64 = 1514;
 /// Frames that an unstated queue holds at least.
 const DEFAULT_QUEUE_FRAMES: u64 = 100;
 /// Depth of the token bucket where none is given.
@@ -149,7 +147,7 @@ fn bottleneck(
         return None;
     };
     let burst = way.burst.unwrap_or(BURST);
-    let least = FRAME + overhead.get();
+    let least = FULL_FRAME.get() + overhead.get();
     if burst.get() < least {
         violations.path(
             &format!("{prefix}burst"),
@@ -158,7 +156,7 @@ fn bottleneck(
         );
     }
     let queue = way.queue.map_or_else(|| default_queue(rate, rtt), |queue| in_bytes(queue, rate, rtt));
-    if matches!(queue, QueueLimit::Bytes(bytes) if bytes.get() < FRAME) {
+    if matches!(queue, QueueLimit::Bytes(bytes) if bytes < FULL_FRAME) {
         violations.path(
             &format!("{prefix}queue"),
             "it must hold at least one frame",
@@ -170,7 +168,7 @@ fn bottleneck(
 
 /// One BDP, but not below 100 frames, and not above what a queue may be asked for.
 fn default_queue(rate: Rate, rtt: Duration) -> QueueLimit {
-    QueueLimit::Bytes(rate.bdp(rtt).max(Bytes::new(DEFAULT_QUEUE_FRAMES * FRAME)).min(SIZE_MAX))
+    QueueLimit::Bytes(rate.bdp(rtt).max(Bytes::new(DEFAULT_QUEUE_FRAMES * FULL_FRAME.get())).min(SIZE_MAX))
 }
 
 /// BDPs as bytes, rounded down but not below one frame; at a round trip of zero, where a BDP says nothing, as absent.
@@ -188,5 +186,5 @@ fn in_bytes(limit: QueueLimit, rate: Rate, rtt: Duration) -> QueueLimit {
         reason = "the multiple is a float; `as` saturates"
     )]
     let bytes = (rate.bdp(rtt).get() as f64 * multiple) as u64;
-    QueueLimit::Bytes(Bytes::new(bytes.max(FRAME)).min(SIZE_MAX))
+    QueueLimit::Bytes(Bytes::new(bytes).max(FULL_FRAME).min(SIZE_MAX))
 }

@@ -1,7 +1,7 @@
 //! The applications at both ends: what offers data and what reads it.
 //!
 //! A flow has one sending and one receiving thread, whatever its number of streams. Payload is zeros (the data path
-//! relies on it), and nobody looks at it. Never: a decision about the path, or a figure derived from the counts.
+//! relies on it), and nobody looks at it.
 
 pub(crate) mod connect;
 pub(crate) mod counts;

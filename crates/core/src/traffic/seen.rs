@@ -1,9 +1,8 @@
-//! Which of a stream's numbers have been seen: one bit each, for the lab's receiver and the simulator's.
-//!
-//! Never: memory that grows with a stream's length. What lies further behind the highest than [`SPAN`] is forgotten.
+//! Which of a stream's numbers have been seen: one bit each, in memory that does not grow with the stream's length. What lies further behind
+//! the highest than [`SPAN`] is forgotten.
 
 /// Numbers that are remembered: at 10 Gbit/s of full datagrams about five seconds of them.
-pub const SPAN: u64 = 1 << 22;
+const SPAN: u64 = 1 << 22;
 
 /// Bits of a word.
 const WORD: u64 = u64::BITS as u64;
@@ -12,7 +11,7 @@ const RING: u64 = SPAN / WORD;
 
 /// The numbers seen of one stream.
 #[derive(Debug)]
-pub struct Seen {
+pub(super) struct Seen {
     ring: Vec<u64>,
     /// One more than the highest word that is in the ring.
     end: u64,
@@ -26,7 +25,7 @@ impl Default for Seen {
 
 impl Seen {
     /// Notes `number`; false if it was seen before. One that is too old to be known counts as new.
-    pub fn insert(&mut self, number: u64) -> bool {
+    pub(super) fn insert(&mut self, number: u64) -> bool {
         let word = number / WORD;
         if word + RING < self.end {
             return true;

@@ -3,10 +3,11 @@
 //! The loop that runs them is elsewhere; here is what it decides and what it tells. Never: a change that is kept although it
 //! did not help and the limit stayed the same, or a round without its own measurement of how it was before.
 
-use crate::comparison::{Comparison, Difference};
+use crate::diagnosis::FULL;
 use crate::experiment::CellResult;
 use crate::finding::{Advice, Goal};
 use crate::metrics::RunMetrics;
+use crate::paired_runs::{Comparison, Difference};
 use indexmap::IndexMap;
 use pipefill_core::limit::LimitedBy;
 use schemars::JsonSchema;
@@ -92,7 +93,7 @@ impl Round {
     /// either run is invalid is left out.
     pub fn of(base: Vec<String>, advice: Advice, before: &CellResult, after: &CellResult) -> Self {
         let goodput = |run: &RunMetrics| match before.headline_flow {
-            Some(flow) => run.flows.iter().find(|one| one.flow == flow)?.goodput_bps,
+            Some(flow) => run.flows.iter().find(|one| one.figures.flow == flow)?.figures.goodput_bps,
             None => run.goodput_bps,
         };
         let pairs: Vec<(u64, u64)> = before
@@ -142,9 +143,6 @@ pub struct Search {
     is_full: bool,
     why: Option<String>,
 }
-
-/// From this share of its rate on a path is full.
-const FULL: f64 = 0.95;
 
 impl Search {
     /// Begins with the advice of a cell that was measured.
@@ -210,7 +208,7 @@ impl Search {
 
     fn take(&mut self, cell: &CellResult, worth: f64) {
         let advice = cell.advice.as_deref().unwrap_or_default();
-        let goodput_bps = cell.headline().map_or(cell.goodput_bps, |flow| flow.goodput_bps);
+        let goodput_bps = cell.headline().map_or(cell.goodput_bps, |flow| flow.figures.goodput_bps);
         let promises = |one: &Advice| match (one.predicted_bps, goodput_bps) {
             (Some(predicted), Some(measured)) => predicted as f64 >= measured as f64 * worth,
             _ => true,
@@ -236,10 +234,10 @@ fn is_full(cell: &CellResult, flow: Option<u32>) -> bool {
 
 /// The share of the path that the flows of `flow`'s direction got in one run; `None` where the path has no rate.
 fn used(run: &RunMetrics, flow: u32) -> Option<f64> {
-    let one = run.flows.iter().find(|one| one.flow == flow)?;
+    let one = run.flows.iter().find(|one| one.figures.flow == flow)?;
     let figures = &one.diagnosis.as_ref()?.figures;
-    let beside = run.flows.iter().filter(|other| other.direction == one.direction);
-    let read: u64 = beside.filter_map(|other| other.goodput_bps).sum();
+    let beside = run.flows.iter().filter(|other| other.figures.direction == one.figures.direction);
+    let read: u64 = beside.filter_map(|other| other.figures.goodput_bps).sum();
     Some((read as f64 / figures.path_goodput_bps? as f64).min(figures.utilisation?))
 }
 

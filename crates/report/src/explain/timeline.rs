@@ -17,7 +17,7 @@ const STREAMS: usize = 16;
 const NOTHING: char = '·';
 
 /// The band of every stream, its axis and its legend.
-pub(super) fn band(timeline: &[Span], style: Style) -> Vec<String> {
+pub(super) fn drawing(timeline: &[Span], style: Style) -> Vec<String> {
     let (Some(from), Some(to)) =
         (timeline.iter().map(|span| span.from_us).min(), timeline.iter().map(|span| span.to_us).max())
     else {
@@ -55,7 +55,8 @@ pub(super) fn painted(text: &str, limit: LimitedBy, style: Style) -> String {
 }
 
 fn edge(from: u64, to: u64, columns: usize, column: usize) -> u64 {
-    from + (to - from) * column as u64 / columns as u64
+    let part = u128::from(to.saturating_sub(from)) * column as u128 / columns as u128;
+    from + u64::try_from(part).unwrap_or(u64::MAX)
 }
 
 /// The cause that stood longest between two instants; of a run shorter than its columns, whatever stood there.
@@ -109,7 +110,7 @@ mod tests {
     #[test]
     fn each_column_shows_what_stood_longest() {
         let spans = [span(0, 0, 260_000, LimitedBy::Cwnd), span(0, 260_000, 1_000_000, LimitedBy::Path)];
-        let lines = band(&spans, Style { width: 28, colour: false });
+        let lines = drawing(&spans, Style { width: 28, colour: false });
         assert_eq!(lines[0], "stream 0   ccc#######");
         assert_eq!(lines[1], "           0 s 1.00 s");
         assert_eq!(lines.len(), 4, "{lines:?}");
@@ -118,14 +119,14 @@ mod tests {
     #[test]
     fn a_gap_is_no_cause_and_a_colour_has_its_letter() {
         let spans = [span(0, 0, 500_000, LimitedBy::Rwnd), span(1, 500_000, 1_000_000, LimitedBy::App)];
-        let plain = band(&spans, Style { width: 28, colour: false });
+        let plain = drawing(&spans, Style { width: 28, colour: false });
         assert_eq!(plain[..2], ["stream 0   WWWWW·····", "stream 1   ·····AAAAA"]);
-        let coloured = band(&spans, Style { width: 28, colour: true });
+        let coloured = drawing(&spans, Style { width: 28, colour: true });
         assert_eq!(coloured[0], "stream 0   \x1b[34mWWWWW\x1b[0m·····");
     }
 
     #[test]
     fn nothing_judged_is_no_band() {
-        assert!(band(&[], Style::default()).is_empty());
+        assert!(drawing(&[], Style::default()).is_empty());
     }
 }

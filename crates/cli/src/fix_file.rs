@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::store::files;
 use crate::terminal::Terminal;
-use pipefill_analysis::proof::Proof;
+use pipefill_analysis::fix::Proof;
 use pipefill_report::json;
 use serde::Deserialize;
 use std::fs;

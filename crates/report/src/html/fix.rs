@@ -4,7 +4,7 @@ use crate::fix::{conclusion, outcome};
 use crate::svg;
 use maud::{Markup, html};
 use pipefill_analysis::experiment::CellResult;
-use pipefill_analysis::proof::{Proof, Round};
+use pipefill_analysis::fix::{Proof, Round};
 
 /// The proof of `cell`'s advice, if it was tried.
 pub(super) fn of<'a>(proofs: &'a [Proof], cell: &CellResult) -> Option<&'a Proof> {

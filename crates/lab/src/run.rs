@@ -26,17 +26,15 @@ use pipefill_core::backend::{BackendError, Watch};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{Counter, Environment, Instrument, Manifest, Setting, Sink, ThreadRole};
+use pipefill_core::traffic::waiting::connect_timeout;
 use pipefill_core::units::Time;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::thread::{self, Scope, ScopedJoinHandle};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 use traffic::{Traffic, TrafficOutcome};
-
-/// Connections get this long, plus ten round trips.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Carries out `run`: its rows to `sink`, and its manifest.
 pub(crate) fn carry_out(
@@ -241,7 +239,7 @@ impl<'a> Stage<'a> {
         let spec = &self.run.cell.spec;
         let a = Endpoint { namespace: &self.topology.a, address: A_ADDRESS, host: &spec.sender };
         let b = Endpoint { namespace: &self.topology.b, address: B_ADDRESS, host: &spec.receiver };
-        let timeout = CONNECT_TIMEOUT + 10 * spec.path.rtt();
+        let timeout = connect_timeout(&spec.path);
         let mut first_stream = 0;
         let mut flows = Vec::new();
         for (index, flow) in (0..).zip(&spec.flows) {
@@ -291,15 +289,6 @@ impl<'a> Stage<'a> {
             .zip(&after)
             .flat_map(|((place, before), (_, after))| counters::pair(place, before, after))
             .collect())
-    }
-
-    /// The one-way base delay that a flow's data meets.
-    fn one_way_delay(&self, flow: &FlowSpec) -> Duration {
-        let path = &self.run.cell.spec.path;
-        match flow.direction {
-            Direction::Forward => path.forward.delay,
-            Direction::Reverse => path.reverse.delay,
-        }
     }
 
     /// Packets that the direction of this flow holds now.

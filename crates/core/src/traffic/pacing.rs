@@ -1,4 +1,4 @@
-//! When the next message of a fixed-rate application is due; the lab's and the simulator's applications keep the same schedule.
+//! When the next message of a fixed-rate application is due.
 
 use crate::units::{Bytes, Rate, Time};
 use std::time::Duration;

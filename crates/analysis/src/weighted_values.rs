@@ -10,20 +10,20 @@ const MOST: usize = 4096;
 
 /// Weighted values, sorted.
 #[derive(Debug, Clone)]
-pub(crate) struct Tally {
+pub(crate) struct WeightedValues {
     /// Value and weight.
     weights: Vec<(u64, u64)>,
     /// Leading bits that tell two values apart.
     significant: u32,
 }
 
-impl Default for Tally {
+impl Default for WeightedValues {
     fn default() -> Self {
         Self { weights: Vec::new(), significant: u64::BITS }
     }
 }
 
-impl Tally {
+impl WeightedValues {
     /// Adds `value` with `weight`; without one it is nothing.
     pub(crate) fn add(&mut self, value: u64, weight: u64) {
         if weight == 0 {
@@ -39,7 +39,7 @@ impl Tally {
         }
     }
 
-    /// The lower weighted median: see [`Tally::lower_percentile`].
+    /// The lower weighted median: see [`WeightedValues::lower_percentile`].
     pub(crate) fn lower_median(&self) -> Option<u64> {
         self.lower_percentile(50)
     }
@@ -99,37 +99,37 @@ mod tests {
     use crate::statistics::median;
     use proptest::prelude::*;
 
-    fn tally(weighted: &[(u64, u64)]) -> Tally {
-        let mut tally = Tally::default();
-        weighted.iter().for_each(|&(value, weight)| tally.add(value, weight));
-        tally
+    fn weigh(weighted: &[(u64, u64)]) -> WeightedValues {
+        let mut values = WeightedValues::default();
+        weighted.iter().for_each(|&(value, weight)| values.add(value, weight));
+        values
     }
 
     #[test]
     fn a_weighted_median_counts_time_not_samples() {
-        assert_eq!(tally(&[(1, 1), (2, 1), (9, 10)]).lower_median(), Some(9));
-        assert_eq!(tally(&[(1, 5), (2, 5)]).lower_median(), Some(1));
-        assert_eq!(tally(&[(7, 0)]).lower_median(), None);
-        assert_eq!(tally(&[(0, 0), (7, 3)]).lower_median(), Some(7));
-        assert_eq!(tally(&[(u64::MAX, u64::MAX), (3, u64::MAX)]).lower_median(), Some(3));
+        assert_eq!(weigh(&[(1, 1), (2, 1), (9, 10)]).lower_median(), Some(9));
+        assert_eq!(weigh(&[(1, 5), (2, 5)]).lower_median(), Some(1));
+        assert_eq!(weigh(&[(7, 0)]).lower_median(), None);
+        assert_eq!(weigh(&[(0, 0), (7, 3)]).lower_median(), Some(7));
+        assert_eq!(weigh(&[(u64::MAX, u64::MAX), (3, u64::MAX)]).lower_median(), Some(3));
     }
 
     #[test]
     fn a_percentile_is_where_that_much_of_the_weight_has_been_seen() {
         let ramp: Vec<(u64, u64)> = (1..=100).map(|n| (n, 7)).collect();
-        let of_ramp = |percent| tally(&ramp).lower_percentile(percent);
+        let of_ramp = |percent| weigh(&ramp).lower_percentile(percent);
         assert_eq!([0, 1, 50, 95, 100].map(of_ramp), [1, 1, 50, 95, 100].map(Some));
-        assert_eq!(tally(&[(1, 94), (9, 6)]).lower_percentile(95), Some(9));
-        assert_eq!(tally(&[(1, 95), (9, 5)]).lower_percentile(95), Some(1));
-        assert_eq!(tally(&[]).lower_percentile(95), None);
+        assert_eq!(weigh(&[(1, 94), (9, 6)]).lower_percentile(95), Some(9));
+        assert_eq!(weigh(&[(1, 95), (9, 5)]).lower_percentile(95), Some(1));
+        assert_eq!(weigh(&[]).lower_percentile(95), None);
     }
 
     #[test]
     fn however_many_values_come_few_are_kept_and_the_median_is_near() {
         let all: Vec<(u64, u64)> = (0..1_000_000).map(|n| (20_000_000 + n * 17, 1)).collect();
-        let tally = tally(&all);
-        assert!(tally.weights.capacity() <= MOST, "{}", tally.weights.len());
-        let (exact, got) = (20_000_000.0 + 499_999.5 * 17.0, tally.median().unwrap());
+        let values = weigh(&all);
+        assert!(values.weights.capacity() <= MOST, "{}", values.weights.len());
+        let (exact, got) = (20_000_000.0 + 499_999.5 * 17.0, values.median().unwrap());
         assert!(got <= exact && got >= exact * (1.0 - 1.0 / 1024.0), "{got} for {exact}");
     }
 
@@ -137,14 +137,14 @@ mod tests {
     fn values_of_every_size_are_told_apart_too() {
         let all: Vec<(u64, u64)> =
             (0..64).flat_map(|bit| (0..512).map(move |n| ((1 << bit) | n, 1))).collect();
-        let tally = tally(&all);
-        assert!(tally.weights.len() <= MOST && tally.significant >= 7, "{tally:?}");
+        let values = weigh(&all);
+        assert!(values.weights.len() <= MOST && values.significant >= 7, "{values:?}");
     }
 
     proptest! {
         #[test]
         fn a_weighted_median_has_half_the_weight_on_each_side(weighted in prop::collection::vec((0_u64..50, 1_u64..20), 1..30)) {
-            let m = tally(&weighted).lower_median().unwrap();
+            let m = weigh(&weighted).lower_median().unwrap();
             let total: u64 = weighted.iter().map(|w| w.1).sum();
             let below: u64 = weighted.iter().filter(|w| w.0 < m).map(|w| w.1).sum();
             let above: u64 = weighted.iter().filter(|w| w.0 > m).map(|w| w.1).sum();
@@ -155,7 +155,7 @@ mod tests {
         fn of_few_values_it_is_the_median(values in prop::collection::vec(0_u64..1 << 40, 1..60)) {
             let single: Vec<(u64, u64)> = values.iter().map(|&value| (value, 1)).collect();
             let plain: Vec<f64> = values.iter().map(|&value| value as f64).collect();
-            prop_assert_eq!(tally(&single).median(), median(&plain));
+            prop_assert_eq!(weigh(&single).median(), median(&plain));
         }
     }
 
@@ -164,9 +164,9 @@ mod tests {
 
         #[test]
         fn the_order_does_not_matter(mut values in prop::collection::vec(any::<u64>(), 5000..6000)) {
-            let forwards = tally(&values.iter().map(|&value| (value, 1)).collect::<Vec<_>>());
+            let forwards = weigh(&values.iter().map(|&value| (value, 1)).collect::<Vec<_>>());
             values.reverse();
-            let backwards = tally(&values.iter().map(|&value| (value, 1)).collect::<Vec<_>>());
+            let backwards = weigh(&values.iter().map(|&value| (value, 1)).collect::<Vec<_>>());
             prop_assert_eq!(forwards.weights, backwards.weights);
         }
     }

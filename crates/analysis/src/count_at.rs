@@ -1,10 +1,8 @@
 //! A cumulative count, read at one time out of samples that pass by.
-//!
-//! Never: more than the two samples around that time.
 
 /// What a count was at a time.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reading {
+pub(crate) struct CountAt {
     at_us: u64,
     /// The last sample up to then.
     before: Option<(u64, u64)>,
@@ -12,8 +10,8 @@ pub(crate) struct Reading {
     after: Option<(u64, u64)>,
 }
 
-impl Reading {
-    pub(crate) fn at(at_us: u64) -> Self {
+impl CountAt {
+    pub(crate) fn time(at_us: u64) -> Self {
         Self { at_us, before: None, after: None }
     }
 
@@ -35,7 +33,7 @@ impl Reading {
         }
     }
 
-    /// As [`Reading::value`], but before the first sample what that one says.
+    /// As [`CountAt::value`], but before the first sample what that one says.
     pub(crate) fn value_or_first(&self) -> f64 {
         match (self.before, self.after) {
             (None, Some((_, count))) => count as f64,
@@ -57,14 +55,14 @@ mod tests {
     #[test]
     fn a_count_grows_in_proportion_between_two_samples_and_not_outside() {
         let read = |at_us: u64| {
-            let mut reading = Reading::at(at_us);
-            [(10, 100), (20, 300), (30, 300)].into_iter().for_each(|(t, count)| reading.see(t, count));
-            (reading.value(), reading.value_or_first())
+            let mut at = CountAt::time(at_us);
+            [(10, 100), (20, 300), (30, 300)].into_iter().for_each(|(t, count)| at.see(t, count));
+            (at.value(), at.value_or_first())
         };
         assert_eq!(read(5), (0.0, 100.0));
         assert_eq!(read(10), (100.0, 100.0));
         assert_eq!(read(15), (200.0, 200.0));
         assert_eq!(read(99), (300.0, 300.0));
-        assert_eq!(Reading::at(1).value_or_first(), 0.0);
+        assert_eq!(CountAt::time(1).value_or_first(), 0.0);
     }
 }

@@ -1,7 +1,6 @@
 //! The only `unsafe` of the project: thin, typed wrappers around system calls that no crate wraps well.
 //!
-//! Never: policy. Each function says what it asks of the kernel and why its `unsafe` is sound.
-#![allow(unsafe_code)]
+//! Each function says what it asks of the kernel and why its `unsafe` is sound.
 
 pub(crate) mod datagram;
 pub(crate) mod packet;

@@ -15,7 +15,7 @@ pub struct Point {
 
 /// Thins a curve whose points pass by once, in order of time.
 #[derive(Debug, Clone)]
-pub struct Thinning {
+pub struct Downsampler {
     from_us: u64,
     width_us: u64,
     /// Number of the last bucket: what comes after the window falls into it.
@@ -26,7 +26,7 @@ pub struct Thinning {
     open: Option<(u64, Point, Point)>,
 }
 
-impl Thinning {
+impl Downsampler {
     /// Into `buckets` of `window`, of which each keeps two points at most.
     pub fn of(window: Window, buckets: usize) -> Self {
         let width_us = width_us(window, buckets);
@@ -82,9 +82,9 @@ mod tests {
     const WINDOW: Window = Window { from_us: 0, to_us: 1_000_000 };
 
     fn thinned(points: &[Point], buckets: usize) -> Vec<Point> {
-        let mut thinning = Thinning::of(WINDOW, buckets);
-        points.iter().for_each(|&point| thinning.see(point));
-        thinning.finish()
+        let mut downsampler = Downsampler::of(WINDOW, buckets);
+        points.iter().for_each(|&point| downsampler.see(point));
+        downsampler.finish()
     }
 
     #[test]

@@ -105,7 +105,7 @@ impl Blindfold {
             self.left_out += 1;
             return;
         }
-        let of_flow = seen.flows.iter().find(|one| one.flow == index);
+        let of_flow = seen.flows.iter().find(|one| one.figures.flow == index);
         let facts = seen.run_values.iter().find_map(|run| run.path_facts.as_ref());
         let found = of_flow.and_then(|one| Some((one.limited_by?, one.cwnd_cause)));
         let one = BlindFlow {
