@@ -13,7 +13,7 @@ use crate::expect::ExpectationResult;
 use crate::finding::{Advice, Latency};
 use crate::metrics::{CaStateTimes, PingMetrics, RetransmitCounts, RunMetrics, UnmetSetting};
 use indexmap::IndexMap;
-use pipefill_core::cell::{Direction, Protocol};
+use pipefill_core::cell::{Direction, Protocol, flow_name};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::plan::{Plan, PublishedStates};
 use pipefill_core::record::CaStateSource;
@@ -245,16 +245,16 @@ pub struct FlowResult {
 impl FlowResult {
     /// What it is, in a few words: `tcp, forward`, `4 tcp streams, reverse`.
     pub fn describe(&self) -> String {
-        let protocol = match self.protocol {
-            Protocol::Tcp => "tcp",
-            Protocol::Udp => "udp",
-            Protocol::Ping => "ping",
-        };
-        let direction = self.direction.as_str();
+        let (protocol, direction) = (self.protocol.as_str(), self.direction.as_str());
         match self.streams {
             1 => format!("{protocol}, {direction}"),
             streams => format!("{streams} {protocol} streams, {direction}"),
         }
+    }
+
+    /// Its name in tables and pictures.
+    pub fn name(&self) -> String {
+        flow_name(self.flow, self.protocol, self.streams, self.direction)
     }
 }
 
