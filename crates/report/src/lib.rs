@@ -12,6 +12,7 @@ pub mod changes;
 mod charts;
 mod conclusions;
 pub mod csv;
+mod curves;
 pub mod explain;
 pub mod fix;
 pub mod flent;
