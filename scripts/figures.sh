@@ -17,7 +17,7 @@ for study in rtt bdp window buffers loss; do
     "$pipefill" study "$study" --on sim --out "$folder/$study" > /dev/null
     rm -rf "$to"
     "$pipefill" report "$folder/$study" --format svg -o "$to/pictures" > /dev/null
-    find "$to/pictures" \( -name '*-over-time-*' ! -name "*-over-time-${shown[$study]}.svg" -o -name '*-repetitions-*' \) -delete
+    find "$to/pictures" \( -name '*-over-time-*' ! -name "*-over-time-${shown[$study]}.svg" -o -name '*-repetitions-*' -o -name '*-round-trips*' \) -delete
     "$pipefill" report "$folder/$study" --format md -o "$to/report.md"
 done
 FIGURES=write cargo test -q -p pipefill --test explained

@@ -10,6 +10,7 @@ import { plot } from "./plot";
 import { RunView } from "./run";
 import { startTerms } from "./terms";
 import { startTheme } from "./theme";
+import { trips } from "./trips";
 
 function drawing(charts: Charts, figure: HTMLElement, choose: Choose): Drawing | null {
   const number = Number(figure.dataset["number"]);
@@ -23,6 +24,7 @@ function drawing(charts: Charts, figure: HTMLElement, choose: Choose): Drawing |
     case "heat": return of(charts.heats, heat);
     case "repeats": return of(charts.repeats, repeats);
     case "losses": return of(charts.losses, losses);
+    case "trips": return of(charts.trips, trips);
     default: return null;
   }
 }

@@ -10,8 +10,9 @@ interface CurveStyle {
   name: string;
   panel: string;
   colour: string;
-  /** A limit of what another curve shows. */
   dashed?: boolean;
+  /** A limit of what another curve shows. */
+  limit?: boolean;
   /** Filled, and below the others: what limits it lies on its edge, and both are to be seen. */
   filled?: boolean;
 }
@@ -22,9 +23,9 @@ const CURVES: Record<string, CurveStyle> = {
   sent: { name: "sent", panel: "goodput", colour: "c6" },
   in_flight: { name: "in flight", panel: "windows", colour: "c0", filled: true },
   cwnd: { name: "cwnd", panel: "windows", colour: "c1" },
-  rwnd: { name: "rwnd", panel: "windows", colour: "c3", dashed: true },
+  rwnd: { name: "rwnd", panel: "windows", colour: "c3", dashed: true, limit: true },
   queued: { name: "send buffer in use", panel: "send buffer (memory)", colour: "c4" },
-  sndbuf: { name: "its limit", panel: "send buffer (memory)", colour: "c7", dashed: true },
+  sndbuf: { name: "its limit", panel: "send buffer (memory)", colour: "c7", dashed: true, limit: true },
   srtt: { name: "smoothed RTT", panel: "RTT", colour: "c2" },
   backlog: { name: "waiting at the bottleneck", panel: "queue", colour: "c5" },
 };
@@ -38,7 +39,6 @@ const PANELS: [string, (value: number) => string][] = [
 ];
 const KINDS = ["fast", "after a time-out", "probe", "needless", "kind unknown"];
 const GOODPUT = "goodput";
-const PATH_RATE = "path rate";
 /** Goodput that is more than this many times the path's rate is explained. */
 const ABOVE = 1.05;
 /** The path's rate is drawn where it is less than this many times what was measured. */
@@ -48,17 +48,20 @@ const CUT = 2;
 const RETRANSMITS = "retransmits";
 const DROPS = "drops of the path";
 const HEIGHT = { panel: 118, gap: 46, band: 18, bandGap: 6, slider: 56 };
-/** Streams whose bands are drawn. */
-const STREAMS = 4;
 
-/** Colours of the shown run's pings, by their sizes. */
-const PING_COLOURS = new Map<string, string>();
+/** What the shown run decides of its curves: colours of pings, by their sizes; names and colours of its flows. */
+const OWN = new Map<string, CurveStyle>();
 
 /** A point: microseconds and value. */
 type Point = [number, number];
 
+type PathRate = Head["path_rates"][number];
+
 interface Band {
+  /** Short, beside the band. */
   name: string;
+  /** Whose it is; empty where there is only one. */
+  of: string;
   kind: "limit" | "state";
   parts: [number, number, string, string][];
 }
@@ -137,8 +140,13 @@ export class RunView {
         return [curve.quantity, curve.values.map((value, place): Point => [(at += curve.times[place] ?? 0), value])];
       }),
     );
-    PING_COLOURS.clear();
-    for (const { quantity } of run.curves) if (!(quantity in CURVES)) PING_COLOURS.set(quantity, `c${PING_COLOURS.size % 8}`);
+    OWN.clear();
+    for (const { quantity, named } of run.curves) {
+      if (named) {
+        const [tone = "c6", dashed] = named[1].split(" ");
+        OWN.set(quantity, { name: named[0], panel: GOODPUT, colour: tone, dashed: dashed !== undefined });
+      } else if (!(quantity in CURVES)) OWN.set(quantity, { name: quantity, panel: "pings", colour: `c${OWN.size % 8}` });
+    }
     byId("run-note").textContent =
       `${head.label}${head.valid ? "" : " (an invalid run, not to be believed)"}: ${head.goodput_bps === null ? "no goodput" : rate(head.goodput_bps)} over ${time(run.length_us * 1000)}. ` +
       `Of every ${time(run.bucket_us * 1000)} the least and the largest value are drawn; goodput is a mean.` +
@@ -147,15 +155,14 @@ export class RunView {
 
   /** Whether goodput was above what the path lets through for a moment. */
   #isAbovePath(): boolean {
-    const bps = this.#head.path_bps;
-    return bps !== null && (this.#points.get("goodput") ?? []).some(([, value]) => value > bps * ABOVE);
+    return this.#head.path_rates.some(({ bps, of }) => (this.#points.get(of) ?? []).some(([, value]) => value > bps * ABOVE));
   }
 
-  /** The path's rate, where it is not far above what was measured. */
-  #pathRate(): number | null {
-    const bps = this.#head.path_bps;
-    const most = Math.max(0, ...(this.#points.get("goodput") ?? []).map(([, value]) => value));
-    return bps !== null && bps <= FAR * most ? bps : null;
+  /** The path's rates, where they are not far above what was measured; of both directions one where that is the same. */
+  #pathRates(): Map<string, PathRate> {
+    const most = this.#most(GOODPUT, new Set(["sent"]));
+    const near = this.#head.path_rates.filter(({ bps }) => bps <= FAR * most);
+    return new Map(near.map((rate) => [rate.name, rate]));
   }
 
   #panels(): [string, (value: number) => string][] {
@@ -166,21 +173,21 @@ export class RunView {
 
   #bands(): Band[] {
     const run = this.#shown;
-    const several = run.limits.some(([stream]) => stream > 0);
     const bands: Band[] = [];
-    for (let stream = 0; stream < STREAMS; stream += 1) {
-      const suffix = several ? ` ${stream}` : "";
+    for (const [stream, of] of run.bands) {
+      const suffix = of === "" ? "" : ` ${/\d+/u.exec(of)?.[0] ?? stream}`;
       const limits = run.limits.filter((limit) => limit[0] === stream);
       if (limits.length > 0) {
         bands.push({
           name: `limit${suffix}`,
+          of,
           kind: "limit",
           parts: limits.map(([, from, to, limit, why]) => [from, to, limit, why ? `${limit} (${why.replaceAll("_", " ")})` : limit]),
         });
       }
       const states = run.states.filter((state) => state[0] === stream);
       if (states.length > 0) {
-        bands.push({ name: `state${suffix}`, kind: "state", parts: states.map(([, from, to, state]) => [from, to, state, state]) });
+        bands.push({ name: `state${suffix}`, of, kind: "state", parts: states.map(([, from, to, state]) => [from, to, state, state]) });
       }
     }
     return bands;
@@ -203,7 +210,12 @@ export class RunView {
     const run = this.#shown;
     return [
       ...curves.filter((entry) => entry.panel === GOODPUT),
-      ...(this.#pathRate() === null ? [] : [{ name: PATH_RATE, panel: GOODPUT, colour: colour("ink") }]),
+      ...[...this.#pathRates().values()].map(({ name, dashed }) => ({
+        name,
+        panel: GOODPUT,
+        colour: colour("ink"),
+        dashes: dashed ? "dashed" : "",
+      })),
       ...(run.retransmits.length > 0 ? [{ name: RETRANSMITS, panel: GOODPUT, colour: colour("bad") }] : []),
       ...(run.drops.length > 0 ? [{ name: DROPS, panel: GOODPUT, colour: colour("c4") }] : []),
       ...curves.filter((entry) => entry.panel !== GOODPUT),
@@ -271,33 +283,27 @@ export class RunView {
           type: isPing ? "scatter" : "line",
           xAxisIndex: panelOf(quantity),
           yAxisIndex: panelOf(quantity),
-          data: style.dashed ? points.map(([at, value]): Point => [at, Math.min(value, this.#most(style.panel, hidden))]) : points,
+          data: style.limit ? points.map(([at, value]): Point => [at, Math.min(value, this.#most(style.panel, hidden))]) : points,
           showSymbol: false,
           symbolSize: 5,
-          step: quantity === "goodput" || quantity === "sent" ? "end" : false,
+          step: style.panel === GOODPUT ? "end" : false,
           lineStyle: { color: own, width: 1.4, type: style.dashed ? "dashed" : "solid" },
           itemStyle: { color: own },
           ...(style.filled ? { z: 1, areaStyle: { color: own, opacity: 0.2 } } : {}),
         },
       ];
     });
-    const bps = hidden.has(PATH_RATE) ? null : this.#pathRate();
-    const rates =
-      bps === null
-        ? []
-        : [
-            {
-              type: "line",
-              xAxisIndex: 0,
-              yAxisIndex: 0,
-              silent: true,
-              showSymbol: false,
-              data: [0, this.#shown.length_us].map((at) => [at, bps]),
-              lineStyle: { color: colour("ink"), width: 1.5 },
-              itemStyle: { color: colour("ink") },
-              z: 1,
-            },
-          ];
+    const rates = [...this.#pathRates()].filter(([name]) => !hidden.has(name)).map(([, { bps, dashed }]) => ({
+      type: "line",
+      xAxisIndex: 0,
+      yAxisIndex: 0,
+      silent: true,
+      showSymbol: false,
+      data: [0, this.#shown.length_us].map((at) => [at, bps]),
+      lineStyle: { color: colour("ink"), width: 1.5, type: dashed ? "dashed" : "solid" },
+      itemStyle: { color: colour("ink") },
+      z: 1,
+    }));
     const marks = [
       ...(hidden.has(RETRANSMITS) ? [] : [this.#ticks(this.#shown.retransmits.map(([at]) => at), "bad", 0)]),
       ...(hidden.has(DROPS) ? [] : [this.#ticks(this.#shown.drops.map(([at]) => at), "c4", 10)]),
@@ -338,7 +344,7 @@ export class RunView {
     const highest = (limits: boolean): number => {
       const shown = [...this.#points].filter(([quantity]) => {
         const style = styleOf(quantity);
-        return style.panel === panel && !hidden.has(style.name) && (style.dashed ?? false) === limits;
+        return style.panel === panel && !hidden.has(style.name) && (style.limit ?? false) === limits;
       });
       return shown.reduce((most, [, points]) => points.reduce((sofar, [, value]) => Math.max(sofar, value), most), 0);
     };
@@ -377,7 +383,7 @@ export class RunView {
     });
     const states = bands.flatMap((band) => {
       const part = band.parts.find(([from, to]) => from <= at && at < to);
-      return part ? [`${band.kind === "limit" ? "limited by" : "state"}${band.name.replace(/^\w+/u, "")}: ${part[3]}`] : [];
+      return part ? [`${band.kind === "limit" ? "limited by" : "state"}${band.of && ` (${band.of})`}: ${part[3]}`] : [];
     });
     const bucket = this.#shown.bucket_us;
     const again = this.#shown.retransmits.find(([from]) => from <= at && at < from + bucket);
@@ -394,7 +400,7 @@ export class RunView {
 }
 
 function styleOf(quantity: string): CurveStyle {
-  return CURVES[quantity] ?? { name: quantity, panel: "pings", colour: PING_COLOURS.get(quantity) ?? "c6" };
+  return OWN.get(quantity) ?? CURVES[quantity] ?? { name: quantity, panel: "pings", colour: "c6" };
 }
 
 /** The last value at or before `at`. */

@@ -15,8 +15,10 @@ const QUEUE_MIN: Bytes = Bytes::new(151_400);
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Question {
-    /// `bottleneck_rate`, counting IP + 14 bytes.
+    /// The bottleneck's rate, counting IP + 14 bytes and `overhead`.
     pub rate: Rate,
+    /// What each frame costs beside these bytes: with `path.rate_layer = "wire"` preamble, FCS and gap.
+    pub overhead: Bytes,
     /// Base round trip.
     pub rtt: Duration,
     /// A fixed window (the smallest of cwnd, rwnd and what the send buffer holds); `None` = as large as it needs to be.
@@ -32,15 +34,21 @@ pub struct Question {
 /// The answers, in the order of a screen. Rates are bits per second of TCP payload but for `rate_bps`.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Calculation {
-    /// As asked, counting IP + 14 bytes.
+    /// As asked, counting IP + 14 bytes and `overhead_bytes`.
     pub rate_bps: u64,
+    /// What each frame costs beside these bytes: 24 with `--rate-layer wire`, for preamble, FCS and gap.
+    #[serde(default)]
+    pub overhead_bytes: u64,
     /// As asked.
     pub rtt_us: u64,
     /// As asked.
     pub mss_bytes: u64,
+    /// What a full segment costs of the rate: MSS, headers and overhead.
+    #[serde(default)]
+    pub counted_bytes: u64,
     /// `rate × rtt`.
     pub bdp_bytes: u64,
-    /// The BDP in full frames, rounded up.
+    /// The BDP in full frames with their overhead, rounded up.
     pub bdp_packets: u64,
     /// What the headers leave of the rate.
     pub goodput_limit_bps: u64,
@@ -144,19 +152,22 @@ pub enum CalculationError {
 /// [`CalculationError`] for a zero rate or MSS, or a loss of 100 %.
 pub fn calculate(question: &Question) -> Result<Calculation, CalculationError> {
     check(question)?;
-    let Question { rate, rtt, mss, .. } = *question;
+    let Question { rate, overhead, rtt, mss, .. } = *question;
     let bdp = rate.bdp(rtt);
     let frame = headers::frame(Protocol::Tcp, mss);
-    let goodput_limit = headers::goodput_at_rate(rate, Protocol::Tcp, mss);
+    let counted = Bytes::new(frame.get() + overhead.get());
+    let goodput_limit = headers::goodput_with_overhead(rate, overhead, Protocol::Tcp, mss);
     let window = question.window.and_then(|w| answer_window(question, w, bdp));
     let loss = question.loss.and_then(|p| answer_loss(question, p, bdp));
     let (predicted_bps, predicted_by) = narrowest(rounded(goodput_limit), window.as_ref(), loss.as_ref());
     Ok(Calculation {
         rate_bps: rate.bps(),
+        overhead_bytes: overhead.get(),
         rtt_us: micros(rtt),
         mss_bytes: mss.get(),
+        counted_bytes: counted.get(),
         bdp_bytes: bdp.get(),
-        bdp_packets: window::packets(bdp, frame).ok_or(CalculationError::ZeroMss)?,
+        bdp_packets: window::packets(bdp, counted).ok_or(CalculationError::ZeroMss)?,
         goodput_limit_bps: rounded(goodput_limit),
         window,
         buffer: question.buffer.and_then(|size| answer_buffer(question, size, goodput_limit)),
@@ -166,9 +177,9 @@ pub fn calculate(question: &Question) -> Result<Calculation, CalculationError> {
         slow_start_us: window::slow_start_time(bdp, mss, rtt).map(micros).ok_or(CalculationError::ZeroMss)?,
         sysctl: sizing::sysctl_lines(bdp),
         socket_sysctl: sizing::socket_sysctl_lines(bdp),
-        tc: sizing::tc_lines(rate, rtt, bdp.max(QUEUE_MIN), question.loss, frame)
+        tc: sizing::tc_lines(rate, rtt, bdp.max(QUEUE_MIN), question.loss, frame, overhead)
             .ok_or(CalculationError::ZeroMss)?,
-        netem_limit_packets: sizing::netem_limit_packets(rate, rtt, frame)
+        netem_limit_packets: sizing::netem_limit_packets(rate, rtt, counted)
             .ok_or(CalculationError::ZeroMss)?,
         tbf_burst_bytes: sizing::tbf_burst(rate, sizing::TIMER_HZ).map_or(0, Bytes::get),
     })
@@ -249,10 +260,12 @@ fn micros(span: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pipefill_core::cell::WIRE_OVERHEAD;
 
     fn question() -> Question {
         Question {
             rate: Rate::from_bps(1_000_000_000),
+            overhead: Bytes::new(0),
             rtt: Duration::from_millis(10),
             window: None,
             buffer: None,
@@ -271,6 +284,18 @@ mod tests {
         assert_eq!((got.window, got.loss), (None, None));
         assert_eq!(got.tbf_burst_bytes, 500_000);
         assert_eq!(got.netem_limit_packets, 827);
+    }
+
+    /// What iperf3 shows on Gigabit Ethernet: 1448 of every 1538 bytes.
+    #[test]
+    fn a_rate_of_the_wire_leaves_less() {
+        let got = calculate(&Question { overhead: WIRE_OVERHEAD, ..question() }).unwrap();
+        assert_eq!((got.predicted_bps, got.counted_bytes), (941_482_445, 1_538));
+        assert_eq!((got.bdp_packets, got.netem_limit_packets), (813, 814));
+        assert!(
+            got.tc[1].ends_with("tbf rate 1000000000bit burst 500000 limit 1250000 overhead 24"),
+            "{got:?}"
+        );
     }
 
     /// Study 2's finding: some 250 kB in flight at 10 ms are 200 Mbit/s.

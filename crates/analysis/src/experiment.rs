@@ -14,7 +14,7 @@ use crate::expect::ExpectationResult;
 use crate::finding::{Advice, Latency};
 use crate::metrics::{CaStateTimes, FlowFigures, PingMetrics, RetransmitCounts, RunMetrics, UnmetSetting};
 use indexmap::IndexMap;
-use pipefill_core::cell::Protocol;
+use pipefill_core::cell::flow_name;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::plan::{Plan, PublishedStates};
 use pipefill_core::record::CaStateSource;
@@ -235,16 +235,17 @@ pub struct FlowResult {
 impl FlowResult {
     /// What it is, in a few words: `tcp, forward`, `4 tcp streams, reverse`.
     pub fn describe(&self) -> String {
-        let protocol = match self.figures.protocol {
-            Protocol::Tcp => "tcp",
-            Protocol::Udp => "udp",
-            Protocol::Ping => "ping",
-        };
-        let direction = self.figures.direction.as_str();
+        let (protocol, direction) = (self.figures.protocol.as_str(), self.figures.direction.as_str());
         match self.figures.streams {
             1 => format!("{protocol}, {direction}"),
             streams => format!("{streams} {protocol} streams, {direction}"),
         }
+    }
+
+    /// Its name in tables and pictures.
+    pub fn name(&self) -> String {
+        let figures = &self.figures;
+        flow_name(figures.flow, figures.protocol, figures.streams, figures.direction)
     }
 }
 

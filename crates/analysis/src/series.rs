@@ -3,20 +3,22 @@
 //! Values of several streams are summed at each moment, as `metrics` does; round trips are their mean. Never: a smoothed value
 //! (goodput alone is a mean, over the span between two of its points), or a 0 for something that was not measured.
 
+mod flows;
 mod marks;
 mod rates;
 mod sums;
 
+pub use flows::DrawnFlow;
 pub use marks::{Drops, Retransmitted};
 
 use crate::downsampling::{Downsampler, Point, width_us};
 use crate::metrics::window::{self, Window};
 use crate::step_function::{Step, StepFunction};
+use flows::FlowRates;
 use marks::Marks;
 use pipefill_core::cell::{CellSpec, Direction, Protocol};
 use pipefill_core::record::{AnyRow, Element, Manifest, PingSample, Retransmit, StreamEnd, TcpSample};
 use pipefill_core::tcp_info::CaState;
-use rates::Rates;
 use std::collections::BTreeMap;
 use sums::Sums;
 
@@ -24,17 +26,21 @@ use sums::Sums;
 const POINTS: usize = 24_000;
 /// A run has this many buckets where there are few runs, and no fewer than that where there are many.
 const BUCKETS: (usize, usize) = (24, 600);
-/// Streams whose congestion states are followed; of more nobody sees the bands.
-const STREAMS: usize = 8;
+/// Streams that have bands; of more nobody sees them.
+const STREAMS: usize = 4;
 /// Pairs of sizes of a ping that get a curve.
 const PINGS: usize = 12;
 
 /// What a curve shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {
-    /// Payload read by the receivers, bits per second, a mean from this point to the next.
+    /// Payload read by the receivers, bits per second, a mean from this point to the next; where flows go both ways there is none.
     Goodput,
-    /// Payload taken by the sending sockets, in the same way.
+    /// The same of all flows of a direction, where flows go both ways and several go this one.
+    DirectionGoodput(Direction),
+    /// The same of the flow at this place in the cell, where there are several.
+    FlowGoodput(u32),
+    /// Payload taken by the sending sockets, in the same way; where flows go both ways there is none.
     Sent,
     /// In flight as the kernel counts it, bytes.
     InFlight,
@@ -75,6 +81,8 @@ pub struct RunSeries {
     pub directory: String,
     /// From the first byte offered to the last one received.
     pub span: Window,
+    /// Its flows but pings, in the order of the cell.
+    pub flows: Vec<DrawnFlow>,
     /// Length of a bucket: of each, a curve has its least and its largest value.
     pub bucket_us: u64,
     /// Sorted by quantity; none without a point.
@@ -83,8 +91,14 @@ pub struct RunSeries {
     pub retransmitted: Vec<Retransmitted>,
     /// Packets that the path dropped at its queue or its delay element, bucket by bucket.
     pub drops: Vec<Drops>,
-    /// Congestion states of the first streams, as sampled.
+    /// Congestion states of the streams that have bands, as sampled.
     pub states: Vec<(u32, Vec<Step<CaState>>)>,
+}
+
+/// The streams that have bands: the first one of each flow, of an only flow the first ones.
+pub fn with_bands(flows: &[DrawnFlow]) -> Vec<u32> {
+    let each = if flows.len() > 1 { 1 } else { STREAMS };
+    flows.iter().flat_map(|flow| flow.streams.iter().take(each)).take(STREAMS).copied().collect()
 }
 
 /// How many buckets each of `runs` runs gets, so that a page of many stays light.
@@ -99,7 +113,8 @@ pub struct Drawing {
     span: Window,
     buckets: usize,
     forward: bool,
-    rates: Rates,
+    flows: Vec<DrawnFlow>,
+    rates: FlowRates,
     sums: Sums,
     curves: BTreeMap<Quantity, Downsampler>,
     marks: Marks,
@@ -119,21 +134,32 @@ impl Drawing {
     pub fn of(manifest: &Manifest, buckets: usize) -> Self {
         let spec: &CellSpec = &manifest.run.cell.spec;
         let span = span(manifest);
-        let flows = || window::streams_of(spec, &manifest.streams, Protocol::Tcp);
-        let forward = spec.flows.iter().any(|flow| flow.direction == Direction::Forward);
+        let flows = flows::drawn(manifest);
+        let tcp = || window::streams_of(spec, &manifest.streams, Protocol::Tcp);
+        // Pings count where there is nothing else: what limits data is in the direction of the data.
+        let mut directions: Vec<Direction> = flows.iter().map(|flow| flow.direction).collect();
+        if directions.is_empty() {
+            directions.extend(spec.flows.iter().map(|flow| flow.direction));
+        }
+        let forward = directions.contains(&Direction::Forward);
         let is_shown = |direction: Direction| (direction == Direction::Forward) == forward;
-        let shown = flows().filter(|(flow, _)| is_shown(flow.direction));
+        let shown = tcp().filter(|(flow, _)| is_shown(flow.direction));
         let lives: Vec<(u32, Window)> = shown.map(|(_, one)| (one.stream, window::life(one))).collect();
-        let states = |&(stream, life): &(u32, Window)| {
-            (stream, States { life, last: None, states: StepFunction::of(2 * buckets) })
-        };
+        let followed = with_bands(&flows);
+        let states = tcp().filter(|(_, one)| followed.contains(&one.stream)).map(|(_, one)| {
+            (
+                one.stream,
+                States { life: window::life(one), last: None, states: StepFunction::of(2 * buckets) },
+            )
+        });
         Self {
             directory: manifest.run.directory.to_string(),
             span,
             buckets,
             forward,
-            rates: Rates::of(span, buckets, spec.run.sample),
-            states: lives.iter().take(STREAMS).map(states).collect(),
+            rates: FlowRates::of(&flows, manifest, span, buckets),
+            flows,
+            states: states.collect(),
             sums: Sums::of(lives),
             curves: BTreeMap::new(),
             marks: Marks::of(manifest, span, width_us(span, buckets)),
@@ -174,17 +200,18 @@ impl Drawing {
 
     /// What is to be drawn, after the last row.
     pub fn finish(self) -> RunSeries {
-        let [goodput, sent] = self.rates.finish();
-        let rates = [(Quantity::Goodput, goodput), (Quantity::Sent, sent)];
-        let curves = self.curves.into_iter().map(|(quantity, curve)| (quantity, curve.finish()));
-        let drawn = rates.into_iter().chain(curves).filter(|(_, points)| !points.is_empty());
+        let curves = self.curves.into_iter().map(|(quantity, downsampler)| (quantity, downsampler.finish()));
+        let drawn = self.rates.finish().chain(curves).filter(|(_, points)| !points.is_empty());
+        let mut curves: Vec<Curve> = drawn.map(|(quantity, points)| Curve { quantity, points }).collect();
+        curves.sort_by_key(|curve| curve.quantity);
         let (retransmitted, drops) = self.marks.finish();
         let states = self.states.into_iter().map(|(stream, states)| (stream, states.finish()));
         RunSeries {
             directory: self.directory,
             span: self.span,
             bucket_us: width_us(self.span, self.buckets),
-            curves: drawn.map(|(quantity, points)| Curve { quantity, points }).collect(),
+            flows: self.flows,
+            curves,
             retransmitted,
             drops,
             states: states.filter(|(_, steps)| !steps.is_empty()).collect(),

@@ -7,6 +7,7 @@ use crate::models::headers::{DEFAULT_MSS, goodput_through};
 use crate::models::loss::{self, AckPolicy};
 use crate::models::window;
 use pipefill_core::cell::{CellSpec, Direction, LossSpec, LossUnit, Protocol};
+use pipefill_core::traffic::ping::fragments;
 use pipefill_core::units::{Bytes, Ratio};
 use std::time::Duration;
 
@@ -94,6 +95,20 @@ pub fn bounds(spec: &CellSpec, rtt: Duration, p: Option<Ratio>) -> Vec<Bound> {
     answers.into_iter().filter_map(|(law, bps)| Some(Bound { law, bps: bps? })).collect()
 }
 
+/// What the path of `direction` lets through of its flows' payload: of TCP where one of them is TCP, else of the first one's datagrams.
+/// `None` where no flow goes there, nothing limits it, or a datagram is fragmented.
+pub fn rate_of(spec: &CellSpec, direction: Direction) -> Option<f64> {
+    let its = || spec.flows.iter().filter(|flow| flow.direction == direction);
+    let mut tcp = its().filter(|flow| flow.protocol == Protocol::Tcp);
+    if tcp.next().is_some() {
+        return path_rate(spec, direction, Bytes::new(DEFAULT_MSS));
+    }
+    let udp = its().find(|flow| flow.protocol == Protocol::Udp)?;
+    let bottleneck = spec.path.way(direction).bottleneck.as_ref()?;
+    let is_whole = fragments(udp.length).count() == 1;
+    is_whole.then(|| goodput_through(bottleneck, Protocol::Udp, udp.length))
+}
+
 /// The direction of the TCP flows: forward where any goes there. `None` without one.
 fn direction(spec: &CellSpec) -> Option<Direction> {
     let forward = buffers::tcp_flows(spec).any(|flow| flow.direction == Direction::Forward);
@@ -102,9 +117,5 @@ fn direction(spec: &CellSpec) -> Option<Direction> {
 }
 
 fn path_rate(spec: &CellSpec, direction: Direction, mss: Bytes) -> Option<f64> {
-    let path = match direction {
-        Direction::Forward => &spec.path.forward,
-        Direction::Reverse => &spec.path.reverse,
-    };
-    path.bottleneck.as_ref().map(|one| goodput_through(one, Protocol::Tcp, mss))
+    spec.path.way(direction).bottleneck.as_ref().map(|one| goodput_through(one, Protocol::Tcp, mss))
 }

@@ -3,6 +3,7 @@
 //! Exact up to [`MOST`] distinct values; past that values are told apart by fewer leading bits, as many as fit. Never: a
 //! result that depends on the order in which the values came.
 
+use crate::finding::{Distribution, PERCENTS};
 use std::cmp::Ordering;
 
 /// Distinct values that are kept apart.
@@ -49,6 +50,13 @@ impl WeightedValues {
     pub(crate) fn lower_percentile(&self, percent: u128) -> Option<u64> {
         let total = self.total();
         (total > 0).then(|| self.at((total * percent).div_ceil(100).saturating_sub(1)))
+    }
+
+    /// The values at each of [`PERCENTS`]. `None` without values.
+    pub(crate) fn distribution(&self) -> Option<Distribution> {
+        let rtt_us: Option<Vec<u64>> =
+            PERCENTS.iter().map(|&percent| self.lower_percentile(percent.into())).collect();
+        Some(Distribution { percent: PERCENTS.to_vec(), rtt_us: rtt_us? })
     }
 
     /// The median where each value counts as often as it weighs: the mean of the middle two of an even number. `None` without

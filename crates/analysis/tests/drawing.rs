@@ -2,13 +2,13 @@
 
 mod builder;
 
-use builder::{SECOND, Steady, cell, record, run, spec};
-use pipefill_analysis::series::{Drawing, Quantity, RunSeries, buckets};
-use pipefill_analysis::theory::{Bound, Law, bounds, segment_loss};
-use pipefill_core::cell::{LossSpec, LossUnit, Protocol};
+use builder::{SECOND, Steady, cell, flow, record, run, spec};
+use pipefill_analysis::series::{Drawing, Quantity, RunSeries, buckets, with_bands};
+use pipefill_analysis::theory::{Bound, Law, bounds, rate_of, segment_loss};
+use pipefill_core::cell::{CellSpec, Direction, FlowSpec, LossSpec, LossUnit, Protocol};
 use pipefill_core::record::{Retransmit, RetransmitKind, RunRecord};
 use pipefill_core::tcp_info::CaState;
-use pipefill_core::units::Ratio;
+use pipefill_core::units::{Bytes, Ratio};
 use std::time::Duration;
 
 fn drawn(record: &RunRecord, buckets: usize) -> RunSeries {
@@ -48,6 +48,32 @@ fn windows_of_two_streams_are_summed_and_round_trips_are_not() {
     let series = drawn(&steady(&[Steady::default(), Steady { srtt_us: 20_400, ..Steady::default() }]), 10);
     assert_eq!(values(&series, Quantity::Cwnd).last(), Some(&400_000));
     assert_eq!(values(&series, Quantity::Srtt).last(), Some(&15_400));
+}
+
+/// Two flows to the receiver, the second one of UDP, and one back: 80, 10 and 20 Mbit/s.
+#[test]
+fn each_flow_has_its_curve_and_no_sum_goes_both_ways() {
+    let mut spec = spec(Protocol::Tcp, 10);
+    spec.flows.push(flow(Protocol::Udp));
+    spec.flows.push(FlowSpec { direction: Direction::Reverse, ..flow(Protocol::Tcp) });
+    let stream = |flow, rate_bps| Steady { flow, rate_bps, ..Steady::default() };
+    let streams = [stream(0, 80_000_000), stream(1, 10_000_000), stream(2, 20_000_000)];
+    let series = drawn(&record(run(&cell(0, &[], spec), 1), &streams), 10);
+    let of_all = |quantity, mbps: u64| {
+        assert_eq!(values(&series, quantity)[5], mbps * 1_000_000, "{quantity:?}");
+    };
+    of_all(Quantity::DirectionGoodput(Direction::Forward), 90);
+    let reverse = values(&series, Quantity::DirectionGoodput(Direction::Reverse));
+    assert!(reverse.is_empty(), "of an only flow there is no sum");
+    [(0, 80), (1, 10), (2, 20)]
+        .into_iter()
+        .for_each(|(flow, mbps)| of_all(Quantity::FlowGoodput(flow), mbps));
+    assert_eq!((values(&series, Quantity::Goodput), values(&series, Quantity::Sent)), (vec![], vec![]));
+    let names: Vec<&str> = series.flows.iter().map(|flow| flow.name.as_str()).collect();
+    assert_eq!(names, ["0 tcp →", "1 udp →", "2 tcp ←"]);
+    assert_eq!(with_bands(&series.flows), [0, 1, 2]);
+    let states: Vec<u32> = series.states.iter().map(|(stream, _)| *stream).collect();
+    assert_eq!(states, [0, 2], "of TCP, in both directions");
 }
 
 #[test]
@@ -107,6 +133,19 @@ fn laws_speak_where_they_hold() {
     assert_eq!(laws(&bounds(&spec, Duration::ZERO, None)), [Law::PathRate]);
     spec.flows.clear();
     assert_eq!(bounds(&spec, rtt, None), []);
+}
+
+#[test]
+fn a_direction_lets_through_what_its_flows_headers_leave() {
+    let mut spec = spec(Protocol::Udp, 10);
+    let forward = |spec: &CellSpec| rate_of(spec, Direction::Forward).map(f64::round);
+    assert_eq!(forward(&spec), Some((1e9 * 1_448.0 / 1_490.0_f64).round()));
+    assert_eq!(rate_of(&spec, Direction::Reverse), None, "no flow");
+    spec.flows.push(flow(Protocol::Tcp));
+    assert_eq!(forward(&spec), Some((1e9 * 1_448.0 / 1_514.0_f64).round()));
+    spec.flows.truncate(1);
+    spec.flows[0].length = Bytes::new(8_000);
+    assert_eq!(forward(&spec), None, "fragments");
 }
 
 #[test]

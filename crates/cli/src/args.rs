@@ -16,6 +16,7 @@ use examples::{
     RUN_EXAMPLES, STUDY_EXAMPLES, WATCH_EXAMPLES,
 };
 use pipefill_analysis::observed::View;
+use pipefill_core::cell::WIRE_OVERHEAD;
 use pipefill_core::parse;
 use pipefill_core::units::{Bytes, Rate, Ratio};
 use std::path::PathBuf;
@@ -361,9 +362,12 @@ pub(crate) struct DoctorArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct BdpArgs {
-    /// Rate of the bottleneck, counting IP + 14 bytes per packet, e.g. 1gbit
+    /// Rate of the bottleneck, e.g. 1gbit
     #[arg(long, value_parser = parse::rate)]
     pub(crate) rate: Rate,
+    /// What the rate counts, as path.rate_layer of a scenario
+    #[arg(long, value_enum, default_value = "frame", value_name = "LAYER")]
+    pub(crate) rate_layer: RateLayer,
     /// Round-trip time without queues, e.g. 10ms
     #[arg(long, value_parser = parse::duration)]
     pub(crate) rtt: Duration,
@@ -382,6 +386,25 @@ pub(crate) struct BdpArgs {
     /// Print the answer as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What a rate counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RateLayer {
+    /// Ethernet frames without FCS (IP + 14 bytes), as tc's tbf does
+    Frame,
+    /// What an Ethernet wire carries: 24 bytes more per frame (preamble, FCS, gap)
+    Wire,
+}
+
+impl RateLayer {
+    /// What a frame costs beside its own bytes.
+    pub(crate) const fn overhead(self) -> Bytes {
+        match self {
+            Self::Frame => Bytes::new(0),
+            Self::Wire => WIRE_OVERHEAD,
+        }
+    }
 }
 
 /// What to do with the simulator.

@@ -4,11 +4,15 @@
 //! restored whatever ends the process, but for SIGKILL.
 
 mod console;
+mod flow;
 mod history;
+mod rows;
 mod screen;
 mod state;
 mod tap;
 
+#[cfg(test)]
+pub(crate) use history::RunHistory;
 pub(crate) use state::LiveState;
 pub(crate) use tap::LiveTap;
 

@@ -202,6 +202,13 @@ fn the_calculator_answers_in_both_forms() {
     let answer = json(&folder.pipefill(&with_json).assert().success().get_output().stdout);
     assert_eq!((&answer["bdp_bytes"], &answer["mss_bytes"]), (&Value::from(1_250_000), &Value::from(1448)));
     assert!(answer["window"]["window_law_bps"].is_u64() && answer["loss"]["pftk_bps"].is_u64(), "{answer}");
+    let words = ["bdp", "--rate", "1gbit", "--rate-layer", "wire", "--rtt", "10ms"];
+    let text = folder.pipefill(&words).assert().success();
+    let text = String::from_utf8_lossy(&text.get_output().stdout).into_owned();
+    assert!(
+        text.contains("941 Mbit/s     rate × MSS / (MSS + 90)") && text.contains("overhead 24"),
+        "{text}"
+    );
     let refused = folder.pipefill(&["bdp", "--rate", "100", "--rtt", "10ms"]).assert().code(2);
     refused.stderr(contains("100mbit"));
     folder.pipefill(&["bdp", "--rate", "1gbit", "--rtt", "1ms", "--mss", "0"]).assert().code(2);

@@ -39,7 +39,9 @@ fn each_chart_is_a_file_and_markdown_shows_those_beside_it() {
             "ran/pictures/01-goodput-against-the-round-trip.svg",
             "ran/pictures/02-round-trip-under-load-by-rtt.svg",
             "ran/pictures/03-over-time-rtt-5ms.svg",
-            "ran/pictures/04-over-time-rtt-40ms.svg"
+            "ran/pictures/04-over-time-rtt-40ms.svg",
+            "ran/pictures/05-round-trips-rtt-5ms.svg",
+            "ran/pictures/06-round-trips-rtt-40ms.svg"
         ]
     );
     for name in names.lines() {

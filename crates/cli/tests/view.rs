@@ -148,6 +148,18 @@ fn keys_are_heard_and_a_stop_is_asked_back() {
 }
 
 #[test]
+fn each_flow_has_a_line() {
+    let (_folder, mut screen) = started(&format!("{RUN} --set flow.direction=both"));
+    screen.wait_for("0 tcp →");
+    screen.wait_for("1 tcp ←");
+    screen.wait_for("0 retr");
+    screen.wait_for("below: flow 0 tcp →");
+    screen.press("\x03");
+    let text = screen.end();
+    assert!(text.contains("code 2") && is_as_before(&text), "{text}");
+}
+
+#[test]
 fn a_c_with_control_stops_without_a_question() {
     let (_folder, mut screen) = started(RUN);
     screen.wait_for("q stop");

@@ -281,6 +281,17 @@ pub enum Protocol {
     Ping,
 }
 
+impl Protocol {
+    /// `tcp`, `udp` or `ping`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+            Self::Ping => "ping",
+        }
+    }
+}
+
 /// Which way the data of a flow goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -303,6 +314,14 @@ impl Direction {
         }
     }
 
+    /// `→` or `←`.
+    pub const fn arrow(self) -> char {
+        match self {
+            Self::Forward => '→',
+            Self::Reverse => '←',
+        }
+    }
+
     /// The way back: that of a flow's ACKs.
     #[must_use]
     pub const fn opposite(self) -> Self {
@@ -311,6 +330,12 @@ impl Direction {
             Self::Reverse => Self::Forward,
         }
     }
+}
+
+/// A flow's name in tables and pictures: `0 tcp ×4 →`, its place in the cell, its streams, and which way its data go.
+pub fn flow_name(flow: u32, protocol: Protocol, streams: u32, direction: Direction) -> String {
+    let several = if streams > 1 { format!(" ×{streams}") } else { String::new() };
+    format!("{flow} {}{several} {}", protocol.as_str(), direction.arrow())
 }
 
 /// One flow: `parallel` streams of the same kind. `direction = "both"` in a scenario makes two flows.

@@ -3,6 +3,8 @@
 use crate::quantity::Kind;
 use pipefill_analysis::calculator::{BufferAnswer, Calculation, LossAnswer, PredictedBy, WindowAnswer};
 
+/// Width of the screen.
+const COLUMNS: usize = 80;
 /// Width of the labels.
 const LABEL: usize = 22;
 /// Width of the figures.
@@ -32,20 +34,24 @@ pub fn render(calculation: &Calculation) -> String {
 }
 
 fn question(c: &Calculation) -> String {
-    format!(
-        "{} bottleneck (IP + 14 bytes), RTT {}, MSS {} B",
-        rate(c.rate_bps),
-        micros(c.rtt_us),
-        c.mss_bytes
-    )
+    let counted = match c.overhead_bytes {
+        0 => "IP + 14 bytes".to_owned(),
+        overhead => format!("IP + 14 + {overhead} bytes"),
+    };
+    format!("{} bottleneck ({counted}), RTT {}, MSS {} B", rate(c.rate_bps), micros(c.rtt_us), c.mss_bytes)
 }
 
 fn pipe(c: &Calculation) -> Vec<String> {
+    let beside = c.counted_bytes.saturating_sub(c.mss_bytes);
+    let wire = match c.overhead_bytes {
+        0 => String::new(),
+        bytes => format!(", {bytes} for the wire"),
+    };
     vec![
         line("BDP", &bytes(c.bdp_bytes), &format!("{} B, rate × RTT", c.bdp_bytes)),
         line("in flight", &c.bdp_packets.to_string(), "full frames"),
         line("window needed", &bytes(c.bdp_bytes), "cwnd, receive window and send buffer, each"),
-        line("goodput at most", &rate(c.goodput_limit_bps), "rate × MSS / (MSS + 66)"),
+        line("goodput at most", &rate(c.goodput_limit_bps), &format!("rate × MSS / (MSS + {beside}){wire}")),
         line("slow start", &micros(c.slow_start_us), "until a BDP is in flight, from 10 segments"),
     ]
 }
@@ -101,12 +107,15 @@ fn needs(c: &Calculation) -> Vec<String> {
     lines
 }
 
-/// A command in two lines that a shell reads as one.
+/// A command in two lines that a shell reads as one; in three where the second one would be too long.
 fn broken(command: &str) -> String {
-    match ["netem", "tbf"].iter().find_map(|word| Some((command.find(word)?, word))) {
-        Some((at, _)) => format!("  {}\\\n    {}", &command[..at], &command[at..]),
-        None => format!("  {command}"),
-    }
+    let Some(at) = ["netem", "tbf"].iter().find_map(|word| command.find(word)) else {
+        return format!("  {command}");
+    };
+    let (head, tail) = command.split_at(at);
+    let is_long = tail.len() + 4 > COLUMNS;
+    let tail = if is_long { tail.replacen(" limit", " \\\n      limit", 1) } else { tail.to_owned() };
+    format!("  {head}\\\n    {tail}")
 }
 
 fn indented(lines: &[String]) -> impl Iterator<Item = String> {

@@ -6,14 +6,17 @@ mod laws;
 mod losses;
 mod plots;
 mod repeats;
+mod trips;
 
 pub(crate) use along::{Along, Step, Steps, Upward};
 pub(crate) use heats::{Field, Heat, Map};
-pub(crate) use laws::{Line, path_rate};
+pub(crate) use laws::Line;
 pub(crate) use losses::Losses;
 pub(crate) use plots::{Plot, Point, SERIES, Series};
 pub(crate) use repeats::{Repeats, Row};
+pub(crate) use trips::{Trip, Trips};
 
+use crate::pictures::RUNS;
 use crate::sheet::by_variant;
 use pipefill_analysis::experiment::{CellResult, Experiment};
 use schemars::JsonSchema;
@@ -27,6 +30,7 @@ pub(crate) struct Charts {
     pub(crate) heats: Vec<Heat>,
     pub(crate) repeats: Vec<Repeats>,
     pub(crate) losses: Vec<Losses>,
+    pub(crate) trips: Vec<Trips>,
 }
 
 /// Those of `experiment`, variant by variant.
@@ -37,6 +41,7 @@ pub(crate) fn all(experiment: &Experiment) -> Charts {
         heats: Vec::new(),
         repeats: Vec::new(),
         losses: Vec::new(),
+        trips: Vec::new(),
     };
     for (variant, cells) in by_variant(experiment) {
         charts.plots.extend(plots::of(experiment, variant, &cells));
@@ -44,7 +49,9 @@ pub(crate) fn all(experiment: &Experiment) -> Charts {
         charts.heats.extend(heats::of(variant, &cells));
         charts.repeats.extend(repeats::of(variant, &cells));
         charts.losses.extend(losses::of(experiment, variant, &cells));
+        charts.trips.extend(trips::of(variant, &cells));
     }
+    charts.trips.truncate(RUNS);
     charts
 }
 

@@ -87,7 +87,7 @@ const FIELDS: [&str; 74] = [
 ];
 
 /// The same of a flow: in a row of its own, or in that of a cell with a single one.
-const FLOW_FIELDS: [&str; 8] = [
+const FLOW_FIELDS: [&str; 9] = [
     "/flow",
     "/protocol",
     "/direction",
@@ -96,6 +96,7 @@ const FLOW_FIELDS: [&str; 8] = [
     "/loaded_rtt_us_p50",
     "/loaded_rtt_us_p95",
     "/loaded_rtt_us_p99",
+    "/loaded_rtt_source",
 ];
 
 /// Why no CSV was made.

@@ -61,13 +61,14 @@ pub fn render(page: &Page<'_>) -> serde_json::Result<String> {
 fn body(page: &Page<'_>, charts: &charts::Charts) -> Markup {
     let experiment = page.experiment;
     html! {
-        (header(experiment))
+        (header(experiment, !charts.trips.is_empty()))
         main id="main" {
             (answer::section(experiment))
             (tables::section(experiment))
             (tables::conclusions(experiment))
             (figures::section(charts))
             (runs::section(page))
+            (figures::round_trips(charts))
             (cells::section(page))
             (machine::section(page))
             (source(page))
@@ -83,7 +84,7 @@ fn body(page: &Page<'_>, charts: &charts::Charts) -> Markup {
     }
 }
 
-fn header(experiment: &Experiment) -> Markup {
+fn header(experiment: &Experiment, has_round_trips: bool) -> Markup {
     let title = experiment.plan.title.as_ref().unwrap_or(&experiment.experiment);
     html! {
         a class="skip" href="#main" { "Skip to the result" }
@@ -107,6 +108,7 @@ fn header(experiment: &Experiment) -> Markup {
                 li { a href="#result" { "Result" } }
                 li { a href="#charts" { "Charts" } }
                 li { a href="#runs" { "Runs" } }
+                @if has_round_trips { li { a href="#round-trips" { "Round trips" } } }
                 li { a href="#verdicts" { "Verdicts" } }
                 li { a href="#machine" { "Machine" } }
                 li { a href="#scenario" { "Scenario" } }

@@ -12,6 +12,7 @@ mod conclusions;
 pub mod confusion;
 pub mod connections;
 pub mod csv;
+mod curves;
 pub mod explain;
 pub mod fix;
 pub mod flent;

@@ -3,6 +3,7 @@
 //! Never: a name that a file system or a link could read as something else, or two files of one name.
 
 use crate::charts::{self, Heat};
+use crate::curves;
 use crate::limiters;
 use crate::runs::{RunPart, of_verdict, why_invalid};
 use crate::svg::{self, Picture};
@@ -24,14 +25,14 @@ pub struct PictureFile {
     pub svg: String,
 }
 
-/// The charts of `experiment`, and one run of each of its first cells, in the order of the page.
+/// The charts of `experiment`, one run of each of its first cells, and their round trips, in the order of the page.
 pub fn files(experiment: &Experiment, runs: &[RunPart]) -> Vec<PictureFile> {
-    let charts = charts::all(experiment);
-    let plots = charts.plots.iter().map(svg::plot);
-    let along = charts.along.iter().map(svg::along);
-    let heats = charts.heats.iter().flat_map(Heat::maps).map(|map| svg::heat(&map));
-    let repeats = charts.repeats.iter().map(svg::repeats);
-    let losses = charts.losses.iter().map(svg::losses);
+    let all = charts::all(experiment);
+    let plots = all.plots.iter().map(svg::plot);
+    let along = all.along.iter().map(svg::along);
+    let heats = all.heats.iter().flat_map(Heat::maps).map(|map| svg::heat(&map));
+    let repeats = all.repeats.iter().map(svg::repeats);
+    let losses = all.losses.iter().map(svg::losses);
     let timelines = timelines(experiment, runs).take(RUNS).map(|(_, picture)| picture);
     let left_out = || left_out(experiment);
     let charts = plots
@@ -40,7 +41,13 @@ pub fn files(experiment: &Experiment, runs: &[RunPart]) -> Vec<PictureFile> {
         .chain(repeats)
         .chain(losses)
         .map(|picture| picture.warned(left_out()));
-    charts.chain(timelines).enumerate().map(|(number, picture)| file(number + 1, &picture)).collect()
+    let trips = all.trips.iter().map(|trips| svg::trips(trips).warned(left_out()));
+    charts
+        .chain(timelines)
+        .chain(trips)
+        .enumerate()
+        .map(|(number, picture)| file(number + 1, &picture))
+        .collect()
 }
 
 /// Of each cell the run that its verdict is about.
@@ -54,9 +61,9 @@ pub(crate) fn timelines<'a>(
         let causes = metrics.map(|metrics| limiters::over_time(metrics, &part.series));
         let why = metrics.and_then(|metrics| why_invalid(&metrics.invalid));
         let invalid = if why.is_some() { " (invalid run)" } else { "" };
-        let path_bps = charts::path_rate(&experiment.plan.cells[cell.index].spec);
+        let rates = curves::path_rates(&experiment.plan.cells[cell.index].spec, &part.series);
         let name = format!("Over time: {}{invalid}", called(experiment, cell));
-        Some((cell, svg::timeline(&name, &part.series, &causes.unwrap_or_default(), path_bps).warned(why)))
+        Some((cell, svg::timeline(&name, &part.series, &causes.unwrap_or_default(), &rates).warned(why)))
     })
 }
 

@@ -15,7 +15,6 @@ use indexmap::IndexMap;
 use pipefill_analysis::experiment::{CellResult, Experiment, FlowResult};
 
 pub(crate) use columns::SUM;
-pub(crate) use flows::named as flow_named;
 pub(crate) use notes::{environment_line, interval_line, problems, source_line};
 pub(crate) use pings::told as pings_told;
 

@@ -12,6 +12,7 @@ mod plot;
 mod scale;
 mod style;
 mod timeline;
+mod trips;
 
 pub(crate) use along::along;
 pub(crate) use bars::{losses, repeats};
@@ -19,6 +20,7 @@ pub(crate) use fix::proof;
 pub(crate) use heat::heat;
 pub(crate) use plot::plot;
 pub(crate) use timeline::timeline;
+pub(crate) use trips::trips;
 
 use maud::{Markup, PreEscaped, html};
 use scale::{Scale, Tick};

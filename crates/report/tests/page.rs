@@ -2,8 +2,9 @@
 
 mod made;
 
-use made::{HURT, experiment, proof};
-use pipefill_report::html::{Page, render};
+use made::{HURT, experiment, mixed, proof};
+use pipefill_core::record::Lateness;
+use pipefill_report::html::{Page, RunPart, render};
 use serde_json::Value;
 
 fn page(scenario: Option<&str>) -> String {
@@ -65,8 +66,51 @@ fn each_number_has_its_exact_value_and_each_cell_its_verdict() {
     }
     assert_eq!(
         html.matches("<svg").count(),
-        5,
-        "goodput, round trip, repetitions, and a timeline for each cell"
+        7,
+        "goodput, round trip, repetitions, and for each cell a timeline and its round trips"
+    );
+}
+
+#[test]
+fn the_machine_is_told_in_words() {
+    let (experiment, mut runs) = experiment(2);
+    let lateness = |p99_ns| Lateness {
+        count: 10,
+        mean_ns: 1,
+        p50_ns: 60_000,
+        p99_ns,
+        p999_ns: 1,
+        max_ns: 9_000_000,
+        histogram: Vec::new(),
+    };
+    for (number, part) in runs.iter_mut().enumerate() {
+        part.instrument.samples_due = Some(100);
+        part.instrument.samples_taken = Some(if number == 1 { 93 } else { 100 });
+        part.instrument.timer_lateness = Some(lateness(if number == 2 { 410_000 } else { 90_000 }));
+    }
+    let page = |runs: &[RunPart]| {
+        render(&Page { experiment: &experiment, runs, proofs: &[], scenario: None, fix: "pipefill fix DIR" })
+            .unwrap()
+    };
+    let html = page(&runs);
+    assert!(html.contains("Of 400 samples that were due 393 were taken"), "{html}");
+    assert!(html.contains("7 of 100 (run 000-2)"));
+    assert!(html.contains("late by 60.0 µs in the median, 410 µs at the 99th percentile and 9.00 ms at most, in the worst run (run 001-1)"));
+    assert!(page(&runs[..1]).contains("Every one of the 100 samples that were due was taken."));
+}
+
+#[test]
+fn the_script_gets_names_and_colours_of_flows_and_each_directions_rate() {
+    let (experiment, runs) = mixed();
+    let page =
+        Page { experiment: &experiment, runs: &runs, proofs: &[], scenario: None, fix: "pipefill fix DIR" };
+    let html = render(&page).unwrap();
+    assert!(html.contains("\"quantity\":\"goodput of flow 2\",\"named\":[\"2 tcp ←\",\"c2\"]"));
+    assert!(html.contains("\"quantity\":\"goodput forward\",\"named\":[\"all →\",\"c6\"]"));
+    assert!(html.contains("\"bands\":[[0,\"0 tcp →\"],[1,\"1 udp →\"],[2,\"2 tcp ←\"]]"));
+    assert!(
+        html.contains("{\"name\":\"path rate →\",\"bps\":956406869.2"),
+        "the other direction has no limit"
     );
 }
 

@@ -2,7 +2,7 @@
 
 mod made;
 
-use made::{HURT, experiment};
+use made::{HURT, experiment, mixed};
 use pipefill_report::md::{self, Link};
 use pipefill_report::pictures::{PictureFile, files};
 use pipefill_report::png::Painter;
@@ -15,7 +15,7 @@ fn pictures() -> Vec<PictureFile> {
 }
 
 #[test]
-fn there_is_one_of_each_chart_and_of_a_run_of_each_cell() {
+fn there_is_one_of_each_chart_and_two_of_each_cell() {
     let names: Vec<String> = pictures().into_iter().map(|picture| picture.name).collect();
     assert_eq!(
         names,
@@ -24,7 +24,9 @@ fn there_is_one_of_each_chart_and_of_a_run_of_each_cell() {
             "02-round-trip-under-load-by-rtt",
             "03-how-far-repetitions-lie-from-their-median",
             "04-over-time-rtt-0ms",
-            "05-over-time-rtt-100ms"
+            "05-over-time-rtt-100ms",
+            "06-round-trips-rtt-0ms",
+            "07-round-trips-rtt-100ms"
         ]
     );
 }
@@ -39,6 +41,29 @@ fn each_is_a_document_of_its_own_that_needs_nobody() {
         for word in ["var(", "light-dark", "href", "url(", "<script", " style=", "@import"] {
             assert!(!picture.svg.contains(word), "{}: {word}", picture.name);
         }
+    }
+}
+
+/// A flow of each kind and pings: each has its line, with its name and a colour of its own.
+#[test]
+fn a_run_of_several_flows_has_a_line_for_each() {
+    let (experiment, runs) = mixed();
+    let pictures = files(&experiment, &runs);
+    let svg = |part: &str| &pictures.iter().find(|picture| picture.name.contains(part)).unwrap().svg;
+    let over_time = svg("over-time");
+    for name in ["path rate →", "all →", "0 tcp →", "1 udp →", "2 tcp ←", "ping", "RTT, 0 tcp →"]
+    {
+        assert!(over_time.contains(&format!(">{name}</text>")), "{name}");
+    }
+    assert!(over_time.contains("limited by, 2 tcp ←") && over_time.contains("congestion state, 0 tcp →"));
+    for line in ["line c0\"", "line c1\"", "line c2\"", "line c6\"", "line rate\""] {
+        assert!(over_time.contains(line), "{line}");
+    }
+    let trips = svg("round-trips");
+    for name in
+        ["0 tcp →, smoothed", "2 tcp ←, smoothed", "pings under load", "pings without load", "idle RTT"]
+    {
+        assert!(trips.contains(&format!(">{name}</text>")), "{name}");
     }
 }
 

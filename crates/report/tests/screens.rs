@@ -4,7 +4,7 @@
 mod builder;
 
 use pipefill_analysis::calculator::{Question, calculate};
-use pipefill_core::cell::Protocol;
+use pipefill_core::cell::{Protocol, WIRE_OVERHEAD};
 use pipefill_core::plan::Plan;
 use pipefill_core::units::{Bytes, Rate, Ratio};
 use pipefill_report::table::Style;
@@ -15,6 +15,7 @@ fn question() -> Question {
     Question {
         buffer: Some(Bytes::new(512 << 10)),
         rate: Rate::from_bps(1_000_000_000),
+        overhead: Bytes::new(0),
         rtt: Duration::from_millis(10),
         window: Some(Bytes::new(65_536)),
         loss: Some(Ratio::from_percent(1.0)),
@@ -28,11 +29,17 @@ fn the_calculators_screen() {
 }
 
 #[test]
+fn the_calculators_screen_for_a_rate_of_the_wire() {
+    let asked = Question { overhead: WIRE_OVERHEAD, window: None, buffer: None, loss: None, ..question() };
+    insta::assert_snapshot!(calculator::render(&calculate(&asked).unwrap()));
+}
+
+#[test]
 fn the_screen_fits_a_terminal() {
     let rates = [1_000, 999_999_999_999, 400_000_000_000_000];
     let rtts = [Duration::ZERO, Duration::from_micros(20), Duration::from_secs(3)];
     for (rate, rtt) in rates.into_iter().flat_map(|rate| rtts.map(|rtt| (rate, rtt))) {
-        let asked = Question { rate: Rate::from_bps(rate), rtt, ..question() };
+        let asked = Question { rate: Rate::from_bps(rate), overhead: WIRE_OVERHEAD, rtt, ..question() };
         let text = calculator::render(&calculate(&asked).unwrap());
         assert!(text.lines().count() <= 40, "{text}");
         let widest = text.lines().map(|line| line.chars().count()).max().unwrap();

@@ -3,7 +3,7 @@
 use super::FlowResult;
 use crate::advice;
 use crate::diagnosis::Diagnosis;
-use crate::finding::Latency;
+use crate::finding::{Distribution, Latency};
 use crate::headline::room_bps;
 use crate::metrics::{FlowFigures, FlowMetrics, RunMetrics};
 use crate::observed;
@@ -120,7 +120,23 @@ fn latency(runs: &[InRun<'_>]) -> Latency {
         loaded_rtt_us_p99: whole(|one| one.loaded_rtt_us_p99),
         loaded_rtt_source: runs.iter().find_map(|one| one.flow.latency.loaded_rtt_source),
         bufferbloat: bloated.get(bloated.len() / 2).copied().filter(|_| is_mostly),
+        srtt_distribution: distribution(runs, |one| one.srtt_distribution.as_ref()),
+        ping_distribution: distribution(runs, |one| one.ping_distribution.as_ref()),
+        idle_ping_distribution: distribution(runs, |one| one.idle_ping_distribution.as_ref()),
     }
+}
+
+/// The median of each per cent's round trip over the runs that have one.
+fn distribution(runs: &[InRun<'_>], field: fn(&Latency) -> Option<&Distribution>) -> Option<Distribution> {
+    let known: Vec<&Distribution> = runs.iter().filter_map(|one| field(&one.flow.latency)).collect();
+    let percent = known.first()?.percent.clone();
+    let at = |place: usize| {
+        let values: Vec<f64> =
+            known.iter().filter_map(|one| one.rtt_us.get(place)).map(|&us| us as f64).collect();
+        median(&values).map(rounded)
+    };
+    let rtt_us: Option<Vec<u64>> = (0..percent.len()).map(at).collect();
+    Some(Distribution { rtt_us: rtt_us?, percent })
 }
 
 fn median_of(runs: &[InRun<'_>], field: impl Fn(&FlowMetrics) -> Option<f64>) -> Option<f64> {

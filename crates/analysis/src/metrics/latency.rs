@@ -23,6 +23,9 @@ pub(super) struct Following<'a> {
     looks: [Option<(u64, u64)>; 2],
     /// Streams of pings, and the payload of their smallest request.
     pings: BTreeMap<u32, u64>,
+    /// When streams of these flows have data under way.
+    busy: Vec<Window>,
+    idle_pings: WeightedValues,
     least_us: Option<u64>,
     /// What is known of the path, where nobody looked into its queues.
     path: Option<&'a PathFacts>,
@@ -67,6 +70,8 @@ impl<'a> Following<'a> {
             spec,
             streams: manifest.streams.iter().filter_map(of_stream).collect(),
             pings: manifest.streams.iter().filter_map(smallest).collect(),
+            busy: manifest.streams.iter().filter(|one| is_of(one, &flows)).map(whole).collect(),
+            idle_pings: WeightedValues::default(),
             flows,
             looks: [None; 2],
             least_us: None,
@@ -115,13 +120,32 @@ impl<'a> Following<'a> {
                 flow.ping.add(rtt_ns / 1_000, 1);
             }
         }
+        let trip = Window { from_us: row.t_us, to_us: row.t_us.saturating_add(rtt_ns / 1_000) };
+        if self.busy.iter().all(|busy| trip.to_us < busy.from_us || busy.to_us < trip.from_us) {
+            self.idle_pings.add(rtt_ns / 1_000, 1);
+        }
     }
 
     /// Each flow's index in the cell with its round trips, after the last row.
     pub(super) fn latencies(self) -> BTreeMap<u32, Latency> {
         let idle_us = idle(self.spec.path.rtt(), self.least_us);
-        self.flows.iter().map(|flow| (flow.index, flow.latency(self.spec, idle_us))).collect()
+        let idle_pings = self.idle_pings.distribution();
+        let latency = |flow: &OfFlow| Latency {
+            idle_ping_distribution: idle_pings.clone(),
+            ..flow.latency(self.spec, idle_us)
+        };
+        self.flows.iter().map(|flow| (flow.index, latency(flow))).collect()
     }
+}
+
+/// Whether `stream` belongs to one of `flows`.
+fn is_of(stream: &StreamSummary, flows: &[OfFlow]) -> bool {
+    flows.iter().any(|flow| flow.index == stream.flow)
+}
+
+/// From the first byte that `stream` offered until the last one was there.
+fn whole(stream: &StreamSummary) -> Window {
+    Window { from_us: stream.start_us, to_us: stream.end_us.max(stream.stop_us) }
 }
 
 /// The path's fixed delay, or the least round trip where that is a little longer: it has the time on the wire too. One that is much longer
@@ -164,6 +188,9 @@ impl OfFlow {
             loaded_rtt_us_p99: at(99),
             loaded_rtt_source: source,
             bufferbloat: idle_us.and_then(|idle_us| self.bufferbloat(spec, idle_us, at(50))),
+            srtt_distribution: self.srtt.distribution(),
+            ping_distribution: self.ping.distribution(),
+            idle_ping_distribution: None,
         }
     }
 

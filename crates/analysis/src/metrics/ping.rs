@@ -74,6 +74,12 @@ pub struct PingSize {
     pub rtt_us_min: f64,
     /// The median one: the point that the fit uses.
     pub rtt_us_p50: f64,
+    /// What 95 % of them did not exceed.
+    #[serde(default)]
+    pub rtt_us_p95: Option<f64>,
+    /// What 99 % of them did not exceed.
+    #[serde(default)]
+    pub rtt_us_p99: Option<f64>,
 }
 
 /// Follows the pings of one direction: those that ask forward, or in reverse where none does.
@@ -143,12 +149,15 @@ impl Trips {
     }
 
     fn size(&self, (payload_bytes, Reverse(reply_bytes)): (u64, Reverse<u64>)) -> Option<PingSize> {
+        let at = |percent| self.rtts.lower_percentile(percent).map(|ns| ns as f64 / 1e3);
         Some(PingSize {
             payload_bytes,
             reply_bytes,
             count: self.count,
             rtt_us_min: self.shortest? as f64 / 1e3,
             rtt_us_p50: self.rtts.median()? / 1e3,
+            rtt_us_p95: at(95),
+            rtt_us_p99: at(99),
         })
     }
 }

@@ -72,7 +72,7 @@ pub fn flight_of_send_buffer(size: Bytes) -> [Bytes; 2] {
 }
 
 /// The commands that make this path of an interface `DEV`: all of `rtt` in the direction of the data, a bottleneck with a
-/// queue of `queue`, and the one that takes it away again. The delay element of some kernels counts what waits behind it too, so that its
+/// queue of `queue`, and the one that takes it away again. Each `frame` costs `overhead` of the rate beside its own bytes. The delay element of some kernels counts what waits behind it too, so that its
 /// limit holds both. `None` for a frame of no bytes.
 pub fn tc_lines(
     rate: Rate,
@@ -80,14 +80,20 @@ pub fn tc_lines(
     queue: Bytes,
     loss: Option<Ratio>,
     frame: Bytes,
+    overhead: Bytes,
 ) -> Option<Vec<String>> {
-    let limit = netem_limit_packets(rate, rtt, frame)? + packets(queue, frame)?;
+    let counted = Bytes::new(frame.get() + overhead.get());
+    let limit = netem_limit_packets(rate, rtt, counted)? + packets(queue, frame)?;
     let loss = loss.map_or_else(String::new, |p| format!(" loss {}%", p.percent()));
+    let overhead = match overhead.get() {
+        0 => String::new(),
+        bytes => format!(" overhead {bytes}"),
+    };
     let burst = tbf_burst(rate, TIMER_HZ)?;
     Some(vec![
         format!("tc qdisc add dev DEV root handle 1: netem delay {}us limit {limit}{loss}", rtt.as_micros()),
         format!(
-            "tc qdisc add dev DEV parent 1:1 tbf rate {}bit burst {} limit {}",
+            "tc qdisc add dev DEV parent 1:1 tbf rate {}bit burst {} limit {}{overhead}",
             rate.bps(),
             burst.get(),
             queue.get()
@@ -177,8 +183,8 @@ mod tests {
     #[test]
     fn tc_lines_are_complete() {
         let (rate, rtt) = (Rate::from_bps(1_000_000_000), Duration::from_millis(10));
-        let (queue, frame) = (Bytes::new(1_250_000), Bytes::new(1_514));
-        let lines = tc_lines(rate, rtt, queue, Some(Ratio::from_percent(1.0)), frame).unwrap();
+        let (queue, frame, none) = (Bytes::new(1_250_000), Bytes::new(1_514), Bytes::new(0));
+        let lines = tc_lines(rate, rtt, queue, Some(Ratio::from_percent(1.0)), frame, none).unwrap();
         assert_eq!(
             lines,
             [
@@ -187,7 +193,7 @@ mod tests {
                 "tc qdisc del dev DEV root"
             ]
         );
-        assert_eq!(tc_lines(rate, rtt, queue, None, Bytes::new(0)), None);
+        assert_eq!(tc_lines(rate, rtt, queue, None, none, none), None);
     }
 
     proptest! {

@@ -220,7 +220,7 @@ fn summary(number: u32, steady: &Steady, flow: &FlowSpec, stop_us: u64) -> Strea
 }
 
 /// In recovery for the third of every four samples, otherwise open.
-fn sample(number: u32, steady: &Steady, t_us: u64) -> TcpSample {
+pub fn sample(number: u32, steady: &Steady, t_us: u64) -> TcpSample {
     let recovery = (t_us / SAMPLE_US) % 4 == 2;
     TcpSample {
         t_us,

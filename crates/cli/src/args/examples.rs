@@ -107,6 +107,7 @@ EXAMPLES:
 pub(super) const BDP_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill bdp --rate 1gbit --rtt 10ms
+  pipefill bdp --rate 1gbit --rate-layer wire --rtt 10ms    Gigabit Ethernet: 941 Mbit/s
   pipefill bdp --rate 1gbit --rtt 10ms --window 64KiB --loss 1%
   pipefill bdp --rate 200mbit --rtt 200ms --buffer 6MiB
   pipefill bdp --rate 100mbit --rtt 80ms --json";

@@ -9,8 +9,8 @@ use pipefill_report::{calculator, json};
 
 /// Answers one path's arithmetic.
 pub(super) fn bdp(args: &BdpArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let BdpArgs { rate, rtt, window, buffer, loss, mss, json: _ } = *args;
-    let question = Question { rate, rtt, window, buffer, loss, mss };
+    let BdpArgs { rate, rate_layer, rtt, window, buffer, loss, mss, json: _ } = *args;
+    let question = Question { rate, overhead: rate_layer.overhead(), rtt, window, buffer, loss, mss };
     let calculation = calculate(&question)
         .map_err(|error| Failure::usage(error.to_string(), "pipefill bdp --help has examples"))?;
     let text = match args.json {

@@ -1,14 +1,11 @@
-//! A run so far: its rows as a fixed number of columns over time, for the live view. The figures of the report are others: they are taken
-//! over the measured time.
+//! A run so far: the rows of each of its flows over time, for the live view. The figures of the report are others: they are taken over the
+//! measured time.
 
+use super::flow::{COLUMNS, FlowHistory, bits};
+use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::plan::Run;
-use pipefill_core::record::{AnyRow, DeliverySample, StreamEnd, TcpSample, UdpSample};
-use pipefill_core::tcp_info::CaState;
-use std::collections::BTreeMap;
+use pipefill_core::record::{AnyRow, Manifest, StreamEnd};
 use std::time::Duration;
-
-/// Columns of a run.
-pub(crate) const COLUMNS: usize = 120;
 
 /// The rows of a run so far.
 #[derive(Debug, Clone)]
@@ -17,8 +14,10 @@ pub(crate) struct RunHistory {
     span_us: u64,
     /// Time of the first row: the traffic begins there.
     first_us: Option<u64>,
-    streams: BTreeMap<u32, Latest>,
-    columns: Vec<Column>,
+    /// In the order of the cell.
+    flows: Vec<FlowHistory>,
+    /// The place of each stream's flow, by the stream's number.
+    places: Vec<usize>,
     samples: Samples,
 }
 
@@ -44,40 +43,6 @@ impl Samples {
     }
 }
 
-/// The last values of a stream.
-#[derive(Debug, Clone, Copy, Default)]
-struct Latest {
-    received_bytes: u64,
-    sent_datagrams: u64,
-    received_datagrams: u64,
-    tcp: Option<Windows>,
-}
-
-/// A sender's last sample.
-#[derive(Debug, Clone, Copy)]
-struct Windows {
-    in_flight_bytes: u64,
-    cwnd_bytes: u64,
-    rwnd_bytes: Option<u64>,
-}
-
-/// The last values within a column's time; sums over the streams.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Column {
-    /// Received by the applications since the run began, and when that was sampled.
-    received: Option<(u64, u64)>,
-    /// In flight.
-    pub(crate) in_flight_bytes: Option<u64>,
-    /// Congestion window.
-    pub(crate) cwnd_bytes: Option<u64>,
-    /// Advertised window; `None` where a stream's is not known.
-    pub(crate) rwnd_bytes: Option<u64>,
-    /// Longest smoothed round trip, or round trip of a ping.
-    pub(crate) rtt_us: Option<u64>,
-    /// The worst congestion state.
-    pub(crate) state: Option<CaState>,
-}
-
 impl RunHistory {
     /// Of `run`, before its first row.
     pub(crate) fn of(run: &Run) -> Self {
@@ -86,11 +51,13 @@ impl RunHistory {
         let micros = |span: Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
         let span_us = micros(span).max(1);
         let samples = Samples { every_us: micros(run.cell.spec.run.sample), last: None, late_us: None };
+        let flows = (0..).zip(&run.cell.spec.flows).map(|(place, flow)| FlowHistory::of(place, flow));
+        let streams = Manifest::expected(run, 0).streams;
         Self {
             span_us,
             first_us: None,
-            streams: BTreeMap::new(),
-            columns: vec![Column::default(); COLUMNS],
+            flows: flows.collect(),
+            places: streams.iter().map(|stream| stream.flow as usize).collect(),
             samples,
         }
     }
@@ -102,20 +69,33 @@ impl RunHistory {
         let at = u128::from(since_us) * COLUMNS as u128 / u128::from(self.span_us);
         let at = usize::try_from(at).unwrap_or(COLUMNS).min(COLUMNS - 1);
         match row {
-            AnyRow::Delivery(row) => self.delivered(at, since_us, row),
-            AnyRow::Tcp(row) if row.end == StreamEnd::Sender => self.sampled(at, row),
-            AnyRow::Udp(row) => self.counted(row),
-            AnyRow::Ping(row) => {
-                let column = &mut self.columns[at];
-                column.rtt_us = column.rtt_us.max(row.rtt_ns.map(|ns| ns / 1_000));
+            AnyRow::Delivery(row) => {
+                self.samples.take(row.stream, row.t_us);
+                self.tell(row.stream, |flow| flow.deliver(at, since_us, row));
             }
+            AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
+                self.tell(row.stream, |flow| flow.sample(at, row));
+            }
+            AnyRow::Udp(row) => self.tell(row.stream, |flow| flow.count(row)),
+            AnyRow::Ping(row) => self.tell(row.stream, |flow| flow.answer(at, row)),
             AnyRow::Tcp(_) | AnyRow::Path(_) | AnyRow::Cpu(_) | AnyRow::Retransmit(_) => {}
         }
     }
 
-    /// The columns, in order of time.
-    pub(crate) fn columns(&self) -> &[Column] {
-        &self.columns
+    /// All flows, in the order of the cell.
+    pub(crate) fn flows(&self) -> &[FlowHistory] {
+        &self.flows
+    }
+
+    /// The flow whose windows and limit are shown: the first one of TCP, else the first one at all.
+    pub(crate) fn shown(&self) -> Option<&FlowHistory> {
+        self.flows.get(self.shown_place())
+    }
+
+    /// The stream whose limit is shown: the first one of that flow.
+    pub(crate) fn shown_stream(&self) -> Option<u32> {
+        let place = self.shown_place();
+        (0..).zip(&self.places).find(|&(_, &of)| of == place).map(|(stream, _)| stream)
     }
 
     /// When the traffic began, microseconds since the run did.
@@ -128,29 +108,28 @@ impl RunHistory {
         self.span_us
     }
 
-    /// What arrived in each column, bits per second: between its last sample and that of the column before.
-    pub(crate) fn received_bps(&self) -> Vec<Option<u64>> {
-        let mut before = (0, 0);
-        let mut rate = |column: &Column| {
-            let (bytes, t_us) = column.received.filter(|&(_, t_us)| t_us > before.1)?;
-            let rate = bits(bytes.saturating_sub(before.0), t_us - before.1);
-            before = (bytes, t_us);
-            Some(rate)
-        };
-        self.columns.iter().map(&mut rate).collect()
+    /// The flows of one direction whose data count, pings left out.
+    pub(crate) fn of_direction(&self, direction: Direction) -> impl Iterator<Item = &FlowHistory> {
+        self.flows.iter().filter(move |flow| flow.direction == direction && flow.protocol != Protocol::Ping)
+    }
+
+    /// What all flows of a direction received in each column together, bits per second.
+    pub(crate) fn received_bps(&self, direction: Direction) -> Vec<Option<u64>> {
+        let mut sums: Vec<Option<u64>> = vec![None; COLUMNS];
+        for flow in self.of_direction(direction) {
+            for (sum, bps) in sums.iter_mut().zip(flow.received_bps()) {
+                *sum = [*sum, bps].into_iter().flatten().reduce(u64::saturating_add);
+            }
+        }
+        sums
     }
 
     /// The same over all of the traffic so far; `None` before anything was counted.
-    pub(crate) fn mean_bps(&self) -> Option<u64> {
-        let (bytes, t_us) = self.columns.iter().rev().find_map(|column| column.received)?;
-        (t_us > 0).then(|| bits(bytes, t_us))
-    }
-
-    /// UDP: datagrams that were sent and have not arrived, in per cent: under way, or lost. `None` without UDP.
-    pub(crate) fn missing_percent(&self) -> Option<f64> {
-        let sent: u64 = self.streams.values().map(|stream| stream.sent_datagrams).sum();
-        let received: u64 = self.streams.values().map(|stream| stream.received_datagrams).sum();
-        (sent > 0).then(|| 100.0 * sent.saturating_sub(received) as f64 / sent as f64)
+    pub(crate) fn mean_bps(&self, direction: Direction) -> Option<u64> {
+        let counted: Vec<(u64, u64)> =
+            self.of_direction(direction).filter_map(FlowHistory::received).collect();
+        let t_us = counted.iter().map(|&(_, t_us)| t_us).max().filter(|&t_us| t_us > 0)?;
+        Some(bits(counted.iter().map(|(bytes, _)| bytes).sum(), t_us))
     }
 
     /// The largest lateness of a sample so far: by how much it was later than one interval after the one before. `None` before the
@@ -159,42 +138,26 @@ impl RunHistory {
         self.samples.late_us.map(Duration::from_micros)
     }
 
-    fn delivered(&mut self, at: usize, since_us: u64, row: &DeliverySample) {
-        self.samples.take(row.stream, row.t_us);
-        self.streams.entry(row.stream).or_default().received_bytes = row.received_bytes;
-        let total = self.streams.values().map(|stream| stream.received_bytes).sum();
-        self.columns[at].received = Some((total, since_us));
+    fn shown_place(&self) -> usize {
+        self.flows.iter().position(|flow| flow.protocol == Protocol::Tcp).unwrap_or(0)
     }
 
-    fn sampled(&mut self, at: usize, row: &TcpSample) {
-        self.streams.entry(row.stream).or_default().tcp = Some(Windows {
-            in_flight_bytes: row.info.in_flight_bytes,
-            cwnd_bytes: row.info.cwnd_bytes,
-            rwnd_bytes: row.info.rwnd_bytes.map(u64::from),
-        });
-        let windows = || self.streams.values().filter_map(|stream| stream.tcp);
-        let column = &mut self.columns[at];
-        column.in_flight_bytes = Some(windows().map(|one| one.in_flight_bytes).sum());
-        column.cwnd_bytes = Some(windows().map(|one| one.cwnd_bytes).sum());
-        column.rwnd_bytes = windows().map(|one| one.rwnd_bytes).sum();
-        column.rtt_us = column.rtt_us.max(row.info.srtt_us.map(u64::from));
-        column.state = column.state.max(row.info.ca_state);
+    /// Gives the flow of `stream` a row.
+    fn tell(&mut self, stream: u32, row: impl FnOnce(&mut FlowHistory)) {
+        let place = self.places.get(stream as usize).copied();
+        if let Some(flow) = place.and_then(|place| self.flows.get_mut(place)) {
+            row(flow);
+        }
     }
-
-    fn counted(&mut self, row: &UdpSample) {
-        let stream = self.streams.entry(row.stream).or_default();
-        (stream.sent_datagrams, stream.received_datagrams) = (row.sent, row.received);
-    }
-}
-
-fn bits(bytes: u64, span_us: u64) -> u64 {
-    u64::try_from(u128::from(bytes) * 8_000_000 / u128::from(span_us)).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic;
+    use crate::live::flow::Column;
+    use crate::synthetic::{self, mixed};
+    use pipefill_core::record::DeliverySample;
+    use pipefill_core::tcp_info::CaState;
 
     /// 80 Mbit/s for ten seconds, a sample every 100 ms.
     fn steady() -> RunHistory {
@@ -207,23 +170,45 @@ mod tests {
     #[test]
     fn a_steady_stream_is_a_flat_line() {
         let history = steady();
-        let rates: Vec<u64> = history.received_bps().into_iter().flatten().collect();
+        let flow = &history.flows()[0];
+        let rates: Vec<u64> = flow.received_bps().into_iter().flatten().collect();
         assert!(rates.len() >= 100, "{}", rates.len());
         assert!(rates[1..].iter().all(|rate| (79_000_000..=81_000_000).contains(rate)), "{rates:?}");
-        assert!((79_000_000..=80_000_000).contains(&history.mean_bps().unwrap()));
-        assert_eq!(history.missing_percent(), None);
-        let looks = || history.columns().iter().filter(|column| column.cwnd_bytes.is_some());
+        assert_eq!(history.received_bps(Direction::Forward), flow.received_bps());
+        assert!((79_000_000..=80_000_000).contains(&history.mean_bps(Direction::Forward).unwrap()));
+        assert_eq!(history.mean_bps(Direction::Reverse), None);
+        assert_eq!(
+            (flow.missing_percent(), flow.retransmits(), flow.rtt_us()),
+            (None, Some(7), Some(10_400))
+        );
+        let looks = || flow.columns().iter().filter(|column| column.cwnd_bytes.is_some());
         assert!(looks().count() >= 100);
         assert!(looks().all(|column| column.cwnd_bytes == Some(200_000) && column.rtt_us == Some(10_400)));
         assert!(looks().any(|column| column.state == Some(CaState::Recovery)));
     }
 
     #[test]
+    fn each_flow_has_its_own_rows_and_a_direction_its_sum() {
+        let history = mixed();
+        let names: Vec<&str> = history.flows().iter().map(|flow| flow.name.as_str()).collect();
+        assert_eq!(names, ["0 udp →", "1 tcp ×2 →", "2 tcp ←", "3 ping →"]);
+        let last = |flow: &FlowHistory| flow.received_bps().into_iter().flatten().last();
+        let rates: Vec<Option<u64>> = history.flows().iter().map(last).collect();
+        assert_eq!(rates, [Some(5_000_000), Some(80_000_000), Some(20_000_000), None]);
+        let means = Direction::ALL.map(|direction| history.mean_bps(direction));
+        assert_eq!(means, [Some(85_000_000), Some(20_000_000)]);
+        assert_eq!((history.shown().unwrap().name.as_str(), history.shown_stream()), ("1 tcp ×2 →", Some(1)));
+        assert_eq!((history.flows()[3].rtt_us(), history.flows()[3].lost_pings()), (Some(12_000), 1));
+    }
+
+    #[test]
     fn before_the_first_row_nothing_is_known() {
         let history = RunHistory::of(&synthetic::record().manifest.run);
-        assert_eq!((history.mean_bps(), history.first_us()), (None, 0));
-        assert!(history.received_bps().iter().all(Option::is_none));
-        assert!(history.columns().iter().all(|column| *column == Column::default()));
+        assert_eq!((history.mean_bps(Direction::Forward), history.first_us()), (None, 0));
+        assert!(history.received_bps(Direction::Forward).iter().all(Option::is_none));
+        let flow = history.shown().unwrap();
+        assert_eq!((flow.retransmits(), flow.rtt_us()), (None, None));
+        assert!(flow.columns().iter().all(|column| *column == Column::default()));
     }
 
     #[test]
@@ -246,6 +231,6 @@ mod tests {
         let late =
             DeliverySample { t_us: u64::MAX / 2, stream: 0, sent_bytes: 0, received_bytes: 200_000_000 };
         history.take(&AnyRow::Delivery(late));
-        assert_eq!(history.columns().len(), COLUMNS);
+        assert_eq!(history.flows()[0].columns().len(), COLUMNS);
     }
 }

@@ -1,6 +1,7 @@
 //! What the view looks like (snapshots), and what has to be true of it on any terminal.
 
 use super::*;
+use crate::live::state::Snapshot;
 use crate::live::tap::LiveTap;
 use crate::progress::Estimate;
 use crate::synthetic;
@@ -75,6 +76,18 @@ fn drawn(state: &LiveState, mode: Mode, [width, height]: [u16; 2], colour: bool)
 #[test]
 fn a_run_at_work() {
     insta::assert_snapshot!(drawn(&state(), Mode::Watching, [80, 24], false).backend());
+}
+
+#[test]
+fn a_run_of_several_flows() {
+    let run = &runs()[0];
+    let mut state = LiveState::new("mixed", "sim", Estimate::new(1, Duration::from_secs(10), 1));
+    state.show(run, Snapshot { history: synthetic::mixed(), causes: Vec::new() });
+    state.reached(run, Duration::from_secs(1));
+    insta::assert_snapshot!(drawn(&state, Mode::Watching, [80, 24], false).backend());
+    state.end(run, Duration::from_secs(10), "");
+    let after = drawn(&state, Mode::Watching, [80, 24], false).backend().to_string();
+    assert!(after.contains("→ 85.0 Mbit/s  ← 20.0 Mbit/s"), "{after}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::history::RunHistory;
 use crate::progress::{Estimate, label};
 use indexmap::IndexMap;
 use pipefill_analysis::diagnosis::Span;
+use pipefill_core::cell::Direction;
 use pipefill_core::plan::Run;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -47,7 +48,7 @@ pub(crate) struct CurrentRun {
 pub(crate) struct Snapshot {
     /// As columns.
     pub(crate) history: RunHistory,
-    /// What limited its first stream when, as far as that is judged.
+    /// What limited the first stream of the flow that is shown, and when, as far as that is judged.
     pub(crate) causes: Vec<Span>,
 }
 
@@ -56,8 +57,8 @@ pub(crate) struct Snapshot {
 pub(crate) struct Ended {
     /// Its coordinates.
     pub(crate) label: String,
-    /// What arrived over all of its traffic, bits per second; `None` where nothing was counted.
-    pub(crate) mean_bps: Option<u64>,
+    /// What arrived over all of its traffic, bits per second, forward and reverse; `None` where nothing was counted.
+    pub(crate) mean_bps: [Option<u64>; 2],
     /// What it took.
     pub(crate) took: Duration,
     /// Why it is not valid; empty where it is.
@@ -95,7 +96,8 @@ impl LiveState {
     /// `run` has ended; `note` says why it is not valid.
     pub(crate) fn end(&mut self, run: &Run, took: Duration, note: &str) {
         let snapshot = self.running.shift_remove(run.directory.as_str()).and_then(|one| one.snapshot);
-        let mean_bps = snapshot.and_then(|snapshot| snapshot.history.mean_bps());
+        let mean = |direction| snapshot.as_ref().and_then(|snapshot| snapshot.history.mean_bps(direction));
+        let mean_bps = Direction::ALL.map(mean);
         if self.ended.len() == LISTED {
             self.ended.pop_front();
         }

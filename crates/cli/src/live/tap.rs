@@ -47,7 +47,8 @@ impl<'a> LiveTap<'a> {
 
     /// Updates the state.
     pub(crate) fn update(&mut self) {
-        let causes = self.diagnosing.as_ref().map_or_else(Vec::new, |diagnosing| causes(diagnosing.so_far()));
+        let so_far = self.diagnosing.as_ref().map_or_else(Vec::new, Diagnosing::so_far);
+        let causes = causes(so_far, self.history.shown_stream());
         locked(self.state).show(self.run, Snapshot { history: self.history.clone(), causes });
         self.updated = Instant::now();
     }
@@ -66,10 +67,9 @@ impl Sink for LiveTap<'_> {
     }
 }
 
-/// Of the first stream that has any. Whether a queue or chance made a loss, only the counters at the end tell.
-fn causes(mut spans: Vec<Span>) -> Vec<Span> {
-    let Some(first) = spans.first().map(|span| span.stream) else { return spans };
-    spans.retain(|span| span.stream == first);
+/// Of `stream` alone. Whether a queue or chance made a loss, only the counters at the end tell.
+fn causes(mut spans: Vec<Span>, stream: Option<u32>) -> Vec<Span> {
+    spans.retain(|span| Some(span.stream) == stream);
     for span in &mut spans {
         span.cwnd_cause =
             span.cwnd_cause.filter(|cause| !matches!(cause, CwndCause::RandomLoss | CwndCause::QueueLoss));
@@ -82,6 +82,7 @@ mod tests {
     use super::*;
     use crate::progress::Estimate;
     use crate::synthetic;
+    use pipefill_core::cell::Direction;
 
     #[derive(Default)]
     struct Count(usize);
@@ -106,6 +107,6 @@ mod tests {
         let state = locked(&state);
         let snapshot = state.current().unwrap().0.snapshot.as_ref().unwrap();
         assert!(snapshot.causes.iter().all(|span| span.stream == 0) && !snapshot.causes.is_empty());
-        assert!(snapshot.history.mean_bps().is_some());
+        assert!(snapshot.history.mean_bps(Direction::Forward).is_some());
     }
 }

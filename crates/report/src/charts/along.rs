@@ -6,7 +6,7 @@
 use super::heats::{self, BACKEND};
 use super::{laws, name_of, plots, titled};
 use crate::quantity::Kind;
-use crate::sheet::{anchor, flow_named};
+use crate::sheet::anchor;
 use indexmap::IndexMap;
 use pipefill_analysis::experiment::{CellResult, Experiment, FlowResult};
 use schemars::JsonSchema;
@@ -197,7 +197,7 @@ fn flows(cell: &CellResult) -> Vec<(Option<&FlowResult>, Option<String>)> {
     match cell.flows.as_slice() {
         [] => vec![(None, None)],
         [only] => vec![(Some(only), None)],
-        several => several.iter().map(|flow| (Some(flow), Some(flow_named(flow)))).collect(),
+        several => several.iter().map(|flow| (Some(flow), Some(flow.name()))).collect(),
     }
 }
 

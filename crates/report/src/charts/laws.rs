@@ -69,7 +69,7 @@ fn own_line(law: Law, series: usize, points: Vec<[f64; 2]>) -> Line {
 }
 
 /// What the path lets through, whatever the round trip.
-pub(crate) fn path_rate(spec: &CellSpec) -> Option<f64> {
+pub(super) fn path_rate(spec: &CellSpec) -> Option<f64> {
     let all = bounds(spec, Duration::ZERO, None);
     all.iter().find(|bound| bound.law == Law::PathRate).map(|bound| bound.bps)
 }

@@ -2,6 +2,7 @@
 
 use super::terms::term;
 use crate::charts::{Charts, Heat, Losses, Plot, Point};
+use crate::pictures::RUNS;
 use crate::quantity::{Kind, MISSING};
 use crate::svg;
 use maud::{Markup, html};
@@ -34,6 +35,27 @@ pub(super) fn section(charts: &Charts) -> Markup {
                 }
                 @for (number, losses) in charts.losses.iter().enumerate() {
                     (figure("losses", number, &losses.title, &svg::losses(losses).inline(), &places(losses)))
+                }
+            }
+        }
+    }
+}
+
+/// How round trips are distributed; nothing where none was measured.
+pub(super) fn round_trips(charts: &Charts) -> Markup {
+    html! {
+        @if !charts.trips.is_empty() {
+            section id="round-trips" aria-labelledby="round-trips-title" {
+                h2 id="round-trips-title" { "Round trips" }
+                p class="hint" {
+                    "How many per cent took no longer, medians over the runs. The steeper a curve, the steadier the round trip; what lies \
+                     right of the idle RTT has waited in a queue. A smoothed RTT hides single long trips, pings do not."
+                    @if charts.trips.len() == RUNS { " Of the first " (RUNS) " cells; the JSON has every one." }
+                }
+                div class="figures" {
+                    @for (number, trips) in charts.trips.iter().enumerate() {
+                        (figure("trips", number, &trips.title, &svg::trips(trips).inline(), &html! {}))
+                    }
                 }
             }
         }

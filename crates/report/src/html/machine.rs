@@ -88,20 +88,22 @@ fn settings(runs: &[RunPart]) -> Markup {
 }
 
 /// A run's directory, its latenesses in nanoseconds, its losses, the last of them stolen time in microseconds.
-type Row<'a> = (&'a str, [Option<u64>; 4], [Option<u64>; 4]);
+type Row<'a> = (&'a str, [Option<u64>; 5], [Option<u64>; 5]);
 
 /// The errors of each run, or the worst of all.
 fn instrument(page: &Page<'_>) -> Markup {
     let rows: Vec<Row<'_>> = page.runs.iter().map(row).collect();
     let worst = |place: usize| rows.iter().filter_map(|row| row.1[place]).max();
     let lost = |place: usize| rows.iter().filter_map(|row| row.2[place]).max();
-    let everything = ("the worst of all runs", [0, 1, 2, 3].map(worst), [0, 1, 2, 3].map(lost));
+    let places = [0, 1, 2, 3, 4];
+    let everything = ("the worst of all runs", places.map(worst), places.map(lost));
     let shown: Vec<_> = if rows.len() > RUNS { vec![everything] } else { rows };
     let is_told = shown.iter().any(|row| row.1.iter().chain(&row.2).any(Option::is_some));
     let time =
         |value: Option<u64>| value.map_or_else(|| MISSING.to_owned(), |ns| Kind::Time.alone(ns as f64));
     let count = |value: Option<u64>| value.map_or_else(|| MISSING.to_owned(), |count| count.to_string());
     html! {
+        @for sentence in in_words(page.runs) { p { (sentence) } }
         @if is_told {
             details {
                 summary { "The instrument's own errors" }
@@ -113,6 +115,8 @@ fn instrument(page: &Page<'_>) -> Markup {
                             th scope="col" class="number" { (term("late", "path p99")) }
                             th scope="col" class="number" { (term("late", "sender p99")) }
                             th scope="col" class="number" { (term("late", "samples p99")) }
+                            th scope="col" class="number" { (term("late", "bare timer p99")) }
+                            th scope="col" class="number" { "samples missed" }
                             th scope="col" class="number" { "ring drops" }
                             th scope="col" class="number" { "refused packets" }
                             th scope="col" class="number" { "lost events" }
@@ -122,8 +126,8 @@ fn instrument(page: &Page<'_>) -> Markup {
                             tr {
                                 th scope="row" { bdi { (name) } }
                                 @for value in late { td class="number" { (time(*value)) } }
-                                @for value in &lost[..3] { td class="number" { (count(*value)) } }
-                                td class="number" { (time(lost[3].map(|us| us * 1000))) }
+                                @for value in &lost[..4] { td class="number" { (count(*value)) } }
+                                td class="number" { (time(lost[4].map(|us| us * 1000))) }
                             }
                         } }
                     }
@@ -147,7 +151,53 @@ fn row(part: &RunPart) -> Row<'_> {
             worse(|l| l.p99_ns),
             p99(&instrument.send_lateness),
             p99(&instrument.sample_lateness),
+            p99(&instrument.timer_lateness),
         ],
-        [instrument.ring_drops, instrument.transmit_drops, instrument.trace_lost_events, instrument.steal_us],
+        [
+            samples(part).map(|(due, taken)| due - taken),
+            instrument.ring_drops,
+            instrument.transmit_drops,
+            instrument.trace_lost_events,
+            instrument.steal_us,
+        ],
     )
+}
+
+/// How many samples were due, and how many of these were taken.
+fn samples(part: &RunPart) -> Option<(u64, u64)> {
+    let due = part.instrument.samples_due?;
+    Some((due, part.instrument.samples_taken?.min(due)))
+}
+
+/// Whether the telemetry sampled when it was due, and how late this machine woke a thread that does nothing else.
+fn in_words(runs: &[RunPart]) -> Vec<String> {
+    let name = |part: &RunPart| match runs.len() {
+        1 => String::new(),
+        _ => format!(" (run {})", part.series.directory),
+    };
+    let known = || runs.iter().filter_map(|part| Some((part, samples(part)?)));
+    let (due, taken) = known().fold((0, 0), |sum, (_, one)| (sum.0 + one.0, sum.1 + one.1));
+    let most = known().max_by_key(|(_, (due, taken))| due - taken).filter(|(_, (due, taken))| taken < due);
+    let sampled = (due > 0).then(|| match most {
+        None => format!("Every one of the {due} samples that were due was taken."),
+        Some((part, (of, got))) => format!(
+            "Of {due} samples that were due {taken} were taken: at the others the machine was late. The most are missing in one run: \
+             {} of {of}{}.",
+            of - got,
+            name(part)
+        ),
+    });
+    let timers = runs.iter().filter_map(|part| Some((part, part.instrument.timer_lateness.as_ref()?)));
+    let woken = timers.max_by_key(|(_, late)| late.p99_ns).map(|(part, late)| {
+        let time = |ns: u64| Kind::Time.alone(ns as f64);
+        format!(
+            "A bare timer, which only sleeps, woke late by {} in the median, {} at the 99th percentile and {} at most{}. It tells a late \
+             machine from a slow data path: where it is late, every program on this machine is.",
+            time(late.p50_ns),
+            time(late.p99_ns),
+            time(late.max_ns),
+            if runs.len() > 1 { format!(", in the worst run{}", name(part)) } else { String::new() }
+        )
+    });
+    sampled.into_iter().chain(woken).collect()
 }

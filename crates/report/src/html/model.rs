@@ -3,12 +3,14 @@
 //! Most of it are the runs' curves, of which a reader looks at a few: each is a document of its own, read when it is drawn.
 
 use super::Page;
-use crate::charts::{Charts, path_rate};
+use crate::charts::Charts;
+use crate::curves::{self, PathRate};
 use crate::limiters;
 use crate::runs::RunPart;
 use pipefill_analysis::experiment::CellResult;
 use pipefill_analysis::metrics::RunMetrics;
 use pipefill_analysis::series::{Quantity, RunSeries};
+use pipefill_core::cell::CellSpec;
 use pipefill_core::limit::CwndCause;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -28,8 +30,17 @@ struct Head {
     label: String,
     valid: bool,
     goodput_bps: Option<u64>,
-    /// What the path lets through of payload, where all flows go one way.
-    path_bps: Option<f64>,
+    path_rates: Vec<Rate>,
+}
+
+/// What the path lets through of payload in a direction.
+#[derive(Debug, JsonSchema, Serialize)]
+struct Rate {
+    name: String,
+    bps: f64,
+    dashed: bool,
+    /// The quantity that is no more than this, but for data that had waited.
+    of: String,
 }
 
 /// What is drawn of one that was chosen. Times are microseconds since its first byte.
@@ -43,6 +54,8 @@ struct Run {
     retransmits: Vec<[u64; 6]>,
     /// Time and packets.
     drops: Vec<[u64; 2]>,
+    /// The streams that have bands, with what tells them apart.
+    bands: Vec<(u32, String)>,
     /// Stream, from, to, state.
     states: Vec<(u32, u64, u64, &'static str)>,
     /// Stream, from, to, limit, and why where that is the congestion window.
@@ -53,6 +66,8 @@ struct Run {
 #[derive(Debug, JsonSchema, Serialize)]
 struct Curve {
     quantity: String,
+    /// Its name and its colour's class where the run's flows decide these.
+    named: Option<(String, String)>,
     times: Vec<u64>,
     values: Vec<u64>,
 }
@@ -80,7 +95,7 @@ pub(super) fn of(page: &Page<'_>, charts: &Charts) -> serde_json::Result<(String
             label: format!("{}{repeat}", cell.coordinates()),
             valid: metrics.is_valid(),
             goodput_bps: metrics.goodput_bps,
-            path_bps: path_rate(&page.experiment.plan.cells[cell.index].spec),
+            path_rates: rates(&page.experiment.plan.cells[cell.index].spec, &part.series),
         };
         Some((head, Run::of(metrics, &part.series)))
     };
@@ -102,9 +117,10 @@ impl Run {
         Self {
             length_us: series.span.length_us(),
             bucket_us: series.bucket_us,
-            curves: series.curves.iter().map(|curve| Curve::of(curve, since)).collect(),
+            curves: series.curves.iter().map(|curve| Curve::of(series, curve, since)).collect(),
             retransmits: series.retransmitted.iter().map(retransmit).collect(),
             drops: series.drops.iter().map(|drop| [since(drop.t_us), drop.packets]).collect(),
+            bands: curves::bands(series),
             states: states.collect(),
             limits: limiters::over_time(metrics, series)
                 .into_iter()
@@ -118,7 +134,7 @@ impl Run {
 }
 
 impl Curve {
-    fn of(curve: &pipefill_analysis::series::Curve, since: impl Fn(u64) -> u64) -> Self {
+    fn of(series: &RunSeries, curve: &pipefill_analysis::series::Curve, since: impl Fn(u64) -> u64) -> Self {
         let mut before = 0;
         let mut step = |t_us: u64| {
             let t_us = since(t_us);
@@ -126,15 +142,30 @@ impl Curve {
         };
         Self {
             quantity: word(curve.quantity),
+            named: curves::named(series, curve.quantity),
             times: curve.points.iter().map(|point| step(point.t_us)).collect(),
             values: curve.points.iter().map(|point| point.value).collect(),
         }
     }
 }
 
+fn rates(spec: &CellSpec, series: &RunSeries) -> Vec<Rate> {
+    let rates = curves::path_rates(spec, series).into_iter();
+    rates
+        .map(|PathRate { name, bps, is_dashed, quantity }| Rate {
+            name,
+            bps,
+            dashed: is_dashed,
+            of: word(quantity),
+        })
+        .collect()
+}
+
 fn word(quantity: Quantity) -> String {
     match quantity {
         Quantity::Goodput => "goodput".to_owned(),
+        Quantity::DirectionGoodput(direction) => format!("goodput {}", direction.as_str()),
+        Quantity::FlowGoodput(flow) => format!("goodput of flow {flow}"),
         Quantity::Sent => "sent".to_owned(),
         Quantity::InFlight => "in_flight".to_owned(),
         Quantity::Cwnd => "cwnd".to_owned(),

@@ -87,7 +87,7 @@ fn part_of(sheet: &Sheet, id: &str, number: usize, rows: &[(&String, &Vec<Entry>
                         tr data-cell=(cell) {
                             @for (place, (entry, heading)) in row.iter().zip(&sheet.headings).enumerate() {
                                 @if place == 0 && !heading.numeric {
-                                    th scope="row" { (entry.text) }
+                                    th scope="row" { (content(entry, heading, cell)) }
                                 } @else { td class=[class(entry, heading)] data-value=[entry.value] { (content(entry, heading, cell)) } }
                             }
                         }
@@ -124,6 +124,8 @@ fn content(entry: &Entry, heading: &Heading, cell: &str) -> Markup {
     html! {
         @if heading.name == "limit" && entry.text != MISSING {
             span class={ "swatch limit-" (entry.text) } {} " " a href={ "#" (cell) } { (entry.text) }
+        } @else if heading.name == "flow" {
+            span class="unbroken" { (entry.text) }
         } @else { (entry.text) }
     }
 }

@@ -5,7 +5,7 @@
 use maud::{Markup, html};
 
 /// Anchor, name, explanation.
-const TERMS: [(&str, &str, &str); 46] = [
+const TERMS: [(&str, &str, &str); 47] = [
     (
         "goodput",
         "goodput",
@@ -45,6 +45,7 @@ const TERMS: [(&str, &str, &str); 46] = [
     ("min-rtt", "least RTT", "The smallest round trip that the sender saw: without queues."),
     ("idle-rtt", "idle RTT", "The round trip without load: what the path's delay alone makes of it."),
     ("rtt-p95", "p95", "The round trip under load that 95 % of the measured time did not exceed."),
+    ("rtt-p99", "p99", "The same for 99 % of the measured time."),
     (
         "flow",
         "flow",
@@ -92,7 +93,11 @@ const TERMS: [(&str, &str, &str); 46] = [
         "Open: nothing is wrong. Disorder: duplicate ACKs. CWR: the window is being reduced. Recovery: fast recovery after a loss. Loss: after a retransmission time-out.",
     ),
     ("backlog", "queue", "Bytes that wait in the bottleneck's queue, in the direction of the data."),
-    ("path-rate", "path rate", "What headers leave of the bottleneck's rate: rate × MSS / (MSS + 66)."),
+    (
+        "path-rate",
+        "path rate",
+        "What headers leave of the bottleneck's rate: rate × MSS / (MSS + 66), with rate_layer = \"wire\" / (MSS + 90).",
+    ),
     (
         "window-law",
         "window law",
@@ -139,7 +144,7 @@ const TERMS: [(&str, &str, &str); 46] = [
 ];
 
 /// Columns whose name is not the anchor of their term.
-const COLUMNS: [(&str, &str); 25] = [
+const COLUMNS: [(&str, &str); 26] = [
     ("±%", "half-width"),
     ("interval", "interval"),
     ("publ.", "published"),
@@ -148,6 +153,7 @@ const COLUMNS: [(&str, &str); 25] = [
     ("retr", "retransmits"),
     ("idle RTT", "idle-rtt"),
     ("p95", "rtt-p95"),
+    ("p99", "rtt-p99"),
     ("flow", "flow"),
     ("RTT", "rtt"),
     ("flight", "in-flight"),

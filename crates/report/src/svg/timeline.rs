@@ -1,40 +1,40 @@
-//! One run over time: goodput, windows, send buffer, round trip, queue, and what limited it when, below one another.
+//! One run over time: goodput of each flow, windows, send buffer, round trip, queue, and what limited it when, below one another.
 
 use super::legend::{Entry, Key, legend};
 use super::scale::{Scale, Tick};
 use super::{Frame, Picture, WIDTH, n, through, y_axis};
+use crate::curves::{self, PathRate};
 use crate::quantity::Kind;
 use maud::{Markup, html};
 use pipefill_analysis::diagnosis::Span;
 use pipefill_analysis::downsampling::{Downsampler, Point};
-use pipefill_analysis::series::{Quantity, RunSeries};
+use pipefill_analysis::series::{DrawnFlow, Quantity, RunSeries};
 use pipefill_analysis::step_function::Step;
+use pipefill_core::cell::Protocol;
 use pipefill_core::tcp_info::CaState;
 
 /// Points of a curve: a picture has no more columns.
 const BUCKETS: usize = 130;
 /// Height of a panel, and of the gap above it.
 const PANEL: (f64, f64) = (86.0, 34.0);
+/// Height of a row of names above a panel.
+const NAMES: f64 = 15.0;
 /// Height of a band, and of its name.
 const BAND: (f64, f64) = (14.0, 20.0);
 /// Where time begins and ends.
 const SIDES: (f64, f64) = (78.0, WIDTH - 14.0);
-/// Streams whose bands are drawn.
-const STREAMS: u32 = 4;
 /// A part of a band needs so much for its word: for each letter, and at its sides.
 const WORD: (f64, f64) = (6.6, 8.0);
 
 /// Goodput that is more than this many times the path's rate is explained: an interval's edge may cut a packet off.
 const ABOVE: f64 = 1.05;
 
-/// What a panel shows: its name, its unit, and its curves.
-type Panel = (&'static str, Kind, &'static [Curve]);
 /// A quantity, its name, and its class; the script has the same colours. A later one is drawn over an earlier one; what is filled has its
 /// limits on its edge, and both are to be seen.
 type Curve = (Quantity, &'static str, &'static str);
 
-const PANELS: [Panel; 5] = [
-    ("goodput", Kind::Rate, &[(Quantity::Sent, "sent", "c6"), (Quantity::Goodput, "received", "c0")]),
+/// What is drawn below goodput: a panel's name, its unit, and its curves.
+const PANELS: [(&str, Kind, &[Curve]); 4] = [
     (
         "windows",
         Kind::Bytes,
@@ -53,33 +53,41 @@ const PANELS: [Panel; 5] = [
     ("queue", Kind::Bytes, &[(Quantity::Backlog, "bytes waiting at the bottleneck", "c5")]),
 ];
 
-/// A curve of a run: its class, name and points.
-type Drawn = (&'static str, &'static str, Vec<Point>);
+/// A panel with what was measured for it.
+struct Panel {
+    name: String,
+    kind: Kind,
+    curves: Vec<Drawn>,
+}
+
+/// A curve of a run.
+struct Drawn {
+    class: String,
+    name: String,
+    /// A limit of what another curve shows.
+    is_limit: bool,
+    points: Vec<Point>,
+}
 
 /// A band: its name, and from, to, class and word of its parts.
 type Band = (String, Vec<(u64, u64, String, &'static str)>);
 
 /// The picture of a run called `name`, with what limited it.
-pub(crate) fn timeline(name: &str, series: &RunSeries, causes: &[Span], path_bps: Option<f64>) -> Picture {
+pub(crate) fn timeline(name: &str, series: &RunSeries, causes: &[Span], rates: &[PathRate]) -> Picture {
     let bands = bands(series, causes);
-    let panels: Vec<(&Panel, Vec<Drawn>)> = PANELS
-        .iter()
-        .map(|panel| (panel, with_rate(curves(series, panel), panel, series, path_bps)))
-        .filter(|(_, curves)| !curves.is_empty())
-        .collect();
-    let panels_end = (PANEL.0 + PANEL.1) * panels.len() as f64;
+    let panels = panels(series, rates);
+    let tops = tops(&panels);
+    let panels_end = tops.last().map_or(0.0, |top| top + PANEL.0);
     let bottom = panels_end + 6.0 + (BAND.0 + BAND.1) * bands.len() as f64;
     let time = Time::of(series);
     let ticks: Vec<Tick> = time.scale.ticks(Kind::Time, 6);
-    let (below, height) =
-        legend(&entries(series, &bands, is_above(series, path_bps)), SIDES.0, bottom + 36.0);
+    let (below, height) = legend(&entries(series, &bands, is_above(series, rates)), SIDES.0, bottom + 36.0);
     let content = html! {
-        @for tick in &ticks {
-            path class="grid" d={ "M" (n(time.scale.at(tick.value))) " " (n(PANEL.1)) "V" (n(panels_end)) } {}
-        }
-        @for (number, (panel, curves)) in panels.iter().enumerate() {
-            @let top = PANEL.1 + (PANEL.0 + PANEL.1) * number as f64;
-            (drawn(panel, curves, top, &time))
+        @for (number, (panel, &top)) in panels.iter().zip(&tops).enumerate() {
+            @for tick in &ticks {
+                path class="grid" d={ "M" (n(time.scale.at(tick.value))) " " (n(top)) "v" (n(PANEL.0)) } {}
+            }
+            (drawn(panel, top, &time))
             @if number == 0 {
                 @for mark in &series.retransmitted {
                     path class="mark" d={ "M" (n(time.at(mark.t_us))) " " (n(top + PANEL.0)) "v-7" } {}
@@ -93,6 +101,17 @@ pub(crate) fn timeline(name: &str, series: &RunSeries, causes: &[Span], path_bps
         (below)
     };
     Picture::new(bottom + 40.0 + height, name, content)
+}
+
+/// Where each panel begins: below the names of its curves.
+fn tops(panels: &[Panel]) -> Vec<f64> {
+    let step = |end: &mut f64, panel: &Panel| {
+        let rows = names(panel).last().map_or(0, |(_, row)| *row);
+        let top = *end + PANEL.1 + NAMES * rows as f64;
+        *end = top + PANEL.0;
+        Some(top)
+    };
+    panels.iter().scan(0.0, step).collect()
 }
 
 /// From microseconds to places.
@@ -113,16 +132,18 @@ impl Time {
 }
 
 /// One panel with its curves and their names above it.
-fn drawn(panel: &Panel, curves: &[Drawn], top: f64, time: &Time) -> Markup {
-    let (name, kind, _) = *panel;
+fn drawn(panel: &Panel, top: f64, time: &Time) -> Markup {
+    let kind = panel.kind;
     let frame = Frame { left: SIDES.0, top, right: SIDES.1, bottom: top + PANEL.0 };
-    let most = highest(curves);
+    let most = highest(&panel.curves);
     let scale = Scale::linear([0.0, factor(kind) * most.max(1) as f64 * 1.05], [frame.bottom, frame.top]);
     let place =
         |point: &Point| (time.at(point.t_us), scale.at(factor(kind) * point.value as f64).max(frame.top));
+    let places = names(panel);
+    let lowest = places.last().map_or(0, |(_, row)| *row);
     html! {
-        (y_axis(frame, &scale, &scale.ticks(kind, 3), name))
-        @for (class, _, points) in curves {
+        (y_axis(frame, &scale, &scale.ticks(kind, 3), &panel.name))
+        @for Drawn { class, points, .. } in &panel.curves {
             @if let Some(tone) = class.strip_suffix(" filled").filter(|_| !points.is_empty()) {
                 path class={ "area " (tone) } d={
                     (through(points.iter().map(place)))
@@ -135,10 +156,11 @@ fn drawn(panel: &Panel, curves: &[Drawn], top: f64, time: &Time) -> Markup {
                 path class={ "line " (class) } d=(through(points.iter().map(place))) {}
             }
         }
-        @for ((class, text, points), x) in curves.iter().zip(beginnings(curves)) {
+        @for (Drawn { class, name, points, .. }, (x, row)) in panel.curves.iter().zip(places) {
             @let is_cut = points.iter().any(|point| point.value > most);
-            path class={ "line thick " (class) } d={ "M" (n(x)) " " (n(top - 12.0)) "h18" } {}
-            text class="tick" x=(n(x + 23.0)) y=(n(top - 8.0)) { (text) @if is_cut { ", cut off" } }
+            @let y = top - NAMES * (lowest - row) as f64;
+            path class={ "line thick " (class) } d={ "M" (n(x)) " " (n(y - 12.0)) "h18" } {}
+            text class="tick" x=(n(x + 23.0)) y=(n(y - 8.0)) { (name) @if is_cut { ", cut off" } }
         }
     }
 }
@@ -149,8 +171,8 @@ const CUT: u64 = 2;
 /// The most that a panel shows: a limit far above everything else does not press that flat.
 fn highest(curves: &[Drawn]) -> u64 {
     let most = |limits: bool| {
-        let of_kind = curves.iter().filter(|(class, ..)| class.contains("dashed") == limits);
-        of_kind.flat_map(|(_, _, points)| points).map(|point| point.value).max().unwrap_or(0)
+        let of_kind = curves.iter().filter(|curve| curve.is_limit == limits);
+        of_kind.flat_map(|curve| &curve.points).map(|point| point.value).max().unwrap_or(0)
     };
     match most(false) {
         0 => most(true),
@@ -159,20 +181,27 @@ fn highest(curves: &[Drawn]) -> u64 {
 }
 
 /// A line for what the path lets through, where it is not far above what was measured.
-fn with_rate(curves: Vec<Drawn>, panel: &Panel, series: &RunSeries, path_bps: Option<f64>) -> Vec<Drawn> {
-    let Some(bps) = path_bps.map(|bps| bps as u64).filter(|_| panel.0 == "goodput") else { return curves };
-    if bps > highest(&curves).saturating_mul(2 * CUT) || curves.is_empty() {
-        return curves;
-    }
-    let ends = [series.span.from_us, series.span.to_us].map(|t_us| Point { t_us, value: bps });
-    [("rate", "path rate", ends.to_vec())].into_iter().chain(curves).collect()
+fn rate_lines(rates: &[PathRate], series: &RunSeries, most: u64) -> Vec<Drawn> {
+    let is_near = |rate: &&PathRate| rate.bps as u64 <= most.saturating_mul(2 * CUT);
+    let line = |rate: &PathRate| Drawn {
+        class: if rate.is_dashed { "rate dashed" } else { "rate" }.to_owned(),
+        name: rate.name.clone(),
+        is_limit: false,
+        points: [series.span.from_us, series.span.to_us]
+            .map(|t_us| Point { t_us, value: rate.bps as u64 })
+            .to_vec(),
+    };
+    let mut lines: Vec<Drawn> = rates.iter().filter(is_near).map(line).collect();
+    lines.dedup_by(|later, earlier| later.name == earlier.name);
+    lines
 }
 
 /// Whether goodput was above the path's rate for a moment.
-fn is_above(series: &RunSeries, path_bps: Option<f64>) -> bool {
-    let goodput = series.curves.iter().filter(|curve| curve.quantity == Quantity::Goodput);
-    let mut points = goodput.flat_map(|curve| &curve.points);
-    path_bps.is_some_and(|bps| points.any(|point| point.value as f64 > bps * ABOVE))
+fn is_above(series: &RunSeries, rates: &[PathRate]) -> bool {
+    rates.iter().any(|rate| {
+        let goodput = series.curves.iter().filter(|curve| curve.quantity == rate.quantity);
+        goodput.flat_map(|curve| &curve.points).any(|point| point.value as f64 > rate.bps * ABOVE)
+    })
 }
 
 /// A rate is a mean from its point to the next.
@@ -181,15 +210,19 @@ fn stairs(points: &[Point]) -> impl Iterator<Item = Point> {
     points.iter().zip(ends.map(Some).chain([None])).flat_map(|(&point, end)| [Some(point), end]).flatten()
 }
 
-/// Where the names of curves begin, one behind the other.
-fn beginnings(curves: &[Drawn]) -> Vec<f64> {
-    let widths = curves.iter().map(|(_, text, _)| 40.0 + WORD.0 * text.len() as f64);
-    let step = |x: &mut f64, width: f64| {
-        let here = *x;
+/// Where the names of curves begin, one behind the other, and in which row above the panel.
+fn names(panel: &Panel) -> Vec<(f64, usize)> {
+    let left = f64::max(SIDES.0 + 60.0, 12.0 + WORD.0 * panel.name.chars().count() as f64);
+    let step = |(x, row): &mut (f64, usize), curve: &Drawn| {
+        let width = 40.0 + WORD.0 * curve.name.chars().count() as f64;
+        if *x > left && *x + width > WIDTH {
+            (*x, *row) = (left, *row + 1);
+        }
+        let here = (*x, *row);
         *x += width;
         Some(here)
     };
-    widths.scan(SIDES.0 + 60.0, step).collect()
+    panel.curves.iter().scan((left, 0), step).collect()
 }
 
 /// One band; a part that has room says what it is.
@@ -221,42 +254,88 @@ fn factor(kind: Kind) -> f64 {
     if kind == Kind::Time { 1e3 } else { 1.0 }
 }
 
-/// What was measured of a panel.
-fn curves(series: &RunSeries, panel: &Panel) -> Vec<Drawn> {
-    let is_tcp = series.curves.iter().any(|curve| curve.quantity == Quantity::Cwnd);
-    let curve = |&(quantity, name, class): &Curve| {
-        // What a TCP application writes at once, gigabits a second, would leave nothing to see of what arrives.
-        if quantity == Quantity::Sent && is_tcp {
-            return None;
+/// The panels for which something was measured.
+fn panels(series: &RunSeries, rates: &[PathRate]) -> Vec<Panel> {
+    let below = PANELS.iter().map(|&(name, kind, curves)| {
+        let mut drawn: Vec<Drawn> = curves.iter().filter_map(|one| drawn_of(series, one)).collect();
+        if kind == Kind::Time {
+            drawn.extend(pings(series));
         }
-        let curve = series.curves.iter().find(|curve| curve.quantity == quantity)?;
-        let mut downsampler = Downsampler::of(series.span, BUCKETS);
-        curve.points.iter().for_each(|&point| downsampler.see(point));
-        Some((class, name, downsampler.finish()))
+        Panel { name: format!("{name}{}", whose(series, name)), kind, curves: drawn }
+    });
+    let all = [goodput(series, rates)].into_iter().chain(below);
+    all.filter(|panel| !panel.curves.is_empty()).collect()
+}
+
+/// The rates of all flows, of each where there are several, and the path's.
+fn goodput(series: &RunSeries, rates: &[PathRate]) -> Panel {
+    let only = [(Quantity::Sent, "sent", "c6"), (Quantity::Goodput, "received", "c0")];
+    let mut measured: Vec<Drawn> = if series.flows.len() > 1 {
+        let named = |quantity| Some((quantity, curves::named(series, quantity)?));
+        let known = series.curves.iter().filter_map(|curve| named(curve.quantity));
+        known.filter_map(|(quantity, (name, class))| drawn_of(series, &(quantity, &*name, &*class))).collect()
+    } else {
+        only.iter().filter_map(|one| drawn_of(series, one)).collect()
     };
-    panel.2.iter().filter_map(curve).collect()
+    let most = highest(&measured);
+    let mut curves = if measured.is_empty() { Vec::new() } else { rate_lines(rates, series, most) };
+    curves.append(&mut measured);
+    Panel { name: "goodput".to_owned(), kind: Kind::Rate, curves }
+}
+
+/// Of how many flows the figures of a panel are, where the run has several: windows and buffers are sums, round trips are means.
+fn whose(series: &RunSeries, panel: &str) -> String {
+    let shown = series.flows.iter().map(|flow| flow.direction).min();
+    let is_shown = |flow: &&DrawnFlow| flow.protocol == Protocol::Tcp && Some(flow.direction) == shown;
+    let flows: Vec<_> = series.flows.iter().filter(is_shown).collect();
+    match (shown, flows.as_slice()) {
+        _ if series.flows.len() < 2 => String::new(),
+        (Some(direction), _) if panel == "queue" => format!(" {}", direction.arrow()),
+        (_, [only]) => format!(", {}", only.name),
+        (Some(direction), _) => format!(", all {}", direction.arrow()),
+        (None, _) => String::new(),
+    }
+}
+
+/// `None` where it was not measured.
+fn drawn_of(series: &RunSeries, &(quantity, name, class): &(Quantity, &str, &str)) -> Option<Drawn> {
+    let is_tcp = series.curves.iter().any(|curve| curve.quantity == Quantity::Cwnd);
+    // What a TCP application writes at once, gigabits a second, would leave nothing to see of what arrives.
+    if quantity == Quantity::Sent && is_tcp {
+        return None;
+    }
+    let curve = series.curves.iter().find(|curve| curve.quantity == quantity)?;
+    let mut thinning = Downsampler::of(series.span, BUCKETS);
+    curve.points.iter().for_each(|&point| thinning.see(point));
+    let is_limit = matches!(quantity, Quantity::Rwnd | Quantity::Sndbuf);
+    Some(Drawn { class: class.to_owned(), name: name.to_owned(), is_limit, points: thinning.finish() })
+}
+
+/// The pings of the smallest sizes.
+fn pings(series: &RunSeries) -> Option<Drawn> {
+    let is_ping = |quantity: &Quantity| matches!(quantity, Quantity::Ping { .. });
+    let least = series.curves.iter().map(|curve| curve.quantity).filter(is_ping).min()?;
+    drawn_of(series, &(least, "ping", "c4"))
 }
 
 fn bands(series: &RunSeries, causes: &[Span]) -> Vec<Band> {
-    let several = causes.iter().any(|span| span.stream > 0);
-    let of =
-        |what: &str, stream: u32| if several { format!("{what}, stream {stream}") } else { what.to_owned() };
     let mut bands: Vec<Band> = Vec::new();
-    for stream in 0..STREAMS {
+    for (stream, name) in curves::bands(series) {
+        let of = |what: &str| if name.is_empty() { what.to_owned() } else { format!("{what}, {name}") };
         let limit = |span: &Span| {
             let word = span.limited_by.as_str();
             (span.from_us, span.to_us, format!("limit-{word}"), word)
         };
         let parts: Vec<_> = causes.iter().filter(|span| span.stream == stream).map(limit).collect();
         if !parts.is_empty() {
-            bands.push((of("limited by", stream), parts));
+            bands.push((of("limited by"), parts));
         }
         for (_, steps) in series.states.iter().filter(|(of, _)| *of == stream) {
             let part = |step: &Step<CaState>| {
                 let word = step.value.as_str();
                 (step.from_us, step.to_us, format!("state-{word}"), word)
             };
-            bands.push((of("congestion state", stream), steps.iter().map(part).collect()));
+            bands.push((of("congestion state"), steps.iter().map(part).collect()));
         }
     }
     bands

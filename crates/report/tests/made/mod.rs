@@ -4,14 +4,17 @@
 #[path = "../../../analysis/tests/builder/mod.rs"]
 mod builder;
 
-use builder::{Steady, cell, plan, record, run, spec};
+use builder::{Steady, cell, flow, plan, record, run, spec};
 use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
 use pipefill_analysis::finding::Advice;
 use pipefill_analysis::fix::{End, Proof, Round};
 use pipefill_analysis::paired_runs::Comparison;
 use pipefill_analysis::series::Drawing;
-use pipefill_core::cell::Protocol;
+use pipefill_core::cell::{Direction, FlowSpec, PingSpec, Protocol};
+use pipefill_core::record::{PingSample, RunRecord};
+use pipefill_core::units::Bytes;
 use pipefill_report::html::RunPart;
+use std::time::Duration;
 
 pub const HURT: &str = "</script><script>hurt()</script> & \"it's\"";
 
@@ -31,15 +34,47 @@ pub fn experiment(repeats: u32) -> (Experiment, Vec<RunPart>) {
         for repeat in 1..=repeats {
             let rate_bps = 80_000_000 + 2_000_000 * u64::from(repeat) - 1_000_000 * u64::from(repeats + 1);
             let record = record(run(cell, repeat), &[Steady { rate_bps, ..Steady::default() }]);
-            let mut drawing = Drawing::of(&record.manifest, 100);
-            record.rows().iter().for_each(|row| drawing.take(row));
-            let manifest = &record.manifest;
-            let (settings, instrument) = (manifest.settings.clone(), manifest.instrument.clone());
-            parts.push(RunPart { series: drawing.finish(), settings, instrument });
+            parts.push(part(&record));
             builder.add(&record).unwrap();
         }
     }
     (builder.finish("pipefill run synthetic.toml"), parts)
+}
+
+/// One run of TCP and UDP to the receiver, TCP back, and pings, half of which are sent before the others begin. The path is limited one way.
+pub fn mixed() -> (Experiment, Vec<RunPart>) {
+    let mut spec = spec(Protocol::Tcp, 10);
+    let one = |protocol, direction| FlowSpec { direction, ..flow(protocol) };
+    spec.flows.push(one(Protocol::Udp, Direction::Forward));
+    spec.flows.push(one(Protocol::Tcp, Direction::Reverse));
+    spec.flows.push(one(Protocol::Ping, Direction::Forward));
+    spec.flows[3].ping =
+        Some(PingSpec { payloads: vec![Bytes::new(56)], interval: Duration::from_millis(100) });
+    let cell = cell(0, &[], spec);
+    let stream = |flow, rate_bps| Steady { flow, rate_bps, ..Steady::default() };
+    let streams = [stream(0, 800_000_000), stream(1, 10_000_000), stream(2, 20_000_000), stream(3, 0)];
+    let mut record = record(run(&cell, 1), &streams);
+    record.manifest.streams[..3].iter_mut().for_each(|stream| stream.start_us = 1_000_000);
+    let ping = |number: u64| PingSample {
+        t_us: number * 100_000,
+        stream: 3,
+        number,
+        payload_bytes: 56,
+        reply_bytes: 56,
+        rtt_ns: Some(if number < 10 { 10_100_000 } else { 12_000_000 + number * 10_000 }),
+    };
+    record.ping = (0..90).map(ping).collect();
+    let mut builder = ExperimentBuilder::new(plan(vec![cell]));
+    builder.add(&record).unwrap();
+    (builder.finish("pipefill run synthetic.toml"), vec![part(&record)])
+}
+
+fn part(record: &RunRecord) -> RunPart {
+    let mut drawing = Drawing::of(&record.manifest, 100);
+    record.rows().iter().for_each(|row| drawing.take(row));
+    record.ping.iter().for_each(|row| drawing.answer(row));
+    let (settings, instrument) = (record.manifest.settings.clone(), record.manifest.instrument.clone());
+    RunPart { series: drawing.finish(), settings, instrument }
 }
 
 /// A change of the first cell that doubled its goodput, as predicted.
