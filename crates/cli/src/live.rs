@@ -3,7 +3,6 @@
 //! The measurement never waits for it: runs update a shared state, and the thread draws that four times a second. The terminal is
 //! restored whatever ends the process, but for SIGKILL.
 
-mod console;
 mod flow;
 mod history;
 mod rows;
@@ -16,8 +15,8 @@ pub(crate) use history::RunHistory;
 pub(crate) use state::LiveState;
 pub(crate) use tap::LiveTap;
 
+use crate::console::{Console, Key};
 use crate::signals::Stop;
-use console::{Console, Key};
 use screen::Mode;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

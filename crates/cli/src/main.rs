@@ -7,6 +7,7 @@ mod args;
 mod asked;
 mod catalogue_scenarios;
 mod commands;
+mod console;
 mod evaluation;
 mod events;
 mod failure;

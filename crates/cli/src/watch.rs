@@ -3,10 +3,13 @@
 mod filter;
 mod processes;
 mod record;
+mod screen;
 mod tracker;
+mod view;
 
 pub(crate) use filter::Filter;
 pub(crate) use record::keep;
+pub(crate) use view::view;
 
 use crate::failure::Failure;
 use crate::signals::Stop;
@@ -15,7 +18,7 @@ use pipefill_core::record::TcpSample;
 use pipefill_lab::sock_diag::{Dump, Seen, SockDiag};
 use processes::{Processes, inodes_of};
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -221,6 +224,38 @@ impl Watcher {
         }
     }
 
+    /// When all sockets are to be looked at next.
+    fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// How often the busy ones are looked at.
+    fn step(&self) -> Duration {
+        self.what.every / BETWEEN
+    }
+
+    /// Other sockets are looked at from now on; what was seen of those that do not match is forgotten.
+    fn refilter(&mut self, filter: Filter) {
+        self.what.filter = filter;
+    }
+
+    /// The samples of the connection with these ends.
+    fn samples(&self, local: &str, remote: &str) -> Vec<TcpSample> {
+        let is_it =
+            |(_, one): &(u64, &Tracked)| one.local.to_string() == local && one.remote.to_string() == remote;
+        self.tracker.connections().find(is_it).map(|(_, one)| contiguous(one)).unwrap_or_default()
+    }
+
+    /// Payload that each connection carried in each of the last `count` intervals, bits per second, by its ends.
+    fn curves(&self, count: usize) -> HashMap<(String, String), Vec<u64>> {
+        let every_us = micros(self.what.every);
+        let of = |(_, one): (u64, &Tracked)| {
+            let ends = (one.local.to_string(), one.remote.to_string());
+            (one.samples.len() >= 2).then(|| (ends, curve(&contiguous(one), every_us, count)))
+        };
+        self.tracker.connections().filter_map(of).collect()
+    }
+
     /// Every connection that carried something, with its samples.
     pub(crate) fn each_busy(&mut self, mut each: impl FnMut(&Connection<'_>)) {
         let inodes: Vec<u32> = self.tracker.connections().map(|(_, one)| one.inode).collect();
@@ -257,6 +292,23 @@ impl Watcher {
         }
         Some(finding)
     }
+}
+
+/// Bits per second of payload, both ways, in each of the last `count` intervals; fewer where the samples do not reach back.
+fn curve(samples: &[TcpSample], every_us: u64, count: usize) -> Vec<u64> {
+    let Some(last) = samples.last() else { return Vec::new() };
+    let carried = |sample: &TcpSample| sample.info.bytes_acked.saturating_add(sample.info.bytes_received);
+    let at = |t_us: u64| {
+        let next = samples.partition_point(|sample| sample.t_us <= t_us);
+        samples.get(next.checked_sub(1)?).map(carried)
+    };
+    let ends = (0..=count as u64).rev().map(|back| last.t_us.checked_sub(back * every_us).and_then(at));
+    let counts: Vec<Option<u64>> = ends.collect();
+    let rate = |pair: &[Option<u64>]| {
+        let [from, to] = pair else { return None };
+        Some((*to)?.saturating_sub((*from)?).saturating_mul(8_000_000) / every_us.max(1))
+    };
+    counts.windows(2).filter_map(rate).collect()
 }
 
 fn contiguous(one: &Tracked) -> Vec<TcpSample> {

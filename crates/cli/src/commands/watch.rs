@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::signals::Stop;
 use crate::terminal::Terminal;
-use crate::watch::{Filter, Watcher, What, keep};
+use crate::watch::{Filter, Watcher, What, keep, view};
 use pipefill_report::connections;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ pub(super) fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Outcome, Fa
             Ok(true)
         })?;
     } else if let (None, true) = (until, terminal.is_interactive()) {
-        watcher.look_until(until, &stop, |_| Ok(true))?;
+        view(&mut watcher, &stop, terminal)?;
     } else {
         watcher.look_until(until, &stop, |_| Ok(true))?;
     }

@@ -8,6 +8,7 @@ use pipefill_core::tcp_info;
 use pipefill_lab::sock_diag::Seen;
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
+use std::ops::Range;
 
 /// Connections that are followed.
 const CONNECTIONS_MAX: usize = 200_000;
@@ -15,10 +16,14 @@ const CONNECTIONS_MAX: usize = 200_000;
 const SAMPLES_MAX: usize = 600;
 /// Busy connections that keep that many; of more each keeps fewer.
 const SAMPLES_ALL: usize = 600 * 500;
+/// A connection that carried something so lately is busy: it is looked at more often.
+const BUSY_US: u64 = 3_000_000;
+/// One that has carried nothing for so long is idle, and what it did before is forgotten.
+const IDLE_US: u64 = 60_000_000;
 /// `tcpi_unacked`, `tcpi_bytes_acked` with `tcpi_bytes_received`, `tcpi_notsent_bytes`: where they did not change, nothing happened.
-const UNACKED: std::ops::Range<usize> = 24..28;
-const BYTES: std::ops::Range<usize> = 120..136;
-const NOTSENT: std::ops::Range<usize> = 144..148;
+const UNACKED: Range<usize> = 24..28;
+const BYTES: Range<usize> = 120..136;
+const NOTSENT: Range<usize> = 144..148;
 
 /// One connection.
 #[derive(Debug)]
@@ -33,9 +38,11 @@ pub(crate) struct Tracked {
     look: u64,
     /// In how many looks it was seen.
     pub(crate) looks: u64,
-    /// Whether anything happened between the last two samples, or is under way.
+    /// Whether anything happened lately, or is under way.
     pub(crate) is_busy: bool,
     counters: [u8; 16],
+    /// When they last changed.
+    changed_us: u64,
 }
 
 /// What happened to connections that are gone.
@@ -86,6 +93,7 @@ impl Tracker {
                 looks: 1,
                 is_busy,
                 counters: counters(seen.info),
+                changed_us: t_us,
             };
             self.connections.insert(seen.cookie, one);
         }
@@ -116,25 +124,26 @@ impl Tracker {
 impl Tracked {
     fn see(&mut self, seen: &Seen<'_>, t_us: u64, most: usize) {
         let now = counters(seen.info);
-        let is_still = |range: std::ops::Range<usize>| {
-            seen.info.get(range).is_none_or(|bytes| bytes.iter().all(|&b| b == 0))
+        let is_still = |range: Range<usize>| {
+            seen.info.get(range).is_none_or(|bytes| bytes.iter().all(|&byte| byte == 0))
         };
-        if now == self.counters && !self.is_busy && is_still(UNACKED) && is_still(NOTSENT) {
+        let has_changed = now != self.counters;
+        if !has_changed && self.samples.len() == 1 && is_still(UNACKED) && is_still(NOTSENT) {
             // Nothing happened: the one sample that an idle connection has is of now.
-            if let Some(last) = self.samples.back_mut() {
-                last.t_us = t_us;
-            }
+            self.samples[0].t_us = t_us;
+            self.is_busy = false;
             return;
         }
-        let Some(sample) = sample(seen, t_us) else { return };
         let is_later = self.samples.back().is_none_or(|last| last.t_us < t_us);
-        if !is_later {
-            return;
+        let Some(sample) = sample(seen, t_us).filter(|_| is_later) else { return };
+        if has_changed {
+            self.changed_us = t_us;
         }
-        self.is_busy = now != self.counters || sample.info.unacked_bytes > 0 || sample.info.notsent_bytes > 0;
         self.counters = now;
+        let idle_us = t_us - self.changed_us;
+        self.is_busy = idle_us < BUSY_US || sample.info.unacked_bytes > 0 || sample.info.notsent_bytes > 0;
         self.samples.push_back(sample);
-        let kept = if self.is_busy { most } else { 1 };
+        let kept = if self.is_busy || idle_us < IDLE_US { most } else { 1 };
         while self.samples.len() > kept {
             self.samples.pop_front();
         }

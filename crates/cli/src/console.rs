@@ -1,4 +1,4 @@
-//! The terminal while the view has it: raw keys and another screen. An end, an error, a panic and a signal all restore it.
+//! The terminal while a view has it: raw keys and another screen. An end, an error, a panic and a signal all restore it.
 
 use ratatui::Frame;
 use ratatui::backend::CrosstermBackend;
@@ -17,15 +17,15 @@ use std::time::Duration;
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// The terminal, taken. It goes back when this is dropped.
-pub(super) struct Console {
+pub(crate) struct Console {
     terminal: ratatui::Terminal<CrosstermBackend<Stderr>>,
     /// There may be no keyboard: then nothing is asked of it again.
     has_keys: bool,
 }
 
-/// What a key means.
+/// What a key means in the view of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Key {
+pub(crate) enum Key {
     /// Stop the experiment? It is asked back.
     Quit,
     /// Yes, stop it.
@@ -42,7 +42,7 @@ pub(super) enum Key {
 
 impl Console {
     /// Takes the terminal; `None` where it can't be had.
-    pub(super) fn open() -> Option<Self> {
+    pub(crate) fn open() -> Option<Self> {
         put_back_on_panic();
         enable_raw_mode().ok()?;
         TAKEN.store(true, Ordering::SeqCst);
@@ -58,19 +58,24 @@ impl Console {
     }
 
     /// Draws a frame; false where that fails, or the terminal was taken away.
-    pub(super) fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> bool {
+    pub(crate) fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> bool {
         TAKEN.load(Ordering::SeqCst) && self.terminal.draw(render).is_ok()
     }
 
     /// The key that is pressed within `patience`, if any.
-    pub(super) fn key_within(&mut self, patience: Duration) -> Option<Key> {
+    pub(crate) fn key_within(&mut self, patience: Duration) -> Option<Key> {
+        self.input_within(patience).map(|input| input.map_or(Key::Other, Key::of))
+    }
+
+    /// What comes from the keyboard within `patience`, if anything: a key, or `None` in it for a new size of the terminal.
+    pub(crate) fn input_within(&mut self, patience: Duration) -> Option<Option<KeyEvent>> {
         if !self.has_keys {
             thread::sleep(patience);
             return None;
         }
         match event::poll(patience).and_then(|is_there| is_there.then(event::read).transpose()) {
-            Ok(Some(Event::Key(key))) if key.kind == KeyEventKind::Press => Some(Key::of(key)),
-            Ok(Some(Event::Resize(..))) => Some(Key::Other),
+            Ok(Some(Event::Key(key))) if key.kind == KeyEventKind::Press => Some(Some(key)),
+            Ok(Some(Event::Resize(..))) => Some(None),
             Ok(_) => None,
             Err(_) => {
                 self.has_keys = false;
@@ -139,11 +144,7 @@ mod tests {
         let size = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
         let pair = NativePtySystem::default().openpty(size).unwrap();
         let mut command = CommandBuilder::new(std::env::current_exe().unwrap());
-        command.args([
-            "--exact",
-            "live::console::tests::a_panic_is_read_on_the_users_own_screen",
-            "--nocapture",
-        ]);
+        command.args(["--exact", "console::tests::a_panic_is_read_on_the_users_own_screen", "--nocapture"]);
         command.env(INSIDE, "1");
         command.env("RUST_BACKTRACE", "0");
         command.env("TERM", "xterm-256color");

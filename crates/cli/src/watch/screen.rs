@@ -1,0 +1,293 @@
+//! The live view as lines of a terminal of any size: the table of connections, and one of them. No information is in a colour alone.
+
+use super::view::{Mode, Sort};
+use crate::terminal::visible;
+use pipefill_analysis::observed::{ConnectionFinding, Connections};
+use pipefill_core::cell::Direction;
+use pipefill_core::record::TcpSample;
+use pipefill_report::cause;
+use pipefill_report::connections::{colour, limit, notes};
+use pipefill_report::quantity::{Kind, MISSING};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Sparkline, Table, TableState, Wrap};
+use std::collections::HashMap;
+
+/// Intervals in the small curve of a line.
+pub(super) const CURVE: usize = 10;
+/// Blocks of rising height.
+const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Columns of a name in the view of one connection.
+const NAME: u16 = 14;
+const VALUE: u16 = 14;
+
+/// All that is drawn.
+#[derive(Debug)]
+pub(super) struct Screen {
+    pub(super) found: Connections,
+    /// By both ends.
+    pub(super) curves: HashMap<(String, String), Vec<u64>>,
+    /// Of the connection that is open.
+    pub(super) samples: Vec<TcpSample>,
+    pub(super) selected: usize,
+    pub(super) sort: Sort,
+    pub(super) filter: String,
+    pub(super) is_paused: bool,
+    pub(super) mode: Mode,
+    has_colour: bool,
+}
+
+impl Screen {
+    pub(super) fn new(has_colour: bool) -> Self {
+        Self {
+            found: Connections::new(),
+            curves: HashMap::new(),
+            samples: Vec::new(),
+            selected: 0,
+            sort: Sort::Rate,
+            filter: String::new(),
+            is_paused: false,
+            mode: Mode::Table,
+            has_colour,
+        }
+    }
+
+    fn paint(&self, one: &ConnectionFinding) -> Style {
+        let number = colour(one);
+        let base = if number >= 90 { Color::Indexed(8) } else { Color::Indexed(number - 30) };
+        if self.has_colour { Style::new().fg(base) } else { Style::new() }
+    }
+
+    fn opened(&self) -> Option<&ConnectionFinding> {
+        let Mode::One(local, remote) = &self.mode else { return None };
+        self.found.connections.iter().find(|one| one.local == *local && one.remote == *remote)
+    }
+}
+
+/// Draws `screen` over the whole of `frame`.
+pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
+    let [head, body, note, foot] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Min(0),
+        Constraint::Length(1),
+        Constraint::Length(1),
+    ])
+    .areas(frame.area());
+    let bold = Style::new().add_modifier(Modifier::BOLD);
+    frame.render_widget(Line::styled(heading(screen), bold), head);
+    match &screen.mode {
+        Mode::One(..) => draw_one(frame, body, screen),
+        _ => draw_table(frame, body, screen),
+    }
+    frame.render_widget(Line::raw(notes(&screen.found)), note);
+    frame.render_widget(Line::raw(footer(screen)), foot);
+    if screen.mode == Mode::Help {
+        draw_help(frame);
+    }
+}
+
+fn heading(screen: &Screen) -> String {
+    let filter = if screen.filter.is_empty() { "all connections" } else { &screen.filter };
+    let paused = if screen.is_paused { ", paused" } else { "" };
+    format!("pipefill watch: {filter}, by {}{paused}", screen.sort.name())
+}
+
+fn footer(screen: &Screen) -> String {
+    match &screen.mode {
+        Mode::Table => "Enter open  s sort  / filter  p pause  ? help  q quit".to_owned(),
+        Mode::One(..) => "Esc back  p pause  q back".to_owned(),
+        Mode::Filter(text, None) => format!("filter: {text}_"),
+        Mode::Filter(text, Some(wrong)) => format!("filter: {text}_   {wrong}"),
+        Mode::Help => "Esc back".to_owned(),
+    }
+}
+
+fn draw_table(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
+    let rows = screen.found.connections.iter().map(|one| row(one, screen));
+    let widths = [
+        Constraint::Fill(3),
+        Constraint::Length(3),
+        Constraint::Fill(1),
+        Constraint::Length(11),
+        Constraint::Length(CURVE as u16),
+        Constraint::Length(9),
+        Constraint::Length(6),
+        Constraint::Length(18),
+    ];
+    let names = ["peer", "", "process", "       rate", "", "      rtt", "  retr", "limited by"];
+    let head = Row::new(names.map(Cell::from)).style(Style::new().add_modifier(Modifier::BOLD));
+    let table = Table::new(rows, widths)
+        .header(head)
+        .column_spacing(1)
+        .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
+    let mut state = TableState::default().with_selected(Some(screen.selected));
+    frame.render_stateful_widget(table, area, &mut state);
+}
+
+fn row<'a>(one: &ConnectionFinding, screen: &Screen) -> Row<'a> {
+    let way = match one.direction {
+        Some(Direction::Forward) => "out",
+        Some(Direction::Reverse) => "in",
+        None => "",
+    };
+    let curve = screen.curves.get(&(one.local.clone(), one.remote.clone()));
+    let now = curve.and_then(|curve| curve.last().copied()).or(one.rate_bps);
+    let process = one.process.as_deref().unwrap_or(MISSING);
+    Row::new([
+        Cell::from(visible(&one.remote, false).into_owned()),
+        Cell::from(way),
+        Cell::from(visible(process, false).into_owned()),
+        Cell::from(format!("{:>11}", told(Kind::Rate, now, 1))),
+        Cell::from(curve.map(|curve| blocks(curve)).unwrap_or_default()),
+        Cell::from(format!("{:>9}", told(Kind::Time, one.rtt_us, 1_000))),
+        Cell::from(format!(
+            "{:>6}",
+            one.retransmits.map_or_else(|| MISSING.to_owned(), |count| count.to_string())
+        )),
+        Cell::from(Span::styled(limit(one), screen.paint(one))),
+    ])
+}
+
+fn told(kind: Kind, value: Option<u64>, factor: u64) -> String {
+    value.map_or_else(|| MISSING.to_owned(), |value| kind.alone(value.saturating_mul(factor) as f64))
+}
+
+/// A curve in blocks, the largest value as the highest.
+fn blocks(values: &[u64]) -> String {
+    let most = values.iter().copied().max().unwrap_or(0).max(1);
+    let block = |&value: &u64| BLOCKS[((value as f64 / most as f64 * 7.0).round() as usize).min(7)];
+    values.iter().map(block).collect()
+}
+
+fn draw_one(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
+    let Some(one) = screen.opened() else {
+        frame.render_widget(Paragraph::new("This connection has closed."), area);
+        return;
+    };
+    let process = match (&one.process, one.pid) {
+        (Some(name), Some(pid)) => format!("  {name} ({pid})"),
+        _ => String::new(),
+    };
+    let title = visible(&format!(" {} to {}{process} ", one.local, one.remote), false).into_owned();
+    let block = Block::bordered().title(title);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let shares = one.limited_fraction.as_ref().map_or(0, |shares| shares.len()) as u16;
+    let [curves, limits, words] =
+        Layout::vertical([Constraint::Length(7), Constraint::Length(shares + 1), Constraint::Min(0)])
+            .areas(inner);
+    draw_curves(frame, curves, screen, one);
+    draw_shares(frame, limits, screen, one);
+    frame.render_widget(Paragraph::new(in_words(one)).wrap(Wrap { trim: false }), words);
+}
+
+/// A line for each: its name, its value now, and its curve; windows and what is in flight have one scale.
+fn draw_curves(frame: &mut Frame<'_>, area: Rect, screen: &Screen, one: &ConnectionFinding) {
+    let samples = &screen.samples;
+    let sends = one.direction != Some(Direction::Reverse);
+    let of =
+        |field: fn(&TcpSample) -> Option<u64>| -> Vec<Option<u64>> { samples.iter().map(field).collect() };
+    let rates: Vec<Option<u64>> = rates(samples).into_iter().map(Some).collect();
+    let curves: Vec<(&str, Kind, u64, Vec<Option<u64>>)> = if sends {
+        vec![
+            ("rate", Kind::Rate, 1, rates),
+            ("in flight", Kind::Bytes, 1, of(|sample| Some(sample.info.unacked_bytes))),
+            ("cwnd", Kind::Bytes, 1, of(|sample| Some(sample.info.cwnd_bytes))),
+            ("peer's window", Kind::Bytes, 1, of(|sample| sample.info.rwnd_bytes.map(u64::from))),
+            ("not sent", Kind::Bytes, 1, of(|sample| Some(u64::from(sample.info.notsent_bytes)))),
+            ("round trip", Kind::Time, 1_000, of(|sample| sample.info.srtt_us.map(u64::from))),
+            ("retransmits", Kind::Count, 1, of(|sample| Some(u64::from(sample.info.retransmits)))),
+        ]
+    } else {
+        vec![
+            ("rate", Kind::Rate, 1, rates),
+            ("window", Kind::Bytes, 1, of(|sample| sample.info.local_rwnd_bytes.map(u64::from))),
+            ("not read", Kind::Bytes, 1, of(|sample| sample.rmem_alloc_bytes)),
+            ("round trip", Kind::Time, 1_000, of(|sample| sample.info.rcv_rtt_us.map(u64::from))),
+            ("out of order", Kind::Count, 1, of(|sample| sample.info.rcv_ooo_segments.map(u64::from))),
+        ]
+    };
+    // In flight is compared with the windows.
+    let windows = curves.iter().filter(|(name, ..)| ["in flight", "cwnd", "peer's window"].contains(name));
+    let scale = windows.flat_map(|(.., values)| values.iter().flatten()).max().copied();
+    for (line, (name, kind, factor, values)) in (area.y..area.bottom()).zip(&curves) {
+        let line = Rect { y: line, height: 1, ..area };
+        let [label, value, curve] =
+            Layout::horizontal([Constraint::Length(NAME), Constraint::Length(VALUE), Constraint::Min(0)])
+                .areas(line);
+        let last = values.last().copied().flatten();
+        frame.render_widget(Line::raw(*name), label);
+        frame.render_widget(Line::raw(format!("{:>12}", told(*kind, last, *factor))), value);
+        let shown = values.iter().rev().take(usize::from(curve.width)).rev().map(|value| value.unwrap_or(0));
+        let mut drawn = Sparkline::default().data(shown);
+        if ["in flight", "cwnd", "peer's window"].contains(name) {
+            drawn = drawn.max(scale.unwrap_or(1).max(1));
+        }
+        frame.render_widget(drawn, curve);
+    }
+}
+
+/// Payload between each sample and the one before, both ways, bits per second.
+fn rates(samples: &[TcpSample]) -> Vec<u64> {
+    let carried = |sample: &TcpSample| sample.info.bytes_acked.saturating_add(sample.info.bytes_received);
+    let rate = |pair: &[TcpSample]| {
+        let [from, to] = pair else { return 0 };
+        let bytes = carried(to).saturating_sub(carried(from));
+        bytes.saturating_mul(8_000_000) / to.t_us.saturating_sub(from.t_us).max(1)
+    };
+    samples.windows(2).map(rate).collect()
+}
+
+/// Shares of time by limiter, the largest first.
+fn draw_shares(frame: &mut Frame<'_>, area: Rect, screen: &Screen, one: &ConnectionFinding) {
+    let mut shares: Vec<_> = one.limited_fraction.iter().flatten().collect();
+    shares.sort_by(|a, b| b.1.total_cmp(a.1));
+    for (line, (&limit, &share)) in (area.y..area.bottom()).zip(shares) {
+        let width = f64::from(area.width.saturating_sub(NAME + VALUE)) * share;
+        let text = format!(
+            "{:<name$}{:>12}  {}",
+            limit.as_str(),
+            Kind::Percent.alone(share * 100.0),
+            "█".repeat(width.round() as usize),
+            name = usize::from(NAME)
+        );
+        let number = cause::colour(limit);
+        let colour = Color::Indexed(if number >= 90 { 8 } else { number - 30 });
+        let style = if screen.has_colour { Style::new().fg(colour) } else { Style::new() };
+        frame.render_widget(Line::styled(text, style), Rect { y: line, height: 1, ..area });
+    }
+}
+
+fn in_words(one: &ConnectionFinding) -> String {
+    let mut text = one.verdict.clone().unwrap_or_default();
+    for advice in one.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
+        text.push_str(&format!("\n\n{}: {}", advice.change, advice.why));
+        for command in &advice.commands {
+            text.push_str(&format!("\n  {command}"));
+        }
+    }
+    visible(&text, false).into_owned()
+}
+
+fn draw_help(frame: &mut Frame<'_>) {
+    let lines = [
+        "Enter      one connection: windows, round trip, limits, advice",
+        "s          sort by rate, round trip, retransmits, limit",
+        "/          filter, as ss: dst 10.0.0.0/8 and dport = :443",
+        "p, space   pause",
+        "Up, Down   select; j and k too",
+        "q          quit",
+        "",
+        "out, in    this host sends most of the data, or receives it",
+        "retr       segments sent again over the connection's life",
+    ];
+    let area = frame.area();
+    let (width, height) = (area.width.min(68), area.height.min(lines.len() as u16 + 2));
+    let place =
+        Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
+    frame.render_widget(Clear, place);
+    let text: Vec<Line<'_>> = lines.into_iter().map(Line::raw).collect();
+    frame.render_widget(Paragraph::new(text).block(Block::bordered().title(" Keys ")), place);
+}
