@@ -30,6 +30,7 @@ bench: ## the simulator's speed (NS3=1: against ns-3), and what this machine's d
 	cargo bench -p pipefill-sim --bench speed || status=1; \
 	cargo bench -p pipefill-lab --bench throughput || status=1; \
 	cargo bench -p pipefill-lab --bench telemetry || status=1; \
+	cargo bench -p pipefill --bench watch || status=1; \
 	exit $$status
 
 proof: ## tries the advice on every scenario of the catalogue and the held-out sets, in the simulator: about ten minutes

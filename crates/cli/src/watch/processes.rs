@@ -44,10 +44,10 @@ impl Processes {
         self.known.get(&inode)
     }
 
-    /// Keeps what is said of sockets that are still there.
-    pub(crate) fn keep(&mut self, is_there: impl Fn(u32) -> bool) {
-        self.known.retain(|&inode, _| is_there(inode));
-        self.unknown.retain(|&inode| is_there(inode));
+    /// Forgets whose a socket was that is gone: its inode may be another one's soon.
+    pub(crate) fn forget(&mut self, inode: u32) {
+        self.known.remove(&inode);
+        self.unknown.remove(&inode);
     }
 }
 
@@ -82,7 +82,8 @@ mod tests {
         processes.find([inode, u32::MAX, 0].into_iter());
         assert_eq!(processes.of(inode).map(|process| process.pid), Some(std::process::id()));
         assert!(processes.of(u32::MAX).is_none() && processes.unknown.contains(&u32::MAX));
-        processes.keep(|_| false);
+        processes.forget(inode);
+        processes.forget(u32::MAX);
         assert!(processes.of(inode).is_none() && processes.unknown.is_empty());
     }
 }
