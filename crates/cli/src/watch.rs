@@ -17,11 +17,13 @@ use pipefill_analysis::observed::{Connection, ConnectionFinding, Connections};
 use pipefill_core::record::TcpSample;
 use pipefill_lab::sock_diag::{Dump, Seen, SockDiag};
 use processes::{Processes, inodes_of};
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tracker::{Closed, Tracked, Tracker};
 
@@ -135,7 +137,8 @@ impl Watcher {
             closed.push(one);
         });
         // Once a connection has closed, nothing tells whose it was.
-        processes.find(tracker.connections().filter(|(_, one)| one.is_busy).map(|(_, one)| one.inode));
+        let all = tracker.connections().map(|(_, one)| one.inode);
+        processes.find(tracker.busy().map(|(_, one)| one.inode), all);
         self.interrupted += u64::from(dump.is_interrupted);
         self.last_us = micros(now.duration_since(self.began));
         if self.looks == 0 {
@@ -164,8 +167,7 @@ impl Watcher {
     pub(crate) fn look_at_the_busy(&mut self) -> Result<(), Failure> {
         let busy: Vec<(u64, SocketAddr, SocketAddr)> = self
             .tracker
-            .connections()
-            .filter(|(_, one)| one.is_busy)
+            .busy()
             .take(BUSY_MAX)
             .map(|(cookie, one)| (cookie, one.local, one.remote))
             .collect();
@@ -202,7 +204,7 @@ impl Watcher {
         idle.sort_unstable();
         let shown: Vec<u64> = busy.iter().map(|&(cookie, _)| cookie).take(most).collect();
         let inode = |cookie: &u64| self.tracker.get(*cookie).map(|one| one.inode);
-        self.processes.find(shown.iter().chain(&idle).take(most).filter_map(inode));
+        self.processes.find(shown.iter().chain(&idle).take(most).filter_map(inode), std::iter::empty());
         let judged = shown.iter().filter_map(|&cookie| self.tracker.get(cookie));
         let mut connections: Vec<ConnectionFinding> =
             judged.chain(self.closed.newest()).take(most).map(|one| self.finding(one)).collect();
@@ -215,12 +217,11 @@ impl Watcher {
     /// What the looks say of the connections that are busy now, and of those that closed since this was asked before. The other ones are
     /// counted as idle: most hosts have many, and nothing new is to be said of them.
     pub(crate) fn news(&mut self) -> Connections {
-        let busy = || self.tracker.connections().map(|(_, one)| one).filter(|one| one.is_judged_anew());
-        self.processes.find(busy().map(|one| one.inode));
+        let busy = || self.tracker.busy().map(|(_, one)| one).filter(|one| one.samples.len() >= 2);
         let fresh = usize::try_from(self.closed.pushed - self.told).unwrap_or(usize::MAX);
         let connections: Vec<ConnectionFinding> =
             busy().chain(self.closed.newest().take(fresh)).map(|one| self.finding(one)).collect();
-        let idle = self.tracker.connections().count() - busy().count();
+        let idle = self.tracker.count() - busy().count();
         self.told = self.closed.pushed;
         self.with_counts(idle, connections)
     }
@@ -262,7 +263,7 @@ impl Watcher {
     fn samples(&self, local: &str, remote: &str) -> Vec<TcpSample> {
         let is_it =
             |(_, one): &(u64, &Tracked)| one.local.to_string() == local && one.remote.to_string() == remote;
-        self.tracker.connections().find(is_it).map(|(_, one)| contiguous(one)).unwrap_or_default()
+        self.tracker.connections().find(is_it).map(|(_, one)| contiguous(one).into_owned()).unwrap_or_default()
     }
 
     /// Payload that each connection carried in each of the last `count` intervals, bits per second, by its ends.
@@ -278,7 +279,7 @@ impl Watcher {
     /// Every connection that carried something, with its samples.
     pub(crate) fn each_busy(&mut self, mut each: impl FnMut(&Connection<'_>)) {
         let inodes: Vec<u32> = self.tracker.connections().map(|(_, one)| one.inode).collect();
-        self.processes.find(inodes.into_iter());
+        self.processes.find(inodes.into_iter(), std::iter::empty());
         let mut all: Vec<&Tracked> =
             self.tracker.connections().map(|(_, one)| one).chain(self.closed.newest()).collect();
         all.retain(|one| one.samples.len() >= 2 && moved(one) > 0);
@@ -296,7 +297,7 @@ impl Watcher {
 
     fn connection<'a>(&self, one: &Tracked, samples: &'a [TcpSample]) -> Connection<'a> {
         Connection {
-            observed: one.observed(one.process.as_ref().or_else(|| self.processes.of(one.inode))),
+            observed: one.observed(one.process.as_deref().or_else(|| self.processes.of(one.inode).map(Rc::as_ref))),
             congestion_control: one.congestion_control.clone(),
             every: self.what.every / BETWEEN,
             samples,
@@ -330,8 +331,11 @@ fn curve(samples: &[TcpSample], every_us: u64, count: usize) -> Vec<u64> {
     counts.windows(2).filter_map(rate).collect()
 }
 
-fn contiguous(one: &Tracked) -> Vec<TcpSample> {
-    one.samples.iter().cloned().collect()
+fn contiguous(one: &Tracked) -> Cow<'_, [TcpSample]> {
+    match one.samples.as_slices() {
+        (samples, []) => Cow::Borrowed(samples),
+        (older, newer) => Cow::Owned([older, newer].concat()),
+    }
 }
 
 /// Payload that a connection carried, both ways.

@@ -9,6 +9,7 @@ use pipefill_lab::sock_diag::Seen;
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::ops::Range;
+use std::rc::Rc;
 
 /// Connections that are followed.
 const CONNECTIONS_MAX: usize = 200_000;
@@ -35,7 +36,7 @@ pub(crate) struct Tracked {
     /// Of its file; 0 until a process has accepted it.
     pub(crate) inode: u32,
     /// Whose it was, once it has closed.
-    pub(crate) process: Option<Process>,
+    pub(crate) process: Option<Rc<Process>>,
     pub(crate) congestion_control: String,
     /// The last samples, one where it is idle; `raw` is never kept.
     pub(crate) samples: VecDeque<TcpSample>,
@@ -48,6 +49,8 @@ pub(crate) struct Tracked {
     counters: [u8; 16],
     /// When they last changed.
     changed_us: u64,
+    /// When it was seen last.
+    seen_us: u64,
 }
 
 /// What happened to connections that are gone.
@@ -68,6 +71,8 @@ pub(crate) struct Tracker {
     look: u64,
     /// Connections that keep more than one sample.
     lively: usize,
+    /// Cookies of those that are busy, as of the end of the last look at all.
+    busy: Vec<u64>,
     pub(crate) gone: Gone,
 }
 
@@ -75,7 +80,6 @@ impl Tracker {
     /// A look at all sockets begins.
     pub(crate) fn begin(&mut self) {
         self.look += 1;
-        self.lively = self.connections.values().filter(|one| one.samples.len() >= 2).count();
     }
 
     /// Takes a socket at `t_us`; `is_all` where all are looked at, not only the busy ones.
@@ -101,6 +105,7 @@ impl Tracker {
                 is_busy,
                 counters: counters(seen.info),
                 changed_us: t_us,
+                seen_us: t_us,
             };
             self.connections.insert(seen.cookie, one);
         }
@@ -120,6 +125,24 @@ impl Tracker {
             self.gone.too_short += u64::from(one.looks < 2);
             closed(one);
         }
+        self.busy.clear();
+        self.lively = 0;
+        for (&cookie, one) in &self.connections {
+            self.lively += usize::from(one.samples.len() >= 2);
+            if one.is_busy {
+                self.busy.push(cookie);
+            }
+        }
+    }
+
+    /// Those that were busy at the end of the last look at all.
+    pub(crate) fn busy(&self) -> impl Iterator<Item = (u64, &Tracked)> {
+        self.busy.iter().filter_map(|&cookie| Some((cookie, self.connections.get(&cookie)?)))
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.connections.len()
     }
 
     /// Every connection that is there.
@@ -163,11 +186,6 @@ impl Closed {
 }
 
 impl Tracked {
-    /// Whether there is something new to be said of it.
-    pub(crate) fn is_judged_anew(&self) -> bool {
-        self.is_busy && self.samples.len() >= 2
-    }
-
     fn see(&mut self, seen: &Seen<'_>, t_us: u64, most: usize) {
         if seen.inode != 0 {
             self.inode = seen.inode;
@@ -178,16 +196,20 @@ impl Tracked {
         };
         let has_changed = now != self.counters;
         if !has_changed && self.samples.len() == 1 && is_still(UNACKED) && is_still(NOTSENT) {
-            // Nothing happened: the one sample that an idle connection has is of now.
-            self.samples[0].t_us = t_us;
+            // Nothing happened: the one sample that an idle connection has is of now. It is not touched, for there may be many.
+            self.seen_us = t_us;
             self.is_busy = false;
             return;
         }
-        let is_later = self.samples.back().is_none_or(|last| last.t_us < t_us);
+        let is_later = self.seen_us < t_us;
         let Some(sample) = sample(seen, t_us).filter(|_| is_later) else { return };
         if self.samples.back().is_some_and(|last| goes_back(&last.info, &sample.info)) {
             self.samples.clear();
         }
+        if self.samples.len() == 1 {
+            self.samples[0].t_us = self.seen_us;
+        }
+        self.seen_us = t_us;
         if has_changed {
             self.changed_us = t_us;
         }
