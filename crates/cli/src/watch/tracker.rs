@@ -23,7 +23,7 @@ const CLOSED_MAX: usize = 1_000;
 const BUSY_US: u64 = 3_000_000;
 /// One that has carried nothing for so long is idle, and what it did before is forgotten.
 const IDLE_US: u64 = 60_000_000;
-/// `tcpi_unacked`, `tcpi_bytes_acked` with `tcpi_bytes_received`, `tcpi_notsent_bytes`: where they did not change, nothing happened.
+/// `tcpi_unacked`, `tcpi_bytes_acked` with `tcpi_bytes_received`, `tcpi_notsent_bytes`.
 const UNACKED: Range<usize> = 24..28;
 const BYTES: Range<usize> = 120..136;
 const NOTSENT: Range<usize> = 144..148;
@@ -92,7 +92,6 @@ impl Tracker {
         } else if is_all && self.connections.len() >= CONNECTIONS_MAX {
             self.gone.not_followed += 1;
         } else if is_all && let Some(sample) = sample(seen, t_us) {
-            let is_busy = sample.info.unacked_bytes > 0 || sample.info.notsent_bytes > 0;
             let one = Tracked {
                 local: seen.local,
                 remote: seen.remote,
@@ -102,7 +101,7 @@ impl Tracker {
                 samples: VecDeque::from([sample]),
                 look: self.look,
                 looks: 1,
-                is_busy,
+                is_busy: is_under_way(seen),
                 counters: counters(seen.info),
                 changed_us: t_us,
                 seen_us: t_us,
@@ -191,11 +190,9 @@ impl Tracked {
             self.inode = seen.inode;
         }
         let now = counters(seen.info);
-        let is_still = |range: Range<usize>| {
-            seen.info.get(range).is_none_or(|bytes| bytes.iter().all(|&byte| byte == 0))
-        };
         let has_changed = now != self.counters;
-        if !has_changed && self.samples.len() == 1 && is_still(UNACKED) && is_still(NOTSENT) {
+        let is_under_way = is_under_way(seen);
+        if !has_changed && self.samples.len() == 1 && !is_under_way {
             // Nothing happened: the one sample that an idle connection has is of now. It is not touched, for there may be many.
             self.seen_us = t_us;
             self.is_busy = false;
@@ -215,7 +212,7 @@ impl Tracked {
         }
         self.counters = now;
         let idle_us = t_us - self.changed_us;
-        self.is_busy = idle_us < BUSY_US || sample.info.unacked_bytes > 0 || sample.info.notsent_bytes > 0;
+        self.is_busy = idle_us < BUSY_US || is_under_way;
         self.samples.push_back(sample);
         let kept = if self.is_busy || idle_us < IDLE_US { most } else { 1 };
         let over = self.samples.len().saturating_sub(kept);
@@ -234,6 +231,15 @@ impl Tracked {
             ..Observed::default()
         }
     }
+}
+
+/// Whether data waits to be written, acknowledged or read, although no counter moves.
+fn is_under_way(seen: &Seen<'_>) -> bool {
+    let is_still =
+        |range: Range<usize>| seen.info.get(range).is_none_or(|bytes| bytes.iter().all(|&byte| byte == 0));
+    // A little that nobody reads stops no sender: half a buffer does.
+    let is_unread = seen.memory.is_some_and(|memory| memory.rmem_alloc > memory.rcvbuf / 2);
+    !is_still(UNACKED) || !is_still(NOTSENT) || is_unread
 }
 
 /// Bytes never become fewer: it is another socket, or a kernel that does not count them any more. What was before tells nothing then.
@@ -389,6 +395,20 @@ mod tests {
         for (at, inode, kept) in [(1, 0, 0), (2, 9, 9), (3, 0, 9)] {
             look(&mut tracker, at, &Seen { inode, ..seen(1, &figures) });
             assert_eq!(tracker.get(1).unwrap().inode, kept);
+        }
+    }
+
+    /// The window of such a receiver is closed, so that nothing arrives that could be counted.
+    #[test]
+    fn data_that_nobody_reads_is_under_way() {
+        use pipefill_lab::sock_diag::Memory;
+        let figures = info(Figures { acked: 0, unacked: 0, segments: 0 });
+        for (rmem_alloc, is_busy) in [(0, false), (1_000, false), (60_000, true)] {
+            let memory = Some(Memory { rmem_alloc, rcvbuf: 100_000, sndbuf: 0, wmem_queued: 0 });
+            let mut tracker = Tracker::default();
+            (0..100).for_each(|at| look(&mut tracker, at, &Seen { memory, ..seen(1, &figures) }));
+            let one = tracker.get(1).unwrap();
+            assert_eq!((one.is_busy, one.samples.len() > 1), (is_busy, is_busy), "{rmem_alloc}");
         }
     }
 
