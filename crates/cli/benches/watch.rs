@@ -22,7 +22,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 /// Connections over loopback: each is two sockets.
 const IDLE: usize = 5_000;
 const BUSY: usize = 50;
-/// Looks of `ss`, alternating with nothing else.
+/// Looks of `ss`.
 const SS_LOOKS: u32 = 10;
 /// How long `watch` looks, once a second.
 const SPAN_S: u32 = 20;
@@ -41,6 +41,9 @@ fn main() -> Outcome<()> {
     if let Err(error) = unshare(CloneFlags::CLONE_NEWNET) {
         println!("skipped (lab-unavailable: a network namespace needs root: {error})");
         return Ok(());
+    }
+    if Command::new("ss").arg("--version").stdout(Stdio::null()).status().is_err() {
+        return Err("ss is not installed: apt-get install iproute2".into());
     }
     prepare()?;
     let _idle = connections(IDLE)?;

@@ -172,6 +172,9 @@ fn what_curl_gets_from_python() -> Outcome {
     zeros.set_len(1 << 30).unwrap();
     let root = folder.root().to_str().unwrap().to_owned();
     let stage = Stage::new(&["/usr/bin/python3", "-m", "http.server", "8000", "-d", &root], 8000);
+    // A buffer of many seconds would open its window too seldom.
+    let mut rmem = stage.client.command(&["sysctl", "-qw", "net.ipv4.tcp_rmem=4096 131072 262144"]);
+    assert!(rmem.status().unwrap().success());
     let url = format!("http://{SERVER}:8000/zeros");
     let mut curl = stage.begin(&["curl", "-s", "--limit-rate", "2M", "-o", "/dev/null", &url]);
     sleep(Duration::from_millis(1_500));
