@@ -24,12 +24,13 @@ test: ## everything that has to hold: lint, documentation, all tests
 	@scripts/test.sh
 
 # ns-3 is large: it is installed only where it is asked for. Where it is there already, it is measured.
-bench: ## the simulator's speed (NS3=1: against ns-3), and what this machine's data path carries; fails where a bound is missed
+bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data path carries, and what watch costs beside ss; fails where a bound is missed
 	@scripts/need.sh rust cc iperf3 $(if $(filter 1,$(NS3)),ns3)
 	@status=0; \
 	cargo bench -p pipefill-sim --bench speed || status=1; \
 	cargo bench -p pipefill-lab --bench throughput || status=1; \
 	cargo bench -p pipefill-lab --bench telemetry || status=1; \
+	cargo bench -p pipefill --bench watch || status=1; \
 	exit $$status
 
 proof: ## tries the advice on every scenario of the catalogue and the held-out sets, in the simulator: about ten minutes

@@ -17,12 +17,15 @@ use pipefill_analysis::observed::{Connection, ConnectionFinding, Connections};
 use pipefill_core::record::TcpSample;
 use pipefill_lab::sock_diag::{Dump, Seen, SockDiag};
 use processes::{Processes, inodes_of};
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
-use tracker::{Tracked, Tracker};
+use tracker::{Closed, Tracked, Tracker};
 
 /// Where ip-netns(8) keeps the namespaces that have a name.
 const NETNS: &str = "/run/netns";
@@ -30,8 +33,6 @@ const NETNS: &str = "/run/netns";
 const BETWEEN: u32 = 10;
 /// And so many of them.
 const BUSY_MAX: usize = 200;
-/// Connections that closed and are still told of.
-const CLOSED_MAX: usize = 1_000;
 
 /// What to look at.
 #[derive(Debug)]
@@ -60,8 +61,9 @@ pub(crate) struct Watcher {
     last_us: u64,
     late: Duration,
     interrupted: u64,
-    /// The last connections that closed.
-    closed: Vec<Tracked>,
+    closed: Closed,
+    /// How many closed ones the lines of a stream have told of.
+    told: u64,
 }
 
 impl Watcher {
@@ -93,7 +95,8 @@ impl Watcher {
             last_us: 0,
             late: Duration::ZERO,
             interrupted: 0,
-            closed: Vec::new(),
+            closed: Closed::default(),
+            told: 0,
         })
     }
 
@@ -126,20 +129,21 @@ impl Watcher {
         self.next = self.next.max(now.checked_sub(self.what.every).unwrap_or(now)) + self.what.every;
         let own: Option<HashSet<u32>> = self.what.pid.map(|pid| inodes_of(pid).collect());
         self.tracker.begin();
-        let dump = self.dump(true, own.as_ref())?;
-        let closed = &mut self.closed;
-        self.tracker.end(|one| {
-            if closed.len() < CLOSED_MAX && one.samples.len() >= 2 {
-                closed.push(one);
-            }
+        let dump = self.dump(own.as_ref())?;
+        let Self { tracker, processes, closed, .. } = self;
+        tracker.end(|mut one| {
+            one.process = processes.of(one.inode).cloned();
+            processes.forget(one.inode);
+            closed.push(one);
         });
+        // Once a connection has closed, nothing tells whose it was.
+        let all = tracker.connections().map(|(_, one)| one.inode);
+        processes.find(tracker.busy().map(|(_, one)| one.inode), all);
         self.interrupted += u64::from(dump.is_interrupted);
         self.last_us = micros(now.duration_since(self.began));
         if self.looks == 0 {
             self.first_us = self.last_us;
         }
-        let there: HashSet<u32> = self.tracker.connections().map(|(_, one)| one.inode).collect();
-        self.processes.keep(|inode| there.contains(&inode));
         self.looks += 1;
         Ok(())
     }
@@ -161,10 +165,9 @@ impl Watcher {
 
     /// Looks at the busy connections only, one request each.
     pub(crate) fn look_at_the_busy(&mut self) -> Result<(), Failure> {
-        let busy: Vec<(u64, std::net::SocketAddr, std::net::SocketAddr)> = self
+        let busy: Vec<(u64, SocketAddr, SocketAddr)> = self
             .tracker
-            .connections()
-            .filter(|(_, one)| one.is_busy)
+            .busy()
             .take(BUSY_MAX)
             .map(|(cookie, one)| (cookie, one.local, one.remote))
             .collect();
@@ -177,14 +180,14 @@ impl Watcher {
         Ok(())
     }
 
-    fn dump(&mut self, is_all: bool, own: Option<&HashSet<u32>>) -> Result<Dump, Failure> {
+    fn dump(&mut self, own: Option<&HashSet<u32>>) -> Result<Dump, Failure> {
         let Self { what, diag, tracker, began, .. } = self;
         let wanted = |seen: &Seen<'_>| {
             what.filter.matches(seen.local, seen.remote) && own.is_none_or(|own| own.contains(&seen.inode))
         };
         let dumped = diag.dump(what.filter.states, |seen| {
             if wanted(seen) {
-                tracker.take(seen, micros(began.elapsed()), is_all);
+                tracker.take(seen, micros(began.elapsed()), true);
             }
         });
         dumped.map_err(|error| no_sock_diag(&error))
@@ -201,13 +204,29 @@ impl Watcher {
         idle.sort_unstable();
         let shown: Vec<u64> = busy.iter().map(|&(cookie, _)| cookie).take(most).collect();
         let inode = |cookie: &u64| self.tracker.get(*cookie).map(|one| one.inode);
-        self.processes.find(shown.iter().chain(&idle).take(most).filter_map(inode));
+        self.processes.find(shown.iter().chain(&idle).take(most).filter_map(inode), std::iter::empty());
         let judged = shown.iter().filter_map(|&cookie| self.tracker.get(cookie));
         let mut connections: Vec<ConnectionFinding> =
-            judged.chain(&self.closed).map(|one| self.finding(one)).collect();
+            judged.chain(self.closed.newest()).take(most).map(|one| self.finding(one)).collect();
         let left = most.saturating_sub(connections.len());
         connections
             .extend(idle.iter().take(left).filter_map(|&cookie| self.quiet(self.tracker.get(cookie)?)));
+        self.with_counts(idle.len(), connections)
+    }
+
+    /// What the looks say of the connections that are busy now, and of those that closed since this was asked before. The other ones are
+    /// counted as idle: most hosts have many, and nothing new is to be said of them.
+    pub(crate) fn news(&mut self) -> Connections {
+        let busy = || self.tracker.busy().map(|(_, one)| one).filter(|one| one.samples.len() >= 2);
+        let fresh = usize::try_from(self.closed.pushed - self.told).unwrap_or(usize::MAX);
+        let connections: Vec<ConnectionFinding> =
+            busy().chain(self.closed.newest().take(fresh)).map(|one| self.finding(one)).collect();
+        let idle = self.tracker.count() - busy().count();
+        self.told = self.closed.pushed;
+        self.with_counts(idle, connections)
+    }
+
+    fn with_counts(&self, idle: usize, mut connections: Vec<ConnectionFinding>) -> Connections {
         connections.sort_by_key(|one| Reverse(one.rate_bps));
         let gone = self.tracker.gone;
         Connections {
@@ -218,7 +237,7 @@ impl Watcher {
             too_short: gone.too_short,
             closed: gone.closed,
             not_followed: gone.not_followed,
-            idle: idle.len() as u64,
+            idle: idle as u64,
             connections,
             ..Connections::new()
         }
@@ -236,6 +255,7 @@ impl Watcher {
 
     /// Other sockets are looked at from now on; what was seen of those that do not match is forgotten.
     fn refilter(&mut self, filter: Filter) {
+        self.tracker.retain(|one| filter.matches(one.local, one.remote));
         self.what.filter = filter;
     }
 
@@ -243,7 +263,7 @@ impl Watcher {
     fn samples(&self, local: &str, remote: &str) -> Vec<TcpSample> {
         let is_it =
             |(_, one): &(u64, &Tracked)| one.local.to_string() == local && one.remote.to_string() == remote;
-        self.tracker.connections().find(is_it).map(|(_, one)| contiguous(one)).unwrap_or_default()
+        self.tracker.connections().find(is_it).map(|(_, one)| contiguous(one).into_owned()).unwrap_or_default()
     }
 
     /// Payload that each connection carried in each of the last `count` intervals, bits per second, by its ends.
@@ -259,9 +279,9 @@ impl Watcher {
     /// Every connection that carried something, with its samples.
     pub(crate) fn each_busy(&mut self, mut each: impl FnMut(&Connection<'_>)) {
         let inodes: Vec<u32> = self.tracker.connections().map(|(_, one)| one.inode).collect();
-        self.processes.find(inodes.into_iter());
+        self.processes.find(inodes.into_iter(), std::iter::empty());
         let mut all: Vec<&Tracked> =
-            self.tracker.connections().map(|(_, one)| one).chain(&self.closed).collect();
+            self.tracker.connections().map(|(_, one)| one).chain(self.closed.newest()).collect();
         all.retain(|one| one.samples.len() >= 2 && moved(one) > 0);
         all.sort_by_key(|one| Reverse(moved(one)));
         for one in all {
@@ -277,7 +297,7 @@ impl Watcher {
 
     fn connection<'a>(&self, one: &Tracked, samples: &'a [TcpSample]) -> Connection<'a> {
         Connection {
-            observed: one.observed(self.processes.of(one.inode)),
+            observed: one.observed(one.process.as_deref().or_else(|| self.processes.of(one.inode).map(Rc::as_ref))),
             congestion_control: one.congestion_control.clone(),
             every: self.what.every / BETWEEN,
             samples,
@@ -311,8 +331,11 @@ fn curve(samples: &[TcpSample], every_us: u64, count: usize) -> Vec<u64> {
     counts.windows(2).filter_map(rate).collect()
 }
 
-fn contiguous(one: &Tracked) -> Vec<TcpSample> {
-    one.samples.iter().cloned().collect()
+fn contiguous(one: &Tracked) -> Cow<'_, [TcpSample]> {
+    match one.samples.as_slices() {
+        (samples, []) => Cow::Borrowed(samples),
+        (older, newer) => Cow::Owned([older, newer].concat()),
+    }
 }
 
 /// Payload that a connection carried, both ways.

@@ -4,9 +4,7 @@
 //! the namespace in which [`SockDiag::connect`] was called.
 
 use crate::namespace::Namespace;
-use netlink_packet_core::{
-    NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkBuffer, NlaBuffer, NlasIterator,
-};
+use netlink_packet_core::{NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkBuffer};
 use netlink_sys::{Socket, SocketAddr as NetlinkAddr, protocols::NETLINK_SOCK_DIAG};
 use nix::sys::socket::{MsgFlags, recv, setsockopt, sockopt};
 use nix::sys::time::{TimeVal, TimeValLike};
@@ -270,10 +268,8 @@ pub fn socket(bytes: &[u8]) -> Option<Seen<'_>> {
         congestion_control: None,
         memory: None,
     };
-    for attribute in NlasIterator::new(bytes.get(MESSAGE..)?) {
-        let Ok(attribute) = attribute else { break };
-        let value = value(&attribute);
-        match attribute.kind() {
+    for (kind, value) in attributes(bytes.get(MESSAGE..)?) {
+        match kind {
             INFO => seen.info = value,
             CONG => seen.congestion_control = name(value),
             SKMEMINFO => seen.memory = memory(value),
@@ -283,9 +279,16 @@ pub fn socket(bytes: &[u8]) -> Option<Seen<'_>> {
     Some(seen)
 }
 
-/// The attribute's value, for as long as the message lives.
-fn value<'a>(attribute: &NlaBuffer<&'a [u8]>) -> &'a [u8] {
-    attribute.into_inner().get(4..usize::from(attribute.length())).unwrap_or(&[])
+/// Kinds and values of `struct nlattr`, up to the first one that is none. Own code: with ten of them for each of thousands of sockets, the
+/// iterator of netlink-packet-core took half of what a look costs outside of the kernel.
+fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let half = |at: usize| Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+        let (length, kind) = (usize::from(half(0)?), half(2)?);
+        let value = bytes.get(4..length)?;
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or(&[]);
+        Some((kind, value))
+    })
 }
 
 fn name(value: &[u8]) -> Option<&str> {

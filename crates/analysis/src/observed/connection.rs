@@ -51,30 +51,20 @@ impl Connection<'_> {
         }
     }
 
-    /// The ends of the flows: the sender's where it sent or tries to, the receiver's where it received.
-    fn ends(&self) -> Vec<StreamEnd> {
+    /// The flows, and the end that each is seen from: the sender's where it sent or tries to, the receiver's where it received.
+    fn streams(&self) -> impl Iterator<Item = (u32, StreamEnd)> + Clone + use<> {
         let Carried { sent, received } = self.carried();
         let tries = self.samples.iter().any(|sample| sample.info.unacked_bytes > 0);
-        let mut ends = Vec::new();
-        if sent > 0 || (tries && received == 0) {
-            ends.push(StreamEnd::Sender);
-        }
-        if received > 0 {
-            ends.push(StreamEnd::Receiver);
-        }
-        ends
+        let sender = (sent > 0 || (tries && received == 0)).then_some(StreamEnd::Sender);
+        let receiver = (received > 0).then_some(StreamEnd::Receiver);
+        (0..).zip([sender, receiver].into_iter().flatten())
     }
 
     /// The record's rows: each sample once for each flow.
     pub fn rows(&self) -> impl Iterator<Item = TcpSample> + '_ {
-        let ends = self.ends();
+        let streams = self.streams();
         self.samples.iter().flat_map(move |sample| {
-            let row = |(stream, &end): (usize, &StreamEnd)| TcpSample {
-                stream: u32::try_from(stream).unwrap_or(u32::MAX),
-                end,
-                ..sample.clone()
-            };
-            ends.iter().enumerate().map(row).collect::<Vec<_>>()
+            streams.clone().map(|(stream, end)| TcpSample { stream, end, ..sample.clone() })
         })
     }
 
@@ -89,7 +79,7 @@ impl Connection<'_> {
         let mut manifest = Manifest::expected(run, 0);
         BACKEND.clone_into(&mut manifest.backend);
         manifest.subject = Subject::Observed(self.observed.clone());
-        manifest.streams = (0..).zip(self.ends()).map(|(stream, end)| self.summary(stream, end)).collect();
+        manifest.streams = self.streams().map(|(stream, end)| self.summary(stream, end)).collect();
         manifest
     }
 
@@ -119,7 +109,7 @@ impl Connection<'_> {
             path: PathSpec::EMPTY,
             sender: host(),
             receiver: host(),
-            flows: self.ends().into_iter().map(flow).collect(),
+            flows: self.streams().map(|(_, end)| flow(end)).collect(),
             run: RunSpec {
                 repeat: 1,
                 seed: 0,

@@ -2,6 +2,7 @@
 
 use pipefill_core::cell::Direction;
 use pipefill_core::record::TcpSample;
+use pipefill_core::tcp_info::TcpInfo;
 
 /// All but so little of a window is in use.
 const CLOSED: f64 = 0.90;
@@ -39,6 +40,9 @@ pub(super) struct Track {
     pub(super) retransmits: u32,
     pub(super) dsacks: Option<u32>,
     pub(super) has_seen_reordering: bool,
+    /// Payload delivered by the last sample, and the kernel's count of segments, which wraps.
+    delivered: u64,
+    segments: Option<u32>,
     /// The largest window that was advertised.
     widest: Option<u64>,
     most: usize,
@@ -57,6 +61,8 @@ impl Track {
             retransmits: 0,
             dsacks: None,
             has_seen_reordering: false,
+            delivered: 0,
+            segments: None,
             widest: None,
             most,
             stride: 1,
@@ -84,6 +90,7 @@ impl Track {
         self.dsacks = info.dsack_dups;
         self.has_seen_reordering |= info.reord_seen.is_some_and(|times| times > 0);
         self.widest = self.widest.max(info.rwnd_bytes.map(u64::from));
+        self.count(info);
         self.seen += 1;
         if !self.seen.is_multiple_of(self.stride) {
             return;
@@ -97,10 +104,9 @@ impl Track {
             self.stride *= 2;
         }
         let window = info.rwnd_bytes.map(u64::from);
-        let delivered = info.delivered_segments.map(|segments| u64::from(segments) * self.mss);
         self.looks.push(Look {
             t_us: row.t_us,
-            delivered: delivered.unwrap_or(info.bytes_acked),
+            delivered: self.delivered,
             acked: info.bytes_acked,
             unacked: info.unacked_bytes,
             srtt_us: info.srtt_us.map(u64::from),
@@ -112,5 +118,17 @@ impl Track {
                 .zip(self.widest)
                 .is_some_and(|(now, widest)| (now as f64) <= SHRUNK * widest as f64),
         });
+    }
+
+    /// Adds what was delivered since the sample before. Older kernels do not count it: what was acknowledged then.
+    fn count(&mut self, info: &TcpInfo) {
+        self.delivered = match (info.delivered_segments, self.segments) {
+            (Some(now), Some(before)) => {
+                self.delivered.saturating_add(u64::from(now.wrapping_sub(before)) * self.mss)
+            }
+            (Some(now), None) => u64::from(now) * self.mss,
+            (None, _) => info.bytes_acked,
+        };
+        self.segments = info.delivered_segments;
     }
 }

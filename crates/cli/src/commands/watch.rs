@@ -29,11 +29,12 @@ pub(super) fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Outcome, Fa
     }
     let stop = Stop::on_signals()?;
     let mut watcher = Watcher::open(what)?;
-    let span = if args.once { Some(ONCE.max(args.interval)) } else { args.span };
-    let until = span.map(|span| Instant::now() + span);
+    let span = if args.once { Some(ONCE) } else { args.span };
+    // One look tells nothing: there is a second one, an interval later.
+    let until = span.map(|span| Instant::now() + span.max(args.interval));
     if args.json_stream {
         watcher.look_until(until, &stop, |watcher| {
-            let found = watcher.found(usize::MAX);
+            let found = watcher.news();
             terminal.print_data(&(serde_json::to_string(&found).map_err(Failure::Json)? + "\n"))?;
             Ok(true)
         })?;

@@ -4,6 +4,7 @@ use pipefill_core::record::Process;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
+use std::rc::Rc;
 
 /// Where processes are.
 const PROC: &str = "/proc";
@@ -11,20 +12,24 @@ const PROC: &str = "/proc";
 /// What was found so far. A process that has ended is forgotten with its sockets.
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
-    known: HashMap<u32, Process>,
+    known: HashMap<u32, Rc<Process>>,
     /// Inodes that belong to nobody whom we may look into.
     unknown: HashSet<u32>,
 }
 
 impl Processes {
-    /// Looks for those of `wanted` that are not known yet: once, since going through all processes takes long.
-    pub(crate) fn find(&mut self, wanted: impl Iterator<Item = u32>) {
+    /// Looks for those of `wanted` that are not known yet: once, since going through all processes takes long. Then it looks for those of
+    /// `others` too, so that they need no time of their own.
+    pub(crate) fn find(
+        &mut self,
+        mut wanted: impl Iterator<Item = u32>,
+        others: impl Iterator<Item = u32>,
+    ) {
         let is_new =
             |inode: &u32| *inode != 0 && !self.known.contains_key(inode) && !self.unknown.contains(inode);
-        let mut missing: HashSet<u32> = wanted.filter(is_new).collect();
-        if missing.is_empty() {
-            return;
-        }
+        let Some(first) = wanted.find(is_new) else { return };
+        let mut missing: HashSet<u32> =
+            std::iter::once(first).chain(wanted.chain(others).filter(is_new)).collect();
         for pid in pids() {
             if missing.is_empty() {
                 break;
@@ -33,21 +38,21 @@ impl Processes {
             if found.is_empty() {
                 continue;
             }
-            let process = Process { pid, name: name_of(pid) };
-            self.known.extend(found.into_iter().map(|inode| (inode, process.clone())));
+            let process = Rc::new(Process { pid, name: name_of(pid) });
+            self.known.extend(found.into_iter().map(|inode| (inode, Rc::clone(&process))));
         }
         self.unknown.extend(missing);
     }
 
     /// Who owns the socket with this inode.
-    pub(crate) fn of(&self, inode: u32) -> Option<&Process> {
+    pub(crate) fn of(&self, inode: u32) -> Option<&Rc<Process>> {
         self.known.get(&inode)
     }
 
-    /// Keeps what is said of sockets that are still there.
-    pub(crate) fn keep(&mut self, is_there: impl Fn(u32) -> bool) {
-        self.known.retain(|&inode, _| is_there(inode));
-        self.unknown.retain(|&inode| is_there(inode));
+    /// Forgets whose a socket was that is gone: its inode may be another one's soon.
+    pub(crate) fn forget(&mut self, inode: u32) {
+        self.known.remove(&inode);
+        self.unknown.remove(&inode);
     }
 }
 
@@ -79,10 +84,11 @@ mod tests {
         let ours = TcpListener::bind("127.0.0.1:0").unwrap();
         let inode = u32::try_from(rustix::fs::fstat(ours.as_fd()).unwrap().st_ino).unwrap();
         let mut processes = Processes::default();
-        processes.find([inode, u32::MAX, 0].into_iter());
+        processes.find([0, u32::MAX].into_iter(), std::iter::once(inode));
         assert_eq!(processes.of(inode).map(|process| process.pid), Some(std::process::id()));
         assert!(processes.of(u32::MAX).is_none() && processes.unknown.contains(&u32::MAX));
-        processes.keep(|_| false);
+        processes.forget(inode);
+        processes.forget(u32::MAX);
         assert!(processes.of(inode).is_none() && processes.unknown.is_empty());
     }
 }

@@ -1,0 +1,212 @@
+//! What `pipefill watch` costs beside `ss`: CPU time for each look at 10,000 idle sockets and 100 busy ones, on the same sockets in one run.
+//!
+//! 1. a look of `watch --json-stream` against a look of `ss -tinm`, both printed into a pipe (to hold: at least 5 times less);
+//! 2. CPU of `watch` at one look a second (to hold: below 5 % of a core).
+//!
+//! CPU is that of the process, user and system: answering sock_diag is the kernel's work in the asking process. The sockets are in a network
+//! namespace of this process, over loopback. `cargo bench -p pipefill --bench watch`; needs root and ss.
+
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::resource::{Resource, UsageWho, getrlimit, getrusage, setrlimit};
+use std::error::Error;
+use std::fs;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Connections over loopback: each is two sockets.
+const IDLE: usize = 5_000;
+const BUSY: usize = 50;
+/// Looks of `ss`.
+const SS_LOOKS: u32 = 10;
+/// How long `watch` looks, once a second.
+const SPAN_S: u32 = 20;
+/// A look of `ss` costs at least so many of `watch`.
+const TIMES_LESS: f64 = 5.0;
+/// Cores at one look a second.
+const CORES: f64 = 0.05;
+/// What a busy connection carries: so much, so often.
+const BLOCK: usize = 16 << 10;
+const PAUSE: Duration = Duration::from_millis(20);
+
+fn main() -> Outcome<()> {
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return Ok(()); // `cargo test` runs benches too; this one measures.
+    }
+    if let Err(error) = unshare(CloneFlags::CLONE_NEWNET) {
+        println!("skipped (lab-unavailable: a network namespace needs root: {error})");
+        return Ok(());
+    }
+    if Command::new("ss").arg("--version").stdout(Stdio::null()).status().is_err() {
+        return Err("ss is not installed: apt-get install iproute2".into());
+    }
+    prepare()?;
+    let _idle = connections(IDLE)?;
+    let busy = connections(BUSY)?;
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| carry(&busy, &done));
+        let measured = measure();
+        done.store(true, Ordering::Relaxed);
+        measured
+    })
+}
+
+fn prepare() -> Outcome<()> {
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    setrlimit(Resource::RLIMIT_NOFILE, most, most)?;
+    if !Command::new("ip").args(["link", "set", "lo", "up"]).status()?.success() {
+        return Err("loopback can't be set up".into());
+    }
+    Ok(())
+}
+
+/// Both ends of `count` connections.
+fn connections(count: usize) -> Outcome<Vec<(TcpStream, TcpStream)>> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let mut all = Vec::with_capacity(count);
+    for _ in 0..count {
+        let ours = TcpStream::connect(listener.local_addr()?)?;
+        let (theirs, _) = listener.accept()?;
+        ours.set_nonblocking(true)?;
+        theirs.set_nonblocking(true)?;
+        all.push((ours, theirs));
+    }
+    Ok(all)
+}
+
+/// Sends a block over each connection, again and again, and reads what has arrived.
+fn carry(busy: &[(TcpStream, TcpStream)], done: &AtomicBool) {
+    let mut block = vec![0; BLOCK];
+    while !done.load(Ordering::Relaxed) {
+        for (mut ours, mut theirs) in busy.iter().map(|(ours, theirs)| (ours, theirs)) {
+            ignore_full(ours.write(&block));
+            while theirs.read(&mut block).is_ok_and(|count| count > 0) {}
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+fn ignore_full(written: std::io::Result<usize>) {
+    if let Err(error) = written {
+        assert_eq!(error.kind(), ErrorKind::WouldBlock, "{error}");
+    }
+}
+
+/// Prints the figures.
+fn measure() -> Outcome<()> {
+    let load = fs::read_to_string("/proc/loadavg")?;
+    println!(
+        "{} idle sockets, {} busy ones; load of the machine before: {}",
+        2 * IDLE,
+        2 * BUSY,
+        load.trim()
+    );
+    let piped = watch(Stdio::piped())?;
+    let null = watch(Stdio::null())?;
+    let mut ss = Duration::ZERO;
+    for _ in 0..SS_LOOKS {
+        ss += cpu_of(Command::new("ss").arg("-tinm").stdout(Stdio::piped()))?.cpu;
+    }
+    let ss = ss / SS_LOOKS;
+    println!("  ss -tinm: {} of CPU a look", millis(ss));
+    let looks = SPAN_S + 1;
+    for (to, seen) in [("into a pipe", &piped), ("to /dev/null", &null)] {
+        println!(
+            "  watch --json-stream {to}: {} of CPU a look ({looks} looks), {:.2} % of a core, {} KiB of memory at most, {} bytes printed",
+            millis(seen.cpu / looks),
+            100.0 * cores(seen),
+            seen.peak_kib,
+            seen.printed
+        );
+    }
+    let ratio = ss.as_secs_f64() / (piped.cpu / looks).as_secs_f64();
+    let is_less = tell(&format!("ratio {ratio:.1}; at least {TIMES_LESS}"), ratio >= TIMES_LESS);
+    let share = cores(&piped);
+    let is_cheap = tell(&format!("{:.2} % of a core; below {} %", 100.0 * share, 100.0 * CORES), share < CORES);
+    if is_less && is_cheap { Ok(()) } else { Err("a bound is missed".into()) }
+}
+
+fn tell(what: &str, holds: bool) -> bool {
+    println!("  {what} {}", if holds { "holds" } else { "does not hold" });
+    holds
+}
+
+/// What a process took.
+struct Taken {
+    cpu: Duration,
+    wall: Duration,
+    /// Peak of its resident memory (`VmHWM`), as last seen.
+    peak_kib: u64,
+    printed: usize,
+}
+
+fn cores(taken: &Taken) -> f64 {
+    taken.cpu.as_secs_f64() / taken.wall.as_secs_f64()
+}
+
+fn millis(span: Duration) -> String {
+    format!("{:.2} ms", span.as_secs_f64() * 1e3)
+}
+
+fn watch(output: Stdio) -> Outcome<Taken> {
+    let span = format!("{SPAN_S}s");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pipefill"));
+    cpu_of(command.args(["watch", "--json-stream", "--for", &span]).stdout(output))
+}
+
+/// Runs `command` to its end, as the only child meanwhile.
+fn cpu_of(command: &mut Command) -> Outcome<Taken> {
+    let before = children_cpu()?;
+    let began = Instant::now();
+    let mut child = command.spawn()?;
+    let output = child.stdout.take();
+    let (printed, peak_kib) = thread::scope(|scope| {
+        let reader = scope.spawn(|| output.map_or(Ok(0), read_all));
+        let peak_kib = wait(&mut child)?;
+        let printed = reader.join().map_err(|_| "the reader panicked")??;
+        Ok::<_, Box<dyn Error>>((printed, peak_kib))
+    })?;
+    Ok(Taken { cpu: children_cpu()? - before, wall: began.elapsed(), peak_kib, printed })
+}
+
+fn read_all(mut output: ChildStdout) -> std::io::Result<usize> {
+    let mut buffer = vec![0; 1 << 16];
+    let mut all = 0;
+    loop {
+        match output.read(&mut buffer)? {
+            0 => return Ok(all),
+            count => all += count,
+        }
+    }
+}
+
+/// Waits for the end; the last peak of its memory before.
+fn wait(child: &mut Child) -> Outcome<u64> {
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak_kib = 0;
+    loop {
+        peak_kib = peak_kib.max(fs::read_to_string(&status).ok().and_then(|text| peak(&text)).unwrap_or(0));
+        match child.try_wait()? {
+            Some(status) if status.success() => return Ok(peak_kib),
+            Some(status) => return Err(format!("a command failed: {status}").into()),
+            None => thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
+fn peak(status: &str) -> Option<u64> {
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+fn children_cpu() -> Outcome<Duration> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let micros = |time: nix::sys::time::TimeVal| time.tv_sec() * 1_000_000 + time.tv_usec();
+    Ok(Duration::from_micros(u64::try_from(micros(usage.user_time()) + micros(usage.system_time()))?))
+}

@@ -1,0 +1,208 @@
+//! `pipefill watch` on other programs, unmodified, in two namespaces with a veth pair between them: iperf3, and curl with python's server.
+//!
+//! The namespaces have no names; each lives as long as a process whose standard input this test holds, however the test ends.
+
+mod measuring;
+
+use measuring::{Folder, Outcome, Skip, lab, run, test};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const CLIENT: &str = "10.97.0.1";
+const SERVER: &str = "10.97.0.2";
+
+fn main() -> ExitCode {
+    run(vec![
+        test("iperf3_at_20_mbit_is_limited_by_its_application", || is_said(&["-b", "20M"], &["app"])),
+        test("iperf3_with_a_small_buffer_is_limited_by_it", || is_said(&["-w", "16K"], &["rwnd", "sndbuf"])),
+        test("iperf3_over_plain_veth_has_a_limit_and_no_path", iperf3_over_plain_veth),
+        test("what_curl_gets_from_python_is_seen_from_both_ends", what_curl_gets_from_python),
+        test("a_namespace_with_a_name_is_found_by_it", a_namespace_with_a_name),
+    ])
+}
+
+/// A namespace without a name.
+struct Namespace(Child);
+
+impl Namespace {
+    fn new() -> Self {
+        let mut keeper = Command::new("unshare");
+        let keeper = keeper.args(["--net", "cat"]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let own = fs::read_link("/proc/self/ns/net").unwrap();
+        let new = Self(keeper);
+        until(|| fs::read_link(new.file()).is_ok_and(|its| its != own), "no namespace");
+        new
+    }
+
+    /// The file that stands for it.
+    fn file(&self) -> String {
+        format!("/proc/{}/ns/net", self.0.id())
+    }
+
+    /// `words` as a command in it.
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--net={}", self.file())).arg("--").args(words);
+        command
+    }
+
+    fn ip(&self, words: &str) {
+        let words: Vec<&str> = ["ip"].into_iter().chain(words.split(' ')).collect();
+        assert!(self.command(&words).status().unwrap().success(), "{words:?}");
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        end(&mut self.0);
+    }
+}
+
+/// Two namespaces with a veth pair between them, and a server in the second one.
+struct Stage {
+    client: Namespace,
+    server: Namespace,
+    listening: Child,
+}
+
+impl Stage {
+    fn new(server: &[&str], port: u16) -> Self {
+        let (here, there) = (Namespace::new(), Namespace::new());
+        here.ip(&format!("link add w0 type veth peer name w1 netns {}", there.0.id()));
+        for (namespace, address, interface) in [(&here, CLIENT, "w0"), (&there, SERVER, "w1")] {
+            namespace.ip(&format!("addr add {address}/24 dev {interface}"));
+            namespace.ip(&format!("link set {interface} up"));
+        }
+        let listening = there.command(server).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let stage = Self { client: here, server: there, listening };
+        let probe = format!("exec 3<>/dev/tcp/{SERVER}/{port}");
+        let is_there = || {
+            let mut bash = stage.client.command(&["bash", "-c", &probe]);
+            bash.stderr(Stdio::null()).status().unwrap().success()
+        };
+        until(is_there, "the server does not listen");
+        stage
+    }
+
+    /// Begins a program of the client.
+    fn begin(&self, words: &[&str]) -> Child {
+        self.client.command(words).stdout(Stdio::null()).spawn().unwrap()
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        end(&mut self.listening);
+    }
+}
+
+fn end(child: &mut Child) {
+    let _ended = child.kill();
+    let _status = child.wait();
+}
+
+fn until(is_so: impl Fn() -> bool, otherwise: &str) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(10), "{otherwise}");
+        sleep(Duration::from_millis(50));
+    }
+}
+
+/// A folder where namespaces can be made and `programs` are installed.
+fn folder(programs: &[&str]) -> Result<Folder, Skip> {
+    let folder = lab()?;
+    let is_there = |program: &&str| Path::new("/usr/bin").join(program).exists();
+    let lacks = |why: &str| Err(Skip::LabUnavailable(why.to_owned()));
+    if fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) != 0) {
+        return lacks("a veth pair between namespaces of other processes needs root");
+    }
+    match programs.iter().find(|program| !is_there(program)) {
+        Some(program) => lacks(&format!("there is no {program}")),
+        None => Ok(folder),
+    }
+}
+
+/// What `watch --netns` says for three seconds of the busiest connection in `namespace`.
+fn busiest(folder: &Folder, namespace: &str, filter: &str) -> Value {
+    let words = ["watch", "--for", "3s", "--json", "--netns", namespace, filter];
+    let output = folder.pipefill(&words).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let one = found["connections"][0].clone();
+    println!("{} {}: {} bit/s: {}", one["process"], one["limited_by"], one["rate_bps"], one["verdict"]);
+    one
+}
+
+/// A client of iperf3 with `options`, as seen from its side.
+fn iperf3(options: &[&str]) -> Result<Value, Skip> {
+    let folder = folder(&["iperf3"])?;
+    let stage = Stage::new(&["iperf3", "-s"], 5201);
+    let mut client = stage.begin(&[&["iperf3", "-c", SERVER, "-t", "6"], options].concat());
+    sleep(Duration::from_millis(1_500));
+    let one = busiest(&folder, &stage.client.file(), "dport = :5201");
+    end(&mut client);
+    assert_eq!((&one["process"], &one["direction"]), (&"iperf3".into(), &"forward".into()), "{one:#}");
+    assert_eq!(one["remote"], format!("{SERVER}:5201"));
+    Ok(one)
+}
+
+/// The limit of iperf3 with `options` is one of `limits`.
+fn is_said(options: &[&str], limits: &[&str]) -> Outcome {
+    let one = iperf3(options)?;
+    assert!(limits.iter().any(|&limit| one["limited_by"] == limit), "{one:#}");
+    Ok(())
+}
+
+/// Nothing but the machine limits it there: no bottleneck that would have a rate.
+fn iperf3_over_plain_veth() -> Outcome {
+    let one = iperf3(&[])?;
+    assert!(!["path", "unknown"].iter().any(|&limit| one["limited_by"] == limit), "{one:#}");
+    assert!(one["rate_bps"].as_f64().unwrap() > 1e9, "{one:#}");
+    Ok(())
+}
+
+fn what_curl_gets_from_python() -> Outcome {
+    let folder = folder(&["curl", "python3"])?;
+    let zeros = fs::File::create(folder.path("zeros")).unwrap();
+    zeros.set_len(1 << 30).unwrap();
+    let root = folder.root().to_str().unwrap().to_owned();
+    let stage = Stage::new(&["/usr/bin/python3", "-m", "http.server", "8000", "-d", &root], 8000);
+    // A buffer of many seconds would open its window too seldom.
+    let mut rmem = stage.client.command(&["sysctl", "-qw", "net.ipv4.tcp_rmem=4096 131072 262144"]);
+    assert!(rmem.status().unwrap().success());
+    let url = format!("http://{SERVER}:8000/zeros");
+    let mut curl = stage.begin(&["curl", "-s", "--limit-rate", "2M", "-o", "/dev/null", &url]);
+    sleep(Duration::from_millis(1_500));
+    let received = busiest(&folder, &stage.client.file(), "dport = :8000");
+    let sent = busiest(&folder, &stage.server.file(), "sport = :8000");
+    end(&mut curl);
+    for (one, process, direction) in [(&received, "curl", "reverse"), (&sent, "python3", "forward")] {
+        assert_eq!((&one["process"], &one["direction"]), (&process.into(), &direction.into()), "{one:#}");
+        assert_eq!(one["limited_by"], "receiver", "curl reads no faster: {one:#}");
+    }
+    Ok(())
+}
+
+/// A name of `ip netns`, removed however the test ends.
+struct Named(String);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        let _removed = Command::new("ip").args(["netns", "del", &self.0]).status();
+    }
+}
+
+fn a_namespace_with_a_name() -> Outcome {
+    let folder = folder(&[])?;
+    let named = Named(format!("pipefill-watch-{}", std::process::id()));
+    assert!(Command::new("ip").args(["netns", "add", &named.0]).status().unwrap().success());
+    let output = folder.pipefill(&["watch", "--once", "--json", "--netns", &named.0]).output().unwrap();
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&found["idle"], &found["looks"]), (&0.into(), &2.into()), "{found:#}");
+    Ok(())
+}
