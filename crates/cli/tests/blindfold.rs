@@ -23,7 +23,9 @@ fn share(found: &Value, part: &str, whole: &str) -> f64 {
 /// Flows whose category is wrong, for the message.
 fn wrong(found: &Value) -> Vec<String> {
     let flows = found["flows"].as_array().unwrap().iter();
-    let line = |flow: &Value| format!("{} {}: {} -> {}", flow["scenario"], flow["flow"], flow["planted"], flow["found"]);
+    let line = |flow: &Value| {
+        format!("{} {}: {} -> {}", flow["scenario"], flow["flow"], flow["planted"], flow["found"])
+    };
     flows.filter(|flow| flow["right"] == false).map(line).collect()
 }
 

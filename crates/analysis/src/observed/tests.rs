@@ -91,7 +91,11 @@ fn losses(say: impl Fn(u64, &mut TcpInfo)) -> Option<LossKind> {
 #[test]
 fn losses_are_told_apart_by_what_came_before_them() {
     assert_eq!(facts(|_, _| {}).forward.loss, None);
-    assert_eq!(losses(|_, info| info.srtt_us = Some(30_000)), Some(LossKind::Queue), "the round trip has risen");
+    assert_eq!(
+        losses(|_, info| info.srtt_us = Some(30_000)),
+        Some(LossKind::Queue),
+        "the round trip has risen"
+    );
     let at_any_window = |n: u64, info: &mut TcpInfo| info.unacked_bytes = (5 + n * 7919 % 40) * MSS;
     assert_eq!(losses(at_any_window), Some(LossKind::Chance));
     let disordered = |_, info: &mut TcpInfo| {
