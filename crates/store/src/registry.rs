@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 /// somebody else. Never a home: it may be shared with another machine, whose processes can't be looked at.
 const TEMPORARY: [&str; 3] = ["/tmp", "/dev/shm", "/var/tmp"];
 
+/// So often an entry is written whose folder vanishes meanwhile. Each time is a race of some microseconds with another process.
+const ATTEMPTS: u32 = 1000;
 /// An entry as text is shorter.
 const ENTRY_MAX: u64 = 1 << 16;
 
@@ -84,15 +86,19 @@ impl Registry {
     /// # Errors
     /// [`StoreError`] where every folder belongs to somebody else, or a file can't be written.
     pub fn enter(&self, owner: &Owner, directory: &Path, created: bool) -> Result<Entry, StoreError> {
-        let Some(root) = self.roots.iter().find(|root| make_private(root)).cloned() else {
-            let nowhere = Ok(Entry { place: None });
-            return if self.is_optional { nowhere } else { Err(StoreError::NoRegistry(self.roots.clone())) };
-        };
         let active = Active { owner: owner.clone(), directory: absolute(directory)?, created };
-        let path = root.join(format!("{}-{}.json", owner.pid, owner.start_time));
+        let name = format!("{}-{}.json", owner.pid, owner.start_time);
         let text = serde_json::json!(active).to_string() + "\n";
-        fs::write(&path, text).map_err(StoreError::file("writing", &path))?;
-        Ok(Entry { place: Some((path, root)) })
+        for root in &self.roots {
+            if let Some(path) = write_below(root, &name, &text)? {
+                return Ok(Entry { place: Some((path, root.clone())) });
+            }
+        }
+        if self.is_optional {
+            Ok(Entry { place: None })
+        } else {
+            Err(StoreError::NoRegistry(self.roots.clone()))
+        }
     }
 
     /// Removes what dead processes left behind, and says what.
@@ -123,9 +129,12 @@ impl Registry {
     fn entries(&self) -> Result<Vec<(PathBuf, Active)>, StoreError> {
         let mut entries = Vec::new();
         for root in self.roots.iter().filter(|root| is_private(root).unwrap_or(false)) {
-            let names = fs::read_dir(root).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-            let mut paths: Vec<PathBuf> =
-                names.map_err(StoreError::file("reading", root))?.iter().map(fs::DirEntry::path).collect();
+            let names = match fs::read_dir(root).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
+                // Another pipefill has just removed its last entry.
+                Err(error) if files::is_absent(&error) => continue,
+                names => names.map_err(StoreError::file("reading", root))?,
+            };
+            let mut paths: Vec<PathBuf> = names.iter().map(fs::DirEntry::path).collect();
             paths.sort();
             let read = |path: PathBuf| {
                 let active = serde_json::from_str(&files::read_text(&path, ENTRY_MAX).ok()?).ok()?;
@@ -184,11 +193,34 @@ fn roots(runtime: Option<PathBuf>, users: &Path, temporary: &[&Path], own: u32) 
     runtimes.chain(temporary.iter().map(|folder| folder.join(format!("pipefill-{own}")))).collect()
 }
 
+/// Writes the entry `name` into the folder `root`; `None` where that can't be made, or is not this user's alone. Another pipefill may remove
+/// the folder, which is empty before the entry is in it: then it is made again.
+///
+/// # Errors
+/// [`StoreError::File`] where the entry can't be written.
+fn write_below(root: &Path, name: &str, text: &str) -> Result<Option<PathBuf>, StoreError> {
+    let path = root.join(name);
+    let mut written = Ok(());
+    for _ in 0..ATTEMPTS {
+        written = match make_private(root) {
+            Ok(true) => fs::write(&path, text),
+            Ok(false) => return Ok(None),
+            Err(error) => Err(error),
+        };
+        if !written.as_ref().is_err_and(files::is_absent) {
+            break;
+        }
+    }
+    written.map_err(StoreError::file("writing", &path))?;
+    Ok(Some(path))
+}
+
 /// Makes the folder, or finds it; true where it is this user's alone.
-fn make_private(root: &Path) -> bool {
-    let made = DirBuilder::new().mode(0o700).create(root);
-    let stands = made.is_ok() || made.is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists);
-    stands && is_private(root).unwrap_or(false)
+fn make_private(root: &Path) -> io::Result<bool> {
+    match DirBuilder::new().mode(0o700).create(root) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Ok(false),
+        _ => is_private(root),
+    }
 }
 
 /// A directory (no link) of this user that no one else may touch.

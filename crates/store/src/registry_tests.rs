@@ -6,6 +6,7 @@ use crate::tiny::{self, Asked};
 use crate::{OWNER, Partial};
 use pipefill_core::file_name::FileName;
 use std::os::unix::fs::PermissionsExt;
+use std::thread;
 use tempfile::TempDir;
 
 /// A registry, an experiment and its owner, in a folder of their own.
@@ -260,4 +261,25 @@ fn a_runtime_directory_of_another_user_is_not_used() {
     fs::create_dir_all(&user).unwrap();
     assert_eq!(of(None, own), [user.join("pipefill"), temporary(own)]);
     assert_eq!(of(Some(&user), own), [user.join("pipefill"), temporary(own)]);
+}
+
+/// Each removes the folder where it is empty, while another one is about to write there.
+#[test]
+fn programs_that_begin_and_end_at_once_are_all_noted() {
+    let scene = Scene::new();
+    let current = Owner::current().unwrap();
+    let (registry, directory) = (&scene.registry, scene.folder.path());
+    thread::scope(|scope| {
+        for number in 1..=4 {
+            let owner = Owner { start_time: current.start_time + number, ..current.clone() };
+            scope.spawn(move || {
+                for _ in 0..1000 {
+                    let entry = registry.enter(&owner, directory, false).unwrap();
+                    assert!(entry.place.as_ref().is_some_and(|(path, _)| path.exists()));
+                    registry.entries().unwrap();
+                }
+            });
+        }
+    });
+    assert!(!scene.path("registry").exists());
 }
