@@ -2,12 +2,7 @@
 //! no nightly compiler. Any input is what it should be, or an error; never a panic.
 
 use pipefill_core::plan::Plan;
-use pipefill_core::record::{
-    CpuSample, DeliverySample, PathSample, PingSample, Retransmit, Row, TcpSample, UdpSample,
-    decode_manifest, decode_table, encode_manifest, encode_table,
-};
 use pipefill_core::scenario::{Scenario, Style};
-use pipefill_core::tcp_info;
 
 /// The first line is a `--set`, the rest a scenario file. An error can be shown.
 pub(crate) fn scenario(text: &str) {
@@ -25,28 +20,6 @@ pub(crate) fn scenario(text: &str) {
     }
 }
 
-/// A kernel's `tcp_info`, a manifest, a table of any kind. What was read can be written, and read again.
-pub(crate) fn records(bytes: &[u8]) -> usize {
-    let _ = tcp_info::decode(bytes);
-    if let Ok(manifest) = decode_manifest(bytes) {
-        let mut again = Vec::new();
-        encode_manifest(&manifest, &mut again).expect("a manifest that was read can be written");
-        assert_eq!(decode_manifest(&*again).expect("and read again"), manifest);
-    }
-    table::<TcpSample>(bytes)
-        + table::<DeliverySample>(bytes)
-        + table::<UdpSample>(bytes)
-        + table::<PingSample>(bytes)
-        + table::<PathSample>(bytes)
-        + table::<CpuSample>(bytes)
-        + table::<Retransmit>(bytes)
-}
-
-/// The lines of a table before they are compressed, so that the parser of rows is reached; how many rows of all kinds it reads.
-pub(crate) fn rows(text: &[u8]) -> usize {
-    records(&zstd::encode_all(text, 1).expect("there is memory for it"))
-}
-
 /// `experiment.json`'s plan. What was read has as many runs as it says.
 pub(crate) fn plan(bytes: &[u8]) -> usize {
     let Ok(mut plan) = serde_json::from_slice::<Plan>(bytes) else { return 0 };
@@ -54,12 +27,4 @@ pub(crate) fn plan(bytes: &[u8]) -> usize {
     assert_eq!(runs.len(), plan.run_count());
     plan.keep(|cell| cell.index % 2 == 0);
     runs.len()
-}
-
-fn table<R: Row + PartialEq + std::fmt::Debug>(bytes: &[u8]) -> usize {
-    let Ok(rows) = decode_table::<R>(bytes) else { return 0 };
-    let mut again = Vec::new();
-    encode_table(&rows, &mut again).expect("rows that were read can be written");
-    assert_eq!(decode_table::<R>(&*again).expect("and read again"), rows);
-    rows.len()
 }

@@ -1,7 +1,7 @@
 //! Any bytes are a record or an error. `cargo +nightly fuzz run records`
 #![no_main]
 
-#[path = "../entries.rs"]
+#[path = "../entries/records.rs"]
 #[allow(dead_code, reason = "each target calls one of them")]
 mod entries;
 

@@ -1,7 +1,7 @@
 //! Any lines are rows of a table or an error. `cargo +nightly fuzz run rows`
 #![no_main]
 
-#[path = "../entries.rs"]
+#[path = "../entries/records.rs"]
 #[allow(dead_code, reason = "each target calls one of them")]
 mod entries;
 

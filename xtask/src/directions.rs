@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! cli ──► report ──► analysis ──► core ◄── link ◄── sim
+//!  ├────► store ────────────────► core
 //!  ├────► lab ──────────────────► core, link
 //!  └────► sim
 //! ```
@@ -20,9 +21,20 @@ const MAY_DEPEND_ON: &[Row] = &[
     ("pipefill-link", &["pipefill-core"]),
     ("pipefill-analysis", &["pipefill-core"]),
     ("pipefill-report", &["pipefill-analysis", "pipefill-core"]),
+    ("pipefill-store", &["pipefill-core"]),
     ("pipefill-lab", &["pipefill-core", "pipefill-link"]),
     ("pipefill-sim", &["pipefill-core", "pipefill-link"]),
-    ("pipefill", &["pipefill-report", "pipefill-analysis", "pipefill-lab", "pipefill-sim", "pipefill-core"]),
+    (
+        "pipefill",
+        &[
+            "pipefill-report",
+            "pipefill-analysis",
+            "pipefill-store",
+            "pipefill-lab",
+            "pipefill-sim",
+            "pipefill-core",
+        ],
+    ),
     ("xtask", &["pipefill-report", "pipefill-analysis", "pipefill-sim", "pipefill-core"]),
 ];
 
@@ -85,6 +97,17 @@ mod tests {
         let crates =
             [package("core", &[]), package("analysis", &["core"]), package("lab", &["analysis", "core"])];
         assert_eq!(against(TABLE, &crates), ["lab must not depend on analysis; it may on: core"]);
+    }
+
+    #[test]
+    fn the_store_knows_neither_who_makes_records_nor_who_judges_them() {
+        for wrong in ["pipefill-analysis", "pipefill-report", "pipefill-lab", "pipefill-sim", "pipefill"] {
+            let problems = check(&[package("pipefill-store", &["pipefill-core", wrong])]);
+            let told = format!("pipefill-store must not depend on {wrong}; it may on: pipefill-core");
+            assert!(problems.contains(&told), "{problems:?}");
+        }
+        let problems = check(&[package("pipefill-core", &["pipefill-store"])]);
+        assert!(problems.iter().any(|told| told.starts_with("pipefill-core must not depend on")));
     }
 
     #[test]

@@ -3,10 +3,10 @@
 use crate::args::Selection;
 use crate::failure::Failure;
 use crate::select;
-use crate::store::ExperimentDirectory;
 use crate::studies::{self, Study};
 use pipefill_core::plan::{Cell, Plan};
 use pipefill_core::scenario::{Scenario, TEXT_MAX};
+use pipefill_store::{ExperimentDirectory, Request};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
@@ -85,6 +85,20 @@ impl Asked {
         asked.selection.only = cell.axes.iter().filter(is_axis).map(term).collect();
         select::only(&mut asked.plan, &asked.selection.only)?;
         Ok(asked)
+    }
+
+    /// As it is stored, on `backend`.
+    pub(crate) fn request<'a>(&'a self, backend: &'a str) -> Request<'a> {
+        let Selection { set, only, quick, .. } = &self.selection;
+        Request {
+            backend,
+            study: self.study,
+            scenario: &self.text,
+            set,
+            only,
+            quick: *quick,
+            plan: &self.plan,
+        }
     }
 
     fn read(

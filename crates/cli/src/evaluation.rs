@@ -1,13 +1,15 @@
 //! From the records of an experiment to its result.
 
+use crate::again;
+use crate::condense::{Condensed, condense};
 use crate::failure::Failure;
-use crate::store::{Condensed, Damage, DamagedRun, ExperimentDirectory, condense, read_manifest};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::{CellResult, Experiment, ExperimentBuilder};
 use pipefill_analysis::observed::{View, forget_the_plan};
 use pipefill_analysis::series;
 use pipefill_core::plan::{Cell, Plan, Run};
 use pipefill_report::html::RunPart;
+use pipefill_store::{Damage, DamagedRun, ExperimentDirectory, StoreError, read_manifest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -50,11 +52,11 @@ pub(crate) fn evaluate(
                 terminal.say(&format!("note: {} has no manifest.json and is left out", directory.display()));
                 continue;
             }
-            Err(Failure::Damaged { runs, .. }) => {
-                damaged.extend(runs);
+            Err(StoreError::Damaged(run)) => {
+                damaged.push(run);
                 continue;
             }
-            Err(failure) => return Err(failure),
+            Err(error) => return Err(error.into()),
         };
         let run = (condensed.manifest.run.id.clone(), condensed.manifest.backend.clone());
         if let Some(other) = seen.get(&run) {
@@ -65,9 +67,9 @@ pub(crate) fn evaluate(
         parts.push(add(&mut builder, directory, condensed)?);
     }
     if !damaged.is_empty() {
-        return Err(Failure::Damaged { runs: damaged, repeat: Some(experiment.resume_command()) });
+        return Err(Failure::Damaged { runs: damaged, repeat: Some(again::resume_command(experiment)) });
     }
-    Ok(Evaluated { result: builder.finish(&experiment.command()), parts })
+    Ok(Evaluated { result: builder.finish(&again::command(experiment)), parts })
 }
 
 /// `plan`; with a view, without all that only a scenario says.
@@ -102,7 +104,7 @@ pub(crate) fn evaluate_cell(
             add(&mut builder, &directory, condensed)?;
         }
     }
-    Ok(builder.finish(&experiment.command()).cells.into_iter().next())
+    Ok(builder.finish(&again::command(experiment)).cells.into_iter().next())
 }
 
 /// Of two directories with one run the copy is the one whose name is not the run's.

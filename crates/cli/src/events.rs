@@ -6,12 +6,12 @@ use crate::args::StreamOf;
 use crate::evaluation::evaluate_cell;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::store::ExperimentDirectory;
 use crate::terminal::Terminal;
 use indexmap::IndexMap;
 use pipefill_core::plan::{Cell, Run};
-use pipefill_core::record::{AnyRow, Manifest, RecordError, Sink};
+use pipefill_core::record::{AnyRow, Manifest, Sink, SinkError};
 use pipefill_report::stream::{Event, SCHEMA};
+use pipefill_store::ExperimentDirectory;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -121,7 +121,7 @@ pub(crate) struct EventSink<'a> {
 }
 
 impl Sink for EventSink<'_> {
-    fn take(&mut self, row: AnyRow) -> Result<(), RecordError> {
+    fn take(&mut self, row: AnyRow) -> Result<(), SinkError> {
         if self.is_asked_for {
             self.events.write(&Event::Sample { run: &self.run.directory, row: &row });
         }

@@ -1,9 +1,8 @@
 //! Everything that can go wrong, as text and as an exit code: the only place that maps one to the other.
 
-use crate::store::DamagedRun;
 use pipefill_core::backend::BackendError;
-use pipefill_core::record::RecordError;
 use pipefill_core::scenario::{ScenarioError, Style};
+use pipefill_store::{DamagedRun, RecordError, StoreError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -114,8 +113,8 @@ impl Failure {
 
     /// For `map_err`: `doing` is e.g. `reading`.
     pub(crate) fn file(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::File { doing, path, source }
+        let of = StoreError::file(doing, path);
+        move |source| of(source).into()
     }
 
     /// A wrong argument and what to write instead.
@@ -203,6 +202,33 @@ impl From<ScenarioError> for Failure {
     }
 }
 
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let what = error.to_string();
+        let usage = |help: &str| Self::usage(&what, help);
+        match error {
+            StoreError::File { doing, path, source } => Self::File { doing, path, source },
+            StoreError::Record { directory, source } => Self::Record { directory, source },
+            StoreError::Damaged(run) => Self::Damaged { runs: vec![run], repeat: None },
+            StoreError::DamagedExperiment { .. } => {
+                usage("copy it anew, or run the scenario into another directory with --out OTHER")
+            }
+            StoreError::Schema { pipefill, .. } => usage(&format!("read it with pipefill {pipefill}")),
+            StoreError::NotEmpty(_) | StoreError::NotAnExperiment(_) | StoreError::OtherExperiment { .. } => {
+                usage("choose another one with --out OTHER")
+            }
+            StoreError::SameExperiment(_) => {
+                usage("continue it with --resume, or choose another one with --out OTHER")
+            }
+            StoreError::NoNumber { .. } => usage("choose a directory with --out DIR"),
+            StoreError::NoRegistry(_) => {
+                usage("remove one of them, or set XDG_RUNTIME_DIR to a directory of your own")
+            }
+            StoreError::Json(error) => Self::Json(error),
+        }
+    }
+}
+
 fn is_refused(error: &io::Error) -> bool {
     use io::ErrorKind::{AlreadyExists, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
     matches!(error.kind(), AlreadyExists | NotADirectory | PermissionDenied | ReadOnlyFilesystem)
@@ -215,8 +241,7 @@ fn way_on(directory: &Path) -> String {
 /// One sentence a run; of many the first ones.
 fn damaged(runs: &[DamagedRun]) -> String {
     const SHOWN: usize = 10;
-    let one = |run: &DamagedRun| format!("{} is damaged: {}", run.directory.display(), run.damage);
-    let mut lines: Vec<String> = runs.iter().take(SHOWN).map(one).collect();
+    let mut lines: Vec<String> = runs.iter().take(SHOWN).map(DamagedRun::to_string).collect();
     if runs.len() > SHOWN {
         lines.push(format!("{} more runs are damaged", runs.len() - SHOWN));
     }
@@ -273,6 +298,25 @@ mod tests {
         }
         assert!(!render(MAKING, io::ErrorKind::StorageFull).contains("help"));
         assert!(!render("reading", io::ErrorKind::PermissionDenied).contains("help"));
+    }
+
+    #[test]
+    fn what_the_store_refuses_is_told_the_option() {
+        let render = |error: StoreError| Failure::from(error).render(Style::Plain);
+        let out = || PathBuf::from("out");
+        assert_eq!(
+            render(StoreError::SameExperiment(out())),
+            "error: out holds this experiment already\nhelp: continue it with --resume, or choose another one with --out OTHER"
+        );
+        assert_eq!(
+            render(StoreError::NotAnExperiment(out())),
+            "error: out is not empty, and no experiment\nhelp: choose another one with --out OTHER"
+        );
+        let (found, pipefill) = ("7".to_owned(), "\"3.2.0\"".to_owned());
+        assert_eq!(
+            render(StoreError::Schema { file: out(), found, reads: 1, pipefill }),
+            "error: out: schema 7, and this pipefill reads schema 1\nhelp: read it with pipefill \"3.2.0\""
+        );
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! What came of trying an experiment's advice, beside its records: `fix` leaves it there, the report page shows it.
 
 use crate::failure::Failure;
-use crate::store::files;
 use crate::terminal::Terminal;
 use pipefill_analysis::fix::Proof;
 use pipefill_report::json;
+use pipefill_store::files;
 use serde::Deserialize;
 use std::fs;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub(crate) fn read(directory: &Path) -> Result<Vec<Proof>, Failure> {
 pub(crate) fn write(directory: &Path, experiment: &str, proofs: &[Proof]) -> Result<(), Failure> {
     let path = directory.join(FILE);
     let document = json::proofs(experiment, proofs).map_err(Failure::Json)?;
-    files::replace(&path, document.as_bytes())
+    Ok(files::replace(&path, document.as_bytes())?)
 }
 
 /// Adds `proofs`, whose records are in `records`, to those that `directory` has, in place of what it has of the same cells. A damaged

@@ -1,12 +1,14 @@
-//! The binary `pipefill`: arguments, the store of records, progress, signals, exit codes.
+//! The binary `pipefill`: arguments, progress, signals, exit codes.
 //!
-//! Everything that the user's machine has and the crates below must not know — files, terminal, signals, processes — is here.
+//! Everything that the user's machine has and the crates below must not know — terminal, signals, arguments — is here.
 #![forbid(unsafe_code)]
 
+mod again;
 mod args;
 mod asked;
 mod catalogue_scenarios;
 mod commands;
+mod condense;
 mod console;
 mod evaluation;
 mod events;
@@ -23,7 +25,6 @@ mod runner;
 mod select;
 mod session;
 mod signals;
-mod store;
 mod studies;
 #[cfg(test)]
 mod synthetic;

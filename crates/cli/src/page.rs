@@ -3,10 +3,10 @@
 use crate::evaluation::{Evaluated, evaluate};
 use crate::failure::Failure;
 use crate::fix_file;
-use crate::store::{ExperimentDirectory, files};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::quoted;
 use pipefill_report::html::{self, Page};
+use pipefill_store::{ExperimentDirectory, files};
 use std::path::{Path, PathBuf};
 
 /// Its name.

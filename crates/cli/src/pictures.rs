@@ -1,10 +1,10 @@
 //! An experiment's charts as files: written by `report --format svg` and `png`, linked by `--format md` where they stand beside it.
 
 use crate::failure::Failure;
-use crate::store::files;
 use pipefill_report::md::Link;
 use pipefill_report::pictures::PictureFile;
 use pipefill_report::png::Painter;
+use pipefill_store::files;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -12,13 +12,14 @@ use crate::page;
 use crate::progress::{Estimate, Progress, span};
 use crate::runner::{Runner, copies, pending, recorded};
 use crate::signals::Stop;
-use crate::store::{
-    Attempt, DamagedRun, Entry, ExperimentDirectory, Leftover, Lock, Owner, Place, Registry, Staged, choose,
-};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::Experiment;
 use pipefill_core::backend::Backend;
 use pipefill_core::plan::Run;
+use pipefill_store::{
+    Attempt, DamagedRun, Entry, ExperimentDirectory, Leftover, Lock, Owner, Place, Registry, Request, Staged,
+    choose,
+};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -127,13 +128,9 @@ impl Session<'_> {
 
     /// Moves what is damaged out of the way, so that it is made anew, and says so.
     fn set_aside(&self, experiment: &ExperimentDirectory, damaged: &[DamagedRun]) -> Result<(), Failure> {
-        for DamagedRun { directory, damage } in damaged {
-            let place = experiment.set_aside(directory)?;
-            self.terminal.say(&format!(
-                "note: {} is damaged: {damage}; it is kept as {}",
-                directory.display(),
-                place.display()
-            ));
+        for run in damaged {
+            let place = experiment.set_aside(&run.directory)?;
+            self.terminal.say(&format!("note: {run}; it is kept as {}", place.display()));
         }
         Ok(())
     }
@@ -154,10 +151,10 @@ impl Session<'_> {
         quiet: bool,
     ) -> Result<[Finished; 2], Failure> {
         let owner = Owner::current()?;
-        let create = |(name, asked): (&str, &Asked)| {
+        let create = |(name, asked): (&str, &Asked)| -> Result<_, Failure> {
             let path = parent.join(name);
             fs::create_dir(&path).map_err(Failure::file("making", &path))?;
-            ExperimentDirectory::create(&path, asked, self.backend.name())
+            Ok(ExperimentDirectory::create(&path, &self.request(asked))?)
         };
         let [first, second] = pair.map(create);
         let sides = [first?, second?];
@@ -204,11 +201,15 @@ impl Session<'_> {
         Ok(Finished { directory: experiment.path.clone(), result: evaluated.result, page })
     }
 
+    fn request<'a>(&'a self, asked: &'a Asked) -> Request<'a> {
+        asked.request(self.backend.name())
+    }
+
     /// Chooses the directory, takes its lock and notes in the registry who writes it. What is decided by a look at the directory
     /// is looked at again once the lock is held, since another process may have been faster.
     fn settle(&self, asked: &Asked, options: &RunOptions, owner: &Owner) -> Result<Held, Failure> {
         let out = options.out.as_deref();
-        let choose = || choose(self.base, out, options.resume, asked, self.backend.name());
+        let choose = || choose(self.base, out, options.resume, &self.request(asked));
         loop {
             let held = match choose()? {
                 Place::New(path) if fs::symlink_metadata(&path).is_err() => {
@@ -219,7 +220,7 @@ impl Session<'_> {
                     match choose()? {
                         Place::New(same) if same == path => {
                             let entry = self.registry.enter(owner, &path, false)?;
-                            let experiment = ExperimentDirectory::create(&path, asked, self.backend.name())?;
+                            let experiment = ExperimentDirectory::create(&path, &self.request(asked))?;
                             Some(Held { experiment, created: false, _entry: entry, _lock: lock })
                         }
                         _ => None,
@@ -231,7 +232,7 @@ impl Session<'_> {
                         Place::Begun(same) if same.path == found.path => {
                             let entry = self.registry.enter(owner, &same.path, false)?;
                             self.sweep(&same)?;
-                            let experiment = same.renewed(asked)?;
+                            let experiment = same.renewed(&self.request(asked))?;
                             Some(Held { experiment, created: false, _entry: entry, _lock: lock })
                         }
                         _ => None,
@@ -250,7 +251,7 @@ impl Session<'_> {
             fs::create_dir_all(parent).map_err(Failure::file("making", parent))?;
         }
         let entry = self.registry.enter(owner, path, true)?;
-        let made = Staged::create(path, asked, self.backend.name(), owner)?;
+        let made = Staged::create(path, &self.request(asked), owner)?;
         Ok(made.map(|(experiment, lock)| Held { experiment, created: true, _entry: entry, _lock: lock }))
     }
 

@@ -3,10 +3,10 @@
 use super::*;
 use crate::args::BackendName;
 use crate::outcome::Outcome;
-use crate::store::Partial;
 use crate::synthetic::{self, Synthetic};
 use pipefill_core::file_name::FileName;
 use pipefill_core::scenario::Style;
+use pipefill_store::Partial;
 use tempfile::TempDir;
 
 /// A folder to work in, and the way to run something there.

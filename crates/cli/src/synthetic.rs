@@ -6,7 +6,6 @@ mod builder;
 use crate::args::Selection;
 use crate::asked::Asked;
 use crate::live::RunHistory;
-use crate::store::Partial;
 use crate::studies::Study;
 use builder::Steady;
 use pipefill_core::backend::{Backend, BackendError, Watch};
@@ -16,6 +15,7 @@ use pipefill_core::record::{
     AnyRow, DeliverySample, Invalid, Manifest, PingSample, RunRecord, Sink, UdpSample,
 };
 use pipefill_core::units::Time;
+use pipefill_store::Partial;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

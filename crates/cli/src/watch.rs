@@ -165,12 +165,8 @@ impl Watcher {
 
     /// Looks at the busy connections only, one request each.
     pub(crate) fn look_at_the_busy(&mut self) -> Result<(), Failure> {
-        let busy: Vec<(u64, SocketAddr, SocketAddr)> = self
-            .tracker
-            .busy()
-            .take(BUSY_MAX)
-            .map(|(cookie, one)| (cookie, one.local, one.remote))
-            .collect();
+        let busy: Vec<(u64, SocketAddr, SocketAddr)> =
+            self.tracker.busy().take(BUSY_MAX).map(|(cookie, one)| (cookie, one.local, one.remote)).collect();
         for (cookie, local, remote) in busy {
             let t_us = micros(self.began.elapsed());
             let tracker = &mut self.tracker;
@@ -263,7 +259,11 @@ impl Watcher {
     fn samples(&self, local: &str, remote: &str) -> Vec<TcpSample> {
         let is_it =
             |(_, one): &(u64, &Tracked)| one.local.to_string() == local && one.remote.to_string() == remote;
-        self.tracker.connections().find(is_it).map(|(_, one)| contiguous(one).into_owned()).unwrap_or_default()
+        self.tracker
+            .connections()
+            .find(is_it)
+            .map(|(_, one)| contiguous(one).into_owned())
+            .unwrap_or_default()
     }
 
     /// Payload that each connection carried in each of the last `count` intervals, bits per second, by its ends.
@@ -297,7 +297,8 @@ impl Watcher {
 
     fn connection<'a>(&self, one: &Tracked, samples: &'a [TcpSample]) -> Connection<'a> {
         Connection {
-            observed: one.observed(one.process.as_deref().or_else(|| self.processes.of(one.inode).map(Rc::as_ref))),
+            observed: one
+                .observed(one.process.as_deref().or_else(|| self.processes.of(one.inode).map(Rc::as_ref))),
             congestion_control: one.congestion_control.clone(),
             every: self.what.every / BETWEEN,
             samples,

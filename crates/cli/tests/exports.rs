@@ -82,11 +82,10 @@ fn samples_are_the_rows_of_the_records() {
     assert!(["tcp", "delivery", "udp", "path"].iter().all(|table| tables.contains(table)), "{tables:?}");
     let run = folder.path("o/runs").join(&names(&folder.path("o/runs"))[0]);
     let file = fs::File::open(run.join("tcp.jsonl.zst")).unwrap();
-    let rows: Vec<Value> =
-        pipefill_core::record::TableReader::<pipefill_core::record::TcpSample, _>::new(file)
-            .unwrap()
-            .map(|row| serde_json::to_value(row.unwrap()).unwrap())
-            .collect();
+    let rows: Vec<Value> = pipefill_store::TableReader::<pipefill_core::record::TcpSample, _>::new(file)
+        .unwrap()
+        .map(|row| serde_json::to_value(row.unwrap()).unwrap())
+        .collect();
     let told: Vec<&Value> =
         samples.iter().filter(|one| one["table"] == "tcp").map(|one| &one["row"]).collect();
     assert!(!rows.is_empty() && rows.iter().eq(told));

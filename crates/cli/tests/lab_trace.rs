@@ -3,9 +3,8 @@
 mod measuring;
 
 use measuring::{Folder, Outcome, Skip, lab, names, run, test};
-use pipefill_core::record::{
-    CaStateSource, Manifest, Retransmit, RetransmitKind, StreamSummary, decode_manifest, decode_table,
-};
+use pipefill_core::record::{CaStateSource, Manifest, Retransmit, RetransmitKind, StreamSummary};
+use pipefill_store::{decode_manifest, decode_table};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};

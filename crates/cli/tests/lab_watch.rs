@@ -31,7 +31,8 @@ struct Namespace(Child);
 impl Namespace {
     fn new() -> Self {
         let mut keeper = Command::new("unshare");
-        let keeper = keeper.args(["--net", "cat"]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let keeper =
+            keeper.args(["--net", "cat"]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let own = fs::read_link("/proc/self/ns/net").unwrap();
         let new = Self(keeper);
         until(|| fs::read_link(new.file()).is_ok_and(|its| its != own), "no namespace");

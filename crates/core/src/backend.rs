@@ -1,7 +1,7 @@
 //! The seam between a plan and what carries it out.
 
 use crate::plan::Run;
-use crate::record::{InMemory, Manifest, RecordError, RunRecord, Sink};
+use crate::record::{InMemory, Manifest, RunRecord, Sink, SinkError};
 use crate::units::Time;
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ pub enum BackendError {
     Interrupted(String),
     /// Its rows could not be kept: exit code 2.
     #[error(transparent)]
-    Record(#[from] RecordError),
+    Record(#[from] SinkError),
     /// Something failed that should work: exit code 2.
     #[error("{0}")]
     Failed(String),

@@ -2,28 +2,21 @@
 //!
 //! Raw, append-only, versioned; flat rows, so that `zstdcat | jq`, pandas and DuckDB read them as they are.
 //! Never: a derived figure (goodput, a verdict). A value that was not measured is null, never 0.
-//! This module turns rows into bytes and back; who opens files is not its business.
+//! Their bytes and files are the business of `pipefill-store`.
 
-mod bounds;
-mod codec;
 mod columns;
 mod congestion;
 mod evidence;
 mod expected;
-mod rows;
 mod sink;
 mod subject;
 mod table_summary;
 
-pub use codec::{
-    RecordError, TableReader, TableWriter, decode_manifest, decode_table, encode_manifest, encode_table,
-};
 pub use columns::{Gaps, NO_VALUE};
 pub use congestion::{CaStateSource, CaStateTimes, Episode, Retransmit, RetransmitKind};
 pub use evidence::{DropReason, Element, PathCount, ThreadRole};
-pub use rows::Rows;
 pub(crate) use sink::InMemory;
-pub use sink::{AnyRow, Sink};
+pub use sink::{AnyRow, Sink, SinkError};
 pub use subject::{Fact, LossKind, Observed, Origin, PathFacts, Process, Subject, WayFacts, standing_us};
 pub use table_summary::TableSummary;
 

@@ -4,7 +4,7 @@
 //! Never: a row dropped. Where the writer falls behind by more than [`WAITING`] rows, the telemetry waits for it, and its
 //! lateness shows it.
 
-use pipefill_core::record::{AnyRow, RecordError, Sink};
+use pipefill_core::record::{AnyRow, Sink, SinkError};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -42,7 +42,7 @@ impl Rows {
 
 impl Waiting {
     /// Hands every row to `sink`, until all who write have ended or the sink fails.
-    pub(crate) fn drain_into(self, sink: &mut dyn Sink) -> Result<(), RecordError> {
+    pub(crate) fn drain_into(self, sink: &mut dyn Sink) -> Result<(), SinkError> {
         while let Ok(first) = self.0.recv() {
             sink.take(first)?;
             self.0.try_iter().try_for_each(|row| sink.take(row))?;

@@ -11,7 +11,7 @@ use crate::sys::trace::{Event, SenderEntry};
 use aya::maps::{Array, HashMap, MapData, RingBuf};
 use aya::programs::BtfTracePoint;
 use aya::{Btf, Ebpf, EbpfLoader};
-use pipefill_core::record::{AnyRow, CaStateTimes, Episode, RecordError, Retransmit, RetransmitKind, Sink};
+use pipefill_core::record::{AnyRow, CaStateTimes, Episode, Retransmit, RetransmitKind, Sink, SinkError};
 use pipefill_core::tcp_info::{CaState, decode};
 use pipefill_core::units::Time;
 use socket2::Socket;
@@ -120,7 +120,7 @@ impl Trace {
     }
 
     /// Hands what the ring has to `sink`, once the telemetry has ended.
-    pub(crate) fn drain_to(&mut self, sink: &mut dyn Sink) -> Result<(), RecordError> {
+    pub(crate) fn drain_to(&mut self, sink: &mut dyn Sink) -> Result<(), SinkError> {
         let mut rows = Vec::new();
         // A vector takes everything.
         let _never = self.drain(|row| {
@@ -132,7 +132,7 @@ impl Trace {
 
     /// Stops watching, and ends what has no end yet; what the ring still has came after the counters. Returns how many events the
     /// ring had no room for.
-    pub(crate) fn finish(mut self, sink: &mut dyn Sink) -> Result<Option<u64>, RecordError> {
+    pub(crate) fn finish(mut self, sink: &mut dyn Sink) -> Result<Option<u64>, SinkError> {
         self.programs = None;
         let open = self.streams.values_mut().flat_map(|watched| watched.episode.end(false));
         open.map(AnyRow::Retransmit).try_for_each(|row| sink.take(row))?;

@@ -4,12 +4,12 @@ use crate::engine::Engine;
 use crate::stream::{Stream, TcpStream, Transport};
 use pipefill_core::cell::Direction;
 use pipefill_core::record::{
-    AnyRow, DeliverySample, PathSample, RecordError, Retransmit, Sink, StreamEnd, TcpSample,
+    AnyRow, DeliverySample, PathSample, Retransmit, Sink, SinkError, StreamEnd, TcpSample,
 };
 use pipefill_core::units::Time;
 
 /// Reads everything and hands it to `sink`.
-pub(crate) fn take(engine: &Engine, now: Time, sink: &mut dyn Sink) -> Result<(), RecordError> {
+pub(crate) fn take(engine: &Engine, now: Time, sink: &mut dyn Sink) -> Result<(), SinkError> {
     for stream in &engine.streams {
         take_stream(stream, now, sink)?;
     }
@@ -29,7 +29,7 @@ pub(crate) fn take(engine: &Engine, now: Time, sink: &mut dyn Sink) -> Result<()
 }
 
 /// Hands on the retransmits whose episodes have ended since the last call, and the round trips that pings have completed.
-pub(crate) fn tell(engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), RecordError> {
+pub(crate) fn tell(engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), SinkError> {
     for stream in &mut engine.streams {
         let number = stream.number;
         match &mut stream.transport {
@@ -45,7 +45,7 @@ pub(crate) fn tell(engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), Recor
 }
 
 /// Hands on the rest: what waited for the end of a recovery that did not end.
-pub(crate) fn end(engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), RecordError> {
+pub(crate) fn end(engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), SinkError> {
     for stream in &mut engine.streams {
         if let Transport::Tcp(tcp) = &mut stream.transport {
             tcp.sender.trace.end();
@@ -54,7 +54,7 @@ pub(crate) fn end(engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), Record
     tell(engine, sink)
 }
 
-fn take_stream(stream: &Stream, now: Time, sink: &mut dyn Sink) -> Result<(), RecordError> {
+fn take_stream(stream: &Stream, now: Time, sink: &mut dyn Sink) -> Result<(), SinkError> {
     match &stream.transport {
         Transport::Tcp(tcp) => {
             let ends = both_ends(tcp, stream.number, now);

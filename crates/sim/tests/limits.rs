@@ -3,7 +3,7 @@
 
 use pipefill_core::backend::{Backend, BackendError, Watch};
 use pipefill_core::plan::Run;
-use pipefill_core::record::{AnyRow, RecordError, Sink};
+use pipefill_core::record::{AnyRow, Sink, SinkError};
 use pipefill_core::scenario::Scenario;
 use pipefill_core::units::Time;
 use pipefill_sim::Sim;
@@ -32,7 +32,7 @@ impl Watch for Impatient {
 struct Counted(u64);
 
 impl Sink for Counted {
-    fn take(&mut self, _: AnyRow) -> Result<(), RecordError> {
+    fn take(&mut self, _: AnyRow) -> Result<(), SinkError> {
         self.0 += 1;
         Ok(())
     }

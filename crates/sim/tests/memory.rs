@@ -5,7 +5,7 @@
 
 use peak_alloc::PeakAlloc;
 use pipefill_core::backend::{Backend, Unwatched};
-use pipefill_core::record::{AnyRow, RecordError, Sink};
+use pipefill_core::record::{AnyRow, Sink, SinkError};
 use pipefill_core::scenario::Scenario;
 use pipefill_sim::Sim;
 
@@ -22,7 +22,7 @@ struct Counting {
 }
 
 impl Sink for Counting {
-    fn take(&mut self, _: AnyRow) -> Result<(), RecordError> {
+    fn take(&mut self, _: AnyRow) -> Result<(), SinkError> {
         self.rows += 1;
         Ok(())
     }

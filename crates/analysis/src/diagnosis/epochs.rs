@@ -166,7 +166,7 @@ impl Cutter {
         }
         let epoch = open.ended(row, self.unread.until(row.t_us));
         self.open = Some(Open::of(row, stalled_us > 0));
-        Some(self.with_the_past(epoch))
+        Some(self.with_the_past(&epoch))
     }
 
     /// What an epoch has to know of those before it.
@@ -178,12 +178,12 @@ impl Cutter {
         }
     }
 
-    fn with_the_past(&self, epoch: Epoch) -> Epoch {
+    fn with_the_past(&self, epoch: &Epoch) -> Epoch {
         let since_us = self.pacing.map_or(epoch.to_us, |(_, since_us)| since_us);
         Epoch {
             rwnd_widest: self.rwnd_widest,
             pacing_steady_us: epoch.to_us.saturating_sub(since_us),
-            ..epoch
+            ..*epoch
         }
     }
 
@@ -192,7 +192,7 @@ impl Cutter {
     pub(super) fn rest(&mut self) -> Option<Epoch> {
         let (open, last) = (self.open.take()?, self.last.take()?);
         let unread = self.unread.until(last.t_us);
-        (last.t_us > open.from_us).then(|| self.with_the_past(open.ended(&last, unread)))
+        (last.t_us > open.from_us).then(|| self.with_the_past(&open.ended(&last, unread)))
     }
 
     /// Since when there is an epoch that may end after `now_us`.

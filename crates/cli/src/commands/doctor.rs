@@ -4,10 +4,10 @@ use super::run::tell;
 use crate::args::DoctorArgs;
 use crate::failure::{ELSEWHERE, Failure};
 use crate::outcome::Outcome;
-use crate::store::Registry;
 use crate::terminal::Terminal;
 use pipefill_lab::privilege;
 use pipefill_lab::probe::{self, Check, State};
+use pipefill_store::Registry;
 use serde_json::json;
 
 /// Probes and tidies. Exit code 0 where the lab can run, otherwise 3.

@@ -11,7 +11,6 @@ use crate::outcome::Outcome;
 use crate::page;
 use crate::session::{Finished, Session};
 use crate::signals::Stop;
-use crate::store::{ExperimentDirectory, Registry, fresh};
 use crate::terminal::Terminal;
 use clap::ValueEnum;
 use pipefill_analysis::experiment::{CellResult, quoted, repeat_command};
@@ -20,6 +19,7 @@ use pipefill_analysis::fix::{End, Proof, Round, Search};
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Plan};
 use pipefill_report::{fix as text, json};
+use pipefill_store::{ExperimentDirectory, Registry, fresh};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,12 +1,13 @@
 //! `pipefill report --format iperf3` and `--format flent`: a document for each flow of each run.
 
 use super::report::ensure_directory;
+use crate::condense::cut;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::store::{ExperimentDirectory, cut, files};
 use crate::terminal::Terminal;
 use pipefill_core::file_name::FileName;
 use pipefill_report::{flent, iperf3};
+use pipefill_store::{ExperimentDirectory, files};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -95,7 +96,7 @@ fn of_run(directory: &Path, form: Form) -> Result<Vec<Document>, Failure> {
 /// Those of an experiment, or the one that `directory` is.
 fn runs(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     match ExperimentDirectory::open(directory)? {
-        Some(experiment) => experiment.run_directories(),
+        Some(experiment) => Ok(experiment.run_directories()?),
         None => Ok(vec![directory.to_owned()]),
     }
 }

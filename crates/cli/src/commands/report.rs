@@ -1,13 +1,14 @@
 //! `pipefill report`: the result of records, whoever made them.
 
 use super::flows::{self, Form};
+use crate::again;
 use crate::args::{End, Format, ReportArgs};
+use crate::condense::{Condensed, condense};
 use crate::evaluation::{Evaluated, as_seen, evaluate};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::page;
 use crate::pictures::{self, Kind};
-use crate::store::{Condensed, ExperimentDirectory, condense};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
 use pipefill_analysis::observed::View;
@@ -16,6 +17,7 @@ use pipefill_core::plan::{Plan, Run};
 use pipefill_report::html::RunPart;
 use pipefill_report::pictures::{PictureFile, files};
 use pipefill_report::{csv, json, md, table};
+use pipefill_store::ExperimentDirectory;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -127,7 +129,7 @@ fn single(directory: &Path, condensed: Condensed, view: Option<View>) -> Result<
     let scenario = experiment.as_ref().map(ExperimentDirectory::scenario_text).transpose()?.flatten();
     let (mut plan, command) = match experiment {
         Some(experiment) => {
-            let command = experiment.command();
+            let command = again::command(&experiment);
             (experiment.stored.plan, command)
         }
         None => alone(run),

@@ -6,7 +6,6 @@ use crate::failure::{ELSEWHERE, Failure};
 use crate::outcome::{Invalid, Outcome};
 use crate::session::{Finished, Session};
 use crate::signals::Stop;
-use crate::store::{Registry, Removed};
 use crate::studies::{self, STUDIES};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::quoted;
@@ -14,6 +13,7 @@ use pipefill_core::backend::Backend;
 use pipefill_lab::{Lab, privilege};
 use pipefill_report::{json, table};
 use pipefill_sim::Sim;
+use pipefill_store::{Registry, Removed};
 use serde_json::json;
 use std::path::Path;
 

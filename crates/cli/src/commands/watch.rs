@@ -47,7 +47,8 @@ pub(super) fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Outcome, Fa
         let count = keep(&mut watcher, out)?;
         terminal.say(&format!("records of {count} connections: {}", out.display()));
     }
-    if !args.json_stream && !(until.is_none() && terminal.is_interactive()) {
+    let was_shown = args.json_stream || (until.is_none() && terminal.is_interactive());
+    if !was_shown {
         let found = watcher.found(usize::MAX);
         if args.json {
             terminal.print_data(&(serde_json::to_string_pretty(&found).map_err(Failure::Json)? + "\n"))?;

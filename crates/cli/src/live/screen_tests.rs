@@ -6,7 +6,7 @@ use crate::live::tap::LiveTap;
 use crate::progress::Estimate;
 use crate::synthetic;
 use pipefill_core::plan::Run;
-use pipefill_core::record::{AnyRow, RecordError, Sink, TcpSample};
+use pipefill_core::record::{AnyRow, Sink, SinkError, TcpSample};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::sync::{Mutex, OnceLock};
@@ -14,7 +14,7 @@ use std::sync::{Mutex, OnceLock};
 struct Nowhere;
 
 impl Sink for Nowhere {
-    fn take(&mut self, _: AnyRow) -> Result<(), RecordError> {
+    fn take(&mut self, _: AnyRow) -> Result<(), SinkError> {
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use super::state::{LiveState, Snapshot};
 use pipefill_analysis::diagnosis::{Diagnosing, Span};
 use pipefill_core::limit::CwndCause;
 use pipefill_core::plan::Run;
-use pipefill_core::record::{AnyRow, Manifest, RecordError, Sink};
+use pipefill_core::record::{AnyRow, Manifest, Sink, SinkError};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -55,7 +55,7 @@ impl<'a> LiveTap<'a> {
 }
 
 impl Sink for LiveTap<'_> {
-    fn take(&mut self, row: AnyRow) -> Result<(), RecordError> {
+    fn take(&mut self, row: AnyRow) -> Result<(), SinkError> {
         self.history.take(&row);
         let (run, t_us) = (self.run, row.t_us());
         let begin = || Diagnosing::new(self.expected.get_or_init(|| Manifest::expected(run, t_us)));
@@ -88,7 +88,7 @@ mod tests {
     struct Count(usize);
 
     impl Sink for Count {
-        fn take(&mut self, _: AnyRow) -> Result<(), RecordError> {
+        fn take(&mut self, _: AnyRow) -> Result<(), SinkError> {
             self.0 += 1;
             Ok(())
         }

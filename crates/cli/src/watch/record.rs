@@ -4,11 +4,11 @@ use super::Watcher;
 use crate::args::Selection;
 use crate::asked::Asked;
 use crate::failure::Failure;
-use crate::store::{Owner, Partial, Staged};
 use pipefill_analysis::observed::{BACKEND, Connection};
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{CELLS_MAX, Cell, Plan};
 use pipefill_core::record::{AnyRow, Observed, Sink, TcpSample};
+use pipefill_store::{Owner, Partial, Staged};
 use std::path::Path;
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ pub(crate) fn keep(watcher: &mut Watcher, target: &Path) -> Result<usize, Failur
     let asked =
         Asked { study: None, text: TEXT.to_owned(), selection: Selection::default(), plan: plan.clone() };
     let owner = Owner::current()?;
-    let Some((experiment, _lock)) = Staged::create(target, &asked, BACKEND, &owner)? else {
+    let Some((experiment, _lock)) = Staged::create(target, &asked.request(BACKEND), &owner)? else {
         return Err(Failure::usage(
             format!("{} is there already", target.display()),
             "choose another one with --out OTHER",

@@ -3,19 +3,31 @@
 //! Never: a row held back until the end, or one that is lost without an error.
 
 use super::{
-    CpuSample, DeliverySample, Manifest, PathSample, PingSample, RecordError, Retransmit, RunRecord,
-    TcpSample, UdpSample,
+    CpuSample, DeliverySample, Manifest, PathSample, PingSample, Retransmit, RunRecord, TcpSample, UdpSample,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::error::Error;
 
 /// Takes the rows of one run as they are measured. Rows of a table come in its order; tables come mixed.
 pub trait Sink: Send {
     /// Takes one row.
     ///
     /// # Errors
-    /// [`RecordError`] where it can't be kept; the run has to end then.
-    fn take(&mut self, row: AnyRow) -> Result<(), RecordError>;
+    /// [`SinkError`] where it can't be kept; the run has to end then.
+    fn take(&mut self, row: AnyRow) -> Result<(), SinkError>;
+}
+
+/// Why a row could not be kept, in the words of what keeps it.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct SinkError(Box<dyn Error + Send + Sync>);
+
+impl SinkError {
+    /// Of `source`.
+    pub fn new(source: impl Error + Send + Sync + 'static) -> Self {
+        Self(Box::new(source))
+    }
 }
 
 /// A row of any table.
@@ -78,7 +90,7 @@ impl InMemory {
 }
 
 impl Sink for InMemory {
-    fn take(&mut self, row: AnyRow) -> Result<(), RecordError> {
+    fn take(&mut self, row: AnyRow) -> Result<(), SinkError> {
         match row {
             AnyRow::Tcp(row) => self.tcp.push(row),
             AnyRow::Delivery(row) => self.delivery.push(row),

@@ -4,7 +4,7 @@
 
 use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::plan::Run;
-use pipefill_core::record::{AnyRow, RecordError, Sink};
+use pipefill_core::record::{AnyRow, Sink, SinkError};
 use pipefill_core::scenario::Scenario;
 use pipefill_sim::{Options, Sim};
 use std::fs;
@@ -115,7 +115,7 @@ impl Work {
 struct Nowhere;
 
 impl Sink for Nowhere {
-    fn take(&mut self, _: AnyRow) -> Result<(), RecordError> {
+    fn take(&mut self, _: AnyRow) -> Result<(), SinkError> {
         Ok(())
     }
 }

@@ -2,12 +2,10 @@
 //!
 //! Never: in place of something that is there.
 
-use super::files;
-use super::lock::{LOCK, owner_in};
-use super::run_directory::suffix;
-use super::{Attempt, ExperimentDirectory, Lock, Owner};
-use crate::asked::Asked;
-use crate::failure::Failure;
+use crate::files;
+use crate::lock::{LOCK, owner_in};
+use crate::partial::suffix;
+use crate::{Attempt, ExperimentDirectory, Lock, Owner, Request, StoreError};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use std::fs;
@@ -16,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// An experiment that nobody sees yet. Removed when dropped, unless it has appeared.
 #[derive(Debug)]
-pub(crate) struct Staged {
+pub struct Staged {
     path: PathBuf,
     target: PathBuf,
 }
@@ -26,20 +24,19 @@ impl Staged {
     /// there first.
     ///
     /// # Errors
-    /// [`Failure`]; nothing is left then.
-    pub(crate) fn create(
+    /// [`StoreError`]; nothing is left then.
+    pub fn create(
         target: &Path,
-        asked: &Asked,
-        backend: &str,
+        asked: &Request<'_>,
         owner: &Owner,
-    ) -> Result<Option<(ExperimentDirectory, Lock)>, Failure> {
+    ) -> Result<Option<(ExperimentDirectory, Lock)>, StoreError> {
         let staged = Self { path: place(target, owner), target: target.to_owned() };
-        fs::create_dir(&staged.path).map_err(Failure::file("making", target))?;
+        fs::create_dir(&staged.path).map_err(StoreError::file("making", target))?;
         let Attempt::Held(mut lock) = Lock::take(&staged.path, owner)? else {
             return Ok(None);
         };
-        let experiment = ExperimentDirectory::create(&staged.path, asked, backend)?;
-        if !staged.appear().map_err(Failure::file("making", target))? {
+        let experiment = ExperimentDirectory::create(&staged.path, asked)?;
+        if !staged.appear().map_err(StoreError::file("making", target))? {
             return Ok(None);
         }
         lock.moved(target);
@@ -69,12 +66,12 @@ impl Staged {
     /// Removes what the dead `owner` left of an experiment at `target` that has not appeared.
     ///
     /// # Errors
-    /// [`Failure::File`].
-    pub(super) fn remove_left(target: &Path, owner: &Owner) -> Result<(), Failure> {
+    /// [`StoreError::File`].
+    pub(super) fn remove_left(target: &Path, owner: &Owner) -> Result<(), StoreError> {
         let path = place(target, owner);
         let is_its = owner_in(&path.join(LOCK)).is_some_and(|found| found == *owner);
         if is_its && fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir()) {
-            return fs::remove_dir_all(&path).map_err(Failure::file("removing", &path));
+            return fs::remove_dir_all(&path).map_err(StoreError::file("removing", &path));
         }
         Ok(())
     }

@@ -2,14 +2,15 @@
 //!
 //! Never: a row out of its order; a table whose time goes back is damaged, and that is said.
 
-use super::{AnyRow, RecordError, Row};
+use super::RecordError;
+use pipefill_core::record::{AnyRow, Row};
 
 /// What is left of one table.
 type Rest<'a> = Box<dyn Iterator<Item = Result<AnyRow, RecordError>> + 'a>;
 
 /// Every row of several tables, merged by time. Of rows of one time those of the table that was added first come first.
 #[derive(Default)]
-pub struct Rows<'a> {
+pub(crate) struct Rows<'a> {
     tables: Vec<(AnyRow, Rest<'a>)>,
 }
 
@@ -18,7 +19,7 @@ impl<'a> Rows<'a> {
     ///
     /// # Errors
     /// That of its first row.
-    pub fn add<R: Row + 'a>(
+    pub(crate) fn add<R: Row + 'a>(
         &mut self,
         rows: impl Iterator<Item = Result<R, RecordError>> + 'a,
     ) -> Result<(), RecordError> {
@@ -64,7 +65,7 @@ fn ordered<R: Row>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{CpuSample, DeliverySample, ThreadRole};
+    use pipefill_core::record::{CpuSample, DeliverySample, ThreadRole};
 
     fn delivery(t_us: u64) -> Result<DeliverySample, RecordError> {
         Ok(DeliverySample { t_us, stream: 0, sent_bytes: 0, received_bytes: 0 })

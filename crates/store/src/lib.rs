@@ -1,4 +1,4 @@
-//! Experiments on disk, and who is writing them.
+//! Experiment directories: write, resume, lock, read; the only place that knows the layout on disk.
 //!
 //! ```text
 //! DIR/scenario.toml  experiment.json  runs/NAME/{manifest.json, tcp.jsonl.zst, …}
@@ -7,30 +7,42 @@
 //! DIR/.lock          held by the process that writes DIR
 //! .DIR.partial-PID-START/  an experiment that has not begun; renamed to DIR
 //! ```
-//! Never: a half-written run under its final name, or the removal of anything that is not provably ours.
+//! Never: a half-written run under its final name, the removal of anything that is not provably ours, or a figure that was not
+//! measured.
+#![forbid(unsafe_code)]
 
 mod checksum;
+mod codec;
 mod damage;
+mod error;
 mod experiment;
-pub(crate) mod files;
+pub mod files;
 mod leftover;
 mod lock;
 mod owner;
+mod partial;
 mod place;
+mod record;
 mod registry;
-mod run_directory;
 mod staged;
 mod tables;
+#[cfg(test)]
+mod tiny;
 
-pub(crate) use damage::{Damage, DamagedRun};
-pub(crate) use experiment::ExperimentDirectory;
-pub(crate) use leftover::Leftover;
-pub(crate) use lock::{Attempt, Lock};
-pub(crate) use owner::Owner;
-pub(crate) use place::{Place, choose, fresh};
-pub(crate) use registry::{Entry, Registry, Removed};
-pub(crate) use run_directory::{Condensed, Partial, State, condense, cut, read_manifest, state};
-pub(crate) use staged::Staged;
+pub use codec::{
+    RecordError, TableReader, TableWriter, decode_manifest, decode_table, encode_manifest, encode_table,
+};
+pub use damage::{Damage, DamagedRun};
+pub use error::StoreError;
+pub use experiment::{ExperimentDirectory, Request, StoredExperiment};
+pub use leftover::Leftover;
+pub use lock::{Attempt, Lock};
+pub use owner::Owner;
+pub use partial::Partial;
+pub use place::{Place, choose, fresh};
+pub use record::{RecordReader, State, read_manifest, state, undisturbed};
+pub use registry::{Entry, Registry, Removed};
+pub use staged::Staged;
 
 /// Name of the experiment's description.
 const EXPERIMENT: &str = "experiment.json";

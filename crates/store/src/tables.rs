@@ -2,10 +2,11 @@
 //!
 //! Never: a file before its first row, or rows that wait for the end of the run.
 
-use super::checksum::Hashing;
+use crate::checksum::Hashing;
+use crate::{RecordError, TableWriter};
 use pipefill_core::record::{
-    AnyRow, CpuSample, DeliverySample, PathSample, PingSample, RecordError, Retransmit, Row, Sink,
-    TableSummary, TableWriter, TcpSample, UdpSample,
+    AnyRow, CpuSample, DeliverySample, PathSample, PingSample, Retransmit, Row, TableSummary, TcpSample,
+    UdpSample,
 };
 use std::fmt;
 use std::fs::File;
@@ -54,10 +55,12 @@ impl Tables {
         ];
         Ok(tables.into_iter().flatten().collect())
     }
-}
 
-impl Sink for Tables {
-    fn take(&mut self, row: AnyRow) -> Result<(), RecordError> {
+    /// Takes one row.
+    ///
+    /// # Errors
+    /// [`RecordError`] where it can't be written.
+    pub(super) fn take(&mut self, row: AnyRow) -> Result<(), RecordError> {
         match row {
             AnyRow::Tcp(row) => self.tcp.push(&row),
             AnyRow::Delivery(row) => self.delivery.push(&row),

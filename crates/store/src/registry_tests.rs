@@ -1,12 +1,12 @@
 //! A killed process's leftovers go; everything else stays.
 
 use super::*;
-use crate::asked::Asked;
-use crate::store::run_directory::suffix;
-use crate::store::{OWNER, Partial};
-use crate::synthetic;
+use crate::partial::suffix;
+use crate::tiny::{self, Asked};
+use crate::{OWNER, Partial};
 use pipefill_core::file_name::FileName;
 use std::os::unix::fs::PermissionsExt;
+use std::thread;
 use tempfile::TempDir;
 
 /// A registry, an experiment and its owner, in a folder of their own.
@@ -20,7 +20,7 @@ impl Scene {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let registry = Registry::at(&folder.path().join("registry"));
-        Self { folder, registry, asked: synthetic::asked(&[]) }
+        Self { folder, registry, asked: Asked::tiny(&[]) }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -30,7 +30,7 @@ impl Scene {
     fn experiment(&self, name: &str) -> ExperimentDirectory {
         let path = self.path(name);
         fs::create_dir(&path).unwrap();
-        ExperimentDirectory::create(&path, &self.asked, "lab").unwrap()
+        ExperimentDirectory::create(&path, &self.asked.on("lab")).unwrap()
     }
 
     /// As SIGKILL would leave it: nothing is dropped.
@@ -68,7 +68,7 @@ fn finished_runs_and_the_users_own_files_stay() {
     let (finished, noted) = (scene.experiment("finished"), scene.experiment("noted"));
     let owner = scene.killed_in(&finished, true);
     let partial = Partial::create(&finished.runs(), &FileName::cleaned("0001-r1"), &owner).unwrap();
-    synthetic::write(partial, &synthetic::record());
+    tiny::write(partial, &tiny::record());
     scene.registry.sweep().unwrap();
     assert!(finished.runs().join("0001-r1/manifest.json").exists());
     assert_eq!(finished.run_directories().unwrap().len(), 1);
@@ -228,7 +228,7 @@ fn an_experiment_that_never_appeared_goes_with_its_process() {
     std::mem::forget(scene.registry.enter(&owner, &target, true).unwrap());
     let hidden = scene.path(&format!(".e{}", suffix(&owner)));
     fs::create_dir(&hidden).unwrap();
-    std::mem::forget(crate::store::Lock::take(&hidden, &owner).unwrap());
+    std::mem::forget(crate::Lock::take(&hidden, &owner).unwrap());
     assert_eq!(scene.registry.sweep().unwrap().len(), 1);
     assert!(!hidden.exists());
 }
@@ -261,4 +261,25 @@ fn a_runtime_directory_of_another_user_is_not_used() {
     fs::create_dir_all(&user).unwrap();
     assert_eq!(of(None, own), [user.join("pipefill"), temporary(own)]);
     assert_eq!(of(Some(&user), own), [user.join("pipefill"), temporary(own)]);
+}
+
+/// Each removes the folder where it is empty, while another one is about to write there.
+#[test]
+fn programs_that_begin_and_end_at_once_are_all_noted() {
+    let scene = Scene::new();
+    let current = Owner::current().unwrap();
+    let (registry, directory) = (&scene.registry, scene.folder.path());
+    thread::scope(|scope| {
+        for number in 1..=4 {
+            let owner = Owner { start_time: current.start_time + number, ..current.clone() };
+            scope.spawn(move || {
+                for _ in 0..1000 {
+                    let entry = registry.enter(&owner, directory, false).unwrap();
+                    assert!(entry.place.as_ref().is_some_and(|(path, _)| path.exists()));
+                    registry.entries().unwrap();
+                }
+            });
+        }
+    });
+    assert!(!scene.path("registry").exists());
 }

@@ -1,7 +1,7 @@
 //! Files in and beside records, which may be somebody else's: no link is followed, nothing but a regular file is read and no more
 //! of it than a bound, and what is written is complete under its name or not there.
 
-use crate::failure::Failure;
+use crate::StoreError;
 use pipefill_core::file_name::FileName;
 use rustix::fs::OFlags;
 use std::fs::{self, File, FileType, OpenOptions};
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Longest document beside records, bytes: the plan of 10,000 cells has some 40 MB.
-pub(crate) const DOCUMENT_MAX: u64 = 1 << 27;
+pub const DOCUMENT_MAX: u64 = 1 << 27;
 
 /// The one place where a name that was read becomes a path.
-pub(crate) fn below(folder: &Path, name: &FileName) -> PathBuf {
+pub fn below(folder: &Path, name: &FileName) -> PathBuf {
     folder.join(name.as_str())
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn below(folder: &Path, name: &FileName) -> PathBuf {
 ///
 /// # Errors
 /// The system's; for a link, a FIFO, a device and the like one that says so.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     // Looked at first, since opening a device may do something; the flags stand against an exchange in between.
     regular(fs::symlink_metadata(path)?.file_type())?;
     let file = OpenOptions::new().read(true).custom_flags(careful()).open(path)?;
@@ -54,7 +54,7 @@ pub(super) fn regular(kind: FileType) -> io::Result<()> {
 ///
 /// # Errors
 /// As said, and the system's.
-pub(crate) fn is_directory(path: &Path) -> io::Result<bool> {
+pub fn is_directory(path: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => Ok(true),
         Ok(found) if found.is_symlink() => Err(io::Error::new(
@@ -68,7 +68,7 @@ pub(crate) fn is_directory(path: &Path) -> io::Result<bool> {
 }
 
 /// Whether there is no such file.
-pub(crate) fn is_absent(error: &io::Error) -> bool {
+pub fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn is_absent(error: &io::Error) -> bool {
 ///
 /// # Errors
 /// As [`open`], and for a longer file.
-pub(crate) fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
+pub fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(max + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > max {
@@ -90,15 +90,15 @@ pub(crate) fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// As [`read`], and for bytes that are no UTF-8.
-pub(crate) fn read_text(path: &Path, max: u64) -> io::Result<String> {
+pub fn read_text(path: &Path, max: u64) -> io::Result<String> {
     String::from_utf8(read(path, max)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 /// Writes `bytes` as the file `path`, in place of what stands there: all of it or nothing. A link there is replaced, not followed.
 ///
 /// # Errors
-/// [`Failure::File`]; what was there stays then.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+/// [`StoreError::File`]; what was there stays then.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -111,7 +111,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     write().map_err(|error| {
         // Not there, or not to be removed either; the first error is the one to be told.
         let _left = fs::remove_file(&made);
-        Failure::file("writing", path)(error)
+        StoreError::file("writing", path)(error)
     })
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 ///
 /// # Errors
 /// The system's; that there is such a file already is one.
-pub(crate) fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create_new(path)?;
     file.write_all(bytes)?;
     file.sync_all()
@@ -129,7 +129,7 @@ pub(crate) fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// The system's. A file system that can't is let be.
-pub(crate) fn sync_directory(folder: &Path) -> io::Result<()> {
+pub fn sync_directory(folder: &Path) -> io::Result<()> {
     match File::open(folder)?.sync_all() {
         Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
         other => other,

@@ -2,15 +2,11 @@
 //!
 //! Never: a result; whoever wants one reads the records again.
 
-use super::checksum::{self, Checksum};
-use super::files::{self, below};
-use super::leftover::{self, Leftover};
-use super::lock::LOCK;
-use super::{DAMAGED, EXPERIMENT, RUNS, Removed, SCENARIO, State, state};
-use crate::asked::Asked;
-use crate::failure::Failure;
-use crate::studies;
-use pipefill_analysis::experiment::quoted;
+use crate::checksum::{self, Checksum};
+use crate::files::{self, below};
+use crate::leftover::{self, Leftover};
+use crate::lock::LOCK;
+use crate::{DAMAGED, EXPERIMENT, RUNS, Removed, SCENARIO, State, StoreError, state};
 use pipefill_core::plan::{Plan, Run};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -21,49 +17,70 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The version of `experiment.json`.
 const SCHEMA: u32 = 1;
 
+/// An experiment as it is asked for, on a backend.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// `lab` or `sim`.
+    pub backend: &'a str,
+    /// The built-in study, where it is one.
+    pub study: Option<&'a str>,
+    /// The scenario's text.
+    pub scenario: &'a str,
+    /// `--set`, in order.
+    pub set: &'a [String],
+    /// `--only`, in order.
+    pub only: &'a [String],
+    /// `--quick`.
+    pub quick: bool,
+    /// Everything to run.
+    pub plan: &'a Plan,
+}
+
 /// `experiment.json`: what was asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct StoredExperiment {
+pub struct StoredExperiment {
     /// 1.
-    pub(crate) schema: u32,
+    pub schema: u32,
     /// Version of the pipefill that began it.
-    pub(crate) pipefill: String,
+    pub pipefill: String,
     /// `lab` or `sim`.
-    pub(crate) backend: String,
+    pub backend: String,
     /// Milliseconds since the Unix epoch.
-    pub(crate) created_unix_ms: Option<u64>,
+    pub created_unix_ms: Option<u64>,
     /// The built-in study, where it is one.
-    pub(crate) study: Option<String>,
+    pub study: Option<String>,
     /// `--set`, in order.
-    pub(crate) set: Vec<String>,
+    pub set: Vec<String>,
     /// `--only`, in order.
-    pub(crate) only: Vec<String>,
+    pub only: Vec<String>,
     /// `--quick`.
-    pub(crate) quick: bool,
+    pub quick: bool,
     /// Everything to run.
-    pub(crate) plan: Plan,
+    pub plan: Plan,
 }
 
 impl StoredExperiment {
-    /// What is stored of `asked`, from now on.
-    pub(crate) fn new(asked: &Asked, backend: &str) -> Self {
+    /// What is stored of what is `asked`, from now on.
+    fn new(asked: &Request<'_>) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
         Self {
             schema: SCHEMA,
             pipefill: env!("CARGO_PKG_VERSION").to_owned(),
-            backend: backend.to_owned(),
+            backend: asked.backend.to_owned(),
             created_unix_ms: now.and_then(|now| u64::try_from(now.as_millis()).ok()),
             study: asked.study.map(str::to_owned),
-            set: asked.selection.set.clone(),
-            only: asked.selection.only.clone(),
-            quick: asked.selection.quick,
+            set: asked.set.to_vec(),
+            only: asked.only.to_vec(),
+            quick: asked.quick,
             plan: asked.plan.clone(),
         }
     }
 
     /// As it is stored.
-    fn text(&self) -> Result<String, Failure> {
-        serde_json::to_string_pretty(self).map(|json| checksum::with_checksum(&json)).map_err(Failure::Json)
+    fn text(&self) -> Result<String, StoreError> {
+        serde_json::to_string_pretty(self)
+            .map(|json| checksum::with_checksum(&json))
+            .map_err(StoreError::Json)
     }
 
     /// What in the plan does not fit the rest of it; no plan that was made here has any.
@@ -81,23 +98,24 @@ impl StoredExperiment {
         Some(format!("plan: something is said of cell {beyond}, and there are {cells} cells"))
     }
 
-    /// Why `asked` on `backend` is not this experiment; `None` where it is.
-    pub(crate) fn difference(&self, asked: &Asked, backend: &str) -> Option<String> {
+    /// Why what is `asked` is not this experiment; `None` where it is.
+    pub fn difference(&self, asked: &Request<'_>) -> Option<String> {
+        let backend = asked.backend;
         let ids = |plan: &Plan| -> Vec<String> { plan.runs().into_iter().map(|run| run.id).collect() };
         let names = |plan: &Plan| -> Vec<String> {
             plan.runs().into_iter().map(|run| run.directory.to_string()).collect()
         };
-        let renamed = names(&self.plan).into_iter().zip(names(&asked.plan)).find(|(old, new)| old != new);
+        let renamed = names(&self.plan).into_iter().zip(names(asked.plan)).find(|(old, new)| old != new);
         if self.plan.experiment != asked.plan.experiment {
             Some(format!("it is called {}, not {}", self.plan.experiment, asked.plan.experiment))
         } else if self.backend != backend {
             Some(format!("it was run on {}, not on {backend}", self.backend))
-        } else if ids(&self.plan) != ids(&asked.plan) {
+        } else if ids(&self.plan) != ids(asked.plan) {
             Some(format!(
                 "it has other runs: {} of {} cells against {} of {}",
                 ids(&self.plan).len(),
                 self.plan.cells.len(),
-                ids(&asked.plan).len(),
+                ids(asked.plan).len(),
                 asked.plan.cells.len()
             ))
         } else {
@@ -117,11 +135,11 @@ struct Head {
 
 /// A directory that holds an experiment.
 #[derive(Debug, Clone)]
-pub(crate) struct ExperimentDirectory {
+pub struct ExperimentDirectory {
     /// As the user named it.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// What was asked.
-    pub(crate) stored: StoredExperiment,
+    pub stored: StoredExperiment,
 }
 
 impl ExperimentDirectory {
@@ -129,12 +147,13 @@ impl ExperimentDirectory {
     /// directory is an experiment.
     ///
     /// # Errors
-    /// [`Failure::File`]; that there is such a file already is one.
-    pub(crate) fn create(path: &Path, asked: &Asked, backend: &str) -> Result<Self, Failure> {
-        let stored = StoredExperiment::new(asked, backend);
+    /// [`StoreError::File`]; that there is such a file already is one.
+    pub fn create(path: &Path, asked: &Request<'_>) -> Result<Self, StoreError> {
+        let stored = StoredExperiment::new(asked);
         let (scenario, runs, file) = (path.join(SCENARIO), path.join(RUNS), path.join(EXPERIMENT));
-        files::create(&scenario, asked.text.as_bytes()).map_err(Failure::file("writing", &scenario))?;
-        fs::create_dir(&runs).map_err(Failure::file("making", &runs))?;
+        files::create(&scenario, asked.scenario.as_bytes())
+            .map_err(StoreError::file("writing", &scenario))?;
+        fs::create_dir(&runs).map_err(StoreError::file("making", &runs))?;
         files::replace(&file, stored.text()?.as_bytes())?;
         Ok(Self { path: path.to_owned(), stored })
     }
@@ -142,29 +161,22 @@ impl ExperimentDirectory {
     /// The experiment in `path`; `None` where there is none.
     ///
     /// # Errors
-    /// [`Failure`] for an `experiment.json` that can't be read or is none, and where `runs` is a link.
-    pub(crate) fn open(path: &Path) -> Result<Option<Self>, Failure> {
+    /// [`StoreError`] for an `experiment.json` that can't be read or is none, and where `runs` is a link.
+    pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
         let file = path.join(EXPERIMENT);
         let text = match files::read(&file, files::DOCUMENT_MAX) {
             Ok(text) => text,
             Err(error) if files::is_absent(&error) => return Ok(None),
-            Err(error) => return Err(Failure::file("reading", &file)(error)),
+            Err(error) => return Err(StoreError::file("reading", &file)(error)),
         };
-        let damaged = |why: String| {
-            let what = format!("{} is damaged: {why}", file.display());
-            Failure::usage(what, "copy it anew, or run the scenario into another directory with --out OTHER")
-        };
+        let damaged = |why: String| StoreError::DamagedExperiment { file: file.clone(), why };
         if text.is_empty() {
             return Err(damaged("it is empty".to_owned()));
         }
         let head: Head = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
         if head.schema != SCHEMA {
-            let what = format!(
-                "{}: schema {}, and this pipefill reads schema {SCHEMA}",
-                file.display(),
-                head.schema
-            );
-            return Err(Failure::usage(what, format!("read it with pipefill {}", head.pipefill)));
+            let (found, pipefill) = (head.schema.to_string(), head.pipefill.to_string());
+            return Err(StoreError::Schema { file, found, reads: SCHEMA, pipefill });
         }
         if checksum::check(&text) == Checksum::Wrong {
             return Err(damaged("it has changed since it was written: its checksum does not fit".to_owned()));
@@ -176,7 +188,7 @@ impl ExperimentDirectory {
             return Err(damaged(why));
         }
         let runs = path.join(RUNS);
-        files::is_directory(&runs).map_err(Failure::file("reading", &runs))?;
+        files::is_directory(&runs).map_err(StoreError::file("reading", &runs))?;
         Ok(Some(Self { path: path.to_owned(), stored }))
     }
 
@@ -184,11 +196,12 @@ impl ExperimentDirectory {
     /// now on. Its runs have to be the same: see [`StoredExperiment::difference`].
     ///
     /// # Errors
-    /// [`Failure`].
-    pub(crate) fn renewed(self, asked: &Asked) -> Result<Self, Failure> {
+    /// [`StoreError`].
+    pub fn renewed(self, asked: &Request<'_>) -> Result<Self, StoreError> {
         let StoredExperiment { pipefill, backend, created_unix_ms, .. } = self.stored;
-        let stored = StoredExperiment { pipefill, created_unix_ms, ..StoredExperiment::new(asked, &backend) };
-        replace(&self.path.join(SCENARIO), &asked.text)?;
+        let asked = Request { backend: &backend, ..*asked };
+        let stored = StoredExperiment { pipefill, created_unix_ms, ..StoredExperiment::new(&asked) };
+        replace(&self.path.join(SCENARIO), asked.scenario)?;
         replace(&self.path.join(EXPERIMENT), &stored.text()?)?;
         Ok(Self { stored, ..self })
     }
@@ -196,35 +209,35 @@ impl ExperimentDirectory {
     /// Removes the runs in the making of dead processes. Returns these, and those of which nobody can tell.
     ///
     /// # Errors
-    /// [`Failure::File`].
-    pub(crate) fn sweep(&self) -> Result<(Vec<Removed>, Vec<Leftover>), Failure> {
+    /// [`StoreError::File`].
+    pub fn sweep(&self) -> Result<(Vec<Removed>, Vec<Leftover>), StoreError> {
         leftover::sweep(&self.path, &self.runs())
     }
 
     /// The copy of the scenario.
-    pub(crate) fn scenario(&self) -> PathBuf {
+    pub fn scenario(&self) -> PathBuf {
         self.path.join(SCENARIO)
     }
 
     /// The folder of runs.
-    pub(crate) fn runs(&self) -> PathBuf {
+    pub fn runs(&self) -> PathBuf {
         self.path.join(RUNS)
     }
 
     /// The text of [`ExperimentDirectory::scenario`]; `None` where somebody took it away.
     ///
     /// # Errors
-    /// [`Failure::File`] for what is no file of such a size.
-    pub(crate) fn scenario_text(&self) -> Result<Option<String>, Failure> {
+    /// [`StoreError::File`] for what is no file of such a size.
+    pub fn scenario_text(&self) -> Result<Option<String>, StoreError> {
         let path = self.scenario();
         match files::read_text(&path, files::DOCUMENT_MAX) {
             Err(error) if files::is_absent(&error) => Ok(None),
-            other => other.map(Some).map_err(Failure::file("reading", &path)),
+            other => other.map(Some).map_err(StoreError::file("reading", &path)),
         }
     }
 
     /// Where `run` is, once it is complete: under its name, or under the one that 0.1.0 gave it.
-    pub(crate) fn run_path(&self, run: &Run) -> PathBuf {
+    pub fn run_path(&self, run: &Run) -> PathBuf {
         let path = below(&self.runs(), &run.directory);
         let former = self.former_path(run);
         if fs::symlink_metadata(&path).is_err() && fs::symlink_metadata(&former).is_ok() {
@@ -242,15 +255,15 @@ impl ExperimentDirectory {
     /// Removes the record of `run` that 0.1.0 made, once there is a new one.
     ///
     /// # Errors
-    /// [`Failure`].
-    pub(crate) fn remove_former(&self, run: &Run) -> Result<(), Failure> {
+    /// [`StoreError`].
+    pub fn remove_former(&self, run: &Run) -> Result<(), StoreError> {
         let former = self.former_path(run);
         if former == below(&self.runs(), &run.directory) {
             return Ok(());
         }
         match state(&former, &run.id)? {
             State::Valid | State::Invalid => {
-                fs::remove_dir_all(&former).map_err(Failure::file("removing", &former))
+                fs::remove_dir_all(&former).map_err(StoreError::file("removing", &former))
             }
             State::Missing | State::Damaged(_) => Ok(()),
         }
@@ -259,25 +272,25 @@ impl ExperimentDirectory {
     /// Moves a damaged run out of the way, into the folder `damaged`; where it is then.
     ///
     /// # Errors
-    /// [`Failure::File`].
-    pub(crate) fn set_aside(&self, run: &Path) -> Result<PathBuf, Failure> {
+    /// [`StoreError::File`].
+    pub fn set_aside(&self, run: &Path) -> Result<PathBuf, StoreError> {
         let folder = self.path.join(DAMAGED);
-        if !files::is_directory(&folder).map_err(Failure::file("reading", &folder))? {
-            fs::create_dir(&folder).map_err(Failure::file("making", &folder))?;
+        if !files::is_directory(&folder).map_err(StoreError::file("reading", &folder))? {
+            fs::create_dir(&folder).map_err(StoreError::file("making", &folder))?;
         }
         let name = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let numbered = (2..).map(|number| folder.join(format!("{name}-{number}")));
         let mut places = std::iter::once(folder.join(&name)).chain(numbered);
         let free = places.find(|place| fs::symlink_metadata(place).is_err()).unwrap_or(folder);
-        fs::rename(run, &free).map_err(Failure::file("moving", run))?;
+        fs::rename(run, &free).map_err(StoreError::file("moving", run))?;
         Ok(free)
     }
 
     /// Every complete run's directory, sorted by name; runs in the making (hidden) are left out.
     ///
     /// # Errors
-    /// [`Failure::File`].
-    pub(crate) fn run_directories(&self) -> Result<Vec<PathBuf>, Failure> {
+    /// [`StoreError::File`].
+    pub fn run_directories(&self) -> Result<Vec<PathBuf>, StoreError> {
         let runs = self.runs();
         let list = || -> io::Result<Vec<PathBuf>> {
             let mut paths = Vec::new();
@@ -291,38 +304,12 @@ impl ExperimentDirectory {
             paths.sort();
             Ok(paths)
         };
-        list().map_err(Failure::file("reading", &runs))
-    }
-
-    /// The command that repeats the runs that are damaged or missing.
-    pub(crate) fn resume_command(&self) -> String {
-        let out = self.path.to_string_lossy();
-        let word = quoted(&out);
-        format!("{} --on {} --resume --out {word}", self.command(), self.stored.backend)
-    }
-
-    /// The command that ran it, up to and without `--on`. Built on the copy of the scenario, unless that is the very study
-    /// that this pipefill has.
-    pub(crate) fn command(&self) -> String {
-        let copy = self.scenario();
-        let study = self.stored.study.as_deref().and_then(studies::find);
-        let text = self.scenario_text().ok().flatten();
-        let same = study.filter(|study| text.as_deref() == Some(study.text));
-        let mut words = vec!["pipefill".to_owned()];
-        match same {
-            Some(study) => words.extend(["study".to_owned(), study.name.to_owned()]),
-            None => words.extend(["run".to_owned(), copy.to_string_lossy().into_owned()]),
-        }
-        words.extend(self.stored.quick.then(|| "--quick".to_owned()));
-        for set in &self.stored.set {
-            words.extend(["--set".to_owned(), set.clone()]);
-        }
-        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+        list().map_err(StoreError::file("reading", &runs))
     }
 
     /// Removes the directory where it holds no run: nothing but the two files of [`ExperimentDirectory::create`] and an
     /// empty folder. True where it is gone.
-    pub(crate) fn remove_if_empty(path: &Path) -> bool {
+    pub fn remove_if_empty(path: &Path) -> bool {
         let is_known = |entry: &fs::DirEntry| {
             let name = entry.file_name();
             [SCENARIO, EXPERIMENT, RUNS, LOCK].into_iter().any(|known| name == known)
@@ -345,7 +332,7 @@ impl ExperimentDirectory {
 }
 
 /// Writes `text` in place of what `file` holds; a file that holds it already is left alone.
-fn replace(file: &Path, text: &str) -> Result<(), Failure> {
+fn replace(file: &Path, text: &str) -> Result<(), StoreError> {
     if files::read_text(file, files::DOCUMENT_MAX).is_ok_and(|old| old == text) {
         return Ok(());
     }

@@ -2,13 +2,15 @@
 
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
-    DeliverySample, Environment, Instrument, Manifest, PathSample, RECORD_VERSION, RecordError, StreamEnd,
-    Subject, TableReader, TableSummary, TcpSample, decode_manifest, decode_table, encode_manifest,
-    encode_table,
+    DeliverySample, Environment, Instrument, Manifest, PathSample, RECORD_VERSION, StreamEnd, Subject,
+    TableSummary, TcpSample,
 };
 use pipefill_core::scenario::Scenario;
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::Ratio;
+use pipefill_store::{
+    RecordError, TableReader, decode_manifest, decode_table, encode_manifest, encode_table,
+};
 use proptest::prelude::*;
 
 fn run() -> Run {

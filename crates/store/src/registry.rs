@@ -3,10 +3,9 @@
 //! One file for each running experiment, in a folder of the user's own. Never: the removal of what a living process may
 //! still write, or of anything that its owner's file does not prove to be a dead process's.
 
-use super::files;
-use super::owner::Life;
-use super::{Attempt, ExperimentDirectory, Leftover, Lock, Owner, RUNS, Staged};
-use crate::failure::Failure;
+use crate::files;
+use crate::owner::Life;
+use crate::{Attempt, ExperimentDirectory, Leftover, Lock, Owner, RUNS, Staged, StoreError};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -17,20 +16,21 @@ use std::path::{Path, PathBuf};
 /// somebody else. Never a home: it may be shared with another machine, whose processes can't be looked at.
 const TEMPORARY: [&str; 3] = ["/tmp", "/dev/shm", "/var/tmp"];
 
-/// The folders where entries are. The first that can be this user's alone is written; all are swept.
+/// So often an entry is written whose folder vanishes meanwhile. Each time is a race of some microseconds with another process.
+const ATTEMPTS: u32 = 1000;
 /// An entry as text is shorter.
 const ENTRY_MAX: u64 = 1 << 16;
 
-/// The folders where entries are. The first is written; all are swept.
+/// The folders where entries are. The first that can be this user's alone is written; all are swept.
 #[derive(Debug, Clone)]
-pub(crate) struct Registry {
+pub struct Registry {
     roots: Vec<PathBuf>,
     is_optional: bool,
 }
 
 /// A running experiment. Its file goes when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// The file and its folder; `None` where there is no folder, and none is needed.
     place: Option<(PathBuf, PathBuf)>,
 }
@@ -47,15 +47,15 @@ struct Active {
 
 /// The leftovers of one killed process, removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Removed {
+pub struct Removed {
     /// Its number.
-    pub(crate) pid: u32,
+    pub pid: u32,
     /// The experiment that it was writing.
-    pub(crate) directory: PathBuf,
+    pub directory: PathBuf,
     /// Runs in the making that are gone.
-    pub(crate) partial_runs: Vec<String>,
+    pub partial_runs: Vec<String>,
     /// Whether the whole directory is gone, because it held no run.
-    pub(crate) directory_removed: bool,
+    pub directory_removed: bool,
 }
 
 impl Registry {
@@ -63,8 +63,8 @@ impl Registry {
     /// [`TEMPORARY`]. To be called before a user namespace is entered: the number in the name is the user's outside.
     ///
     /// # Errors
-    /// [`Failure::File`] where `/proc` can't be read.
-    pub(crate) fn locate() -> Result<Self, Failure> {
+    /// [`StoreError::File`] where `/proc` can't be read.
+    pub fn locate() -> Result<Self, StoreError> {
         let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
         let temporary = TEMPORARY.map(Path::new);
         Ok(Self { roots: roots(runtime, Path::new("/run/user"), &temporary, uid()?), is_optional: false })
@@ -72,47 +72,40 @@ impl Registry {
 
     /// The same, for runs that leave nothing but their own directory behind where `is_optional`: without any folder they are not
     /// noted.
-    pub(crate) fn optional(self, is_optional: bool) -> Self {
+    pub fn optional(self, is_optional: bool) -> Self {
         Self { is_optional, ..self }
     }
 
-    /// One folder only: for tests.
-    #[cfg(test)]
-    pub(crate) fn at(root: &Path) -> Self {
+    /// One folder only, `root`, which is made with the first entry.
+    pub fn at(root: &Path) -> Self {
         Self { roots: vec![root.to_owned()], is_optional: false }
     }
 
     /// Notes that `owner` writes `directory`, which it `created` or found.
     ///
     /// # Errors
-    /// [`Failure`] where every folder belongs to somebody else, or a file can't be written.
-    pub(crate) fn enter(&self, owner: &Owner, directory: &Path, created: bool) -> Result<Entry, Failure> {
-        let Some(root) = self.roots.iter().find(|root| make_private(root)).cloned() else {
-            return if self.is_optional { Ok(Entry { place: None }) } else { Err(self.no_folder()) };
-        };
+    /// [`StoreError`] where every folder belongs to somebody else, or a file can't be written.
+    pub fn enter(&self, owner: &Owner, directory: &Path, created: bool) -> Result<Entry, StoreError> {
         let active = Active { owner: owner.clone(), directory: absolute(directory)?, created };
-        let path = root.join(format!("{}-{}.json", owner.pid, owner.start_time));
+        let name = format!("{}-{}.json", owner.pid, owner.start_time);
         let text = serde_json::json!(active).to_string() + "\n";
-        fs::write(&path, text).map_err(Failure::file("writing", &path))?;
-        Ok(Entry { place: Some((path, root)) })
-    }
-
-    fn no_folder(&self) -> Failure {
-        let names: Vec<String> = self.roots.iter().map(|root| root.display().to_string()).collect();
-        Failure::usage(
-            format!(
-                "there is no directory to note this run in: {} can't be made, or belong to others",
-                names.join(", ")
-            ),
-            "remove one of them, or set XDG_RUNTIME_DIR to a directory of your own",
-        )
+        for root in &self.roots {
+            if let Some(path) = write_below(root, &name, &text)? {
+                return Ok(Entry { place: Some((path, root.clone())) });
+            }
+        }
+        if self.is_optional {
+            Ok(Entry { place: None })
+        } else {
+            Err(StoreError::NoRegistry(self.roots.clone()))
+        }
     }
 
     /// Removes what dead processes left behind, and says what.
     ///
     /// # Errors
-    /// [`Failure::File`].
-    pub(crate) fn sweep(&self) -> Result<Vec<Removed>, Failure> {
+    /// [`StoreError::File`].
+    pub fn sweep(&self) -> Result<Vec<Removed>, StoreError> {
         let mut removed = Vec::new();
         for (path, active) in self.entries()? {
             if active.owner.life() != Life::Dead {
@@ -121,7 +114,7 @@ impl Registry {
             removed.push(tidy(&active)?);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(Failure::file("removing", &path)(error));
+                    return Err(StoreError::file("removing", &path)(error));
                 }
                 _ => {}
             }
@@ -133,12 +126,15 @@ impl Registry {
     }
 
     /// Every entry in folders that are ours alone, in order; files that are no entries are left alone.
-    fn entries(&self) -> Result<Vec<(PathBuf, Active)>, Failure> {
+    fn entries(&self) -> Result<Vec<(PathBuf, Active)>, StoreError> {
         let mut entries = Vec::new();
         for root in self.roots.iter().filter(|root| is_private(root).unwrap_or(false)) {
-            let names = fs::read_dir(root).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-            let mut paths: Vec<PathBuf> =
-                names.map_err(Failure::file("reading", root))?.iter().map(fs::DirEntry::path).collect();
+            let names = match fs::read_dir(root).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
+                // Another pipefill has just removed its last entry.
+                Err(error) if files::is_absent(&error) => continue,
+                names => names.map_err(StoreError::file("reading", root))?,
+            };
+            let mut paths: Vec<PathBuf> = names.iter().map(fs::DirEntry::path).collect();
             paths.sort();
             let read = |path: PathBuf| {
                 let active = serde_json::from_str(&files::read_text(&path, ENTRY_MAX).ok()?).ok()?;
@@ -161,7 +157,7 @@ impl Drop for Entry {
 
 impl Removed {
     /// One line for the person.
-    pub(crate) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         let what = match (self.directory_removed, self.partial_runs.len()) {
             (true, _) => "the directory, which held no finished run".to_owned(),
             (false, 0) => "nothing but its entry".to_owned(),
@@ -172,7 +168,7 @@ impl Removed {
 }
 
 /// Removes a dead process's runs in the making, and its directory where nothing is in it and no other process writes there.
-fn tidy(active: &Active) -> Result<Removed, Failure> {
+fn tidy(active: &Active) -> Result<Removed, StoreError> {
     Staged::remove_left(&active.directory, &active.owner)?;
     let all = Leftover::all_in(&active.directory.join(RUNS));
     let own = all.iter().filter(|leftover| leftover.owner == active.owner);
@@ -197,11 +193,34 @@ fn roots(runtime: Option<PathBuf>, users: &Path, temporary: &[&Path], own: u32) 
     runtimes.chain(temporary.iter().map(|folder| folder.join(format!("pipefill-{own}")))).collect()
 }
 
+/// Writes the entry `name` into the folder `root`; `None` where that can't be made, or is not this user's alone. Another pipefill may remove
+/// the folder, which is empty before the entry is in it: then it is made again.
+///
+/// # Errors
+/// [`StoreError::File`] where the entry can't be written.
+fn write_below(root: &Path, name: &str, text: &str) -> Result<Option<PathBuf>, StoreError> {
+    let path = root.join(name);
+    let mut written = Ok(());
+    for _ in 0..ATTEMPTS {
+        written = match make_private(root) {
+            Ok(true) => fs::write(&path, text),
+            Ok(false) => return Ok(None),
+            Err(error) => Err(error),
+        };
+        if !written.as_ref().is_err_and(files::is_absent) {
+            break;
+        }
+    }
+    written.map_err(StoreError::file("writing", &path))?;
+    Ok(Some(path))
+}
+
 /// Makes the folder, or finds it; true where it is this user's alone.
-fn make_private(root: &Path) -> bool {
-    let made = DirBuilder::new().mode(0o700).create(root);
-    let stands = made.is_ok() || made.is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists);
-    stands && is_private(root).unwrap_or(false)
+fn make_private(root: &Path) -> io::Result<bool> {
+    match DirBuilder::new().mode(0o700).create(root) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Ok(false),
+        _ => is_private(root),
+    }
 }
 
 /// A directory (no link) of this user that no one else may touch.
@@ -211,13 +230,13 @@ fn is_private(root: &Path) -> io::Result<bool> {
     Ok(metadata.is_dir() && metadata.uid() == own && metadata.mode() & 0o077 == 0)
 }
 
-fn uid() -> Result<u32, Failure> {
+fn uid() -> Result<u32, StoreError> {
     let path = Path::new("/proc/self");
-    Ok(fs::metadata(path).map_err(Failure::file("reading", path))?.uid())
+    Ok(fs::metadata(path).map_err(StoreError::file("reading", path))?.uid())
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    fs::canonicalize(path).or_else(|_| std::path::absolute(path)).map_err(Failure::file("resolving", path))
+fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
+    fs::canonicalize(path).or_else(|_| std::path::absolute(path)).map_err(StoreError::file("resolving", path))
 }
 
 fn remove_if_empty(root: &Path) {

@@ -3,7 +3,7 @@
 //! Never: a guess. A process of another PID namespace or another boot, which may be another host's, is neither alive nor dead, as far
 //! as can be told from here.
 
-use crate::failure::Failure;
+use crate::StoreError;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -11,23 +11,23 @@ use std::path::Path;
 
 /// A process of this or an earlier boot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Owner {
+pub struct Owner {
     /// Its number.
-    pub(crate) pid: u32,
+    pub pid: u32,
     /// Field 22 of `/proc/PID/stat`: start, in clock ticks since the boot (proc_pid_stat(5)).
-    pub(crate) start_time: u64,
+    pub start_time: u64,
     /// `/proc/sys/kernel/random/boot_id`.
-    pub(crate) boot_id: String,
+    pub boot_id: String,
     /// `/proc/PID/ns/pid`: the number means nothing in another one.
-    pub(crate) pid_namespace: String,
+    pub pid_namespace: String,
     /// The host's name: for a person, nothing is decided by it.
     #[serde(default)]
-    pub(crate) host: Option<String>,
+    pub host: Option<String>,
 }
 
 /// Whether a process still exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Life {
+pub enum Life {
     /// It does.
     Alive,
     /// It does not.
@@ -40,8 +40,8 @@ impl Owner {
     /// This process.
     ///
     /// # Errors
-    /// [`Failure::File`] where `/proc` can't be read.
-    pub(crate) fn current() -> Result<Self, Failure> {
+    /// [`StoreError::File`] where `/proc` can't be read.
+    pub fn current() -> Result<Self, StoreError> {
         let path = Path::new("/proc/self");
         let read = || {
             let pid = std::process::id();
@@ -54,12 +54,12 @@ impl Owner {
                 host: host(),
             })
         };
-        read().map_err(Failure::file("reading", path))
+        read().map_err(StoreError::file("reading", path))
     }
 
     /// Whether it still exists: same number, same start. A zombie does not. Of another boot nothing is known: a directory may be
     /// shared with another host.
-    pub(crate) fn life(&self) -> Life {
+    pub fn life(&self) -> Life {
         let (Ok(boot_id), Ok(pid_namespace)) = (boot_id(), pid_namespace()) else {
             return Life::Unknown;
         };
@@ -76,7 +76,7 @@ impl Owner {
 
 impl Owner {
     /// Who it is, for a person of this machine.
-    pub(crate) fn described(&self) -> String {
+    pub fn described(&self) -> String {
         let pid = self.pid;
         let host = self.host.as_deref().unwrap_or("another host").escape_debug().to_string();
         match (boot_id(), pid_namespace()) {

@@ -3,9 +3,8 @@
 //! The kernel takes the lock from a process that ends, however it ends. Never: a decision by the file alone; it may be a dead
 //! process's.
 
-use super::Owner;
-use super::files::{self, careful, regular};
-use crate::failure::Failure;
+use crate::files::{self, careful, regular};
+use crate::{Owner, StoreError};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -18,7 +17,7 @@ const OWNER_MAX: u64 = 1 << 16;
 
 /// The right to write a directory. Its file goes when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub struct Lock {
     path: PathBuf,
     /// Open as long as the lock is held.
     _file: File,
@@ -26,7 +25,7 @@ pub(crate) struct Lock {
 
 /// What came of the wish for a lock.
 #[derive(Debug)]
-pub(crate) enum Attempt {
+pub enum Attempt {
     /// It is ours.
     Held(Lock),
     /// Another process has it; who, where that is known.
@@ -37,8 +36,8 @@ impl Lock {
     /// Takes the lock of `directory` for `owner`, if nobody has it.
     ///
     /// # Errors
-    /// [`Failure::File`] where the file can't be made or locked.
-    pub(crate) fn take(directory: &Path, owner: &Owner) -> Result<Attempt, Failure> {
+    /// [`StoreError::File`] where the file can't be made or locked.
+    pub fn take(directory: &Path, owner: &Owner) -> Result<Attempt, StoreError> {
         let path = directory.join(LOCK);
         let attempt = || loop {
             let mut options = OpenOptions::new();
@@ -57,7 +56,7 @@ impl Lock {
                 return Ok(Attempt::Held(Self { path: path.clone(), _file: file }));
             }
         };
-        attempt().map_err(Failure::file("locking", &path))
+        attempt().map_err(StoreError::file("locking", &path))
     }
 
     /// The directory has another name now.

@@ -1,13 +1,11 @@
 //! What can be wrong with the record of a run that was complete once, in words for a person.
 
-use super::MANIFEST;
-use crate::failure::Failure;
-use pipefill_core::record::RecordError;
+use crate::{MANIFEST, RecordError, StoreError};
 use std::path::{Path, PathBuf};
 
 /// Why a record is not what was written.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Damage {
+pub enum Damage {
     /// The directory has none.
     #[error("it has no {MANIFEST}")]
     NoManifest,
@@ -53,29 +51,28 @@ pub(crate) enum Damage {
 }
 
 /// A run whose record is damaged.
-#[derive(Debug)]
-pub(crate) struct DamagedRun {
+#[derive(Debug, thiserror::Error)]
+#[error("{} is damaged: {damage}", .directory.display())]
+pub struct DamagedRun {
     /// Its directory.
-    pub(crate) directory: PathBuf,
+    pub directory: PathBuf,
     /// What is wrong.
-    pub(crate) damage: Damage,
+    pub damage: Damage,
 }
 
 impl Damage {
-    /// As the failure to read `directory`.
-    pub(super) fn of(self, directory: &Path) -> Failure {
-        Failure::Damaged {
-            runs: vec![DamagedRun { directory: directory.to_owned(), damage: self }],
-            repeat: None,
-        }
+    /// As the error of reading `directory`.
+    pub(super) fn of(self, directory: &Path) -> StoreError {
+        StoreError::Damaged(DamagedRun { directory: directory.to_owned(), damage: self })
     }
 }
 
-/// For `map_err`: what was read in `directory` is no record. One of another version is whole, and no damage.
-pub(super) fn unreadable(directory: &Path) -> impl FnOnce(RecordError) -> Failure {
-    let directory = directory.to_owned();
-    move |source| match source {
-        source @ RecordError::Version { .. } => Failure::Record { directory, source },
-        source => Damage::Record(source).of(&directory),
+/// What was read in `directory` is no record, for the reason `source`. One of another version is whole, and no damage.
+pub(super) fn unreadable(directory: &Path, source: RecordError) -> StoreError {
+    match source {
+        source @ RecordError::Version { .. } => {
+            StoreError::Record { directory: directory.to_owned(), source }
+        }
+        source => Damage::Record(source).of(directory),
     }
 }

@@ -1,9 +1,18 @@
 //! Rows and manifests as bytes, and back: zstd-compressed line JSON, and pretty JSON with a version.
 //!
 //! Unknown fields are let pass (a newer minor record stays readable); a newer version is not.
-//! What is read may come from anybody: no input makes a reader hold more than the bounds below.
+//! What is read may come from anybody: no input makes a reader hold more than bounds that are fixed here.
 
-use super::{Manifest, RECORD_VERSION, RECORD_VERSION_MIN, Row, bounds};
+mod bounds;
+mod error;
+mod gaps;
+mod rows;
+
+pub use error::RecordError;
+pub(crate) use rows::Rows;
+
+use error::{MANIFEST_MAX, ROW_MAX, io_error, row_error};
+use pipefill_core::record::{Manifest, RECORD_VERSION, RECORD_VERSION_MIN, Row};
 use serde::Deserialize;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::marker::PhantomData;
@@ -14,88 +23,6 @@ const ZSTD_LEVEL: i32 = 3;
 const ZSTD_WINDOW_LOG: u32 = 18;
 /// A table that somebody compressed again at the strongest ordinary level has 2^23; a frame that asks for more is refused.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
-/// Longest row, bytes with its line break: ours have some 1,200.
-const ROW_MAX: usize = 1 << 16;
-/// Longest manifest, bytes: one of 10,000 streams has some 30 MB.
-const MANIFEST_MAX: u64 = 1 << 26;
-
-/// A record that can't be written or read.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordError {
-    /// Writing or reading failed, or the compression is damaged or cut short.
-    #[error("{table}.jsonl.zst, near line {line}: {source}")]
-    Io {
-        /// The table.
-        table: &'static str,
-        /// The line, from 1.
-        line: usize,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// A line is not a row of its table.
-    #[error("{table}.jsonl.zst, line {line}: {source}")]
-    Row {
-        /// The table.
-        table: &'static str,
-        /// The line, from 1.
-        line: usize,
-        /// The cause.
-        source: serde_json::Error,
-    },
-    /// The time goes back from one row to the next.
-    #[error("{table}.jsonl.zst: a row of {t_us} µs follows one of {before_us} µs")]
-    Order {
-        /// The table.
-        table: &'static str,
-        /// The row before, microseconds.
-        before_us: u64,
-        /// The row, microseconds.
-        t_us: u64,
-    },
-    /// A line is longer than any row.
-    #[error("{table}.jsonl.zst, line {line}: more than {ROW_MAX} bytes, which no row has")]
-    LongRow {
-        /// The table.
-        table: &'static str,
-        /// The line, from 1.
-        line: usize,
-    },
-    /// The table has fewer or more rows than its manifest lists.
-    #[error("{table}.jsonl.zst: {}, and the manifest lists {listed}", rows_found(.found, .listed))]
-    RowCount {
-        /// The table.
-        table: &'static str,
-        /// Rows that the manifest lists.
-        listed: u64,
-        /// Rows read; one more than listed where reading stopped there.
-        found: u64,
-    },
-    /// `manifest.json` can't be written, or holds no manifest.
-    #[error("manifest.json: {}{source}", at_field(.field))]
-    Manifest {
-        /// The field, e.g. `run.directory`; empty where the text is no JSON.
-        field: String,
-        /// The cause.
-        source: serde_json::Error,
-    },
-    /// `manifest.json` can't be read.
-    #[error("manifest.json: {0}")]
-    ManifestIo(std::io::Error),
-    /// `manifest.json` is longer than any manifest.
-    #[error("manifest.json: more than {MANIFEST_MAX} bytes, which no manifest has")]
-    LongManifest,
-    /// The record is of another version.
-    #[error(
-        "manifest.json: records of version {found}, and this pipefill reads versions {RECORD_VERSION_MIN} to {RECORD_VERSION}; \
-         read them with {reader}"
-    )]
-    Version {
-        /// The version that the manifest states.
-        found: u64,
-        /// What reads it: the pipefill that wrote it, or a newer one.
-        reader: String,
-    },
-}
 
 /// Writes one table as zstd-compressed line JSON, row by row.
 pub struct TableWriter<R: Row, W: Write> {
@@ -131,7 +58,7 @@ impl<R: Row, W: Write> TableWriter<R, W> {
         self.text = String::from_utf8(bytes).map_err(|error| {
             io_error::<R>(self.line, std::io::Error::new(std::io::ErrorKind::InvalidData, error))
         })?;
-        R::GAPS.close(&mut self.text);
+        gaps::close(R::GAPS, &mut self.text);
         self.text.push('\n');
         self.encoder.write_all(self.text.as_bytes()).map_err(|source| io_error::<R>(self.line, source))
     }
@@ -213,7 +140,7 @@ impl<R: Row, D: Read> TableReader<R, D> {
             }
             self.text.truncate(self.text.trim_end_matches(['\r', '\n']).len());
             if !self.text.is_empty() {
-                R::GAPS.open(&mut self.text);
+                gaps::open(R::GAPS, &mut self.text);
                 refuse_large(self.text.as_bytes()).map_err(|source| row_error::<R>(self.line, source))?;
                 let row = serde_json::from_str(&self.text);
                 let row = row.map_err(|source| row_error::<R>(self.line, source))?;
@@ -316,26 +243,9 @@ fn no_manifest(source: serde_json::Error) -> RecordError {
     RecordError::Manifest { field: String::new(), source }
 }
 
-/// `run.directory: `; nothing for the whole document.
-fn at_field(field: &str) -> String {
-    if field.is_empty() || field == "." { String::new() } else { format!("{field}: ") }
-}
-
-fn rows_found(found: &u64, listed: &u64) -> String {
-    if found > listed { "it has more rows".to_owned() } else { format!("it has {found} rows") }
-}
-
 /// Refuses integers with which nobody could calculate.
 fn refuse_large(text: &[u8]) -> Result<(), serde_json::Error> {
     bounds::too_large(text).map_or(Ok(()), |key| {
         Err(serde::de::Error::custom(format!("\"{key}\" is an integer above 2^53, which no run measures")))
     })
-}
-
-fn io_error<R: Row>(line: usize, source: std::io::Error) -> RecordError {
-    RecordError::Io { table: R::TABLE, line, source }
-}
-
-fn row_error<R: Row>(line: usize, source: serde_json::Error) -> RecordError {
-    RecordError::Row { table: R::TABLE, line, source }
 }

@@ -2,11 +2,10 @@
 //!
 //! Never: one that is only named so. It is a directory (no link), and name and owner's file agree.
 
-use super::files;
-use super::owner::Life;
-use super::run_directory::suffix;
-use super::{OWNER, Owner, Removed};
-use crate::failure::Failure;
+use crate::files;
+use crate::owner::Life;
+use crate::partial::suffix;
+use crate::{OWNER, Owner, Removed, StoreError};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -15,11 +14,11 @@ const OWNER_MAX: u64 = 1 << 16;
 
 /// A run in the making.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Leftover {
+pub struct Leftover {
     /// Its directory.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// Who made it.
-    pub(crate) owner: Owner,
+    pub owner: Owner,
 }
 
 impl Leftover {
@@ -44,9 +43,9 @@ impl Leftover {
     /// Removes it, and says its name.
     ///
     /// # Errors
-    /// [`Failure::File`].
-    pub(super) fn remove(&self) -> Result<String, Failure> {
-        fs::remove_dir_all(&self.path).map_err(Failure::file("removing", &self.path))?;
+    /// [`StoreError::File`].
+    pub(super) fn remove(&self) -> Result<String, StoreError> {
+        fs::remove_dir_all(&self.path).map_err(StoreError::file("removing", &self.path))?;
         Ok(self.path.file_name().unwrap_or_default().to_string_lossy().into_owned())
     }
 }
@@ -55,8 +54,8 @@ impl Leftover {
 /// knows of them or not: a container's goes with it. Returns what is gone, and what nobody here can tell of.
 ///
 /// # Errors
-/// [`Failure::File`].
-pub(super) fn sweep(directory: &Path, runs: &Path) -> Result<(Vec<Removed>, Vec<Leftover>), Failure> {
+/// [`StoreError::File`].
+pub(super) fn sweep(directory: &Path, runs: &Path) -> Result<(Vec<Removed>, Vec<Leftover>), StoreError> {
     let (mut removed, mut unknown) = (Vec::new(), Vec::new());
     for leftover in Leftover::all_in(runs) {
         match leftover.owner.life() {

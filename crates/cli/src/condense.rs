@@ -1,0 +1,147 @@
+//! A run's rows, read once from its record, as what a report shows: figures, curves, intervals.
+//!
+//! Never: all rows of a run in memory.
+
+use pipefill_analysis::intervals::{Following, StreamIntervals};
+use pipefill_analysis::metrics::{Condenser, RunMetrics};
+use pipefill_analysis::observed::{self, Inference, View};
+use pipefill_analysis::series::{Drawing, RunSeries};
+use pipefill_core::record::{AnyRow, Manifest, PingSample, Retransmit, Row, TcpSample};
+use pipefill_store::{RecordReader, StoreError, undisturbed};
+use std::path::Path;
+
+/// A run that was read once: its figures, and what a page draws of it.
+#[derive(Debug)]
+pub(crate) struct Condensed {
+    /// Everything that is no time series.
+    pub(crate) manifest: Manifest,
+    /// The figures.
+    pub(crate) metrics: RunMetrics,
+    /// The curves.
+    pub(crate) series: RunSeries,
+}
+
+/// Reads a run's rows once and condenses them, its curves to so many `buckets`; `None` where the directory has no manifest.
+///
+/// # Errors
+/// [`StoreError::Damaged`] for a record that is not what was written, [`StoreError`] for a file that can't be read.
+pub(crate) fn condense(
+    directory: &Path,
+    buckets: usize,
+    view: Option<View>,
+) -> Result<Option<Condensed>, StoreError> {
+    undisturbed(directory, || {
+        let Some(record) = RecordReader::open(directory)? else {
+            return Ok(None);
+        };
+        if view.is_some() || record.manifest().subject.observed().is_some() {
+            return condense_observed(&record, buckets, view).map(Some);
+        }
+        let manifest = record.manifest().clone();
+        let mut condenser = Condenser::new(&manifest);
+        let mut drawing = Drawing::of(&manifest, buckets);
+        for row in record.rows()? {
+            let row = row?;
+            condenser.take(&row);
+            drawing.take(&row);
+        }
+        for row in record.table::<Retransmit>()? {
+            let row = row?;
+            condenser.count(&row);
+            drawing.count(&row);
+        }
+        for row in record.table::<PingSample>()? {
+            let row = row?;
+            condenser.answer(&row);
+            drawing.answer(&row);
+        }
+        let (metrics, series) = (condenser.finish(), drawing.finish());
+        Ok(Some(Condensed { manifest, metrics, series }))
+    })
+}
+
+/// Reads a run's rows twice: what its sockets tell of the path, and then the figures with that. With a `view` nothing else of a planned run
+/// is looked at.
+fn condense_observed(
+    record: &RecordReader,
+    buckets: usize,
+    view: Option<View>,
+) -> Result<Condensed, StoreError> {
+    let manifest = match view {
+        Some(view) => observed::blindfolded(record.manifest(), view),
+        None => record.manifest().clone(),
+    };
+    let rows = || -> Result<_, StoreError> {
+        let seen = record.table::<TcpSample>()?.map(|row| row.map(Row::into_any));
+        Ok(seen.filter(move |row| {
+            row.as_ref().is_ok_and(|row| view.is_none_or(|view| view.sees(row).is_some())) || row.is_err()
+        }))
+    };
+    let mut inference = Inference::new(&manifest);
+    for row in rows()? {
+        inference.take(&row?);
+    }
+    let manifest = observed::with_facts(&manifest, inference.facts());
+    let (mut condenser, mut drawing) = (Condenser::new(&manifest), Drawing::of(&manifest, buckets));
+    for row in rows()? {
+        let row = row?;
+        condenser.take(&row);
+        drawing.take(&row);
+        if let AnyRow::Tcp(sample) = &row {
+            let delivery = AnyRow::Delivery(observed::delivery(sample));
+            condenser.take(&delivery);
+            drawing.take(&delivery);
+        }
+    }
+    let (metrics, series) = (condenser.finish(), drawing.finish());
+    Ok(Condensed { manifest, metrics, series })
+}
+
+/// Reads a run's rows once and cuts them into intervals of `width_us`; `None` where the directory has no manifest.
+///
+/// # Errors
+/// As [`condense`].
+pub(crate) fn cut(
+    directory: &Path,
+    width_us: u64,
+) -> Result<Option<(Manifest, Vec<StreamIntervals>)>, StoreError> {
+    undisturbed(directory, || {
+        let Some(record) = RecordReader::open(directory)? else {
+            return Ok(None);
+        };
+        let mut following = Following::of(record.manifest(), width_us);
+        for row in record.rows()? {
+            following.take(&row?);
+        }
+        Ok(Some((record.manifest().clone(), following.finish())))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic;
+    use pipefill_core::file_name::FileName;
+    use pipefill_store::{Owner, Partial};
+    use std::fs;
+
+    #[test]
+    fn what_is_read_is_what_the_rows_in_memory_give() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = synthetic::record();
+        let owner = Owner::current().unwrap();
+        synthetic::write(Partial::create(folder.path(), &FileName::cleaned("a"), &owner).unwrap(), &record);
+        let condensed = condense(&folder.path().join("a"), 600, None).unwrap().unwrap();
+        assert_eq!(condensed.metrics, RunMetrics::of(&record));
+        assert_eq!(Manifest { tables: None, ..condensed.manifest }, record.manifest);
+        assert!(!condensed.series.curves.is_empty());
+    }
+
+    #[test]
+    fn no_manifest_is_no_record() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(condense(folder.path(), 600, None).unwrap().is_none());
+        fs::write(folder.path().join("manifest.json"), "{").unwrap();
+        assert!(condense(folder.path(), 600, None).is_err());
+    }
+}

@@ -1,0 +1,130 @@
+//! Rows of a table without null, and back: what stands for a missing value is said in `pipefill_core::record::Gaps`.
+//!
+//! Never: a text within a row taken for a column.
+
+use pipefill_core::record::Gaps;
+
+const NULL: &str = ":null";
+const NUMBER: &str = ":9007199254740991";
+const TEXT: &str = ":\"\"";
+
+/// `row`, one flat JSON object, without a null.
+pub(super) fn close(gaps: Gaps, row: &mut String) {
+    if !row.contains(NULL) {
+        return;
+    }
+    let mut out = String::with_capacity(row.len());
+    let mut rest = row.as_str();
+    while let Some(at) = rest.find(NULL) {
+        let (before, after) = (&rest[..at], &rest[at + NULL.len()..]);
+        rest = after;
+        match name(before).filter(|_| after.starts_with([',', '}'])) {
+            Some(name) if gaps.numbers.contains(&name) => out.extend([before, NUMBER]),
+            Some(name) if gaps.texts.contains(&name) => out.extend([before, TEXT]),
+            Some(name) => {
+                out.push_str(&before[..before.len() - name.len() - 2]);
+                if out.ends_with(',') {
+                    out.pop();
+                } else {
+                    rest = rest.strip_prefix(',').unwrap_or(rest);
+                }
+            }
+            None => out.extend([before, NULL]),
+        }
+    }
+    out.push_str(rest);
+    *row = out;
+}
+
+/// `row` with null where it has no value, for serde.
+pub(super) fn open(gaps: Gaps, row: &mut String) {
+    for (names, written) in [(gaps.numbers, NUMBER), (gaps.texts, TEXT)] {
+        if names.is_empty() || !row.contains(written) {
+            continue;
+        }
+        for name in names {
+            for end in [",", "}"] {
+                let (from, to) = (format!("\"{name}\"{written}{end}"), format!("\"{name}\":null{end}"));
+                if row.contains(&from) {
+                    *row = row.replace(&from, &to);
+                }
+            }
+        }
+    }
+}
+
+/// The name of the member whose value follows `before`, which may begin with that member. A quote within a text is escaped, so that no text
+/// looks like a name.
+fn name(before: &str) -> Option<&str> {
+    let (rest, name) = before.strip_suffix('"')?.rsplit_once('"')?;
+    (rest.is_empty() || rest.ends_with(['{', ','])).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{decode_table, encode_table};
+    use pipefill_core::record::{StreamEnd, TcpSample};
+    use pipefill_core::tcp_info::TcpInfo;
+
+    const GAPS: Gaps = Gaps { numbers: &["a", "b"], texts: &["s"] };
+
+    fn closed(row: &str) -> String {
+        let mut row = row.to_owned();
+        close(GAPS, &mut row);
+        row
+    }
+
+    #[test]
+    fn no_null_is_left_and_all_come_back() {
+        let row = r#"{"a":null,"x":1,"s":null,"b":null}"#;
+        let written = closed(row);
+        assert_eq!(written, r#"{"a":9007199254740991,"x":1,"s":"","b":9007199254740991}"#);
+        let mut back = written;
+        open(GAPS, &mut back);
+        assert_eq!(back, row);
+    }
+
+    #[test]
+    fn a_table_holds_no_null_and_its_rows_come_back() {
+        let sample = |srtt_us| TcpSample {
+            t_us: 1,
+            stream: 0,
+            end: StreamEnd::Sender,
+            info: TcpInfo { srtt_us, ..TcpInfo::default() },
+            wmem_queued_bytes: None,
+            sndbuf_bytes: Some(2),
+            rmem_alloc_bytes: None,
+            rcvbuf_bytes: None,
+            raw: None,
+        };
+        let rows = [sample(None), sample(Some(7))];
+        let mut bytes = Vec::new();
+        encode_table(&rows, &mut bytes).expect("a table");
+        let text = zstd::decode_all(bytes.as_slice()).expect("text");
+        let text = String::from_utf8(text).expect("UTF-8");
+        assert!(!text.contains("null") && text.contains(r#""srtt_us":9007199254740991"#), "{text}");
+        assert_eq!(decode_table::<TcpSample>(bytes.as_slice()).expect("rows"), rows);
+        let with_nulls: String =
+            rows.iter().map(|row| serde_json::to_string(row).expect("JSON") + "\n").collect();
+        assert!(with_nulls.contains(r#""srtt_us":null"#), "as pipefill 0.1.0 wrote it");
+        let old = zstd::encode_all(with_nulls.as_bytes(), 0).expect("bytes");
+        assert_eq!(decode_table::<TcpSample>(old.as_slice()).expect("rows"), rows);
+    }
+
+    #[test]
+    fn a_member_that_is_missing_throughout_is_left_out_wherever_it_stands() {
+        assert_eq!(closed(r#"{"k":null,"a":1,"l":null,"m":null,"n":2,"o":null}"#), r#"{"a":1,"n":2}"#);
+        assert_eq!(closed(r#"{"k":null,"l":null}"#), "{}");
+        assert_eq!(closed(r#"{"k":null,"a":null}"#), r#"{"a":9007199254740991}"#);
+    }
+
+    #[test]
+    fn text_that_looks_like_a_null_stays_as_it_is() {
+        let row = r#"{"x":"\"a\":null,","y":":null","z":":9007199254740991"}"#;
+        assert_eq!(closed(row), row);
+        let mut back = row.to_owned();
+        open(GAPS, &mut back);
+        assert_eq!(back, row);
+    }
+}
