@@ -13,7 +13,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Sparkline, Table, TableState, Wrap};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Intervals in the small curve of a line.
 pub(super) const CURVE: usize = 10;
@@ -178,7 +178,7 @@ fn draw_one(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
     let block = Block::bordered().title(title);
     let inner = block.inner(area);
     frame.render_widget(block, area);
-    let shares = one.limited_fraction.as_ref().map_or(0, |shares| shares.len()) as u16;
+    let shares = one.limited_fraction.as_ref().map_or(0, BTreeMap::len) as u16;
     let [curves, limits, words] =
         Layout::vertical([Constraint::Length(7), Constraint::Length(shares + 1), Constraint::Min(0)])
             .areas(inner);
