@@ -128,7 +128,8 @@ fn measure() -> Outcome<()> {
     let ratio = ss.as_secs_f64() / (piped.cpu / looks).as_secs_f64();
     let is_less = tell(&format!("ratio {ratio:.1}; at least {TIMES_LESS}"), ratio >= TIMES_LESS);
     let share = cores(&piped);
-    let is_cheap = tell(&format!("{:.2} % of a core; below {} %", 100.0 * share, 100.0 * CORES), share < CORES);
+    let is_cheap =
+        tell(&format!("{:.2} % of a core; below {} %", 100.0 * share, 100.0 * CORES), share < CORES);
     if is_less && is_cheap { Ok(()) } else { Err("a bound is missed".into()) }
 }
 

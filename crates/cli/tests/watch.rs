@@ -148,7 +148,11 @@ fn a_slow_reader_is_the_limit_at_both_ends() {
         let local = end.local_addr().unwrap().to_string();
         let one = connections.iter().find(|one| one["local"] == local).unwrap();
         is_ours(one, end);
-        assert_eq!((&one["limited_by"], &one["direction"]), (&"receiver".into(), &direction.into()), "{one:#}");
+        assert_eq!(
+            (&one["limited_by"], &one["direction"]),
+            (&"receiver".into(), &direction.into()),
+            "{one:#}"
+        );
     }
 }
 

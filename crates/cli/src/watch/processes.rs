@@ -20,11 +20,7 @@ pub(crate) struct Processes {
 impl Processes {
     /// Looks for those of `wanted` that are not known yet: once, since going through all processes takes long. Then it looks for those of
     /// `others` too, so that they need no time of their own.
-    pub(crate) fn find(
-        &mut self,
-        mut wanted: impl Iterator<Item = u32>,
-        others: impl Iterator<Item = u32>,
-    ) {
+    pub(crate) fn find(&mut self, mut wanted: impl Iterator<Item = u32>, others: impl Iterator<Item = u32>) {
         let is_new =
             |inode: &u32| *inode != 0 && !self.known.contains_key(inode) && !self.unknown.contains(inode);
         let Some(first) = wanted.find(is_new) else { return };
