@@ -96,3 +96,6 @@ pub fn with_facts(manifest: &Manifest, facts: PathFacts) -> Manifest {
 pub fn apply(spec: &mut CellSpec, facts: &PathFacts) {
     blindfold::dress(&mut spec.path, facts);
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@ use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::crossterm::{cursor, execute};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Stderr};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -73,7 +74,13 @@ impl Console {
             thread::sleep(patience);
             return None;
         }
-        match event::poll(patience).and_then(|is_there| is_there.then(event::read).transpose()) {
+        // crossterm reads for ever from a terminal that was hung up: it is asked only while there is one.
+        if is_hung_up_within(patience) {
+            self.has_keys = false;
+            TAKEN.store(false, Ordering::SeqCst);
+            return None;
+        }
+        match event::poll(Duration::ZERO).and_then(|is_there| is_there.then(event::read).transpose()) {
             Ok(Some(Event::Key(key))) if key.kind == KeyEventKind::Press => Some(Some(key)),
             Ok(Some(Event::Resize(..))) => Some(None),
             Ok(_) => None,
@@ -103,6 +110,16 @@ impl Key {
             _ => Self::Other,
         }
     }
+}
+
+/// Waits for input of the terminal, `patience` at most; true where there is no terminal any more.
+fn is_hung_up_within(patience: Duration) -> bool {
+    let terminal = io::stderr();
+    let mut waits = [PollFd::new(&terminal, PollFlags::IN)];
+    let patience = Timespec::try_from(patience).ok();
+    // An interrupted wait has seen nothing.
+    let _ready = poll(&mut waits, patience.as_ref());
+    waits[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
 }
 
 /// What a panic says has to be read on the screen where the user comes from.

@@ -222,3 +222,58 @@ fn in_the_background_there_are_lines_and_no_view() {
     assert!(text.contains("code 0"), "{text}");
     assert!(!String::from_utf8_lossy(&screen.bytes).contains("\x1b[?1049h"), "{text}");
 }
+
+#[test]
+fn the_connections_of_this_host_are_shown_filtered_and_left() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let ours = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let theirs = listener.accept().unwrap().0;
+    let (_folder, mut screen) = started(&format!("PIPEFILL watch --interval 200ms dport = :{port}"));
+    screen.wait_for("pipefill watch: all connections, by rate");
+    screen.wait_for(&format!("127.0.0.1:{port}"));
+    screen.press("?");
+    screen.wait_for("segments sent again over the connection's life");
+    screen.press("q");
+    screen.wait_for("Enter open");
+    screen.press("\r");
+    screen.wait_for("Idle: nothing was sent or received.");
+    screen.press("q");
+    screen.wait_for("Enter open");
+    screen.press("/");
+    screen.wait_for("filter: _");
+    screen.press("dport 99x\r");
+    screen.wait_for("the filter is wrong at \"99x\"");
+    screen.press("\x7f\x7f\x7f1\r");
+    screen.wait_for("pipefill watch: dport 1, by rate");
+    screen.press("s");
+    screen.wait_for("by round trip");
+    screen.press("q");
+    let text = screen.end();
+    assert!(text.contains("code 0") && is_as_before(&text), "{text}");
+    drop((ours, theirs));
+}
+
+/// crossterm reads for ever from a terminal that is gone.
+#[test]
+fn a_terminal_that_is_hung_up_ends_the_view() {
+    let pair = NativePtySystem::default().openpty(PtySize::default()).unwrap();
+    let mut command = CommandBuilder::new(assert_cmd::cargo::cargo_bin!("pipefill"));
+    command.args(["watch"]);
+    command.env("TERM", "xterm-256color");
+    let mut child = pair.slave.spawn_command(command).unwrap();
+    drop(pair.slave);
+    let mut reader = pair.master.try_clone_reader().unwrap();
+    let mut seen = Vec::new();
+    while !String::from_utf8_lossy(&seen).contains("\x1b[?1049h") {
+        let mut buffer = [0; 4096];
+        let count = reader.read(&mut buffer).unwrap();
+        seen.extend_from_slice(&buffer[..count]);
+    }
+    drop((reader, pair.master));
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        assert!(began.elapsed() < Duration::from_secs(30), "it still runs");
+        thread::sleep(Duration::from_millis(50));
+    }
+}

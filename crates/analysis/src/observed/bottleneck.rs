@@ -37,9 +37,7 @@ pub(super) struct Found {
 /// Of the streams of one direction with their rounds; `None` where no plateau is seen.
 pub(super) fn find(tracks: &[&Track], rounds: &[Vec<Round>], base_us: u64) -> Option<Found> {
     let free = plateau(tracks, rounds, base_us, |round| round.closed_share < HALF);
-    let shrunk = rounds.iter().flatten().filter(|round| round.has_shrunk).count();
-    let is_read = shrunk * SLOW_READER <= rounds.iter().map(Vec::len).sum();
-    let any = || plateau(tracks, rounds, base_us, |_| is_read);
+    let any = || plateau(tracks, rounds, base_us, |_| true);
     let (rate_bps, is_tried) = free.map(|rate| (rate, true)).or_else(|| any().map(|rate| (rate, false)))?;
     let longest = rounds.iter().flatten().map(|round| round.rtt_us.1).max().unwrap_or(base_us);
     let way = WayFacts {
@@ -59,6 +57,7 @@ fn plateau(
 ) -> Option<u64> {
     let mss = tracks.iter().map(|track| track.mss).max().filter(|&mss| mss > 0)?;
     let all = || rounds.iter().flatten();
+    let read = rounds.iter().filter(|of_stream| !is_read_slowly(of_stream)).flatten();
     let stands = |round: &&Round| {
         round.rtt_us.0 >= base_us + standing_us(base_us)
             && round.unsent_share >= HALF
@@ -66,13 +65,17 @@ fn plateau(
             && in_flight(tracks, round) >= FEWEST_SEGMENTS * mss
     };
     let rate = |round: &Round| delivered_bps(tracks, round.window);
-    let rates = sorted(all().filter(stands).map(rate));
+    let rates = sorted(read.filter(stands).map(rate));
     let every = sorted(all().map(rate));
     let middle = quantile(&rates, 0.5).filter(|_| rates.len() >= FEWEST_ROUNDS)?;
     let spread = quantile(&rates, 0.75)? - quantile(&rates, 0.25)?;
     let most = quantile(&every, 0.9)?;
     let frame = headers::frame(Protocol::Tcp, Bytes::new(mss)).get() as f64;
     (spread <= PLATEAU * middle && most <= EXCEEDED * middle).then(|| (middle * frame / mss as f64) as u64)
+}
+
+fn is_read_slowly(rounds: &[Round]) -> bool {
+    rounds.iter().filter(|round| round.has_shrunk).count() * SLOW_READER > rounds.len()
 }
 
 fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {

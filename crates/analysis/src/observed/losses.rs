@@ -67,7 +67,7 @@ fn losses(track: &Track) -> Vec<Loss> {
         if now.retransmits <= before.retransmits {
             continue;
         }
-        let quiet_us = 2 * now.srtt_us.unwrap_or(0);
+        let quiet_us = now.srtt_us.unwrap_or(0).saturating_mul(2);
         if last_us.is_none_or(|last_us: u64| now.t_us - last_us > quiet_us) {
             found.push(Loss { look: *before });
         }
@@ -88,8 +88,8 @@ fn are_acks(tracks: &[&Track]) -> bool {
                 open.get_or_insert(*before);
             }
             let Some(since) = open.filter(|since| now.acked > since.acked) else { continue };
-            let rounds = now.rto_count - since.rto_count;
-            let is_one_segment = now.retransmits - since.retransmits <= rounds;
+            let rounds = now.rto_count.saturating_sub(since.rto_count);
+            let is_one_segment = now.retransmits.saturating_sub(since.retransmits) <= rounds;
             let arrived = (now.acked - since.acked) / track.mss.max(1);
             needless += if is_one_segment && arrived >= ARRIVED_SEGMENTS { rounds } else { 0 };
             open = None;

@@ -139,32 +139,38 @@ impl Receiving {
         };
         let rates: Vec<f64> = rounds.iter().map(together).collect();
         let disordered = rounds.iter().filter(|round| round.is_disordered).count();
-        if grows(&rounds.iter().map(|round| round.rate_bps).collect::<Vec<_>>(), disordered) {
+        let is_enough = self.carries_enough(rounds);
+        if is_enough && grows(&rounds.iter().map(|round| round.rate_bps).collect::<Vec<_>>(), disordered) {
             return LimitedBy::Cwnd;
         }
-        match (is_steady(rates), self.stands(rounds)) {
+        match (is_steady(rates), is_enough && self.stands(rounds)) {
             (true, true) => LimitedBy::Path,
             (false, _) if disordered * DISORDERED >= rounds.len() => LimitedBy::Cwnd,
             _ => LimitedBy::Unknown,
         }
     }
 
-    /// Whether a queue stands in the round trip, by enough segments to tell.
+    /// Whether a queue stands in the round trip.
     fn stands(&self, rounds: &[Round]) -> bool {
-        let (Some(first), Some(last)) = (rounds.first(), rounds.last()) else { return false };
-        let rtts = |looks: &[Look]| sorted(looks.iter().filter_map(|look| look.rtt_us));
+        let all = sorted(self.looks.iter().filter_map(|look| look.rtt_us));
+        let now = self.rtts_of(rounds);
+        let (Some(&least), Some(&low)) = (all.first(), now.get(now.len() / 4)) else { return false };
+        low >= least + RISEN_US && low as f64 >= RISEN * least as f64
+    }
+
+    /// Whether enough arrives in a round trip to tell anything by its rate.
+    fn carries_enough(&self, rounds: &[Round]) -> bool {
+        let rtts = self.rtts_of(rounds);
+        let middle = rtts.get(rtts.len() / 2).copied().unwrap_or(0) as f64;
+        let mean_bps = rounds.iter().map(|round| round.rate_bps).sum::<f64>() / rounds.len().max(1) as f64;
+        mean_bps * middle / 8e6 >= FEWEST_SEGMENTS * SEGMENT
+    }
+
+    /// The round trips that were told in the time of `rounds`, the shortest first.
+    fn rtts_of(&self, rounds: &[Round]) -> Vec<u64> {
+        let (Some(first), Some(last)) = (rounds.first(), rounds.last()) else { return Vec::new() };
         let span = first.window.from_us..last.window.to_us;
-        let within: Vec<Look> = self.looks.iter().filter(|look| span.contains(&look.t_us)).copied().collect();
-        let (all, now) = (rtts(&self.looks), rtts(&within));
-        let (Some(&least), Some(&low), Some(&middle)) =
-            (all.first(), now.get(now.len() / 4), now.get(now.len() / 2))
-        else {
-            return false;
-        };
-        let mean_bps = rounds.iter().map(|round| round.rate_bps).sum::<f64>() / rounds.len() as f64;
-        low >= least + RISEN_US
-            && low as f64 >= RISEN * least as f64
-            && mean_bps * middle as f64 / 8e6 >= FEWEST_SEGMENTS * SEGMENT
+        sorted(self.looks.iter().filter(|look| span.contains(&look.t_us)).filter_map(|look| look.rtt_us))
     }
 
     fn rate_bps(&self, window: Window) -> f64 {

@@ -17,6 +17,9 @@ use std::collections::HashMap;
 
 /// Intervals in the small curve of a line.
 pub(super) const CURVE: usize = 10;
+/// Columns from which on there is room for it, and those of an IPv4 address with its port.
+const WITH_CURVE: u16 = 92;
+const PEER: u16 = 21;
 /// Blocks of rising height.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// Columns of a name in the view of one connection.
@@ -106,17 +109,18 @@ fn footer(screen: &Screen) -> String {
 
 fn draw_table(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
     let rows = screen.found.connections.iter().map(|one| row(one, screen));
+    let curve = if area.width < WITH_CURVE { 0 } else { CURVE as u16 };
     let widths = [
-        Constraint::Fill(3),
+        Constraint::Min(PEER),
         Constraint::Length(3),
-        Constraint::Fill(1),
+        Constraint::Max(16),
         Constraint::Length(11),
-        Constraint::Length(CURVE as u16),
-        Constraint::Length(9),
-        Constraint::Length(6),
-        Constraint::Length(18),
+        Constraint::Length(curve),
+        Constraint::Length(7),
+        Constraint::Length(5),
+        Constraint::Length(17),
     ];
-    let names = ["peer", "", "process", "       rate", "", "      rtt", "  retr", "limited by"];
+    let names = ["peer", "", "process", "       rate", "", "    rtt", " retr", "limited by"];
     let head = Row::new(names.map(Cell::from)).style(Style::new().add_modifier(Modifier::BOLD));
     let table = Table::new(rows, widths)
         .header(head)
@@ -141,9 +145,9 @@ fn row<'a>(one: &ConnectionFinding, screen: &Screen) -> Row<'a> {
         Cell::from(visible(process, false).into_owned()),
         Cell::from(format!("{:>11}", told(Kind::Rate, now, 1))),
         Cell::from(curve.map(|curve| blocks(curve)).unwrap_or_default()),
-        Cell::from(format!("{:>9}", told(Kind::Time, one.rtt_us, 1_000))),
+        Cell::from(format!("{:>7}", told(Kind::Time, one.rtt_us, 1_000))),
         Cell::from(format!(
-            "{:>6}",
+            "{:>5}",
             one.retransmits.map_or_else(|| MISSING.to_owned(), |count| count.to_string())
         )),
         Cell::from(Span::styled(limit(one), screen.paint(one))),
