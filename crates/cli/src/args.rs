@@ -273,7 +273,7 @@ pub(crate) struct WatchArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print a line of JSON for every look: the connections that carried something in the last three seconds, or closed since the line before
+    /// Print a line of JSON for every look: connections that carried something in the last three seconds or closed since the line before, as they were in the last five
     #[arg(long, conflicts_with = "json")]
     pub(crate) json_stream: bool,
 }

@@ -34,6 +34,9 @@ const BETWEEN: u32 = 10;
 /// And so many of them.
 const BUSY_MAX: usize = 200;
 
+/// What a line of a stream tells is of so long: what is now, at a cost that does not grow.
+const LATELY_US: u64 = 5_000_000;
+
 /// What to look at.
 #[derive(Debug)]
 pub(crate) struct What {
@@ -210,13 +213,15 @@ impl Watcher {
         self.with_counts(idle.len(), connections)
     }
 
-    /// What the looks say of the connections that are busy now, and of those that closed since this was asked before. The other ones are
-    /// counted as idle: most hosts have many, and nothing new is to be said of them.
+    /// What the looks of the last five seconds say of the connections that are busy now, and of those that closed since this was asked
+    /// before. The other ones are counted as idle: most hosts have many, and nothing new is to be said of them.
     pub(crate) fn news(&mut self) -> Connections {
         let busy = || self.tracker.busy().map(|(_, one)| one).filter(|one| one.samples.len() >= 2);
         let fresh = usize::try_from(self.closed.pushed - self.told).unwrap_or(usize::MAX);
-        let connections: Vec<ConnectionFinding> =
-            busy().chain(self.closed.newest().take(fresh)).map(|one| self.finding(one)).collect();
+        let connections: Vec<ConnectionFinding> = busy()
+            .chain(self.closed.newest().take(fresh))
+            .map(|one| self.finding_of(one, LATELY_US))
+            .collect();
         let idle = self.tracker.count() - busy().count();
         self.told = self.closed.pushed;
         self.with_counts(idle, connections)
@@ -291,8 +296,16 @@ impl Watcher {
     }
 
     fn finding(&self, one: &Tracked) -> ConnectionFinding {
+        self.finding_of(one, u64::MAX)
+    }
+
+    /// Of the last `span_us`; of two samples at least.
+    fn finding_of(&self, one: &Tracked, span_us: u64) -> ConnectionFinding {
         let samples = contiguous(one);
-        ConnectionFinding::of(&self.connection(one, &samples))
+        let from_us = samples.last().map_or(0, |last| last.t_us.saturating_sub(span_us));
+        let first = samples.partition_point(|sample| sample.t_us < from_us);
+        let first = first.min(samples.len().saturating_sub(2));
+        ConnectionFinding::of(&self.connection(one, &samples[first..]))
     }
 
     fn connection<'a>(&self, one: &Tracked, samples: &'a [TcpSample]) -> Connection<'a> {

@@ -132,3 +132,30 @@ impl Track {
         self.segments = info.delivered_segments;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::record::StreamEnd;
+
+    fn row(t_us: u64, segments: u32) -> TcpSample {
+        TcpSample {
+            t_us,
+            stream: 0,
+            end: StreamEnd::Sender,
+            info: TcpInfo { mss_bytes: 1_000, delivered_segments: Some(segments), ..TcpInfo::default() },
+            wmem_queued_bytes: None,
+            sndbuf_bytes: None,
+            rmem_alloc_bytes: None,
+            rcvbuf_bytes: None,
+            raw: None,
+        }
+    }
+
+    #[test]
+    fn a_count_of_segments_that_wraps_is_counted_on() {
+        let mut track = Track::new(Direction::Forward, 256);
+        [row(1, u32::MAX - 9), row(2, 20)].iter().for_each(|row| track.see(row));
+        assert_eq!(track.delivered(1, 2), 30_000);
+    }
+}
