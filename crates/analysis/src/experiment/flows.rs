@@ -94,7 +94,10 @@ fn explain(result: &mut FlowResult, spec: &CellSpec, flow: &FlowSpec, runs: &[In
     result.predicted_bps = verdict::predicted_bps(&subject);
     result.verdict = Some(verdict::sentence(&subject));
     result.verdict_repeat = Some(one.run.repeat);
-    result.advice = Some(advice::advise(&subject, room_bps(one.flow, &one.run.flows)));
+    let advice = advice::advise(&subject, room_bps(one.flow, &one.run.flows));
+    let is_observed = one.run.path_facts.is_some();
+    let told = |advice| if is_observed { observed::for_machines(advice, flow.direction) } else { advice };
+    result.advice = Some(advice.into_iter().map(told).collect());
 }
 
 /// `spec`, with the path that the run's own samples tell of where nobody planned it.

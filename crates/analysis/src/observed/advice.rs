@@ -3,14 +3,14 @@
 use crate::finding::Advice;
 use pipefill_core::cell::Direction;
 
-/// `advice` for a flow in `direction` between this host and `peer`. Nothing of it can be set in a scenario.
-pub fn for_machines(advice: Advice, direction: Direction, peer: &str) -> Advice {
+/// `advice` for a flow in `direction` between this host and its peer. Nothing of it can be set in a scenario.
+pub fn for_machines(advice: Advice, direction: Direction) -> Advice {
     if advice.set.is_empty() {
         return advice;
     }
     let host = |sends: bool| match sends == (direction == Direction::Forward) {
-        true => "this host".to_owned(),
-        false => format!("the peer ({peer})"),
+        true => "this host",
+        false => "the peer",
     };
     let words: Vec<String> = advice.set.iter().map(|set| in_words(set, &host)).collect();
     let commands = advice.commands.iter().map(|line| {
@@ -24,7 +24,7 @@ pub fn for_machines(advice: Advice, direction: Direction, peer: &str) -> Advice 
 }
 
 /// An assignment of a scenario as a change of a machine. `host` names the one that sends the flow's data, or receives it.
-fn in_words(set: &str, host: &impl Fn(bool) -> String) -> String {
+fn in_words(set: &str, host: &impl Fn(bool) -> &'static str) -> String {
     let (key, value) = set.split_once('=').unwrap_or((set, ""));
     let name = key.rsplit('.').next().unwrap_or(key);
     // A scenario's sender is the end that forward data comes from: here this host.
@@ -50,7 +50,7 @@ mod tests {
     fn told(set: &str, command: &str, direction: Direction) -> (String, String) {
         let advice =
             Advice { set: vec![set.to_owned()], commands: vec![command.to_owned()], ..Advice::default() };
-        let advice = for_machines(advice, direction, "10.0.0.2:443");
+        let advice = for_machines(advice, direction);
         assert!(advice.set.is_empty());
         (advice.change, advice.commands[0].clone())
     }
@@ -62,8 +62,8 @@ mod tests {
             "sysctl -w net.ipv4.tcp_rmem='4096 131072 6291456'    # receiver",
             Direction::Forward,
         );
-        assert_eq!(change, "net.ipv4.tcp_rmem = 4096 131072 6291456 on the peer (10.0.0.2:443)");
-        assert!(command.ends_with("# on the peer (10.0.0.2:443)"), "{command}");
+        assert_eq!(change, "net.ipv4.tcp_rmem = 4096 131072 6291456 on the peer");
+        assert!(command.ends_with("# on the peer"), "{command}");
         // What is received from the peer: the scenario's sender is this host, which receives.
         let (change, command) = told(
             "sender.tcp_rmem=4096 131072 6291456",

@@ -1,6 +1,5 @@
 //! What is said of the connections of a host: one entry each, for people and programs.
 
-use super::advice::for_machines;
 use super::connection::{Carried, Connection};
 use crate::experiment::{FlowResult, SCHEMA};
 use crate::finding::Advice;
@@ -125,10 +124,6 @@ impl ConnectionFinding {
         self.limited_fraction = flow.limited_fraction;
         self.cwnd_cause = flow.cwnd_cause;
         self.verdict = flow.verdict;
-        let peer = self.remote.clone();
-        let advice = flow
-            .advice
-            .map(|all| all.into_iter().map(|one| for_machines(one, flow.figures.direction, &peer)));
-        self.advice = advice.map(Iterator::collect);
+        self.advice = flow.advice;
     }
 }

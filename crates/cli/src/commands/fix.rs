@@ -16,6 +16,7 @@ use clap::ValueEnum;
 use pipefill_analysis::experiment::{CellResult, quoted, repeat_command};
 use pipefill_analysis::finding::Advice;
 use pipefill_analysis::fix::{End, Proof, Round, Search};
+use pipefill_analysis::observed::BACKEND;
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Plan};
 use pipefill_report::{fix as text, json};
@@ -26,6 +27,12 @@ use std::path::{Path, PathBuf};
 /// Tries the advice of every cell and prints what came of it. An advice that does not help is a result, and no failure.
 pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let experiment = experiment_of(&args.directory)?;
+    if experiment.stored.backend == BACKEND {
+        return Err(Failure::usage(
+            "nobody planned these connections: there is no scenario to run again",
+            "pipefill watch and explain give the advice for both machines; change one of them and watch again",
+        ));
+    }
     let on = backend_of(args, &experiment)?;
     let mut result = result_of(&args.directory, None, terminal)?;
     keep(&mut result, &args.only)?;
