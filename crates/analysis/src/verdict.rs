@@ -75,7 +75,7 @@ pub fn sentence(subject: &Subject<'_>) -> String {
         LimitedBy::Cpu => cpu(figures, subject.goodput_bps),
         LimitedBy::Testbed => testbed(figures, subject.goodput_bps),
         LimitedBy::Unknown => {
-            format!("{}; {} were measured", not_told(figures), rate(subject.goodput_bps))
+            format!("{}; {} were measured", not_told(subject), rate(subject.goodput_bps))
         }
     };
     if diagnosis.limited_by == LimitedBy::Unknown {
@@ -150,8 +150,9 @@ impl Subject<'_> {
 }
 
 /// Why the limit can't be known, and what would tell.
-fn not_told(figures: &Figures) -> &'static str {
-    if figures.cwnd_bytes.is_none_or(|cwnd| cwnd == 0) {
+fn not_told(subject: &Subject<'_>) -> &'static str {
+    // No congestion window was seen: it is a receiver's socket.
+    if subject.flow.protocol == Protocol::Tcp && subject.diagnosis.figures.cwnd_bytes == Some(0) {
         "the receiving socket does not tell: its window is not used up, and no queue stands in its round trip. Whether the \
          sender's application, buffer, pacing or congestion window holds it back, its own socket would tell (pipefill watch there)"
     } else {
