@@ -1,4 +1,4 @@
-//! What hostile records are fed to: called by the fuzz targets, and by an ordinary test (`crates/store/tests/hostile.rs`), which needs no
+//! What hostile records are fed to: called by the fuzz targets, and by an ordinary test (`crates/store/tests/store/hostile.rs`), which needs no
 //! nightly compiler. Any input is what it should be, or an error; never a panic.
 
 use pipefill_core::record::{

@@ -8,11 +8,13 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
 use indexmap::IndexMap;
+use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Run};
 use pipefill_core::record::{AnyRow, Manifest, Sink, SinkError};
 use pipefill_report::stream::{Event, SCHEMA};
 use pipefill_store::ExperimentDirectory;
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -126,6 +128,10 @@ impl Sink for EventSink<'_> {
             self.events.write(&Event::Sample { run: &self.run.directory, row: &row });
         }
         self.record.take(row)
+    }
+
+    fn artifact(&mut self, name: &FileName) -> Result<Box<dyn Write + Send>, SinkError> {
+        self.record.artifact(name)
     }
 }
 

@@ -8,17 +8,17 @@ mod columns;
 mod congestion;
 mod evidence;
 mod expected;
+mod files;
 mod sink;
 mod subject;
-mod table_summary;
 
 pub use columns::{Gaps, NO_VALUE};
 pub use congestion::{CaStateSource, CaStateTimes, Episode, Retransmit, RetransmitKind};
 pub use evidence::{DropReason, Element, PathCount, ThreadRole};
+pub use files::{ArtifactSummary, TableSummary};
 pub(crate) use sink::InMemory;
 pub use sink::{AnyRow, Sink, SinkError};
 pub use subject::{Fact, LossKind, Observed, Origin, PathFacts, Process, Subject, WayFacts, standing_us};
-pub use table_summary::TableSummary;
 
 use crate::cell::Direction;
 use crate::plan::Run;
@@ -66,6 +66,9 @@ pub struct Manifest {
     /// Every table that was written; absent in records of 0.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tables: Option<Vec<TableSummary>>,
+    /// Every other file of the record, e.g. a capture.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<ArtifactSummary>,
 }
 
 /// The machine on which a run was made.

@@ -32,6 +32,7 @@ pub(crate) fn manifest(run: &Run, engine: &Engine, settings: Vec<Setting>, outco
         instrument: Instrument::default(),
         invalid: outcome.invalid,
         tables: None,
+        artifacts: Vec::new(),
     }
 }
 

@@ -15,19 +15,19 @@ pub enum Damage {
     /// The manifest's checksum does not fit.
     #[error("{MANIFEST} has changed since it was written: its checksum does not fit")]
     ChangedManifest,
-    /// A table that has to be there is not.
-    #[error("{table}.jsonl.zst is missing, and {MANIFEST} {why}")]
-    MissingTable {
-        /// The table.
-        table: String,
+    /// A file that has to be there is not.
+    #[error("{file} is missing, and {MANIFEST} {why}")]
+    MissingFile {
+        /// The file.
+        file: String,
         /// How that is known.
         why: String,
     },
-    /// A table's hash does not fit.
-    #[error("{table}.jsonl.zst has changed since it was written: {MANIFEST} lists another SHA-256 or size")]
-    ChangedTable {
-        /// The table.
-        table: String,
+    /// A file's hash does not fit.
+    #[error("{file} has changed since it was written: {MANIFEST} lists another SHA-256 or size")]
+    ChangedFile {
+        /// The file.
+        file: String,
     },
     /// The directory stands where another run belongs.
     #[error("it holds run {found}, and run {wanted} belongs there")]

@@ -1,7 +1,7 @@
 //! Experiment directories: write, resume, lock, read; the only place that knows the layout on disk.
 //!
 //! ```text
-//! DIR/scenario.toml  experiment.json  runs/NAME/{manifest.json, tcp.jsonl.zst, …}
+//! DIR/scenario.toml  experiment.json  runs/NAME/{manifest.json, tcp.jsonl.zst, …, artifacts/NAME}
 //! DIR/runs/.NAME.partial-PID-START/   a run in the making; renamed when it is complete
 //! DIR/damaged/NAME/  what `--resume` found damaged and made anew
 //! DIR/.lock          held by the process that writes DIR
@@ -11,6 +11,7 @@
 //! measured.
 #![forbid(unsafe_code)]
 
+mod artifacts;
 mod checksum;
 mod codec;
 mod damage;

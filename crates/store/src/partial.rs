@@ -2,6 +2,7 @@
 //!
 //! Never: a table without rows (no file is its sign), or a run under its final name before it is complete.
 
+use crate::artifacts::{self, Artifacts};
 use crate::files::{self, below};
 use crate::tables::Tables;
 use crate::{MANIFEST, OWNER, Owner, RecordError, StoreError, checksum, encode_manifest};
@@ -10,7 +11,7 @@ use pipefill_core::record::{AnyRow, Manifest, Sink, SinkError};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// A run in the making: `runs/.NAME.partial-PID-START/`. Removed when dropped, unless it was completed.
@@ -19,6 +20,7 @@ pub struct Partial {
     path: PathBuf,
     target: PathBuf,
     tables: Tables,
+    artifacts: Artifacts,
 }
 
 impl Partial {
@@ -28,7 +30,8 @@ impl Partial {
     /// [`StoreError::File`].
     pub fn create(runs: &Path, name: &FileName, owner: &Owner) -> Result<Self, StoreError> {
         let path = runs.join(format!(".{name}{}", suffix(owner)));
-        let partial = Self { tables: Tables::in_directory(&path), path, target: below(runs, name) };
+        let tables = Tables::in_directory(&path);
+        let partial = Self { tables, artifacts: Artifacts::default(), path, target: below(runs, name) };
         fs::create_dir(&partial.path).map_err(StoreError::file("making", &partial.path))?;
         let path = partial.path.join(OWNER);
         let text = serde_json::json!(owner).to_string() + "\n";
@@ -36,14 +39,16 @@ impl Partial {
         Ok(partial)
     }
 
-    /// Ends the tables, writes the manifest with what they are, and gives the directory its final name, in place of an earlier
+    /// Ends the tables and artifacts, writes the manifest with what they are, and gives the directory its final name, in place of an earlier
     /// record of the same run. All of it is on the disk when this returns.
     ///
     /// # Errors
     /// [`StoreError`]; the partial directory is removed.
     pub fn complete(mut self, manifest: &Manifest) -> Result<(), StoreError> {
         let tables = self.tables.finish().map_err(in_directory(&self.path))?;
-        self.write(&Manifest { tables: Some(tables), ..manifest.clone() })?;
+        let artifacts = self.artifacts.finish(&self.path);
+        let artifacts = artifacts.map_err(StoreError::file("writing", &self.path.join(artifacts::FOLDER)))?;
+        self.write(&Manifest { tables: Some(tables), artifacts, ..manifest.clone() })?;
         files::sync_directory(&self.path).map_err(StoreError::file("writing", &self.path))?;
         self.take_its_place().map_err(StoreError::file("making", &self.target))?;
         let owner = self.target.join(OWNER);
@@ -80,6 +85,12 @@ impl Sink for Partial {
     fn take(&mut self, row: AnyRow) -> Result<(), SinkError> {
         self.tables.take(row).map_err(SinkError::new)
     }
+
+    fn artifact(&mut self, name: &FileName) -> Result<Box<dyn Write + Send>, SinkError> {
+        let path = artifacts::path(&self.path, name);
+        let file = self.artifacts.create(&self.path, name).map_err(StoreError::file("making", &path));
+        Ok(Box::new(file.map_err(SinkError::new)?))
+    }
 }
 
 impl Drop for Partial {
@@ -103,7 +114,8 @@ fn in_directory(directory: &Path) -> impl FnOnce(RecordError) -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{RecordReader, read_manifest, tiny};
+    use crate::{RecordReader, State, read_manifest, state, tiny};
+    use std::io::Read;
 
     fn names(directory: &Path) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(directory)
@@ -132,6 +144,37 @@ mod tests {
             manifest.tables.as_deref().unwrap().iter().map(|table| table.table.as_str()).collect();
         assert_eq!(listed, ["tcp", "delivery"]);
         assert_eq!(Manifest { tables: None, ..manifest }, record.manifest);
+    }
+
+    #[test]
+    fn an_artifact_belongs_to_the_record_and_its_damage_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = FileName::cleaned("sender.pcapng");
+        let mut partial =
+            Partial::create(folder.path(), &FileName::cleaned("a"), &Owner::current().unwrap()).unwrap();
+        let mut artifact = partial.artifact(&name).unwrap();
+        artifact.write_all(b"packets").unwrap();
+        assert!(partial.artifact(&name).is_err(), "there is one already");
+        let record = tiny::record();
+        let id = record.manifest.run.id.clone();
+        tiny::write(partial, &record);
+        let run = folder.path().join("a");
+        let mut read = String::new();
+        let reader = RecordReader::open(&run).unwrap().unwrap();
+        reader.artifact(&name).unwrap().unwrap().read_to_string(&mut read).unwrap();
+        assert_eq!(read, "packets");
+        assert!(reader.artifact(&FileName::cleaned("other")).unwrap().is_none());
+        let told = |state: State| match state {
+            State::Damaged(damage) => damage.to_string(),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(told(state(&run, &id).unwrap()), "Valid");
+        fs::write(run.join("artifacts/sender.pcapng"), "packetS").unwrap();
+        let changed = told(state(&run, &id).unwrap());
+        assert!(changed.starts_with("artifacts/sender.pcapng has changed since it was written"), "{changed}");
+        fs::remove_file(run.join("artifacts/sender.pcapng")).unwrap();
+        let missing = told(state(&run, &id).unwrap());
+        assert_eq!(missing, "artifacts/sender.pcapng is missing, and manifest.json lists it with 7 bytes");
     }
 
     #[test]

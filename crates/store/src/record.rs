@@ -1,13 +1,15 @@
 //! The record of a run that is complete: every row of it, and whether it is what was written.
 
+use crate::artifacts;
 use crate::checksum::{self, Checksum, Hashing};
 use crate::codec::Rows;
 use crate::damage::{Damage, unreadable};
 use crate::tables::table_name;
 use crate::{MANIFEST, StoreError, TableReader, decode_manifest, files};
+use pipefill_core::file_name::FileName;
 use pipefill_core::record::{
-    AnyRow, CpuSample, DeliverySample, Manifest, PathSample, PingSample, Retransmit, Row, TableSummary,
-    TcpSample, UdpSample,
+    AnyRow, CpuSample, DeliverySample, Manifest, PathSample, PingSample, Retransmit, Row, TcpSample,
+    UdpSample,
 };
 use std::fs::{self, File};
 use std::io::{self, Seek};
@@ -79,6 +81,9 @@ fn whole(directory: &Path) -> Result<Option<Manifest>, StoreError> {
     record.look_through::<PathSample>(are_listed)?;
     record.look_through::<CpuSample>(are_listed)?;
     record.look_through::<Retransmit>(are_listed)?;
+    for artifact in &record.manifest.artifacts {
+        record.artifact(&artifact.name)?;
+    }
     Ok(Some(record.manifest))
 }
 
@@ -144,6 +149,30 @@ impl RecordReader {
         Ok(all.map(move |row| row.map_err(|error| unreadable(&directory, error))))
     }
 
+    /// A file beside the tables; `None` where the manifest lists none of this name.
+    ///
+    /// # Errors
+    /// As [`RecordReader::rows`].
+    pub fn artifact(&self, name: &FileName) -> Result<Option<File>, StoreError> {
+        let Some(listed) = self.manifest.artifacts.iter().find(|one| one.name == *name) else {
+            return Ok(None);
+        };
+        let path = artifacts::path(&self.directory, name);
+        let shown = format!("{}/{name}", artifacts::FOLDER);
+        let mut file = match files::open(&path) {
+            Err(error) if files::is_absent(&error) => {
+                let why = format!("lists it with {} bytes", listed.bytes);
+                return Err(Damage::MissingFile { file: shown, why }.of(&self.directory));
+            }
+            other => other.map_err(StoreError::file("reading", &path))?,
+        };
+        let is_same = is_as_listed(&mut file, (listed.bytes, &listed.sha256));
+        match is_same.map_err(StoreError::file("reading", &path))? {
+            true => Ok(Some(file)),
+            false => Err(Damage::ChangedFile { file: shown }.of(&self.directory)),
+        }
+    }
+
     fn add_table<R: Row + 'static>(&self, rows: &mut Rows<'static>) -> Result<(), StoreError> {
         match self.open_table::<R>()? {
             Some(table) => rows.add(table).map_err(|error| unreadable(&self.directory, error)),
@@ -166,7 +195,7 @@ impl RecordReader {
             },
             None => None,
         };
-        let missing = |why| Err(Damage::MissingTable { table: R::TABLE.to_owned(), why }.of(&self.directory));
+        let missing = |why| Err(Damage::MissingFile { file: table_name::<R>(), why }.of(&self.directory));
         let mut file = match files::open(&path) {
             Ok(file) => file,
             Err(error) if files::is_absent(&error) => {
@@ -179,9 +208,10 @@ impl RecordReader {
             Err(error) => return Err(StoreError::file("reading", &path)(error)),
         };
         if let Some(listed) = listed
-            && !is_as_listed(&mut file, listed).map_err(StoreError::file("reading", &path))?
+            && !is_as_listed(&mut file, (listed.bytes, &listed.sha256))
+                .map_err(StoreError::file("reading", &path))?
         {
-            return Err(Damage::ChangedTable { table: R::TABLE.to_owned() }.of(&self.directory));
+            return Err(Damage::ChangedFile { file: table_name::<R>() }.of(&self.directory));
         }
         let reader = TableReader::new(file).map_err(|error| unreadable(&self.directory, error))?;
         Ok(Some(match listed {
@@ -203,13 +233,13 @@ impl RecordReader {
 }
 
 /// Reads `file` from its start and leaves it there.
-fn is_as_listed(file: &mut File, listed: &TableSummary) -> io::Result<bool> {
-    if file.metadata()?.len() != listed.bytes {
+fn is_as_listed(file: &mut File, listed: (u64, &str)) -> io::Result<bool> {
+    if file.metadata()?.len() != listed.0 {
         return Ok(false);
     }
     let mut hashing = Hashing::new(io::sink());
     io::copy(file, &mut hashing)?;
     file.rewind()?;
     let (_, bytes, sha256) = hashing.finish();
-    Ok((bytes, &sha256) == (listed.bytes, &listed.sha256))
+    Ok((bytes, &*sha256) == listed)
 }

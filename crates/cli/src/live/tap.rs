@@ -5,9 +5,11 @@ use super::history::RunHistory;
 use super::locked;
 use super::state::{LiveState, Snapshot};
 use pipefill_analysis::diagnosis::{Diagnosing, Span};
+use pipefill_core::file_name::FileName;
 use pipefill_core::limit::CwndCause;
 use pipefill_core::plan::Run;
 use pipefill_core::record::{AnyRow, Manifest, Sink, SinkError};
+use std::io::Write;
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -64,6 +66,10 @@ impl Sink for LiveTap<'_> {
             self.update();
         }
         self.record.take(row)
+    }
+
+    fn artifact(&mut self, name: &FileName) -> Result<Box<dyn Write + Send>, SinkError> {
+        self.record.artifact(name)
     }
 }
 

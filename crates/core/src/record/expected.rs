@@ -30,6 +30,7 @@ impl Manifest {
             instrument: Instrument::default(),
             invalid: Vec::new(),
             tables: None,
+            artifacts: Vec::new(),
         }
     }
 }

@@ -5,9 +5,11 @@
 use super::{
     CpuSample, DeliverySample, Manifest, PathSample, PingSample, Retransmit, RunRecord, TcpSample, UdpSample,
 };
+use crate::file_name::FileName;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::error::Error;
+use std::io::{self, Write};
 
 /// Takes the rows of one run as they are measured. Rows of a table come in its order; tables come mixed.
 pub trait Sink: Send {
@@ -16,6 +18,15 @@ pub trait Sink: Send {
     /// # Errors
     /// [`SinkError`] where it can't be kept; the run has to end then.
     fn take(&mut self, row: AnyRow) -> Result<(), SinkError>;
+
+    /// Begins a file beside the tables, e.g. a capture. What was written to it by the end of the run belongs to the record. Where no files
+    /// are kept, what is written goes nowhere.
+    ///
+    /// # Errors
+    /// [`SinkError`] where it can't be made: the run has one of this name.
+    fn artifact(&mut self, _name: &FileName) -> Result<Box<dyn Write + Send>, SinkError> {
+        Ok(Box::new(io::sink()))
+    }
 }
 
 /// Why a row could not be kept, in the words of what keeps it.

@@ -138,8 +138,6 @@ pub struct WayFacts {
     pub queue_us: Option<Fact<u64>>,
     /// Why packets were lost.
     pub loss: Option<Fact<LossKind>>,
-    /// Most of what was sent again had arrived already.
-    pub spurious: Option<Fact<bool>>,
 }
 
 /// What losses look like.

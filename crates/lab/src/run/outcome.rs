@@ -47,6 +47,7 @@ impl Outcome {
             instrument: self.instrument,
             invalid: self.invalid,
             tables: None,
+            artifacts: Vec::new(),
         }
     }
 }

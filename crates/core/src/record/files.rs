@@ -1,5 +1,6 @@
-//! What a manifest says of its tables, so that a lost, changed or exchanged one is noticed.
+//! What a manifest says of its files, so that a lost, changed or exchanged one is noticed.
 
+use crate::file_name::FileName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,5 +14,16 @@ pub struct TableSummary {
     /// Size of the file, bytes.
     pub bytes: u64,
     /// SHA-256 of the file, 64 hex digits: what `sha256sum` prints.
+    pub sha256: String,
+}
+
+/// A file of a run that is no table, as it was written: below `artifacts/`.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct ArtifactSummary {
+    /// Its name.
+    pub name: FileName,
+    /// Size, bytes.
+    pub bytes: u64,
+    /// SHA-256, 64 hex digits.
     pub sha256: String,
 }

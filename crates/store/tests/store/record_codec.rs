@@ -34,6 +34,7 @@ fn manifest() -> Manifest {
         instrument: Instrument::default(),
         invalid: Vec::new(),
         tables: None,
+        artifacts: Vec::new(),
     }
 }
 
@@ -52,7 +53,7 @@ fn tcp_sample(t_us: u64, cwnd_bytes: u64, srtt_us: Option<u32>) -> TcpSample {
         t_us,
         stream: 0,
         end: StreamEnd::Sender,
-        info: TcpInfo { cwnd_bytes, srtt_us, ..TcpInfo::default() },
+        info: TcpInfo { cwnd_bytes: Some(cwnd_bytes), srtt_us, ..TcpInfo::default() },
         wmem_queued_bytes: None,
         sndbuf_bytes: Some(87_380),
         rmem_alloc_bytes: None,

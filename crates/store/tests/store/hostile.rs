@@ -1,9 +1,9 @@
 //! Hostile records, `experiment.json`s and files of the registry: the entries of the fuzz targets, fed for a few seconds without a nightly
 //! compiler. Any bytes are what they should be, or an error; never a panic.
 
-#[path = "../../core/tests/changes/mod.rs"]
+#[path = "../../../core/tests/changes/mod.rs"]
 mod changes;
-#[path = "../../../fuzz/entries/records.rs"]
+#[path = "../../../../fuzz/entries/records.rs"]
 mod entries;
 
 use changes::{changed, changes};
@@ -18,7 +18,7 @@ use std::sync::LazyLock;
 
 /// A short run of the lab: its manifest, and some rows of every table.
 static RECORD: LazyLock<Value> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../../../fuzz/seeds/record.json")).expect("the seed is JSON")
+    serde_json::from_str(include_str!("../../../../fuzz/seeds/record.json")).expect("the seed is JSON")
 });
 const TABLES: [&str; 7] = ["tcp", "delivery", "udp", "ping", "path", "cpu", "retransmits"];
 const EXPERIMENT: &str = "experiment.json";
