@@ -1,5 +1,6 @@
 //! Looking at the sockets of this host: all of them once an interval, and the busy ones more often in between.
 
+mod exact;
 mod filter;
 mod processes;
 mod record;
@@ -13,8 +14,10 @@ pub(crate) use view::view;
 
 use crate::failure::Failure;
 use crate::signals::Stop;
+use exact::ExactStates;
 use pipefill_analysis::observed::{Connection, ConnectionFinding, Connections};
 use pipefill_core::record::TcpSample;
+use pipefill_core::tcp_info::TcpInfo;
 use pipefill_lab::sock_diag::{Dump, Seen, SockDiag};
 use processes::{Processes, inodes_of};
 use std::borrow::Cow;
@@ -65,6 +68,7 @@ pub(crate) struct Watcher {
     late: Duration,
     interrupted: u64,
     closed: Closed,
+    exact: Option<ExactStates>,
     /// How many closed ones the lines of a stream have told of.
     told: u64,
 }
@@ -86,19 +90,21 @@ impl Watcher {
             ));
         }
         let began = Instant::now();
+        let exact = ExactStates::start(what.netns.as_deref().map(file_of).as_deref());
         Ok(Self {
             what,
             diag,
             tracker: Tracker::default(),
             processes: Processes::default(),
             began,
-            next: began,
+            next: Instant::now(),
             looks: 0,
             first_us: 0,
             last_us: 0,
             late: Duration::ZERO,
             interrupted: 0,
             closed: Closed::default(),
+            exact,
             told: 0,
         })
     }
@@ -133,8 +139,14 @@ impl Watcher {
         let own: Option<HashSet<u32>> = self.what.pid.map(|pid| inodes_of(pid).collect());
         self.tracker.begin();
         let dump = self.dump(own.as_ref())?;
-        let Self { tracker, processes, closed, .. } = self;
-        tracker.end(|mut one| {
+        let Self { tracker, processes, closed, exact, .. } = self;
+        if let Some(exact) = exact {
+            exact.update(tracker);
+        }
+        tracker.end(|cookie, mut one| {
+            if let Some(exact) = exact {
+                exact.forget(cookie);
+            }
             one.process = processes.of(one.inode).cloned();
             processes.forget(one.inode);
             closed.push(one);
@@ -142,6 +154,9 @@ impl Watcher {
         // Once a connection has closed, nothing tells whose it was.
         let all = tracker.connections().map(|(_, one)| one.inode);
         processes.find(tracker.busy().map(|(_, one)| one.inode), all);
+        if let Some(exact) = exact {
+            exact.follow(tracker);
+        }
         self.interrupted += u64::from(dump.is_interrupted);
         self.last_us = micros(now.duration_since(self.began));
         if self.looks == 0 {
@@ -176,6 +191,9 @@ impl Watcher {
             let seen = self.diag.look_at(cookie, local, remote, |seen| tracker.take(seen, t_us, false));
             seen.map_err(|error| no_sock_diag(&error))?;
         }
+        if let Some(exact) = &mut self.exact {
+            exact.update(&mut self.tracker);
+        }
         Ok(())
     }
 
@@ -208,8 +226,9 @@ impl Watcher {
         let mut connections: Vec<ConnectionFinding> =
             judged.chain(self.closed.newest()).take(most).map(|one| self.finding(one)).collect();
         let left = most.saturating_sub(connections.len());
-        connections
-            .extend(idle.iter().take(left).filter_map(|&cookie| self.quiet(self.tracker.get(cookie)?)));
+        connections.extend(
+            idle.iter().take(left).filter_map(|&cookie| self.tracker.get(cookie)).map(|one| self.quiet(one)),
+        );
         self.with_counts(idle.len(), connections)
     }
 
@@ -262,23 +281,18 @@ impl Watcher {
 
     /// The samples of the connection with these ends.
     fn samples(&self, local: &str, remote: &str) -> Vec<TcpSample> {
-        let is_it =
-            |(_, one): &(u64, &Tracked)| one.local.to_string() == local && one.remote.to_string() == remote;
-        self.tracker
-            .connections()
-            .find(is_it)
-            .map(|(_, one)| contiguous(one).into_owned())
-            .unwrap_or_default()
+        let ends = local.parse::<SocketAddr>().ok().zip(remote.parse::<SocketAddr>().ok());
+        let mut all = self.tracker.connections().map(|(_, one)| one);
+        let found = all.find(|one| Some((one.local, one.remote)) == ends);
+        found.map(|one| contiguous(one).into_owned()).unwrap_or_default()
     }
 
     /// Payload that each connection carried in each of the last `count` intervals, bits per second, by its ends.
     fn curves(&self, count: usize) -> HashMap<(String, String), Vec<u64>> {
         let every_us = micros(self.what.every);
-        let of = |(_, one): (u64, &Tracked)| {
-            let ends = (one.local.to_string(), one.remote.to_string());
-            (one.samples.len() >= 2).then(|| (ends, curve(&contiguous(one), every_us, count)))
-        };
-        self.tracker.connections().filter_map(of).collect()
+        let lively = self.tracker.connections().map(|(_, one)| one).filter(|one| one.samples.len() >= 2);
+        let ends = |one: &Tracked| (one.local.to_string(), one.remote.to_string());
+        lively.map(|one| (ends(one), curve(&contiguous(one), every_us, count))).collect()
     }
 
     /// Every connection that carried something, with its samples.
@@ -308,30 +322,30 @@ impl Watcher {
         ConnectionFinding::of(&self.connection(one, &samples[first..]))
     }
 
-    fn connection<'a>(&self, one: &Tracked, samples: &'a [TcpSample]) -> Connection<'a> {
+    fn connection<'a>(&self, one: &'a Tracked, samples: &'a [TcpSample]) -> Connection<'a> {
         Connection {
             observed: one
                 .observed(one.process.as_deref().or_else(|| self.processes.of(one.inode).map(Rc::as_ref))),
             congestion_control: one.congestion_control.clone(),
             every: self.what.every / BETWEEN,
             samples,
+            exact: one.exact.as_ref(),
         }
     }
 
     /// A connection that did nothing, or was seen once.
-    fn quiet(&self, one: &Tracked) -> Option<ConnectionFinding> {
+    fn quiet(&self, one: &Tracked) -> ConnectionFinding {
         let mut finding = self.finding(one);
         if one.looks >= 2 {
-            finding.is_idle();
+            finding.set_idle();
         }
-        Some(finding)
+        finding
     }
 }
 
 /// Bits per second of payload, both ways, in each of the last `count` intervals; fewer where the samples do not reach back.
 fn curve(samples: &[TcpSample], every_us: u64, count: usize) -> Vec<u64> {
     let Some(last) = samples.last() else { return Vec::new() };
-    let carried = |sample: &TcpSample| sample.info.bytes_acked.saturating_add(sample.info.bytes_received);
     let at = |t_us: u64| {
         let next = samples.partition_point(|sample| sample.t_us <= t_us);
         samples.get(next.checked_sub(1)?).map(carried)
@@ -352,11 +366,16 @@ fn contiguous(one: &Tracked) -> Cow<'_, [TcpSample]> {
     }
 }
 
+/// Payload up to a sample, both ways.
+fn carried(sample: &TcpSample) -> u64 {
+    let TcpInfo { bytes_acked, bytes_received, .. } = sample.info;
+    bytes_acked.unwrap_or(0).saturating_add(bytes_received.unwrap_or(0))
+}
+
 /// Payload that a connection carried, both ways.
 fn moved(one: &Tracked) -> u64 {
     let (Some(first), Some(last)) = (one.samples.front(), one.samples.back()) else { return 0 };
-    let sent = last.info.bytes_acked.saturating_sub(first.info.bytes_acked);
-    sent + last.info.bytes_received.saturating_sub(first.info.bytes_received)
+    carried(last).saturating_sub(carried(first))
 }
 
 fn micros(span: Duration) -> u64 {

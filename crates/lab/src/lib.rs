@@ -23,6 +23,7 @@ pub mod privilege;
 pub mod probe;
 mod rows;
 mod run;
+pub mod sender_trace;
 pub mod sock_diag;
 mod starvation;
 mod sys;

@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::io;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// `cargo run -p xtask -- bpf` makes it from the source beside it.
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../bpf/flows.bpf.o");
@@ -94,29 +95,70 @@ impl Trace {
         let mut bytes = [0; 512];
         let len = tcp_info(socket, &mut bytes)?;
         let initial = decode(&bytes[..len]).and_then(|info| info.ca_state).unwrap_or(CaState::Open);
+        self.insert(
+            cookie(socket)?,
+            Watched { stream, from, until, initial, retransmits: 0, episode: Episode::default() },
+        )
+    }
+
+    /// Counts from now on the states of the socket with this cookie, which was in `state` and had sent so many segments again when it was
+    /// looked at last. A change since then is seen with the next one.
+    pub(crate) fn watch_live(&mut self, cookie: u64, state: CaState, retransmits: u32) -> io::Result<()> {
+        let (from, until) = (self.clock.now(), Time::MAX);
+        self.insert(
+            cookie,
+            Watched { stream: 0, from, until, initial: state, retransmits, episode: Episode::default() },
+        )
+    }
+
+    /// Counts no longer.
+    pub(crate) fn forget(&mut self, cookie: u64) {
+        self.streams.remove(&cookie);
+        let _was_never_there = self.senders.remove(&cookie);
+    }
+
+    fn insert(&mut self, cookie: u64, watched: Watched) -> io::Result<()> {
         let entry = SenderEntry {
-            from_ns: self.clock.monotonic_ns(from),
-            until_ns: self.clock.monotonic_ns(until),
+            from_ns: self.clock.monotonic_ns(watched.from),
+            until_ns: self.clock.monotonic_ns(watched.until),
             since_ns: self.clock.monotonic_ns(self.clock.now()),
-            state: initial as u32,
+            state: watched.initial as u32,
             ..SenderEntry::default()
         };
-        let cookie = cookie(socket)?;
         self.senders.insert(cookie, entry, 0).map_err(io::Error::other)?;
-        let watched = Watched { stream, from, until, initial, retransmits: 0, episode: Episode::default() };
         self.streams.insert(cookie, watched);
         Ok(())
     }
 
     /// Hands on what the ring has.
     pub(crate) fn drain(&mut self, mut take: impl FnMut(AnyRow) -> Result<(), Closed>) -> Result<(), Closed> {
+        self.drain_each(|_, row| take(AnyRow::Retransmit(row)))
+    }
+
+    /// The same, with the cookie of the socket that each is of.
+    pub(crate) fn drain_each<E>(
+        &mut self,
+        mut take: impl FnMut(u64, Retransmit) -> Result<(), E>,
+    ) -> Result<(), E> {
         while let Some(event) = self.next() {
             let Some(watched) = self.streams.get_mut(&event.cookie) else { continue };
             for row in watched.rows(self.clock, &event) {
-                take(AnyRow::Retransmit(row))?;
+                take(event.cookie, row)?;
             }
         }
         Ok(())
+    }
+
+    /// Time in each state of the socket with this cookie so far.
+    pub(crate) fn state_times_so_far(&self, cookie: u64) -> Option<CaStateTimes> {
+        let (watched, now) = (self.streams.get(&cookie)?, self.clock.now());
+        let entry = self.senders.get(&cookie, 0).ok()?;
+        self.times(&entry, watched, now.since(watched.from), 0)
+    }
+
+    /// How many events the ring had no room for.
+    pub(crate) fn lost(&self) -> Option<u64> {
+        self.lost.get(&0, 0).ok()
     }
 
     /// Hands what the ring has to `sink`, once the telemetry has ended.
@@ -136,7 +178,7 @@ impl Trace {
         self.programs = None;
         let open = self.streams.values_mut().flat_map(|watched| watched.episode.end(false));
         open.map(AnyRow::Retransmit).try_for_each(|row| sink.take(row))?;
-        Ok(self.lost.get(&0, 0).ok())
+        Ok(self.lost())
     }
 
     /// Time in each state of every watched stream between `from` (or `started`, where its first byte came later) and
@@ -145,13 +187,20 @@ impl Trace {
         let times = |(cookie, watched): (&u64, &Watched)| {
             let entry = self.senders.get(cookie, 0).ok()?;
             let late = started(watched.stream).since(watched.from);
-            Some((watched.stream, self.times(&entry, watched, late.as_nanos())?))
+            let whole = watched.until.since(watched.from);
+            Some((watched.stream, self.times(&entry, watched, whole, late.as_nanos())?))
         };
         self.streams.iter().filter_map(times).collect()
     }
 
     /// `None` where the entry was read in the middle of a change, which its sum shows.
-    fn times(&self, entry: &SenderEntry, watched: &Watched, late_ns: u128) -> Option<CaStateTimes> {
+    fn times(
+        &self,
+        entry: &SenderEntry,
+        watched: &Watched,
+        whole: Duration,
+        late_ns: u128,
+    ) -> Option<CaStateTimes> {
         let end = entry.until_ns.min(self.clock.monotonic_ns(self.clock.now()));
         let tail = end.saturating_sub(entry.since_ns.max(entry.from_ns));
         let states = (0..).map_while(CaState::from_kernel).zip(entry.in_state_ns);
@@ -164,8 +213,7 @@ impl Trace {
             let late = if state == watched.initial { u64::try_from(late_ns).unwrap_or(0) } else { 0 };
             times.add(state, ns.saturating_sub(late) / 1_000);
         }
-        let whole = watched.until.since(watched.from).as_nanos();
-        (u128::from(sum).abs_diff(whole) < 1_000_000).then_some(times)
+        (u128::from(sum).abs_diff(whole.as_nanos()) < 1_000_000).then_some(times)
     }
 
     fn next(&mut self) -> Option<Event> {

@@ -38,6 +38,9 @@ pub fn in_words(one: &ConnectionFinding, style: Style) -> String {
     let mut text = format!("{} {arrow} {}{}\n", one.local, one.remote, owner(one));
     let verdict = one.verdict.as_deref().unwrap_or("What limits it can't be told.");
     let _ = writeln!(text, "{}", prose::filled(verdict, "  ", "  ", style.width));
+    if let Some(exact) = exact(one) {
+        let _ = writeln!(text, "{}", prose::filled(&exact, "  ", "  ", style.width));
+    }
     for advice in one.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
         let line = format!("{}: {}", advice.change, advice.why);
         let _ = writeln!(text, "{}", prose::filled(&line, "  > ", "    ", style.width));
@@ -46,6 +49,45 @@ pub fn in_words(one: &ConnectionFinding, style: Style) -> String {
         }
     }
     text
+}
+
+/// What BPF tells: shares of the congestion states, and what was sent again by why it was. `None` where it does not watch.
+pub fn exact(one: &ConnectionFinding) -> Option<String> {
+    let times = one.ca_state_us?;
+    let total = times.total().max(1) as f64;
+    let shares: Vec<String> = [
+        ("open", times.open),
+        ("disorder", times.disorder),
+        ("cwr", times.cwr),
+        ("recovery", times.recovery),
+        ("loss", times.loss),
+    ]
+    .into_iter()
+    .filter(|&(_, us)| us > 0)
+    .map(|(state, us)| format!("{state} {}", Kind::Percent.alone(us as f64 / total * 100.0)))
+    .collect();
+    let span = Kind::Time.alone(total * 1e3);
+    let mut text = format!("Congestion states in {span}, by BPF: {}.", shares.join(", "));
+    let again = one.retransmits_by_kind.map(|kinds| {
+        [
+            (kinds.fast, "in fast recovery"),
+            (kinds.rto, "after a timeout"),
+            (kinds.tlp, "as loss probes"),
+            (kinds.spurious, "without need"),
+        ]
+        .into_iter()
+        .filter(|&(count, _)| count > 0)
+        .map(|(count, why)| format!("{count} {why}"))
+        .collect::<Vec<_>>()
+    });
+    match again {
+        Some(again) if !again.is_empty() => {
+            let _ = write!(text, " Segments sent again meanwhile: {}.", again.join(", "));
+        }
+        Some(_) => text.push_str(" No segment was sent again meanwhile."),
+        None => text.push_str(" Of the segments that were sent again meanwhile some were missed."),
+    }
+    Some(text)
 }
 
 /// What limits it, in a word or two.

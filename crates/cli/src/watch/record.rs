@@ -4,7 +4,7 @@ use super::Watcher;
 use crate::args::Selection;
 use crate::asked::Asked;
 use crate::failure::Failure;
-use pipefill_analysis::observed::{BACKEND, Connection};
+use pipefill_analysis::observed::{BACKEND, Connection, Exact};
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{CELLS_MAX, Cell, Plan};
 use pipefill_core::record::{AnyRow, Observed, Sink, TcpSample};
@@ -21,6 +21,7 @@ struct Kept {
     congestion_control: String,
     every: Duration,
     samples: Vec<TcpSample>,
+    exact: Option<Exact>,
 }
 
 impl Kept {
@@ -30,6 +31,7 @@ impl Kept {
             congestion_control: self.congestion_control.clone(),
             every: self.every,
             samples: &self.samples,
+            exact: self.exact.as_ref(),
         }
     }
 
@@ -55,6 +57,7 @@ pub(crate) fn keep(watcher: &mut Watcher, target: &Path) -> Result<usize, Failur
                 congestion_control: one.congestion_control.clone(),
                 every: one.every,
                 samples: one.samples.to_vec(),
+                exact: one.exact.cloned(),
             });
         }
     });
@@ -80,8 +83,9 @@ pub(crate) fn keep(watcher: &mut Watcher, target: &Path) -> Result<usize, Failur
     for (one, run) in kept.iter().zip(plan.runs()) {
         let connection = one.connection();
         let mut partial = Partial::create(&experiment.runs(), &run.directory, &owner)?;
-        for row in connection.rows() {
-            partial.take(AnyRow::Tcp(row)).map_err(|error| Failure::Other(error.to_string()))?;
+        let rows = connection.rows().map(AnyRow::Tcp).chain(connection.retransmits().map(AnyRow::Retransmit));
+        for row in rows {
+            partial.take(row).map_err(|error| Failure::Other(error.to_string()))?;
         }
         partial.complete(&connection.manifest(&run))?;
     }

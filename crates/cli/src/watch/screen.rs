@@ -1,12 +1,13 @@
 //! The live view as lines of a terminal of any size: the table of connections, and one of them. No information is in a colour alone.
 
+use super::carried;
 use super::view::{Mode, Sort};
 use crate::terminal::visible;
 use pipefill_analysis::observed::{ConnectionFinding, Connections};
 use pipefill_core::cell::Direction;
 use pipefill_core::record::TcpSample;
 use pipefill_report::cause;
-use pipefill_report::connections::{colour, limit, notes};
+use pipefill_report::connections::{colour, exact, limit, notes};
 use pipefill_report::quantity::{Kind, MISSING};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -198,9 +199,9 @@ fn draw_curves(frame: &mut Frame<'_>, area: Rect, screen: &Screen, one: &Connect
         vec![
             ("rate", Kind::Rate, 1, rates),
             ("in flight", Kind::Bytes, 1, of(|sample| Some(sample.info.unacked_bytes))),
-            ("cwnd", Kind::Bytes, 1, of(|sample| Some(sample.info.cwnd_bytes))),
+            ("cwnd", Kind::Bytes, 1, of(|sample| sample.info.cwnd_bytes)),
             ("peer's window", Kind::Bytes, 1, of(|sample| sample.info.rwnd_bytes.map(u64::from))),
-            ("not sent", Kind::Bytes, 1, of(|sample| Some(u64::from(sample.info.notsent_bytes)))),
+            ("not sent", Kind::Bytes, 1, of(|sample| sample.info.notsent_bytes.map(u64::from))),
             ("round trip", Kind::Time, 1_000, of(|sample| sample.info.srtt_us.map(u64::from))),
             ("retransmits", Kind::Count, 1, of(|sample| Some(u64::from(sample.info.retransmits)))),
         ]
@@ -235,7 +236,6 @@ fn draw_curves(frame: &mut Frame<'_>, area: Rect, screen: &Screen, one: &Connect
 
 /// Payload between each sample and the one before, both ways, bits per second.
 fn rates(samples: &[TcpSample]) -> Vec<u64> {
-    let carried = |sample: &TcpSample| sample.info.bytes_acked.saturating_add(sample.info.bytes_received);
     let rate = |pair: &[TcpSample]| {
         let [from, to] = pair else { return 0 };
         let bytes = carried(to).saturating_sub(carried(from));
@@ -266,6 +266,7 @@ fn draw_shares(frame: &mut Frame<'_>, area: Rect, screen: &Screen, one: &Connect
 
 fn in_words(one: &ConnectionFinding) -> String {
     let mut text = one.verdict.clone().unwrap_or_default();
+    text.extend(exact(one).map(|exact| format!("\n\n{exact}")));
     for advice in one.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
         text.push_str(&format!("\n\n{}: {}", advice.change, advice.why));
         for command in &advice.commands {

@@ -3,6 +3,7 @@
 //! What is held is bounded: connections beyond [`CONNECTIONS_MAX`] are counted and not followed, and a connection keeps [`SAMPLES_MAX`]
 //! samples at most. The same is held of those that closed.
 
+use pipefill_analysis::observed::Exact;
 use pipefill_core::record::{Observed, Process, StreamEnd, TcpSample};
 use pipefill_core::tcp_info::{self, TcpInfo};
 use pipefill_lab::sock_diag::Seen;
@@ -40,6 +41,8 @@ pub(crate) struct Tracked {
     pub(crate) congestion_control: String,
     /// The last samples, one where it is idle; `raw` is never kept.
     pub(crate) samples: VecDeque<TcpSample>,
+    /// What BPF tells of it, where it watches it.
+    pub(crate) exact: Option<Exact>,
     /// In which look it was seen last.
     look: u64,
     /// In how many looks it was seen.
@@ -99,6 +102,7 @@ impl Tracker {
                 process: None,
                 congestion_control: seen.congestion_control.unwrap_or_default().to_owned(),
                 samples: VecDeque::from([sample]),
+                exact: None,
                 look: self.look,
                 looks: 1,
                 is_busy: is_under_way(seen),
@@ -116,13 +120,13 @@ impl Tracker {
     }
 
     /// The look has ended: what was not seen is gone. Its connections go to `closed` first.
-    pub(crate) fn end(&mut self, mut closed: impl FnMut(Tracked)) {
+    pub(crate) fn end(&mut self, mut closed: impl FnMut(u64, Tracked)) {
         let look = self.look;
         let gone = self.connections.extract_if(|_, one| one.look != look);
-        for (_, one) in gone {
+        for (cookie, one) in gone {
             self.gone.closed += u64::from(one.looks >= 2);
             self.gone.too_short += u64::from(one.looks < 2);
-            closed(one);
+            closed(cookie, one);
         }
         self.busy.clear();
         self.lively = 0;
@@ -132,6 +136,11 @@ impl Tracker {
                 self.busy.push(cookie);
             }
         }
+    }
+
+    /// One of them, to note what BPF tells of it.
+    pub(crate) fn get_mut(&mut self, cookie: u64) -> Option<&mut Tracked> {
+        self.connections.get_mut(&cookie)
     }
 
     /// Those that were busy at the end of the last look at all.
@@ -243,7 +252,7 @@ fn is_under_way(seen: &Seen<'_>) -> bool {
 }
 
 /// Bytes never become fewer: it is another socket, or a kernel that does not count them any more. What was before tells nothing then.
-const fn goes_back(before: &TcpInfo, now: &TcpInfo) -> bool {
+fn goes_back(before: &TcpInfo, now: &TcpInfo) -> bool {
     now.bytes_acked < before.bytes_acked || now.bytes_received < before.bytes_received
 }
 
@@ -328,7 +337,7 @@ mod tests {
     fn look(tracker: &mut Tracker, look: u64, one: &Seen<'_>) {
         tracker.begin();
         tracker.take(one, look * STEP_MS * 1_000, true);
-        tracker.end(|_| ());
+        tracker.end(|_, _| ());
     }
 
     fn finding(one: &Tracked) -> ConnectionFinding {
@@ -338,6 +347,7 @@ mod tests {
             congestion_control: one.congestion_control.clone(),
             every: Duration::from_millis(STEP_MS),
             samples: &samples,
+            exact: one.exact.as_ref(),
         })
     }
 
@@ -380,7 +390,7 @@ mod tests {
         for (at, cookies) in (1..).zip([vec![1, 2], vec![1, 3], vec![]]) {
             tracker.begin();
             cookies.iter().for_each(|&cookie| tracker.take(&seen(cookie, &figures), at * 1_000, true));
-            tracker.end(|one| closed.push(one.looks));
+            tracker.end(|_, one| closed.push(one.looks));
         }
         closed.sort_unstable();
         assert_eq!(closed, [1, 1, 2]);
@@ -441,13 +451,13 @@ mod tests {
             let figures = info(Figures { acked: at * 1_000, unacked: 1, segments: at as u32 });
             tracker.begin();
             (0..lively).for_each(|cookie| tracker.take(&seen(cookie, &figures), at * 1_000, true));
-            tracker.end(|_| ());
+            tracker.end(|_, _| ());
         }
         let samples: usize = tracker.connections().map(|(_, one)| one.samples.len()).sum();
         assert!(samples <= SAMPLES_ALL && samples > SAMPLES_ALL / 2, "{samples}");
         let mut closed = Closed::default();
         tracker.begin();
-        tracker.end(|one| closed.push(one));
+        tracker.end(|_, one| closed.push(one));
         assert_eq!((closed.pushed, closed.all.len()), (lively, CLOSED_MAX));
         assert!(closed.samples <= SAMPLES_ALL);
     }
