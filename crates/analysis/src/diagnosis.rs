@@ -138,3 +138,10 @@ pub struct Figures {
     #[serde(default)]
     pub cpu_wait_share: Option<f64>,
 }
+
+impl Figures {
+    /// Whether they are of TCP: datagrams have no segments.
+    pub fn are_of_tcp(&self) -> bool {
+        self.mss_bytes.is_some()
+    }
+}

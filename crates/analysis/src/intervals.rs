@@ -48,8 +48,8 @@ pub struct Interval {
 /// What a sender's `tcp_info` said.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Look {
-    /// Congestion window.
-    pub cwnd_bytes: u64,
+    /// Congestion window; `None` where it is not known.
+    pub cwnd_bytes: Option<u64>,
     /// Advertised window; `None` where the kernel does not tell.
     pub rwnd_bytes: Option<u64>,
     /// Smoothed round trip.

@@ -13,16 +13,19 @@ mod look;
 mod losses;
 mod receiver;
 mod rounds;
+mod samples;
 
 pub use advice::for_machines;
-pub use blindfold::{View, blindfolded, delivery, forget_the_plan};
-pub use connection::{BACKEND, Carried, Connection, condense};
+pub use blindfold::{View, blindfolded, forget_the_plan};
+pub use connection::{BACKEND, Carried, Connection, Exact};
 pub use finding::{ConnectionFinding, Connections};
 pub(crate) use receiver::Receiving;
 
 use look::Track;
 use pipefill_core::cell::{CellSpec, Direction};
-use pipefill_core::record::{AnyRow, Manifest, Observed, PathFacts, StreamEnd, Subject};
+use pipefill_core::record::{
+    AnyRow, DeliverySample, Manifest, Observed, PathFacts, StreamEnd, Subject, TcpSample,
+};
 use rounds::Round;
 use std::collections::BTreeMap;
 
@@ -47,9 +50,8 @@ impl Inference {
         Self { tracks: tracks.collect() }
     }
 
-    /// Takes the next row, in order of time.
-    pub fn take(&mut self, row: &AnyRow) {
-        let AnyRow::Tcp(row) = row else { return };
+    /// Takes the next sample, in order of time.
+    pub fn take(&mut self, row: &TcpSample) {
         let Some(track) = self.tracks.get_mut(&row.stream) else { return };
         match row.end {
             StreamEnd::Sender => track.see(row),
@@ -65,11 +67,10 @@ impl Inference {
         let mut found = [None; 2];
         for direction in Direction::ALL {
             let its: Vec<&Track> = self.tracks.values().filter(|one| one.direction == direction).collect();
-            let rounds: Vec<Vec<Round>> = its.iter().map(|track| rounds::cut(track)).collect();
+            let rounds: Vec<Vec<Round>> = its.iter().map(|track| rounds::of(track)).collect();
             found[usize::from(direction != Direction::Forward)] = bottleneck::find(&its, &rounds, base.value);
             let way = facts.way_mut(direction);
             way.loss = losses::find(&its, base.value);
-            way.spurious = losses::spurious(&its);
         }
         // Both directions share the round trip: where one of them has tried its bottleneck, the queue is its own.
         let is_tried = found.iter().flatten().any(|one| one.is_tried);
@@ -81,6 +82,33 @@ impl Inference {
         }
         facts
     }
+}
+
+/// `manifest` with what all of `samples` tell of its path.
+///
+/// # Errors
+/// The first sample that could not be read.
+pub fn inferred<E>(
+    manifest: &Manifest,
+    samples: impl Iterator<Item = Result<TcpSample, E>>,
+) -> Result<Manifest, E> {
+    let mut inference = Inference::new(manifest);
+    for sample in samples {
+        inference.take(&sample?);
+    }
+    Ok(with_facts(manifest, inference.facts()))
+}
+
+/// The rows that a sample of a socket stands for: itself, and the application's byte counts as far as a socket tells them (what was
+/// acknowledged, or what came in).
+pub fn rows(sample: TcpSample) -> impl Iterator<Item = AnyRow> {
+    let bytes = match sample.end {
+        StreamEnd::Sender => sample.info.bytes_acked,
+        StreamEnd::Receiver => sample.info.bytes_received,
+    };
+    let TcpSample { t_us, stream, .. } = sample;
+    let delivery = |bytes| DeliverySample { t_us, stream, sent_bytes: bytes, received_bytes: bytes };
+    std::iter::once(AnyRow::Tcp(sample)).chain(bytes.map(|bytes| AnyRow::Delivery(delivery(bytes))))
 }
 
 /// `manifest` with `facts` as what is known of its path, in the subject and in the cell.

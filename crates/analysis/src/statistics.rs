@@ -33,6 +33,14 @@ pub fn median(values: &[f64]) -> Option<f64> {
     percentile(values, 0.5)
 }
 
+/// How far values lie apart: from the first to the third quartile, over the median. `None` without values, or where the median is 0.
+pub fn relative_spread(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let [low, middle, high] = [0.25, 0.5, 0.75].map(|fraction| quantile_of_sorted(&sorted, fraction));
+    Some((high? - low?) / middle.filter(|&middle| middle != 0.0)?)
+}
+
 /// The 99 % Wilson (1927) score interval of a probability, from `hits` in `trials`: what a configured loss has to lie in
 /// if the counted loss is honest. `None` without trials or with more hits than trials.
 pub fn binomial_99(hits: u64, trials: u64) -> Option<Interval> {

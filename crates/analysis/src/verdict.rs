@@ -152,7 +152,7 @@ impl Subject<'_> {
 /// Why the limit can't be known, and what would tell.
 fn not_told(subject: &Subject<'_>) -> &'static str {
     // No congestion window was seen: it is a receiver's socket.
-    if subject.flow.protocol == Protocol::Tcp && subject.diagnosis.figures.cwnd_bytes == Some(0) {
+    if subject.flow.protocol == Protocol::Tcp && subject.diagnosis.figures.cwnd_bytes.is_none() {
         "the receiving socket does not tell: its window is not used up, and no queue stands in its round trip. Whether the \
          sender's application, buffer, pacing or congestion window holds it back, its own socket would tell (pipefill watch there)"
     } else {

@@ -4,9 +4,9 @@
 
 use pipefill_analysis::intervals::{Following, StreamIntervals};
 use pipefill_analysis::metrics::{Condenser, RunMetrics};
-use pipefill_analysis::observed::{self, Inference, View};
+use pipefill_analysis::observed::{self, View};
 use pipefill_analysis::series::{Drawing, RunSeries};
-use pipefill_core::record::{AnyRow, Manifest, PingSample, Retransmit, Row, TcpSample};
+use pipefill_core::record::{Manifest, PingSample, Retransmit, TcpSample};
 use pipefill_store::{RecordReader, StoreError, undisturbed};
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub(crate) fn condense(
         let Some(record) = RecordReader::open(directory)? else {
             return Ok(None);
         };
-        if view.is_some() || record.manifest().subject.observed().is_some() {
+        if view.is_some() || is_observed(&record) {
             return condense_observed(&record, buckets, view).map(Some);
         }
         let manifest = record.manifest().clone();
@@ -71,30 +71,36 @@ fn condense_observed(
         Some(view) => observed::blindfolded(record.manifest(), view),
         None => record.manifest().clone(),
     };
-    let rows = || -> Result<_, StoreError> {
-        let seen = record.table::<TcpSample>()?.map(|row| row.map(Row::into_any));
-        Ok(seen.filter(move |row| {
-            row.as_ref().is_ok_and(|row| view.is_none_or(|view| view.sees(row).is_some())) || row.is_err()
-        }))
-    };
-    let mut inference = Inference::new(&manifest);
-    for row in rows()? {
-        inference.take(&row?);
-    }
-    let manifest = observed::with_facts(&manifest, inference.facts());
+    let manifest = observed::inferred(&manifest, samples(record, view)?)?;
     let (mut condenser, mut drawing) = (Condenser::new(&manifest), Drawing::of(&manifest, buckets));
-    for row in rows()? {
-        let row = row?;
-        condenser.take(&row);
-        drawing.take(&row);
-        if let AnyRow::Tcp(sample) = &row {
-            let delivery = AnyRow::Delivery(observed::delivery(sample));
-            condenser.take(&delivery);
-            drawing.take(&delivery);
+    for sample in samples(record, view)? {
+        for row in observed::rows(sample?) {
+            condenser.take(&row);
+            drawing.take(&row);
         }
+    }
+    // A blindfolded judge has no BPF.
+    let watched = view.is_none().then(|| record.table::<Retransmit>()).transpose()?;
+    for row in watched.into_iter().flatten() {
+        let row = row?;
+        condenser.count(&row);
+        drawing.count(&row);
     }
     let (metrics, series) = (condenser.finish(), drawing.finish());
     Ok(Condensed { manifest, metrics, series })
+}
+
+fn is_observed(record: &RecordReader) -> bool {
+    record.manifest().subject.observed().is_some()
+}
+
+/// What the sockets of a record tell; with a `view` those of that end.
+fn samples(
+    record: &RecordReader,
+    view: Option<View>,
+) -> Result<impl Iterator<Item = Result<TcpSample, StoreError>>, StoreError> {
+    let is_seen = move |sample: &TcpSample| view.is_none_or(|view| view.sees(sample));
+    Ok(record.table::<TcpSample>()?.filter(move |sample| sample.as_ref().map_or(true, is_seen)))
 }
 
 /// Reads a run's rows once and cuts them into intervals of `width_us`; `None` where the directory has no manifest.
@@ -110,8 +116,14 @@ pub(crate) fn cut(
             return Ok(None);
         };
         let mut following = Following::of(record.manifest(), width_us);
-        for row in record.rows()? {
-            following.take(&row?);
+        if is_observed(&record) {
+            for sample in samples(&record, None)? {
+                observed::rows(sample?).for_each(|row| following.take(&row));
+            }
+        } else {
+            for row in record.rows()? {
+                following.take(&row?);
+            }
         }
         Ok(Some((record.manifest().clone(), following.finish())))
     })

@@ -73,5 +73,5 @@ fn a_tenth_of_the_samples_tells_nearly_as_much() {
 fn the_receivers_sockets_say_unknown_rather_than_something_wrong() {
     let found = blindfold("receiver", &[]);
     assert!(share(&found, "wrong", "judged") <= 0.05, "{:#?}", wrong(&found));
-    assert!(share(&found, "right", "judged") >= 0.65, "{:#?}", wrong(&found));
+    assert!(share(&found, "right", "judged") >= 0.70, "{:#?}", wrong(&found));
 }

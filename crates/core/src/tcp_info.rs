@@ -48,7 +48,8 @@ impl CaState {
     }
 }
 
-/// `tcp_info` in this project's words: bytes, microseconds, bits per second.
+/// `tcp_info` in this project's words: bytes, microseconds, bits per second. `None` is what the source of a sample does not tell: an older
+/// kernel, the simulator, a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize, Default)]
 pub struct TcpInfo {
     /// `tcpi_state`: 1 = ESTABLISHED (`include/net/tcp_states.h`).
@@ -58,21 +59,21 @@ pub struct TcpInfo {
     /// `tcpi_snd_mss`, payload bytes of a full segment.
     pub mss_bytes: u32,
     /// `tcpi_snd_cwnd` (segments) × mss.
-    pub cwnd_bytes: u64,
+    pub cwnd_bytes: Option<u64>,
     /// `tcpi_snd_ssthresh` (segments) × mss; null while it is infinite.
     pub ssthresh_bytes: Option<u64>,
     /// `tcp_packets_in_flight()`: unacked − sacked − lost + retrans (segments) × mss.
-    pub in_flight_bytes: u64,
+    pub in_flight_bytes: Option<u64>,
     /// `tcpi_unacked` (segments) × mss: `snd_nxt − snd_una`, what the receive window has to cover.
     pub unacked_bytes: u64,
     /// `tcpi_sacked`, segments.
-    pub sacked_segments: u32,
+    pub sacked_segments: Option<u32>,
     /// `tcpi_lost`, segments.
-    pub lost_segments: u32,
+    pub lost_segments: Option<u32>,
     /// `tcpi_retrans`, segments retransmitted and not yet acknowledged.
-    pub retrans_segments: u32,
+    pub retrans_segments: Option<u32>,
     /// `tcpi_notsent_bytes`: in the send queue, never sent.
-    pub notsent_bytes: u32,
+    pub notsent_bytes: Option<u32>,
     /// `tcpi_snd_wnd`: the window that the peer advertised, in bytes, scaled.
     pub rwnd_bytes: Option<u32>,
     /// `tcpi_rcv_wnd`: the window that this end advertised, no larger than the 16 bits of the header hold with its scale: the kernel
@@ -87,33 +88,33 @@ pub struct TcpInfo {
     /// `tcpi_rcv_rtt`: the receiver's own estimate, by `tcp_rcv_rtt_measure*`. Null where it has none.
     pub rcv_rtt_us: Option<u32>,
     /// `tcpi_rcv_space`: bytes copied to the application in the last RTT (`rcvq_space.space`).
-    pub rcv_space_bytes: u32,
+    pub rcv_space_bytes: Option<u32>,
     /// `tcpi_rto`.
-    pub rto_us: u32,
+    pub rto_us: Option<u32>,
     /// `tcpi_backoff`: RTO doublings in force.
-    pub backoff: u8,
+    pub backoff: Option<u8>,
     /// `tcpi_pacing_rate` (bytes/s) × 8; null where unlimited.
     pub pacing_rate_bps: Option<u64>,
     /// `tcpi_delivery_rate` (bytes/s) × 8.
-    pub delivery_rate_bps: u64,
+    pub delivery_rate_bps: Option<u64>,
     /// `tcpi_delivery_rate_app_limited`.
-    pub delivery_app_limited: bool,
+    pub delivery_app_limited: Option<bool>,
     /// `tcpi_bytes_sent`: payload, retransmissions included.
     pub bytes_sent: Option<u64>,
     /// `tcpi_bytes_retrans`.
     pub bytes_retrans: Option<u64>,
     /// `tcpi_bytes_acked` (RFC 4898 `tcpEStatsAppHCThruOctetsAcked`).
-    pub bytes_acked: u64,
+    pub bytes_acked: Option<u64>,
     /// `tcpi_bytes_received` (RFC 4898 `tcpEStatsAppHCThruOctetsReceived`).
-    pub bytes_received: u64,
+    pub bytes_received: Option<u64>,
     /// `tcpi_total_retrans`: segments retransmitted over the connection's life.
     pub retransmits: u32,
     /// `tcpi_segs_out`.
-    pub segs_out: u32,
+    pub segs_out: Option<u32>,
     /// `tcpi_data_segs_out`.
-    pub data_segs_out: u32,
+    pub data_segs_out: Option<u32>,
     /// `tcpi_data_segs_in`.
-    pub data_segs_in: u32,
+    pub data_segs_in: Option<u32>,
     /// `tcpi_delivered`: segments delivered, SACKed ones included.
     pub delivered_segments: Option<u32>,
     /// `tcpi_dsack_dups`.
@@ -170,34 +171,34 @@ pub fn decode(bytes: &[u8]) -> Option<TcpInfo> {
         state: bytes[0],
         ca_state: CaState::from_kernel(bytes[1]),
         mss_bytes: mss,
-        cwnd_bytes: segments(u32_at(80)),
+        cwnd_bytes: Some(segments(u32_at(80))),
         ssthresh_bytes: (ssthresh < INFINITE_SSTHRESH).then(|| segments(ssthresh)),
-        in_flight_bytes: segments(in_flight),
+        in_flight_bytes: Some(segments(in_flight)),
         unacked_bytes: segments(unacked),
-        sacked_segments: sacked,
-        lost_segments: lost,
-        retrans_segments: retrans,
-        notsent_bytes: u32_at(144),
+        sacked_segments: Some(sacked),
+        lost_segments: Some(lost),
+        retrans_segments: Some(retrans),
+        notsent_bytes: raw.u32(144),
         rwnd_bytes: raw.u32(228),
         local_rwnd_bytes: raw.u32(232).map(|window| window.min(0xffff << (bytes[6] >> 4))),
         srtt_us: measured(u32_at(68)),
         rttvar_us: measured(u32_at(68)).map(|_| u32_at(72)),
         min_rtt_us: raw.u32(148).filter(|&us| us != u32::MAX),
         rcv_rtt_us: measured(u32_at(92)),
-        rcv_space_bytes: u32_at(96),
-        rto_us: u32_at(8),
-        backoff: bytes[4],
+        rcv_space_bytes: raw.u32(96),
+        rto_us: raw.u32(8),
+        backoff: Some(bytes[4]),
         pacing_rate_bps: u64_at(104).filter(|&rate| rate != u64::MAX).map(|rate| rate.saturating_mul(8)),
-        delivery_rate_bps: u64_at(160).unwrap_or(0).saturating_mul(8),
-        delivery_app_limited: bytes[7] & 1 != 0,
+        delivery_rate_bps: u64_at(160).map(|rate| rate.saturating_mul(8)),
+        delivery_app_limited: u64_at(160).map(|_| bytes[7] & 1 != 0),
         bytes_sent: u64_at(200),
         bytes_retrans: u64_at(208),
-        bytes_acked: u64_at(120).unwrap_or(0),
-        bytes_received: u64_at(128).unwrap_or(0),
+        bytes_acked: u64_at(120),
+        bytes_received: u64_at(128),
         retransmits: u32_at(100),
-        segs_out: u32_at(136),
-        data_segs_out: u32_at(156),
-        data_segs_in: u32_at(152),
+        segs_out: raw.u32(136),
+        data_segs_out: raw.u32(156),
+        data_segs_in: raw.u32(152),
         delivered_segments: raw.u32(192),
         dsack_dups: raw.u32(216),
         reord_seen: raw.u32(220),
@@ -231,8 +232,8 @@ mod tests {
         put(&mut bytes, 148, u32::MAX);
         let info = decode(&bytes).expect("280 bytes decode");
         assert_eq!(info.ca_state, Some(CaState::Recovery));
-        assert_eq!(info.cwnd_bytes, 50 * 1448);
-        assert_eq!(info.in_flight_bytes, (100 - 10 - 5 + 2) * 1448);
+        assert_eq!(info.cwnd_bytes, Some(50 * 1448));
+        assert_eq!(info.in_flight_bytes, Some((100 - 10 - 5 + 2) * 1448));
         assert_eq!(info.unacked_bytes, 100 * 1448);
         assert_eq!((info.ssthresh_bytes, info.min_rtt_us, info.srtt_us), (None, None, None));
     }

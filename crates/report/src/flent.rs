@@ -166,7 +166,8 @@ impl Series<'_> {
             object.insert("t".to_owned(), json!(t0_s + end_s(interval)));
             object.insert("val".to_owned(), json!(mbps(interval)));
             if let Some((look, mss)) = interval.look.zip(self.mss_bytes.filter(|&mss| mss > 0)) {
-                object.insert("tcp_cwnd".to_owned(), json!(look.cwnd_bytes / mss));
+                let cwnd = look.cwnd_bytes.map(|bytes| ("tcp_cwnd".to_owned(), json!(bytes / mss)));
+                object.extend(cwnd);
                 let rtt = look.srtt_us.map(|us| ("tcp_rtt".to_owned(), json!(us as f64 / 1e3)));
                 object.extend(rtt);
             }

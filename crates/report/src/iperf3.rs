@@ -255,7 +255,7 @@ impl<'a> Flow<'a> {
         let trips: Vec<u64> = looks().filter_map(|look| look.srtt_us).collect();
         let mean = trips.iter().sum::<u64>().checked_div(trips.len() as u64);
         let seen = [
-            ("max_snd_cwnd", looks().map(|look| look.cwnd_bytes).max()),
+            ("max_snd_cwnd", looks().filter_map(|look| look.cwnd_bytes).max()),
             ("max_snd_wnd", looks().filter_map(|look| look.rwnd_bytes).max()),
             ("max_rtt", trips.iter().max().copied()),
             ("min_rtt", trips.iter().min().copied()),

@@ -39,7 +39,7 @@ pub(crate) fn series(golden: &Golden, record: &RunRecord) -> Series {
         let info = samples.get(after.checked_sub(1)?)?.info;
         let streams = &record.manifest.streams;
         let received: f64 = streams.iter().map(|stream| received_by(record, stream.stream, at_us)).sum();
-        let cwnd = info.cwnd_bytes / u64::from(info.mss_bytes.max(1));
+        let cwnd = info.cwnd_bytes.unwrap_or(0) / u64::from(info.mss_bytes.max(1));
         let srtt_us = u64::from(info.srtt_us.unwrap_or(0));
         Some([t_ms, received as u64, cwnd, srtt_us, u64::from(info.rwnd_bytes.unwrap_or(0))])
     };

@@ -169,7 +169,7 @@ impl Values {
         }
         for (values, value) in [
             (&mut self.unacked_peak, Some(epoch.unacked_peak)),
-            (&mut self.cwnd, Some(epoch.cwnd)),
+            (&mut self.cwnd, epoch.cwnd),
             (&mut self.rwnd, epoch.rwnd),
             (&mut self.wmem_peak, epoch.wmem_peak),
             (&mut self.sndbuf, epoch.sndbuf),

@@ -5,6 +5,7 @@
 
 use super::stall::Stall;
 use crate::metrics::window::Window;
+use crate::models::window::{USED_UP, rwnd_used};
 use pipefill_core::record::{StreamEnd, TcpSample};
 use pipefill_core::tcp_info::CaState;
 
@@ -28,10 +29,10 @@ pub(super) struct Epoch {
     pub(super) acked: u64,
     /// By how much what was in flight changed meanwhile: where that is much, nothing is in a steady state.
     pub(super) flight_change: u64,
-    /// Largest share of cwnd in flight at a sample.
-    pub(super) cwnd_used: f64,
+    /// Largest share of cwnd in flight at a sample; `None` where cwnd is not known.
+    pub(super) cwnd_used: Option<f64>,
     /// cwnd at that sample.
-    pub(super) cwnd: u64,
+    pub(super) cwnd: Option<u64>,
     /// Largest share of the advertised window that was out.
     pub(super) rwnd_used: Option<f64>,
     /// The window at that sample.
@@ -69,6 +70,23 @@ pub(super) struct Epoch {
     pub(super) srtt_us: Option<u64>,
     pub(super) min_rtt_us: Option<u64>,
     pub(super) mss: u64,
+}
+
+impl Epoch {
+    /// Payload acknowledged, bits per second.
+    pub(super) fn acked_bps(&self) -> f64 {
+        Window { from_us: self.from_us, to_us: self.to_us }.bps(self.acked)
+    }
+
+    /// Whether the congestion window is used up.
+    pub(super) fn has_used_cwnd(&self) -> bool {
+        self.cwnd_used.is_some_and(|used| used >= USED_UP)
+    }
+
+    /// Whether the advertised window is used up.
+    pub(super) fn has_used_rwnd(&self) -> bool {
+        self.rwnd_used.is_some_and(|used| used >= USED_UP)
+    }
 }
 
 /// Cuts one stream's samples into epochs while they pass by. What is left over at the end, less than a round trip, is not
@@ -112,7 +130,7 @@ struct Open {
     repair: usize,
     app_limited: usize,
     /// Share and size at the sample where most of it was used.
-    cwnd: (f64, u64),
+    cwnd: Option<(f64, u64)>,
     rwnd: Option<(f64, u64)>,
     /// Share, memory and limit.
     sndbuf: Option<(f64, u64, u64)>,
@@ -213,12 +231,12 @@ impl Open {
             stalled_us: 0,
             srtt_sum_us: 0,
             timed: 0,
-            acked: first.info.bytes_acked,
+            acked: first.info.bytes_acked.unwrap_or(0),
             unacked_first: first.info.unacked_bytes,
             unsent: 0,
             repair: 0,
             app_limited: 0,
-            cwnd: (0.0, 0),
+            cwnd: None,
             rwnd: None,
             sndbuf: None,
             sndbuf_least: None,
@@ -239,14 +257,15 @@ impl Open {
             self.srtt_sum_us += u64::from(srtt_us);
             self.timed += 1;
         }
-        self.unsent += usize::from(info.notsent_bytes > 0);
+        self.unsent += usize::from(info.notsent_bytes.is_none_or(|bytes| bytes > 0));
         self.repair += usize::from(info.ca_state.is_some_and(|state| state >= CaState::Recovery));
-        self.app_limited += usize::from(info.delivery_app_limited);
-        let used = cwnd_used(row);
-        if used >= self.cwnd.0 {
-            self.cwnd = (used, info.cwnd_bytes);
+        self.app_limited += usize::from(info.delivery_app_limited == Some(true));
+        if let Some((used, cwnd)) = cwnd_used(row)
+            && self.cwnd.is_none_or(|(most, _)| used >= most)
+        {
+            self.cwnd = Some((used, cwnd));
         }
-        if let Some((used, window)) = rwnd_used(row)
+        if let Some((used, window)) = rwnd_used(info).zip(info.rwnd_bytes.map(u64::from))
             && self.rwnd.is_none_or(|(most, _)| used >= most)
         {
             self.rwnd = Some((used, window));
@@ -271,10 +290,10 @@ impl Open {
             unacked_mean: self.unacked_sum.checked_div(self.moving).unwrap_or(0),
             stalled_us: self.stalled_us,
             srtt_mean_us: self.srtt_sum_us.checked_div(self.timed),
-            acked: last.info.bytes_acked.saturating_sub(self.acked),
+            acked: last.info.bytes_acked.unwrap_or(0).saturating_sub(self.acked),
             flight_change: last.info.unacked_bytes.abs_diff(self.unacked_first),
-            cwnd_used: self.cwnd.0,
-            cwnd: self.cwnd.1,
+            cwnd_used: self.cwnd.map(|(used, _)| used),
+            cwnd: self.cwnd.map(|(_, cwnd)| cwnd),
             rwnd_used: self.rwnd.map(|(used, _)| used),
             rwnd: self.rwnd.map(|(_, window)| window),
             rwnd_widest: None,
@@ -321,17 +340,10 @@ impl Unread {
     }
 }
 
-fn cwnd_used(row: &TcpSample) -> f64 {
-    ratio(row.info.in_flight_bytes, row.info.cwnd_bytes)
-}
-
-/// Share and size. A window without room for one more full segment is used up: the sender waits (`tcp_snd_wnd_test()`;
-/// RFC 9293, 3.8.6.2.1).
-fn rwnd_used(row: &TcpSample) -> Option<(f64, u64)> {
-    let window = u64::from(row.info.rwnd_bytes?);
-    let is_full = window.saturating_sub(row.info.unacked_bytes) < u64::from(row.info.mss_bytes);
-    let used = ratio(row.info.unacked_bytes, window);
-    Some((if is_full { used.max(1.0) } else { used }, window))
+/// Share and size.
+fn cwnd_used(row: &TcpSample) -> Option<(f64, u64)> {
+    let (in_flight, cwnd) = (row.info.in_flight_bytes?, row.info.cwnd_bytes?);
+    Some((ratio(in_flight, cwnd), cwnd))
 }
 
 /// Share, memory and limit.
@@ -359,16 +371,6 @@ mod tests {
         let info =
             TcpInfo { rwnd_bytes: Some(rwnd_bytes), unacked_bytes, mss_bytes: 1448, ..TcpInfo::default() };
         of_sender(t_us, info)
-    }
-
-    #[test]
-    fn a_window_without_room_for_a_segment_is_used_up() {
-        let used = |rwnd, unacked| rwnd_used(&sample(0, rwnd, unacked)).map(|(used, _)| used);
-        assert_eq!(used(0, 0), Some(1.0));
-        assert_eq!(used(1447, 0), Some(1.0));
-        assert_eq!(used(1448, 0), Some(0.0));
-        assert_eq!(used(14480, 7240), Some(0.5));
-        assert_eq!(used(14480, 13100), Some(1.0));
     }
 
     #[test]

@@ -103,7 +103,7 @@ impl History {
                     if row.info.mss_bytes > 0 {
                         through.frame.1 = u64::from(row.info.mss_bytes);
                     }
-                    through.points.push_back((row.t_us, row.info.bytes_acked));
+                    through.points.extend(row.info.bytes_acked.map(|bytes| (row.t_us, bytes)));
                     let queue = &mut self.queues[place(through.direction)];
                     let rtt_us = row.info.srtt_us.map(u64::from);
                     let waits = self.path.as_ref().zip(rtt_us);

@@ -276,7 +276,7 @@ impl<'a> OfFlow<'a> {
         let (data, acks) = (facts.way(self.flow.direction), facts.way(self.flow.direction.opposite()));
         let infos = || summaries.iter().filter_map(|one| one.tcp);
         let (sent, again) = infos().fold((0, 0), |sum, info| {
-            (sum.0 + u64::from(info.data_segs_out), sum.1 + u64::from(info.retransmits))
+            (sum.0 + u64::from(info.data_segs_out.unwrap_or(0)), sum.1 + u64::from(info.retransmits))
         });
         let dsacks: Option<u64> = infos().map(|info| info.dsack_dups.map(u64::from)).sum();
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);

@@ -1,4 +1,4 @@
-//! From an epoch to its limiter: the rules, in order; the first that holds decides. Every threshold stands here, with its reason.
+//! From an epoch to its limiter: the rules, in order; the first that holds decides. Every threshold of a rule stands here, with its reason.
 
 use super::epochs::Epoch;
 use super::facts::Facts;
@@ -10,9 +10,6 @@ use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{StreamSummary, ThreadRole};
 use pipefill_core::units::Rate;
 
-/// From this share of a window on it counts as used up: a sender waits for room for a whole packet (RFC 9293, 3.8.6.2.1; TSO
-/// sends up to 64 KB at once).
-const USED_UP: f64 = 0.90;
 /// Where nothing else explains the rate, a window of which this much is out: a sender may wait until a third of it is free
 /// (`tcp_tso_should_defer()`, `sysctl_tcp_tso_win_divisor` = 3).
 const NEARLY_USED_UP: f64 = 0.60;
@@ -112,9 +109,8 @@ impl Case<'_> {
         if self.is_observed() {
             return sockets::is_unread(self.epoch);
         }
-        let is_closed = self.epoch.rwnd_used.is_some_and(|used| used >= USED_UP);
         let is_full = self.epoch.unread_share.is_some_and(|share| share >= UNREAD);
-        is_closed && is_full && self.epoch.repair_share < 0.5
+        self.epoch.has_used_rwnd() && is_full && self.epoch.repair_share < 0.5
     }
 
     /// Whether the application's schedule is kept, but for the write that is under way: then nothing behind it holds it back,
@@ -130,11 +126,6 @@ impl Case<'_> {
         let under_way = self.epoch.unacked_peak.max(self.stream.flow.length.get()) as f64;
         self.facts.history.got_through(self.stream.summary.stream, self.epoch.to_us) + under_way
             >= share * wanted
-    }
-
-    /// Payload acknowledged, bits per second.
-    fn acked_bps(&self) -> f64 {
-        self.epoch.acked as f64 * 8e6 / self.window().length_us().max(1) as f64
     }
 
     /// `SO_MAX_PACING_RATE` is what the stream gets, while data waits.
@@ -207,13 +198,13 @@ impl Case<'_> {
     /// Data waits, no window is used up, and there is a CPU: pacing, where its rate explains the goodput, else the window that is nearest to
     /// its end.
     fn held_back_by(&self) -> LimitedBy {
-        let paced = self.epoch.pacing_rate_bps.filter(|&rate| self.acked_bps() >= PACED * rate as f64);
-        let rwnd = self.epoch.rwnd_used.unwrap_or(0.0);
+        let paced = self.epoch.pacing_rate_bps.filter(|&rate| self.epoch.acked_bps() >= PACED * rate as f64);
+        let [rwnd, cwnd] = [self.epoch.rwnd_used, self.epoch.cwnd_used].map(|used| used.unwrap_or(0.0));
         if paced.is_some() {
             LimitedBy::Pacing
-        } else if rwnd >= NEARLY_USED_UP && rwnd >= self.epoch.cwnd_used {
+        } else if rwnd >= NEARLY_USED_UP && rwnd >= cwnd {
             LimitedBy::Rwnd
-        } else if self.epoch.cwnd_used >= NEARLY_USED_UP {
+        } else if cwnd >= NEARLY_USED_UP {
             LimitedBy::Cwnd
         } else if self.is_observed() {
             sockets::not_held_back(self.epoch)
@@ -244,9 +235,9 @@ impl Case<'_> {
 
 /// The window that is used up; of two the smaller one.
 fn window_limit(epoch: &Epoch) -> Option<LimitedBy> {
-    let by_rwnd = epoch.rwnd_used.is_some_and(|used| used >= USED_UP);
-    let by_cwnd = epoch.cwnd_used >= USED_UP;
-    let is_smaller = epoch.rwnd.is_some_and(|rwnd| rwnd < epoch.cwnd);
+    let by_rwnd = epoch.has_used_rwnd();
+    let by_cwnd = epoch.has_used_cwnd();
+    let is_smaller = epoch.rwnd.zip(epoch.cwnd).is_some_and(|(rwnd, cwnd)| rwnd < cwnd);
     if by_rwnd && (is_smaller || !by_cwnd) {
         return Some(LimitedBy::Rwnd);
     }
@@ -269,8 +260,8 @@ mod tests {
             to_us: 2_000_000,
             acked: 1_250_000,
             unacked_peak: 25_000,
-            cwnd_used: 0.125,
-            cwnd: 200_000,
+            cwnd_used: Some(0.125),
+            cwnd: Some(200_000),
             rwnd_used: Some(0.125),
             rwnd: Some(200_000),
             sndbuf_used: Some(0.2),
@@ -310,7 +301,13 @@ mod tests {
             judged(
                 BULK,
                 &[],
-                &Epoch { cwnd_used, cwnd, rwnd_used: Some(rwnd_used), rwnd: Some(rwnd), ..idle() },
+                &Epoch {
+                    cwnd_used: Some(cwnd_used),
+                    cwnd: Some(cwnd),
+                    rwnd_used: Some(rwnd_used),
+                    rwnd: Some(rwnd),
+                    ..idle()
+                },
             )
         };
         assert_eq!(of(0.95, 100_000, 0.95, 90_000), LimitedBy::Rwnd);

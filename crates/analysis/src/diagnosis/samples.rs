@@ -27,7 +27,7 @@ pub(super) fn queue(t_us: u64, direction: Direction, backlog_bytes: u64, dropped
 
 /// What the sender of `stream` had acknowledged at `t_us`.
 pub(super) fn acked(t_us: u64, stream: u32, bytes_acked: u64) -> AnyRow {
-    let info = TcpInfo { bytes_acked, mss_bytes: 1448, ..TcpInfo::default() };
+    let info = TcpInfo { bytes_acked: Some(bytes_acked), mss_bytes: 1448, ..TcpInfo::default() };
     AnyRow::Tcp(TcpSample { stream, ..of_sender(t_us, info) })
 }
 

@@ -3,17 +3,13 @@
 //! For connections that nobody planned: no schedule of an application is known, no memory of the other end, no limit of a socket.
 
 use super::epochs::Epoch;
+use crate::models::window::has_shrunk;
 use pipefill_core::limit::LimitedBy;
 
-/// A window that was this much larger before is closed by data that is not read: a receiver never takes a window back
-/// (RFC 9293, 3.8.6), it only leaves less of it free.
-const SHRUNK: f64 = 0.75;
 /// A pacing rate that a limit has set (`sk_max_pacing_rate`) is what gets through, but for what rounding takes.
 const PACED: f64 = 0.92;
 /// And it is the same for so many round trips: a congestion control's own follows what it measures, BBR's in cycles of eight.
 const STEADY_ROUND_TRIPS: u64 = 12;
-/// All but so little of a window is in use.
-const USED_UP: f64 = 0.90;
 /// A pacing rate of which so little gets through is not what holds data back.
 const UNPACED: f64 = 0.70;
 /// A writer that waits for room is woken when a third of the buffer is free: a buffer that limits is never emptier for long.
@@ -23,21 +19,15 @@ const BUFFER_FULL: f64 = 0.65;
 
 /// The advertised window is used up, and was larger before: the receiving application does not keep up.
 pub(super) fn is_unread(epoch: &Epoch) -> bool {
-    let is_used = epoch.rwnd_used.is_some_and(|used| used >= USED_UP);
-    let has_shrunk =
-        epoch.rwnd.zip(epoch.rwnd_widest).is_some_and(|(now, widest)| (now as f64) <= SHRUNK * widest as f64);
-    is_used && has_shrunk && epoch.repair_share < 0.5
+    let is_smaller = epoch.rwnd.zip(epoch.rwnd_widest).is_some_and(|(now, widest)| has_shrunk(now, widest));
+    epoch.has_used_rwnd() && is_smaller && epoch.repair_share < 0.5
 }
 
 /// A socket's own limit (`SO_MAX_PACING_RATE`), which no socket tells: the rate that gets through is the pacing rate, and that does not change.
 pub(super) fn is_paced(epoch: &Epoch) -> bool {
     let round_trip = epoch.srtt_us.or(epoch.min_rtt_us).unwrap_or(0).max(1);
     let is_steady = epoch.pacing_steady_us >= STEADY_ROUND_TRIPS * round_trip;
-    is_steady && epoch.pacing_rate_bps.is_some_and(|rate| acked_bps(epoch) >= PACED * rate as f64)
-}
-
-fn acked_bps(epoch: &Epoch) -> f64 {
-    epoch.acked as f64 * 8e6 / (epoch.to_us - epoch.from_us).max(1) as f64
+    is_steady && epoch.pacing_rate_bps.is_some_and(|rate| epoch.acked_bps() >= PACED * rate as f64)
 }
 
 /// The send buffer gets full, and is never nearly empty: its writer waits for it, and not it for its writer.
@@ -48,14 +38,12 @@ pub(super) fn keeps_its_buffer_full(epoch: &Epoch) -> bool {
 
 /// Neither a window nor the buffer is used up: whoever wants more fills at least that one.
 pub(super) fn offers_less(epoch: &Epoch, sndbuf: f64) -> bool {
-    epoch.cwnd_used < USED_UP
-        && epoch.rwnd_used.is_none_or(|used| used < USED_UP)
-        && epoch.sndbuf_used.is_none_or(|used| used < sndbuf)
+    !epoch.has_used_cwnd() && !epoch.has_used_rwnd() && epoch.sndbuf_used.is_none_or(|used| used < sndbuf)
 }
 
 /// Data waits at most looks, and no window holds it back. Where much less than the pacing rate gets through, it is an application whose
 /// writes come in lumps and leave paced; else nothing that a socket tells explains the rate.
 pub(super) fn not_held_back(epoch: &Epoch) -> LimitedBy {
-    let is_unpaced = epoch.pacing_rate_bps.is_some_and(|rate| acked_bps(epoch) < UNPACED * rate as f64);
+    let is_unpaced = epoch.pacing_rate_bps.is_some_and(|rate| epoch.acked_bps() < UNPACED * rate as f64);
     if is_unpaced || epoch.app_limited_share > 0.0 { LimitedBy::App } else { LimitedBy::Unknown }
 }

@@ -15,7 +15,7 @@ pub(super) struct Stall {
 struct Seen {
     t_us: u64,
     /// `tcpi_bytes_acked`, and `tcpi_delivered`, which counts what SACKs tell too.
-    delivered: (u64, Option<u32>),
+    delivered: (Option<u64>, Option<u32>),
     /// When that was seen first.
     since_us: u64,
 }
@@ -42,7 +42,12 @@ mod tests {
     use pipefill_core::tcp_info::TcpInfo;
 
     fn sample(t_us: u64, bytes_acked: u64, unacked_bytes: u64) -> TcpSample {
-        let info = TcpInfo { bytes_acked, unacked_bytes, srtt_us: Some(15), ..TcpInfo::default() };
+        let info = TcpInfo {
+            bytes_acked: Some(bytes_acked),
+            unacked_bytes,
+            srtt_us: Some(15),
+            ..TcpInfo::default()
+        };
         of_sender(t_us, info)
     }
 

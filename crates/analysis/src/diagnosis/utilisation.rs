@@ -58,7 +58,8 @@ impl Utilisation {
     pub(super) fn see(&mut self, row: &AnyRow) {
         let (stream, count, mss) = match row {
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
-                (row.stream, row.info.bytes_acked, u64::from(row.info.mss_bytes))
+                let Some(acked) = row.info.bytes_acked else { return };
+                (row.stream, acked, u64::from(row.info.mss_bytes))
             }
             AnyRow::Udp(row) => (row.stream, row.received, 0),
             _ => return,

@@ -40,8 +40,8 @@ pub(super) struct AppLimited {
 impl AppLimited {
     pub(super) fn see(&mut self, row: &TcpSample) {
         if row.end == StreamEnd::Sender {
-            self.samples += 1;
-            self.limited += u64::from(row.info.delivery_app_limited);
+            self.samples += u64::from(row.info.delivery_app_limited.is_some());
+            self.limited += u64::from(row.info.delivery_app_limited == Some(true));
         }
     }
 }

@@ -20,6 +20,13 @@ pub struct RetransmitCounts {
 }
 
 impl RetransmitCounts {
+    /// Of these rows.
+    pub fn of<'a>(rows: impl IntoIterator<Item = &'a Retransmit>) -> Self {
+        let mut counts = Self::default();
+        rows.into_iter().for_each(|row| counts.add(row));
+        counts
+    }
+
     fn add(&mut self, row: &Retransmit) {
         *match row.kind {
             RetransmitKind::Fast => &mut self.fast,

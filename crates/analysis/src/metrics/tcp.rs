@@ -215,9 +215,9 @@ impl Last {
 /// What is summed: cwnd, the advertised window, in flight, the send queue and its limit.
 fn values(row: &TcpSample) -> [Option<u64>; SUMMED] {
     [
-        Some(row.info.cwnd_bytes),
+        row.info.cwnd_bytes,
         row.info.rwnd_bytes.map(u64::from),
-        Some(row.info.in_flight_bytes),
+        row.info.in_flight_bytes,
         row.wmem_queued_bytes,
         row.sndbuf_bytes,
     ]

@@ -28,6 +28,11 @@ impl Window {
         self.to_us.saturating_sub(self.from_us)
     }
 
+    /// `bytes` in its time, as bits per second.
+    pub fn bps(self, bytes: u64) -> f64 {
+        bytes as f64 * 8e6 / self.length_us().max(1) as f64
+    }
+
     /// The part of it that lies in `other`.
     #[must_use]
     pub fn within(self, other: Self) -> Self {

@@ -1,12 +1,34 @@
-//! The window law and the time that slow start needs.
+//! The window law, the time that slow start needs, and when a window is used up.
 //!
 //! Never: a queue or a header here; these are upper bounds on a path that does nothing but delay.
 
+use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::Bytes;
 use std::time::Duration;
 
 /// The initial congestion window, segments (RFC 6928 section 2).
 pub const INITIAL_WINDOW_SEGMENTS: u64 = 10;
+
+/// From this share of a window on it counts as used up: a sender waits for room for a whole packet (RFC 9293, 3.8.6.2.1; TSO
+/// sends up to 64 KB at once).
+pub const USED_UP: f64 = 0.90;
+/// A window that was this much larger before is closed by data that is not read: a receiver never takes a window back
+/// (RFC 9293, 3.8.6), it only leaves less of it free.
+const SHRUNK: f64 = 0.75;
+
+/// Share of the advertised window that is out, as its sender sees it. One without room for a full segment is used up: the sender waits
+/// (`tcp_snd_wnd_test()`; RFC 9293, 3.8.6.2.1). `None` where the window is unknown.
+pub fn rwnd_used(info: &TcpInfo) -> Option<f64> {
+    let window = u64::from(info.rwnd_bytes?);
+    let is_full = window.saturating_sub(info.unacked_bytes) < u64::from(info.mss_bytes);
+    let used = info.unacked_bytes as f64 / window.max(1) as f64;
+    Some(if is_full { used.max(1.0) } else { used })
+}
+
+/// Whether an advertised window, once `widest` bytes, has become so much smaller that data waits unread behind it.
+pub fn has_shrunk(now: u64, widest: u64) -> bool {
+    now as f64 <= SHRUNK * widest as f64
+}
 
 /// The window law: at most one window per round trip, `8 × window / rtt` bits per second. `None` at a zero RTT.
 pub fn window_law(window: Bytes, rtt: Duration) -> Option<f64> {
@@ -37,6 +59,20 @@ mod tests {
     use super::*;
     use pipefill_core::units::Rate;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_window_without_room_for_a_segment_is_used_up() {
+        let used = |rwnd, unacked_bytes| {
+            let info =
+                TcpInfo { rwnd_bytes: Some(rwnd), unacked_bytes, mss_bytes: 1448, ..TcpInfo::default() };
+            rwnd_used(&info)
+        };
+        assert_eq!(used(0, 0), Some(1.0));
+        assert_eq!(used(1447, 0), Some(1.0));
+        assert_eq!(used(1448, 0), Some(0.0));
+        assert_eq!(used(14480, 7240), Some(0.5));
+        assert_eq!(used(14480, 13100), Some(1.0));
+    }
 
     /// The worked example of study 3: 65,535 bytes at 10 ms are 52.428 Mbit/s.
     #[test]

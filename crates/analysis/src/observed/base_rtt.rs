@@ -4,6 +4,7 @@
 //! do not exceed by much stands for it.
 
 use super::look::Track;
+use crate::statistics::{percentile, rounded};
 use pipefill_core::record::Fact;
 
 /// A minimum below this part of what nearly all samples show is no round trip.
@@ -11,15 +12,14 @@ const ABSURD: u64 = 4;
 
 /// Of all streams, since they share the path.
 pub(super) fn find<'a>(tracks: impl Iterator<Item = &'a Track>) -> Option<Fact<u64>> {
-    let (mut least, mut smoothed): (Option<u64>, Vec<u64>) = (None, Vec::new());
+    let (mut least, mut smoothed): (Option<u64>, Vec<f64>) = (None, Vec::new());
     let mut is_reordered = false;
     for track in tracks {
         is_reordered |= track.has_seen_reordering;
         least = least.into_iter().chain(track.min_rtt_us).min();
-        smoothed.extend(track.looks.iter().filter_map(|look| look.srtt_us));
+        smoothed.extend(track.looks.as_slice().iter().filter_map(|look| look.srtt_us).map(|us| us as f64));
     }
-    smoothed.sort_unstable();
-    let at = |share: f64| smoothed.get((smoothed.len() as f64 * share) as usize).copied();
+    let at = |share| percentile(&smoothed, share).map(rounded);
     match (least, at(0.05)) {
         (Some(least), Some(low)) if is_reordered && least.saturating_mul(ABSURD) < low => {
             at(0.75).map(Fact::inferred)

@@ -2,8 +2,8 @@
 
 use pipefill_core::cell::{BottleneckSpec, CellSpec, Direction, FlowSpec, PathSpec, Protocol};
 use pipefill_core::record::{
-    AnyRow, CpuUse, DeliverySample, Environment, Fact, Instrument, Manifest, Observed, PathFacts, StreamEnd,
-    StreamSummary, Subject, TcpSample,
+    CpuUse, Environment, Fact, Instrument, Manifest, Observed, PathFacts, StreamEnd, StreamSummary, Subject,
+    TcpSample,
 };
 use pipefill_core::units::{Bytes, QueueLimit, Rate};
 use schemars::JsonSchema;
@@ -36,22 +36,10 @@ impl View {
         }
     }
 
-    /// What of `row` that end's sockets tell.
-    pub fn sees(self, row: &AnyRow) -> Option<&TcpSample> {
-        match row {
-            AnyRow::Tcp(row) if row.end == self.end() => Some(row),
-            _ => None,
-        }
+    /// Whether `sample` is of that end.
+    pub fn sees(self, sample: &TcpSample) -> bool {
+        sample.end == self.end()
     }
-}
-
-/// The application's byte counts, as far as a socket tells them: what was acknowledged, or what came in.
-pub fn delivery(row: &TcpSample) -> DeliverySample {
-    let bytes = match row.end {
-        StreamEnd::Sender => row.info.bytes_acked,
-        StreamEnd::Receiver => row.info.bytes_received,
-    };
-    DeliverySample { t_us: row.t_us, stream: row.stream, sent_bytes: bytes, received_bytes: bytes }
 }
 
 /// `manifest` without the plan's facts, the emulator's counters, and what the other end knows.
@@ -96,7 +84,7 @@ fn forget_the_ends(stream: &mut StreamSummary, view: View) {
     stream.ca_state_us = None;
     stream.ca_state_source = None;
     stream.tcp = stream.tcp.filter(|_| view == View::Sender);
-    let acked = stream.tcp.map_or(0, |info| info.bytes_acked);
+    let acked = stream.tcp.and_then(|info| info.bytes_acked).unwrap_or(0);
     stream.sent_bytes = acked;
     stream.received_bytes = acked;
 }

@@ -9,6 +9,7 @@ use super::look::Track;
 use super::rounds::Round;
 use crate::metrics::window::Window;
 use crate::models::headers;
+use crate::statistics::{median, percentile, relative_spread};
 use pipefill_core::cell::Protocol;
 use pipefill_core::record::{Fact, WayFacts, standing_us};
 use pipefill_core::units::Bytes;
@@ -65,36 +66,27 @@ fn plateau(
             && in_flight(tracks, round) >= FEWEST_SEGMENTS * mss
     };
     let rate = |round: &Round| delivered_bps(tracks, round.window);
-    let rates = sorted(read.filter(stands).map(rate));
-    let every = sorted(all().map(rate));
-    let middle = quantile(&rates, 0.5).filter(|_| rates.len() >= FEWEST_ROUNDS)?;
-    let spread = quantile(&rates, 0.75)? - quantile(&rates, 0.25)?;
-    let most = quantile(&every, 0.9)?;
+    let moves = |rate: &f64| *rate > 0.0;
+    let rates: Vec<f64> = read.filter(stands).map(rate).filter(moves).collect();
+    let every: Vec<f64> = all().map(rate).filter(moves).collect();
+    let middle = median(&rates).filter(|_| rates.len() >= FEWEST_ROUNDS)?;
+    let spread = relative_spread(&rates)?;
+    let most = percentile(&every, 0.9)?;
     let frame = headers::frame(Protocol::Tcp, Bytes::new(mss)).get() as f64;
-    (spread <= PLATEAU * middle && most <= EXCEEDED * middle).then(|| (middle * frame / mss as f64) as u64)
+    (spread <= PLATEAU && most <= EXCEEDED * middle).then(|| (middle * frame / mss as f64) as u64)
 }
 
 fn is_read_slowly(rounds: &[Round]) -> bool {
     rounds.iter().filter(|round| round.has_shrunk).count() * SLOW_READER > rounds.len()
 }
 
-fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.filter(|&value| value > 0.0).collect();
-    values.sort_by(f64::total_cmp);
-    values
-}
-
-fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
-    sorted.get(((sorted.len() as f64 * share) as usize).min(sorted.len().saturating_sub(1))).copied()
-}
-
 fn in_flight(tracks: &[&Track], round: &Round) -> u64 {
-    let others: u64 = tracks.iter().map(|track| track.at(round.window.from_us, |look| look.unacked)).sum();
+    let others: u64 =
+        tracks.iter().filter_map(|track| Some(track.looks.at(round.window.from_us)?.unacked)).sum();
     others.max(round.flight)
 }
 
 /// What all of them delivered in `window`, bits per second of payload.
 fn delivered_bps(tracks: &[&Track], window: Window) -> f64 {
-    let bytes: u64 = tracks.iter().map(|track| track.delivered(window.from_us, window.to_us)).sum();
-    bytes as f64 * 8e6 / window.length_us().max(1) as f64
+    window.bps(tracks.iter().map(|track| track.delivered(window.from_us, window.to_us)).sum())
 }

@@ -3,15 +3,18 @@
 //! A socket sends and receives: what it sends is the first flow, seen from its sender, and what it receives the second one, seen from its
 //! receiver. Only the directions that carried data are flows.
 
-use super::{Inference, delivery, with_facts};
+use super::{inferred, rows};
 use crate::experiment::{FlowResult, flow_results};
-use crate::metrics::{Condenser, RunMetrics};
+use crate::metrics::{Condenser, RetransmitCounts};
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec, PathSpec, Protocol, RunSpec};
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Run};
-use pipefill_core::record::{AnyRow, Manifest, Observed, StreamEnd, StreamSummary, Subject, TcpSample};
+use pipefill_core::record::{
+    CaStateSource, CaStateTimes, Manifest, Observed, Retransmit, StreamEnd, StreamSummary, Subject, TcpSample,
+};
 use pipefill_core::units::{Bytes, Seed};
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::time::Duration;
 
 /// What is recorded of observed sockets, beside `lab` and `sim`.
@@ -28,6 +31,26 @@ pub struct Connection<'a> {
     pub every: Duration,
     /// What was seen.
     pub samples: &'a [TcpSample],
+    /// What BPF told of it, where that is permitted.
+    pub exact: Option<&'a Exact>,
+}
+
+/// What BPF told of a sending socket since it began to watch it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Exact {
+    /// Time in each congestion state; `None` where it could not be read.
+    pub ca_state_us: Option<CaStateTimes>,
+    /// What was sent again, in order of time; [`Retransmit::stream`] does not matter.
+    pub retransmits: Vec<Retransmit>,
+    /// Retransmissions that are missing from these.
+    pub lost: u64,
+}
+
+impl Exact {
+    /// What was sent again by why it was; `None` where some are missing.
+    pub fn retransmits_by_kind(&self) -> Option<RetransmitCounts> {
+        (self.lost == 0).then(|| RetransmitCounts::of(&self.retransmits))
+    }
 }
 
 /// Which way a connection carried data between two samples, in bytes of payload: sent and acknowledged, received.
@@ -40,14 +63,14 @@ pub struct Carried {
 }
 
 impl Connection<'_> {
-    /// What it carried from the first sample to the last. Counters that go back are another socket's: nothing then.
+    /// What it carried from the first sample to the last: nothing where that is not counted. Counters that go back are another socket's.
     pub fn carried(&self) -> Carried {
         let (Some(first), Some(last)) = (self.samples.first(), self.samples.last()) else {
             return Carried::default();
         };
         Carried {
-            sent: last.info.bytes_acked.saturating_sub(first.info.bytes_acked),
-            received: last.info.bytes_received.saturating_sub(first.info.bytes_received),
+            sent: grown(first.info.bytes_acked, last.info.bytes_acked),
+            received: grown(first.info.bytes_received, last.info.bytes_received),
         }
     }
 
@@ -68,6 +91,15 @@ impl Connection<'_> {
         })
     }
 
+    /// What its sending end sent again.
+    pub fn retransmits(&self) -> impl Iterator<Item = Retransmit> + '_ {
+        let sender = self.streams().find(|&(_, end)| end == StreamEnd::Sender);
+        let rows = sender.zip(self.exact).map(|((stream, _), exact)| {
+            exact.retransmits.iter().map(move |row| Retransmit { stream, ..*row })
+        });
+        rows.into_iter().flatten()
+    }
+
     /// Cell `index` of a plan of connections, called `name`. Its path is empty because it is unknown.
     pub fn cell(&self, index: usize, name: &str) -> Cell {
         let axes = vec![("connection".to_owned(), name.to_owned())];
@@ -80,6 +112,7 @@ impl Connection<'_> {
         BACKEND.clone_into(&mut manifest.backend);
         manifest.subject = Subject::Observed(self.observed.clone());
         manifest.streams = self.streams().map(|(stream, end)| self.summary(stream, end)).collect();
+        manifest.instrument.trace_lost_events = self.exact.map(|exact| exact.lost);
         manifest
     }
 
@@ -134,11 +167,13 @@ impl Connection<'_> {
 
     fn summary(&self, stream: u32, end: StreamEnd) -> StreamSummary {
         let (from_us, to_us) = self.ends_us();
+        let exact = self.exact.filter(|_| end == StreamEnd::Sender);
         let last = self.samples.last();
-        let count = last.map_or(0, |sample| match end {
+        let count = last.and_then(|sample| match end {
             StreamEnd::Sender => sample.info.bytes_acked,
             StreamEnd::Receiver => sample.info.bytes_received,
         });
+        let count = count.unwrap_or(0);
         StreamSummary {
             stream,
             flow: stream,
@@ -149,8 +184,8 @@ impl Connection<'_> {
             received_bytes: count,
             tcp: last.filter(|_| end == StreamEnd::Sender).map(|sample| sample.info),
             udp: None,
-            ca_state_us: None,
-            ca_state_source: None,
+            ca_state_us: exact.and_then(|exact| exact.ca_state_us),
+            ca_state_source: exact.map(|_| CaStateSource::Bpf),
         }
     }
 
@@ -166,22 +201,15 @@ impl Connection<'_> {
             seed: Seed::new(0),
             directory: name,
         });
-        let metrics = condense(&manifest, || self.rows().map(AnyRow::Tcp));
+        let Ok(manifest) = inferred::<Infallible>(&manifest, self.rows().map(Ok));
+        let mut condenser = Condenser::new(&manifest);
+        self.rows().flat_map(rows).for_each(|row| condenser.take(&row));
+        self.retransmits().for_each(|row| condenser.count(&row));
+        let metrics = condenser.finish();
         flow_results(&manifest.run.cell.spec, &[&metrics])
     }
 }
 
-/// The figures of the sockets that `manifest` is about: what they tell of the path first, and then the rest with that.
-pub fn condense<R: Iterator<Item = AnyRow>>(manifest: &Manifest, rows: impl Fn() -> R) -> RunMetrics {
-    let mut inference = Inference::new(manifest);
-    rows().for_each(|row| inference.take(&row));
-    let manifest = with_facts(manifest, inference.facts());
-    let mut condenser = Condenser::new(&manifest);
-    for row in rows() {
-        condenser.take(&row);
-        if let AnyRow::Tcp(sample) = &row {
-            condenser.take(&AnyRow::Delivery(delivery(sample)));
-        }
-    }
-    condenser.finish()
+fn grown(before: Option<u64>, now: Option<u64>) -> u64 {
+    before.zip(now).map_or(0, |(before, now)| now.saturating_sub(before))
 }

@@ -1,10 +1,12 @@
 //! What is said of the connections of a host: one entry each, for people and programs.
 
-use super::connection::{Carried, Connection};
+use super::connection::{Carried, Connection, Exact};
 use crate::experiment::{FlowResult, SCHEMA};
 use crate::finding::Advice;
+use crate::metrics::RetransmitCounts;
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::record::CaStateTimes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -65,6 +67,10 @@ pub struct ConnectionFinding {
     pub min_rtt_us: Option<u64>,
     /// Segments sent again over the connection's life.
     pub retransmits: Option<u64>,
+    /// The same by why they were, since BPF watches it; null where it does not, and where some are missing.
+    pub retransmits_by_kind: Option<RetransmitCounts>,
+    /// Time in each congestion state since then, microseconds.
+    pub ca_state_us: Option<CaStateTimes>,
     /// Samples that the verdict rests on.
     pub samples: usize,
     /// What limits it; null where that was too short to judge.
@@ -92,6 +98,8 @@ impl ConnectionFinding {
             rtt_us: last.and_then(|info| info.srtt_us).map(u64::from),
             min_rtt_us: last.and_then(|info| info.min_rtt_us).map(u64::from),
             retransmits: last.map(|info| u64::from(info.retransmits)),
+            retransmits_by_kind: connection.exact.and_then(Exact::retransmits_by_kind),
+            ca_state_us: connection.exact.and_then(|exact| exact.ca_state_us),
             samples: connection.samples.len(),
             ..Self::default()
         };
@@ -106,13 +114,13 @@ impl ConnectionFinding {
         let main = if received > sent { Direction::Reverse } else { Direction::Forward };
         match flows.into_iter().find(|flow| flow.figures.direction == main) {
             Some(flow) => finding.take(flow),
-            None => finding.is_idle(),
+            None => finding.set_idle(),
         }
         finding
     }
 
-    /// One that carried nothing while it was looked at.
-    pub fn is_idle(&mut self) {
+    /// Makes it one that carried nothing while it was looked at.
+    pub fn set_idle(&mut self) {
         self.rate_bps = Some(0);
         self.limited_by = Some(LimitedBy::App);
         self.verdict = Some("Idle: nothing was sent or received.".to_owned());

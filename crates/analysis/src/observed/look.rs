@@ -1,13 +1,10 @@
 //! One stream's samples as far as inference needs them, and no more of them than fit.
 
+use super::samples::{Samples, Timed};
+use crate::models::window::{USED_UP, has_shrunk, rwnd_used};
 use pipefill_core::cell::Direction;
 use pipefill_core::record::TcpSample;
 use pipefill_core::tcp_info::TcpInfo;
-
-/// All but so little of a window is in use.
-const CLOSED: f64 = 0.90;
-/// A window that was so much larger before.
-const SHRUNK: f64 = 0.75;
 
 /// One sample of a sender.
 #[derive(Debug, Clone, Copy)]
@@ -29,11 +26,17 @@ pub(super) struct Look {
     pub(super) has_shrunk: bool,
 }
 
+impl Timed for Look {
+    fn t_us(&self) -> u64 {
+        self.t_us
+    }
+}
+
 /// One stream.
 #[derive(Debug)]
 pub(super) struct Track {
     pub(super) direction: Direction,
-    pub(super) looks: Vec<Look>,
+    pub(super) looks: Samples<Look>,
     /// The kernel's own minimum.
     pub(super) min_rtt_us: Option<u64>,
     pub(super) mss: u64,
@@ -45,17 +48,13 @@ pub(super) struct Track {
     segments: Option<u32>,
     /// The largest window that was advertised.
     widest: Option<u64>,
-    most: usize,
-    /// Every so many samples one is kept.
-    stride: usize,
-    seen: usize,
 }
 
 impl Track {
     pub(super) fn new(direction: Direction, most: usize) -> Self {
         Self {
             direction,
-            looks: Vec::new(),
+            looks: Samples::new(most),
             min_rtt_us: None,
             mss: 0,
             retransmits: 0,
@@ -64,21 +63,12 @@ impl Track {
             delivered: 0,
             segments: None,
             widest: None,
-            most,
-            stride: 1,
-            seen: 0,
         }
-    }
-
-    /// A figure of the last sample by `t_us`; that of the first where all are later.
-    pub(super) fn at(&self, t_us: u64, figure: impl Fn(&Look) -> u64) -> u64 {
-        let next = self.looks.partition_point(|look| look.t_us <= t_us);
-        self.looks.get(next.saturating_sub(1)).map_or(0, figure)
     }
 
     /// Payload delivered between two times.
     pub(super) fn delivered(&self, from_us: u64, to_us: u64) -> u64 {
-        let count = |t_us| self.at(t_us, |look| look.delivered);
+        let count = |t_us| self.looks.at(t_us).map_or(0, |look| look.delivered);
         count(to_us).saturating_sub(count(from_us))
     }
 
@@ -91,32 +81,18 @@ impl Track {
         self.has_seen_reordering |= info.reord_seen.is_some_and(|times| times > 0);
         self.widest = self.widest.max(info.rwnd_bytes.map(u64::from));
         self.count(info);
-        self.seen += 1;
-        if !self.seen.is_multiple_of(self.stride) {
-            return;
-        }
-        if self.looks.len() >= self.most {
-            let mut at = 0;
-            self.looks.retain(|_| {
-                at += 1;
-                at % 2 == 0
-            });
-            self.stride *= 2;
-        }
         let window = info.rwnd_bytes.map(u64::from);
         self.looks.push(Look {
             t_us: row.t_us,
             delivered: self.delivered,
-            acked: info.bytes_acked,
+            acked: info.bytes_acked.unwrap_or(0),
             unacked: info.unacked_bytes,
             srtt_us: info.srtt_us.map(u64::from),
             retransmits: info.retransmits,
             rto_count: u32::from(info.rto_count.unwrap_or(0)),
-            has_unsent: info.notsent_bytes > 0,
-            is_closed: window.is_some_and(|window| info.unacked_bytes as f64 >= CLOSED * window as f64),
-            has_shrunk: window
-                .zip(self.widest)
-                .is_some_and(|(now, widest)| (now as f64) <= SHRUNK * widest as f64),
+            has_unsent: info.notsent_bytes.is_none_or(|bytes| bytes > 0),
+            is_closed: rwnd_used(info).is_some_and(|used| used >= USED_UP),
+            has_shrunk: window.zip(self.widest).is_some_and(|(now, widest)| has_shrunk(now, widest)),
         });
     }
 
@@ -127,7 +103,7 @@ impl Track {
                 self.delivered.saturating_add(u64::from(now.wrapping_sub(before)) * self.mss)
             }
             (Some(now), None) => u64::from(now) * self.mss,
-            (None, _) => info.bytes_acked,
+            (None, _) => info.bytes_acked.unwrap_or(self.delivered),
         };
         self.segments = info.delivered_segments;
     }

@@ -5,6 +5,8 @@
 //! 2016). What the receiver reports as a duplicate (DSACK, RFC 2883) had arrived.
 
 use super::look::{Look, Track};
+use crate::metrics::window::Window;
+use crate::statistics::{median, relative_spread};
 use pipefill_core::record::{Fact, LossKind, standing_us};
 
 /// The round trip before a queue drops is longer than its base by this part.
@@ -39,8 +41,8 @@ pub(super) fn find(tracks: &[&Track], base_us: u64) -> Option<Fact<LossKind>> {
     if losses.iter().all(Vec::is_empty) {
         return None;
     }
-    let kind = match spurious(tracks) {
-        Some(Fact { value: true, .. }) => match tracks.iter().any(|track| track.has_seen_reordering) {
+    let kind = match are_spurious(tracks) {
+        Some(true) => match tracks.iter().any(|track| track.has_seen_reordering) {
             true => LossKind::Reordering,
             false => LossKind::Acks,
         },
@@ -53,16 +55,16 @@ pub(super) fn find(tracks: &[&Track], base_us: u64) -> Option<Fact<LossKind>> {
 }
 
 /// Whether most of what was sent again had arrived; `None` where nothing was, or nobody reports it.
-pub(super) fn spurious(tracks: &[&Track]) -> Option<Fact<bool>> {
+fn are_spurious(tracks: &[&Track]) -> Option<bool> {
     let again: u64 = tracks.iter().map(|track| u64::from(track.retransmits)).sum();
     let reported: Option<u64> = tracks.iter().map(|track| track.dsacks.map(u64::from)).sum();
     let share = reported? as f64 / again as f64;
-    (again > 0).then(|| Fact::inferred(share >= SPURIOUS))
+    (again > 0).then_some(share >= SPURIOUS)
 }
 
 fn losses(track: &Track) -> Vec<Loss> {
     let (mut found, mut last_us) = (Vec::new(), None);
-    for pair in track.looks.windows(2) {
+    for pair in track.looks.as_slice().windows(2) {
         let [before, now] = pair else { continue };
         if now.retransmits <= before.retransmits {
             continue;
@@ -81,7 +83,7 @@ fn are_acks(tracks: &[&Track]) -> bool {
     let (mut timeouts, mut needless) = (0, 0);
     for track in tracks {
         let mut open: Option<Look> = None;
-        for pair in track.looks.windows(2) {
+        for pair in track.looks.as_slice().windows(2) {
             let [before, now] = pair else { continue };
             if now.rto_count > before.rto_count {
                 timeouts += now.rto_count - before.rto_count;
@@ -99,14 +101,13 @@ fn are_acks(tracks: &[&Track]) -> bool {
 }
 
 fn is_a_queue(losses: &[Vec<Loss>], base_us: u64) -> bool {
-    let mut rtts: Vec<f64> = losses
+    let rtts: Vec<f64> = losses
         .iter()
         .flatten()
         .filter_map(|loss| loss.look.srtt_us)
         .map(|rtt_us| rtt_us as f64 / base_us.max(1) as f64)
         .collect();
-    rtts.sort_by(f64::total_cmp);
-    let Some(&rtt) = rtts.get(rtts.len() / 2) else { return false };
+    let Some(rtt) = median(&rtts) else { return false };
     let has_risen_a_little = (rtt - 1.0) * base_us as f64 >= standing_us(base_us) as f64;
     let same = losses.iter().all(|of_stream| {
         let windows: Vec<f64> = of_stream.iter().skip(1).map(|loss| loss.look.unacked as f64).collect();
@@ -128,34 +129,19 @@ fn is_policed(tracks: &[&Track], losses: &[Vec<Loss>], base_us: u64) -> bool {
     // What is dropped at once comes in several samples.
     times.dedup_by(|later, first| *later - *first <= APART_ROUND_TRIPS * base_us);
     let delivered = |from_us: u64, to_us: u64| {
-        let bytes: u64 = tracks.iter().map(|track| track.delivered(from_us, to_us)).sum();
-        bytes as f64 * 8e6 / (to_us - from_us).max(1) as f64
+        let bytes = tracks.iter().map(|track| track.delivered(from_us, to_us)).sum();
+        Window { from_us, to_us }.bps(bytes)
     };
     // Slow start overshoots, and what comes next has to recover from that.
     let settled = &times[times.len() / 3..];
     let pairs = || settled.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?)));
-    let between = sorted(pairs().map(|(from, to)| delivered(from, to)));
-    let before = sorted(pairs().map(|(from, to)| {
-        let last_us = 2 * base_us;
-        delivered(to.saturating_sub(last_us), to) / delivered(from, to).max(1.0)
-    }));
-    let at = |values: &[f64], share: f64| values.get((values.len() as f64 * share) as usize).copied();
-    let Some((low, middle, high)) = at(&between, 0.25)
-        .zip(at(&between, 0.5))
-        .zip(at(&between, 0.75))
-        .map(|((low, middle), high)| (low, middle, high))
-    else {
-        return false;
-    };
+    let between: Vec<f64> = pairs().map(|(from, to)| delivered(from, to)).collect();
+    let before: Vec<f64> = pairs()
+        .map(|(from, to)| delivered(to.saturating_sub(2 * base_us), to) / delivered(from, to).max(1.0))
+        .collect();
     between.len() >= FEWEST_LOSSES
-        && high - low <= SAME_RATE * middle
-        && at(&before, 0.5).is_some_and(|ratio| ratio >= BURST)
-}
-
-fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values
+        && relative_spread(&between).is_some_and(|spread| spread <= SAME_RATE)
+        && median(&before).is_some_and(|ratio| ratio >= BURST)
 }
 
 /// Standard deviation over mean.

@@ -3,12 +3,12 @@
 //! The receiver measures its own round trip (`tcp_rcv_rtt_measure_ts()`, RFC 7323 timestamps) and knows its window, its queue and what
 //! arrives. Whether the sender is held by its application, its buffer or its pacing it can't know: these are `unknown`.
 
+use super::samples::{Cut, Samples, Timed};
 use crate::metrics::window::Window;
+use crate::statistics::{median, percentile, relative_spread};
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::TcpSample;
 
-/// Samples that a round has at least.
-const FEWEST_SAMPLES: usize = 4;
 /// Round trips in a round, so that bursts of one do not count.
 const ROUND_TRIPS: u64 = 2;
 /// Half of the receive buffer waits for the application.
@@ -28,6 +28,8 @@ const GROWN: f64 = 1.25;
 const GROWS: f64 = 1.02;
 /// Segments came out of order in one of so many rounds: their sender sees losses, or what looks like them.
 const DISORDERED: usize = 20;
+/// A rate that losses do not change is the same but for this, as [`PLATEAU`].
+const UNCHANGED: f64 = 0.02;
 /// Rounds that tell.
 const FEWEST_ROUNDS: usize = 3;
 /// Samples that are kept: beyond it each second one goes.
@@ -58,33 +60,30 @@ struct Round {
 }
 
 /// Collects one stream's samples.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Receiving {
-    looks: Vec<Look>,
-    seen: usize,
-    stride: usize,
+    looks: Samples<Look>,
+}
+
+impl Timed for Look {
+    fn t_us(&self) -> u64 {
+        self.t_us
+    }
+}
+
+impl Default for Receiving {
+    fn default() -> Self {
+        Self { looks: Samples::new(LOOKS_MAX) }
+    }
 }
 
 impl Receiving {
     pub(crate) fn see(&mut self, row: &TcpSample) {
-        self.stride = self.stride.max(1);
-        self.seen += 1;
-        if !self.seen.is_multiple_of(self.stride) {
-            return;
-        }
-        if self.looks.len() >= LOOKS_MAX {
-            let mut at = 0;
-            self.looks.retain(|_| {
-                at += 1;
-                at % 2 == 0
-            });
-            self.stride *= 2;
-        }
         let info = &row.info;
         let share = |(used, size): (u64, u64)| used as f64 / size.max(1) as f64;
         self.looks.push(Look {
             t_us: row.t_us,
-            received: info.bytes_received,
+            received: info.bytes_received.unwrap_or(0),
             rtt_us: info.rcv_rtt_us.map(u64::from),
             window: info.local_rwnd_bytes.map(u64::from),
             unread: row.rmem_alloc_bytes.zip(row.rcvbuf_bytes).map(share),
@@ -105,28 +104,8 @@ impl Receiving {
     }
 
     fn rounds(&self) -> Vec<Round> {
-        let (mut rounds, mut from) = (Vec::new(), 0);
-        for at in 0..self.looks.len() {
-            let (first, now) = (self.looks[from], self.looks[at]);
-            let length_us = now.t_us.saturating_sub(first.t_us);
-            if at - from < FEWEST_SAMPLES || length_us < ROUND_TRIPS * first.rtt_us.unwrap_or(0).max(1) {
-                continue;
-            }
-            let part = &self.looks[from..at];
-            let rate_bps = now.received.saturating_sub(first.received) as f64 * 8e6 / length_us as f64;
-            let rtt_us = part.iter().filter_map(|look| look.rtt_us).min();
-            let largest = part.iter().filter_map(|look| look.window).max();
-            let used = |(rtt, window): (u64, u64)| rate_bps * rtt as f64 / 8e6 / window.max(1) as f64;
-            rounds.push(Round {
-                window: Window { from_us: first.t_us, to_us: now.t_us },
-                rate_bps,
-                used: rtt_us.zip(largest).map(used),
-                unread: part.iter().filter_map(|look| look.unread).fold(0.0, f64::max),
-                is_disordered: now.out_of_order > first.out_of_order,
-            });
-            from = at;
-        }
-        rounds
+        let least_us = |first: &Look| ROUND_TRIPS * first.rtt_us.unwrap_or(0);
+        self.looks.rounds(least_us).iter().map(round).collect()
     }
 
     /// What all rounds together say, for those that say nothing by themselves.
@@ -143,56 +122,59 @@ impl Receiving {
         if is_enough && grows(&rounds.iter().map(|round| round.rate_bps).collect::<Vec<_>>(), disordered) {
             return LimitedBy::Cwnd;
         }
-        match (is_steady(rates), is_enough && self.stands(rounds)) {
-            (true, true) => LimitedBy::Path,
-            (false, _) if disordered * DISORDERED >= rounds.len() => LimitedBy::Cwnd,
+        let spread = relative_spread(&rates).unwrap_or(f64::INFINITY);
+        let is_often_disordered = disordered * DISORDERED >= rounds.len();
+        // A loss that does not change the rate is made up for by a queue.
+        let is_covered = spread <= UNCHANGED && disordered > 0 && !is_often_disordered;
+        match spread <= PLATEAU {
+            true if is_enough && (is_covered || self.stands(rounds)) => LimitedBy::Path,
+            false if is_often_disordered => LimitedBy::Cwnd,
             _ => LimitedBy::Unknown,
         }
     }
 
     /// Whether a queue stands in the round trip.
     fn stands(&self, rounds: &[Round]) -> bool {
-        let all = sorted(self.looks.iter().filter_map(|look| look.rtt_us));
-        let now = self.rtts_of(rounds);
-        let (Some(&least), Some(&low)) = (all.first(), now.get(now.len() / 4)) else { return false };
-        low >= least + RISEN_US && low as f64 >= RISEN * least as f64
+        let least = self.looks.as_slice().iter().filter_map(|look| look.rtt_us).min();
+        let low = percentile(&self.rtts_of(rounds), 0.25);
+        low.zip(least)
+            .is_some_and(|(low, least)| low >= (least + RISEN_US) as f64 && low >= RISEN * least as f64)
     }
 
     /// Whether enough arrives in a round trip to tell anything by its rate.
     fn carries_enough(&self, rounds: &[Round]) -> bool {
-        let rtts = self.rtts_of(rounds);
-        let middle = rtts.get(rtts.len() / 2).copied().unwrap_or(0) as f64;
+        let middle = median(&self.rtts_of(rounds)).unwrap_or(0.0);
         let mean_bps = rounds.iter().map(|round| round.rate_bps).sum::<f64>() / rounds.len().max(1) as f64;
         mean_bps * middle / 8e6 >= FEWEST_SEGMENTS * SEGMENT
     }
 
-    /// The round trips that were told in the time of `rounds`, the shortest first.
-    fn rtts_of(&self, rounds: &[Round]) -> Vec<u64> {
+    /// The round trips that were told in the time of `rounds`, microseconds.
+    fn rtts_of(&self, rounds: &[Round]) -> Vec<f64> {
         let (Some(first), Some(last)) = (rounds.first(), rounds.last()) else { return Vec::new() };
         let span = first.window.from_us..last.window.to_us;
-        sorted(self.looks.iter().filter(|look| span.contains(&look.t_us)).filter_map(|look| look.rtt_us))
+        let looks = self.looks.as_slice().iter().filter(|look| span.contains(&look.t_us));
+        looks.filter_map(|look| look.rtt_us).map(|us| us as f64).collect()
     }
 
     fn rate_bps(&self, window: Window) -> f64 {
-        let count = |t_us| {
-            let next = self.looks.partition_point(|look| look.t_us <= t_us);
-            self.looks.get(next.saturating_sub(1)).map_or(0, |look| look.received)
-        };
-        count(window.to_us).saturating_sub(count(window.from_us)) as f64 * 8e6
-            / window.length_us().max(1) as f64
+        let count = |t_us| self.looks.at(t_us).map_or(0, |look| look.received);
+        window.bps(count(window.to_us).saturating_sub(count(window.from_us)))
     }
 }
 
-fn sorted(values: impl Iterator<Item = u64>) -> Vec<u64> {
-    let mut values: Vec<u64> = values.collect();
-    values.sort_unstable();
-    values
-}
-
-fn is_steady(mut rates: Vec<f64>) -> bool {
-    rates.sort_by(f64::total_cmp);
-    let quartile = |quarters: usize| rates[(rates.len() * quarters / 4).min(rates.len() - 1)];
-    quartile(3) - quartile(1) <= PLATEAU * quartile(2)
+fn round(cut: &Cut<'_, Look>) -> Round {
+    let first = cut.samples.first().unwrap_or(cut.next);
+    let rate_bps = cut.window.bps(cut.next.received.saturating_sub(first.received));
+    let rtt_us = cut.samples.iter().filter_map(|look| look.rtt_us).min();
+    let largest = cut.samples.iter().filter_map(|look| look.window).max();
+    let used = |(rtt, window): (u64, u64)| rate_bps * rtt as f64 / 8e6 / window.max(1) as f64;
+    Round {
+        window: cut.window,
+        rate_bps,
+        used: rtt_us.zip(largest).map(used),
+        unread: cut.samples.iter().filter_map(|look| look.unread).fold(0.0, f64::max),
+        is_disordered: cut.next.out_of_order > first.out_of_order,
+    }
 }
 
 /// The rate rises from third to third of the time: by much, or steadily and without any loss.

@@ -1,7 +1,7 @@
 //! What synthetic samples of a sender tell of their path.
 
 use super::*;
-use pipefill_core::record::{LossKind, TcpSample};
+use pipefill_core::record::LossKind;
 use pipefill_core::scenario::Scenario;
 use pipefill_core::tcp_info::TcpInfo;
 use proptest::prelude::*;
@@ -21,9 +21,9 @@ fn facts(say: impl Fn(u64, &mut TcpInfo)) -> PathFacts {
             mss_bytes: MSS as u32,
             min_rtt_us: Some(BASE_US),
             srtt_us: Some(BASE_US),
-            bytes_acked: n * 10 * BYTES_A_MS,
+            bytes_acked: Some(n * 10 * BYTES_A_MS),
             unacked_bytes: 20 * MSS,
-            notsent_bytes: 100_000,
+            notsent_bytes: Some(100_000),
             rwnd_bytes: Some(1_000_000),
             dsack_dups: Some(0),
             ..TcpInfo::default()
@@ -40,7 +40,7 @@ fn facts(say: impl Fn(u64, &mut TcpInfo)) -> PathFacts {
             rcvbuf_bytes: None,
             raw: None,
         };
-        inference.take(&AnyRow::Tcp(sample));
+        inference.take(&sample);
     }
     inference.facts()
 }
@@ -56,7 +56,7 @@ fn a_queue_that_stands_gives_the_rate_and_one_that_does_not_gives_none() {
     assert_eq!(standing.base_rtt_us.map(|base| base.value), Some(u64::from(BASE_US)));
     assert_eq!(standing.queue_bytes(Direction::Forward, 35_000), Some(18_757));
     assert_eq!(rate_mbit(&facts(|_, _| {})), None, "nobody tried it");
-    let written_slowly = facts(|_, info| (info.srtt_us, info.notsent_bytes) = (Some(35_000), 0));
+    let written_slowly = facts(|_, info| (info.srtt_us, info.notsent_bytes) = (Some(35_000), Some(0)));
     assert_eq!(rate_mbit(&written_slowly), None, "the application offered no more");
 }
 
@@ -64,7 +64,7 @@ fn a_queue_that_stands_gives_the_rate_and_one_that_does_not_gives_none() {
 fn a_rate_that_follows_the_window_behind_a_long_round_trip_is_no_bottlenecks() {
     let grows = facts(|n, info| {
         info.srtt_us = Some(60_000);
-        info.bytes_acked = n * n * BYTES_A_MS / 50;
+        info.bytes_acked = Some(n * n * BYTES_A_MS / 50);
         info.unacked_bytes = 20 * MSS + n * MSS;
     });
     assert_eq!(rate_mbit(&grows), None);
@@ -105,7 +105,7 @@ fn losses_are_told_apart_by_what_came_before_them() {
     let saw_tooth = |n: u64, info: &mut TcpInfo| {
         // From half of the rate to one and a half of it within a second.
         let (seconds, part) = (n / 100, n % 100);
-        info.bytes_acked = 10 * BYTES_A_MS * (seconds * 100 + part / 2 + part * part / 200);
+        info.bytes_acked = Some(10 * BYTES_A_MS * (seconds * 100 + part / 2 + part * part / 200));
     };
     assert_eq!(losses(saw_tooth), Some(LossKind::Policer));
 }
@@ -115,7 +115,7 @@ fn a_timer_for_what_had_arrived_is_the_acks_fault() {
     let timed_out = losses(|n, info| {
         info.rto_count = Some((n / 100) as u16);
         // All that was out is acknowledged at once, after one segment was sent again.
-        info.bytes_acked = n / 100 * 40 * MSS;
+        info.bytes_acked = Some(n / 100 * 40 * MSS);
         info.srtt_us = Some(BASE_US);
     });
     assert_eq!(timed_out, Some(LossKind::Acks));
@@ -126,7 +126,7 @@ proptest! {
     fn no_samples_make_it_fail(values in proptest::collection::vec(any::<[u32; 8]>(), 1..300)) {
         let known = facts(|n, info| {
             let value = values[n as usize % values.len()];
-            info.bytes_acked = u64::from(value[0]);
+            info.bytes_acked = Some(u64::from(value[0]));
             info.unacked_bytes = u64::from(value[1]);
             info.srtt_us = Some(value[2]).filter(|&us| us > 0);
             info.min_rtt_us = Some(value[3]);

@@ -47,8 +47,8 @@ impl Sums {
 fn values(row: &TcpSample) -> Values {
     let info = &row.info;
     [
-        Some(info.in_flight_bytes),
-        Some(info.cwnd_bytes),
+        info.in_flight_bytes,
+        info.cwnd_bytes,
         info.rwnd_bytes.map(u64::from),
         row.wmem_queued_bytes,
         row.sndbuf_bytes,

@@ -229,8 +229,10 @@ pub fn sample(number: u32, steady: &Steady, t_us: u64) -> TcpSample {
         info: TcpInfo {
             ca_state: Some(if recovery { CaState::Recovery } else { CaState::Open }),
             mss_bytes: 1_448,
-            cwnd_bytes: steady.cwnd_bytes,
-            in_flight_bytes: steady.in_flight_bytes,
+            cwnd_bytes: Some(steady.cwnd_bytes),
+            in_flight_bytes: Some(steady.in_flight_bytes),
+            notsent_bytes: Some(0),
+            bytes_acked: Some(0),
             rwnd_bytes: Some(steady.rwnd_bytes),
             srtt_us: Some(steady.srtt_us),
             min_rtt_us: Some(steady.srtt_us - 400),
@@ -300,6 +302,7 @@ fn manifest(run: Run) -> Manifest {
         },
         invalid: Vec::new(),
         tables: None,
+        artifacts: Vec::new(),
     }
 }
 

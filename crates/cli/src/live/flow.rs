@@ -35,8 +35,8 @@ struct Latest {
 /// A sender's last sample.
 #[derive(Debug, Clone, Copy)]
 struct Sampled {
-    in_flight_bytes: u64,
-    cwnd_bytes: u64,
+    in_flight_bytes: Option<u64>,
+    cwnd_bytes: Option<u64>,
     rwnd_bytes: Option<u64>,
     retransmits: u64,
 }
@@ -132,8 +132,8 @@ impl FlowHistory {
         });
         let sampled = || self.streams.values().filter_map(|stream| stream.tcp);
         let column = &mut self.columns[at];
-        column.in_flight_bytes = Some(sampled().map(|one| one.in_flight_bytes).sum());
-        column.cwnd_bytes = Some(sampled().map(|one| one.cwnd_bytes).sum());
+        column.in_flight_bytes = sampled().map(|one| one.in_flight_bytes).sum();
+        column.cwnd_bytes = sampled().map(|one| one.cwnd_bytes).sum();
         column.rwnd_bytes = sampled().map(|one| one.rwnd_bytes).sum();
         column.rtt_us = column.rtt_us.max(row.info.srtt_us.map(u64::from));
         column.state = column.state.max(row.info.ca_state);

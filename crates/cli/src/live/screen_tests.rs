@@ -27,11 +27,12 @@ fn runs() -> Vec<Run> {
 fn rows() -> Vec<AnyRow> {
     let saw = |mut row: TcpSample| {
         let phase = (row.t_us / 100_000) % 30;
-        row.info.cwnd_bytes = 60_000 + phase * 5_000;
-        row.info.in_flight_bytes = row.info.cwnd_bytes.min(190_000);
+        let cwnd = 60_000 + phase * 5_000;
+        row.info.cwnd_bytes = Some(cwnd);
+        row.info.in_flight_bytes = Some(cwnd.min(190_000));
         row.info.srtt_us = Some(10_000 + u32::try_from(phase).unwrap() * 300);
-        row.info.notsent_bytes = 100_000;
-        row.info.unacked_bytes = row.info.in_flight_bytes;
+        row.info.notsent_bytes = Some(100_000);
+        row.info.unacked_bytes = cwnd.min(190_000);
         AnyRow::Tcp(row)
     };
     let rows = synthetic::record().rows().into_iter().filter(|row| row.t_us() < 7_000_000);

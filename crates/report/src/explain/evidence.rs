@@ -17,9 +17,9 @@ pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
         .zip(figures.wmem_queued_bytes)
         .map(|(limit, queued)| format!("{} of {}", decimal(queued), decimal(limit)));
     // Datagrams are not sent again.
-    let (lost, of_all) = match figures.cwnd_bytes {
-        Some(_) => ("sent again", "of all segments"),
-        None => ("lost", "of all datagrams"),
+    let (lost, of_all) = match figures.are_of_tcp() {
+        true => ("sent again", "of all segments"),
+        false => ("lost", "of all datagrams"),
     };
     let rows = [
         (
@@ -108,7 +108,7 @@ pub(super) fn confidence(diagnosis: &Diagnosis) -> Option<String> {
         Confidence::Medium => "medium",
         Confidence::Low => "low",
     };
-    if diagnosis.figures.cwnd_bytes.is_none() {
+    if !diagnosis.figures.are_of_tcp() {
         return Some(format!("Confidence: {word}, by what each place has dropped."));
     }
     let share = diagnosis.limited_fraction.get(&diagnosis.limited_by)?;
