@@ -2,31 +2,51 @@
 # Everything that has to hold, phase by phase: test.sh [PHASE...]
 #
 # A phase that fails stops no other one. The last line is the sum of what the test runners printed: `N passed, N failed, N skipped`.
-# A new phase is a function `phase_NAME` and its name in PHASES. What it needs, it gets from need.sh; where that is not to be had,
-# it says `skip KIND REASON`. Tests that measure are an own phase, the last one: nothing else runs then.
+# Phases joined by `+` run at the same time: each of them alone leaves a CPU idle. A new phase is a function `phase_NAME` and its name in
+# PHASES. What it needs, it gets from need.sh; where that is not to be had, it says `skip KIND REASON`. Tests that measure are an own
+# phase, the last one: nothing else runs then.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-readonly PHASES=(format lint web rustdoc build tests doctests unchecked page measure)
+readonly PHASES=(format lint web rustdoc build units+tests+page doctests unchecked measure)
 # Integration tests whose names begin so measure on this machine's kernel.
 readonly MEASURING='^(lab|kernel|parity)'
+# These wait for the network more than they compute: they run beside the unit tests.
+readonly WAITING='^readers$'
 readonly TARGET=${CARGO_TARGET_DIR:-target}
 
 main() {
-    local failed=() phase began
+    local failed=() phases
     # Not local: the trap runs when main has ended.
-    log=$(mktemp)
-    trap 'rm -f -- "$log"' EXIT
+    log=$(mktemp -d)
+    trap 'rm -rf -- "$log"' EXIT
     [ $# -gt 0 ] || set -- "${PHASES[@]}"
-    for phase in "$@"; do
-        began=$SECONDS
-        "phase_$phase" </dev/null 2>&1 | tee -a -- "$log" || failed+=("$phase")
-        echo "== $phase: $((SECONDS - began)) s"
+    for phases in "$@"; do
+        together "$phases" || failed+=("$phases")
     done
-    skips <"$log"
+    skips <"$log/all"
     [ ${#failed[@]} -eq 0 ] || echo "failed: ${failed[*]}"
-    sum <"$log"
+    sum <"$log/all"
     [ ${#failed[@]} -eq 0 ]
+}
+
+# together A+B: runs the phases at once. The first one's output is shown as it comes, the others' when all have ended.
+together() {
+    local names name status=0 began=$SECONDS others=()
+    IFS=+ read -ra names <<<"$1"
+    for name in "${names[@]:1}"; do
+        "phase_$name" </dev/null >"$log/$name" 2>&1 &
+        others+=($!)
+    done
+    "phase_${names[0]}" </dev/null 2>&1 | tee -a -- "$log/all" || status=1
+    for name in "${others[@]}"; do
+        wait "$name" || status=1
+    done
+    for name in "${names[@]:1}"; do
+        tee -a -- "$log/all" <"$log/$name"
+    done
+    echo "== $1: $((SECONDS - began)) s"
+    return $status
 }
 
 phase_format() {
@@ -52,18 +72,16 @@ phase_build() {
     cargo test --workspace --no-run -q
 }
 
-# What is in the crates and what is beside them at the same time: each test program alone leaves a CPU idle.
+# What is in the crates.
+phase_units() {
+    mapfile -t names < <(integration_tests | grep -E "$WAITING")
+    cargo test --workspace --no-fail-fast --lib --bins "${names[@]/#/--test=}"
+}
+
+# What is beside them.
 phase_tests() {
-    local inner status=0 within
-    within=$(mktemp)
-    cargo test --workspace --no-fail-fast --lib --bins >"$within" 2>&1 &
-    inner=$!
-    mapfile -t names < <(integration_tests | grep -Ev "$MEASURING")
-    cargo test --workspace --no-fail-fast "${names[@]/#/--test=}" || status=1
-    wait "$inner" || status=1
-    cat -- "$within"
-    rm -f -- "$within"
-    return $status
+    mapfile -t names < <(integration_tests | grep -Ev "$MEASURING|$WAITING")
+    cargo test --workspace --no-fail-fast "${names[@]/#/--test=}"
 }
 
 phase_doctests() {

@@ -19,6 +19,7 @@ fn main() -> ExitCode {
     run(vec![
         test("iperf3_at_20_mbit_is_limited_by_its_application", || is_said(&["-b", "20M"], &["app"])),
         test("iperf3_with_a_small_buffer_is_limited_by_it", || is_said(&["-w", "16K"], &["rwnd", "sndbuf"])),
+        test("records_count_from_the_first_look_and_bpf_tells_the_states", what_is_recorded),
         test("iperf3_over_plain_veth_has_a_limit_and_no_path", iperf3_over_plain_veth),
         test("what_curl_gets_from_python_is_seen_from_both_ends", what_curl_gets_from_python),
         test("a_namespace_with_a_name_is_found_by_it", a_namespace_with_a_name),
@@ -157,6 +158,38 @@ fn iperf3(options: &[&str]) -> Result<Value, Skip> {
 fn is_said(options: &[&str], limits: &[&str]) -> Outcome {
     let one = iperf3(options)?;
     assert!(limits.iter().any(|&limit| one["limited_by"] == limit), "{one:#}");
+    Ok(())
+}
+
+/// The connection was two seconds old: what it carried before belongs to nobody.
+fn what_is_recorded() -> Outcome {
+    let folder = folder(&["iperf3"])?;
+    let stage = Stage::new(&["iperf3", "-s"], 5201);
+    let mut client = stage.begin(&["iperf3", "-c", SERVER, "-t", "8", "-b", "20M"]);
+    sleep(Duration::from_secs(2));
+    let namespace = stage.client.file();
+    let words = ["watch", "--for", "3s", "--json", "--out", "seen", "--netns", &namespace, "dport = :5201"];
+    let found: Value = serde_json::from_slice(&folder.pipefill(&words).output().unwrap().stdout).unwrap();
+    end(&mut client);
+    let output = folder.pipefill(&["report", "seen", "--format", "iperf3", "-o", "told"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    // Its control connection may have said something too.
+    let file = folder.path("told");
+    let files = fs::read_dir(&file).map_or(vec![file], |all| all.map(|one| one.unwrap().path()).collect());
+    let told = files.iter().map(|file| serde_json::from_slice::<Value>(&fs::read(file).unwrap()).unwrap());
+    let told = told.max_by_key(|one| one["end"]["sum_sent"]["bytes"].as_u64()).unwrap();
+    let rates =
+        told["intervals"].as_array().unwrap().iter().map(|one| one["sum"]["bits_per_second"].as_f64());
+    for bps in rates.map(Option::unwrap) {
+        assert!((10e6..30e6).contains(&bps), "{bps}: {told:#}");
+    }
+    // As root, where the kernel has its types, nothing is left but that somebody does not want it.
+    let is_traced = Path::new("/sys/kernel/btf/vmlinux").exists()
+        && std::env::var_os("PIPEFILL_BPF").is_none_or(|value| value != "0");
+    let times = &found["connections"][0]["ca_state_us"];
+    assert_eq!(times.is_object(), is_traced, "{found:#}");
+    let total: u64 = times.as_object().into_iter().flatten().filter_map(|(_, us)| us.as_u64()).sum();
+    assert!(!is_traced || (1_500_000..3_500_000).contains(&total), "{times}");
     Ok(())
 }
 

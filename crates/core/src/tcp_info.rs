@@ -133,6 +133,34 @@ pub struct TcpInfo {
     pub sndbuf_limited_us: Option<u64>,
 }
 
+impl TcpInfo {
+    /// The same with counters that begin at `first`, an earlier sample of the socket: what happened since. The kernel's 32-bit counters may
+    /// have wrapped in between.
+    #[must_use]
+    pub fn since(&self, first: &Self) -> Self {
+        let long = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before.unwrap_or(0)));
+        let short = |now: Option<u32>, before: Option<u32>| Some(now?.wrapping_sub(before.unwrap_or(0)));
+        Self {
+            bytes_sent: long(self.bytes_sent, first.bytes_sent),
+            bytes_retrans: long(self.bytes_retrans, first.bytes_retrans),
+            bytes_acked: long(self.bytes_acked, first.bytes_acked),
+            bytes_received: long(self.bytes_received, first.bytes_received),
+            retransmits: self.retransmits.wrapping_sub(first.retransmits),
+            segs_out: short(self.segs_out, first.segs_out),
+            data_segs_out: short(self.data_segs_out, first.data_segs_out),
+            data_segs_in: short(self.data_segs_in, first.data_segs_in),
+            delivered_segments: short(self.delivered_segments, first.delivered_segments),
+            dsack_dups: short(self.dsack_dups, first.dsack_dups),
+            rcv_ooo_segments: short(self.rcv_ooo_segments, first.rcv_ooo_segments),
+            rto_count: self.rto_count.map(|now| now.wrapping_sub(first.rto_count.unwrap_or(0))),
+            busy_us: long(self.busy_us, first.busy_us),
+            rwnd_limited_us: long(self.rwnd_limited_us, first.rwnd_limited_us),
+            sndbuf_limited_us: long(self.sndbuf_limited_us, first.sndbuf_limited_us),
+            ..*self
+        }
+    }
+}
+
 /// `TCP_INFINITE_SSTHRESH`.
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
@@ -216,6 +244,16 @@ mod tests {
 
     fn put(bytes: &mut [u8], at: usize, value: u32) {
         bytes[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+    }
+
+    #[test]
+    fn counters_since_an_earlier_sample_begin_with_nothing() {
+        let first = TcpInfo { bytes_acked: Some(5), data_segs_out: Some(u32::MAX), ..TcpInfo::default() };
+        let now = TcpInfo { bytes_acked: Some(9), data_segs_out: Some(1), srtt_us: Some(7), ..first };
+        let told = now.since(&first);
+        assert_eq!((told.bytes_acked, told.data_segs_out, told.srtt_us), (Some(4), Some(2), Some(7)));
+        assert_eq!(first.since(&first).bytes_acked, Some(0));
+        assert_eq!(told.bytes_received, None);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use pipefill_core::plan::{Cell, Run};
 use pipefill_core::record::{
     CaStateSource, CaStateTimes, Manifest, Observed, Retransmit, StreamEnd, StreamSummary, Subject, TcpSample,
 };
+use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::{Bytes, Seed};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -83,12 +84,17 @@ impl Connection<'_> {
         (0..).zip([sender, receiver].into_iter().flatten())
     }
 
-    /// The record's rows: each sample once for each flow.
+    /// The record's rows: each sample once for each flow, with counters that begin at the first sample, as those of a planned run do.
     pub fn rows(&self) -> impl Iterator<Item = TcpSample> + '_ {
         let streams = self.streams();
         self.samples.iter().flat_map(move |sample| {
-            streams.clone().map(|(stream, end)| TcpSample { stream, end, ..sample.clone() })
+            let info = self.counted(sample);
+            streams.clone().map(move |(stream, end)| TcpSample { stream, end, info, ..sample.clone() })
         })
+    }
+
+    fn counted(&self, sample: &TcpSample) -> TcpInfo {
+        self.samples.first().map_or(sample.info, |first| sample.info.since(&first.info))
     }
 
     /// What its sending end sent again.
@@ -168,10 +174,10 @@ impl Connection<'_> {
     fn summary(&self, stream: u32, end: StreamEnd) -> StreamSummary {
         let (from_us, to_us) = self.ends_us();
         let exact = self.exact.filter(|_| end == StreamEnd::Sender);
-        let last = self.samples.last();
-        let count = last.and_then(|sample| match end {
-            StreamEnd::Sender => sample.info.bytes_acked,
-            StreamEnd::Receiver => sample.info.bytes_received,
+        let last = self.samples.last().map(|last| self.counted(last));
+        let count = last.and_then(|info| match end {
+            StreamEnd::Sender => info.bytes_acked,
+            StreamEnd::Receiver => info.bytes_received,
         });
         let count = count.unwrap_or(0);
         StreamSummary {
@@ -182,7 +188,7 @@ impl Connection<'_> {
             end_us: to_us,
             sent_bytes: count,
             received_bytes: count,
-            tcp: last.filter(|_| end == StreamEnd::Sender).map(|sample| sample.info),
+            tcp: last.filter(|_| end == StreamEnd::Sender),
             udp: None,
             ca_state_us: exact.and_then(|exact| exact.ca_state_us),
             ca_state_source: exact.map(|_| CaStateSource::Bpf),

@@ -93,7 +93,7 @@ impl Work {
         let stream = &manifest.streams[0];
         let bits = stream.received_bytes as f64 * 8.0;
         Figures {
-            packets: u64::from(stream.tcp.expect("TCP").data_segs_out),
+            packets: u64::from(stream.tcp.expect("TCP").data_segs_out.unwrap_or(0)),
             cpu_seconds,
             goodput_bps: bits * 1e6 / (stream.end_us - stream.start_us) as f64,
         }
