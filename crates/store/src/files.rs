@@ -115,6 +115,19 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     })
 }
 
+/// Removes a directory with all that is in it. One that another process is removing, or has removed, is gone too.
+///
+/// # Errors
+/// [`StoreError::File`].
+pub(super) fn remove_directory(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(StoreError::file("removing", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Writes `bytes` into a new file, down to the disk.
 ///
 /// # Errors

@@ -45,7 +45,7 @@ impl Leftover {
     /// # Errors
     /// [`StoreError::File`].
     pub(super) fn remove(&self) -> Result<String, StoreError> {
-        fs::remove_dir_all(&self.path).map_err(StoreError::file("removing", &self.path))?;
+        files::remove_directory(&self.path)?;
         Ok(self.path.file_name().unwrap_or_default().to_string_lossy().into_owned())
     }
 }
@@ -70,4 +70,21 @@ pub(super) fn sweep(directory: &Path, runs: &Path) -> Result<(Vec<Removed>, Vec<
         }
     }
     Ok((removed, unknown))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Partial;
+    use pipefill_core::file_name::FileName;
+
+    #[test]
+    fn what_another_sweep_has_removed_meanwhile_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let owner = Owner::current().unwrap();
+        let _made = Partial::create(folder.path(), &FileName::cleaned("a"), &owner).unwrap();
+        let found = Leftover::all_in(folder.path());
+        let names: Vec<String> = [&found[0], &found[0]].map(|one| one.remove().unwrap()).into();
+        assert_eq!(names[0], names[1]);
+    }
 }

@@ -71,7 +71,7 @@ impl Staged {
         let path = place(target, owner);
         let is_its = owner_in(&path.join(LOCK)).is_some_and(|found| found == *owner);
         if is_its && fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir()) {
-            return fs::remove_dir_all(&path).map_err(StoreError::file("removing", &path));
+            return files::remove_directory(&path);
         }
         Ok(())
     }
