@@ -2,51 +2,31 @@
 # Everything that has to hold, phase by phase: test.sh [PHASE...]
 #
 # A phase that fails stops no other one. The last line is the sum of what the test runners printed: `N passed, N failed, N skipped`.
-# Phases joined by `+` run at the same time: each of them alone leaves a CPU idle. A new phase is a function `phase_NAME` and its name in
-# PHASES. What it needs, it gets from need.sh; where that is not to be had, it says `skip KIND REASON`. Tests that measure are an own
-# phase, the last one: nothing else runs then.
+# A new phase is a function `phase_NAME` and its name in PHASES. What it needs, it gets from need.sh; where that is not to be had,
+# it says `skip KIND REASON`. Tests that measure are an own phase, the last one: nothing else runs then.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-readonly PHASES=(format lint web rustdoc build units+tests+page doctests unchecked measure)
+readonly PHASES=(format lint web rustdoc build tests doctests unchecked page measure)
 # Integration tests whose names begin so measure on this machine's kernel.
 readonly MEASURING='^(lab|kernel|parity)'
-# These wait for the network more than they compute: they run beside the unit tests.
-readonly WAITING='^readers$'
 readonly TARGET=${CARGO_TARGET_DIR:-target}
 
 main() {
-    local failed=() phases
+    local failed=() phase began
     # Not local: the trap runs when main has ended.
-    log=$(mktemp -d)
-    trap 'rm -rf -- "$log"' EXIT
+    log=$(mktemp)
+    trap 'rm -f -- "$log"' EXIT
     [ $# -gt 0 ] || set -- "${PHASES[@]}"
-    for phases in "$@"; do
-        together "$phases" || failed+=("$phases")
+    for phase in "$@"; do
+        began=$SECONDS
+        "phase_$phase" </dev/null 2>&1 | tee -a -- "$log" || failed+=("$phase")
+        echo "== $phase: $((SECONDS - began)) s"
     done
-    skips <"$log/all"
+    skips <"$log"
     [ ${#failed[@]} -eq 0 ] || echo "failed: ${failed[*]}"
-    sum <"$log/all"
+    sum <"$log"
     [ ${#failed[@]} -eq 0 ]
-}
-
-# together A+B: runs the phases at once. The first one's output is shown as it comes, the others' when all have ended.
-together() {
-    local names name status=0 began=$SECONDS others=()
-    IFS=+ read -ra names <<<"$1"
-    for name in "${names[@]:1}"; do
-        "phase_$name" </dev/null >"$log/$name" 2>&1 &
-        others+=($!)
-    done
-    "phase_${names[0]}" </dev/null 2>&1 | tee -a -- "$log/all" || status=1
-    for name in "${others[@]}"; do
-        wait "$name" || status=1
-    done
-    for name in "${names[@]:1}"; do
-        tee -a -- "$log/all" <"$log/$name"
-    done
-    echo "== $1: $((SECONDS - began)) s"
-    return $status
 }
 
 phase_format() {
@@ -72,16 +52,9 @@ phase_build() {
     cargo test --workspace --no-run -q
 }
 
-# What is in the crates.
-phase_units() {
-    mapfile -t names < <(integration_tests | grep -E "$WAITING")
-    cargo test --workspace --no-fail-fast --lib --bins "${names[@]/#/--test=}"
-}
-
-# What is beside them.
 phase_tests() {
-    mapfile -t names < <(integration_tests | grep -Ev "$MEASURING|$WAITING")
-    cargo test --workspace --no-fail-fast "${names[@]/#/--test=}"
+    mapfile -t names < <(integration_tests | grep -Ev "$MEASURING")
+    cargo test --workspace --no-fail-fast --lib --bins "${names[@]/#/--test=}"
 }
 
 phase_doctests() {

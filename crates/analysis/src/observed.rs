@@ -14,6 +14,7 @@ mod losses;
 mod receiver;
 mod rounds;
 mod samples;
+mod sharing;
 
 pub use advice::for_machines;
 pub use blindfold::{View, blindfolded, forget_the_plan};
@@ -21,10 +22,11 @@ pub use connection::{BACKEND, Carried, Connection, Exact};
 pub use finding::{ConnectionFinding, Connections};
 pub(crate) use receiver::Receiving;
 
+use crate::wording;
 use look::Track;
 use pipefill_core::cell::{CellSpec, Direction};
 use pipefill_core::record::{
-    AnyRow, DeliverySample, Manifest, Observed, PathFacts, StreamEnd, Subject, TcpSample,
+    AnyRow, DeliverySample, LossKind, Manifest, Observed, PathFacts, StreamEnd, Subject, TcpSample,
 };
 use rounds::Round;
 use std::collections::BTreeMap;
@@ -64,13 +66,14 @@ impl Inference {
         let mut facts =
             PathFacts { base_rtt_us: base_rtt::find(self.tracks.values()), ..PathFacts::default() };
         let Some(base) = facts.base_rtt_us else { return facts };
-        let mut found = [None; 2];
+        let (mut found, mut shared) = ([None; 2], [None; 2]);
         for direction in Direction::ALL {
             let its: Vec<&Track> = self.tracks.values().filter(|one| one.direction == direction).collect();
             let rounds: Vec<Vec<Round>> = its.iter().map(|track| rounds::of(track)).collect();
             found[usize::from(direction != Direction::Forward)] = bottleneck::find(&its, &rounds, base.value);
-            let way = facts.way_mut(direction);
-            way.loss = losses::find(&its, base.value);
+            shared[usize::from(direction != Direction::Forward)] =
+                bottleneck::shared(&its, &rounds, base.value);
+            facts.way_mut(direction).loss = losses::find(&its, base.value);
         }
         // Both directions share the round trip: where one of them has tried its bottleneck, the queue is its own.
         let is_tried = found.iter().flatten().any(|one| one.is_tried);
@@ -78,6 +81,11 @@ impl Inference {
             if let Some(one) = one.filter(|one| one.is_tried || !is_tried) {
                 let way = facts.way_mut(direction);
                 (way.rate_bps, way.queue_us) = (one.way.rate_bps, one.way.queue_us);
+            }
+            let way = facts.way_mut(direction);
+            // ACKs that wait on their way back make a round trip long too: it has to be this direction's queue.
+            if way.rate_bps.is_some() || way.loss.is_some_and(|loss| loss.value == LossKind::Queue) {
+                way.shared_bps = shared[usize::from(direction != Direction::Forward)];
             }
         }
         facts
@@ -118,6 +126,15 @@ pub fn with_facts(manifest: &Manifest, facts: PathFacts) -> Manifest {
     let observed = manifest.subject.observed().cloned().unwrap_or_default();
     known.subject = Subject::Observed(Observed { path: facts, ..observed });
     known
+}
+
+/// What is to be said of others at the bottleneck of the flows in `direction`; `None` where none were seen.
+pub fn of_others(facts: &PathFacts, direction: Direction) -> Option<String> {
+    let slow = facts.way(direction).shared_bps?.value;
+    Some(format!(
+        " At times only {} got through although the round trip stayed up: others share the bottleneck, or its rate changes.",
+        wording::rate(slow)
+    ))
 }
 
 /// `spec` with the path that `facts` tell of. Where the rate is unknown it has none.

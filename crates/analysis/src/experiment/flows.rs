@@ -10,7 +10,7 @@ use crate::observed;
 use crate::statistics::{median, rounded};
 use crate::verdict::{self, Subject};
 use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
-use pipefill_core::limit::LimitedBy;
+use pipefill_core::limit::{CwndCause, LimitedBy};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -92,7 +92,10 @@ fn explain(result: &mut FlowResult, spec: &CellSpec, flow: &FlowSpec, runs: &[In
     result.limited_fraction = Some(shares);
     result.cwnd_cause = diagnosis.cwnd_cause;
     result.predicted_bps = verdict::predicted_bps(&subject);
-    result.verdict = Some(verdict::sentence(&subject));
+    let of_others = one.run.path_facts.as_ref().and_then(|facts| observed::of_others(facts, flow.direction));
+    let is_sharers = limited_by == LimitedBy::Path || diagnosis.cwnd_cause == Some(CwndCause::QueueLoss);
+    let of_others = of_others.filter(|_| is_sharers).unwrap_or_default();
+    result.verdict = Some(verdict::sentence(&subject) + &of_others);
     result.verdict_repeat = Some(one.run.repeat);
     let advice = advice::advise(&subject, room_bps(one.flow, &one.run.flows));
     let is_observed = one.run.path_facts.is_some();

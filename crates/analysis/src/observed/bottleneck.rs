@@ -7,6 +7,7 @@
 
 use super::look::Track;
 use super::rounds::Round;
+use super::sharing;
 use crate::metrics::window::Window;
 use crate::models::headers;
 use crate::statistics::{median, percentile, relative_spread};
@@ -56,8 +57,41 @@ fn plateau(
     base_us: u64,
     counts: impl Fn(&Round) -> bool,
 ) -> Option<u64> {
-    let mss = tracks.iter().map(|track| track.mss).max().filter(|&mss| mss > 0)?;
-    let all = || rounds.iter().flatten();
+    let mss = mss(tracks)?;
+    let moves = |rate: &f64| *rate > 0.0;
+    let stands = standing(tracks, rounds, base_us, counts);
+    let rates: Vec<f64> = stands.iter().map(|one| one.rate_bps).filter(moves).collect();
+    let every: Vec<f64> =
+        rounds.iter().flatten().map(|round| delivered_bps(tracks, round.window)).filter(moves).collect();
+    let middle = median(&rates).filter(|_| rates.len() >= FEWEST_ROUNDS)?;
+    let spread = relative_spread(&rates)?;
+    let most = percentile(&every, 0.9)?;
+    let frame = headers::frame(Protocol::Tcp, Bytes::new(mss)).get() as f64;
+    (spread <= PLATEAU && most <= EXCEEDED * middle).then(|| (middle * frame / mss as f64) as u64)
+}
+
+/// A round in which a queue stands and data wait behind it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Standing {
+    /// What all streams of the direction deliver, payload.
+    pub(super) rate_bps: f64,
+    /// The least round trip.
+    pub(super) rtt_us: f64,
+}
+
+/// Whether others have a part of the bottleneck at times: what gets through then.
+pub(super) fn shared(tracks: &[&Track], rounds: &[Vec<Round>], base_us: u64) -> Option<Fact<u64>> {
+    sharing::find(&standing(tracks, rounds, base_us, |round| round.closed_share < HALF))
+}
+
+/// The rounds that count, stream by stream in order of time.
+fn standing(
+    tracks: &[&Track],
+    rounds: &[Vec<Round>],
+    base_us: u64,
+    counts: impl Fn(&Round) -> bool,
+) -> Vec<Standing> {
+    let Some(mss) = mss(tracks) else { return Vec::new() };
     let read = rounds.iter().filter(|of_stream| !is_read_slowly(of_stream)).flatten();
     let stands = |round: &&Round| {
         round.rtt_us.0 >= base_us + standing_us(base_us)
@@ -65,15 +99,15 @@ fn plateau(
             && counts(round)
             && in_flight(tracks, round) >= FEWEST_SEGMENTS * mss
     };
-    let rate = |round: &Round| delivered_bps(tracks, round.window);
-    let moves = |rate: &f64| *rate > 0.0;
-    let rates: Vec<f64> = read.filter(stands).map(rate).filter(moves).collect();
-    let every: Vec<f64> = all().map(rate).filter(moves).collect();
-    let middle = median(&rates).filter(|_| rates.len() >= FEWEST_ROUNDS)?;
-    let spread = relative_spread(&rates)?;
-    let most = percentile(&every, 0.9)?;
-    let frame = headers::frame(Protocol::Tcp, Bytes::new(mss)).get() as f64;
-    (spread <= PLATEAU && most <= EXCEEDED * middle).then(|| (middle * frame / mss as f64) as u64)
+    let standing = |round: &Round| Standing {
+        rate_bps: delivered_bps(tracks, round.window),
+        rtt_us: round.rtt_us.0 as f64,
+    };
+    read.filter(stands).map(standing).collect()
+}
+
+fn mss(tracks: &[&Track]) -> Option<u64> {
+    tracks.iter().map(|track| track.mss).max().filter(|&mss| mss > 0)
 }
 
 fn is_read_slowly(rounds: &[Round]) -> bool {

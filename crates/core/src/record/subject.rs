@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a record is about.
+#[expect(clippy::large_enum_variant, reason = "there is one of a run")]
 #[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Subject {
@@ -136,6 +137,10 @@ pub struct WayFacts {
     pub rate_bps: Option<Fact<u64>>,
     /// The longest wait in its queue that was seen, microseconds.
     pub queue_us: Option<Fact<u64>>,
+    /// What got through at the slowest although the queue stood, bits per second of payload: others share the bottleneck, or its rate changes.
+    /// Absent where that is always nearly the same.
+    #[serde(default)]
+    pub shared_bps: Option<Fact<u64>>,
     /// Why packets were lost.
     pub loss: Option<Fact<LossKind>>,
 }
