@@ -13,6 +13,8 @@ const TOGETHER: usize = 4;
 const FEWEST_GROUPS: usize = 8;
 /// Of the fastest rate at most this part gets through at the slowest.
 const FALLEN: f64 = 0.70;
+/// Where less than this part gets through, nobody's share is that small: a timer is waited for.
+const STALLED: f64 = 0.05;
 /// The fastest ones agree within this part.
 const AGREE: f64 = 0.10;
 /// The round trip is then no shorter than this part of what it was at the fastest.
@@ -32,7 +34,8 @@ pub(super) fn find(standing: &[Standing]) -> Option<Fact<u64>> {
     // A bottleneck that was once ours alone shows a plateau; a window that grows does not.
     let at_the_fastest = rtts(&|rate| rate >= (1.0 - AGREE) * fast);
     let at_the_slowest = rtts(&|rate| rate <= FALLEN * fast);
-    let is_told = slow <= FALLEN * fast
+    let is_told = slow >= STALLED * fast
+        && slow <= FALLEN * fast
         && 4 * at_the_fastest.len() >= groups.len()
         && median(&at_the_slowest)? >= STAYS_UP * median(&at_the_fastest)?;
     is_told.then(|| Fact::inferred(slow as u64))
@@ -65,6 +68,7 @@ mod tests {
         assert_eq!(found(later((20.0, 31.0))), Some(20_000_000));
         assert_eq!(found(later((20.0, 22.0))), None, "the queue is shorter then");
         assert_eq!(found(later((45.0, 30.0))), None, "hardly less");
+        assert_eq!(found(later((0.0, 30.0))), None, "a timer is waited for");
         assert_eq!(found(|_| (50.0, 30.0)), None);
         assert_eq!(found(|n| (n as f64, 30.0)), None, "a window that grows behind a queue of the way back");
     }
