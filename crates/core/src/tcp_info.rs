@@ -134,6 +134,11 @@ pub struct TcpInfo {
 }
 
 impl TcpInfo {
+    /// Whether written data waits that was never sent. Where the source does not tell, it may.
+    pub fn may_have_unsent(&self) -> bool {
+        self.notsent_bytes.is_none_or(|bytes| bytes > 0)
+    }
+
     /// The same with counters that begin at `first`, an earlier sample of the socket: what happened since. The kernel's 32-bit counters may
     /// have wrapped in between.
     #[must_use]

@@ -257,7 +257,7 @@ impl Open {
             self.srtt_sum_us += u64::from(srtt_us);
             self.timed += 1;
         }
-        self.unsent += usize::from(info.notsent_bytes.is_none_or(|bytes| bytes > 0));
+        self.unsent += usize::from(info.may_have_unsent());
         self.repair += usize::from(info.ca_state.is_some_and(|state| state >= CaState::Recovery));
         self.app_limited += usize::from(info.delivery_app_limited == Some(true));
         if let Some((used, cwnd)) = cwnd_used(row)

@@ -210,7 +210,6 @@ impl Connection<'_> {
         let Ok(manifest) = inferred::<Infallible>(&manifest, self.rows().map(Ok));
         let mut condenser = Condenser::new(&manifest);
         self.rows().flat_map(rows).for_each(|row| condenser.take(&row));
-        self.retransmits().for_each(|row| condenser.count(&row));
         let metrics = condenser.finish();
         flow_results(&manifest.run.cell.spec, &[&metrics])
     }

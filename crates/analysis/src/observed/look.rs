@@ -90,7 +90,7 @@ impl Track {
             srtt_us: info.srtt_us.map(u64::from),
             retransmits: info.retransmits,
             rto_count: u32::from(info.rto_count.unwrap_or(0)),
-            has_unsent: info.notsent_bytes.is_none_or(|bytes| bytes > 0),
+            has_unsent: info.may_have_unsent(),
             is_closed: rwnd_used(info).is_some_and(|used| used >= USED_UP),
             has_shrunk: window.zip(self.widest).is_some_and(|(now, widest)| has_shrunk(now, widest)),
         });
