@@ -20,7 +20,7 @@ pub(super) fn too_large(text: &[u8]) -> Option<String> {
                 length
             }
             b'0'..=b'9' => {
-                let is_part = |byte: &u8| byte.is_ascii_digit() || b".eE+-".contains(byte);
+                let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-');
                 let length = rest.iter().take_while(|byte| is_part(byte)).count();
                 if is_large(&rest[..length]) && !UNBOUNDED.contains(&key) {
                     return Some(String::from_utf8_lossy(key).into_owned());

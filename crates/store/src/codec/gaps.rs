@@ -39,16 +39,18 @@ pub(super) fn close(gaps: Gaps, row: &mut String) {
 /// `row` with null where it has no value, for serde.
 pub(super) fn open(gaps: Gaps, row: &mut String) {
     for (names, written) in [(gaps.numbers, NUMBER), (gaps.texts, TEXT)] {
-        if names.is_empty() || !row.contains(written) {
-            continue;
-        }
-        for name in names {
-            for end in [",", "}"] {
-                let (from, to) = (format!("\"{name}\"{written}{end}"), format!("\"{name}\":null{end}"));
-                if row.contains(&from) {
-                    *row = row.replace(&from, &to);
-                }
+        let (mut out, mut copied) = (String::new(), 0);
+        for (at, _) in row.match_indices(written) {
+            let end = at + written.len();
+            let is_whole = row[end..].starts_with([',', '}']);
+            if is_whole && name(&row[..at]).is_some_and(|name| names.contains(&name)) {
+                out.extend([&row[copied..at], NULL]);
+                copied = end;
             }
+        }
+        if copied > 0 {
+            out.push_str(&row[copied..]);
+            *row = out;
         }
     }
 }
