@@ -258,7 +258,7 @@ pub(crate) struct WatchArgs {
     /// Look for so long, then print a table
     #[arg(long = "for", value_name = "TIME", value_parser = parse::duration)]
     pub(crate) span: Option<Duration>,
-    /// From one look at all sockets to the next; busy ones are looked at ten times as often
+    /// From one look at all sockets to the next; busy ones are looked at up to ten times as often
     #[arg(long, value_name = "TIME", value_parser = interval, default_value = "1s")]
     pub(crate) interval: Duration,
     /// Only sockets of this process

@@ -32,10 +32,10 @@ use tracker::{Closed, Tracked, Tracker};
 
 /// Where ip-netns(8) keeps the namespaces that have a name.
 const NETNS: &str = "/run/netns";
-/// Busy connections are looked at so often between two looks at all of them.
-const BETWEEN: u32 = 10;
-/// And so many of them.
-const BUSY_MAX: usize = 200;
+/// Looks at busy connections divide the time between two looks at all of them into so many parts, where few are busy …
+const PARTS_MAX: u32 = 10;
+/// … and where many are: no more than so many looks at one of them are taken in between.
+const BETWEEN_MAX: usize = 300;
 
 /// What a line of a stream tells is of so long: what is now, at a cost that does not grow.
 const LATELY_US: u64 = 5_000_000;
@@ -141,7 +141,8 @@ impl Watcher {
         let dump = self.dump(own.as_ref())?;
         let Self { tracker, processes, closed, exact, .. } = self;
         if let Some(exact) = exact {
-            exact.update(tracker);
+            exact.take_retransmits(tracker);
+            exact.take_state_times(tracker);
         }
         tracker.end(|cookie, mut one| {
             if let Some(exact) = exact {
@@ -168,7 +169,7 @@ impl Watcher {
 
     /// Waits for the next look at all sockets; looks at the busy ones meanwhile.
     fn wait(&mut self, stop: &Stop) -> Result<(), Failure> {
-        let step = self.what.every / BETWEEN;
+        let step = self.step();
         let mut due = Instant::now() + step;
         while due < self.next && !stop.is_requested() {
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
@@ -181,18 +182,19 @@ impl Watcher {
         Ok(())
     }
 
-    /// Looks at the busy connections only, one request each.
+    /// Looks at the busy connections only.
     pub(crate) fn look_at_the_busy(&mut self) -> Result<(), Failure> {
-        let busy: Vec<(u64, SocketAddr, SocketAddr)> =
-            self.tracker.busy().take(BUSY_MAX).map(|(cookie, one)| (cookie, one.local, one.remote)).collect();
-        for (cookie, local, remote) in busy {
-            let t_us = micros(self.began.elapsed());
-            let tracker = &mut self.tracker;
-            let seen = self.diag.look_at(cookie, local, remote, |seen| tracker.take(seen, t_us, false));
-            seen.map_err(|error| no_sock_diag(&error))?;
-        }
+        let busy: Vec<(u64, SocketAddr, SocketAddr)> = self
+            .tracker
+            .busy()
+            .take(BETWEEN_MAX)
+            .map(|(cookie, one)| (cookie, one.local, one.remote))
+            .collect();
+        let Self { diag, tracker, began, .. } = self;
+        let seen = diag.look_at(&busy, |seen| tracker.take(seen, micros(began.elapsed()), false));
+        seen.map_err(|error| no_sock_diag(&error))?;
         if let Some(exact) = &mut self.exact {
-            exact.update(&mut self.tracker);
+            exact.take_retransmits(&mut self.tracker);
         }
         Ok(())
     }
@@ -270,7 +272,8 @@ impl Watcher {
 
     /// How often the busy ones are looked at.
     fn step(&self) -> Duration {
-        self.what.every / BETWEEN
+        let between = u32::try_from(BETWEEN_MAX / self.tracker.busy_count().max(1)).unwrap_or(PARTS_MAX);
+        self.what.every / (between + 1).clamp(2, PARTS_MAX)
     }
 
     /// Other sockets are looked at from now on; what was seen of those that do not match is forgotten.
@@ -327,7 +330,7 @@ impl Watcher {
             observed: one
                 .observed(one.process.as_deref().or_else(|| self.processes.of(one.inode).map(Rc::as_ref))),
             congestion_control: one.congestion_control.clone(),
-            every: self.what.every / BETWEEN,
+            every: self.step(),
             samples,
             exact: one.exact.as_ref(),
         }

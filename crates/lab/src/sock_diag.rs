@@ -30,6 +30,8 @@ const SKMEMINFO: u16 = 7;
 const EXTENSIONS: u8 = 1 << (INFO - 1) | 1 << (CONG - 1) | 1 << (SKMEMINFO - 1);
 /// What the kernel sends at most in one piece is 32 KiB, or what the receiver's buffer was large enough for before.
 const BUFFER: usize = 1 << 18;
+/// Sockets that are asked for in one system call: the answers, of some 2 KiB each in the kernel's memory, have to fit the receive buffer.
+const AT_ONCE: usize = 32;
 /// The kernel answers at once; where it does not, nobody waits for ever.
 const PATIENCE: i64 = 5;
 /// TCP states with data to look at: all but LISTEN, TIME_WAIT and NEW_SYN_RECV (`include/net/tcp_states.h`).
@@ -123,25 +125,35 @@ impl SockDiag {
         Ok(all)
     }
 
-    /// Tells `each` the socket with this cookie and these ends; false where it is gone.
+    /// Tells `each` those of `sockets` that are still there, by cookie, local and remote address. The requests go to the kernel in few
+    /// system calls.
     ///
     /// # Errors
-    /// The kernel refuses for another reason, or does not answer.
+    /// The kernel refuses for another reason than a socket that is gone, or does not answer.
     pub fn look_at(
         &mut self,
-        cookie: u64,
-        local: SocketAddr,
-        remote: SocketAddr,
+        sockets: &[(u64, SocketAddr, SocketAddr)],
         mut each: impl FnMut(&Seen<'_>),
-    ) -> io::Result<bool> {
-        self.sequence = self.sequence.wrapping_add(1);
-        self.socket.send(&request_one(cookie, local, remote, self.sequence), 0)?;
-        let mut all = Dump::default();
+    ) -> io::Result<()> {
+        for some in sockets.chunks(AT_ONCE) {
+            self.sequence = self.sequence.wrapping_add(1);
+            let request = |&(cookie, local, remote): &_| request_one(cookie, local, remote, self.sequence);
+            let requests: Vec<u8> = some.iter().flat_map(request).collect();
+            self.socket.send(&requests, 0)?;
+            // Each is answered by a datagram of its own, in this order.
+            for _ in some {
+                self.answer(&mut each)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the answer to a request for one socket.
+    fn answer(&mut self, each: &mut impl FnMut(&Seen<'_>)) -> io::Result<()> {
         let length = recv(self.socket.as_raw_fd(), &mut self.buffer, MsgFlags::empty())?;
-        match read(&self.buffer[..length], self.sequence, &mut all, &mut each) {
-            Ok(_) => Ok(all.sockets == 1),
-            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESTALE)) => Ok(false),
-            Err(error) => Err(error),
+        match read(&self.buffer[..length], self.sequence, &mut Dump::default(), each) {
+            Err(error) if !matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ESTALE)) => Err(error),
+            _ => Ok(()),
         }
     }
 

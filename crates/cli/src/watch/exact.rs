@@ -50,13 +50,17 @@ impl ExactStates {
         }
     }
 
-    /// Hands the connections what was sent again since the last call, and the times so far.
-    pub(super) fn update(&mut self, tracker: &mut Tracker) {
+    /// Hands the connections what was sent again since the last call.
+    pub(super) fn take_retransmits(&mut self, tracker: &mut Tracker) {
         self.trace.drain(|cookie, row| {
             if let Some(exact) = tracker.get_mut(cookie).and_then(|one| one.exact.as_mut()) {
                 keep(exact, row);
             }
         });
+    }
+
+    /// Hands the connections their times in each state so far, and says where an event was lost since the last call.
+    pub(super) fn take_state_times(&mut self, tracker: &mut Tracker) {
         let lost = self.trace.lost().unwrap_or(0);
         let is_whole = lost == self.lost;
         self.lost = lost;

@@ -148,6 +148,11 @@ impl Tracker {
         self.busy.iter().filter_map(|&cookie| Some((cookie, self.connections.get(&cookie)?)))
     }
 
+    /// How many of them were busy then.
+    pub(crate) fn busy_count(&self) -> usize {
+        self.busy.len()
+    }
+
     /// How many there are.
     pub(crate) fn count(&self) -> usize {
         self.connections.len()
