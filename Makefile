@@ -34,9 +34,12 @@ bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data 
 	cargo bench -p pipefill --bench watch || status=1; \
 	exit $$status
 
-proof: ## tries the advice on every scenario of the catalogue and the held-out sets, in the simulator: about ten minutes
+proof: ## tries the advice on every scenario of the catalogue and the held-out sets, and holds the simulator against all goldens: about fifteen minutes
 	@scripts/need.sh rust cc
-	cargo run -q -p xtask -- fixes
+	@status=0; \
+	cargo run -q -p xtask -- fixes || status=1; \
+	cargo run -q -p xtask -- accuracy || status=1; \
+	exit $$status
 
 FOR ?= 1h
 fuzz: ## random scenarios in the simulator, every check on, for an hour (FOR=10min: for that long)

@@ -1,4 +1,5 @@
-//! Tests that measure on this machine's kernel: one after the other, and each passes, fails, or is skipped with a typed reason.
+//! Tests that measure on this machine's kernel: one after the other, the slow ones two at a time, and each passes, fails, or is skipped with
+//! a typed reason.
 //!
 //! A late run fails its test, unless the [`Witness`] shows that the machine was late. Such a run is measured again, twice at most; whether a run
 //! was late is known without a look at what it measured. A test without a valid run never passes.
@@ -15,8 +16,8 @@ use libtest_mimic::{Arguments, Completion, Trial};
 use serde_json::Value;
 use std::fmt;
 use std::process::{ExitCode, Output};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{OnceLock, PoisonError, RwLock};
 use witness::{Kind, Testimony, Witness};
 
 /// Why a test could not do what it is for.
@@ -46,9 +47,27 @@ impl fmt::Display for Skip {
 /// How a test ends that does not panic.
 pub type Outcome = Result<(), Skip>;
 
-/// A test of that name.
+/// Held for writing by a test that has the machine for itself.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// A test of that name, while no other one runs.
 pub fn test(name: impl Into<String>, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
-    Trial::ignorable_test(name, move || {
+    trial(name, || {
+        let _alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
+        body()
+    })
+}
+
+/// A test of that name that takes little of a CPU, 200 Mbit/s at most: two of them run at a time.
+pub fn slow_test(name: impl Into<String>, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
+    trial(name, || {
+        let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+        body()
+    })
+}
+
+fn trial(name: impl Into<String>, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
+    Trial::ignorable_test(name, || {
         Ok(match body() {
             Ok(()) => Completion::Completed,
             Err(skip) => Completion::ignored_with(skip),
@@ -56,9 +75,9 @@ pub fn test(name: impl Into<String>, body: impl FnOnce() -> Outcome + Send + 'st
     })
 }
 
-/// Runs the tests, one at a time and in this order, whatever the arguments say of threads.
+/// Runs the tests in this order, whatever the arguments say of threads.
 pub fn run(tests: Vec<Trial>) -> ExitCode {
-    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
+    let arguments = Arguments { test_threads: Some(2), ..Arguments::from_args() };
     libtest_mimic::run(&arguments, tests).exit_code()
 }
 
