@@ -12,8 +12,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use examples::{
     BDP_EXAMPLES, CATALOGUE_EXAMPLES, COMPARE_EXAMPLES, COMPLETIONS_EXAMPLES, DOCTOR_EXAMPLES, EXAMPLES,
-    EXPLAIN_EXAMPLES, FIX_EXAMPLES, FUZZ_EXAMPLES, MAN_EXAMPLES, PLAN_EXAMPLES, REPORT_EXAMPLES,
-    RUN_EXAMPLES, STUDY_EXAMPLES, WATCH_EXAMPLES,
+    EXEC_EXAMPLES, EXPLAIN_EXAMPLES, FIX_EXAMPLES, FUZZ_EXAMPLES, MAN_EXAMPLES, PLAN_EXAMPLES,
+    REPORT_EXAMPLES, RUN_EXAMPLES, STUDY_EXAMPLES, WATCH_EXAMPLES,
 };
 use pipefill_analysis::observed::View;
 use pipefill_core::cell::WIRE_OVERHEAD;
@@ -64,6 +64,9 @@ pub(crate) enum Command {
     /// Show what limits the connections of this host, live
     #[command(after_help = WATCH_EXAMPLES)]
     Watch(WatchArgs),
+    /// Run any program behind a path, and show what limits its connections
+    #[command(after_help = EXEC_EXAMPLES)]
+    Exec(ExecArgs),
     /// Check what this machine can do, and remove what killed runs left behind
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
@@ -278,6 +281,49 @@ pub(crate) struct WatchArgs {
     pub(crate) json_stream: bool,
 }
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExecArgs {
+    /// Base round trip, half of it in each direction, e.g. 80ms
+    #[arg(long, value_name = "TIME", help_heading = PATH)]
+    pub(crate) rtt: Option<String>,
+    /// Bottleneck from the command to the server, e.g. 50mbit [default: no limit]
+    #[arg(long, value_name = "RATE", help_heading = PATH)]
+    pub(crate) rate: Option<String>,
+    /// Bottleneck from the server to the command [default: no limit]
+    #[arg(long, value_name = "RATE", help_heading = PATH)]
+    pub(crate) reverse_rate: Option<String>,
+    /// What may wait at the bottleneck, e.g. 1bdp, 256KiB, 100p [default: one BDP, at least 100 frames]
+    #[arg(long, value_name = "SIZE", help_heading = PATH)]
+    pub(crate) queue: Option<String>,
+    /// Random loss in each direction, e.g. 1%
+    #[arg(long, value_name = "SHARE", help_heading = PATH)]
+    pub(crate) loss: Option<String>,
+    /// Spread of the delay in each direction, e.g. 2ms
+    #[arg(long, value_name = "TIME", help_heading = PATH)]
+    pub(crate) jitter: Option<String>,
+    /// The path and the hosts of this scenario, which has one cell; its flows do not matter
+    #[arg(long, value_name = "FILE", help_heading = PATH)]
+    pub(crate) scenario: Option<PathBuf>,
+    /// Override a scenario value, e.g. path.mtu=9000 or path.family=ipv6. May be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = set_words(), hide_possible_values = true, help_heading = PATH)]
+    pub(crate) set: Vec<String>,
+    /// Start this shell command at the far end first, and wait until it listens. Its output goes to standard error
+    #[arg(long, value_name = "CMD")]
+    pub(crate) server: Option<std::ffi::OsString>,
+    /// Keep records of the connections in this new directory, for explain, report and compare
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print nothing of our own: only what the command prints
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) quiet: bool,
+    /// Print the connections as JSON, on standard error
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The command and its arguments; {server} stands for the far end's address, which is in PIPEFILL_SERVER too
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<std::ffi::OsString>,
+}
+
 /// Not so short that looking is all that a CPU does.
 fn interval(text: &str) -> Result<Duration, String> {
     let least = Duration::from_millis(100);
@@ -465,6 +511,7 @@ fn some(text: &str) -> Result<u64, parse::ParseError> {
 
 /// The heading of options that every command has, after the command's own.
 const GLOBAL: &str = "Global options";
+const PATH: &str = "Path";
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@ mod catalogue;
 mod compare;
 mod completions;
 mod doctor;
+mod exec;
 mod explain;
 mod fix;
 mod flows;
@@ -35,6 +36,7 @@ pub(crate) fn carry_out(command: Command, terminal: &Terminal) -> Result<Outcome
         Command::Fix(args) => fix::fix(&args, terminal),
         Command::Compare(args) => compare::compare(&args, terminal),
         Command::Watch(args) => watch::watch(&args, terminal),
+        Command::Exec(args) => exec::exec(&args, terminal),
         Command::Doctor(args) => doctor::doctor(&args, terminal),
         Command::Bdp(args) => bdp::bdp(&args, terminal),
         Command::Sim(SimCommand::Fuzz(args)) => fuzz::fuzz(&args, terminal),

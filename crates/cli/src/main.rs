@@ -25,6 +25,7 @@ mod runner;
 mod select;
 mod session;
 mod signals;
+mod signals_of_commands;
 mod studies;
 #[cfg(test)]
 mod synthetic;
@@ -37,6 +38,9 @@ use std::process::ExitCode;
 use terminal::Terminal;
 
 fn main() -> ExitCode {
+    if let Some(code) = pipefill_lab::program::inside(std::env::args_os()) {
+        return code;
+    }
     let args = Args::parse();
     let terminal = Terminal::detect(args.color);
     match signals::survive_file_limit().and_then(|()| commands::carry_out(args.command, &terminal)) {

@@ -20,6 +20,8 @@ pub(crate) enum Outcome {
     Finding,
     /// Exit code 3: this machine lacks something (`doctor`).
     Unable,
+    /// The exit code of the user's own program (`exec`).
+    Program(u8),
 }
 
 impl Outcome {
@@ -45,6 +47,7 @@ impl Outcome {
             Self::ExpectationFailed | Self::Regression | Self::Finding => 1,
             Self::Unable => 3,
             Self::Invalid => 4,
+            Self::Program(code) => code,
         }
     }
 

@@ -34,6 +34,11 @@ impl Stop {
         Ok(stop)
     }
 
+    /// Asks once `flag` is set.
+    pub(crate) fn when(flag: &Arc<AtomicBool>) -> Self {
+        Self { requested: Arc::clone(flag), answered: Arc::default() }
+    }
+
     /// Asks to stop, as the first signal does.
     pub(crate) fn request(&self) {
         self.requested.store(true, Ordering::Relaxed);

@@ -77,6 +77,12 @@ impl Terminal {
         TableStyle { width: self.width.unwrap_or(PIPED), colour: self.colour_out }
     }
 
+    /// How tables on standard error are drawn.
+    pub(crate) fn error_table_style(&self) -> TableStyle {
+        let width = Term::stderr().size_checked().map_or(PIPED, |(_, columns)| columns);
+        TableStyle { width, colour: self.colour_error }
+    }
+
     /// How lists on standard output are drawn: into a pipe a line is never broken, so that `grep` finds it whole.
     pub(crate) fn list_style(&self) -> TableStyle {
         TableStyle { width: self.width.unwrap_or(u16::MAX), colour: self.colour_out }

@@ -86,11 +86,87 @@ pub struct PathSpec {
     pub forward: DirectionSpec,
     /// From receiver to sender.
     pub reverse: DirectionSpec,
+    /// What becomes of payload. Records of 0.1.0 do not say it.
+    #[serde(default, skip_serializing_if = "Payload::is_zeros")]
+    pub payload: Payload,
+    /// Which IP the flows use.
+    #[serde(default, skip_serializing_if = "Family::is_ipv4")]
+    pub family: Family,
+    /// Largest IP packet, bytes.
+    #[serde(rename = "mtu_bytes", default = "ethernet_mtu", skip_serializing_if = "is_ethernet_mtu")]
+    pub mtu: u16,
+}
+
+/// MTU of Ethernet.
+pub const ETHERNET_MTU: u16 = 1500;
+
+const fn ethernet_mtu() -> u16 {
+    ETHERNET_MTU
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_ethernet_mtu(mtu: &u16) -> bool {
+    *mtu == ETHERNET_MTU
+}
+
+/// What becomes of the bytes that packets carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Payload {
+    /// Headers travel; zeros of the same length arrive. For flows whose payload nobody reads.
+    #[default]
+    Zeros,
+    /// Whole packets travel, as programs need it.
+    Kept,
+}
+
+impl Payload {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_zeros(&self) -> bool {
+        *self == Self::Zeros
+    }
+}
+
+/// Version of IP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Family {
+    /// IPv4 (RFC 791): a header of 20 bytes.
+    #[default]
+    Ipv4,
+    /// IPv6 (RFC 8200): a header of 40 bytes.
+    Ipv6,
+}
+
+impl Family {
+    /// Bytes of a header without options or extensions.
+    pub const fn header(self) -> u16 {
+        match self {
+            Self::Ipv4 => 20,
+            Self::Ipv6 => 40,
+        }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_ipv4(&self) -> bool {
+        *self == Self::Ipv4
+    }
 }
 
 impl PathSpec {
     /// A path that asks for nothing.
-    pub const EMPTY: Self = Self { forward: DirectionSpec::EMPTY, reverse: DirectionSpec::EMPTY };
+    pub const EMPTY: Self = Self {
+        forward: DirectionSpec::EMPTY,
+        reverse: DirectionSpec::EMPTY,
+        payload: Payload::Zeros,
+        family: Family::Ipv4,
+        mtu: ETHERNET_MTU,
+    };
+
+    /// A full frame: Ethernet without its FCS (IP + 14).
+    pub const fn full_frame(&self) -> Bytes {
+        Bytes::new(self.mtu as u64 + 14)
+    }
 
     /// One direction.
     pub const fn way(&self, direction: Direction) -> &DirectionSpec {

@@ -10,15 +10,17 @@ use crate::clock::RunClock;
 use crate::frame::Frame;
 use crate::lateness::{LatenessMeter, StallLog};
 use crate::overflow::DropLog;
-use crate::sys::packet::{PacketSocket, Ring};
+use crate::sys::packet::{Input, PacketSocket};
 use crate::sys::thread;
 use crate::wait::until_ready;
 use nix::poll::PollFlags;
-use pipefill_core::cell::{Direction, DirectionSpec};
+use pipefill_core::backend::BackendError;
+use pipefill_core::cell::{Direction, DirectionSpec, PathSpec, Payload};
 use pipefill_core::record::DropReason;
 use pipefill_core::record::{Lateness, Stall};
-use pipefill_core::units::{Seed, Time};
+use pipefill_core::units::{Rate, Seed, Time};
 use pipefill_link::{Backlog, Counters, OneWay, Packet};
+use std::fs;
 use std::io;
 use std::rc::Rc;
 use std::sync::Mutex;
@@ -88,7 +90,7 @@ impl Forwarder<'_> {
         }
         let mut flow = Flow::new(self)?;
         while !self.stop.load(Ordering::Relaxed) {
-            flow.ingest();
+            flow.ingest()?;
             flow.release();
             flow.publish();
             flow.wait()?;
@@ -98,7 +100,7 @@ impl Forwarder<'_> {
             lateness: flow.lateness.summary(),
             stalls: flow.stalls.into_stalls(),
             drops_began: flow.drops.into_beginnings(),
-            ring_drops: self.input.drops()?,
+            ring_drops: self.input.drops()? + flow.packets.drops(),
             transmit_drops: flow.transmit_drops,
             real_time,
         })
@@ -108,9 +110,9 @@ impl Forwarder<'_> {
 /// The moving parts of a running forwarder.
 struct Flow<'a> {
     forwarder: &'a Forwarder<'a>,
-    ring: Ring,
+    packets: Input<'a>,
     path: OneWay<Segment>,
-    /// Every packet stays at least this long, so that an arrival need not wake the thread.
+    /// Every packet stays at least this long, so that an arrival need not wake the thread; zero where it has to.
     shortest_delay: Duration,
     lateness: LatenessMeter,
     /// The largest of them.
@@ -133,9 +135,12 @@ impl<'a> Flow<'a> {
     fn new(forwarder: &'a Forwarder<'a>) -> io::Result<Self> {
         Ok(Self {
             forwarder,
-            ring: forwarder.input.map_ring()?,
+            packets: forwarder.input.input(memory(forwarder.spec))?,
             path: OneWay::new(forwarder.spec, forwarder.rtt, forwarder.direction.as_str(), forwarder.seed),
-            shortest_delay: shortest_delay(forwarder.spec),
+            shortest_delay: match forwarder.input.is_narrow() {
+                true => Duration::ZERO,
+                false => shortest_delay(forwarder.spec),
+            },
             lateness: LatenessMeter::new(),
             latest: Duration::ZERO,
             stalls: StallLog::new(forwarder.direction, forwarder.noticed),
@@ -151,22 +156,23 @@ impl<'a> Flow<'a> {
     }
 
     /// Offers everything in the ring to the path, each packet at the instant at which the kernel saw it.
-    fn ingest(&mut self) {
+    fn ingest(&mut self) -> io::Result<()> {
         let clock = self.forwarder.clock;
         let offset = clock.realtime_offset();
         let (path, advanced, next_gso_id) = (&mut self.path, self.advanced, &mut self.next_gso_id);
-        while self.ring.next(|received| {
+        while self.packets.next(|received| {
             let stamped = Time::from_nanos(received.realtime_ns.saturating_sub(offset));
             // Not before what the path has seen, and not in the future, should the wall clock have been stepped.
             let arrival = stamped.min(clock.now()).max(advanced);
-            let frame = Rc::new(Frame::new(&received));
+            let frame = Rc::new(Frame::new(received));
             for index in 0..frame.segments() {
                 let bytes = frame.segment_len(index);
                 let payload = Segment { frame: Rc::clone(&frame), index };
                 path.offer(arrival, Packet { gso_id: *next_gso_id, bytes, payload });
             }
             *next_gso_id += 1;
-        }) {}
+        })? {}
+        Ok(())
     }
 
     fn release(&mut self) {
@@ -258,4 +264,49 @@ impl<'a> Flow<'a> {
 fn shortest_delay(spec: &DirectionSpec) -> Duration {
     let may_shorten = spec.jitter.is_some() || spec.reorder.fraction() > 0.0;
     if may_shorten { Duration::ZERO } else { spec.delay }
+}
+
+/// Whether this machine has the memory for what the path keeps.
+///
+/// # Errors
+/// [`BackendError::Unsupported`] with what it needs and what is there.
+pub(crate) fn ensure_memory(path: &PathSpec) -> Result<(), BackendError> {
+    if path.payload == Payload::Zeros {
+        return Ok(());
+    }
+    let needed = Direction::ALL.iter().map(|&direction| memory(path.way(direction)) as u64).sum::<u64>();
+    let available = available_memory().unwrap_or(u64::MAX);
+    if needed <= available {
+        return Ok(());
+    }
+    Err(BackendError::Unsupported {
+        what: format!(
+            "whole packets on this path take up to {} MiB (twice rate × delay and the queue), and this machine has {} MiB free",
+            needed >> 20,
+            available >> 20
+        ),
+        remedy: "a lower rate, a shorter round trip or a shorter queue; or path.payload = \"zeros\" for our own flows".to_owned(),
+    })
+}
+
+/// `MemAvailable` of proc_meminfo(5), bytes.
+fn available_memory() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? << 10)
+}
+
+/// Bytes of memory for packets that are kept: twice what may be inside, since a buffer is larger than its packet, and what arrives in a
+/// tenth of a second. Without a rate as much as this takes at 10 Gbit/s.
+fn memory(spec: &DirectionSpec) -> usize {
+    const UNLIMITED: Rate = Rate::from_bps(10_000_000_000);
+    const LEAST: u64 = 64 << 20;
+    const SLACK: Duration = Duration::from_millis(100);
+    let bottleneck = spec.bottleneck.as_ref();
+    let rate = bottleneck.map_or(UNLIMITED, |bottleneck| bottleneck.rate);
+    let queue = bottleneck.map_or(0, |bottleneck| bottleneck.queue_bytes(spec.delay).get());
+    // A normal distribution goes beyond four deviations once in 30,000 packets.
+    let spread = spec.jitter.as_ref().map_or(Duration::ZERO, |jitter| 4 * jitter.spread);
+    let inside = rate.bdp(spec.delay + spread + SLACK).get() + queue;
+    usize::try_from((2 * inside).max(LEAST)).unwrap_or(usize::MAX)
 }

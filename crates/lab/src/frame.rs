@@ -1,15 +1,19 @@
 //! A packet as it came from the ring, and the cutting of a TSO super-packet into runs of MTU segments.
 //!
 //! The path decides about every MTU segment; what survives of a super-packet, in one piece or in several, leaves as
-//! super-packets again. The header arithmetic follows `tcp_gso_segment()` and `inet_gso_segment()`.
-//! Never: a payload byte. Only headers travel (see [`crate::sys::packet`]).
+//! super-packets again. The header arithmetic follows `tcp_gso_segment()`, `inet_gso_segment()` and `ipv6_gso_segment()`.
 
+use crate::sys::buffers::Buffer;
 use crate::sys::packet::{Outgoing, Received, SNAP, VNET_LEN};
+use std::ops::Range;
+use std::rc::Rc;
 
 const ETHERNET: usize = 14;
+const IPV6: usize = 40;
 const VNET_NEEDS_CSUM: u8 = 1;
 const VNET_GSO_NONE: u8 = 0;
 const VNET_GSO_TCPV4: u8 = 1;
+const VNET_GSO_TCPV6: u8 = 4;
 const VNET_GSO_ECN: u8 = 0x80;
 const TCP: u8 = 6;
 const TCP_FIN: u8 = 0x01;
@@ -17,7 +21,6 @@ const TCP_PSH: u8 = 0x08;
 const TCP_CWR: u8 = 0x80;
 
 /// The headers of a packet and how it divides into MTU segments.
-#[derive(Clone)]
 pub(crate) struct Frame {
     vnet: [u8; VNET_LEN],
     head: [u8; SNAP],
@@ -25,11 +28,39 @@ pub(crate) struct Frame {
     /// Length with payload, Ethernet header included.
     len: usize,
     cut: Option<Cut>,
+    /// The whole packet, where payload is kept.
+    whole: Option<Rc<Buffer>>,
+}
+
+/// Which IP header a super-packet has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    V4,
+    V6,
+}
+
+impl Family {
+    /// `VIRTIO_NET_HDR_GSO_*`.
+    const fn gso_type(self) -> u8 {
+        match self {
+            Self::V4 => VNET_GSO_TCPV4,
+            Self::V6 => VNET_GSO_TCPV6,
+        }
+    }
+
+    /// Where both addresses are.
+    const fn addresses(self) -> Range<usize> {
+        match self {
+            Self::V4 => ETHERNET + 12..ETHERNET + 20,
+            Self::V6 => ETHERNET + 8..ETHERNET + IPV6,
+        }
+    }
 }
 
 /// Where a TCP super-packet may be cut.
 #[derive(Clone, Copy)]
 struct Cut {
+    family: Family,
     tcp_at: usize,
     /// Ethernet, IP and TCP headers.
     headers: usize,
@@ -38,13 +69,13 @@ struct Cut {
 
 impl Frame {
     /// Copies the headers out of the ring's slot.
-    pub(crate) fn new(received: &Received<'_>) -> Self {
+    pub(crate) fn new(received: Received<'_>) -> Self {
         let mut head = [0; SNAP];
         let head_len = received.head.len().min(SNAP);
         head[..head_len].copy_from_slice(&received.head[..head_len]);
         let len = received.len as usize;
         let cut = cut_of(&received.vnet, &head[..head_len], len);
-        Self { vnet: received.vnet, head, head_len, len, cut }
+        Self { vnet: received.vnet, head, head_len, len, cut, whole: received.whole.map(Rc::new) }
     }
 
     /// Number of MTU segments, at least 1.
@@ -61,11 +92,13 @@ impl Frame {
 
     /// The packet that carries the `count` segments from `first` on.
     pub(crate) fn outgoing(&self, first: u16, count: u16) -> Outgoing {
+        let head_len = self.head_len.min(self.len);
         let mut out = Outgoing {
             vnet: self.vnet,
             head: self.head,
-            head_len: self.head_len.min(self.len),
+            head_len,
             len: self.len,
+            payload: self.payload_at(head_len),
         };
         if let Some(cut) = self.cut
             && count < self.segments()
@@ -73,6 +106,11 @@ impl Frame {
             self.carve(&mut out, cut, first, count);
         }
         out
+    }
+
+    /// The payload that is kept, from this place of the packet on.
+    fn payload_at(&self, at: usize) -> Option<(Rc<Buffer>, usize)> {
+        self.whole.as_ref().map(|whole| (Rc::clone(whole), at))
     }
 
     fn payload(&self, cut: Cut, first: u16, count: u16) -> usize {
@@ -84,8 +122,12 @@ impl Frame {
         let payload = self.payload(cut, first, count);
         out.len = cut.headers + payload;
         out.head_len = cut.headers;
+        out.payload = self.payload_at(cut.headers + usize::from(first) * cut.mss);
         let is_last = first + count == self.segments();
-        carve_ip(&mut out.head, first, out.len - ETHERNET);
+        match cut.family {
+            Family::V4 => carve_ipv4(&mut out.head, first, out.len - ETHERNET),
+            Family::V6 => put_u16(&mut out.head, ETHERNET + 4, (out.len - ETHERNET - IPV6) as u16),
+        }
         carve_tcp(&mut out.head, cut, first, is_last, out.len - cut.tcp_at);
         out.vnet = vnet_header(cut, payload, out.head[cut.tcp_at + 13] & TCP_CWR != 0);
     }
@@ -93,19 +135,28 @@ impl Frame {
 
 fn cut_of(vnet: &[u8; VNET_LEN], head: &[u8], len: usize) -> Option<Cut> {
     let mss = usize::from(u16::from_ne_bytes([vnet[4], vnet[5]]));
-    if vnet[1] & !VNET_GSO_ECN != VNET_GSO_TCPV4 || mss == 0 || head.len() < ETHERNET + 20 {
-        return None;
-    }
-    let ip_len = usize::from(head[ETHERNET] & 0x0f) * 4;
-    let tcp_at = ETHERNET + ip_len;
-    if head[ETHERNET + 9] != TCP || head.len() < tcp_at + 20 {
+    let (family, tcp_at) = match (vnet[1] & !VNET_GSO_ECN, head.get(12..ETHERNET)?) {
+        (VNET_GSO_TCPV4, [0x08, 0x00]) => {
+            let is_tcp = *head.get(ETHERNET + 9)? == TCP;
+            (Family::V4, is_tcp.then_some(ETHERNET + usize::from(head[ETHERNET] & 0x0f) * 4)?)
+        }
+        // Where TCP begins behind extension headers, the virtio-net header knows: `csum_start`.
+        (VNET_GSO_TCPV6, [0x86, 0xdd]) => (Family::V6, usize::from(u16::from_ne_bytes([vnet[6], vnet[7]]))),
+        _ => return None,
+    };
+    if mss == 0 || tcp_at < family.addresses().end || head.len() < tcp_at + 20 {
         return None;
     }
     let headers = tcp_at + usize::from(head[tcp_at + 12] >> 4) * 4;
-    (headers <= head.len() && headers < len).then_some(Cut { tcp_at, headers, mss })
+    (tcp_at + 20 <= headers && headers <= head.len() && headers < len).then_some(Cut {
+        family,
+        tcp_at,
+        headers,
+        mss,
+    })
 }
 
-fn carve_ip(head: &mut [u8; SNAP], first: u16, total_len: usize) {
+fn carve_ipv4(head: &mut [u8; SNAP], first: u16, total_len: usize) {
     let total_len = u16::try_from(total_len).unwrap_or(u16::MAX);
     put_u16(head, ETHERNET + 2, total_len);
     let id = get_u16(head, ETHERNET + 4).wrapping_add(first);
@@ -127,8 +178,8 @@ fn carve_tcp(head: &mut [u8; SNAP], cut: Cut, first: u16, is_last: bool, tcp_len
     if first > 0 {
         head[at + 13] &= !TCP_CWR;
     }
-    // CHECKSUM_PARTIAL: the field holds the folded sum of the pseudo header, not complemented (`__tcp_v4_send_check()`).
-    let addresses = sum(&head[ETHERNET + 12..ETHERNET + 20]);
+    // CHECKSUM_PARTIAL: the field holds the folded sum of the pseudo header, not complemented (`__tcp_v4_send_check()`, `__tcp_v6_send_check()`).
+    let addresses = sum(&head[cut.family.addresses()]);
     let pseudo = addresses + u32::from(TCP) + u32::try_from(tcp_len).unwrap_or(0);
     put_u16(head, at + 16, fold(pseudo));
 }
@@ -147,7 +198,7 @@ fn vnet_header(cut: Cut, payload: usize, has_cwr: bool) -> [u8; VNET_LEN] {
     put(6, cut.tcp_at);
     put(8, 16);
     if payload > cut.mss {
-        vnet[1] = VNET_GSO_TCPV4 | if has_cwr { VNET_GSO_ECN } else { 0 };
+        vnet[1] = cut.family.gso_type() | if has_cwr { VNET_GSO_ECN } else { 0 };
     }
     vnet
 }
@@ -196,11 +247,12 @@ pub(crate) mod tests {
         vnet[0] = VNET_NEEDS_CSUM;
         vnet[1] = VNET_GSO_TCPV4;
         vnet[4..6].copy_from_slice(&u16::try_from(MSS).unwrap().to_ne_bytes());
-        Frame::new(&Received {
+        Frame::new(Received {
             realtime_ns: 0,
             len: u32::try_from(HEADERS + payload).unwrap(),
             vnet,
             head: &head,
+            whole: None,
         })
     }
 
@@ -219,7 +271,8 @@ pub(crate) mod tests {
     #[test]
     fn a_plain_packet_is_one_segment_and_leaves_as_it_came() {
         let head = [7_u8; 60];
-        let frame = Frame::new(&Received { realtime_ns: 0, len: 90, vnet: [0; VNET_LEN], head: &head });
+        let frame =
+            Frame::new(Received { realtime_ns: 0, len: 90, vnet: [0; VNET_LEN], head: &head, whole: None });
         assert_eq!((frame.segments(), frame.segment_len(0)), (1, 90));
         let out = frame.outgoing(0, 1);
         assert_eq!((out.len, out.head_len, &out.head[..60]), (90, 60, &head[..]));
@@ -273,7 +326,7 @@ pub(crate) mod tests {
         /// Whatever the ring hands over, nothing panics and no packet grows.
         #[test]
         fn any_header_is_survived(head in prop::collection::vec(any::<u8>(), 0..200), vnet in any::<[u8; VNET_LEN]>(), len in 0_u32..70_000) {
-            let frame = Frame::new(&Received { realtime_ns: 0, len, vnet, head: &head });
+            let frame = Frame::new(Received { realtime_ns: 0, len, vnet, head: &head, whole: None });
             for index in 0..frame.segments().min(50) {
                 prop_assert!(frame.outgoing(index, 1).len <= len as usize);
             }

@@ -2,10 +2,10 @@
 //! compares on.
 
 use crate::namespace::Namespace;
-use crate::topology::{A_ADDRESS, B_ADDRESS, Topology};
-use pipefill_core::cell::PathSpec;
+use crate::topology::{Topology, address_a, address_b};
+use pipefill_core::cell::{Family, PathSpec};
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::process::{Child, Command};
 
 /// Two namespaces with one veth pair between them; gone when dropped (once the programs in it have ended).
@@ -24,10 +24,10 @@ pub enum Host {
 
 impl Host {
     /// Its address.
-    pub const fn address(self) -> Ipv4Addr {
+    pub const fn address(self) -> IpAddr {
         match self {
-            Self::Sender => A_ADDRESS,
-            Self::Receiver => B_ADDRESS,
+            Self::Sender => address_a(Family::Ipv4),
+            Self::Receiver => address_b(Family::Ipv4),
         }
     }
 }

@@ -21,6 +21,7 @@ mod netlink;
 mod overflow;
 pub mod privilege;
 pub mod probe;
+pub mod program;
 mod rows;
 mod run;
 pub mod sender_trace;

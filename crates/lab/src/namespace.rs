@@ -33,6 +33,11 @@ impl Namespace {
         Ok(Self { handle: File::open(file)? })
     }
 
+    /// The namespace that an open file stands for.
+    pub(crate) const fn of(handle: File) -> Self {
+        Self { handle }
+    }
+
     /// Runs `work` on a thread inside this namespace. Sockets that it makes stay in the namespace wherever they go.
     pub(crate) fn enter<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         on_a_thread(|| {

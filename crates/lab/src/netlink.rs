@@ -5,7 +5,7 @@
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
 };
-use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{
     InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
 };
@@ -19,17 +19,18 @@ use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// An Ethernet address.
 pub(crate) type Mac = [u8; 6];
 
-/// One end of a veth pair: its name and address.
+/// One end of a veth pair: its name, address, and largest IP packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct VethEnd<'a> {
     pub(crate) name: &'a str,
     pub(crate) mac: Mac,
+    pub(crate) mtu: u16,
 }
 
 /// A connection to the kernel's routing subsystem in one namespace.
@@ -74,24 +75,28 @@ impl Rtnetlink {
         Ok(index)
     }
 
-    /// Gives `name` the host address `local` (/32), a route to `peer`, and `peer`'s Ethernet address for good.
-    pub(crate) fn attach(
-        &self,
-        name: &str,
-        local: Ipv4Addr,
-        peer: Ipv4Addr,
-        peer_mac: Mac,
-    ) -> io::Result<()> {
+    /// Gives `name` the host address `local` (/32 or /128), a route to `peer`, and `peer`'s Ethernet address for good.
+    pub(crate) fn attach(&self, name: &str, local: IpAddr, peer: IpAddr, peer_mac: Mac) -> io::Result<()> {
         let index = self.set_up(name)?;
         let mut address = AddressMessage::default();
-        address.header.family = AddressFamily::Inet;
-        address.header.prefix_len = 32;
+        address.header.family = family(local);
+        address.header.prefix_len = length(local);
+        // Nobody else is there who could have the address.
+        address.header.flags = AddressHeaderFlags::Nodad;
         address.header.index = index;
-        address.attributes =
-            vec![AddressAttribute::Local(IpAddr::V4(local)), AddressAttribute::Address(IpAddr::V4(local))];
+        address.attributes = vec![AddressAttribute::Local(local), AddressAttribute::Address(local)];
         self.request(RouteNetlinkMessage::NewAddress(address), NLM_F_CREATE | NLM_F_EXCL)?;
         self.add_neighbour(index, peer, peer_mac)?;
-        self.add_host_route(index, peer)
+        self.add_route(index, peer, length(peer), None)
+    }
+
+    /// Sends everything else through `gateway`, a neighbour on `name`.
+    pub(crate) fn add_default_route(&self, name: &str, gateway: IpAddr) -> io::Result<()> {
+        let everything = match gateway {
+            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        };
+        self.add_route(index_of(name)?, everything, 0, Some(gateway))
     }
 
     /// Whether the kernel has the queueing discipline `kind`: adds one without its options and looks at the refusal.
@@ -111,29 +116,36 @@ impl Rtnetlink {
         }
     }
 
-    fn add_neighbour(&self, index: u32, peer: Ipv4Addr, mac: Mac) -> io::Result<()> {
+    fn add_neighbour(&self, index: u32, peer: IpAddr, mac: Mac) -> io::Result<()> {
         let mut neighbour = NeighbourMessage::default();
-        neighbour.header.family = AddressFamily::Inet;
+        neighbour.header.family = family(peer);
         neighbour.header.ifindex = index;
         neighbour.header.state = NeighbourState::Permanent;
         neighbour.header.kind = RouteType::Unicast;
+        let destination = match peer {
+            IpAddr::V4(peer) => NeighbourAddress::Inet(peer),
+            IpAddr::V6(peer) => NeighbourAddress::Inet6(peer),
+        };
         neighbour.attributes = vec![
-            NeighbourAttribute::Destination(NeighbourAddress::Inet(peer)),
+            NeighbourAttribute::Destination(destination),
             NeighbourAttribute::LinkLayerAddress(mac.to_vec()),
         ];
         self.request(RouteNetlinkMessage::NewNeighbour(neighbour), NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    fn add_host_route(&self, index: u32, peer: Ipv4Addr) -> io::Result<()> {
+    fn add_route(&self, index: u32, to: IpAddr, length: u8, gateway: Option<IpAddr>) -> io::Result<()> {
         let mut route = RouteMessage::default();
-        route.header.address_family = AddressFamily::Inet;
-        route.header.destination_prefix_length = 32;
+        route.header.address_family = family(to);
+        route.header.destination_prefix_length = length;
         route.header.table = libc::RT_TABLE_MAIN;
         route.header.protocol = RouteProtocol::Static;
-        route.header.scope = RouteScope::Link;
+        route.header.scope = if gateway.is_some() { RouteScope::Universe } else { RouteScope::Link };
         route.header.kind = RouteType::Unicast;
-        route.attributes =
-            vec![RouteAttribute::Destination(RouteAddress::Inet(peer)), RouteAttribute::Oif(index)];
+        route.attributes = vec![RouteAttribute::Oif(index)];
+        if length > 0 {
+            route.attributes.push(RouteAttribute::Destination(route_address(to)));
+        }
+        route.attributes.extend(gateway.map(|gateway| RouteAttribute::Gateway(route_address(gateway))));
         self.request(RouteNetlinkMessage::NewRoute(route), NLM_F_CREATE | NLM_F_EXCL)
     }
 
@@ -159,12 +171,35 @@ pub(crate) fn index_of(name: &str) -> io::Result<u32> {
     Ok(nix::net::if_::if_nametoindex(name)?)
 }
 
+const fn family(address: IpAddr) -> AddressFamily {
+    match address {
+        IpAddr::V4(_) => AddressFamily::Inet,
+        IpAddr::V6(_) => AddressFamily::Inet6,
+    }
+}
+
+/// Length of a prefix that is one address.
+const fn length(address: IpAddr) -> u8 {
+    match address {
+        IpAddr::V4(_) => 32,
+        IpAddr::V6(_) => 128,
+    }
+}
+
+const fn route_address(address: IpAddr) -> RouteAddress {
+    match address {
+        IpAddr::V4(address) => RouteAddress::Inet(address),
+        IpAddr::V6(address) => RouteAddress::Inet6(address),
+    }
+}
+
 fn end_message(end: VethEnd<'_>) -> LinkMessage {
     let mut link = LinkMessage::default();
     link.attributes = vec![
         LinkAttribute::IfName(end.name.to_owned()),
         LinkAttribute::Address(end.mac.to_vec()),
         LinkAttribute::TxQueueLen(1000),
+        LinkAttribute::Mtu(end.mtu.into()),
     ];
     link
 }

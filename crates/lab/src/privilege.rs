@@ -57,6 +57,17 @@ pub fn acquire() -> Result<Privilege, Denied> {
     }
 }
 
+/// User and group id of whoever started us, outside of the user namespace that [`acquire`] entered; `None` for root.
+pub(crate) fn outer_ids() -> Option<(u32, u32)> {
+    let outside = |file: &str| -> Option<u32> {
+        let map = fs::read_to_string(file).ok()?;
+        let mut words = map.split_whitespace();
+        let (inside, outside, count) = (words.next()?, words.next()?, words.next()?);
+        (inside == "0" && count == "1").then(|| outside.parse().ok()).flatten()
+    };
+    outside("/proc/self/uid_map").zip(outside("/proc/self/gid_map"))
+}
+
 /// Maps the caller to root of a new user namespace (user_namespaces(7)).
 fn enter_user_namespace() -> io::Result<()> {
     let (uid, gid) = (getuid(), getgid());

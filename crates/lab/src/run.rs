@@ -8,14 +8,14 @@ mod traffic;
 
 use crate::clock::RunClock;
 use crate::counters::{self, Snapshot};
-use crate::data_path::{Forwarder, ForwarderReport, PathState};
+use crate::data_path::{Forwarder, ForwarderReport, PathState, ensure_memory};
 use crate::descriptors;
 use crate::namespace::Namespace;
 use crate::overflow::{noticed, overflowed};
 use crate::starvation::starved;
 use crate::sysctl;
 use crate::threads::{StopOnDrop, Threads, joined};
-use crate::topology::{A_ADDRESS, B_ADDRESS, Middle, Topology};
+use crate::topology::{Middle, Topology, address_a, address_b};
 use crate::trace::Trace;
 use crate::traffic::connect::{Endpoint, FlowEnds, try_congestion_control};
 use crate::traffic::counts::StreamCounts;
@@ -62,6 +62,7 @@ pub(crate) fn check(run: &Run) -> Result<(), BackendError> {
         });
     }
     descriptors::ensure(spec)?;
+    ensure_memory(&spec.path)?;
     let hosts = [&spec.sender.congestion_control, &spec.receiver.congestion_control];
     let names: BTreeSet<&String> =
         spec.flows.iter().filter_map(|flow| flow.congestion_control.as_ref()).chain(hosts).collect();
@@ -73,7 +74,7 @@ pub(crate) fn check(run: &Run) -> Result<(), BackendError> {
     })
 }
 
-fn failed(doing: &str, error: &io::Error) -> BackendError {
+pub(crate) fn failed(doing: &str, error: &io::Error) -> BackendError {
     match error.kind() {
         io::ErrorKind::PermissionDenied => BackendError::Unsupported {
             what: format!("{doing}: {error}"),
@@ -237,8 +238,9 @@ impl<'a> Stage<'a> {
 
     fn connect(&self, settings: &mut Vec<Setting>, watch: &dyn Watch) -> io::Result<Vec<ConnectedFlow<'a>>> {
         let spec = &self.run.cell.spec;
-        let a = Endpoint { namespace: &self.topology.a, address: A_ADDRESS, host: &spec.sender };
-        let b = Endpoint { namespace: &self.topology.b, address: B_ADDRESS, host: &spec.receiver };
+        let family = spec.path.family;
+        let a = Endpoint { namespace: &self.topology.a, address: address_a(family), host: &spec.sender };
+        let b = Endpoint { namespace: &self.topology.b, address: address_b(family), host: &spec.receiver };
         let timeout = connect_timeout(&spec.path);
         let mut first_stream = 0;
         let mut flows = Vec::new();

@@ -2,8 +2,10 @@
 //!
 //! Each function says what it asks of the kernel and why its `unsafe` is sound.
 
+pub(crate) mod buffers;
 pub(crate) mod datagram;
 pub(crate) mod packet;
 pub(crate) mod socket;
 pub(crate) mod thread;
 pub(crate) mod trace;
+pub(crate) mod whole;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   A: path0 10.77.0.1 ──veth── M: a0   b0 ──veth── B: path0 10.77.0.2
+//!            fd77::1                                         fd77::2
 //! ```
 //!
 //! M's interfaces have no addresses: nothing but the data path moves packets between them. Where the path asks for
@@ -11,15 +12,28 @@
 use crate::namespace::Namespace;
 use crate::netlink::{Mac, Rtnetlink, VethEnd};
 use crate::sys::packet::PacketSocket;
-use pipefill_core::cell::PathSpec;
+use pipefill_core::cell::{Family, PathSpec};
 use std::fs;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Address of the sending host.
-pub(crate) const A_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
+pub(crate) const fn address_a(family: Family) -> IpAddr {
+    address(family, 1)
+}
+
 /// Address of the receiving host.
-pub(crate) const B_ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+pub(crate) const fn address_b(family: Family) -> IpAddr {
+    address(family, 2)
+}
+
+const fn address(family: Family, host: u8) -> IpAddr {
+    match family {
+        Family::Ipv4 => IpAddr::V4(Ipv4Addr::new(10, 77, 0, host)),
+        Family::Ipv6 => IpAddr::V6(Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, host as u16)),
+    }
+}
+
 /// Name of the interface in A and in B.
 pub(crate) const HOST_INTERFACE: &str = "path0";
 const MIDDLE_A: &str = "a0";
@@ -44,33 +58,51 @@ pub(crate) struct Middle {
 }
 
 impl Topology {
-    /// Builds what `path` needs.
+    /// Builds what `path` needs, with addresses of the family that it names.
     ///
     /// # Errors
     /// `EPERM` without the capabilities that `pipefill doctor` names; otherwise those of netlink and sockets.
     pub(crate) fn build(path: &PathSpec) -> io::Result<Self> {
+        Self::with_families(path, &[path.family])
+    }
+
+    /// The same with addresses of these families.
+    ///
+    /// # Errors
+    /// As [`Self::build`].
+    pub(crate) fn with_families(path: &PathSpec, families: &[Family]) -> io::Result<Self> {
         let (a, b) = (Namespace::create()?, Namespace::create()?);
-        prepare(&a)?;
-        prepare(&b)?;
+        prepare(&a, families)?;
+        prepare(&b, families)?;
         let middle = if path.forward.is_empty() && path.reverse.is_empty() {
-            join_directly(&a, &b)?;
+            join_directly(&a, &b, path.mtu)?;
             None
         } else {
-            Some(join_through_middle(&a, &b)?)
+            Some(join_through_middle(&a, &b, path)?)
         };
-        a.enter(|| Rtnetlink::connect()?.attach(HOST_INTERFACE, A_ADDRESS, B_ADDRESS, MAC_B))?;
-        b.enter(|| Rtnetlink::connect()?.attach(HOST_INTERFACE, B_ADDRESS, A_ADDRESS, MAC_A))?;
+        for &family in families {
+            let (at_a, at_b) = (address_a(family), address_b(family));
+            a.enter(|| Rtnetlink::connect()?.attach(HOST_INTERFACE, at_a, at_b, MAC_B))?;
+            b.enter(|| Rtnetlink::connect()?.attach(HOST_INTERFACE, at_b, at_a, MAC_A))?;
+        }
         Ok(Self { a, b, middle })
     }
 }
 
-/// Loopback up, and no IPv6: router solicitations and neighbour discovery must not take part. Where /proc/sys is read-only
-/// they do; the data path carries IPv4 only.
-fn prepare(namespace: &Namespace) -> io::Result<()> {
+/// Loopback up, and no IPv6 but what is asked for: router solicitations, neighbour discovery and addresses that the kernel chooses must not
+/// take part. Where /proc/sys is read-only they do; the data path carries nothing that goes to many.
+fn prepare(namespace: &Namespace, families: &[Family]) -> io::Result<()> {
+    let settings: &[(&str, &str)] = match families.contains(&Family::Ipv6) {
+        // No link-local address: `IN6_ADDR_GEN_MODE_NONE`.
+        true => &[("accept_ra", "0"), ("autoconf", "0"), ("accept_dad", "0"), ("addr_gen_mode", "1")],
+        false => &[("disable_ipv6", "1")],
+    };
     namespace.enter(|| {
-        for scope in ["all", "default"] {
-            let key = format!("/proc/sys/net/ipv6/conf/{scope}/disable_ipv6");
-            match fs::write(&key, "1") {
+        let scopes = ["all", "default"].iter();
+        for (scope, (name, value)) in scopes.flat_map(|scope| settings.iter().map(move |each| (scope, each)))
+        {
+            let key = format!("/proc/sys/net/ipv6/conf/{scope}/{name}");
+            match fs::write(&key, value) {
                 Err(error)
                     if !matches!(
                         error.kind(),
@@ -86,24 +118,24 @@ fn prepare(namespace: &Namespace) -> io::Result<()> {
     })
 }
 
-fn join_directly(a: &Namespace, b: &Namespace) -> io::Result<()> {
+fn join_directly(a: &Namespace, b: &Namespace, mtu: u16) -> io::Result<()> {
     a.enter(|| {
-        let here = VethEnd { name: HOST_INTERFACE, mac: MAC_A };
-        let there = VethEnd { name: HOST_INTERFACE, mac: MAC_B };
+        let here = VethEnd { name: HOST_INTERFACE, mac: MAC_A, mtu };
+        let there = VethEnd { name: HOST_INTERFACE, mac: MAC_B, mtu };
         Rtnetlink::connect()?.add_veth(here, there, b.fd())
     })
 }
 
-fn join_through_middle(a: &Namespace, b: &Namespace) -> io::Result<Middle> {
+fn join_through_middle(a: &Namespace, b: &Namespace, path: &PathSpec) -> io::Result<Middle> {
     let namespace = Namespace::create()?;
-    prepare(&namespace)?;
+    prepare(&namespace, &[])?;
     let (towards_a, towards_b) = namespace.enter(|| {
         let netlink = Rtnetlink::connect()?;
-        let host = |mac| VethEnd { name: HOST_INTERFACE, mac };
-        netlink.add_veth(VethEnd { name: MIDDLE_A, mac: MAC_MIDDLE_A }, host(MAC_A), a.fd())?;
-        netlink.add_veth(VethEnd { name: MIDDLE_B, mac: MAC_MIDDLE_B }, host(MAC_B), b.fd())?;
-        let towards_a = PacketSocket::open(netlink.set_up(MIDDLE_A)?)?;
-        let towards_b = PacketSocket::open(netlink.set_up(MIDDLE_B)?)?;
+        let end = |name, mac| VethEnd { name, mac, mtu: path.mtu };
+        netlink.add_veth(end(MIDDLE_A, MAC_MIDDLE_A), end(HOST_INTERFACE, MAC_A), a.fd())?;
+        netlink.add_veth(end(MIDDLE_B, MAC_MIDDLE_B), end(HOST_INTERFACE, MAC_B), b.fd())?;
+        let towards_a = PacketSocket::open(netlink.set_up(MIDDLE_A)?, path.payload)?;
+        let towards_b = PacketSocket::open(netlink.set_up(MIDDLE_B)?, path.payload)?;
         Ok((towards_a, towards_b))
     })?;
     Ok(Middle { namespace, towards_a, towards_b })

@@ -104,6 +104,22 @@ EXAMPLES:
   pipefill watch --for 10s --out slow --pid 4711  records, then: pipefill explain slow
   pipefill watch --netns blue --once state established";
 
+pub(super) const EXEC_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill exec --rtt 80ms --rate 50mbit --loss 1% \\
+    --server 'iperf3 -s -1' -- iperf3 -c {server}
+  pipefill exec --rtt 80ms --server 'python3 -m http.server' -- curl -O http://{server}:8000/file
+  pipefill exec --rtt 80ms -- ping -c 5 {server}
+  pipefill exec --scenario path.toml --out records -- $SHELL   then: pipefill explain records
+
+The server is at the far end of the path, the command at the near end. --rate holds for what the command sends,
+--reverse-rate for what it receives.
+
+EXIT CODES:
+  that of the command; 128 and its number where a signal ended it; 127 where there is no such command
+  2  an error in the options, or a server that does not listen
+  3  this machine cannot do it";
+
 pub(super) const BDP_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill bdp --rate 1gbit --rtt 10ms

@@ -1,7 +1,7 @@
 //! A cell while its values come in: what was said, and nothing that wasn't.
 
 use super::key::Section;
-use crate::cell::{Expectation, JitterDistribution, LossSpec, LossUnit, Protocol};
+use crate::cell::{Expectation, Family, JitterDistribution, LossSpec, LossUnit, Payload, Protocol};
 use crate::parse::ParseError;
 use crate::units::{Bytes, QueueLimit, Rate, Ratio};
 use std::collections::BTreeMap;
@@ -52,6 +52,9 @@ pub(super) struct PathDraft {
     pub(super) jitter_reorder: Option<bool>,
     pub(super) duplicate: Option<Ratio>,
     pub(super) reorder: Option<Ratio>,
+    pub(super) payload: Option<Payload>,
+    pub(super) family: Option<Family>,
+    pub(super) mtu: Option<u32>,
     pub(super) forward: WayDraft,
     pub(super) reverse: WayDraft,
 }

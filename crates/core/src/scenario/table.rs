@@ -6,7 +6,7 @@ use super::expect;
 use super::forms::{congestion_control, count_within, distribution, loss, sizes, sysctl};
 use super::key::Section::{Expect, Flow, Host, Path, Receiver, Run, Sender};
 use super::key::{Key, Kind, SYSCTL, Section, Setter};
-use crate::cell::{ExpectMetric, LossUnit, Protocol};
+use crate::cell::{ExpectMetric, Family, LossUnit, Payload, Protocol};
 use crate::parse::{count, flag, one_of, ratio, sysctl_triple};
 
 /// A setter that parses and stores: `store!(Path, draft => draft.rtt, duration)`.
@@ -91,6 +91,14 @@ pub const KEYS: &[Key] = &[
         "As `jitter`, for the reverse direction."),
     key!(&[Path], "reverse_delay_limit", Queue, None, "1000p", store!(Path, p => p.reverse.delay_limit, queue_limit),
         "As `delay_limit`, for the reverse direction."),
+    key!(&[Path], "mtu", Count, Some("1500"), "9000", store!(Path, p => p.mtu, |t| count_within(t, 576, 9000)),
+        "Largest IP packet, 576 to 9000 bytes; with `ipv6` at least 1280 (RFC 8200)."),
+    key!(&[Path], "family", Word, Some("ipv4"), "ipv6",
+        store!(Path, p => p.family, |t| one_of(t, &[("ipv4", Family::Ipv4), ("ipv6", Family::Ipv6)])),
+        "Which IP the flows use. `pipefill exec` carries both, and gives the server's address of this one."),
+    key!(&[Path], "payload", Word, Some("zeros"), "kept",
+        store!(Path, p => p.payload, |t| one_of(t, &[("zeros", Payload::Zeros), ("kept", Payload::Kept)])),
+        "`zeros`: headers travel, and zeros arrive, which is faster. `kept`: whole packets travel, which takes memory for rate × delay and the queue. `pipefill exec` keeps it."),
 
     key!(HOSTS, "tcp_rmem", Buffers, None, "4096 131072 6MiB", store!(Host, h => h.tcp_rmem, sysctl_triple),
         "net.ipv4.tcp_rmem: minimum, default and maximum of the receive buffer. Default: the machine's value."),

@@ -1,17 +1,21 @@
-//! `AF_PACKET` on one interface: a receive ring that keeps only the headers, and batched sending with
-//! virtio-net headers, so that TSO super-packets cross the emulator whole (`Documentation/networking/packet_mmap.rst`).
+//! `AF_PACKET` on one interface: a receive ring that keeps only the headers, or whole packets (see [`super::whole`]), and batched sending
+//! with virtio-net headers, so that TSO super-packets cross the emulator whole (`Documentation/networking/packet_mmap.rst`).
 //!
-//! A classic BPF filter cuts every IPv4 packet to [`SNAP`] bytes: the kernel copies headers only. The sending side gives
-//! the payload back as zeros (see `docs/adr/0003-header-only-data-path.md`).
+//! Where payload is not kept, a classic BPF filter cuts every packet to [`SNAP`] bytes: the kernel copies headers only. The sending
+//! side gives the payload back as zeros (see `docs/adr/0003-header-only-data-path.md`).
 #![allow(unsafe_code)]
 
+use super::buffers::Buffer;
+use super::whole::Whole;
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
+use pipefill_core::cell::Payload;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Bytes kept of a packet: Ethernet 14 + IPv4 20 + TCP at most 60, or UDP 8 and the start of its payload.
+/// Bytes of headers kept of a packet: Ethernet 14 + IPv6 40 + TCP at most 60, or UDP 8 and the start of its payload.
 pub(crate) const SNAP: usize = 160;
 /// `struct virtio_net_hdr`.
 pub(crate) const VNET_LEN: usize = 10;
@@ -27,6 +31,7 @@ static ZEROS: [u8; ZEROS_LEN] = [0; ZEROS_LEN];
 /// A raw socket bound to one interface. Sending and receiving may happen on two threads.
 pub(crate) struct PacketSocket {
     fd: OwnedFd,
+    payload: Payload,
 }
 
 /// What the ring says of a packet.
@@ -39,15 +44,56 @@ pub(crate) struct Received<'a> {
     pub(crate) vnet: [u8; VNET_LEN],
     /// The first bytes of the packet, at most [`SNAP`].
     pub(crate) head: &'a [u8],
+    /// All of it, where payload is kept.
+    pub(crate) whole: Option<Buffer>,
 }
 
-/// One packet to send: headers, and how long it is with its payload of zeros.
+/// One packet to send: headers, and how long it is with its payload.
 #[derive(Clone)]
 pub(crate) struct Outgoing {
     pub(crate) vnet: [u8; VNET_LEN],
     pub(crate) head: [u8; SNAP],
     pub(crate) head_len: usize,
     pub(crate) len: usize,
+    /// Where the payload is: a packet, and the place in it. Zeros where there is none.
+    pub(crate) payload: Option<(Rc<Buffer>, usize)>,
+}
+
+impl Outgoing {
+    /// What follows the headers.
+    fn payload(&self) -> &[u8] {
+        let len = (self.len - self.head_len).min(ZEROS_LEN);
+        match &self.payload {
+            Some((packet, at)) => packet.get(*at..*at + len).unwrap_or(&[]),
+            None => &ZEROS[..len],
+        }
+    }
+}
+
+/// Where packets come from.
+pub(crate) enum Input<'a> {
+    /// Headers alone, out of a mapped ring.
+    Headers(Ring),
+    /// Whole packets, with the memory that they may take.
+    Whole(Whole<'a>),
+}
+
+impl Input<'_> {
+    /// Hands the next packet to `take`, and tells whether there was one.
+    pub(crate) fn next(&mut self, take: impl FnOnce(Received<'_>)) -> io::Result<bool> {
+        match self {
+            Self::Headers(ring) => Ok(ring.next(take)),
+            Self::Whole(whole) => whole.next(take),
+        }
+    }
+
+    /// Packets that were dropped for want of memory of ours.
+    pub(crate) fn drops(&self) -> u64 {
+        match self {
+            Self::Headers(_) => 0,
+            Self::Whole(whole) => whole.drops(),
+        }
+    }
 }
 
 impl PacketSocket {
@@ -55,28 +101,48 @@ impl PacketSocket {
     ///
     /// # Errors
     /// Those of `socket(2)`, `setsockopt(2)`, `bind(2)`; `EPERM` without `CAP_NET_RAW`.
-    pub(crate) fn open(index: u32) -> io::Result<Self> {
+    pub(crate) fn open(index: u32, payload: Payload) -> io::Result<Self> {
         // Protocol 0: receives nothing until bound.
         let fd = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None::<SockProtocol>)?;
-        let this = Self { fd };
+        let this = Self { fd, payload };
         this.set(libc::SOL_PACKET, libc::PACKET_VERSION, &libc::tpacket_versions::TPACKET_V2)?;
         this.set(libc::SOL_PACKET, libc::PACKET_VNET_HDR, &1_i32)?;
         this.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)?;
         this.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1_i32)?;
-        this.cut_to_headers()?;
-        let ring = libc::tpacket_req {
-            tp_block_size: BLOCK as u32,
-            tp_block_nr: (SLOT * SLOTS / BLOCK) as u32,
-            tp_frame_size: SLOT as u32,
-            tp_frame_nr: SLOTS as u32,
-        };
-        this.set(libc::SOL_PACKET, libc::PACKET_RX_RING, &ring)?;
+        match payload {
+            Payload::Zeros => {
+                this.filter(SNAP as u32)?;
+                let ring = libc::tpacket_req {
+                    tp_block_size: BLOCK as u32,
+                    tp_block_nr: (SLOT * SLOTS / BLOCK) as u32,
+                    tp_frame_size: SLOT as u32,
+                    tp_frame_nr: SLOTS as u32,
+                };
+                this.set(libc::SOL_PACKET, libc::PACKET_RX_RING, &ring)?;
+            }
+            Payload::Kept => {
+                this.filter(u32::MAX)?;
+                Whole::prepare(&this.fd)?;
+            }
+        }
         this.bind(index)?;
         Ok(this)
     }
 
-    /// Maps the receive ring. Call once.
-    pub(crate) fn map_ring(&self) -> io::Result<Ring> {
+    /// What is to be received, in at most `memory` bytes of packets that are kept. Call once.
+    pub(crate) fn input(&self, memory: usize) -> io::Result<Input<'_>> {
+        Ok(match self.payload {
+            Payload::Zeros => Input::Headers(self.map_ring()?),
+            Payload::Kept => Input::Whole(Whole::new(self.fd(), memory)),
+        })
+    }
+
+    /// Whether the socket's own buffer is so small that each arrival has to be fetched at once.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.payload == Payload::Kept && Whole::is_narrow(&self.fd)
+    }
+
+    fn map_ring(&self) -> io::Result<Ring> {
         let len = SLOT * SLOTS;
         // SAFETY: a fresh shared mapping of the ring that PACKET_RX_RING made; the result is checked.
         let base = unsafe {
@@ -131,14 +197,14 @@ impl PacketSocket {
         // SAFETY: `msghdr` is valid when all zero.
         let mut messages: [libc::mmsghdr; BATCH] = unsafe { std::mem::zeroed() };
         for (i, packet) in packets.iter().enumerate() {
-            let payload = (packet.len - packet.head_len).min(ZEROS_LEN);
-            vectors[i] = [part(&packet.vnet), part(&packet.head[..packet.head_len]), part(&ZEROS[..payload])];
+            let payload = packet.payload();
+            vectors[i] = [part(&packet.vnet), part(&packet.head[..packet.head_len]), part(payload)];
             messages[i].msg_hdr.msg_iov = vectors[i].as_mut_ptr();
-            messages[i].msg_hdr.msg_iovlen = if payload == 0 { 2 } else { 3 };
+            messages[i].msg_hdr.msg_iovlen = if payload.is_empty() { 2 } else { 3 };
         }
         let (mut done, mut refused) = (0, 0);
         while done < packets.len() {
-            // SAFETY: the messages point into `vectors`, which point into `packets` and `ZEROS`; all outlive the call,
+            // SAFETY: the messages point into `vectors`, which point into `packets`, their payload and `ZEROS`; all outlive the call,
             // and the kernel only reads through them.
             let sent = unsafe {
                 libc::sendmmsg(
@@ -158,12 +224,17 @@ impl PacketSocket {
         refused
     }
 
-    fn cut_to_headers(&self) -> io::Result<()> {
-        // IPv4 → SNAP bytes; everything else → dropped. cBPF: ldh [12]; jeq 0x0800; ret SNAP; ret 0.
+    /// IPv4 and IPv6 packets for one host alone, cut to `length` bytes. What a host sends to many (MLD, router solicitations) is no traffic
+    /// of anybody's.
+    fn filter(&self, length: u32) -> io::Result<()> {
+        // ldb [0]; jset 1, drop; ldh [12]; jeq IPv4, keep; jeq IPv6, keep, drop; keep: ret length; drop: ret 0.
         let mut code = [
+            libc::sock_filter { code: 0x30, jt: 0, jf: 0, k: 0 },
+            libc::sock_filter { code: 0x45, jt: 4, jf: 0, k: 1 },
             libc::sock_filter { code: 0x28, jt: 0, jf: 0, k: 12 },
-            libc::sock_filter { code: 0x15, jt: 0, jf: 1, k: libc::ETH_P_IP as u32 },
-            libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: SNAP as u32 },
+            libc::sock_filter { code: 0x15, jt: 1, jf: 0, k: libc::ETH_P_IP as u32 },
+            libc::sock_filter { code: 0x15, jt: 0, jf: 1, k: libc::ETH_P_IPV6 as u32 },
+            libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: length },
             libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: 0 },
         ];
         let program = libc::sock_fprog { len: code.len() as u16, filter: code.as_mut_ptr() };
@@ -239,6 +310,7 @@ impl Ring {
             len: info.tp_len,
             vnet,
             head,
+            whole: None,
         });
         status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
         self.next = (self.next + 1) % SLOTS;

@@ -8,7 +8,7 @@ use pipefill_core::record::Setting;
 use pipefill_core::units::{Bytes, Rate};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ const FIRST_PORT: u16 = 5201;
 #[derive(Clone, Copy)]
 pub(crate) struct Endpoint<'a> {
     pub(crate) namespace: &'a Namespace,
-    pub(crate) address: Ipv4Addr,
+    pub(crate) address: IpAddr,
     pub(crate) host: &'a HostSpec,
 }
 
@@ -84,17 +84,17 @@ impl FlowEnds<'_> {
         for stream in 0..self.flow.parallel {
             let place = |end: &str| format!("stream {} {end}", self.first_stream + stream);
             let receiver = self.to.namespace.enter(|| {
-                let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
+                let socket = Socket::new(self.domain(), Type::DGRAM, Some(Protocol::UDP))?;
                 let setting =
                     receive_buffer(&socket, self.flow.rcvbuf.unwrap_or(UDP_RCVBUF), place("receiver"))?;
                 settings.push(if self.flow.rcvbuf.is_some() { setting } else { by_default(setting) });
                 crate::sys::datagram::want_timestamps(&socket)?;
-                socket.bind(&SockAddr::from(SocketAddrV4::new(self.to.address, 0)))?;
+                socket.bind(&SockAddr::from(SocketAddr::new(self.to.address, 0)))?;
                 Ok(socket)
             })?;
             let target = receiver.local_addr()?;
             let sender = self.from.namespace.enter(|| {
-                let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
+                let socket = Socket::new(self.domain(), Type::DGRAM, Some(Protocol::UDP))?;
                 if let Some(asked) = self.flow.sndbuf {
                     settings.push(send_buffer(&socket, asked, place("sender"))?);
                 }
@@ -111,11 +111,15 @@ impl FlowEnds<'_> {
 
     fn target(&self) -> SocketAddr {
         let port = FIRST_PORT + u16::try_from(self.index).unwrap_or(0);
-        SocketAddr::V4(SocketAddrV4::new(self.to.address, port))
+        SocketAddr::new(self.to.address, port)
+    }
+
+    fn domain(&self) -> Domain {
+        Domain::for_address(self.target())
     }
 
     fn listener(&self) -> io::Result<Socket> {
-        let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+        let socket = Socket::new(self.domain(), Type::STREAM, Some(Protocol::TCP))?;
         socket.set_reuse_address(true)?;
         if let Some(asked) = self.flow.rcvbuf {
             // Before listen(2), so that the window scale is chosen for it; accepted sockets inherit it.
@@ -134,7 +138,7 @@ impl FlowEnds<'_> {
 
     fn sender(&self, stream: u32, settings: &mut Vec<Setting>) -> io::Result<Socket> {
         let place = format!("stream {stream} sender");
-        let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+        let socket = Socket::new(self.domain(), Type::STREAM, Some(Protocol::TCP))?;
         let wanted = self.flow.congestion_control.as_ref().unwrap_or(&self.from.host.congestion_control);
         settings.push(set_congestion_control(&socket, wanted)?.at(place.clone()));
         if let Some(asked) = self.flow.sndbuf {

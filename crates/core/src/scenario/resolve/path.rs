@@ -4,8 +4,8 @@ use super::super::bounds::SIZE_MAX;
 use super::super::draft::{PathDraft, RateLayer, Split, WayDraft};
 use super::Violations;
 use crate::cell::{
-    BottleneckSpec, DirectionSpec, JitterDistribution, JitterSpec, LossSpec, LossUnit, PathSpec,
-    WIRE_OVERHEAD,
+    BottleneckSpec, DirectionSpec, ETHERNET_MTU, Family, JitterDistribution, JitterSpec, LossSpec, LossUnit,
+    PathSpec, WIRE_OVERHEAD,
 };
 use crate::units::{Bytes, FULL_FRAME, QueueLimit, Rate, Ratio};
 use std::time::Duration;
@@ -25,6 +25,8 @@ pub(super) fn resolve(draft: &PathDraft, violations: &mut Violations) -> PathSpe
         Some(RateLayer::Wire) => WIRE_OVERHEAD,
     };
     let unit = draft.loss_unit.unwrap_or(LossUnit::Segment);
+    let mtu = mtu(draft, violations);
+    let frame = Bytes::new(u64::from(mtu) + 14);
     let (duplicate, reorder) = (draft.duplicate.unwrap_or(Ratio::ZERO), draft.reorder.unwrap_or(Ratio::ZERO));
     let mut way = |way: &WayDraft, prefix: &str, delay, duplicate, reorder| DirectionSpec {
         delay,
@@ -34,12 +36,25 @@ pub(super) fn resolve(draft: &PathDraft, violations: &mut Violations) -> PathSpe
         loss_unit: unit,
         duplicate,
         reorder,
-        bottleneck: bottleneck(way, prefix, rtt, overhead, violations),
+        bottleneck: bottleneck(way, prefix, rtt, [frame, overhead], violations),
     };
     PathSpec {
         forward: way(&draft.forward, "", forward_delay, duplicate, reorder),
         reverse: way(&draft.reverse, "reverse_", reverse_delay, Ratio::ZERO, Ratio::ZERO),
+        payload: draft.payload.unwrap_or_default(),
+        family: draft.family.unwrap_or_default(),
+        mtu,
     }
+}
+
+/// IPv6 needs links of 1280 bytes (RFC 8200, 5).
+fn mtu(draft: &PathDraft, violations: &mut Violations) -> u16 {
+    const IPV6_LEAST: u16 = 1280;
+    let mtu = draft.mtu.and_then(|mtu| u16::try_from(mtu).ok()).unwrap_or(ETHERNET_MTU);
+    if draft.family == Some(Family::Ipv6) && mtu < IPV6_LEAST {
+        violations.path("mtu", "IPv6 needs at least 1280", "write at least 1280, or family = \"ipv4\"");
+    }
+    mtu
 }
 
 /// Both one-way delays. The half nanosecond of an odd `rtt` goes forward.
@@ -124,14 +139,14 @@ fn delay_limit(
             &format!("give {prefix}rate, or write bytes or packets"),
         );
     }
-    Some(way.rate.map_or(limit, |rate| in_bytes(limit, rate, rtt)))
+    Some(way.rate.map_or(limit, |rate| in_bytes(limit, rate, rtt, FULL_FRAME)))
 }
 
 fn bottleneck(
     way: &WayDraft,
     prefix: &str,
     rtt: Duration,
-    overhead: Bytes,
+    [frame, overhead]: [Bytes; 2],
     violations: &mut Violations,
 ) -> Option<BottleneckSpec> {
     let Some(rate) = way.rate else {
@@ -147,7 +162,7 @@ fn bottleneck(
         return None;
     };
     let burst = way.burst.unwrap_or(BURST);
-    let least = FULL_FRAME.get() + overhead.get();
+    let least = frame.get() + overhead.get();
     if burst.get() < least {
         violations.path(
             &format!("{prefix}burst"),
@@ -155,12 +170,12 @@ fn bottleneck(
             &format!("write at least \"{least}B\", e.g. \"32KiB\""),
         );
     }
-    let queue = way.queue.map_or_else(|| default_queue(rate, rtt), |queue| in_bytes(queue, rate, rtt));
-    if matches!(queue, QueueLimit::Bytes(bytes) if bytes < FULL_FRAME) {
+    let queue = way.queue.map_or_else(|| default_queue(rate, rtt), |queue| in_bytes(queue, rate, rtt, frame));
+    if matches!(queue, QueueLimit::Bytes(bytes) if bytes < frame) {
         violations.path(
             &format!("{prefix}queue"),
             "it must hold at least one frame",
-            "write at least \"1514B\" or \"1p\"",
+            &format!("write at least \"{}B\" or \"1p\"", frame.get()),
         );
     }
     Some(BottleneckSpec { rate, overhead, queue, burst })
@@ -172,7 +187,7 @@ fn default_queue(rate: Rate, rtt: Duration) -> QueueLimit {
 }
 
 /// BDPs as bytes, rounded down but not below one frame; at a round trip of zero, where a BDP says nothing, as absent.
-fn in_bytes(limit: QueueLimit, rate: Rate, rtt: Duration) -> QueueLimit {
+fn in_bytes(limit: QueueLimit, rate: Rate, rtt: Duration, frame: Bytes) -> QueueLimit {
     let QueueLimit::Bdp(multiple) = limit else {
         return limit;
     };
@@ -186,5 +201,5 @@ fn in_bytes(limit: QueueLimit, rate: Rate, rtt: Duration) -> QueueLimit {
         reason = "the multiple is a float; `as` saturates"
     )]
     let bytes = (rate.bdp(rtt).get() as f64 * multiple) as u64;
-    QueueLimit::Bytes(Bytes::new(bytes).max(FULL_FRAME).min(SIZE_MAX))
+    QueueLimit::Bytes(Bytes::new(bytes).max(frame).min(SIZE_MAX))
 }

@@ -1,0 +1,200 @@
+//! `pipefill exec`: any program behind a path, and what limits its connections.
+
+use crate::args::{ExecArgs, Selection};
+use crate::asked::Asked;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::signals::Stop;
+use crate::signals_of_commands::hand_on;
+use crate::terminal::Terminal;
+use crate::watch::{Filter, Watcher, What, keep};
+use pipefill_core::backend::BackendError;
+use pipefill_core::cell::Direction;
+use pipefill_core::record::Setting;
+use pipefill_core::units::Seed;
+use pipefill_lab::privilege::{self, Denied};
+use pipefill_lab::program::{Carried, ProgramPath, Programs};
+use pipefill_report::connections;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::net::IpAddr;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::time::Duration;
+
+/// What a path is where no scenario is given; the flow is never run.
+const TEXT: &str = "name = \"exec\"\n[run]\nrepeat = 1\n[[flow]]\n";
+/// From one look at all sockets to the next; busy ones are looked at ten times as often.
+const EVERY: Duration = Duration::from_millis(100);
+/// What stands for the far end's address.
+const SERVER: &[u8] = b"{server}";
+
+/// Runs the command behind the path.
+pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let asked = asked(args)?;
+    let [cell] = asked.plan.cells.as_slice() else {
+        return Err(Failure::usage(
+            format!("the scenario has {} cells, and a command needs one path", asked.plan.cells.len()),
+            "choose values with --set, e.g. --set path.rtt=80ms",
+        ));
+    };
+    if let Some(out) = args.out.as_deref().filter(|out| fs::symlink_metadata(out).is_ok()) {
+        return Err(Failure::usage(
+            format!("{} is there already", out.display()),
+            "choose another one with --out OTHER",
+        ));
+    }
+    // The process has one thread until here, and has to: see `acquire`.
+    let denied = |denied: Denied| Failure::Unsupported { what: denied.what, remedy: denied.remedy };
+    privilege::acquire().map_err(denied)?;
+    let seed = asked.plan.runs().first().map_or(Seed::new(1), |run| run.seed);
+    let path = ProgramPath::build(&cell.spec, seed).map_err(cannot)?;
+    if !args.quiet {
+        path.settings().iter().filter(|one| !one.met).for_each(|one| terminal.say(&unmet(one)));
+    }
+    let programs = programs(args, path.server());
+    let mut watcher = Watcher::open(What {
+        filter: Filter::read(&[])?,
+        pid: None,
+        netns: Some(path.client_namespace().to_string_lossy().into_owned()),
+        every: EVERY,
+    })?;
+    let carried = path.carry(|| {
+        path.run(&programs, |running| {
+            hand_on(
+                |signal| running.signal(signal),
+                || watcher.look_until(None, &Stop::when(&running.is_over), |_| Ok(true)),
+            )
+        })
+    });
+    let (ended, carried) = carried.map_err(|error| Failure::Other(format!("the path: {error}")))?;
+    let (code, looked) = ended.map_err(|error| Failure::Other(format!("starting the command: {error}")))?;
+    looked?;
+    tell(args, terminal, &mut watcher, &carried)?;
+    Ok(Outcome::Program(u8::try_from(code).unwrap_or(u8::MAX)))
+}
+
+fn cannot(error: BackendError) -> Failure {
+    match error {
+        BackendError::Unsupported { what, remedy } => Failure::Unsupported { what, remedy },
+        other => Failure::Other(other.to_string()),
+    }
+}
+
+/// The table, the path, and the records.
+fn tell(
+    args: &ExecArgs,
+    terminal: &Terminal,
+    watcher: &mut Watcher,
+    carried: &Carried,
+) -> Result<(), Failure> {
+    let found = watcher.found(usize::MAX);
+    if args.json {
+        terminal.say(&serde_json::to_string_pretty(&found).map_err(Failure::Json)?);
+    } else if !args.quiet {
+        terminal.say(connections::render(&found, terminal.error_table_style()).trim_end());
+        terminal.say(&path_line(carried));
+    }
+    if let Some(out) = &args.out {
+        let count = keep(watcher, out)?;
+        if !args.quiet {
+            terminal.say(&format!("records of {count} connections: {}", out.display()));
+        }
+    }
+    Ok(())
+}
+
+/// The scenario, with the options as what is set in it.
+fn asked(args: &ExecArgs) -> Result<Asked, Failure> {
+    let mut set = vec!["path.payload=kept".to_owned()];
+    let both = |value: &Option<String>, keys: &[&str]| -> Vec<String> {
+        value.iter().flat_map(|value| keys.iter().map(move |key| format!("path.{key}={value}"))).collect()
+    };
+    set.extend(both(&args.rtt, &["rtt"]));
+    set.extend(both(&args.rate, &["rate"]));
+    set.extend(both(&args.reverse_rate, &["reverse_rate"]));
+    set.extend(both(
+        &args.queue,
+        if args.reverse_rate.is_some() { &["queue", "reverse_queue"] } else { &["queue"] },
+    ));
+    set.extend(both(&args.loss, &["loss", "reverse_loss"]));
+    set.extend(both(&args.jitter, &["jitter", "reverse_jitter"]));
+    set.extend(args.set.iter().cloned());
+    match &args.scenario {
+        Some(file) => Asked::file(file, &Selection { set, ..Selection::default() }),
+        None => Asked::built_in("exec", TEXT, &set),
+    }
+}
+
+fn programs(args: &ExecArgs, server: IpAddr) -> Programs {
+    let named = |word: &OsString| with_address(word, server);
+    Programs { command: args.command.iter().map(named).collect(), server: args.server.as_ref().map(named) }
+}
+
+/// `word` with the address in place of `{server}`; an IPv6 address in a URL stands in brackets (RFC 3986, 3.2.2).
+fn with_address(word: &OsStr, server: IpAddr) -> OsString {
+    let (mut out, mut rest) = (Vec::new(), word.as_bytes());
+    while let Some(at) = rest.windows(SERVER.len()).position(|window| window == SERVER) {
+        out.extend_from_slice(&rest[..at]);
+        let is_in_url =
+            out.ends_with(b"://") || out.ends_with(b"@") && out.windows(3).any(|window| window == b"://");
+        match server {
+            IpAddr::V6(address) if is_in_url => out.extend(format!("[{address}]").bytes()),
+            address => out.extend(address.to_string().bytes()),
+        }
+        rest = &rest[at + SERVER.len()..];
+    }
+    out.extend_from_slice(rest);
+    OsString::from_vec(out)
+}
+
+/// A setting that was not granted.
+fn unmet(setting: &Setting) -> String {
+    let Setting { place, name, asked, got, why, .. } = setting;
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
+    let why = why.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
+    format!("warning: {place}: {name} is {}, not {}{why}", text(got), text(asked))
+}
+
+/// What the path carried and dropped, and how exact it was.
+fn path_line(carried: &Carried) -> String {
+    let ways = Direction::ALL.iter().zip(&carried.lateness).map(|(direction, late)| {
+        let count = |name: &str| {
+            let place = format!("path {}", direction.as_str());
+            let found = carried.counters.iter().find(|one| one.place == place && one.name == name);
+            found.map_or(0, |counter| counter.after)
+        };
+        let lost = count("dropped_random_loss_packets");
+        let queue = count("dropped_queue_full_packets");
+        let late = late.as_ref().map_or_else(String::new, |late| {
+            format!(", 99 % of them at most {:.2} ms late", late.p99_ns as f64 / 1e6)
+        });
+        let name = direction.as_str();
+        format!(
+            "{name} {} packets, {lost} lost at random, {queue} in the queue{late}",
+            count("offered_packets")
+        )
+    });
+    let text = format!("path: {}", ways.collect::<Vec<_>>().join("; "));
+    match carried.own_drops {
+        0 => text,
+        drops => format!(
+            "{text}. It had no room for {drops} packets of its own: these losses are the instrument's"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_takes_its_place() {
+        let (v4, v6) = ("10.77.0.2".parse().unwrap(), "fd77::2".parse().unwrap());
+        let of = |word: &str, address| with_address(OsStr::new(word), address).into_string().unwrap();
+        assert_eq!(of("http://{server}:80/{server}", v4), "http://10.77.0.2:80/10.77.0.2");
+        assert_eq!(of("http://{server}:80/", v6), "http://[fd77::2]:80/");
+        assert_eq!(of("http://user@{server}/", v6), "http://user@[fd77::2]/");
+        assert_eq!(of("{server}", v6), "fd77::2");
+        assert_eq!(of("nothing", v4), "nothing");
+    }
+}

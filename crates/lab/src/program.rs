@@ -1,0 +1,249 @@
+//! A path for programs that are not ours: a host at each end, in which they run with the terminal, the standard streams and the rights of
+//! whoever started them.
+//!
+//! The programs are in a PID namespace of their own (pid_namespaces(7)), whose first process is this program again, see [`inside`]. It ends
+//! with the command, or with us in whatever way (also by SIGKILL), and the kernel ends everything that the command has started with it.
+
+mod inside;
+mod listening;
+
+pub use inside::inside;
+
+use crate::clock::RunClock;
+use crate::data_path::{Forwarder, ForwarderReport, PathState, ensure_memory};
+use crate::namespace::Namespace;
+use crate::overflow::noticed;
+use crate::privilege;
+use crate::sysctl;
+use crate::threads::{StopOnDrop, joined, start_thread};
+use crate::topology::{Middle, Topology, address_a, address_b};
+use nix::sched::{CloneFlags, unshare};
+use nix::unistd::dup;
+use pipefill_core::backend::BackendError;
+use pipefill_core::cell::{CellSpec, Direction, Family};
+use pipefill_core::record::{Counter, Lateness, Setting};
+use pipefill_core::units::Seed;
+use std::ffi::OsString;
+use std::io::{self, PipeWriter, Write};
+use std::net::IpAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, Scope, ScopedJoinHandle};
+
+/// The path and its hosts; gone when dropped.
+pub struct ProgramPath<'a> {
+    spec: &'a CellSpec,
+    seed: Seed,
+    clock: RunClock,
+    topology: Topology,
+    settings: Vec<Setting>,
+    forward: Mutex<PathState>,
+    reverse: Mutex<PathState>,
+}
+
+/// What runs at both ends.
+#[derive(Debug, Clone)]
+pub struct Programs {
+    /// The command and its arguments, at the sender's end.
+    pub command: Vec<OsString>,
+    /// A shell's command at the receiver's end. The command starts once it listens.
+    pub server: Option<OsString>,
+}
+
+/// What the path did meanwhile.
+#[derive(Debug)]
+pub struct Carried {
+    /// What it carried and dropped, by place.
+    pub counters: Vec<Counter>,
+    /// How late packets left, forward and reverse; `None` where none did.
+    pub lateness: [Option<Lateness>; 2],
+    /// Packets for which the instrument itself had no room.
+    pub own_drops: u64,
+}
+
+/// A command that runs.
+#[derive(Debug)]
+pub struct Running {
+    control: PipeWriter,
+    /// Set once the command has ended, and all that it started.
+    pub is_over: Arc<AtomicBool>,
+}
+
+impl Running {
+    /// Hands over `signal`, by its number. A command that has ended takes none.
+    pub fn signal(&self, signal: u8) {
+        let _ended = (&self.control).write_all(&[signal]);
+    }
+}
+
+impl<'a> ProgramPath<'a> {
+    /// Builds the path of `spec`, whose flows do not matter, and sets its hosts' sysctls.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`] where there is not enough memory, or what is needed is not permitted.
+    pub fn build(spec: &'a CellSpec, seed: Seed) -> Result<Self, BackendError> {
+        ensure_memory(&spec.path)?;
+        let topology = Topology::with_families(&spec.path, &[Family::Ipv4, Family::Ipv6])
+            .map_err(|error| crate::run::failed("building the path", &error))?;
+        let settings =
+            settings(&topology, spec).map_err(|error| crate::run::failed("setting up the hosts", &error))?;
+        Ok(Self {
+            spec,
+            seed,
+            clock: RunClock::start(),
+            topology,
+            settings,
+            forward: Mutex::default(),
+            reverse: Mutex::default(),
+        })
+    }
+
+    /// The hosts' settings, as asked and as read back.
+    pub fn settings(&self) -> &[Setting] {
+        &self.settings
+    }
+
+    /// The receiver's address.
+    pub fn server(&self) -> IpAddr {
+        address_b(self.spec.path.family)
+    }
+
+    /// The sender's address.
+    pub fn client(&self) -> IpAddr {
+        address_a(self.spec.path.family)
+    }
+
+    /// A file that stands for the sender's network namespace in this process.
+    pub fn client_namespace(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.topology.a.fd().as_raw_fd()))
+    }
+
+    /// Carries packets while `work` runs.
+    ///
+    /// # Errors
+    /// Those of sockets and threads.
+    pub fn carry<T>(&self, work: impl FnOnce() -> T) -> io::Result<(T, Carried)> {
+        let stop = AtomicBool::new(false);
+        let (result, reports) = thread::scope(|scope| {
+            let guard = StopOnDrop([&stop]);
+            let middle = self.topology.middle.as_ref();
+            let forwarders = middle.map(|middle| self.start(scope, middle, &stop)).transpose()?;
+            let result = work();
+            drop(guard);
+            let ended = |forwarder| joined(forwarder, "the data path");
+            Ok::<_, io::Error>((result, forwarders.map(|both| both.map(ended))))
+        })?;
+        let (mut lateness, mut own_drops) = ([None, None], 0);
+        for (place, report) in reports.into_iter().flatten().enumerate() {
+            let report = report?;
+            own_drops += report.ring_drops + report.transmit_drops;
+            lateness[place] = report.lateness;
+        }
+        let ways = [(Direction::Forward, &self.forward), (Direction::Reverse, &self.reverse)];
+        let of = |(direction, state): (Direction, &Mutex<PathState>)| {
+            state.lock().map_or_else(|_| Vec::new(), |state| state.counters.records(direction))
+        };
+        Ok((result, Carried { counters: ways.into_iter().flat_map(of).collect(), lateness, own_drops }))
+    }
+
+    fn start<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        middle: &'scope Middle,
+        stop: &'scope AtomicBool,
+    ) -> io::Result<[ScopedJoinHandle<'scope, io::Result<ForwarderReport>>; 2]> {
+        let path = &self.spec.path;
+        let start = |direction: Direction, input, output, state| {
+            let forwarder = Forwarder {
+                direction,
+                spec: path.way(direction),
+                rtt: path.rtt(),
+                noticed: noticed(path),
+                seed: self.seed,
+                clock: self.clock,
+                input,
+                output,
+                state,
+                stop,
+            };
+            start_thread(scope, direction.as_str(), move || forwarder.run())
+        };
+        let (a, b) = (&middle.towards_a, &middle.towards_b);
+        Ok([start(Direction::Forward, a, b, &self.forward)?, start(Direction::Reverse, b, a, &self.reverse)?])
+    }
+
+    /// Starts `programs` and waits for the end of the command, while `meanwhile` may hand it signals. Returns the command's exit code as a
+    /// shell tells it: 128 and the number of the signal that ended it; 127 where it was not found, 126 where it can't be executed.
+    ///
+    /// # Errors
+    /// Those of namespaces and processes.
+    pub fn run<T>(&self, programs: &Programs, meanwhile: impl FnOnce(&Running) -> T) -> io::Result<(i32, T)> {
+        let (reader, control) = io::pipe()?;
+        let inherited = [self.topology.a.fd(), self.topology.b.fd(), reader.as_fd()];
+        let mut command = self.first_process(programs, inherited)?;
+        let running = Running { control, is_over: Arc::default() };
+        let is_over = Arc::clone(&running.is_over);
+        thread::scope(|scope| {
+            // Children of a thread that has left its PID namespace are in the new one, and it can't have threads of its own any more.
+            let waiting = start_thread(scope, "program", move || {
+                let _over = StopOnDrop([&is_over]);
+                unshare(CloneFlags::CLONE_NEWPID)?;
+                let mut child = command.0.spawn()?;
+                drop((command, reader));
+                child.wait()
+            })?;
+            let result = meanwhile(&running);
+            Ok((code(joined(waiting, "the program")?), result))
+        })
+    }
+
+    fn first_process(&self, programs: &Programs, inherited: [BorrowedFd<'_>; 3]) -> io::Result<Inheriting> {
+        let mut command = Command::new("/proc/self/exe");
+        command.arg(inside::FIRST);
+        let mut kept = Vec::new();
+        for fd in inherited {
+            // Open in programs that are started from now on.
+            let copy = dup(fd)?;
+            command.arg(copy.as_raw_fd().to_string());
+            kept.push(copy);
+        }
+        let ids = privilege::outer_ids().map_or_else(String::new, |(uid, gid)| format!("{uid}:{gid}"));
+        command.arg(ids).arg(self.server().to_string());
+        command.arg(programs.server.as_deref().unwrap_or_default()).args(&programs.command);
+        Ok(Inheriting(command, kept))
+    }
+}
+
+/// A command, and the descriptors that it is to inherit.
+struct Inheriting(Command, #[expect(dead_code, reason = "held until the command has started")] Vec<OwnedFd>);
+
+fn code(status: ExitStatus) -> i32 {
+    const BY_SIGNAL: i32 = 128;
+    status.code().or(status.signal().map(|signal| BY_SIGNAL + signal)).unwrap_or(BY_SIGNAL)
+}
+
+/// The sysctls of both hosts; ping(8) without privileges is allowed to everybody there.
+fn settings(topology: &Topology, spec: &CellSpec) -> io::Result<Vec<Setting>> {
+    let mut all = Vec::new();
+    for (namespace, place, host) in
+        [(&topology.a, "sender", &spec.sender), (&topology.b, "receiver", &spec.receiver)]
+    {
+        all.extend(sysctl::apply(namespace, place, host)?);
+        allow_ping(namespace)?;
+    }
+    Ok(all)
+}
+
+/// Which groups may ping: all of those that there are in this user namespace. Where it is not to be had, ping(8) says so.
+fn allow_ping(namespace: &Namespace) -> io::Result<()> {
+    namespace.enter(|| {
+        let groups = ["0 2147483647", "0 0"];
+        let _refused =
+            groups.iter().find(|range| std::fs::write("/proc/sys/net/ipv4/ping_group_range", range).is_ok());
+        Ok(())
+    })
+}
