@@ -131,6 +131,24 @@ impl Watcher {
         }
     }
 
+    /// Looks at the sockets of several hosts until it is asked to stop, and once more then.
+    ///
+    /// # Errors
+    /// The kernel does not answer any more.
+    pub(crate) fn look_at_all_until(all: &mut [Self], stop: &Stop) -> Result<(), Failure> {
+        loop {
+            all.iter_mut().try_for_each(Self::look)?;
+            let Some(next) = all.iter().map(Self::next).min().filter(|_| !stop.is_requested()) else {
+                return Ok(());
+            };
+            while Instant::now() < next && !stop.is_requested() {
+                let step = all.iter().map(Self::step).min().unwrap_or_default();
+                std::thread::sleep(step.min(next.saturating_duration_since(Instant::now())));
+                all.iter_mut().try_for_each(Self::look_at_the_busy)?;
+            }
+        }
+    }
+
     /// Looks at all sockets now.
     pub(crate) fn look(&mut self) -> Result<(), Failure> {
         let now = Instant::now();

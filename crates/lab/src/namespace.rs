@@ -7,9 +7,9 @@ use crate::threads::{joined, start_thread};
 use nix::sched::{CloneFlags, setns, unshare};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 /// A network namespace, alive as long as this value (or a socket made in it).
@@ -49,6 +49,11 @@ impl Namespace {
     /// The number that the kernel knows it by (`net->ns.inum`): the inode of its file (namespaces(7)).
     pub(crate) fn inum(&self) -> io::Result<u32> {
         u32::try_from(self.handle.metadata()?.ino()).map_err(io::Error::other)
+    }
+
+    /// A file that stands for it in this process.
+    pub(crate) fn file(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.handle.as_raw_fd()))
     }
 
     /// The descriptor, for `IFLA_NET_NS_FD`.

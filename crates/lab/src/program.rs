@@ -119,7 +119,12 @@ impl<'a> ProgramPath<'a> {
 
     /// A file that stands for the sender's network namespace in this process.
     pub fn client_namespace(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/self/fd/{}", self.topology.a.fd().as_raw_fd()))
+        self.topology.a.file()
+    }
+
+    /// The same for the receiver's.
+    pub fn server_namespace(&self) -> PathBuf {
+        self.topology.b.file()
     }
 
     /// Carries packets while `work` runs.

@@ -101,7 +101,8 @@ impl OneCause {
             flight_mean_bytes: Some(self.flight_mean()),
             stalled_share: Some(self.stalled_share()),
             rtt_mean_us: self.rtt_mean_us(),
-            acked_bps: Some(self.acked_bps()),
+            // The sockets of a receiver tell nothing of it.
+            acked_bps: Some(self.acked_bps()).filter(|&bps| bps > 0),
             cwnd_bytes: sum(|v| &v.cwnd),
             rwnd_bytes: sum(|v| &v.rwnd),
             wmem_queued_bytes: sum(|v| &v.wmem_peak),

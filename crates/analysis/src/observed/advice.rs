@@ -3,14 +3,30 @@
 use crate::finding::Advice;
 use pipefill_core::cell::Direction;
 
+/// The two machines of a connection, in advice.
+const HERE: &str = "on this host";
+const PEER: &str = "on the peer";
+
+/// Advice that was made at the peer of a connection, as it reads here.
+pub(super) fn told_by_peer(advice: Advice) -> Advice {
+    // A change that names both machines has a part for each.
+    let swapped = |part: &str| match part.contains(HERE) {
+        true => part.replace(HERE, PEER),
+        false => part.replace(PEER, HERE),
+    };
+    let commands = advice.commands.iter().map(|command| swapped(command)).collect();
+    let change = advice.change.split(", ").map(swapped).collect::<Vec<_>>().join(", ");
+    Advice { change, commands, ..advice }
+}
+
 /// `advice` for a flow in `direction` between this host and its peer. Nothing of it can be set in a scenario.
 pub fn for_machines(advice: Advice, direction: Direction) -> Advice {
     if advice.set.is_empty() {
         return advice;
     }
     let host = |sends: bool| match sends == (direction == Direction::Forward) {
-        true => "this host",
-        false => "the peer",
+        true => HERE,
+        false => PEER,
     };
     let words: Vec<String> = advice.set.iter().map(|set| in_words(set, &host)).collect();
     let commands = advice.commands.iter().map(|line| {
@@ -18,7 +34,7 @@ pub fn for_machines(advice: Advice, direction: Direction) -> Advice {
         let is_receivers = note.starts_with("receiver") || note.contains("that receives");
         // The flow's hosts are named after forward data.
         let sends = is_receivers != (direction == Direction::Forward);
-        format!("{command}    # on {}", host(sends))
+        format!("{command}    # {}", host(sends))
     });
     Advice { change: words.join(", "), commands: commands.collect(), set: Vec::new(), ..advice }
 }
@@ -32,14 +48,14 @@ fn in_words(set: &str, host: &impl Fn(bool) -> &'static str) -> String {
     match (key.split('.').next().unwrap_or(key), name) {
         (_, "parallel") => format!("{value} connections at once"),
         (_, "duration") => format!("a transfer of {value} and more"),
-        (_, "max_pacing_rate") => format!("SO_MAX_PACING_RATE of {value} on {}", host(true)),
-        (_, "sndbuf") => format!("SO_SNDBUF of {value} on {}", host(true)),
-        (_, "rcvbuf") => format!("SO_RCVBUF of {value} on {}", host(false)),
-        (_, "congestion_control") => format!("congestion control {value} on {}", host(true)),
-        (_, "tcp_wmem") => format!("{} on {}", of_host("net.ipv4.tcp_wmem"), host(true)),
+        (_, "max_pacing_rate") => format!("SO_MAX_PACING_RATE of {value} {}", host(true)),
+        (_, "sndbuf") => format!("SO_SNDBUF of {value} {}", host(true)),
+        (_, "rcvbuf") => format!("SO_RCVBUF of {value} {}", host(false)),
+        (_, "congestion_control") => format!("congestion control {value} {}", host(true)),
+        (_, "tcp_wmem") => format!("{} {}", of_host("net.ipv4.tcp_wmem"), host(true)),
         ("path", "queue" | "reverse_queue") => format!("a queue of {value} at the bottleneck"),
         ("path", _) => format!("{name} of {value} on the path"),
-        _ => format!("{} on {}", of_host(&format!("net.ipv4.{name}")), host(false)),
+        _ => format!("{} {}", of_host(&format!("net.ipv4.{name}")), host(false)),
     }
 }
 
@@ -53,6 +69,18 @@ mod tests {
         let advice = for_machines(advice, direction);
         assert!(advice.set.is_empty());
         (advice.change, advice.commands[0].clone())
+    }
+
+    #[test]
+    fn what_the_peer_is_told_reads_the_other_way_here() {
+        let advice = Advice {
+            change: "SO_SNDBUF of 4MiB on this host, SO_RCVBUF of 4MiB on the peer".to_owned(),
+            commands: vec!["sysctl -w x=1    # on this host".to_owned()],
+            ..Advice::default()
+        };
+        let here = told_by_peer(advice);
+        assert_eq!(here.change, "SO_SNDBUF of 4MiB on the peer, SO_RCVBUF of 4MiB on this host");
+        assert_eq!(here.commands, ["sysctl -w x=1    # on the peer"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What is said of the connections of a host: one entry each, for people and programs.
 
+use super::advice::told_by_peer;
 use super::connection::{Carried, Connection, Exact};
 use crate::experiment::{FlowResult, SCHEMA};
 use crate::finding::Advice;
@@ -43,6 +44,19 @@ impl Connections {
     /// None yet.
     pub fn new() -> Self {
         Self { schema: SCHEMA, ..Self::default() }
+    }
+
+    /// What the sockets at the other end say of the connections that receive: a sender's sockets tell more than a receiver's.
+    pub fn ask_senders(&mut self, peer: &Self) {
+        for one in self.connections.iter_mut().filter(|one| one.direction == Some(Direction::Reverse)) {
+            let is_other_end = |other: &&ConnectionFinding| {
+                (&other.local, &other.remote) == (&one.remote, &one.local)
+                    && other.direction == Some(Direction::Forward)
+            };
+            if let Some(sender) = peer.connections.iter().find(is_other_end) {
+                one.take_from_sender(sender.clone());
+            }
+        }
     }
 }
 
@@ -124,6 +138,14 @@ impl ConnectionFinding {
         self.rate_bps = Some(0);
         self.limited_by = Some(LimitedBy::App);
         self.verdict = Some("Idle: nothing was sent or received.".to_owned());
+    }
+
+    /// Takes what the sending end tells.
+    fn take_from_sender(&mut self, sender: Self) {
+        let (local, remote) = (std::mem::take(&mut self.local), std::mem::take(&mut self.remote));
+        let advice = sender.advice.map(|all| all.into_iter().map(told_by_peer).collect());
+        let (process, pid, direction) = (self.process.take(), self.pid, self.direction);
+        *self = Self { local, remote, process, pid, direction, advice, ..sender };
     }
 
     fn take(&mut self, flow: FlowResult) {

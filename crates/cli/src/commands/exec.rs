@@ -14,11 +14,11 @@ use pipefill_core::record::Setting;
 use pipefill_core::units::Seed;
 use pipefill_lab::privilege::{self, Denied};
 use pipefill_lab::program::{Carried, ProgramPath, Programs};
-use pipefill_report::connections;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::net::IpAddr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 use std::time::Duration;
 
 /// What a path is where no scenario is given; the flow is never run.
@@ -52,24 +52,22 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
         path.settings().iter().filter(|one| !one.met).for_each(|one| terminal.say(&unmet(one)));
     }
     let programs = programs(args, path.server());
-    let mut watcher = Watcher::open(What {
-        filter: Filter::read(&[])?,
-        pid: None,
-        netns: Some(path.client_namespace().to_string_lossy().into_owned()),
-        every: EVERY,
-    })?;
+    let mut watchers = vec![watcher(&path.client_namespace())?];
+    if args.server.is_some() {
+        watchers.push(watcher(&path.server_namespace())?);
+    }
     let carried = path.carry(|| {
         path.run(&programs, |running| {
             hand_on(
                 |signal| running.signal(signal),
-                || watcher.look_until(None, &Stop::when(&running.is_over), |_| Ok(true)),
+                || Watcher::look_at_all_until(&mut watchers, &Stop::when(&running.is_over)),
             )
         })
     });
     let (ended, carried) = carried.map_err(|error| Failure::Other(format!("the path: {error}")))?;
     let (code, looked) = ended.map_err(|error| Failure::Other(format!("starting the command: {error}")))?;
     looked?;
-    tell(args, terminal, &mut watcher, &carried)?;
+    tell(args, terminal, &mut watchers, &carried)?;
     Ok(Outcome::Program(u8::try_from(code).unwrap_or(u8::MAX)))
 }
 
@@ -80,24 +78,37 @@ fn cannot(error: BackendError) -> Failure {
     }
 }
 
+/// Of the sockets in the network namespace that `file` stands for.
+fn watcher(file: &Path) -> Result<Watcher, Failure> {
+    let netns = Some(file.to_string_lossy().into_owned());
+    Watcher::open(What { filter: Filter::read(&[])?, pid: None, netns, every: EVERY })
+}
+
 /// The table, the path, and the records.
 fn tell(
     args: &ExecArgs,
     terminal: &Terminal,
-    watcher: &mut Watcher,
+    watchers: &mut [Watcher],
     carried: &Carried,
 ) -> Result<(), Failure> {
-    let found = watcher.found(usize::MAX);
+    let mut found = watchers.iter_mut().map(|watcher| watcher.found(usize::MAX));
+    let mut connections = found.next().unwrap_or_default();
+    found.for_each(|peer| connections.ask_senders(&peer));
     if args.json {
-        terminal.say(&serde_json::to_string_pretty(&found).map_err(Failure::Json)?);
+        terminal.say(&serde_json::to_string_pretty(&connections).map_err(Failure::Json)?);
     } else if !args.quiet {
-        terminal.say(connections::render(&found, terminal.error_table_style()).trim_end());
+        terminal
+            .say(pipefill_report::connections::render(&connections, terminal.error_table_style()).trim_end());
         terminal.say(&path_line(carried));
     }
     if let Some(out) = &args.out {
-        let count = keep(watcher, out)?;
+        let count = keep(watchers, out)?;
         if !args.quiet {
-            terminal.say(&format!("records of {count} connections: {}", out.display()));
+            terminal.say(&format!(
+                "records of {count} connection{}: {}",
+                if count == 1 { "" } else { "s" },
+                out.display()
+            ));
         }
     }
     Ok(())

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// What is kept in place of a scenario: nobody wrote one.
-const TEXT: &str = "# Connections that `pipefill watch` saw. There is no scenario to run again.\n";
+const TEXT: &str = "# Connections that were seen. There is no scenario to run again.\n";
 
 /// A connection with its samples, its own.
 struct Kept {
@@ -44,28 +44,33 @@ impl Kept {
     }
 }
 
-/// Writes every connection that carried something into `target`, where nothing is. Returns how many.
+/// Writes every connection that carried something into `target`, where nothing is; where both ends are watched, as the end that sends more of
+/// the data tells it. Returns how many.
 ///
 /// # Errors
 /// [`Failure`] where it can't be written.
-pub(crate) fn keep(watcher: &mut Watcher, target: &Path) -> Result<usize, Failure> {
+pub(crate) fn keep(watchers: &mut [Watcher], target: &Path) -> Result<usize, Failure> {
     let mut kept = Vec::new();
-    watcher.each_busy(|one| {
-        if kept.len() < CELLS_MAX {
-            kept.push(Kept {
-                observed: one.observed.clone(),
-                congestion_control: one.congestion_control.clone(),
-                every: one.every,
-                samples: one.samples.to_vec(),
-                exact: one.exact.cloned(),
-            });
-        }
+    let has_both_ends = watchers.len() > 1;
+    watchers.iter_mut().for_each(|watcher| {
+        watcher.each_busy(|one| {
+            let carried = one.carried();
+            if kept.len() < CELLS_MAX && (!has_both_ends || carried.sent > carried.received) {
+                kept.push(Kept {
+                    observed: one.observed.clone(),
+                    congestion_control: one.congestion_control.clone(),
+                    every: one.every,
+                    samples: one.samples.to_vec(),
+                    exact: one.exact.cloned(),
+                });
+            }
+        })
     });
     let cells: Vec<Cell> =
         kept.iter().enumerate().map(|(index, one)| one.connection().cell(index, &one.name(&kept))).collect();
     let plan = Plan {
         experiment: FileName::cleaned("watch"),
-        title: Some("Connections of this host".to_owned()),
+        title: Some("Connections that were seen".to_owned()),
         cells,
         published: Vec::new(),
         published_source: None,
