@@ -57,7 +57,7 @@ pub struct Programs {
 /// What the path did meanwhile.
 #[derive(Debug)]
 pub struct Carried {
-    /// What it carried and dropped, by place.
+    /// What it carried and dropped, by place; none where nothing is emulated.
     pub counters: Vec<Counter>,
     /// How late packets left, forward and reverse; `None` where none did.
     pub lateness: [Option<Lateness>; 2],
@@ -149,10 +149,11 @@ impl<'a> ProgramPath<'a> {
             lateness[place] = report.lateness;
         }
         let ways = [(Direction::Forward, &self.forward), (Direction::Reverse, &self.reverse)];
+        let ways = ways.into_iter().filter(|_| self.topology.middle.is_some());
         let of = |(direction, state): (Direction, &Mutex<PathState>)| {
             state.lock().map_or_else(|_| Vec::new(), |state| state.counters.records(direction))
         };
-        Ok((result, Carried { counters: ways.into_iter().flat_map(of).collect(), lateness, own_drops }))
+        Ok((result, Carried { counters: ways.flat_map(of).collect(), lateness, own_drops }))
     }
 
     fn start<'scope>(

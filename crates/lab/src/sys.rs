@@ -4,6 +4,7 @@
 
 pub(crate) mod buffers;
 pub(crate) mod datagram;
+pub(crate) mod ethtool;
 pub(crate) mod packet;
 pub(crate) mod socket;
 pub(crate) mod thread;

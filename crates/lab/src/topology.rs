@@ -11,6 +11,7 @@
 
 use crate::namespace::Namespace;
 use crate::netlink::{Mac, Rtnetlink, VethEnd};
+use crate::sys::ethtool::Offloads;
 use crate::sys::packet::PacketSocket;
 use pipefill_core::cell::{Family, PathSpec};
 use std::fs;
@@ -85,8 +86,28 @@ impl Topology {
             a.enter(|| Rtnetlink::connect()?.attach(HOST_INTERFACE, at_a, at_b, MAC_B))?;
             b.enter(|| Rtnetlink::connect()?.attach(HOST_INTERFACE, at_b, at_a, MAC_A))?;
         }
+        if middle.is_some() {
+            a.enter(segment_in_software)?;
+            b.enter(segment_in_software)?;
+        }
         Ok(Self { a, b, middle })
     }
+}
+
+/// What a host hands over in one piece, the path has to be able to cut: TCP over IP alone. The rest the host's own stack cuts.
+fn segment_in_software() -> io::Result<()> {
+    const OTHERS: [&str; 8] = [
+        "tx-udp-segmentation",
+        "tx-sctp-segmentation",
+        "tx-gre-segmentation",
+        "tx-gre-csum-segmentation",
+        "tx-ipxip4-segmentation",
+        "tx-ipxip6-segmentation",
+        "tx-udp_tnl-segmentation",
+        "tx-udp_tnl-csum-segmentation",
+    ];
+    let offloads = Offloads::of(HOST_INTERFACE)?;
+    OTHERS.iter().try_for_each(|name| offloads.switch(name, false).map(drop))
 }
 
 /// Loopback up, and no IPv6 but what is asked for: router solicitations, neighbour discovery and addresses that the kernel chooses must not

@@ -99,7 +99,9 @@ fn tell(
     } else if !args.quiet {
         terminal
             .say(pipefill_report::connections::render(&connections, terminal.error_table_style()).trim_end());
-        terminal.say(&path_line(carried));
+        if !carried.counters.is_empty() {
+            terminal.say(&path_line(carried));
+        }
     }
     if let Some(out) = &args.out {
         let count = keep(watchers, out)?;
