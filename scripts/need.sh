@@ -19,6 +19,8 @@ main() {
             cc) has cc || install cc gcc libc6-dev ;;
             node) need_node ;;
             chromium) has chromium || install chromium chromium fonts-dejavu-core fonts-noto-color-emoji ;;
+            ping) has ping || install ping iputils-ping ;;
+            curl) has curl || install curl curl ;;
             iperf3) has iperf3 || install iperf3 iperf3 ;;
             mdbook) has mdbook || refuse "mdbook is missing" "cargo install mdbook" ;;
             ns3) { has g++ && [ -e /usr/include/ns3/core-module.h ]; } || install ns-3 g++ libns3-dev ;;

@@ -105,7 +105,7 @@ fn tell(
     }
     if let Some(out) = &args.out {
         let count = keep(watchers, out)?;
-        if !args.quiet {
+        if !args.quiet && !args.json {
             terminal.say(&format!(
                 "records of {count} connection{}: {}",
                 if count == 1 { "" } else { "s" },

@@ -31,6 +31,8 @@ pub enum Skip {
     MachineLate(String),
     /// The programs that read records are not to be had.
     ReadersUnavailable(String),
+    /// A program that a test runs is not installed.
+    ProgramMissing(String),
 }
 
 impl fmt::Display for Skip {
@@ -40,6 +42,7 @@ impl fmt::Display for Skip {
             Self::NoBpf(reason) => write!(f, "no-bpf: {reason}"),
             Self::MachineLate(reason) => write!(f, "machine-late: {reason}"),
             Self::ReadersUnavailable(reason) => write!(f, "readers-unavailable: {reason}"),
+            Self::ProgramMissing(name) => write!(f, "program-missing: {name}"),
         }
     }
 }

@@ -71,14 +71,16 @@ impl Offloads {
         self.ask(&mut words)?;
         let bytes: Vec<u8> = words[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
         let name = |bytes: &[u8]| {
-            CStr::from_bytes_until_nul(bytes).map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned())
+            CStr::from_bytes_until_nul(bytes)
+                .map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned())
         };
         Ok(bytes.chunks(NAME_LEN).map(name).collect())
     }
 
     /// Sends `words`, which the kernel answers in their place.
     fn ask(&self, words: &mut [u32]) -> io::Result<()> {
-        let mut request = Request { name: [0; libc::IFNAMSIZ], data: words.as_mut_ptr().cast(), padding: [0; 16] };
+        let mut request =
+            Request { name: [0; libc::IFNAMSIZ], data: words.as_mut_ptr().cast(), padding: [0; 16] };
         let name = self.interface.as_bytes();
         let length = name.len().min(libc::IFNAMSIZ - 1);
         request.name[..length].copy_from_slice(&name[..length]);

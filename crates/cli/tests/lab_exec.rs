@@ -1,0 +1,299 @@
+//! `pipefill exec`: programs that are not ours, unmodified, behind a path of this machine's kernel.
+
+mod measuring;
+
+use measuring::{Folder, Outcome, Skip, lab, run, slow_test, test};
+use serde_json::Value;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitCode, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// An ordinary user with no other process.
+const ORDINARY: u32 = 65_533;
+/// Bytes that are transferred.
+const FILE: usize = 20_000_000;
+/// Two-sided 99.9 % of the normal distribution.
+const Z_999: f64 = 3.291;
+
+fn main() -> ExitCode {
+    run(vec![
+        slow_test("a_file_arrives_as_it_was", || arrives("ipv4", None)),
+        slow_test("a_file_arrives_over_ipv6", || arrives("ipv6", None)),
+        slow_test("a_file_arrives_for_an_ordinary_user", || arrives("ipv4", Some(ORDINARY))),
+        slow_test("a_file_arrives_for_an_ordinary_user_over_ipv6", || arrives("ipv6", Some(ORDINARY))),
+        slow_test("ping_sees_the_delay", || ping_sees_the_delay("ipv4")),
+        slow_test("ping_sees_the_delay_of_ipv6", || ping_sees_the_delay("ipv6")),
+        slow_test("ping_sees_the_loss", ping_sees_the_loss),
+        slow_test("every_way_of_iperf3_works_and_stays_below_the_path", every_way_of_iperf3),
+        slow_test("datagrams_handed_over_in_one_piece_arrive_one_by_one", datagrams_in_one_piece),
+        slow_test("what_limits_a_program_is_told_and_kept", what_limits_a_program),
+        slow_test("the_exit_code_is_the_commands", the_exit_code_is_the_commands),
+        slow_test("signals_reach_the_command", signals_reach_the_command),
+        test("nothing_is_left_of_what_a_command_started", nothing_is_left),
+        test("nothing_is_left_where_exec_itself_is_killed", nothing_is_left_of_a_killed_exec),
+    ])
+}
+
+/// A folder, where the lab runs and `programs` are installed.
+fn stage(programs: &[&str]) -> Result<Folder, Skip> {
+    let folder = lab()?;
+    let is_there = |name: &&str| {
+        let found =
+            Command::new("sh").args(["-c", &format!("command -v {name}")]).stdout(Stdio::null()).status();
+        found.is_ok_and(|status| status.success())
+    };
+    match programs.iter().find(|name| !is_there(name)) {
+        None => Ok(folder),
+        Some(missing) => Err(Skip::ProgramMissing((*missing).to_owned())),
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// `pipefill exec` with `words`, as `user` where one is named.
+fn exec(folder: &Folder, words: &[&str], user: Option<u32>) -> Output {
+    let binary = folder.path("pipefill");
+    fs::copy(assert_cmd::cargo::cargo_bin!("pipefill"), &binary).unwrap();
+    fs::set_permissions(folder.root(), Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new(binary);
+    command.arg("exec").args(words).current_dir(folder.root()).stdin(Stdio::null());
+    if let Some(user) = user {
+        command.uid(user).gid(user);
+    }
+    command.output().unwrap()
+}
+
+/// The same, whose exit code is `code`; what the command printed.
+fn prints(folder: &Folder, words: &[&str], code: i32) -> String {
+    let output = exec(folder, words, None);
+    assert_eq!(output.status.code(), Some(code), "{words:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn arrives(family: &str, user: Option<u32>) -> Outcome {
+    let folder = stage(&["curl", "python3"])?;
+    if user.is_some() && !nix::unistd::geteuid().is_root() {
+        return Err(Skip::LabUnavailable("only root can be another user".to_owned()));
+    }
+    let bytes: Vec<u8> = (0..FILE).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    fs::write(folder.path("file"), &bytes).unwrap();
+    let family = format!("path.family={family}");
+    let server = "python3 -m http.server --bind :: 8000 >/dev/null 2>&1";
+    let words = ["--rtt", "20ms", "--loss", "1%", "--set", &family, "--quiet", "--server", server, "--"];
+    let curl = ["curl", "-sf", "http://{server}:8000/file"];
+    let output = exec(&folder, &[&words[..], &curl].concat(), user);
+    if user.is_some() && output.status.code() == Some(3) {
+        return Err(Skip::LabUnavailable(format!("for an ordinary user: {}", text(&output.stderr))));
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(output.stdout == bytes, "{} of {FILE} bytes arrived, or others", output.stdout.len());
+    Ok(())
+}
+
+/// Round trips that ping tells, milliseconds.
+fn round_trips(printed: &str) -> Vec<f64> {
+    let times = printed.lines().filter_map(|line| line.split_once("time="));
+    times.filter_map(|(_, rest)| rest.split(' ').next()?.parse().ok()).collect()
+}
+
+fn ping_sees_the_delay(family: &str) -> Outcome {
+    let folder = stage(&["ping"])?;
+    let family = format!("path.family={family}");
+    let words = ["--rtt", "30ms", "--set", &family, "--", "ping", "-c", "40", "-i", "0.02", "{server}"];
+    let mut times = round_trips(&prints(&folder, &words, 0));
+    times.sort_by(f64::total_cmp);
+    let (least, median) = (times[0], times[times.len() / 2]);
+    println!("{} round trips of 30 ms: least {least}, median {median}", times.len());
+    assert_eq!(times.len(), 40);
+    assert!((30.0..30.2).contains(&least), "{least}");
+    Ok(())
+}
+
+fn ping_sees_the_loss() -> Outcome {
+    const COUNT: f64 = 600.0;
+    let folder = stage(&["ping"])?;
+    let words = ["--rtt", "1ms", "--loss", "10%", "--", "ping", "-q", "-c", "600", "-i", "0.005", "{server}"];
+    let printed = prints(&folder, &words, 0);
+    let summary = printed.lines().find(|line| line.contains("packets transmitted")).expect("a summary");
+    let number =
+        |at: usize| summary.split(", ").nth(at).and_then(|part| part.split(' ').next()?.parse::<f64>().ok());
+    let lost = number(0).expect("sent") - number(1).expect("received");
+    // Lost on the way there or on the way back.
+    let p = 1.0 - 0.9 * 0.9;
+    let spread = Z_999 * (COUNT * p * (1.0 - p)).sqrt();
+    println!("{lost} of {COUNT} lost, expected {} ± {spread:.0}", COUNT * p);
+    assert!((lost - COUNT * p).abs() <= spread, "{lost} of {COUNT}, expected {} ± {spread}", COUNT * p);
+    Ok(())
+}
+
+fn every_way_of_iperf3() -> Outcome {
+    /// What headers leave of the path, with what waited in the queue at the end.
+    const MOST: f64 = 50e6;
+    let folder = stage(&["iperf3"])?;
+    for more in ["", "-R", "--bidir", "-P 8", "-u -b 30M", "-u -b 30M -R"] {
+        let words = ["--rtt", "10ms", "--rate", "50mbit", "--reverse-rate", "50mbit", "--quiet"];
+        let server =
+            ["--server", "iperf3 -s -1 >/dev/null", "--", "iperf3", "-c", "{server}", "-t", "2", "-J"];
+        let more: Vec<&str> = more.split(' ').filter(|word| !word.is_empty()).collect();
+        let printed = prints(&folder, &[&words[..], &server, &more].concat(), 0);
+        let told: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
+        let end = &told["end"];
+        let sums =
+            ["sum_received", "sum_received_bidir_reverse"].map(|name| end[name]["bits_per_second"].as_f64());
+        let rates: Vec<f64> = sums.into_iter().flatten().collect();
+        println!("{more:?}: {rates:.0?}");
+        assert_eq!(rates.len(), if more.contains(&"--bidir") { 2 } else { 1 }, "{end}");
+        let least = if more.contains(&"-u") { 29e6 } else { 30e6 };
+        assert!(rates.iter().all(|rate| (least..MOST).contains(rate)), "{more:?}: {rates:?}");
+    }
+    Ok(())
+}
+
+/// UDP_SEGMENT: 20 datagrams in each system call.
+fn datagrams_in_one_piece() -> Outcome {
+    const RECEIVE: &str = "
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(('', 5000))
+n = 0
+while len(s.recv(65535)) == 1000: n += 1
+open('count', 'w').write(str(n))
+s.sendto(b'done', ('10.77.0.1', 5001))
+";
+    const SEND: &str = "
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(('', 5001))
+s.setsockopt(17, 103, 1000)
+for _ in range(20): s.sendto(b'x' * 20000, (sys.argv[1], 5000))
+s.setsockopt(17, 103, 0)
+s.sendto(b'end', (sys.argv[1], 5000))
+s.recv(10)
+";
+    let folder = stage(&["python3"])?;
+    folder.write("receive.py", RECEIVE);
+    folder.write("send.py", SEND);
+    let words = ["--rtt", "5ms", "--server", "python3 receive.py", "--", "python3", "send.py", "{server}"];
+    let output = exec(&folder, &words, None);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(fs::read_to_string(folder.path("count")).unwrap(), "400");
+    assert!(said.contains("forward 401 packets"), "the path decides about each datagram: {said}");
+    Ok(())
+}
+
+fn what_limits_a_program() -> Outcome {
+    let folder = stage(&["iperf3"])?;
+    let words =
+        ["--rtt", "20ms", "--rate", "20mbit", "--reverse-rate", "20mbit", "--json", "--out", "records"];
+    let server = ["--server", "iperf3 -s -1 >/dev/null", "--", "iperf3", "-c", "{server}", "-t", "4", "-R"];
+    let output = exec(&folder, &[&words[..], &server].concat(), None);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let told: Value = serde_json::from_slice(&output.stderr).unwrap();
+    let connections = told["connections"].as_array().unwrap();
+    let fastest = &connections[0];
+    println!("{}", fastest["verdict"]);
+    // What the server sends, as its own socket tells it.
+    assert_eq!(
+        (&fastest["limited_by"], &fastest["direction"]),
+        (&"path".into(), &"reverse".into()),
+        "{fastest}"
+    );
+    assert_eq!(fastest["process"], "iperf3");
+    assert!(fastest["verdict"].as_str().is_some_and(|verdict| verdict.contains("the pipe is")), "{fastest}");
+    let explained = folder.pipefill(&["explain", "records", "--json"]).output().unwrap();
+    assert!(explained.status.success(), "{}", text(&explained.stderr));
+    assert!(text(&explained.stdout).contains("\"path\""), "{}", text(&explained.stdout));
+    Ok(())
+}
+
+fn the_exit_code_is_the_commands() -> Outcome {
+    let folder = stage(&[])?;
+    for (command, code) in [
+        (&["true"][..], 0),
+        (&["sh", "-c", "exit 42"], 42),
+        (&["sh", "-c", "kill -KILL $$"], 137),
+        (&["no-such-program"], 127),
+        (&["/etc/passwd"], 126),
+    ] {
+        prints(&folder, &[&["--rtt", "1ms", "--"], command].concat(), code);
+    }
+    for (server, says) in [("exit 3", "ended before it listened (exit code 3)"), ("kill $$", "SIGTERM")] {
+        let output = exec(&folder, &["--server", server, "--", "true"], None);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(says), "{}", text(&output.stderr));
+    }
+    assert_eq!(
+        prints(&folder, &["--quiet", "--", "sh", "-c", "echo $PIPEFILL_SERVER {server}"], 0),
+        "10.77.0.2 10.77.0.2\n"
+    );
+    Ok(())
+}
+
+fn signals_reach_the_command() -> Outcome {
+    let folder = stage(&[])?;
+    let script = "trap 'echo asked; exit 9' TERM; echo ready > ready; while :; do sleep 0.02; done";
+    let child = folder.start(&["exec", "--quiet", "--rtt", "1ms", "--", "sh", "-c", script]);
+    until(|| folder.path("ready").exists(), "the command does not start");
+    nix::sys::signal::kill(pid(child.id()), nix::sys::signal::Signal::SIGTERM).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(9), "asked\n"));
+    Ok(())
+}
+
+fn pid(id: u32) -> nix::unistd::Pid {
+    nix::unistd::Pid::from_raw(i32::try_from(id).unwrap())
+}
+
+fn until(is_so: impl Fn() -> bool, otherwise: &str) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(20), "{otherwise}");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// Processes with `word` in their command line, but for those of the tests themselves.
+fn running(word: &str) -> usize {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    entries
+        .filter(|entry| fs::read(entry.path().join("cmdline")).is_ok_and(|line| text(&line).contains(word)))
+        .count()
+}
+
+fn nothing_is_left() -> Outcome {
+    let folder = stage(&[])?;
+    let word = format!("86400.{}", std::process::id());
+    for (script, code) in [
+        (format!("sleep {word} & exit 3"), 3),
+        (format!("setsid sleep {word} & setsid sh -c 'trap \"\" TERM HUP; sleep {word}' & exit 0"), 0),
+        (format!("(sleep {word} </dev/null >/dev/null 2>&1 &) & wait; kill -SEGV $$"), 139),
+    ] {
+        prints(&folder, &["--rtt", "5ms", "--quiet", "--", "sh", "-c", &script], code);
+        assert_eq!(running(&word), 0, "{script}");
+    }
+    let server = format!("sleep {word} & python3 -m http.server >/dev/null 2>&1");
+    prints(&folder, &["--rtt", "5ms", "--quiet", "--server", &server, "--", "true"], 0);
+    assert_eq!(running(&word), 0, "the server's");
+    Ok(())
+}
+
+fn nothing_is_left_of_a_killed_exec() -> Outcome {
+    let folder = stage(&[])?;
+    let word = format!("86401.{}", std::process::id());
+    for after_ms in [0, 3, 7, 12, 20, 35, 60, 100, 200, 400] {
+        let script = format!("setsid sleep {word} & sleep {word}");
+        let mut child =
+            folder.start(&["exec", "--rtt", "5ms", "--rate", "50mbit", "--", "sh", "-c", &script]);
+        sleep(Duration::from_millis(after_ms));
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(9), "it was still there after {after_ms} ms");
+        until(|| running(&word) == 0, "a process is left");
+    }
+    Ok(())
+}
