@@ -310,6 +310,9 @@ pub(crate) struct ExecArgs {
     /// Start this shell command at the far end first, and wait until it listens. Its output goes to standard error
     #[arg(long, value_name = "CMD")]
     pub(crate) server: Option<std::ffi::OsString>,
+    /// Let the command reach this machine's own network, through the path; needs pasta (Debian: passt)
+    #[arg(long)]
+    pub(crate) uplink: bool,
     /// Keep records of the connections in this new directory, for explain, report and compare
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

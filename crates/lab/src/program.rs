@@ -6,8 +6,10 @@
 
 mod inside;
 mod listening;
+mod uplink;
 
 pub use inside::inside;
+pub use uplink::ensure_uplink;
 
 use crate::clock::RunClock;
 use crate::data_path::{Forwarder, ForwarderReport, PathState, ensure_memory};
@@ -52,6 +54,8 @@ pub struct Programs {
     pub command: Vec<OsString>,
     /// A shell's command at the receiver's end. The command starts once it listens.
     pub server: Option<OsString>,
+    /// Whether the command reaches the machine's own network, through the path and the receiver's host.
+    pub has_uplink: bool,
 }
 
 /// What the path did meanwhile.
@@ -190,6 +194,9 @@ impl<'a> ProgramPath<'a> {
     pub fn run<T>(&self, programs: &Programs, meanwhile: impl FnOnce(&Running) -> T) -> io::Result<(i32, T)> {
         let (reader, control) = io::pipe()?;
         let inherited = [self.topology.a.fd(), self.topology.b.fd(), reader.as_fd()];
+        if programs.has_uplink {
+            uplink::prepare(&self.topology)?;
+        }
         let mut command = self.first_process(programs, inherited)?;
         let running = Running { control, is_over: Arc::default() };
         let is_over = Arc::clone(&running.is_over);
@@ -219,6 +226,7 @@ impl<'a> ProgramPath<'a> {
         }
         let ids = privilege::outer_ids().map_or_else(String::new, |(uid, gid)| format!("{uid}:{gid}"));
         command.arg(ids).arg(self.server().to_string());
+        command.arg(if programs.has_uplink { inside::UPLINK } else { "" });
         command.arg(programs.server.as_deref().unwrap_or_default()).args(&programs.command);
         Ok(Inheriting(command, kept))
     }

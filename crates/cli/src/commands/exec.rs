@@ -13,7 +13,7 @@ use pipefill_core::cell::Direction;
 use pipefill_core::record::Setting;
 use pipefill_core::units::Seed;
 use pipefill_lab::privilege::{self, Denied};
-use pipefill_lab::program::{Carried, ProgramPath, Programs};
+use pipefill_lab::program::{Carried, ProgramPath, Programs, ensure_uplink};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::net::IpAddr;
@@ -42,6 +42,9 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
             format!("{} is there already", out.display()),
             "choose another one with --out OTHER",
         ));
+    }
+    if args.uplink {
+        ensure_uplink().map_err(cannot)?;
     }
     // The process has one thread until here, and has to: see `acquire`.
     let denied = |denied: Denied| Failure::Unsupported { what: denied.what, remedy: denied.remedy };
@@ -140,7 +143,11 @@ fn asked(args: &ExecArgs) -> Result<Asked, Failure> {
 
 fn programs(args: &ExecArgs, server: IpAddr) -> Programs {
     let named = |word: &OsString| with_address(word, server);
-    Programs { command: args.command.iter().map(named).collect(), server: args.server.as_ref().map(named) }
+    Programs {
+        command: args.command.iter().map(named).collect(),
+        server: args.server.as_ref().map(named),
+        has_uplink: args.uplink,
+    }
 }
 
 /// `word` with the address in place of `{server}`; an IPv6 address in a URL stands in brackets (RFC 3986, 3.2.2).

@@ -2,6 +2,7 @@
 //! their own user id back.
 
 use super::listening::{Server, wait_until_it_listens};
+use super::uplink;
 use crate::namespace::Namespace;
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
@@ -23,6 +24,8 @@ use std::time::{Duration, Instant};
 
 /// First argument of the first process; nothing that a user would write.
 pub(super) const FIRST: &str = "--first-process-of-a-path";
+/// Where the command reaches the machine's own network.
+pub(super) const UPLINK: &str = "uplink";
 /// First argument of the process that becomes the command.
 const AS_USER: &str = "--command-of-a-path";
 /// What a shell tells of a command that it does not find, and of one that it can't execute.
@@ -74,7 +77,7 @@ impl From<io::Error> for Refusal {
 
 /// Starts server and command, hands on signals, takes what has ended off the kernel's hands, and ends with the command.
 fn first_process(words: &[OsString]) -> Result<i32, Refusal> {
-    let [sender, receiver, control, ids, address, server, command @ ..] = words else {
+    let [sender, receiver, control, ids, address, uplink, server, command @ ..] = words else {
         return Err(Refusal::new("the first process got too few words".to_owned()));
     };
     let inherited = |word: &OsString| -> io::Result<File> {
@@ -86,7 +89,12 @@ fn first_process(words: &[OsString]) -> Result<i32, Refusal> {
     let (sender, receiver) = (Namespace::of(inherited(sender)?), Namespace::of(inherited(receiver)?));
     let child = Arc::new(AtomicI32::new(0));
     hand_on_signals(inherited(control)?, Arc::clone(&child))?;
-    own_proc();
+    let has_uplink = uplink == UPLINK;
+    if has_uplink {
+        // Before the mounts: it reads the machine's own resolv.conf.
+        uplink::start(&receiver)?;
+    }
+    own_mounts(has_uplink);
     let server = match server.is_empty() {
         true => None,
         false => Some(start_server(&receiver, server, address, ids)?),
@@ -146,17 +154,18 @@ fn hand_on_signals(mut control: File, child: Arc<AtomicI32>) -> io::Result<()> {
     thread::Builder::new().name("signals".to_owned()).spawn(work).map(drop)
 }
 
-/// /proc that shows the processes of this namespace, as ps(1) wants it. Where the machine does not allow it, as in some containers, the old one
-/// stays.
-fn own_proc() {
+/// /proc that shows the processes of this namespace, as ps(1) wants it, and with an uplink a resolver that can be reached. Where the machine
+/// does not allow it, as in some containers, the old ones stay.
+fn own_mounts(has_uplink: bool) {
     let none = None::<&str>;
-    let mounted = unshare(CloneFlags::CLONE_NEWNS)
+    let is_own = unshare(CloneFlags::CLONE_NEWNS)
         .and_then(|()| mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none))
-        .and_then(|()| {
-            let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-            mount(Some("proc"), "/proc", Some("proc"), flags, none)
-        });
-    let _refused = mounted;
+        .is_ok();
+    if is_own {
+        let _stays = has_uplink.then(uplink::use_resolver);
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        let _stays = mount(Some("proc"), "/proc", Some("proc"), flags, none);
+    }
 }
 
 /// Waits for the end of `command`; whatever else ends meanwhile is forgotten.

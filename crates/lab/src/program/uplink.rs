@@ -1,0 +1,98 @@
+//! The way from the path's far end to the machine's own network: pasta(1), which speaks for the hosts behind it with sockets of its own.
+//!
+//! Nothing on the machine changes: no address, no route, no forwarding, no firewall. As root too.
+
+use super::inside::Refusal;
+use crate::namespace::Namespace;
+use crate::netlink::Rtnetlink;
+use crate::topology::{HOST_INTERFACE, Topology, address_b};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::unistd::dup;
+use pipefill_core::backend::BackendError;
+use pipefill_core::cell::Family;
+use std::fs;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = "pasta";
+/// Its interface in the receiver's namespace.
+const INTERFACE: &str = "up0";
+/// Where names are asked for: pasta hands such questions to the machine's own resolver.
+const RESOLVER: &str = "10.77.0.53";
+/// How long it may take to set up its interface.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Whether this machine has what an uplink needs.
+///
+/// # Errors
+/// [`BackendError::Unsupported`] with what to install.
+pub fn ensure_uplink() -> Result<(), BackendError> {
+    match Command::new(PROGRAM).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(BackendError::Unsupported {
+            what: format!("the uplink needs {PROGRAM}: {error}"),
+            remedy: "apt-get install passt".to_owned(),
+        }),
+    }
+}
+
+/// Everything that is not on the path goes through the receiver, which hands it on.
+pub(super) fn prepare(topology: &Topology) -> io::Result<()> {
+    topology.b.enter(|| {
+        fs::write("/proc/sys/net/ipv4/ip_forward", "1")?;
+        fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1")
+    })?;
+    topology.a.enter(|| {
+        let netlink = Rtnetlink::connect()?;
+        [Family::Ipv4, Family::Ipv6]
+            .into_iter()
+            .try_for_each(|family| netlink.add_default_route(HOST_INTERFACE, address_b(family)))
+    })
+}
+
+/// Starts pasta(1) between the network of this process and that of `receiver`, and waits until it is ready. It ends with this process.
+pub(super) fn start(receiver: &Namespace) -> Result<(), Refusal> {
+    // Open in the program that is started now.
+    let file = dup(receiver.fd()).map_err(io::Error::from)?;
+    let namespace = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let mut command = Command::new(PROGRAM);
+    command.args(["--foreground", "--quiet", "--config-net", "--netns-only", "--runas", "0", "--no-map-gw"]);
+    // No port of the machine leads inside, and none of the inside to the machine.
+    command.args(["-t", "none", "-u", "none", "-T", "none", "-U", "none"]);
+    command.args(["--dns-forward", RESOLVER, "-I", INTERFACE, "--netns", &namespace]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn()?;
+    let began = Instant::now();
+    while !receiver.enter(|| Ok(has_route()))? {
+        if let Some(status) = child.try_wait()? {
+            return Err(Refusal::new(format!("{PROGRAM} ended ({status}): is this machine on a network? See ip route")));
+        }
+        if began.elapsed() > PATIENCE {
+            return Err(Refusal::new(format!("{PROGRAM} is not ready after {} s", PATIENCE.as_secs())));
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// Whether a default route leads through pasta's interface, in the calling thread's namespace (proc_net(5)): in IPv4 or in IPv6.
+fn has_route() -> bool {
+    let read = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
+    let ipv4 = read("route").lines().any(|line| line.starts_with(&format!("{INTERFACE}\t00000000")));
+    let is_default = |line: &str| line.starts_with(&format!("{:032x} 00", 0)) && line.trim_end().ends_with(INTERFACE);
+    ipv4 || read("ipv6_route").lines().any(is_default)
+}
+
+/// In a mount namespace of its own: names are asked for at pasta's resolver. The file is in memory, and gone with the namespace.
+pub(super) fn use_resolver() -> io::Result<()> {
+    const FILE: &str = "/proc/resolv.conf";
+    let none = None::<&str>;
+    mount(Some("tmpfs"), "/proc", Some("tmpfs"), MsFlags::empty(), none)?;
+    let written = fs::write(FILE, format!("nameserver {RESOLVER}\n"));
+    let bound = written.and_then(|()| Ok(mount(Some(FILE), "/etc/resolv.conf", none, MsFlags::MS_BIND, none)?));
+    umount2("/proc", MntFlags::MNT_DETACH)?;
+    bound
+}
