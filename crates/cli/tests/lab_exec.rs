@@ -2,14 +2,15 @@
 
 mod measuring;
 
-use measuring::{Folder, Outcome, Skip, lab, run, slow_test, test};
+use measuring::namespace::{Namespace, end, folder_with, root_folder, until};
+use measuring::{Folder, Outcome, Skip, run, slow_test, test};
 use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitCode, Output, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// An ordinary user with no other process.
 const ORDINARY: u32 = 65_533;
@@ -30,25 +31,12 @@ fn main() -> ExitCode {
         slow_test("every_way_of_iperf3_works_and_stays_below_the_path", every_way_of_iperf3),
         slow_test("datagrams_handed_over_in_one_piece_arrive_one_by_one", datagrams_in_one_piece),
         slow_test("what_limits_a_program_is_told_and_kept", what_limits_a_program),
+        slow_test("the_machines_own_network_is_reached_through_the_path", the_machines_own_network),
         slow_test("the_exit_code_is_the_commands", the_exit_code_is_the_commands),
         slow_test("signals_reach_the_command", signals_reach_the_command),
         test("nothing_is_left_of_what_a_command_started", nothing_is_left),
         test("nothing_is_left_where_exec_itself_is_killed", nothing_is_left_of_a_killed_exec),
     ])
-}
-
-/// A folder, where the lab runs and `programs` are installed.
-fn stage(programs: &[&str]) -> Result<Folder, Skip> {
-    let folder = lab()?;
-    let is_there = |name: &&str| {
-        let found =
-            Command::new("sh").args(["-c", &format!("command -v {name}")]).stdout(Stdio::null()).status();
-        found.is_ok_and(|status| status.success())
-    };
-    match programs.iter().find(|name| !is_there(name)) {
-        None => Ok(folder),
-        Some(missing) => Err(Skip::ProgramMissing((*missing).to_owned())),
-    }
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -76,7 +64,7 @@ fn prints(folder: &Folder, words: &[&str], code: i32) -> String {
 }
 
 fn arrives(family: &str, user: Option<u32>) -> Outcome {
-    let folder = stage(&["curl", "python3"])?;
+    let folder = folder_with(&["curl", "python3"])?;
     if user.is_some() && !nix::unistd::geteuid().is_root() {
         return Err(Skip::LabUnavailable("only root can be another user".to_owned()));
     }
@@ -102,7 +90,7 @@ fn round_trips(printed: &str) -> Vec<f64> {
 }
 
 fn ping_sees_the_delay(family: &str) -> Outcome {
-    let folder = stage(&["ping"])?;
+    let folder = folder_with(&["ping"])?;
     let family = format!("path.family={family}");
     let words = ["--rtt", "30ms", "--set", &family, "--", "ping", "-c", "40", "-i", "0.02", "{server}"];
     let mut times = round_trips(&prints(&folder, &words, 0));
@@ -116,7 +104,7 @@ fn ping_sees_the_delay(family: &str) -> Outcome {
 
 fn ping_sees_the_loss() -> Outcome {
     const COUNT: f64 = 600.0;
-    let folder = stage(&["ping"])?;
+    let folder = folder_with(&["ping"])?;
     let words = ["--rtt", "1ms", "--loss", "10%", "--", "ping", "-q", "-c", "600", "-i", "0.005", "{server}"];
     let printed = prints(&folder, &words, 0);
     let summary = printed.lines().find(|line| line.contains("packets transmitted")).expect("a summary");
@@ -134,7 +122,7 @@ fn ping_sees_the_loss() -> Outcome {
 fn every_way_of_iperf3() -> Outcome {
     /// What headers leave of the path, with what waited in the queue at the end.
     const MOST: f64 = 50e6;
-    let folder = stage(&["iperf3"])?;
+    let folder = folder_with(&["iperf3"])?;
     for more in ["", "-R", "--bidir", "-P 8", "-u -b 30M", "-u -b 30M -R"] {
         let words = ["--rtt", "10ms", "--rate", "50mbit", "--reverse-rate", "50mbit", "--quiet"];
         let server =
@@ -166,29 +154,31 @@ open('count', 'w').write(str(n))
 s.sendto(b'done', ('10.77.0.1', 5001))
 ";
     const SEND: &str = "
-import socket, sys
+import socket, sys, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(('', 5001))
 s.setsockopt(17, 103, 1000)
-for _ in range(20): s.sendto(b'x' * 20000, (sys.argv[1], 5000))
+for _ in range(5):
+    s.sendto(b'x' * 20000, (sys.argv[1], 5000))
+    time.sleep(0.02)
 s.setsockopt(17, 103, 0)
 s.sendto(b'end', (sys.argv[1], 5000))
 s.recv(10)
 ";
-    let folder = stage(&["python3"])?;
+    let folder = folder_with(&["python3"])?;
     folder.write("receive.py", RECEIVE);
     folder.write("send.py", SEND);
     let words = ["--rtt", "5ms", "--server", "python3 receive.py", "--", "python3", "send.py", "{server}"];
     let output = exec(&folder, &words, None);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert_eq!(fs::read_to_string(folder.path("count")).unwrap(), "400");
-    assert!(said.contains("forward 401 packets"), "the path decides about each datagram: {said}");
+    assert_eq!(fs::read_to_string(folder.path("count")).unwrap(), "100");
+    assert!(said.contains("forward 101 packets"), "the path decides about each datagram: {said}");
     Ok(())
 }
 
 fn what_limits_a_program() -> Outcome {
-    let folder = stage(&["iperf3"])?;
+    let folder = folder_with(&["iperf3"])?;
     let words =
         ["--rtt", "20ms", "--rate", "20mbit", "--reverse-rate", "20mbit", "--json", "--out", "records"];
     let server = ["--server", "iperf3 -s -1 >/dev/null", "--", "iperf3", "-c", "{server}", "-t", "4", "-R"];
@@ -212,8 +202,51 @@ fn what_limits_a_program() -> Outcome {
     Ok(())
 }
 
+/// A machine of two namespaces: one that a user has, and the world, with a web server and a resolver.
+fn the_machines_own_network() -> Outcome {
+    const RESOLVER: &str = "
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(('', 53))
+while True:
+    q, peer = s.recvfrom(600)
+    end = q.index(0, 12) + 5
+    is_a = q[end - 4:end - 2] == bytes([0, 1])
+    answer = bytes([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 10, 98, 0, 2]) if is_a else b''
+    s.sendto(q[:2] + bytes([0x81, 0x80, 0, 1, 0, is_a, 0, 0, 0, 0]) + q[12:end] + answer, peer)
+";
+    let folder = root_folder(&["curl", "python3", "pasta", "unshare", "nsenter"])?;
+    folder.write("resolver.py", RESOLVER);
+    folder.write("resolv.conf", "nameserver 10.98.0.2\n");
+    folder.write("page", "from the world\n");
+    let (machine, world) = (Namespace::new(), Namespace::new());
+    machine.join("10.98.0.1", &world, "10.98.0.2");
+    machine.ip("route add default via 10.98.0.2");
+    let serve = |words: &[&str]| {
+        let mut command = world.command(words);
+        command.current_dir(folder.root()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let mut servers = [serve(&["python3", "-m", "http.server", "80"]), serve(&["python3", "resolver.py"])];
+    let curl = "curl -sf -m 10 --retry 20 --retry-connrefused --retry-delay 1 -w '%{time_connect}' http://some.example/page";
+    let exec = format!(
+        "{} exec --rtt 60ms --quiet --uplink -- {curl}",
+        assert_cmd::cargo::cargo_bin!("pipefill").display()
+    );
+    let script = format!("mount --bind {}/resolv.conf /etc/resolv.conf && {exec}", folder.root().display());
+    let output = machine.command(&["unshare", "--mount", "sh", "-c", &script]).output().unwrap();
+    servers.iter_mut().for_each(end);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    let (page, seconds) = printed.split_once('\n').expect("a page and a time");
+    println!("{page:?}, connected after {seconds} s");
+    // The name takes a round trip, and the connection another one.
+    assert_eq!(page, "from the world");
+    assert!(seconds.parse::<f64>().is_ok_and(|seconds| (0.12..0.5).contains(&seconds)), "{seconds}");
+    Ok(())
+}
+
 fn the_exit_code_is_the_commands() -> Outcome {
-    let folder = stage(&[])?;
+    let folder = folder_with(&[])?;
     for (command, code) in [
         (&["true"][..], 0),
         (&["sh", "-c", "exit 42"], 42),
@@ -236,7 +269,7 @@ fn the_exit_code_is_the_commands() -> Outcome {
 }
 
 fn signals_reach_the_command() -> Outcome {
-    let folder = stage(&[])?;
+    let folder = folder_with(&[])?;
     let script = "trap 'echo asked; exit 9' TERM; echo ready > ready; while :; do sleep 0.02; done";
     let child = folder.start(&["exec", "--quiet", "--rtt", "1ms", "--", "sh", "-c", script]);
     until(|| folder.path("ready").exists(), "the command does not start");
@@ -250,14 +283,6 @@ fn pid(id: u32) -> nix::unistd::Pid {
     nix::unistd::Pid::from_raw(i32::try_from(id).unwrap())
 }
 
-fn until(is_so: impl Fn() -> bool, otherwise: &str) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(20), "{otherwise}");
-        sleep(Duration::from_millis(5));
-    }
-}
-
 /// Processes with `word` in their command line, but for those of the tests themselves.
 fn running(word: &str) -> usize {
     let entries = fs::read_dir("/proc").unwrap().flatten();
@@ -267,7 +292,7 @@ fn running(word: &str) -> usize {
 }
 
 fn nothing_is_left() -> Outcome {
-    let folder = stage(&[])?;
+    let folder = folder_with(&[])?;
     let word = format!("86400.{}", std::process::id());
     for (script, code) in [
         (format!("sleep {word} & exit 3"), 3),
@@ -284,7 +309,7 @@ fn nothing_is_left() -> Outcome {
 }
 
 fn nothing_is_left_of_a_killed_exec() -> Outcome {
-    let folder = stage(&[])?;
+    let folder = folder_with(&[])?;
     let word = format!("86401.{}", std::process::id());
     for after_ms in [0, 3, 7, 12, 20, 35, 60, 100, 200, 400] {
         let script = format!("setsid sleep {word} & sleep {word}");

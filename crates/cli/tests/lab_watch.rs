@@ -4,13 +4,14 @@
 
 mod measuring;
 
-use measuring::{Folder, Outcome, Skip, lab, run, test};
+use measuring::namespace::{Namespace, end, root_folder as folder, until};
+use measuring::{Folder, Outcome, Skip, run, test};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const CLIENT: &str = "10.97.0.1";
 const SERVER: &str = "10.97.0.2";
@@ -29,44 +30,6 @@ fn main() -> ExitCode {
     ])
 }
 
-/// A namespace without a name.
-struct Namespace(Child);
-
-impl Namespace {
-    fn new() -> Self {
-        let mut keeper = Command::new("unshare");
-        let keeper =
-            keeper.args(["--net", "cat"]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-        let own = fs::read_link("/proc/self/ns/net").unwrap();
-        let new = Self(keeper);
-        until(|| fs::read_link(new.file()).is_ok_and(|its| its != own), "no namespace");
-        new
-    }
-
-    /// The file that stands for it.
-    fn file(&self) -> String {
-        format!("/proc/{}/ns/net", self.0.id())
-    }
-
-    /// `words` as a command in it, ahead of what else the machine does: a program that waits for a CPU would be its own limit.
-    fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new("nice");
-        command.args(["-n", "-10", "nsenter", &format!("--net={}", self.file()), "--"]).args(words);
-        command
-    }
-
-    fn ip(&self, words: &str) {
-        let words: Vec<&str> = ["ip"].into_iter().chain(words.split(' ')).collect();
-        assert!(self.command(&words).status().unwrap().success(), "{words:?}");
-    }
-}
-
-impl Drop for Namespace {
-    fn drop(&mut self) {
-        end(&mut self.0);
-    }
-}
-
 /// Two namespaces with a veth pair between them, and a server in the second one.
 struct Stage {
     client: Namespace,
@@ -77,11 +40,7 @@ struct Stage {
 impl Stage {
     fn new(server: &[&str], port: u16) -> Self {
         let (here, there) = (Namespace::new(), Namespace::new());
-        here.ip(&format!("link add w0 type veth peer name w1 netns {}", there.0.id()));
-        for (namespace, address, interface) in [(&here, CLIENT, "w0"), (&there, SERVER, "w1")] {
-            namespace.ip(&format!("addr add {address}/24 dev {interface}"));
-            namespace.ip(&format!("link set {interface} up"));
-        }
+        here.join(CLIENT, &there, SERVER);
         let listening = there.command(server).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let stage = Self { client: here, server: there, listening };
         // Not by a connection: iperf3 would take it for a client.
@@ -103,33 +62,6 @@ impl Stage {
 impl Drop for Stage {
     fn drop(&mut self) {
         end(&mut self.listening);
-    }
-}
-
-fn end(child: &mut Child) {
-    let _ended = child.kill();
-    let _status = child.wait();
-}
-
-fn until(is_so: impl Fn() -> bool, otherwise: &str) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(10), "{otherwise}");
-        sleep(Duration::from_millis(50));
-    }
-}
-
-/// A folder where namespaces can be made and `programs` are installed.
-fn folder(programs: &[&str]) -> Result<Folder, Skip> {
-    let folder = lab()?;
-    let is_there = |program: &&str| Path::new("/usr/bin").join(program).exists();
-    let lacks = |why: &str| Err(Skip::LabUnavailable(why.to_owned()));
-    if fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) != 0) {
-        return lacks("a veth pair between namespaces of other processes needs root");
-    }
-    match programs.iter().find(|program| !is_there(program)) {
-        Some(program) => lacks(&format!("there is no {program}")),
-        None => Ok(folder),
     }
 }
 

@@ -5,6 +5,7 @@
 //! was late is known without a look at what it measured. A test without a valid run never passes.
 #![allow(dead_code, unreachable_pub, reason = "each test crate uses a part")]
 
+pub mod namespace;
 #[path = "../pipefill/mod.rs"]
 mod pipefill;
 mod witness;

@@ -68,7 +68,9 @@ pub(super) fn start(receiver: &Namespace) -> Result<(), Refusal> {
     let began = Instant::now();
     while !receiver.enter(|| Ok(has_route()))? {
         if let Some(status) = child.try_wait()? {
-            return Err(Refusal::new(format!("{PROGRAM} ended ({status}): is this machine on a network? See ip route")));
+            return Err(Refusal::new(format!(
+                "{PROGRAM} ended ({status}): is this machine on a network? See ip route"
+            )));
         }
         if began.elapsed() > PATIENCE {
             return Err(Refusal::new(format!("{PROGRAM} is not ready after {} s", PATIENCE.as_secs())));
@@ -82,7 +84,8 @@ pub(super) fn start(receiver: &Namespace) -> Result<(), Refusal> {
 fn has_route() -> bool {
     let read = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
     let ipv4 = read("route").lines().any(|line| line.starts_with(&format!("{INTERFACE}\t00000000")));
-    let is_default = |line: &str| line.starts_with(&format!("{:032x} 00", 0)) && line.trim_end().ends_with(INTERFACE);
+    let is_default =
+        |line: &str| line.starts_with(&format!("{:032x} 00", 0)) && line.trim_end().ends_with(INTERFACE);
     ipv4 || read("ipv6_route").lines().any(is_default)
 }
 
@@ -92,7 +95,8 @@ pub(super) fn use_resolver() -> io::Result<()> {
     let none = None::<&str>;
     mount(Some("tmpfs"), "/proc", Some("tmpfs"), MsFlags::empty(), none)?;
     let written = fs::write(FILE, format!("nameserver {RESOLVER}\n"));
-    let bound = written.and_then(|()| Ok(mount(Some(FILE), "/etc/resolv.conf", none, MsFlags::MS_BIND, none)?));
+    let bound =
+        written.and_then(|()| Ok(mount(Some(FILE), "/etc/resolv.conf", none, MsFlags::MS_BIND, none)?));
     umount2("/proc", MntFlags::MNT_DETACH)?;
     bound
 }
