@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         slow_test("the_exit_code_is_the_commands", the_exit_code_is_the_commands),
         slow_test("signals_reach_the_command", signals_reach_the_command),
         test("nothing_is_left_of_what_a_command_started", nothing_is_left),
+        test("many_in_a_row_leave_nothing", many_in_a_row),
         test("nothing_is_left_where_exec_itself_is_killed", nothing_is_left_of_a_killed_exec),
     ])
 }
@@ -305,6 +306,63 @@ fn nothing_is_left() -> Outcome {
     let server = format!("sleep {word} & python3 -m http.server >/dev/null 2>&1");
     prints(&folder, &["--rtt", "5ms", "--quiet", "--server", &server, "--", "true"], 0);
     assert_eq!(running(&word), 0, "the server's");
+    Ok(())
+}
+
+/// What the kernel counts of what was made: network namespaces, processes, open files.
+fn counted() -> [u64; 3] {
+    let namespaces = fs::read_to_string("/proc/slabinfo").unwrap_or_default();
+    let line = namespaces.lines().find(|line| line.starts_with("net_namespace "));
+    let namespaces = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0);
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let processes =
+        processes.filter(|entry| entry.file_name().to_string_lossy().parse::<u32>().is_ok()).count();
+    let files = fs::read_to_string("/proc/sys/fs/file-nr").unwrap();
+    [namespaces, processes as u64, files.split_whitespace().next().unwrap().parse().unwrap()]
+}
+
+/// Random paths, and commands that succeed, fail, do not obey and leave something behind. `PIPEFILL_EXEC_RUNS`: how many, 20 if nothing else is
+/// said.
+fn many_in_a_row() -> Outcome {
+    /// What other programs of the machine may open and end meanwhile.
+    const MARGIN: [u64; 3] = [2, 30, 500];
+    let folder = folder_with(&[])?;
+    let runs = std::env::var("PIPEFILL_EXEC_RUNS").ok().and_then(|count| count.parse().ok()).unwrap_or(20);
+    let word = format!("86402.{}", std::process::id());
+    let commands = [
+        ("true".to_owned(), 0),
+        ("exit 7".to_owned(), 7),
+        ("kill -TERM $$".to_owned(), 143),
+        (format!("trap '' TERM; sleep {word} & sleep 0.02; exit 5"), 5),
+        (format!("setsid sh -c 'trap \"\" HUP TERM INT; sleep {word}' >/dev/null 2>&1 & exit 0"), 0),
+        (
+            "python3 -c 'import socket; socket.create_connection((\"{server}\", 9), 1)' 2>/dev/null; exit 3"
+                .to_owned(),
+            3,
+        ),
+    ];
+    let before = counted();
+    let mut state = 1_u64;
+    let mut draw = |most: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % most
+    };
+    for number in 0..runs {
+        let (rtt, rate) = (format!("{}ms", draw(30)), format!("{}mbit", 1 + draw(500)));
+        let (loss, family) =
+            (format!("{}%", draw(5)), format!("path.family=ipv{}", [4, 6][draw(2) as usize]));
+        let (script, code) = &commands[draw(commands.len() as u64) as usize];
+        let words =
+            ["--rtt", &rtt, "--rate", &rate, "--loss", &loss, "--set", &family, "--", "sh", "-c", script];
+        let output = folder.pipefill(&[&["exec"], &words[..]].concat()).output().unwrap();
+        assert_eq!(output.status.code(), Some(*code), "run {number}, {words:?}: {}", text(&output.stderr));
+        assert_eq!(running(&word), 0, "run {number}, {words:?}");
+    }
+    // The kernel takes namespaces down a moment later.
+    let is_clean =
+        || counted().iter().zip(before).zip(MARGIN).all(|((&now, before), margin)| now <= before + margin);
+    until(is_clean, "namespaces, processes or files are left");
+    println!("{runs} runs: {before:?} before, {:?} after", counted());
     Ok(())
 }
 
