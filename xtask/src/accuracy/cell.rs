@@ -35,7 +35,7 @@ pub(crate) fn run(golden: &Golden) -> Run {
 fn spec(golden: &Golden) -> CellSpec {
     let host = host(golden);
     CellSpec {
-        path: PathSpec { forward: forward(golden), reverse: direction(golden) },
+        path: PathSpec { forward: forward(golden), reverse: direction(golden), ..PathSpec::EMPTY },
         sender: host.clone(),
         receiver: host,
         flows: vec![flow(golden)],

@@ -52,7 +52,7 @@ impl Kept {
 pub(crate) fn keep(watchers: &mut [Watcher], target: &Path) -> Result<usize, Failure> {
     let mut kept = Vec::new();
     let has_both_ends = watchers.len() > 1;
-    watchers.iter_mut().for_each(|watcher| {
+    for watcher in watchers {
         watcher.each_busy(|one| {
             let carried = one.carried();
             if kept.len() < CELLS_MAX && (!has_both_ends || carried.sent > carried.received) {
@@ -64,8 +64,8 @@ pub(crate) fn keep(watchers: &mut [Watcher], target: &Path) -> Result<usize, Fai
                     exact: one.exact.cloned(),
                 });
             }
-        })
-    });
+        });
+    }
     let cells: Vec<Cell> =
         kept.iter().enumerate().map(|(index, one)| one.connection().cell(index, &one.name(&kept))).collect();
     let plan = Plan {
