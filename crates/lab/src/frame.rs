@@ -296,7 +296,56 @@ pub(crate) mod tests {
         assert_eq!(frame.outgoing(0, 2).vnet[1], VNET_GSO_TCPV4 | VNET_GSO_ECN);
     }
 
+    /// The same over IPv6, with a hop-by-hop extension of 8 bytes where `is_extended`, whose payload is kept.
+    fn super_packet_of_ipv6(payload: usize, is_extended: bool) -> Frame {
+        let tcp_at = ETHERNET + IPV6 + if is_extended { 8 } else { 0 };
+        let mut bytes = vec![0_u8; tcp_at + 32 + payload];
+        bytes[12..14].copy_from_slice(&[0x86, 0xdd]);
+        bytes[ETHERNET] = 0x60;
+        bytes[ETHERNET + 8..ETHERNET + 24].fill(0xfd);
+        bytes[tcp_at + 12] = 8 << 4;
+        bytes[tcp_at + 13] = 0x10 | TCP_PSH;
+        for (at, byte) in bytes[tcp_at + 32..].iter_mut().enumerate() {
+            *byte = (at % 251) as u8;
+        }
+        let mut vnet = [0; VNET_LEN];
+        (vnet[0], vnet[1]) = (VNET_NEEDS_CSUM, VNET_GSO_TCPV6);
+        vnet[4..6].copy_from_slice(&u16::try_from(MSS).unwrap().to_ne_bytes());
+        vnet[6..8].copy_from_slice(&u16::try_from(tcp_at).unwrap().to_ne_bytes());
+        let length = bytes.len();
+        let mut landing = crate::sys::buffers::Buffers::large();
+        landing[..length].copy_from_slice(&bytes);
+        let whole = crate::sys::buffers::Buffers::new(1 << 20).keep(&mut landing, 0..length);
+        let head = &bytes[..length.min(SNAP)];
+        Frame::new(Received { realtime_ns: 0, len: u32::try_from(length).unwrap(), vnet, head, whole })
+    }
+
     proptest! {
+        /// Over IPv6 too every byte of the payload leaves once, in order, in packets whose length is right.
+        #[test]
+        fn cutting_ipv6_conserves_the_payload(payload in 1_usize..60_000, is_extended: bool, cuts in prop::collection::vec(1_u16..20, 1..20)) {
+            let frame = super_packet_of_ipv6(payload, is_extended);
+            let (segments, mut first, mut carried) = (frame.segments(), 0_u16, Vec::new());
+            prop_assert_eq!(usize::from(segments), payload.div_ceil(MSS));
+            for cut in cuts.iter().cycle() {
+                let count = (*cut).min(segments - first);
+                let out = frame.outgoing(first, count);
+                let headers = ETHERNET + IPV6 + 32 + if is_extended { 8 } else { 0 };
+                let length = usize::from(get_u16(&out.head, ETHERNET + 4));
+                if count < segments {
+                    prop_assert_eq!((length, out.head_len), (out.len - ETHERNET - IPV6, headers));
+                    prop_assert_eq!(out.vnet[1], if count > 1 && out.len - headers > MSS { VNET_GSO_TCPV6 } else { VNET_GSO_NONE });
+                }
+                let all = [&out.head[..out.head_len], out.payload()].concat();
+                prop_assert_eq!(all.len(), out.len);
+                carried.extend_from_slice(&all[headers..]);
+                first += count;
+                if first == segments { break; }
+            }
+            let sent: Vec<u8> = (0..payload).map(|at| (at % 251) as u8).collect();
+            prop_assert!(carried == sent);
+        }
+
         /// However a super-packet is cut, every payload byte leaves exactly once, in order, under right headers.
         #[test]
         fn cutting_conserves_bytes_and_sequence(payload in 1_usize..60_000, cuts in prop::collection::vec(1_u16..20, 1..20)) {

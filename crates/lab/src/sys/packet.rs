@@ -61,7 +61,7 @@ pub(crate) struct Outgoing {
 
 impl Outgoing {
     /// What follows the headers.
-    fn payload(&self) -> &[u8] {
+    pub(crate) fn payload(&self) -> &[u8] {
         let len = (self.len - self.head_len).min(ZEROS_LEN);
         match &self.payload {
             Some((packet, at)) => packet.get(*at..*at + len).unwrap_or(&[]),
