@@ -34,11 +34,13 @@ bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data 
 	cargo bench -p pipefill --bench watch || status=1; \
 	exit $$status
 
-proof: ## tries the advice on every scenario of the catalogue and the held-out sets, and holds the simulator against all goldens: about fifteen minutes
-	@scripts/need.sh rust cc
+proof: ## what takes long: every advice tried, all goldens, iperf3 behind 24 paths, 500 programs in a row: about half an hour
+	@scripts/need.sh rust cc iperf3
 	@status=0; \
 	cargo run -q -p xtask -- fixes || status=1; \
 	cargo run -q -p xtask -- accuracy || status=1; \
+	cargo bench -q -p pipefill --bench programs || status=1; \
+	PIPEFILL_EXEC_RUNS=500 cargo test -q -p pipefill --test lab_exec many_in_a_row || status=1; \
 	exit $$status
 
 FOR ?= 1h

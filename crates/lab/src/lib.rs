@@ -18,6 +18,7 @@ pub mod hosts;
 mod lateness;
 mod namespace;
 mod netlink;
+mod offloads;
 mod overflow;
 pub mod privilege;
 pub mod probe;

@@ -14,6 +14,7 @@ pub use uplink::ensure_uplink;
 use crate::clock::RunClock;
 use crate::data_path::{Forwarder, ForwarderReport, PathState, ensure_memory};
 use crate::namespace::Namespace;
+use crate::offloads;
 use crate::overflow::noticed;
 use crate::privilege;
 use crate::sysctl;
@@ -247,6 +248,7 @@ fn settings(topology: &Topology, spec: &CellSpec) -> io::Result<Vec<Setting>> {
         [(&topology.a, "sender", &spec.sender), (&topology.b, "receiver", &spec.receiver)]
     {
         all.extend(sysctl::apply(namespace, place, host)?);
+        all.extend(offloads::apply(namespace, place, &host.offloads)?);
         allow_ping(namespace)?;
     }
     Ok(all)

@@ -11,6 +11,7 @@ use crate::counters::{self, Snapshot};
 use crate::data_path::{Forwarder, ForwarderReport, PathState, ensure_memory};
 use crate::descriptors;
 use crate::namespace::Namespace;
+use crate::offloads;
 use crate::overflow::{noticed, overflowed};
 use crate::starvation::starved;
 use crate::sysctl;
@@ -122,6 +123,8 @@ impl<'a> Stage<'a> {
         let topology = Topology::build(&spec.path)?;
         let mut settings = sysctl::apply(&topology.a, "sender", &spec.sender)?;
         settings.extend(sysctl::apply(&topology.b, "receiver", &spec.receiver)?);
+        settings.extend(offloads::apply(&topology.a, "sender", &spec.sender.offloads)?);
+        settings.extend(offloads::apply(&topology.b, "receiver", &spec.receiver.offloads)?);
         let before = Before(snapshots(&topology)?);
         let (forward, reverse) = (Mutex::default(), Mutex::default());
         let (trace, tracing) = match tracer(run, is_traced, clock, &topology) {

@@ -9,6 +9,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
 const GSTRINGS: u32 = 0x1b;
 const GSSET_INFO: u32 = 0x37;
+const GFEATURES: u32 = 0x3a;
 const SFEATURES: u32 = 0x3b;
 /// `ETH_SS_FEATURES`.
 const FEATURES: u32 = 4;
@@ -60,6 +61,21 @@ impl Offloads {
         self.ask(&mut words).map(|()| true)
     }
 
+    /// Whether `feature` is on; `None` where the kernel does not know it.
+    ///
+    /// # Errors
+    /// Those of `ioctl(2)`.
+    pub(crate) fn is_on(&self, feature: &str) -> io::Result<Option<bool>> {
+        const ACTIVE: usize = 2;
+        let Some(bit) = self.names.iter().position(|name| name == feature) else { return Ok(None) };
+        let blocks = self.names.len().div_ceil(32);
+        // struct ethtool_gfeatures { cmd, size, { available, requested, active, never_changed }[] }
+        let mut words = vec![0_u32; 2 + 4 * blocks];
+        (words[0], words[1]) = (GFEATURES, blocks as u32);
+        self.ask(&mut words)?;
+        Ok(Some(words[2 + 4 * (bit / 32) + ACTIVE] >> (bit % 32) & 1 == 1))
+    }
+
     fn read_names(&self) -> io::Result<Vec<String>> {
         // struct ethtool_sset_info { cmd, reserved, u64 mask, count }
         let mut info = [GSSET_INFO, 0, 1 << FEATURES, 0, 0];
@@ -100,6 +116,8 @@ mod tests {
         let loopback = Offloads::of("lo").expect("loopback is everywhere");
         assert!(loopback.names.iter().any(|name| name == "tx-tcp-segmentation"), "{:?}", loopback.names);
         assert!(!loopback.switch("no-such-feature", false).expect("known to nobody"));
+        assert_eq!(loopback.is_on("loopback").expect("a look"), Some(true));
+        assert_eq!(loopback.is_on("no-such-feature").expect("a look"), None);
         assert!(Offloads::of("no-such-interface").is_err());
     }
 }
