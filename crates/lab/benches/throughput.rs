@@ -135,7 +135,7 @@ fn run(lab: &Lab, rtt: Duration, flow: &FlowSpec) -> Outcome<RunRecord> {
         [("net.ipv4.tcp_rmem", "4096 131072 67108864"), ("net.ipv4.tcp_wmem", "4096 16384 67108864")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into();
-    let path = PathSpec { forward: direction.clone(), reverse: direction };
+    let path = PathSpec { forward: direction.clone(), reverse: direction, ..PathSpec::EMPTY };
     flow::run(lab, path, sysctl, flow.clone(), Duration::from_millis(100))
 }
 

@@ -63,6 +63,7 @@ pub fn spec(protocol: Protocol, rtt_ms: u64) -> CellSpec {
         path: PathSpec {
             forward: direction(one_way, Some(1_000_000_000)),
             reverse: direction(one_way, None),
+            ..PathSpec::EMPTY
         },
         sender: host(),
         receiver: host(),
