@@ -73,7 +73,7 @@ impl Host {
         Ok(host)
     }
 
-    /// What a segment carries at most; the peer has the same options.
+    /// What a segment carries at most.
     pub(crate) fn mss(&self) -> u32 {
         self.ip.mss(self.timestamps)
     }
