@@ -1,7 +1,8 @@
 //! `pipefill bdp`: one path's arithmetic in one struct.
 
+use crate::models::headers::Headers;
 use crate::models::loss::{self, AckPolicy, CubicRegion};
-use crate::models::{headers, sizing, window};
+use crate::models::{sizing, window};
 use crate::statistics::rounded;
 use pipefill_core::cell::Protocol;
 use pipefill_core::units::{Bytes, Rate, Ratio};
@@ -154,9 +155,9 @@ pub fn calculate(question: &Question) -> Result<Calculation, CalculationError> {
     check(question)?;
     let Question { rate, overhead, rtt, mss, .. } = *question;
     let bdp = rate.bdp(rtt);
-    let frame = headers::frame(Protocol::Tcp, mss);
+    let frame = Headers::USUAL.frame(Protocol::Tcp, mss);
     let counted = Bytes::new(frame.get() + overhead.get());
-    let goodput_limit = headers::goodput_with_overhead(rate, overhead, Protocol::Tcp, mss);
+    let goodput_limit = Headers::USUAL.goodput(rate, overhead, Protocol::Tcp, mss);
     let window = question.window.and_then(|w| answer_window(question, w, bdp));
     let loss = question.loss.and_then(|p| answer_loss(question, p, bdp));
     let (predicted_bps, predicted_by) = narrowest(rounded(goodput_limit), window.as_ref(), loss.as_ref());
@@ -270,7 +271,7 @@ mod tests {
             window: None,
             buffer: None,
             loss: None,
-            mss: Bytes::new(headers::DEFAULT_MSS),
+            mss: Bytes::new(Headers::USUAL.mss()),
         }
     }
 

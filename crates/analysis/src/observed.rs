@@ -22,6 +22,7 @@ pub use connection::{BACKEND, Carried, Connection, Exact};
 pub use finding::{ConnectionFinding, Connections};
 pub(crate) use receiver::Receiving;
 
+use crate::models::headers::Headers;
 use crate::wording;
 use look::Track;
 use pipefill_core::cell::{CellSpec, Direction};
@@ -38,6 +39,7 @@ const LOOKS_MAX: usize = 1 << 19;
 #[derive(Debug)]
 pub struct Inference {
     tracks: BTreeMap<u32, Track>,
+    headers: Headers,
 }
 
 impl Inference {
@@ -49,7 +51,7 @@ impl Inference {
         let track = |direction| Track::new(direction, most);
         let tracks =
             manifest.streams.iter().filter_map(|one| Some((one.stream, track(direction(one.flow)?))));
-        Self { tracks: tracks.collect() }
+        Self { tracks: tracks.collect(), headers: Headers::of(&spec.path) }
     }
 
     /// Takes the next sample, in order of time.
@@ -70,7 +72,8 @@ impl Inference {
         for direction in Direction::ALL {
             let its: Vec<&Track> = self.tracks.values().filter(|one| one.direction == direction).collect();
             let rounds: Vec<Vec<Round>> = its.iter().map(|track| rounds::of(track)).collect();
-            found[usize::from(direction != Direction::Forward)] = bottleneck::find(&its, &rounds, base.value);
+            found[usize::from(direction != Direction::Forward)] =
+                bottleneck::find(&its, &rounds, base.value, self.headers);
             shared[usize::from(direction != Direction::Forward)] =
                 bottleneck::shared(&its, &rounds, base.value);
             facts.way_mut(direction).loss = losses::find(&its, base.value);

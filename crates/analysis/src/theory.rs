@@ -3,7 +3,7 @@
 //! Never: a law where its assumptions don't hold. The laws of loss speak of single segments, lost independently.
 
 use crate::buffers;
-use crate::models::headers::{DEFAULT_MSS, goodput_through};
+use crate::models::headers::Headers;
 use crate::models::loss::{self, AckPolicy};
 use crate::models::window;
 use pipefill_core::cell::{CellSpec, Direction, LossSpec, LossUnit, Protocol};
@@ -69,7 +69,7 @@ pub fn segment_loss(spec: &CellSpec) -> Option<Ratio> {
 /// the cell has no TCP flow.
 pub fn bounds(spec: &CellSpec, rtt: Duration, p: Option<Ratio>) -> Vec<Bound> {
     let Some(direction) = direction(spec) else { return Vec::new() };
-    let mss = Bytes::new(DEFAULT_MSS);
+    let mss = Bytes::new(Headers::of(&spec.path).mss());
     let streams: u32 =
         buffers::tcp_flows(spec).filter(|flow| flow.direction == direction).map(|flow| flow.parallel).sum();
     let of_all = |bps: f64| bps * f64::from(streams);
@@ -81,7 +81,7 @@ pub fn bounds(spec: &CellSpec, rtt: Duration, p: Option<Ratio>) -> Vec<Bound> {
     let p = p.filter(|p| (0.0..1.0).contains(&p.fraction()) && p.fraction() > 0.0);
     let most = receive.get().min(send.get()) as f64 / mss.get() as f64;
     let answers = [
-        (Law::PathRate, path_rate(spec, direction, mss)),
+        (Law::PathRate, path_rate(spec, direction)),
         (Law::ReceiveWindow, window::window_law(receive, rtt).map(of_all)),
         (Law::SendBuffer, window::window_law(send, rtt).map(of_all)),
         (Law::Mathis, p.and_then(|p| loss::mathis(mss, rtt, p, AckPolicy::EverySegment)).map(of_all)),
@@ -101,12 +101,12 @@ pub fn rate_of(spec: &CellSpec, direction: Direction) -> Option<f64> {
     let its = || spec.flows.iter().filter(|flow| flow.direction == direction);
     let mut tcp = its().filter(|flow| flow.protocol == Protocol::Tcp);
     if tcp.next().is_some() {
-        return path_rate(spec, direction, Bytes::new(DEFAULT_MSS));
+        return path_rate(spec, direction);
     }
     let udp = its().find(|flow| flow.protocol == Protocol::Udp)?;
     let bottleneck = spec.path.way(direction).bottleneck.as_ref()?;
-    let is_whole = fragments(udp.length).count() == 1;
-    is_whole.then(|| goodput_through(bottleneck, Protocol::Udp, udp.length))
+    let is_whole = fragments(udp.length, &spec.path).count() == 1;
+    is_whole.then(|| Headers::of(&spec.path).goodput_through(bottleneck, Protocol::Udp, udp.length))
 }
 
 /// The direction of the TCP flows: forward where any goes there. `None` without one.
@@ -116,6 +116,8 @@ fn direction(spec: &CellSpec) -> Option<Direction> {
     Some(if forward { Direction::Forward } else { Direction::Reverse })
 }
 
-fn path_rate(spec: &CellSpec, direction: Direction, mss: Bytes) -> Option<f64> {
-    spec.path.way(direction).bottleneck.as_ref().map(|one| goodput_through(one, Protocol::Tcp, mss))
+fn path_rate(spec: &CellSpec, direction: Direction) -> Option<f64> {
+    let headers = Headers::of(&spec.path);
+    let through = |one| headers.goodput_through(one, Protocol::Tcp, Bytes::new(headers.mss()));
+    spec.path.way(direction).bottleneck.as_ref().map(through)
 }

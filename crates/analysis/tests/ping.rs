@@ -4,7 +4,7 @@ mod builder;
 
 use builder::{Steady, cell, record, run, spec};
 use pipefill_analysis::metrics::{PingMetrics, RunMetrics};
-use pipefill_core::cell::{BottleneckSpec, CellSpec, Direction, PingSpec, Protocol};
+use pipefill_core::cell::{BottleneckSpec, CellSpec, Direction, Family, PingSpec, Protocol};
 use pipefill_core::record::{PingSample, RunRecord};
 use pipefill_core::traffic::ping::{exchange, wire_bytes};
 use pipefill_core::units::{Bytes, QueueLimit, Rate};
@@ -38,7 +38,7 @@ fn pinged(direction: Direction) -> CellSpec {
 
 /// The record of 24 pings, the round trips as `rtt_ns` has them from the bytes of both ways on the wire.
 fn pings(spec: CellSpec, rtt_ns: impl Fn(u64, u64) -> Option<u64>) -> RunRecord {
-    let ping = spec.flows[0].ping.clone().unwrap();
+    let (ping, path) = (spec.flows[0].ping.clone().unwrap(), spec.path.clone());
     let mut record = record(run(&cell(0, &[], spec), 1), &[Steady::default()]);
     record.delivery.clear();
     record.ping = (0..24)
@@ -50,7 +50,7 @@ fn pings(spec: CellSpec, rtt_ns: impl Fn(u64, u64) -> Option<u64>) -> RunRecord 
                 number,
                 payload_bytes: one.payload.get(),
                 reply_bytes: one.reply.get(),
-                rtt_ns: rtt_ns(wire_bytes(one.payload).get(), wire_bytes(one.reply).get()),
+                rtt_ns: rtt_ns(wire_bytes(one.payload, &path).get(), wire_bytes(one.reply, &path).get()),
             }
         })
         .collect();
@@ -80,6 +80,18 @@ fn the_base_and_both_rates_come_apart() {
     // The window holds more than the path does, so that the law stops at the frames' share of the rate.
     assert!(got.law_bps.unwrap().abs_diff(95_640_687) < 200, "{got:?}");
     assert_eq!(RunMetrics::of(&record).goodput_bps, None, "a ping has no goodput");
+}
+
+/// 1428 bytes of each 1514 are payload, and a fragment carries 62 bytes of headers.
+#[test]
+fn ipv6_is_counted_with_its_own_headers() {
+    let mut spec = pinged(Direction::Forward);
+    spec.path.family = Family::Ipv6;
+    let got = of(&pings(spec, |there, back| {
+        Some(BASE_NS + waits_ns(there, FORWARD_BPS) + waits_ns(back, REVERSE_BPS))
+    }));
+    assert!(got.forward_bps.unwrap().abs_diff(FORWARD_BPS) < 100, "{got:?}");
+    assert!(got.law_bps.unwrap().abs_diff(94_319_683) < 200, "{got:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! A [`CellSpec`] is what a backend runs and what a manifest keeps. Never: text that still needs parsing, or a choice
 //! that a backend would have to make (then two backends would choose differently).
 
-use crate::units::{Bytes, FULL_FRAME, QueueLimit, Rate, Ratio};
+use crate::units::{Bytes, QueueLimit, Rate, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -247,20 +247,20 @@ pub struct BottleneckSpec {
 }
 
 impl BottleneckSpec {
-    /// What its queue holds in full frames, on a path with this base round trip.
-    pub fn queue_bytes(&self, rtt: Duration) -> Bytes {
+    /// What its queue holds in full frames of size `frame`, on a path with this base round trip.
+    pub fn queue_bytes(&self, rtt: Duration, frame: Bytes) -> Bytes {
         match self.queue {
             QueueLimit::Bytes(size) => size,
-            QueueLimit::Packets(packets) => Bytes::new(packets.saturating_mul(FULL_FRAME.get())),
+            QueueLimit::Packets(packets) => Bytes::new(packets.saturating_mul(frame.get())),
             QueueLimit::Bdp(share) => Bytes::new((self.rate.bdp(rtt).get() as f64 * share) as u64),
         }
     }
 
     /// The same in BDPs of the path; where it has no round trip, one byte counts as its BDP.
-    pub fn queue_bdp(&self, rtt: Duration) -> f64 {
+    pub fn queue_bdp(&self, rtt: Duration, frame: Bytes) -> f64 {
         match self.queue {
             QueueLimit::Bdp(share) => share,
-            _ => self.queue_bytes(rtt).get() as f64 / self.rate.bdp(rtt).get().max(1) as f64,
+            _ => self.queue_bytes(rtt, frame).get() as f64 / self.rate.bdp(rtt).get().max(1) as f64,
         }
     }
 }
@@ -343,6 +343,30 @@ pub struct HostSpec {
     pub congestion_control: String,
     /// Sysctls in the dotted form, e.g. `net.ipv4.tcp_rmem`; values in the sysctl's own form.
     pub sysctl: BTreeMap<String, String>,
+    /// What its interface does for TCP.
+    #[serde(default, skip_serializing_if = "Offloads::is_empty")]
+    pub offloads: Offloads,
+}
+
+/// Features of an interface in the words of `ethtool -K`; `None` = as the machine has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
+pub struct Offloads {
+    /// `generic-segmentation-offload`: the kernel cuts super-packets into segments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gso: Option<bool>,
+    /// `generic-receive-offload`: segments are joined before TCP takes them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gro: Option<bool>,
+    /// `tcp-segmentation-offload`: the interface cuts super-packets into segments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tso: Option<bool>,
+}
+
+impl Offloads {
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Transport protocol of a flow.
@@ -414,6 +438,24 @@ pub fn flow_name(flow: u32, protocol: Protocol, streams: u32, direction: Directi
     format!("{flow} {}{several} {}", protocol.as_str(), direction.arrow())
 }
 
+/// What a program does that sends as fast as it can, and is told that there is room in the socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Writer {
+    /// Writes until the socket refuses: the buffer is filled to the brim.
+    #[default]
+    Blocking,
+    /// Writes once and asks again, as iperf3 does: the buffer stays near the two thirds at which the kernel wakes the writer.
+    OncePerWake,
+}
+
+impl Writer {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_blocking(&self) -> bool {
+        *self == Self::Blocking
+    }
+}
+
 /// One flow: `parallel` streams of the same kind. `direction = "both"` in a scenario makes two flows.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct FlowSpec {
@@ -451,6 +493,9 @@ pub struct FlowSpec {
     pub max_pacing_rate: Option<Rate>,
     /// Overrides the sending host's congestion control.
     pub congestion_control: Option<String>,
+    /// How a TCP flow without `bitrate` writes.
+    #[serde(default, skip_serializing_if = "Writer::is_blocking")]
+    pub writer: Writer,
     /// Number of its `[[flow]]` table, from 0, where that is not its own position: after a table with `direction = "both"`, which makes
     /// two flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -17,9 +17,17 @@ const GROUND: [&str; 6] = [
 const OF_A_PING: [&str; 2] = ["flow.payloads", "flow.interval"];
 const PING: &str = "flow.protocol=ping";
 
+/// The key that a flow with a bitrate does not have, and what it needs.
+const OF_BULK_DATA: &str = "flow.writer";
+const TCP: &str = "flow.protocol=tcp";
+
 fn ground_without(path: &str) -> Scenario {
     let mut scenario = Scenario::parse("name = \"keys\"\n", "keys.toml").expect("a scenario");
-    let flow = if OF_A_PING.contains(&path) { PING } else { GROUND[GROUND.len() - 1] };
+    let flow = match path {
+        _ if OF_A_PING.contains(&path) => PING,
+        OF_BULK_DATA => TCP,
+        _ => GROUND[GROUND.len() - 1],
+    };
     let ground = GROUND[..GROUND.len() - 1].iter().chain([&flow]);
     for text in ground.filter(|text| !text.starts_with(&format!("{path}="))) {
         scenario.set(text).expect("the ground is sound");

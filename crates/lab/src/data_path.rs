@@ -18,7 +18,7 @@ use pipefill_core::backend::BackendError;
 use pipefill_core::cell::{Direction, DirectionSpec, PathSpec, Payload};
 use pipefill_core::record::DropReason;
 use pipefill_core::record::{Lateness, Stall};
-use pipefill_core::units::{Rate, Seed, Time};
+use pipefill_core::units::{FULL_FRAME, Rate, Seed, Time};
 use pipefill_link::{Backlog, Counters, OneWay, Packet};
 use std::fs;
 use std::io;
@@ -281,7 +281,7 @@ pub(crate) fn ensure_memory(path: &PathSpec) -> Result<(), BackendError> {
     }
     Err(BackendError::Unsupported {
         what: format!(
-            "whole packets on this path take up to {} MiB (twice rate × delay and the queue), and this machine has {} MiB free",
+            "whole packets on this path take up to {} MiB (twice the queue and rate × delay, with 0.1 s more), and this machine has {} MiB free",
             needed >> 20,
             available >> 20
         ),
@@ -304,7 +304,7 @@ fn memory(spec: &DirectionSpec) -> usize {
     const SLACK: Duration = Duration::from_millis(100);
     let bottleneck = spec.bottleneck.as_ref();
     let rate = bottleneck.map_or(UNLIMITED, |bottleneck| bottleneck.rate);
-    let queue = bottleneck.map_or(0, |bottleneck| bottleneck.queue_bytes(spec.delay).get());
+    let queue = bottleneck.map_or(0, |bottleneck| bottleneck.queue_bytes(spec.delay, FULL_FRAME).get());
     // A normal distribution goes beyond four deviations once in 30,000 packets.
     let spread = spec.jitter.as_ref().map_or(Duration::ZERO, |jitter| 4 * jitter.spread);
     let inside = rate.bdp(spec.delay + spread + SLACK).get() + queue;

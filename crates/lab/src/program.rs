@@ -86,16 +86,17 @@ impl Running {
 }
 
 impl<'a> ProgramPath<'a> {
-    /// Builds the path of `spec`, whose flows do not matter, and sets its hosts' sysctls.
+    /// Builds the path of `spec`, whose flows do not matter, and sets its hosts' sysctls; their congestion control as the default of the
+    /// programs' sockets where `sets_congestion_control`.
     ///
     /// # Errors
     /// [`BackendError::Unsupported`] where there is not enough memory, or what is needed is not permitted.
-    pub fn build(spec: &'a CellSpec, seed: Seed) -> Result<Self, BackendError> {
+    pub fn build(spec: &'a CellSpec, seed: Seed, sets_congestion_control: bool) -> Result<Self, BackendError> {
         ensure_memory(&spec.path)?;
         let topology = Topology::with_families(&spec.path, &[Family::Ipv4, Family::Ipv6])
             .map_err(|error| crate::run::failed("building the path", &error))?;
         let settings =
-            settings(&topology, spec).map_err(|error| crate::run::failed("setting up the hosts", &error))?;
+            settings(&topology, spec, sets_congestion_control).map_err(|error| crate::run::failed("setting up the hosts", &error))?;
         Ok(Self {
             spec,
             seed,
@@ -242,13 +243,20 @@ fn code(status: ExitStatus) -> i32 {
 }
 
 /// The sysctls of both hosts; ping(8) without privileges is allowed to everybody there.
-fn settings(topology: &Topology, spec: &CellSpec) -> io::Result<Vec<Setting>> {
+fn settings(
+    topology: &Topology,
+    spec: &CellSpec,
+    sets_congestion_control: bool,
+) -> io::Result<Vec<Setting>> {
     let mut all = Vec::new();
     for (namespace, place, host) in
         [(&topology.a, "sender", &spec.sender), (&topology.b, "receiver", &spec.receiver)]
     {
         all.extend(sysctl::apply(namespace, place, host)?);
         all.extend(offloads::apply(namespace, place, &host.offloads)?);
+        if sets_congestion_control {
+            all.push(sysctl::set_congestion_control(namespace, place, &host.congestion_control)?);
+        }
         allow_ping(namespace)?;
     }
     Ok(all)

@@ -55,6 +55,12 @@ pub(crate) fn apply(namespace: &Namespace, place: &str, host: &HostSpec) -> io::
     })
 }
 
+/// Makes `name` the congestion control of sockets in `namespace` that choose none. Only what `net.ipv4.tcp_allowed_congestion_control` of the
+/// machine lists is allowed (`tcp_set_default_congestion_control()`).
+pub(crate) fn set_congestion_control(namespace: &Namespace, place: &str, name: &str) -> io::Result<Setting> {
+    namespace.enter(|| Ok(set(place, "net.ipv4.tcp_congestion_control", name)))
+}
+
 fn set(place: &str, name: &str, value: &str) -> Setting {
     let written = fs::write(path(name), value);
     let got = read(name);
@@ -78,6 +84,9 @@ fn refusal(name: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => {
             format!("{name} does not exist in a network namespace of this kernel: it is global or unknown")
+        }
+        io::ErrorKind::PermissionDenied if name.ends_with("tcp_congestion_control") => {
+            "the machine's net.ipv4.tcp_allowed_congestion_control does not list it".to_owned()
         }
         io::ErrorKind::PermissionDenied => {
             format!("{name} is read-only in a network namespace: it is global, set it on the machine itself")

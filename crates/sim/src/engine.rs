@@ -33,8 +33,6 @@ pub(crate) struct Engine {
     pub(crate) now: Time,
     pub(crate) network: Network,
     pub(crate) streams: Vec<Stream>,
-    /// Joins segments that arrive together.
-    gro: bool,
     wakes: BinaryHeap<Reverse<(Time, u32)>>,
     /// The earliest wake of each stream that is in the heap.
     armed: Vec<Option<Time>>,
@@ -48,19 +46,12 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(
-        now: Time,
-        network: Network,
-        streams: Vec<Stream>,
-        gro: bool,
-        checks: Option<Checks>,
-    ) -> Self {
+    pub(crate) fn new(now: Time, network: Network, streams: Vec<Stream>, checks: Option<Checks>) -> Self {
         let count = streams.len();
         Self {
             now,
             network,
             streams,
-            gro,
             wakes: BinaryHeap::new(),
             armed: vec![None; count],
             woken: VecDeque::new(),
@@ -110,7 +101,7 @@ impl Engine {
             }
             let Segment { stream, body } = &packet.payload;
             match body {
-                Body::Data(data) if self.gro => {
+                Body::Data(data) if self.joins(*stream) => {
                     if !held.as_mut().is_some_and(|(of, _, first)| *of == packet.gso_id && join(first, data))
                     {
                         let before = held.replace((packet.gso_id, *stream, *data));
@@ -127,6 +118,11 @@ impl Engine {
         if let Some(checks) = &mut self.checks {
             checks.look_at_path(self.now, &self.network);
         }
+    }
+
+    /// Whether what arrives together of a stream is joined before TCP takes it.
+    fn joins(&self, stream: u32) -> bool {
+        self.streams.get(stream as usize).is_some_and(Stream::joins)
     }
 
     fn arrive_held(&mut self, held: Option<(u64, u32, Data)>) {

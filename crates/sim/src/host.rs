@@ -1,13 +1,14 @@
-//! The settings of one end, from its sysctls.
+//! The settings of one end, from its sysctls, its interface and the path.
 //!
 //! Never: a setting that is taken without effect; what the simulator does not model is refused with a remedy.
 
 use crate::options::{Options, WindowRule};
+use crate::segment::Ip;
 use pipefill_core::backend::BackendError;
-use pipefill_core::cell::HostSpec;
+use pipefill_core::cell::{HostSpec, PathSpec};
 use std::time::Duration;
 
-/// What TCP reads from its host's sysctls.
+/// What TCP reads from its host.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Host {
     /// `tcp_rmem`: minimum, default, maximum, bytes.
@@ -26,6 +27,12 @@ pub(crate) struct Host {
     pub(crate) window_rule: WindowRule,
     /// Whether the sender makes super-packets.
     pub(crate) gso: bool,
+    /// Whether the receiver gets a super-packet in one piece.
+    pub(crate) gro: bool,
+    /// Whether what arrives was made anew on the path, as the lab's data path does.
+    pub(crate) remakes_packets: bool,
+    /// The path's packets.
+    pub(crate) ip: Ip,
     /// What a packet costs the process that sends it.
     pub(crate) packet_cost: Duration,
 }
@@ -44,7 +51,8 @@ impl Host {
     ///
     /// # Errors
     /// `Unsupported` for a sysctl that the simulator does not model.
-    pub(crate) fn new(spec: &HostSpec, options: Options) -> Result<Self, BackendError> {
+    pub(crate) fn new(spec: &HostSpec, path: &PathSpec, options: Options) -> Result<Self, BackendError> {
+        let (is_on, offloads) = (|asked: Option<bool>| asked.unwrap_or(true), spec.offloads);
         let mut host = Self {
             rmem: [4096, 131_072, 6 << 20],
             wmem: [4096, 16_384, 4 << 20],
@@ -53,13 +61,32 @@ impl Host {
             moderate_rcvbuf: true,
             slow_start_after_idle: true,
             window_rule: options.window_rule,
-            gso: options.gso,
+            gso: options.gso && is_on(offloads.gso) && is_on(offloads.tso),
+            gro: options.gso && is_on(offloads.gro),
+            remakes_packets: options.gso,
+            ip: Ip::of(path),
             packet_cost: options.packet_cost,
         };
         for (name, value) in &spec.sysctl {
             host.set(name, value)?;
         }
         Ok(host)
+    }
+
+    /// What a segment carries at most.
+    pub(crate) fn mss(&self) -> u32 {
+        self.ip.mss(self.timestamps)
+    }
+
+    /// A host that is asked for nothing, on a path that asks for nothing.
+    #[cfg(test)]
+    pub(crate) fn usual(options: Options) -> Self {
+        let spec = HostSpec {
+            congestion_control: "cubic".to_owned(),
+            sysctl: std::collections::BTreeMap::new(),
+            offloads: pipefill_core::cell::Offloads::default(),
+        };
+        Self::new(&spec, &PathSpec::EMPTY, options).expect("defaults are modelled")
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), BackendError> {
@@ -97,11 +124,11 @@ fn flag(value: &str) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
 
     fn host(name: &str, value: &str) -> Result<Host, BackendError> {
-        let sysctl = BTreeMap::from([(name.to_owned(), value.to_owned())]);
-        Host::new(&HostSpec { congestion_control: "cubic".to_owned(), sysctl }, Options::default())
+        let mut host = Host::usual(Options::default());
+        host.set(name, value)?;
+        Ok(host)
     }
 
     #[test]

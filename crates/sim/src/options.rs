@@ -24,11 +24,12 @@ pub enum WriterHabit {
 /// Options of the simulated hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// The sender hands over super-packets of up to 64 KB (TSO/GSO), as over veth; without it one MSS a packet.
+    /// The sender hands over super-packets of up to 64 KB (TSO/GSO), as over veth, unless the scenario turns `gso` or `tso` off; without
+    /// it one MSS a packet.
     pub gso: bool,
     /// The rule for the receive window where the scenario does not set `net.ipv4.tcp_adv_win_scale`.
     pub window_rule: WindowRule,
-    /// How bulk data is written.
+    /// How bulk data is written by flows that do not say it; see `FlowSpec::writer`.
     pub writer: WriterHabit,
     /// What a packet costs the process that sends it: while it writes, what is acknowledged waits, and it looks after that every
     /// sixteen packets. What an ACK lets go costs nothing.

@@ -3,9 +3,9 @@
 //! Never: a second request under way, or a reply to a request of which a fragment is missing.
 
 use crate::segment::Body;
-use pipefill_core::cell::PingSpec;
+use pipefill_core::cell::{PathSpec, PingSpec};
 use pipefill_core::record::PingSample;
-use pipefill_core::traffic::ping::{Exchange, exchange, fragments};
+use pipefill_core::traffic::ping::{Exchange, exchange, fragments, patience};
 use pipefill_core::units::{Bytes, Time};
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct PingStream {
     spec: PingSpec,
+    path: PathSpec,
     patience: Duration,
     until: Time,
     /// Number of the next request, and when it is due.
@@ -44,24 +45,25 @@ struct UnderWay {
     reply: Fragments,
 }
 
-/// Which fragments of a datagram came, a bit each; a datagram has at most 45.
+/// Which fragments of a datagram came, a bit each; a datagram has at most 119, at an MTU of 576.
 #[derive(Debug, Default)]
-struct Fragments(u64);
+struct Fragments(u128);
 
 impl Fragments {
-    /// Notes one; true where it was the last of `payload`.
-    fn complete(&mut self, index: u32, payload: Bytes) -> bool {
+    /// Notes one; true where it was the last of `all`.
+    fn complete(&mut self, index: u32, all: usize) -> bool {
         let before = self.0;
-        self.0 |= 1 << (index % 64);
-        let all = fragments(payload).count() as u32;
-        self.0 != before && self.0.count_ones() == all
+        self.0 |= 1 << (index % u128::BITS);
+        self.0 != before && self.0.count_ones() as usize == all
     }
 }
 
 impl PingStream {
-    pub(crate) fn new(spec: PingSpec, patience: Duration) -> Self {
+    pub(crate) fn new(spec: PingSpec, path: PathSpec) -> Self {
+        let patience = patience(path.rtt());
         Self {
             spec,
+            path,
             patience,
             until: Time::ZERO,
             number: 0,
@@ -112,9 +114,10 @@ impl PingStream {
     pub(crate) fn on_fragment(&mut self, now: Time, way: Way, number: u64, index: u32) {
         let Some(one) = self.under_way.as_mut().filter(|one| one.number == number) else { return };
         let Exchange { payload, reply } = one.exchange;
+        let all = |payload| fragments(payload, &self.path).count();
         match way {
-            Way::Request if one.request.complete(index, payload) => self.send(Way::Reply, number, reply),
-            Way::Reply if one.reply.complete(index, reply) => {
+            Way::Request if one.request.complete(index, all(payload)) => self.send(Way::Reply, number, reply),
+            Way::Reply if one.reply.complete(index, all(reply)) => {
                 self.replied_bytes += payload.get();
                 self.last = Some(now);
                 self.end(now, Some(now));
@@ -140,7 +143,7 @@ impl PingStream {
 
     fn send(&mut self, way: Way, number: u64, payload: Bytes) {
         let packet = |(index, len)| (way, Body::Fragment { way, number, index, len });
-        self.outbox.extend((0..).zip(fragments(payload)).map(packet));
+        self.outbox.extend((0..).zip(fragments(payload, &self.path)).map(packet));
     }
 
     fn end(&mut self, now: Time, answered: Option<Time>) {
@@ -164,7 +167,7 @@ mod tests {
 
     fn stream() -> PingStream {
         let spec = PingSpec { payloads: vec![Bytes::new(2000)], interval: Duration::from_millis(1) };
-        let mut stream = PingStream::new(spec, Duration::from_secs(1));
+        let mut stream = PingStream::new(spec, PathSpec::EMPTY);
         stream.begin(Time::ZERO, Time::from_nanos(10_000_000_000));
         stream
     }

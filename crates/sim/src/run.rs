@@ -8,6 +8,7 @@ use crate::options::{Options, WriterHabit};
 use crate::ping::PingStream;
 use crate::record;
 use crate::sampler;
+use crate::segment::{Ip, UDP};
 use crate::settings;
 use crate::stream::{Stream, TcpStream, Transport};
 use crate::tcp::receiver::Receiver;
@@ -15,10 +16,10 @@ use crate::tcp::sender::{Sender, SenderSettings};
 use crate::udp::UdpStream;
 use crate::{apps, cc};
 use pipefill_core::backend::{BackendError, Watch};
-use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec, Protocol};
+use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec, Protocol, Writer};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{Invalid, Manifest, Sink};
-use pipefill_core::traffic::{ping, waiting};
+use pipefill_core::traffic::waiting;
 use pipefill_core::units::{Bytes, Rate, Time};
 use std::time::Duration;
 
@@ -30,8 +31,6 @@ const PATIENCE: u64 = 1 << 12;
 const HELD_MAX: u64 = 10_000_000;
 /// Most writes that a send buffer may take: all of them may be at one instant.
 const WRITES_MAX: u64 = 1 << 24;
-/// What a datagram may carry without fragments: MTU less IPv4 and UDP headers.
-const LARGEST_DATAGRAM: u64 = 1472;
 
 /// Begins the message of a run that a check has ended.
 const BROKEN: &str = "an invariant is broken";
@@ -59,8 +58,8 @@ pub(crate) fn carry_out(
     let mut traffic = Traffic {
         spec,
         watch,
-        habit: options.writer,
-        engine: Engine::new(Time::ZERO.after(options.phase), network, streams, options.gso, checks),
+        options,
+        engine: Engine::new(Time::ZERO.after(options.phase), network, streams, checks),
         sink,
         work: 0,
     };
@@ -77,7 +76,8 @@ pub(crate) fn check(run: &Run, options: Options) -> Result<(), BackendError> {
 /// The sender's host and the receiver's, where all that is asked for can be simulated.
 fn hosts(spec: &CellSpec, options: Options) -> Result<[Host; 2], BackendError> {
     refuse_what_is_not_modelled(spec)?;
-    let hosts = [Host::new(&spec.sender, options)?, Host::new(&spec.receiver, options)?];
+    let host = |host| Host::new(host, &spec.path, options);
+    let hosts = [host(&spec.sender)?, host(&spec.receiver)?];
     for flow in &spec.flows {
         let from = match flow.direction {
             Direction::Forward => &hosts[0],
@@ -106,12 +106,23 @@ fn refuse_what_is_not_modelled(spec: &CellSpec) -> Result<(), BackendError> {
             "leave run.capture out, or set it to false",
         );
     }
+    let ip = Ip::of(&spec.path);
+    let largest = ip.mtu - ip.header - UDP;
     let is_fragmented =
-        |flow: &FlowSpec| flow.protocol == Protocol::Udp && flow.length.get() > LARGEST_DATAGRAM;
+        |flow: &FlowSpec| flow.protocol == Protocol::Udp && flow.length.get() > u64::from(largest);
     if spec.flows.iter().any(is_fragmented) {
-        return refuse("the simulator does not fragment datagrams", "set length to 1472B or less");
+        let remedy = format!("set length to {largest}B or less");
+        return refuse("the simulator does not fragment datagrams", &remedy);
     }
     Ok(())
+}
+
+/// The flow's habit, unless the hosts have another.
+fn writer_habit(options: Options, flow: &FlowSpec) -> WriterHabit {
+    match flow.writer {
+        Writer::Blocking => options.writer,
+        Writer::OncePerWake => WriterHabit::OncePerWake,
+    }
 }
 
 /// Writes far smaller than the buffer that takes them: nothing else could happen before the last one.
@@ -159,14 +170,13 @@ impl Hosts<'_> {
         let transport = match flow.protocol {
             Protocol::Udp => {
                 let rate = flow.bitrate.unwrap_or(Rate::from_bps(1_000_000));
-                let length = u32::try_from(flow.length.get()).unwrap_or(1472);
+                let length = u32::try_from(flow.length.get()).unwrap_or(u32::MAX);
                 let start = Time::ZERO.after(flow.start);
                 Transport::Udp(Box::new(UdpStream::new(start, start.after(flow.duration), rate, length)))
             }
             Protocol::Ping => {
                 let spec = flow.ping.clone().unwrap_or_default();
-                let patience = ping::patience(run.cell.spec.path.rtt());
-                Transport::Ping(Box::new(PingStream::new(spec, patience)))
+                Transport::Ping(Box::new(PingStream::new(spec, run.cell.spec.path.clone())))
             }
             Protocol::Tcp => {
                 let name = flow.congestion_control.as_ref().unwrap_or(&from_spec.congestion_control);
@@ -182,7 +192,7 @@ impl Hosts<'_> {
                 Transport::Tcp(Box::new(TcpStream::new(sender, receiver)))
             }
         };
-        Ok(Stream::new(number, index, flow.direction, transport))
+        Ok(Stream::new(number, index, flow.direction, transport, from.ip))
     }
 }
 
@@ -190,7 +200,7 @@ impl Hosts<'_> {
 struct Traffic<'a> {
     spec: &'a CellSpec,
     watch: &'a dyn Watch,
-    habit: WriterHabit,
+    options: Options,
     engine: Engine,
     sink: &'a mut dyn Sink,
     /// Instants and rows since the last look at the user's wish to stop.
@@ -253,7 +263,8 @@ impl Traffic<'_> {
             match &mut stream.transport {
                 Transport::Tcp(tcp) => {
                     tcp.sender.trace.watch(start, until);
-                    let writer = apps::Writer::new([start, until], flow.bitrate, flow.length, self.habit);
+                    let habit = writer_habit(self.options, flow);
+                    let writer = apps::Writer::new([start, until], flow.bitrate, flow.length, habit);
                     tcp.applications = Some((writer, apps::Reader::new(start, flow.read_rate)));
                 }
                 Transport::Udp(udp) => udp.begin(start, until),

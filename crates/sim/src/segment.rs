@@ -3,22 +3,49 @@
 //! Never: payload; only its place in the stream travels.
 
 use crate::ping::Way;
+use pipefill_core::cell::PathSpec;
 use pipefill_core::units::Time;
 
-/// Ethernet header (14) and IPv4 header (20).
-pub(crate) const ETHERNET_IP: u32 = 34;
+/// The Ethernet header.
+pub(crate) const ETHERNET: u32 = 14;
 /// The TCP header without options.
 pub(crate) const TCP: u32 = 20;
 /// The UDP header.
-const UDP: u32 = 8;
+pub(crate) const UDP: u32 = 8;
 /// Timestamps with their padding (RFC 7323, appendix A).
 pub(crate) const TIMESTAMPS: u32 = 12;
-/// An IPv4 packet's MTU on every path.
-pub(crate) const MTU: u32 = 1500;
-/// `advmss`: what fits behind both headers without options.
-pub(crate) const ADVERTISED_MSS: u32 = MTU - 20 - TCP;
 /// Most SACK blocks beside timestamps (RFC 2018, section 3).
 pub(crate) const MAX_SACKS: usize = 3;
+
+/// What the path makes of IP packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ip {
+    /// The header without options or extensions, bytes.
+    pub(crate) header: u32,
+    /// The largest packet, bytes.
+    pub(crate) mtu: u32,
+}
+
+impl Ip {
+    pub(crate) fn of(path: &PathSpec) -> Self {
+        Self { header: u32::from(path.family.header()), mtu: u32::from(path.mtu) }
+    }
+
+    /// `advmss`: what fits behind both headers without options.
+    pub(crate) fn advertised_mss(self) -> u32 {
+        self.mtu - self.header - TCP
+    }
+
+    /// What a segment carries at most.
+    pub(crate) fn mss(self, timestamps: bool) -> u32 {
+        self.advertised_mss() - options(timestamps)
+    }
+}
+
+/// Options of a segment with data.
+const fn options(timestamps: bool) -> u32 {
+    if timestamps { TIMESTAMPS } else { 0 }
+}
 
 /// Bytes of a stream, `start` included, `end` not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -94,7 +121,7 @@ pub(crate) enum Body {
         len: u32,
         sent: Time,
     },
-    /// An IPv4 fragment of a ping; `len` is its payload.
+    /// A fragment of a ping; `len` is its IP payload.
     Fragment {
         way: Way,
         number: u64,
@@ -112,19 +139,20 @@ pub(crate) struct Segment {
 
 impl Body {
     /// The Ethernet frame without FCS, for a connection with or without timestamps.
-    pub(crate) fn frame_bytes(&self, timestamps: bool) -> u32 {
-        let tcp = ETHERNET_IP + TCP + if timestamps { TIMESTAMPS } else { 0 };
+    pub(crate) fn frame_bytes(&self, ip: Ip, timestamps: bool) -> u32 {
+        let below = ETHERNET + ip.header;
+        let tcp = below + TCP + options(timestamps);
         match self {
             // MSS 4, SACK permitted and timestamps 12, window scale 4 (`tcp_options_write()`).
-            Self::Syn | Self::SynAck { .. } => ETHERNET_IP + TCP + 20,
+            Self::Syn | Self::SynAck { .. } => below + TCP + 20,
             Self::HandshakeAck | Self::Probe => tcp,
             Self::Data(data) => tcp + data.len,
             Self::Ack(ack) => {
                 let blocks = u32::from(ack.sacks.count);
                 tcp + if blocks > 0 { 4 + 8 * blocks } else { 0 }
             }
-            Self::Datagram { len, .. } => ETHERNET_IP + UDP + len,
-            Self::Fragment { len, .. } => ETHERNET_IP + len,
+            Self::Datagram { len, .. } => below + UDP + len,
+            Self::Fragment { len, .. } => below + len,
         }
     }
 }
@@ -135,13 +163,21 @@ mod tests {
 
     #[test]
     fn a_full_segment_is_a_full_frame() {
-        let data =
-            Body::Data(Data { seq: 1, len: ADVERTISED_MSS - TIMESTAMPS, push: false, ts: 0, ts_echo: 0 });
-        assert_eq!(data.frame_bytes(true), MTU + 14);
+        for (header, mtu, mss) in [(20, 1500, 1448), (20, 576, 524), (20, 9000, 8948), (40, 1500, 1428)] {
+            let ip = Ip { header, mtu };
+            assert_eq!((ip.mss(true), ip.mss(false)), (mss, mss + TIMESTAMPS));
+            let data = Body::Data(Data { seq: 1, len: mss, push: false, ts: 0, ts_echo: 0 });
+            assert_eq!(data.frame_bytes(ip, true), mtu + 14);
+        }
+    }
+
+    #[test]
+    fn an_ack_grows_with_its_sack_blocks() {
         let mut sacks = Sacks::default();
         assert!((0..3).all(|i| sacks.push(Range { start: i, end: i + 1 })));
         assert!(!sacks.push(Range::default()));
         let ack = Body::Ack(Ack { ack: 1, window: 1, ts: 0, ts_echo: 0, sacks });
-        assert_eq!(ack.frame_bytes(true), 66 + 28);
+        assert_eq!(ack.frame_bytes(Ip { header: 20, mtu: 1500 }, true), 66 + 28);
+        assert_eq!(ack.frame_bytes(Ip { header: 40, mtu: 1500 }, true), 86 + 28);
     }
 }

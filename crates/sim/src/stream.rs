@@ -4,7 +4,7 @@ use crate::apps::{Reader, Writer};
 use crate::handshake::{Handshake, Learned};
 use crate::network::Network;
 use crate::ping::{PingStream, Way};
-use crate::segment::{Body, Data, Segment};
+use crate::segment::{Body, Data, Ip, Segment};
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use crate::udp::UdpStream;
@@ -25,6 +25,8 @@ pub(crate) struct Stream {
     /// Which way its data goes.
     pub(crate) direction: Direction,
     pub(crate) transport: Transport,
+    /// The path's packets.
+    ip: Ip,
     /// The traffic has not begun: nothing acts of itself.
     pub(crate) is_held: bool,
     /// Numbers of what is not the TCP sender's; from [`OWN_GSO_IDS`] on.
@@ -132,8 +134,13 @@ impl TcpStream {
 }
 
 impl Stream {
-    pub(crate) fn new(number: u32, flow: u32, direction: Direction, transport: Transport) -> Self {
-        Self { number, flow, direction, transport, is_held: false, last_gso_id: OWN_GSO_IDS }
+    pub(crate) fn new(number: u32, flow: u32, direction: Direction, transport: Transport, ip: Ip) -> Self {
+        Self { number, flow, direction, transport, ip, is_held: false, last_gso_id: OWN_GSO_IDS }
+    }
+
+    /// Whether the receiver takes a super-packet in one piece.
+    pub(crate) fn joins(&self) -> bool {
+        matches!(&self.transport, Transport::Tcp(tcp) if tcp.receiver.host.gro)
     }
 
     /// Ready for traffic: UDP always, TCP once the connection is accepted.
@@ -231,11 +238,11 @@ impl Stream {
             Direction::Forward => (Direction::Forward, Direction::Reverse),
             Direction::Reverse => (Direction::Reverse, Direction::Forward),
         };
-        let stream = self.number;
+        let (stream, ip) = (self.number, self.ip);
         // A number of its own for every super-packet of the run; streams do not share one.
         let mut offer = |direction, gso_id: u64, body: Body, timestamps| {
             let gso_id = (u64::from(stream) << 40) | gso_id;
-            let bytes = body.frame_bytes(timestamps);
+            let bytes = body.frame_bytes(ip, timestamps);
             let packet = Packet { gso_id, bytes, payload: Segment { stream, body } };
             network.offer(now, direction, packet);
         };

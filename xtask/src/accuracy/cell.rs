@@ -5,7 +5,7 @@
 use super::golden::Golden;
 use pipefill_core::cell::{
     BottleneckSpec, CellSpec, Direction, DirectionSpec, FlowSpec, HostSpec, JitterDistribution, JitterSpec,
-    LossSpec, LossUnit, PathSpec, Protocol, RunSpec,
+    LossSpec, LossUnit, Offloads, PathSpec, Protocol, RunSpec, Writer,
 };
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Plan, Run, cell_id};
@@ -85,7 +85,11 @@ fn host(golden: &Golden) -> HostSpec {
         ("net.ipv4.tcp_rmem".to_owned(), triple(golden.tcp_rmem)),
         ("net.ipv4.tcp_wmem".to_owned(), triple(golden.tcp_wmem)),
     ];
-    HostSpec { congestion_control: golden.congestion_control.clone(), sysctl: sysctl.into() }
+    HostSpec {
+        congestion_control: golden.congestion_control.clone(),
+        sysctl: sysctl.into(),
+        offloads: Offloads::default(),
+    }
 }
 
 fn flow(golden: &Golden) -> FlowSpec {
@@ -103,6 +107,7 @@ fn flow(golden: &Golden) -> FlowSpec {
         max_pacing_rate: None,
         ping: None,
         congestion_control: None,
+        writer: Writer::default(),
         table: None,
     }
 }

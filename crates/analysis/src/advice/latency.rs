@@ -18,7 +18,7 @@ impl Case<'_> {
         let spec = self.subject.spec;
         let mut advice = Vec::new();
         let bottleneck = spec.path.way(bloat.direction).bottleneck.as_ref();
-        let holds = bottleneck.map(|one| one.queue_bdp(spec.path.rtt()));
+        let holds = bottleneck.map(|one| one.queue_bdp(spec.path.rtt(), spec.path.full_frame()));
         let goodput = Some(self.subject.goodput_bps);
         if holds.is_some_and(|holds| holds > SHORT_QUEUE) {
             let mut change = Change::default();

@@ -2,6 +2,7 @@
 
 use super::Case;
 use crate::buffers;
+use crate::models::headers::Headers;
 use crate::models::loss::{self, AckPolicy};
 use crate::models::window as laws;
 use crate::statistics::rounded;
@@ -100,8 +101,9 @@ impl Case<'_> {
 
     /// What the queue of the data's way holds, in BDPs of the path.
     pub(super) fn queue_bdp(&self) -> Option<f64> {
-        let one = self.subject.spec.path.way(self.subject.flow.direction).bottleneck.as_ref()?;
-        Some(one.queue_bdp(self.subject.spec.path.rtt()))
+        let path = &self.subject.spec.path;
+        let one = path.way(self.subject.flow.direction).bottleneck.as_ref()?;
+        Some(one.queue_bdp(path.rtt(), path.full_frame()))
     }
 
     /// `bps`, or what both ends' buffers allow over the base round trip.
@@ -142,7 +144,7 @@ impl Case<'_> {
             return (p <= BBR_LOSS).then(|| rounded(bps as f64 * (1.0 - p)));
         }
         let mss = Bytes::new(
-            self.subject.diagnosis.figures.mss_bytes.unwrap_or(crate::models::headers::DEFAULT_MSS),
+            self.subject.diagnosis.figures.mss_bytes.unwrap_or(Headers::of(&self.subject.spec.path).mss()),
         );
         let (rtt, ratio) = (self.base_rtt()?, Ratio::from_fraction(p));
         let one = match changed.control {

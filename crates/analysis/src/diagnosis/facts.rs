@@ -4,7 +4,7 @@ use super::history::History;
 use super::rules::FULL;
 use super::way::Way;
 use crate::metrics::window::{Window, flow_of};
-use crate::models::headers::DEFAULT_MSS;
+use crate::models::headers::Headers;
 use pipefill_core::cell::{CellSpec, Direction, Protocol};
 use pipefill_core::record::{AnyRow, Manifest, PathFacts};
 
@@ -31,7 +31,8 @@ impl<'a> Facts<'a> {
         let known = |stream: &'a _| flow_of(spec, stream).map(|flow| (stream, flow));
         Self {
             spec,
-            history: History::of(manifest.streams.iter().filter_map(known)).on(observed.cloned()),
+            history: History::of(manifest.streams.iter().filter_map(known), Headers::of(&spec.path))
+                .on(observed.cloned()),
             ways: Direction::ALL.map(|direction| Way::of(manifest, direction)),
             base_rtt_us: u64::try_from(spec.path.rtt().as_micros()).unwrap_or(u64::MAX),
             observed,
@@ -71,7 +72,7 @@ impl<'a> Facts<'a> {
     /// What one more greedy stream of `direction` gets beside the others, bits per second of payload (max-min fairness): streams that take
     /// less than an equal part keep what they take, and `stream` and the rest share what is left. `None` where the path has no rate.
     pub(super) fn fair_share_bps(&self, direction: Direction, stream: u32, window: Window) -> Option<f64> {
-        let capacity = self.way(direction).payload_bps(Protocol::Tcp, DEFAULT_MSS)?;
+        let capacity = self.way(direction).payload_bps(Protocol::Tcp, Headers::of(&self.spec.path).mss())?;
         let mut others: Vec<f64> = self.history.others_bps(direction, stream, window);
         others.sort_by(f64::total_cmp);
         let (mut left, mut sharing) = (capacity, others.len() as f64 + 1.0);

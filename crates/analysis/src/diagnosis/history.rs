@@ -2,7 +2,7 @@
 
 use crate::count_at::between;
 use crate::metrics::window::Window;
-use crate::models::headers;
+use crate::models::headers::Headers;
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::record::{AnyRow, Element, PathFacts, StreamEnd, StreamSummary, ThreadRole};
 use pipefill_core::units::Bytes;
@@ -43,6 +43,7 @@ pub(super) struct Passed {
 #[derive(Debug)]
 pub(super) struct History {
     streams: BTreeMap<u32, Through>,
+    headers: Headers,
     /// Bytes in the bottleneck's queue: forward, reverse.
     queues: [VecDeque<(u64, u64)>; 2],
     /// When that queue dropped: forward, reverse.
@@ -69,20 +70,24 @@ impl ThreadUse {
 }
 
 impl History {
-    /// Of streams with their flows.
-    pub(super) fn of<'a>(streams: impl Iterator<Item = (&'a StreamSummary, &'a FlowSpec)>) -> Self {
+    /// Of streams with their flows, whose packets have `headers`.
+    pub(super) fn of<'a>(
+        streams: impl Iterator<Item = (&'a StreamSummary, &'a FlowSpec)>,
+        headers: Headers,
+    ) -> Self {
         let through = |flow: &FlowSpec| Through {
             direction: flow.direction,
             datagram: if flow.protocol == Protocol::Udp { flow.length.get() } else { 1 },
             frame: match flow.protocol {
                 Protocol::Udp => (Protocol::Udp, flow.length.get()),
-                other => (other, headers::DEFAULT_MSS),
+                other => (other, headers.mss()),
             },
             points: Points::new(),
         };
         let streams = streams.map(|(summary, flow)| (summary.stream, through(flow))).collect();
         Self {
             streams,
+            headers,
             queues: Default::default(),
             overflows: Default::default(),
             threads: BTreeMap::new(),
@@ -164,7 +169,7 @@ impl History {
         let (mut bytes, mut so_far) = (0.0, 0.0);
         for through in self.streams.values().filter(|through| through.direction == direction) {
             let to = count_at(&through.points, window.to_us);
-            let wire = wire(through.frame, overhead);
+            let wire = self.wire(through.frame, overhead);
             bytes += (to - count_at(&through.points, window.from_us)) * wire;
             so_far += to * wire;
         }
@@ -192,6 +197,12 @@ impl History {
         looks.map(|&(_, bytes)| bytes)
     }
 
+    /// Bytes on the wire for each byte of payload.
+    fn wire(&self, (protocol, payload): (Protocol, u64), overhead: Bytes) -> f64 {
+        let frame = self.headers.frame(protocol, Bytes::new(payload)).get();
+        (frame + overhead.get()) as f64 / payload.max(1) as f64
+    }
+
     /// When the bottleneck's queue was last seen to have dropped, by `t_us`.
     pub(super) fn last_overflow_us(&self, direction: Direction, t_us: u64) -> Option<u64> {
         let Overflows { at_us, .. } = &self.overflows[place(direction)];
@@ -210,11 +221,6 @@ impl History {
         });
         used.max_by(|a, b| a.total().total_cmp(&b.total()))
     }
-}
-
-/// Bytes on the wire for each byte of payload.
-fn wire((protocol, payload): (Protocol, u64), overhead: Bytes) -> f64 {
-    (headers::frame(protocol, Bytes::new(payload)).get() + overhead.get()) as f64 / payload.max(1) as f64
 }
 
 fn place(direction: Direction) -> usize {
@@ -266,7 +272,7 @@ mod tests {
 
     #[test]
     fn the_queues_last_drop_is_found_after_what_was_before_is_forgotten() {
-        let mut history = History::of(std::iter::empty());
+        let mut history = History::of(std::iter::empty(), Headers::USUAL);
         for (t_us, dropped) in [(10, 0), (20, 3), (30, 3), (40, 4), (50, 4)] {
             history.take(&path_row(t_us, dropped));
         }
@@ -284,7 +290,7 @@ mod tests {
 
     #[test]
     fn what_is_left_answers_as_before_for_what_is_to_come() {
-        let mut history = History::of(std::iter::empty());
+        let mut history = History::of(std::iter::empty(), Headers::USUAL);
         let thread = ThreadRole::Sender { flow: 0 };
         for t_us in (0..100).step_by(10) {
             let (cpu_us, wait_us) = (t_us * t_us / 100, Some(t_us / 2));

@@ -10,7 +10,7 @@ use super::utilisation::Utilisation;
 use super::witness::{self, AppLimited};
 use super::{Confidence, Diagnosis, Figures, Span, testbed, udp};
 use crate::metrics::window::{self, Window, flow_of};
-use crate::models::headers::DEFAULT_MSS;
+use crate::models::headers::Headers;
 use crate::observed::Receiving;
 use crate::statistics::rounded;
 use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
@@ -302,7 +302,7 @@ impl<'a> OfFlow<'a> {
     fn path_goodput(&self, facts: &Facts<'_>, figures: &Figures) -> Option<u64> {
         let payload = match self.flow.protocol {
             Protocol::Udp => self.flow.length.get(),
-            _ => figures.mss_bytes.unwrap_or(DEFAULT_MSS),
+            _ => figures.mss_bytes.unwrap_or(Headers::of(&facts.spec.path).mss()),
         };
         facts.way(self.flow.direction).payload_bps(self.flow.protocol, payload).map(rounded)
     }

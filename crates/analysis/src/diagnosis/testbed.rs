@@ -3,7 +3,7 @@
 //! Never: a fault of the path that was asked for, or a note without the figures that it follows from.
 
 use super::way::Drops;
-use crate::models::headers;
+use crate::models::headers::Headers;
 use crate::models::window::slow_start_time;
 use crate::wording::{bytes, rate, span};
 use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, FlowSpec, Protocol};
@@ -34,7 +34,7 @@ pub(super) fn faults(spec: &CellSpec, flow: &FlowSpec, drops: Drops) -> Vec<Stri
     let path = spec.path.way(flow.direction);
     let mut faults = Vec::new();
     faults.extend(delay_limit(spec, flow.direction));
-    faults.extend(small_queue(path));
+    faults.extend(small_queue(path, spec.path.full_frame()));
     faults.extend(dropped(drops.delay_limit.unwrap_or(0), "the delay element, which was full"));
     faults.extend(dropped(
         drops.exceeds_burst.unwrap_or(0),
@@ -51,8 +51,7 @@ fn delay_limit(spec: &CellSpec, direction: Direction) -> Option<String> {
     let offers = flows.map(|flow| flow.bitrate?.bps().checked_mul(u64::from(flow.parallel)));
     let offered: Option<u64> = offers.sum();
     let rate_bps = path.bottleneck.as_ref().map(|one| one.rate.bps()).into_iter().chain(offered).min()?;
-    let mss = Bytes::new(headers::DEFAULT_MSS);
-    let frame = headers::frame(Protocol::Tcp, mss).get();
+    let frame = spec.path.full_frame().get();
     let needed_bytes = u128::from(rate_bps) * path.delay.as_nanos() / 8_000_000_000;
     let needed = needed_bytes / u128::from(frame);
     let (held, is_short) = match path.delay_limit? {
@@ -71,11 +70,10 @@ fn delay_limit(spec: &CellSpec, direction: Direction) -> Option<String> {
 }
 
 /// What the bucket lets through at once arrives at once too.
-fn small_queue(path: &DirectionSpec) -> Option<String> {
+fn small_queue(path: &DirectionSpec, frame: Bytes) -> Option<String> {
     let bottleneck = path.bottleneck.as_ref()?;
     let QueueLimit::Bytes(queue) = bottleneck.queue else { return None };
-    let frame = headers::frame(Protocol::Tcp, Bytes::new(headers::DEFAULT_MSS)).get();
-    (queue.get() < 2 * frame)
+    (queue.get() < 2 * frame.get())
         .then(|| format!("the bottleneck's queue of {} holds no two full frames", bytes(queue.get())))
 }
 
@@ -87,7 +85,7 @@ fn dropped(packets: u64, place: &str) -> Option<String> {
 fn short(spec: &CellSpec, path: &DirectionSpec, flow: &FlowSpec) -> Option<String> {
     let rtt = spec.path.rtt();
     let bdp = path.bottleneck.as_ref()?.rate.bdp(rtt);
-    let startup = slow_start_time(bdp, Bytes::new(headers::DEFAULT_MSS), rtt)?;
+    let startup = slow_start_time(bdp, Bytes::new(Headers::of(&spec.path).mss()), rtt)?;
     if startup.is_zero() {
         return None;
     }

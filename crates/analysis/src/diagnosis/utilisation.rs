@@ -3,7 +3,7 @@
 use super::way::Way;
 use crate::count_at::CountAt;
 use crate::metrics::window::Window;
-use crate::models::headers;
+use crate::models::headers::Headers;
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::record::{AnyRow, StreamEnd, StreamSummary};
 use pipefill_core::units::{Bytes, Rate};
@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 pub(super) struct Utilisation {
     window: Window,
     rate: Rate,
+    headers: Headers,
     overhead: Bytes,
     streams: BTreeMap<u32, Ends>,
 }
@@ -43,7 +44,7 @@ impl Utilisation {
             Ends {
                 protocol: flow.protocol,
                 unit: if is_udp { flow.length.get() } else { 1 },
-                payload: if is_udp { flow.length.get() } else { headers::DEFAULT_MSS },
+                payload: if is_udp { flow.length.get() } else { way.headers.mss() },
                 from: CountAt::time(window.from_us),
                 to: CountAt::time(window.to_us),
             }
@@ -51,7 +52,8 @@ impl Utilisation {
         let streams =
             streams.filter(|(_, flow)| flow.direction == direction && flow.protocol != Protocol::Ping);
         let streams = streams.map(|(summary, flow)| (summary.stream, ends(flow))).collect();
-        (window.length_us() > 0).then_some(Self { window, rate: way.rate?, overhead: way.overhead, streams })
+        let Way { rate, headers, overhead, .. } = *way;
+        (window.length_us() > 0).then_some(Self { window, rate: rate?, headers, overhead, streams })
     }
 
     /// Takes the next row of any table, in order of time.
@@ -77,8 +79,8 @@ impl Utilisation {
     pub(super) fn share(&self) -> f64 {
         let wire = |ends: &Ends| {
             let bytes = (ends.to.value_or_first() - ends.from.value_or_first()) * ends.unit as f64;
-            let frame = headers::frame(ends.protocol, Bytes::new(ends.payload)).get() + self.overhead.get();
-            bytes * frame as f64 / ends.payload.max(1) as f64
+            let frame = self.headers.frame(ends.protocol, Bytes::new(ends.payload));
+            bytes * (frame.get() + self.overhead.get()) as f64 / ends.payload.max(1) as f64
         };
         let bytes: f64 = self.streams.values().map(wire).sum();
         (bytes * 8e6 / self.window.length_us() as f64 / self.rate.bps().max(1) as f64).min(1.0)

@@ -1,10 +1,10 @@
 //! One direction of the path, as the diagnosis knows it: its rate, its queue and bucket, and what it dropped.
 
-use crate::models::headers;
+use crate::models::headers::Headers;
 use crate::models::sizing::SUPER_PACKET;
 use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::record::{DropReason, LossKind, Manifest, PathCount};
-use pipefill_core::units::{Bytes, FULL_FRAME, Rate};
+use pipefill_core::units::{Bytes, Rate};
 
 /// A bucket this many times as large as the queue behind it, that holds a BDP or more than the one super-packet that any bucket has to pass,
 /// lets bursts through and drops what follows: a policer.
@@ -69,6 +69,8 @@ pub(super) struct Way {
     pub(super) rate: Option<Rate>,
     /// Whether that is the host's.
     pub(super) is_the_hosts: bool,
+    /// What its packets carry beside payload.
+    pub(super) headers: Headers,
     /// What each frame costs of it beside its own bytes.
     pub(super) overhead: Bytes,
     /// Depth of its token bucket, bytes.
@@ -83,7 +85,7 @@ impl Way {
         let path = &manifest.run.cell.spec.path;
         let bottleneck = path.way(direction).bottleneck.as_ref();
         let rate = bottleneck.map(|one| one.rate);
-        let queue = bottleneck.map(|one| one.queue_bytes(path.rtt()).get());
+        let queue = bottleneck.map(|one| one.queue_bytes(path.rtt(), path.full_frame()).get());
         let burst = bottleneck.map_or(0, |one| one.burst.get());
         let looks_policed = manifest.subject.observed().is_some_and(|observed| {
             observed.path.way(direction).loss.is_some_and(|loss| loss.value == LossKind::Policer)
@@ -91,13 +93,14 @@ impl Way {
         Self {
             rate: rate.or_else(|| manifest.environment.host_rate()),
             is_the_hosts: rate.is_none(),
+            headers: Headers::of(path),
             overhead: bottleneck.map_or(Bytes::new(0), |one| one.overhead),
             burst,
             drops: Drops::of(manifest, direction),
             is_policer: looks_policed
                 || rate.zip(queue).is_some_and(|(rate, queue)| {
-                    let short =
-                        rate.bdp(path.rtt() / POLICER_QUEUE).get().max(POLICER_FRAMES * FULL_FRAME.get());
+                    let frames = POLICER_FRAMES * path.full_frame().get();
+                    let short = rate.bdp(path.rtt() / POLICER_QUEUE).get().max(frames);
                     let large = rate.bdp(path.rtt()).get().min(SUPER_PACKET.get() + 1);
                     queue <= short && burst >= queue.saturating_mul(POLICER_BURST).max(large)
                 }),
@@ -106,7 +109,7 @@ impl Way {
 
     /// Payload that it lets through in full segments of `mss` bytes, bits per second.
     pub(super) fn payload_bps(&self, protocol: Protocol, payload: u64) -> Option<f64> {
-        Some(headers::goodput_with_overhead(self.rate?, self.overhead, protocol, Bytes::new(payload)))
+        Some(self.headers.goodput(self.rate?, self.overhead, protocol, Bytes::new(payload)))
     }
 
     /// What `bytes` in its queue add to a round trip.

@@ -4,11 +4,11 @@
 //! beyond it. Counted from the first byte, the depth of both buckets would be taken off the base.
 //! Never: a rate from one size, or from whole replies alone: those cost both directions, and half of the truth is twice the time.
 
-use crate::models::headers::{DEFAULT_MSS, frame};
+use crate::models::headers::Headers;
 use crate::models::line::{self, Coefficient};
 use crate::statistics::rounded;
 use crate::weighted_values::WeightedValues;
-use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, FlowSpec, Protocol};
+use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, FlowSpec, PathSpec};
 use pipefill_core::record::{Manifest, PingSample};
 use pipefill_core::traffic::ping::{fragments, wire_bytes};
 use pipefill_core::units::Bytes;
@@ -125,10 +125,11 @@ impl<'a> Following<'a> {
     /// The figures; `None` without a ping.
     pub(super) fn metrics(&self) -> Option<PingMetrics> {
         let sizes: Vec<PingSize> = self.trips.iter().filter_map(|(&pair, trips)| trips.size(pair)).collect();
-        let beyond = Beyond::of(&self.manifest.run.cell.spec, self.direction);
+        let spec = &self.manifest.run.cell.spec;
+        let beyond = Beyond::of(spec, self.direction);
         let fitted = beyond.map_or_else(PingMetrics::default, |beyond| beyond.fitted(&sizes));
         let mut metrics = PingMetrics { sent: self.sent, lost: self.lost, ..fitted };
-        metrics.readings(&sizes);
+        metrics.readings(&sizes, Headers::of(&spec.path));
         metrics.sizes = sizes;
         (self.sent > 0).then_some(metrics)
     }
@@ -163,7 +164,8 @@ impl Trips {
 }
 
 /// The token buckets that requests and replies find full.
-struct Beyond {
+struct Beyond<'a> {
+    path: &'a PathSpec,
     request: Bucket,
     reply: Bucket,
 }
@@ -174,23 +176,24 @@ struct Bucket {
     overhead: Bytes,
 }
 
-impl Beyond {
+impl<'a> Beyond<'a> {
     /// Those of the path; `None` where a pause does not fill them.
-    fn of(spec: &CellSpec, direction: Direction) -> Option<Self> {
+    fn of(spec: &'a CellSpec, direction: Direction) -> Option<Self> {
         let is_it = |flow: &&FlowSpec| flow.direction == direction;
         let ping = spec.flows.iter().filter(is_it).find_map(|flow| flow.ping.as_ref())?;
         let (there, back) = match direction {
             Direction::Forward => (&spec.path.forward, &spec.path.reverse),
             Direction::Reverse => (&spec.path.reverse, &spec.path.forward),
         };
-        Some(Self { request: bucket(there, ping.interval)?, reply: bucket(back, ping.interval)? })
+        let [request, reply] = [bucket(there, ping.interval)?, bucket(back, ping.interval)?];
+        Some(Self { path: &spec.path, request, reply })
     }
 
     fn fitted(&self, sizes: &[PingSize]) -> PingMetrics {
         let waiting = |payload: u64, bucket: &Bucket| {
             let payload = Bytes::new(payload);
-            let overhead = fragments(payload).count() as u64 * bucket.overhead.get();
-            (wire_bytes(payload).get() + overhead).saturating_sub(bucket.depth.get()) as f64
+            let overhead = fragments(payload, self.path).count() as u64 * bucket.overhead.get();
+            (wire_bytes(payload, self.path).get() + overhead).saturating_sub(bucket.depth.get()) as f64
         };
         let point = |size: &PingSize| {
             let request = waiting(size.payload_bytes, &self.request);
@@ -235,7 +238,7 @@ fn rate(slope: Coefficient) -> (Option<u64>, Option<u64>) {
 
 impl PingMetrics {
     /// What three ways of reading say a window of the largest payload carries.
-    fn readings(&mut self, sizes: &[PingSize]) {
+    fn readings(&mut self, sizes: &[PingSize], headers: Headers) {
         let whole = sizes.iter().filter(|size| size.payload_bytes == size.reply_bytes);
         let Some(largest) = whole.max_by_key(|size| size.payload_bytes) else { return };
         let window_bits = largest.payload_bytes as f64 * 8.0;
@@ -245,10 +248,10 @@ impl PingMetrics {
         self.naive_bps = naive.map(rounded);
         self.doubled_bps = naive.map(|bps| rounded(2.0 * bps));
         self.law_bps = self.base_rtt_us.and_then(|base_us| {
-            let full = frame(Protocol::Tcp, Bytes::new(DEFAULT_MSS)).get() as f64;
+            let full = headers.full_frame().get() as f64;
             let frame_us = self.forward_bps.map_or(0.0, |bps| full * 8e6 / bps as f64);
             let by_window = over(base_us + frame_us)?;
-            let by_rate = self.forward_bps.map(|bps| bps as f64 * DEFAULT_MSS as f64 / full);
+            let by_rate = self.forward_bps.map(|bps| bps as f64 * headers.mss() as f64 / full);
             Some(rounded(by_rate.map_or(by_window, |rate| rate.min(by_window))))
         });
     }

@@ -3,48 +3,69 @@
 //! A bottleneck's rate counts Ethernet frames without FCS (IP + 14 bytes), as `tc`'s tbf does, and the overhead that it states for
 //! each: with `path.rate_layer = "wire"` preamble, FCS and gap of a real wire, 24 bytes.
 
-use pipefill_core::cell::{BottleneckSpec, Protocol};
+use pipefill_core::cell::{BottleneckSpec, ETHERNET_MTU, Family, PathSpec, Protocol};
 use pipefill_core::units::{Bytes, Rate};
 
 /// Ethernet header: two addresses and the type.
 pub const ETHERNET: u64 = 14;
-/// IPv4 header without options (RFC 791).
-pub const IPV4: u64 = 20;
 /// TCP header with the timestamps option and its padding: 20 + 12 (RFC 9293, RFC 7323 appendix A).
 pub const TCP_WITH_TIMESTAMPS: u64 = 32;
 /// TCP header without options (RFC 9293).
 pub const TCP: u64 = 20;
 /// UDP header (RFC 768).
 pub const UDP: u64 = 8;
-/// TCP payload of a full segment at an MTU of 1500 with timestamps.
-pub const DEFAULT_MSS: u64 = 1_448;
 
-/// The frame, without FCS, that carries `payload` bytes over IPv4.
-pub fn frame(protocol: Protocol, payload: Bytes) -> Bytes {
-    let transport = match protocol {
-        // More than the timestamps would leave of an MTU of 1500: they are off.
-        Protocol::Tcp if payload.get() > DEFAULT_MSS => TCP,
-        Protocol::Tcp => TCP_WITH_TIMESTAMPS,
-        Protocol::Udp | Protocol::Ping => UDP,
-    };
-    Bytes::new(payload.get() + transport + IPV4 + ETHERNET)
+/// A path's packets, as far as their headers depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Headers {
+    /// The header of IP without options (RFC 791, RFC 8200), bytes.
+    ip: u64,
+    /// The largest IP packet, bytes.
+    mtu: u64,
 }
 
-/// The goodput that the headers leave at `rate` with full frames of `payload` bytes: `rate × payload / frame`, bits/s.
-/// For UDP the datagram has to fit the MTU: a fragmented one carries more headers.
-pub fn goodput_at_rate(rate: Rate, protocol: Protocol, payload: Bytes) -> f64 {
-    goodput_with_overhead(rate, Bytes::new(0), protocol, payload)
-}
+impl Headers {
+    /// IPv4 at an MTU of 1500, where no path is known.
+    pub const USUAL: Self = Self { ip: Family::Ipv4.header() as u64, mtu: ETHERNET_MTU as u64 };
 
-/// The same through `bottleneck`, with the overhead of its frames.
-pub fn goodput_through(bottleneck: &BottleneckSpec, protocol: Protocol, payload: Bytes) -> f64 {
-    goodput_with_overhead(bottleneck.rate, bottleneck.overhead, protocol, payload)
-}
+    /// Those of `path`.
+    pub fn of(path: &PathSpec) -> Self {
+        Self { ip: u64::from(path.family.header()), mtu: u64::from(path.mtu) }
+    }
 
-/// The same at `rate`, where each frame costs `overhead` beside its own bytes.
-pub fn goodput_with_overhead(rate: Rate, overhead: Bytes, protocol: Protocol, payload: Bytes) -> f64 {
-    let counted = frame(protocol, payload).get() + overhead.get();
-    rate.bps() as f64 * payload.get() as f64 / counted as f64
+    /// TCP payload of a full segment with timestamps, bytes; at least 1.
+    pub const fn mss(self) -> u64 {
+        let mss = self.mtu.saturating_sub(self.ip + TCP_WITH_TIMESTAMPS);
+        if mss > 0 { mss } else { 1 }
+    }
+
+    /// The frame, without FCS, that carries `payload` bytes.
+    pub fn frame(self, protocol: Protocol, payload: Bytes) -> Bytes {
+        let transport = match protocol {
+            // More than the timestamps would leave of the MTU: they are off.
+            Protocol::Tcp if payload.get() > self.mss() => TCP,
+            Protocol::Tcp => TCP_WITH_TIMESTAMPS,
+            Protocol::Udp | Protocol::Ping => UDP,
+        };
+        Bytes::new(payload.get() + transport + self.ip + ETHERNET)
+    }
+
+    /// The frame of a full TCP segment.
+    pub fn full_frame(self) -> Bytes {
+        self.frame(Protocol::Tcp, Bytes::new(self.mss()))
+    }
+
+    /// The goodput that the headers leave of `bottleneck`, with the overhead of its frames: see [`Self::goodput`].
+    pub fn goodput_through(self, bottleneck: &BottleneckSpec, protocol: Protocol, payload: Bytes) -> f64 {
+        self.goodput(bottleneck.rate, bottleneck.overhead, protocol, payload)
+    }
+
+    /// The goodput that the headers leave at `rate` with frames of `payload` bytes, each of which costs `overhead` beside its own bytes:
+    /// `rate × payload / (frame + overhead)`, bits/s. For UDP the datagram has to fit the MTU: a fragmented one carries more headers.
+    pub fn goodput(self, rate: Rate, overhead: Bytes, protocol: Protocol, payload: Bytes) -> f64 {
+        let counted = self.frame(protocol, payload).get() + overhead.get();
+        rate.bps() as f64 * payload.get() as f64 / counted as f64
+    }
 }
 
 #[cfg(test)]
@@ -56,10 +77,32 @@ mod tests {
     /// 1448/1514 of 1 Gbit/s: 956.4 Mbit/s. Study 2 published 0.95 Gbit/s.
     #[test]
     fn a_gigabit_leaves_956_megabits() {
-        let mss = Bytes::new(DEFAULT_MSS);
-        assert_eq!(frame(Protocol::Tcp, mss), Bytes::new(1_514));
-        let goodput = goodput_at_rate(Rate::from_bps(1_000_000_000), Protocol::Tcp, mss);
+        assert_eq!(Headers::USUAL.mss(), 1_448);
+        assert_eq!(Headers::USUAL.full_frame(), Bytes::new(1_514));
+        assert_eq!(Headers::USUAL, Headers::of(&PathSpec::EMPTY));
+        let goodput = at_rate(1_000_000_000, Protocol::Tcp, Headers::USUAL.mss());
         assert!((goodput - 956.4e6).abs() < 0.05e6, "{goodput}");
+    }
+
+    /// 1428/1514 with IPv6, 524/590 and 8948/9014 with other MTUs.
+    #[test]
+    fn the_path_s_headers_are_counted() {
+        for (family, mtu, mss, share) in [
+            (Family::Ipv6, 1500, 1428, 1428.0 / 1514.0),
+            (Family::Ipv4, 576, 524, 524.0 / 590.0),
+            (Family::Ipv4, 9000, 8948, 8948.0 / 9014.0),
+        ] {
+            let headers = Headers::of(&PathSpec { family, mtu, ..PathSpec::EMPTY });
+            assert_eq!((headers.mss(), headers.full_frame().get()), (mss, u64::from(mtu) + 14));
+            let none = Bytes::new(0);
+            let got = headers.goodput(Rate::from_bps(1_000_000), none, Protocol::Tcp, Bytes::new(mss));
+            assert!((got - share * 1e6).abs() < 1.0, "{got}");
+        }
+        assert_eq!(Headers { ip: 40, mtu: 0 }.mss(), 1);
+    }
+
+    fn at_rate(bps: u64, protocol: Protocol, payload: u64) -> f64 {
+        Headers::USUAL.goodput(Rate::from_bps(bps), Bytes::new(0), protocol, Bytes::new(payload))
     }
 
     /// 1448/1538: what iperf3 shows on a Gigabit Ethernet link.
@@ -71,16 +114,16 @@ mod tests {
             queue: QueueLimit::Packets(100),
             burst: Bytes::new(32_768),
         };
-        let goodput = goodput_through(&bottleneck, Protocol::Tcp, Bytes::new(DEFAULT_MSS));
+        let headers = Headers::USUAL;
+        let goodput = headers.goodput_through(&bottleneck, Protocol::Tcp, Bytes::new(headers.mss()));
         assert!((goodput - 941.48e6).abs() < 0.01e6, "{goodput}");
     }
 
     #[test]
     fn udp_headers_are_shorter() {
-        assert_eq!(frame(Protocol::Udp, Bytes::new(1_472)), Bytes::new(1_514));
-        let rate = Rate::from_bps(100_000_000);
-        let goodput = goodput_at_rate(rate, Protocol::Udp, Bytes::new(1_472));
+        assert_eq!(Headers::USUAL.frame(Protocol::Udp, Bytes::new(1_472)), Bytes::new(1_514));
+        let goodput = at_rate(100_000_000, Protocol::Udp, 1_472);
         assert!((goodput - 97.226e6).abs() < 1e3, "{goodput}");
-        assert_eq!(goodput_at_rate(rate, Protocol::Udp, Bytes::new(0)), 0.0);
+        assert_eq!(at_rate(100_000_000, Protocol::Udp, 0), 0.0);
     }
 }

@@ -1,6 +1,8 @@
 //! A record as if nobody had planned it: what one end's sockets tell, and nothing else.
 
-use pipefill_core::cell::{BottleneckSpec, CellSpec, Direction, FlowSpec, PathSpec, Protocol};
+use pipefill_core::cell::{
+    BottleneckSpec, CellSpec, Direction, FlowSpec, Offloads, PathSpec, Protocol, Writer,
+};
 use pipefill_core::record::{
     CpuUse, Environment, Fact, Instrument, Manifest, Observed, PathFacts, StreamEnd, StreamSummary, Subject,
     TcpSample,
@@ -59,10 +61,13 @@ pub fn blindfolded(manifest: &Manifest, view: View) -> Manifest {
 
 /// `spec` without what only a scenario says.
 pub fn forget_the_plan(spec: &mut CellSpec) {
-    spec.path = PathSpec::EMPTY;
+    // A socket's address tells its family.
+    spec.path = PathSpec { family: spec.path.family, ..PathSpec::EMPTY };
     spec.expect = Vec::new();
-    spec.sender.sysctl.clear();
-    spec.receiver.sysctl.clear();
+    for host in [&mut spec.sender, &mut spec.receiver] {
+        host.sysctl.clear();
+        host.offloads = Offloads::default();
+    }
     for flow in &mut spec.flows {
         forget_the_options(flow);
     }
@@ -73,6 +78,7 @@ fn forget_the_options(flow: &mut FlowSpec) {
     flow.sndbuf = None;
     flow.rcvbuf = None;
     flow.max_pacing_rate = None;
+    flow.writer = Writer::default();
     if flow.protocol == Protocol::Tcp {
         flow.bitrate = None;
     }
@@ -91,7 +97,7 @@ fn forget_the_ends(stream: &mut StreamSummary, view: View) {
 
 /// Gives `path` what `facts` tell: half of the base round trip each way, and a bottleneck where its rate is known.
 pub(super) fn dress(path: &mut PathSpec, facts: &PathFacts) {
-    *path = PathSpec::EMPTY;
+    *path = PathSpec { family: path.family, ..PathSpec::EMPTY };
     let half = Duration::from_micros(facts.base_rtt_us.map_or(0, |base| base.value) / 2);
     for direction in Direction::ALL {
         let way = match direction {

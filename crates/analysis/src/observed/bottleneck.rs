@@ -9,7 +9,7 @@ use super::look::Track;
 use super::rounds::Round;
 use super::sharing;
 use crate::metrics::window::Window;
-use crate::models::headers;
+use crate::models::headers::Headers;
 use crate::statistics::{median, percentile, relative_spread};
 use pipefill_core::cell::Protocol;
 use pipefill_core::record::{Fact, WayFacts, standing_us};
@@ -37,10 +37,19 @@ pub(super) struct Found {
 }
 
 /// Of the streams of one direction with their rounds; `None` where no plateau is seen.
-pub(super) fn find(tracks: &[&Track], rounds: &[Vec<Round>], base_us: u64) -> Option<Found> {
+pub(super) fn find(
+    tracks: &[&Track],
+    rounds: &[Vec<Round>],
+    base_us: u64,
+    headers: Headers,
+) -> Option<Found> {
     let free = plateau(tracks, rounds, base_us, |round| round.closed_share < HALF);
     let any = || plateau(tracks, rounds, base_us, |_| true);
-    let (rate_bps, is_tried) = free.map(|rate| (rate, true)).or_else(|| any().map(|rate| (rate, false)))?;
+    let (payload_bps, is_tried) =
+        free.map(|rate| (rate, true)).or_else(|| any().map(|rate| (rate, false)))?;
+    let mss = mss(tracks)?;
+    let frame = headers.frame(Protocol::Tcp, Bytes::new(mss)).get() as f64;
+    let rate_bps = (payload_bps * frame / mss as f64) as u64;
     let longest = rounds.iter().flatten().map(|round| round.rtt_us.1).max().unwrap_or(base_us);
     let way = WayFacts {
         rate_bps: Some(Fact::inferred(rate_bps)),
@@ -50,14 +59,13 @@ pub(super) fn find(tracks: &[&Track], rounds: &[Vec<Round>], base_us: u64) -> Op
     Some(Found { way, is_tried })
 }
 
-/// The rate of frames at which the rounds that count agree.
+/// The rate of payload at which the rounds that count agree.
 fn plateau(
     tracks: &[&Track],
     rounds: &[Vec<Round>],
     base_us: u64,
     counts: impl Fn(&Round) -> bool,
-) -> Option<u64> {
-    let mss = mss(tracks)?;
+) -> Option<f64> {
     let moves = |rate: &f64| *rate > 0.0;
     let stands = standing(tracks, rounds, base_us, counts);
     let rates: Vec<f64> = stands.iter().map(|one| one.rate_bps).filter(moves).collect();
@@ -66,8 +74,7 @@ fn plateau(
     let middle = median(&rates).filter(|_| rates.len() >= FEWEST_ROUNDS)?;
     let spread = relative_spread(&rates)?;
     let most = percentile(&every, 0.9)?;
-    let frame = headers::frame(Protocol::Tcp, Bytes::new(mss)).get() as f64;
-    (spread <= PLATEAU && most <= EXCEEDED * middle).then(|| (middle * frame / mss as f64) as u64)
+    (spread <= PLATEAU && most <= EXCEEDED * middle).then_some(middle)
 }
 
 /// A round in which a queue stands and data wait behind it.

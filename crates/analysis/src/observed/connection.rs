@@ -6,7 +6,9 @@
 use super::{inferred, rows};
 use crate::experiment::{FlowResult, flow_results};
 use crate::metrics::{Condenser, RetransmitCounts};
-use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec, PathSpec, Protocol, RunSpec};
+use pipefill_core::cell::{
+    CellSpec, Direction, Family, FlowSpec, HostSpec, Offloads, PathSpec, Protocol, RunSpec, Writer,
+};
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Run};
 use pipefill_core::record::{
@@ -16,6 +18,7 @@ use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::{Bytes, Seed};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 /// What is recorded of observed sockets, beside `lab` and `sim`.
@@ -122,10 +125,13 @@ impl Connection<'_> {
         manifest
     }
 
-    /// What was asked of such a cell: nothing.
+    /// What was asked of such a cell: nothing. Its path has the family of the socket's address.
     pub fn spec(&self) -> CellSpec {
-        let host =
-            || HostSpec { congestion_control: self.congestion_control.clone(), sysctl: BTreeMap::new() };
+        let host = || HostSpec {
+            congestion_control: self.congestion_control.clone(),
+            sysctl: BTreeMap::new(),
+            offloads: Offloads::default(),
+        };
         let (from_us, to_us) = self.ends_us();
         let direction = |end| if end == StreamEnd::Sender { Direction::Forward } else { Direction::Reverse };
         let flow = |end| FlowSpec {
@@ -141,11 +147,12 @@ impl Connection<'_> {
             rcvbuf: None,
             max_pacing_rate: None,
             congestion_control: None,
+            writer: Writer::default(),
             table: None,
             ping: None,
         };
         CellSpec {
-            path: PathSpec::EMPTY,
+            path: PathSpec { family: self.family(), ..PathSpec::EMPTY },
             sender: host(),
             receiver: host(),
             flows: self.streams().map(|(_, end)| flow(end)).collect(),
@@ -157,6 +164,15 @@ impl Connection<'_> {
                 capture: false,
             },
             expect: Vec::new(),
+        }
+    }
+
+    /// Which IP its packets have, by the socket's own address; IPv4 where that is not known, and where IPv6 only stands for it
+    /// (RFC 4291, 2.5.5.2).
+    fn family(&self) -> Family {
+        match self.observed.local.parse().map(|address: SocketAddr| address.ip().to_canonical()) {
+            Ok(IpAddr::V6(_)) => Family::Ipv6,
+            Ok(IpAddr::V4(_)) | Err(_) => Family::Ipv4,
         }
     }
 

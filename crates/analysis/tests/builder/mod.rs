@@ -43,12 +43,17 @@ pub fn flow(protocol: Protocol) -> FlowSpec {
         max_pacing_rate: None,
         ping: None,
         congestion_control: None,
+        writer: Writer::default(),
         table: None,
     }
 }
 
 fn host() -> HostSpec {
-    HostSpec { congestion_control: "cubic".to_owned(), sysctl: BTreeMap::new() }
+    HostSpec {
+        congestion_control: "cubic".to_owned(),
+        sysctl: BTreeMap::new(),
+        offloads: Offloads::default(),
+    }
 }
 
 /// A 1 Gbit/s path with `rtt_ms` of base RTT, split evenly; one forward flow of ten seconds; a warm-up of one second.

@@ -110,7 +110,7 @@ EXAMPLES:
     --server 'iperf3 -s -1' -- iperf3 -c {server}
   pipefill exec --rtt 80ms --server 'python3 -m http.server' -- curl -O http://{server}:8000/file
   pipefill exec --rtt 80ms -- ping -c 5 {server}
-  pipefill exec --rtt 300ms --reverse-rate 1mbit --uplink -- curl -O https://example.com/file
+  pipefill exec --rtt 300ms --uplink -- curl -O https://example.com/file
   pipefill exec --scenario path.toml --out records -- $SHELL   then: pipefill explain records
 
 The server is at the far end of the path, the command at the near end. --rate holds for what the command sends,

@@ -50,7 +50,7 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let denied = |denied: Denied| Failure::Unsupported { what: denied.what, remedy: denied.remedy };
     privilege::acquire().map_err(denied)?;
     let seed = asked.plan.runs().first().map_or(Seed::new(1), |run| run.seed);
-    let path = ProgramPath::build(&cell.spec, seed).map_err(cannot)?;
+    let path = ProgramPath::build(&cell.spec, seed, names_congestion_control(args)).map_err(cannot)?;
     if !args.quiet {
         path.settings().iter().filter(|one| !one.met).for_each(|one| terminal.say(&unmet(one)));
     }
@@ -139,6 +139,11 @@ fn asked(args: &ExecArgs) -> Result<Asked, Failure> {
         Some(file) => Asked::file(file, &Selection { set, ..Selection::default() }),
         None => Asked::built_in("exec", TEXT, &set),
     }
+}
+
+/// A scenario always says which; without one it is the machine's, unless it is set.
+fn names_congestion_control(args: &ExecArgs) -> bool {
+    args.scenario.is_some() || args.set.iter().any(|set| set.contains("congestion_control"))
 }
 
 fn programs(args: &ExecArgs, server: IpAddr) -> Programs {

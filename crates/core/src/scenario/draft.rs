@@ -1,7 +1,9 @@
 //! A cell while its values come in: what was said, and nothing that wasn't.
 
 use super::key::Section;
-use crate::cell::{Expectation, Family, JitterDistribution, LossSpec, LossUnit, Payload, Protocol};
+use crate::cell::{
+    Expectation, Family, JitterDistribution, LossSpec, LossUnit, Offloads, Payload, Protocol, Writer,
+};
 use crate::parse::ParseError;
 use crate::units::{Bytes, QueueLimit, Rate, Ratio};
 use std::collections::BTreeMap;
@@ -90,6 +92,7 @@ pub(super) struct HostDraft {
     pub(super) tcp_wmem: Option<String>,
     pub(super) congestion_control: Option<String>,
     pub(super) sysctl: BTreeMap<String, String>,
+    pub(super) offloads: Offloads,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -106,6 +109,7 @@ pub(super) struct FlowDraft {
     pub(super) rcvbuf: Option<Bytes>,
     pub(super) max_pacing_rate: Option<Rate>,
     pub(super) congestion_control: Option<String>,
+    pub(super) writer: Option<Writer>,
     pub(super) payloads: Option<Vec<Bytes>>,
     pub(super) interval: Option<Duration>,
 }

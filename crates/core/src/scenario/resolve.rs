@@ -6,7 +6,7 @@ use super::bounds::STREAMS_MAX;
 use super::draft::{Draft, FlowDraft, HostDraft, Ways};
 use super::expect;
 use super::key::{Section, Slot};
-use crate::cell::{Bound, CellSpec, Direction, FlowSpec, HostSpec, PingSpec, Protocol, RunSpec};
+use crate::cell::{Bound, CellSpec, Direction, FlowSpec, HostSpec, Offloads, PingSpec, Protocol, RunSpec};
 use crate::units::Bytes;
 use std::time::Duration;
 
@@ -85,6 +85,11 @@ fn host(both: &HostDraft, own: &HostDraft) -> HostSpec {
     HostSpec {
         congestion_control: congestion_control.map_or_else(|| "cubic".to_owned(), Clone::clone),
         sysctl,
+        offloads: Offloads {
+            gso: own.offloads.gso.or(both.offloads.gso),
+            gro: own.offloads.gro.or(both.offloads.gro),
+            tso: own.offloads.tso.or(both.offloads.tso),
+        },
     }
 }
 
@@ -121,6 +126,7 @@ fn flows(draft: &FlowDraft, index: usize, violations: &mut Violations) -> Vec<Fl
         rcvbuf: draft.rcvbuf,
         max_pacing_rate: draft.max_pacing_rate,
         congestion_control: draft.congestion_control.clone(),
+        writer: draft.writer.unwrap_or_default(),
         table: None,
         ping: (protocol == Protocol::Ping).then(|| ping(draft)),
     };
@@ -146,7 +152,12 @@ fn check_protocol(draft: &FlowDraft, protocol: Protocol, index: usize, violation
         Protocol::Tcp if length == 0 || length > WRITE_MAX => {
             violations.flow(index, "length", "a write must be 1 byte to 64 MiB", "write e.g. \"512KiB\"");
         }
-        Protocol::Tcp => {}
+        Protocol::Tcp => {
+            if draft.writer.is_some() && draft.bitrate.is_some() {
+                let help = "leave writer out, or bitrate";
+                violations.flow(index, "writer", "a flow with a bitrate writes when data is due", help);
+            }
+        }
         Protocol::Udp => {
             if !UDP_LENGTH.contains(&length) {
                 violations.flow(
@@ -176,6 +187,7 @@ fn check_protocol(draft: &FlowDraft, protocol: Protocol, index: usize, violation
         ("congestion_control", draft.congestion_control.is_some(), &[Protocol::Tcp][..]),
         ("max_pacing_rate", draft.max_pacing_rate.is_some(), &[Protocol::Tcp]),
         ("read_rate", draft.read_rate.is_some(), &[Protocol::Tcp]),
+        ("writer", draft.writer.is_some(), &[Protocol::Tcp]),
         ("bitrate", draft.bitrate.is_some(), &[Protocol::Tcp, Protocol::Udp]),
         ("length", draft.length.is_some(), &[Protocol::Tcp, Protocol::Udp]),
         ("payloads", draft.payloads.is_some(), &[Protocol::Ping]),

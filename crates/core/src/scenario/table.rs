@@ -6,7 +6,7 @@ use super::expect;
 use super::forms::{congestion_control, count_within, distribution, loss, sizes, sysctl};
 use super::key::Section::{Expect, Flow, Host, Path, Receiver, Run, Sender};
 use super::key::{Key, Kind, SYSCTL, Section, Setter};
-use crate::cell::{ExpectMetric, Family, LossUnit, Payload, Protocol};
+use crate::cell::{ExpectMetric, Family, LossUnit, Payload, Protocol, Writer};
 use crate::parse::{count, flag, one_of, ratio, sysctl_triple};
 
 /// A setter that parses and stores: `store!(Path, draft => draft.rtt, duration)`.
@@ -60,7 +60,7 @@ pub const KEYS: &[Key] = &[
     key!(&[Path], "queue", Queue, None, "1bdp", store!(Path, p => p.forward.queue, queue_limit),
         "Most that may wait at the bottleneck (drop-tail). A BDP is rate × rtt, at least one frame. Default, and for BDPs at a round trip of zero: one BDP, at least 100 frames."),
     key!(&[Path], "burst", Bytes, Some("32KiB"), "64KiB", store!(Path, p => p.forward.burst, bytes),
-        "Depth of the bottleneck's token bucket; at least one frame (1514 bytes)."),
+        "Depth of the bottleneck's token bucket; at least one frame (`mtu` + 14 bytes, and what `rate_layer` adds)."),
     key!(&[Path], "loss", Loss, Some("0%"), "1%", store!(Path, p => p.forward.loss, loss),
         "Loss in the forward direction, before the queue: independent, Gilbert–Elliott, or a fixed list of packets counted from 1."),
     key!(&[Path], "loss_unit", Word, Some("segment"), "super-packet",
@@ -109,6 +109,12 @@ pub const KEYS: &[Key] = &[
         "TCP_CONGESTION of the sockets. The default does not depend on the machine."),
     key!(HOSTS, SYSCTL, Sysctl, None, "0", Setter::Sysctl(sysctl),
         "Any other sysctl below net., e.g. \"net.ipv4.tcp_sack\" = 0."),
+    key!(HOSTS, "gso", Flag, None, "false", store!(Host, h => h.offloads.gso, flag),
+        "Generic segmentation offload of the host's interface (ethtool -K). Default: as the machine has it. In the simulator `false` makes the host send one segment a packet."),
+    key!(HOSTS, "gro", Flag, None, "false", store!(Host, h => h.offloads.gro, flag),
+        "Generic receive offload of the host's interface (ethtool -K). Default: as the machine has it. In the simulator `false` gives TCP every segment by itself."),
+    key!(HOSTS, "tso", Flag, None, "false", store!(Host, h => h.offloads.tso, flag),
+        "TCP segmentation offload of the host's interface (ethtool -K). Default: as the machine has it. In the simulator as `gso`."),
 
     key!(&[Flow], "protocol", Word, Some("tcp"), "udp",
         store!(Flow, f => f.protocol, |t| one_of(t, &[("tcp", Protocol::Tcp), ("udp", Protocol::Udp), ("ping", Protocol::Ping)])),
@@ -137,6 +143,9 @@ pub const KEYS: &[Key] = &[
     key!(&[Flow], "congestion_control", Word, None, "bbr",
         store!(Flow, f => f.congestion_control, congestion_control),
         "Overrides the sending host's congestion control. TCP only."),
+    key!(&[Flow], "writer", Word, Some("blocking"), "once-per-wake",
+        store!(Flow, f => f.writer, |t| one_of(t, &[("blocking", Writer::Blocking), ("once-per-wake", Writer::OncePerWake)])),
+        "How bulk data is written: `blocking` writes until the socket is full, `once-per-wake` writes once each time the kernel says that there is room, as iperf3 does. TCP without `bitrate` only."),
 
     key!(&[Flow], "payloads", Sizes, Some("64B 1400B 16000B 65500B"), "64B 1400B", store!(Flow, f => f.payloads, sizes),
         "Ping: payloads of the requests, in turn, 24 to 65507 bytes; each once with a reply of the same size, as an ICMP echo, and once with one of 24 bytes."),

@@ -1,7 +1,9 @@
 //! The run of one flow in the lab, as every benchmark makes it.
 
 use pipefill_core::backend::{Backend, Unwatched};
-use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec, PathSpec, Protocol, RunSpec};
+use pipefill_core::cell::{
+    CellSpec, Direction, FlowSpec, HostSpec, Offloads, PathSpec, Protocol, RunSpec, Writer,
+};
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Run};
 use pipefill_core::record::RunRecord;
@@ -21,7 +23,7 @@ pub(crate) fn run(
     flow: FlowSpec,
     sample: Duration,
 ) -> Outcome<RunRecord> {
-    let host = HostSpec { congestion_control: "cubic".to_owned(), sysctl };
+    let host = HostSpec { congestion_control: "cubic".to_owned(), sysctl, offloads: Offloads::default() };
     let spec = CellSpec {
         path,
         sender: host.clone(),
@@ -58,6 +60,7 @@ pub(crate) fn tcp(duration: Duration) -> FlowSpec {
         max_pacing_rate: None,
         ping: None,
         congestion_control: None,
+        writer: Writer::default(),
         table: None,
     }
 }

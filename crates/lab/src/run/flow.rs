@@ -72,6 +72,7 @@ impl ConnectedFlow<'_> {
             until: span.until,
             bitrate: self.spec.bitrate,
             length: self.spec.length,
+            writer: self.spec.writer,
             stop: &stops.senders,
         }
         .run()

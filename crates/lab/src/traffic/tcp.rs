@@ -6,6 +6,7 @@ use crate::clock::RunClock;
 use crate::lateness::LatenessMeter;
 use crate::wait::until_ready;
 use nix::poll::PollFlags;
+use pipefill_core::cell::Writer;
 use pipefill_core::traffic::pacing::Schedule;
 use pipefill_core::units::{Bytes, Rate, Time};
 use socket2::Socket;
@@ -34,6 +35,7 @@ pub(crate) struct TcpSender<'a> {
     pub(crate) until: Time,
     pub(crate) bitrate: Option<Rate>,
     pub(crate) length: Bytes,
+    pub(crate) writer: Writer,
     pub(crate) stop: &'a AtomicBool,
 }
 
@@ -55,7 +57,8 @@ impl TcpSender<'_> {
     }
 
     /// Writes until a socket refuses, and again once the kernel says that a good part of its buffer is free, as any program
-    /// does that waits for `POLLOUT` (`sk_stream_is_writeable()`). Trying before would fill the buffer more than programs do.
+    /// does that waits for `POLLOUT` (`sk_stream_is_writeable()`). Trying before would fill the buffer more than programs do. A writer
+    /// that writes once asks for `POLLOUT` after every write.
     fn run_bulk(&self) -> io::Result<()> {
         let zeros = vec![0_u8; usize::try_from(self.length.get()).unwrap_or(128 << 10)];
         let mut writable = vec![true; self.sockets.len()];
@@ -65,7 +68,10 @@ impl TcpSender<'_> {
                     continue;
                 }
                 match taken(socket.send(&zeros))? {
-                    Some(bytes) => counts.sent_bytes.add(bytes),
+                    Some(bytes) => {
+                        counts.sent_bytes.add(bytes);
+                        *writable = self.writer == Writer::Blocking;
+                    }
                     None => *writable = false,
                 }
             }
@@ -295,6 +301,7 @@ mod tests {
                 until: clock.now().after(SPAN),
                 bitrate: Some(Rate::from_bps(100_000)),
                 length: Bytes::new(128 << 10),
+                writer: Writer::Blocking,
                 stop: &stop,
             };
             sender.run().unwrap();
@@ -303,6 +310,32 @@ mod tests {
         assert_eq!(counts[0].sent_bytes.get(), 0);
         assert!(counts[1].sent_bytes.get() > 0, "the other one goes on");
         drop(read);
+    }
+
+    /// A Unix socket is writable while no more than a quarter of its buffer is taken (`unix_writable()`).
+    #[test]
+    fn a_sender_that_writes_once_does_not_fill_the_buffer() {
+        let sent = |writer| {
+            let (near, _far) = pair();
+            near.set_send_buffer_size(1 << 20).unwrap();
+            let counts = [StreamCounts::default()];
+            let (clock, stop) = (RunClock::start(), AtomicBool::new(false));
+            let sender = TcpSender {
+                sockets: &[&near],
+                counts: &counts,
+                clock,
+                start: clock.now(),
+                until: clock.now().after(SPAN / 5),
+                bitrate: None,
+                length: Bytes::new(16 << 10),
+                writer,
+                stop: &stop,
+            };
+            sender.run().unwrap();
+            counts[0].sent_bytes.get()
+        };
+        let (blocking, once) = (sent(Writer::Blocking), sent(Writer::OncePerWake));
+        assert!(0 < once && once < blocking, "{once} bytes, blocking {blocking}");
     }
 
     #[test]

@@ -5,8 +5,6 @@
 use super::dice::Dice;
 use super::scenario::{Path, line, quoted};
 
-/// A full frame.
-const FRAME_BITS: u64 = 12_112;
 /// The packets that a run may send, about.
 const BUDGET: u64 = 100_000;
 /// Rows of telemetry that a run may have, about.
@@ -21,7 +19,8 @@ pub(super) fn flows(dice: &mut Dice, path: &Path) -> (String, u64) {
     let by_window = WINDOW_BITS * 1_000_000 / path.rtt_us.max(1);
     let rate = path.rate.min(by_window).max(1);
     let packets = dice.magnitude(BUDGET / 50, BUDGET);
-    let millis = (packets * FRAME_BITS * 1000 / rate).clamp(SHORTEST_MS, LONGEST_MS);
+    let frame_bits = (path.mtu + 14) * 8;
+    let millis = (packets * frame_bits * 1000 / rate).clamp(SHORTEST_MS, LONGEST_MS);
     let mut text = String::new();
     let count = if dice.percent(50) { 1 } else { dice.between(2, 8) };
     for _ in 0..count {
@@ -48,7 +47,7 @@ fn flow(dice: &mut Dice, path: &Path, millis: u64, text: &mut String) {
     if is_tcp {
         tcp(dice, path, text);
     } else {
-        let length = dice.magnitude(32, 1472);
+        let length = dice.magnitude(32, path.mtu - path.header - 8);
         let most = (2 * path.rate).min(BUDGET / 4 * length * 8 * 1000 / span).max(20_000);
         quoted(text, "length", format_args!("{length}B"));
         quoted(text, "bitrate", format_args!("{}bit", dice.magnitude(10_000, most)));
@@ -64,6 +63,9 @@ fn tcp(dice: &mut Dice, path: &Path, text: &mut String) {
         // A paced writer of single bytes would be an event a byte.
         let least = if is_paced { 1000 } else { 100 };
         quoted(text, "length", format_args!("{}B", dice.magnitude(least, 4 << 20)));
+    }
+    if !is_paced && dice.percent(20) {
+        quoted(text, "writer", dice.pick(&["blocking", "once-per-wake"]));
     }
     // From a reader that stalls for minutes to one that nobody notices.
     for (key, often, least) in [("read_rate", 20, 1000), ("max_pacing_rate", 15, 20_000)] {

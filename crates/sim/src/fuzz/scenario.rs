@@ -15,6 +15,9 @@ pub(super) struct Path {
     /// The faster direction's bottleneck, bits per second.
     pub(super) rate: u64,
     pub(super) rtt_us: u64,
+    /// The largest IP packet and its header, bytes.
+    pub(super) mtu: u64,
+    pub(super) header: u64,
 }
 
 /// The scenario of `seed`, as TOML.
@@ -43,6 +46,7 @@ pub(super) fn quoted(text: &mut String, key: &str, value: impl std::fmt::Display
 
 fn path(dice: &mut Dice, text: &mut String) -> Path {
     let rtt_us = delays(dice, text);
+    let (mtu, header) = packets(dice, text);
     let rate = dice.percent(85).then(|| {
         let low = if dice.percent(10) { 64_000 } else { 1_000_000 };
         dice.magnitude(low, 10_000_000_000)
@@ -50,16 +54,27 @@ fn path(dice: &mut Dice, text: &mut String) -> Path {
     let reverse_rate = dice.percent(30).then(|| dice.magnitude(64_000, 10_000_000_000));
     for (prefix, rate) in [("", rate), ("reverse_", reverse_rate)] {
         if let Some(rate) = rate {
-            bottleneck(dice, text, prefix, rate);
+            bottleneck(dice, text, prefix, rate, mtu + 14);
         }
     }
     if rate.or(reverse_rate).is_some() && dice.percent(20) {
         quoted(text, "rate_layer", "wire");
     }
     losses(dice, text);
-    delay_variation(dice, text);
+    delay_variation(dice, text, mtu + 14);
     let fastest = rate.unwrap_or(HOST_RATE).max(reverse_rate.unwrap_or(HOST_RATE));
-    Path { rate: fastest, rtt_us }
+    Path { rate: fastest, rtt_us, mtu, header }
+}
+
+/// The MTU and the IP header, bytes.
+fn packets(dice: &mut Dice, text: &mut String) -> (u64, u64) {
+    let is_ipv6 = dice.percent(25);
+    if is_ipv6 {
+        quoted(text, "family", "ipv6");
+    }
+    let mtu = if dice.percent(25) { dice.magnitude(if is_ipv6 { 1280 } else { 576 }, 9000) } else { 1500 };
+    line(text, "mtu", mtu);
+    (mtu, if is_ipv6 { 40 } else { 20 })
 }
 
 fn delays(dice: &mut Dice, text: &mut String) -> u64 {
@@ -80,22 +95,22 @@ fn delays(dice: &mut Dice, text: &mut String) -> u64 {
     rtt
 }
 
-fn bottleneck(dice: &mut Dice, text: &mut String, prefix: &str, rate: u64) {
+fn bottleneck(dice: &mut Dice, text: &mut String, prefix: &str, rate: u64, frame: u64) {
     quoted(text, &format!("{prefix}rate"), format_args!("{rate}bit"));
     if dice.percent(80) {
-        let limit = limit(dice, true);
+        let limit = limit(dice, frame, true);
         quoted(text, &format!("{prefix}queue"), limit);
     }
     if dice.percent(50) {
-        quoted(text, &format!("{prefix}burst"), format_args!("{}B", dice.magnitude(1538, 1 << 20)));
+        quoted(text, &format!("{prefix}burst"), format_args!("{}B", dice.magnitude(frame + 24, 1 << 20)));
     }
 }
 
-fn limit(dice: &mut Dice, has_rate: bool) -> String {
+fn limit(dice: &mut Dice, frame: u64, has_rate: bool) -> String {
     match dice.between(0, if has_rate { 3 } else { 2 }) {
         0 => format!("{}p", dice.between(1, 5)),
         1 => format!("{}p", dice.magnitude(1, 10_000)),
-        2 => format!("{}B", dice.magnitude(1514, 16 << 20)),
+        2 => format!("{}B", dice.magnitude(frame, 16 << 20)),
         _ => format!("0.{}bdp", dice.between(1, 99)),
     }
 }
@@ -139,7 +154,7 @@ fn loss(dice: &mut Dice) -> String {
     }
 }
 
-fn delay_variation(dice: &mut Dice, text: &mut String) {
+fn delay_variation(dice: &mut Dice, text: &mut String, frame: u64) {
     let mut has_jitter = false;
     for (key, often) in [("jitter", 30), ("reverse_jitter", 15)] {
         if dice.percent(often) {
@@ -160,7 +175,7 @@ fn delay_variation(dice: &mut Dice, text: &mut String) {
     }
     for (key, often) in [("delay_limit", 10), ("reverse_delay_limit", 5)] {
         if dice.percent(often) {
-            let limit = limit(dice, false);
+            let limit = limit(dice, frame, false);
             quoted(text, key, limit);
         }
     }
@@ -177,6 +192,11 @@ fn hosts(dice: &mut Dice, text: &mut String) {
             if dice.percent(60 / often) {
                 let sizes = sizes(dice);
                 quoted(text, key, sizes);
+            }
+        }
+        for key in ["gso", "gro", "tso"] {
+            if dice.percent(9 / often) {
+                line(text, key, dice.pick(&["true", "false"]));
             }
         }
         let _written = writeln!(text, "\n[{section}.sysctl]");

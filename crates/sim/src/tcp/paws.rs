@@ -66,15 +66,12 @@ mod tests {
     use crate::options::Options;
     use crate::segment::{Body, Sacks};
     use crate::tcp::sender::{FIRST_BYTE, SenderSettings};
-    use pipefill_core::cell::HostSpec;
     use pipefill_core::units::Seed;
-    use std::collections::BTreeMap;
 
     const SEGMENT: u64 = 1448;
 
     fn host(timestamps: bool) -> Host {
-        let spec = HostSpec { congestion_control: "cubic".to_owned(), sysctl: BTreeMap::new() };
-        let host = Host::new(&spec, Options { gso: false, ..Options::default() }).expect("defaults");
+        let host = Host::usual(Options { gso: false, ..Options::default() });
         Host { timestamps, ..host }
     }
 

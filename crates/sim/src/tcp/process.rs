@@ -80,17 +80,14 @@ mod tests {
     use crate::options::Options;
     use crate::segment::Sacks;
     use crate::tcp::sender::{FIRST_BYTE, SenderSettings};
-    use pipefill_core::cell::HostSpec;
     use pipefill_core::units::Seed;
-    use std::collections::BTreeMap;
 
     const SEGMENT: u64 = 1448;
 
     /// Connected, with a cwnd and a window that let everything go.
     fn sender(cost: Duration) -> Sender {
-        let spec = HostSpec { congestion_control: "cubic".to_owned(), sysctl: BTreeMap::new() };
         let options = Options { gso: false, packet_cost: cost, ..Options::default() };
-        let host = Host::new(&spec, options).expect("defaults");
+        let host = Host::usual(options);
         let cc = cc::by_name("cubic", Seed::new(1)).expect("known");
         let mut sender =
             Sender::new(SenderSettings { host, cc, sndbuf: Some(1 << 20), max_pacing_rate: None });

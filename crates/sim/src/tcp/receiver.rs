@@ -6,11 +6,11 @@ use super::reassembly::Reassembly;
 use super::receive_window::{DEFAULT_RATIO, Tuning};
 use super::sender::FIRST_BYTE;
 use crate::host::Host;
-use crate::segment::{ADVERTISED_MSS, Body, Data, Range, TIMESTAMPS};
+use crate::segment::{Body, Data, Range};
 use pipefill_core::units::Time;
 use std::collections::VecDeque;
 
-/// `TCP_MSS_DEFAULT`: the first guess at the sender's segment size.
+/// `TCP_MSS_DEFAULT`: the first guess at the sender's segment size, unless ours is smaller (`tcp_initialize_rcv_mss()`).
 const FIRST_GUESS: u32 = 536;
 /// Smaller segments do not open the window (`tcp_event_data_recv()`).
 const SMALL: u32 = 128;
@@ -61,7 +61,7 @@ pub(crate) struct Receiver {
 impl Receiver {
     /// `rcvbuf` is `SO_RCVBUF` as asked (the kernel doubles it); `None` = autotuning.
     pub(crate) fn new(host: Host, rcvbuf: Option<u64>) -> Self {
-        let mss = ADVERTISED_MSS - if host.timestamps { TIMESTAMPS } else { 0 };
+        let mss = host.mss();
         let mut receiver = Self {
             host,
             mss,
@@ -77,7 +77,7 @@ impl Receiver {
             rcvbuf: rcvbuf.map_or(host.rmem[1], |asked| asked.saturating_mul(2).max(SMALLEST_BUFFER)),
             is_locked: rcvbuf.is_some(),
             rmem_alloc: 0,
-            rcv_mss: FIRST_GUESS,
+            rcv_mss: FIRST_GUESS.min(mss),
             last_small: 0,
             tuning: Tuning::default(),
             ack_policy: AckPolicy::default(),
@@ -167,7 +167,7 @@ impl Receiver {
         if range.start < self.rcv_nxt {
             self.reassembly.report_duplicate(Range { start: range.start, end: self.rcv_nxt });
         }
-        let memory = packet_memory::of_packet(data.len, self.host.gso);
+        let memory = packet_memory::of_packet(data.len, self.host.ip.header, self.host.remakes_packets);
         self.hold(range.end, memory.total);
         self.measure_segment(data.len, memory.total, data.push);
         self.measure_rtt_by_window(now);
@@ -186,7 +186,7 @@ impl Receiver {
     }
 
     fn take_out_of_order(&mut self, now: Time, data: &Data, range: Range) {
-        let memory = packet_memory::of_packet(data.len, self.host.gso);
+        let memory = packet_memory::of_packet(data.len, self.host.ip.header, self.host.remakes_packets);
         self.measure_segment(data.len, memory.total, data.push);
         self.rcv_ooo += data.len.div_ceil(self.mss);
         self.ack_policy.schedule();
@@ -210,14 +210,10 @@ impl Receiver {
 mod tests {
     use super::*;
     use crate::options::{Options, WindowRule};
-    use pipefill_core::cell::HostSpec;
-    use std::collections::BTreeMap;
 
     fn receiver(rule: WindowRule, rcvbuf: Option<u64>) -> Receiver {
-        let spec = HostSpec { congestion_control: "cubic".to_owned(), sysctl: BTreeMap::new() };
         let options = Options { gso: false, window_rule: rule, ..Options::default() };
-        let host = Host::new(&spec, options).expect("defaults are modelled");
-        let mut receiver = Receiver::new(host, rcvbuf);
+        let mut receiver = Receiver::new(Host::usual(options), rcvbuf);
         receiver.established(Time::ZERO, 10_000);
         receiver
     }

@@ -4,14 +4,15 @@
 
 use super::output::Push;
 use super::sender::{FIRST_BYTE, INIT_CWND, Sender};
-use crate::segment::ADVERTISED_MSS;
+use crate::host::Host;
 
 /// Memory of a packet beside its payload: `struct sk_buff` (256) and its head with `struct skb_shared_info` (704), as the
 /// virtual Linux 6.12 has them (a window of 153/256 of the buffer = 1448 of 2408 bytes).
 pub(crate) const PACKET_OVERHEAD: u64 = 960;
-/// `per_mss` of `tcp_sndbuf_expand()`: MSS (1460), `MAX_TCP_HEADER` (320) and `skb_shared_info` (320), rounded up to a power of
-/// two, and `sk_buff` (256). `SO_MEMINFO` of the virtual Linux 6.12 says 87,040 bytes at ten segments.
-const MEMORY_PER_SEGMENT: u64 = 4096 + 256;
+/// `MAX_TCP_HEADER` (320) and `skb_shared_info` (320).
+const SEGMENT_HEAD: u64 = 640;
+/// `sk_buff`.
+const SK_BUFF: u64 = 256;
 /// `SOCK_MIN_SNDBUF`, roughly: two packets.
 const SMALLEST: u64 = 4608;
 /// `GSO_LEGACY_MAX_SIZE` less the largest header.
@@ -35,6 +36,8 @@ pub(crate) struct SendQueue {
     pub(crate) is_full: bool,
     /// Payload of a full packet in the queue (`size_goal`).
     size_goal: u64,
+    /// `per_mss` of `tcp_sndbuf_expand()`.
+    segment_memory: u64,
     /// The end of what was pushed last (`pushed_seq`).
     pushed_seq: u64,
     /// Ends of writes after which PSH is due.
@@ -42,8 +45,8 @@ pub(crate) struct SendQueue {
 }
 
 impl SendQueue {
-    pub(crate) fn new(wmem: [u64; 3], asked: Option<u64>, mss: u32, gso: bool) -> Self {
-        let mss = u64::from(mss);
+    pub(crate) fn new(host: &Host, asked: Option<u64>) -> Self {
+        let (wmem, mss) = (host.wmem, u64::from(host.mss()));
         Self {
             write_seq: FIRST_BYTE,
             sndbuf: asked.map_or(wmem[1], |asked| asked.saturating_mul(2).max(SMALLEST)),
@@ -51,7 +54,8 @@ impl SendQueue {
             is_locked: asked.is_some(),
             left: 0,
             is_full: false,
-            size_goal: if gso { GSO_MAX_SIZE / mss * mss } else { mss },
+            size_goal: if host.gso { GSO_MAX_SIZE / mss * mss } else { mss },
+            segment_memory: segment_memory(host.ip.advertised_mss()),
             pushed_seq: FIRST_BYTE,
             pushes: std::collections::VecDeque::new(),
         }
@@ -165,7 +169,7 @@ impl Sender {
             return;
         }
         let segments = u64::from(self.conn.cwnd.max(INIT_CWND).max(self.reordering + 1));
-        let wanted = u64::from(self.cc.sndbuf_expand()) * segments * MEMORY_PER_SEGMENT;
+        let wanted = u64::from(self.cc.sndbuf_expand()) * segments * self.queue.segment_memory;
         if self.queue.sndbuf < wanted {
             self.queue.sndbuf = wanted.min(self.queue.maximum).max(self.queue.sndbuf);
         }
@@ -188,4 +192,19 @@ impl Sender {
     }
 }
 
-const _: () = assert!(ADVERTISED_MSS > 536);
+/// What `tcp_sndbuf_expand()` counts for a segment of `mss` bytes without options, its head included: the block rounded up to a power
+/// of two, and `sk_buff`. `SO_MEMINFO` of the virtual Linux 6.12 says 87,040 bytes at ten segments of 1460.
+fn segment_memory(mss: u32) -> u64 {
+    (u64::from(mss) + SEGMENT_HEAD).next_power_of_two() + SK_BUFF
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_s_memory_follows_its_size() {
+        assert_eq!(20 * segment_memory(1460), 87_040);
+        assert_eq!([536, 1440, 8960].map(segment_memory), [2048 + 256, 4096 + 256, 16_384 + 256]);
+    }
+}

@@ -13,7 +13,7 @@ use super::sender_trace::SenderTrace;
 use super::timers::Timers;
 use crate::cc::{CongestionControl, Connection, INFINITE_SSTHRESH};
 use crate::host::Host;
-use crate::segment::{ADVERTISED_MSS, Body, MTU, Range, TIMESTAMPS};
+use crate::segment::{Body, Range};
 use pipefill_core::tcp_info::CaState;
 use pipefill_core::units::Time;
 
@@ -131,14 +131,13 @@ pub(crate) struct Sender {
 impl Sender {
     pub(crate) fn new(settings: SenderSettings) -> Self {
         let SenderSettings { host, cc, sndbuf, max_pacing_rate } = settings;
-        let mss = ADVERTISED_MSS - if host.timestamps { TIMESTAMPS } else { 0 };
         let max_pacing_rate = max_pacing_rate.unwrap_or(u64::MAX);
         Self {
             host,
             cc,
-            conn: connection(mss, max_pacing_rate, host.gso),
+            conn: connection(&host, max_pacing_rate),
             board: Scoreboard::default(),
-            queue: SendQueue::new(host.wmem, sndbuf, mss, host.gso),
+            queue: SendQueue::new(&host, sndbuf),
             rtt: Rtt::new(),
             rack: Rack::new(),
             rate: Rate::default(),
@@ -274,7 +273,7 @@ impl Sender {
     }
 }
 
-fn connection(mss: u32, max_pacing_rate: u64, gso: bool) -> Connection {
+fn connection(host: &Host, max_pacing_rate: u64) -> Connection {
     Connection {
         now: Time::ZERO,
         cwnd: INIT_CWND,
@@ -282,7 +281,7 @@ fn connection(mss: u32, max_pacing_rate: u64, gso: bool) -> Connection {
         ssthresh: INFINITE_SSTHRESH,
         cwnd_clamp: u32::MAX,
         prior_cwnd: 0,
-        mss,
+        mss: host.mss(),
         srtt_us: 0,
         min_rtt_us: u32::MAX,
         delivered: 0,
@@ -302,7 +301,7 @@ fn connection(mss: u32, max_pacing_rate: u64, gso: bool) -> Connection {
         needs_pacing: max_pacing_rate != u64::MAX,
         pacing_time: Time::ZERO,
         last_send: Time::ZERO,
-        gso_max_bytes: if gso { GSO_MAX } else { MTU } - MAX_TCP_HEADER,
+        gso_max_bytes: if host.gso { GSO_MAX } else { host.ip.mtu } - MAX_TCP_HEADER,
     }
 }
 
@@ -311,14 +310,11 @@ mod tests {
     use super::*;
     use crate::cc;
     use crate::options::Options;
-    use pipefill_core::cell::HostSpec;
     use pipefill_core::units::Seed;
-    use std::collections::BTreeMap;
 
     /// Connected after a round trip of 100 ms, with nothing sent yet.
     fn connected(algorithm: &str) -> Sender {
-        let spec = HostSpec { congestion_control: algorithm.to_owned(), sysctl: BTreeMap::new() };
-        let host = Host::new(&spec, Options::default()).expect("defaults");
+        let host = Host::usual(Options::default());
         let cc = cc::by_name(algorithm, Seed::new(1)).expect("known");
         let mut sender = Sender::new(SenderSettings { host, cc, sndbuf: None, max_pacing_rate: None });
         sender.established(Time::from_nanos(100_000_000), 65_160, Some(100_000));
@@ -364,7 +360,7 @@ mod tests {
             let mut sender = connected("cubic");
             sender.host.gso = gso;
             let mss = u64::from(sender.conn.mss);
-            sender.queue = SendQueue::new([4096, 65_536, 65_536], None, sender.conn.mss, gso);
+            sender.queue = SendQueue::new(&Host { wmem: [4096, 65_536, 65_536], ..sender.host }, None);
             (sender.conn.cwnd, sender.snd_wnd, sender.max_window) = (1000, 1 << 22, 1 << 22);
             sender.update_pacing_rate();
             let taken = sender.write(1 << 19);

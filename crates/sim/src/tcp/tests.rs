@@ -8,10 +8,8 @@ use crate::host::Host;
 use crate::jiffies;
 use crate::options::Options;
 use crate::segment::{Ack, Body, Range, Sacks};
-use pipefill_core::cell::HostSpec;
 use pipefill_core::tcp_info::CaState;
 use pipefill_core::units::{Seed, Time};
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 const SEGMENT: u64 = 1448;
@@ -25,8 +23,7 @@ struct Script {
 impl Script {
     /// Reno, connected with a round trip of 100 ms.
     fn new() -> Self {
-        let spec = HostSpec { congestion_control: "reno".to_owned(), sysctl: BTreeMap::new() };
-        let host = Host::new(&spec, Options { gso: false, ..Options::default() }).expect("defaults");
+        let host = Host::usual(Options { gso: false, ..Options::default() });
         let cc = cc::by_name("reno", Seed::new(1)).expect("known");
         let settings = SenderSettings { host, cc, sndbuf: Some(10_000_000), max_pacing_rate: None };
         let mut script = Self { sender: Sender::new(settings), now: Time::from_nanos(1_000_000_000) };

@@ -7,7 +7,7 @@ use crate::cell::{
     BottleneckSpec, DirectionSpec, ETHERNET_MTU, Family, JitterDistribution, JitterSpec, LossSpec, LossUnit,
     PathSpec, WIRE_OVERHEAD,
 };
-use crate::units::{Bytes, FULL_FRAME, QueueLimit, Rate, Ratio};
+use crate::units::{Bytes, QueueLimit, Rate, Ratio};
 use std::time::Duration;
 
 /// Frames that an unstated queue holds at least.
@@ -31,7 +31,7 @@ pub(super) fn resolve(draft: &PathDraft, violations: &mut Violations) -> PathSpe
     let mut way = |way: &WayDraft, prefix: &str, delay, duplicate, reorder| DirectionSpec {
         delay,
         jitter: jitter(draft, way),
-        delay_limit: delay_limit(way, prefix, rtt, violations),
+        delay_limit: delay_limit(way, prefix, rtt, frame, violations),
         loss: way.loss.clone().unwrap_or(LossSpec::None),
         loss_unit: unit,
         duplicate,
@@ -129,6 +129,7 @@ fn delay_limit(
     way: &WayDraft,
     prefix: &str,
     rtt: Duration,
+    frame: Bytes,
     violations: &mut Violations,
 ) -> Option<QueueLimit> {
     let limit = way.delay_limit?;
@@ -139,7 +140,7 @@ fn delay_limit(
             &format!("give {prefix}rate, or write bytes or packets"),
         );
     }
-    Some(way.rate.map_or(limit, |rate| in_bytes(limit, rate, rtt, FULL_FRAME)))
+    Some(way.rate.map_or(limit, |rate| in_bytes(limit, rate, rtt, frame)))
 }
 
 fn bottleneck(
@@ -170,7 +171,8 @@ fn bottleneck(
             &format!("write at least \"{least}B\", e.g. \"32KiB\""),
         );
     }
-    let queue = way.queue.map_or_else(|| default_queue(rate, rtt), |queue| in_bytes(queue, rate, rtt, frame));
+    let queue =
+        way.queue.map_or_else(|| default_queue(rate, rtt, frame), |queue| in_bytes(queue, rate, rtt, frame));
     if matches!(queue, QueueLimit::Bytes(bytes) if bytes < frame) {
         violations.path(
             &format!("{prefix}queue"),
@@ -182,8 +184,8 @@ fn bottleneck(
 }
 
 /// One BDP, but not below 100 frames, and not above what a queue may be asked for.
-fn default_queue(rate: Rate, rtt: Duration) -> QueueLimit {
-    QueueLimit::Bytes(rate.bdp(rtt).max(Bytes::new(DEFAULT_QUEUE_FRAMES * FULL_FRAME.get())).min(SIZE_MAX))
+fn default_queue(rate: Rate, rtt: Duration, frame: Bytes) -> QueueLimit {
+    QueueLimit::Bytes(rate.bdp(rtt).max(Bytes::new(DEFAULT_QUEUE_FRAMES * frame.get())).min(SIZE_MAX))
 }
 
 /// BDPs as bytes, rounded down but not below one frame; at a round trip of zero, where a BDP says nothing, as absent.
@@ -192,7 +194,7 @@ fn in_bytes(limit: QueueLimit, rate: Rate, rtt: Duration, frame: Bytes) -> Queue
         return limit;
     };
     if rtt.is_zero() {
-        return default_queue(rate, rtt);
+        return default_queue(rate, rtt, frame);
     }
     #[expect(
         clippy::cast_precision_loss,
