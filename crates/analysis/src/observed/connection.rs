@@ -6,6 +6,7 @@
 use super::{inferred, rows};
 use crate::experiment::{FlowResult, flow_results};
 use crate::metrics::{Condenser, RetransmitCounts};
+use core::net::{IpAddr, SocketAddr};
 use pipefill_core::cell::{
     CellSpec, Direction, Family, FlowSpec, HostSpec, Offloads, PathSpec, Protocol, RunSpec, Writer,
 };
@@ -18,7 +19,6 @@ use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::{Bytes, Seed};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 /// What is recorded of observed sockets, beside `lab` and `sim`.

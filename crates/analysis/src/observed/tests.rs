@@ -138,3 +138,25 @@ proptest! {
         prop_assert!(known.forward.rate_bps.is_none_or(|rate| rate.value > 0));
     }
 }
+
+#[test]
+fn the_family_follows_from_the_socket_s_address() {
+    use pipefill_core::cell::Family;
+    for (local, want) in [
+        ("[2001:db8::1]:443", Family::Ipv6),
+        ("[::ffff:192.0.2.1]:443", Family::Ipv4),
+        ("192.0.2.1:443", Family::Ipv4),
+        ("", Family::Ipv4),
+    ] {
+        let connection = Connection {
+            observed: Observed { local: local.to_owned(), ..Observed::default() },
+            congestion_control: "cubic".to_owned(),
+            every: std::time::Duration::from_secs(1),
+            samples: &[],
+            exact: None,
+        };
+        let mut spec = connection.spec();
+        apply(&mut spec, &PathFacts::default());
+        assert_eq!(spec.path.family, want, "{local}");
+    }
+}
