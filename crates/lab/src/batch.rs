@@ -21,6 +21,8 @@ pub(crate) struct Segment {
 /// What is gathered for the next sending.
 #[derive(Default)]
 pub(crate) struct Batch {
+    /// Neighbouring segments leave apart, as without GRO.
+    is_apart: bool,
     packets: Vec<Outgoing>,
     bytes: usize,
     /// When the segments of `packets` were due.
@@ -43,10 +45,15 @@ impl Run {
 }
 
 impl Batch {
+    /// Nothing yet. Segments of one super-packet leave together where the receiver's interface joins them (`gro`), and apart elsewhere.
+    pub(crate) fn new(has_gro: bool) -> Self {
+        Self { is_apart: !has_gro, ..Self::default() }
+    }
+
     /// Adds a segment that is due.
     pub(crate) fn join(&mut self, due: Time, segment: Segment) {
         match &mut self.run {
-            Some(run) if run.is_followed_by(&segment) => run.dues.push(due),
+            Some(run) if !self.is_apart && run.is_followed_by(&segment) => run.dues.push(due),
             _ => {
                 self.close();
                 self.run = Some(Run { frame: segment.frame, first: segment.index, dues: vec![due] });
@@ -132,15 +139,17 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_super_packet_leaves_as_one() {
-        let frame = Rc::new(super_packet(40 * MSS));
-        let mut batch = Batch::default();
-        for index in 0..40 {
-            batch.join(Time::ZERO, Segment { frame: Rc::clone(&frame), index });
+    fn a_whole_super_packet_leaves_as_one_and_without_gro_as_its_segments() {
+        for (has_gro, expected) in [(true, 1), (false, 40)] {
+            let frame = Rc::new(super_packet(40 * MSS));
+            let mut batch = Batch::new(has_gro);
+            for index in 0..40 {
+                batch.join(Time::ZERO, Segment { frame: Rc::clone(&frame), index });
+            }
+            batch.close();
+            let mut packets = 0;
+            batch.flush(|gathered, _| packets = gathered.len());
+            assert_eq!(packets, expected);
         }
-        batch.close();
-        let mut packets = 0;
-        batch.flush(|gathered, _| packets = gathered.len());
-        assert_eq!(packets, 1);
     }
 }

@@ -18,7 +18,7 @@ use pipefill_core::backend::BackendError;
 use pipefill_core::cell::{Direction, DirectionSpec, PathSpec, Payload};
 use pipefill_core::record::DropReason;
 use pipefill_core::record::{Lateness, Stall};
-use pipefill_core::units::{FULL_FRAME, Rate, Seed, Time};
+use pipefill_core::units::{Bytes, Rate, Seed, Time};
 use pipefill_link::{Backlog, Counters, OneWay, Packet};
 use std::fs;
 use std::io;
@@ -69,6 +69,10 @@ pub(crate) struct ForwarderReport {
 pub(crate) struct Forwarder<'a> {
     pub(crate) direction: Direction,
     pub(crate) spec: &'a DirectionSpec,
+    /// What a full frame takes.
+    pub(crate) frame: Bytes,
+    /// Whether the receiver's interface joins segments.
+    pub(crate) has_gro: bool,
     pub(crate) rtt: Duration,
     /// From which lateness on a stall is kept.
     pub(crate) noticed: Duration,
@@ -135,7 +139,7 @@ impl<'a> Flow<'a> {
     fn new(forwarder: &'a Forwarder<'a>) -> io::Result<Self> {
         Ok(Self {
             forwarder,
-            packets: forwarder.input.input(memory(forwarder.spec))?,
+            packets: forwarder.input.input(memory(forwarder.spec, forwarder.frame))?,
             path: OneWay::new(forwarder.spec, forwarder.rtt, forwarder.direction.as_str(), forwarder.seed),
             shortest_delay: match forwarder.input.is_narrow() {
                 true => Duration::ZERO,
@@ -151,7 +155,7 @@ impl<'a> Flow<'a> {
             lead: Duration::ZERO,
             released: Time::ZERO,
             published: Time::ZERO,
-            batch: Batch::default(),
+            batch: Batch::new(forwarder.has_gro),
         })
     }
 
@@ -274,7 +278,10 @@ pub(crate) fn ensure_memory(path: &PathSpec) -> Result<(), BackendError> {
     if path.payload == Payload::Zeros {
         return Ok(());
     }
-    let needed = Direction::ALL.iter().map(|&direction| memory(path.way(direction)) as u64).sum::<u64>();
+    let needed = Direction::ALL
+        .iter()
+        .map(|&direction| memory(path.way(direction), path.full_frame()) as u64)
+        .sum::<u64>();
     let available = available_memory().unwrap_or(u64::MAX);
     if needed <= available {
         return Ok(());
@@ -298,13 +305,13 @@ fn available_memory() -> Option<u64> {
 
 /// Bytes of memory for packets that are kept: twice what may be inside, since a buffer is larger than its packet, and what arrives in a
 /// tenth of a second. Without a rate as much as this takes at 10 Gbit/s.
-fn memory(spec: &DirectionSpec) -> usize {
+fn memory(spec: &DirectionSpec, frame: Bytes) -> usize {
     const UNLIMITED: Rate = Rate::from_bps(10_000_000_000);
     const LEAST: u64 = 64 << 20;
     const SLACK: Duration = Duration::from_millis(100);
     let bottleneck = spec.bottleneck.as_ref();
     let rate = bottleneck.map_or(UNLIMITED, |bottleneck| bottleneck.rate);
-    let queue = bottleneck.map_or(0, |bottleneck| bottleneck.queue_bytes(spec.delay, FULL_FRAME).get());
+    let queue = bottleneck.map_or(0, |bottleneck| bottleneck.queue_bytes(spec.delay, frame).get());
     // A normal distribution goes beyond four deviations once in 30,000 packets.
     let spread = spec.jitter.as_ref().map_or(Duration::ZERO, |jitter| 4 * jitter.spread);
     let inside = rate.bdp(spec.delay + spread + SLACK).get() + queue;

@@ -90,6 +90,14 @@ impl Rtnetlink {
         self.add_route(index, peer, length(peer), None)
     }
 
+    /// How many segments a super-packet of `name` may have.
+    pub(crate) fn set_gso_max_segs(&self, name: &str, segments: u32) -> io::Result<()> {
+        let mut link = LinkMessage::default();
+        link.header.index = index_of(name)?;
+        link.attributes = vec![LinkAttribute::GsoMaxSegs(segments)];
+        self.request(RouteNetlinkMessage::SetLink(link), 0)
+    }
+
     /// Sends everything else through `gateway`, a neighbour on `name`.
     pub(crate) fn add_default_route(&self, name: &str, gateway: IpAddr) -> io::Result<()> {
         let everything = match gateway {

@@ -91,12 +91,16 @@ impl<'a> ProgramPath<'a> {
     ///
     /// # Errors
     /// [`BackendError::Unsupported`] where there is not enough memory, or what is needed is not permitted.
-    pub fn build(spec: &'a CellSpec, seed: Seed, sets_congestion_control: bool) -> Result<Self, BackendError> {
+    pub fn build(
+        spec: &'a CellSpec,
+        seed: Seed,
+        sets_congestion_control: bool,
+    ) -> Result<Self, BackendError> {
         ensure_memory(&spec.path)?;
         let topology = Topology::with_families(&spec.path, &[Family::Ipv4, Family::Ipv6])
             .map_err(|error| crate::run::failed("building the path", &error))?;
-        let settings =
-            settings(&topology, spec, sets_congestion_control).map_err(|error| crate::run::failed("setting up the hosts", &error))?;
+        let settings = settings(&topology, spec, sets_congestion_control)
+            .map_err(|error| crate::run::failed("setting up the hosts", &error))?;
         Ok(Self {
             spec,
             seed,
@@ -173,6 +177,8 @@ impl<'a> ProgramPath<'a> {
             let forwarder = Forwarder {
                 direction,
                 spec: path.way(direction),
+                frame: path.full_frame(),
+                has_gro: self.spec.data_receiver(direction).offloads.gro != Some(false),
                 rtt: path.rtt(),
                 noticed: noticed(path),
                 seed: self.seed,
@@ -243,11 +249,7 @@ fn code(status: ExitStatus) -> i32 {
 }
 
 /// The sysctls of both hosts; ping(8) without privileges is allowed to everybody there.
-fn settings(
-    topology: &Topology,
-    spec: &CellSpec,
-    sets_congestion_control: bool,
-) -> io::Result<Vec<Setting>> {
+fn settings(topology: &Topology, spec: &CellSpec, sets_congestion_control: bool) -> io::Result<Vec<Setting>> {
     let mut all = Vec::new();
     for (namespace, place, host) in
         [(&topology.a, "sender", &spec.sender), (&topology.b, "receiver", &spec.receiver)]

@@ -208,8 +208,22 @@ impl<'a> Stage<'a> {
         let path = &self.run.cell.spec.path;
         let start = |direction, spec, input, output, state| {
             let (rtt, noticed, seed, clock) = (path.rtt(), noticed(path), self.run.seed, self.clock);
-            let forwarder =
-                Forwarder { direction, spec, rtt, noticed, seed, clock, input, output, state, stop };
+            let frame = path.full_frame();
+            let has_gro = self.run.cell.spec.data_receiver(direction).offloads.gro != Some(false);
+            let forwarder = Forwarder {
+                direction,
+                spec,
+                frame,
+                has_gro,
+                rtt,
+                noticed,
+                seed,
+                clock,
+                input,
+                output,
+                state,
+                stop,
+            };
             threads.start(scope, ThreadRole::Path(direction), move || forwarder.run())
         };
         let (a, b) = (&middle.towards_a, &middle.towards_b);
