@@ -63,7 +63,7 @@ impl Host {
             window_rule: options.window_rule,
             gso: options.gso && is_on(offloads.gso) && is_on(offloads.tso),
             gro: options.gso && is_on(offloads.gro),
-            remakes_packets: options.gso,
+            remakes_packets: options.gso && options.remakes_packets,
             ip: Ip::of(path),
             packet_cost: options.packet_cost,
         };

@@ -27,6 +27,8 @@ pub struct Options {
     /// The sender hands over super-packets of up to 64 KB (TSO/GSO), as over veth, unless the scenario turns `gso` or `tso` off; without
     /// it one MSS a packet.
     pub gso: bool,
+    /// Whether packets reach the receiver made anew, as by the lab's data path, and not as the sender made them, as over a router.
+    pub remakes_packets: bool,
     /// The rule for the receive window where the scenario does not set `net.ipv4.tcp_adv_win_scale`.
     pub window_rule: WindowRule,
     /// How bulk data is written by flows that do not say it; see `FlowSpec::writer`.
@@ -42,6 +44,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             gso: true,
+            remakes_packets: true,
             window_rule: WindowRule::ScalingRatio,
             writer: WriterHabit::UntilFull,
             packet_cost: Duration::ZERO,

@@ -108,6 +108,14 @@ const GOODPUT: [Goodput; 2] = [
     },
 ];
 
+/// With GSO, as hosts have it by default.
+const GSO: Goodput = Goodput {
+    what: "goodput with GSO, without random loss",
+    causes: &[Cause::Nothing, Cause::Queue],
+    median: Bound { tuned: 0.01, held_out: 0.01 },
+    upper: (95, Bound { tuned: 0.08, held_out: 0.06 }),
+};
+
 const AGREEMENTS: [Agreement; 3] = [
     Agreement {
         what: "retransmits, lossy cells",
@@ -138,6 +146,12 @@ pub(crate) fn verdicts(scores: &[Score]) -> Vec<Verdict> {
         verdicts.extend(AGREEMENTS.iter().filter_map(|bound| bound.judge(part, &cells)));
     }
     verdicts
+}
+
+/// The bound of hosts with GSO, on the cells looked at and on the held-out ones.
+pub(crate) fn gso_verdicts(scores: &[Score]) -> Vec<Verdict> {
+    let of = |part| scores.iter().filter(move |score| Part::of(&score.golden) == part).collect::<Vec<_>>();
+    Part::ALL.into_iter().filter_map(|part| GSO.judge(part, &of(part))).collect()
 }
 
 /// Within the factor; or few on Linux, and few apart.

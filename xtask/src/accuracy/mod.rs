@@ -49,8 +49,10 @@ pub(crate) fn run(root: &Path, arguments: impl Iterator<Item = String>) -> Resul
 fn write(root: &Path) -> Result<ExitCode, String> {
     let scores = judge(golden::read(root, &FILES)?)?;
     has_held_out(&scores)?;
-    fs::write(root.join(PAGE), page::text(&scores)).map_err(|error| format!("{PAGE}: {error}"))?;
-    let failed: Vec<Verdict> = verdicts(&scores).into_iter().filter(|verdict| !verdict.holds).collect();
+    let gso = judge(golden::read(root, &[golden::GSO])?)?;
+    fs::write(root.join(PAGE), page::text(&scores, &gso)).map_err(|error| format!("{PAGE}: {error}"))?;
+    let all = verdicts(&scores).into_iter().chain(bounds::gso_verdicts(&gso));
+    let failed: Vec<Verdict> = all.filter(|verdict| !verdict.holds).collect();
     for Verdict { what, part, measured, bound, .. } in &failed {
         eprintln!("{what}, {part}: {measured}; the bound is {bound}");
     }
@@ -79,7 +81,7 @@ fn judge(goldens: Vec<Golden>) -> Result<Vec<Score>, String> {
 
 /// Prints the cells' figures and series, real beside simulated.
 fn show(root: &Path, cells: &[u32]) -> Result<(), String> {
-    let goldens = golden::read(root, &FILES)?;
+    let goldens = golden::read(root, &[&FILES[..], &[golden::GSO]].concat())?;
     for golden in goldens.iter().filter(|golden| cells.contains(&golden.cell)) {
         let record = simulate(golden)?;
         let simulated = measure::outcome(golden, &record);
@@ -116,10 +118,11 @@ fn take<'a>(next: &AtomicUsize, goldens: &'a [Golden]) -> Option<(usize, &'a Gol
     Some((index, goldens.get(index)?))
 }
 
-/// The oracle has no GSO: a packet is a segment, as on a wire; its application writes once for each `EPOLLOUT`.
+/// Without GSO a packet is a segment, as on a wire; the oracle's application writes once for each `EPOLLOUT`.
 fn simulate(golden: &Golden) -> Result<RunRecord, String> {
     let sim = Sim::with_options(Options {
-        gso: false,
+        gso: golden.gso,
+        remakes_packets: false,
         writer: WriterHabit::OncePerWake,
         phase: PHASE,
         packet_cost: PACKET_COST,
@@ -152,6 +155,18 @@ mod tests {
         assert_eq!(verdicts.len(), 10, "{verdicts:?}");
         let failed: Vec<&Verdict> = verdicts.iter().filter(|verdict| !verdict.holds).collect();
         assert!(failed.is_empty(), "{failed:#?}");
+        println!("{verdicts:#?}");
+    }
+
+    /// The same for hosts with GSO on: half of the cells of each part.
+    #[test]
+    fn the_simulator_agrees_with_linux_in_its_default_way() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace");
+        let scores = judge(golden::read(root, &[golden::GSO]).expect("every line is a golden"))
+            .expect("every cell runs");
+        let verdicts = bounds::gso_verdicts(&scores);
+        assert_eq!(verdicts.len(), 2, "{verdicts:?}");
+        assert!(verdicts.iter().all(|verdict| verdict.holds && verdict.cells == 50), "{verdicts:#?}");
         println!("{verdicts:#?}");
     }
 
