@@ -62,9 +62,8 @@ out: nothing was tuned on them.
 ";
 
 const GSO_KNOWN: &str = "
-Those further off than 5 %, worst first, have a queue smaller than the bucket, or one of a few packets: whether a super-packet is taken
-whole or in part is decided there by its place in time. tbf takes or drops a super-packet whole where it fits the bucket; here a queue takes
-segments.
+Most of those further off than 5 %, worst first, have a queue of at most half a BDP, some one smaller than the bucket: tbf takes or drops a
+super-packet whole where it fits the bucket, and here a queue takes segments.
 ";
 
 /// The whole page.
