@@ -228,7 +228,9 @@ while True:
         command.current_dir(folder.root()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
     let mut servers = [serve(&["python3", "-m", "http.server", "80"]), serve(&["python3", "resolver.py"])];
-    let curl = "curl -sf -m 10 --retry 20 --retry-connrefused --retry-delay 1 -w '%{time_connect}' http://some.example/page";
+    let listening = || text(&world.command(&["ss", "-Hlntu"]).output().unwrap().stdout);
+    until(|| [":53 ", ":80 "].iter().all(|port| listening().contains(port)), "the servers do not listen");
+    let curl = "curl -sf -m 10 -w '%{time_connect}' http://some.example/page";
     let exec = format!(
         "{} exec --rtt 60ms --quiet --uplink -- {curl}",
         assert_cmd::cargo::cargo_bin!("pipefill").display()

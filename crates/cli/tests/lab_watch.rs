@@ -5,7 +5,7 @@
 mod measuring;
 
 use measuring::namespace::{Namespace, end, root_folder as folder, until};
-use measuring::{Folder, Outcome, Skip, run, test};
+use measuring::{Folder, Outcome, Skip, run, slow_test, test};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -18,15 +18,15 @@ const SERVER: &str = "10.97.0.2";
 
 fn main() -> ExitCode {
     run(vec![
-        test("iperf3_at_20_mbit_is_limited_by_its_application", || is_said(&["-b", "20M"], &["app"])),
+        slow_test("iperf3_at_20_mbit_is_limited_by_its_application", || is_said(&["-b", "20M"], &["app"])),
+        slow_test("records_count_from_the_first_look_and_bpf_tells_the_states", what_is_recorded),
+        slow_test("a_namespace_with_a_name_is_found_by_it", a_namespace_with_a_name),
         // Over 50 µs a buffer empties as fast as it is filled: which of the two is slower, the scheduler decides.
         test("iperf3_with_a_small_buffer_is_its_own_limit", || {
             is_said(&["-w", "16K"], &["app", "rwnd", "sndbuf"])
         }),
-        test("records_count_from_the_first_look_and_bpf_tells_the_states", what_is_recorded),
         test("iperf3_over_plain_veth_has_a_limit_and_no_path", iperf3_over_plain_veth),
         test("what_curl_gets_from_python_is_seen_from_both_ends", what_curl_gets_from_python),
-        test("a_namespace_with_a_name_is_found_by_it", a_namespace_with_a_name),
     ])
 }
 
