@@ -28,7 +28,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use tracker::{Closed, Tracked, Tracker};
+use tracker::{Closed, Gone, Tracked, Tracker};
 
 /// Where ip-netns(8) keeps the namespaces that have a name.
 const NETNS: &str = "/run/netns";
@@ -228,6 +228,11 @@ impl Watcher {
             }
         });
         dumped.map_err(|error| no_sock_diag(&error))
+    }
+
+    /// Whether no look has found a connection.
+    pub(crate) fn has_seen_nothing(&self) -> bool {
+        self.tracker.count() == 0 && self.tracker.gone == Gone::default()
     }
 
     /// What the looks say, of at most `most` connections: the busiest ones.

@@ -1,7 +1,7 @@
 //! A path for programs that are not ours: a host at each end, in which they run with the terminal, the standard streams and the rights of
 //! whoever started them.
 //!
-//! The programs are in a PID namespace of their own (pid_namespaces(7)), whose first process is this program again, see [`inside`]. It ends
+//! The programs are in a PID namespace of their own (pid_namespaces(7)), whose first process is this program again, see [`inside()`]. It ends
 //! with the command, or with us in whatever way (also by SIGKILL), and the kernel ends everything that the command has started with it.
 
 mod inside;

@@ -25,6 +25,8 @@ use std::time::Duration;
 const TEXT: &str = "name = \"exec\"\n[run]\nrepeat = 1\n[[flow]]\n";
 /// From one look at all sockets to the next; busy ones are looked at ten times as often.
 const EVERY: Duration = Duration::from_millis(100);
+/// Exit codes of a command that can't be executed, or was not found.
+const NOT_STARTED: [i32; 2] = [126, 127];
 /// What stands for the far end's address.
 const SERVER: &[u8] = b"{server}";
 
@@ -70,7 +72,11 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let (ended, carried) = carried.map_err(|error| Failure::Other(format!("the path: {error}")))?;
     let (code, looked) = ended.map_err(|error| Failure::Other(format!("starting the command: {error}")))?;
     looked?;
-    tell(args, terminal, &mut watchers, &carried)?;
+    // Of a command that did not start there is nothing to tell.
+    let did_nothing = watchers.iter().all(Watcher::has_seen_nothing);
+    if !(NOT_STARTED.contains(&code) && did_nothing) {
+        tell(args, terminal, &mut watchers, &carried)?;
+    }
     Ok(Outcome::Program(u8::try_from(code).unwrap_or(u8::MAX)))
 }
 
