@@ -127,7 +127,7 @@ impl Watcher {
             if !each(self)? || stop.is_requested() || is_over {
                 return Ok(());
             }
-            self.wait(stop)?;
+            Self::wait(std::slice::from_mut(self), stop)?;
         }
     }
 
@@ -138,14 +138,10 @@ impl Watcher {
     pub(crate) fn look_at_all_until(all: &mut [Self], stop: &Stop) -> Result<(), Failure> {
         loop {
             all.iter_mut().try_for_each(Self::look)?;
-            let Some(next) = all.iter().map(Self::next).min().filter(|_| !stop.is_requested()) else {
+            if stop.is_requested() {
                 return Ok(());
-            };
-            while Instant::now() < next && !stop.is_requested() {
-                let step = all.iter().map(Self::step).min().unwrap_or_default();
-                std::thread::sleep(step.min(next.saturating_duration_since(Instant::now())));
-                all.iter_mut().try_for_each(Self::look_at_the_busy)?;
             }
+            Self::wait(all, stop)?;
         }
     }
 
@@ -186,16 +182,17 @@ impl Watcher {
     }
 
     /// Waits for the next look at all sockets; looks at the busy ones meanwhile.
-    fn wait(&mut self, stop: &Stop) -> Result<(), Failure> {
-        let step = self.step();
+    fn wait(all: &mut [Self], stop: &Stop) -> Result<(), Failure> {
+        let Some(next) = all.iter().map(Self::next).min() else { return Ok(()) };
+        let step = all.iter().map(Self::step).min().unwrap_or_default();
         let mut due = Instant::now() + step;
-        while due < self.next && !stop.is_requested() {
+        while due < next && !stop.is_requested() {
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
-            self.look_at_the_busy()?;
+            all.iter_mut().try_for_each(Self::look_at_the_busy)?;
             due += step;
         }
         if !stop.is_requested() {
-            std::thread::sleep(self.next.saturating_duration_since(Instant::now()));
+            std::thread::sleep(next.saturating_duration_since(Instant::now()));
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use crate::overflow::noticed;
 use crate::privilege;
 use crate::sysctl;
 use crate::threads::{StopOnDrop, joined, start_thread};
-use crate::topology::{Middle, Topology, address_a, address_b};
+use crate::topology::{Middle, Topology, address_b};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::dup;
 use pipefill_core::backend::BackendError;
@@ -120,11 +120,6 @@ impl<'a> ProgramPath<'a> {
     /// The receiver's address.
     pub fn server(&self) -> IpAddr {
         address_b(self.spec.path.family)
-    }
-
-    /// The sender's address.
-    pub fn client(&self) -> IpAddr {
-        address_a(self.spec.path.family)
     }
 
     /// A file that stands for the sender's network namespace in this process.

@@ -113,13 +113,9 @@ fn tell(
         }
     }
     if let Some(out) = &args.out {
-        let count = keep(watchers, out)?;
+        let kept = keep(watchers, out)?;
         if !args.quiet && !args.json {
-            terminal.say(&format!(
-                "records of {count} connection{}: {}",
-                if count == 1 { "" } else { "s" },
-                out.display()
-            ));
+            terminal.say(&kept);
         }
     }
     Ok(())
@@ -134,10 +130,13 @@ fn asked(args: &ExecArgs) -> Result<Asked, Failure> {
     set.extend(both(&args.rtt, &["rtt"]));
     set.extend(both(&args.rate, &["rate"]));
     set.extend(both(&args.reverse_rate, &["reverse_rate"]));
-    set.extend(both(
-        &args.queue,
-        if args.reverse_rate.is_some() { &["queue", "reverse_queue"] } else { &["queue"] },
-    ));
+    // A queue stands at each bottleneck that there is.
+    let queues: &[&str] = match (&args.rate, &args.reverse_rate) {
+        (_, None) => &["queue"],
+        (None, Some(_)) => &["reverse_queue"],
+        (Some(_), Some(_)) => &["queue", "reverse_queue"],
+    };
+    set.extend(both(&args.queue, queues));
     set.extend(both(&args.loss, &["loss", "reverse_loss"]));
     set.extend(both(&args.jitter, &["jitter", "reverse_jitter"]));
     set.extend(args.set.iter().cloned());
@@ -149,7 +148,8 @@ fn asked(args: &ExecArgs) -> Result<Asked, Failure> {
 
 /// A scenario always says which; without one it is the machine's, unless it is set.
 fn names_congestion_control(args: &ExecArgs) -> bool {
-    args.scenario.is_some() || args.set.iter().any(|set| set.contains("congestion_control"))
+    let names = |set: &String| set.split('=').next().is_some_and(|key| key.ends_with(".congestion_control"));
+    args.scenario.is_some() || args.set.iter().any(names)
 }
 
 fn programs(args: &ExecArgs, server: IpAddr) -> Programs {

@@ -44,12 +44,8 @@ pub(super) fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Outcome, Fa
         watcher.look_until(until, &stop, |_| Ok(true))?;
     }
     if let Some(out) = &args.out {
-        let count = keep(std::slice::from_mut(&mut watcher), out)?;
-        terminal.say(&format!(
-            "records of {count} connection{}: {}",
-            if count == 1 { "" } else { "s" },
-            out.display()
-        ));
+        let kept = keep(std::slice::from_mut(&mut watcher), out)?;
+        terminal.say(&kept);
     }
     let was_shown = args.json_stream || (until.is_none() && terminal.is_interactive());
     if !was_shown {

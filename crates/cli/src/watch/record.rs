@@ -45,11 +45,11 @@ impl Kept {
 }
 
 /// Writes every connection that carried something into `target`, where nothing is; where both ends are watched, as the end that sends more of
-/// the data tells it. Returns how many.
+/// the data tells it. Returns a line that says how many.
 ///
 /// # Errors
 /// [`Failure`] where it can't be written.
-pub(crate) fn keep(watchers: &mut [Watcher], target: &Path) -> Result<usize, Failure> {
+pub(crate) fn keep(watchers: &mut [Watcher], target: &Path) -> Result<String, Failure> {
     let mut kept = Vec::new();
     let has_both_ends = watchers.len() > 1;
     for watcher in watchers {
@@ -94,5 +94,6 @@ pub(crate) fn keep(watchers: &mut [Watcher], target: &Path) -> Result<usize, Fai
         }
         partial.complete(&connection.manifest(&run))?;
     }
-    Ok(kept.len())
+    let plural = if kept.len() == 1 { "" } else { "s" };
+    Ok(format!("records of {} connection{plural}: {}", kept.len(), target.display()))
 }
