@@ -9,13 +9,14 @@ use crate::batch::{Batch, Segment};
 use crate::clock::RunClock;
 use crate::frame::Frame;
 use crate::lateness::{LatenessMeter, StallLog};
-use crate::overflow::DropLog;
+use crate::overflow::{DropLog, noticed};
 use crate::sys::packet::{Input, PacketSocket};
 use crate::sys::thread;
+use crate::topology::Middle;
 use crate::wait::until_ready;
 use nix::poll::PollFlags;
 use pipefill_core::backend::BackendError;
-use pipefill_core::cell::{Direction, DirectionSpec, PathSpec, Payload};
+use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, PathSpec, Payload};
 use pipefill_core::record::DropReason;
 use pipefill_core::record::{Lateness, Stall};
 use pipefill_core::units::{Bytes, Rate, Seed, Time};
@@ -67,24 +68,55 @@ pub(crate) struct ForwarderReport {
 
 /// One direction of the path on a real clock.
 pub(crate) struct Forwarder<'a> {
-    pub(crate) direction: Direction,
-    pub(crate) spec: &'a DirectionSpec,
+    direction: Direction,
+    spec: &'a DirectionSpec,
     /// What a full frame takes.
-    pub(crate) frame: Bytes,
+    frame: Bytes,
     /// Whether the receiver's interface joins segments.
-    pub(crate) has_gro: bool,
-    pub(crate) rtt: Duration,
+    has_gro: bool,
+    rtt: Duration,
     /// From which lateness on a stall is kept.
-    pub(crate) noticed: Duration,
-    pub(crate) seed: Seed,
-    pub(crate) clock: RunClock,
-    pub(crate) input: &'a PacketSocket,
-    pub(crate) output: &'a PacketSocket,
-    pub(crate) state: &'a Mutex<PathState>,
-    pub(crate) stop: &'a AtomicBool,
+    noticed: Duration,
+    seed: Seed,
+    clock: RunClock,
+    input: &'a PacketSocket,
+    output: &'a PacketSocket,
+    state: &'a Mutex<PathState>,
+    stop: &'a AtomicBool,
 }
 
-impl Forwarder<'_> {
+impl<'a> Forwarder<'a> {
+    /// The one of `direction` on the path of `spec`, between the sockets of `middle`.
+    pub(crate) fn between(
+        middle: &'a Middle,
+        spec: &'a CellSpec,
+        direction: Direction,
+        seed: Seed,
+        clock: RunClock,
+        state: &'a Mutex<PathState>,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        let path = &spec.path;
+        let (input, output) = match direction {
+            Direction::Forward => (&middle.towards_a, &middle.towards_b),
+            Direction::Reverse => (&middle.towards_b, &middle.towards_a),
+        };
+        Self {
+            direction,
+            spec: path.way(direction),
+            frame: path.full_frame(),
+            has_gro: spec.data_receiver(direction).offloads.gro != Some(false),
+            rtt: path.rtt(),
+            noticed: noticed(path),
+            seed,
+            clock,
+            input,
+            output,
+            state,
+            stop,
+        }
+    }
+
     /// Carries packets until `stop` is set.
     pub(crate) fn run(&self) -> io::Result<ForwarderReport> {
         thread::without_timer_slack();

@@ -4,7 +4,8 @@
 //! super-packets again. The header arithmetic follows `tcp_gso_segment()`, `inet_gso_segment()` and `ipv6_gso_segment()`.
 
 use crate::sys::buffers::Buffer;
-use crate::sys::packet::{Outgoing, Received, SNAP, VNET_LEN};
+use crate::sys::packet::{Outgoing, Packet, Received, SNAP, VNET_LEN};
+use pipefill_core::cell::Family;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -32,28 +33,19 @@ pub(crate) struct Frame {
     whole: Option<Rc<Buffer>>,
 }
 
-/// Which IP header a super-packet has.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Family {
-    V4,
-    V6,
+/// `VIRTIO_NET_HDR_GSO_*`.
+const fn gso_type(family: Family) -> u8 {
+    match family {
+        Family::Ipv4 => VNET_GSO_TCPV4,
+        Family::Ipv6 => VNET_GSO_TCPV6,
+    }
 }
 
-impl Family {
-    /// `VIRTIO_NET_HDR_GSO_*`.
-    const fn gso_type(self) -> u8 {
-        match self {
-            Self::V4 => VNET_GSO_TCPV4,
-            Self::V6 => VNET_GSO_TCPV6,
-        }
-    }
-
-    /// Where both addresses are.
-    const fn addresses(self) -> Range<usize> {
-        match self {
-            Self::V4 => ETHERNET + 12..ETHERNET + 20,
-            Self::V6 => ETHERNET + 8..ETHERNET + IPV6,
-        }
+/// Where both addresses are.
+const fn addresses(family: Family) -> Range<usize> {
+    match family {
+        Family::Ipv4 => ETHERNET + 12..ETHERNET + 20,
+        Family::Ipv6 => ETHERNET + 8..ETHERNET + IPV6,
     }
 }
 
@@ -70,12 +62,20 @@ struct Cut {
 impl Frame {
     /// Copies the headers out of the ring's slot.
     pub(crate) fn new(received: Received<'_>) -> Self {
+        let bytes: &[u8] = match &received.packet {
+            Packet::Head(bytes) => bytes,
+            Packet::Whole(packet) => packet,
+        };
         let mut head = [0; SNAP];
-        let head_len = received.head.len().min(SNAP);
-        head[..head_len].copy_from_slice(&received.head[..head_len]);
+        let head_len = bytes.len().min(SNAP);
+        head[..head_len].copy_from_slice(&bytes[..head_len]);
         let len = received.len as usize;
         let cut = cut_of(&received.vnet, &head[..head_len], len);
-        Self { vnet: received.vnet, head, head_len, len, cut, whole: received.whole.map(Rc::new) }
+        let whole = match received.packet {
+            Packet::Head(_) => None,
+            Packet::Whole(packet) => Some(Rc::new(packet)),
+        };
+        Self { vnet: received.vnet, head, head_len, len, cut, whole }
     }
 
     /// Number of MTU segments, at least 1.
@@ -125,8 +125,8 @@ impl Frame {
         out.payload = self.payload_at(cut.headers + usize::from(first) * cut.mss);
         let is_last = first + count == self.segments();
         match cut.family {
-            Family::V4 => carve_ipv4(&mut out.head, first, out.len - ETHERNET),
-            Family::V6 => put_u16(&mut out.head, ETHERNET + 4, (out.len - ETHERNET - IPV6) as u16),
+            Family::Ipv4 => carve_ipv4(&mut out.head, first, out.len - ETHERNET),
+            Family::Ipv6 => put_u16(&mut out.head, ETHERNET + 4, (out.len - ETHERNET - IPV6) as u16),
         }
         carve_tcp(&mut out.head, cut, first, is_last, out.len - cut.tcp_at);
         out.vnet = vnet_header(cut, payload, out.head[cut.tcp_at + 13] & TCP_CWR != 0);
@@ -138,13 +138,13 @@ fn cut_of(vnet: &[u8; VNET_LEN], head: &[u8], len: usize) -> Option<Cut> {
     let (family, tcp_at) = match (vnet[1] & !VNET_GSO_ECN, head.get(12..ETHERNET)?) {
         (VNET_GSO_TCPV4, [0x08, 0x00]) => {
             let is_tcp = *head.get(ETHERNET + 9)? == TCP;
-            (Family::V4, is_tcp.then_some(ETHERNET + usize::from(head[ETHERNET] & 0x0f) * 4)?)
+            (Family::Ipv4, is_tcp.then_some(ETHERNET + usize::from(head[ETHERNET] & 0x0f) * 4)?)
         }
         // Where TCP begins behind extension headers, the virtio-net header knows: `csum_start`.
-        (VNET_GSO_TCPV6, [0x86, 0xdd]) => (Family::V6, usize::from(u16::from_ne_bytes([vnet[6], vnet[7]]))),
+        (VNET_GSO_TCPV6, [0x86, 0xdd]) => (Family::Ipv6, usize::from(u16::from_ne_bytes([vnet[6], vnet[7]]))),
         _ => return None,
     };
-    if mss == 0 || tcp_at < family.addresses().end || head.len() < tcp_at + 20 {
+    if mss == 0 || tcp_at < addresses(family).end || head.len() < tcp_at + 20 {
         return None;
     }
     let headers = tcp_at + usize::from(head[tcp_at + 12] >> 4) * 4;
@@ -179,7 +179,7 @@ fn carve_tcp(head: &mut [u8; SNAP], cut: Cut, first: u16, is_last: bool, tcp_len
         head[at + 13] &= !TCP_CWR;
     }
     // CHECKSUM_PARTIAL: the field holds the folded sum of the pseudo header, not complemented (`__tcp_v4_send_check()`, `__tcp_v6_send_check()`).
-    let addresses = sum(&head[cut.family.addresses()]);
+    let addresses = sum(&head[addresses(cut.family)]);
     let pseudo = addresses + u32::from(TCP) + u32::try_from(tcp_len).unwrap_or(0);
     put_u16(head, at + 16, fold(pseudo));
 }
@@ -198,7 +198,7 @@ fn vnet_header(cut: Cut, payload: usize, has_cwr: bool) -> [u8; VNET_LEN] {
     put(6, cut.tcp_at);
     put(8, 16);
     if payload > cut.mss {
-        vnet[1] = cut.family.gso_type() | if has_cwr { VNET_GSO_ECN } else { 0 };
+        vnet[1] = gso_type(cut.family) | if has_cwr { VNET_GSO_ECN } else { 0 };
     }
     vnet
 }
@@ -251,8 +251,7 @@ pub(crate) mod tests {
             realtime_ns: 0,
             len: u32::try_from(HEADERS + payload).unwrap(),
             vnet,
-            head: &head,
-            whole: None,
+            packet: Packet::Head(&head),
         })
     }
 
@@ -271,8 +270,12 @@ pub(crate) mod tests {
     #[test]
     fn a_plain_packet_is_one_segment_and_leaves_as_it_came() {
         let head = [7_u8; 60];
-        let frame =
-            Frame::new(Received { realtime_ns: 0, len: 90, vnet: [0; VNET_LEN], head: &head, whole: None });
+        let frame = Frame::new(Received {
+            realtime_ns: 0,
+            len: 90,
+            vnet: [0; VNET_LEN],
+            packet: Packet::Head(&head),
+        });
         assert_eq!((frame.segments(), frame.segment_len(0)), (1, 90));
         let out = frame.outgoing(0, 1);
         assert_eq!((out.len, out.head_len, &out.head[..60]), (90, 60, &head[..]));
@@ -316,8 +319,12 @@ pub(crate) mod tests {
         let mut landing = crate::sys::buffers::Buffers::large();
         landing[..length].copy_from_slice(&bytes);
         let whole = crate::sys::buffers::Buffers::new(1 << 20).keep(&mut landing, 0..length);
-        let head = &bytes[..length.min(SNAP)];
-        Frame::new(Received { realtime_ns: 0, len: u32::try_from(length).unwrap(), vnet, head, whole })
+        Frame::new(Received {
+            realtime_ns: 0,
+            len: u32::try_from(length).unwrap(),
+            vnet,
+            packet: Packet::Whole(whole.expect("room")),
+        })
     }
 
     proptest! {
@@ -375,7 +382,7 @@ pub(crate) mod tests {
         /// Whatever the ring hands over, nothing panics and no packet grows.
         #[test]
         fn any_header_is_survived(head in prop::collection::vec(any::<u8>(), 0..200), vnet in any::<[u8; VNET_LEN]>(), len in 0_u32..70_000) {
-            let frame = Frame::new(Received { realtime_ns: 0, len, vnet, head: &head, whole: None });
+            let frame = Frame::new(Received { realtime_ns: 0, len, vnet, packet: Packet::Head(&head) });
             for index in 0..frame.segments().min(50) {
                 prop_assert!(frame.outgoing(index, 1).len <= len as usize);
             }

@@ -2,7 +2,7 @@
 //! every `make test`. Not part of the product: built for tests, and with the feature `fuzzing`.
 
 use crate::frame::Frame;
-use crate::sys::packet::{Received, SNAP, VNET_LEN};
+use crate::sys::packet::{Packet, Received, SNAP, VNET_LEN};
 use crate::trace;
 
 /// A packet from the ring: its virtio header, its length in three bytes, and its first bytes. It is cut in every place, and no byte of
@@ -14,7 +14,7 @@ pub fn frame(bytes: &[u8]) {
     let len = u32::from_be_bytes([0, high, middle, low]);
     // The ring tells the whole length, of which the first bytes are a part.
     let len = len.max(u32::try_from(head.len()).unwrap_or(u32::MAX));
-    let frame = Frame::new(Received { realtime_ns: 0, len, vnet: *vnet, head, whole: None });
+    let frame = Frame::new(Received { realtime_ns: 0, len, vnet: *vnet, packet: Packet::Head(head) });
     let segments = frame.segments();
     assert!(segments > 0);
     let whole = frame.outgoing(0, segments);

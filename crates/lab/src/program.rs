@@ -15,7 +15,6 @@ use crate::clock::RunClock;
 use crate::data_path::{Forwarder, ForwarderReport, PathState, ensure_memory};
 use crate::namespace::Namespace;
 use crate::offloads;
-use crate::overflow::noticed;
 use crate::privilege;
 use crate::sysctl;
 use crate::threads::{StopOnDrop, joined, start_thread};
@@ -167,26 +166,12 @@ impl<'a> ProgramPath<'a> {
         middle: &'scope Middle,
         stop: &'scope AtomicBool,
     ) -> io::Result<[ScopedJoinHandle<'scope, io::Result<ForwarderReport>>; 2]> {
-        let path = &self.spec.path;
-        let start = |direction: Direction, input, output, state| {
-            let forwarder = Forwarder {
-                direction,
-                spec: path.way(direction),
-                frame: path.full_frame(),
-                has_gro: self.spec.data_receiver(direction).offloads.gro != Some(false),
-                rtt: path.rtt(),
-                noticed: noticed(path),
-                seed: self.seed,
-                clock: self.clock,
-                input,
-                output,
-                state,
-                stop,
-            };
+        let start = |direction: Direction, state| {
+            let forwarder =
+                Forwarder::between(middle, self.spec, direction, self.seed, self.clock, state, stop);
             start_thread(scope, direction.as_str(), move || forwarder.run())
         };
-        let (a, b) = (&middle.towards_a, &middle.towards_b);
-        Ok([start(Direction::Forward, a, b, &self.forward)?, start(Direction::Reverse, b, a, &self.reverse)?])
+        Ok([start(Direction::Forward, &self.forward)?, start(Direction::Reverse, &self.reverse)?])
     }
 
     /// Starts `programs` and waits for the end of the command, while `meanwhile` may hand it signals. Returns the command's exit code as a

@@ -12,7 +12,7 @@ use crate::data_path::{Forwarder, ForwarderReport, PathState, ensure_memory};
 use crate::descriptors;
 use crate::namespace::Namespace;
 use crate::offloads;
-use crate::overflow::{noticed, overflowed};
+use crate::overflow::overflowed;
 use crate::starvation::starved;
 use crate::sysctl;
 use crate::threads::{StopOnDrop, Threads, joined};
@@ -205,32 +205,12 @@ impl<'a> Stage<'a> {
         threads: &'scope Threads,
         stop: &'scope AtomicBool,
     ) -> io::Result<[ScopedJoinHandle<'scope, io::Result<ForwarderReport>>; 2]> {
-        let path = &self.run.cell.spec.path;
-        let start = |direction, spec, input, output, state| {
-            let (rtt, noticed, seed, clock) = (path.rtt(), noticed(path), self.run.seed, self.clock);
-            let frame = path.full_frame();
-            let has_gro = self.run.cell.spec.data_receiver(direction).offloads.gro != Some(false);
-            let forwarder = Forwarder {
-                direction,
-                spec,
-                frame,
-                has_gro,
-                rtt,
-                noticed,
-                seed,
-                clock,
-                input,
-                output,
-                state,
-                stop,
-            };
+        let start = |direction, state| {
+            let Run { cell, seed, .. } = self.run;
+            let forwarder = Forwarder::between(middle, &cell.spec, direction, *seed, self.clock, state, stop);
             threads.start(scope, ThreadRole::Path(direction), move || forwarder.run())
         };
-        let (a, b) = (&middle.towards_a, &middle.towards_b);
-        Ok([
-            start(Direction::Forward, &path.forward, a, b, &self.forward)?,
-            start(Direction::Reverse, &path.reverse, b, a, &self.reverse)?,
-        ])
+        Ok([start(Direction::Forward, &self.forward)?, start(Direction::Reverse, &self.reverse)?])
     }
 
     /// Connects every flow, runs the applications and the telemetry, and waits for the end.

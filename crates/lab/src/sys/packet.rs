@@ -42,10 +42,16 @@ pub(crate) struct Received<'a> {
     pub(crate) len: u32,
     /// `struct virtio_net_hdr`.
     pub(crate) vnet: [u8; VNET_LEN],
-    /// The first bytes of the packet, at most [`SNAP`].
-    pub(crate) head: &'a [u8],
-    /// All of it, where payload is kept.
-    pub(crate) whole: Option<Buffer>,
+    /// Its bytes.
+    pub(crate) packet: Packet<'a>,
+}
+
+/// What is kept of a packet.
+pub(crate) enum Packet<'a> {
+    /// The first bytes, at most [`SNAP`].
+    Head(&'a [u8]),
+    /// All of it.
+    Whole(Buffer),
 }
 
 /// One packet to send: headers, and how long it is with its payload.
@@ -309,8 +315,7 @@ impl Ring {
             realtime_ns: u64::from(info.tp_sec) * 1_000_000_000 + u64::from(info.tp_nsec),
             len: info.tp_len,
             vnet,
-            head,
-            whole: None,
+            packet: Packet::Head(head),
         });
         status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
         self.next = (self.next + 1) % SLOTS;

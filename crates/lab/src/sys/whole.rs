@@ -1,7 +1,7 @@
 //! Whole packets from an `AF_PACKET` socket, several for one system call, each with the instant at which the kernel saw it.
 
 use super::buffers::Buffers;
-use super::packet::{Received, SNAP, VNET_LEN};
+use super::packet::{Packet, Received, VNET_LEN};
 use super::socket::set_option;
 use nix::cmsg_space;
 use nix::errno::Errno;
@@ -74,11 +74,8 @@ impl<'a> Whole<'a> {
                 self.drops += 1;
                 continue;
             };
-            let mut head = [0; SNAP];
-            let head_len = whole.len().min(SNAP);
-            head[..head_len].copy_from_slice(&whole[..head_len]);
             let len = u32::try_from(whole.len()).unwrap_or(u32::MAX);
-            take(Received { realtime_ns, len, vnet, head: &head[..head_len], whole: Some(whole) });
+            take(Received { realtime_ns, len, vnet, packet: Packet::Whole(whole) });
             return Ok(true);
         }
     }
