@@ -2,7 +2,7 @@
 
 mod measuring;
 
-use measuring::{Outcome, cells, lab, names, report, run, slow_test, test};
+use measuring::{Outcome, cells, lab, names, report, run, tests_of};
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
@@ -20,11 +20,7 @@ const Z_99: f64 = 2.576;
 const FAST: [&str; 4] = ["loss", "rate=1gbit", "short", "long"];
 
 fn main() -> ExitCode {
-    let (fast, slow): (Vec<_>, Vec<_>) =
-        cells(SCENARIO).into_iter().partition(|only| FAST.iter().any(|name| only.contains(name)));
-    let slow = slow.into_iter().map(|only| slow_test(only.clone(), move || is_as_asked(&only)));
-    let fast = fast.into_iter().map(|only| test(only.clone(), move || is_as_asked(&only)));
-    run(slow.chain(fast).collect())
+    run(tests_of(cells(SCENARIO), &FAST, is_as_asked))
 }
 
 fn is_as_asked(only: &str) -> Outcome {

@@ -259,6 +259,8 @@ fn the_exit_code_is_the_commands() -> Outcome {
     ] {
         prints(&folder, &[&["--rtt", "1ms", "--"], command].concat(), code);
     }
+    // A queue needs no rate in the other direction.
+    prints(&folder, &["--reverse-rate", "50mbit", "--queue", "64KiB", "--", "true"], 0);
     for (server, says) in [("exit 3", "ended before it listened (exit code 3)"), ("kill $$", "SIGTERM")] {
         let output = exec(&folder, &["--server", server, "--", "true"], None);
         assert_eq!(output.status.code(), Some(2));

@@ -2,13 +2,13 @@
 
 mod measuring;
 
-use measuring::{Outcome, lab, report, run, slow_test, test};
+use measuring::{Outcome, lab, report, run, tests_of};
 use serde_json::Value;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Names in `scenarios/catalogue/`: these two at a time …
-const SLOW: [&str; 10] = [
+/// Names in `scenarios/catalogue/`.
+const SCENARIOS: [&str; 12] = [
     "app-bitrate",
     "both-startup-path",
     "loss-cubic",
@@ -19,14 +19,14 @@ const SLOW: [&str; 10] = [
     "receiver-slow",
     "rwnd-socket",
     "sndbuf-socket",
+    "startup-short",
+    "testbed-limit-udp",
 ];
-/// … and these alone.
+/// Those that need the machine for themselves.
 const FAST: [&str; 2] = ["startup-short", "testbed-limit-udp"];
 
 fn main() -> ExitCode {
-    let slow = SLOW.map(|name| slow_test(name, move || is_right(name)));
-    let fast = FAST.map(|name| test(name, move || is_right(name)));
-    run(slow.into_iter().chain(fast).collect())
+    run(tests_of(SCENARIOS.map(str::to_owned).into(), &FAST, is_right))
 }
 
 /// Every expectation of the scenario holds, one of the limit among them.

@@ -5,7 +5,7 @@
 
 mod measuring;
 
-use measuring::{Folder, Outcome, cells, lab, read, report, run, slow_test, test};
+use measuring::{Folder, Outcome, cells, lab, read, report, run, tests_of};
 use serde_json::Value;
 use std::process::ExitCode;
 use std::sync::OnceLock;
@@ -22,11 +22,7 @@ const WITH_LOSS: f64 = 0.20;
 const MOST: f64 = 0.6;
 
 fn main() -> ExitCode {
-    let (fast, slow): (Vec<_>, Vec<_>) =
-        cells(SCENARIO).into_iter().partition(|only| FAST.iter().any(|name| only.contains(name)));
-    let slow = slow.into_iter().map(|only| slow_test(only.clone(), move || agrees(&only)));
-    let fast = fast.into_iter().map(|only| test(only.clone(), move || agrees(&only)));
-    run(slow.chain(fast).collect())
+    run(tests_of(cells(SCENARIO), &FAST, agrees))
 }
 
 fn agrees(only: &str) -> Outcome {

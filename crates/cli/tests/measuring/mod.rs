@@ -70,6 +70,15 @@ pub fn slow_test(name: impl Into<String>, body: impl FnOnce() -> Outcome + Send 
     })
 }
 
+/// A test of each cell: two at a time of those that take little of a CPU, then those alone whose name has one of `fast` in it.
+pub fn tests_of(cells: Vec<String>, fast: &[&str], check: fn(&str) -> Outcome) -> Vec<Trial> {
+    let (fast, slow): (Vec<_>, Vec<_>) =
+        cells.into_iter().partition(|only| fast.iter().any(|name| only.contains(name)));
+    let slow = slow.into_iter().map(|only| slow_test(only.clone(), move || check(&only)));
+    let fast = fast.into_iter().map(|only| test(only.clone(), move || check(&only)));
+    slow.chain(fast).collect()
+}
+
 fn trial(name: impl Into<String>, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
     Trial::ignorable_test(name, || {
         Ok(match body() {
