@@ -4,9 +4,9 @@
 //!
 //! ```text
 //! cli ──► report ──► analysis ──► core ◄── link ◄── sim
-//!  ├────► store ────────────────► core
-//!  ├────► lab ──────────────────► core, link
-//!  └────► sim
+//!  ├────► store, capture ───────► core
+//!  ├────► lab ──────────────────► core, link, capture
+//!  └────► sim ──────────────────► capture
 //! ```
 //!
 //! Never: a row for a crate that doesn't exist yet.
@@ -18,12 +18,13 @@ type Row = (&'static str, &'static [&'static str]);
 
 const MAY_DEPEND_ON: &[Row] = &[
     ("pipefill-core", &[]),
+    ("pipefill-capture", &["pipefill-core"]),
     ("pipefill-link", &["pipefill-core"]),
     ("pipefill-analysis", &["pipefill-core"]),
     ("pipefill-report", &["pipefill-analysis", "pipefill-core"]),
     ("pipefill-store", &["pipefill-core"]),
-    ("pipefill-lab", &["pipefill-core", "pipefill-link"]),
-    ("pipefill-sim", &["pipefill-core", "pipefill-link"]),
+    ("pipefill-lab", &["pipefill-core", "pipefill-link", "pipefill-capture"]),
+    ("pipefill-sim", &["pipefill-core", "pipefill-link", "pipefill-capture"]),
     (
         "pipefill",
         &[
@@ -32,6 +33,7 @@ const MAY_DEPEND_ON: &[Row] = &[
             "pipefill-store",
             "pipefill-lab",
             "pipefill-sim",
+            "pipefill-capture",
             "pipefill-core",
         ],
     ),

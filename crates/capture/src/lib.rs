@@ -1,0 +1,4 @@
+//! Captures: containers, headers, and what TCP did, from packets alone. `write` makes captures.
+//!
+//! Never: a clock, a file, a thread. What is read comes from a [`std::io::Read`], what is written goes to a [`std::io::Write`].
+#![forbid(unsafe_code)]
