@@ -1,5 +1,5 @@
 //! What is made of a record that anybody may have written: the figures, the verdict, every form of a report. Called by the fuzz target
-//! `exports`, and for a moment by `crates/report/tests/hostile.rs`. Any record that can be read has a report, or an error; never a panic.
+//! `exports`, and for a moment by `crates/report/tests/report/hostile.rs`. Any record that can be read has a report, or an error; never a panic.
 
 use pipefill_analysis::experiment::ExperimentBuilder;
 use pipefill_analysis::intervals::Following;

@@ -20,4 +20,4 @@ for study in rtt bdp window buffers loss; do
     find "$to/pictures" \( -name '*-over-time-*' ! -name "*-over-time-${shown[$study]}.svg" -o -name '*-repetitions-*' -o -name '*-round-trips*' \) -delete
     "$pipefill" report "$folder/$study" --format md -o "$to/report.md"
 done
-FIGURES=write cargo test -q -p pipefill --test explained
+FIGURES=write cargo test -q -p pipefill --test cli explained

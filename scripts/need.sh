@@ -21,6 +21,7 @@ main() {
             chromium) has chromium || install chromium chromium fonts-dejavu-core fonts-noto-color-emoji ;;
             ping) has ping || install ping iputils-ping ;;
             pasta) has pasta || install pasta passt ;;
+            nft) has nft || [ -x /usr/sbin/nft ] || install nft nftables ;;
             curl) has curl || install curl curl ;;
             iperf3) has iperf3 || install iperf3 iperf3 ;;
             mdbook) has mdbook || refuse "mdbook is missing" "cargo install mdbook" ;;

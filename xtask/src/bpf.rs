@@ -1,4 +1,4 @@
-//! The BPF object of `crates/lab/bpf`: made by clang, checked in, and made again to compare.
+//! The BPF objects of `crates/lab/bpf`: made by clang, checked in, and made again to compare.
 //!
 //! Never: an object from another clang than the one that the checked-in one names; its version is part of the result.
 
@@ -8,24 +8,24 @@ use std::path::Path;
 use std::process::Command;
 
 const FOLDER: &str = "crates/lab/bpf";
-const SOURCE: &str = "flows.bpf.c";
-const OBJECT: &str = "flows.bpf.o";
+/// `NAME.bpf.c` becomes `NAME.bpf.o`.
+const NAMES: [&str; 2] = ["flows", "sockets"];
 const CLANG: &str = "clang-14";
 /// Another point release may write another object.
 const VERSION: &str = "14.0.6";
 const STRIP: &str = "llvm-strip-14";
 
-/// Writes the object.
+/// Writes the objects.
 ///
 /// # Errors
-/// clang is not there, is another one, or says what is wrong with the source.
+/// clang is not there, is another one, or says what is wrong with a source.
 pub(crate) fn write(root: &Path) -> Result<(), String> {
     is_comparable()?;
     let folder = root.join(FOLDER);
-    compile(&folder, &folder.join(OBJECT))
+    NAMES.iter().try_for_each(|name| compile(&folder, name, &folder.join(object(name))))
 }
 
-/// What is wrong with the checked-in object; nothing can be said where its clang is not there.
+/// What is wrong with the checked-in objects; nothing can be said where their clang is not there.
 ///
 /// # Errors
 /// A file can't be read or written.
@@ -33,15 +33,31 @@ pub(crate) fn check(root: &Path) -> Result<Found, String> {
     if let Err(why) = is_comparable() {
         return Ok(Found::CannotLook(why));
     }
+    let mut problems = Vec::new();
+    for name in NAMES {
+        if !is_made_from_source(root, name)? {
+            let object = object(name);
+            problems.push(format!(
+                "{FOLDER}/{object} is not what {name}.bpf.c compiles to: cargo run -p xtask -- bpf"
+            ));
+        }
+    }
+    Ok(Found::Problems(problems))
+}
+
+fn is_made_from_source(root: &Path, name: &str) -> Result<bool, String> {
     let folder = root.join(FOLDER);
-    let made = root.join("target").join(format!("{OBJECT}.{}", std::process::id()));
+    let made = root.join("target").join(format!("{}.{}", object(name), std::process::id()));
     fs::create_dir_all(root.join("target")).map_err(|error| format!("target: {error}"))?;
-    compile(&folder, &made)?;
+    compile(&folder, name, &made)?;
     let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
-    let is_same = read(&made)? == read(&folder.join(OBJECT))?;
+    let is_same = read(&made)? == read(&folder.join(object(name)))?;
     fs::remove_file(&made).map_err(|error| format!("{}: {error}", made.display()))?;
-    let problem = format!("{FOLDER}/{OBJECT} is not what {SOURCE} compiles to: cargo run -p xtask -- bpf");
-    Ok(Found::Problems(if is_same { Vec::new() } else { vec![problem] }))
+    Ok(is_same)
+}
+
+fn object(name: &str) -> String {
+    format!("{name}.bpf.o")
 }
 
 /// Why this machine's compiler can't make the same object.
@@ -62,12 +78,13 @@ fn version(tool: &str) -> Result<String, String> {
 }
 
 /// DWARF goes (it names folders), BTF stays.
-fn compile(folder: &Path, object: &Path) -> Result<(), String> {
+fn compile(folder: &Path, name: &str, object: &Path) -> Result<(), String> {
     let object = object.to_str().ok_or("a path that is not UTF-8")?;
+    let source = format!("{name}.bpf.c");
     // Without a folder of its own BTF's line information would name ours.
     let flags = [
         ["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror"].as_slice(),
-        &["-fdebug-compilation-dir=.", "-c", SOURCE, "-o", object],
+        &["-fdebug-compilation-dir=.", "-c", &source, "-o", object],
     ];
     run(Command::new(CLANG).args(flags.concat()).current_dir(folder))?;
     run(Command::new(STRIP).args(["-g", object]))

@@ -5,6 +5,7 @@ mod filter;
 mod processes;
 mod record;
 mod screen;
+mod short_list;
 mod tracker;
 mod view;
 
@@ -20,6 +21,7 @@ use pipefill_core::record::TcpSample;
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_lab::sock_diag::{Dump, Seen, SockDiag};
 use processes::{Processes, inodes_of};
+use short_list::ShortList;
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -69,6 +71,7 @@ pub(crate) struct Watcher {
     interrupted: u64,
     closed: Closed,
     exact: Option<ExactStates>,
+    short_list: ShortList,
     /// How many closed ones the lines of a stream have told of.
     told: u64,
 }
@@ -90,7 +93,8 @@ impl Watcher {
             ));
         }
         let began = Instant::now();
-        let exact = ExactStates::start(what.netns.as_deref().map(file_of).as_deref());
+        let netns = what.netns.as_deref().map(file_of);
+        let exact = ExactStates::start(netns.as_deref());
         Ok(Self {
             what,
             diag,
@@ -105,6 +109,7 @@ impl Watcher {
             interrupted: 0,
             closed: Closed::default(),
             exact,
+            short_list: ShortList::of(netns),
             told: 0,
         })
     }
@@ -215,7 +220,14 @@ impl Watcher {
     }
 
     fn dump(&mut self, own: Option<&HashSet<u32>>) -> Result<Dump, Failure> {
-        let Self { what, diag, tracker, began, .. } = self;
+        let Self { what, diag, tracker, began, short_list, .. } = self;
+        // The list does not tell whose file a socket is.
+        if own.is_none() {
+            let looked = short_list.look(&what.filter, diag, tracker, *began);
+            if let Some(told) = looked.map_err(|error| no_sock_diag(&error))? {
+                return Ok(told);
+            }
+        }
         let wanted = |seen: &Seen<'_>| {
             what.filter.matches(seen.local, seen.remote) && own.is_none_or(|own| own.contains(&seen.inode))
         };
@@ -359,7 +371,7 @@ impl Watcher {
     /// A connection that did nothing, or was seen once.
     fn quiet(&self, one: &Tracked) -> ConnectionFinding {
         let mut finding = self.finding(one);
-        if one.looks >= 2 {
+        if self.tracker.was_seen_again(one) {
             finding.set_idle();
         }
         finding

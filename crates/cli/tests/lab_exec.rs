@@ -22,6 +22,10 @@ const Z_999: f64 = 3.291;
 fn main() -> ExitCode {
     run(vec![
         slow_test("a_file_arrives_as_it_was", || arrives("ipv4", None)),
+        slow_test(
+            "one_connection_sees_that_another_shares_its_queue",
+            one_connection_sees_that_another_shares_its_queue,
+        ),
         slow_test("a_file_arrives_over_ipv6", || arrives("ipv6", None)),
         slow_test("a_file_arrives_for_an_ordinary_user", || arrives("ipv4", Some(ORDINARY))),
         slow_test("a_file_arrives_for_an_ordinary_user_over_ipv6", || arrives("ipv6", Some(ORDINARY))),
@@ -216,10 +220,11 @@ while True:
     answer = bytes([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 10, 98, 0, 2]) if is_a else b''
     s.sendto(q[:2] + bytes([0x81, 0x80, 0, 1, 0, is_a, 0, 0, 0, 0]) + q[12:end] + answer, peer)
 ";
-    let folder = root_folder(&["curl", "python3", "pasta", "unshare", "nsenter"])?;
+    let folder = root_folder(&["curl", "python3", "pasta", "nft", "unshare", "nsenter"])?;
     folder.write("resolver.py", RESOLVER);
     folder.write("resolv.conf", "nameserver 10.98.0.2\n");
     folder.write("page", "from the world\n");
+    std::fs::write(folder.path("large"), vec![b'x'; 3_000_000]).unwrap();
     let (machine, world) = (Namespace::new(), Namespace::new());
     machine.join("10.98.0.1", &world, "10.98.0.2");
     machine.ip("route add default via 10.98.0.2");
@@ -230,21 +235,59 @@ while True:
     let mut servers = [serve(&["python3", "-m", "http.server", "80"]), serve(&["python3", "resolver.py"])];
     let listening = || text(&world.command(&["ss", "-Hlntu"]).output().unwrap().stdout);
     until(|| [":53 ", ":80 "].iter().all(|port| listening().contains(port)), "the servers do not listen");
-    let curl = "curl -sf -m 10 -w '%{time_connect}' http://some.example/page";
-    let exec = format!(
-        "{} exec --rtt 60ms --quiet --uplink -- {curl}",
-        assert_cmd::cargo::cargo_bin!("pipefill").display()
-    );
-    let script = format!("mount --bind {}/resolv.conf /etc/resolv.conf && {exec}", folder.root().display());
-    let output = machine.command(&["unshare", "--mount", "sh", "-c", &script]).output().unwrap();
+    // In a mount namespace, in which the machine's resolver is ours.
+    let run = |options: &str, curl: &str| {
+        let program = assert_cmd::cargo::cargo_bin!("pipefill").display();
+        let exec = format!("{program} exec --rtt 60ms {options} --uplink -- curl -s -m 10 -w '{curl}");
+        let bind = format!("mount --bind {}/resolv.conf /etc/resolv.conf", folder.root().display());
+        machine.command(&["unshare", "--mount", "sh", "-c", &format!("{bind} && {exec}")]).output().unwrap()
+    };
+    let page = run("--quiet", "%{time_connect}' http://some.example/page");
+    // The receiver's kernel sends it over the path: pasta alone would take 20 times as long.
+    let large = run("--reverse-rate 20mbit", "%{time_total}' -o /dev/null http://some.example/large");
     servers.iter_mut().for_each(end);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let printed = text(&output.stdout);
+    assert!(page.status.success(), "{}", text(&page.stderr));
+    let printed = text(&page.stdout);
     let (page, seconds) = printed.split_once('\n').expect("a page and a time");
     println!("{page:?}, connected after {seconds} s");
+    assert_eq!(page, "from the world");
+    let told = text(&large.stderr);
+    let took: f64 = text(&large.stdout).parse().expect("seconds");
+    println!("3 MB at 20 Mbit/s took {took} s\n{told}");
+    assert!((1.2..2.5).contains(&took), "{took}");
+    // Its sender is a socket of the far end, so that more is known than what a receiver's socket tells.
+    assert!(told.contains("Limited by the path"), "{told}");
     // The name takes a round trip, and the connection another one.
     assert_eq!(page, "from the world");
     assert!(seconds.parse::<f64>().is_ok_and(|seconds| (0.12..0.5).contains(&seconds)), "{seconds}");
+    Ok(())
+}
+
+/// Each connection is judged alone: that the first one sees the second one is what it infers from its own samples.
+fn one_connection_sees_that_another_shares_its_queue() -> Outcome {
+    let folder = folder_with(&["iperf3"])?;
+    let servers = "iperf3 -s -1 -p 5202 & exec iperf3 -s -1 -p 5201";
+    let clients =
+        "iperf3 -c $PIPEFILL_SERVER -p 5201 -t 10 & sleep 5; iperf3 -c $PIPEFILL_SERVER -p 5202 -t 5; wait";
+    let words =
+        ["--rtt", "20ms", "--rate", "40mbit", "--json", "--server", servers, "--", "sh", "-c", clients];
+    let output = exec(&folder, &words, None);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let told: Value = serde_json::from_slice(&output.stderr).expect("JSON");
+    let all = told["connections"].as_array().expect("connections");
+    // Beside it is a connection for control, which carries little.
+    let to = |port: &str| {
+        let its =
+            all.iter().filter(|one| one["remote"].as_str().is_some_and(|remote| remote.ends_with(port)));
+        its.max_by_key(|one| one["rate_bps"].as_u64()).expect("a connection")
+    };
+    let first = to(":5201");
+    println!("{} bit/s: {}", first["rate_bps"], first["verdict"]);
+    assert_eq!(first["limited_by"], "path", "{first:#}");
+    assert!(
+        first["verdict"].as_str().is_some_and(|said| said.contains("others share the bottleneck")),
+        "{first:#}"
+    );
     Ok(())
 }
 

@@ -15,6 +15,7 @@ mod frame;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod hostile;
 pub mod hosts;
+mod kernel_types;
 mod lateness;
 mod namespace;
 mod netlink;
@@ -27,6 +28,7 @@ mod rows;
 mod run;
 pub mod sender_trace;
 pub mod sock_diag;
+pub mod socket_list;
 mod starvation;
 mod sys;
 mod sysctl;

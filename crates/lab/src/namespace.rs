@@ -38,6 +38,11 @@ impl Namespace {
         Self { handle }
     }
 
+    /// The same namespace once more.
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self { handle: self.handle.try_clone()? })
+    }
+
     /// Runs `work` on a thread inside this namespace. Sockets that it makes stay in the namespace wherever they go.
     pub(crate) fn enter<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         on_a_thread(|| {

@@ -15,9 +15,11 @@ use netlink_packet_route::neighbour::{
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage};
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use netlink_packet_route::{AddressFamily, IpProtocol, RouteNetlinkMessage};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
+use pipefill_core::cell::Family;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -32,6 +34,19 @@ pub(crate) struct VethEnd<'a> {
     pub(crate) mac: Mac,
     pub(crate) mtu: u16,
 }
+
+/// Packets that are this host's, whatever address they are for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IsLocal<'a> {
+    /// Where they come in.
+    pub(crate) interface: &'a str,
+    pub(crate) family: Family,
+    /// `IPPROTO_*`.
+    pub(crate) protocol: i32,
+}
+
+/// A table for routes of [`IsLocal`]; main is 254.
+const LOCAL_FOR_ALL: u8 = 100;
 
 /// A connection to the kernel's routing subsystem in one namespace.
 pub(crate) struct Rtnetlink {
@@ -107,6 +122,27 @@ impl Rtnetlink {
         self.add_route(index_of(name)?, everything, 0, Some(gateway))
     }
 
+    /// Hands packets to this host's sockets (`ip rule add iif … ipproto … lookup 100`, `ip route add local default dev lo table 100`).
+    pub(crate) fn take_as_local(&self, which: IsLocal<'_>) -> io::Result<()> {
+        let mut route = RouteMessage::default();
+        route.header.address_family = address_family(which.family);
+        route.header.table = LOCAL_FOR_ALL;
+        route.header.protocol = RouteProtocol::Static;
+        route.header.scope = RouteScope::Host;
+        route.header.kind = RouteType::Local;
+        route.attributes = vec![RouteAttribute::Oif(index_of("lo")?)];
+        self.request(RouteNetlinkMessage::NewRoute(route), NLM_F_CREATE | NLM_F_EXCL)?;
+        let mut rule = RuleMessage::default();
+        rule.header.family = address_family(which.family);
+        rule.header.table = LOCAL_FOR_ALL;
+        rule.header.action = RuleAction::ToTable;
+        rule.attributes = vec![
+            RuleAttribute::Iifname(which.interface.to_owned()),
+            RuleAttribute::IpProtocol(IpProtocol::from(which.protocol)),
+        ];
+        self.request(RouteNetlinkMessage::NewRule(rule), NLM_F_CREATE | NLM_F_EXCL)
+    }
+
     /// Whether the kernel has the queueing discipline `kind`: adds one without its options and looks at the refusal.
     /// An unknown kind is `ENOENT`, a known one `EINVAL` for the missing options.
     pub(crate) fn has_qdisc(&self, interface: &str, kind: &str) -> io::Result<bool> {
@@ -177,6 +213,13 @@ impl Rtnetlink {
 /// The interface index of `name` in the calling thread's namespace.
 pub(crate) fn index_of(name: &str) -> io::Result<u32> {
     Ok(nix::net::if_::if_nametoindex(name)?)
+}
+
+const fn address_family(family: Family) -> AddressFamily {
+    match family {
+        Family::Ipv4 => AddressFamily::Inet,
+        Family::Ipv6 => AddressFamily::Inet6,
+    }
 }
 
 const fn family(address: IpAddr) -> AddressFamily {

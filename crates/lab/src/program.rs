@@ -6,6 +6,7 @@
 
 mod inside;
 mod listening;
+mod relay;
 mod uplink;
 
 pub use inside::inside;
@@ -18,7 +19,7 @@ use crate::offloads;
 use crate::privilege;
 use crate::sysctl;
 use crate::threads::{StopOnDrop, joined, start_thread};
-use crate::topology::{Middle, Topology, address_b};
+use crate::topology::{Middle, Topology, address_a, address_b};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::dup;
 use pipefill_core::backend::BackendError;
@@ -119,6 +120,11 @@ impl<'a> ProgramPath<'a> {
     /// The receiver's address.
     pub fn server(&self) -> IpAddr {
         address_b(self.spec.path.family)
+    }
+
+    /// The sender's addresses.
+    pub const fn clients(&self) -> [IpAddr; 2] {
+        [address_a(Family::Ipv4), address_a(Family::Ipv6)]
     }
 
     /// A file that stands for the sender's network namespace in this process.

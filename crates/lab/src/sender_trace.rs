@@ -3,13 +3,13 @@
 //! Never: a change to what is watched. Everything is gone with this value.
 
 use crate::clock::RunClock;
+use crate::kernel_types::ensure_permitted;
 use crate::namespace::Namespace;
 use crate::trace::Trace;
 use pipefill_core::record::{CaStateTimes, Retransmit};
 use pipefill_core::tcp_info::CaState;
 use std::convert::Infallible;
 use std::fmt;
-use std::fs;
 use std::path::Path;
 
 /// The namespace of the calling thread.
@@ -27,13 +27,7 @@ impl SenderTrace {
     /// Why the kernel does not let us, in a line.
     pub fn start(file: Option<&Path>) -> Result<Self, String> {
         let clock = RunClock::start();
-        if std::env::var_os("PIPEFILL_BPF").is_some_and(|value| value == "0") {
-            return Err("PIPEFILL_BPF=0".to_owned());
-        }
-        // Reading the kernel's types takes longer than a look at all sockets: not where it is in vain.
-        if !is_permitted() {
-            return Err("it needs CAP_BPF and CAP_PERFMON, or root".to_owned());
-        }
+        ensure_permitted()?;
         let namespace = Namespace::open(file.unwrap_or(Path::new(OWN))).map_err(|error| error.to_string())?;
         Ok(Self { trace: Trace::start(clock, [&namespace, &namespace])? })
     }
@@ -68,16 +62,6 @@ impl SenderTrace {
     pub fn lost(&self) -> Option<u64> {
         self.trace.lost()
     }
-}
-
-/// Whether `CapEff` of proc_pid_status(5) has both capabilities, or `CAP_SYS_ADMIN`, which includes them (capabilities(7)).
-fn is_permitted() -> bool {
-    const SYS_ADMIN: u64 = 1 << 21;
-    const PERFMON_AND_BPF: u64 = 1 << 38 | 1 << 39;
-    let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
-    let hex = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let held = hex.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
-    held & SYS_ADMIN != 0 || held & PERFMON_AND_BPF == PERFMON_AND_BPF
 }
 
 impl fmt::Debug for SenderTrace {

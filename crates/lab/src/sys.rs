@@ -7,6 +7,7 @@ pub(crate) mod datagram;
 pub(crate) mod ethtool;
 pub(crate) mod packet;
 pub(crate) mod socket;
+pub(crate) mod socket_list;
 pub(crate) mod thread;
 pub(crate) mod trace;
 pub(crate) mod whole;

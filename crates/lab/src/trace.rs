@@ -4,13 +4,14 @@
 //! does not let us, the reason is said, and the samples of `tcp_info` tell as finely as they lie.
 
 use crate::clock::RunClock;
+use crate::kernel_types::{chain, kernel_types};
 use crate::namespace::Namespace;
 use crate::rows::Closed;
 use crate::sys::socket::{cookie, tcp_info};
 use crate::sys::trace::{Event, SenderEntry};
 use aya::maps::{Array, HashMap, MapData, RingBuf};
 use aya::programs::BtfTracePoint;
-use aya::{Btf, Ebpf, EbpfLoader};
+use aya::{Ebpf, EbpfLoader};
 use pipefill_core::record::{AnyRow, CaStateTimes, Episode, Retransmit, RetransmitKind, Sink, SinkError};
 use pipefill_core::tcp_info::{CaState, decode};
 use pipefill_core::units::Time;
@@ -18,7 +19,6 @@ use socket2::Socket;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::io;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 /// `cargo run -p xtask -- bpf` makes it from the source beside it.
@@ -254,24 +254,4 @@ pub(crate) fn rows_of(bytes: &[u8]) -> usize {
     let clock = RunClock::start();
     let rows: usize = events.map(|event| watched.rows(clock, &event).len()).sum();
     rows + watched.episode.end(false).count()
-}
-
-/// The running kernel's types; parsed once, since that takes longer than all the rest.
-fn kernel_types() -> Result<&'static Btf, String> {
-    static TYPES: OnceLock<Result<Btf, String>> = OnceLock::new();
-    TYPES.get_or_init(|| Btf::from_sys_fs().map_err(|error| chain(&error))).as_ref().map_err(Clone::clone)
-}
-
-/// An error with its causes: aya's outermost ones say little.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let more = inner.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = inner.source();
-    }
-    text.lines().next().unwrap_or_default().to_owned()
 }

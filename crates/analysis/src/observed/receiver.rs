@@ -11,6 +11,8 @@ use pipefill_core::record::TcpSample;
 
 /// Round trips in a round, so that bursts of one do not count.
 const ROUND_TRIPS: u64 = 2;
+/// A round trip of so many times the median is none.
+const TOO_LONG: f64 = 3.0;
 /// Half of the receive buffer waits for the application.
 const UNREAD: f64 = 0.50;
 /// What arrives in a round trip is nearly the window.
@@ -22,6 +24,9 @@ const RISEN: f64 = 1.12;
 const RISEN_US: u64 = 2_000;
 /// Of fewer segments in a round trip the receiver's estimate of it says little.
 const FEWEST_SEGMENTS: f64 = 20.0;
+/// A full path has a queue in so many of its rounds; where losses do not change the rate, in so many of them.
+const NEARLY_ALWAYS: f64 = 0.75;
+const MOSTLY: f64 = 0.50;
 /// A window that still grows brings this much more at the end than at the beginning …
 const GROWN: f64 = 1.25;
 /// … or so much more from one third of the time to the next.
@@ -104,7 +109,11 @@ impl Receiving {
     }
 
     fn rounds(&self) -> Vec<Round> {
-        let least_us = |first: &Look| ROUND_TRIPS * first.rtt_us.unwrap_or(0);
+        // The first round trip of a connection that was idle at first is the time since it was opened.
+        let rtts: Vec<f64> =
+            self.looks.as_slice().iter().filter_map(|look| look.rtt_us).map(|us| us as f64).collect();
+        let most_us = median(&rtts).map_or(u64::MAX, |usual| (TOO_LONG * usual) as u64);
+        let least_us = |first: &Look| ROUND_TRIPS * first.rtt_us.unwrap_or(0).min(most_us);
         self.looks.rounds(least_us).iter().map(round).collect()
     }
 
@@ -124,21 +133,28 @@ impl Receiving {
         }
         let spread = relative_spread(&rates).unwrap_or(f64::INFINITY);
         let is_often_disordered = disordered * DISORDERED >= rounds.len();
-        // A loss that does not change the rate is made up for by a queue.
-        let is_covered = spread <= UNCHANGED && disordered > 0 && !is_often_disordered;
+        // A loss that does not change the rate is made up for by a queue, which is there most of the time; or an application offers no more.
+        let has_queue = self.has_risen(rounds, MOSTLY) || self.has_one_rtt_only(rounds);
+        let is_covered = spread <= UNCHANGED && disordered > 0 && !is_often_disordered && has_queue;
         match spread <= PLATEAU {
-            true if is_enough && (is_covered || self.stands(rounds)) => LimitedBy::Path,
+            true if is_enough && (is_covered || self.has_risen(rounds, NEARLY_ALWAYS)) => LimitedBy::Path,
             false if is_often_disordered => LimitedBy::Cwnd,
             _ => LimitedBy::Unknown,
         }
     }
 
-    /// Whether a queue stands in the round trip.
-    fn stands(&self, rounds: &[Round]) -> bool {
+    /// Whether a queue stands in the round trip in `share` of the rounds.
+    fn has_risen(&self, rounds: &[Round], share: f64) -> bool {
         let least = self.looks.as_slice().iter().filter_map(|look| look.rtt_us).min();
-        let low = percentile(&self.rtts_of(rounds), 0.25);
+        let low = percentile(&self.rtts_of(rounds), 1.0 - share);
         low.zip(least)
             .is_some_and(|(low, least)| low >= (least + RISEN_US) as f64 && low >= RISEN * least as f64)
+    }
+
+    /// Whether the receiver has stopped measuring: without timestamps it sees a round trip only where a window ends (`tcp_rcv_rtt_measure()`).
+    fn has_one_rtt_only(&self, rounds: &[Round]) -> bool {
+        let rtts = self.rtts_of(rounds);
+        rtts.iter().all(|rtt| Some(rtt) == rtts.first())
     }
 
     /// Whether enough arrives in a round trip to tell anything by its rate.

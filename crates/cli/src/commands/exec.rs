@@ -57,9 +57,10 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
         path.settings().iter().filter(|one| !one.met).for_each(|one| terminal.say(&unmet(one)));
     }
     let programs = programs(args, path.server());
-    let mut watchers = vec![watcher(&path.client_namespace())?];
-    if args.server.is_some() {
-        watchers.push(watcher(&path.server_namespace())?);
+    let mut watchers = vec![watcher(&path.client_namespace(), &[])?];
+    if args.server.is_some() || args.uplink {
+        // What the far end has with others is not on the path.
+        watchers.push(watcher(&path.server_namespace(), &with_peers(path.clients()))?);
     }
     let carried = path.carry(|| {
         path.run(&programs, |running| {
@@ -87,10 +88,14 @@ fn cannot(error: BackendError) -> Failure {
     }
 }
 
-/// Of the sockets in the network namespace that `file` stands for.
-fn watcher(file: &Path) -> Result<Watcher, Failure> {
+/// Of the sockets in the network namespace that `file` stands for, as far as `words` want them.
+fn watcher(file: &Path, words: &[String]) -> Result<Watcher, Failure> {
     let netns = Some(file.to_string_lossy().into_owned());
-    Watcher::open(What { filter: Filter::read(&[])?, pid: None, netns, every: EVERY })
+    Watcher::open(What { filter: Filter::read(words)?, pid: None, netns, every: EVERY })
+}
+
+fn with_peers([one, other]: [IpAddr; 2]) -> Vec<String> {
+    ["dst", &one.to_string(), "or", "dst", &other.to_string()].map(str::to_owned).to_vec()
 }
 
 /// The table, the path, and the records.

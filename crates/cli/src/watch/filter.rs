@@ -72,6 +72,11 @@ impl Filter {
         Ok(Self { states, matches })
     }
 
+    /// Whether every connected socket is looked at.
+    pub(crate) const fn wants_all(&self) -> bool {
+        self.states == CONNECTED && self.matches.is_none()
+    }
+
     /// Whether a socket with these ends is looked at.
     pub(crate) fn matches(&self, local: SocketAddr, remote: SocketAddr) -> bool {
         self.matches.as_ref().is_none_or(|expression| expression.matches(local, remote))

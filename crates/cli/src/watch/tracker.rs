@@ -7,6 +7,7 @@ use pipefill_analysis::observed::Exact;
 use pipefill_core::record::{Observed, Process, StreamEnd, TcpSample};
 use pipefill_core::tcp_info::{self, TcpInfo};
 use pipefill_lab::sock_diag::Seen;
+use pipefill_lab::socket_list::Brief;
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -76,7 +77,15 @@ pub(crate) struct Tracker {
     lively: usize,
     /// Cookies of those that are busy, as of the end of the last look at all.
     busy: Vec<u64>,
+    /// The last look in which all were there, although they were not told one by one.
+    confirmed: Confirmed,
     pub(crate) gone: Gone,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Confirmed {
+    look: u64,
+    t_us: u64,
 }
 
 impl Tracker {
@@ -89,6 +98,7 @@ impl Tracker {
     pub(crate) fn take(&mut self, seen: &Seen<'_>, t_us: u64, is_all: bool) {
         let most = (SAMPLES_ALL / self.lively.max(1)).clamp(2, SAMPLES_MAX);
         if let Some(known) = self.connections.get_mut(&seen.cookie) {
+            known.confirm(self.confirmed);
             known.looks += u64::from(is_all && known.look != self.look);
             known.look = self.look;
             known.see(seen, t_us, most);
@@ -114,6 +124,46 @@ impl Tracker {
         }
     }
 
+    /// Takes what the short list says of a socket at `t_us`. True where that was all there is to know: nothing happened on it.
+    pub(crate) fn takes_as_idle(&mut self, brief: &Brief, t_us: u64) -> bool {
+        let look = self.look;
+        let confirmed = self.confirmed;
+        self.connections.get_mut(&brief.cookie).is_some_and(|known| {
+            known.confirm(confirmed);
+            known.is_still_idle(brief, look, t_us)
+        })
+    }
+
+    /// Whether a socket that the short list tells of is new, or one that nothing was known to happen on.
+    pub(crate) fn is_news(&self, brief: &Brief) -> bool {
+        self.connections.get(&brief.cookie).is_none_or(|known| !known.is_asked_for())
+    }
+
+    /// Those that are asked for in every look, whatever the short list tells: something happened on them lately, or nobody has accepted them.
+    pub(crate) fn asked_for(&self) -> impl Iterator<Item = (u64, &Tracked)> {
+        self.connections().filter(|(_, known)| known.is_asked_for())
+    }
+
+    /// Every connection was there at `t_us`, in this look.
+    pub(crate) const fn confirm(&mut self, t_us: u64) {
+        self.confirmed = Confirmed { look: self.look, t_us };
+    }
+
+    /// Whether one more can be followed.
+    pub(crate) fn has_room(&self) -> bool {
+        self.connections.len() < CONNECTIONS_MAX
+    }
+
+    /// Whether the one with this cookie is followed.
+    pub(crate) fn knows(&self, cookie: u64) -> bool {
+        self.connections.contains_key(&cookie)
+    }
+
+    /// Counts a connection that is not followed for want of room.
+    pub(crate) fn leave_out(&mut self) {
+        self.gone.not_followed += 1;
+    }
+
     /// Forgets connections, which are neither closed nor gone.
     pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(&Tracked) -> bool) {
         self.connections.retain(|_, one| is_kept(one));
@@ -121,9 +171,10 @@ impl Tracker {
 
     /// The look has ended: what was not seen is gone. Its connections go to `closed` first.
     pub(crate) fn end(&mut self, mut closed: impl FnMut(u64, Tracked)) {
-        let look = self.look;
-        let gone = self.connections.extract_if(|_, one| one.look != look);
-        for (cookie, one) in gone {
+        let (look, confirmed) = (self.look, self.confirmed);
+        let gone = self.connections.extract_if(|_, one| one.look != look && confirmed.look != look);
+        for (cookie, mut one) in gone {
+            one.confirm(confirmed);
             self.gone.closed += u64::from(one.looks >= 2);
             self.gone.too_short += u64::from(one.looks < 2);
             closed(cookie, one);
@@ -161,6 +212,11 @@ impl Tracker {
     /// Every connection that is there.
     pub(crate) fn connections(&self) -> impl Iterator<Item = (u64, &Tracked)> {
         self.connections.iter().map(|(&cookie, one)| (cookie, one))
+    }
+
+    /// Whether it was there in more than one look.
+    pub(crate) const fn was_seen_again(&self, one: &Tracked) -> bool {
+        one.looks >= 2 || self.confirmed.look > one.look
     }
 
     /// One of them.
@@ -236,6 +292,34 @@ impl Tracked {
         }
     }
 
+    /// Whether each look asks for it.
+    fn is_asked_for(&self) -> bool {
+        self.is_busy || self.samples.len() > 1 || self.inode == 0
+    }
+
+    /// Notes the look in which all were there.
+    fn confirm(&mut self, confirmed: Confirmed) {
+        if confirmed.look > self.look {
+            (self.look, self.seen_us) = (confirmed.look, confirmed.t_us);
+            self.looks += 1;
+        }
+    }
+
+    /// Notes that it was seen in `look` where it is idle and stays so; one that nobody has accepted yet is asked for its inode again.
+    fn is_still_idle(&mut self, brief: &Brief, look: u64, t_us: u64) -> bool {
+        const ESTABLISHED: u8 = 1;
+        let may_be_accepted = self.inode == 0 && brief.state == ESTABLISHED;
+        let is_idle = self.samples.len() == 1 && !brief.is_under_way && !may_be_accepted;
+        if !is_idle || self.counters != counters_of(brief.bytes_acked, brief.bytes_received) {
+            return false;
+        }
+        self.looks += u64::from(self.look != look);
+        self.look = look;
+        self.seen_us = t_us;
+        self.is_busy = false;
+        true
+    }
+
     /// Who it is, as far as its socket tells.
     pub(crate) fn observed(&self, process: Option<&Process>) -> Observed {
         Observed {
@@ -263,6 +347,14 @@ fn goes_back(before: &TcpInfo, now: &TcpInfo) -> bool {
 
 fn counters(info: &[u8]) -> [u8; 16] {
     info.get(BYTES).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default()
+}
+
+/// The same, as the short list has them.
+fn counters_of(bytes_acked: u64, bytes_received: u64) -> [u8; 16] {
+    let mut both = [0; 16];
+    both[..8].copy_from_slice(&bytes_acked.to_ne_bytes());
+    both[8..].copy_from_slice(&bytes_received.to_ne_bytes());
+    both
 }
 
 fn sample(seen: &Seen<'_>, t_us: u64) -> Option<TcpSample> {

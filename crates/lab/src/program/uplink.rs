@@ -1,8 +1,10 @@
-//! The way from the path's far end to the machine's own network: pasta(1), which speaks for the hosts behind it with sockets of its own.
+//! The way from the path's far end to the machine's own network: pasta(1), which speaks for the hosts behind it with sockets of its own, and
+//! for TCP the [`relay`] before it.
 //!
 //! Nothing on the machine changes: no address, no route, no forwarding, no firewall. As root too.
 
 use super::inside::Refusal;
+use super::relay;
 use crate::namespace::Namespace;
 use crate::netlink::Rtnetlink;
 use crate::topology::{HOST_INTERFACE, Topology, address_b};
@@ -30,13 +32,15 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// # Errors
 /// [`BackendError::Unsupported`] with what to install.
 pub fn ensure_uplink() -> Result<(), BackendError> {
-    match Command::new(PROGRAM).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status() {
-        Ok(_) => Ok(()),
-        Err(error) => Err(BackendError::Unsupported {
-            what: format!("the uplink needs {PROGRAM}: {error}"),
-            remedy: "apt-get install passt".to_owned(),
-        }),
+    for (program, package) in [(PROGRAM, "passt"), (relay::PROGRAM, "nftables")] {
+        let mut command = Command::new(program);
+        command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().map_err(|error| BackendError::Unsupported {
+            what: format!("the uplink needs {program}: {error}"),
+            remedy: format!("apt-get install {package}"),
+        })?;
     }
+    Ok(())
 }
 
 /// Everything that is not on the path goes through the receiver, which hands it on.
@@ -77,7 +81,7 @@ pub(super) fn start(receiver: &Namespace) -> Result<(), Refusal> {
         }
         thread::sleep(Duration::from_millis(5));
     }
-    Ok(())
+    relay::start(receiver).map_err(|error| Refusal::new(format!("the uplink's relay: {error}")))
 }
 
 /// Whether a default route leads through pasta's interface, in the calling thread's namespace (proc_net(5)): in IPv4 or in IPv6.

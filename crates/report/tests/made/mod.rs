@@ -1,10 +1,7 @@
 //! A synthetic experiment for pages and pictures: two round trips, under a title that would be markup somewhere.
 #![allow(dead_code, unreachable_pub, reason = "test support, shared by several test crates")]
 
-#[path = "../../../analysis/tests/builder/mod.rs"]
-mod builder;
-
-use builder::{Steady, cell, flow, plan, record, run, spec};
+use crate::builder::{Steady, cell, flow, plan, record, run, spec};
 use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
 use pipefill_analysis::finding::Advice;
 use pipefill_analysis::fix::{End, Proof, Round};

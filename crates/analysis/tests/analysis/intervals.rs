@@ -1,0 +1,50 @@
+//! Intervals of runs of any length: their number is bounded, whatever a record says.
+
+use crate::builder::{Steady, cell, record, run, spec};
+use pipefill_analysis::intervals::Following;
+use pipefill_analysis::series::Drawing;
+use pipefill_core::cell::{Direction, Protocol};
+use pipefill_core::record::{AnyRow, Element, PathSample, RunRecord};
+
+/// A run that says that its only stream stopped at `stop_us`.
+fn until(stop_us: u64) -> RunRecord {
+    let cell = cell(0, &[], spec(Protocol::Tcp, 10));
+    let mut record = record(run(&cell, 1), &[Steady::default()]);
+    record.manifest.streams[0].stop_us = stop_us;
+    record
+}
+
+#[test]
+fn a_run_of_eleven_days_has_longer_intervals_instead_of_more() {
+    for (stop_us, width_us, count) in [(10_000_000, 200_000, 50), (1 << 50, 5_629_600_000, 199_997)] {
+        let record = until(stop_us);
+        let mut following = Following::of(&record.manifest, 200_000);
+        record.rows().iter().for_each(|row| following.take(row));
+        let streams = following.finish();
+        assert_eq!((streams[0].width_us, streams[0].intervals.len()), (width_us, count));
+        let last = streams[0].intervals.last().unwrap();
+        assert_eq!(last.to_us, stop_us);
+        let sent: f64 = streams[0].intervals.iter().map(|one| one.sent_bytes).sum();
+        assert_eq!(sent.round() as u64, record.manifest.streams[0].sent_bytes);
+    }
+}
+
+/// Rows from after the run's end would each make a bucket of their own.
+#[test]
+fn what_a_page_keeps_does_not_grow_with_rows_outside_of_the_run() {
+    let record = until(10_000_000);
+    let mut drawing = Drawing::of(&record.manifest, 100);
+    for n in 0..50_000 {
+        drawing.take(&AnyRow::Path(PathSample {
+            t_us: n * 1_000_000_000,
+            direction: Direction::Forward,
+            element: Element::Queue,
+            backlog_packets: n % 7,
+            backlog_bytes: n % 7,
+            dropped_packets: n,
+        }));
+    }
+    let series = drawing.finish();
+    let points: usize = series.curves.iter().map(|curve| curve.points.len()).sum();
+    assert!(points <= 2 * 101 && series.drops.len() <= 101, "{points} points, {} drops", series.drops.len());
+}

@@ -1,0 +1,124 @@
+//! The judge blindfolded: the catalogue by the sockets of one end alone, in the simulator.
+
+use crate::pipefill::Folder;
+use serde_json::Value;
+
+/// What `catalogue --blindfold VIEW` says, with more words for the command line.
+fn blindfold(view: &str, more: &[&str]) -> Value {
+    let folder = Folder::new();
+    let words = ["catalogue", "--on", "sim", "--out", "blind", "--json", "--quiet", "--blindfold", view];
+    let output = folder.pipefill(&[&words, more].concat()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut all: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(all["right"], all["judged"], "the plan's own verdicts");
+    all["blindfold"].take()
+}
+
+fn share(found: &Value, part: &str, whole: &str) -> f64 {
+    found[part].as_f64().unwrap() / found[whole].as_f64().unwrap()
+}
+
+/// Flows whose category is wrong, for the message.
+fn wrong(found: &Value) -> Vec<String> {
+    let flows = found["flows"].as_array().unwrap().iter();
+    let line = |flow: &Value| {
+        format!("{} {}: {} -> {}", flow["scenario"], flow["flow"], flow["planted"], flow["found"])
+    };
+    flows.filter(|flow| flow["right"] == false).map(line).collect()
+}
+
+#[test]
+fn the_senders_sockets_tell_the_category_and_mostly_the_cause() {
+    let found = blindfold("sender", &[]);
+    assert!(found["judged"].as_u64() >= Some(90), "{}", found["judged"]);
+    assert!(share(&found, "right", "judged") >= 0.95, "{:#?}", wrong(&found));
+    assert!(share(&found, "causes_right", "causes_judged") >= 0.85, "{}", found["cause_confusion"]);
+    facts(&found);
+}
+
+/// The base round trip within 5 %, or above it by the time on the wire of a full frame; the rate within 5 % where the path was the limit, and nowhere
+/// else wrong. Known exceptions: jitter makes the least round trip shorter than the asked one; UDP and ACKs beside a flow take a part of
+/// the rate that its sockets do not see.
+fn facts(found: &Value) {
+    const JITTER: [&str; 5] =
+        ["hystart-jitter", "hystart-jitter-normal", "reorder-bbr", "reorder-cubic", "reorder-reno"];
+    const SHARED: [&str; 2] = ["mixed-udp-bbr", "ack-behind-upload"];
+    for flow in found["flows"].as_array().unwrap() {
+        let name = flow["scenario"].as_str().unwrap();
+        let number = |key: &str| flow[key].as_f64();
+        if let (Some(asked), Some(base)) = (number("asked_base_rtt_us"), number("base_rtt_us")) {
+            let on_the_wire = number("asked_rate_bps").map_or(0.0, |rate| 1514.0 * 8e6 / rate);
+            let is_near = (0.95 * asked..=1.05 * asked + on_the_wire).contains(&base);
+            assert!(is_near || JITTER.contains(&name), "{name}: base round trip {base} of {asked}");
+        }
+        let (Some(asked), rate) = (number("asked_rate_bps"), number("rate_bps")) else { continue };
+        let is_the_path = flow["planted"] == "path";
+        assert!(rate.is_some() || !is_the_path, "{name}: no rate where the path is the limit");
+        if let Some(rate) = rate {
+            let is_near = (0.95 * asked..=1.05 * asked).contains(&rate);
+            assert!(is_near || SHARED.contains(&name), "{name}: {rate} bit/s of {asked}");
+        }
+    }
+}
+
+#[test]
+fn a_tenth_of_the_samples_tells_nearly_as_much() {
+    let found = blindfold("sender", &["--set", "run.sample=100ms"]);
+    assert!(share(&found, "right", "judged") >= 0.90, "{:#?}", wrong(&found));
+}
+
+#[test]
+fn the_receivers_sockets_say_unknown_rather_than_something_wrong() {
+    let found = blindfold("receiver", &[]);
+    assert!(share(&found, "wrong", "judged") <= 0.05, "{:#?}", wrong(&found));
+    assert!(share(&found, "right", "judged") >= 0.70, "{:#?}", wrong(&found));
+}
+
+/// Streams of one record that open and close in the middle of it: each is judged by its own life.
+#[test]
+fn streams_that_come_and_go_are_judged_by_their_own_time() {
+    const SCENARIO: &str = r#"
+name = "comings"
+[path]
+rate = "50mbit"
+rtt = "20ms"
+queue = "1bdp"
+[run]
+repeat = 1
+[[flow]]
+start = "0s"
+duration = "3s"
+[[flow]]
+start = "4s"
+duration = "3s"
+bitrate = "10mbit"
+[[flow]]
+start = "8s"
+duration = "3s"
+parallel = 2
+rcvbuf = "16KiB"
+"#;
+    let folder = Folder::new();
+    folder.write("comings.toml", SCENARIO);
+    let run = ["run", "comings.toml", "--on", "sim", "--out", "o", "--quiet"];
+    assert!(folder.pipefill(&run).output().unwrap().status.success());
+    let flows = |more: &[&str]| {
+        let output =
+            folder.pipefill(&[&["report", "o", "--format", "json"], more].concat()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        told["cells"][0]["flows"].as_array().unwrap().clone()
+    };
+    let (planned, blind) = (flows(&[]), flows(&["--blindfold", "sender"]));
+    let limits = |flows: &[Value]| -> Vec<String> {
+        flows.iter().map(|flow| flow["limited_by"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(limits(&planned), ["path", "app", "rwnd"]);
+    assert_eq!(limits(&blind), limits(&planned));
+    for (planned, blind) in planned.iter().zip(&blind) {
+        assert_eq!(
+            (&planned["streams"], &planned["goodput_bps"]),
+            (&blind["streams"], &blind["goodput_bps"])
+        );
+    }
+}

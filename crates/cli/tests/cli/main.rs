@@ -1,0 +1,21 @@
+//! The binary from outside: one program for all of its tests but those that measure.
+
+mod blindfold;
+mod catalogue;
+mod commands;
+mod company;
+mod compare;
+mod damaged_records;
+mod explained;
+mod exports;
+mod messages;
+mod old_records;
+mod pictures;
+#[path = "../pipefill/mod.rs"]
+mod pipefill;
+mod schemas;
+mod studies;
+mod verdicts;
+mod view;
+mod watch;
+mod why;

@@ -1,0 +1,161 @@
+//! Every verdict of three sets of scenarios in the simulator: the catalogue, what 0.1.0 judged wrong, and the held-out set, whose expectations
+//! were written before any run. Each flow's limiter is as expected, and no sentence contradicts itself.
+
+use crate::pipefill::Folder;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A measured rate may be this much above a bound that the same sentence tells, by rounding to three digits and by the ends of epochs.
+const ABOVE: f64 = 1.02;
+/// What Little's law gives agrees with what was measured in the same time within this.
+const AGREES: f64 = 0.12;
+/// A prediction of theory, beside what was measured.
+const THEORY: std::ops::RangeInclusive<f64> = 0.5..=2.0;
+
+#[test]
+fn the_catalogue_says_nothing_that_contradicts_itself() {
+    judge("scenarios/catalogue", 90);
+}
+
+#[test]
+fn what_was_judged_wrong_is_right() {
+    judge("testdata/wrong-verdicts", 40);
+}
+
+#[test]
+fn the_held_out_scenarios_are_right() {
+    judge("testdata/held-out-verdicts", 91);
+}
+
+/// Runs every scenario of `set`, of which there are `count`.
+fn judge(set: &str, count: usize) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(set);
+    let entries = fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().path());
+    let files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
+    assert_eq!(files.len(), count, "{set}");
+    let folder = Folder::new();
+    let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    wrong.lock().unwrap().extend(of_scenario(&folder, file));
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{} complaints:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// What is wrong with the verdicts of one scenario.
+fn of_scenario(folder: &Folder, file: &Path) -> Vec<String> {
+    let name = file.file_stem().unwrap().to_str().unwrap();
+    let words = ["run", file.to_str().unwrap(), "--on", "sim", "--out", name, "--json", "--quiet"];
+    let output = folder.pipefill(&words).output().unwrap();
+    let Ok(result) = serde_json::from_slice::<Value>(&output.stdout) else {
+        return vec![format!("{name}: {}", String::from_utf8_lossy(&output.stderr))];
+    };
+    fs::remove_dir_all(folder.path(name)).unwrap();
+    let cells = result["cells"].as_array().unwrap();
+    cells.iter().flat_map(of_cell).map(|what| format!("{name}: {what}")).collect()
+}
+
+fn of_cell(cell: &Value) -> Vec<String> {
+    let failed = cell["expectations"].as_array().unwrap().iter().filter(|one| one["held"] != true);
+    let mut wrong: Vec<String> =
+        failed.map(|one| format!("expected {}, measured {}", one["text"], one["measured"])).collect();
+    if cell["verdict"].is_null() {
+        wrong.push("no verdict".to_owned());
+    }
+    for flow in cell["flows"].as_array().unwrap() {
+        let sentence = flow["verdict"].as_str().unwrap_or_default();
+        wrong.extend(contradictions(sentence));
+        let theory = flow["predicted_bps"].as_f64().zip(flow["goodput_bps"].as_f64());
+        let is_off = theory.filter(|(predicted, measured)| !THEORY.contains(&(predicted / measured)));
+        wrong.extend(
+            is_off.map(|(predicted, measured)| {
+                format!("predicted {predicted}, measured {measured}: {sentence}")
+            }),
+        );
+    }
+    wrong
+}
+
+/// Where a sentence tells a bound and, right after it, more than that was measured without a reason; or figures that cannot be.
+fn contradictions(sentence: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let has_a_reason =
+        sentence.contains("before the measured time") || sentence.contains("had arrived before");
+    for bound in ["allows ", "of payload, ", "the pacing rate ", "application reads ", "application offers "]
+    {
+        if let Some((allowed, measured)) = bound_and_measured(sentence, bound)
+            && measured > ABOVE * allowed
+            && !has_a_reason
+        {
+            wrong.push(format!("{measured} of {allowed}: {sentence}"));
+        }
+    }
+    if let Some((product, measured)) = bound_and_measured(sentence, " gives ")
+        && !sentence.contains("theory gives")
+        && (product / measured - 1.0).abs() > AGREES
+    {
+        wrong.push(format!("{product} is not {measured}: {sentence}"));
+    }
+    let odd = ["0.00 µs", "NaN", "inf ", " 0.00 bit/s were measured: the pipe is 100"];
+    wrong.extend(
+        odd.iter().filter(|text| sentence.contains(**text)).map(|text| format!("{text}: {sentence}")),
+    );
+    wrong
+}
+
+/// The rate after `words` (or before them, for `of payload`), and the one before "were measured".
+fn bound_and_measured(sentence: &str, words: &str) -> Option<(f64, f64)> {
+    let (before, after) = sentence.split_once(words)?;
+    let (measured, _) = after.split_once(" were measured")?;
+    let measured = rate(measured.rsplit_once(", ").map_or(measured, |(_, last)| last))?;
+    let bound = match words {
+        "of payload, " => rate(before.trim_end().rsplit_once("leave ")?.1)?,
+        _ => rate(after)?,
+    };
+    Some((bound, measured))
+}
+
+/// The rate at the beginning of `text`, bits per second.
+fn rate(text: &str) -> Option<f64> {
+    let mut words = text.split([' ', ',']);
+    let value: f64 = words.next()?.parse().ok()?;
+    let factor = match words.next()? {
+        "bit/s" => 1.0,
+        "kbit/s" => 1e3,
+        "Mbit/s" => 1e6,
+        "Gbit/s" => 1e9,
+        _ => return None,
+    };
+    Some(value * factor)
+}
+
+#[test]
+fn the_reader_of_sentences_finds_a_contradiction() {
+    let of = |text: &str| contradictions(text).len();
+    assert_eq!(
+        of("the advertised window, 65.5 kB / 50.0 ms allows 10.5 Mbit/s, 30.4 Mbit/s were measured."),
+        1
+    );
+    assert_eq!(
+        of("the advertised window, 65.5 kB / 50.0 ms allows 10.5 Mbit/s, 10.4 Mbit/s were measured."),
+        0
+    );
+    assert_eq!(of("100 Mbit/s leave 95.6 Mbit/s of payload, 98.4 Mbit/s were measured: the pipe is full"), 1);
+    assert_eq!(
+        of("1 MB were in flight on average; 1 MB / 41.0 ms gives 4.18 Mbit/s, 8.99 Mbit/s were measured"),
+        1
+    );
+    assert_eq!(
+        of("1 MB were in flight on average; 1 MB / 41.0 ms gives 4.18 Mbit/s, 3.99 Mbit/s were measured"),
+        0
+    );
+}

@@ -1,0 +1,352 @@
+//! `pipefill watch` on sockets of this test over loopback, without any privilege: what it says of them, and that none of them makes it fail.
+
+use crate::pipefill::Folder;
+use nix::sys::socket::{setsockopt, sockopt};
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Output};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle, sleep};
+use std::time::{Duration, Instant};
+
+/// Threads that go on until this is dropped.
+#[derive(Default)]
+struct Work {
+    is_over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Work {
+    /// Does `step` again and again.
+    fn repeat(&mut self, mut step: impl FnMut() + Send + 'static) {
+        let is_over = Arc::clone(&self.is_over);
+        self.threads.push(thread::spawn(move || {
+            while !is_over.load(Ordering::Relaxed) {
+                step();
+            }
+        }));
+    }
+
+    /// Writes `block` every `pause`, and never waits for room.
+    fn write(&mut self, mut to: TcpStream, block: usize, pause: Duration) {
+        to.set_nonblocking(true).unwrap();
+        let bytes = vec![0; block];
+        let mut due = Instant::now();
+        self.repeat(move || {
+            let _full = to.write(&bytes);
+            due += pause;
+            sleep(due.saturating_duration_since(Instant::now()));
+        });
+    }
+
+    /// Reads up to `block` every `pause`.
+    fn read(&mut self, mut from: TcpStream, block: usize, pause: Duration) {
+        from.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        let mut bytes = vec![0; block];
+        self.repeat(move || {
+            let _none = from.read(&mut bytes);
+            sleep(pause);
+        });
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.threads.drain(..).for_each(|thread| thread.join().unwrap());
+    }
+}
+
+/// Both ends of a connection to `listener`: the one that connects first.
+fn connect(listener: &TcpListener) -> (TcpStream, TcpStream) {
+    let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (ours, listener.accept().unwrap().0)
+}
+
+/// A listener, and the filter for sockets that connect to it.
+fn listen() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let filter = format!("dport = :{}", listener.local_addr().unwrap().port());
+    (listener, filter)
+}
+
+fn json(output: &[u8]) -> Value {
+    serde_json::from_slice(output).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(output)))
+}
+
+fn succeeded(output: &Output) -> Value {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    json(&output.stdout)
+}
+
+/// What `watch --json` with `words` says.
+fn watched(words: &[&str]) -> Value {
+    let words = [&["watch", "--json"], words].concat();
+    succeeded(&Folder::new().pipefill(&words).output().unwrap())
+}
+
+/// The only connection that was found.
+fn only(found: &Value) -> &Value {
+    let [one] = found["connections"].as_array().unwrap().as_slice() else { panic!("not one: {found:#}") };
+    one
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("no number: {value}"))
+}
+
+/// The connection is this test's, with these ends, and everything that a table needs is said.
+fn is_ours(one: &Value, local: &TcpStream) {
+    assert_eq!(one["local"], local.local_addr().unwrap().to_string(), "{one:#}");
+    assert_eq!(one["remote"], local.peer_addr().unwrap().to_string());
+    assert_eq!(one["pid"], std::process::id());
+    assert_eq!(one["process"], fs::read_to_string("/proc/self/comm").unwrap().trim_end());
+    assert!(number(&one["rtt_us"]) < 1e6 && number(&one["retransmits"]) < 1e3, "{one:#}");
+    assert!(one["verdict"].as_str().is_some_and(|verdict| verdict.ends_with('.')), "{one:#}");
+}
+
+#[test]
+fn an_application_that_offers_20_mbit_is_its_own_limit() {
+    for address in ["127.0.0.1:0", "[::1]:0"] {
+        let Ok(listener) = TcpListener::bind(address) else {
+            assert!(address.contains("::"), "IPv4 is everywhere");
+            continue;
+        };
+        let (ours, theirs) = connect(&listener);
+        let mut work = Work::default();
+        work.write(ours.try_clone().unwrap(), 25_000, Duration::from_millis(10));
+        work.read(theirs, 1 << 16, Duration::ZERO);
+        let found = watched(&["--once", "dport", &listener.local_addr().unwrap().port().to_string()]);
+        let one = only(&found);
+        is_ours(one, &ours);
+        assert_eq!((&one["limited_by"], &one["direction"]), (&"app".into(), &"forward".into()), "{one:#}");
+        let rate = number(&one["rate_bps"]);
+        assert!((10e6..22e6).contains(&rate), "{rate}");
+    }
+}
+
+#[test]
+fn a_slow_reader_is_the_limit_and_its_sender_sees_a_closed_window() {
+    let (listener, _) = listen();
+    let (ours, theirs) = connect(&listener);
+    let port = listener.local_addr().unwrap().port();
+    let mut work = Work::default();
+    work.write(ours.try_clone().unwrap(), 1 << 20, Duration::from_millis(1));
+    work.read(theirs.try_clone().unwrap(), 50_000, Duration::from_millis(10));
+    sleep(Duration::from_millis(500));
+    let found = watched(&["--for", "2s", &format!("dport {port} or sport {port}")]);
+    let connections = found["connections"].as_array().unwrap();
+    assert_eq!(connections.len(), 2, "{found:#}");
+    for (end, direction) in [(&ours, "forward"), (&theirs, "reverse")] {
+        let local = end.local_addr().unwrap().to_string();
+        let one = connections.iter().find(|one| one["local"] == local).unwrap();
+        is_ours(one, end);
+        assert_eq!(one["direction"], direction, "{one:#}");
+        // The sender sees a closed window, and that a reader is the reason only where the window was much larger before.
+        let may_be: &[&str] = if direction == "forward" { &["receiver", "rwnd"] } else { &["receiver"] };
+        assert!(may_be.contains(&one["limited_by"].as_str().unwrap()), "{one:#}");
+    }
+}
+
+#[test]
+fn a_small_receive_buffer_is_the_limit() {
+    let (listener, filter) = listen();
+    setsockopt(&listener, sockopt::RcvBuf, &4_096).unwrap();
+    let (ours, theirs) = connect(&listener);
+    let mut work = Work::default();
+    work.write(ours.try_clone().unwrap(), 1 << 20, Duration::from_millis(1));
+    work.read(theirs, 1 << 20, Duration::ZERO);
+    let found = watched(&["--for", "2s", &filter]);
+    let one = only(&found);
+    is_ours(one, &ours);
+    assert_eq!(one["limited_by"], "rwnd", "{one:#}");
+}
+
+#[test]
+fn an_idle_connection_is_listed_as_idle() {
+    let (listener, filter) = listen();
+    let (ours, _theirs) = connect(&listener);
+    let found = watched(&["--once", &filter]);
+    let one = only(&found);
+    is_ours(one, &ours);
+    assert_eq!((&found["idle"], &one["rate_bps"], &one["limited_by"]), (&1.into(), &0.into(), &"app".into()));
+    assert!(one["verdict"].as_str().unwrap().starts_with("Idle"), "{one:#}");
+    assert!(one["direction"].is_null() && found["looks"] == 2, "{found:#}");
+    Folder::new()
+        .pipefill(&["watch", "--once", &filter])
+        .assert()
+        .success()
+        .stdout(contains("No connection carried anything.").and(contains("1 idle")));
+}
+
+/// Carries something, pauses, and carries something again: what it did before the pause counts.
+#[test]
+fn a_pause_makes_nobody_forget_what_was_carried() {
+    let (listener, filter) = listen();
+    let (mut ours, mut theirs) = connect(&listener);
+    let watch = start(&["--for", "3s", &filter]);
+    sleep(Duration::from_millis(700));
+    ours.write_all(&[0; 100_000]).unwrap();
+    theirs.read_exact(&mut [0; 100_000]).unwrap();
+    let found = succeeded(&watch.wait_with_output().unwrap());
+    let one = only(&found);
+    let carried = number(&one["rate_bps"]) * number(&found["span_us"]) / 8e6;
+    assert!((80_000.0..125_000.0).contains(&carried), "{carried} bytes: {found:#}");
+}
+
+/// `watch --json` with `words`, begun.
+fn start(words: &[&str]) -> Child {
+    Folder::new().start(&[&["watch", "--json"], words].concat())
+}
+
+#[test]
+fn a_connection_that_closes_meanwhile_is_judged_and_counted() {
+    let (listener, filter) = listen();
+    let (ours, theirs) = connect(&listener);
+    let mut work = Work::default();
+    work.write(ours.try_clone().unwrap(), 25_000, Duration::from_millis(10));
+    work.read(theirs, 1 << 16, Duration::ZERO);
+    let watch = start(&["--for", "4s", &filter]);
+    sleep(Duration::from_millis(2_500));
+    drop((work, ours));
+    let found = succeeded(&watch.wait_with_output().unwrap());
+    let one = only(&found);
+    assert_eq!((&found["closed"], &one["limited_by"]), (&1.into(), &"app".into()), "{found:#}");
+}
+
+/// Closes at once, without `TIME_WAIT`: ports are for other tests too.
+fn reset(stream: TcpStream) {
+    let at_once = nix::libc::linger { l_onoff: 1, l_linger: 0 };
+    setsockopt(&stream, sockopt::Linger, &at_once).unwrap();
+    drop(stream);
+}
+
+#[test]
+fn connections_of_20_ms_are_too_short_and_counted() {
+    let (listener, filter) = listen();
+    let mut work = Work::default();
+    work.repeat(move || {
+        let (mut ours, theirs) = connect(&listener);
+        ours.write_all(&[0; 1_000]).unwrap();
+        sleep(Duration::from_millis(20));
+        reset(ours);
+        drop(theirs);
+    });
+    let found = watched(&["--for", "3s", &filter]);
+    assert!((1..=4).contains(&found["too_short"].as_u64().unwrap()), "{found:#}");
+    assert_eq!(found["closed"], 0, "{found:#}");
+}
+
+#[test]
+fn thousands_that_come_and_go_make_nothing_fail() {
+    let (listener, filter) = listen();
+    let (_one, _other) = connect(&listener);
+    let mut work = Work::default();
+    work.repeat(move || {
+        let pairs: Vec<_> = (0..100).map(|_| connect(&listener)).collect();
+        for (ours, theirs) in pairs {
+            reset(ours);
+            drop(theirs);
+        }
+        sleep(Duration::from_millis(10));
+    });
+    let found = watched(&["--for", "2s", &filter]);
+    assert!(found["looks"].as_u64().unwrap() >= 3, "{found:#}");
+    let lasting = found["connections"].as_array().unwrap().iter().filter(|one| one["rate_bps"] == 0);
+    assert_eq!(lasting.count(), 1, "{found:#}");
+}
+
+#[test]
+fn a_process_that_ends_takes_its_connections_along() {
+    let (listener, _) = listen();
+    let port = listener.local_addr().unwrap().port();
+    let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; echo >&3; read -t 1.5 -u 3");
+    let mut process = Command::new("bash").args(["-c", &script]).spawn().unwrap();
+    let (_theirs, _) = listener.accept().unwrap();
+    let (_stays, _other) = connect(&listener);
+    let watch = start(&["--for", "3s", "--pid", &process.id().to_string()]);
+    assert!(!process.wait().unwrap().success(), "nobody answered it");
+    let found = succeeded(&watch.wait_with_output().unwrap());
+    assert_eq!(found["closed"].as_u64().unwrap() + found["too_short"].as_u64().unwrap(), 1, "{found:#}");
+    assert_eq!((&found["idle"], &found["looks"]), (&0.into(), &4.into()), "{found:#}");
+}
+
+#[test]
+fn what_is_wrong_is_exit_code_2_and_named() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("taken")).unwrap();
+    for (words, told) in [
+        (["--pid", "4194305"].as_slice(), "no process 4194305"),
+        (&["--netns", "nowhere"], "no network namespace nowhere"),
+        (&["dst", "1.2.3.4", "prot", "80"], "\"prot\""),
+        (&["--out", "taken"], "taken is there already"),
+        (&["--interval", "10ms"], "at least 100ms"),
+        (&["--json", "--json-stream"], "cannot be used with"),
+    ] {
+        let words = [&["watch", "--once"], words].concat();
+        folder.pipefill(&words).assert().code(2).stdout("").stderr(contains(told));
+    }
+    assert_eq!(
+        (folder.names(), crate::pipefill::names(&folder.path("taken"))),
+        (vec!["taken".to_owned()], vec![])
+    );
+}
+
+#[test]
+fn a_stream_is_a_line_of_json_for_each_look() {
+    let (listener, filter) = listen();
+    let (ours, theirs) = connect(&listener);
+    let (_idle, _other) = connect(&listener);
+    let mut work = Work::default();
+    work.write(ours.try_clone().unwrap(), 25_000, Duration::from_millis(10));
+    work.read(theirs, 1 << 16, Duration::ZERO);
+    let folder = Folder::new();
+    let stream = folder.pipefill(&["watch", "--json-stream", "--for", "2s", &filter]).output().unwrap();
+    let text = String::from_utf8(stream.stdout).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| json(line.as_bytes())).collect();
+    let looks: Vec<u64> = lines.iter().map(|line| line["looks"].as_u64().unwrap()).collect();
+    assert_eq!(looks, [1, 2, 3], "{text}");
+    for line in &lines[1..] {
+        is_ours(only(line), &ours);
+        assert_eq!(line["idle"], 1, "{text}");
+    }
+}
+
+#[test]
+fn an_interval_longer_than_the_time_still_has_two_looks() {
+    let (listener, filter) = listen();
+    let (_ours, _theirs) = connect(&listener);
+    assert_eq!(watched(&["--for", "100ms", "--interval", "500ms", &filter])["looks"], 2);
+}
+
+#[test]
+fn records_are_read_like_those_of_any_experiment() {
+    let (listener, filter) = listen();
+    let (ours, theirs) = connect(&listener);
+    let mut work = Work::default();
+    work.write(ours.try_clone().unwrap(), 25_000, Duration::from_millis(10));
+    work.read(theirs, 1 << 16, Duration::ZERO);
+    let folder = Folder::new();
+    let run = |words: &[&str]| {
+        let output = folder.pipefill(words).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let said = run(&["watch", "--for", "2s", "--json", "--out", "slow", &filter]);
+    let peer = ours.peer_addr().unwrap().to_string();
+    let explained = run(&["explain", "slow"]);
+    assert!(explained.contains(&peer), "{explained}");
+    let report = json(run(&["report", "slow", "--json"]).as_bytes());
+    let flow = &report["cells"][0]["flows"][0];
+    assert_eq!(flow["limited_by"], only(&json(said.as_bytes()))["limited_by"], "{report:#}");
+    let page = run(&["report", "slow", "--format", "html"]);
+    assert!(page.contains(&peer) && page.contains("</html>"));
+    assert!(!run(&["compare", "slow", "slow"]).is_empty());
+    let again = folder.pipefill(&["watch", "--once", "--out", "slow", &filter]).output().unwrap();
+    assert_eq!(again.status.code(), Some(2));
+}

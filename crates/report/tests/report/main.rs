@@ -1,0 +1,11 @@
+//! Findings in, text out.
+
+#[path = "../../../analysis/tests/builder/mod.rs"]
+mod builder;
+mod hostile;
+#[path = "../made/mod.rs"]
+mod made;
+mod page;
+mod pictures;
+mod render;
+mod screens;

@@ -1,0 +1,8 @@
+//! The simulator by its records.
+
+mod fuzz;
+mod invariants;
+mod limits;
+mod packet_sizes;
+mod rate_layer;
+mod super_packets;
