@@ -266,7 +266,7 @@ while True:
 /// Each connection is judged alone: that the first one sees the second one is what it infers from its own samples.
 fn one_connection_sees_that_another_shares_its_queue() -> Outcome {
     let folder = folder_with(&["iperf3"])?;
-    let servers = "iperf3 -s -1 -p 5202 & exec iperf3 -s -1 -p 5201";
+    let servers = "exec >/dev/null 2>&1; iperf3 -s -1 -p 5202 & exec iperf3 -s -1 -p 5201";
     let clients =
         "iperf3 -c $PIPEFILL_SERVER -p 5201 -t 10 & sleep 5; iperf3 -c $PIPEFILL_SERVER -p 5202 -t 5; wait";
     let words =

@@ -103,11 +103,19 @@ fn explain(result: &mut FlowResult, spec: &CellSpec, flow: &FlowSpec, runs: &[In
     result.advice = Some(advice.into_iter().map(told).collect());
 }
 
+/// A flow with less than one part in so many of the largest one's goodput.
+const NEXT_TO_NOTHING: u64 = 20;
+
 /// `spec`, with the path that the run's own samples tell of where nobody planned it.
 fn of_the_run<'a>(spec: &'a CellSpec, run: &RunMetrics) -> Cow<'a, CellSpec> {
     let Some(facts) = &run.path_facts else { return Cow::Borrowed(spec) };
     let mut known = spec.clone();
     observed::apply(&mut known, facts);
+    // Who carries next to nothing takes nothing from the others.
+    let carried = |at: usize| run.flows.get(at).and_then(|one| one.figures.goodput_bps).unwrap_or(0);
+    let most = (0..run.flows.len()).map(carried).max().unwrap_or(0);
+    let mut carries = (0..).map(|at| carried(at) >= most / NEXT_TO_NOTHING);
+    known.flows.retain(|_| carries.next().unwrap_or(true));
     Cow::Owned(known)
 }
 

@@ -7,7 +7,7 @@
 
 use super::look::Track;
 use super::rounds::Round;
-use super::sharing;
+use super::sharing::{self, Sharing};
 use crate::metrics::window::Window;
 use crate::models::headers::Headers;
 use crate::statistics::{median, percentile, relative_spread};
@@ -45,8 +45,9 @@ pub(super) fn find(
 ) -> Option<Found> {
     let free = plateau(tracks, rounds, base_us, |round| round.closed_share < HALF);
     let any = || plateau(tracks, rounds, base_us, |_| true);
+    let alone = || sharing(tracks, rounds, base_us).map(|found| found.alone_bps);
     let (payload_bps, is_tried) =
-        free.map(|rate| (rate, true)).or_else(|| any().map(|rate| (rate, false)))?;
+        free.or_else(alone).map(|rate| (rate, true)).or_else(|| any().map(|rate| (rate, false)))?;
     let mss = mss(tracks)?;
     let frame = headers.frame(Protocol::Tcp, Bytes::new(mss)).get() as f64;
     let rate_bps = (payload_bps * frame / mss as f64) as u64;
@@ -88,6 +89,10 @@ pub(super) struct Standing {
 
 /// Whether others have a part of the bottleneck at times: what gets through then.
 pub(super) fn shared(tracks: &[&Track], rounds: &[Vec<Round>], base_us: u64) -> Option<Fact<u64>> {
+    sharing(tracks, rounds, base_us).map(|found| Fact::inferred(found.shared_bps as u64))
+}
+
+fn sharing(tracks: &[&Track], rounds: &[Vec<Round>], base_us: u64) -> Option<Sharing> {
     sharing::find(&standing(tracks, rounds, base_us, |round| round.closed_share < HALF))
 }
 

@@ -26,7 +26,7 @@ const RISEN_US: u64 = 2_000;
 const FEWEST_SEGMENTS: f64 = 20.0;
 /// A full path has a queue in so many of its rounds; where losses do not change the rate, in so many of them.
 const NEARLY_ALWAYS: f64 = 0.75;
-const MOSTLY: f64 = 0.50;
+const OFTEN: f64 = 0.25;
 /// A window that still grows brings this much more at the end than at the beginning …
 const GROWN: f64 = 1.25;
 /// … or so much more from one third of the time to the next.
@@ -133,8 +133,8 @@ impl Receiving {
         }
         let spread = relative_spread(&rates).unwrap_or(f64::INFINITY);
         let is_often_disordered = disordered * DISORDERED >= rounds.len();
-        // A loss that does not change the rate is made up for by a queue, which is there most of the time; or an application offers no more.
-        let has_queue = self.has_risen(rounds, MOSTLY) || self.has_one_rtt_only(rounds);
+        // A loss that does not change the rate is made up for by a queue, which is there now and then; or an application offers no more.
+        let has_queue = self.has_risen(rounds, OFTEN) || self.has_one_rtt_only(rounds);
         let is_covered = spread <= UNCHANGED && disordered > 0 && !is_often_disordered && has_queue;
         match spread <= PLATEAU {
             true if is_enough && (is_covered || self.has_risen(rounds, NEARLY_ALWAYS)) => LimitedBy::Path,

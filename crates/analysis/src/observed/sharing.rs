@@ -4,8 +4,7 @@
 //! others have the rest of it, or the rate itself has changed: a sender can't tell the two apart (nor a queue on the way of the ACKs).
 
 use super::bottleneck::Standing;
-use crate::statistics::{median, percentile};
-use pipefill_core::record::Fact;
+use crate::statistics::{median, percentile, relative_spread};
 
 /// Standing rounds that are looked at together, so that the ACKs of one round do not count.
 const TOGETHER: usize = 4;
@@ -17,17 +16,31 @@ const FALLEN: f64 = 0.70;
 const STALLED: f64 = 0.05;
 /// The fastest ones agree within this part.
 const AGREE: f64 = 0.10;
+/// A plateau is as long as this part of the groups at least: a window that grows has fewer near its largest.
+const ALONE: f64 = 0.15;
+/// And its rates, from the first to the third quartile, differ by no more than this part of their median.
+const LEVEL: f64 = 0.02;
 /// The round trip is then no shorter than this part of what it was at the fastest.
 const STAYS_UP: f64 = 0.95;
 
-/// The rate at the slowest, bits per second of payload; `None` where it is always nearly the same, or falls with the round trip.
-pub(super) fn find(standing: &[Standing]) -> Option<Fact<u64>> {
+/// What gets through a bottleneck that others share at times, bits per second of payload.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sharing {
+    /// While nobody else is there: the bottleneck's rate.
+    pub(super) alone_bps: f64,
+    /// At the slowest.
+    pub(super) shared_bps: f64,
+}
+
+/// `None` where the rate is always nearly the same, or falls with the round trip.
+pub(super) fn find(standing: &[Standing]) -> Option<Sharing> {
     let groups: Vec<Standing> = standing.chunks_exact(TOGETHER).map(mean).collect();
     if groups.len() < FEWEST_GROUPS {
         return None;
     }
     let rates: Vec<f64> = groups.iter().map(|one| one.rate_bps).collect();
     let (slow, fast) = (percentile(&rates, 0.1)?, percentile(&rates, 0.9)?);
+    let plateau: Vec<f64> = rates.iter().copied().filter(|&rate| rate >= (1.0 - AGREE) * fast).collect();
     let rtts = |is_its: &dyn Fn(f64) -> bool| -> Vec<f64> {
         groups.iter().filter(|one| is_its(one.rate_bps)).map(|one| one.rtt_us).collect()
     };
@@ -36,9 +49,10 @@ pub(super) fn find(standing: &[Standing]) -> Option<Fact<u64>> {
     let at_the_slowest = rtts(&|rate| rate <= FALLEN * fast);
     let is_told = slow >= STALLED * fast
         && slow <= FALLEN * fast
-        && 4 * at_the_fastest.len() >= groups.len()
+        && plateau.len() as f64 >= ALONE * groups.len() as f64
+        && relative_spread(&plateau)? <= LEVEL
         && median(&at_the_slowest)? >= STAYS_UP * median(&at_the_fastest)?;
-    is_told.then(|| Fact::inferred(slow as u64))
+    is_told.then_some(Sharing { alone_bps: fast, shared_bps: slow })
 }
 
 fn mean(rounds: &[Standing]) -> Standing {
@@ -59,7 +73,7 @@ mod tests {
             .map(round)
             .map(|(mbit, ms)| Standing { rate_bps: mbit * 1e6, rtt_us: ms * 1e3 })
             .collect();
-        find(&rounds).map(|fact| fact.value)
+        find(&rounds).map(|found| found.shared_bps as u64)
     }
 
     #[test]

@@ -116,9 +116,9 @@ rcvbuf = "16KiB"
     assert_eq!(limits(&planned), ["path", "app", "rwnd"]);
     assert_eq!(limits(&blind), limits(&planned));
     for (planned, blind) in planned.iter().zip(&blind) {
-        assert_eq!(
-            (&planned["streams"], &planned["goodput_bps"]),
-            (&blind["streams"], &blind["goodput_bps"])
-        );
+        assert_eq!(planned["streams"], blind["streams"]);
+        // A sender's socket counts what was acknowledged, the plan what has arrived.
+        let of = |flow: &Value| flow["goodput_bps"].as_f64().unwrap();
+        assert!((of(blind) / of(planned) - 1.0).abs() < 0.02, "{} of {}", of(blind), of(planned));
     }
 }
