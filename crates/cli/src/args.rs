@@ -181,6 +181,9 @@ pub(crate) struct RunArgs {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) selection: Selection,
+    /// Capture packets at both ends, as run.capture=true does: sender.pcapng and receiver.pcapng in each run's artifacts
+    #[arg(long)]
+    pub(crate) capture: bool,
     #[command(flatten)]
     pub(crate) options: RunOptions,
 }
@@ -316,6 +319,9 @@ pub(crate) struct ExecArgs {
     /// Keep records of the connections in this new directory, for explain, report and compare
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Capture packets at both ends, into sender.pcapng and receiver.pcapng of the directory that --out names
+    #[arg(long, requires = "out")]
+    pub(crate) capture: bool,
     /// Print nothing of our own: only what the command prints
     #[arg(long, conflicts_with = "json")]
     pub(crate) quiet: bool,

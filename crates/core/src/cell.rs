@@ -534,6 +534,27 @@ pub struct RunSpec {
     pub warmup: Option<Duration>,
     /// Whether packets are captured at both ends.
     pub capture: bool,
+    /// What a super-packet is in a capture.
+    #[serde(default, skip_serializing_if = "CapturePackets::is_kept")]
+    pub capture_packets: CapturePackets,
+}
+
+/// What a capture makes of a packet of several segments, which TSO, GSO or GRO have made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CapturePackets {
+    /// It stays one, as tcpdump sees it on the host's interface.
+    #[default]
+    Kept,
+    /// It is cut into the segments that a wire carries, all at one instant.
+    Split,
+}
+
+impl CapturePackets {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_kept(&self) -> bool {
+        *self == Self::Kept
+    }
 }
 
 /// An assertion on a cell's result, from `[expect]`.

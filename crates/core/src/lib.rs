@@ -3,6 +3,7 @@
 //! Never: a clock, a socket, a file, a thread, an iteration in random order. Time and chance are arguments.
 #![forbid(unsafe_code)]
 
+pub mod address;
 pub mod backend;
 pub mod cell;
 pub mod file_name;

@@ -22,7 +22,7 @@ const WITHOUT_ADV_WIN_SCALE: (u32, u32) = (6, 6);
 pub(crate) fn describe(privilege: Privilege) -> Environment {
     let mut facts: BTreeMap<String, String> =
         FACTS.iter().filter_map(|&(name, path)| Some((name.to_owned(), line(path)?))).collect();
-    let kernel = line("/proc/sys/kernel/osrelease");
+    let kernel = kernel();
     if kernel.as_deref().and_then(version).is_some_and(|version| version >= WITHOUT_ADV_WIN_SCALE) {
         let (name, effect) = ("net.ipv4.tcp_adv_win_scale", "no effect: kernels since 6.6 ignore it");
         facts.insert(name.to_owned(), effect.to_owned());
@@ -36,6 +36,11 @@ pub(crate) fn describe(privilege: Privilege) -> Environment {
         host_rate_bps: None,
         facts,
     }
+}
+
+/// The kernel's release as `uname -r` has it.
+pub(crate) fn kernel() -> Option<String> {
+    line("/proc/sys/kernel/osrelease")
 }
 
 /// Major and minor of a release as `uname -r` has it.

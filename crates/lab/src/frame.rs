@@ -5,6 +5,7 @@
 
 use crate::sys::buffers::Buffer;
 use crate::sys::packet::{Outgoing, Packet, Received, SNAP, VNET_LEN};
+use pipefill_capture::write::checksum::{fold, sum};
 use pipefill_core::cell::Family;
 use std::ops::Range;
 use std::rc::Rc;
@@ -203,18 +204,6 @@ fn vnet_header(cut: Cut, payload: usize, has_cwr: bool) -> [u8; VNET_LEN] {
     vnet
 }
 
-/// The ones' complement sum of big-endian words, not folded (RFC 1071).
-fn sum(bytes: &[u8]) -> u32 {
-    bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |&low| u32::from(low))).sum()
-}
-
-fn fold(mut sum: u32) -> u16 {
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    u16::try_from(sum).unwrap_or(u16::MAX)
-}
-
 fn get_u16(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
@@ -249,6 +238,7 @@ pub(crate) mod tests {
         vnet[4..6].copy_from_slice(&u16::try_from(MSS).unwrap().to_ne_bytes());
         Frame::new(Received {
             realtime_ns: 0,
+            is_outgoing: false,
             len: u32::try_from(HEADERS + payload).unwrap(),
             vnet,
             packet: Packet::Head(&head),
@@ -272,6 +262,7 @@ pub(crate) mod tests {
         let head = [7_u8; 60];
         let frame = Frame::new(Received {
             realtime_ns: 0,
+            is_outgoing: false,
             len: 90,
             vnet: [0; VNET_LEN],
             packet: Packet::Head(&head),
@@ -321,6 +312,7 @@ pub(crate) mod tests {
         let whole = crate::sys::buffers::Buffers::new(1 << 20).keep(&mut landing, 0..length);
         Frame::new(Received {
             realtime_ns: 0,
+            is_outgoing: false,
             len: u32::try_from(length).unwrap(),
             vnet,
             packet: Packet::Whole(whole.expect("room")),
@@ -382,7 +374,7 @@ pub(crate) mod tests {
         /// Whatever the ring hands over, nothing panics and no packet grows.
         #[test]
         fn any_header_is_survived(head in prop::collection::vec(any::<u8>(), 0..200), vnet in any::<[u8; VNET_LEN]>(), len in 0_u32..70_000) {
-            let frame = Frame::new(Received { realtime_ns: 0, len, vnet, packet: Packet::Head(&head) });
+            let frame = Frame::new(Received { realtime_ns: 0, is_outgoing: false, len, vnet, packet: Packet::Head(&head) });
             for index in 0..frame.segments().min(50) {
                 prop_assert!(frame.outgoing(index, 1).len <= len as usize);
             }

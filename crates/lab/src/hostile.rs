@@ -14,7 +14,13 @@ pub fn frame(bytes: &[u8]) {
     let len = u32::from_be_bytes([0, high, middle, low]);
     // The ring tells the whole length, of which the first bytes are a part.
     let len = len.max(u32::try_from(head.len()).unwrap_or(u32::MAX));
-    let frame = Frame::new(Received { realtime_ns: 0, len, vnet: *vnet, packet: Packet::Head(head) });
+    let frame = Frame::new(Received {
+        realtime_ns: 0,
+        is_outgoing: false,
+        len,
+        vnet: *vnet,
+        packet: Packet::Head(head),
+    });
     let segments = frame.segments();
     assert!(segments > 0);
     let whole = frame.outgoing(0, segments);

@@ -5,6 +5,7 @@
 
 mod bare_timer;
 mod batch;
+mod capture;
 mod clock;
 mod counters;
 mod cpu_use;

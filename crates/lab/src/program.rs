@@ -12,6 +12,8 @@ mod uplink;
 pub use inside::inside;
 pub use uplink::ensure_uplink;
 
+pub use crate::capture::Count;
+use crate::capture::{Subject, Tap};
 use crate::clock::RunClock;
 use crate::data_path::{Forwarder, ForwarderReport, PathState, ensure_memory};
 use crate::namespace::Namespace;
@@ -59,6 +61,14 @@ pub struct Programs {
     pub has_uplink: bool,
 }
 
+/// Where captures go.
+pub struct Captures<'a> {
+    /// What the files call the run.
+    pub run: &'a str,
+    /// The sender's, the receiver's.
+    pub files: [Box<dyn Write + Send>; 2],
+}
+
 /// What the path did meanwhile.
 #[derive(Debug)]
 pub struct Carried {
@@ -68,6 +78,8 @@ pub struct Carried {
     pub lateness: [Option<Lateness>; 2],
     /// Packets for which the instrument itself had no room.
     pub own_drops: u64,
+    /// What each host's capture has; none where none was asked for.
+    pub captured: Vec<Count>,
 }
 
 /// A command that runs.
@@ -137,20 +149,33 @@ impl<'a> ProgramPath<'a> {
         self.topology.b.file()
     }
 
-    /// Carries packets while `work` runs.
+    /// Carries packets while `work` runs, and writes what each host sends and receives into `captures`: the sender's file, the receiver's.
     ///
     /// # Errors
-    /// Those of sockets and threads.
-    pub fn carry<T>(&self, work: impl FnOnce() -> T) -> io::Result<(T, Carried)> {
-        let stop = AtomicBool::new(false);
-        let (result, reports) = thread::scope(|scope| {
+    /// Those of sockets, threads and files.
+    pub fn carry<T>(
+        &self,
+        captures: Option<Captures<'_>>,
+        work: impl FnOnce() -> T,
+    ) -> io::Result<(T, Carried)> {
+        let [stop, stop_captures] = [const { AtomicBool::new(false) }; 2];
+        let taps = captures.map(|captures| self.taps(captures)).transpose()?;
+        let (result, reports, captured) = thread::scope(|scope| {
+            let end_of_captures = StopOnDrop([&stop_captures]);
+            let taps = taps.into_iter().flatten().map(|tap| {
+                let name = format!("capture {}", tap.host());
+                start_thread(scope, &name, || tap.run(&stop_captures))
+            });
+            let taps = taps.collect::<io::Result<Vec<_>>>()?;
             let guard = StopOnDrop([&stop]);
             let middle = self.topology.middle.as_ref();
             let forwarders = middle.map(|middle| self.start(scope, middle, &stop)).transpose()?;
             let result = work();
             drop(guard);
-            let ended = |forwarder| joined(forwarder, "the data path");
-            Ok::<_, io::Error>((result, forwarders.map(|both| both.map(ended))))
+            let reports = forwarders.map(|both| both.map(|forwarder| joined(forwarder, "the data path")));
+            drop(end_of_captures);
+            let captured = taps.into_iter().map(|tap| joined(tap, "a capture")).collect::<io::Result<_>>()?;
+            Ok::<_, io::Error>((result, reports, captured))
         })?;
         let (mut lateness, mut own_drops) = ([None, None], 0);
         for (place, report) in reports.into_iter().flatten().enumerate() {
@@ -163,7 +188,13 @@ impl<'a> ProgramPath<'a> {
         let of = |(direction, state): (Direction, &Mutex<PathState>)| {
             state.lock().map_or_else(|_| Vec::new(), |state| state.counters.records(direction))
         };
-        Ok((result, Carried { counters: ways.flat_map(of).collect(), lateness, own_drops }))
+        Ok((result, Carried { counters: ways.flat_map(of).collect(), lateness, own_drops, captured }))
+    }
+
+    fn taps<'s>(&'s self, captures: Captures<'s>) -> io::Result<[Tap<'s>; 2]> {
+        let packets = self.spec.run.capture_packets;
+        let subject = Subject { run: captures.run, seed: self.seed, packets, clock: self.clock };
+        Tap::at_both(&self.topology, subject, captures.files)
     }
 
     fn start<'scope>(

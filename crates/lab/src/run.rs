@@ -6,6 +6,7 @@ mod flow;
 mod outcome;
 mod traffic;
 
+use crate::capture::{Count, HOSTS, Subject, Tap};
 use crate::clock::RunClock;
 use crate::counters::{self, Snapshot};
 use crate::data_path::{Forwarder, ForwarderReport, PathState, ensure_memory};
@@ -23,6 +24,7 @@ use crate::traffic::counts::StreamCounts;
 use crate::validity::{false_hystart_exit, judge};
 use flow::ConnectedFlow;
 use outcome::Outcome;
+use pipefill_capture::write::file_name;
 use pipefill_core::backend::{BackendError, Watch};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
@@ -53,15 +55,9 @@ pub(crate) fn carry_out(
     Ok(outcome.into_manifest(run, environment.clone(), began, wall))
 }
 
-/// Whether this machine can do `run`: captures, and every congestion control that it names, tried in a namespace.
+/// Whether this machine can do `run`: every congestion control that it names, tried in a namespace.
 pub(crate) fn check(run: &Run) -> Result<(), BackendError> {
     let spec = &run.cell.spec;
-    if spec.run.capture {
-        return Err(BackendError::Unsupported {
-            what: "packet captures (run.capture) are not part of this version".to_owned(),
-            remedy: "leave run.capture out, or set it to false".to_owned(),
-        });
-    }
     descriptors::ensure(spec)?;
     ensure_memory(&spec.path)?;
     let hosts = [&spec.sender.congestion_control, &spec.receiver.congestion_control];
@@ -147,9 +143,13 @@ impl<'a> Stage<'a> {
 
     fn perform(mut self, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<Outcome, BackendError> {
         let threads = Threads::default();
-        let stop_path = AtomicBool::new(false);
+        let [stop_path, stop_captures] = [const { AtomicBool::new(false) }; 2];
         let mut settings = std::mem::take(&mut self.settings);
-        let (traffic, forwarders) = thread::scope(|scope| {
+        let taps = self.taps(sink)?;
+        let (traffic, forwarders, captured) = thread::scope(|scope| {
+            let end_of_captures = StopOnDrop([&stop_captures]);
+            let captures = start_captures(scope, taps, &threads, &stop_captures);
+            let captures = captures.map_err(|error| failed("starting the captures", &error))?;
             let stop = StopOnDrop([&stop_path]);
             let middle = self.topology.middle.as_ref();
             let forwarders =
@@ -157,11 +157,14 @@ impl<'a> Stage<'a> {
             let forwarders = forwarders.map_err(|error| failed("starting the data path", &error))?;
             let traffic = self.traffic(&threads, &mut settings, watch, sink)?;
             drop(stop);
-            Ok::<_, BackendError>((
-                traffic,
-                forwarders.map(|forwarders| forwarders.map(|forwarder| joined(forwarder, "the data path"))),
-            ))
+            let forwarders =
+                forwarders.map(|forwarders| forwarders.map(|forwarder| joined(forwarder, "the data path")));
+            drop(end_of_captures);
+            let captured: io::Result<Vec<Count>> =
+                captures.into_iter().map(|capture| joined(capture, "a capture")).collect();
+            Ok::<_, BackendError>((traffic, forwarders, captured))
         })?;
+        let captured = captured.map_err(|error| failed("writing a capture", &error))?;
         let steal_us = counters::steal_us()
             .zip(self.steal_before_us)
             .and_then(|(after, before)| after.checked_sub(before));
@@ -174,6 +177,7 @@ impl<'a> Stage<'a> {
         if let Some(trace) = self.trace.take().and_then(|trace| trace.into_inner().ok()) {
             instrument.trace_lost_events = self.finish_trace(trace, &mut counters, sink)?;
         }
+        counters.extend(captured.iter().flat_map(Count::counters));
         counters.extend(path_counters(Direction::Forward, &self.forward));
         counters.extend(path_counters(Direction::Reverse, &self.reverse));
         let mut invalid = traffic.invalid;
@@ -196,6 +200,24 @@ impl<'a> Stage<'a> {
             real_time: path.map(|path| path.real_time),
             tracing: self.tracing,
         })
+    }
+
+    /// Captures at both hosts, where the run asks for them.
+    fn taps(&self, sink: &mut dyn Sink) -> Result<Option<[Tap<'_>; 2]>, BackendError> {
+        let asked = &self.run.cell.spec.run;
+        if !asked.capture {
+            return Ok(None);
+        }
+        let mut file = |host| sink.artifact(&file_name(host));
+        let files = [file(HOSTS[0])?, file(HOSTS[1])?];
+        let subject = Subject {
+            run: &self.run.id,
+            seed: self.run.seed,
+            packets: asked.capture_packets,
+            clock: self.clock,
+        };
+        let taps = Tap::at_both(&self.topology, subject, files);
+        taps.map(Some).map_err(|error| failed("opening the captures", &error))
     }
 
     fn start_forwarders<'scope>(
@@ -295,6 +317,19 @@ impl<'a> Stage<'a> {
         let state = if flow.direction == Direction::Forward { &self.forward } else { &self.reverse };
         state.lock().map_or(0, |state| state.backlog.iter().map(|backlog| backlog.packets).sum())
     }
+}
+
+fn start_captures<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    taps: Option<[Tap<'scope>; 2]>,
+    threads: &'scope Threads,
+    stop: &'scope AtomicBool,
+) -> io::Result<Vec<ScopedJoinHandle<'scope, io::Result<Count>>>> {
+    let start = |tap: Tap<'scope>| {
+        let role = ThreadRole::Other(format!("capture {}", tap.host()));
+        threads.start(scope, role, move || tap.run(stop))
+    };
+    taps.into_iter().flatten().map(start).collect()
 }
 
 /// Watches both hosts, unless that is not wanted.

@@ -13,34 +13,16 @@ use crate::namespace::Namespace;
 use crate::netlink::{Mac, Rtnetlink, VethEnd};
 use crate::sys::ethtool::Offloads;
 use crate::sys::packet::PacketSocket;
+pub(crate) use pipefill_core::address::{
+    INTERFACE as HOST_INTERFACE, of_receiver as address_b, of_sender as address_a,
+};
+use pipefill_core::address::{RECEIVER_MAC as MAC_B, SENDER_MAC as MAC_A};
 use pipefill_core::cell::{Family, PathSpec};
 use std::fs;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Address of the sending host.
-pub(crate) const fn address_a(family: Family) -> IpAddr {
-    address(family, 1)
-}
-
-/// Address of the receiving host.
-pub(crate) const fn address_b(family: Family) -> IpAddr {
-    address(family, 2)
-}
-
-const fn address(family: Family, host: u8) -> IpAddr {
-    match family {
-        Family::Ipv4 => IpAddr::V4(Ipv4Addr::new(10, 77, 0, host)),
-        Family::Ipv6 => IpAddr::V6(Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, host as u16)),
-    }
-}
-
-/// Name of the interface in A and in B.
-pub(crate) const HOST_INTERFACE: &str = "path0";
 const MIDDLE_A: &str = "a0";
 const MIDDLE_B: &str = "b0";
-const MAC_A: Mac = [0x02, 0x70, 0x66, 0, 0, 0x0a];
-const MAC_B: Mac = [0x02, 0x70, 0x66, 0, 0, 0x0b];
 const MAC_MIDDLE_A: Mac = [0x02, 0x70, 0x66, 0, 1, 0x0a];
 const MAC_MIDDLE_B: Mac = [0x02, 0x70, 0x66, 0, 1, 0x0b];
 

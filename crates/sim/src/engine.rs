@@ -99,7 +99,7 @@ impl Engine {
             if let Some(checks) = &mut self.checks {
                 checks.on_arrival(self.now, &packet.payload, &self.streams);
             }
-            let Segment { stream, body } = &packet.payload;
+            let Segment { stream, body, .. } = &packet.payload;
             match body {
                 Body::Data(data) if self.joins(*stream) => {
                     if !held.as_mut().is_some_and(|(of, _, first)| *of == packet.gso_id && join(first, data))

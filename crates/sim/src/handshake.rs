@@ -47,6 +47,8 @@ pub(crate) struct Handshake {
     syn_ack: Asking,
     is_connected: bool,
     is_accepted: bool,
+    /// TSval of the SYN, which the receiver echoes.
+    called_at: u32,
 }
 
 /// What an end has learned.
@@ -69,7 +71,7 @@ impl Handshake {
     /// The sender calls.
     pub(crate) fn connect(&mut self, now: Time) -> Body {
         self.syn.send(now, LINEAR_TIMEOUTS);
-        Body::Syn
+        Body::Syn { ts: jiffies::stamp(now) }
     }
 
     /// The listening application has the connection.
@@ -92,14 +94,19 @@ impl Handshake {
     /// A message reached the end that it is for; `window` is the receiver's first. The answer goes back the other way.
     pub(crate) fn on_message(&mut self, now: Time, body: &Body, window: u64) -> (Option<Body>, Learned) {
         match body {
-            Body::Syn if !self.is_accepted => (Some(self.answer(now, window)), Learned::Nothing),
-            Body::SynAck { .. } if self.is_connected => (Some(Body::HandshakeAck), Learned::Nothing),
-            Body::SynAck { window, ts } => {
-                self.is_connected = true;
-                let rtt_us = self.syn.answered(now);
-                (Some(Body::HandshakeAck), Learned::Connected { window: *window, ts: *ts, rtt_us })
+            Body::Syn { ts } if !self.is_accepted => {
+                self.called_at = *ts;
+                (Some(self.answer(now, window)), Learned::Nothing)
             }
-            Body::HandshakeAck | Body::Data(_) if !self.is_accepted => {
+            Body::SynAck { window, ts, .. } => {
+                let answer = Body::HandshakeAck { ts: jiffies::stamp(now), ts_echo: *ts };
+                if std::mem::replace(&mut self.is_connected, true) {
+                    return (Some(answer), Learned::Nothing);
+                }
+                let rtt_us = self.syn.answered(now);
+                (Some(answer), Learned::Connected { window: *window, ts: *ts, rtt_us })
+            }
+            Body::HandshakeAck { .. } | Body::Data(_) if !self.is_accepted => {
                 self.is_accepted = true;
                 (None, Learned::Accepted { rtt_us: self.syn_ack.answered(now) })
             }
@@ -109,7 +116,7 @@ impl Handshake {
 
     fn answer(&mut self, now: Time, window: u64) -> Body {
         self.syn_ack.send(now, 0);
-        Body::SynAck { window, ts: jiffies::stamp(now) }
+        Body::SynAck { window, ts: jiffies::stamp(now), ts_echo: self.called_at }
     }
 }
 
@@ -120,12 +127,12 @@ mod tests {
     #[test]
     fn three_messages_connect_and_a_lost_one_is_sent_again() {
         let mut handshake = Handshake::default();
-        handshake.connect(Time::ZERO);
+        let syn = handshake.connect(Time::ZERO);
         let again = handshake.next().expect("a deadline");
         assert!(again >= Time::from_nanos(1_000_000_000));
         assert!(handshake.on_timer(again, 1).0.is_some());
         let at = |ms: u64| again.after(std::time::Duration::from_millis(ms));
-        let (answer, _) = handshake.on_message(at(5), &Body::Syn, 65_160);
+        let (answer, _) = handshake.on_message(at(5), &syn, 65_160);
         let answer = answer.expect("a SYN-ACK");
         let (ack, learned) = handshake.on_message(at(10), &answer, 0);
         assert!(matches!(learned, Learned::Connected { window: 65_160, rtt_us: None, .. }));

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod apps;
+mod capture;
 pub mod cc;
 mod engine;
 pub mod fuzz;

@@ -3,7 +3,9 @@
 //! Where the scenario sets no rate, a direction that carries data has the hosts' own limit; without it a window of any size would
 //! leave in no time at all.
 
+use crate::capture::Capture;
 use crate::segment::Segment;
+use pipefill_core::backend::BackendError;
 use pipefill_core::cell::{BottleneckSpec, Direction, DirectionSpec, PathSpec};
 use pipefill_core::record::Counter;
 use pipefill_core::units::{Bytes, QueueLimit, Rate, Seed, Time};
@@ -20,11 +22,18 @@ const HOST_QUEUE: Bytes = Bytes::new(u64::MAX >> 1);
 pub(crate) struct Network {
     forward: OneWay<Segment>,
     reverse: OneWay<Segment>,
+    /// Looks on where the run asks for it.
+    capture: Option<Box<Capture>>,
 }
 
 impl Network {
     /// `carries` says which directions carry data.
-    pub(crate) fn new(path: &PathSpec, seed: Seed, carries: impl Fn(Direction) -> bool) -> Self {
+    pub(crate) fn new(
+        path: &PathSpec,
+        seed: Seed,
+        carries: impl Fn(Direction) -> bool,
+        capture: Option<Box<Capture>>,
+    ) -> Self {
         let one_way = |spec: &DirectionSpec, name, direction| {
             let mut spec = spec.clone();
             if spec.bottleneck.is_none() && carries(direction) {
@@ -41,10 +50,14 @@ impl Network {
         Self {
             forward: one_way(&path.forward, "forward", Direction::Forward),
             reverse: one_way(&path.reverse, "reverse", Direction::Reverse),
+            capture,
         }
     }
 
-    pub(crate) fn offer(&mut self, now: Time, direction: Direction, packet: Packet<Segment>) {
+    pub(crate) fn offer(&mut self, now: Time, direction: Direction, mut packet: Packet<Segment>) {
+        if let Some(capture) = &mut self.capture {
+            capture.leaves(now, direction, &mut packet);
+        }
         self.direction(direction).offer(now, packet);
     }
 
@@ -55,8 +68,22 @@ impl Network {
 
     /// The next packet that arrives at `now`; forward before reverse.
     pub(crate) fn take_due(&mut self, now: Time) -> Option<Released<Segment>> {
-        let forward = self.forward.take_due(now);
-        if forward.is_some() { forward } else { self.reverse.take_due(now) }
+        let (direction, released) = match self.forward.take_due(now) {
+            Some(released) => (Direction::Forward, released),
+            None => (Direction::Reverse, self.reverse.take_due(now)?),
+        };
+        if let Some(capture) = &mut self.capture {
+            capture.arrives(now, direction, &released.packet);
+        }
+        Some(released)
+    }
+
+    /// Ends the captures.
+    ///
+    /// # Errors
+    /// What could not be written.
+    pub(crate) fn end_capture(&mut self, now: Time) -> Result<(), BackendError> {
+        self.capture.take().map_or(Ok(()), |capture| capture.end(now))
     }
 
     /// Packets that a direction holds.

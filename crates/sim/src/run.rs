@@ -1,5 +1,6 @@
 //! One run: the connections made, the traffic, the drain, the record.
 
+use crate::capture::Capture;
 use crate::engine::Engine;
 use crate::host::Host;
 use crate::invariants::Checks;
@@ -53,7 +54,8 @@ pub(crate) fn carry_out(
         }
     }
     let carries = |direction| spec.flows.iter().any(|flow| flow.direction == direction);
-    let network = Network::new(&spec.path, run.seed, carries);
+    let capture = Capture::begin(run, &streams, sink)?;
+    let network = Network::new(&spec.path, run.seed, carries, capture);
     let checks = is_checked.then(|| Checks::new(&spec.path, streams.len()));
     let mut traffic = Traffic {
         spec,
@@ -64,6 +66,8 @@ pub(crate) fn carry_out(
         work: 0,
     };
     let outcome = traffic.run()?;
+    let now = traffic.engine.now;
+    traffic.engine.network.end_capture(now)?;
     let settings = settings::all(run, [("sender", &sender), ("receiver", &receiver)]);
     Ok(record::manifest(run, &traffic.engine, settings, outcome))
 }
@@ -100,12 +104,6 @@ fn refuse_what_is_not_modelled(spec: &CellSpec) -> Result<(), BackendError> {
     let refuse = |what: &str, remedy: &str| {
         Err(BackendError::Unsupported { what: what.to_owned(), remedy: remedy.to_owned() })
     };
-    if spec.run.capture {
-        return refuse(
-            "packet captures (run.capture) are not part of this version",
-            "leave run.capture out, or set it to false",
-        );
-    }
     let ip = Ip::of(&spec.path);
     let largest = ip.mtu - ip.header - UDP;
     let is_fragmented =

@@ -105,17 +105,27 @@ pub(crate) struct Ack {
 /// What a packet carries.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Body {
-    Syn,
-    /// With the receiver's first window and TSval.
+    Syn {
+        ts: u32,
+    },
+    /// With the receiver's first window.
     SynAck {
         window: u64,
         ts: u32,
+        ts_echo: u32,
     },
-    HandshakeAck,
+    HandshakeAck {
+        ts: u32,
+        ts_echo: u32,
+    },
     Data(Data),
     Ack(Ack),
     /// A zero-window probe: an old sequence number that asks for an ACK (`tcp_xmit_probe_skb()`).
-    Probe,
+    Probe {
+        seq: u64,
+        ts: u32,
+        ts_echo: u32,
+    },
     Datagram {
         number: u64,
         len: u32,
@@ -134,6 +144,8 @@ pub(crate) enum Body {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Segment {
     pub(crate) stream: u32,
+    /// IPv4's identification; 0 where packets are not captured.
+    pub(crate) id: u16,
     pub(crate) body: Body,
 }
 
@@ -144,8 +156,8 @@ impl Body {
         let tcp = below + TCP + options(timestamps);
         match self {
             // MSS 4, SACK permitted and timestamps 12, window scale 4 (`tcp_options_write()`).
-            Self::Syn | Self::SynAck { .. } => below + TCP + 20,
-            Self::HandshakeAck | Self::Probe => tcp,
+            Self::Syn { .. } | Self::SynAck { .. } => below + TCP + 20,
+            Self::HandshakeAck { .. } | Self::Probe { .. } => tcp,
             Self::Data(data) => tcp + data.len,
             Self::Ack(ack) => {
                 let blocks = u32::from(ack.sacks.count);

@@ -100,7 +100,7 @@ impl TcpStream {
             Body::Data(data) => self.receiver.on_data(now, data),
             Body::Ack(ack) if self.sender.process.holds_until().is_some() => self.sender.process.leave(*ack),
             Body::Ack(ack) => self.sender.on_ack(now, ack),
-            Body::Probe => self.receiver.on_probe(now),
+            Body::Probe { .. } => self.receiver.on_probe(now),
             Body::SynAck { .. } if self.handshake.is_accepted() => self.shake(now, body),
             _ => {}
         }
@@ -243,7 +243,7 @@ impl Stream {
         let mut offer = |direction, gso_id: u64, body: Body, timestamps| {
             let gso_id = (u64::from(stream) << 40) | gso_id;
             let bytes = body.frame_bytes(ip, timestamps);
-            let packet = Packet { gso_id, bytes, payload: Segment { stream, body } };
+            let packet = Packet { gso_id, bytes, payload: Segment { stream, id: 0, body } };
             network.offer(now, direction, packet);
         };
         match &mut self.transport {

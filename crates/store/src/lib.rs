@@ -6,12 +6,14 @@
 //! DIR/damaged/NAME/  what `--resume` found damaged and made anew
 //! DIR/.lock          held by the process that writes DIR
 //! .DIR.partial-PID-START/  an experiment that has not begun; renamed to DIR
+//! .DIR.aside.partial-PID-START/  files that are written before DIR appears, and moved into it
 //! ```
 //! Never: a half-written run under its final name, the removal of anything that is not provably ours, or a figure that was not
 //! measured.
 #![forbid(unsafe_code)]
 
 mod artifacts;
+mod aside;
 mod checksum;
 mod codec;
 mod damage;
@@ -30,6 +32,7 @@ mod tables;
 #[cfg(test)]
 mod tiny;
 
+pub use aside::Aside;
 pub use codec::{
     RecordError, TableReader, TableWriter, decode_manifest, decode_table, encode_manifest, encode_table,
 };

@@ -39,7 +39,14 @@ fn spec(golden: &Golden) -> CellSpec {
         sender: host.clone(),
         receiver: host,
         flows: vec![flow(golden)],
-        run: RunSpec { repeat: 1, seed: golden.seed, sample: SAMPLE, warmup: None, capture: false },
+        run: RunSpec {
+            repeat: 1,
+            seed: golden.seed,
+            sample: SAMPLE,
+            warmup: None,
+            capture: false,
+            capture_packets: Default::default(),
+        },
         expect: Vec::new(),
     }
 }

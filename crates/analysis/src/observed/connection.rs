@@ -8,7 +8,8 @@ use crate::experiment::{FlowResult, flow_results};
 use crate::metrics::{Condenser, RetransmitCounts};
 use core::net::{IpAddr, SocketAddr};
 use pipefill_core::cell::{
-    CellSpec, Direction, Family, FlowSpec, HostSpec, Offloads, PathSpec, Protocol, RunSpec, Writer,
+    CapturePackets, CellSpec, Direction, Family, FlowSpec, HostSpec, Offloads, PathSpec, Protocol, RunSpec,
+    Writer,
 };
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Run};
@@ -162,6 +163,7 @@ impl Connection<'_> {
                 sample: self.every,
                 warmup: Some(Duration::ZERO),
                 capture: false,
+                capture_packets: CapturePackets::Kept,
             },
             expect: Vec::new(),
         }

@@ -74,6 +74,7 @@ pub fn spec(protocol: Protocol, rtt_ms: u64) -> CellSpec {
             sample: Duration::from_millis(100),
             warmup: Some(Duration::from_secs(1)),
             capture: false,
+            capture_packets: Default::default(),
         },
         expect: Vec::new(),
     }

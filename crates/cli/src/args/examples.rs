@@ -30,6 +30,7 @@ EXAMPLES:
   pipefill run scenarios/first.toml --repeat 5 --on sim
   sed s/cubic/bbr/ mine.toml | pipefill run - --on sim
   pipefill run scenarios/first.toml --only path.rtt=40ms,path.loss=1% --json
+  pipefill run scenarios/first.toml --on sim --capture            with sender.pcapng and receiver.pcapng of each run
   pipefill run scenarios/first.toml --on sim --json-stream | jq -c .event";
 
 pub(super) const STUDY_EXAMPLES: &str = "\

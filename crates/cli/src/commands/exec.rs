@@ -8,12 +8,14 @@ use crate::signals::Stop;
 use crate::signals_of_commands::hand_on;
 use crate::terminal::Terminal;
 use crate::watch::{Filter, Watcher, What, keep};
+use pipefill_capture::write::file_name;
 use pipefill_core::backend::BackendError;
 use pipefill_core::cell::Direction;
 use pipefill_core::record::Setting;
 use pipefill_core::units::Seed;
 use pipefill_lab::privilege::{self, Denied};
-use pipefill_lab::program::{Carried, ProgramPath, Programs, ensure_uplink};
+use pipefill_lab::program::{Captures, Carried, Count, ProgramPath, Programs, ensure_uplink};
+use pipefill_store::{Aside, Owner, StoreError};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::net::IpAddr;
@@ -45,13 +47,22 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
             "choose another one with --out OTHER",
         ));
     }
+    if cell.spec.run.capture && args.out.is_none() {
+        return Err(Failure::usage(
+            "a capture needs a directory to be kept in",
+            "name a new one with --out DIR, or leave run.capture out",
+        ));
+    }
     if args.uplink {
         ensure_uplink().map_err(cannot)?;
     }
     // The process has one thread until here, and has to: see `acquire`.
     let denied = |denied: Denied| Failure::Unsupported { what: denied.what, remedy: denied.remedy };
     privilege::acquire().map_err(denied)?;
-    let seed = asked.plan.runs().first().map_or(Seed::new(1), |run| run.seed);
+    let runs = asked.plan.runs();
+    let (run, seed) = runs.first().map_or(("", Seed::new(1)), |run| (&*run.id, run.seed));
+    let wants_capture = args.out.as_deref().filter(|_| cell.spec.run.capture);
+    let mut aside = wants_capture.map(|out| Aside::create(out, &Owner::current()?)).transpose()?;
     let path = ProgramPath::build(&cell.spec, seed, names_congestion_control(args)).map_err(cannot)?;
     if !args.quiet {
         path.settings().iter().filter(|one| !one.met).for_each(|one| terminal.say(&unmet(one)));
@@ -62,7 +73,8 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
         // What the far end has with others is not on the path.
         watchers.push(watcher(&path.server_namespace(), &with_peers(path.clients()))?);
     }
-    let carried = path.carry(|| {
+    let captures = aside.as_mut().map(|aside| captures(run, aside)).transpose()?;
+    let carried = path.carry(captures, || {
         path.run(&programs, |running| {
             hand_on(
                 |signal| running.signal(signal),
@@ -77,6 +89,7 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let did_nothing = watchers.iter().all(Watcher::has_seen_nothing);
     if !(NOT_STARTED.contains(&code) && did_nothing) {
         tell(args, terminal, &mut watchers, &carried)?;
+        aside.map_or(Ok(()), Aside::appear)?;
     }
     Ok(Outcome::Program(u8::try_from(code).unwrap_or(u8::MAX)))
 }
@@ -88,8 +101,19 @@ fn cannot(error: BackendError) -> Failure {
     }
 }
 
+<<<<<<< HEAD
 /// Of the sockets in the network namespace that `file` stands for, as far as `words` want them.
 fn watcher(file: &Path, words: &[String]) -> Result<Watcher, Failure> {
+=======
+/// Files for the captures of both hosts, which appear beside the records.
+fn captures<'a>(run: &'a str, aside: &mut Aside) -> Result<Captures<'a>, Failure> {
+    let mut file = |host| Ok::<_, StoreError>(Box::new(aside.file(&file_name(host))?));
+    Ok(Captures { run, files: [file("sender")?, file("receiver")?] })
+}
+
+/// Of the sockets in the network namespace that `file` stands for.
+fn watcher(file: &Path) -> Result<Watcher, Failure> {
+>>>>>>> writing
     let netns = Some(file.to_string_lossy().into_owned());
     Watcher::open(What { filter: Filter::read(words)?, pid: None, netns, every: EVERY })
 }
@@ -121,6 +145,7 @@ fn tell(
         let kept = keep(watchers, out)?;
         if !args.quiet && !args.json {
             terminal.say(&kept);
+            carried.captured.iter().for_each(|count| terminal.say(&capture_line(count, out)));
         }
     }
     Ok(())
@@ -145,6 +170,7 @@ fn asked(args: &ExecArgs) -> Result<Asked, Failure> {
     set.extend(both(&args.loss, &["loss", "reverse_loss"]));
     set.extend(both(&args.jitter, &["jitter", "reverse_jitter"]));
     set.extend(args.set.iter().cloned());
+    set.extend(args.capture.then(|| "run.capture=true".to_owned()));
     match &args.scenario {
         Some(file) => Asked::file(file, &Selection { set, ..Selection::default() }),
         None => Asked::built_in("exec", TEXT, &set),
@@ -216,6 +242,16 @@ fn path_line(carried: &Carried) -> String {
         drops => format!(
             "{text}. It had no room for {drops} packets of its own: these losses are the instrument's"
         ),
+    }
+}
+
+/// Where a host's capture is, and whether it is whole.
+fn capture_line(count: &Count, out: &Path) -> String {
+    let file = out.join(&*file_name(count.host));
+    let text = format!("capture of {} packets: {}", count.captured, file.display());
+    match count.dropped {
+        0 => text,
+        dropped => format!("{text}. It had no room for {dropped} packets more"),
     }
 }
 

@@ -19,7 +19,9 @@ use std::path::Path;
 
 /// Runs a scenario file.
 pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let asked = Asked::file(&args.file, &args.selection)?;
+    let mut selection = args.selection.clone();
+    selection.set.extend(args.capture.then(|| "run.capture=true".to_owned()));
+    let asked = Asked::file(&args.file, &selection)?;
     let finished = carry_out(&[(asked, args.options.clone())], terminal, true, &|one| {
         show(one, &args.options, terminal)
     })?;

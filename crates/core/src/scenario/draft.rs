@@ -2,7 +2,8 @@
 
 use super::key::Section;
 use crate::cell::{
-    Expectation, Family, JitterDistribution, LossSpec, LossUnit, Offloads, Payload, Protocol, Writer,
+    CapturePackets, Expectation, Family, JitterDistribution, LossSpec, LossUnit, Offloads, Payload, Protocol,
+    Writer,
 };
 use crate::parse::ParseError;
 use crate::units::{Bytes, QueueLimit, Rate, Ratio};
@@ -129,4 +130,5 @@ pub(super) struct RunDraft {
     pub(super) sample: Option<Duration>,
     pub(super) warmup: Option<Duration>,
     pub(super) capture: Option<bool>,
+    pub(super) capture_packets: Option<CapturePackets>,
 }

@@ -213,6 +213,7 @@ fn run(draft: &Draft, violations: &mut Violations) -> RunSpec {
         sample: draft.run.sample.unwrap_or(SAMPLE),
         warmup: draft.run.warmup,
         capture: draft.run.capture.unwrap_or(false),
+        capture_packets: draft.run.capture_packets.unwrap_or_default(),
     };
     let sample = Slot::new(Section::Run, "sample");
     if run.sample < SAMPLE_MIN {

@@ -6,7 +6,7 @@ use super::expect;
 use super::forms::{congestion_control, count_within, distribution, loss, sizes, sysctl};
 use super::key::Section::{Expect, Flow, Host, Path, Receiver, Run, Sender};
 use super::key::{Key, Kind, SYSCTL, Section, Setter};
-use crate::cell::{ExpectMetric, Family, LossUnit, Payload, Protocol, Writer};
+use crate::cell::{CapturePackets, ExpectMetric, Family, LossUnit, Payload, Protocol, Writer};
 use crate::parse::{count, flag, one_of, ratio, sysctl_triple};
 
 /// A setter that parses and stores: `store!(Path, draft => draft.rtt, duration)`.
@@ -161,7 +161,10 @@ pub const KEYS: &[Key] = &[
     key!(&[Run], "warmup", Duration, None, "1s", store!(Run, r => r.warmup, duration),
         "Time at the start of every flow that is left out of the results. Default: found automatically, see docs/metrics.md."),
     key!(&[Run], "capture", Flag, Some("false"), "true", store!(Run, r => r.capture, flag),
-        "Capture packets at both ends. Not in this version: both backends refuse `true`."),
+        "Capture packets at both ends, with their headers: `sender.pcapng` and `receiver.pcapng` in the run's `artifacts/`."),
+    key!(&[Run], "capture_packets", Word, Some("kept"), "split",
+        store!(Run, r => r.capture_packets, |t| one_of(t, &[("kept", CapturePackets::Kept), ("split", CapturePackets::Split)])),
+        "What a capture has of a super-packet (TSO, GRO): `kept`, as tcpdump sees it, or `split` into the segments that a wire carries."),
 
     key!(&[Expect], "goodput", Expectation, None, ">= 95% of rate", Setter::Expect(|t| expect::parse(ExpectMetric::Goodput, t)),
         "Goodput: a rate, or a share of path.rate.", axis = false),

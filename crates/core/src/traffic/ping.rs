@@ -74,7 +74,7 @@ impl Cut {
 }
 
 /// What a fragment has beside the IP header: IPv4 says all there (RFC 791, 3.1), IPv6 in an extension header (RFC 8200, 4.5).
-const fn fragment_header(family: Family) -> u64 {
+pub const fn fragment_header(family: Family) -> u64 {
     match family {
         Family::Ipv4 => 0,
         Family::Ipv6 => 8,

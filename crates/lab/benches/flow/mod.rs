@@ -29,7 +29,14 @@ pub(crate) fn run(
         sender: host.clone(),
         receiver: host,
         flows: vec![flow],
-        run: RunSpec { repeat: 1, seed: 1, sample, warmup: None, capture: false },
+        run: RunSpec {
+            repeat: 1,
+            seed: 1,
+            sample,
+            warmup: None,
+            capture: false,
+            capture_packets: Default::default(),
+        },
         expect: Vec::new(),
     };
     let cell = Cell { index: 0, id: "bench".to_owned(), axes: Vec::new(), spec };

@@ -22,6 +22,8 @@ pub(crate) const VNET_LEN: usize = 10;
 /// A slot holds `struct tpacket2_hdr` (32), `sockaddr_ll` (20), padding, the virtio-net header and [`SNAP`] bytes.
 const SLOT: usize = 256;
 const SLOTS: usize = 1 << 15;
+/// Of a socket that looks on: its reader waits for a file, so that a second's packets at 100,000 a second have to fit.
+const TAP_SLOTS: usize = 1 << 17;
 const BLOCK: usize = 1 << 16;
 /// The largest super-packet whose payload is given back.
 const ZEROS_LEN: usize = 1 << 16;
@@ -32,12 +34,16 @@ static ZEROS: [u8; ZEROS_LEN] = [0; ZEROS_LEN];
 pub(crate) struct PacketSocket {
     fd: OwnedFd,
     payload: Payload,
+    /// Of the ring, where headers alone are received.
+    slots: usize,
 }
 
 /// What the ring says of a packet.
 pub(crate) struct Received<'a> {
     /// The kernel's receive timestamp, `CLOCK_REALTIME` nanoseconds.
     pub(crate) realtime_ns: u64,
+    /// Whether the host sends it; else it arrives.
+    pub(crate) is_outgoing: bool,
     /// Full length of the packet, Ethernet header included.
     pub(crate) len: u32,
     /// `struct virtio_net_hdr`.
@@ -108,24 +114,11 @@ impl PacketSocket {
     /// # Errors
     /// Those of `socket(2)`, `setsockopt(2)`, `bind(2)`; `EPERM` without `CAP_NET_RAW`.
     pub(crate) fn open(index: u32, payload: Payload) -> io::Result<Self> {
-        // Protocol 0: receives nothing until bound.
-        let fd = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None::<SockProtocol>)?;
-        let this = Self { fd, payload };
-        this.set(libc::SOL_PACKET, libc::PACKET_VERSION, &libc::tpacket_versions::TPACKET_V2)?;
-        this.set(libc::SOL_PACKET, libc::PACKET_VNET_HDR, &1_i32)?;
+        let this = Self::unbound(payload, SLOTS)?;
         this.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)?;
         this.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1_i32)?;
         match payload {
-            Payload::Zeros => {
-                this.filter(SNAP as u32)?;
-                let ring = libc::tpacket_req {
-                    tp_block_size: BLOCK as u32,
-                    tp_block_nr: (SLOT * SLOTS / BLOCK) as u32,
-                    tp_frame_size: SLOT as u32,
-                    tp_frame_nr: SLOTS as u32,
-                };
-                this.set(libc::SOL_PACKET, libc::PACKET_RX_RING, &ring)?;
-            }
+            Payload::Zeros => this.prepare_ring()?,
             Payload::Kept => {
                 this.filter(u32::MAX)?;
                 Whole::prepare(&this.fd)?;
@@ -133,6 +126,37 @@ impl PacketSocket {
         }
         this.bind(index)?;
         Ok(this)
+    }
+
+    /// Opens a socket that looks on: the headers of all that leaves by the interface `index` and arrives at it.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(crate) fn tap(index: u32) -> io::Result<Self> {
+        let this = Self::unbound(Payload::Zeros, TAP_SLOTS)?;
+        this.prepare_ring()?;
+        this.bind(index)?;
+        Ok(this)
+    }
+
+    fn unbound(payload: Payload, slots: usize) -> io::Result<Self> {
+        // Protocol 0: receives nothing until bound.
+        let fd = socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None::<SockProtocol>)?;
+        let this = Self { fd, payload, slots };
+        this.set(libc::SOL_PACKET, libc::PACKET_VERSION, &libc::tpacket_versions::TPACKET_V2)?;
+        this.set(libc::SOL_PACKET, libc::PACKET_VNET_HDR, &1_i32)?;
+        Ok(this)
+    }
+
+    fn prepare_ring(&self) -> io::Result<()> {
+        self.filter(SNAP as u32)?;
+        let ring = libc::tpacket_req {
+            tp_block_size: BLOCK as u32,
+            tp_block_nr: (SLOT * self.slots / BLOCK) as u32,
+            tp_frame_size: SLOT as u32,
+            tp_frame_nr: self.slots as u32,
+        };
+        self.set(libc::SOL_PACKET, libc::PACKET_RX_RING, &ring)
     }
 
     /// What is to be received, in at most `memory` bytes of packets that are kept. Call once.
@@ -149,7 +173,7 @@ impl PacketSocket {
     }
 
     fn map_ring(&self) -> io::Result<Ring> {
-        let len = SLOT * SLOTS;
+        let len = SLOT * self.slots;
         // SAFETY: a fresh shared mapping of the ring that PACKET_RX_RING made; the result is checked.
         let base = unsafe {
             libc::mmap(
@@ -271,6 +295,8 @@ impl PacketSocket {
 
 /// `PACKET_IGNORE_OUTGOING` (`include/uapi/linux/if_packet.h`), not in the libc crate.
 const PACKET_IGNORE_OUTGOING: i32 = 23;
+/// Where the ring has the packet's `sockaddr_ll`: behind `struct tpacket2_hdr`, which `TPACKET_ALIGN()` leaves as it is.
+const ADDRESS_AT: usize = 32;
 /// Packets handed to the kernel in one system call.
 const BATCH: usize = 32;
 
@@ -303,6 +329,8 @@ impl Ring {
         let info = unsafe { &*header };
         let head_at = usize::from(info.tp_mac);
         let head_len = (info.tp_snaplen as usize).min(SLOT - head_at);
+        // SAFETY: `sockaddr_ll` follows the aligned header (`tpacket_rcv()`), inside the slot.
+        let address = unsafe { &*slot.add(ADDRESS_AT).cast::<libc::sockaddr_ll>() };
         // SAFETY: the kernel put the packet at `tp_mac` with the virtio-net header just before it
         // (`tpacket_rcv()`), both inside the slot.
         let (vnet, head) = unsafe {
@@ -313,12 +341,13 @@ impl Ring {
         };
         take(Received {
             realtime_ns: u64::from(info.tp_sec) * 1_000_000_000 + u64::from(info.tp_nsec),
+            is_outgoing: address.sll_pkttype == libc::PACKET_OUTGOING,
             len: info.tp_len,
             vnet,
             packet: Packet::Head(head),
         });
         status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
-        self.next = (self.next + 1) % SLOTS;
+        self.next = (self.next + 1) % (self.len / SLOT);
         true
     }
 }

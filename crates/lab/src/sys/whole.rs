@@ -75,7 +75,7 @@ impl<'a> Whole<'a> {
                 continue;
             };
             let len = u32::try_from(whole.len()).unwrap_or(u32::MAX);
-            take(Received { realtime_ns, len, vnet, packet: Packet::Whole(whole) });
+            take(Received { realtime_ns, is_outgoing: false, len, vnet, packet: Packet::Whole(whole) });
             return Ok(true);
         }
     }

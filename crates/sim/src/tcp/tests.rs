@@ -251,7 +251,7 @@ fn a_shut_window_is_probed_ever_more_seldom_until_it_opens() {
         script.now = at;
         script.sender.on_timer(at);
         let bodies: Vec<Body> = script.sender.outbox.drain(..).map(|(_, body)| body).collect();
-        assert!(matches!(bodies[..], [Body::Probe]), "{bodies:?}");
+        assert!(matches!(bodies[..], [Body::Probe { .. }]), "{bodies:?}");
         assert!(script.answer(5, &[], 0, at).is_empty());
     }
     let first = script.sender.rtt.rto_ms;
