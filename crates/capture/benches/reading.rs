@@ -249,7 +249,7 @@ fn beside(name: &str, words: &[PathBuf], ours: &Speed, times: f64) -> io::Result
             Command::new(&words[0]).args(&words[1..]).stdout(Stdio::null()).stderr(Stdio::null()).status();
         match run {
             Ok(status) if status.success() => {
-                least = least.min(cpu_seconds(UsageWho::RUSAGE_CHILDREN)? - before)
+                least = least.min(cpu_seconds(UsageWho::RUSAGE_CHILDREN)? - before);
             }
             Ok(status) => {
                 println!("skipped: {name}-failed: {status}");

@@ -100,13 +100,18 @@ impl Other {
 ///
 /// # Errors
 /// The kind of what else it is.
-#[inline]
 pub fn segment(packet: &Packet<'_>) -> Result<Segment, Other> {
+    let mut segment = Segment::default();
+    read(packet, &mut segment).map(|()| segment)
+}
+
+/// The same, in place of what is in `to`.
+#[inline(always)]
+pub(crate) fn read(packet: &Packet<'_>, to: &mut Segment) -> Result<(), Other> {
     let (ip, from) = link::ip(packet.link, packet.bytes)?;
     let length = packet.original_length.saturating_sub(from as u32);
-    let inner = match ip::read(ip, length)? {
-        ip::Inner::Tcp(inner) => inner,
-        ip::Inner::Tunnel(tunnel) => ip::inside(&tunnel)?,
-    };
-    segment::read(packet, &inner)
+    match ip::read(ip, length)? {
+        ip::Inner::Tcp(inner) => segment::read(packet, &inner, to),
+        ip::Inner::Tunnel(tunnel) => segment::read(packet, &ip::inside(&tunnel)?, to),
+    }
 }

@@ -83,6 +83,12 @@ impl Counts {
 
 /// Follows all TCP connections of a capture.
 pub struct Reconstruction {
+    state: State,
+    /// The segment of the last packet; the next one is written in its place.
+    segment: Segment,
+}
+
+struct State {
     table: Table,
     counts: Counts,
 }
@@ -96,23 +102,66 @@ impl Default for Reconstruction {
 impl Reconstruction {
     /// Nothing yet.
     pub fn new(limits: Limits) -> Self {
-        Self { table: Table::new(limits.connections), counts: Counts::default() }
+        let state = State { table: Table::new(limits.connections), counts: Counts::default() };
+        Self { state, segment: Segment::default() }
     }
 
     /// The next packet of the capture, of any kind.
     #[inline]
     pub fn take<O: Observer>(&mut self, packet: &Packet<'_>, observer: &mut O) {
-        self.counts.packets += 1;
-        match headers::segment(packet) {
-            Ok(segment) => self.take_segment(&segment, observer),
-            Err(other) => self.counts.others[other as usize] += 1,
+        self.state.counts.packets += 1;
+        match headers::read(packet, &mut self.segment) {
+            Ok(()) => self.state.take(&self.segment, observer),
+            Err(other) => self.state.counts.others[other as usize] += 1,
         }
     }
 
     /// A segment that comes from no packet.
-    #[inline]
     pub fn take_segment<O: Observer>(&mut self, segment: &Segment, observer: &mut O) {
+        self.state.take(segment, observer);
+    }
+
+    /// The connections that are followed now.
+    pub fn connections(&self) -> impl Iterator<Item = &Connection> {
+        self.state.table.iter()
+    }
+
+    /// What was counted so far.
+    pub fn counts(&self) -> Counts {
+        Counts { connections: self.state.table.opened(), ..self.state.counts }
+    }
+
+    /// Bytes of memory that are held; goes through all connections.
+    pub fn memory(&self) -> usize {
+        self.state.table.memory()
+    }
+
+    /// The capture is over: tells the end of every connection that is followed, in the order of their first packets.
+    pub fn finish<O: Observer>(self, observer: &mut O) -> Counts {
+        let mut left: Vec<&Connection> = self.state.table.iter().collect();
+        left.sort_unstable_by_key(|connection| connection.id());
+        for connection in left {
+            observer.ended(connection, Ended::EndOfCapture);
+        }
+        self.counts()
+    }
+}
+
+impl State {
+    #[inline]
+    fn take<O: Observer>(&mut self, segment: &Segment, observer: &mut O) {
         self.counts.tcp += 1;
+        let same = self.table.same_again(segment).filter(|_| !segment.flags.has(Flags::SYN));
+        let (at, from_high) = same.unwrap_or_else(|| self.find(segment, observer));
+        if let Some(connection) = self.table.get(at) {
+            let side = connection.side(from_high);
+            connection.take(segment, side, observer);
+        }
+    }
+
+    /// The connection of `segment`, a new one where it opens one.
+    #[inline(never)]
+    fn find<O: Observer>(&mut self, segment: &Segment, observer: &mut O) -> (u32, bool) {
         let (key, from_high) = Key::of(segment);
         let mut found = self.table.find(&key);
         if segment.flags.has(Flags::SYN)
@@ -125,11 +174,7 @@ impl Reconstruction {
             }
             found = None;
         }
-        let at = found.unwrap_or_else(|| self.open(key, segment, from_high, observer));
-        if let Some(connection) = self.table.get(at) {
-            let side = connection.side(from_high);
-            connection.take(segment, side, observer);
-        }
+        (found.unwrap_or_else(|| self.open(key, segment, from_high, observer)), from_high)
     }
 
     #[cold]
@@ -141,30 +186,5 @@ impl Reconstruction {
             *evicted += u64::from(why == Ended::Evicted);
             observer.ended(gone, why);
         })
-    }
-
-    /// The connections that are followed now.
-    pub fn connections(&self) -> impl Iterator<Item = &Connection> {
-        self.table.iter()
-    }
-
-    /// What was counted so far.
-    pub fn counts(&self) -> Counts {
-        Counts { connections: self.table.opened(), ..self.counts }
-    }
-
-    /// Bytes of memory that are held; goes through all connections.
-    pub fn memory(&self) -> usize {
-        self.table.memory()
-    }
-
-    /// The capture is over: tells the end of every connection that is followed, in the order of their first packets.
-    pub fn finish<O: Observer>(self, observer: &mut O) -> Counts {
-        let mut left: Vec<&Connection> = self.table.iter().collect();
-        left.sort_unstable_by_key(|connection| connection.id());
-        for connection in left {
-            observer.ended(connection, Ended::EndOfCapture);
-        }
-        self.counts()
     }
 }

@@ -24,36 +24,39 @@ const VXLAN_PORTS: [u16; 2] = [4789, 8472];
 const JUMBO_PAYLOAD: u8 = 0xc2;
 
 /// An IPv4 or IPv6 address, in a form that compares fast: an IPv4 address as RFC 4291 2.5.5.2 maps it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Address(u128);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Address {
+    high: u64,
+    low: u64,
+}
 
 impl Address {
-    const MAPPED: u128 = 0xffff_0000_0000;
+    const MAPPED: u64 = 0xffff_0000_0000;
 
     /// Of 32 bits.
     #[inline]
     pub const fn v4(bits: u32) -> Self {
-        Self(Self::MAPPED | bits as u128)
+        Self { high: 0, low: Self::MAPPED | bits as u64 }
     }
 
     /// Of 128 bits.
     #[inline]
     pub const fn v6(bits: u128) -> Self {
-        Self(bits)
+        Self { high: (bits >> 64) as u64, low: bits as u64 }
     }
 
     /// The bits that tell it from others.
     #[inline]
-    pub(crate) const fn bits(self) -> u128 {
-        self.0
+    pub(crate) const fn bits(self) -> (u64, u64) {
+        (self.high, self.low)
     }
 
     /// As the standard library has it.
     pub fn ip(self) -> IpAddr {
-        if self.0 >> 32 == Self::MAPPED >> 32 {
-            IpAddr::V4(Ipv4Addr::from(self.0 as u32))
+        if self.high == 0 && self.low >> 32 == Self::MAPPED >> 32 {
+            IpAddr::V4(Ipv4Addr::from(self.low as u32))
         } else {
-            IpAddr::V6(Ipv6Addr::from(self.0))
+            IpAddr::V6(Ipv6Addr::from(u128::from(self.high) << 64 | u128::from(self.low)))
         }
     }
 }
@@ -86,7 +89,7 @@ pub(super) enum Inner<'a> {
 }
 
 /// The IP packet in `bytes`; its frame had `length` bytes from here on.
-#[inline]
+#[inline(always)]
 pub(super) fn read(bytes: &[u8], length: u32) -> Result<Inner<'_>, Other> {
     match bytes.first().map(|first| first >> 4) {
         Some(4) => v4(bytes, length),
@@ -108,7 +111,7 @@ pub(super) fn inside<'a>(tunnel: &Tunnel<'a>) -> Result<Carried<'a>, Other> {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn v4(bytes: &[u8], frame_length: u32) -> Result<Inner<'_>, Other> {
     let header = bytes.first_chunk::<IPV4_HEADER>().ok_or(Other::CutIp)?;
     let header_length = usize::from(header[0] & 0xf) * 4;
@@ -197,7 +200,7 @@ fn jumbo(next: u8, body: &[u8]) -> Option<u32> {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn protocol(number: u8, carried: Carried<'_>) -> Result<Inner<'_>, Other> {
     match number {
         TCP => Ok(Inner::Tcp(carried)),

@@ -25,10 +25,14 @@ const TYPE_VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 const TAGS_MAX: usize = 4;
 
 /// The IP packet in `bytes`, and where it begins.
-#[inline]
+#[inline(always)]
 pub(super) fn ip(link: LinkType, bytes: &[u8]) -> Result<(&[u8], usize), Other> {
     match link.0 {
-        ETHERNET => ethernet(bytes),
+        ETHERNET => match bytes {
+            // Most packets of most captures.
+            &[_, _, _, _, _, _, _, _, _, _, _, _, 0x08, 0x00, ref ip @ ..] => Ok((ip, 14)),
+            _ => ethernet(bytes),
+        },
         RAW | RAW_BSD | RAW_OPENBSD | IPV4 | IPV6 => Ok((bytes, 0)),
         COOKED => tagged(bytes, 14, 16),
         COOKED_2 => tagged(bytes, 0, 20),
@@ -38,13 +42,11 @@ pub(super) fn ip(link: LinkType, bytes: &[u8]) -> Result<(&[u8], usize), Other> 
 }
 
 /// The IP packet in an Ethernet frame, and where it begins.
-#[inline]
 pub(super) fn ethernet(frame: &[u8]) -> Result<(&[u8], usize), Other> {
     tagged(frame, 12, 14)
 }
 
 /// The type stands at `kind`, what it describes at `body`.
-#[inline]
 fn tagged(bytes: &[u8], kind: usize, body: usize) -> Result<(&[u8], usize), Other> {
     let (mut kind, mut body) = (kind, body);
     for _ in 0..=TAGS_MAX {

@@ -13,7 +13,7 @@ pub const SACKS_MAX: usize = 4;
 const SHIFT_MAX: u8 = 14;
 
 /// What the options said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, Eq, Default)]
 pub struct Options {
     /// Maximum segment size, in a SYN.
     pub mss: Option<u16>,
@@ -27,6 +27,14 @@ pub struct Options {
     sack_count: u8,
 }
 
+impl PartialEq for Options {
+    /// Blocks that are no more count for nothing.
+    fn eq(&self, other: &Self) -> bool {
+        let fields = |of: &Self| (of.mss, of.window_scale, of.sack_permitted, of.timestamps);
+        fields(self) == fields(other) && self.sacks() == other.sacks()
+    }
+}
+
 impl Options {
     /// The blocks of a SACK option, in its order: left and right edge.
     #[inline]
@@ -34,23 +42,23 @@ impl Options {
         &self.sacks[..usize::from(self.sack_count)]
     }
 
-    /// From what was captured of them.
-    #[inline]
-    pub(super) fn read(bytes: &[u8]) -> Self {
-        let mut options = Self::default();
+    /// What was captured of them, in place of what was there.
+    #[inline(always)]
+    pub(super) fn read(&mut self, bytes: &[u8]) {
+        (self.mss, self.window_scale, self.sack_permitted, self.sack_count) = (None, None, false, 0);
         // What nearly every segment has (RFC 7323, appendix A).
         if let &[NOP, NOP, TIMESTAMPS, 10, a, b, c, d, e, f, g, h, ref rest @ ..] = bytes {
-            options.timestamps = Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])));
-            if rest.is_empty() {
-                return options;
+            self.timestamps = Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])));
+            if !rest.is_empty() {
+                self.walk(rest);
             }
-            options.walk(rest);
         } else {
-            options.walk(bytes);
+            self.timestamps = None;
+            self.walk(bytes);
         }
-        options
     }
 
+    #[inline(never)]
     fn walk(&mut self, mut bytes: &[u8]) {
         while let &[kind, ref rest @ ..] = bytes {
             match kind {

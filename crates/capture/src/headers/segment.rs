@@ -9,7 +9,7 @@ use std::fmt;
 const HEADER: usize = 20;
 
 /// An address and a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Endpoint {
     /// Of a host.
     pub address: Address,
@@ -52,7 +52,7 @@ impl Flags {
 }
 
 /// One TCP segment, or a super-packet of several.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Segment {
     /// Nanoseconds since 1970.
     pub time_ns: u64,
@@ -84,8 +84,9 @@ pub struct Segment {
     pub options: Options,
 }
 
-#[inline]
-pub(super) fn read(packet: &Packet<'_>, carried: &Carried<'_>) -> Result<Segment, Other> {
+/// Written in place: a copy of what was just written piece by piece costs more than the writing.
+#[inline(always)]
+pub(super) fn read(packet: &Packet<'_>, carried: &Carried<'_>, to: &mut Segment) -> Result<(), Other> {
     // The checksum and the urgent pointer are not needed.
     let bytes = carried.bytes.first_chunk::<16>().ok_or(Other::CutTcp)?;
     let header = usize::from(bytes[12] >> 4) * 4;
@@ -93,26 +94,17 @@ pub(super) fn read(packet: &Packet<'_>, carried: &Carried<'_>) -> Result<Segment
     if header < HEADER || payload > PAYLOAD_LIMIT {
         return Err(Other::BadTcp);
     }
-    let options = carried.bytes.get(HEADER..header.min(carried.bytes.len())).unwrap_or_default();
-    let [seq, ack] =
-        [4, 8].map(|at| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]));
-    Ok(Segment {
-        time_ns: packet.time_ns,
-        number: packet.number,
-        source: Endpoint { address: carried.source, port: u16::from_be_bytes([bytes[0], bytes[1]]) },
-        destination: Endpoint {
-            address: carried.destination,
-            port: u16::from_be_bytes([bytes[2], bytes[3]]),
-        },
-        is_v6: carried.is_v6,
-        ip_id: carried.id,
-        ecn: carried.ecn,
-        hops: carried.hops,
-        seq,
-        ack,
-        flags: Flags(bytes[13]),
-        window: u16::from_be_bytes([bytes[14], bytes[15]]),
-        payload,
-        options: Options::read(options),
-    })
+    let number = |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    to.time_ns = packet.time_ns;
+    to.number = packet.number;
+    to.source = Endpoint { address: carried.source, port: u16::from_be_bytes([bytes[0], bytes[1]]) };
+    to.destination =
+        Endpoint { address: carried.destination, port: u16::from_be_bytes([bytes[2], bytes[3]]) };
+    (to.is_v6, to.ip_id, to.ecn, to.hops) = (carried.is_v6, carried.id, carried.ecn, carried.hops);
+    (to.seq, to.ack) = (number(4), number(8));
+    to.flags = Flags(bytes[13]);
+    to.window = u16::from_be_bytes([bytes[14], bytes[15]]);
+    to.payload = payload;
+    to.options.read(carried.bytes.get(HEADER..header.min(carried.bytes.len())).unwrap_or_default());
+    Ok(())
 }

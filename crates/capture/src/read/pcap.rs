@@ -55,7 +55,8 @@ impl Pcap {
             };
         }
         let header = source.available();
-        let [seconds, ticks, captured, original] = [0, 4, 8, 12].map(|at| self.order.u32_at(header, at));
+        let (seconds, ticks) = (self.order.u32_at(header, 0), self.order.u32_at(header, 4));
+        let (captured, original) = (self.order.u32_at(header, 8), self.order.u32_at(header, 12));
         if captured > PACKET_LIMIT {
             let (length, limit) = (u64::from(captured), u64::from(PACKET_LIMIT));
             return Err(ReadError::new(offset, Problem::TooLong { what: "a packet", length, limit }));

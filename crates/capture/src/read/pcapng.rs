@@ -204,8 +204,8 @@ impl Pcapng {
     #[inline]
     fn enhanced<R>(&self, block: &Block, source: &Source<R>) -> Result<Found, ReadError> {
         let bytes = source.available();
-        let [index, high, low, captured, original] =
-            [8, 12, 16, 20, 24].map(|at| self.order.u32_at(bytes, at));
+        let field = |at: usize| self.order.u32_at(bytes, at);
+        let (index, high, low, captured, original) = (field(8), field(12), field(16), field(20), field(24));
         self.packet(block, source, &Fields { index, high, low, captured, original, from: 28 })
     }
 
@@ -213,7 +213,8 @@ impl Pcapng {
     fn obsolete<R>(&self, block: &Block, source: &Source<R>) -> Result<Found, ReadError> {
         let bytes = source.available();
         let index = u32::from(self.order.u16_at(bytes, 8));
-        let [high, low, captured, original] = [12, 16, 20, 24].map(|at| self.order.u32_at(bytes, at));
+        let field = |at: usize| self.order.u32_at(bytes, at);
+        let (high, low, captured, original) = (field(12), field(16), field(20), field(24));
         self.packet(block, source, &Fields { index, high, low, captured, original, from: 28 })
     }
 

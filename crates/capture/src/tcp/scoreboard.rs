@@ -285,6 +285,7 @@ impl Scoreboard {
         [Some((from, to)), None]
     }
 
+    #[inline]
     fn deliver(&mut self, sent: &Sent, now: u64, delivered: &mut Delivered) {
         delivered.bytes += u64::from(sent.length);
         if sent.is(UNSEEN) && !sent.is(BEFORE) {

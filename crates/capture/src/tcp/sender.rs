@@ -43,6 +43,7 @@ pub(super) struct Data {
 }
 
 impl Data {
+    #[inline(always)]
     fn transmission(&self, from: u64, to: u64) -> Transmission {
         Transmission {
             from,

@@ -41,8 +41,10 @@ impl Key {
 impl Hash for Key {
     #[inline]
     fn hash<H: Hasher>(&self, to: &mut H) {
-        to.write_u128(self.low.address.bits());
-        to.write_u128(self.high.address.bits());
+        for (high, low) in [self.low.address.bits(), self.high.address.bits()] {
+            to.write_u64(high);
+            to.write_u64(low);
+        }
         to.write_u32(u32::from(self.low.port) << 16 | u32::from(self.high.port));
     }
 }
@@ -87,13 +89,20 @@ impl Table {
         self.slots.iter().flatten().map(Box::as_ref)
     }
 
+    /// The connection of the last packet, if `segment` is of it too; and whether the higher end sent it.
     #[inline]
-    pub(super) fn find(&mut self, key: &Key) -> Option<u32> {
-        if let Some((last, at)) = &self.last
-            && last == key
-        {
-            return Some(*at);
+    pub(super) fn same_again(&self, segment: &Segment) -> Option<(u32, bool)> {
+        let (key, at) = self.last.as_ref()?;
+        let is_between =
+            |from: &Endpoint, to: &Endpoint| segment.source == *from && segment.destination == *to;
+        if is_between(&key.low, &key.high) {
+            Some((*at, false))
+        } else {
+            is_between(&key.high, &key.low).then_some((*at, true))
         }
+    }
+
+    pub(super) fn find(&mut self, key: &Key) -> Option<u32> {
         let slots = &self.slots;
         let hash = self.hasher.hash_one(key);
         let at =
