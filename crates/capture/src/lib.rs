@@ -3,4 +3,7 @@
 //! Never: a clock, a file, a thread. What is read comes from a [`std::io::Read`], what is written goes to a [`std::io::Write`].
 #![forbid(unsafe_code)]
 
+pub mod headers;
+pub mod read;
+pub mod tcp;
 pub mod write;

@@ -101,19 +101,14 @@ fn cannot(error: BackendError) -> Failure {
     }
 }
 
-<<<<<<< HEAD
-/// Of the sockets in the network namespace that `file` stands for, as far as `words` want them.
-fn watcher(file: &Path, words: &[String]) -> Result<Watcher, Failure> {
-=======
 /// Files for the captures of both hosts, which appear beside the records.
 fn captures<'a>(run: &'a str, aside: &mut Aside) -> Result<Captures<'a>, Failure> {
     let mut file = |host| Ok::<_, StoreError>(Box::new(aside.file(&file_name(host))?));
     Ok(Captures { run, files: [file("sender")?, file("receiver")?] })
 }
 
-/// Of the sockets in the network namespace that `file` stands for.
-fn watcher(file: &Path) -> Result<Watcher, Failure> {
->>>>>>> writing
+/// Of the sockets in the network namespace that `file` stands for, as far as `words` want them.
+fn watcher(file: &Path, words: &[String]) -> Result<Watcher, Failure> {
     let netns = Some(file.to_string_lossy().into_owned());
     Watcher::open(What { filter: Filter::read(words)?, pid: None, netns, every: EVERY })
 }

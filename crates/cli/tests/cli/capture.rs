@@ -1,10 +1,9 @@
 //! Captures through the binary: `--capture`, the key, and what is refused.
 
-mod pipefill;
-#[path = "../../capture/tests/reading/mod.rs"]
+#[path = "../../../capture/tests/reading/mod.rs"]
 mod reading;
 
-use pipefill::Folder;
+use crate::pipefill::Folder;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use reading::{Checksums, read};

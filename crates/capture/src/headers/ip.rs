@@ -1,0 +1,247 @@
+//! IPv4 (RFC 791) and IPv6 (RFC 8200), their fragments and extension headers, and what is in a tunnel (GRE: RFC 2784 and 2890; VXLAN:
+//! RFC 7348).
+
+use super::{Other, link};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+const HOP_BY_HOP: u8 = 0;
+const ICMP: u8 = 1;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const GRE: u8 = 47;
+const AUTHENTICATION: u8 = 51;
+const ICMP_V6: u8 = 58;
+const DESTINATION: u8 = 60;
+const MOBILITY: u8 = 135;
+const IPV4_HEADER: usize = 20;
+const IPV6_HEADER: usize = 40;
+/// Extension headers that are followed.
+const EXTENSIONS_MAX: usize = 8;
+/// VXLAN's port (RFC 7348), and the one that Linux had before.
+const VXLAN_PORTS: [u16; 2] = [4789, 8472];
+const JUMBO_PAYLOAD: u8 = 0xc2;
+
+/// An IPv4 or IPv6 address, in a form that compares fast: an IPv4 address as RFC 4291 2.5.5.2 maps it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Address {
+    high: u64,
+    low: u64,
+}
+
+impl Address {
+    const MAPPED: u64 = 0xffff_0000_0000;
+
+    /// Of 32 bits.
+    #[inline]
+    pub const fn v4(bits: u32) -> Self {
+        Self { high: 0, low: Self::MAPPED | bits as u64 }
+    }
+
+    /// Of 128 bits.
+    #[inline]
+    pub const fn v6(bits: u128) -> Self {
+        Self { high: (bits >> 64) as u64, low: bits as u64 }
+    }
+
+    /// The bits that tell it from others.
+    #[inline]
+    pub(crate) const fn bits(self) -> (u64, u64) {
+        (self.high, self.low)
+    }
+
+    /// As the standard library has it.
+    pub fn ip(self) -> IpAddr {
+        if self.high == 0 && self.low >> 32 == Self::MAPPED >> 32 {
+            IpAddr::V4(Ipv4Addr::from(self.low as u32))
+        } else {
+            IpAddr::V6(Ipv6Addr::from(u128::from(self.high) << 64 | u128::from(self.low)))
+        }
+    }
+}
+
+/// What IP says of a TCP segment, and the bytes of it that were captured.
+pub(super) struct Carried<'a> {
+    pub(super) source: Address,
+    pub(super) destination: Address,
+    pub(super) is_v6: bool,
+    /// The identification, or 0.
+    pub(super) id: u16,
+    /// The two bits of RFC 3168.
+    pub(super) ecn: u8,
+    pub(super) hops: u8,
+    /// Bytes of TCP's header and payload, on the wire.
+    pub(super) length: u32,
+    pub(super) bytes: &'a [u8],
+}
+
+/// What may hold another packet.
+pub(super) struct Tunnel<'a> {
+    protocol: u8,
+    length: u32,
+    bytes: &'a [u8],
+}
+
+pub(super) enum Inner<'a> {
+    Tcp(Carried<'a>),
+    Tunnel(Tunnel<'a>),
+}
+
+/// The IP packet in `bytes`; its frame had `length` bytes from here on.
+#[inline(always)]
+pub(super) fn read(bytes: &[u8], length: u32) -> Result<Inner<'_>, Other> {
+    match bytes.first().map(|first| first >> 4) {
+        Some(4) => v4(bytes, length),
+        Some(6) => v6(bytes, length),
+        Some(_) => Err(Other::BadIp),
+        None => Err(Other::CutIp),
+    }
+}
+
+/// The TCP segment in a tunnel.
+pub(super) fn inside<'a>(tunnel: &Tunnel<'a>) -> Result<Carried<'a>, Other> {
+    let (bytes, from) = match tunnel.protocol {
+        GRE => gre(tunnel.bytes)?,
+        _ => vxlan(tunnel.bytes)?,
+    };
+    match read(bytes, tunnel.length.saturating_sub(from as u32))? {
+        Inner::Tcp(carried) => Ok(carried),
+        Inner::Tunnel(_) => Err(Other::NestedTunnel),
+    }
+}
+
+#[inline(always)]
+fn v4(bytes: &[u8], frame_length: u32) -> Result<Inner<'_>, Other> {
+    let header = bytes.first_chunk::<IPV4_HEADER>().ok_or(Other::CutIp)?;
+    let header_length = usize::from(header[0] & 0xf) * 4;
+    let total = u32::from(u16::from_be_bytes([header[2], header[3]]));
+    // Linux has no length in super-packets that 16 bits don't hold, and none where the card cuts them (TSO).
+    let total = if total == 0 { frame_length } else { total };
+    if header_length < IPV4_HEADER || (total as usize) < header_length {
+        return Err(Other::BadIp);
+    }
+    // The lower 13 bits, in units of eight bytes.
+    if u16::from_be_bytes([header[6], header[7]]) & 0x1fff != 0 {
+        return Err(Other::LaterFragment);
+    }
+    let body = bytes.get(header_length..).ok_or(Other::CutIp)?;
+    let length = total - header_length as u32;
+    // Bytes behind the packet are the frame's padding.
+    let body = &body[..body.len().min(length as usize)];
+    let address = |at: usize| {
+        Address::v4(u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]))
+    };
+    let carried = Carried {
+        source: address(12),
+        destination: address(16),
+        is_v6: false,
+        id: u16::from_be_bytes([header[4], header[5]]),
+        ecn: header[1] & 3,
+        hops: header[8],
+        length,
+        bytes: body,
+    };
+    protocol(header[9], carried)
+}
+
+#[inline]
+fn v6(bytes: &[u8], frame_length: u32) -> Result<Inner<'_>, Other> {
+    let (header, mut body) = bytes.split_first_chunk::<IPV6_HEADER>().ok_or(Other::CutIp)?;
+    let payload = u32::from(u16::from_be_bytes([header[4], header[5]]));
+    let mut next = header[6];
+    let mut length = match payload {
+        0 => jumbo(next, body).unwrap_or_else(|| frame_length.saturating_sub(IPV6_HEADER as u32)),
+        length => length,
+    };
+    body = &body[..body.len().min(length as usize)];
+    for depth in 0.. {
+        let size = match next {
+            HOP_BY_HOP | ROUTING | DESTINATION | MOBILITY => {
+                8 + usize::from(*body.get(1).ok_or(Other::CutIp)?) * 8
+            }
+            AUTHENTICATION => 8 + usize::from(*body.get(1).ok_or(Other::CutIp)?) * 4,
+            FRAGMENT => {
+                let offset = body.get(2..4).ok_or(Other::CutIp)?;
+                if u16::from_be_bytes([offset[0], offset[1]]) & 0xfff8 != 0 {
+                    return Err(Other::LaterFragment);
+                }
+                8
+            }
+            _ => break,
+        };
+        if depth == EXTENSIONS_MAX {
+            return Err(Other::TooDeep);
+        }
+        length = length.checked_sub(size as u32).ok_or(Other::BadIp)?;
+        next = body[0];
+        body = body.get(size..).ok_or(Other::CutIp)?;
+    }
+    let address =
+        |from: usize| header[from..from + 16].iter().fold(0, |bits, &byte| bits << 8 | u128::from(byte));
+    let carried = Carried {
+        source: Address::v6(address(8)),
+        destination: Address::v6(address(24)),
+        is_v6: true,
+        id: 0,
+        ecn: header[1] >> 4 & 3,
+        hops: header[7],
+        length,
+        bytes: body,
+    };
+    protocol(next, carried)
+}
+
+/// The length in a jumbo payload option (RFC 2675), as the first option of the first extension header.
+fn jumbo(next: u8, body: &[u8]) -> Option<u32> {
+    match (next, body) {
+        (HOP_BY_HOP, &[_, _, JUMBO_PAYLOAD, 4, a, b, c, d, ..]) => Some(u32::from_be_bytes([a, b, c, d])),
+        _ => None,
+    }
+}
+
+#[inline(always)]
+fn protocol(number: u8, carried: Carried<'_>) -> Result<Inner<'_>, Other> {
+    match number {
+        TCP => Ok(Inner::Tcp(carried)),
+        UDP => match carried.bytes {
+            &[_, _, high, low, ..] if VXLAN_PORTS.contains(&u16::from_be_bytes([high, low])) => {
+                Ok(tunnel(UDP, &carried))
+            }
+            _ => Err(Other::Udp),
+        },
+        GRE => Ok(tunnel(GRE, &carried)),
+        ICMP | ICMP_V6 => Err(Other::Icmp),
+        _ => Err(Other::OtherProtocol),
+    }
+}
+
+const fn tunnel<'a>(protocol: u8, carried: &Carried<'a>) -> Inner<'a> {
+    Inner::Tunnel(Tunnel { protocol, length: carried.length, bytes: carried.bytes })
+}
+
+/// RFC 2784 2.1, with the key and sequence number of RFC 2890.
+fn gre(bytes: &[u8]) -> Result<(&[u8], usize), Other> {
+    let header = bytes.first_chunk::<4>().ok_or(Other::CutIp)?;
+    if header[1] & 7 != 0 {
+        return Err(Other::OtherProtocol);
+    }
+    let fields = (header[0] & 0x80).count_ones() + (header[0] & 0x30).count_ones();
+    let from = 4 + 4 * fields as usize;
+    let body = bytes.get(from..).ok_or(Other::CutIp)?;
+    match u16::from_be_bytes([header[2], header[3]]) {
+        0x0800 | 0x86dd => Ok((body, from)),
+        0x6558 => link::ethernet(body).map(|(ip, at)| (ip, from + at)),
+        _ => Err(Other::OtherProtocol),
+    }
+}
+
+/// RFC 7348 5: behind UDP's eight bytes eight of its own, then a frame.
+fn vxlan(bytes: &[u8]) -> Result<(&[u8], usize), Other> {
+    const HEADERS: usize = 16;
+    let frame = bytes.get(HEADERS..).ok_or(Other::CutIp)?;
+    if bytes[8] & 0x08 == 0 {
+        return Err(Other::Udp);
+    }
+    link::ethernet(frame).map(|(ip, at)| (ip, HEADERS + at))
+}

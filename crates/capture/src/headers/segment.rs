@@ -1,0 +1,110 @@
+//! A TCP segment: the fields of its header (RFC 9293 3.1), and what IP said of it.
+
+use super::ip::{Address, Carried};
+use super::{Options, Other, PAYLOAD_LIMIT};
+use crate::read::Packet;
+use core::net::SocketAddr;
+use std::fmt;
+
+const HEADER: usize = 20;
+
+/// An address and a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Endpoint {
+    /// Of a host.
+    pub address: Address,
+    /// Of TCP.
+    pub port: u16,
+}
+
+impl fmt::Display for Endpoint {
+    /// `192.0.2.1:80`, `[2001:db8::1]:80`.
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        SocketAddr::new(self.address.ip(), self.port).fmt(to)
+    }
+}
+
+/// The control bits of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// No more data from the sender.
+    pub const FIN: Self = Self(0x01);
+    /// Sequence numbers begin.
+    pub const SYN: Self = Self(0x02);
+    /// The connection is reset.
+    pub const RST: Self = Self(0x04);
+    /// Data goes to the application now.
+    pub const PSH: Self = Self(0x08);
+    /// The acknowledgment number counts.
+    pub const ACK: Self = Self(0x10);
+    /// RFC 3168: congestion was experienced.
+    pub const ECE: Self = Self(0x40);
+    /// RFC 3168: the congestion window was reduced.
+    pub const CWR: Self = Self(0x80);
+
+    /// Whether all of `flags` are set.
+    #[inline]
+    pub const fn has(self, flags: Self) -> bool {
+        self.0 & flags.0 == flags.0
+    }
+}
+
+/// One TCP segment, or a super-packet of several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Segment {
+    /// Nanoseconds since 1970.
+    pub time_ns: u64,
+    /// The packet's number in its capture, from 1.
+    pub number: u64,
+    /// Who sent it.
+    pub source: Endpoint,
+    /// To whom.
+    pub destination: Endpoint,
+    /// Whether it came over IPv6.
+    pub is_v6: bool,
+    /// IPv4's identification; 0 for IPv6.
+    pub ip_id: u16,
+    /// The ECN bits of IP (RFC 3168 5): 3 is CE.
+    pub ecn: u8,
+    /// Time to live, hop limit.
+    pub hops: u8,
+    /// Sequence number.
+    pub seq: u32,
+    /// Acknowledgment number; counts with [`Flags::ACK`].
+    pub ack: u32,
+    /// Control bits.
+    pub flags: Flags,
+    /// The window field, not scaled.
+    pub window: u16,
+    /// Bytes of payload on the wire.
+    pub payload: u32,
+    /// Its options, as far as they were captured.
+    pub options: Options,
+}
+
+/// Written in place: a copy of what was just written piece by piece costs more than the writing.
+#[inline(always)]
+pub(super) fn read(packet: &Packet<'_>, carried: &Carried<'_>, to: &mut Segment) -> Result<(), Other> {
+    // The checksum and the urgent pointer are not needed.
+    let bytes = carried.bytes.first_chunk::<16>().ok_or(Other::CutTcp)?;
+    let header = usize::from(bytes[12] >> 4) * 4;
+    let payload = carried.length.checked_sub(header as u32).ok_or(Other::BadTcp)?;
+    if header < HEADER || payload > PAYLOAD_LIMIT {
+        return Err(Other::BadTcp);
+    }
+    let number = |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    to.time_ns = packet.time_ns;
+    to.number = packet.number;
+    to.source = Endpoint { address: carried.source, port: u16::from_be_bytes([bytes[0], bytes[1]]) };
+    to.destination =
+        Endpoint { address: carried.destination, port: u16::from_be_bytes([bytes[2], bytes[3]]) };
+    (to.is_v6, to.ip_id, to.ecn, to.hops) = (carried.is_v6, carried.id, carried.ecn, carried.hops);
+    (to.seq, to.ack) = (number(4), number(8));
+    to.flags = Flags(bytes[13]);
+    to.window = u16::from_be_bytes([bytes[14], bytes[15]]);
+    to.payload = payload;
+    to.options.read(carried.bytes.get(HEADER..header.min(carried.bytes.len())).unwrap_or_default());
+    Ok(())
+}

@@ -1,0 +1,210 @@
+//! The packets of a capture, one after the other, from anything that can be read: a file, standard input.
+//!
+//! Containers: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng), also in gzip (RFC 1952) and zstd (RFC 8878), found
+//! by their first bytes. Own code, since the well-kept parsers allocate the options of each packet and don't say where a file broke.
+//!
+//! Invariant: what could be read is yielded, then one error says where the rest broke, then nothing more. Memory: the buffer grows with
+//! bytes that were there, never with a length that a file claims.
+
+mod comments;
+mod compression;
+mod error;
+mod pcap;
+mod pcapng;
+mod source;
+
+pub use comments::Comments;
+pub use compression::Compression;
+pub use error::{Problem, ReadError};
+
+use compression::Input;
+use pcap::Pcap;
+use pcapng::Pcapng;
+use source::Source;
+use std::io::Read;
+use std::ops::Range;
+
+/// More captured bytes than this are no packet: a damaged length. The largest that Linux hands over are of BIG TCP, 512 KiB.
+pub const PACKET_LIMIT: u32 = 16 << 20;
+
+/// The kind of a packet's first header: a number of `LINKTYPE_` (<https://www.tcpdump.org/linktypes.html>).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LinkType(pub u16);
+
+/// The form of a capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Container {
+    /// One link type, one byte order, one resolution of time for all packets.
+    Pcap,
+    /// Blocks, with sections and interfaces of their own.
+    Pcapng,
+}
+
+/// One packet, as it lies in the reader's buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// The how many-eth of the capture, from 1, as Wireshark counts them.
+    pub number: u64,
+    /// Byte of the (unpacked) capture where its record begins.
+    pub offset: u64,
+    /// Nanoseconds since 1970. 0 where the container has no time for it (a simple packet block), the ends of the type for times before
+    /// 1970 and after 2554.
+    pub time_ns: u64,
+    /// The interface that saw it, counted through all sections from 0; 0 in a pcap.
+    pub interface: u32,
+    /// What its bytes begin with.
+    pub link: LinkType,
+    /// Bytes that it had on the wire; at least as many as were captured.
+    pub original_length: u32,
+    /// The bytes that were captured.
+    pub bytes: &'a [u8],
+    /// Its options, in pcapng's form and the byte order of its section.
+    options: &'a [u8],
+    is_big_endian: bool,
+}
+
+impl<'a> Packet<'a> {
+    /// A packet that comes from no file.
+    pub const fn new(time_ns: u64, link: LinkType, original_length: u32, bytes: &'a [u8]) -> Self {
+        Self {
+            number: 1,
+            offset: 0,
+            time_ns,
+            interface: 0,
+            link,
+            original_length,
+            bytes,
+            options: &[],
+            is_big_endian: false,
+        }
+    }
+
+    /// What somebody noted at this packet (pcapng's `opt_comment`), where it is UTF-8.
+    pub fn comments(&self) -> Comments<'a> {
+        Comments::new(self.options, self.is_big_endian)
+    }
+}
+
+/// Where the parts of a packet lie in the buffer.
+struct Found {
+    offset: u64,
+    time_ns: u64,
+    interface: u32,
+    link: LinkType,
+    original_length: u32,
+    bytes: Range<usize>,
+    options: Range<usize>,
+    is_big_endian: bool,
+}
+
+enum Format {
+    Pcap(Pcap),
+    Pcapng(Pcapng),
+    /// An error was told.
+    Broken,
+}
+
+/// Reads the packets of a capture.
+pub struct Reader<R: Read> {
+    source: Source<Input<R>>,
+    format: Format,
+    container: Container,
+    packets: u64,
+    comments: Vec<String>,
+    dropped: Option<u64>,
+}
+
+impl<R: Read> Reader<R> {
+    /// Looks at the first bytes: the compression, the container, its header.
+    ///
+    /// # Errors
+    /// No capture, a version or form that is not read, a header that is cut.
+    pub fn open(input: R) -> Result<Self, ReadError> {
+        let input = Input::detect(input).map_err(|error| ReadError::new(0, Problem::Read(error)))?;
+        let mut source = Source::new(input);
+        let opened = open(&mut source);
+        let compression = source.input().compression();
+        let (format, container) = opened.map_err(|error| error.within(compression))?;
+        Ok(Self { source, format, container, packets: 0, comments: Vec::new(), dropped: None })
+    }
+
+    /// The next packet; `None` at the end, and after an error.
+    ///
+    /// # Errors
+    /// Where the capture broke, and what was expected there. Told once.
+    pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
+        let found = match &mut self.format {
+            Format::Pcap(pcap) => pcap.advance(&mut self.source),
+            Format::Pcapng(pcapng) => pcapng.advance(&mut self.source, &mut self.comments, &mut self.dropped),
+            Format::Broken => Ok(None),
+        };
+        match found {
+            Ok(None) => Ok(None),
+            Ok(Some(found)) => {
+                self.packets += 1;
+                Ok(Some(Packet {
+                    number: self.packets,
+                    offset: found.offset,
+                    time_ns: found.time_ns,
+                    interface: found.interface,
+                    link: found.link,
+                    original_length: found.original_length,
+                    bytes: self.source.bytes(found.bytes),
+                    options: self.source.bytes(found.options),
+                    is_big_endian: found.is_big_endian,
+                }))
+            }
+            Err(error) => {
+                self.format = Format::Broken;
+                Err(error.within(self.source.input().compression()))
+            }
+        }
+    }
+
+    /// The container of this capture.
+    pub const fn container(&self) -> Container {
+        self.container
+    }
+
+    /// What it was packed with.
+    pub fn compression(&self) -> Option<Compression> {
+        self.source.input().compression()
+    }
+
+    /// Packets so far.
+    pub const fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Bytes of the unpacked capture that were read so far.
+    pub const fn bytes_read(&self) -> u64 {
+        self.source.offset()
+    }
+
+    /// Comments of sections, interfaces and statistics so far; those of packets are at the packets. At most 1024.
+    pub fn comments(&self) -> &[String] {
+        &self.comments
+    }
+
+    /// Packets that the capture itself missed, as its statistics blocks so far say (`isb_ifdrop`); `None` where none does.
+    pub const fn dropped(&self) -> Option<u64> {
+        self.dropped
+    }
+}
+
+fn open<R: Read>(source: &mut Source<Input<R>>) -> Result<(Format, Container), ReadError> {
+    let found = source.fill(4)?;
+    if found == 0 {
+        return Err(ReadError::new(0, Problem::Empty));
+    }
+    let Some(magic) = source.available().first_chunk::<4>().copied() else {
+        return Err(ReadError::cut(0, "the capture's first four bytes", 4, found as u64));
+    };
+    if magic == pcapng::SECTION {
+        return Ok((Format::Pcapng(Pcapng::new()), Container::Pcapng));
+    }
+    match Pcap::open(magic, source)? {
+        Some(pcap) => Ok((Format::Pcap(pcap), Container::Pcap)),
+        None => Err(ReadError::new(0, Problem::NotACapture { found: magic })),
+    }
+}

@@ -1,0 +1,210 @@
+//! One connection: both directions, the handshake, and how a segment moves them on.
+
+mod step;
+mod vantage;
+
+pub use vantage::Vantage;
+
+use super::event::Kind;
+use super::half::Half;
+use super::table::Key;
+use crate::headers::{Endpoint, Flags, Segment};
+
+/// One end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// Who opened the connection, where its SYN or SYN-ACK was seen; else who sent its first packet.
+    A,
+    /// The other.
+    B,
+}
+
+impl Side {
+    /// The one at the other end.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+}
+
+/// The times of a handshake, where it was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Handshake {
+    /// From the last SYN to the SYN-ACK, µs: from the capture point to B and back.
+    pub syn_to_syn_ack_us: Option<u32>,
+    /// From the last SYN-ACK to its ACK, µs: from the capture point to A and back.
+    pub syn_ack_to_ack_us: Option<u32>,
+}
+
+/// A connection, as far as its packets tell.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    pub(super) key: Key,
+    id: u64,
+    /// A has the higher endpoint of the key.
+    a_is_high: bool,
+    is_v6: bool,
+    is_reset: bool,
+    first_ns: u64,
+    last_ns: u64,
+    handshake: Handshake,
+    halves: [Half; 2],
+}
+
+impl Connection {
+    pub(super) fn new(id: u64, key: Key, segment: &Segment, from_high: bool) -> Self {
+        let a_sent_it = !(segment.flags.has(Flags::SYN) && segment.flags.has(Flags::ACK));
+        let mut halves = [Half::default(), Half::default()];
+        let [a, b] = &mut halves;
+        a.set_mss(b, segment.is_v6);
+        b.set_mss(a, segment.is_v6);
+        Self {
+            key,
+            id,
+            a_is_high: from_high == a_sent_it,
+            is_v6: segment.is_v6,
+            is_reset: false,
+            first_ns: segment.time_ns,
+            last_ns: segment.time_ns,
+            handshake: Handshake::default(),
+            halves,
+        }
+    }
+
+    /// Who sent what comes from the higher endpoint of the key, or from the lower.
+    #[inline]
+    pub(super) fn side(&self, from_high: bool) -> Side {
+        if from_high == self.a_is_high { Side::A } else { Side::B }
+    }
+
+    /// Whether `segment`, a SYN, opens another connection between the same ends: it begins with another number.
+    pub(super) fn is_replaced_by(&self, segment: &Segment, side: Side) -> bool {
+        let half = self.half(side);
+        let may_open = !segment.flags.has(Flags::ACK) || self.is_closed();
+        half.is_known && half.isn != segment.seq && may_open
+    }
+
+    /// The first segment of a side, a SYN, a reset. Returns what a SYN is.
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, segment: &Segment, side: Side) -> Option<Kind> {
+        let (flags, is_v6) = (segment.flags, self.is_v6);
+        self.is_reset |= flags.has(Flags::RST);
+        let (own, peer) = pair(&mut self.halves, side);
+        let mut kind = None;
+        if flags.has(Flags::SYN) && own.has_syn {
+            if own.isn != segment.seq {
+                return Some(Kind::Stray);
+            }
+            return Some(own.take_syn_again(segment));
+        }
+        if flags.has(Flags::SYN) {
+            if !own.is_known {
+                own.begin(segment.seq, 0);
+            }
+            own.next = own.next.max(1);
+            own.take_syn(segment);
+            kind = Some(Kind::Syn);
+        } else if !own.is_known {
+            own.has_timestamps = segment.options.timestamps.is_some();
+            own.begin(segment.seq, 1);
+        }
+        if flags.has(Flags::ACK) && !peer.is_known {
+            peer.begin(segment.ack, 1);
+        }
+        own.agree(peer, side == Side::B, is_v6);
+        peer.agree(own, side == Side::A, is_v6);
+        if flags.has(Flags::SYN) && flags.has(Flags::ACK) && peer.has_syn && peer.syns_again == 0 {
+            let us = micros(segment.time_ns, peer.syn_ns);
+            peer.answered(us);
+            self.handshake.syn_to_syn_ack_us = Some(us);
+        }
+        kind
+    }
+}
+
+/// What there is to know of a connection.
+impl Connection {
+    /// Its number, by the order of first packets, from 0.
+    pub const fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The address and port of a side.
+    pub const fn endpoint(&self, side: Side) -> Endpoint {
+        let is_high = matches!(side, Side::A) == self.a_is_high;
+        if is_high { self.key.high } else { self.key.low }
+    }
+
+    /// What `side` sent, and what became of it.
+    #[inline]
+    pub const fn half(&self, side: Side) -> &Half {
+        &self.halves[side as usize]
+    }
+
+    /// Whether it runs over IPv6.
+    pub const fn is_v6(&self) -> bool {
+        self.is_v6
+    }
+
+    /// When its first packet passed, nanoseconds since 1970.
+    pub const fn first_ns(&self) -> u64 {
+        self.first_ns
+    }
+
+    /// When its last packet passed.
+    pub const fn last_ns(&self) -> u64 {
+        self.last_ns
+    }
+
+    /// Whether a side has reset it.
+    pub const fn is_reset(&self) -> bool {
+        self.is_reset
+    }
+
+    /// Whether it ended: by a reset, or with the FINs of both sides.
+    pub const fn is_closed(&self) -> bool {
+        self.is_reset || (self.halves[0].has_fin && self.halves[1].has_fin)
+    }
+
+    /// Whether the SYN or the SYN-ACK was seen: A is who opened it.
+    pub const fn has_handshake(&self) -> bool {
+        self.halves[0].has_syn || self.halves[1].has_syn
+    }
+
+    /// The times of its handshake.
+    pub const fn handshake(&self) -> Handshake {
+        self.handshake
+    }
+
+    /// From the capture point to both ends and back: the path's RTT. From the handshake, else the least of what was seen since.
+    #[inline]
+    pub fn full_rtt_us(&self) -> Option<u32> {
+        let Handshake { syn_to_syn_ack_us, syn_ack_to_ack_us } = self.handshake;
+        let shaken = syn_to_syn_ack_us.zip(syn_ack_to_ack_us);
+        let [a, b] = &self.halves;
+        let (to_b, to_a) = shaken.or_else(|| a.answer_us().zip(b.answer_us()))?;
+        Some(to_b.saturating_add(to_a))
+    }
+
+    /// Bytes of memory that it holds.
+    pub(super) fn memory(&self) -> usize {
+        size_of::<Self>() + self.halves[0].memory() + self.halves[1].memory()
+    }
+}
+
+fn micros(later: u64, earlier: u64) -> u32 {
+    u32::try_from(later.saturating_sub(earlier) / 1000).unwrap_or(u32::MAX)
+}
+
+#[inline]
+fn pair(halves: &mut [Half; 2], side: Side) -> (&mut Half, &mut Half) {
+    let [a, b] = halves;
+    match side {
+        Side::A => (a, b),
+        Side::B => (b, a),
+    }
+}

@@ -1,0 +1,108 @@
+//! What is told of each segment, after it was understood.
+
+use super::Side;
+use crate::headers::{Flags, SACKS_MAX};
+
+/// What a segment is, seen from the capture point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A SYN or SYN-ACK for the first time.
+    Syn,
+    /// Data, or a FIN, for the first time and in order; a hole may be before it.
+    New,
+    /// Sent again in fast recovery (RFC 6675, RFC 8985).
+    FastRetransmit,
+    /// Sent again after a timeout (RFC 6298), and until what was outstanding then is acknowledged; also a SYN.
+    RtoRetransmit,
+    /// The last segment, sent again as a probe (RFC 8985 7).
+    TlpRetransmit,
+    /// Data that others overtook before the capture point.
+    OutOfOrder,
+    /// The same packet again, as captures at two interfaces have it.
+    CapturedTwice,
+    /// Asks whether the other end is there (RFC 9293 3.8.4).
+    KeepAlive,
+    /// Asks for a window (RFC 9293 3.8.6.1).
+    ZeroWindowProbe,
+    /// An ACK of something new, and no data.
+    PureAck,
+    /// An ACK of nothing new while data is outstanding (RFC 5681 2).
+    DuplicateAck,
+    /// A window that changed, and no data.
+    WindowUpdate,
+    /// The connection is reset.
+    Reset,
+    /// Numbers that fit nothing: data from before the capture began, or of another connection.
+    Stray,
+}
+
+impl Kind {
+    /// Whether it was sent before.
+    pub const fn is_retransmit(self) -> bool {
+        matches!(self, Self::FastRetransmit | Self::RtoRetransmit | Self::TlpRetransmit)
+    }
+}
+
+/// The blocks of a SACK option, in the numbers of the one who sent the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sacks {
+    pub(super) blocks: [(u64, u64); SACKS_MAX],
+    pub(super) count: u8,
+}
+
+impl Sacks {
+    /// Left and right edges, in the option's order.
+    pub fn blocks(&self) -> &[(u64, u64)] {
+        &self.blocks[..usize::from(self.count)]
+    }
+}
+
+/// One segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// The packet's number in its capture, from 1.
+    pub number: u64,
+    /// Nanoseconds since 1970.
+    pub time_ns: u64,
+    /// Who sent it.
+    pub side: Side,
+    /// What it is.
+    pub kind: Kind,
+    /// Its first sequence number, from its sender's first (the SYN has 0; without a SYN the first that was seen has 1).
+    pub seq_from: u64,
+    /// The one behind its last; SYN and FIN count.
+    pub seq_to: u64,
+    /// Bytes of payload.
+    pub payload: u32,
+    /// Segments that it was, or will be, cut into: more than 1 for a super-packet.
+    pub segments: u32,
+    /// What it acknowledges, from the other side's first sequence number.
+    pub ack: Option<u64>,
+    /// The window that it advertises, in bytes; `None` where the scale is not known.
+    pub window_bytes: Option<u32>,
+    /// Its SACK blocks.
+    pub sacks: Sacks,
+    /// The first of them reports bytes that were received twice (RFC 2883).
+    pub is_dsack: bool,
+    /// Control bits.
+    pub flags: Flags,
+    /// The path marked it (RFC 3168).
+    pub is_ce: bool,
+    /// It fills a hole: it was lost, or overtaken, before the capture point.
+    pub fills_hole: bool,
+    /// The RTT that it measured as an ACK: from the capture point to the other end and back.
+    pub rtt_us: Option<u32>,
+}
+
+/// Why a connection is followed no longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ended {
+    /// It was closed, and its time was over.
+    Closed,
+    /// Another connection began between the same ports.
+    Replaced,
+    /// There were too many.
+    Evicted,
+    /// The capture ended.
+    EndOfCapture,
+}

@@ -1,0 +1,97 @@
+//! Sequence numbers that must have been sent and have not passed the capture point: lost before it, overtaken, or not captured.
+//!
+//! Memory: at most 256 gaps of a direction; the oldest are forgotten.
+
+const GAPS_MAX: usize = 256;
+
+/// One range, and the packet behind it that showed it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Gap {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) since_ns: u64,
+    pub(super) tsval: Option<u32>,
+    pub(super) ip_id: u16,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Gaps(Vec<Gap>);
+
+impl Gaps {
+    #[inline]
+    pub(super) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A gap above all others.
+    pub(super) fn open(&mut self, gap: Gap) {
+        if self.0.len() == GAPS_MAX {
+            self.0.remove(0);
+        }
+        self.0.push(gap);
+    }
+
+    /// `from..to` passed. The gap that it filled, or filled a part of.
+    pub(super) fn fill(&mut self, from: u64, to: u64) -> Option<Gap> {
+        let at = self.0.partition_point(|gap| gap.to <= from);
+        let found = *self.0.get(at).filter(|gap| gap.from < to)?;
+        // A packet may reach over several.
+        while let Some(&gap) = self.0.get(at).filter(|gap| gap.from < to) {
+            self.0.remove(at);
+            if gap.to > to {
+                self.0.insert(at, Gap { from: to, ..gap });
+            }
+            if gap.from < from {
+                self.0.insert(at, Gap { to: from, ..gap });
+                break;
+            }
+            if gap.to > to {
+                break;
+            }
+        }
+        Some(found)
+    }
+
+    /// Forgets what was acknowledged so long ago that nothing of it can still come.
+    pub(super) fn forget_below(&mut self, una: u64, before_ns: u64) {
+        self.0.retain(|gap| gap.to > una || gap.since_ns >= before_ns);
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.0.capacity() * size_of::<Gap>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gap(from: u64, to: u64) -> Gap {
+        Gap { from, to, since_ns: 0, tsval: None, ip_id: 0 }
+    }
+
+    #[test]
+    fn a_gap_is_filled_from_either_end_and_in_the_middle() {
+        let mut gaps = Gaps::default();
+        gaps.open(gap(10, 100));
+        assert_eq!(gaps.fill(100, 120), None);
+        assert_eq!(gaps.fill(40, 50), Some(gap(10, 100)));
+        assert_eq!(gaps.fill(40, 50), None);
+        assert_eq!(gaps.fill(0, 20), Some(gap(10, 40)));
+        assert_eq!(gaps.fill(90, 200), Some(gap(50, 100)));
+        assert_eq!(gaps.0, [gap(20, 40), gap(50, 90)]);
+        assert_eq!(gaps.fill(0, 300), Some(gap(20, 40)));
+        assert!(gaps.is_empty());
+    }
+
+    #[test]
+    fn the_oldest_of_too_many_are_forgotten() {
+        let mut gaps = Gaps::default();
+        for n in 0..1000 {
+            gaps.open(gap(n * 10, n * 10 + 5));
+        }
+        assert_eq!(gaps.0.len(), GAPS_MAX);
+        assert_eq!(gaps.fill(0, 1), None);
+        assert!(gaps.fill(9_990, 9_991).is_some());
+    }
+}

@@ -1,0 +1,459 @@
+//! One direction of a connection: what its sender said in its headers, and, once it carries data, what became of that.
+//!
+//! Small, since most directions of most captures carry little: the state of a sender of data is allocated with its first byte.
+
+use super::event::Kind;
+use super::sender::{Ack, AckOutcome, Sender, SenderCounts};
+use crate::headers::{Flags, Segment};
+use pipefill_core::tcp_info::CaState;
+
+/// Timestamps and padding in every segment (RFC 7323, appendix A).
+const TIMESTAMPS_SIZE: u16 = 12;
+/// `TCP_MIN_SND_MSS`: less is no segment.
+const MSS_MIN: u16 = 48;
+/// A SYN within this time is the same packet.
+const SYN_COPY_NS: u64 = 50_000_000;
+/// MTU 1500 without headers, where no handshake tells.
+const MSS_V4: u16 = 1460;
+const MSS_V6: u16 = 1440;
+
+/// What the headers of one direction said, and its data.
+#[derive(Debug, Clone, Default)]
+pub struct Half {
+    pub(super) isn: u32,
+    pub(super) is_known: bool,
+    /// A SYN of it was seen, and so many times again.
+    pub(super) has_syn: bool,
+    pub(super) syns_again: u16,
+    pub(super) has_fin: bool,
+    pub(super) has_timestamps: bool,
+    mss_option: Option<u16>,
+    shift_option: Option<u8>,
+    sack_option: bool,
+    /// The shift of its windows, where that is known.
+    pub(super) scale: Option<u8>,
+    pub(super) effective_mss: u16,
+    window_field: u16,
+    window_is_scaled: bool,
+    has_window: bool,
+    ecn: EcnCounts,
+    /// `snd_una` and `snd_nxt`, from its first sequence number.
+    pub(super) una: u64,
+    pub(super) next: u64,
+    pub(super) syn_ns: u64,
+    packets: u64,
+    payload_bytes: u64,
+    zero_since_ns: u64,
+    zero_window_ns: u64,
+    zero_windows: u32,
+    /// The TSval whose echo is waited for, and when it passed.
+    stamp: u32,
+    stamp_ns: u64,
+    waits_for_echo: bool,
+    /// The shortest time from one of its packets to an answer.
+    answer_us: Option<u32>,
+    pub(super) sender: Option<Box<Sender>>,
+}
+
+/// Marks of RFC 3168.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EcnCounts {
+    /// Packets that the path marked.
+    pub ce: u32,
+    /// Packets that may be marked, CE included.
+    pub capable: u32,
+    /// Segments with ECE, SYNs aside.
+    pub ece: u32,
+    /// Segments with CWR, SYNs aside.
+    pub cwr: u32,
+}
+
+impl Half {
+    /// Sequence numbers begin with `seq`, which is number `relative`.
+    pub(super) fn begin(&mut self, seq: u32, relative: u32) {
+        self.isn = seq.wrapping_sub(relative);
+        self.is_known = true;
+        (self.una, self.next) = (u64::from(relative), u64::from(relative));
+    }
+
+    /// The number of `seq` from the first, next to `near`; negative for what came before.
+    #[inline]
+    pub(super) const fn unwrap(&self, seq: u32, near: u64) -> i64 {
+        let low = self.isn.wrapping_add(near as u32);
+        near as i64 + seq.wrapping_sub(low).cast_signed() as i64
+    }
+
+    /// Counts what every segment has.
+    #[inline]
+    pub(super) fn count(&mut self, segment: &Segment) {
+        self.packets += 1;
+        self.payload_bytes += u64::from(segment.payload);
+        if segment.ecn != 0 {
+            self.ecn.capable += 1;
+            self.ecn.ce += u32::from(segment.ecn == 3);
+        }
+        const CWR_ECE: u8 = Flags::ECE.0 | Flags::CWR.0;
+        if segment.flags.0 & CWR_ECE != 0 && !segment.flags.has(Flags::SYN) {
+            self.ecn.ece += u32::from(segment.flags.has(Flags::ECE));
+            self.ecn.cwr += u32::from(segment.flags.has(Flags::CWR));
+        }
+    }
+
+    /// The window that a segment advertises. Returns whether it differs from the one before.
+    #[inline]
+    pub(super) fn advertise(&mut self, segment: &Segment) -> bool {
+        let differs = !self.has_window || segment.window != self.window_field;
+        if segment.window == 0 || self.window_field == 0 {
+            self.watch_zero_window(segment);
+        }
+        self.window_field = segment.window;
+        self.window_is_scaled = !segment.flags.has(Flags::SYN);
+        self.has_window = true;
+        differs
+    }
+
+    #[cold]
+    fn watch_zero_window(&mut self, segment: &Segment) {
+        let (was, is) = (self.has_zero_window(), segment.window == 0 && !segment.flags.has(Flags::RST));
+        if is && !was {
+            self.zero_windows += 1;
+            self.zero_since_ns = segment.time_ns;
+        }
+        if was {
+            let closed = segment.time_ns.saturating_sub(self.zero_since_ns);
+            self.zero_window_ns = self.zero_window_ns.saturating_add(closed);
+            self.zero_since_ns = segment.time_ns;
+        }
+    }
+
+    pub(super) const fn has_zero_window(&self) -> bool {
+        self.has_window && self.window_field == 0
+    }
+
+    /// What a SYN tells.
+    pub(super) fn take_syn(&mut self, segment: &Segment) {
+        self.has_syn = true;
+        self.syn_ns = segment.time_ns;
+        self.mss_option = segment.options.mss;
+        self.shift_option = segment.options.window_scale;
+        self.sack_option = segment.options.sack_permitted;
+        self.has_timestamps = segment.options.timestamps.is_some();
+    }
+
+    /// The same SYN once more: sent again, or captured twice. The timer is never shorter than a second (RFC 6298 2.1).
+    pub(super) fn take_syn_again(&mut self, segment: &Segment) -> Kind {
+        if segment.time_ns.saturating_sub(self.syn_ns) < SYN_COPY_NS {
+            return Kind::CapturedTwice;
+        }
+        self.syn_ns = segment.time_ns;
+        self.syns_again = self.syns_again.saturating_add(1);
+        Kind::RtoRetransmit
+    }
+
+    /// What both SYNs agree on; `answers` where this is the side of the SYN-ACK.
+    pub(super) fn agree(&mut self, peer: &Self, answers: bool, is_v6: bool) {
+        self.scale = match (self.has_syn, peer.has_syn) {
+            (true, true) if self.shift_option.is_none() || peer.shift_option.is_none() => Some(0),
+            (true, true) => self.shift_option,
+            (true, false) if self.shift_option.is_none() => Some(0),
+            // A SYN-ACK has the option where the SYN had it (RFC 7323 2.2).
+            (true, false) if answers => self.shift_option,
+            (false, true) if peer.shift_option.is_none() => Some(0),
+            _ => None,
+        };
+        self.set_mss(peer, is_v6);
+    }
+
+    /// Payload of a full segment, from both MSS options, less the timestamps.
+    pub(super) fn set_mss(&mut self, peer: &Self, is_v6: bool) {
+        let usual = if is_v6 { MSS_V6 } else { MSS_V4 };
+        let options = [self.mss_option, peer.mss_option].into_iter().flatten().min();
+        let has_timestamps = match (self.has_syn, peer.has_syn) {
+            (true, true) => self.has_timestamps && peer.has_timestamps,
+            _ => self.has_timestamps || peer.has_timestamps,
+        };
+        let size = if has_timestamps { TIMESTAMPS_SIZE } else { 0 };
+        self.effective_mss = options.unwrap_or(usual).saturating_sub(size).max(MSS_MIN);
+    }
+
+    /// Whether SACKs may come back: both SYNs said so, or one was not seen.
+    pub(super) const fn may_get_sacks(&self, peer: &Self) -> bool {
+        (!self.has_syn || self.sack_option) && (!peer.has_syn || peer.sack_option)
+    }
+
+    /// A segment of this side passed: its timestamp's echo will tell how long the other end took.
+    #[inline]
+    pub(super) fn stamp(&mut self, now: u64, tsval: u32) {
+        if !self.waits_for_echo && tsval != self.stamp {
+            (self.stamp, self.stamp_ns, self.waits_for_echo) = (tsval, now, true);
+        }
+    }
+
+    /// A segment of the other side echoes `tsecr`.
+    #[inline]
+    pub(super) fn echoed(&mut self, now: u64, tsecr: u32) {
+        if self.waits_for_echo && tsecr.wrapping_sub(self.stamp).cast_signed() >= 0 {
+            self.waits_for_echo = false;
+            self.answered((now.saturating_sub(self.stamp_ns) / 1000).min(u64::from(u32::MAX)) as u32);
+        }
+    }
+
+    /// An answer came `us` after the packet that it answers.
+    #[inline]
+    pub(super) fn answered(&mut self, us: u32) {
+        self.answer_us = Some(self.answer_us.map_or(us, |least| least.min(us)));
+    }
+
+    /// An ACK for this direction's data.
+    #[inline]
+    pub(super) fn acknowledged(&mut self, ack: &Ack<'_>) -> AckOutcome {
+        if ack.to > self.next {
+            if ack.to - self.next > super::sender::HOLE_LIMIT {
+                return AckOutcome::default();
+            }
+            // Without a SYN what was outstanding when the capture began is acknowledged first.
+            if self.has_syn || self.sender.is_some() {
+                let sender = self.sender.get_or_insert_default();
+                sender.skip_to(ack.now, &mut self.next, ack.to);
+            } else {
+                self.next = ack.to;
+            }
+        }
+        match &mut self.sender {
+            Some(sender) => {
+                let outcome = sender.take_ack(ack, &mut self.una, self.next);
+                if let Some(us) = outcome.rtt_us {
+                    self.answered(us);
+                }
+                outcome
+            }
+            None => {
+                self.una = self.una.max(ack.to);
+                AckOutcome::default()
+            }
+        }
+    }
+}
+
+/// What there is to know of a direction.
+impl Half {
+    /// Packets of its sender.
+    pub const fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Payload of all packets, retransmissions included, bytes.
+    pub const fn payload_bytes(&self) -> u64 {
+        self.payload_bytes
+    }
+
+    /// Whether its SYN or SYN-ACK was seen.
+    pub const fn has_syn(&self) -> bool {
+        self.has_syn
+    }
+
+    /// Whether its FIN was seen.
+    pub const fn has_fin(&self) -> bool {
+        self.has_fin
+    }
+
+    /// The MSS option of its SYN.
+    pub const fn mss_option(&self) -> Option<u16> {
+        self.mss_option
+    }
+
+    /// Payload of a full segment: from the options of the handshake, else of an MTU of 1500.
+    pub const fn mss_bytes(&self) -> u32 {
+        self.effective_mss as u32
+    }
+
+    /// The shift of the windows that it advertises; `None` where the handshake was not seen.
+    pub const fn window_scale(&self) -> Option<u8> {
+        self.scale
+    }
+
+    /// The window that it last advertised, bytes; `None` where the scale is not known, but for a window of 0.
+    #[inline]
+    pub fn window_bytes(&self) -> Option<u32> {
+        let field = u32::from(self.window_field);
+        match self.scale {
+            _ if !self.has_window => None,
+            _ if !self.window_is_scaled || field == 0 => Some(field),
+            Some(shift) => Some(field << shift),
+            None => None,
+        }
+    }
+
+    /// How long it advertised a window of 0 until its last packet, nanoseconds.
+    pub const fn zero_window_ns(&self) -> u64 {
+        self.zero_window_ns
+    }
+
+    /// How often its window became 0.
+    pub const fn zero_windows(&self) -> u32 {
+        self.zero_windows
+    }
+
+    /// Its marks and echoes of RFC 3168.
+    pub const fn ecn(&self) -> EcnCounts {
+        self.ecn
+    }
+
+    /// The shortest time from the capture point to the other end and back, by ACKs and echoed timestamps.
+    pub const fn answer_us(&self) -> Option<u32> {
+        self.answer_us
+    }
+
+    /// `snd_nxt − snd_una`: sent and not acknowledged, bytes.
+    pub const fn unacked_bytes(&self) -> u64 {
+        self.next.saturating_sub(self.una)
+    }
+
+    /// `snd_una`: what is acknowledged, from its first sequence number (the SYN is number 0).
+    pub const fn acked_to(&self) -> u64 {
+        self.una
+    }
+
+    /// `snd_nxt`: what was sent, likewise.
+    pub const fn sent_to(&self) -> u64 {
+        self.next
+    }
+
+    fn of_board(&self, value: impl Fn(&Sender) -> u32) -> u32 {
+        self.sender.as_deref().map_or(0, value)
+    }
+
+    /// `tcp_packets_in_flight()`: unacked − sacked − lost + retransmitted, segments.
+    pub fn in_flight_segments(&self) -> u32 {
+        self.of_board(|sender| sender.board.in_flight())
+    }
+
+    /// The same times the MSS, as [`pipefill_core::tcp_info::TcpInfo`] has it.
+    pub fn in_flight_bytes(&self) -> u64 {
+        u64::from(self.in_flight_segments()) * u64::from(self.mss_bytes())
+    }
+
+    /// Segments in `snd_una..snd_nxt`.
+    pub fn unacked_segments(&self) -> u32 {
+        self.of_board(|sender| sender.board.out())
+    }
+
+    /// Of these, the receiver has SACKed so many.
+    pub fn sacked_segments(&self) -> u32 {
+        self.of_board(|sender| sender.board.sacked())
+    }
+
+    /// Of these, the sender must take so many for lost (RFC 8985).
+    pub fn lost_segments(&self) -> u32 {
+        self.of_board(|sender| sender.board.lost())
+    }
+
+    /// Of these, so many were sent again and are in flight.
+    pub fn retrans_segments(&self) -> u32 {
+        self.of_board(|sender| sender.board.resent())
+    }
+
+    /// The sender's state of congestion control, as far as packets tell; `None` before data.
+    pub fn ca_state(&self) -> Option<CaState> {
+        self.sender.as_deref().map(Sender::ca_state)
+    }
+
+    fn of_rtt(&self, value: impl Fn(&Sender) -> Option<u32>) -> Option<u32> {
+        self.sender.as_deref().and_then(value)
+    }
+
+    /// The smoothed RTT as Linux keeps it, from the capture point to the receiver and back.
+    pub fn srtt_us(&self) -> Option<u32> {
+        self.of_rtt(|sender| sender.rtt.srtt_us())
+    }
+
+    /// Its variation as Linux keeps it.
+    pub fn rttvar_us(&self) -> Option<u32> {
+        self.of_rtt(|sender| sender.rtt.rttvar_us())
+    }
+
+    /// The least RTT of all samples.
+    pub fn min_rtt_us(&self) -> Option<u32> {
+        self.of_rtt(|sender| sender.rtt.min_us())
+    }
+
+    /// The last sample.
+    pub fn last_rtt_us(&self) -> Option<u32> {
+        self.of_rtt(|sender| sender.rtt.last_us())
+    }
+
+    /// The timeout that follows from them.
+    pub fn rto_us(&self) -> Option<u32> {
+        self.of_rtt(|sender| sender.rtt.srtt_us().map(|_| sender.rtt.rto_us()))
+    }
+
+    /// Samples so far.
+    pub fn rtt_samples(&self) -> u64 {
+        self.sender.as_deref().map_or(0, |sender| sender.rtt.samples())
+    }
+
+    /// Everything that was counted of its data; zeros before the first.
+    pub fn counts(&self) -> SenderCounts {
+        self.sender.as_deref().map(|sender| sender.counts).unwrap_or_default()
+    }
+
+    /// Segments that were sent again, SYNs included: `tcpi_total_retrans` of a sender whose packets all were captured.
+    pub fn retransmits(&self) -> u32 {
+        self.counts().retransmits() + u32::from(self.syns_again)
+    }
+
+    /// Of these, SYNs.
+    pub const fn retransmitted_syns(&self) -> u16 {
+        self.syns_again
+    }
+
+    /// When its first data passed, nanoseconds since 1970.
+    pub fn first_data_ns(&self) -> Option<u64> {
+        self.sender.as_deref().map(|sender| sender.first_ns)
+    }
+
+    /// When its last data passed.
+    pub fn last_data_ns(&self) -> Option<u64> {
+        self.sender.as_deref().map(|sender| sender.last_ns)
+    }
+
+    /// Time between first and last data with nothing outstanding, nanoseconds, and the longest of these times.
+    pub fn idle_ns(&self) -> (u64, u64) {
+        self.sender.as_deref().map_or((0, 0), |sender| (sender.idle_ns, sender.longest_idle_ns))
+    }
+
+    /// Bytes of the first flight: what was sent before an answer can have come (RFC 6928).
+    pub fn initial_window_bytes(&self) -> Option<u64> {
+        self.sender.as_deref().map(|sender| sender.initial_window)
+    }
+
+    /// The most that was in flight in this round and the last: at the sender, its cwnd where nothing else limits it.
+    pub fn flight_of_round_bytes(&self) -> Option<u64> {
+        self.sender.as_deref().map(|sender| u64::from(sender.rounds.flight()) * u64::from(self.mss_bytes()))
+    }
+
+    /// The most that ever was in flight.
+    pub fn largest_flight_bytes(&self) -> Option<u64> {
+        self.sender.as_deref().map(|sender| u64::from(sender.rounds.largest()) * u64::from(self.mss_bytes()))
+    }
+
+    /// What arrived in the last whole round, bytes: at the receiver, what stands in for a cwnd.
+    pub fn delivered_of_round_bytes(&self) -> Option<u64> {
+        self.sender.as_deref().and_then(|sender| sender.rounds.last_bytes())
+    }
+
+    /// The largest rate at which data arrived over a round, payload bits per second: no more than the bottleneck's.
+    pub fn bottleneck_bps(&self) -> Option<u64> {
+        self.sender.as_deref().and_then(|sender| sender.rounds.best_bps())
+    }
+
+    /// Packets in flight whose fate was forgotten, since there were too many.
+    pub fn forgotten_packets(&self) -> u64 {
+        self.sender.as_deref().map_or(0, |sender| sender.board.forgotten())
+    }
+
+    /// Bytes on the heap.
+    pub(super) fn memory(&self) -> usize {
+        self.sender.as_deref().map_or(0, Sender::memory)
+    }
+}

@@ -1,0 +1,83 @@
+//! Rounds of a direction: what was in flight in each, and how fast it arrived.
+//!
+//! A round ends with the ACK of what was sent when it began, and not before an RTT has passed, where that is known: near the receiver ACKs
+//! come at once. Its rate is what arrived in it over its time, which no idle time can make larger; the largest of all rounds is what the
+//! bottleneck let through.
+
+/// Fewer segments are no measure of a rate.
+const SEGMENTS_MIN: u64 = 4;
+/// How long a round is at least where no RTT is known.
+const UNKNOWN_RTT_NS: u64 = 10_000_000;
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rounds {
+    end: u64,
+    start_ns: u64,
+    delivered: u64,
+    delivered_before: u64,
+    flight: u32,
+    flight_before: u32,
+    flight_max: u32,
+    last_bytes: u64,
+    best_bps: u64,
+    count: u32,
+}
+
+impl Rounds {
+    /// A segment went out; `in_flight` segments are now.
+    #[inline]
+    pub(super) fn sent(&mut self, now: u64, next: u64, in_flight: u32, was_empty: bool) {
+        if was_empty {
+            self.start(now, next);
+        }
+        self.flight = self.flight.max(in_flight);
+        self.flight_max = self.flight_max.max(in_flight);
+    }
+
+    /// `bytes` arrived, as an ACK says.
+    #[inline]
+    pub(super) fn acked(&mut self, now: u64, una: u64, next: u64, bytes: u64, mss: u32, rtt_us: Option<u32>) {
+        self.delivered += bytes;
+        if una < self.end {
+            return;
+        }
+        let elapsed = now.saturating_sub(self.start_ns);
+        if elapsed < rtt_us.map_or(UNKNOWN_RTT_NS, |us| u64::from(us) * 1000) {
+            return;
+        }
+        self.last_bytes = self.delivered - self.delivered_before;
+        if self.last_bytes >= SEGMENTS_MIN * u64::from(mss) && elapsed > 0 {
+            let bps = u128::from(self.last_bytes) * 8_000_000_000 / u128::from(elapsed);
+            self.best_bps = self.best_bps.max(u64::try_from(bps).unwrap_or(u64::MAX));
+        }
+        self.count += 1;
+        self.flight_before = self.flight;
+        self.start(now, next);
+    }
+
+    fn start(&mut self, now: u64, next: u64) {
+        self.end = next;
+        self.start_ns = now;
+        self.delivered_before = self.delivered;
+        self.flight = 0;
+    }
+
+    /// The most segments in flight in this round and the one before.
+    pub(super) fn flight(&self) -> u32 {
+        self.flight.max(self.flight_before)
+    }
+
+    /// The most segments that ever were in flight.
+    pub(super) const fn largest(&self) -> u32 {
+        self.flight_max
+    }
+
+    /// Bytes that arrived in the last round that ended.
+    pub(super) fn last_bytes(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.last_bytes)
+    }
+
+    pub(super) fn best_bps(&self) -> Option<u64> {
+        (self.best_bps > 0).then_some(self.best_bps)
+    }
+}

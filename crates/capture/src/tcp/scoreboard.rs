@@ -1,0 +1,448 @@
+//! What one direction has sent and not yet seen acknowledged, as the sender's kernel keeps it: `tcp_rtx_queue` with the marks of
+//! `TCP_SKB_CB(skb)->sacked`.
+//!
+//! Invariant: the four counts are the sums over the entries, and entries are sorted, without overlap. In-order data and its ACK cost O(1).
+//! Memory: 40 bytes for each packet in flight, of at most [`ENTRIES_MAX`] packets; the oldest are forgotten, and counted.
+
+use std::collections::VecDeque;
+
+/// The most packets of a direction whose fate is followed.
+pub(super) const ENTRIES_MAX: usize = 1 << 16;
+
+/// An entry counts as no more: a hole may be larger than any packet, and the sums have to fit.
+const SEGMENTS_MAX: u32 = u16::MAX as u32;
+
+/// SACKed by the receiver (`TCPCB_SACKED_ACKED`).
+const SACKED: u8 = 1;
+/// Taken for lost (`TCPCB_LOST`).
+const LOST: u8 = 2;
+/// Sent again, and that is in flight (`TCPCB_SACKED_RETRANS`).
+const RESENT: u8 = 4;
+/// Sent more than once, or never seen: no RTT sample without a timestamp.
+const NO_SAMPLE: u8 = 8;
+/// Passed the capture point never, or not yet.
+const UNSEEN: u8 = 16;
+/// Sent again at some time (`TCPCB_EVER_RETRANS`).
+const EVER_RESENT: u8 = 32;
+/// Sent again so soon that a timestamp does not tell one transmission from the other.
+const SAME_STAMP: u8 = 64;
+/// Sent before the capture began.
+const BEFORE: u8 = 128;
+
+/// One packet's sequence numbers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sent {
+    pub(super) from: u64,
+    /// The last transmission.
+    pub(super) sent_ns: u64,
+    length: u32,
+    /// TSval of the last transmission.
+    pub(super) tsval: u32,
+    /// TSval of the first one that was a retransmission.
+    pub(super) first_resent_tsval: u32,
+    segments: u16,
+    /// IP identification of the last transmission.
+    pub(super) ip_id: u16,
+    marks: u8,
+}
+
+impl Sent {
+    const fn to(&self) -> u64 {
+        self.from + self.length as u64
+    }
+
+    const fn is(&self, mark: u8) -> bool {
+        self.marks & mark != 0
+    }
+
+    pub(super) const fn is_unseen(&self) -> bool {
+        self.is(UNSEEN)
+    }
+
+    pub(super) const fn was_resent(&self) -> bool {
+        self.is(EVER_RESENT)
+    }
+
+    /// Whether a timestamp tells its transmissions apart.
+    pub(super) const fn has_own_stamps(&self) -> bool {
+        !self.is(SAME_STAMP)
+    }
+
+    /// Whether it is taken for lost, and was not sent again since.
+    pub(super) const fn waits_to_be_resent(&self) -> bool {
+        self.is(LOST) && !self.is(RESENT)
+    }
+}
+
+/// A transmission.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Transmission {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) now: u64,
+    pub(super) tsval: u32,
+    pub(super) ip_id: u16,
+    pub(super) segments: u32,
+}
+
+/// What an ACK took away, or a SACK marked.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Delivered {
+    /// Bytes that arrived by this news.
+    pub(super) bytes: u64,
+    /// Earliest and latest transmission of what was sent once.
+    pub(super) first_sent: Option<u64>,
+    pub(super) last_sent: Option<u64>,
+    /// The last of it that was sent more than once.
+    pub(super) resent: Option<Sent>,
+    /// Bytes of it that never passed the capture point.
+    pub(super) unseen: u64,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scoreboard {
+    ring: VecDeque<Sent>,
+    out: u32,
+    sacked: u32,
+    lost: u32,
+    resent: u32,
+    /// End of the highest block.
+    high_sacked: u64,
+    /// Blocks of the last ACKs that were worked through.
+    known: [(u64, u64); 4],
+    /// RACK (RFC 8985): latest transmission that arrived, and the RTT that it had.
+    rack_sent_ns: u64,
+    rack_to: u64,
+    rack_rtt_ns: u64,
+    has_reordering: bool,
+    forgotten: u64,
+}
+
+impl Scoreboard {
+    /// Segments in `snd_una..snd_nxt`.
+    #[inline]
+    pub(super) const fn out(&self) -> u32 {
+        self.out
+    }
+
+    pub(super) const fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
+    pub(super) const fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    pub(super) const fn resent(&self) -> u32 {
+        self.resent
+    }
+
+    pub(super) const fn high_sacked(&self) -> u64 {
+        self.high_sacked
+    }
+
+    pub(super) const fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    pub(super) const fn has_reordering(&self) -> bool {
+        self.has_reordering
+    }
+
+    /// `tcp_packets_in_flight()`.
+    #[inline]
+    pub(super) const fn in_flight(&self) -> u32 {
+        let gone = self.sacked.saturating_add(self.lost);
+        self.out.saturating_add(self.resent).saturating_sub(gone)
+    }
+
+    pub(super) fn front(&self) -> Option<&Sent> {
+        self.ring.front()
+    }
+
+    /// The entry that holds the byte at `at`.
+    pub(super) fn find(&self, at: u64) -> Option<&Sent> {
+        self.ring.get(self.index(at)).filter(|sent| sent.from <= at)
+    }
+
+    /// Whether something arrived that was sent after it: RACK will find it lost.
+    pub(super) const fn was_overtaken(&self, sent: &Sent) -> bool {
+        let is_later = sent.sent_ns == self.rack_sent_ns && sent.to() >= self.rack_to;
+        sent.sent_ns <= self.rack_sent_ns && !is_later
+    }
+
+    /// Bytes of capacity, for the table's account.
+    pub(super) fn memory(&self) -> usize {
+        self.ring.capacity() * size_of::<Sent>()
+    }
+
+    /// New data.
+    #[inline]
+    pub(super) fn push(&mut self, sent: &Transmission) {
+        self.push_marked(sent, 0);
+    }
+
+    /// Data that must have been sent, and was not seen.
+    pub(super) fn push_unseen(&mut self, sent: &Transmission, before_capture: bool) {
+        let before = if before_capture { BEFORE } else { 0 };
+        self.push_marked(sent, UNSEEN | NO_SAMPLE | before);
+    }
+
+    #[inline]
+    fn push_marked(&mut self, sent: &Transmission, marks: u8) {
+        if self.ring.len() >= ENTRIES_MAX {
+            self.forget();
+        }
+        let segments = sent.segments.min(SEGMENTS_MAX) as u16;
+        self.out += u32::from(segments);
+        self.ring.push_back(Sent {
+            from: sent.from,
+            sent_ns: sent.now,
+            length: (sent.to - sent.from) as u32,
+            tsval: sent.tsval,
+            first_resent_tsval: 0,
+            segments,
+            ip_id: sent.ip_id,
+            marks,
+        });
+    }
+
+    #[cold]
+    fn forget(&mut self) {
+        if let Some(oldest) = self.ring.pop_front() {
+            self.forgotten += 1;
+            self.uncount(&oldest);
+        }
+    }
+
+    /// Everything below `to` was received.
+    #[inline]
+    pub(super) fn acknowledge(
+        &mut self,
+        to: u64,
+        now: u64,
+        mss: u32,
+        mut each_resent: impl FnMut(&Sent),
+    ) -> Delivered {
+        let mut delivered = Delivered::default();
+        while let Some(&sent) = self.ring.front() {
+            if sent.to() > to {
+                if sent.from >= to {
+                    break;
+                }
+                self.split(0, to, mss);
+                continue;
+            }
+            self.ring.pop_front();
+            self.uncount(&sent);
+            if sent.was_resent() {
+                delivered.resent = Some(sent);
+                each_resent(&sent);
+            }
+            if !sent.is(SACKED) {
+                self.deliver(&sent, now, &mut delivered);
+            }
+        }
+        delivered
+    }
+
+    /// The receiver has `from..to`, which lies above the cumulative ACK.
+    pub(super) fn sack(&mut self, from: u64, to: u64, now: u64, mss: u32, delivered: &mut Delivered) {
+        for (from, to) in self.unknown_parts(from, to).into_iter().flatten() {
+            let mut index = self.index(from);
+            while let Some(&sent) = self.ring.get(index) {
+                if sent.from >= to {
+                    break;
+                }
+                let cuts_left = sent.from < from;
+                if !(sent.is(SACKED) || cuts_left && self.split(index, from, mss)) {
+                    if sent.to() > to {
+                        self.split(index, to, mss);
+                    }
+                    let sent = self.ring[index];
+                    self.deliver(&sent, now, delivered);
+                    // tcp_sacktag_one(): neither lost nor in flight any more.
+                    self.mark(index, (sent.marks | SACKED) & !(LOST | RESENT));
+                }
+                index += 1;
+            }
+        }
+        self.high_sacked = self.high_sacked.max(to);
+        self.known.rotate_right(1);
+        self.known[0] = (from, to);
+    }
+
+    /// The parts of a block that no block before it had, where that is easily known.
+    fn unknown_parts(&self, from: u64, to: u64) -> [Option<(u64, u64)>; 2] {
+        for &(left, right) in &self.known {
+            if left <= from && from < right {
+                return [(to > right).then_some((right, to)), None];
+            }
+            if from < left && left < to {
+                return [Some((from, left)), (to > right).then_some((right, to))];
+            }
+        }
+        [Some((from, to)), None]
+    }
+
+    #[inline]
+    fn deliver(&mut self, sent: &Sent, now: u64, delivered: &mut Delivered) {
+        delivered.bytes += u64::from(sent.length);
+        if sent.is(UNSEEN) && !sent.is(BEFORE) {
+            delivered.unseen += u64::from(sent.length);
+        }
+        if !sent.is(NO_SAMPLE) {
+            delivered.first_sent.get_or_insert(sent.sent_ns);
+            delivered.last_sent = Some(sent.sent_ns);
+            if sent.from < self.high_sacked {
+                self.has_reordering = true;
+            }
+        }
+        if !sent.is(UNSEEN) && (sent.sent_ns, sent.to()) >= (self.rack_sent_ns, self.rack_to) {
+            self.rack_sent_ns = sent.sent_ns;
+            self.rack_to = sent.to();
+            self.rack_rtt_ns = now.saturating_sub(sent.sent_ns);
+        }
+    }
+
+    /// Marks as lost what was sent so much earlier than something that arrived (`tcp_rack_detect_loss()`).
+    pub(super) fn detect_losses(&mut self, now: u64, reordering_window_ns: u64) {
+        let mut left = self.out.saturating_sub(self.sacked);
+        let patience = self.rack_rtt_ns.saturating_add(reordering_window_ns);
+        for index in 0..self.ring.len() {
+            let sent = self.ring[index];
+            let was_overtaken = self.was_overtaken(&sent);
+            if left == 0 || !(was_overtaken || sent.was_resent()) {
+                break;
+            }
+            if sent.is(SACKED) {
+                continue;
+            }
+            left = left.saturating_sub(u32::from(sent.segments));
+            let is_in_doubt = !sent.is(LOST) || sent.is(RESENT);
+            if is_in_doubt && was_overtaken && now.saturating_sub(sent.sent_ns) >= patience {
+                self.mark(index, (sent.marks | LOST) & !RESENT);
+            }
+        }
+    }
+
+    /// A timeout: what was not received is lost, but for what was sent a moment ago (`tcp_timeout_mark_lost()`).
+    pub(super) fn time_out(&mut self, now: u64, reordering_window_ns: u64) {
+        let patience = self.rack_rtt_ns.saturating_add(reordering_window_ns);
+        for index in 0..self.ring.len() {
+            let sent = self.ring[index];
+            let is_recent = index > 0 && now.saturating_sub(sent.sent_ns) < patience;
+            if !sent.is(SACKED) && !is_recent {
+                self.mark(index, (sent.marks | LOST) & !RESENT);
+            }
+        }
+    }
+
+    /// A retransmission. A probe (TLP) changes no count (`__tcp_retransmit_skb()` without `tcp_retransmit_skb()`).
+    pub(super) fn resend(&mut self, again: &Transmission, is_probe: bool, mss: u32) {
+        self.each_in(again.from, again.to, mss, |sent| {
+            if !sent.was_resent() {
+                sent.first_resent_tsval = again.tsval;
+            }
+            if sent.tsval == again.tsval {
+                sent.marks |= SAME_STAMP;
+            }
+            sent.sent_ns = again.now;
+            sent.tsval = again.tsval;
+            sent.ip_id = again.ip_id;
+            sent.marks = (sent.marks | EVER_RESENT | NO_SAMPLE) & !UNSEEN;
+            if !is_probe && !sent.is(SACKED) {
+                sent.marks |= LOST | RESENT;
+            }
+        });
+    }
+
+    /// What was missing came after all, by its first transmission.
+    pub(super) fn see(&mut self, late: &Transmission, mss: u32) {
+        self.each_in(late.from, late.to, mss, |sent| {
+            sent.sent_ns = late.now;
+            sent.tsval = late.tsval;
+            sent.ip_id = late.ip_id;
+            sent.marks &= !UNSEEN;
+        });
+    }
+
+    fn each_in(&mut self, from: u64, to: u64, mss: u32, mut change: impl FnMut(&mut Sent)) {
+        let mut index = self.index(from);
+        while let Some(&sent) = self.ring.get(index) {
+            if sent.from >= to {
+                break;
+            }
+            if sent.from < from && self.split(index, from, mss) {
+                index += 1;
+            }
+            if self.ring[index].to() > to {
+                self.split(index, to, mss);
+            }
+            let mut sent = self.ring[index];
+            self.uncount(&sent);
+            change(&mut sent);
+            self.count(&sent);
+            self.ring[index] = sent;
+            index += 1;
+        }
+    }
+
+    fn mark(&mut self, index: usize, marks: u8) {
+        let mut sent = self.ring[index];
+        self.uncount(&sent);
+        sent.marks = marks;
+        self.count(&sent);
+        self.ring[index] = sent;
+    }
+
+    /// Cuts an entry at `at`, inside of it. `false` where there is no room for a further entry.
+    fn split(&mut self, index: usize, at: u64, mss: u32) -> bool {
+        if self.ring.len() >= ENTRIES_MAX && index > 0 {
+            return false;
+        }
+        let mut left = self.ring[index];
+        let mut right = left;
+        self.uncount(&left);
+        right.length = (left.to() - at) as u32;
+        right.from = at;
+        left.length -= right.length;
+        left.segments = left.length.div_ceil(mss).min(SEGMENTS_MAX) as u16;
+        right.segments = right.length.div_ceil(mss).min(SEGMENTS_MAX) as u16;
+        self.count(&left);
+        self.count(&right);
+        self.ring[index] = left;
+        self.ring.insert(index + 1, right);
+        true
+    }
+
+    /// The first entry that ends behind `at`.
+    fn index(&self, at: u64) -> usize {
+        match self.ring.front() {
+            Some(front) if front.to() > at => 0,
+            _ => self.ring.partition_point(|sent| sent.to() <= at),
+        }
+    }
+
+    #[inline]
+    fn uncount(&mut self, sent: &Sent) {
+        let segments = u32::from(sent.segments);
+        self.out -= segments;
+        if sent.is(SACKED | LOST | RESENT) {
+            self.sacked -= if sent.is(SACKED) { segments } else { 0 };
+            self.lost -= if sent.is(LOST) { segments } else { 0 };
+            self.resent -= if sent.is(RESENT) { segments } else { 0 };
+        }
+    }
+
+    fn count(&mut self, sent: &Sent) {
+        let segments = u32::from(sent.segments);
+        self.out += segments;
+        self.sacked += if sent.is(SACKED) { segments } else { 0 };
+        self.lost += if sent.is(LOST) { segments } else { 0 };
+        self.resent += if sent.is(RESENT) { segments } else { 0 };
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,417 @@
+//! One direction that carries data: what its sender knows, as far as packets tell.
+//!
+//! Retransmissions are told apart by the state that the sender must be in (`tcp_fastretrans_alert()`, `tcp_enter_loss()`,
+//! `tcp_send_loss_probe()`): in Recovery they are fast, from a timeout until what was outstanding then is acknowledged they are RTO's, and
+//! a last segment that is sent again while nothing was SACKed is a probe (RFC 8985 7). Each counts as the segments it is cut into, as
+//! `tcpi_total_retrans` does.
+
+mod acks;
+
+use super::event::Kind;
+use super::gaps::{Gap, Gaps};
+use super::resent::{KnownBy, Resent, Spurious};
+use super::rounds::Rounds;
+use super::rtt::Rtt;
+use super::scoreboard::{Scoreboard, Sent, Transmission};
+pub(super) use acks::{Ack, AckOutcome};
+use pipefill_core::tcp_info::CaState;
+
+/// A copy of a packet with the same timestamp comes within this; with the same identification alone within [`COPY_NS`].
+const STAMPED_COPY_NS: u64 = 1_000_000_000;
+const COPY_NS: u64 = 5_000_000;
+/// A copy without an identification, where no RTT is known.
+const UNKNOWN_COPY_NS: u64 = 50_000;
+/// A hole larger than this is no hole but another connection's number.
+pub(super) const HOLE_LIMIT: u64 = 1 << 30;
+
+/// A segment with data (or a FIN), for its sender.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Data {
+    pub(super) now: u64,
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) payload: u32,
+    pub(super) tsval: Option<u32>,
+    pub(super) ip_id: u16,
+    pub(super) mss: u32,
+    /// SACK is in use, or may be.
+    pub(super) has_sack: bool,
+    /// From the capture point to both ends and back, where known.
+    pub(super) full_rtt_us: Option<u32>,
+    /// Nothing of this direction was seen before.
+    pub(super) is_first: bool,
+}
+
+impl Data {
+    #[inline(always)]
+    fn transmission(&self, from: u64, to: u64) -> Transmission {
+        Transmission {
+            from,
+            to,
+            now: self.now,
+            tsval: self.tsval.unwrap_or(0),
+            ip_id: self.ip_id,
+            segments: segments((to - from).min(u64::from(u32::MAX)) as u32, self.mss),
+        }
+    }
+}
+
+/// Segments that `bytes` are cut into; a FIN alone is one.
+#[inline]
+pub(super) fn segments(bytes: u32, mss: u32) -> u32 {
+    if bytes <= mss { 1 } else { bytes.div_ceil(mss) }
+}
+
+/// What became of a segment.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taken {
+    pub(super) kind: Kind,
+    pub(super) fills_hole: bool,
+}
+
+/// Counts of a direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SenderCounts {
+    /// Payload and FIN for the first time, bytes.
+    pub new_bytes: u64,
+    /// Bytes that were sent again.
+    pub retransmitted_bytes: u64,
+    /// Segments sent, retransmissions included.
+    pub segments: u64,
+    /// Segments sent again in fast recovery.
+    pub fast: u32,
+    /// Segments sent again after a timeout.
+    pub rto: u32,
+    /// Last segments that were sent again as probes.
+    pub tlp: u32,
+    /// Of all these, those that were for nothing.
+    pub spurious: u32,
+    /// Timeouts.
+    pub timeouts: u32,
+    /// Times that fast recovery began.
+    pub recoveries: u32,
+    /// Segments that were overtaken before the capture point.
+    pub out_of_order: u32,
+    /// Packets that the capture has twice.
+    pub captured_twice: u32,
+    /// Retransmitted segments that had passed the capture point before: lost behind it, or spurious.
+    pub lost_behind: u32,
+    /// Retransmitted segments that had not: lost before the capture point.
+    pub lost_before: u32,
+    /// Bytes that were acknowledged and never passed the capture point.
+    pub not_captured_bytes: u64,
+    /// Duplicate ACKs that came back (RFC 5681 2).
+    pub duplicate_acks: u32,
+    /// ACKs with SACK blocks that came back.
+    pub sack_acks: u32,
+    /// D-SACKs that came back (RFC 2883).
+    pub dsacks: u32,
+}
+
+impl SenderCounts {
+    /// Segments that were sent again, of every kind.
+    pub const fn retransmits(&self) -> u32 {
+        self.fast + self.rto + self.tlp
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sender {
+    pub(super) counts: SenderCounts,
+    pub(super) board: Scoreboard,
+    pub(super) rtt: Rtt,
+    pub(super) rounds: Rounds,
+    pub(super) found: Vec<Spurious>,
+    gaps: Gaps,
+    resent: Resent,
+    state: Congestion,
+    /// Where Recovery or Loss ends.
+    high_seq: u64,
+    /// Where the news of a probe ends; 0 without one.
+    tlp_high_seq: u64,
+    duplicate_acks_in_row: u32,
+    /// The last ACK of something new.
+    progress_ns: u64,
+    pub(super) first_ns: u64,
+    pub(super) last_ns: u64,
+    /// Since when nothing is outstanding.
+    empty_since_ns: u64,
+    pub(super) idle_ns: u64,
+    pub(super) longest_idle_ns: u64,
+    pub(super) initial_window: u64,
+    is_past_first_round: bool,
+    last_new_id: u16,
+    ids_stand_still: bool,
+}
+
+/// `tcp_ca_state`, as far as packets tell: Open and Disorder differ by the scoreboard alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Congestion {
+    #[default]
+    Open,
+    Recovery,
+    Loss,
+}
+
+impl Sender {
+    /// `next` is `snd_nxt`, moved on by new data.
+    #[inline]
+    pub(super) fn take_data(&mut self, data: &Data, una: u64, next: &mut u64) -> Taken {
+        let whole = segments(data.payload, data.mss);
+        if data.from == *next {
+            self.counts.segments += u64::from(whole);
+            self.take_new(data, data.from, una, next);
+            return Taken { kind: Kind::New, fills_hole: false };
+        }
+        if data.from > *next {
+            self.open_hole(data, *next);
+            *next = data.from;
+            self.counts.segments += u64::from(whole);
+            self.take_new(data, data.from, una, next);
+            return Taken { kind: Kind::New, fills_hole: false };
+        }
+        self.take_old(data, whole, una, next)
+    }
+
+    #[inline]
+    fn take_new(&mut self, data: &Data, from: u64, una: u64, next: &mut u64) {
+        let was_empty = self.board.out() == 0;
+        if was_empty {
+            self.end_idle(data.now);
+        }
+        if !self.is_past_first_round {
+            self.watch_initial_window(data, una);
+        }
+        if data.ip_id == self.last_new_id {
+            self.ids_stand_still = true;
+        }
+        self.last_new_id = data.ip_id;
+        self.board.push(&data.transmission(from, data.to));
+        *next = data.to;
+        self.counts.new_bytes += data.to - from;
+        self.last_ns = data.now;
+        self.rounds.sent(data.now, *next, self.board.in_flight(), was_empty);
+    }
+
+    fn end_idle(&mut self, now: u64) {
+        if self.first_ns == 0 {
+            (self.first_ns, self.progress_ns) = (now, now);
+            return;
+        }
+        let idle = now.saturating_sub(self.empty_since_ns);
+        self.idle_ns = self.idle_ns.saturating_add(idle);
+        self.longest_idle_ns = self.longest_idle_ns.max(idle);
+        self.progress_ns = now;
+    }
+
+    /// What is sent before the first ACK can have come back (RFC 6928).
+    fn watch_initial_window(&mut self, data: &Data, una: u64) {
+        let age_us = data.now.saturating_sub(self.first_ns) / 1000;
+        self.is_past_first_round = match data.full_rtt_us {
+            Some(us) => age_us * 4 > u64::from(us) * 3,
+            None => una > 1,
+        };
+        if !self.is_past_first_round {
+            self.initial_window += data.to - data.from;
+        }
+    }
+
+    #[cold]
+    fn open_hole(&mut self, data: &Data, next: u64) {
+        if self.board.out() == 0 {
+            self.end_idle(data.now);
+        }
+        self.board.push_unseen(&data.transmission(next, data.from), data.is_first);
+        if !data.is_first {
+            let Data { now, tsval, ip_id, from, .. } = *data;
+            self.gaps.open(Gap { from: next, to: from, since_ns: now, tsval, ip_id });
+        }
+    }
+
+    /// ACKs go beyond what was seen: what they acknowledge was sent.
+    pub(super) fn skip_to(&mut self, now: u64, next: &mut u64, to: u64) {
+        self.gaps.open(Gap { from: *next, to, since_ns: now, tsval: None, ip_id: 0 });
+        self.counts.not_captured_bytes += to - *next;
+        *next = to;
+    }
+
+    /// At least the first byte was sent before.
+    #[cold]
+    #[inline(never)]
+    fn take_old(&mut self, data: &Data, whole: u32, una: u64, next: &mut u64) -> Taken {
+        if self.is_copy(data, una) {
+            self.counts.captured_twice += 1;
+            return Taken { kind: Kind::CapturedTwice, fills_hole: false };
+        }
+        let old_to = data.to.min(*next);
+        let again = data.transmission(data.from, old_to);
+        self.counts.segments += u64::from(whole);
+        let filled = if self.gaps.is_empty() { None } else { self.gaps.fill(data.from, old_to) };
+        if let Some(gap) = filled
+            && was_overtaken(data, &gap)
+        {
+            self.counts.out_of_order += whole;
+            // Behind an ACK that came before it, its bytes were counted as not captured.
+            let late = old_to.min(una).saturating_sub(data.from.max(gap.from));
+            self.counts.not_captured_bytes = self.counts.not_captured_bytes.saturating_sub(late);
+            self.counts.new_bytes += old_to - data.from;
+            self.board.see(&again, data.mss);
+            self.take_rest(data, old_to, una, next);
+            return Taken { kind: Kind::OutOfOrder, fills_hole: true };
+        }
+        let kind = self.retransmit_kind(data, una, *next);
+        self.board.resend(&again, kind == Kind::TlpRetransmit, data.mss);
+        self.count_retransmit(kind, whole, filled.is_some());
+        self.counts.retransmitted_bytes += old_to - data.from;
+        self.resent.push(data.from, old_to, data.now, kind, whole);
+        if old_to <= una && filled.is_none() {
+            self.report(data.from, old_to, data.now, KnownBy::Acknowledged);
+        }
+        self.take_rest(data, old_to, una, next);
+        self.last_ns = data.now;
+        Taken { kind, fills_hole: filled.is_some() }
+    }
+
+    /// New bytes behind old ones, in one packet.
+    fn take_rest(&mut self, data: &Data, from: u64, una: u64, next: &mut u64) {
+        if data.to > from {
+            self.take_new(data, from, una, next);
+        }
+    }
+
+    fn count_retransmit(&mut self, kind: Kind, segments: u32, fills_hole: bool) {
+        let counts = &mut self.counts;
+        match kind {
+            Kind::TlpRetransmit => counts.tlp += segments,
+            Kind::RtoRetransmit => counts.rto += segments,
+            _ => counts.fast += segments,
+        }
+        if fills_hole {
+            counts.lost_before += segments;
+        } else {
+            counts.lost_behind += segments;
+        }
+    }
+
+    fn report(&mut self, from: u64, to: u64, now: u64, by: KnownBy) {
+        if let Some(spurious) = self.resent.find(from, to, now, by) {
+            self.counts.spurious += spurious.segments;
+            self.found.push(spurious);
+        }
+    }
+
+    /// The same packet, seen at another interface. A retransmission has another identification (RFC 6864 4.2: unless DF is set, but Linux
+    /// counts on then too), and comes no sooner than an RTT later.
+    fn is_copy(&self, data: &Data, una: u64) -> bool {
+        let Some(first) = self.board.find(data.from).filter(|sent| !sent.is_unseen()) else {
+            // Acknowledged since: only the packet before this one can tell, by its identification.
+            let is_known = !self.ids_stand_still && data.ip_id != 0 && data.ip_id == self.last_new_id;
+            return is_known && data.to <= una && data.now.saturating_sub(self.last_ns) < COPY_NS;
+        };
+        let age = data.now.saturating_sub(first.sent_ns);
+        let has_ids = !self.ids_stand_still && (data.ip_id != 0 || first.ip_id != 0);
+        if has_ids && data.ip_id != first.ip_id {
+            return false;
+        }
+        match data.tsval {
+            Some(tsval) if tsval != first.tsval => false,
+            Some(_) if has_ids => age < STAMPED_COPY_NS,
+            None if has_ids => age < COPY_NS,
+            _ => age < data.full_rtt_us.map_or(UNKNOWN_COPY_NS, |us| u64::from(us) * 250),
+        }
+    }
+
+    fn retransmit_kind(&mut self, data: &Data, una: u64, next: u64) -> Kind {
+        let is_head = data.from <= una;
+        if self.state != Congestion::Open && una < self.high_seq {
+            if is_head && self.is_timer_due(data.now) {
+                self.time_out(data.now, next);
+            }
+            let is_in_loss = self.state == Congestion::Loss;
+            return if is_in_loss { Kind::RtoRetransmit } else { Kind::FastRetransmit };
+        }
+        let is_below_sack = self.board.sacked() > 0 && data.from < self.board.high_sacked();
+        let was_overtaken = self.board.find(data.from).is_some_and(|sent| self.board.was_overtaken(sent));
+        if is_below_sack || was_overtaken || (is_head && self.duplicate_acks_in_row >= 3) {
+            return self.recover(next);
+        }
+        let is_last = data.to >= next && data.to - data.from <= u64::from(data.mss) + 1;
+        if is_last && data.has_sack && self.tlp_high_seq == 0 && self.board.sacked() == 0 {
+            self.tlp_high_seq = next;
+            return Kind::TlpRetransmit;
+        }
+        if is_head {
+            self.time_out(data.now, next);
+            return Kind::RtoRetransmit;
+        }
+        self.recover(next)
+    }
+
+    fn recover(&mut self, next: u64) -> Kind {
+        self.state = Congestion::Recovery;
+        self.high_seq = next;
+        self.counts.recoveries += 1;
+        Kind::FastRetransmit
+    }
+
+    fn time_out(&mut self, now: u64, next: u64) {
+        self.state = Congestion::Loss;
+        self.high_seq = next;
+        self.tlp_high_seq = 0;
+        self.counts.timeouts += 1;
+        self.board.time_out(now, self.reordering_window_ns());
+    }
+
+    /// Whether the timer ran out: it is set anew by news, and by the transmission of the first segment that is outstanding. Where RACK
+    /// has found that segment lost, no timer is needed to send it.
+    fn is_timer_due(&self, now: u64) -> bool {
+        let head = self.board.front();
+        if head.is_some_and(Sent::waits_to_be_resent) {
+            return false;
+        }
+        let quiet_us = now.saturating_sub(self.progress_ns.max(head.map_or(0, |sent| sent.sent_ns))) / 1000;
+        // Three quarters, since the kernel's own estimate may be less than ours.
+        quiet_us * 4 >= u64::from(self.rtt.rto_us()) * 3
+    }
+
+    /// `tcp_rack_reo_wnd()`.
+    fn reordering_window_ns(&self) -> u64 {
+        let is_sure = self.state != Congestion::Open || self.board.sacked() >= 3;
+        if !self.board.has_reordering() && is_sure {
+            return 0;
+        }
+        let (min, srtt) = (self.rtt.min_us().unwrap_or(0), self.rtt.srtt_us().unwrap_or(0));
+        u64::from((min / 4).min(srtt)) * 1000
+    }
+
+    pub(super) fn ca_state(&self) -> CaState {
+        match self.state {
+            Congestion::Loss => CaState::Loss,
+            Congestion::Recovery => CaState::Recovery,
+            Congestion::Open if self.board.sacked() > 0 || self.duplicate_acks_in_row > 0 => {
+                CaState::Disorder
+            }
+            Congestion::Open => CaState::Open,
+        }
+    }
+
+    /// Bytes on the heap.
+    pub(super) fn memory(&self) -> usize {
+        let lists = self.gaps.memory() + self.resent.memory() + self.board.memory();
+        size_of::<Self>() + lists + self.found.capacity() * size_of::<Spurious>()
+    }
+}
+
+/// Whether what fills `gap` was sent before the packet that showed it: by timestamps, else by identifications, else by time.
+fn was_overtaken(data: &Data, gap: &Gap) -> bool {
+    let stamps = data.tsval.zip(gap.tsval).map(|(mine, other)| other.wrapping_sub(mine).cast_signed());
+    match stamps {
+        Some(later) if later != 0 => return later > 0,
+        _ => {}
+    }
+    if data.ip_id != 0 && gap.ip_id != 0 && data.ip_id != gap.ip_id {
+        return gap.ip_id.wrapping_sub(data.ip_id).cast_signed() > 0;
+    }
+    let age_us = data.now.saturating_sub(gap.since_ns) / 1000;
+    data.full_rtt_us.is_none_or(|us| age_us * 4 < u64::from(us) * 3)
+}

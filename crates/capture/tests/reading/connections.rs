@@ -1,0 +1,357 @@
+//! What single segments are, one situation after the other.
+
+use crate::made::frame::{ACK, FIN, RST, SYN, Tcp, sack, stamps, syn_options};
+use pipefill_capture::read::{LinkType, Packet};
+use pipefill_capture::tcp::{
+    Connection, Ended, Event, Handshake, Kind, KnownBy, Observer, Reconstruction, Side, Spurious, Vantage,
+};
+
+/// Takes segments at times, and keeps what was told.
+#[derive(Default)]
+struct Script {
+    all: Reconstruction,
+    told: Told,
+    id: u16,
+}
+
+#[derive(Default)]
+struct Told {
+    events: Vec<Event>,
+    spurious: Vec<(Side, Spurious)>,
+    ended: Vec<(u64, Ended)>,
+    last: Option<Connection>,
+}
+
+impl Observer for Told {
+    fn segment(&mut self, connection: &Connection, event: &Event) {
+        self.events.push(*event);
+        self.last = Some(connection.clone());
+    }
+
+    fn spurious(&mut self, _: &Connection, side: Side, spurious: &Spurious) {
+        self.spurious.push((side, *spurious));
+    }
+
+    fn ended(&mut self, connection: &Connection, why: Ended) {
+        self.ended.push((connection.id(), why));
+    }
+}
+
+const MSS: usize = 1448;
+
+impl Script {
+    /// With a handshake, RTT 10 ms, captured at the client.
+    fn open() -> Self {
+        let mut script = Self::default();
+        let syn = Tcp { options: syn_options(1460, 7, 1000, 0), ..Tcp::new(100, 0, SYN, 0) };
+        let options = syn_options(1460, 8, 2000, 1000);
+        let answer = Tcp { options, window: 60_000, ..Tcp::new(500, 101, SYN | ACK, 0) }.back();
+        script.at(0, &syn);
+        script.at(10_000, &answer);
+        script.at(10_010, &Tcp { options: stamps(1010, 2000), ..Tcp::new(101, 501, ACK, 0) });
+        script
+    }
+
+    /// At so many microseconds; the packet's identification is one more than the last.
+    fn at(&mut self, us: u64, tcp: &Tcp) -> Event {
+        self.id += 1;
+        self.again(us, &Tcp { id: self.id, ..tcp.clone() })
+    }
+
+    /// With the identification that it has.
+    fn again(&mut self, us: u64, tcp: &Tcp) -> Event {
+        let bytes = tcp.v4();
+        let original = (bytes.len() + tcp.payload) as u32;
+        let time_ns = 1_000_000_000 + us * 1000;
+        self.all.take(&Packet::new(time_ns, LinkType(101), original, &bytes), &mut self.told);
+        *self.told.events.last().expect("a segment was told")
+    }
+
+    /// Data of the client, segment `n`, its timestamp in step with the time.
+    fn data(&mut self, us: u64, n: usize) -> Event {
+        self.at(us, &data(us, n))
+    }
+
+    /// The server has all segments before `n`; `blocks` are segments too.
+    fn ack(&mut self, us: u64, n: usize, blocks: &[(usize, usize)], echo: u32) -> Event {
+        let edges: Vec<_> = blocks.iter().map(|&(from, to)| (seq(from), seq(to))).collect();
+        let mut options = stamps(2000 + (us / 1000) as u32, echo);
+        if !edges.is_empty() {
+            options.extend(sack(&edges));
+        }
+        self.at(us, &Tcp { options, ..Tcp::new(501, seq(n), ACK, 0) }.back())
+    }
+
+    fn state(&self) -> &Connection {
+        self.told.last.as_ref().expect("a segment was told")
+    }
+
+    fn kinds(&self, side: Side) -> Vec<Kind> {
+        self.told.events.iter().filter(|event| event.side == side).map(|event| event.kind).collect()
+    }
+}
+
+fn seq(n: usize) -> u32 {
+    101 + (n * MSS) as u32
+}
+
+fn data(us: u64, n: usize) -> Tcp {
+    Tcp { options: stamps(1000 + (us / 1000) as u32, 2000), ..Tcp::new(seq(n), 501, ACK, MSS) }
+}
+
+#[test]
+fn a_handshake_tells_scales_mss_times_and_the_place() {
+    let script = Script::open();
+    let connection = script.state();
+    assert_eq!(script.kinds(Side::A), [Kind::Syn, Kind::PureAck]);
+    assert_eq!(script.kinds(Side::B), [Kind::Syn]);
+    let times = Handshake { syn_to_syn_ack_us: Some(10_000), syn_ack_to_ack_us: Some(10) };
+    assert_eq!((connection.handshake(), connection.vantage()), (times, Vantage::NearA));
+    assert_eq!(
+        (connection.half(Side::A).mss_bytes(), connection.half(Side::A).mss_option()),
+        (1448, Some(1460))
+    );
+    // A SYN's window is not scaled, the next one's is.
+    assert_eq!(connection.half(Side::B).window_bytes(), Some(60_000));
+    assert_eq!(connection.half(Side::A).window_bytes(), Some(1000 << 7));
+    assert_eq!(connection.endpoint(Side::A).port, 40_000);
+}
+
+#[test]
+fn without_the_option_windows_are_not_scaled_and_without_a_handshake_it_is_not_known() {
+    let mut script = Script::default();
+    script.at(0, &Tcp { options: syn_options(1460, 7, 1, 0), ..Tcp::new(100, 0, SYN, 0) });
+    script.at(10, &Tcp { options: vec![2, 4, 5, 0xb4], ..Tcp::new(500, 101, SYN | ACK, 0) }.back());
+    let event = script.at(20, &Tcp::new(101, 501, ACK, 0));
+    assert_eq!(event.window_bytes, Some(1000));
+    assert_eq!(script.state().half(Side::A).mss_bytes(), 1460);
+
+    let mut script = Script::default();
+    let event = script.at(0, &Tcp::new(101, 501, ACK, 10));
+    assert_eq!((event.window_bytes, event.seq_from, event.seq_to, event.ack), (None, 1, 11, Some(1)));
+    let zero = script.at(5, &Tcp { window: 0, ..Tcp::new(501, 111, ACK, 0) }.back());
+    assert_eq!(zero.window_bytes, Some(0));
+
+    // A SYN-ACK alone has the option only where the SYN had it.
+    let mut script = Script::default();
+    script.at(0, &Tcp { options: syn_options(1460, 5, 1, 1), ..Tcp::new(500, 101, SYN | ACK, 0) }.back());
+    script.at(9, &Tcp::new(101, 501, ACK, 0));
+    let connection = script.state();
+    assert_eq!(connection.endpoint(Side::A).port, 40_000);
+    assert_eq!([Side::A, Side::B].map(|side| connection.half(side).window_scale()), [None, Some(5)]);
+}
+
+#[test]
+fn a_hole_that_sacks_show_is_filled_fast() {
+    let mut script = Script::open();
+    for n in 0..5 {
+        script.data(20_000 + n as u64, n);
+    }
+    script.ack(30_000, 1, &[], 1020);
+    let first = script.ack(30_001, 1, &[(2, 3)], 1020);
+    assert_eq!((first.kind, first.sacks.blocks()), (Kind::DuplicateAck, &[(2897, 4345)][..]));
+    script.ack(30_002, 1, &[(2, 4)], 1020);
+    script.ack(30_003, 1, &[(2, 5)], 1020);
+    let half = script.state().half(Side::A);
+    let board =
+        [half.unacked_segments(), half.sacked_segments(), half.lost_segments(), half.retrans_segments()];
+    assert_eq!((board, half.in_flight_segments()), ([4, 3, 1, 0], 0));
+    assert_eq!(script.data(30_010, 1).kind, Kind::FastRetransmit);
+    let half = script.state().half(Side::A);
+    assert_eq!((half.retrans_segments(), half.in_flight_segments()), (1, 1));
+    let last = script.ack(40_010, 5, &[], 1030);
+    // Its timestamp tells which transmission it answers.
+    assert_eq!((last.kind, last.rtt_us), (Kind::PureAck, Some(10_000)));
+    let counts = script.state().half(Side::A).counts();
+    assert_eq!((counts.fast, counts.recoveries, counts.spurious, counts.duplicate_acks), (1, 1, 0, 3));
+    assert_eq!(counts.lost_behind, 1);
+}
+
+#[test]
+fn a_probe_then_timeouts() {
+    let mut script = Script::open();
+    for n in 0..3 {
+        script.data(20_000 + n as u64, n);
+    }
+    let kinds =
+        [script.data(45_000, 2), script.data(270_000, 0), script.data(700_000, 0)].map(|event| event.kind);
+    assert_eq!(kinds, [Kind::TlpRetransmit, Kind::RtoRetransmit, Kind::RtoRetransmit]);
+    script.ack(710_000, 1, &[], 1700);
+    // Until everything that was outstanding at the timeout is acknowledged, it is the timeout's.
+    assert_eq!(script.data(710_010, 1).kind, Kind::RtoRetransmit);
+    script.ack(720_000, 3, &[], 1710);
+    assert_eq!(script.data(720_010, 3).kind, Kind::New);
+    let counts = script.state().half(Side::A).counts();
+    assert_eq!((counts.tlp, counts.rto, counts.timeouts, counts.fast), (1, 3, 2, 0));
+    assert_eq!(script.state().half(Side::A).retransmits(), 4);
+}
+
+#[test]
+fn a_retransmission_for_nothing_is_known_by_timestamps_or_by_a_dsack() {
+    let mut script = Script::open();
+    script.data(20_000, 0);
+    script.data(300_000, 0);
+    script.ack(300_100, 1, &[], 1020);
+    let [(Side::A, found)] = script.told.spurious[..] else { panic!("{:?}", script.told.spurious) };
+    assert_eq!((found.known_by, found.seq_from, found.segments), (KnownBy::Timestamps, 1, 1));
+
+    let mut script = Script::open();
+    script.data(20_000, 0);
+    script.data(300_000, 0);
+    script.ack(310_000, 1, &[], 1300);
+    assert!(script.told.spurious.is_empty());
+    let event = script.ack(310_001, 1, &[(0, 1)], 1300);
+    assert!(event.is_dsack);
+    let [(Side::A, found)] = script.told.spurious[..] else { panic!("{:?}", script.told.spurious) };
+    assert_eq!((found.known_by, found.kind), (KnownBy::Dsack, Kind::TlpRetransmit));
+    let counts = script.state().half(Side::A).counts();
+    assert_eq!((counts.spurious, counts.dsacks), (1, 1));
+}
+
+#[test]
+fn what_was_acknowledged_here_and_comes_again_is_for_nothing() {
+    let mut script = Script::open();
+    script.data(20_000, 0);
+    script.ack(20_100, 1, &[], 1020);
+    assert!(script.data(300_000, 0).kind.is_retransmit());
+    assert_eq!(script.told.spurious[0].1.known_by, KnownBy::Acknowledged);
+}
+
+#[test]
+fn overtaken_is_not_sent_again() {
+    // By timestamps: the late one is older.
+    let mut script = Script::open();
+    let late = data(20_000, 1);
+    script.data(20_000, 0);
+    script.data(22_000, 2);
+    let event = script.at(24_000, &late);
+    assert_eq!((event.kind, event.fills_hole), (Kind::OutOfOrder, true));
+    // By identifications: the same timestamp, sent before.
+    let mut script = Script::open();
+    script.data(20_000, 0);
+    script.again(20_000, &Tcp { id: 3000, ..data(20_000, 2) });
+    assert_eq!(script.again(20_010, &Tcp { id: 2999, ..data(20_000, 1) }).kind, Kind::OutOfOrder);
+    // A newer timestamp is another transmission.
+    let mut script = Script::open();
+    script.data(20_000, 0);
+    script.data(20_000, 2);
+    let event = script.data(32_000, 1);
+    assert!(event.kind.is_retransmit() && event.fills_hole);
+    let counts = script.state().half(Side::A).counts();
+    assert_eq!((counts.lost_before, counts.lost_behind, counts.out_of_order), (1, 0, 0));
+}
+
+#[test]
+fn a_packet_of_two_interfaces_counts_once() {
+    let mut script = Script::open();
+    let first = Tcp { id: 77, ..data(20_000, 0) };
+    script.again(20_000, &first);
+    assert_eq!(script.again(20_030, &first).kind, Kind::CapturedTwice);
+    // The same bytes with another identification were sent again.
+    assert!(script.again(20_040, &Tcp { id: 78, ..first }).kind.is_retransmit());
+    let counts = script.state().half(Side::A).counts();
+    assert_eq!((counts.captured_twice, counts.segments), (1, 2));
+}
+
+#[test]
+fn super_packets_count_as_their_segments() {
+    let mut script = Script::open();
+    let event = script.at(20_000, &Tcp { payload: 10 * MSS, ..data(20_000, 0) });
+    assert_eq!(event.segments, 10);
+    assert_eq!(script.state().half(Side::A).unacked_segments(), 10);
+    // An ACK within it.
+    script.ack(30_000, 3, &[], 1020);
+    assert_eq!(script.state().half(Side::A).unacked_segments(), 7);
+    script.ack(30_001, 3, &[(5, 7)], 1020);
+    let half = script.state().half(Side::A);
+    assert_eq!((half.sacked_segments(), half.unacked_segments()), (2, 7));
+    let event = script.at(30_010, &Tcp { payload: 2 * MSS, ..data(30_010, 3) });
+    assert_eq!((event.kind, event.segments), (Kind::FastRetransmit, 2));
+    script.ack(40_000, 10, &[], 1030);
+    let half = script.state().half(Side::A);
+    assert_eq!((half.unacked_segments(), half.in_flight_segments(), half.retransmits()), (0, 0, 2));
+}
+
+#[test]
+fn probes_and_zero_windows() {
+    let mut script = Script::open();
+    script.data(20_000, 0);
+    let closed = Tcp { window: 0, options: stamps(2020, 1020), ..Tcp::new(501, seq(1), ACK, 0) }.back();
+    assert_eq!(script.at(30_000, &closed).window_bytes, Some(0));
+    let probe = Tcp { options: stamps(1200, 2020), ..Tcp::new(seq(1) - 1, 501, ACK, 0) };
+    assert_eq!(script.at(230_000, &probe).kind, Kind::ZeroWindowProbe);
+    script.at(240_000, &closed);
+    let open = Tcp { window: 500, ..closed };
+    assert_eq!(script.at(530_000, &open).kind, Kind::WindowUpdate);
+    let half = script.state().half(Side::B);
+    assert_eq!((half.zero_windows(), half.zero_window_ns()), (1, 500_000_000));
+    // With a window it asks whether the other end is there.
+    assert_eq!(script.at(9_000_000, &probe).kind, Kind::KeepAlive);
+    assert_eq!(script.state().half(Side::A).retransmits(), 0);
+}
+
+#[test]
+fn ports_are_used_again() {
+    let mut script = Script::open();
+    script.at(20_000, &Tcp::new(101, 501, ACK | FIN, 0));
+    script.at(30_000, &Tcp::new(501, 102, ACK | FIN, 0).back());
+    assert!(script.state().is_closed());
+    script.at(30_010, &Tcp::new(102, 502, ACK, 0));
+    assert_eq!(script.at(40_000, &Tcp::new(9000, 0, SYN, 0)).kind, Kind::Syn);
+    assert_eq!(script.told.ended, [(0, Ended::Replaced)]);
+    assert_eq!(script.state().id(), 1);
+    // The same SYN again is a retransmission, after a while.
+    assert_eq!(script.at(1_040_000, &Tcp::new(9000, 0, SYN, 0)).kind, Kind::RtoRetransmit);
+    assert_eq!((script.state().id(), script.state().half(Side::A).retransmits()), (1, 1));
+    assert_eq!(script.at(1_050_000, &Tcp::new(501, 9001, RST | ACK, 0).back()).kind, Kind::Reset);
+    assert!(script.state().is_reset());
+}
+
+#[test]
+fn what_was_never_captured_is_counted() {
+    let mut script = Script::open();
+    script.data(20_000, 0);
+    // Of segments 1 and 2 only the ACK is there, of 4 too, behind a hole.
+    script.ack(30_000, 3, &[], 1020);
+    script.data(30_100, 3);
+    script.data(30_101, 5);
+    script.ack(40_000, 6, &[], 1030);
+    let half = script.state().half(Side::A);
+    assert_eq!(half.counts().not_captured_bytes, 3 * MSS as u64);
+    assert_eq!((half.retransmits(), half.unacked_bytes()), (0, 0));
+}
+
+#[test]
+fn an_ack_that_comes_before_its_data_in_the_capture_is_no_loss() {
+    let mut script = Script::open();
+    let late = data(20_000, 0);
+    script.ack(20_001, 1, &[], 1020);
+    assert_eq!(script.at(20_002, &late).kind, Kind::OutOfOrder);
+    let counts = script.state().half(Side::A).counts();
+    assert_eq!((counts.not_captured_bytes, counts.retransmits()), (0, 0));
+}
+
+#[test]
+fn marks_of_ecn_are_counted() {
+    let mut script = Script::open();
+    script.at(20_000, &Tcp { ecn: 3, ..data(20_000, 0) });
+    script.at(20_001, &Tcp { ecn: 2, ..data(20_001, 1) });
+    script.at(30_000, &Tcp { flags: ACK | 0x40, ..Tcp::new(501, seq(2), ACK, 0) }.back());
+    script.at(30_010, &Tcp { flags: ACK | 0x80, ..data(30_010, 2) });
+    let [a, b] = [Side::A, Side::B].map(|side| script.state().half(side).ecn());
+    assert_eq!((a.ce, a.capable, a.cwr, b.ece), (1, 2, 1, 1));
+}
+
+#[test]
+fn idle_time_and_the_first_flight() {
+    let mut script = Script::open();
+    for n in 0..10 {
+        script.data(20_000 + n as u64, n);
+    }
+    script.ack(30_100, 10, &[], 1020);
+    script.data(2_030_100, 10);
+    let half = script.state().half(Side::A);
+    assert_eq!(half.initial_window_bytes(), Some(10 * MSS as u64));
+    assert_eq!(half.idle_ns(), (2_000_000_000, 2_000_000_000));
+    assert_eq!(half.flight_of_round_bytes(), Some(10 * MSS as u64));
+}

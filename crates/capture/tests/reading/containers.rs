@@ -1,0 +1,277 @@
+//! The same packets, whatever holds them.
+
+use crate::made::container::{Entry, Order, block, enhanced, interface, option, pcap, pcapng, section};
+use flate2::Compression as Level;
+use flate2::write::GzEncoder;
+use pipefill_capture::read::{Compression, Container, LinkType, Problem, Reader};
+use proptest::prelude::*;
+use std::io::{self, Read, Write};
+
+const BIG: Order = Order { is_big: true };
+const LITTLE: Order = Order { is_big: false };
+
+/// Time, original length, bytes.
+type Plain = (u64, u32, Vec<u8>);
+
+fn read_all(input: impl Read) -> (Vec<Plain>, Option<String>) {
+    let mut reader = match Reader::open(input) {
+        Ok(reader) => reader,
+        Err(error) => return (Vec::new(), Some(error.to_string())),
+    };
+    let mut packets = Vec::new();
+    loop {
+        match reader.next_packet() {
+            Ok(Some(packet)) => packets.push((packet.time_ns, packet.original_length, packet.bytes.to_vec())),
+            Ok(None) => return (packets, None),
+            Err(error) => {
+                assert!(matches!(reader.next_packet(), Ok(None)), "an error is told once");
+                return (packets, Some(error.to_string()));
+            }
+        }
+    }
+}
+
+fn plain(entries: &[Entry]) -> Vec<Plain> {
+    entries.iter().map(|entry| (entry.time_ns, entry.original, entry.bytes.clone())).collect()
+}
+
+/// Times are whole microseconds, so that every resolution holds them.
+fn entries() -> impl Strategy<Value = Vec<Entry>> {
+    let entry = (0..4_000_000_000_000_000u64, prop::collection::vec(any::<u8>(), 0..90), 0..3000u32);
+    let entry = entry.prop_map(|(us, bytes, more)| Entry {
+        time_ns: us * 1000,
+        original: bytes.len() as u32 + more,
+        bytes,
+    });
+    prop::collection::vec(entry, 0..12)
+}
+
+/// Hands over a byte or two at a time, as a pipe may.
+struct Slow<'a>(&'a [u8]);
+
+impl Read for Slow<'_> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let count = to.len().min(self.0.len()).min(2);
+        to[..count].copy_from_slice(&self.0[..count]);
+        self.0 = &self.0[count..];
+        Ok(count)
+    }
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packer = GzEncoder::new(Vec::new(), Level::fast());
+    packer.write_all(bytes).and_then(|()| packer.finish()).expect("into memory")
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 1).expect("into memory")
+}
+
+proptest! {
+    #[test]
+    fn byte_order_resolution_and_container_change_nothing(entries in entries()) {
+        let expected = (plain(&entries), None);
+        for order in [BIG, LITTLE] {
+            prop_assert_eq!(&read_all(&pcap(order, false, &entries)[..]), &expected);
+            prop_assert_eq!(&read_all(&pcap(order, true, &entries)[..]), &expected);
+            prop_assert_eq!(&read_all(&pcapng(order, 6, 1000, &entries)[..]), &expected);
+            prop_assert_eq!(&read_all(&pcapng(order, 9, 1, &entries)[..]), &expected);
+        }
+    }
+
+    #[test]
+    fn packing_and_small_pieces_change_nothing(entries in entries()) {
+        let expected = (plain(&entries), None);
+        for bytes in [pcap(LITTLE, true, &entries), pcapng(BIG, 9, 1, &entries)] {
+            prop_assert_eq!(&read_all(&gzip(&bytes)[..]), &expected);
+            prop_assert_eq!(&read_all(&zstd(&bytes)[..]), &expected);
+            prop_assert_eq!(&read_all(Slow(&bytes)), &expected);
+            prop_assert_eq!(&read_all(Slow(&zstd(&bytes))), &expected);
+            let (first, second) = bytes.split_at(bytes.len() / 2);
+            prop_assert_eq!(&read_all(&[gzip(first), gzip(second)].concat()[..]), &expected);
+            prop_assert_eq!(&read_all(&[zstd(first), zstd(second)].concat()[..]), &expected);
+        }
+    }
+
+    #[test]
+    fn a_cut_leaves_the_packets_before_it_and_an_error_with_its_place(
+        entries in entries(),
+        is_ng: bool,
+        at: prop::sample::Index,
+    ) {
+        let bytes = if is_ng { pcapng(LITTLE, 9, 1, &entries) } else { pcap(BIG, false, &entries) };
+        let at = at.index(bytes.len());
+        let (packets, error) = read_all(&bytes[..at]);
+        prop_assert!(plain(&entries).starts_with(&packets));
+        if let Some(error) = error {
+            let place = error.strip_prefix("byte ").and_then(|rest| rest.split(':').next()?.parse().ok());
+            prop_assert!(place.is_some_and(|place: usize| place <= at), "{}", error);
+        } else {
+            // Between two packets nothing is missing.
+            let whole = (0..=entries.len()).any(|count| {
+                let part = &entries[..count];
+                at == if is_ng { pcapng(LITTLE, 9, 1, part).len() } else { pcap(BIG, false, part).len() }
+            });
+            let before_interface = is_ng && at == section(LITTLE, &[]).len();
+            prop_assert!(whole || before_interface, "{} of {} bytes without an error", at, bytes.len());
+        }
+    }
+
+    #[test]
+    fn damage_never_panics(
+        entries in entries(),
+        form in 0..4u8,
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
+    ) {
+        let mut bytes = match form {
+            0 => pcap(LITTLE, true, &entries),
+            1 => pcapng(BIG, 9, 1, &entries),
+            2 => gzip(&pcapng(LITTLE, 6, 1000, &entries)),
+            _ => zstd(&pcap(BIG, false, &entries)),
+        };
+        for (at, value) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        read_all(&bytes[..]);
+    }
+}
+
+fn entry(time_ns: u64) -> Entry {
+    Entry { time_ns, original: 60, bytes: vec![7; 10] }
+}
+
+#[test]
+fn a_tick_is_what_the_interface_says() {
+    let table: [(u8, u64, u64); 8] = [
+        (0, 3, 3_000_000_000),
+        (3, 1_234, 1_234_000_000),
+        (6, 1_234_567, 1_234_567_000),
+        (9, 1_234_567_891, 1_234_567_891),
+        (12, 5_000_000_000_001, 5_000_000_000),
+        (0x80 | 10, 1024 + 512, 1_500_000_000),
+        (0x80 | 32, (2 << 32) + (1 << 31), 2_500_000_000),
+        (0x80 | 127, u64::MAX, 0),
+    ];
+    for (resolution, ticks, expected) in table {
+        let bytes = [
+            section(LITTLE, &[]),
+            interface(LITTLE, 1, 0, &option(LITTLE, 9, &[resolution])),
+            enhanced(LITTLE, 0, ticks, &entry(0), &[]),
+        ];
+        let (packets, error) = read_all(&bytes.concat()[..]);
+        assert_eq!((packets[0].0, error), (expected, None), "{resolution:#x}");
+    }
+}
+
+#[test]
+fn an_offset_of_seconds_is_added() {
+    let offset = option(BIG, 14, &(-5i64).to_be_bytes());
+    let parts =
+        [section(BIG, &[]), interface(BIG, 1, 0, &offset), enhanced(BIG, 0, 7_000_001, &entry(0), &[])];
+    assert_eq!(read_all(&parts.concat()[..]).0[0].0, 2_000_001_000);
+}
+
+#[test]
+fn every_section_has_its_own_order_and_interfaces() {
+    let bytes = [
+        section(BIG, &option(BIG, 1, b"first")),
+        interface(BIG, 1, 0, &[]),
+        interface(BIG, 113, 0, &option(BIG, 9, &[9])),
+        enhanced(BIG, 1, 42, &entry(0), &[]),
+        section(LITTLE, &option(LITTLE, 1, b"second")),
+        interface(LITTLE, 101, 0, &[]),
+        enhanced(LITTLE, 0, 42, &entry(0), &[]),
+    ]
+    .concat();
+    let mut reader = Reader::open(&bytes[..]).expect("a capture");
+    assert_eq!((reader.container(), reader.compression()), (Container::Pcapng, None));
+    let mut seen = Vec::new();
+    while let Some(packet) = reader.next_packet().expect("whole") {
+        seen.push((packet.number, packet.interface, packet.link, packet.time_ns));
+    }
+    assert_eq!(seen, [(1, 1, LinkType(113), 42), (2, 2, LinkType(101), 42_000)]);
+    assert_eq!(reader.comments(), ["first", "second"]);
+    assert_eq!(reader.bytes_read(), bytes.len() as u64);
+}
+
+#[test]
+fn simple_and_obsolete_packets_and_other_blocks() {
+    let mut simple = Vec::from(LITTLE.u32(20));
+    simple.extend([9; 20]);
+    let mut obsolete = Vec::from(LITTLE.u16(0));
+    obsolete.extend(LITTLE.u16(0xffff));
+    for field in [0, 5, 3, 70] {
+        obsolete.extend(LITTLE.u32(field));
+    }
+    obsolete.extend([8; 3]);
+    let statistics = [vec![0; 12], option(LITTLE, 5, &17u64.to_le_bytes())].concat();
+    let bytes = [
+        section(LITTLE, &[]),
+        block(LITTLE, 0x0bad, &[1; 300_000]),
+        interface(LITTLE, 1, 0, &[]),
+        block(LITTLE, 3, &simple),
+        block(LITTLE, 2, &obsolete),
+        block(LITTLE, 5, &statistics),
+    ]
+    .concat();
+    let mut reader = Reader::open(&bytes[..]).expect("a capture");
+    let first = reader.next_packet().expect("whole").map(|packet| (packet.time_ns, packet.bytes.to_vec()));
+    assert_eq!(first, Some((0, vec![9; 20])));
+    let second = reader.next_packet().expect("whole").map(|packet| (packet.time_ns, packet.original_length));
+    assert_eq!(second, Some((5000, 70)));
+    assert!(matches!(reader.next_packet(), Ok(None)));
+    assert_eq!(reader.dropped(), Some(17));
+}
+
+#[test]
+fn a_packet_has_its_comments() {
+    let options =
+        [option(BIG, 1, b"run 7"), option(BIG, 2, &[0; 4]), option(BIG, 1, b"seed 1"), option(BIG, 0, &[])];
+    let parts =
+        [section(BIG, &[]), interface(BIG, 1, 0, &[]), enhanced(BIG, 0, 0, &entry(0), &options.concat())];
+    let bytes = parts.concat();
+    let mut reader = Reader::open(&bytes[..]).expect("a capture");
+    let packet = reader.next_packet().expect("whole").expect("a packet");
+    assert_eq!(packet.comments().collect::<Vec<_>>(), ["run 7", "seed 1"]);
+}
+
+#[test]
+fn an_unpacked_offset_says_so() {
+    let bytes = pcap(LITTLE, false, &[entry(0), entry(1)]);
+    for (packed, name) in [(gzip(&bytes[..60]), "gzip"), (zstd(&bytes[..60]), "zstd")] {
+        let (packets, error) = read_all(&packed[..]);
+        let told = format!(
+            "byte 50 (after unpacking {name}): a packet's header is cut: 16 bytes were expected, 10 are there"
+        );
+        assert_eq!((packets.len(), error), (1, Some(told)));
+    }
+}
+
+#[test]
+fn a_reader_that_fails_is_told() {
+    struct Fails;
+    impl Read for Fails {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("gone"))
+        }
+    }
+    let header = pcap(LITTLE, false, &[]);
+    let mut reader = Reader::open(header[..].chain(Fails)).expect("the header is there");
+    let error = reader.next_packet().expect_err("the reader fails");
+    assert!(matches!(error.problem, Problem::Read(_)));
+    assert_eq!(error.to_string(), "byte 24: reading failed: gone");
+}
+
+#[test]
+fn compression_is_found_by_its_first_bytes() {
+    let bytes = pcap(LITTLE, false, &[]);
+    for (packed, expected) in [
+        (bytes.clone(), None),
+        (gzip(&bytes), Some(Compression::Gzip)),
+        (zstd(&bytes), Some(Compression::Zstd)),
+    ] {
+        let reader = Reader::open(&packed[..]).expect("a capture");
+        assert_eq!(reader.compression(), expected);
+    }
+}

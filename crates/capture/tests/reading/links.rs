@@ -1,0 +1,218 @@
+//! The same segment, whatever stands before it; and the kinds of what is no segment.
+
+use crate::made::frame::{ACK, Tcp, ethernet, sack, stamps};
+use pipefill_capture::headers::{Other, Segment, segment};
+use pipefill_capture::read::{LinkType, Packet};
+use proptest::prelude::*;
+
+fn tcp() -> Tcp {
+    Tcp { id: 9, ecn: 3, options: stamps(5, 6), ..Tcp::new(1000, 2000, ACK, 700) }
+}
+
+/// Bytes that were captured; the payload was not.
+fn parse(link: u16, bytes: &[u8]) -> Result<Segment, Other> {
+    parse_sized(link, bytes, bytes.len() as u32 + 700)
+}
+
+fn parse_sized(link: u16, bytes: &[u8], original: u32) -> Result<Segment, Other> {
+    segment(&Packet::new(1, LinkType(link), original, bytes))
+}
+
+fn gre(flags: u8, fields: usize, kind: u16, inner: &[u8]) -> Vec<u8> {
+    let body = [&[flags, 0], &kind.to_be_bytes()[..], &vec![0; fields * 4], inner].concat();
+    ip(47, &body)
+}
+
+fn vxlan(port: u16, inner: &[u8]) -> Vec<u8> {
+    let body = [&[0, 1], &port.to_be_bytes()[..], &[0; 4], &[8, 0, 0, 0, 0, 0, 1, 0], inner].concat();
+    ip(17, &body)
+}
+
+/// An IPv4 packet of another protocol; 700 bytes of it were not captured.
+fn ip(protocol: u8, body: &[u8]) -> Vec<u8> {
+    let length = (20 + body.len() + 700) as u16;
+    let length = length.to_be_bytes();
+    let header = [0x45, 0, length[0], length[1], 0, 0, 0, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+    [&header, body].concat()
+}
+
+#[test]
+fn every_link_brings_the_same_segment() {
+    let (v4, v6) = (tcp().v4(), tcp().v6(6, &[]));
+    let cooked = |kind: u16| [&[0; 14], &kind.to_be_bytes()[..]].concat();
+    let cooked_2 = |kind: u16| [&kind.to_be_bytes()[..], &[0; 18]].concat();
+    let tag = |kind: u16| [kind.to_be_bytes(), [0, 5]].concat();
+    let frame = ethernet(&[], 0x0800, &v4);
+    let table = [
+        ("Ethernet", 1, frame.clone()),
+        ("VLAN", 1, ethernet(&tag(0x8100), 0x0800, &v4)),
+        ("QinQ", 1, ethernet(&[tag(0x88a8), tag(0x8100)].concat(), 0x0800, &v4)),
+        ("old QinQ", 1, ethernet(&[tag(0x9100), tag(0x8100)].concat(), 0x0800, &v4)),
+        ("cooked", 113, [cooked(0x0800), v4.clone()].concat()),
+        ("cooked with a tag", 113, [cooked(0x8100), vec![0, 5, 8, 0], v4.clone()].concat()),
+        ("cooked v2", 276, [cooked_2(0x0800), v4.clone()].concat()),
+        ("raw", 101, v4.clone()),
+        ("raw of BSD", 12, v4.clone()),
+        ("raw of OpenBSD", 14, v4.clone()),
+        ("IPv4", 228, v4.clone()),
+        ("null", 0, [&[2, 0, 0, 0], &v4[..]].concat()),
+        ("null of the other order", 0, [&[0, 0, 0, 2], &v4[..]].concat()),
+        ("loop", 108, [&[0, 0, 0, 2], &v4[..]].concat()),
+        ("GRE", 101, gre(0, 0, 0x0800, &v4)),
+        ("GRE with sum, key and number", 101, gre(0xb0, 3, 0x0800, &v4)),
+        ("GRE with Ethernet", 101, gre(0x20, 1, 0x6558, &frame)),
+        ("VXLAN", 101, vxlan(4789, &frame)),
+        ("VXLAN of Linux", 1, ethernet(&[], 0x0800, &vxlan(8472, &frame))),
+    ];
+    let expected = parse(101, &v4).expect("TCP");
+    assert_eq!(
+        (expected.seq, expected.ack, expected.payload, expected.ip_id, expected.ecn),
+        (1000, 2000, 700, 9, 3)
+    );
+    assert_eq!(expected.options.timestamps, Some((5, 6)));
+    assert_eq!(expected.source.to_string(), "192.0.2.1:40000");
+    assert_eq!(expected.destination.to_string(), "198.51.100.2:80");
+    for (name, link, bytes) in table {
+        assert_eq!(parse(link, &bytes), Ok(expected), "{name}");
+    }
+
+    let expected = parse(101, &v6).expect("TCP");
+    assert_eq!((expected.payload, expected.is_v6, expected.ecn), (700, true, 3));
+    assert_eq!(expected.source.to_string(), "[2001:db8::1]:40000");
+    let table = [
+        ("Ethernet", 1, ethernet(&[], 0x86dd, &v6)),
+        ("cooked", 113, [cooked(0x86dd), v6.clone()].concat()),
+        ("cooked v2", 276, [cooked_2(0x86dd), v6.clone()].concat()),
+        ("IPv6", 229, v6.clone()),
+        ("null of Linux", 0, [&[10, 0, 0, 0], &v6[..]].concat()),
+        ("null of FreeBSD", 0, [&[28, 0, 0, 0], &v6[..]].concat()),
+        ("null of macOS, other order", 0, [&[0, 0, 0, 30], &v6[..]].concat()),
+        ("options for the destination", 101, tcp().v6(60, &[6, 0, 1, 4, 0, 0, 0, 0])),
+        (
+            "hop by hop, then routing",
+            101,
+            tcp().v6(0, &[&[43, 0, 1, 4, 0, 0, 0, 0], &[6, 0, 0, 0, 0, 0, 0, 0][..]].concat()),
+        ),
+        ("authentication", 101, tcp().v6(51, &[&[6, 4], &[0; 22][..]].concat())),
+        ("first fragment", 101, tcp().v6(44, &[6, 0, 0, 1, 0, 0, 0, 7])),
+        ("GRE", 101, gre(0, 0, 0x86dd, &v6)),
+    ];
+    for (name, link, bytes) in table {
+        assert_eq!(parse(link, &bytes), Ok(expected), "{name}");
+    }
+}
+
+#[test]
+fn what_is_no_segment_is_told_by_its_kind() {
+    let v4 = tcp().v4();
+    let with = |at: usize, value: u8| {
+        let mut bytes = v4.clone();
+        bytes[at] = value;
+        bytes
+    };
+    let frame = ethernet(&[], 0x0800, &v4);
+    let tags: Vec<u8> = [0x81, 0, 0, 1].repeat(6);
+    let extensions: Vec<u8> = [60, 0, 0, 0, 0, 0, 0, 0].repeat(9);
+    let nested = gre(0, 0, 0x0800, &gre(0, 0, 0x0800, &v4));
+    let table = [
+        (Other::Udp, 101, ip(17, &[0; 8])),
+        (Other::Udp, 101, with(9, 17)),
+        (Other::Icmp, 101, with(9, 1)),
+        (Other::OtherProtocol, 101, with(9, 132)),
+        (Other::OtherProtocol, 101, gre(0, 0, 0x88be, &v4)),
+        (Other::Arp, 1, ethernet(&[], 0x0806, &[0; 28])),
+        (Other::NotIp, 1, ethernet(&[], 0x88cc, &[0; 28])),
+        (Other::NotIp, 1, ethernet(&[], 0x0026, &[0x42; 38])),
+        (Other::NotIp, 0, vec![7, 0, 0, 0, 0x45]),
+        (Other::LaterFragment, 101, with(7, 5)),
+        (Other::LaterFragment, 101, tcp().v6(44, &[6, 0, 0, 8, 0, 0, 0, 7])),
+        (Other::UnknownLink, 147, v4.clone()),
+        (Other::TooDeep, 1, ethernet(&tags, 0x0800, &v4)),
+        (Other::TooDeep, 101, tcp().v6(60, &extensions)),
+        (Other::NestedTunnel, 101, nested),
+        (Other::NestedTunnel, 101, vxlan(4789, &ethernet(&[], 0x0800, &gre(0, 0, 0x0800, &v4)))),
+        (Other::CutLink, 1, frame[..13].to_vec()),
+        (Other::CutLink, 113, vec![0; 15]),
+        (Other::CutLink, 108, vec![0; 3]),
+        (Other::CutIp, 101, Vec::new()),
+        (Other::CutIp, 101, v4[..19].to_vec()),
+        (Other::CutIp, 101, tcp().v6(6, &[])[..39].to_vec()),
+        (Other::CutIp, 101, tcp().v6(60, &[6, 9, 0, 0])),
+        (Other::CutTcp, 101, v4[..20].to_vec()),
+        (Other::CutTcp, 101, v4[..35].to_vec()),
+        (Other::BadIp, 101, with(0, 0x55)),
+        (Other::BadIp, 101, with(0, 0x44)),
+        (Other::BadIp, 101, [&[0x45, 0, 0, 19], &v4[4..]].concat()),
+        (Other::BadTcp, 101, with(32, 0x40)),
+        (Other::BadTcp, 101, [&[0x45, 0, 0, 41], &v4[4..]].concat()),
+    ];
+    for (expected, link, bytes) in table {
+        assert_eq!(parse(link, &bytes).map(|_| ()), Err(expected), "link {link}: {bytes:02x?}");
+    }
+    assert_eq!(Other::ALL.iter().filter(|kind| kind.is_not_understood()).count(), 9);
+    for (index, kind) in Other::ALL.into_iter().enumerate() {
+        assert_eq!(kind as usize, index, "{}", kind.as_str());
+    }
+}
+
+#[test]
+fn a_super_packet_without_a_length_has_that_of_its_frame() {
+    let mut v4 = tcp().v4();
+    v4[2..4].copy_from_slice(&[0, 0]);
+    let frame = ethernet(&[], 0x0800, &v4);
+    let found = parse_sized(1, &frame, frame.len() as u32 + 180_000).expect("TCP");
+    assert_eq!(found.payload, 180_000);
+    let mut v6 = tcp().v6(6, &[]);
+    v6[4..6].copy_from_slice(&[0, 0]);
+    let frame = ethernet(&[], 0x86dd, &v6);
+    assert_eq!(parse_sized(1, &frame, frame.len() as u32 + 300_000).expect("TCP").payload, 300_000);
+    // RFC 2675: the option has the length of all behind IPv6's header.
+    let mut jumbo = tcp().v6(0, &[6, 0, 0xc2, 4, 0, 1, 0x86, 0xa0]);
+    jumbo[4..6].copy_from_slice(&[0, 0]);
+    assert_eq!(parse_sized(101, &jumbo, 0).expect("TCP").payload, 100_000 - 8 - 32);
+    // No card takes this much.
+    assert_eq!(parse_sized(1, &frame, 100_000_000).map(|_| ()), Err(Other::BadTcp));
+}
+
+#[test]
+fn padding_is_no_payload() {
+    let v4 = Tcp { payload: 0, ..tcp() }.v4();
+    let frame = [ethernet(&[], 0x0800, &v4), vec![0; 6]].concat();
+    assert_eq!(parse_sized(1, &frame, frame.len() as u32).expect("TCP").payload, 0);
+}
+
+#[test]
+fn options_are_read_as_far_as_they_are_whole() {
+    let read = |options: Vec<u8>| parse(101, &Tcp { options, ..tcp() }.v4()).expect("TCP").options;
+    let all = read([stamps(1, 2), sack(&[(5, 6), (7, 8), (9, 10)])].concat());
+    assert_eq!((all.timestamps, all.sacks()), (Some((1, 2)), &[(5, 6), (7, 8), (9, 10)][..]));
+    let unknown = read([vec![254, 6, 1, 2, 3, 4, 2, 4, 5, 0xb4, 3, 3, 200, 4, 2], vec![0; 3]].concat());
+    assert_eq!((unknown.mss, unknown.window_scale, unknown.sack_permitted), (Some(1460), Some(14), true));
+    for broken in [vec![8, 0], vec![8, 1], vec![8, 60, 1], vec![2, 3, 1], vec![5, 3, 0], vec![254]] {
+        let found = read(broken.clone());
+        assert_eq!((found.timestamps, found.mss, found.sacks().len()), (None, None, 0), "{broken:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_a_segment_or_a_kind(
+        link in prop::sample::select(vec![0u16, 1, 12, 101, 108, 113, 228, 229, 276, 500]),
+        bytes in prop::collection::vec(any::<u8>(), 0..120),
+        original: u32,
+    ) {
+        let _ = parse_sized(link, &bytes, original);
+    }
+
+    #[test]
+    fn a_shorter_capture_changes_nothing_or_is_told(length in 0usize..80, is_v6: bool) {
+        let (kind, ip) = if is_v6 { (0x86dd, tcp().v6(6, &[])) } else { (0x0800, tcp().v4()) };
+        let frame = ethernet(&[], kind, &ip);
+        let whole = parse(1, &frame).expect("TCP");
+        let original = frame.len() as u32 + 700;
+        match parse_sized(1, &frame[..length.min(frame.len())], original) {
+            Ok(found) => prop_assert_eq!((found.seq, found.payload), (whole.seq, whole.payload)),
+            Err(kind) => prop_assert!(matches!(kind, Other::CutLink | Other::CutIp | Other::CutTcp)),
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Captures made here, byte by byte or segment by segment, and what is read from them.
+
+mod connections;
+mod containers;
+mod damaged;
+mod exchanges;
+mod links;
+mod made;
+mod memory;

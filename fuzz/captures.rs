@@ -1,0 +1,118 @@
+//! Captures that anybody may have made: fed to the reader, by the fuzz target and by an ordinary test (`crates/capture/tests/hostile.rs`).
+//! What can be read is, an error has its place, and what is told of a connection can be; never a panic.
+
+use pipefill_capture::read::{LinkType, Packet, Reader};
+use pipefill_capture::tcp::{Connection, Ended, Event, Limits, Observer, Reconstruction, Side, Spurious};
+
+/// Looks at what must always hold.
+struct Judge;
+
+impl Observer for Judge {
+    fn segment(&mut self, connection: &Connection, event: &Event) {
+        for side in [Side::A, Side::B] {
+            let half = connection.half(side);
+            assert!(half.acked_to() <= half.sent_to(), "{half:?}");
+            assert!(half.sacked_segments() + half.lost_segments() <= half.unacked_segments(), "{half:?}");
+            assert!(half.retrans_segments() <= half.lost_segments(), "{half:?}");
+        }
+        assert!(event.segments >= 1 && connection.last_ns() >= connection.first_ns());
+    }
+
+    fn spurious(&mut self, connection: &Connection, side: Side, spurious: &Spurious) {
+        assert!(spurious.segments <= connection.half(side).counts().spurious);
+    }
+
+    fn ended(&mut self, connection: &Connection, _: Ended) {
+        connection.vantage();
+    }
+}
+
+/// A file. Returns how many packets were read.
+pub(crate) fn file(bytes: &[u8]) -> u64 {
+    let mut all = Reconstruction::new(Limits { connections: 64 });
+    let Ok(mut reader) = Reader::open(bytes) else { return 0 };
+    loop {
+        match reader.next_packet() {
+            Ok(Some(packet)) => {
+                packet.comments().count();
+                all.take(&packet, &mut Judge);
+            }
+            Ok(None) => break,
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                break;
+            }
+        }
+    }
+    all.memory();
+    all.finish(&mut Judge).packets
+}
+
+/// Packets without a container: link type and length before each, the time a little later each.
+pub(crate) fn packets(mut bytes: &[u8]) -> u64 {
+    const LINKS: [u16; 8] = [101, 1, 0, 113, 276, 108, 228, 229];
+    let mut all = Reconstruction::new(Limits { connections: 4 });
+    let mut now = 0;
+    while let [link, length, pause, rest @ ..] = bytes {
+        let (packet, rest) = rest.split_at(rest.len().min(usize::from(*length)));
+        now += u64::from(*pause) << (pause % 24);
+        let link = LinkType(LINKS[usize::from(link % 8)]);
+        all.take(&Packet::new(now, link, packet.len() as u32 + u32::from(*pause) * 8, packet), &mut Judge);
+        bytes = rest;
+    }
+    all.finish(&mut Judge).packets
+}
+
+/// Segments of one connection whose numbers are close to each other, so that they mean something: six bytes each.
+pub(crate) fn segments(bytes: &[u8]) -> u64 {
+    let mut all = Reconstruction::new(Limits { connections: 2 });
+    let mut now = 0;
+    for &[control, seq, ack, size, left, right] in bytes.as_chunks::<6>().0 {
+        now += 1 << (size % 28);
+        let packet = segment(control, [seq, ack, left, right], size);
+        all.take(&Packet::new(now, LinkType(101), 0, &packet), &mut Judge);
+    }
+    all.finish(&mut Judge).packets
+}
+
+/// IPv4 and TCP with timestamps and a SACK block.
+fn segment(control: u8, [seq, ack, left, right]: [u8; 4], size: u8) -> Vec<u8> {
+    const HEADERS: u16 = 20 + 44;
+    let number = |value: u8| (u32::from(value) * 500).wrapping_sub(20_000).to_be_bytes();
+    let length = (HEADERS + u16::from(size / 28) * 500).to_be_bytes();
+    let (source, destination) = if control & 0x80 == 0 { (1, 2) } else { (2, 1) };
+    let flags = control & 0x07 | if control & 0x08 == 0 { 0x10 } else { 0 };
+    let mut packet = vec![0x45, 0, length[0], length[1], 0, control & 0x10, 0, 0, 64, 6, 0, 0];
+    packet.extend([10, 0, 0, source, 10, 0, 0, destination, 0, source, 0, destination]);
+    packet.extend(number(seq));
+    packet.extend(number(ack));
+    packet.extend([
+        0xb0,
+        flags,
+        0,
+        control & 0x60,
+        0,
+        0,
+        0,
+        0,
+        1,
+        1,
+        8,
+        10,
+        0,
+        0,
+        0,
+        seq,
+        0,
+        0,
+        0,
+        ack,
+        1,
+        1,
+        5,
+        10,
+    ]);
+    packet.extend(number(left));
+    packet.extend(number(right));
+    packet
+}
