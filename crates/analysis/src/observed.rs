@@ -7,6 +7,7 @@ mod advice;
 mod base_rtt;
 mod blindfold;
 mod bottleneck;
+mod captured;
 mod connection;
 mod finding;
 mod look;
@@ -18,6 +19,7 @@ mod sharing;
 
 pub use advice::for_machines;
 pub use blindfold::{View, blindfolded, forget_the_plan};
+pub use captured::{CapturePoint, Captured, CapturedFlow};
 pub use connection::{BACKEND, Carried, Connection, Exact};
 pub use finding::{ConnectionFinding, Connections};
 pub(crate) use receiver::Receiving;

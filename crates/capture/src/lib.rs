@@ -5,5 +5,6 @@
 
 pub mod headers;
 pub mod read;
+pub mod rows;
 pub mod tcp;
 pub mod write;

@@ -12,7 +12,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use examples::{
     BDP_EXAMPLES, CATALOGUE_EXAMPLES, COMPARE_EXAMPLES, COMPLETIONS_EXAMPLES, DOCTOR_EXAMPLES, EXAMPLES,
-    EXEC_EXAMPLES, EXPLAIN_EXAMPLES, FIX_EXAMPLES, FUZZ_EXAMPLES, MAN_EXAMPLES, PLAN_EXAMPLES,
+    EXEC_EXAMPLES, EXPLAIN_EXAMPLES, FIX_EXAMPLES, FUZZ_EXAMPLES, MAN_EXAMPLES, PCAP_EXAMPLES, PLAN_EXAMPLES,
     REPORT_EXAMPLES, RUN_EXAMPLES, STUDY_EXAMPLES, WATCH_EXAMPLES,
 };
 use pipefill_analysis::observed::View;
@@ -64,6 +64,9 @@ pub(crate) enum Command {
     /// Show what limits the connections of this host, live
     #[command(after_help = WATCH_EXAMPLES)]
     Watch(WatchArgs),
+    /// Show what limits the connections of a capture
+    #[command(after_help = PCAP_EXAMPLES)]
+    Pcap(PcapArgs),
     /// Run any program behind a path, and show what limits its connections
     #[command(after_help = EXEC_EXAMPLES)]
     Exec(ExecArgs),
@@ -282,6 +285,22 @@ pub(crate) struct WatchArgs {
     /// Print a line of JSON for every look: connections that carried something in the last three seconds or closed since the line before, as they were in the last five
     #[arg(long, conflicts_with = "json")]
     pub(crate) json_stream: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PcapArgs {
+    /// A capture: pcap or pcapng, also in gzip or zstd; - is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Show at most so many flows, the largest first; JSON and CSV have all
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) most: usize,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print a line of CSV for each flow
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -11,6 +11,7 @@ mod fix;
 mod flows;
 mod fuzz;
 mod man;
+mod pcap;
 mod plan;
 mod report;
 mod run;
@@ -36,6 +37,7 @@ pub(crate) fn carry_out(command: Command, terminal: &Terminal) -> Result<Outcome
         Command::Fix(args) => fix::fix(&args, terminal),
         Command::Compare(args) => compare::compare(&args, terminal),
         Command::Watch(args) => watch::watch(&args, terminal),
+        Command::Pcap(args) => pcap::pcap(&args, terminal),
         Command::Exec(args) => exec::exec(&args, terminal),
         Command::Doctor(args) => doctor::doctor(&args, terminal),
         Command::Bdp(args) => bdp::bdp(&args, terminal),

@@ -18,6 +18,8 @@ pub(crate) enum Outcome {
     Regression,
     /// Exit code 1: the simulator does what it must not (`sim fuzz`).
     Finding,
+    /// Exit code 2: a capture is damaged; what could be read is told (`pcap`).
+    Broken,
     /// Exit code 3: this machine lacks something (`doctor`).
     Unable,
     /// The exit code of the user's own program (`exec`).
@@ -45,6 +47,7 @@ impl Outcome {
         match self {
             Self::Done => 0,
             Self::ExpectationFailed | Self::Regression | Self::Finding => 1,
+            Self::Broken => 2,
             Self::Unable => 3,
             Self::Invalid => 4,
             Self::Program(code) => code,

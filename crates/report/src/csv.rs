@@ -6,6 +6,7 @@
 //! CSV injection advises: names and texts of a scenario are anybody's.
 
 use pipefill_analysis::experiment::Experiment;
+use pipefill_analysis::observed::Captured;
 use serde_json::Value;
 
 /// JSON pointers of the scalar fields, in the order of the columns.
@@ -140,6 +141,42 @@ pub fn render(experiment: &Experiment) -> Result<String, CsvError> {
                 several.iter().try_for_each(|flow| row(flow, flow))?;
             }
         }
+    }
+    let bytes = writer.into_inner().map_err(|error| CsvError::Buffer(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|error| CsvError::Buffer(error.to_string()))
+}
+
+/// The scalar fields of a flow of a capture, in the order of the columns.
+const CAPTURED_FIELDS: [&str; 17] = [
+    "/src",
+    "/dst",
+    "/packets",
+    "/bytes",
+    "/goodput_bps",
+    "/span_us",
+    "/retransmits",
+    "/retransmits_by_kind/fast",
+    "/retransmits_by_kind/rto",
+    "/retransmits_by_kind/tlp",
+    "/retransmits_by_kind/spurious",
+    "/min_rtt_us",
+    "/rwnd_bytes",
+    "/in_flight_bytes",
+    "/limited_by",
+    "/cwnd_cause",
+    "/vantage",
+];
+
+/// One row for each flow of a capture.
+///
+/// # Errors
+/// [`CsvError`], which text and numbers do not give.
+pub fn captured(found: &Captured) -> Result<String, CsvError> {
+    let mut writer = ::csv::Writer::from_writer(Vec::new());
+    writer.write_record(CAPTURED_FIELDS.iter().map(|field| field[1..].replace('/', ".")))?;
+    for flow in &found.flows {
+        let json = serde_json::to_value(flow)?;
+        writer.write_record(CAPTURED_FIELDS.iter().map(|field| text(json.pointer(field))))?;
     }
     let bytes = writer.into_inner().map_err(|error| CsvError::Buffer(error.to_string()))?;
     String::from_utf8(bytes).map_err(|error| CsvError::Buffer(error.to_string()))

@@ -105,6 +105,15 @@ EXAMPLES:
   pipefill watch --for 10s --out slow --pid 4711  records, then: pipefill explain slow
   pipefill watch --netns blue --once state established";
 
+pub(super) const PCAP_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill pcap slow.pcapng
+  pipefill pcap slow.pcap.gz --json
+  tcpdump -i eth0 -s 128 -w - tcp | pipefill pcap -
+
+The verdict is best where the capture was made near the sender, and has the handshake: it
+tells the scale of the windows. 128 bytes of each packet are enough.";
+
 pub(super) const EXEC_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill exec --rtt 80ms --rate 50mbit --loss 1% \\

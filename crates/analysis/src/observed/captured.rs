@@ -1,0 +1,114 @@
+//! What is said of the connections of a capture: one entry for each connection and direction that carried data.
+
+use super::connection::Connection;
+use super::advice::for_machines;
+use crate::experiment::{FlowResult, SCHEMA};
+use crate::finding::Advice;
+use pipefill_core::cell::Direction;
+use pipefill_core::limit::{CwndCause, LimitedBy};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The flows of a capture.
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Captured {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Packets that were read.
+    pub packets: u64,
+    /// Packets that could not be understood, by what they were.
+    pub not_understood: BTreeMap<String, u64>,
+    /// Packets that whoever captured dropped; null where the capture does not tell.
+    pub dropped: Option<u64>,
+    /// Connections that had to be forgotten before their end, for want of memory.
+    pub forgotten: u64,
+    /// Where and why reading ended before the end of the capture; null where it did not.
+    pub broken: Option<String>,
+    /// One entry for each connection and direction that carried data, the largest first.
+    pub flows: Vec<CapturedFlow>,
+}
+
+/// Where the capture point is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CapturePoint {
+    /// Near who sends the data.
+    Sender,
+    /// Near who receives them.
+    Receiver,
+    /// A part of the path on either side.
+    Between,
+    /// It can't be told.
+    #[default]
+    Unknown,
+}
+
+/// One connection in one direction.
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct CapturedFlow {
+    /// Address and port of the sender.
+    pub src: String,
+    /// Address and port of the receiver.
+    pub dst: String,
+    /// Packets of the sender.
+    pub packets: u64,
+    /// Payload that was carried, bytes, each counted once.
+    pub bytes: u64,
+    /// The same from first to last data, bits per second; null for a single packet.
+    pub goodput_bps: Option<u64>,
+    /// From first to last data, microseconds.
+    pub span_us: u64,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// By why they were: in fast recovery, after a timeout, as loss probes, and of all these those for nothing.
+    pub retransmits_by_kind: BTreeMap<String, u64>,
+    /// The least round trip of the path; null where none was seen.
+    pub min_rtt_us: Option<u64>,
+    /// The largest window that the receiver advertised, bytes; null where its scale is not known.
+    pub rwnd_bytes: Option<u64>,
+    /// The most that was in flight, bytes.
+    pub in_flight_bytes: Option<u64>,
+    /// What limits it; null where it was too short to judge.
+    pub limited_by: Option<LimitedBy>,
+    /// Category → share of the time.
+    pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
+    /// Where that is the congestion window: why it is no larger.
+    pub cwnd_cause: Option<CwndCause>,
+    /// In a sentence.
+    pub verdict: Option<String>,
+    /// What to change, and on which machine.
+    pub advice: Option<Vec<Advice>>,
+    /// Where it was captured.
+    pub vantage: CapturePoint,
+}
+
+impl Captured {
+    /// Of nothing yet.
+    pub fn new() -> Self {
+        Self { schema: SCHEMA, ..Self::default() }
+    }
+}
+
+impl CapturedFlow {
+    /// Adds what `connection`, the socket at the capture point, says of its flow in `direction`.
+    pub fn judge(&mut self, connection: &Connection<'_>, direction: Direction) {
+        if connection.samples.len() < 2 {
+            self.verdict = Some("Too short to judge.".to_owned());
+            return;
+        }
+        let flows = connection.judge();
+        if let Some(flow) = flows.into_iter().find(|flow| flow.figures.direction == direction) {
+            self.take(flow);
+        }
+    }
+
+    fn take(&mut self, flow: FlowResult) {
+        let direction = flow.figures.direction;
+        self.limited_by = flow.limited_by;
+        self.limited_fraction = flow.limited_fraction;
+        self.cwnd_cause = flow.cwnd_cause;
+        self.verdict = flow.verdict;
+        self.advice = flow.advice.map(|all| all.into_iter().map(|one| for_machines(one, direction)).collect());
+    }
+}

@@ -1,0 +1,173 @@
+//! Rows for the judge, from packets: what the socket at the capture point would have told, every 10 ms, as far as packets tell it.
+//!
+//! Near a sender the capture has what its socket knows: what is in flight, the peer's window, the round trip, what is sent again. It does not
+//! have cwnd, the send buffer and whether data waits: [`sender`] estimates these from when data leave. Near a receiver it has what arrives
+//! and the window that goes back.
+//!
+//! Memory: looks at a connection are thinned out beyond [`LOOKS_MAX`], and all together bounded by [`ALL_LOOKS_MAX`]; connections beyond that
+//! have their counts and no rows.
+
+mod look;
+mod receiver;
+mod sender;
+
+use crate::headers::Endpoint;
+use crate::tcp::{Connection, Ended, Event, Kind, Observer, Side, Vantage};
+use look::{Clocking, Look, SideLook};
+use pipefill_core::record::TcpSample;
+use std::collections::HashMap;
+
+/// From one look to the next, nanoseconds.
+const EVERY_NS: u64 = 10_000_000;
+/// Looks at one connection; beyond it each second one goes.
+const LOOKS_MAX: usize = 1 << 12;
+/// Looks at all connections together.
+const ALL_LOOKS_MAX: usize = 1 << 19;
+/// In a pause the state stays what it was: so many looks show it.
+const PAUSE_LOOKS: u64 = 64;
+
+/// Looks at every connection of a capture.
+#[derive(Debug, Default)]
+pub struct Sampling {
+    followed: HashMap<u64, Followed>,
+    looks: usize,
+    done: Vec<Watched>,
+}
+
+/// A connection that has been looked at to its end.
+#[derive(Debug)]
+pub struct Watched {
+    /// Its last state.
+    pub connection: Connection,
+    looks: Vec<Look>,
+    every_ns: u64,
+}
+
+#[derive(Debug)]
+struct Followed {
+    looks: Vec<Look>,
+    every_ns: u64,
+    next_ns: u64,
+    clocking: [Clocking; 2],
+}
+
+impl Sampling {
+    /// Those that carried data, the one with the most first.
+    pub fn finish(mut self) -> Vec<Watched> {
+        self.done.sort_by_key(|one| std::cmp::Reverse(payload(&one.connection)));
+        self.done
+    }
+}
+
+fn payload(connection: &Connection) -> u64 {
+    [Side::A, Side::B].map(|side| connection.half(side).payload_bytes()).into_iter().sum()
+}
+
+impl Observer for Sampling {
+    fn segment(&mut self, connection: &Connection, event: &Event) {
+        let is_full = self.looks >= ALL_LOOKS_MAX;
+        let one = match self.followed.get_mut(&connection.id()) {
+            Some(one) => one,
+            None if is_full || event.payload == 0 => return,
+            None => self.followed.entry(connection.id()).or_insert_with(|| Followed::new(event.time_ns)),
+        };
+        let before = one.looks.len();
+        one.see(connection, event);
+        self.looks = (self.looks + one.looks.len()).saturating_sub(before);
+    }
+
+    fn ended(&mut self, connection: &Connection, _why: Ended) {
+        let followed = self.followed.remove(&connection.id());
+        if payload(connection) == 0 {
+            return;
+        }
+        let (mut looks, every_ns) = followed.map_or((Vec::new(), EVERY_NS), |one| (one.looks, one.every_ns));
+        if !looks.is_empty() {
+            looks.push(Look::of(connection, connection.last_ns(), [Clocking::default(); 2]));
+        }
+        self.done.push(Watched { connection: connection.clone(), looks, every_ns });
+    }
+}
+
+impl Followed {
+    fn new(now_ns: u64) -> Self {
+        Self { looks: Vec::new(), every_ns: EVERY_NS, next_ns: now_ns, clocking: [Clocking::default(); 2] }
+    }
+
+    fn see(&mut self, connection: &Connection, event: &Event) {
+        let sender = event.side as usize;
+        if event.payload > 0 && event.kind == Kind::New {
+            let (own, peer) = (connection.half(event.side), connection.half(event.side.other()));
+            self.clocking[sender].sent(event, own, peer);
+        }
+        if event.ack.is_some_and(|_| event.kind != Kind::DuplicateAck) {
+            let peer = event.side.other();
+            self.clocking[peer as usize].acked(event.time_ns, connection.half(peer).acked_to());
+        }
+        if event.time_ns < self.next_ns {
+            return;
+        }
+        self.fill_the_pause(event.time_ns);
+        let clocking = self.clocking;
+        self.looks.push(Look::of(connection, event.time_ns, clocking));
+        self.clocking.iter_mut().for_each(Clocking::begin);
+        if self.looks.len() > LOOKS_MAX {
+            look::halve(&mut self.looks);
+            self.every_ns *= 2;
+        }
+        self.next_ns = event.time_ns + self.every_ns;
+    }
+
+    /// Nothing passed since the last look: what was so then stayed so.
+    fn fill_the_pause(&mut self, now_ns: u64) {
+        let Some(&last) = self.looks.last() else { return };
+        let pause_ns = now_ns.saturating_sub(last.time_ns);
+        let step_ns = self.every_ns.max(pause_ns / PAUSE_LOOKS);
+        let mut at_ns = last.time_ns + step_ns;
+        while at_ns + step_ns <= now_ns {
+            self.looks.push(last.without_traffic(at_ns));
+            at_ns += step_ns;
+        }
+    }
+}
+
+impl Watched {
+    /// From one look to the next, nanoseconds.
+    pub const fn every_ns(&self) -> u64 {
+        self.every_ns
+    }
+
+    /// The end whose socket the capture stands for: the one that it is near. Between the two, the one that sent more.
+    pub fn near(&self) -> Side {
+        match self.connection.vantage() {
+            Vantage::NearA => Side::A,
+            Vantage::NearB => Side::B,
+            Vantage::Between | Vantage::Unknown => {
+                let [a, b] = [Side::A, Side::B].map(|side| self.connection.half(side).payload_bytes());
+                if b > a { Side::B } else { Side::A }
+            }
+        }
+    }
+
+    /// Address and port of a side.
+    pub const fn endpoint(&self, side: Side) -> Endpoint {
+        self.connection.endpoint(side)
+    }
+
+    /// What the socket of [`Watched::near`] would have told, in order of time; times count from the connection's first packet.
+    pub fn rows(&self) -> Vec<TcpSample> {
+        let near = self.near();
+        let from_ns = self.connection.first_ns();
+        let sending: Vec<&SideLook> = self.looks.iter().map(|look| look.of_side(near)).collect();
+        let estimates = sender::estimate(&self.looks, near);
+        let mut receiving = receiver::Receiving::new(self.connection.full_rtt_us());
+        let rows = self.looks.iter().zip(sending).zip(estimates);
+        rows.map(|((look, sent), estimate)| {
+            let mut row = sender::row(sent, &estimate);
+            receiving.complete(&mut row, look.of_side(near.other()), sent);
+            row.t_us = look.time_ns.saturating_sub(from_ns) / 1_000;
+            row
+        })
+        .collect()
+    }
+}
