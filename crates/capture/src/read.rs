@@ -149,13 +149,12 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     /// Where the capture broke, and what was expected there. Told once.
-    #[inline]
+    #[inline(always)]
     pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
         let read = match &mut self.format {
             Format::Pcap(pcap) => pcap.advance(&mut self.source),
             Format::Pcapng(pcapng) => {
-                let found = pcapng.advance(&mut self.source, &mut self.comments, &mut self.dropped);
-                found.map(|found| found.map(|found| found.packet(&self.source)))
+                next_of_pcapng(pcapng, &mut self.source, &mut self.comments, &mut self.dropped)
             }
             Format::Broken => Ok(None),
         };
@@ -201,6 +200,17 @@ impl<R: Read> Reader<R> {
     pub const fn dropped(&self) -> Option<u64> {
         self.dropped
     }
+}
+
+#[inline(never)]
+fn next_of_pcapng<'s, R: Read>(
+    pcapng: &mut Pcapng,
+    source: &'s mut Source<R>,
+    comments: &mut Vec<String>,
+    dropped: &mut Option<u64>,
+) -> Result<Option<Packet<'s>>, ReadError> {
+    let found = pcapng.advance(source, comments, dropped)?;
+    Ok(found.map(|found| found.packet(source)))
 }
 
 fn open<R: Read>(source: &mut Source<Input<R>>) -> Result<(Format, Container), ReadError> {

@@ -45,7 +45,7 @@ impl Pcap {
     }
 
     /// The next packet, with everything but its number.
-    #[inline]
+    #[inline(always)]
     pub(super) fn advance<'s, R: Read>(
         &self,
         source: &'s mut Source<R>,

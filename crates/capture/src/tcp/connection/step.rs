@@ -108,7 +108,7 @@ impl Connection {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn take_ack(
     segment: &Segment,
     peer: &mut Half,
@@ -125,7 +125,8 @@ fn take_ack(
     debug_assert!(usize::from(sacks.count) <= SACKS_MAX);
     let to = number(segment.ack);
     let before = peer.una;
-    if to == before && sacks.count == 0 && peer.sender.is_none() {
+    // Data that brings no news for the other direction.
+    if to == before && sacks.count == 0 && !is_bare {
         return Answer { ack: Some(to), ..Answer::default() };
     }
     let ack = Ack {
@@ -157,7 +158,7 @@ struct Bytes<'a> {
     sample_us: Option<u32>,
 }
 
-#[inline]
+#[inline(always)]
 fn take_bytes(bytes: &Bytes<'_>, own: &mut Half, peer: &Half) -> (Kind, bool) {
     let Bytes { segment, numbers, begun, .. } = *bytes;
     let has_syn = segment.flags.has(Flags::SYN);
