@@ -85,7 +85,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// Where the parts of a packet lie in the buffer.
+/// Where the parts of a packet of a pcapng lie in the buffer.
 struct Found {
     offset: u64,
     time_ns: u64,
@@ -95,6 +95,22 @@ struct Found {
     bytes: Range<usize>,
     options: Range<usize>,
     is_big_endian: bool,
+}
+
+impl Found {
+    fn packet<R>(self, source: &Source<R>) -> Packet<'_> {
+        Packet {
+            number: 0,
+            offset: self.offset,
+            time_ns: self.time_ns,
+            interface: self.interface,
+            link: self.link,
+            original_length: self.original_length,
+            bytes: source.bytes(self.bytes),
+            options: source.bytes(self.options),
+            is_big_endian: self.is_big_endian,
+        }
+    }
 }
 
 enum Format {
@@ -109,6 +125,7 @@ pub struct Reader<R: Read> {
     source: Source<Input<R>>,
     format: Format,
     container: Container,
+    compression: Option<Compression>,
     packets: u64,
     comments: Vec<String>,
     dropped: Option<u64>,
@@ -121,42 +138,35 @@ impl<R: Read> Reader<R> {
     /// No capture, a version or form that is not read, a header that is cut.
     pub fn open(input: R) -> Result<Self, ReadError> {
         let input = Input::detect(input).map_err(|error| ReadError::new(0, Problem::Read(error)))?;
+        let compression = input.compression();
         let mut source = Source::new(input);
         let opened = open(&mut source);
-        let compression = source.input().compression();
         let (format, container) = opened.map_err(|error| error.within(compression))?;
-        Ok(Self { source, format, container, packets: 0, comments: Vec::new(), dropped: None })
+        Ok(Self { source, format, container, compression, packets: 0, comments: Vec::new(), dropped: None })
     }
 
     /// The next packet; `None` at the end, and after an error.
     ///
     /// # Errors
     /// Where the capture broke, and what was expected there. Told once.
+    #[inline(always)]
     pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
-        let found = match &mut self.format {
+        let read = match &mut self.format {
             Format::Pcap(pcap) => pcap.advance(&mut self.source),
-            Format::Pcapng(pcapng) => pcapng.advance(&mut self.source, &mut self.comments, &mut self.dropped),
+            Format::Pcapng(pcapng) => {
+                next_of_pcapng(pcapng, &mut self.source, &mut self.comments, &mut self.dropped)
+            }
             Format::Broken => Ok(None),
         };
-        match found {
-            Ok(None) => Ok(None),
-            Ok(Some(found)) => {
+        match read {
+            Ok(Some(packet)) => {
                 self.packets += 1;
-                Ok(Some(Packet {
-                    number: self.packets,
-                    offset: found.offset,
-                    time_ns: found.time_ns,
-                    interface: found.interface,
-                    link: found.link,
-                    original_length: found.original_length,
-                    bytes: self.source.bytes(found.bytes),
-                    options: self.source.bytes(found.options),
-                    is_big_endian: found.is_big_endian,
-                }))
+                Ok(Some(Packet { number: self.packets, ..packet }))
             }
+            Ok(None) => Ok(None),
             Err(error) => {
                 self.format = Format::Broken;
-                Err(error.within(self.source.input().compression()))
+                Err(error.within(self.compression))
             }
         }
     }
@@ -167,8 +177,8 @@ impl<R: Read> Reader<R> {
     }
 
     /// What it was packed with.
-    pub fn compression(&self) -> Option<Compression> {
-        self.source.input().compression()
+    pub const fn compression(&self) -> Option<Compression> {
+        self.compression
     }
 
     /// Packets so far.
@@ -190,6 +200,17 @@ impl<R: Read> Reader<R> {
     pub const fn dropped(&self) -> Option<u64> {
         self.dropped
     }
+}
+
+#[inline(never)]
+fn next_of_pcapng<'s, R: Read>(
+    pcapng: &mut Pcapng,
+    source: &'s mut Source<R>,
+    comments: &mut Vec<String>,
+    dropped: &mut Option<u64>,
+) -> Result<Option<Packet<'s>>, ReadError> {
+    let found = pcapng.advance(source, comments, dropped)?;
+    Ok(found.map(|found| found.packet(source)))
 }
 
 fn open<R: Read>(source: &mut Source<Input<R>>) -> Result<(Format, Container), ReadError> {

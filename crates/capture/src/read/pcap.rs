@@ -4,7 +4,7 @@
 //! headers are eight bytes longer.
 
 use super::pcapng::Order;
-use super::{Found, LinkType, PACKET_LIMIT, Problem, ReadError, Source};
+use super::{LinkType, PACKET_LIMIT, Packet, Problem, ReadError, Source};
 use std::io::Read;
 
 const HEADER: usize = 24;
@@ -44,17 +44,21 @@ impl Pcap {
         Ok(Some(Self { order, link, ns_per_tick, record }))
     }
 
-    #[inline]
-    pub(super) fn advance<R: Read>(&mut self, source: &mut Source<R>) -> Result<Option<Found>, ReadError> {
+    /// The next packet, with everything but its number.
+    #[inline(always)]
+    pub(super) fn advance<'s, R: Read>(
+        &self,
+        source: &'s mut Source<R>,
+    ) -> Result<Option<Packet<'s>>, ReadError> {
         let offset = source.offset();
         let available = source.fill(self.record)?;
-        if available < self.record {
+        let Some(header) = source.available().first_chunk::<RECORD>().filter(|_| available >= self.record)
+        else {
             return match available {
                 0 => Ok(None),
                 found => Err(ReadError::cut(offset, "a packet's header", self.record as u64, found as u64)),
             };
-        }
-        let header = source.available();
+        };
         let (seconds, ticks) = (self.order.u32_at(header, 0), self.order.u32_at(header, 4));
         let (captured, original) = (self.order.u32_at(header, 8), self.order.u32_at(header, 12));
         if captured > PACKET_LIMIT {
@@ -66,16 +70,15 @@ impl Pcap {
         if available < length {
             return Err(ReadError::cut(offset, "a packet", length as u64, available as u64));
         }
-        let bytes = source.range(self.record, length);
-        source.consume(length);
-        Ok(Some(Found {
+        Ok(Some(Packet {
+            number: 0,
             offset,
             time_ns: u64::from(seconds) * 1_000_000_000 + u64::from(ticks) * self.ns_per_tick,
             interface: 0,
             link: self.link,
             original_length: original.max(captured),
-            bytes,
-            options: 0..0,
+            bytes: &source.take(length)[self.record..],
+            options: &[],
             is_big_endian: self.order.is_big_endian,
         }))
     }

@@ -38,6 +38,14 @@ impl<R> Source<R> {
         self.start + from..self.start + to
     }
 
+    /// The next `count` bytes, which are available, and consumes them.
+    #[inline]
+    pub(super) fn take(&mut self, count: usize) -> &[u8] {
+        let start = self.start;
+        self.consume(count);
+        &self.buffer[start..start + count]
+    }
+
     #[inline]
     pub(super) const fn consume(&mut self, count: usize) {
         self.start += count;
@@ -48,10 +56,6 @@ impl<R> Source<R> {
     #[inline]
     pub(super) const fn offset(&self) -> u64 {
         self.offset
-    }
-
-    pub(super) const fn input(&self) -> &R {
-        &self.input
     }
 }
 

@@ -19,6 +19,8 @@ const PROMPT: f64 = 0.5;
 /// A round trip so much above the least one has a queue in it: by this part, or so many microseconds.
 const RISEN: f64 = 1.10;
 const RISEN_US: u64 = 1_000;
+/// And by this part in half of the looks where it stands there.
+const STANDING: f64 = 1.20;
 /// In so many round trips of slow start the flight grows by this factor at least.
 const SLOW_START_ROUND_TRIPS: u64 = 3;
 const SLOW_START: f64 = 1.5;
@@ -149,7 +151,8 @@ impl Span<'_> {
     }
 
     fn held(&self, has_lost: bool, widest: u64) -> Held {
-        if self.has_used_the_window() {
+        // A window that makes a queue is larger than the pipe.
+        if self.has_used_the_window() && !self.has_queue() {
             return Held::Rwnd;
         }
         if self.is_dry(widest) {
@@ -193,6 +196,15 @@ impl Span<'_> {
         if all == 0 { 0.0 } else { prompt as f64 / all as f64 }
     }
 
+    /// Whether a queue stands in the round trip.
+    fn has_queue(&self) -> bool {
+        let stands = |look: &&SideLook| {
+            let (Some(now), Some(least)) = (look.srtt_us, look.min_rtt_us) else { return false };
+            u64::from(now) >= u64::from(least) + RISEN_US && f64::from(now) >= STANDING * f64::from(least)
+        };
+        2 * self.sides().filter(stands).count() >= self.looks.len()
+    }
+
     /// Whether the round trip never rises: a congestion control that paces (BBR) probes for more.
     fn is_flat(&self) -> bool {
         let risen = |look: &SideLook| {
@@ -225,7 +237,7 @@ pub(super) fn row(look: &SideLook, estimate: &Estimate) -> TcpSample {
         Held::Cwnd => estimate.flight,
         _ => 3 * estimate.flight,
     };
-    let is_buffer = estimate.held == Held::Buffer;
+    let (is_buffer, is_window) = (estimate.held == Held::Buffer, estimate.held == Held::Rwnd);
     let info = TcpInfo {
         state: 1,
         ca_state: look.ca_state,
@@ -235,12 +247,12 @@ pub(super) fn row(look: &SideLook, estimate: &Estimate) -> TcpSample {
         in_flight_bytes: Some(look.most_in_flight()),
         delivered_segments: u32::try_from(look.acked_to / u64::from(look.mss.max(1)) + u64::from(look.sacked)).ok(),
         reord_seen: Some(u32::from(look.sack_acks > look.dsacks && look.dsacks > 0)),
-        unacked_bytes: look.unacked,
+        unacked_bytes: if is_window { look.clocking.unacked.max(look.unacked) } else { look.unacked },
         sacked_segments: Some(look.sacked),
         lost_segments: Some(look.lost),
         retrans_segments: Some(look.again_in_flight),
         notsent_bytes: Some(u32::from(waits)),
-        rwnd_bytes: look.window,
+        rwnd_bytes: if is_window { look.clocking.window.or(look.window) } else { look.window },
         srtt_us: look.srtt_us,
         min_rtt_us: look.min_rtt_us,
         rto_us: look.rto_us,

@@ -183,10 +183,10 @@ impl Connection {
     /// From the capture point to both ends and back: the path's RTT. From the handshake, else the least of what was seen since.
     #[inline]
     pub fn full_rtt_us(&self) -> Option<u32> {
-        let Handshake { syn_to_syn_ack_us, syn_ack_to_ack_us } = self.handshake;
-        let shaken = syn_to_syn_ack_us.zip(syn_ack_to_ack_us);
-        let [a, b] = &self.halves;
-        let (to_b, to_a) = shaken.or_else(|| a.answer_us().zip(b.answer_us()))?;
+        let (to_b, to_a) = match self.handshake {
+            Handshake { syn_to_syn_ack_us: Some(to_b), syn_ack_to_ack_us: Some(to_a) } => (to_b, to_a),
+            _ => (self.halves[0].answer_us()?, self.halves[1].answer_us()?),
+        };
         Some(to_b.saturating_add(to_a))
     }
 

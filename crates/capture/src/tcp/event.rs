@@ -52,6 +52,7 @@ pub struct Sacks {
 
 impl Sacks {
     /// Left and right edges, in the option's order.
+    #[inline]
     pub fn blocks(&self) -> &[(u64, u64)] {
         &self.blocks[..usize::from(self.count)]
     }

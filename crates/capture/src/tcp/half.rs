@@ -30,6 +30,8 @@ pub struct Half {
     mss_option: Option<u16>,
     shift_option: Option<u8>,
     sack_option: bool,
+    /// SACKs may come back: both SYNs said so, or one was not seen.
+    pub(super) may_get_sacks: bool,
     /// The shift of its windows, where that is known.
     pub(super) scale: Option<u8>,
     pub(super) effective_mss: u16,
@@ -161,6 +163,7 @@ impl Half {
             (false, true) if peer.shift_option.is_none() => Some(0),
             _ => None,
         };
+        self.may_get_sacks = (!self.has_syn || self.sack_option) && (!peer.has_syn || peer.sack_option);
         self.set_mss(peer, is_v6);
     }
 
@@ -174,11 +177,6 @@ impl Half {
         };
         let size = if has_timestamps { TIMESTAMPS_SIZE } else { 0 };
         self.effective_mss = options.unwrap_or(usual).saturating_sub(size).max(MSS_MIN);
-    }
-
-    /// Whether SACKs may come back: both SYNs said so, or one was not seen.
-    pub(super) const fn may_get_sacks(&self, peer: &Self) -> bool {
-        (!self.has_syn || self.sack_option) && (!peer.has_syn || peer.sack_option)
     }
 
     /// A segment of this side passed: its timestamp's echo will tell how long the other end took.

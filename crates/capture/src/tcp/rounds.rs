@@ -1,20 +1,23 @@
 //! Rounds of a direction: what was in flight in each, and how fast it arrived.
 //!
 //! A round ends with the ACK of what was sent when it began, and not before an RTT has passed, where that is known: near the receiver ACKs
-//! come at once. Its rate is what arrived in it over its time, which no idle time can make larger; the largest of all rounds is what the
-//! bottleneck let through.
+//! come at once. A rate is what arrived in [`SPAN`] rounds over their time, which no idle time can make larger: ACKs that come in bunches,
+//! as for super-packets, make that of a single round too large. The largest is what the bottleneck let through.
 
+/// Rounds without a pause between them that a rate is measured over.
+const SPAN: usize = 3;
 /// Fewer segments are no measure of a rate.
-const SEGMENTS_MIN: u64 = 4;
+const SEGMENTS_MIN: u64 = 12;
 /// How long a round is at least where no RTT is known.
 const UNKNOWN_RTT_NS: u64 = 10_000_000;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rounds {
     end: u64,
-    start_ns: u64,
     delivered: u64,
-    delivered_before: u64,
+    /// When the last rounds began, and what had arrived then; the latest first.
+    begun: [(u64, u64); SPAN],
+    begun_count: u8,
     flight: u32,
     flight_before: u32,
     flight_max: u32,
@@ -28,6 +31,7 @@ impl Rounds {
     #[inline]
     pub(super) fn sent(&mut self, now: u64, next: u64, in_flight: u32, was_empty: bool) {
         if was_empty {
+            self.begun_count = 0;
             self.start(now, next);
         }
         self.flight = self.flight.max(in_flight);
@@ -41,14 +45,18 @@ impl Rounds {
         if una < self.end {
             return;
         }
-        let elapsed = now.saturating_sub(self.start_ns);
+        let elapsed = now.saturating_sub(self.begun[0].0);
         if elapsed < rtt_us.map_or(UNKNOWN_RTT_NS, |us| u64::from(us) * 1000) {
             return;
         }
-        self.last_bytes = self.delivered - self.delivered_before;
-        if self.last_bytes >= SEGMENTS_MIN * u64::from(mss) && elapsed > 0 {
-            let bps = u128::from(self.last_bytes) * 8_000_000_000 / u128::from(elapsed);
-            self.best_bps = self.best_bps.max(u64::try_from(bps).unwrap_or(u64::MAX));
+        self.last_bytes = self.delivered - self.begun[0].1;
+        let (start_ns, before) = self.begun[SPAN - 1];
+        if usize::from(self.begun_count) == SPAN {
+            let (bytes, elapsed) = (self.delivered - before, now.saturating_sub(start_ns));
+            if bytes >= SEGMENTS_MIN * u64::from(mss) && elapsed > 0 {
+                let bps = u128::from(bytes) * 8_000_000_000 / u128::from(elapsed);
+                self.best_bps = self.best_bps.max(u64::try_from(bps).unwrap_or(u64::MAX));
+            }
         }
         self.count += 1;
         self.flight_before = self.flight;
@@ -57,8 +65,9 @@ impl Rounds {
 
     fn start(&mut self, now: u64, next: u64) {
         self.end = next;
-        self.start_ns = now;
-        self.delivered_before = self.delivered;
+        self.begun.rotate_right(1);
+        self.begun[0] = (now, self.delivered);
+        self.begun_count = (self.begun_count + 1).min(SPAN as u8);
         self.flight = 0;
     }
 

@@ -114,6 +114,10 @@ pub(super) struct Scoreboard {
     rack_sent_ns: u64,
     rack_to: u64,
     rack_rtt_ns: u64,
+    /// What [`Self::detect_losses`] need not look at again.
+    settled_to: u64,
+    /// No transmission that was a repetition and is in flight is older.
+    first_resent_ns: u64,
     has_reordering: bool,
     forgotten: u64,
 }
@@ -306,29 +310,38 @@ impl Scoreboard {
     }
 
     /// Marks as lost what was sent so much earlier than something that arrived (`tcp_rack_detect_loss()`).
+    ///
+    /// Below `settled_to` everything is SACKed or lost already, and can only be lost again where it was sent again.
     pub(super) fn detect_losses(&mut self, now: u64, reordering_window_ns: u64) {
-        let mut left = self.out.saturating_sub(self.sacked);
+        if self.rack_sent_ns > self.first_resent_ns {
+            (self.settled_to, self.first_resent_ns) = (0, u64::MAX);
+        }
         let patience = self.rack_rtt_ns.saturating_add(reordering_window_ns);
-        for index in 0..self.ring.len() {
-            let sent = self.ring[index];
+        let mut unsettled = None;
+        let mut index = self.index(self.settled_to);
+        while let Some(&sent) = self.ring.get(index) {
             let was_overtaken = self.was_overtaken(&sent);
-            if left == 0 || !(was_overtaken || sent.was_resent()) {
+            if !(was_overtaken || sent.was_resent()) {
+                unsettled.get_or_insert(sent.from);
                 break;
             }
-            if sent.is(SACKED) {
-                continue;
-            }
-            left = left.saturating_sub(u32::from(sent.segments));
-            let is_in_doubt = !sent.is(LOST) || sent.is(RESENT);
+            let is_in_doubt = !sent.is(SACKED) && (!sent.is(LOST) || sent.is(RESENT));
             if is_in_doubt && was_overtaken && now.saturating_sub(sent.sent_ns) >= patience {
                 self.mark(index, (sent.marks | LOST) & !RESENT);
+            } else if is_in_doubt && sent.is(RESENT) {
+                self.first_resent_ns = self.first_resent_ns.min(sent.sent_ns);
+            } else if is_in_doubt {
+                unsettled.get_or_insert(sent.from);
             }
+            index += 1;
         }
+        self.settled_to = unsettled.unwrap_or(self.settled_to);
     }
 
     /// A timeout: what was not received is lost, but for what was sent a moment ago (`tcp_timeout_mark_lost()`).
     pub(super) fn time_out(&mut self, now: u64, reordering_window_ns: u64) {
         let patience = self.rack_rtt_ns.saturating_add(reordering_window_ns);
+        self.settled_to = 0;
         for index in 0..self.ring.len() {
             let sent = self.ring[index];
             let is_recent = index > 0 && now.saturating_sub(sent.sent_ns) < patience;
@@ -340,6 +353,7 @@ impl Scoreboard {
 
     /// A retransmission. A probe (TLP) changes no count (`__tcp_retransmit_skb()` without `tcp_retransmit_skb()`).
     pub(super) fn resend(&mut self, again: &Transmission, is_probe: bool, mss: u32) {
+        self.first_resent_ns = self.first_resent_ns.min(again.now);
         self.each_in(again.from, again.to, mss, |sent| {
             if !sent.was_resent() {
                 sent.first_resent_tsval = again.tsval;

@@ -155,7 +155,7 @@ enum Congestion {
 
 impl Sender {
     /// `next` is `snd_nxt`, moved on by new data.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_data(&mut self, data: &Data, una: u64, next: &mut u64) -> Taken {
         let whole = segments(data.payload, data.mss);
         if data.from == *next {
@@ -167,13 +167,13 @@ impl Sender {
             self.open_hole(data, *next);
             *next = data.from;
             self.counts.segments += u64::from(whole);
-            self.take_new(data, data.from, una, next);
+            self.take_rest(data, data.from, una, next);
             return Taken { kind: Kind::New, fills_hole: false };
         }
         self.take_old(data, whole, una, next)
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_new(&mut self, data: &Data, from: u64, una: u64, next: &mut u64) {
         let was_empty = self.board.out() == 0;
         if was_empty {
@@ -272,7 +272,8 @@ impl Sender {
         Taken { kind, fills_hole: filled.is_some() }
     }
 
-    /// New bytes behind old ones, in one packet.
+    /// New bytes behind a hole, or behind old ones in the same packet.
+    #[inline(never)]
     fn take_rest(&mut self, data: &Data, from: u64, una: u64, next: &mut u64) {
         if data.to > from {
             self.take_new(data, from, una, next);
@@ -332,6 +333,11 @@ impl Sender {
         }
         let is_below_sack = self.board.sacked() > 0 && data.from < self.board.high_sacked();
         let was_overtaken = self.board.find(data.from).is_some_and(|sent| self.board.was_overtaken(sent));
+        // A retransmission that was lost, after the recovery that sent it: only the timer sends it again.
+        if is_head && is_below_sack && !was_overtaken && self.is_timer_due(data.now) {
+            self.time_out(data.now, next);
+            return Kind::RtoRetransmit;
+        }
         if is_below_sack || was_overtaken || (is_head && self.duplicate_acks_in_row >= 3) {
             return self.recover(next);
         }

@@ -141,6 +141,15 @@ fn losses_behind_the_capture_point_are_seen_twice() {
 }
 
 #[test]
+fn a_retransmission_that_is_lost_as_its_recovery_ends_waits_for_the_timer() {
+    let path = Setup { segments: 1580, window: 58, rtt_ns: 1_000_000, gap_ns: 1000, ..setup() };
+    let (seen, sent) =
+        exchange(Setup { lost_behind: 10_351, seed: 4_933_479_342_392_578_776, isn: 0, stamp: 0, ..path });
+    assert!(sent[2] > 0, "{sent:?}");
+    assert_eq!(difference(&reconstruct(&seen).kinds, &truth(&seen)), None);
+}
+
+#[test]
 fn a_connection_without_its_beginning_says_what_it_does_not_know() {
     let (seen, _) = exchange(Setup { lost_behind: 10_000, ..setup() });
     let at = seen.iter().position(|packet| packet.why == Some(Why::New)).expect("data") + 700;

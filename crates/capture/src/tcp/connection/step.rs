@@ -90,11 +90,13 @@ impl Connection {
             rtt_us: answer.outcome.rtt_us,
         };
         observer.segment(self, &event);
-        self.tell_spurious(observer);
+        if answer.outcome.has_found || kind.is_retransmit() {
+            self.tell_spurious(observer);
+        }
     }
 
     /// What was found to be for nothing, in either direction.
-    #[inline]
+    #[cold]
     fn tell_spurious<O: Observer>(&mut self, observer: &mut O) {
         for side in [Side::A, Side::B] {
             let has_found = |sender: &&mut Box<Sender>| !sender.found.is_empty();
@@ -106,7 +108,7 @@ impl Connection {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn take_ack(
     segment: &Segment,
     peer: &mut Half,
@@ -123,6 +125,10 @@ fn take_ack(
     debug_assert!(usize::from(sacks.count) <= SACKS_MAX);
     let to = number(segment.ack);
     let before = peer.una;
+    // Data that brings no news for the other direction.
+    if to == before && sacks.count == 0 && !is_bare {
+        return Answer { ack: Some(to), ..Answer::default() };
+    }
     let ack = Ack {
         now: segment.time_ns,
         to,
@@ -152,7 +158,7 @@ struct Bytes<'a> {
     sample_us: Option<u32>,
 }
 
-#[inline]
+#[inline(always)]
 fn take_bytes(bytes: &Bytes<'_>, own: &mut Half, peer: &Half) -> (Kind, bool) {
     let Bytes { segment, numbers, begun, .. } = *bytes;
     let has_syn = segment.flags.has(Flags::SYN);
@@ -181,7 +187,7 @@ fn take_bytes(bytes: &Bytes<'_>, own: &mut Half, peer: &Half) -> (Kind, bool) {
         tsval: segment.options.timestamps.map(|(tsval, _)| tsval),
         ip_id: segment.ip_id,
         mss: own.mss_bytes(),
-        has_sack: own.may_get_sacks(peer),
+        has_sack: own.may_get_sacks,
         full_rtt_us: bytes.full_rtt_us,
         is_first: own.sender.is_none() && !own.has_syn,
     };

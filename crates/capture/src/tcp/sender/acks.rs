@@ -24,6 +24,8 @@ pub(in crate::tcp) struct AckOutcome {
     pub(in crate::tcp) rtt_us: Option<u32>,
     pub(in crate::tcp) is_duplicate: bool,
     pub(in crate::tcp) is_dsack: bool,
+    /// It showed that something was sent for nothing.
+    pub(in crate::tcp) has_found: bool,
 }
 
 impl Sender {
@@ -52,6 +54,7 @@ impl Sender {
         if self.board.sacked() > 0 || self.state != Congestion::Open {
             self.board.detect_losses(ack.now, self.reordering_window_ns());
         }
+        outcome.has_found = !self.found.is_empty();
         outcome
     }
 
