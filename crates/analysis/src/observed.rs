@@ -20,7 +20,7 @@ mod sharing;
 pub use advice::for_machines;
 pub use blindfold::{View, blindfolded, forget_the_plan};
 pub use captured::{CapturePoint, Captured, CapturedFlow};
-pub use connection::{BACKEND, Carried, Connection, Exact};
+pub use connection::{BACKEND, Carried, Connection, Exact, judge_together};
 pub use finding::{ConnectionFinding, Connections};
 pub(crate) use receiver::Receiving;
 

@@ -154,10 +154,9 @@ impl Watched {
         self.connection.endpoint(side)
     }
 
-    /// What the socket of [`Watched::near`] would have told, in order of time; times count from the connection's first packet.
-    pub fn rows(&self) -> Vec<TcpSample> {
+    /// What the socket of [`Watched::near`] would have told, in order of time; times count from `from_ns`.
+    pub fn rows(&self, from_ns: u64) -> Vec<TcpSample> {
         let near = self.near();
-        let from_ns = self.connection.first_ns();
         let sending: Vec<&SideLook> = self.looks.iter().map(|look| look.of_side(near)).collect();
         let estimates = sender::estimate(&self.looks, near);
         let mut receiving = receiver::Receiving::new(self.connection.full_rtt_us());

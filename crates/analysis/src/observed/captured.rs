@@ -1,6 +1,5 @@
 //! What is said of the connections of a capture: one entry for each connection and direction that carried data.
 
-use super::connection::Connection;
 use super::advice::for_machines;
 use crate::experiment::{FlowResult, SCHEMA};
 use crate::finding::Advice;
@@ -91,15 +90,11 @@ impl Captured {
 }
 
 impl CapturedFlow {
-    /// Adds what `connection`, the socket at the capture point, says of its flow in `direction`.
-    pub fn judge(&mut self, connection: &Connection<'_>, direction: Direction) {
-        if connection.samples.len() < 2 {
-            self.verdict = Some("Too short to judge.".to_owned());
-            return;
-        }
-        let flows = connection.judge();
-        if let Some(flow) = flows.into_iter().find(|flow| flow.figures.direction == direction) {
-            self.take(flow);
+    /// Adds what was found of it, by its connection: that has this flow's direction; none where it was too short.
+    pub fn judge(&mut self, found: &[FlowResult], direction: Direction) {
+        match found.iter().find(|flow| flow.figures.direction == direction) {
+            Some(flow) => self.take(flow.clone()),
+            None => self.verdict = Some("Too short to judge.".to_owned()),
         }
     }
 

@@ -215,22 +215,40 @@ impl Connection<'_> {
 
     /// What limits each direction that carried data: the sent one first.
     pub fn judge(&self) -> Vec<FlowResult> {
-        let name = FileName::cleaned("connection");
-        let cell = self.cell(0, "");
-        let manifest = self.manifest(&Run {
-            experiment: name.clone(),
-            cell,
-            repeat: 1,
-            id: String::new(),
-            seed: Seed::new(0),
-            directory: name,
-        });
-        let Ok(manifest) = inferred::<Infallible>(&manifest, self.rows().map(Ok));
-        let mut condenser = Condenser::new(&manifest);
-        self.rows().flat_map(rows).for_each(|row| condenser.take(&row));
-        let metrics = condenser.finish();
-        flow_results(&manifest.run.cell.spec, &[&metrics])
+        judge_together(std::slice::from_ref(self)).pop().unwrap_or_default()
     }
+}
+
+/// The same of connections between the same two hosts, which share a path: what each tells of it counts for all.
+pub fn judge_together(connections: &[Connection<'_>]) -> Vec<Vec<FlowResult>> {
+    let Some(first) = connections.first() else { return Vec::new() };
+    let name = FileName::cleaned("connection");
+    let run = |cell| Run {
+        experiment: name.clone(),
+        cell,
+        repeat: 1,
+        id: String::new(),
+        seed: Seed::new(0),
+        directory: name.clone(),
+    };
+    let mut all = first.manifest(&run(first.cell(0, "")));
+    (all.run.cell.spec.flows, all.streams) = (Vec::new(), Vec::new());
+    let mut samples = Vec::new();
+    for connection in connections {
+        let index = u32::try_from(all.streams.len()).unwrap_or(u32::MAX);
+        let own = connection.manifest(&run(connection.cell(0, "")));
+        all.run.cell.spec.flows.extend(own.run.cell.spec.flows);
+        let moved = |one: StreamSummary| StreamSummary { stream: one.stream + index, flow: one.flow + index, ..one };
+        all.streams.extend(own.streams.into_iter().map(moved));
+        samples.extend(connection.rows().map(|row| TcpSample { stream: row.stream + index, ..row }));
+    }
+    samples.sort_by_key(|row| row.t_us);
+    let Ok(manifest) = inferred::<Infallible>(&all, samples.iter().cloned().map(Ok));
+    let mut condenser = Condenser::new(&manifest);
+    samples.into_iter().flat_map(rows).for_each(|row| condenser.take(&row));
+    let metrics = condenser.finish();
+    let mut flows = flow_results(&manifest.run.cell.spec, &[&metrics]).into_iter();
+    connections.iter().map(|one| flows.by_ref().take(one.streams().count()).collect()).collect()
 }
 
 fn grown(before: Option<u64>, now: Option<u64>) -> u64 {

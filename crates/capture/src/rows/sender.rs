@@ -59,6 +59,8 @@ pub(super) struct Estimate {
     held: Held,
     /// The largest flight of the last round trip.
     flight: u64,
+    /// A queue stands, of this connection's own making or of others'.
+    has_queue: bool,
     /// Whether slow start has ended.
     has_ssthresh: bool,
     /// New bytes of the whole connection over its time, bits per second.
@@ -82,8 +84,9 @@ pub(super) fn estimate(looks: &[Look], side: Side) -> Vec<Estimate> {
         rest = later;
         let span = Span { looks: own, side };
         since_loss = if span.has_losses() { 0 } else { since_loss + 1 };
+        let has_queue = span.has_queue();
         let held = span.held(since_loss < MEMORY_SPANS, written_for(looks, own, side));
-        all.extend(own.iter().map(|_| Estimate { held, flight: 0, has_ssthresh: false, rate_bps }));
+        all.extend(own.iter().map(|_| Estimate { held, flight: 0, has_ssthresh: false, has_queue, rate_bps }));
     }
     let mut has_ssthresh = false;
     for at in 0..all.len() {
@@ -151,8 +154,7 @@ impl Span<'_> {
     }
 
     fn held(&self, has_lost: bool, widest: u64) -> Held {
-        // A window that makes a queue is larger than the pipe.
-        if self.has_used_the_window() && !self.has_queue() {
+        if self.has_used_the_window() {
             return Held::Rwnd;
         }
         if self.is_dry(widest) {
@@ -237,7 +239,9 @@ pub(super) fn row(look: &SideLook, estimate: &Estimate) -> TcpSample {
         Held::Cwnd => estimate.flight,
         _ => 3 * estimate.flight,
     };
-    let (is_buffer, is_window) = (estimate.held == Held::Buffer, estimate.held == Held::Rwnd);
+    let is_buffer = estimate.held == Held::Buffer;
+    // A window that makes a queue is larger than the pipe: only looks at any time show whether it is used up all the time.
+    let is_window = estimate.held == Held::Rwnd && !estimate.has_queue;
     let info = TcpInfo {
         state: 1,
         ca_state: look.ca_state,

@@ -323,6 +323,10 @@ impl Sender {
     }
 
     fn retransmit_kind(&mut self, data: &Data, una: u64, next: u64) -> Kind {
+        if data.to <= una {
+            // It and the ACK of the first one passed each other: the sender's state was that of before, and says nothing about now.
+            return if self.is_timer_due(data.now) { Kind::RtoRetransmit } else { Kind::FastRetransmit };
+        }
         let is_head = data.from <= una;
         if self.state != Congestion::Open && una < self.high_seq {
             if is_head && self.is_timer_due(data.now) {

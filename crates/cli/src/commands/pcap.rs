@@ -4,7 +4,8 @@ use crate::args::PcapArgs;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
-use pipefill_analysis::observed::{CapturePoint, Captured, CapturedFlow, Connection};
+use pipefill_analysis::experiment::FlowResult;
+use pipefill_analysis::observed::{CapturePoint, Captured, CapturedFlow, Connection, judge_together};
 use pipefill_capture::headers::Other;
 use pipefill_capture::read::{ReadError, Reader};
 use pipefill_capture::rows::{Sampling, Watched};
@@ -15,9 +16,14 @@ use pipefill_report::{captured, csv};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
+use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
+/// Connections of two hosts that are judged together at most.
+const TOGETHER: usize = 64;
+/// Fewer samples tell no limit.
+const FEWEST_SAMPLES: usize = 2;
 /// Standard input, in place of a file's name.
 const STDIN: &str = "-";
 
@@ -64,11 +70,22 @@ fn found(input: impl Read, name: &str) -> Result<Captured, Failure> {
         broken,
         ..Captured::new()
     };
-    for one in sampling.finish() {
-        found.flows.extend(flows(&one));
+    let watched = sampling.finish();
+    for group in by_hosts(&watched) {
+        found.flows.extend(flows(&group));
     }
     found.flows.sort_by_key(|flow| std::cmp::Reverse(flow.bytes));
     Ok(found)
+}
+
+/// Connections between the same two hosts, seen from the same end, the largest first: they share a path. Of many, some at a time.
+fn by_hosts(watched: &[Watched]) -> Vec<Vec<&Watched>> {
+    let mut hosts: BTreeMap<(IpAddr, IpAddr), Vec<&Watched>> = BTreeMap::new();
+    for one in watched {
+        let address = |side| one.endpoint(side).address.ip();
+        hosts.entry((address(one.near()), address(one.near().other()))).or_default().push(one);
+    }
+    hosts.into_values().flat_map(|all| all.chunks(TOGETHER).map(<[_]>::to_vec).collect::<Vec<_>>()).collect()
 }
 
 fn no_capture(name: &str, error: &ReadError) -> Failure {
@@ -83,22 +100,51 @@ fn not_understood(counts: &Counts) -> BTreeMap<String, u64> {
     kinds.map(|kind| (kind.as_str().to_owned(), counts.other(kind))).filter(|&(_, count)| count > 0).collect()
 }
 
-/// An entry for each direction that carried data.
-fn flows(one: &Watched) -> Vec<CapturedFlow> {
-    let near = one.near();
-    let samples = one.rows();
-    [near, near.other()]
-        .into_iter()
-        .filter(|&side| one.connection.half(side).payload_bytes() > 0)
-        .map(|side| flow(one, side, &samples))
-        .collect()
+/// An entry for each direction of each connection that carried data.
+fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
+    let from_ns = group.iter().map(|one| one.connection.first_ns()).min().unwrap_or(0);
+    let samples: Vec<Vec<TcpSample>> = group.iter().map(|one| one.rows(from_ns)).collect();
+    let judged: Vec<usize> = (0..group.len()).filter(|&at| samples[at].len() >= FEWEST_SAMPLES).collect();
+    let connections: Vec<Connection<'_>> =
+        judged.iter().map(|&at| connection(group[at], &samples[at])).collect();
+    let mut found: BTreeMap<usize, Vec<FlowResult>> =
+        judged.into_iter().zip(judge_together(&connections)).collect();
+    let mut flows = Vec::new();
+    for (at, one) in group.iter().enumerate() {
+        let results = found.remove(&at).unwrap_or_default();
+        let near = one.near();
+        for (side, direction) in [(near, Direction::Forward), (near.other(), Direction::Reverse)] {
+            if one.connection.half(side).payload_bytes() > 0 {
+                let mut flow = flow(one, side, &samples[at]);
+                flow.judge(&results, direction);
+                flows.push(flow);
+            }
+        }
+    }
+    flows
 }
 
+fn connection<'a>(one: &Watched, samples: &'a [TcpSample]) -> Connection<'a> {
+    let near = one.near();
+    Connection {
+        observed: Observed {
+            local: one.endpoint(near).to_string(),
+            remote: one.endpoint(near.other()).to_string(),
+            ..Observed::default()
+        },
+        congestion_control: String::new(),
+        every: Duration::from_nanos(one.every_ns()),
+        samples,
+        exact: None,
+    }
+}
+
+/// What the packets say, without a verdict.
 fn flow(one: &Watched, side: Side, samples: &[TcpSample]) -> CapturedFlow {
     let half = one.connection.half(side);
     let counts = half.counts();
     let span_us = half.first_data_ns().zip(half.last_data_ns()).map_or(0, |(from, to)| (to - from) / 1_000);
-    let mut flow = CapturedFlow {
+    CapturedFlow {
         src: one.endpoint(side).to_string(),
         dst: one.endpoint(side.other()).to_string(),
         packets: half.packets(),
@@ -112,21 +158,7 @@ fn flow(one: &Watched, side: Side, samples: &[TcpSample]) -> CapturedFlow {
         in_flight_bytes: half.largest_flight_bytes(),
         vantage: vantage(one, side),
         ..CapturedFlow::default()
-    };
-    let near = one.near();
-    let connection = Connection {
-        observed: Observed {
-            local: one.endpoint(near).to_string(),
-            remote: one.endpoint(near.other()).to_string(),
-            ..Observed::default()
-        },
-        congestion_control: String::new(),
-        every: Duration::from_nanos(one.every_ns()),
-        samples,
-        exact: None,
-    };
-    flow.judge(&connection, if side == near { Direction::Forward } else { Direction::Reverse });
-    flow
+    }
 }
 
 fn by_kind(half: &Half) -> BTreeMap<String, u64> {
