@@ -7,7 +7,7 @@ use pipefill_analysis::changes::Changes;
 use pipefill_analysis::confusion::Catalogue;
 use pipefill_analysis::experiment::Experiment;
 use pipefill_analysis::fix::Proof;
-use pipefill_analysis::observed::Connections;
+use pipefill_analysis::observed::{Captured, Connections};
 use pipefill_core::plan::Plan;
 use pipefill_core::record::{
     CpuSample, DeliverySample, Manifest, NO_VALUE, PathSample, PingSample, Retransmit, Row, TcpSample,
@@ -65,6 +65,7 @@ fn all() -> Result<BTreeMap<String, String>, String> {
         ("plan", "pipefill plan --json", schema::<Plan>()),
         ("bdp", "pipefill bdp --json", schema::<Calculation>()),
         ("stream", "a line of pipefill run --json-stream", schema::<Event<'_>>()),
+        ("pcap", "pipefill pcap --json", schema::<Captured>()),
         ("watch", "pipefill watch --json, a line of watch --json-stream", schema::<Connections>()),
         ("catalogue", "pipefill catalogue --json", schema::<Catalogue>()),
         ("page", "PageData", data_schema()),

@@ -13,6 +13,7 @@ mod finding;
 mod look;
 mod losses;
 mod receiver;
+mod reproduce;
 mod rounds;
 mod samples;
 mod sharing;
@@ -23,6 +24,7 @@ pub use captured::{CapturePoint, Captured, CapturedFlow};
 pub use connection::{BACKEND, Carried, Connection, Exact, judge_together};
 pub use finding::{ConnectionFinding, Connections};
 pub(crate) use receiver::Receiving;
+pub use reproduce::scenario;
 
 use crate::models::headers::Headers;
 use crate::wording;

@@ -149,6 +149,13 @@ impl Watched {
         }
     }
 
+    /// Share of the time in which `side` had sent all that its application offered: PSH tells, wherever the capture was made.
+    pub fn offers_no_more(&self, side: Side) -> f64 {
+        let estimates = sender::estimate(&self.looks, side);
+        let count = estimates.iter().filter(|one| one.is_the_applications()).count();
+        count as f64 / estimates.len().max(1) as f64
+    }
+
     /// Address and port of a side.
     pub const fn endpoint(&self, side: Side) -> Endpoint {
         self.connection.endpoint(side)

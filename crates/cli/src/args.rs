@@ -292,6 +292,9 @@ pub(crate) struct PcapArgs {
     /// A capture: pcap or pcapng, also in gzip or zstd; - is standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    /// Write a scenario that reproduces the largest flow, for run and fix: a new file
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) scenario: Option<PathBuf>,
     /// Show at most so many flows, the largest first; JSON and CSV have all
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) most: usize,

@@ -52,7 +52,9 @@ fn seen(flow: &CapturedFlow) -> String {
     parts.extend(flow.in_flight_bytes.map(|most| format!("at most {} in flight", bytes(most))));
     parts.push(match flow.rwnd_bytes {
         Some(window) => format!("advertised window at most {}", bytes(window)),
-        None => "the scale of the advertised window is not known: the handshake is not in the capture".to_owned(),
+        None => {
+            "the scale of the advertised window is not known: the handshake is not in the capture".to_owned()
+        }
     });
     let kinds: Vec<String> = [
         ("fast", "in fast recovery"),

@@ -3,11 +3,16 @@
 use super::advice::for_machines;
 use crate::experiment::{FlowResult, SCHEMA};
 use crate::finding::Advice;
+use crate::wording;
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::record::{LossKind, PathFacts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// Most of the time.
+const MOSTLY: f64 = 0.6;
 
 /// The flows of a capture.
 #[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -52,6 +57,8 @@ pub struct CapturedFlow {
     pub dst: String,
     /// Packets of the sender.
     pub packets: u64,
+    /// Segments with data, those that were sent again included.
+    pub segments: u64,
     /// Payload that was carried, bytes, each counted once.
     pub bytes: u64,
     /// The same from first to last data, bits per second; null for a single packet.
@@ -68,6 +75,14 @@ pub struct CapturedFlow {
     pub rwnd_bytes: Option<u64>,
     /// The most that was in flight, bytes.
     pub in_flight_bytes: Option<u64>,
+    /// The bottleneck's rate, bits per second of frames; null where no flow has tried it.
+    pub path_rate_bps: Option<u64>,
+    /// The largest rate of payload over some round trips, bits per second.
+    pub fastest_bps: Option<u64>,
+    /// The longest wait in its queue that was seen, microseconds.
+    pub queue_us: Option<u64>,
+    /// Whether its losses come at any time, and not because a queue is full.
+    pub loss_is_chance: bool,
     /// What limits it; null where it was too short to judge.
     pub limited_by: Option<LimitedBy>,
     /// Category → share of the time.
@@ -98,12 +113,39 @@ impl CapturedFlow {
         }
     }
 
+    /// Adds what is known of the path in `direction`.
+    pub fn know(&mut self, facts: &PathFacts, direction: Direction) {
+        let way = facts.way(direction);
+        self.path_rate_bps = way.rate_bps.map(|rate| rate.value);
+        self.queue_us = way.queue_us.map(|wait| wait.value);
+        self.loss_is_chance = way.loss.is_some_and(|loss| loss.value == LossKind::Chance);
+    }
+
+    /// Where the receiver's end does not tell, segments with PSH may: in `share` of the time the sender had nothing more to send.
+    pub fn judge_by_pushes(&mut self, share: f64) {
+        if self.limited_by != Some(LimitedBy::Unknown) || share < MOSTLY {
+            return;
+        }
+        let goodput = self
+            .goodput_bps
+            .map_or_else(String::new, |bps| format!(", {} were measured", wording::rate(bps)));
+        self.limited_by = Some(LimitedBy::App);
+        self.limited_fraction =
+            Some(BTreeMap::from([(LimitedBy::App, share), (LimitedBy::Unknown, 1.0 - share)]));
+        self.verdict = Some(format!(
+            "Limited by the application {} of the time: segments with PSH show that all that was written was sent{goodput}.",
+            wording::percent(share)
+        ));
+        self.advice = Some(Vec::new());
+    }
+
     fn take(&mut self, flow: FlowResult) {
         let direction = flow.figures.direction;
         self.limited_by = flow.limited_by;
         self.limited_fraction = flow.limited_fraction;
         self.cwnd_cause = flow.cwnd_cause;
         self.verdict = flow.verdict;
-        self.advice = flow.advice.map(|all| all.into_iter().map(|one| for_machines(one, direction)).collect());
+        self.advice =
+            flow.advice.map(|all| all.into_iter().map(|one| for_machines(one, direction)).collect());
     }
 }

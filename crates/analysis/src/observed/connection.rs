@@ -14,7 +14,8 @@ use pipefill_core::cell::{
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Run};
 use pipefill_core::record::{
-    CaStateSource, CaStateTimes, Manifest, Observed, Retransmit, StreamEnd, StreamSummary, Subject, TcpSample,
+    CaStateSource, CaStateTimes, Manifest, Observed, PathFacts, Retransmit, StreamEnd, StreamSummary,
+    Subject, TcpSample,
 };
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::{Bytes, Seed};
@@ -215,13 +216,13 @@ impl Connection<'_> {
 
     /// What limits each direction that carried data: the sent one first.
     pub fn judge(&self) -> Vec<FlowResult> {
-        judge_together(std::slice::from_ref(self)).pop().unwrap_or_default()
+        judge_together(std::slice::from_ref(self)).0.pop().unwrap_or_default()
     }
 }
 
-/// The same of connections between the same two hosts, which share a path: what each tells of it counts for all.
-pub fn judge_together(connections: &[Connection<'_>]) -> Vec<Vec<FlowResult>> {
-    let Some(first) = connections.first() else { return Vec::new() };
+/// The same of connections between the same two hosts, which share a path: what each tells of it counts for all. And what that is.
+pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<FlowResult>>, PathFacts) {
+    let Some(first) = connections.first() else { return (Vec::new(), PathFacts::default()) };
     let name = FileName::cleaned("connection");
     let run = |cell| Run {
         experiment: name.clone(),
@@ -238,7 +239,8 @@ pub fn judge_together(connections: &[Connection<'_>]) -> Vec<Vec<FlowResult>> {
         let index = u32::try_from(all.streams.len()).unwrap_or(u32::MAX);
         let own = connection.manifest(&run(connection.cell(0, "")));
         all.run.cell.spec.flows.extend(own.run.cell.spec.flows);
-        let moved = |one: StreamSummary| StreamSummary { stream: one.stream + index, flow: one.flow + index, ..one };
+        let moved =
+            |one: StreamSummary| StreamSummary { stream: one.stream + index, flow: one.flow + index, ..one };
         all.streams.extend(own.streams.into_iter().map(moved));
         samples.extend(connection.rows().map(|row| TcpSample { stream: row.stream + index, ..row }));
     }
@@ -248,7 +250,8 @@ pub fn judge_together(connections: &[Connection<'_>]) -> Vec<Vec<FlowResult>> {
     samples.into_iter().flat_map(rows).for_each(|row| condenser.take(&row));
     let metrics = condenser.finish();
     let mut flows = flow_results(&manifest.run.cell.spec, &[&metrics]).into_iter();
-    connections.iter().map(|one| flows.by_ref().take(one.streams().count()).collect()).collect()
+    let facts = manifest.subject.observed().map(|observed| observed.path.clone()).unwrap_or_default();
+    (connections.iter().map(|one| flows.by_ref().take(one.streams().count()).collect()).collect(), facts)
 }
 
 fn grown(before: Option<u64>, now: Option<u64>) -> u64 {

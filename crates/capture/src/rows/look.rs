@@ -91,6 +91,8 @@ pub(super) struct SideLook {
     /// The window that the other side advertises.
     pub(super) window: Option<u32>,
     pub(super) srtt_us: Option<u32>,
+    /// The last time from a packet to its answer.
+    pub(super) answer_us: Option<u32>,
     pub(super) min_rtt_us: Option<u32>,
     pub(super) rto_us: Option<u32>,
     pub(super) retransmits: u32,
@@ -140,6 +142,7 @@ impl SideLook {
             again_in_flight: own.retrans_segments(),
             window: peer.window_bytes(),
             srtt_us: own.srtt_us(),
+            answer_us: own.last_answer_us(),
             min_rtt_us: own.min_rtt_us(),
             rto_us: own.rto_us(),
             retransmits: own.retransmits(),

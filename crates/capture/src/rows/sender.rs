@@ -32,6 +32,8 @@ const EVEN: f64 = 0.35;
 const DRY: f64 = 0.7;
 /// An application that writes less than this part of what is in flight fills no buffer.
 const SMALL_WRITES: f64 = 0.25;
+/// Nor does one that writes less than so many segments.
+const SEGMENTS_OF_A_WRITE: f64 = 3.0;
 /// Nor does one whose writes mostly end in a segment that is not full.
 const TAILS: f64 = 0.7;
 /// Looks with less than this part of the span's largest flight: the sender let the pipe run empty.
@@ -67,6 +69,13 @@ pub(super) struct Estimate {
     rate_bps: u64,
 }
 
+impl Estimate {
+    /// Whether all that was written is sent.
+    pub(super) fn is_the_applications(&self) -> bool {
+        self.held == Held::Application
+    }
+}
+
 /// A span of looks.
 struct Span<'a> {
     looks: &'a [Look],
@@ -86,7 +95,13 @@ pub(super) fn estimate(looks: &[Look], side: Side) -> Vec<Estimate> {
         since_loss = if span.has_losses() { 0 } else { since_loss + 1 };
         let has_queue = span.has_queue();
         let held = span.held(since_loss < MEMORY_SPANS, written_for(looks, own, side));
-        all.extend(own.iter().map(|_| Estimate { held, flight: 0, has_ssthresh: false, has_queue, rate_bps }));
+        all.extend(own.iter().map(|_| Estimate {
+            held,
+            flight: 0,
+            has_ssthresh: false,
+            has_queue,
+            rate_bps,
+        }));
     }
     let mut has_ssthresh = false;
     for at in 0..all.len() {
@@ -102,7 +117,9 @@ fn doubles(looks: &[Look], all: &[Estimate], side: Side) -> bool {
     let Some((at, now)) = all.iter().enumerate().next_back() else { return true };
     let back_ns = SLOW_START_ROUND_TRIPS * 1_000 * looks[at].of_side(side).srtt_us.map_or(0, u64::from);
     let before = looks[..at].partition_point(|look| look.time_ns + back_ns < looks[at].time_ns);
-    before == 0 || all[before - 1].flight == 0 || now.flight as f64 >= SLOW_START * all[before - 1].flight as f64
+    before == 0
+        || all[before - 1].flight == 0
+        || now.flight as f64 >= SLOW_START * all[before - 1].flight as f64
 }
 
 /// The largest window when the data of `span` may have been written: at half of the connection's age.
@@ -187,8 +204,9 @@ impl Span<'_> {
     fn fills_no_buffer(&self) -> bool {
         let sum = |count: fn(&Clocking) -> u32| self.sides().map(|look| count(&look.clocking)).sum::<u32>();
         let (pushes, tails) = (sum(|one| one.pushes), sum(|one| one.tails));
-        let is_small =
-            self.bytes_of_a_push().is_some_and(|bytes| bytes < SMALL_WRITES * self.largest_flight() as f64);
+        let segment = self.sides().map(|look| f64::from(look.mss)).fold(0.0, f64::max);
+        let small = (SMALL_WRITES * self.largest_flight() as f64).max(SEGMENTS_OF_A_WRITE * segment);
+        let is_small = self.bytes_of_a_push().is_some_and(|bytes| bytes < small);
         is_small || f64::from(tails) >= TAILS * f64::from(pushes) || self.is_often_drained()
     }
 
@@ -249,7 +267,10 @@ pub(super) fn row(look: &SideLook, estimate: &Estimate) -> TcpSample {
         cwnd_bytes: Some(cwnd.max(u64::from(look.mss))),
         ssthresh_bytes: (look.retransmits > 0 || estimate.has_ssthresh).then_some(cwnd),
         in_flight_bytes: Some(look.most_in_flight()),
-        delivered_segments: u32::try_from(look.acked_to / u64::from(look.mss.max(1)) + u64::from(look.sacked)).ok(),
+        delivered_segments: u32::try_from(
+            look.acked_to / u64::from(look.mss.max(1)) + u64::from(look.sacked),
+        )
+        .ok(),
         reord_seen: Some(u32::from(look.sack_acks > look.dsacks && look.dsacks > 0)),
         unacked_bytes: if is_window { look.clocking.unacked.max(look.unacked) } else { look.unacked },
         sacked_segments: Some(look.sacked),

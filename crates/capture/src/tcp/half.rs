@@ -54,6 +54,7 @@ pub struct Half {
     waits_for_echo: bool,
     /// The shortest time from one of its packets to an answer.
     answer_us: Option<u32>,
+    last_answer_us: Option<u32>,
     pub(super) sender: Option<Box<Sender>>,
 }
 
@@ -200,6 +201,7 @@ impl Half {
     #[inline]
     pub(super) fn answered(&mut self, us: u32) {
         self.answer_us = Some(self.answer_us.map_or(us, |least| least.min(us)));
+        self.last_answer_us = Some(us);
     }
 
     /// An ACK for this direction's data.
@@ -300,6 +302,11 @@ impl Half {
     /// The shortest time from the capture point to the other end and back, by ACKs and echoed timestamps.
     pub const fn answer_us(&self) -> Option<u32> {
         self.answer_us
+    }
+
+    /// The last such time: longer where the other end had nothing to answer with.
+    pub const fn last_answer_us(&self) -> Option<u32> {
+        self.last_answer_us
     }
 
     /// `snd_nxt − snd_una`: sent and not acknowledged, bytes.

@@ -5,17 +5,20 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::FlowResult;
-use pipefill_analysis::observed::{CapturePoint, Captured, CapturedFlow, Connection, judge_together};
+use pipefill_analysis::observed::{
+    CapturePoint, Captured, CapturedFlow, Connection, judge_together, scenario,
+};
 use pipefill_capture::headers::Other;
 use pipefill_capture::read::{ReadError, Reader};
 use pipefill_capture::rows::{Sampling, Watched};
 use pipefill_capture::tcp::{Counts, Half, Reconstruction, Side};
 use pipefill_core::cell::Direction;
+use pipefill_core::file_name::FileName;
 use pipefill_core::record::{Observed, TcpSample};
 use pipefill_report::{captured, csv};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
@@ -30,6 +33,9 @@ const STDIN: &str = "-";
 /// Reads the capture and says what limits each of its flows.
 pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let found = read(&args.file)?;
+    if let Some(file) = &args.scenario {
+        write_scenario(&found, file)?;
+    }
     if args.json {
         terminal.print_data(&(serde_json::to_string_pretty(&found).map_err(Failure::Json)? + "\n"))?;
     } else if args.csv {
@@ -40,13 +46,35 @@ pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Fail
     Ok(if found.broken.is_some() { Outcome::Broken } else { Outcome::Done })
 }
 
+/// A scenario that reproduces the largest flow.
+fn write_scenario(found: &Captured, file: &Path) -> Result<(), Failure> {
+    let Some(flow) = found.flows.first() else {
+        return Err(Failure::Other(
+            "no TCP connection of the capture carried anything: there is no scenario".to_owned(),
+        ));
+    };
+    let stem = file.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let text = scenario(flow, FileName::cleaned(&stem).as_str());
+    let mut written = OpenOptions::new().write(true).create_new(true).open(file).map_err(|error| {
+        Failure::usage(
+            format!("{}: {error}", file.display()),
+            "choose a file that is not there yet: --scenario OTHER.toml",
+        )
+    })?;
+    written.write_all(text.as_bytes()).map_err(|error| Failure::Other(format!("{}: {error}", file.display())))
+}
+
 fn read(file: &Path) -> Result<Captured, Failure> {
-    let name = if file == Path::new(STDIN) { "standard input".to_owned() } else { file.display().to_string() };
+    let name =
+        if file == Path::new(STDIN) { "standard input".to_owned() } else { file.display().to_string() };
     if file == Path::new(STDIN) {
         return found(io::stdin().lock(), &name);
     }
     let opened = File::open(file).map_err(|error| {
-        Failure::usage(format!("{name}: {error}"), "name a capture: pcap or pcapng, also in gzip or zstd; - is standard input")
+        Failure::usage(
+            format!("{name}: {error}"),
+            "name a capture: pcap or pcapng, also in gzip or zstd; - is standard input",
+        )
     })?;
     found(opened, &name)
 }
@@ -107,8 +135,8 @@ fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
     let judged: Vec<usize> = (0..group.len()).filter(|&at| samples[at].len() >= FEWEST_SAMPLES).collect();
     let connections: Vec<Connection<'_>> =
         judged.iter().map(|&at| connection(group[at], &samples[at])).collect();
-    let mut found: BTreeMap<usize, Vec<FlowResult>> =
-        judged.into_iter().zip(judge_together(&connections)).collect();
+    let (results, facts) = judge_together(&connections);
+    let mut found: BTreeMap<usize, Vec<FlowResult>> = judged.into_iter().zip(results).collect();
     let mut flows = Vec::new();
     for (at, one) in group.iter().enumerate() {
         let results = found.remove(&at).unwrap_or_default();
@@ -117,6 +145,8 @@ fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
             if one.connection.half(side).payload_bytes() > 0 {
                 let mut flow = flow(one, side, &samples[at]);
                 flow.judge(&results, direction);
+                flow.know(&facts, direction);
+                flow.judge_by_pushes(one.offers_no_more(side));
                 flows.push(flow);
             }
         }
@@ -148,6 +178,7 @@ fn flow(one: &Watched, side: Side, samples: &[TcpSample]) -> CapturedFlow {
         src: one.endpoint(side).to_string(),
         dst: one.endpoint(side.other()).to_string(),
         packets: half.packets(),
+        segments: counts.segments,
         bytes: counts.new_bytes,
         goodput_bps: (span_us > 0).then(|| counts.new_bytes.saturating_mul(8_000_000) / span_us),
         span_us,
@@ -156,6 +187,7 @@ fn flow(one: &Watched, side: Side, samples: &[TcpSample]) -> CapturedFlow {
         min_rtt_us: one.connection.full_rtt_us().map(u64::from),
         rwnd_bytes: samples.iter().filter_map(|row| row.info.rwnd_bytes).max().map(u64::from),
         in_flight_bytes: half.largest_flight_bytes(),
+        fastest_bps: half.bottleneck_bps(),
         vantage: vantage(one, side),
         ..CapturedFlow::default()
     }
@@ -163,7 +195,8 @@ fn flow(one: &Watched, side: Side, samples: &[TcpSample]) -> CapturedFlow {
 
 fn by_kind(half: &Half) -> BTreeMap<String, u64> {
     let counts = half.counts();
-    let kinds = [("fast", counts.fast), ("rto", counts.rto), ("tlp", counts.tlp), ("spurious", counts.spurious)];
+    let kinds =
+        [("fast", counts.fast), ("rto", counts.rto), ("tlp", counts.tlp), ("spurious", counts.spurious)];
     kinds.into_iter().map(|(kind, count)| (kind.to_owned(), u64::from(count))).collect()
 }
 

@@ -11,6 +11,7 @@ mod explained;
 mod exports;
 mod messages;
 mod old_records;
+mod pcap;
 mod pictures;
 #[path = "../pipefill/mod.rs"]
 mod pipefill;

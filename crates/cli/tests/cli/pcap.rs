@@ -1,0 +1,142 @@
+//! `pcap`: verdicts from packets alone, of captures that the simulator wrote, and what is refused.
+
+use crate::pipefill::{Folder, names};
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const LOSSY: &str = "name = \"lossy\"\n[path]\nrtt = \"40ms\"\nrate = \"20mbit\"\nloss = \"0.5%\"\n[[flow]]\nduration = \"5s\"\n[run]\nrepeat = 1\n";
+
+/// A simulated run with its captures; the folder and the capture at `end`.
+fn captured(text: &str, end: &str) -> (Folder, PathBuf) {
+    let folder = Folder::new();
+    folder.write("one.toml", text);
+    let file = capture(&folder, "one.toml", end);
+    (folder, file)
+}
+
+fn capture(folder: &Folder, scenario: &str, end: &str) -> PathBuf {
+    let words =
+        ["run", scenario, "--on", "sim", "--capture", "--out", "o", "--quiet", "--set", "run.repeat=1"];
+    // Expectations of the catalogue's scenarios are not the matter here.
+    folder.pipefill(&words).output().unwrap();
+    let run = names(&folder.path("o/runs")).pop().expect("a run");
+    folder.path(&format!("o/runs/{run}/artifacts/{end}.pcapng"))
+}
+
+fn told(folder: &Folder, file: &Path) -> Value {
+    let output = folder.pipefill(&["pcap", file.to_str().unwrap(), "--json"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_flow_has_the_contracts_figures_and_the_records_retransmits() {
+    let (folder, file) = captured(LOSSY, "sender");
+    let found = told(&folder, &file);
+    let report = folder.pipefill(&["report", "o", "--format", "json"]).output().unwrap();
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    let (flow, cell) = (&found["flows"][0], &report["cells"][0]);
+    assert_eq!((&found["schema"], &flow["vantage"]), (&1.into(), &"sender".into()), "{flow:#}");
+    assert_eq!(
+        (&flow["limited_by"], &flow["cwnd_cause"]),
+        (&"cwnd".into(), &"random_loss".into()),
+        "{flow:#}"
+    );
+    assert_eq!(flow["retransmits"], cell["retransmits"]);
+    assert_eq!(flow["min_rtt_us"], 40_000);
+    for name in ["src", "dst"] {
+        assert!(flow[name].as_str().is_some_and(|end| end.starts_with("10.77.0.")), "{flow:#}");
+    }
+    for name in ["packets", "bytes", "goodput_bps", "limited_fraction", "verdict", "advice"] {
+        assert!(!flow[name].is_null(), "{name}: {flow:#}");
+    }
+    let ratio = flow["goodput_bps"].as_f64().unwrap() / cell["goodput_whole_bps"].as_f64().unwrap();
+    assert!((0.97..1.03).contains(&ratio), "{ratio}");
+}
+
+/// Near the sender packets tell as much as its socket; some of each category of the catalogue.
+#[test]
+fn the_senders_packets_tell_what_was_planted() {
+    for (name, limit) in [
+        ("app-bitrate", "app"),
+        ("app-bbr", "app"),
+        ("loss-reno", "cwnd"),
+        ("growth-reno", "cwnd"),
+        ("startup-short", "cwnd"),
+        ("queue-reno", "cwnd"),
+        ("pacing-cubic", "pacing"),
+        ("path-cubic", "path"),
+        ("path-bbr", "path"),
+        ("receiver-slow", "receiver"),
+        ("rwnd-maximum", "rwnd"),
+        ("rwnd-unscaled", "rwnd"),
+        ("sndbuf-maximum", "sndbuf"),
+    ] {
+        let folder = Folder::new();
+        let scenario =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../scenarios/catalogue/{name}.toml"));
+        let found = told(&folder, &capture(&folder, scenario.to_str().unwrap(), "sender"));
+        let flow = &found["flows"][0];
+        assert_eq!(flow["limited_by"], limit, "{name}: {}", flow["verdict"]);
+    }
+}
+
+#[test]
+fn near_the_receiver_pushes_tell_an_application() {
+    let text = "name = \"app\"\n[path]\nrtt = \"20ms\"\nrate = \"100mbit\"\n[[flow]]\nduration = \"3s\"\nbitrate = \"10mbit\"\n[run]\nrepeat = 1\n";
+    let (folder, file) = captured(text, "receiver");
+    let flow = told(&folder, &file)["flows"][0].clone();
+    assert_eq!((&flow["vantage"], &flow["limited_by"]), (&"receiver".into(), &"app".into()), "{flow:#}");
+}
+
+#[test]
+fn a_damaged_capture_tells_what_could_be_read() {
+    let (folder, file) = captured(LOSSY, "sender");
+    let whole = fs::read(&file).unwrap();
+    fs::write(folder.path("cut.pcapng"), &whole[..whole.len() / 2 + 3]).unwrap();
+    folder
+        .pipefill(&["pcap", "cut.pcapng"])
+        .assert()
+        .code(2)
+        .stdout(contains("Reading ended early: cut.pcapng: byte ").and(contains("10.77.0.1:")));
+    folder.write("words.txt", "not a capture");
+    folder
+        .pipefill(&["pcap", "words.txt"])
+        .assert()
+        .code(2)
+        .stderr(contains("words.txt").and(contains("pcapng")));
+    folder.pipefill(&["pcap", "nowhere"]).assert().code(2).stderr(contains("nowhere"));
+    folder.write("none.pcap", "");
+    folder.pipefill(&["pcap", "none.pcap"]).assert().code(2);
+}
+
+#[test]
+fn standard_input_and_csv() {
+    let (folder, file) = captured(LOSSY, "sender");
+    let mut command = folder.pipefill(&["pcap", "-", "--csv"]);
+    let output = command.pipe_stdin(&file).unwrap().output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut lines = text.lines();
+    assert!(lines.next().is_some_and(|line| line.starts_with("src,dst,packets,")), "{text}");
+    assert!(lines.next().is_some_and(|line| line.starts_with("10.77.0.1:")), "{text}");
+}
+
+#[test]
+fn the_scenario_that_it_writes_brings_the_same_goodput() {
+    let text = "name = \"full\"\n[path]\nrtt = \"20ms\"\nrate = \"50mbit\"\nqueue = \"1bdp\"\n[[flow]]\nduration = \"4s\"\n[run]\nrepeat = 1\n";
+    let (folder, file) = captured(text, "sender");
+    let words = ["pcap", file.to_str().unwrap(), "--json", "--scenario", "again.toml"];
+    let output = folder.pipefill(&words).output().unwrap();
+    let before: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let output =
+        folder.pipefill(&["run", "again.toml", "--on", "sim", "--json", "--quiet"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let after: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ratio = after["cells"][0]["goodput_bps"].as_f64().unwrap()
+        / before["flows"][0]["goodput_bps"].as_f64().unwrap();
+    assert!((0.9..1.1).contains(&ratio), "{ratio}");
+    folder.pipefill(&words).assert().code(2).stderr(contains("again.toml"));
+}
