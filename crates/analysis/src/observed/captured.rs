@@ -123,7 +123,9 @@ impl CapturedFlow {
 
     /// Where the receiver's end does not tell, segments with PSH may: in `share` of the time the sender had nothing more to send.
     pub fn judge_by_pushes(&mut self, share: f64) {
-        if self.limited_by != Some(LimitedBy::Unknown) || share < MOSTLY {
+        // The receiver's round trip is longer where the sender has nothing to answer with, as with a queue.
+        let may_be = matches!(self.limited_by, Some(LimitedBy::Unknown | LimitedBy::Path));
+        if self.vantage != CapturePoint::Receiver || !may_be || share < MOSTLY {
             return;
         }
         let goodput = self

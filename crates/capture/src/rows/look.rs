@@ -31,9 +31,11 @@ impl Clocking {
         let is_prompt = event.time_ns.saturating_sub(self.last_ack_ns) <= PROMPT_NS;
         let bytes = u64::from(event.payload);
         *(if is_prompt { &mut self.prompt } else { &mut self.unprompted }) += bytes;
-        let is_pushed = event.flags.has(Flags::PSH);
+        // Linux sets PSH on every super-packet (`tcp_transmit_skb()` since 5.4): there only a part of a segment at the end tells.
+        let is_tail = event.payload % own.mss_bytes().max(1) != 0;
+        let is_pushed = event.flags.has(Flags::PSH) && (event.segments <= 1 || is_tail);
         self.pushes += u32::from(is_pushed);
-        self.tails += u32::from(is_pushed && event.payload % own.mss_bytes().max(1) != 0);
+        self.tails += u32::from(is_pushed && is_tail);
         self.largest = self.largest.max(event.payload);
         self.in_flight = self.in_flight.max(own.in_flight_bytes());
         let window = peer.window_bytes();

@@ -30,6 +30,8 @@ const MEMORY_SPANS: usize = 3;
 const EVEN: f64 = 0.35;
 /// Of what a longer queue would have sent between two PSHs, no more than this part: it has run dry.
 const DRY: f64 = 0.7;
+/// Programs write no more at once; in a queue that is never empty the end of a write shows more seldom.
+const MOST_OF_A_WRITE: f64 = 192.0 * 1024.0;
 /// An application that writes less than this part of what is in flight fills no buffer.
 const SMALL_WRITES: f64 = 0.25;
 /// Nor does one that writes less than so many segments.
@@ -198,7 +200,8 @@ impl Span<'_> {
 
     /// The largest window was `widest` when the data were written.
     fn is_dry(&self, widest: u64) -> bool {
-        self.bytes_of_a_push().is_some_and(|bytes| bytes < DRY * widest as f64 / 2.0)
+        let most = (DRY * widest as f64 / 2.0).min(MOST_OF_A_WRITE);
+        self.bytes_of_a_push().is_some_and(|bytes| bytes < most)
     }
 
     fn fills_no_buffer(&self) -> bool {
