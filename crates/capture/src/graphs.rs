@@ -133,7 +133,7 @@ pub struct Graphs {
     vantage: Vantage,
     first_ns: Option<u64>,
     length_ns: u64,
-    min_rtt_us: Option<u32>,
+    rtt_us: Option<u32>,
     series: Vec<Spans>,
     sent: Bins,
     acked: Bins,
@@ -152,7 +152,7 @@ impl Graphs {
             vantage: Vantage::Unknown,
             first_ns: None,
             length_ns: 0,
-            min_rtt_us: None,
+            rtt_us: None,
             series: Series::ALL.map(spans).to_vec(),
             sent: Bins::default(),
             acked: Bins::default(),
@@ -192,9 +192,9 @@ impl Graphs {
         self.length_ns
     }
 
-    /// The least RTT, from the capture point to the receiver and back.
-    pub const fn min_rtt_us(&self) -> Option<u32> {
-        self.min_rtt_us
+    /// The path's RTT, µs: [`Connection::full_rtt_us`], else the least from the capture point to the receiver and back.
+    pub const fn rtt_us(&self) -> Option<u32> {
+        self.rtt_us
     }
 
     /// One series.
@@ -311,7 +311,7 @@ impl Graphs {
     fn end(&mut self, connection: &Connection) {
         self.ends = [self.side, self.side.other()].map(|side| connection.endpoint(side));
         self.vantage = connection.vantage();
-        self.min_rtt_us = connection.half(self.side).min_rtt_us();
+        self.rtt_us = connection.full_rtt_us().or_else(|| connection.half(self.side).min_rtt_us());
     }
 }
 

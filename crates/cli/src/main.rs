@@ -6,6 +6,8 @@
 mod again;
 mod args;
 mod asked;
+#[cfg_attr(not(test), expect(dead_code, reason = "the command that reads captures calls it"))]
+mod capture_graphs;
 mod catalogue_scenarios;
 mod commands;
 mod condense;

@@ -5,6 +5,7 @@
 
 mod along;
 mod bars;
+mod capture;
 mod fix;
 mod heat;
 mod legend;
@@ -16,6 +17,7 @@ mod trips;
 
 pub(crate) use along::along;
 pub(crate) use bars::{losses, repeats};
+pub(crate) use capture::capture;
 pub(crate) use fix::proof;
 pub(crate) use heat::heat;
 pub(crate) use plot::plot;
