@@ -55,16 +55,24 @@ impl Which {
 }
 
 /// Draws the connections of the capture `file` that `which` names into the new directory `folder`: for each, the largest first, pictures
-/// like `1-time-sequence.svg` and files like `1_tsg.xpl`. A graph without anything to show has no files. Returns the paths.
+/// like `1-time-sequence.svg` and files like `1_tsg.xpl`. A graph without anything to show has no files; of a capture that breaks off
+/// the pictures say so. Returns the paths.
 ///
 /// # Errors
-/// [`Failure`] where the capture can't be read to its end, has no such connection, or `folder` is there or can't be written; nothing is
+/// [`Failure`] where `file` is no regular file, no capture, or has no such connection, or `folder` is there or can't be written; nothing is
 /// left there then.
 pub(crate) fn draw(file: &Path, which: &Which, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     if fs::symlink_metadata(folder).is_ok() {
         return Err(Failure::usage(
             format!("{} is there already", folder.display()),
             "choose another directory for the graphs",
+        ));
+    }
+    let found = fs::metadata(file).map_err(Failure::file("reading", file))?;
+    if !found.is_file() {
+        return Err(Failure::usage(
+            format!("{} is no regular file, and graphs need to read the capture twice", file.display()),
+            "write the capture into a file first",
         ));
     }
     let mut largest = Largest { which: *which, found: Vec::new() };
@@ -77,28 +85,32 @@ pub(crate) fn draw(file: &Path, which: &Which, folder: &Path) -> Result<Vec<Path
     }
     let wanted: Vec<(u64, Side)> = largest.found.iter().map(|found| (found.id, found.side)).collect();
     let mut collector = Collector::new(&wanted);
-    observe(file, &mut collector)?;
+    let broke = observe(file, &mut collector)?;
     let made = Made::create(folder)?;
     let mut names = Vec::new();
     for (number, graphs) in (1..).zip(collector.into_graphs()) {
-        names.extend(made.pictures(number, &graphs)?);
+        names.extend(made.pictures(number, &graphs, broke.as_deref())?);
         names.extend(made.xpl(number, &graphs)?);
     }
     made.appear()?;
     Ok(names.iter().map(|name| folder.join(name)).collect())
 }
 
-/// Reads all of `file`.
-fn observe<O: Observer>(file: &Path, observer: &mut O) -> Result<(), Failure> {
+/// Reads all of `file`, or what can be read: then it returns what is to be said of the rest.
+fn observe<O: Observer>(file: &Path, observer: &mut O) -> Result<Option<String>, Failure> {
     let opened = File::open(file).map_err(Failure::file("reading", file))?;
-    let wrong = |error| Failure::Other(format!("{}: {error}", file.display()));
-    let mut reader = Reader::open(opened).map_err(wrong)?;
+    let is_none = |error| Failure::Other(format!("{}: {error}", file.display()));
+    let mut reader = Reader::open(opened).map_err(is_none)?;
     let mut all = Reconstruction::default();
-    while let Some(packet) = reader.next_packet().map_err(wrong)? {
-        all.take(&packet, observer);
-    }
+    let broke = loop {
+        match reader.next_packet() {
+            Ok(Some(packet)) => all.take(&packet, observer),
+            Ok(None) => break None,
+            Err(error) => break Some(format!("The capture could not be read to its end: {error}.")),
+        }
+    };
     all.finish(observer);
-    Ok(())
+    Ok(broke)
 }
 
 /// A connection that may be drawn.
@@ -142,9 +154,10 @@ impl Made {
         Ok(Self { path, target: target.to_owned() })
     }
 
-    fn pictures(&self, number: usize, graphs: &Graphs) -> Result<Vec<String>, Failure> {
+    fn pictures(&self, number: usize, graphs: &Graphs, broke: Option<&str>) -> Result<Vec<String>, Failure> {
         let mut names = Vec::new();
-        for (name, graph) in pictures(graphs) {
+        for (name, mut graph) in pictures(graphs) {
+            graph.notes.extend(broke.map(str::to_owned));
             let Some(svg) = graph.svg() else { continue };
             let name = format!("{number}-{name}.svg");
             let path = self.path.join(&name);

@@ -3,7 +3,7 @@
 use super::{Which, draw};
 use crate::failure::Failure;
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 
 const SYN: u8 = 2;
 const ACK: u8 = 16;
@@ -56,7 +56,7 @@ impl Scene {
 
     fn draw(&self, which: Which) -> Result<Vec<String>, Failure> {
         let paths = draw(&self.0.path().join("a.pcap"), &which, &self.0.path().join("graphs"))?;
-        let name = |path: &std::path::PathBuf| {
+        let name = |path: &PathBuf| {
             assert!(path.is_file(), "{}", path.display());
             path.file_name().unwrap_or_default().to_string_lossy().into_owned()
         };
@@ -119,11 +119,22 @@ fn connections_are_chosen_by_number_port_and_bytes() {
 fn what_cannot_be_drawn_leaves_nothing() {
     let missing = Scene::new(&capture());
     assert!(missing.draw(Which { port: Some(4), ..Which::default() }).is_err() && missing.is_untouched());
-    let broken = Scene::new(&capture()[..500]);
-    assert!(broken.draw(Which::default()).is_err() && broken.is_untouched());
+    let other = Scene::new(b"a letter, not a capture");
+    assert!(other.draw(Which::default()).is_err() && other.is_untouched());
+    let folder = Scene::new(&capture());
+    let no_file = draw(folder.0.path(), &Which::default(), &folder.0.path().join("graphs"));
+    assert!(no_file.is_err() && folder.is_untouched());
     let there = Scene::new(&capture());
     fs::create_dir(there.0.path().join("graphs")).expect("a directory");
     let refused = there.draw(Which::default()).expect_err("it is there");
     assert!(refused.to_string().ends_with("is there already"), "{refused}");
-    assert!(Path::new(&there.0.path().join("graphs")).read_dir().expect("it").next().is_none());
+    assert!(there.0.path().join("graphs").read_dir().expect("it").next().is_none());
+}
+
+#[test]
+fn of_a_capture_that_breaks_off_the_rest_is_drawn_and_said_so() {
+    let whole = capture();
+    let scene = Scene::new(&whole[..whole.len() - 30]);
+    scene.draw(Which::default()).expect("graphs");
+    assert!(scene.read("1-window.svg").contains("The capture could not be read to its end"));
 }

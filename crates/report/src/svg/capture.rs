@@ -67,7 +67,7 @@ fn look(shows: Shows) -> (&'static str, Form, &'static str) {
         Shows::WindowEdge => ("fine c3", Form::Stairs, "ACK + window"),
         Shows::Outstanding => ("fine c0", Form::Area, "outstanding"),
         Shows::InFlight => ("fine c1", Form::Stairs, "in flight (without SACKed and lost)"),
-        Shows::Window => ("c3", Form::Stairs, "advertised window"),
+        Shows::Window => ("fine c3", Form::Stairs, "advertised window"),
         Shows::RttSample => ("c0", Form::Dots, "RTT sample"),
         Shows::SmoothedRtt => ("fine c1", Form::Stairs, "smoothed RTT"),
         Shows::Throughput => ("fine c6", Form::Stairs, "sent, with retransmits"),
@@ -207,7 +207,8 @@ fn entries(layers: &[Shown<'_>], most: u64) -> Vec<Entry> {
         let key = match form {
             Form::Marked(shape) => Key::Line(format!("line {class}"), Some(shape)),
             Form::Rings => Key::Ring,
-            Form::Crosses => Key::Field("mark".to_owned()),
+            Form::Crosses => Key::Path(class.to_owned(), cross),
+            Form::Ticks => Key::Path(format!("line {class}"), tick),
             Form::Dots => Key::Field(format!("solid {class}")),
             _ => Key::Line(format!("line {class}"), None),
         };
@@ -239,7 +240,7 @@ fn drawn(layer: &Shown<'_>, places: &Places) -> Markup {
         },
         Form::Crosses => html! { path class=(class) d=(each(marks, places, cross)) {} },
         Form::Ticks => html! {
-            path class={ "line " (class) } d=(each(marks, places, |x, y| format!("M{} {}v4", n(x), n(y)))) {}
+            path class={ "line " (class) } d=(each(marks, places, tick)) {}
         },
         Form::Words(word) => words(word, marks, places),
         Form::Stairs => html! { path class={ "line " (class) } d=(stairs(marks, places, end_ns)) {} },
@@ -328,9 +329,14 @@ fn dot(x: f64, y: f64) -> String {
 }
 
 fn cross(x: f64, y: f64) -> String {
-    let (from, to) = (n(x - MARK), n(x + MARK));
-    let (above, below) = (n(y - MARK), n(y + MARK));
+    let half = 1.4 * MARK;
+    let (from, to) = (n(x - half), n(x + half));
+    let (above, below) = (n(y - half), n(y + half));
     format!("M{from} {above}L{to} {below}M{from} {below}L{to} {above}")
+}
+
+fn tick(x: f64, y: f64) -> String {
+    format!("M{} {}v4", n(x), n(y))
 }
 
 /// Lines across the picture's height, with the word where a transfer leaves room: a begin at the top, an end at the bottom.
