@@ -27,11 +27,13 @@ test: ## everything that has to hold: lint, documentation, all tests
 # ns-3 is large: it is installed only where it is asked for. Where it is there already, it is measured.
 bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data path carries, and what watch costs beside ss; fails where a bound is missed
 	@scripts/need.sh rust cc iperf3 $(if $(filter 1,$(NS3)),ns3)
+	@scripts/need.sh tshark tcptrace || true # the bench says that it goes without them
 	@status=0; \
 	cargo bench -p pipefill-sim --bench speed || status=1; \
 	cargo bench -p pipefill-lab --bench throughput || status=1; \
 	cargo bench -p pipefill-lab --bench telemetry || status=1; \
 	cargo bench -p pipefill --bench watch || status=1; \
+	cargo bench -p pipefill-capture --bench reading || status=1; \
 	exit $$status
 
 proof: ## what takes long: every advice tried, all goldens, iperf3 behind 24 paths, 500 programs in a row: about half an hour

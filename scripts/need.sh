@@ -23,6 +23,8 @@ main() {
             pasta) has pasta || install pasta passt ;;
             nft) has nft || [ -x /usr/sbin/nft ] || install nft nftables ;;
             curl) has curl || install curl curl ;;
+            tshark) has tshark || install tshark tshark ;;
+            tcptrace) has tcptrace || install tcptrace tcptrace ;;
             iperf3) has iperf3 || install iperf3 iperf3 ;;
             mdbook) has mdbook || refuse "mdbook is missing" "cargo install mdbook" ;;
             ns3) { has g++ && [ -e /usr/include/ns3/core-module.h ]; } || install ns-3 g++ libns3-dev ;;

@@ -1,8 +1,9 @@
-//! Captures: containers, headers, and what TCP did, from packets alone. `write` makes captures.
+//! Captures: containers, headers, and what TCP did, from packets alone; what its graphs are drawn from. `write` makes captures.
 //!
 //! Never: a clock, a file, a thread. What is read comes from a [`std::io::Read`], what is written goes to a [`std::io::Write`].
 #![forbid(unsafe_code)]
 
+pub mod graphs;
 pub mod headers;
 pub mod read;
 pub mod rows;

@@ -295,6 +295,12 @@ pub(crate) struct PcapArgs {
     /// Write a scenario that reproduces the largest flow, for run and fix: a new file
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) scenario: Option<PathBuf>,
+    /// Draw the largest connection into this new directory: SVG, and files for xplot
+    #[arg(long, value_name = "DIR")]
+    pub(crate) graphs: Option<PathBuf>,
+    /// Draw those with this port instead, at most ten
+    #[arg(long, value_name = "PORT", requires = "graphs")]
+    pub(crate) port: Option<u16>,
     /// Show at most so many flows, the largest first; JSON and CSV have all
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) most: usize,

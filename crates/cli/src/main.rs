@@ -6,6 +6,7 @@
 mod again;
 mod args;
 mod asked;
+mod capture_graphs;
 mod catalogue_scenarios;
 mod commands;
 mod condense;

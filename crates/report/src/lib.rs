@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod calculator;
+pub mod capture_graphs;
 pub mod captured;
 pub mod cause;
 pub mod changes;

@@ -5,6 +5,7 @@
 
 mod along;
 mod bars;
+mod capture;
 mod fix;
 mod heat;
 mod legend;
@@ -16,6 +17,7 @@ mod trips;
 
 pub(crate) use along::along;
 pub(crate) use bars::{losses, repeats};
+pub(crate) use capture::capture;
 pub(crate) use fix::proof;
 pub(crate) use heat::heat;
 pub(crate) use plot::plot;
@@ -30,6 +32,8 @@ const WIDTH: f64 = 460.0;
 /// Columns and height of a line of the name above a picture in a file.
 const TITLE_COLUMNS: usize = 60;
 const TITLE_LINE: f64 = 18.0;
+/// Room that a letter of a label takes at most on the average.
+const LETTER: f64 = 7.0;
 /// Columns of a warning.
 const WARNING_COLUMNS: usize = 66;
 
@@ -138,9 +142,11 @@ fn y_axis(frame: Frame, scale: &Scale, ticks: &[Tick], name: &str) -> Markup {
 fn x_axis(frame: Frame, scale: &Scale, ticks: &[Tick], name: &str) -> Markup {
     html! {
         @for tick in ticks {
-            @let x = n(scale.at(tick.value));
-            path class="grid" d={ "M" (x) " " (n(frame.top)) "V" (n(frame.bottom)) } {}
-            text class="tick middle" x=(x) y=(n(frame.bottom + 16.0)) { (tick.text) }
+            @let x = scale.at(tick.value);
+            @let fits = x + LETTER * tick.text.chars().count() as f64 / 2.0 <= WIDTH;
+            @let (place, at) = if fits { ("tick middle", x) } else { ("tick end", WIDTH - 1.0) };
+            path class="grid" d={ "M" (n(x)) " " (n(frame.top)) "V" (n(frame.bottom)) } {}
+            text class=(place) x=(n(at)) y=(n(frame.bottom + 16.0)) { (tick.text) }
         }
         text class="name end" x=(n(frame.right)) y=(n(frame.bottom + 32.0)) { (name) }
     }

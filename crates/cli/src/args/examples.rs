@@ -109,6 +109,8 @@ pub(super) const PCAP_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill pcap slow.pcapng
   pipefill pcap slow.pcap.gz --json
+  pipefill pcap slow.pcapng --graphs drawn        time-sequence, window, RTT, throughput
+  pipefill pcap slow.pcapng --scenario slow.toml  then: pipefill run slow.toml
   tcpdump -i eth0 -s 128 -w - tcp | pipefill pcap -
 
 The verdict is best where the capture was made near the sender, and has the handshake: it

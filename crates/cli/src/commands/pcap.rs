@@ -1,6 +1,7 @@
 //! `pipefill pcap`: what limits the connections of a capture.
 
 use crate::args::PcapArgs;
+use crate::capture_graphs::{Which, draw};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
@@ -36,12 +37,20 @@ pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Fail
     if let Some(file) = &args.scenario {
         write_scenario(&found, file)?;
     }
+    let drawn = args.graphs.as_deref().map(|folder| {
+        draw(&args.file, &Which { port: args.port, ..Which::default() }, folder)
+            .map(|files| (folder, files.len()))
+    });
+    let drawn = drawn.transpose()?;
     if args.json {
         terminal.print_data(&(serde_json::to_string_pretty(&found).map_err(Failure::Json)? + "\n"))?;
     } else if args.csv {
         terminal.print_data(&csv::captured(&found).map_err(|error| Failure::Other(error.to_string()))?)?;
     } else {
         terminal.print(&captured::render(&found, args.most, terminal.table_style()))?;
+    }
+    if let Some((folder, count)) = drawn {
+        terminal.say(&format!("{count} files in {}", folder.display()));
     }
     Ok(if found.broken.is_some() { Outcome::Broken } else { Outcome::Done })
 }

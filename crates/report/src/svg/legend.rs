@@ -1,12 +1,11 @@
 //! What the colours, dashes and shapes of a picture mean, in rows below it.
 
-use super::{WIDTH, n};
+use super::{LETTER, WIDTH, n};
 use maud::{Markup, html};
 
 /// Height of a row.
 pub(super) const ROW: f64 = 17.0;
-/// Room that a letter takes at most on the average, and the key with its gaps.
-const LETTER: f64 = 7.0;
+/// Room of the key with its gaps.
 const KEY: f64 = 44.0;
 
 /// An entry: how it is drawn, and what it means.
@@ -25,6 +24,8 @@ pub(super) enum Key {
     Field(String),
     /// A ring.
     Ring,
+    /// A path, and what draws it around a place.
+    Path(String, fn(f64, f64) -> String),
 }
 
 impl Entry {
@@ -46,6 +47,7 @@ pub(super) fn legend(entries: &[Entry], left: f64, top: f64) -> (Markup, f64) {
                     @if let Some(shape) = shape { (marker(*shape, class, x + 11.0, y)) }
                 }
                 Key::Field(class) => { rect class=(class) x=(n(*x)) y=(n(y - 5.5)) width="14" height="11" {} }
+                Key::Path(class, shape) => { path class=(class) d=(shape(x + 11.0, y)) {} }
                 Key::Ring => { circle class="ring" cx=(n(x + 11.0)) cy=(n(y)) r="5.5" {} }
             }
             text class="tick" x=(n(x + 29.0)) y=(n(y + 4.0)) { (entry.text) }

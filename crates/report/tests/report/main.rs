@@ -2,6 +2,7 @@
 
 #[path = "../../../analysis/tests/builder/mod.rs"]
 mod builder;
+mod capture_graphs;
 mod hostile;
 #[path = "../made/mod.rs"]
 mod made;
