@@ -32,7 +32,7 @@ impl Clocking {
         let bytes = u64::from(event.payload);
         *(if is_prompt { &mut self.prompt } else { &mut self.unprompted }) += bytes;
         // Linux sets PSH on every super-packet (`tcp_transmit_skb()` since 5.4): there only a part of a segment at the end tells.
-        let is_tail = event.payload % own.mss_bytes().max(1) != 0;
+        let is_tail = !event.payload.is_multiple_of(own.mss_bytes().max(1));
         let is_pushed = event.flags.has(Flags::PSH) && (event.segments <= 1 || is_tail);
         self.pushes += u32::from(is_pushed);
         self.tails += u32::from(is_pushed && is_tail);
