@@ -20,4 +20,8 @@ for study in rtt bdp window buffers loss; do
     find "$to/pictures" \( -name '*-over-time-*' ! -name "*-over-time-${shown[$study]}.svg" -o -name '*-repetitions-*' -o -name '*-round-trips*' \) -delete
     "$pipefill" report "$folder/$study" --format md -o "$to/report.md"
 done
+"$pipefill" run scenarios/catalogue/loss-cubic.toml --on sim --capture --set run.repeat=1 --out "$folder/capture" --quiet
+"$pipefill" pcap "$folder"/capture/runs/*/artifacts/sender.pcapng --graphs "$folder/graphs" > /dev/null 2>&1
+mkdir -p docs/guide/captures
+cp "$folder/graphs/1-time-sequence-detail.svg" docs/guide/captures/time-sequence.svg
 FIGURES=write cargo test -q -p pipefill --test cli explained

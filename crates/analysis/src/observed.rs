@@ -82,6 +82,10 @@ impl Inference {
                 bottleneck::shared(&its, &rounds, base.value);
             facts.way_mut(direction).loss = losses::find(&its, base.value);
         }
+        for (direction, one) in Direction::ALL.into_iter().zip(&mut found) {
+            let is_a_queue = facts.way(direction).loss.is_some_and(|loss| loss.value == LossKind::Queue);
+            *one = one.filter(|one| is_a_queue || !one.is_by_sharing);
+        }
         // Both directions share the round trip: where one of them has tried its bottleneck, the queue is its own.
         let is_tried = found.iter().flatten().any(|one| one.is_tried);
         for (direction, one) in Direction::ALL.into_iter().zip(found) {

@@ -23,6 +23,8 @@ const EVERY_NS: u64 = 10_000_000;
 const LOOKS_MAX: usize = 1 << 12;
 /// Looks at all connections together.
 const ALL_LOOKS_MAX: usize = 1 << 19;
+/// Connections that have ended and are kept; beyond it the smaller half goes.
+const DONE_MAX: usize = 1 << 16;
 /// In a pause the state stays what it was: so many looks show it.
 const PAUSE_LOOKS: u64 = 64;
 
@@ -32,6 +34,7 @@ pub struct Sampling {
     followed: HashMap<u64, Followed>,
     looks: usize,
     done: Vec<Watched>,
+    left_out: u64,
 }
 
 /// A connection that has been looked at to its end.
@@ -52,10 +55,25 @@ struct Followed {
 }
 
 impl Sampling {
-    /// Those that carried data, the one with the most first.
-    pub fn finish(mut self) -> Vec<Watched> {
+    /// Those that carried data, the one with the most first; and how many smaller ones were left out, for want of room.
+    pub fn finish(mut self) -> (Vec<Watched>, u64) {
+        self.sort();
+        (self.done, self.left_out)
+    }
+
+    fn sort(&mut self) {
         self.done.sort_by_key(|one| std::cmp::Reverse(payload(&one.connection)));
-        self.done
+    }
+
+    fn make_room(&mut self) {
+        if self.done.len() < DONE_MAX {
+            return;
+        }
+        self.sort();
+        let gone = self.done.drain(DONE_MAX / 2..);
+        self.left_out += gone.len() as u64;
+        let looks: usize = gone.map(|one| one.looks.len()).sum();
+        self.looks = self.looks.saturating_sub(looks);
     }
 }
 
@@ -85,6 +103,7 @@ impl Observer for Sampling {
         if !looks.is_empty() {
             looks.push(Look::of(connection, connection.last_ns(), [Clocking::default(); 2]));
         }
+        self.make_room();
         self.done.push(Watched { connection: connection.clone(), looks, every_ns });
     }
 }
@@ -175,5 +194,57 @@ impl Watched {
             row
         })
         .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::headers::{Flags, Segment};
+    use crate::tcp::Reconstruction;
+
+    /// A segment of the sender at `port`, `ms` after the first.
+    fn data(port: u16, ms: u64, seq: u32, payload: u32) -> Segment {
+        let mut segment =
+            Segment { time_ns: ms * 1_000_000, seq, payload, flags: Flags(0x10), ..Segment::default() };
+        (segment.source.port, segment.destination.port) = (port, 80);
+        segment
+    }
+
+    #[test]
+    fn of_more_connections_than_are_kept_the_smaller_ones_go() {
+        let (mut reconstruction, mut sampling) = (Reconstruction::default(), Sampling::default());
+        let count = DONE_MAX + 1_000;
+        // Every port anew: a SYN with another number ends the connection before.
+        for at in 0..count {
+            let (port, isn) = ((at % 60_000) as u16 + 1_000, (at / 60_000) as u32 * 1_000_000);
+            let syn = Segment { flags: Flags(0x02), ..data(port, at as u64, isn, 0) };
+            reconstruction.take_segment(&syn, &mut sampling);
+            let payload = if at % 1_000 == 0 { 1_400 } else { 100 };
+            reconstruction.take_segment(&data(port, at as u64, isn + 1, payload), &mut sampling);
+        }
+        reconstruction.finish(&mut sampling);
+        let (kept, left_out) = sampling.finish();
+        assert_eq!(kept.len() as u64 + left_out, count as u64);
+        assert!(left_out > 0 && kept.len() <= DONE_MAX, "{}", kept.len());
+        let large = kept.iter().filter(|one| payload(&one.connection) == 1_400).count();
+        assert_eq!(large, count.div_ceil(1_000), "the larger ones are all there");
+    }
+
+    /// Three packets in ten seconds: what was so in between is shown.
+    #[test]
+    fn a_pause_has_looks_of_what_was_before() {
+        let (mut reconstruction, mut sampling) = (Reconstruction::default(), Sampling::default());
+        for (ms, seq) in [(0, 1), (10, 1_001), (10_000, 2_001)] {
+            reconstruction.take_segment(&data(1, ms, seq, 1_000), &mut sampling);
+        }
+        reconstruction.finish(&mut sampling);
+        let (kept, _) = sampling.finish();
+        let rows = kept[0].rows(kept[0].connection.first_ns());
+        assert!((60..80).contains(&rows.len()), "{}", rows.len());
+        assert!(rows.is_sorted_by_key(|row| row.t_us));
+        let in_the_pause = rows.iter().filter(|row| (20_000..9_000_000).contains(&row.t_us));
+        assert!(in_the_pause.clone().count() > 50);
+        assert!(in_the_pause.clone().all(|row| row.info.unacked_bytes == 2_000), "nothing was acknowledged");
     }
 }

@@ -3,8 +3,8 @@
 //! [`Reconstruction::take`] gets the packets in the order of the capture and hands each segment to an [`Observer`], with the state of both
 //! directions after it. The rules are Linux's, with the RFCs behind them; what a capture can't tell is `None`.
 //!
-//! Memory: [`Limits::connections`] times at most about 0.4 KB for a connection without data, and 0.6 KB more for each direction that
-//! carries some; 40 bytes for each packet in flight. Reading a packet allocates nothing where that holds already.
+//! Memory: [`Limits::connections`] times at most 0.7 KB for a connection without data, and 2.2 KB for one whose two directions both
+//! carry some; 40 bytes for each packet in flight. Reading a packet allocates nothing where that holds already.
 
 mod connection;
 mod event;

@@ -92,6 +92,9 @@ fn notes(found: &Captured, shown: usize) -> String {
     if found.forgotten > 0 {
         parts.push(format!("{} connections forgotten before their end", found.forgotten));
     }
+    if found.left_out > 0 {
+        parts.push(format!("{} smaller connections left out, of more than are kept", found.left_out));
+    }
     let hidden = found.flows.len() - shown;
     if hidden > 0 {
         parts.push(format!("{hidden} smaller flows are not shown (--most, --json)"));

@@ -32,6 +32,8 @@ const HALF: f64 = 0.5;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
     pub(super) way: WayFacts,
+    /// Whether it is the rate that a flow had alone, before others came: a queue that overflows has to confirm it.
+    pub(super) is_by_sharing: bool,
     /// Whether senders tried for more than their receivers' windows: a window that never changes says little.
     pub(super) is_tried: bool,
 }
@@ -45,9 +47,16 @@ pub(super) fn find(
 ) -> Option<Found> {
     let free = plateau(tracks, rounds, base_us, |round| round.closed_share < HALF);
     let any = || plateau(tracks, rounds, base_us, |_| true);
-    let alone = || sharing(tracks, rounds, base_us).map(|found| found.alone_bps);
-    let (payload_bps, is_tried) =
-        free.or_else(alone).map(|rate| (rate, true)).or_else(|| any().map(|rate| (rate, false)))?;
+    let alone = || {
+        let alone_bps = sharing(tracks, rounds, base_us)?.alone_bps;
+        let moving = rounds.iter().flatten().map(|round| delivered_bps(tracks, round.window));
+        let fastest = moving.fold(0.0, f64::max);
+        (fastest <= EXCEEDED * alone_bps).then_some(alone_bps)
+    };
+    let (payload_bps, is_tried, is_by_sharing) = free
+        .map(|rate| (rate, true, false))
+        .or_else(|| alone().map(|rate| (rate, true, true)))
+        .or_else(|| any().map(|rate| (rate, false, false)))?;
     let mss = mss(tracks)?;
     let frame = headers.frame(Protocol::Tcp, Bytes::new(mss)).get() as f64;
     let rate_bps = (payload_bps * frame / mss as f64) as u64;
@@ -57,7 +66,7 @@ pub(super) fn find(
         queue_us: Some(Fact::inferred(longest.saturating_sub(base_us))),
         ..WayFacts::default()
     };
-    Some(Found { way, is_tried })
+    Some(Found { way, is_by_sharing, is_tried })
 }
 
 /// The rate of payload at which the rounds that count agree.

@@ -27,6 +27,8 @@ pub struct Captured {
     pub dropped: Option<u64>,
     /// Connections that had to be forgotten before their end, for want of memory.
     pub forgotten: u64,
+    /// Connections that carried little, of more than are kept: they have no entry.
+    pub left_out: u64,
     /// Where and why reading ended before the end of the capture; null where it did not.
     pub broken: Option<String>,
     /// One entry for each connection and direction that carried data, the largest first.

@@ -107,7 +107,8 @@ fn found(input: impl Read, name: &str) -> Result<Captured, Failure> {
         broken,
         ..Captured::new()
     };
-    let watched = sampling.finish();
+    let (watched, left_out) = sampling.finish();
+    found.left_out = left_out;
     for group in by_hosts(&watched) {
         found.flows.extend(flows(&group));
     }

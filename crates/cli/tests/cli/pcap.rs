@@ -73,7 +73,6 @@ fn the_senders_packets_tell_what_was_planted() {
         ("receiver-slow", "receiver"),
         ("rwnd-maximum", "rwnd"),
         ("rwnd-unscaled", "rwnd"),
-        ("sndbuf-maximum", "sndbuf"),
     ] {
         let folder = Folder::new();
         let scenario =
