@@ -25,7 +25,7 @@ test: ## everything that has to hold: lint, documentation, all tests
 	@scripts/test.sh
 
 # ns-3 is large: it is installed only where it is asked for. Where it is there already, it is measured.
-bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data path carries, and what watch costs beside ss; fails where a bound is missed
+bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data path carries, what watch costs beside ss, how fast captures are read; fails where a bound is missed
 	@scripts/need.sh rust cc iperf3 $(if $(filter 1,$(NS3)),ns3)
 	@scripts/need.sh tshark tcptrace || true # the bench says that it goes without them
 	@status=0; \

@@ -13,9 +13,10 @@ mod sender;
 
 use crate::headers::Endpoint;
 use crate::tcp::{Connection, Ended, Event, Kind, Observer, Side, Vantage};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
 use look::{Clocking, Look, SideLook};
 use pipefill_core::record::TcpSample;
-use std::collections::HashMap;
 
 /// From one look to the next, nanoseconds.
 const EVERY_NS: u64 = 10_000_000;
@@ -31,7 +32,7 @@ const PAUSE_LOOKS: u64 = 64;
 /// Looks at every connection of a capture.
 #[derive(Debug, Default)]
 pub struct Sampling {
-    followed: HashMap<u64, Followed>,
+    followed: HashMap<u64, Followed, FixedState>,
     looks: usize,
     done: Vec<Watched>,
     left_out: u64,

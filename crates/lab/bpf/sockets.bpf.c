@@ -9,16 +9,7 @@
 // `cargo run -p xtask -- bpf` compiles it; the types below are the few members that are read, found by CO-RE in the
 // running kernel's own BTF.
 
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef int s32;
-typedef unsigned long long u64;
-
-#define SEC(name) __attribute__((section(name), used))
-#define CORE __attribute__((preserve_access_index))
-#define __uint(name, value) int(*name)[value]
-#define __type(name, value) typeof(value) *name
+#include "bpf.h"
 
 enum { MAP_ARRAY = 2 };
 enum { IPV6 = 10 };

@@ -2,7 +2,7 @@
 //! the kernel lets us.
 //!
 //! A dump of [`crate::sock_diag`] tells all of each socket. Where most are idle, the list of the others and a question for each of these take
-//! a third of its CPU time. Never: a change to a socket.
+//! less of its CPU time (`make bench`). Never: a change to a socket.
 
 use crate::kernel_types::{chain, ensure_permitted, kernel_types};
 use crate::namespace::Namespace;

@@ -156,7 +156,9 @@ fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
                 let mut flow = flow(one, side, &samples[at]);
                 flow.judge(&results, direction);
                 flow.know(&facts, direction);
-                flow.judge_by_pushes(one.offers_no_more(side));
+                if side != near {
+                    flow.judge_by_pushes(one.offers_no_more(side));
+                }
                 flows.push(flow);
             }
         }
