@@ -356,8 +356,10 @@ fn nothing_is_left() -> Outcome {
     Ok(())
 }
 
-/// What the kernel counts of what was made: network namespaces, processes, open files.
+/// What the kernel counts of what was made: network namespaces, processes, open files. Free objects that a CPU still holds count as used until
+/// the cache is shrunk.
 fn counted() -> [u64; 3] {
+    let _shrunk = fs::write("/sys/kernel/slab/net_namespace/shrink", "1");
     let namespaces = fs::read_to_string("/proc/slabinfo").unwrap_or_default();
     let line = namespaces.lines().find(|line| line.starts_with("net_namespace "));
     let namespaces = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0);

@@ -83,7 +83,9 @@ impl Connection<'_> {
     /// The flows, and the end that each is seen from: the sender's where it sent or tries to, the receiver's where it received.
     fn streams(&self) -> impl Iterator<Item = (u32, StreamEnd)> + Clone + use<> {
         let Carried { sent, received } = self.carried();
-        let tries = self.samples.iter().any(|sample| sample.info.unacked_bytes > 0);
+        let waits =
+            |info: &TcpInfo| info.unacked_bytes > 0 || info.notsent_bytes.is_some_and(|bytes| bytes > 0);
+        let tries = self.samples.iter().any(|sample| waits(&sample.info));
         let sender = (sent > 0 || (tries && received == 0)).then_some(StreamEnd::Sender);
         let receiver = (received > 0).then_some(StreamEnd::Receiver);
         (0..).zip([sender, receiver].into_iter().flatten())

@@ -1,6 +1,8 @@
 //! What synthetic samples of a sender tell of their path.
 
 use super::*;
+use pipefill_core::cell::Direction;
+use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::LossKind;
 use pipefill_core::scenario::Scenario;
 use pipefill_core::tcp_info::TcpInfo;
@@ -159,4 +161,65 @@ fn the_family_follows_from_the_socket_s_address() {
         apply(&mut spec, &PathFacts::default());
         assert_eq!(spec.path.family, want, "{local}");
     }
+}
+
+/// What is said of a sender that got nothing through for ten seconds, while data waits.
+fn stalled(say: impl Fn(u32, &mut TcpInfo)) -> ConnectionFinding {
+    let samples: Vec<TcpSample> = (0..100)
+        .map(|n| {
+            let mut info = TcpInfo {
+                mss_bytes: MSS as u32,
+                min_rtt_us: Some(BASE_US),
+                srtt_us: Some(BASE_US),
+                bytes_acked: Some(16_242_800),
+                delivered_segments: Some(11_278),
+                notsent_bytes: Some(1_785_184),
+                cwnd_bytes: Some(276 * MSS),
+                busy_us: Some(u64::from(n) * 100_000),
+                rwnd_limited_us: Some(0),
+                ..TcpInfo::default()
+            };
+            say(n, &mut info);
+            TcpSample {
+                t_us: u64::from(n) * 100_000,
+                stream: 0,
+                end: StreamEnd::Sender,
+                info,
+                wmem_queued_bytes: Some(2_000_000),
+                sndbuf_bytes: Some(4_000_000),
+                rmem_alloc_bytes: None,
+                rcvbuf_bytes: None,
+                raw: None,
+            }
+        })
+        .collect();
+    ConnectionFinding::of(&Connection {
+        observed: Observed::default(),
+        congestion_control: "cubic".to_owned(),
+        every: std::time::Duration::from_millis(100),
+        samples: &samples,
+        exact: None,
+    })
+}
+
+#[test]
+fn data_that_waits_for_a_closed_window_is_not_idle() {
+    let found = stalled(|n, info| {
+        (info.rwnd_bytes, info.rwnd_limited_us) = (Some(0), Some(u64::from(n) * 100_000));
+    });
+    assert_eq!(found.limited_by, Some(LimitedBy::Receiver), "{found:#?}");
+    assert_eq!(found.direction, Some(Direction::Forward));
+}
+
+#[test]
+fn data_that_nothing_acknowledges_is_not_idle() {
+    let found = stalled(|n, info| {
+        (info.rwnd_bytes, info.unacked_bytes) = (Some(1_000_000), 20 * MSS);
+        (info.lost_segments, info.retransmits) = (Some(20), n / 20);
+        info.rto_count = Some((n / 20) as u16);
+        info.backoff = Some((n / 20) as u8);
+        info.cwnd_bytes = Some(MSS);
+    });
+    assert_eq!(found.direction, Some(Direction::Forward), "{found:#?}");
+    assert!(!matches!(found.limited_by, None | Some(LimitedBy::App)), "{found:#?}");
 }

@@ -1,17 +1,24 @@
 //! The judge blindfolded: the catalogue by the sockets of one end alone, in the simulator.
 
+use crate::catalogue;
 use crate::pipefill::Folder;
 use serde_json::Value;
 
-/// What `catalogue --blindfold VIEW` says, with more words for the command line.
-fn blindfold(view: &str, more: &[&str]) -> Value {
+/// What `catalogue --blindfold VIEW` says of the records in `out`, or of new ones; with more words for the command line.
+fn blindfold(view: &str, out: &str, more: &[&str]) -> Value {
     let folder = Folder::new();
-    let words = ["catalogue", "--on", "sim", "--out", "blind", "--json", "--quiet", "--blindfold", view];
+    let words = ["catalogue", "--on", "sim", "--out", out, "--json", "--quiet", "--blindfold", view];
     let output = folder.pipefill(&[&words, more].concat()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let mut all: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(all["right"], all["judged"], "the plan's own verdicts");
     all["blindfold"].take()
+}
+
+/// The same of the records that all tests share.
+fn blindfold_on_records(view: &str) -> Value {
+    let records = catalogue::records();
+    blindfold(view, records.folder.to_str().unwrap(), &["--resume"])
 }
 
 fn share(found: &Value, part: &str, whole: &str) -> f64 {
@@ -29,7 +36,7 @@ fn wrong(found: &Value) -> Vec<String> {
 
 #[test]
 fn the_senders_sockets_tell_the_category_and_mostly_the_cause() {
-    let found = blindfold("sender", &[]);
+    let found = blindfold_on_records("sender");
     assert!(found["judged"].as_u64() >= Some(90), "{}", found["judged"]);
     assert!(share(&found, "right", "judged") >= 0.95, "{:#?}", wrong(&found));
     assert!(share(&found, "causes_right", "causes_judged") >= 0.85, "{}", found["cause_confusion"]);
@@ -63,13 +70,13 @@ fn facts(found: &Value) {
 
 #[test]
 fn a_tenth_of_the_samples_tells_nearly_as_much() {
-    let found = blindfold("sender", &["--set", "run.sample=100ms"]);
+    let found = blindfold("sender", "blind", &["--set", "run.sample=100ms"]);
     assert!(share(&found, "right", "judged") >= 0.90, "{:#?}", wrong(&found));
 }
 
 #[test]
 fn the_receivers_sockets_say_unknown_rather_than_something_wrong() {
-    let found = blindfold("receiver", &[]);
+    let found = blindfold_on_records("receiver");
     assert!(share(&found, "wrong", "judged") <= 0.05, "{:#?}", wrong(&found));
     assert!(share(&found, "right", "judged") >= 0.70, "{:#?}", wrong(&found));
 }

@@ -2,21 +2,44 @@
 //!
 //! Never: a tolerance; what is wrong here is a wrong rule, or a scenario that does not plant what it says.
 
-use crate::pipefill::Folder;
+use crate::pipefill::command;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// The catalogue's records, made once for all tests of this program.
+pub(crate) struct Records {
+    pub(crate) folder: PathBuf,
+    /// What was printed.
+    text: String,
+}
+
+/// Who holds it is alone with the records: a second `catalogue` on them would be refused.
+pub(crate) fn records() -> MutexGuard<'static, Records> {
+    static ALL: LazyLock<Mutex<Records>> = LazyLock::new(|| Mutex::new(run()));
+    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn run() -> Records {
+    let work = Path::new(env!("CARGO_TARGET_TMPDIR")).join("catalogue");
+    if work.exists() {
+        fs::remove_dir_all(&work).unwrap();
+    }
+    fs::create_dir(&work).unwrap();
+    let output = command(&work, &work, &["catalogue", "--on", "sim", "--quiet"]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    Records { folder: work.join("pipefill-runs/catalogue"), text }
+}
 
 #[test]
 fn every_verdict_is_right_and_the_guide_shows_it() {
-    let folder = Folder::new();
-    let output = folder.pipefill(&["catalogue", "--on", "sim", "--quiet"]).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let records = records();
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/verdicts.md");
     let page = fs::read_to_string(page).unwrap();
-    assert!(page.contains(&text), "run cargo run -p xtask -- catalogue; it is now:\n{text}");
-    let folders = fs::read_dir(folder.path("pipefill-runs/catalogue")).unwrap();
-    for scenario in folders.map(|entry| entry.unwrap().path()) {
+    let text = &records.text;
+    assert!(page.contains(text), "run cargo run -p xtask -- catalogue; it is now:\n{text}");
+    for scenario in fs::read_dir(&records.folder).unwrap().map(|entry| entry.unwrap().path()) {
         assert!(
             scenario.join("runs").is_dir() && !scenario.join("report.html").exists(),
             "{}",

@@ -1,10 +1,12 @@
 //! Every verdict of three sets of scenarios in the simulator: the catalogue, what 0.1.0 judged wrong, and the held-out set, whose expectations
 //! were written before any run. Each flow's limiter is as expected, and no sentence contradicts itself.
 
+use crate::catalogue;
 use crate::pipefill::Folder;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Output;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,7 +19,12 @@ const THEORY: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 
 #[test]
 fn the_catalogue_says_nothing_that_contradicts_itself() {
-    judge("scenarios/catalogue", 90);
+    let folder = Folder::new();
+    let records = catalogue::records();
+    all_right(&entries(&records.folder, 90), |scenario| {
+        let words = ["report", scenario.to_str().unwrap(), "--format", "json"];
+        of_result(scenario, &folder.pipefill(&words).output().unwrap())
+    });
 }
 
 #[test]
@@ -32,17 +39,33 @@ fn the_held_out_scenarios_are_right() {
 
 /// Runs every scenario of `set`, of which there are `count`.
 fn judge(set: &str, count: usize) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(set);
-    let entries = fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().path());
-    let files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
-    assert_eq!(files.len(), count, "{set}");
     let folder = Folder::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(set);
+    all_right(&entries(&root, count), |file| {
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        let words = ["run", file.to_str().unwrap(), "--on", "sim", "--out", name, "--json", "--quiet"];
+        let wrong = of_result(file, &folder.pipefill(&words).output().unwrap());
+        fs::remove_dir_all(folder.path(name)).unwrap();
+        wrong
+    });
+}
+
+/// The scenarios in `root`, of which there are `count`, or their records.
+fn entries(root: &Path, count: usize) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.retain(|path| path.is_dir() || path.extension().is_some_and(|e| e == "toml"));
+    assert_eq!(found.len(), count, "{}", root.display());
+    found
+}
+
+/// No scenario has a complaint by `of_scenario`; as many are looked at in parallel as there are CPUs.
+fn all_right(scenarios: &[PathBuf], of_scenario: impl Fn(&Path) -> Vec<String> + Sync) {
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
-                while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    wrong.lock().unwrap().extend(of_scenario(&folder, file));
+                while let Some(scenario) = scenarios.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    wrong.lock().unwrap().extend(of_scenario(scenario));
                 }
             });
         }
@@ -52,14 +75,11 @@ fn judge(set: &str, count: usize) {
 }
 
 /// What is wrong with the verdicts of one scenario.
-fn of_scenario(folder: &Folder, file: &Path) -> Vec<String> {
-    let name = file.file_stem().unwrap().to_str().unwrap();
-    let words = ["run", file.to_str().unwrap(), "--on", "sim", "--out", name, "--json", "--quiet"];
-    let output = folder.pipefill(&words).output().unwrap();
+fn of_result(scenario: &Path, output: &Output) -> Vec<String> {
+    let name = scenario.file_stem().unwrap().to_str().unwrap();
     let Ok(result) = serde_json::from_slice::<Value>(&output.stdout) else {
         return vec![format!("{name}: {}", String::from_utf8_lossy(&output.stderr))];
     };
-    fs::remove_dir_all(folder.path(name)).unwrap();
     let cells = result["cells"].as_array().unwrap();
     cells.iter().flat_map(of_cell).map(|what| format!("{name}: {what}")).collect()
 }

@@ -56,11 +56,15 @@ impl Folder {
     }
 
     fn std_command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("pipefill"));
-        command.args(words).current_dir(self.root()).env("XDG_RUNTIME_DIR", self.runtime.path());
-        command.env_remove("NO_COLOR");
-        command
+        command(self.root(), self.runtime.path(), words)
     }
+}
+
+/// The binary in the folder `work`, with its registry in `runtime`.
+pub fn command(work: &Path, runtime: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("pipefill"));
+    command.args(words).current_dir(work).env("XDG_RUNTIME_DIR", runtime).env_remove("NO_COLOR");
+    command
 }
 
 /// Sorted names in `folder`.
