@@ -58,6 +58,12 @@ pub fn predicted_bps(subject: &Subject<'_>) -> Option<u64> {
     }
 }
 
+/// What was measured while the cause held, and in words.
+struct Measured {
+    bps: u64,
+    text: String,
+}
+
 /// The verdict.
 pub fn sentence(subject: &Subject<'_>) -> String {
     let diagnosis = subject.diagnosis;
@@ -66,7 +72,7 @@ pub fn sentence(subject: &Subject<'_>) -> String {
     let measured = || subject.measured();
     let because = match diagnosis.limited_by {
         LimitedBy::Path => path(subject),
-        LimitedBy::Rwnd => windowed(figures, &measured()),
+        LimitedBy::Rwnd => windowed(figures, &measured().text),
         LimitedBy::Sndbuf => sndbuf(figures, &measured()),
         LimitedBy::Cwnd => cwnd(subject, &measured()),
         LimitedBy::Pacing => pacing(subject),
@@ -124,14 +130,19 @@ pub fn name(diagnosis: &Diagnosis) -> &'static str {
 
 impl Subject<'_> {
     /// What was measured: the arithmetic is about the time in which the cause held, and the goodput about all of it.
-    fn measured(&self) -> String {
+    fn measured(&self) -> Measured {
         let shares = &self.diagnosis.limited_fraction;
         let share = shares.get(&self.diagnosis.limited_by).copied().unwrap_or(1.0);
         match self.diagnosis.figures.acked_bps.filter(|_| share < NEARLY_ALL) {
             Some(bps) => {
-                format!("{} were measured in that time, {} in all", rate(bps), rate(self.goodput_bps))
+                let text =
+                    format!("{} were measured in that time, {} in all", rate(bps), rate(self.goodput_bps));
+                Measured { bps, text }
             }
-            None => format!("{} were measured", rate(self.goodput_bps)),
+            None => Measured {
+                bps: self.goodput_bps,
+                text: format!("{} were measured", rate(self.goodput_bps)),
+            },
         }
     }
 
@@ -211,7 +222,7 @@ fn is_within(measured_bps: Option<u64>, bound_bps: u64) -> bool {
 
 /// The buffer counts memory, not payload, and its writer is woken when a third of it is free (`sk_stream_min_wspace()`). With GSO
 /// a write may go in whole whatever the size, since memory is looked at before a new packet only (`tcp_sendmsg_locked()`).
-fn sndbuf(figures: &Figures, measured: &str) -> String {
+fn sndbuf(figures: &Figures, measured: &Measured) -> String {
     let flows = in_flight(figures, measured);
     let Some(limit) = figures.sndbuf_bytes else {
         return format!("{flows}, all that a send buffer holds, whose writer wakes when a third is free");
@@ -293,7 +304,7 @@ fn pacing(subject: &Subject<'_>) -> String {
     }
 }
 
-fn cwnd(subject: &Subject<'_>, measured: &str) -> String {
+fn cwnd(subject: &Subject<'_>, measured: &Measured) -> String {
     let figures = &subject.diagnosis.figures;
     let measured = in_flight(figures, measured);
     let lost = percent(figures.loss_share.unwrap_or(0.0));

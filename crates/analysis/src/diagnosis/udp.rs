@@ -8,8 +8,10 @@ use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{StreamSummary, UdpTotals};
 use std::collections::BTreeMap;
 
-/// Losses up to this share are not the story of a flow.
+/// Losses up to this share are not the story of a flow …
 const NEGLIGIBLE: f64 = 0.001;
+/// … but those of a queue that was full are: more rate would have brought them through.
+const NEGLIGIBLE_IN_A_QUEUE: f64 = 0.0001;
 
 /// The diagnosis of the UDP flow `index` with its `streams`, of whose direction the path dropped `drops`.
 pub(super) fn diagnose(
@@ -60,7 +62,8 @@ pub(super) fn diagnose(
 /// The place that dropped most, with its share of all drops; without losses the application, which offered no more. Where what was counted
 /// explains less than half of what is missing nobody knows.
 fn culprit(totals: &[UdpTotals], drops: Drops, missing: u64, lost: f64) -> (LimitedBy, f64) {
-    if lost <= NEGLIGIBLE {
+    let is_of_a_queue = drops.queue.is_some_and(|count| count.saturating_mul(2) >= missing);
+    if lost <= if is_of_a_queue { NEGLIGIBLE_IN_A_QUEUE } else { NEGLIGIBLE } {
         return (LimitedBy::App, 1.0);
     }
     let socket: Option<u64> = totals.iter().map(|one| one.socket_drops).sum();
@@ -105,5 +108,7 @@ mod tests {
         assert_eq!(of(Some(0), drops(0, 0, 0)), LimitedBy::Unknown);
         assert_eq!(of(None, Drops::default()), LimitedBy::Unknown);
         assert_eq!(culprit(&[], drops(9, 9, 9), 0, 0.0).0, LimitedBy::App);
+        assert_eq!(culprit(&[], drops(0, 9, 0), 9, 0.0009).0, LimitedBy::Path, "a queue was full");
+        assert_eq!(culprit(&[], drops(9, 0, 0), 9, 0.0009).0, LimitedBy::App, "a few by chance");
     }
 }

@@ -1,6 +1,6 @@
 //! The products and formulas behind a verdict, each where it holds.
 
-use super::Subject;
+use super::{Measured, Subject};
 use crate::diagnosis::Figures;
 use crate::models::loss::{self, AckPolicy};
 use crate::models::window;
@@ -39,16 +39,20 @@ pub(super) fn flight_product(figures: &Figures) -> Option<u64> {
     let is_steady = figures.changing_share.is_none_or(|share| share < STEADY);
     let moving = product(figures.flight_mean_bytes?, figures.rtt_mean_us?)?;
     let bps = rounded(moving as f64 * (1.0 - still));
-    let agrees =
-        figures.acked_bps.is_none_or(|acked| (bps as f64 - acked as f64).abs() <= AGREES * acked as f64);
+    let agrees = figures.acked_bps.is_none_or(|acked| agree(bps, acked));
     (is_steady && still < MOSTLY_STANDS_STILL && agrees).then_some(bps)
 }
 
-/// What was in flight, and what that gives a round trip where Little's law holds.
-pub(super) fn in_flight(figures: &Figures, measured: &str) -> String {
+fn agree(product_bps: u64, measured_bps: u64) -> bool {
+    (product_bps as f64 - measured_bps as f64).abs() <= AGREES * measured_bps as f64
+}
+
+/// What was in flight, and what that gives a round trip where Little's law holds: of what was acknowledged, and of what is told as measured.
+pub(super) fn in_flight(figures: &Figures, measured: &Measured) -> String {
     let (Some(flight), Some(rtt)) = (figures.flight_mean_bytes, figures.rtt_mean_us) else {
-        return measured.to_owned();
+        return measured.text.clone();
     };
+    let (measured_bps, measured) = (measured.bps, &measured.text);
     let still = figures.stalled_share.unwrap_or(0.0);
     let (flight, rtt) = (bytes(flight), duration(rtt));
     if still >= MOSTLY_STANDS_STILL {
@@ -58,7 +62,7 @@ pub(super) fn in_flight(figures: &Figures, measured: &str) -> String {
             percent(still)
         );
     }
-    match flight_product(figures) {
+    match flight_product(figures).filter(|&bps| agree(bps, measured_bps)) {
         Some(bps) if still >= STANDS_STILL => format!(
             "{flight} were in flight on average; {flight} / {rtt}, less the {} of the time in which nothing came back for longer than a \
              round trip, gives {}, {measured}",

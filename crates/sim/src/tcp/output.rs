@@ -162,7 +162,10 @@ impl Sender {
         let (end, mut head, mut segments) = (self.snd_nxt + bytes, mark::HEAD, 0);
         while self.snd_nxt < end {
             let len = (end - self.snd_nxt).min(mss) as u32;
-            self.send_segment(len, head, xmit_us);
+            // `__tcp_transmit_skb()`: a packet of several segments is pushed, so that who joins them knows its end.
+            let is_end = segments > 0 && self.snd_nxt + u64::from(len) == end;
+            let push = if is_end { mark::PUSH } else { 0 };
+            self.send_segment(len, head | push, xmit_us);
             (head, segments) = (0, segments + 1);
         }
         self.process.sent += 1;
@@ -261,7 +264,8 @@ impl Sender {
         let xmit_us = self.pace(bytes.sum());
         self.last_gso_id += 1;
         for at in index..index + u64::from(segments) {
-            self.send_segment_again(at, xmit_us);
+            let is_end = segments > 1 && at + 1 == index + u64::from(segments);
+            self.send_segment_again(at, if is_end { mark::PUSH } else { 0 }, xmit_us);
         }
         let last = self.board.get(index + u64::from(segments.max(1)) - 1).map_or(first.end(), Sent::end);
         self.trace_retransmit(first.seq, last, segments);
@@ -269,9 +273,9 @@ impl Sender {
         segments
     }
 
-    fn send_segment_again(&mut self, index: u64, xmit_us: u64) {
+    fn send_segment_again(&mut self, index: u64, marks: u16, xmit_us: u64) {
         let Some(&segment) = self.board.get(index) else { return };
-        let mut segment = Sent { xmit_us, ..segment };
+        let mut segment = Sent { xmit_us, marks: segment.marks | marks, ..segment };
         self.stamp(&mut segment);
         self.board.renew(index, segment);
         self.transmit(&segment);
