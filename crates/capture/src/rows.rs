@@ -12,7 +12,7 @@ mod receiver;
 mod sender;
 
 use crate::headers::Endpoint;
-use crate::tcp::{Connection, Ended, Event, Kind, Observer, Side, Vantage};
+use crate::tcp::{Connection, Ended, Event, Kind, Observer, Side};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use look::{Clocking, Look, SideLook};
@@ -117,12 +117,11 @@ impl Followed {
     fn see(&mut self, connection: &Connection, event: &Event) {
         let sender = event.side as usize;
         if event.payload > 0 && event.kind == Kind::New {
-            let (own, peer) = (connection.half(event.side), connection.half(event.side.other()));
-            self.clocking[sender].sent(event, own, peer);
+            self.clocking[sender].sent(event, connection);
         }
         if event.ack.is_some_and(|_| event.kind != Kind::DuplicateAck) {
             let peer = event.side.other();
-            self.clocking[peer as usize].acked(event.time_ns, connection.half(peer).acked_to());
+            self.clocking[peer as usize].acked(event.time_ns, connection.half(peer));
         }
         if event.time_ns < self.next_ns {
             return;
@@ -159,14 +158,10 @@ impl Watched {
 
     /// The end whose socket the capture stands for: the one that it is near. Between the two, the one that sent more.
     pub fn near(&self) -> Side {
-        match self.connection.vantage() {
-            Vantage::NearA => Side::A,
-            Vantage::NearB => Side::B,
-            Vantage::Between | Vantage::Unknown => {
-                let [a, b] = [Side::A, Side::B].map(|side| self.connection.half(side).payload_bytes());
-                if b > a { Side::B } else { Side::A }
-            }
-        }
+        self.connection.near().unwrap_or_else(|| {
+            let [a, b] = [Side::A, Side::B].map(|side| self.connection.half(side).payload_bytes());
+            if b > a { Side::B } else { Side::A }
+        })
     }
 
     /// Share of the time in which `side` had sent all that its application offered: PSH tells, wherever the capture was made.

@@ -20,6 +20,13 @@ pub(super) struct Clocking {
     pub(super) tails: u32,
     /// Payload of the largest packet.
     pub(super) largest: u32,
+    /// In flight when ACKs of new data came, before each of them, and how many did.
+    pub(super) before_acks: u64,
+    pub(super) acks: u32,
+    /// In flight after the last packet.
+    current: u64,
+    /// Where the last segment with PSH ended.
+    pushed_to: u64,
     /// Most in flight, most outstanding, and the window then.
     pub(super) in_flight: u64,
     pub(super) unacked: u64,
@@ -27,33 +34,54 @@ pub(super) struct Clocking {
 }
 
 impl Clocking {
-    pub(super) fn sent(&mut self, event: &Event, own: &Half, peer: &Half) {
+    /// New data passed.
+    pub(super) fn sent(&mut self, event: &Event, connection: &Connection) {
+        let (own, peer) = (connection.half(event.side), connection.half(event.side.other()));
         let is_prompt = event.time_ns.saturating_sub(self.last_ack_ns) <= PROMPT_NS;
         let bytes = u64::from(event.payload);
         *(if is_prompt { &mut self.prompt } else { &mut self.unprompted }) += bytes;
-        // Linux sets PSH on every super-packet (`tcp_transmit_skb()` since 5.4): there only a part of a segment at the end tells.
-        let is_tail = !event.payload.is_multiple_of(own.mss_bytes().max(1));
-        let is_pushed = event.flags.has(Flags::PSH) && (event.segments <= 1 || is_tail);
-        self.pushes += u32::from(is_pushed);
-        self.tails += u32::from(is_pushed && is_tail);
+        if event.flags.has(Flags::PSH) {
+            self.pushed(event, connection);
+        }
         self.largest = self.largest.max(event.payload);
-        self.in_flight = self.in_flight.max(own.in_flight_bytes());
+        self.current = own.in_flight_bytes();
+        self.in_flight = self.in_flight.max(self.current);
         let window = peer.window_bytes();
         if self.window.is_none() || room(own.unacked_bytes(), window) <= room(self.unacked, self.window) {
             (self.unacked, self.window) = (own.unacked_bytes(), window);
         }
     }
 
-    /// The peer acknowledged up to `acked_to`.
-    pub(super) fn acked(&mut self, now_ns: u64, acked_to: u64) {
-        if acked_to > self.acked_to {
-            (self.last_ack_ns, self.acked_to) = (now_ns, acked_to);
+    /// Linux sets PSH on every super-packet (`tcp_transmit_skb()` since 5.4): there only a part of a segment at the end tells. Far from the sender
+    /// super-packets come in pieces: a segment between two PSHs was a packet by itself.
+    fn pushed(&mut self, event: &Event, connection: &Connection) {
+        let is_tail = !event.payload.is_multiple_of(connection.half(event.side).mss_bytes().max(1));
+        let is_alone = event.segments <= 1
+            && (event.seq_from == self.pushed_to || connection.near() != Some(event.side.other()));
+        self.pushes += u32::from(is_alone || is_tail);
+        self.tails += u32::from(is_tail);
+        self.pushed_to = event.seq_to;
+    }
+
+    /// The peer acknowledged what `own` has sent, or a part of it.
+    pub(super) fn acked(&mut self, now_ns: u64, own: &Half) {
+        if own.acked_to() > self.acked_to {
+            (self.last_ack_ns, self.acked_to) = (now_ns, own.acked_to());
+            self.before_acks += self.current;
+            self.acks += 1;
         }
+        self.current = own.in_flight_bytes();
     }
 
     /// A look was taken.
     pub(super) fn begin(&mut self) {
-        *self = Self { last_ack_ns: self.last_ack_ns, acked_to: self.acked_to, ..Self::default() };
+        *self = Self {
+            last_ack_ns: self.last_ack_ns,
+            acked_to: self.acked_to,
+            current: self.current,
+            pushed_to: self.pushed_to,
+            ..Self::default()
+        };
     }
 
     fn add(&mut self, before: &Self) {
@@ -61,6 +89,8 @@ impl Clocking {
         self.unprompted += before.unprompted;
         self.pushes += before.pushes;
         self.tails += before.tails;
+        self.before_acks += before.before_acks;
+        self.acks += before.acks;
         self.largest = self.largest.max(before.largest);
         self.in_flight = self.in_flight.max(before.in_flight);
         if room(before.unacked, before.window) < room(self.unacked, self.window) {

@@ -2,8 +2,9 @@
 //!
 //! The rules are in the spirit of T-RAT (Zhang et al., SIGCOMM 2002) and of Siekkinen et al. (2008), over spans of some round trips. Linux sets PSH
 //! on the last segment of what was written, and in a longer queue only once for each half of the largest window (`forced_push()`): so PSH shows
-//! a queue that has run dry. Then the application offers no more, or its buffer holds no more: a buffer is filled again as soon as a third of it
-//! is free (`sk_stream_min_wspace()`), so that what is in flight never falls far. Where data wait, they leave on ACKs, or evenly by a pacing rate.
+//! a queue that has run dry. Then the application offers no more, or its buffer holds no more. Super-packets always end with PSH (since 5.4) and
+//! hide the others: but a buffer is filled again only when a third of it is free (`sk_stream_min_wspace()`), so that less than the most is in
+//! flight when ACKs come. Where data wait, they leave on ACKs, or evenly by a pacing rate.
 
 use super::look::{Clocking, Look, SideLook};
 use crate::tcp::Side;
@@ -41,6 +42,15 @@ const TAILS: f64 = 0.7;
 /// Looks with less than this part of the span's largest flight: the sender let the pipe run empty.
 const DRAINED: f64 = 0.34;
 const OFTEN_DRAINED: f64 = 0.30;
+
+/// A sender with so little in flight when ACKs come, on average, leaves room in cwnd: a buffer's writer waits until a third of it is free.
+const NOT_FULL: f64 = 0.88;
+/// Nor is a window used up of which this part is in flight then.
+const HALF_FULL: f64 = 0.6;
+/// A flight that is the same but for this part in both halves of a span neither grows nor shrinks …
+const STEADY: f64 = 0.15;
+/// … and one that is the same to a segment over so many spans more is no congestion window's.
+const CONSTANT_SPANS: usize = 1;
 
 /// What holds the sender back, as far as its packets tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,21 +92,42 @@ impl Estimate {
 struct Span<'a> {
     looks: &'a [Look],
     side: Side,
+    /// What was in flight before each ACK, over the most that was around that time; `None` without ACKs.
+    fill: Option<f64>,
+}
+
+/// What the spans before tell.
+struct About {
+    /// Something was lost not long ago.
+    has_lost: bool,
+    /// The largest window when the data were written, bytes.
+    widest: u64,
+    /// The largest flight has been the same for long.
+    is_constant: bool,
 }
 
 /// One estimate for each look.
 pub(super) fn estimate(looks: &[Look], side: Side) -> Vec<Estimate> {
     let mut all = Vec::with_capacity(looks.len());
-    let mut since_loss = MEMORY_SPANS;
+    let (mut since_loss, mut since_change) = (MEMORY_SPANS, 0);
     let rate_bps = mean_rate(looks, side);
-    let mut rest = looks;
+    let (mut rest, mut before) = (looks, 0);
     while !rest.is_empty() {
         let (own, later) = rest.split_at(span_length(rest, side));
+        let at = looks.len() - rest.len();
         rest = later;
-        let span = Span { looks: own, side };
+        let span = Span { looks: own, side, fill: fill(looks, side, at..at + own.len()) };
         since_loss = if span.has_losses() { 0 } else { since_loss + 1 };
+        let flight = span.largest_flight();
+        since_change = if flight.abs_diff(before) <= span.segment() { since_change + 1 } else { 0 };
+        before = flight;
         let has_queue = span.has_queue();
-        let held = span.held(since_loss < MEMORY_SPANS, written_for(looks, own, side));
+        let about = About {
+            has_lost: since_loss < MEMORY_SPANS,
+            widest: written_for(looks, own, side),
+            is_constant: since_change >= CONSTANT_SPANS,
+        };
+        let held = span.held(&about);
         all.extend(own.iter().map(|_| Estimate {
             held,
             flight: 0,
@@ -141,6 +172,14 @@ fn flight_around(looks: &[Look], side: Side, at: usize) -> u64 {
     before.chain(after).map(|look| look.of_side(side).most_in_flight()).max().unwrap_or(0)
 }
 
+/// What was in flight before each ACK of the looks `span`, over the most in flight around that time.
+fn fill(looks: &[Look], side: Side, span: std::ops::Range<usize>) -> Option<f64> {
+    let clocking = |at: usize| &looks[at].of_side(side).clocking;
+    let found: u64 = span.clone().map(|at| clocking(at).before_acks).sum();
+    let most: u64 = span.map(|at| u64::from(clocking(at).acks) * flight_around(looks, side, at)).sum();
+    (most > 0).then(|| found as f64 / most as f64)
+}
+
 fn span_length(looks: &[Look], side: Side) -> usize {
     let Some(first) = looks.first() else { return 0 };
     let round_trip = first.of_side(side).srtt_us.map_or(0, u64::from);
@@ -172,15 +211,40 @@ impl Span<'_> {
         self.sides().map(SideLook::most_in_flight).max().unwrap_or(0)
     }
 
-    fn held(&self, has_lost: bool, widest: u64) -> Held {
-        if self.has_used_the_window() {
+    fn held(&self, about: &About) -> Held {
+        if self.has_used_the_window() && !self.is_filled_below(HALF_FULL) {
             return Held::Rwnd;
         }
-        if self.is_dry(widest) {
+        if self.is_dry(about.widest) {
             return if self.fills_no_buffer() { Held::Application } else { Held::Buffer };
         }
-        let is_paced = self.prompt_share() < PROMPT && self.is_even() && self.is_flat() && !has_lost;
-        if is_paced { Held::Pacing } else { Held::Cwnd }
+        if about.has_lost {
+            return Held::Cwnd;
+        }
+        if self.prompt_share() < PROMPT && self.is_even() && self.is_flat() {
+            return Held::Pacing;
+        }
+        // A congestion window that nothing is lost from grows, and is filled after each ACK.
+        let is_buffer = self.is_steady() && self.is_filled_below(NOT_FULL) || about.is_constant && self.is_flat();
+        if is_buffer { Held::Buffer } else { Held::Cwnd }
+    }
+
+    fn is_filled_below(&self, share: f64) -> bool {
+        self.fill.is_some_and(|fill| fill < share)
+    }
+
+    /// Whether the most in flight is the same in both halves.
+    fn is_steady(&self) -> bool {
+        let (first, second) = self.looks.split_at(self.looks.len() / 2);
+        let most = |looks: &[Look]| {
+            looks.iter().map(|look| look.of_side(self.side).most_in_flight()).max().unwrap_or(0) as f64
+        };
+        (most(second) - most(first)).abs() <= STEADY * most(first)
+    }
+
+    /// Payload of a full segment.
+    fn segment(&self) -> u64 {
+        self.sides().map(|look| u64::from(look.mss)).max().unwrap_or(0)
     }
 
     /// A sender waits until its next packet fits.
@@ -207,8 +271,8 @@ impl Span<'_> {
     fn fills_no_buffer(&self) -> bool {
         let sum = |count: fn(&Clocking) -> u32| self.sides().map(|look| count(&look.clocking)).sum::<u32>();
         let (pushes, tails) = (sum(|one| one.pushes), sum(|one| one.tails));
-        let segment = self.sides().map(|look| f64::from(look.mss)).fold(0.0, f64::max);
-        let small = (SMALL_WRITES * self.largest_flight() as f64).max(SEGMENTS_OF_A_WRITE * segment);
+        let least = SEGMENTS_OF_A_WRITE * self.segment() as f64;
+        let small = (SMALL_WRITES * self.largest_flight() as f64).max(least);
         let is_small = self.bytes_of_a_push().is_some_and(|bytes| bytes < small);
         is_small || f64::from(tails) >= TAILS * f64::from(pushes) || self.is_often_drained()
     }

@@ -1,6 +1,7 @@
 //! Where on the path a connection was captured: how long each end takes to answer tells.
 
 use super::{Connection, Handshake};
+use crate::tcp::Side;
 
 /// The nearer end takes no more than this part of the path's RTT.
 const NEAR_PART: u32 = 10;
@@ -21,6 +22,15 @@ pub enum Vantage {
 }
 
 impl Connection {
+    /// The end that the capture was made at; `None` where it was between them, or where that is not known.
+    pub fn near(&self) -> Option<Side> {
+        match self.vantage() {
+            Vantage::NearA => Some(Side::A),
+            Vantage::NearB => Some(Side::B),
+            Vantage::Between | Vantage::Unknown => None,
+        }
+    }
+
     /// From the two halves of the handshake and of all later round trips, whichever are shorter.
     pub fn vantage(&self) -> Vantage {
         let Handshake { syn_to_syn_ack_us, syn_ack_to_ack_us } = self.handshake;
