@@ -139,10 +139,9 @@ impl Subject<'_> {
                     format!("{} were measured in that time, {} in all", rate(bps), rate(self.goodput_bps));
                 Measured { bps, text }
             }
-            None => Measured {
-                bps: self.goodput_bps,
-                text: format!("{} were measured", rate(self.goodput_bps)),
-            },
+            None => {
+                Measured { bps: self.goodput_bps, text: format!("{} were measured", rate(self.goodput_bps)) }
+            }
         }
     }
 

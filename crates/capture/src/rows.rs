@@ -7,6 +7,7 @@
 //! Memory: looks at a connection are thinned out beyond [`LOOKS_MAX`], and all together bounded by [`ALL_LOOKS_MAX`]; connections beyond that
 //! have their counts and no rows.
 
+mod afar;
 mod look;
 mod receiver;
 mod sender;
@@ -16,6 +17,7 @@ use crate::tcp::{Connection, Ended, Event, Kind, Observer, Side};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use look::{Clocking, Look, SideLook};
+use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::TcpSample;
 
 /// From one look to the next, nanoseconds.
@@ -164,11 +166,9 @@ impl Watched {
         })
     }
 
-    /// Share of the time in which `side` had sent all that its application offered: PSH tells, wherever the capture was made.
-    pub fn offers_no_more(&self, side: Side) -> f64 {
-        let estimates = sender::estimate(&self.looks, side);
-        let count = estimates.iter().filter(|one| one.is_the_applications()).count();
-        count as f64 / estimates.len().max(1) as f64
+    /// What holds the end back that the capture was not made at, and in which share of the time, where its packets tell that.
+    pub fn limit_from_afar(&self) -> Option<(LimitedBy, f64)> {
+        afar::limit(&self.looks, self.near())
     }
 
     /// Address and port of a side.

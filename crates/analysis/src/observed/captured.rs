@@ -123,23 +123,31 @@ impl CapturedFlow {
         self.loss_is_chance = way.loss.is_some_and(|loss| loss.value == LossKind::Chance);
     }
 
-    /// Where the receiver's end does not tell, segments with PSH may: in `share` of the time the sender had nothing more to send.
-    pub fn judge_by_pushes(&mut self, share: f64) {
+    /// Where the receiver's end does not tell, what arrives and when may: `limit` held the sender back in `share` of the time.
+    pub fn judge_from_afar(&mut self, limit: LimitedBy, share: f64) {
         // The receiver's round trip is longer where the sender has nothing to answer with, as with a queue.
         let may_be = matches!(self.limited_by, Some(LimitedBy::Unknown | LimitedBy::Path));
         if self.vantage != CapturePoint::Receiver || !may_be || share < MOSTLY {
             return;
         }
+        let (name, because) = match limit {
+            LimitedBy::Pacing => {
+                ("pacing", "data came evenly, at the same rate, without a queue and without losses")
+            }
+            LimitedBy::Sndbuf => (
+                "the send buffer",
+                "data came in bursts a round trip apart, at the same rate, without a queue and without losses, as from a buffer that \
+                 is emptied and filled again; a window of the sender's would have grown",
+            ),
+            _ => ("the application", "segments with PSH show that all that was written was sent"),
+        };
         let goodput = self
             .goodput_bps
             .map_or_else(String::new, |bps| format!(", {} were measured", wording::rate(bps)));
-        self.limited_by = Some(LimitedBy::App);
-        self.limited_fraction =
-            Some(BTreeMap::from([(LimitedBy::App, share), (LimitedBy::Unknown, 1.0 - share)]));
-        self.verdict = Some(format!(
-            "Limited by the application {} of the time: segments with PSH show that all that was written was sent{goodput}.",
-            wording::percent(share)
-        ));
+        self.limited_by = Some(limit);
+        self.limited_fraction = Some(BTreeMap::from([(limit, share), (LimitedBy::Unknown, 1.0 - share)]));
+        self.verdict =
+            Some(format!("Limited by {name} {} of the time: {because}{goodput}.", wording::percent(share)));
         self.advice = Some(Vec::new());
     }
 

@@ -206,6 +206,15 @@ impl SideLook {
     }
 }
 
+/// Standard deviation over mean of what left in each look; `None` where nothing did.
+pub(super) fn unevenness(looks: &[Look], side: Side) -> Option<f64> {
+    let bytes: Vec<f64> = looks.iter().skip(1).map(|look| look.of_side(side).new_bytes() as f64).collect();
+    let count = bytes.len().max(1) as f64;
+    let mean = bytes.iter().sum::<f64>() / count;
+    let variance = bytes.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+    (mean > 0.0).then(|| variance.sqrt() / mean)
+}
+
 /// Each second look goes; what left before it is counted with the next one.
 pub(super) fn halve(looks: &mut Vec<Look>) {
     let mut kept = Vec::with_capacity(looks.len() / 2 + 1);

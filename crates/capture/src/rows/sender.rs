@@ -6,7 +6,7 @@
 //! hide the others: but a buffer is filled again only when a third of it is free (`sk_stream_min_wspace()`), so that less than the most is in
 //! flight when ACKs come. Where data wait, they leave on ACKs, or evenly by a pacing rate.
 
-use super::look::{Clocking, Look, SideLook};
+use super::look::{self, Clocking, Look, SideLook};
 use crate::tcp::Side;
 use pipefill_core::record::{StreamEnd, TcpSample};
 use pipefill_core::tcp_info::{CaState, TcpInfo};
@@ -181,9 +181,13 @@ fn fill(looks: &[Look], side: Side, span: std::ops::Range<usize>) -> Option<f64>
 }
 
 fn span_length(looks: &[Look], side: Side) -> usize {
+    length_by(looks, looks.first().and_then(|first| first.of_side(side).srtt_us))
+}
+
+/// How many looks the first span has where a round trip takes so long.
+pub(super) fn length_by(looks: &[Look], rtt_us: Option<u32>) -> usize {
     let Some(first) = looks.first() else { return 0 };
-    let round_trip = first.of_side(side).srtt_us.map_or(0, u64::from);
-    let least_ns = (ROUND_TRIPS * round_trip).max(SPAN_US) * 1_000;
+    let least_ns = (ROUND_TRIPS * rtt_us.map_or(0, u64::from)).max(SPAN_US) * 1_000;
     let end = looks.partition_point(|look| look.time_ns < first.time_ns + least_ns);
     let end = end.max(SPAN_LOOKS).min(looks.len());
     // What is left over belongs to the last span.
@@ -225,7 +229,8 @@ impl Span<'_> {
             return Held::Pacing;
         }
         // A congestion window that nothing is lost from grows, and is filled after each ACK.
-        let is_buffer = self.is_steady() && self.is_filled_below(NOT_FULL) || about.is_constant && self.is_flat();
+        let is_buffer =
+            self.is_steady() && self.is_filled_below(NOT_FULL) || about.is_constant && self.is_flat();
         if is_buffer { Held::Buffer } else { Held::Cwnd }
     }
 
@@ -307,13 +312,8 @@ impl Span<'_> {
         drained as f64 >= OFTEN_DRAINED * self.looks.len() as f64
     }
 
-    /// Standard deviation over mean of what left in each look.
     fn is_even(&self) -> bool {
-        let bytes: Vec<f64> = self.sides().skip(1).map(|look| look.new_bytes() as f64).collect();
-        let count = bytes.len().max(1) as f64;
-        let mean = bytes.iter().sum::<f64>() / count;
-        let variance = bytes.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
-        mean > 0.0 && variance.sqrt() <= EVEN * mean
+        look::unevenness(self.looks, self.side).is_some_and(|uneven| uneven <= EVEN)
     }
 }
 

@@ -156,8 +156,8 @@ fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
                 let mut flow = flow(one, side, &samples[at]);
                 flow.judge(&results, direction);
                 flow.know(&facts, direction);
-                if side != near {
-                    flow.judge_by_pushes(one.offers_no_more(side));
+                if let Some((limit, share)) = one.limit_from_afar().filter(|_| side != near) {
+                    flow.judge_from_afar(limit, share);
                 }
                 flows.push(flow);
             }
