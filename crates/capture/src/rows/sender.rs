@@ -228,10 +228,17 @@ impl Span<'_> {
         if self.prompt_share() < PROMPT && self.is_even() && self.is_flat() {
             return Held::Pacing;
         }
-        // A congestion window that nothing is lost from grows, and is filled after each ACK.
-        let is_buffer =
-            self.is_steady() && self.is_filled_below(NOT_FULL) || about.is_constant && self.is_flat();
-        if is_buffer { Held::Buffer } else { Held::Cwnd }
+        // A congestion window that nothing is lost from grows, and is filled after each ACK; what is written at any time fills none.
+        let is_refilled = self.is_steady() && self.is_filled_below(NOT_FULL) && self.prompt_share() >= PROMPT;
+        let is_buffer = is_refilled || about.is_constant && self.is_flat();
+        if self.has_round_trips() && is_buffer { Held::Buffer } else { Held::Cwnd }
+    }
+
+    /// Whether it is long enough to see a window grow.
+    fn has_round_trips(&self) -> bool {
+        let (Some(first), Some(last)) = (self.looks.first(), self.looks.last()) else { return false };
+        let rtt_us = last.of_side(self.side).srtt_us.map_or(0, u64::from);
+        last.time_ns - first.time_ns >= ROUND_TRIPS / 2 * rtt_us * 1_000
     }
 
     fn is_filled_below(&self, share: f64) -> bool {
