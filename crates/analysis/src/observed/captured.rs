@@ -65,6 +65,8 @@ pub struct CapturedFlow {
     pub bytes: u64,
     /// The same from first to last data, bits per second; null for a single packet.
     pub goodput_bps: Option<u64>,
+    /// From the first data between these two hosts to its own, microseconds.
+    pub start_us: u64,
     /// From first to last data, microseconds.
     pub span_us: u64,
     /// Segments sent again.

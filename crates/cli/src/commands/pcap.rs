@@ -57,13 +57,12 @@ pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Fail
 
 /// A scenario that reproduces the largest flow.
 fn write_scenario(found: &Captured, file: &Path) -> Result<(), Failure> {
-    let Some(flow) = found.flows.first() else {
+    let stem = file.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let Some(text) = scenario(found, FileName::cleaned(&stem).as_str()) else {
         return Err(Failure::Other(
             "no TCP connection of the capture carried anything: there is no scenario".to_owned(),
         ));
     };
-    let stem = file.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    let text = scenario(flow, FileName::cleaned(&stem).as_str());
     let mut written = OpenOptions::new().write(true).create_new(true).open(file).map_err(|error| {
         Failure::usage(
             format!("{}: {error}", file.display()),
@@ -153,7 +152,7 @@ fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
         let near = one.near();
         for (side, direction) in [(near, Direction::Forward), (near.other(), Direction::Reverse)] {
             if one.connection.half(side).payload_bytes() > 0 {
-                let mut flow = flow(one, side, &samples[at]);
+                let mut flow = flow(one, side, &samples[at], from_ns);
                 flow.judge(&results, direction);
                 flow.know(&facts, direction);
                 if let Some((limit, share)) = one.limit_from_afar().filter(|_| side != near) {
@@ -182,7 +181,7 @@ fn connection<'a>(one: &Watched, samples: &'a [TcpSample]) -> Connection<'a> {
 }
 
 /// What the packets say, without a verdict.
-fn flow(one: &Watched, side: Side, samples: &[TcpSample]) -> CapturedFlow {
+fn flow(one: &Watched, side: Side, samples: &[TcpSample], from_ns: u64) -> CapturedFlow {
     let half = one.connection.half(side);
     let counts = half.counts();
     let span_us = half.first_data_ns().zip(half.last_data_ns()).map_or(0, |(from, to)| (to - from) / 1_000);
@@ -193,6 +192,7 @@ fn flow(one: &Watched, side: Side, samples: &[TcpSample]) -> CapturedFlow {
         segments: counts.segments,
         bytes: counts.new_bytes,
         goodput_bps: (span_us > 0).then(|| counts.new_bytes.saturating_mul(8_000_000) / span_us),
+        start_us: half.first_data_ns().map_or(0, |at_ns| at_ns.saturating_sub(from_ns) / 1_000),
         span_us,
         retransmits: u64::from(half.retransmits()),
         retransmits_by_kind: by_kind(half),
