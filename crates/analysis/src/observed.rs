@@ -10,6 +10,7 @@ mod bottleneck;
 mod captured;
 mod connection;
 mod finding;
+mod joined;
 mod look;
 mod losses;
 mod receiver;
@@ -23,6 +24,10 @@ pub use blindfold::{View, blindfolded, forget_the_plan};
 pub use captured::{CapturePoint, Captured, CapturedFlow};
 pub use connection::{BACKEND, Carried, Connection, Exact, judge_together};
 pub use finding::{ConnectionFinding, Connections};
+pub use joined::{
+    ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket, OneWayDelay, PlacedBy,
+    UnmatchedPackets,
+};
 pub(crate) use receiver::Receiving;
 pub use reproduce::scenario;
 

@@ -289,9 +289,9 @@ pub(crate) struct WatchArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PcapArgs {
-    /// A capture: pcap or pcapng, also in gzip or zstd; - is standard input
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    /// A capture: pcap or pcapng, also in gzip or zstd; - is standard input. Two of the same transfer, made at both ends, are joined
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
     /// Write a scenario that reproduces the largest flow, for run and fix: a new file
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) scenario: Option<PathBuf>,

@@ -1,6 +1,6 @@
 //! The flows of a capture: a table for a terminal with each verdict in words.
 
-use crate::prose;
+use crate::{joined, prose};
 use crate::quantity::{Kind, MISSING};
 use crate::sheet::{Entry, Heading, Tone};
 use crate::table::{Style, grid};
@@ -23,6 +23,9 @@ pub fn render(found: &Captured, most: usize, style: Style) -> String {
             text.push_str(&in_words(flow, style));
         }
     }
+    for sentence in found.joined.iter().flat_map(joined::captures) {
+        let _ = write!(text, "\n{}", prose::filled(&sentence, "", "", style.width));
+    }
     let _ = writeln!(text, "\n{}", prose::filled(&notes(found, shown.len()), "", "", style.width));
     text
 }
@@ -35,6 +38,15 @@ fn in_words(flow: &CapturedFlow, style: Style) -> String {
     };
     line(flow.verdict.as_deref().unwrap_or("What limits it can't be told."), "  ", "  ");
     line(&seen(flow), "  ", "  ");
+    if let Some(both) = &flow.joined {
+        text.push_str(&joined::table(both, style));
+        for sentence in joined::sentences(both) {
+            let _ = writeln!(text, "{}", prose::filled(&sentence, "  ", "  ", style.width));
+        }
+    }
+    let mut line = |words: &str, first: &str, later: &str| {
+        let _ = writeln!(text, "{}", prose::filled(words, first, later, style.width));
+    };
     for advice in flow.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
         line(&format!("{}: {}", advice.change, advice.why), "  > ", "    ");
         for command in &advice.commands {

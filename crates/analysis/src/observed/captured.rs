@@ -1,6 +1,7 @@
 //! What is said of the connections of a capture: one entry for each connection and direction that carried data.
 
 use super::advice::for_machines;
+use super::joined::{JoinedCaptures, JoinedFlow};
 use crate::experiment::{FlowResult, SCHEMA};
 use crate::finding::Advice;
 use crate::wording;
@@ -19,7 +20,7 @@ const MOSTLY: f64 = 0.6;
 pub struct Captured {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// Packets that were read.
+    /// Packets that were read, of both captures where there are two.
     pub packets: u64,
     /// Packets that could not be understood, by what they were.
     pub not_understood: BTreeMap<String, u64>,
@@ -31,6 +32,8 @@ pub struct Captured {
     pub left_out: u64,
     /// Where and why reading ended before the end of the capture; null where it did not.
     pub broken: Option<String>,
+    /// The two captures that were joined; null where one was read.
+    pub joined: Option<JoinedCaptures>,
     /// One entry for each connection and direction that carried data, the largest first.
     pub flows: Vec<CapturedFlow>,
 }
@@ -97,6 +100,8 @@ pub struct CapturedFlow {
     pub advice: Option<Vec<Advice>>,
     /// Where it was captured.
     pub vantage: CapturePoint,
+    /// What a capture at the other end adds; null where there is none, or where it does not have this flow.
+    pub joined: Option<JoinedFlow>,
 }
 
 impl Captured {
