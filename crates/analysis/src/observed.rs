@@ -22,7 +22,7 @@ mod sharing;
 pub use advice::for_machines;
 pub use blindfold::{View, blindfolded, forget_the_plan};
 pub use captured::{CapturePoint, Captured, CapturedFlow};
-pub use connection::{BACKEND, Carried, Connection, Exact, judge_together};
+pub use connection::{BACKEND, Carried, Connection, Exact, Judged, judge_together};
 pub use finding::{ConnectionFinding, Connections};
 pub use joined::{
     ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket, OneWayDelay, PlacedBy,

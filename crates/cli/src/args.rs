@@ -242,8 +242,8 @@ pub(crate) struct ReportArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
-    /// Directory of an experiment or of a run
-    #[arg(value_name = "DIR")]
+    /// Directory of an experiment or of a run, or a capture: pcap or pcapng, also in gzip or zstd; - is a capture on standard input
+    #[arg(value_name = "DIR|CAPTURE")]
     pub(crate) directory: PathBuf,
     /// Explain only matching cells; values as in the scenario, axes separated by commas. If repeated, any value of an axis matches
     #[arg(long, value_name = "AXIS=VALUE")]

@@ -1,8 +1,7 @@
 //! What is said of the connections of a capture: judged together where they share a path.
 
 use crate::capture_reading::CaptureRead;
-use pipefill_analysis::experiment::FlowResult;
-use pipefill_analysis::observed::{CapturePoint, Captured, CapturedFlow, Connection, judge_together};
+use pipefill_analysis::observed::{CapturePoint, Captured, CapturedFlow, Connection, Judged, judge_together};
 use pipefill_capture::headers::Other;
 use pipefill_capture::rows::Watched;
 use pipefill_capture::tcp::{Counts, Half, Side};
@@ -58,7 +57,7 @@ fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
     let connections: Vec<Connection<'_>> =
         judged.iter().map(|&at| connection(group[at], &samples[at])).collect();
     let (results, facts) = judge_together(&connections);
-    let mut found: BTreeMap<usize, Vec<FlowResult>> = judged.into_iter().zip(results).collect();
+    let mut found: BTreeMap<usize, Vec<Judged>> = judged.into_iter().zip(results).collect();
     let mut flows = Vec::new();
     for (at, one) in group.iter().enumerate() {
         let results = found.remove(&at).unwrap_or_default();

@@ -39,7 +39,7 @@ fn in_words(flow: &CapturedFlow, style: Style) -> String {
     line(flow.verdict.as_deref().unwrap_or("What limits it can't be told."), "  ", "  ");
     line(&seen(flow), "  ", "  ");
     if let Some(both) = &flow.joined {
-        text.push_str(&joined::table(both, style));
+        text.push_str(&joined::tables(both, style));
         for sentence in joined::sentences(both) {
             let _ = writeln!(text, "{}", prose::filled(&sentence, "  ", "  ", style.width));
         }
@@ -57,7 +57,7 @@ fn in_words(flow: &CapturedFlow, style: Style) -> String {
 }
 
 /// What the packets say beside the verdict, and from where.
-fn seen(flow: &CapturedFlow) -> String {
+pub(crate) fn seen(flow: &CapturedFlow) -> String {
     let bytes = |count: u64| Kind::Bytes.alone(count as f64);
     let time = |us: u64| Kind::Time.alone(us as f64 * 1e3);
     let mut parts = vec![format!("{} in {}", bytes(flow.bytes), time(flow.span_us))];
@@ -92,7 +92,7 @@ fn seen(flow: &CapturedFlow) -> String {
 }
 
 /// What was read, and what is missing.
-fn notes(found: &Captured, shown: usize) -> String {
+pub(crate) fn notes(found: &Captured, shown: usize) -> String {
     let mut parts = vec![format!("{} packets", found.packets)];
     for (kind, count) in &found.not_understood {
         parts.push(format!("{count} not understood: {kind}"));

@@ -4,18 +4,21 @@ use crate::quantity::{Kind, MISSING};
 use crate::sheet::{Entry, Heading};
 use crate::table::{Style, grid};
 use pipefill_analysis::observed::{
-    ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket, OneWayDelay, PlacedBy,
+    ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket, PlacedBy,
 };
 
 /// Losses that are listed; the JSON has more.
 const LISTED: usize = 5;
 
-/// The directions of `flow` as a table, each line indented by two columns.
-pub(crate) fn table(flow: &JoinedFlow, style: Style) -> String {
-    let rows = [row("forward", &flow.forward), row("reverse", &flow.reverse)];
+/// Both directions of `flow` as two tables, of counts and of delays, each line indented by two columns.
+pub(crate) fn tables(flow: &JoinedFlow, style: Style) -> String {
     let narrower = Style { width: style.width.saturating_sub(2), ..style };
-    let drawn = grid(&headings(), &rows, narrower, 1);
-    drawn.lines().map(|line| format!("  {}\n", line.trim_end())).collect()
+    let ways = [("forward", &flow.forward), ("reverse", &flow.reverse)];
+    let counts = grid(&headings(COUNTS), &ways.map(|(name, way)| counts(name, way)), narrower, 2);
+    let has_delays = ways.iter().any(|(_, way)| way.one_way_delay.is_some());
+    let delays = has_delays.then(|| grid(&headings(DELAYS), &ways.map(|(name, way)| delays(name, way)), narrower, 2));
+    let drawn = [Some(counts), delays];
+    drawn.iter().flatten().flat_map(|drawn| drawn.lines()).map(|line| format!("  {}\n", line.trim_end())).collect()
 }
 
 /// Sentences about `flow`: what was lost, how delays are known, what could not be matched.
@@ -25,7 +28,7 @@ pub(crate) fn sentences(flow: &JoinedFlow) -> Vec<String> {
         all.extend(losses(name, direction));
         all.extend(unmatched(name, direction));
     }
-    all.extend(delays(flow));
+    all.extend(of_delays(flow));
     if flow.placed_by == PlacedBy::Assumed {
         all.push("Nothing tells which capture was made at which end: the first file is taken for that of the sender.".to_owned());
     }
@@ -64,49 +67,53 @@ pub(crate) fn captures(found: &JoinedCaptures) -> Vec<String> {
 fn clock(clock: &ClockDifference) -> String {
     let ahead = if clock.offset_us < 0 { "behind" } else { "ahead of" };
     let drift = clock.drift_ppm.zip(clock.drift_error_ppm).map_or_else(String::new, |(drift, error)| {
-        format!(", and runs {drift:+.1} ± {error:.1} ppm faster", drift = drift + 0.0)
+        let way = if drift < 0.0 { "slower" } else { "faster" };
+        format!(", and runs {:.1} ± {error:.1} ppm {way}", drift.abs())
     });
     format!(
         "The receiver's clock is {} ± {} {ahead} the sender's{drift}, if the least delays of both directions are the same; whatever they are, it \
          is no further off than {}.",
-        time(clock.offset_us.abs()),
+        exact(clock.offset_us.unsigned_abs()),
         time_of(clock.offset_error_us),
         time_of(clock.offset_bound_us),
     )
 }
 
-fn headings() -> Vec<Heading> {
-    let units = [
-        ("", ""), ("data", ""), ("lost", ""), ("ACKs", ""), ("lost", ""), ("dup", ""), ("reord", ""), ("delay", "least"),
-        ("wait", "50 %"), ("", "95 %"), ("", "99 %"), ("IPDV", "95 %"),
-    ];
-    let heading = |(name, unit): (&str, &str)| Heading {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        numeric: !(name.is_empty() && unit.is_empty()),
-    };
-    units.map(heading).to_vec()
+const COUNTS: &[&str] = &["", "data", "lost", "ACKs", "lost", "twice", "reordered"];
+const DELAYS: &[&str] = &["", "delay", "wait 50 %", "95 %", "99 %", "IPDV 50 %", "95 %", "99 %"];
+
+fn headings(names: &[&str]) -> Vec<Heading> {
+    let heading =
+        |&name: &&str| Heading { name: name.to_owned(), unit: String::new(), numeric: !name.is_empty() };
+    names.iter().map(heading).collect()
 }
 
-fn row(name: &str, direction: &JoinedDirection) -> Vec<Entry> {
-    let delay = |value: fn(&OneWayDelay) -> Option<i64>| {
-        direction.one_way_delay.as_ref().and_then(value).map_or_else(|| MISSING.to_owned(), time)
-    };
-    let cells = [
-        name.to_owned(),
-        direction.data_segments.to_string(),
-        direction.lost_data_segments.to_string(),
-        direction.pure_acks.to_string(),
-        direction.lost_pure_acks.to_string(),
-        direction.duplicated.to_string(),
-        direction.reordered.to_string(),
-        delay(|delay| Some(delay.min_us)),
-        delay(|delay| Some(delay.above_min_us_p50)),
-        delay(|delay| Some(delay.above_min_us_p95)),
-        delay(|delay| Some(delay.above_min_us_p99)),
-        delay(|delay| delay.ipdv_us_p95),
+fn counts(name: &str, way: &JoinedDirection) -> Vec<Entry> {
+    let numbers = [
+        way.data_segments,
+        way.lost_data_segments,
+        way.pure_acks,
+        way.lost_pure_acks,
+        way.duplicated,
+        way.reordered,
     ];
-    cells.map(Entry::plain).to_vec()
+    let names = [name.to_owned()].into_iter();
+    names.chain(numbers.map(|number| number.to_string())).map(Entry::plain).collect()
+}
+
+fn delays(name: &str, way: &JoinedDirection) -> Vec<Entry> {
+    let delay = way.one_way_delay.as_ref();
+    let values = [
+        delay.map(|delay| delay.min_us),
+        delay.map(|delay| delay.above_min_us_p50),
+        delay.map(|delay| delay.above_min_us_p95),
+        delay.map(|delay| delay.above_min_us_p99),
+        delay.and_then(|delay| delay.ipdv_us_p50),
+        delay.and_then(|delay| delay.ipdv_us_p95),
+        delay.and_then(|delay| delay.ipdv_us_p99),
+    ];
+    let names = [name.to_owned()].into_iter();
+    names.chain(values.map(|value| value.map_or_else(|| MISSING.to_owned(), time))).map(Entry::plain).collect()
 }
 
 fn losses(name: &str, direction: &JoinedDirection) -> Option<String> {
@@ -125,7 +132,7 @@ fn losses(name: &str, direction: &JoinedDirection) -> Option<String> {
 
 fn one(lost: &LostPacket) -> String {
     let what = match lost.seq_to - lost.seq_from {
-        0 => format!("ACK at {}", lost.seq_from),
+        0 => "an ACK".to_owned(),
         _ => format!("{}–{}", lost.seq_from, lost.seq_to),
     };
     let again = if lost.retransmit { ", sent again" } else { "" };
@@ -148,7 +155,7 @@ fn unmatched(name: &str, direction: &JoinedDirection) -> Option<String> {
 }
 
 /// How the least delay is known, and what the losses say of the queue.
-fn delays(flow: &JoinedFlow) -> Vec<String> {
+fn of_delays(flow: &JoinedFlow) -> Vec<String> {
     let mut all = Vec::new();
     let Some(delay) = flow.forward.one_way_delay.or(flow.reverse.one_way_delay) else {
         all.push("Delays are not known: packets of one direction alone were matched.".to_owned());
@@ -166,6 +173,11 @@ fn delays(flow: &JoinedFlow) -> Vec<String> {
 
 fn time(us: i64) -> String {
     if us == 0 { "0 s".to_owned() } else { Kind::Time.alone(us as f64 * 1e3) }
+}
+
+/// Microseconds with all digits, from a second on.
+fn exact(us: u64) -> String {
+    if us < 1_000_000 { time_of(us) } else { format!("{}.{:06} s", us / 1_000_000, us % 1_000_000) }
 }
 
 fn time_of(us: u64) -> String {

@@ -1,7 +1,9 @@
 //! What is said of the connections of a capture: one entry for each connection and direction that carried data.
 
 use super::advice::for_machines;
+use super::connection::Judged;
 use super::joined::{JoinedCaptures, JoinedFlow};
+use crate::diagnosis::Diagnosis;
 use crate::experiment::{FlowResult, SCHEMA};
 use crate::finding::Advice;
 use crate::wording;
@@ -102,6 +104,10 @@ pub struct CapturedFlow {
     pub vantage: CapturePoint,
     /// What a capture at the other end adds; null where there is none, or where it does not have this flow.
     pub joined: Option<JoinedFlow>,
+    /// What the verdict rests on, and what limited when: `explain` prints it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub diagnosis: Option<Diagnosis>,
 }
 
 impl Captured {
@@ -113,9 +119,12 @@ impl Captured {
 
 impl CapturedFlow {
     /// Adds what was found of it, by its connection: that has this flow's direction; none where it was too short.
-    pub fn judge(&mut self, found: &[FlowResult], direction: Direction) {
-        match found.iter().find(|flow| flow.figures.direction == direction) {
-            Some(flow) => self.take(flow.clone()),
+    pub fn judge(&mut self, found: &[Judged], direction: Direction) {
+        match found.iter().find(|one| one.flow.figures.direction == direction) {
+            Some(one) => {
+                self.take(one.flow.clone());
+                self.diagnosis.clone_from(&one.diagnosis);
+            }
             None => self.verdict = Some("Too short to judge.".to_owned()),
         }
     }
@@ -150,6 +159,8 @@ impl CapturedFlow {
             .goodput_bps
             .map_or_else(String::new, |bps| format!(", {} were measured", wording::rate(bps)));
         self.limited_by = Some(limit);
+        // It is about what the receiver's end told.
+        self.diagnosis = None;
         self.limited_fraction = Some(BTreeMap::from([(limit, share), (LimitedBy::Unknown, 1.0 - share)]));
         self.verdict =
             Some(format!("Limited by {name} {} of the time: {because}{goodput}.", wording::percent(share)));

@@ -114,7 +114,7 @@ pub struct JoinedDirection {
     pub lost_retransmits: u64,
     /// Segments that arrived once more.
     pub duplicated: u64,
-    /// Packets that arrived behind one that was sent later (RFC 4737).
+    /// Segments that arrived behind one that was sent later (RFC 4737).
     pub reordered: u64,
     /// What was not matched.
     pub unmatched: UnmatchedPackets,
@@ -194,8 +194,9 @@ impl CapturedFlow {
             let share = share.map_or_else(String::new, |share| format!(" {} of the time", wording::percent(share)));
             let name = verdict::named(LimitedBy::Cwnd, Some(cause));
             self.verdict = Some(format!("Limited by {name}{share}: both captures show that {why}."));
-            // What was advised was for the other cause.
+            // What was advised, and what it rested on, was for the other cause.
             self.advice = Some(Vec::new());
+            self.diagnosis = None;
         }
         self.joined = Some(joined);
     }
@@ -234,7 +235,7 @@ impl CapturedFlow {
             return None;
         }
         if forward.lost_data_segments == 0 && self.retransmits > 0 && forward.reordered > 0 {
-            let why = format!("nothing was lost, and {} packets were overtaken", forward.reordered);
+            let why = format!("nothing was lost, and {} segments were overtaken", forward.reordered);
             return Some((CwndCause::Reordering, why));
         }
         let delay = forward.one_way_delay?;

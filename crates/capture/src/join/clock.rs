@@ -79,7 +79,7 @@ impl Clouds {
         Clock {
             at_ns: self.start_ns + (self.end_ns - self.start_ns) / 2,
             offset_ns: (f64::midpoint(low, high) + slope * middle_s).round() as i64,
-            offset_error_ns: error as u64,
+            offset_error_ns: error.min(bound.max(RESOLUTION_NS)) as u64,
             offset_bound_ns: bound as u64,
             drift: tells_drift.then_some(slope / 1e9),
             drift_error: tells_drift.then_some(slope_error / 1e9),

@@ -137,13 +137,26 @@ impl Others {
         let same_ends = self.by_ends.get(&sorted(one.ends)).copied();
         let same_numbers = || self.by_numbers.get(&one.isns?).copied();
         let at = same_ends.or_else(same_numbers)?;
-        let found = self.all.get_mut(at)?.take()?;
-        Some(if found.ends[0] == one.ends[1] { found.swapped() } else { found })
+        let place = self.all.get_mut(at)?;
+        let found = place.clone()?;
+        let found = if found.ends[0] == one.ends[1] { found.swapped() } else { found };
+        is_same(one, &found).then(|| *place = None)?;
+        Some(found)
     }
 
     fn left(&self) -> u64 {
         self.all.iter().flatten().count() as u64
     }
+}
+
+/// Ports are used again: the same connection has the same numbers in its handshake, or data in common.
+fn is_same(one: &Surveyed, other: &Surveyed) -> bool {
+    if let Some((own, its)) = one.isns.zip(other.isns) {
+        return own == its;
+    }
+    let has_marks = |of: &Surveyed| of.marks.iter().any(|marks| !marks.is_empty());
+    let in_common = (0..2).any(|end| one.marks[end].both(&other.marks[end]).next().is_some());
+    in_common || !has_marks(one) || !has_marks(other)
 }
 
 fn sorted(mut ends: [Endpoint; 2]) -> [Endpoint; 2] {

@@ -100,6 +100,10 @@ impl Marks {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// The same with larger parts.
     fn coarser(&self, shift: u32) -> impl Iterator<Item = (u64, u64)> + '_ {
         let by = shift.saturating_sub(self.shift);

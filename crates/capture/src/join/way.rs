@@ -68,7 +68,7 @@ pub struct Counts {
     pub lost_again: u64,
     /// Arrived, and once more.
     pub duplicated: u64,
-    /// Arrived behind one that was sent later (RFC 4737).
+    /// Segments that arrived behind one that was sent later (RFC 4737).
     pub reordered: u64,
     /// Sent, and not found for another reason than a loss.
     pub unmatched_sent: Unmatched,
@@ -100,7 +100,7 @@ pub(super) struct Way {
     /// When the sending end sent the first packet.
     pub(super) first_ns: Option<u64>,
     last_matched: Option<u64>,
-    /// Index and last sequence number of the furthest that has arrived.
+    /// Index and the end of the furthest that has arrived.
     furthest: Option<(u64, i64)>,
     delay_ns: Option<i64>,
     pub(super) least_ns: Option<i64>,
@@ -222,11 +222,11 @@ impl Way {
     }
 
     fn find(&mut self, seen: &Seen) {
-        let (mut is_reordered, mut rest) = (false, vec![(seen.from, seen.to)]);
+        let mut rest = vec![(seen.from, seen.to)];
         while let Some((from, to)) = rest.pop() {
             match self.window.take(seen, from, to, self.order(seen)) {
                 Some(found) => {
-                    is_reordered |= self.matched(seen, found);
+                    self.matched(seen, found);
                     let left = [(from, found.from), (found.to, to)];
                     rest.extend(left.into_iter().rev().filter(|(from, to)| from < to));
                 }
@@ -236,7 +236,6 @@ impl Way {
                 None => self.not_sent(seen, self.wire(to - from)),
             }
         }
-        self.counts.reordered += u64::from(is_reordered);
     }
 
     /// What may be `seen`, by when it arrived and what arrived before.
@@ -253,13 +252,15 @@ impl Way {
         }
     }
 
-    /// Returns whether it was overtaken.
-    fn matched(&mut self, seen: &Seen, found: Found) -> bool {
+    fn matched(&mut self, seen: &Seen, found: Found) {
         self.last_matched = Some(self.last_matched.map_or(found.index, |last| last.max(found.index)));
         let place = (found.index, found.from);
-        let is_behind = self.furthest.is_some_and(|furthest| place < furthest);
-        self.furthest = Some(self.furthest.map_or(place, |furthest| furthest.max(place)));
-        let Some(sent) = self.window.get(found.index).filter(|_| found.is_first) else { return is_behind };
+        if self.furthest.is_some_and(|furthest| place < furthest) {
+            self.counts.reordered += self.wire(found.to - found.from);
+        }
+        let end = (found.index, found.to);
+        self.furthest = Some(self.furthest.map_or(end, |furthest| furthest.max(end)));
+        let Some(sent) = self.window.get(found.index).filter(|_| found.is_first) else { return };
         let delay_ns = signed(seen.time_ns, sent.time_ns);
         let sent_ns = sent.time_ns;
         self.delay_ns = Some(delay_ns);
@@ -273,7 +274,6 @@ impl Way {
             self.variations.see(delay_ns.saturating_sub(before_ns));
         }
         self.before = Some((found.index, delay_ns));
-        is_behind
     }
 
     /// Arrived, and the sending end does not have it.
