@@ -155,7 +155,7 @@ fn is_same(one: &Surveyed, other: &Surveyed) -> bool {
         return own == its;
     }
     let has_marks = |of: &Surveyed| of.marks.iter().any(|marks| !marks.is_empty());
-    let in_common = (0..2).any(|end| one.marks[end].both(&other.marks[end]).next().is_some());
+    let in_common = (0..2).any(|end| !one.marks[end].both(&other.marks[end]).is_empty());
     in_common || !has_marks(one) || !has_marks(other)
 }
 
@@ -207,7 +207,7 @@ fn place(one: &Surveyed, other: &Surveyed, origins: [Option<&Origin>; 2]) -> (us
 /// The second's time of the same data less the first's, at least: their delay, and the clocks' difference.
 fn rough(one: &Surveyed, other: &Surveyed) -> Option<i64> {
     let sender = usize::from(one.payload[1] > one.payload[0]);
-    let least = one.marks[sender].both(&other.marks[sender]).map(|(mine, its)| signed(its, mine)).min();
+    let least = one.marks[sender].both(&other.marks[sender]).into_iter().map(|(mine, its)| signed(its, mine)).min();
     least.or_else(|| Some(signed(other.first_ns, one.first_ns)).filter(|_| one.isns.is_some()))
 }
 

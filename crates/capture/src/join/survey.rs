@@ -115,14 +115,24 @@ impl Marks {
         })
     }
 
-    /// When both have the same data: the times of the one, of the other.
-    pub(super) fn both<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (u64, u64)> + 'a {
+    /// When both have the same data: the times of the one, of the other. Numbers begin again at 2^32: one may have begun before that.
+    pub(super) fn both(&self, other: &Self) -> Vec<(u64, u64)> {
         let shift = self.shift.max(other.shift);
-        let mut others = other.coarser(shift).peekable();
-        self.coarser(shift).filter_map(move |(part, time)| {
-            while others.next_if(|&(other, _)| other < part).is_some() {}
-            others.next_if(|&(other, _)| other == part).map(|(_, its)| (time, its))
-        })
+        let round = (1_u64 << 32).checked_shr(shift).unwrap_or(0);
+        let found = [(0, 0), (round, 0), (0, round)].map(|(own, its)| self.in_common(other, shift, own, its));
+        found.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
+    }
+
+    /// The same in parts of this size, with so much added to the numbers of the one and of the other.
+    fn in_common(&self, other: &Self, shift: u32, own: u64, its: u64) -> Vec<(u64, u64)> {
+        let mut others = other.coarser(shift).map(|(part, time)| (part + its, time)).peekable();
+        let parts = self.coarser(shift).map(|(part, time)| (part + own, time));
+        parts
+            .filter_map(|(part, time)| {
+                while others.next_if(|&(other, _)| other < part).is_some() {}
+                others.next_if(|&(other, _)| other == part).map(|(_, its)| (time, its))
+            })
+            .collect()
     }
 }
 

@@ -60,6 +60,8 @@ pub struct Counts {
     pub packets: u64,
     /// As the receiving end has them.
     pub packets_at_receiver: u64,
+    /// Packets as the sending end has them of which something has arrived.
+    pub matched: u64,
     /// Segments with data that the path lost.
     pub lost_data: u64,
     /// Packets without data that it lost.
@@ -261,6 +263,7 @@ impl Way {
         let end = (found.index, found.to);
         self.furthest = Some(self.furthest.map_or(end, |furthest| furthest.max(end)));
         let Some(sent) = self.window.get(found.index).filter(|_| found.is_first) else { return };
+        self.counts.matched += 1;
         let delay_ns = signed(seen.time_ns, sent.time_ns);
         let sent_ns = sent.time_ns;
         self.delay_ns = Some(delay_ns);

@@ -37,6 +37,10 @@ pub(super) fn joined(one: &Path, other: &Path) -> Result<Captured, Failure> {
     let (only, left_out) = (pairing.only, pairing.left_out);
     let [mut sender, mut receiver] = [reader(both[0].file)?, reader(both[1].file)?];
     let joined = join(&mut sender, &mut receiver, pairing);
+    let mut ways = joined.pairs.iter().flat_map(|pair| &pair.ways);
+    if ways.all(|way| way.counts.matched == 0) {
+        return Err(nothing_matched(&both));
+    }
     let captures = JoinedCaptures {
         sender_file: name(both[0].file),
         receiver_file: name(both[1].file),
@@ -86,6 +90,17 @@ fn nothing_in_common(both: &[One<'_>; 2]) -> Failure {
             told(&both[1]),
         ),
         "give two captures of the same transfer, made at the same time; where a NAT is between them, both need the handshake",
+    )
+}
+
+fn nothing_matched(both: &[One<'_>; 2]) -> Failure {
+    Failure::usage(
+        format!(
+            "{} and {} have connections between the same ends, and not one packet in common",
+            name(both[0].file),
+            name(both[1].file),
+        ),
+        "give two captures that were made at the same time; a device that rewrites sequence numbers or timestamps can't be between them",
     )
 }
 
