@@ -59,7 +59,10 @@ pub(crate) fn two_files(one: &[u8], other: &[u8]) -> usize {
         let counts = &way.counts;
         let gone = counts.unmatched_sent.before + counts.unmatched_sent.after;
         assert!(counts.lost_data + counts.lost_bare + gone <= counts.data + counts.bare, "{counts:?}");
-        assert!(way.delay.is_none_or(|delay| delay.above_ns.is_sorted() && delay.above_ns[0] >= 0), "{way:?}");
+        assert!(
+            way.delay.is_none_or(|delay| delay.above_ns.is_sorted() && delay.above_ns[0] >= 0),
+            "{way:?}"
+        );
     }
     joined.pairs.len()
 }

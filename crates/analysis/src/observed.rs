@@ -25,8 +25,8 @@ pub use captured::{CapturePoint, Captured, CapturedFlow};
 pub use connection::{BACKEND, Carried, Connection, Exact, Judged, judge_together};
 pub use finding::{ConnectionFinding, Connections};
 pub use joined::{
-    ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket, OneWayDelay, PlacedBy,
-    UnmatchedPackets,
+    ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket, OneWayDelay,
+    PlacedBy, UnmatchedPackets,
 };
 pub(crate) use receiver::Receiving;
 pub use reproduce::scenario;

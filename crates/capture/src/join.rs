@@ -174,7 +174,11 @@ impl Joining {
         let before = way.held();
         // A way counts by the clock of its receiver: where that is the first capture's, the second one sends.
         let now_ns = if sender == 0 { now_ns } else { shifted(now_ns, way.rough_ns()) };
-        if which == sender { way.sent(segment, now_ns) } else { way.arrived(segment, now_ns) }
+        if which == sender {
+            way.sent(segment, now_ns);
+        } else {
+            way.arrived(segment, now_ns);
+        }
         self.held = (self.held + way.held()).saturating_sub(before);
         while self.held > HELD_MAX && way.held() > 0 {
             let before = way.held();
@@ -244,7 +248,8 @@ fn delay(way: &Way, compared: &Compared, end: usize) -> Option<Delay> {
     waits.sort_unstable();
     let mut variations: Vec<i64> = way.variations.all.iter().map(|value| value.saturating_abs()).collect();
     variations.sort_unstable();
-    let mut at_loss: Vec<i64> = way.lost_ns.all.iter().filter_map(|&lost| above(before(way, lost)?)).collect();
+    let mut at_loss: Vec<i64> =
+        way.lost_ns.all.iter().filter_map(|&lost| above(before(way, lost)?)).collect();
     at_loss.sort_unstable();
     Some(Delay {
         samples: way.delays.seen,

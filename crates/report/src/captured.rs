@@ -1,9 +1,9 @@
 //! The flows of a capture: a table for a terminal with each verdict in words.
 
-use crate::{joined, prose};
 use crate::quantity::{Kind, MISSING};
 use crate::sheet::{Entry, Heading, Tone};
 use crate::table::{Style, grid};
+use crate::{joined, prose};
 use pipefill_analysis::observed::{CapturePoint, Captured, CapturedFlow};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use std::fmt::Write;

@@ -16,9 +16,15 @@ pub(crate) fn tables(flow: &JoinedFlow, style: Style) -> String {
     let ways = [("forward", &flow.forward), ("reverse", &flow.reverse)];
     let counts = grid(&headings(COUNTS), &ways.map(|(name, way)| counts(name, way)), narrower, 2);
     let has_delays = ways.iter().any(|(_, way)| way.one_way_delay.is_some());
-    let delays = has_delays.then(|| grid(&headings(DELAYS), &ways.map(|(name, way)| delays(name, way)), narrower, 2));
+    let delays =
+        has_delays.then(|| grid(&headings(DELAYS), &ways.map(|(name, way)| delays(name, way)), narrower, 2));
     let drawn = [Some(counts), delays];
-    drawn.iter().flatten().flat_map(|drawn| drawn.lines()).map(|line| format!("  {}\n", line.trim_end())).collect()
+    drawn
+        .iter()
+        .flatten()
+        .flat_map(|drawn| drawn.lines())
+        .map(|line| format!("  {}\n", line.trim_end()))
+        .collect()
 }
 
 /// Sentences about `flow`: what was lost, how delays are known, what could not be matched.
@@ -33,14 +39,19 @@ pub(crate) fn sentences(flow: &JoinedFlow) -> Vec<String> {
         all.push("Nothing tells which capture was made at which end: the first file is taken for that of the sender.".to_owned());
     }
     if let Some((src, dst)) = flow.src_at_receiver.as_ref().zip(flow.dst_at_receiver.as_ref()) {
-        all.push(format!("A NAT is between: at the receiver it is {src} -> {dst}, with the same numbers in its handshake."));
+        all.push(format!(
+            "A NAT is between: at the receiver it is {src} -> {dst}, with the same numbers in its handshake."
+        ));
     }
     all
 }
 
 /// The sentences about both captures as a whole.
 pub(crate) fn captures(found: &JoinedCaptures) -> Vec<String> {
-    let mut all = vec![format!("Joined: {} of the sender's end, {} of the receiver's.", found.sender_file, found.receiver_file)];
+    let mut all = vec![format!(
+        "Joined: {} of the sender's end, {} of the receiver's.",
+        found.sender_file, found.receiver_file
+    )];
     if found.same_clock {
         all.push("Both were made by one clock, in the same run of pipefill: delays are absolute.".to_owned());
     }
@@ -60,7 +71,9 @@ pub(crate) fn captures(found: &JoinedCaptures) -> Vec<String> {
             "packets were dropped while capturing at the receiver: they count as lost",
         ),
     ];
-    all.extend(counts.into_iter().filter(|&(count, _)| count > 0).map(|(count, what)| format!("{count} {what}.")));
+    all.extend(
+        counts.into_iter().filter(|&(count, _)| count > 0).map(|(count, what)| format!("{count} {what}.")),
+    );
     all
 }
 
@@ -113,7 +126,10 @@ fn delays(name: &str, way: &JoinedDirection) -> Vec<Entry> {
         delay.and_then(|delay| delay.ipdv_us_p99),
     ];
     let names = [name.to_owned()].into_iter();
-    names.chain(values.map(|value| value.map_or_else(|| MISSING.to_owned(), time))).map(Entry::plain).collect()
+    names
+        .chain(values.map(|value| value.map_or_else(|| MISSING.to_owned(), time)))
+        .map(Entry::plain)
+        .collect()
 }
 
 fn losses(name: &str, direction: &JoinedDirection) -> Option<String> {
@@ -121,7 +137,9 @@ fn losses(name: &str, direction: &JoinedDirection) -> Option<String> {
     if lost == 0 {
         return None;
     }
-    let share = direction.lost_share.map_or_else(String::new, |share| format!(" ({} %)", Kind::Ratio.alone(share * 100.0)));
+    let share = direction
+        .lost_share
+        .map_or_else(String::new, |share| format!(" ({} %)", Kind::Ratio.alone(share * 100.0)));
     let again = match direction.lost_retransmits {
         0 => String::new(),
         count => format!(", {count} of them retransmissions"),
@@ -149,8 +167,11 @@ fn unmatched(name: &str, direction: &JoinedDirection) -> Option<String> {
         (unmatched.received_only, "received and missing in the sender's capture"),
         (unmatched.hurried, "judged early, for want of memory"),
     ];
-    let parts: Vec<String> =
-        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let parts: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
     (!parts.is_empty()).then(|| format!("Not matched {name}: {}.", parts.join("; ")))
 }
 
@@ -164,9 +185,16 @@ fn of_delays(flow: &JoinedFlow) -> Vec<String> {
     if delay.basis == DelayBasis::HalfRtt {
         all.push("The least delays are half of the least round trip: that both directions take the same is assumed.".to_owned());
     }
-    let before = flow.forward.one_way_delay.and_then(|delay| Some((delay.above_min_us_before_loss?, delay.above_min_us_p99)));
+    let before = flow
+        .forward
+        .one_way_delay
+        .and_then(|delay| Some((delay.above_min_us_before_loss?, delay.above_min_us_p99)));
     if let Some((wait, longest)) = before.filter(|_| flow.forward.lost_data_segments > 0) {
-        all.push(format!("Before half of the losses data waited {} or more, where 99 % wait {} or less.", time(wait), time(longest)));
+        all.push(format!(
+            "Before half of the losses data waited {} or more, where 99 % wait {} or less.",
+            time(wait),
+            time(longest)
+        ));
     }
     all
 }

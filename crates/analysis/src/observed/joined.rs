@@ -191,7 +191,8 @@ impl CapturedFlow {
             self.limited_by = Some(LimitedBy::Cwnd);
             self.cwnd_cause = Some(cause);
             self.loss_is_chance = cause == CwndCause::RandomLoss;
-            let share = share.map_or_else(String::new, |share| format!(" {} of the time", wording::percent(share)));
+            let share =
+                share.map_or_else(String::new, |share| format!(" {} of the time", wording::percent(share)));
             let name = verdict::named(LimitedBy::Cwnd, Some(cause));
             self.verdict = Some(format!("Limited by {name}{share}: both captures show that {why}."));
             // What was advised, and what it rested on, was for the other cause.
@@ -214,7 +215,7 @@ impl CapturedFlow {
     fn other_cause(&self, joined: &JoinedFlow) -> Option<(CwndCause, String)> {
         let may_be = matches!(self.limited_by, Some(LimitedBy::Cwnd | LimitedBy::Path | LimitedBy::Unknown));
         let cause = self.ack_queue(joined).map(|why| (CwndCause::AckPath, why));
-        let cause = cause.filter(|_| may_be).or_else(|| self.other_loss(&joined.forward));
+        let cause = cause.filter(|_| may_be).or_else(|| self.other_loss(joined));
         cause.filter(|&(cause, _)| self.cwnd_cause != Some(cause))
     }
 
@@ -225,18 +226,22 @@ impl CapturedFlow {
         let is_queue = wait >= self.least_queue_us() && wait >= ONE_SIDED * other;
         is_queue.then(|| {
             let time = |us: i64| wording::duration(us.unsigned_abs());
-            format!("half of the ACKs waited {} or more on their way back, and half of the data {} or less", time(wait), time(other))
+            format!(
+                "half of the ACKs waited {} or more on their way back, and half of the data {} or less",
+                time(wait),
+                time(other)
+            )
         })
     }
 
     /// Why the window was cut, where that is not what the sender's capture says.
-    fn other_loss(&self, forward: &JoinedDirection) -> Option<(CwndCause, String)> {
+    fn other_loss(&self, joined: &JoinedFlow) -> Option<(CwndCause, String)> {
         if self.limited_by != Some(LimitedBy::Cwnd) || !self.cwnd_cause?.is_loss() {
             return None;
         }
-        if forward.lost_data_segments == 0 && self.retransmits > 0 && forward.reordered > 0 {
-            let why = format!("nothing was lost, and {} segments were overtaken", forward.reordered);
-            return Some((CwndCause::Reordering, why));
+        let (forward, reverse) = (&joined.forward, &joined.reverse);
+        if forward.lost_data_segments == 0 {
+            return self.without_losses(forward, reverse);
         }
         let delay = forward.one_way_delay?;
         let (wait, longest) = (delay.above_min_us_before_loss? as f64, delay.above_min_us_p99 as f64);
@@ -255,6 +260,25 @@ impl CapturedFlow {
                 Some((CwndCause::RandomLoss, told("data were lost when the queue was not full")))
             }
             _ => None,
+        }
+    }
+
+    /// Data were sent again, and none were lost.
+    fn without_losses(
+        &self,
+        forward: &JoinedDirection,
+        reverse: &JoinedDirection,
+    ) -> Option<(CwndCause, String)> {
+        if self.retransmits == 0 {
+            None
+        } else if forward.reordered > 0 {
+            let why = format!("nothing was lost, and {} segments were overtaken", forward.reordered);
+            Some((CwndCause::Reordering, why))
+        } else if reverse.lost_pure_acks > 0 {
+            let (lost, all) = (reverse.lost_pure_acks, reverse.pure_acks);
+            Some((CwndCause::AckPath, format!("no data were lost, and {lost} of {all} ACKs were")))
+        } else {
+            None
         }
     }
 

@@ -207,7 +207,8 @@ fn place(one: &Surveyed, other: &Surveyed, origins: [Option<&Origin>; 2]) -> (us
 /// The second's time of the same data less the first's, at least: their delay, and the clocks' difference.
 fn rough(one: &Surveyed, other: &Surveyed) -> Option<i64> {
     let sender = usize::from(one.payload[1] > one.payload[0]);
-    let least = one.marks[sender].both(&other.marks[sender]).into_iter().map(|(mine, its)| signed(its, mine)).min();
+    let least =
+        one.marks[sender].both(&other.marks[sender]).into_iter().map(|(mine, its)| signed(its, mine)).min();
     least.or_else(|| Some(signed(other.first_ns, one.first_ns)).filter(|_| one.isns.is_some()))
 }
 

@@ -157,7 +157,8 @@ impl Observer for Survey {
             self.left_out += 1;
             return;
         }
-        let each = |value: fn(&Connection, Side) -> u64| [value(connection, Side::A), value(connection, Side::B)];
+        let each =
+            |value: fn(&Connection, Side) -> u64| [value(connection, Side::A), value(connection, Side::B)];
         let [a, b] = [connection.half(Side::A), connection.half(Side::B)];
         self.connections.push(Surveyed {
             ends: [connection.endpoint(Side::A), connection.endpoint(Side::B)],

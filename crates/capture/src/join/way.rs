@@ -157,7 +157,8 @@ impl Way {
         let seen = Seen::of(segment, self.unwrap(segment.seq));
         self.counts.packets += 1;
         self.first_ns.get_or_insert(segment.time_ns);
-        *(if seen.has_data() { &mut self.counts.data } else { &mut self.counts.bare }) += self.segments(&seen);
+        *(if seen.has_data() { &mut self.counts.data } else { &mut self.counts.bare }) +=
+            self.segments(&seen);
         self.window.push(seen, segment.number);
         self.advance(now_ns);
     }
@@ -246,7 +247,8 @@ impl Way {
         let Some((least_ns, largest_ns)) = self.least_ns.zip(self.largest_ns) else {
             return Order { last, likely_ns: u64::MAX, until_ns: u64::MAX };
         };
-        let shortest_ns = least_ns.min(self.spans.rough_ns).saturating_sub(largest_ns.saturating_sub(least_ns));
+        let shortest_ns =
+            least_ns.min(self.spans.rough_ns).saturating_sub(largest_ns.saturating_sub(least_ns));
         Order {
             last,
             likely_ns: shifted(seen.time_ns, ORDER_NS.saturating_sub(least_ns)),

@@ -130,10 +130,8 @@ fn joined(captures: [&[u8]; 2]) -> Joined {
 }
 
 fn shifted(entries: Vec<Entry>, by_ms: i64) -> Vec<Entry> {
-    let moved = |entry: Entry| Entry {
-        time_ns: entry.time_ns.saturating_add_signed(by_ms * 1_000_000),
-        ..entry
-    };
+    let moved =
+        |entry: Entry| Entry { time_ns: entry.time_ns.saturating_add_signed(by_ms * 1_000_000), ..entry };
     entries.into_iter().map(moved).collect()
 }
 

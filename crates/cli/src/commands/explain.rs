@@ -39,7 +39,10 @@ fn is_no_directory(path: &Path) -> bool {
 fn capture(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     if !args.only.is_empty() || args.blindfold.is_some() {
         return Err(Failure::usage(
-            format!("{} is no directory, and --only and --blindfold are for records", args.directory.display()),
+            format!(
+                "{} is no directory, and --only and --blindfold are for records",
+                args.directory.display()
+            ),
             "leave them out: of a capture each flow is explained, from its packets alone",
         ));
     }

@@ -38,8 +38,7 @@ pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Fail
         write_scenario(&found, file)?;
     }
     let drawn = args.graphs.as_deref().zip(args.files.first()).map(|(folder, file)| {
-        draw(file, &Which { port: args.port, ..Which::default() }, folder)
-            .map(|files| (folder, files.len()))
+        draw(file, &Which { port: args.port, ..Which::default() }, folder).map(|files| (folder, files.len()))
     });
     let drawn = drawn.transpose()?;
     if args.json {

@@ -170,7 +170,11 @@ fn explain_takes_a_capture() {
     let output = command.pipe_stdin(&file).unwrap().output().unwrap();
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     let flow = &found["flows"][0];
-    assert_eq!((&flow["cwnd_cause"], &flow["confidence"]), (&"random_loss".into(), &"high".into()), "{flow:#}");
+    assert_eq!(
+        (&flow["cwnd_cause"], &flow["confidence"]),
+        (&"random_loss".into(), &"high".into()),
+        "{flow:#}"
+    );
     assert!(flow["timeline"].as_array().is_some_and(|spans| !spans.is_empty()), "{flow:#}");
     assert!(flow["figures"]["flight_bytes"].as_u64().is_some(), "{flow:#}");
 }
@@ -179,11 +183,9 @@ fn explain_takes_a_capture() {
 fn what_explain_cannot_read_is_told() {
     let (folder, file) = captured(LOSSY, "sender");
     folder.write("words.txt", "not a capture");
-    folder
-        .pipefill(&["explain", "words.txt"])
-        .assert()
-        .code(2)
-        .stderr(contains("no capture that can be read").and(contains("the directory that `pipefill run` named")));
+    folder.pipefill(&["explain", "words.txt"]).assert().code(2).stderr(
+        contains("no capture that can be read").and(contains("the directory that `pipefill run` named")),
+    );
     let name = file.to_str().unwrap();
     folder.pipefill(&["explain", name, "--only", "a=b"]).assert().code(2).stderr(contains("--only"));
     let whole = fs::read(&file).unwrap();

@@ -84,9 +84,8 @@ fn what_was_lost_is_what_the_simulator_has_dropped() {
             let count = |name: &str| counted(&manifest, direction, |one| one == name);
             let dropped =
                 counted(&manifest, direction, |one| one.starts_with("dropped_") && one.ends_with("_packets"));
-            let backlog = count("offered_packets") + count("duplicated_packets")
-                - count("delivered_packets")
-                - dropped;
+            let backlog =
+                count("offered_packets") + count("duplicated_packets") - count("delivered_packets") - dropped;
             let lost = told(&found, direction, lost);
             let after = told(&found, direction, |way| way["unmatched"]["sent_after"].as_u64().unwrap());
             assert_eq!(lost + after, dropped + backlog, "{name} {direction}");
@@ -111,7 +110,11 @@ fn delays_are_those_of_the_path_and_of_its_queue() {
     let flow = &found["flows"][0]["joined"];
     assert_eq!(found["joined"]["same_clock"], true);
     let [forward, reverse] = ["forward", "reverse"].map(|way| &flow[way]["one_way_delay"]);
-    assert_eq!((&forward["basis"], &forward["min_us"]), (&"same_clock".into(), &30_000.into()), "{forward:#}");
+    assert_eq!(
+        (&forward["basis"], &forward["min_us"]),
+        (&"same_clock".into(), &30_000.into()),
+        "{forward:#}"
+    );
     assert_eq!(reverse["min_us"], 10_000, "{reverse:#}");
     // 100 KiB at 20 Mbit/s.
     let full = 102_400.0 * 8.0 / 20.0;
@@ -124,7 +127,7 @@ fn delays_are_those_of_the_path_and_of_its_queue() {
 #[test]
 fn duplicates_and_overtaken_packets_are_counted() {
     let (folder, manifest) = run(
-        "name = \"d\"\n[path]\nrtt = \"40ms\"\nrate = \"20mbit\"\nduplicate = \"1%\"\n[[flow]]\nduration = \"4s\"\n[run]\nrepeat = 1\n",
+        "name = \"d\"\n[path]\nrtt = \"40ms\"\nduplicate = \"1%\"\n[[flow]]\nduration = \"8s\"\nbitrate = \"8mbit\"\n[run]\nrepeat = 1\n",
     );
     let found = joined(&folder, "sender.pcapng", "receiver.pcapng");
     let twice = told(&found, "forward", |way| way["duplicated"].as_u64().unwrap());
@@ -140,6 +143,18 @@ fn duplicates_and_overtaken_packets_are_counted() {
     assert_eq!(found["flows"][0]["cwnd_cause"], "reordering", "{}", found["flows"][0]["verdict"]);
 }
 
+/// The sender's capture alone sees retransmissions; the receiver's, that no data were lost.
+#[test]
+fn lost_acks_are_not_taken_for_lost_data() {
+    let folder = Folder::new();
+    run_in(&folder, &scenario("ack-loss-90"));
+    let found = joined(&folder, "receiver.pcapng", "sender.pcapng");
+    let flow = &found["flows"][0];
+    assert_eq!((&flow["limited_by"], &flow["cwnd_cause"]), (&"cwnd".into(), &"ack_path".into()), "{flow:#}");
+    let verdict = flow["verdict"].as_str().unwrap();
+    assert!(verdict.contains("both captures show that no data were lost"), "{verdict}");
+}
+
 #[test]
 fn the_order_of_the_files_does_not_matter() {
     let (folder, _) = run(LOSSY);
@@ -147,7 +162,12 @@ fn the_order_of_the_files_does_not_matter() {
     let text = words("sender.pcapng", "receiver.pcapng");
     assert_eq!(text, words("receiver.pcapng", "sender.pcapng"));
     let text = String::from_utf8(text).unwrap();
-    for part in ["Joined: sender.pcapng of the sender's end, receiver.pcapng", "Lost forward: ", "wait 50 %", "one clock"] {
+    for part in [
+        "Joined: sender.pcapng of the sender's end, receiver.pcapng",
+        "Lost forward: ",
+        "wait 50 %",
+        "one clock",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
 }
@@ -161,7 +181,8 @@ fn rewritten(capture: &[u8], time: impl Fn(u64) -> u64) -> Vec<u8> {
     while at < capture.len() {
         if word(at) == 6 {
             let ns = time(u64::from(word(at + 12)) << 32 | u64::from(word(at + 16)));
-            let fields = [(ns / 1_000_000_000) as u32, (ns % 1_000_000_000) as u32, word(at + 20), word(at + 24)];
+            let fields =
+                [(ns / 1_000_000_000) as u32, (ns % 1_000_000_000) as u32, word(at + 20), word(at + 24)];
             pcap.extend(fields.into_iter().flat_map(u32::to_le_bytes));
             pcap.extend(&capture[at + 28..at + 28 + word(at + 20) as usize]);
         }
@@ -173,7 +194,8 @@ fn rewritten(capture: &[u8], time: impl Fn(u64) -> u64) -> Vec<u8> {
 #[test]
 fn another_clock_is_found_within_the_error_that_is_said() {
     let (folder, _) = run(LOSSY);
-    let [sender, receiver] = ["sender", "receiver"].map(|end| fs::read(folder.path(&format!("{end}.pcapng"))).unwrap());
+    let [sender, receiver] =
+        ["sender", "receiver"].map(|end| fs::read(folder.path(&format!("{end}.pcapng"))).unwrap());
     fs::write(folder.path("s.pcap"), rewritten(&sender, |ns| ns)).unwrap();
     let zero = 1_767_225_600_000_000_000_u64;
     for (offset_ns, ppm) in [(1_500_000_000_i64, 0_i64), (0, 50), (-700_000_000, -80)] {
@@ -184,14 +206,15 @@ fn another_clock_is_found_within_the_error_that_is_said() {
         fs::write(folder.path("r.pcap"), rewritten(&receiver, moved)).unwrap();
         let found = joined(&folder, "s.pcap", "r.pcap");
         let clock = &found["joined"]["clock"];
-        let (drift, error) = (clock["drift_ppm"].as_f64().unwrap(), clock["drift_error_ppm"].as_f64().unwrap());
+        let (drift, error) =
+            (clock["drift_ppm"].as_f64().unwrap(), clock["drift_error_ppm"].as_f64().unwrap());
         assert!((drift - ppm as f64).abs() <= error && error < 2.0, "{ppm}: {clock:#}");
         // In the middle of about four seconds.
         let expected_us = offset_ns / 1_000 + ppm * 2;
         let error_us = clock["offset_error_us"].as_i64().unwrap() + ppm.abs();
         let offset_us = clock["offset_us"].as_i64().unwrap();
         assert!((offset_us - expected_us).abs() <= error_us, "{offset_ns} {ppm}: {clock:#}");
-        assert_eq!(clock["offset_bound_us"].as_u64().unwrap() / 100, 200, "{clock:#}");
+        assert!(clock["offset_bound_us"].as_u64().unwrap().abs_diff(20_000) < 10, "{clock:#}");
         let delay = &found["flows"][0]["joined"]["forward"]["one_way_delay"];
         assert_eq!(delay["basis"], "half_rtt");
         assert!((delay["min_us"].as_i64().unwrap() - 20_000).abs() < 10, "{delay:#}");

@@ -79,7 +79,8 @@ pub fn capture(found: &Captured, name: &str, style: Style) -> String {
 
 fn explained(flow: &CapturedFlow, style: Style) -> String {
     let width = style.width.min(super::PROSE);
-    let rate = flow.goodput_bps.map_or_else(|| "a single packet".to_owned(), |bps| Kind::Rate.alone(bps as f64));
+    let rate =
+        flow.goodput_bps.map_or_else(|| "a single packet".to_owned(), |bps| Kind::Rate.alone(bps as f64));
     let mut lines = vec![bold(&format!("{} -> {}: {rate}", flow.src, flow.dst), style)];
     let mut say = |text: &str| lines.push(filled(text, "  ", "  ", width));
     say(flow.verdict.as_deref().unwrap_or("What limits it can't be told."));

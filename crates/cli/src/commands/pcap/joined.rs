@@ -4,8 +4,8 @@ use crate::capture_flows::judged;
 use crate::capture_reading::{CaptureRead, STDIN, name, no_capture, opened, read};
 use crate::failure::Failure;
 use pipefill_analysis::observed::{
-    Captured, CapturedFlow, ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket,
-    OneWayDelay, PlacedBy, UnmatchedPackets,
+    Captured, CapturedFlow, ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow,
+    LostPacket, OneWayDelay, PlacedBy, UnmatchedPackets,
 };
 use pipefill_capture::join::{
     Clock, Delay, Joined, JoinedPair, JoinedWay, Origin, Pairing, Placed, Survey, join,
@@ -130,7 +130,12 @@ fn with_flows(found: [Captured; 2], joined: &Joined) -> Captured {
 }
 
 /// The flow that this end of `pair` sends, taken out of both captures' flows; `None` where it sends nothing.
-fn flow(pair: &JoinedPair, end: usize, flows: &mut [Vec<CapturedFlow>; 2], is_same_clock: bool) -> Option<CapturedFlow> {
+fn flow(
+    pair: &JoinedPair,
+    end: usize,
+    flows: &mut [Vec<CapturedFlow>; 2],
+    is_same_clock: bool,
+) -> Option<CapturedFlow> {
     let ends = |of: [_; 2]| if end == 0 { of } else { [of[1], of[0]] };
     let (at_a, near, far) = (pair.pair.at_a, ends(pair.pair.ends), ends(pair.pair.far_ends));
     // The capture at this end, and its names.
