@@ -46,7 +46,7 @@ fn capture(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> 
             "leave them out: of a capture each flow is explained, from its packets alone",
         ));
     }
-    let found = judged(&read(&args.directory, &mut ()).map_err(neither)?);
+    let found = judged(&read(&args.directory, &mut ()).map_err(|failure| neither(&args.directory, failure))?);
     if args.json {
         terminal.print_data(&json::explained_capture(&found).map_err(Failure::Json)?)?;
     } else {
@@ -56,10 +56,13 @@ fn capture(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> 
 }
 
 /// What could not be read may have been meant as either.
-fn neither(failure: Failure) -> Failure {
+fn neither(file: &Path, failure: Failure) -> Failure {
     match failure {
         Failure::Usage { what, .. } => Failure::usage(
-            what,
+            format!(
+                "{} is a file, not the directory of an experiment or a run. As a capture: {what}",
+                file.display()
+            ),
             "give the directory that `pipefill run` named, or a capture: pcap or pcapng, also in gzip or zstd",
         ),
         other => other,
