@@ -174,6 +174,11 @@ fn the_order_of_the_files_does_not_matter() {
 
 /// The packets of one of our captures as a pcap, with other times.
 fn rewritten(capture: &[u8], time: impl Fn(u64) -> u64) -> Vec<u8> {
+    cut(capture, 262_144, time)
+}
+
+/// The same with so many bytes of each packet at most.
+fn cut(capture: &[u8], snap: u32, time: impl Fn(u64) -> u64) -> Vec<u8> {
     let word = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().unwrap());
     let head: [u32; 6] = [0xa1b2_3c4d, 4 << 16 | 2, 0, 0, 262_144, 1];
     let mut pcap: Vec<u8> = head.into_iter().flat_map(u32::to_le_bytes).collect();
@@ -181,10 +186,10 @@ fn rewritten(capture: &[u8], time: impl Fn(u64) -> u64) -> Vec<u8> {
     while at < capture.len() {
         if word(at) == 6 {
             let ns = time(u64::from(word(at + 12)) << 32 | u64::from(word(at + 16)));
-            let fields =
-                [(ns / 1_000_000_000) as u32, (ns % 1_000_000_000) as u32, word(at + 20), word(at + 24)];
+            let kept = word(at + 20).min(snap);
+            let fields = [(ns / 1_000_000_000) as u32, (ns % 1_000_000_000) as u32, kept, word(at + 24)];
             pcap.extend(fields.into_iter().flat_map(u32::to_le_bytes));
-            pcap.extend(&capture[at + 28..at + 28 + word(at + 20) as usize]);
+            pcap.extend(&capture[at + 28..at + 28 + kept as usize]);
         }
         at += word(at + 4) as usize;
     }
@@ -222,6 +227,25 @@ fn another_clock_is_found_within_the_error_that_is_said() {
     folder.pipefill(&["pcap", "s.pcap", "r.pcap"]).assert().success().stdout(
         contains("The receiver's clock is").and(contains("behind the sender's")).and(contains("is assumed")),
     );
+}
+
+/// Without options there are no timestamps; without TCP's header there is nothing.
+#[test]
+fn a_short_snap_length_loses_nothing_or_is_told() {
+    let (folder, manifest) = run(LOSSY);
+    let receiver = fs::read(folder.path("receiver.pcapng")).unwrap();
+    fs::write(folder.path("54.pcap"), cut(&receiver, 54, |ns| ns)).unwrap();
+    fs::write(folder.path("40.pcap"), cut(&receiver, 40, |ns| ns)).unwrap();
+    let whole = joined(&folder, "sender.pcapng", "receiver.pcapng");
+    let short = joined(&folder, "sender.pcapng", "54.pcap");
+    let dropped =
+        counted(&manifest, "forward", |one| one.starts_with("dropped_") && one.ends_with("_packets"));
+    assert_eq!([&whole, &short].map(|found| told(found, "forward", lost)), [dropped; 2]);
+    folder
+        .pipefill(&["pcap", "sender.pcapng", "40.pcap"])
+        .assert()
+        .code(2)
+        .stderr(contains("no connection in common").and(contains("In 40.pcap, the snap length has cut")));
 }
 
 #[test]

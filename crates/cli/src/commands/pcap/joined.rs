@@ -76,9 +76,15 @@ fn reader(file: &Path) -> Result<Reader<File>, Failure> {
 }
 
 fn nothing_in_common(both: &[One<'_>; 2]) -> Failure {
-    let told = |one: &One<'_>| match &one.read.broken {
-        Some(broken) => format!(" Reading ended early: {broken}."),
-        None => String::new(),
+    let told = |one: &One<'_>| {
+        let cut = match one.read.cut() {
+            0 => String::new(),
+            count => {
+                format!(" In {}, the snap length has cut the headers of {count} packets.", name(one.file))
+            }
+        };
+        let broken = one.read.broken.as_ref();
+        broken.map_or_else(String::new, |broken| format!(" Reading ended early: {broken}.")) + &cut
     };
     let count = |one: &One<'_>| format!("{} ({} connections)", name(one.file), one.read.counts.connections);
     Failure::usage(
