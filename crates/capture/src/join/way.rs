@@ -360,3 +360,47 @@ impl Spans {
 pub(super) fn shifted(time_ns: u64, by_ns: i64) -> u64 {
     time_ns.saturating_add_signed(by_ns)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    fn way() -> Way {
+        let all = (0, u64::MAX);
+        Way::new(1_000, Spans { receiver: all, sender: all, rough_ns: 0 }, 64)
+    }
+
+    fn data(at: u64, time_ns: u64) -> Segment {
+        Segment { time_ns, number: at + 1, seq: (at * 1_000) as u32, payload: 1_000, ..Segment::default() }
+    }
+
+    #[test]
+    fn what_is_older_than_ten_seconds_is_settled_and_not_held() {
+        let mut way = way();
+        for at in 0..1_000 {
+            let now = at * SECOND_NS / 10;
+            way.sent(&data(at, now), now);
+            if at % 10 != 0 {
+                way.arrived(&data(at, now + 1_000_000), now + 1_000_000);
+            }
+        }
+        assert!(way.held() <= 115, "{}", way.held());
+        way.finish();
+        assert_eq!((way.counts.lost_data, way.counts.matched, way.counts.hurried), (100, 900, 0));
+        assert_eq!(way.lost.len(), LISTED);
+    }
+
+    #[test]
+    fn what_has_to_go_early_is_counted() {
+        let mut way = way();
+        (0..20).for_each(|at| way.sent(&data(at, at), at));
+        (0..10).for_each(|at| way.arrived(&data(at, 1_000 + at), 1_000 + at));
+        while way.held() > 0 {
+            way.make_room();
+        }
+        assert_eq!((way.counts.matched, way.counts.hurried), (10, 20));
+        assert_eq!(way.counts.lost_data, 10);
+    }
+}
