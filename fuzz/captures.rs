@@ -1,6 +1,7 @@
-//! Captures that anybody may have made: fed to the reader, by the fuzz target and by an ordinary test (`crates/capture/tests/hostile.rs`).
+//! Captures that anybody may have made: fed to the reader and to the joiner, by the fuzz target and by an ordinary test (`crates/capture/tests/hostile.rs`).
 //! What can be read is, an error has its place, and what is told of a connection can be; never a panic.
 
+use pipefill_capture::join::{Pairing, Survey, join};
 use pipefill_capture::read::{LinkType, Packet, Reader};
 use pipefill_capture::tcp::{Connection, Ended, Event, Limits, Observer, Reconstruction, Side, Spurious};
 
@@ -46,6 +47,55 @@ pub(crate) fn file(bytes: &[u8]) -> u64 {
     }
     all.memory();
     all.finish(&mut Judge).packets
+}
+
+/// Two files as the captures of one transfer. Returns how many connections both have.
+pub(crate) fn two_files(one: &[u8], other: &[u8]) -> usize {
+    let surveys = [one, other].map(survey);
+    let (Some(first), Some(second)) = (&surveys[0], &surveys[1]) else { return 0 };
+    let (Ok(mut one), Ok(mut other)) = (Reader::open(one), Reader::open(other)) else { return 0 };
+    let joined = join(&mut one, &mut other, Pairing::of(first, second));
+    for way in joined.pairs.iter().flat_map(|pair| &pair.ways) {
+        let counts = &way.counts;
+        let gone = counts.unmatched_sent.before + counts.unmatched_sent.after;
+        assert!(counts.lost_data + counts.lost_bare + gone <= counts.data + counts.bare, "{counts:?}");
+        assert!(
+            way.delay.is_none_or(|delay| delay.above_ns.is_sorted() && delay.above_ns[0] >= 0),
+            "{way:?}"
+        );
+    }
+    joined.pairs.len()
+}
+
+fn survey(bytes: &[u8]) -> Option<Survey> {
+    let mut reader = Reader::open(bytes).ok()?;
+    let (mut survey, mut all) = (Survey::default(), Reconstruction::new(Limits { connections: 64 }));
+    while let Ok(Some(packet)) = reader.next_packet() {
+        all.take(&packet, &mut survey);
+    }
+    all.finish(&mut survey);
+    Some(survey)
+}
+
+/// Segments of one connection as two captures: the first three bits of each say which of them have it. Returns how many connections both have.
+pub(crate) fn two_ends(bytes: &[u8]) -> usize {
+    let head = [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 101, 0, 0, 0];
+    let (mut files, mut now) = ([Vec::from(head), Vec::from(head)], 1_000_000_u32);
+    for &[which, control, seq, ack, size, pause] in bytes.as_chunks::<6>().0 {
+        now = now.wrapping_add(u32::from(pause) << (pause % 16));
+        let packet = segment(control, [seq, ack, ack, seq], size);
+        for (at, file) in files.iter_mut().enumerate() {
+            if which & 1 << at != 0 {
+                let length = packet.len() as u32;
+                let ticks = now.wrapping_add(u32::from(which) * at as u32);
+                for field in [ticks / 1_000_000, ticks % 1_000_000, length, length + 1_000] {
+                    file.extend(field.to_le_bytes());
+                }
+                file.extend(&packet);
+            }
+        }
+    }
+    two_files(&files[0], &files[1])
 }
 
 /// Packets without a container: link type and length before each, the time a little later each.

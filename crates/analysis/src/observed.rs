@@ -10,6 +10,7 @@ mod bottleneck;
 mod captured;
 mod connection;
 mod finding;
+mod joined;
 mod look;
 mod losses;
 mod receiver;
@@ -21,8 +22,12 @@ mod sharing;
 pub use advice::for_machines;
 pub use blindfold::{View, blindfolded, forget_the_plan};
 pub use captured::{CapturePoint, Captured, CapturedFlow};
-pub use connection::{BACKEND, Carried, Connection, Exact, judge_together};
+pub use connection::{BACKEND, Carried, Connection, Exact, Judged, judge_together};
 pub use finding::{ConnectionFinding, Connections};
+pub use joined::{
+    ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket, OneWayDelay,
+    PlacedBy, UnmatchedPackets,
+};
 pub(crate) use receiver::Receiving;
 pub use reproduce::scenario;
 

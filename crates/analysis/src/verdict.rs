@@ -106,7 +106,12 @@ pub fn sentence(subject: &Subject<'_>) -> String {
 
 /// The cause in words.
 pub fn name(diagnosis: &Diagnosis) -> &'static str {
-    match (diagnosis.limited_by, diagnosis.cwnd_cause) {
+    named(diagnosis.limited_by, diagnosis.cwnd_cause)
+}
+
+/// The same of a limit and, where that is the congestion window, of why it is no larger.
+pub(crate) const fn named(limited_by: LimitedBy, cwnd_cause: Option<CwndCause>) -> &'static str {
+    match (limited_by, cwnd_cause) {
         (LimitedBy::App, _) => "the application",
         (LimitedBy::Sndbuf, _) => "the send buffer",
         (LimitedBy::Rwnd, _) => "the receive window",

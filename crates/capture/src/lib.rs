@@ -5,6 +5,7 @@
 
 pub mod graphs;
 pub mod headers;
+pub mod join;
 pub mod read;
 pub mod rows;
 pub mod tcp;

@@ -41,6 +41,25 @@ pub trait Observer {
 
 impl Observer for () {}
 
+/// Both are told, the first one first.
+impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
+    #[inline]
+    fn segment(&mut self, connection: &Connection, event: &Event) {
+        self.0.segment(connection, event);
+        self.1.segment(connection, event);
+    }
+
+    fn spurious(&mut self, connection: &Connection, side: Side, spurious: &Spurious) {
+        self.0.spurious(connection, side, spurious);
+        self.1.spurious(connection, side, spurious);
+    }
+
+    fn ended(&mut self, connection: &Connection, why: Ended) {
+        self.0.ended(connection, why);
+        self.1.ended(connection, why);
+    }
+}
+
 /// Bounds of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {

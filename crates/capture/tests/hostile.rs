@@ -19,6 +19,11 @@ proptest! {
         prop_assert_eq!(captures::segments(&bytes), bytes.len() as u64 / 6);
     }
 
+    #[test]
+    fn any_two_ends_are_joined_as_far_as_they_can_be(bytes in prop::collection::vec(any::<u8>(), 0..900)) {
+        prop_assert!(captures::two_ends(&bytes) <= 1);
+    }
+
     /// A pcap of raw IP whose packets may be anything.
     #[test]
     fn any_packets_in_a_whole_capture(packets in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..20)) {

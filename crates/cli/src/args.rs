@@ -242,8 +242,8 @@ pub(crate) struct ReportArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
-    /// Directory of an experiment or of a run
-    #[arg(value_name = "DIR")]
+    /// Directory of an experiment or of a run, or a capture: pcap or pcapng, also in gzip or zstd; - is a capture on standard input
+    #[arg(value_name = "DIR|CAPTURE")]
     pub(crate) directory: PathBuf,
     /// Explain only matching cells; values as in the scenario, axes separated by commas. If repeated, any value of an axis matches
     #[arg(long, value_name = "AXIS=VALUE")]
@@ -289,10 +289,10 @@ pub(crate) struct WatchArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PcapArgs {
-    /// A capture: pcap or pcapng, also in gzip or zstd; - is standard input
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// Write a scenario that reproduces the largest flow, for run and fix: a new file
+    /// A capture: pcap or pcapng, also in gzip or zstd; - is standard input. Two of the same transfer, made at both ends, are joined
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Write a scenario that reproduces the largest flow and those beside it, for run and fix: a new file
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) scenario: Option<PathBuf>,
     /// Draw the largest connection into this new directory: SVG, and files for xplot

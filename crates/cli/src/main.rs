@@ -6,7 +6,9 @@
 mod again;
 mod args;
 mod asked;
+mod capture_flows;
 mod capture_graphs;
+mod capture_reading;
 mod catalogue_scenarios;
 mod commands;
 mod condense;

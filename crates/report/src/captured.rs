@@ -1,9 +1,9 @@
 //! The flows of a capture: a table for a terminal with each verdict in words.
 
-use crate::prose;
 use crate::quantity::{Kind, MISSING};
 use crate::sheet::{Entry, Heading, Tone};
 use crate::table::{Style, grid};
+use crate::{joined, prose};
 use pipefill_analysis::observed::{CapturePoint, Captured, CapturedFlow};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use std::fmt::Write;
@@ -23,6 +23,9 @@ pub fn render(found: &Captured, most: usize, style: Style) -> String {
             text.push_str(&in_words(flow, style));
         }
     }
+    for sentence in found.joined.iter().flat_map(joined::captures) {
+        let _ = write!(text, "\n{}", prose::filled(&sentence, "", "", style.width));
+    }
     let _ = writeln!(text, "\n{}", prose::filled(&notes(found, shown.len()), "", "", style.width));
     text
 }
@@ -35,6 +38,15 @@ fn in_words(flow: &CapturedFlow, style: Style) -> String {
     };
     line(flow.verdict.as_deref().unwrap_or("What limits it can't be told."), "  ", "  ");
     line(&seen(flow), "  ", "  ");
+    if let Some(both) = &flow.joined {
+        text.push_str(&joined::tables(both, style));
+        for sentence in joined::sentences(both) {
+            let _ = writeln!(text, "{}", prose::filled(&sentence, "  ", "  ", style.width));
+        }
+    }
+    let mut line = |words: &str, first: &str, later: &str| {
+        let _ = writeln!(text, "{}", prose::filled(words, first, later, style.width));
+    };
     for advice in flow.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
         line(&format!("{}: {}", advice.change, advice.why), "  > ", "    ");
         for command in &advice.commands {
@@ -45,7 +57,7 @@ fn in_words(flow: &CapturedFlow, style: Style) -> String {
 }
 
 /// What the packets say beside the verdict, and from where.
-fn seen(flow: &CapturedFlow) -> String {
+pub(crate) fn seen(flow: &CapturedFlow) -> String {
     let bytes = |count: u64| Kind::Bytes.alone(count as f64);
     let time = |us: u64| Kind::Time.alone(us as f64 * 1e3);
     let mut parts = vec![format!("{} in {}", bytes(flow.bytes), time(flow.span_us))];
@@ -80,7 +92,7 @@ fn seen(flow: &CapturedFlow) -> String {
 }
 
 /// What was read, and what is missing.
-fn notes(found: &Captured, shown: usize) -> String {
+pub(crate) fn notes(found: &Captured, shown: usize) -> String {
     let mut parts = vec![format!("{} packets", found.packets)];
     for (kind, count) in &found.not_understood {
         parts.push(format!("{count} not understood: {kind}"));

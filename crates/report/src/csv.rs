@@ -147,7 +147,7 @@ pub fn render(experiment: &Experiment) -> Result<String, CsvError> {
 }
 
 /// The scalar fields of a flow of a capture, in the order of the columns.
-const CAPTURED_FIELDS: [&str; 17] = [
+const CAPTURED_FIELDS: [&str; 23] = [
     "/src",
     "/dst",
     "/packets",
@@ -165,6 +165,12 @@ const CAPTURED_FIELDS: [&str; 17] = [
     "/limited_by",
     "/cwnd_cause",
     "/vantage",
+    "/joined/forward/lost_data_segments",
+    "/joined/reverse/lost_pure_acks",
+    "/joined/forward/reordered",
+    "/joined/forward/duplicated",
+    "/joined/forward/one_way_delay/above_min_us_p95",
+    "/joined/reverse/one_way_delay/above_min_us_p95",
 ];
 
 /// One row for each flow of a capture.

@@ -2,8 +2,11 @@
 //!
 //! Never: a figure that is not in the JSON, or a colour that carries what the text does not say.
 
+mod capture;
 mod evidence;
 mod timeline;
+
+pub use capture::{ExplainedCapture, capture};
 
 use crate::prose::filled;
 use crate::quantity::Kind;
@@ -123,7 +126,7 @@ fn explained(cell: &CellResult, style: Style) -> String {
     };
     lines.push(filled(verdict, "  ", "  ", width));
     lines.extend(confidence(cell).map(|text| filled(&text, "  ", "  ", width)));
-    lines.extend(section("Share of the time", &shares(cell, style)));
+    lines.extend(section("Share of the time", &shares(cell.limited_fraction.as_ref(), style)));
     lines.extend(section("Each flow", &flows(cell, width)));
     if let Some(diagnosis) = diagnosis(cell) {
         let of_run = format!("run {} of {}", cell.verdict_repeat.unwrap_or(1), cell.runs);
@@ -134,7 +137,7 @@ fn explained(cell: &CellResult, style: Style) -> String {
         lines.extend(section(&format!("Evidence ({of_run})"), &evidence::lines(diagnosis)));
         lines.extend(section("Other witnesses", &evidence::witnesses(diagnosis)));
     }
-    lines.extend(section("Advice", &advice(cell, width)));
+    lines.extend(section("Advice", &advice(advice_of(cell), width)));
     lines.join("\n")
 }
 
@@ -181,8 +184,8 @@ fn why_nothing(cell: &CellResult) -> String {
 }
 
 /// Largest first.
-fn shares(cell: &CellResult, style: Style) -> Vec<String> {
-    let Some(shares) = &cell.limited_fraction else { return Vec::new() };
+fn shares(shares: Option<&BTreeMap<LimitedBy, f64>>, style: Style) -> Vec<String> {
+    let Some(shares) = shares else { return Vec::new() };
     let mut sorted: Vec<(LimitedBy, f64)> = shares.iter().map(|(&cause, &share)| (cause, share)).collect();
     sorted.sort_by(|a, b| b.1.total_cmp(&a.1));
     let line = |(cause, share): (LimitedBy, f64)| {
@@ -193,8 +196,8 @@ fn shares(cell: &CellResult, style: Style) -> Vec<String> {
     sorted.into_iter().map(line).collect()
 }
 
-fn advice(cell: &CellResult, width: u16) -> Vec<String> {
-    advice_of(cell).enumerate().flat_map(|(index, one)| advised(index + 1, one, width)).collect()
+fn advice<'a>(all: impl Iterator<Item = &'a Advice>, width: u16) -> Vec<String> {
+    all.enumerate().flat_map(|(index, one)| advised(index + 1, one, width)).collect()
 }
 
 fn advised(number: usize, advice: &Advice, width: u16) -> Vec<String> {

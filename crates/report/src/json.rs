@@ -1,10 +1,11 @@
 //! The report's JSON, schema 1: what other programs read.
 
-use crate::explain::Explanation;
+use crate::explain::{ExplainedCapture, Explanation};
 use pipefill_analysis::calculator::Calculation;
 use pipefill_analysis::changes::Changes;
 use pipefill_analysis::experiment::{Experiment, SCHEMA};
 use pipefill_analysis::fix::Proof;
+use pipefill_analysis::observed::Captured;
 use pipefill_core::plan::Plan;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -45,6 +46,14 @@ pub fn explanations(experiment: &Experiment) -> Result<String> {
     let cells: Vec<Explanation<'_>> = experiment.cells.iter().map(Explanation::of).collect();
     let document = OfCells { schema: SCHEMA, experiment: &experiment.experiment, cells: &cells };
     Ok(serde_json::to_string_pretty(&document)? + "\n")
+}
+
+/// An [`ExplainedCapture`], indented. Ends with a newline.
+///
+/// # Errors
+/// Those of serde_json.
+pub fn explained_capture(found: &Captured) -> Result<String> {
+    Ok(serde_json::to_string_pretty(&ExplainedCapture::of(found))? + "\n")
 }
 
 /// `{"schema": 1, "experiment": …, "cells": […]}` with a [`Proof`] for each cell, indented. Ends with a newline.

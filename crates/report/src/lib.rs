@@ -20,6 +20,7 @@ pub mod fix;
 pub mod flent;
 pub mod html;
 pub mod iperf3;
+mod joined;
 pub mod json;
 mod limiters;
 pub mod md;

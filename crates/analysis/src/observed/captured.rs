@@ -1,6 +1,9 @@
 //! What is said of the connections of a capture: one entry for each connection and direction that carried data.
 
 use super::advice::for_machines;
+use super::connection::Judged;
+use super::joined::{JoinedCaptures, JoinedFlow};
+use crate::diagnosis::Diagnosis;
 use crate::experiment::{FlowResult, SCHEMA};
 use crate::finding::Advice;
 use crate::wording;
@@ -19,7 +22,7 @@ const MOSTLY: f64 = 0.6;
 pub struct Captured {
     /// [`SCHEMA`].
     pub schema: u32,
-    /// Packets that were read.
+    /// Packets that were read, of both captures where there are two.
     pub packets: u64,
     /// Packets that could not be understood, by what they were.
     pub not_understood: BTreeMap<String, u64>,
@@ -31,6 +34,8 @@ pub struct Captured {
     pub left_out: u64,
     /// Where and why reading ended before the end of the capture; null where it did not.
     pub broken: Option<String>,
+    /// The two captures that were joined; null where one was read.
+    pub joined: Option<JoinedCaptures>,
     /// One entry for each connection and direction that carried data, the largest first.
     pub flows: Vec<CapturedFlow>,
 }
@@ -99,6 +104,12 @@ pub struct CapturedFlow {
     pub advice: Option<Vec<Advice>>,
     /// Where it was captured.
     pub vantage: CapturePoint,
+    /// What a capture at the other end adds; null where there is none, or where it does not have this flow.
+    pub joined: Option<JoinedFlow>,
+    /// What the verdict rests on, and what limited when: `explain` prints it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub diagnosis: Option<Diagnosis>,
 }
 
 impl Captured {
@@ -110,9 +121,12 @@ impl Captured {
 
 impl CapturedFlow {
     /// Adds what was found of it, by its connection: that has this flow's direction; none where it was too short.
-    pub fn judge(&mut self, found: &[FlowResult], direction: Direction) {
-        match found.iter().find(|flow| flow.figures.direction == direction) {
-            Some(flow) => self.take(flow.clone()),
+    pub fn judge(&mut self, found: &[Judged], direction: Direction) {
+        match found.iter().find(|one| one.flow.figures.direction == direction) {
+            Some(one) => {
+                self.take(one.flow.clone());
+                self.diagnosis.clone_from(&one.diagnosis);
+            }
             None => self.verdict = Some("Too short to judge.".to_owned()),
         }
     }
@@ -147,6 +161,8 @@ impl CapturedFlow {
             .goodput_bps
             .map_or_else(String::new, |bps| format!(", {} were measured", wording::rate(bps)));
         self.limited_by = Some(limit);
+        // It is about what the receiver's end told.
+        self.diagnosis = None;
         self.limited_fraction = Some(BTreeMap::from([(limit, share), (LimitedBy::Unknown, 1.0 - share)]));
         self.verdict =
             Some(format!("Limited by {name} {} of the time: {because}{goodput}.", wording::percent(share)));

@@ -4,6 +4,7 @@
 //! receiver. Only the directions that carried data are flows.
 
 use super::{inferred, rows};
+use crate::diagnosis::Diagnosis;
 use crate::experiment::{FlowResult, flow_results};
 use crate::metrics::{Condenser, RetransmitCounts};
 use core::net::{IpAddr, SocketAddr};
@@ -218,12 +219,22 @@ impl Connection<'_> {
 
     /// What limits each direction that carried data: the sent one first.
     pub fn judge(&self) -> Vec<FlowResult> {
-        judge_together(std::slice::from_ref(self)).0.pop().unwrap_or_default()
+        let judged = judge_together(std::slice::from_ref(self)).0.pop().unwrap_or_default();
+        judged.into_iter().map(|one| one.flow).collect()
     }
 }
 
+/// A flow, and what its verdict rests on.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// With its verdict.
+    pub flow: FlowResult,
+    /// Its figures and what limited it when; `None` where nothing was sampled.
+    pub diagnosis: Option<Diagnosis>,
+}
+
 /// The same of connections between the same two hosts, which share a path: what each tells of it counts for all. And what that is.
-pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<FlowResult>>, PathFacts) {
+pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, PathFacts) {
     let Some(first) = connections.first() else { return (Vec::new(), PathFacts::default()) };
     let name = FileName::cleaned("connection");
     let run = |cell| Run {
@@ -251,7 +262,11 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<FlowResult>>, 
     let mut condenser = Condenser::new(&manifest);
     samples.into_iter().flat_map(rows).for_each(|row| condenser.take(&row));
     let metrics = condenser.finish();
-    let mut flows = flow_results(&manifest.run.cell.spec, &[&metrics]).into_iter();
+    let results = flow_results(&manifest.run.cell.spec, &[&metrics]);
+    let mut flows = results.into_iter().map(|flow| {
+        let same = metrics.flows.iter().find(|one| one.figures.flow == flow.figures.flow);
+        Judged { diagnosis: same.and_then(|one| one.diagnosis.clone()), flow }
+    });
     let facts = manifest.subject.observed().map(|observed| observed.path.clone()).unwrap_or_default();
     (connections.iter().map(|one| flows.by_ref().take(one.streams().count()).collect()).collect(), facts)
 }

@@ -247,6 +247,11 @@ impl Half {
         self.payload_bytes
     }
 
+    /// The sequence number, as it stands in headers, that counts from 0 here.
+    pub(crate) const fn first_seq(&self) -> u32 {
+        self.isn
+    }
+
     /// Whether its SYN or SYN-ACK was seen.
     pub const fn has_syn(&self) -> bool {
         self.has_syn

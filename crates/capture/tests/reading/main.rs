@@ -4,6 +4,7 @@ mod connections;
 mod containers;
 mod damaged;
 mod exchanges;
+mod joined;
 mod links;
 mod made;
 mod memory;

@@ -58,7 +58,8 @@ pub(super) const EXPLAIN_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill explain pipefill-runs/first
   pipefill explain pipefill-runs/first --only path.rtt=40ms,path.loss=1%
-  pipefill explain pipefill-runs/first/runs/0000-rtt-10ms-loss-0pct-r1 --json";
+  pipefill explain pipefill-runs/first/runs/0000-rtt-10ms-loss-0pct-r1 --json
+  pipefill explain slow.pcapng                    the flows of a capture, from their packets";
 
 pub(super) const FIX_EXAMPLES: &str = "\
 EXAMPLES:
@@ -111,6 +112,7 @@ EXAMPLES:
   pipefill pcap slow.pcap.gz --json
   pipefill pcap slow.pcapng --graphs drawn        time-sequence, window, RTT, throughput
   pipefill pcap slow.pcapng --scenario slow.toml  then: pipefill run slow.toml
+  pipefill pcap client.pcap server.pcap           joined: what the path lost, delays, clocks
   tcpdump -i eth0 -s 128 -w - tcp | pipefill pcap -
 
 The verdict is best where the capture was made near the sender, and has the handshake: it

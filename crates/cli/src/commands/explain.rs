@@ -1,16 +1,22 @@
-//! `pipefill explain`: what limited each cell, when, and how that is known.
+//! `pipefill explain`: what limited each cell of records, or each flow of a capture, when, and how that is known.
 
 use super::report::result_of;
 use crate::args::{End, ExplainArgs};
+use crate::capture_flows::judged;
+use crate::capture_reading::{STDIN, name, read};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::select;
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::{Experiment, quoted};
 use pipefill_report::{explain as text, json};
+use std::path::Path;
 
 /// Reads the records and explains them. Done is done, whatever limited.
 pub(super) fn explain(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    if is_no_directory(&args.directory) {
+        return capture(args, terminal);
+    }
     let mut result = result_of(&args.directory, args.blindfold.map(End::view), terminal)?;
     keep(&mut result, &args.only)?;
     if args.json {
@@ -22,6 +28,45 @@ pub(super) fn explain(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome
         terminal.print(&text::render(&result, &fix, terminal.table_style()))?;
     }
     Ok(Outcome::Done)
+}
+
+/// Standard input, a file, a pipe.
+fn is_no_directory(path: &Path) -> bool {
+    path == Path::new(STDIN) || path.metadata().is_ok_and(|found| !found.is_dir())
+}
+
+/// Reads the capture, whatever its name, and explains its flows.
+fn capture(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    if !args.only.is_empty() || args.blindfold.is_some() {
+        return Err(Failure::usage(
+            format!(
+                "{} is no directory, and --only and --blindfold are for records",
+                args.directory.display()
+            ),
+            "leave them out: of a capture each flow is explained, from its packets alone",
+        ));
+    }
+    let found = judged(&read(&args.directory, &mut ()).map_err(|failure| neither(&args.directory, failure))?);
+    if args.json {
+        terminal.print_data(&json::explained_capture(&found).map_err(Failure::Json)?)?;
+    } else {
+        terminal.print(&text::capture(&found, &name(&args.directory), terminal.table_style()))?;
+    }
+    Ok(if found.broken.is_some() { Outcome::Broken } else { Outcome::Done })
+}
+
+/// What could not be read may have been meant as either.
+fn neither(file: &Path, failure: Failure) -> Failure {
+    match failure {
+        Failure::Usage { what, .. } => Failure::usage(
+            format!(
+                "{} is a file, not the directory of an experiment or a run. As a capture: {what}",
+                file.display()
+            ),
+            "give the directory that `pipefill run` named, or a capture: pcap or pcapng, also in gzip or zstd",
+        ),
+        other => other,
+    }
 }
 
 /// Leaves in `result` the cells that `only` names.

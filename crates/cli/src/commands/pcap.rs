@@ -1,45 +1,44 @@
 //! `pipefill pcap`: what limits the connections of a capture.
 
+mod joined;
+
 use crate::args::PcapArgs;
+use crate::capture_flows::judged;
 use crate::capture_graphs::{Which, draw};
+use crate::capture_reading::read;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
-use pipefill_analysis::experiment::FlowResult;
-use pipefill_analysis::observed::{
-    CapturePoint, Captured, CapturedFlow, Connection, judge_together, scenario,
-};
-use pipefill_capture::headers::Other;
-use pipefill_capture::read::{ReadError, Reader};
-use pipefill_capture::rows::{Sampling, Watched};
-use pipefill_capture::tcp::{Counts, Half, Reconstruction, Side};
-use pipefill_core::cell::Direction;
+use pipefill_analysis::observed::{Captured, scenario};
 use pipefill_core::file_name::FileName;
-use pipefill_core::record::{Observed, TcpSample};
 use pipefill_report::{captured, csv};
-use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::net::IpAddr;
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::Path;
-use std::time::Duration;
-
-/// Connections of two hosts that are judged together at most.
-const TOGETHER: usize = 64;
-/// Fewer samples tell no limit.
-const FEWEST_SAMPLES: usize = 2;
-/// Standard input, in place of a file's name.
-const STDIN: &str = "-";
 
 /// Reads the capture and says what limits each of its flows.
 pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let found = read(&args.file)?;
+    let found = match &args.files[..] {
+        [file] => judged(&read(file, &mut ())?),
+        [one, other] if args.graphs.is_none() => joined::joined(one, other)?,
+        [_, _] => {
+            return Err(Failure::usage(
+                "--graphs draws one capture, and two were given".to_owned(),
+                "name the capture to draw alone: pipefill pcap FILE --graphs DIR",
+            ));
+        }
+        files => {
+            return Err(Failure::usage(
+                format!("{} captures were given", files.len()),
+                "give one capture, or two of the same transfer: the sender's and the receiver's",
+            ));
+        }
+    };
     if let Some(file) = &args.scenario {
         write_scenario(&found, file)?;
     }
-    let drawn = args.graphs.as_deref().map(|folder| {
-        draw(&args.file, &Which { port: args.port, ..Which::default() }, folder)
-            .map(|files| (folder, files.len()))
+    let drawn = args.graphs.as_deref().zip(args.files.first()).map(|(folder, file)| {
+        draw(file, &Which { port: args.port, ..Which::default() }, folder).map(|files| (folder, files.len()))
     });
     let drawn = drawn.transpose()?;
     if args.json {
@@ -55,7 +54,7 @@ pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Fail
     Ok(if found.broken.is_some() { Outcome::Broken } else { Outcome::Done })
 }
 
-/// A scenario that reproduces the largest flow.
+/// A scenario that reproduces the largest flow and those beside it.
 fn write_scenario(found: &Captured, file: &Path) -> Result<(), Failure> {
     let stem = file.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let Some(text) = scenario(found, FileName::cleaned(&stem).as_str()) else {
@@ -70,154 +69,4 @@ fn write_scenario(found: &Captured, file: &Path) -> Result<(), Failure> {
         )
     })?;
     written.write_all(text.as_bytes()).map_err(|error| Failure::Other(format!("{}: {error}", file.display())))
-}
-
-fn read(file: &Path) -> Result<Captured, Failure> {
-    let name =
-        if file == Path::new(STDIN) { "standard input".to_owned() } else { file.display().to_string() };
-    if file == Path::new(STDIN) {
-        return found(io::stdin().lock(), &name);
-    }
-    let opened = File::open(file).map_err(|error| {
-        Failure::usage(
-            format!("{name}: {error}"),
-            "name a capture: pcap or pcapng, also in gzip or zstd; - is standard input",
-        )
-    })?;
-    found(opened, &name)
-}
-
-fn found(input: impl Read, name: &str) -> Result<Captured, Failure> {
-    let mut reader = Reader::open(input).map_err(|error| no_capture(name, &error))?;
-    let (mut reconstruction, mut sampling) = (Reconstruction::default(), Sampling::default());
-    let broken = loop {
-        match reader.next_packet() {
-            Ok(Some(packet)) => reconstruction.take(&packet, &mut sampling),
-            Ok(None) => break None,
-            Err(error) => break Some(format!("{name}: {error}")),
-        }
-    };
-    let counts = reconstruction.finish(&mut sampling);
-    let mut found = Captured {
-        packets: counts.packets,
-        not_understood: not_understood(&counts),
-        dropped: reader.dropped(),
-        forgotten: counts.evicted,
-        broken,
-        ..Captured::new()
-    };
-    let (watched, left_out) = sampling.finish();
-    found.left_out = left_out;
-    for group in by_hosts(&watched) {
-        found.flows.extend(flows(&group));
-    }
-    found.flows.sort_by_key(|flow| std::cmp::Reverse(flow.bytes));
-    Ok(found)
-}
-
-/// Connections between the same two hosts, seen from the same end, the largest first: they share a path. Of many, some at a time.
-fn by_hosts(watched: &[Watched]) -> Vec<Vec<&Watched>> {
-    let mut hosts: BTreeMap<(IpAddr, IpAddr), Vec<&Watched>> = BTreeMap::new();
-    for one in watched {
-        let address = |side| one.endpoint(side).address.ip();
-        hosts.entry((address(one.near()), address(one.near().other()))).or_default().push(one);
-    }
-    hosts.into_values().flat_map(|all| all.chunks(TOGETHER).map(<[_]>::to_vec).collect::<Vec<_>>()).collect()
-}
-
-fn no_capture(name: &str, error: &ReadError) -> Failure {
-    Failure::usage(
-        format!("{name}: {error}"),
-        "name a capture as tcpdump -w or Wireshark write it: pcap or pcapng, also in gzip or zstd",
-    )
-}
-
-fn not_understood(counts: &Counts) -> BTreeMap<String, u64> {
-    let kinds = Other::ALL.into_iter().filter(|kind| kind.is_not_understood());
-    kinds.map(|kind| (kind.as_str().to_owned(), counts.other(kind))).filter(|&(_, count)| count > 0).collect()
-}
-
-/// An entry for each direction of each connection that carried data.
-fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
-    let from_ns = group.iter().map(|one| one.connection.first_ns()).min().unwrap_or(0);
-    let samples: Vec<Vec<TcpSample>> = group.iter().map(|one| one.rows(from_ns)).collect();
-    let judged: Vec<usize> = (0..group.len()).filter(|&at| samples[at].len() >= FEWEST_SAMPLES).collect();
-    let connections: Vec<Connection<'_>> =
-        judged.iter().map(|&at| connection(group[at], &samples[at])).collect();
-    let (results, facts) = judge_together(&connections);
-    let mut found: BTreeMap<usize, Vec<FlowResult>> = judged.into_iter().zip(results).collect();
-    let mut flows = Vec::new();
-    for (at, one) in group.iter().enumerate() {
-        let results = found.remove(&at).unwrap_or_default();
-        let near = one.near();
-        for (side, direction) in [(near, Direction::Forward), (near.other(), Direction::Reverse)] {
-            if one.connection.half(side).payload_bytes() > 0 {
-                let mut flow = flow(one, side, &samples[at], from_ns);
-                flow.judge(&results, direction);
-                flow.know(&facts, direction);
-                if let Some((limit, share)) = one.limit_from_afar().filter(|_| side != near) {
-                    flow.judge_from_afar(limit, share);
-                }
-                flows.push(flow);
-            }
-        }
-    }
-    flows
-}
-
-fn connection<'a>(one: &Watched, samples: &'a [TcpSample]) -> Connection<'a> {
-    let near = one.near();
-    Connection {
-        observed: Observed {
-            local: one.endpoint(near).to_string(),
-            remote: one.endpoint(near.other()).to_string(),
-            ..Observed::default()
-        },
-        congestion_control: String::new(),
-        every: Duration::from_nanos(one.every_ns()),
-        samples,
-        exact: None,
-    }
-}
-
-/// What the packets say, without a verdict.
-fn flow(one: &Watched, side: Side, samples: &[TcpSample], from_ns: u64) -> CapturedFlow {
-    let half = one.connection.half(side);
-    let counts = half.counts();
-    let span_us = half.first_data_ns().zip(half.last_data_ns()).map_or(0, |(from, to)| (to - from) / 1_000);
-    CapturedFlow {
-        src: one.endpoint(side).to_string(),
-        dst: one.endpoint(side.other()).to_string(),
-        packets: half.packets(),
-        segments: counts.segments,
-        bytes: counts.new_bytes,
-        goodput_bps: (span_us > 0).then(|| counts.new_bytes.saturating_mul(8_000_000) / span_us),
-        start_us: half.first_data_ns().map_or(0, |at_ns| at_ns.saturating_sub(from_ns) / 1_000),
-        span_us,
-        retransmits: u64::from(half.retransmits()),
-        retransmits_by_kind: by_kind(half),
-        min_rtt_us: one.connection.full_rtt_us().map(u64::from),
-        rwnd_bytes: samples.iter().filter_map(|row| row.info.rwnd_bytes).max().map(u64::from),
-        in_flight_bytes: half.largest_flight_bytes(),
-        fastest_bps: half.bottleneck_bps(),
-        vantage: vantage(one, side),
-        ..CapturedFlow::default()
-    }
-}
-
-fn by_kind(half: &Half) -> BTreeMap<String, u64> {
-    let counts = half.counts();
-    let kinds =
-        [("fast", counts.fast), ("rto", counts.rto), ("tlp", counts.tlp), ("spurious", counts.spurious)];
-    kinds.into_iter().map(|(kind, count)| (kind.to_owned(), u64::from(count))).collect()
-}
-
-fn vantage(one: &Watched, sender: Side) -> CapturePoint {
-    use pipefill_capture::tcp::Vantage;
-    match (one.connection.vantage(), sender) {
-        (Vantage::NearA, Side::A) | (Vantage::NearB, Side::B) => CapturePoint::Sender,
-        (Vantage::NearA, Side::B) | (Vantage::NearB, Side::A) => CapturePoint::Receiver,
-        (Vantage::Between, _) => CapturePoint::Between,
-        (Vantage::Unknown, _) => CapturePoint::Unknown,
-    }
 }

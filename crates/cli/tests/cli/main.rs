@@ -12,6 +12,7 @@ mod exports;
 mod messages;
 mod old_records;
 mod pcap;
+mod pcap_joined;
 mod pictures;
 #[path = "../pipefill/mod.rs"]
 mod pipefill;

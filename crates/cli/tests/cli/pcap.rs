@@ -18,12 +18,22 @@ fn captured(text: &str, end: &str) -> (Folder, PathBuf) {
 }
 
 fn capture(folder: &Folder, scenario: &str, end: &str) -> PathBuf {
+    captured_run(folder, scenario).join(format!("artifacts/{end}.pcapng"))
+}
+
+/// A scenario of the catalogue.
+pub(crate) fn scenario(name: &str) -> String {
+    format!("{}/../../scenarios/catalogue/{name}.toml", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The directory of a simulated run with its captures.
+pub(crate) fn captured_run(folder: &Folder, scenario: &str) -> PathBuf {
     let words =
         ["run", scenario, "--on", "sim", "--capture", "--out", "o", "--quiet", "--set", "run.repeat=1"];
     // Expectations of the catalogue's scenarios are not the matter here.
     folder.pipefill(&words).output().unwrap();
     let run = names(&folder.path("o/runs")).pop().expect("a run");
-    folder.path(&format!("o/runs/{run}/artifacts/{end}.pcapng"))
+    folder.path(&format!("o/runs/{run}"))
 }
 
 fn told(folder: &Folder, file: &Path) -> Value {
@@ -75,9 +85,7 @@ fn the_senders_packets_tell_what_was_planted() {
         ("rwnd-unscaled", "rwnd"),
     ] {
         let folder = Folder::new();
-        let scenario =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../scenarios/catalogue/{name}.toml"));
-        let found = told(&folder, &capture(&folder, scenario.to_str().unwrap(), "sender"));
+        let found = told(&folder, &capture(&folder, &scenario(name), "sender"));
         let flow = &found["flows"][0];
         assert_eq!(flow["limited_by"], limit, "{name}: {}", flow["verdict"]);
     }
@@ -138,4 +146,53 @@ fn the_scenario_that_it_writes_brings_the_same_goodput() {
         / before["flows"][0]["goodput_bps"].as_f64().unwrap();
     assert!((0.9..1.1).contains(&ratio), "{ratio}");
     folder.pipefill(&words).assert().code(2).stderr(contains("again.toml"));
+}
+
+/// Whatever the file is called; and as on standard input.
+#[test]
+fn explain_takes_a_capture() {
+    let (folder, file) = captured(LOSSY, "sender");
+    fs::copy(&file, folder.path("slow.txt")).unwrap();
+    let output = folder.pipefill(&["explain", "slow.txt"]).assert().success().get_output().stdout.clone();
+    let text = String::from_utf8(output).unwrap();
+    for part in [
+        "10.77.0.1:",
+        "Limited by the congestion window (random loss)",
+        "Share of the time",
+        "What limited it when\n    stream 0   ",
+        "Evidence from packets",
+        "Captured near the sender",
+        "Advice",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let mut command = folder.pipefill(&["explain", "-", "--json"]);
+    let output = command.pipe_stdin(&file).unwrap().output().unwrap();
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let flow = &found["flows"][0];
+    assert_eq!(
+        (&flow["cwnd_cause"], &flow["confidence"]),
+        (&"random_loss".into(), &"high".into()),
+        "{flow:#}"
+    );
+    assert!(flow["timeline"].as_array().is_some_and(|spans| !spans.is_empty()), "{flow:#}");
+    assert!(flow["figures"]["flight_bytes"].as_u64().is_some(), "{flow:#}");
+}
+
+#[test]
+fn what_explain_cannot_read_is_told() {
+    let (folder, file) = captured(LOSSY, "sender");
+    folder.write("words.txt", "not a capture");
+    folder.pipefill(&["explain", "words.txt"]).assert().code(2).stderr(
+        contains("no capture that can be read").and(contains("the directory that `pipefill run` named")),
+    );
+    let name = file.to_str().unwrap();
+    folder.pipefill(&["explain", name, "--only", "a=b"]).assert().code(2).stderr(contains("--only"));
+    let whole = fs::read(&file).unwrap();
+    fs::write(folder.path("cut"), &whole[..whole.len() / 2 + 3]).unwrap();
+    folder
+        .pipefill(&["explain", "cut"])
+        .assert()
+        .code(2)
+        .stdout(contains("Reading ended early: cut: byte ").and(contains("Share of the time")));
 }

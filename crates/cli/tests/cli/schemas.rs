@@ -74,6 +74,19 @@ fn every_command_prints_what_its_schema_says() {
 }
 
 #[test]
+fn captures_are_told_as_their_schemas_say() {
+    let folder = Folder::new();
+    folder.write("s.toml", &SCENARIO.replace("repeat = 2", "repeat = 1"));
+    let words = ["run", "s.toml", "--on", "sim", "--quiet", "--capture", "--out", "o"];
+    folder.pipefill(&words).assert().success();
+    let run = names(&folder.path("o/runs")).remove(0);
+    let file = |end: &str| format!("o/runs/{run}/artifacts/{end}.pcapng");
+    printed(&folder, &["pcap", &file("sender"), "--json"], "pcap");
+    printed(&folder, &["pcap", &file("sender"), &file("receiver"), "--json"], "pcap");
+    printed(&folder, &["explain", &file("sender"), "--json"], "explain-capture");
+}
+
+#[test]
 fn a_stream_is_lines_of_its_schema() {
     let folder = Folder::new();
     folder.write("s.toml", SCENARIO);

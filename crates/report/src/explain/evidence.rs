@@ -117,10 +117,11 @@ pub(super) fn confidence(diagnosis: &Diagnosis) -> Option<String> {
         .map(|witness| witness.name.as_str())
         .collect();
     let heard = match &against[..] {
-        [] => "the kernel's counters agree".to_owned(),
-        names => format!("{} points to another cause", names.join(", ")),
+        _ if diagnosis.witnesses.is_empty() => String::new(),
+        [] => ", and the kernel's counters agree".to_owned(),
+        names => format!(", and {} points to another cause", names.join(", ")),
     };
-    Some(format!("Confidence: {word}; it held {:.0} % of the time, and {heard}.", share * 100.0))
+    Some(format!("Confidence: {word}; it held {:.0} % of the time{heard}.", share * 100.0))
 }
 
 /// The witnesses of `diagnosis`, one a line, with what is known of those that disagree.

@@ -31,14 +31,18 @@ impl Connection {
         }
     }
 
-    /// From the two halves of the handshake and of all later round trips, whichever are shorter.
-    pub fn vantage(&self) -> Vantage {
+    /// The shortest times from the capture point to A and back, and to B and back, µs: of the two halves of the handshake and of all later
+    /// round trips. `None` where that end was never waited for.
+    pub(crate) fn answers_us(&self) -> [Option<u32>; 2] {
         let Handshake { syn_to_syn_ack_us, syn_ack_to_ack_us } = self.handshake;
         let [a, b] = &self.halves;
         let least = |one: Option<u32>, other: Option<u32>| one.into_iter().chain(other).min();
-        let to_b = least(syn_to_syn_ack_us, a.answer_us());
-        let to_a = least(syn_ack_to_ack_us, b.answer_us());
-        let Some((to_a, to_b)) = to_a.zip(to_b) else { return Vantage::Unknown };
+        [least(syn_ack_to_ack_us, b.answer_us()), least(syn_to_syn_ack_us, a.answer_us())]
+    }
+
+    /// By which end answers sooner.
+    pub fn vantage(&self) -> Vantage {
+        let [Some(to_a), Some(to_b)] = self.answers_us() else { return Vantage::Unknown };
         let whole = to_a.saturating_add(to_b);
         if whole < RTT_MIN_US {
             Vantage::Unknown

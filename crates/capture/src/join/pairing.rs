@@ -1,0 +1,218 @@
+//! Which connections of two captures are the same, which capture is nearer to which end, and roughly by how much the clocks differ.
+
+use super::survey::{Origin, Survey, Surveyed};
+use crate::headers::Endpoint;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+/// Connections that are joined at most, the largest first.
+pub const PAIRS_MAX: usize = 1 << 12;
+/// A smaller difference of the times to the ends does not tell which capture is nearer, µs.
+const NEARER_US: i64 = 20;
+
+/// How it is known which capture is at which end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placed {
+    /// The ends answer sooner at one capture than at the other.
+    Answers,
+    /// The captures say it themselves.
+    Comment,
+    /// Nothing tells: the first file is taken for that of the end that sent more.
+    Assumed,
+}
+
+/// A connection that both captures have.
+#[derive(Debug, Clone)]
+pub struct Pair {
+    /// Both ends, A and B, as the capture near A has them.
+    pub ends: [Endpoint; 2],
+    /// The same as the capture near B has them: others where a NAT is between.
+    pub far_ends: [Endpoint; 2],
+    /// Which of the two captures is nearer to A: 0 or 1.
+    pub at_a: usize,
+    /// How that is known.
+    pub placed: Placed,
+    pub(super) mss: [u32; 2],
+    bytes: u64,
+    /// B sent more data than A.
+    b_sends_more: bool,
+    rough_ns: Option<i64>,
+}
+
+impl Pair {
+    /// Whether an address or port differs between the captures.
+    pub fn is_translated(&self) -> bool {
+        self.ends != self.far_ends
+    }
+}
+
+/// What two captures have in common.
+#[derive(Debug)]
+pub struct Pairing {
+    /// The connections of both, the largest first.
+    pub pairs: Vec<Pair>,
+    /// Connections that only the first has, and only the second.
+    pub only: [u64; 2],
+    /// Connections of both beyond [`PAIRS_MAX`], and those of either that were too many to look at.
+    pub left_out: u64,
+    /// Both were written by one clock: by pipefill itself, in the same run.
+    pub is_same_clock: bool,
+    /// What to add to times of the first to compare them with those of the second, about.
+    pub(super) rough_ns: i64,
+    /// First and last packet of each.
+    pub(super) spans_ns: [(u64, u64); 2],
+}
+
+impl Pairing {
+    /// Which capture, 0 or 1, is at the end that sends most of the largest connection; `None` without any.
+    pub fn senders_capture(&self) -> Option<usize> {
+        let largest = self.pairs.first()?;
+        Some(if largest.b_sends_more { 1 - largest.at_a } else { largest.at_a })
+    }
+
+    /// Of the surveys of the first capture and of the second.
+    pub fn of(first: &Survey, second: &Survey) -> Self {
+        let origins = [first.origin.as_ref(), second.origin.as_ref()];
+        let mut others = Others::new(&second.connections);
+        let mut pairs = Vec::new();
+        let mut unique = merged(&first.connections);
+        for one in unique.drain(..) {
+            if let Some(other) = others.take(&one) {
+                pairs.push(pair(&one, &other, origins));
+            } else {
+                others.missing += 1;
+            }
+        }
+        pairs.sort_by_key(|pair| std::cmp::Reverse(pair.bytes));
+        let joined = pairs.len();
+        pairs.truncate(PAIRS_MAX);
+        let rough_ns = pairs.iter().find_map(|pair| pair.rough_ns).unwrap_or(0);
+        let is_same_clock = matches!(origins, [Some(one), Some(other)] if one.run == other.run);
+        let span = |survey: &Survey| (survey.first_ns.unwrap_or(0), survey.last_ns);
+        Self {
+            only: [others.missing, others.left()],
+            left_out: (joined - pairs.len()) as u64 + first.left_out + second.left_out,
+            pairs,
+            is_same_clock,
+            rough_ns,
+            spans_ns: [span(first), span(second)],
+        }
+    }
+}
+
+/// Of several connections between the same ports the one that carried most.
+fn merged(all: &[Surveyed]) -> Vec<Surveyed> {
+    let mut places: HashMap<[Endpoint; 2], usize, FixedState> = HashMap::default();
+    let mut kept: Vec<Surveyed> = Vec::new();
+    for one in all {
+        let at = *places.entry(sorted(one.ends)).or_insert(kept.len());
+        match kept.get_mut(at) {
+            None => kept.push(one.clone()),
+            Some(before) if before.bytes() < one.bytes() => *before = one.clone(),
+            Some(_) => {}
+        }
+    }
+    kept
+}
+
+/// The second capture's connections, found by their ends, or by the numbers of their handshake.
+struct Others {
+    all: Vec<Option<Surveyed>>,
+    by_ends: HashMap<[Endpoint; 2], usize, FixedState>,
+    by_numbers: HashMap<[u32; 2], usize, FixedState>,
+    missing: u64,
+}
+
+impl Others {
+    fn new(all: &[Surveyed]) -> Self {
+        let all: Vec<Option<Surveyed>> = merged(all).into_iter().map(Some).collect();
+        let found = |at: usize| all[at].as_ref();
+        let by_ends = (0..all.len()).filter_map(|at| Some((sorted(found(at)?.ends), at))).collect();
+        let by_numbers = (0..all.len()).filter_map(|at| Some((found(at)?.isns?, at))).collect();
+        Self { by_ends, by_numbers, missing: 0, all }
+    }
+
+    /// The same connection as `one`, with its A and B.
+    fn take(&mut self, one: &Surveyed) -> Option<Surveyed> {
+        let same_ends = self.by_ends.get(&sorted(one.ends)).copied();
+        let same_numbers = || self.by_numbers.get(&one.isns?).copied();
+        let at = same_ends.or_else(same_numbers)?;
+        let place = self.all.get_mut(at)?;
+        let found = place.clone()?;
+        let found = if found.ends[0] == one.ends[1] { found.swapped() } else { found };
+        is_same(one, &found).then(|| *place = None)?;
+        Some(found)
+    }
+
+    fn left(&self) -> u64 {
+        self.all.iter().flatten().count() as u64
+    }
+}
+
+/// Ports are used again: the same connection has the same numbers in its handshake, or data in common.
+fn is_same(one: &Surveyed, other: &Surveyed) -> bool {
+    if let Some((own, its)) = one.isns.zip(other.isns) {
+        return own == its;
+    }
+    let has_marks = |of: &Surveyed| of.marks.iter().any(|marks| !marks.is_empty());
+    let in_common = (0..2).any(|end| !one.marks[end].both(&other.marks[end]).is_empty());
+    in_common || !has_marks(one) || !has_marks(other)
+}
+
+fn sorted(mut ends: [Endpoint; 2]) -> [Endpoint; 2] {
+    ends.sort_unstable();
+    ends
+}
+
+fn pair(one: &Surveyed, other: &Surveyed, origins: [Option<&Origin>; 2]) -> Pair {
+    let (at_a, placed) = place(one, other, origins);
+    let (near, far) = if at_a == 0 { (one, other) } else { (other, one) };
+    Pair {
+        ends: near.ends,
+        far_ends: far.ends,
+        at_a,
+        placed,
+        mss: near.mss,
+        bytes: one.bytes(),
+        b_sends_more: one.payload[1] > one.payload[0],
+        rough_ns: rough(one, other),
+    }
+}
+
+/// Which of the two is nearer to A.
+fn place(one: &Surveyed, other: &Surveyed, origins: [Option<&Origin>; 2]) -> (usize, Placed) {
+    let further = |end: usize| {
+        let (mine, its) = (one.answers_us[end]?, other.answers_us[end]?);
+        Some(i64::from(mine) - i64::from(its))
+    };
+    // How much longer A takes to answer the first capture than the second, and B the other way round.
+    let by_ends = [further(0), further(1).map(|us| -us)];
+    let sum: i64 = by_ends.into_iter().flatten().sum();
+    if sum.abs() >= NEARER_US {
+        return (usize::from(sum > 0), Placed::Answers);
+    }
+    let sends_more = usize::from(one.payload[1] > one.payload[0]);
+    // The sender's capture, where one says so, stands for the end that sent more.
+    let says = |at: usize, host: &str| origins[at].is_some_and(|origin| origin.host == host);
+    let (at_sender, placed) = if says(0, "sender") && says(1, "receiver") {
+        (0, Placed::Comment)
+    } else if says(1, "sender") && says(0, "receiver") {
+        (1, Placed::Comment)
+    } else {
+        (0, Placed::Assumed)
+    };
+    (if sends_more == 0 { at_sender } else { 1 - at_sender }, placed)
+}
+
+/// The second's time of the same data less the first's, at least: their delay, and the clocks' difference.
+fn rough(one: &Surveyed, other: &Surveyed) -> Option<i64> {
+    let sender = usize::from(one.payload[1] > one.payload[0]);
+    let least =
+        one.marks[sender].both(&other.marks[sender]).into_iter().map(|(mine, its)| signed(its, mine)).min();
+    least.or_else(|| Some(signed(other.first_ns, one.first_ns)).filter(|_| one.isns.is_some()))
+}
+
+/// `later − earlier`, whichever is which.
+pub(super) fn signed(later: u64, earlier: u64) -> i64 {
+    i64::try_from(i128::from(later) - i128::from(earlier)).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,135 @@
+//! What is said of the connections of a capture: judged together where they share a path.
+
+use crate::capture_reading::CaptureRead;
+use pipefill_analysis::observed::{CapturePoint, Captured, CapturedFlow, Connection, Judged, judge_together};
+use pipefill_capture::headers::Other;
+use pipefill_capture::rows::Watched;
+use pipefill_capture::tcp::{Counts, Half, Side};
+use pipefill_core::cell::Direction;
+use pipefill_core::record::{Observed, TcpSample};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// Connections of two hosts that are judged together at most.
+const TOGETHER: usize = 64;
+/// Fewer samples tell no limit.
+const FEWEST_SAMPLES: usize = 2;
+
+/// The flows of what was read, the largest first.
+pub(crate) fn judged(read: &CaptureRead) -> Captured {
+    let mut found = Captured {
+        packets: read.counts.packets,
+        not_understood: not_understood(&read.counts),
+        dropped: read.dropped,
+        forgotten: read.counts.evicted,
+        broken: read.broken.clone(),
+        left_out: read.left_out,
+        ..Captured::new()
+    };
+    for group in by_hosts(&read.watched) {
+        found.flows.extend(flows(&group));
+    }
+    found.flows.sort_by_key(|flow| std::cmp::Reverse(flow.bytes));
+    found
+}
+
+/// Connections between the same two hosts, seen from the same end, the largest first: they share a path. Of many, some at a time.
+fn by_hosts(watched: &[Watched]) -> Vec<Vec<&Watched>> {
+    let mut hosts: BTreeMap<(IpAddr, IpAddr), Vec<&Watched>> = BTreeMap::new();
+    for one in watched {
+        let address = |side| one.endpoint(side).address.ip();
+        hosts.entry((address(one.near()), address(one.near().other()))).or_default().push(one);
+    }
+    hosts.into_values().flat_map(|all| all.chunks(TOGETHER).map(<[_]>::to_vec).collect::<Vec<_>>()).collect()
+}
+
+fn not_understood(counts: &Counts) -> BTreeMap<String, u64> {
+    let kinds = Other::ALL.into_iter().filter(|kind| kind.is_not_understood());
+    kinds.map(|kind| (kind.as_str().to_owned(), counts.other(kind))).filter(|&(_, count)| count > 0).collect()
+}
+
+/// An entry for each direction of each connection that carried data.
+fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
+    let from_ns = group.iter().map(|one| one.connection.first_ns()).min().unwrap_or(0);
+    let samples: Vec<Vec<TcpSample>> = group.iter().map(|one| one.rows(from_ns)).collect();
+    let judged: Vec<usize> = (0..group.len()).filter(|&at| samples[at].len() >= FEWEST_SAMPLES).collect();
+    let connections: Vec<Connection<'_>> =
+        judged.iter().map(|&at| connection(group[at], &samples[at])).collect();
+    let (results, facts) = judge_together(&connections);
+    let mut found: BTreeMap<usize, Vec<Judged>> = judged.into_iter().zip(results).collect();
+    let mut flows = Vec::new();
+    for (at, one) in group.iter().enumerate() {
+        let results = found.remove(&at).unwrap_or_default();
+        let near = one.near();
+        for (side, direction) in [(near, Direction::Forward), (near.other(), Direction::Reverse)] {
+            if one.connection.half(side).payload_bytes() > 0 {
+                let mut flow = flow(one, side, &samples[at], from_ns);
+                flow.judge(&results, direction);
+                flow.know(&facts, direction);
+                if let Some((limit, share)) = one.limit_from_afar().filter(|_| side != near) {
+                    flow.judge_from_afar(limit, share);
+                }
+                flows.push(flow);
+            }
+        }
+    }
+    flows
+}
+
+fn connection<'a>(one: &Watched, samples: &'a [TcpSample]) -> Connection<'a> {
+    let near = one.near();
+    Connection {
+        observed: Observed {
+            local: one.endpoint(near).to_string(),
+            remote: one.endpoint(near.other()).to_string(),
+            ..Observed::default()
+        },
+        congestion_control: String::new(),
+        every: Duration::from_nanos(one.every_ns()),
+        samples,
+        exact: None,
+    }
+}
+
+/// What the packets say, without a verdict.
+fn flow(one: &Watched, side: Side, samples: &[TcpSample], from_ns: u64) -> CapturedFlow {
+    let half = one.connection.half(side);
+    let counts = half.counts();
+    let span_us = half.first_data_ns().zip(half.last_data_ns()).map_or(0, |(from, to)| (to - from) / 1_000);
+    CapturedFlow {
+        src: one.endpoint(side).to_string(),
+        dst: one.endpoint(side.other()).to_string(),
+        packets: half.packets(),
+        segments: counts.segments,
+        bytes: counts.new_bytes,
+        goodput_bps: (span_us > 0).then(|| counts.new_bytes.saturating_mul(8_000_000) / span_us),
+        start_us: half.first_data_ns().map_or(0, |at_ns| at_ns.saturating_sub(from_ns) / 1_000),
+        span_us,
+        retransmits: u64::from(half.retransmits()),
+        retransmits_by_kind: by_kind(half),
+        min_rtt_us: one.connection.full_rtt_us().map(u64::from),
+        rwnd_bytes: samples.iter().filter_map(|row| row.info.rwnd_bytes).max().map(u64::from),
+        in_flight_bytes: half.largest_flight_bytes(),
+        fastest_bps: half.bottleneck_bps(),
+        vantage: vantage(one, side),
+        ..CapturedFlow::default()
+    }
+}
+
+fn by_kind(half: &Half) -> BTreeMap<String, u64> {
+    let counts = half.counts();
+    let kinds =
+        [("fast", counts.fast), ("rto", counts.rto), ("tlp", counts.tlp), ("spurious", counts.spurious)];
+    kinds.into_iter().map(|(kind, count)| (kind.to_owned(), u64::from(count))).collect()
+}
+
+fn vantage(one: &Watched, sender: Side) -> CapturePoint {
+    use pipefill_capture::tcp::Vantage;
+    match (one.connection.vantage(), sender) {
+        (Vantage::NearA, Side::A) | (Vantage::NearB, Side::B) => CapturePoint::Sender,
+        (Vantage::NearA, Side::B) | (Vantage::NearB, Side::A) => CapturePoint::Receiver,
+        (Vantage::Between, _) => CapturePoint::Between,
+        (Vantage::Unknown, _) => CapturePoint::Unknown,
+    }
+}

@@ -1,0 +1,242 @@
+//! Two captures of the same transfer, made at both ends: each is judged alone, then both are read once more and joined.
+
+use crate::capture_flows::judged;
+use crate::capture_reading::{CaptureRead, STDIN, name, no_capture, opened, read};
+use crate::failure::Failure;
+use pipefill_analysis::observed::{
+    Captured, CapturedFlow, ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow,
+    LostPacket, OneWayDelay, PlacedBy, UnmatchedPackets,
+};
+use pipefill_capture::join::{
+    Clock, Delay, Joined, JoinedPair, JoinedWay, Origin, Pairing, Placed, Survey, join,
+};
+use pipefill_capture::read::Reader;
+use std::fs::File;
+use std::path::Path;
+
+/// One capture after its first reading.
+struct One<'a> {
+    file: &'a Path,
+    read: CaptureRead,
+    survey: Survey,
+}
+
+/// What both captures say together, their flows the largest first.
+pub(super) fn joined(one: &Path, other: &Path) -> Result<Captured, Failure> {
+    let mut both = [first_reading(one)?, first_reading(other)?];
+    let mut pairing = Pairing::of(&both[0].survey, &both[1].survey);
+    match pairing.senders_capture() {
+        None => return Err(nothing_in_common(&both)),
+        // Then everything is the same, whichever file is named first.
+        Some(1) => {
+            both.reverse();
+            pairing = Pairing::of(&both[0].survey, &both[1].survey);
+        }
+        Some(_) => {}
+    }
+    let (only, left_out) = (pairing.only, pairing.left_out);
+    let [mut sender, mut receiver] = [reader(both[0].file)?, reader(both[1].file)?];
+    let joined = join(&mut sender, &mut receiver, pairing);
+    let mut ways = joined.pairs.iter().flat_map(|pair| &pair.ways);
+    if ways.all(|way| way.counts.matched == 0) {
+        return Err(nothing_matched(&both));
+    }
+    let captures = JoinedCaptures {
+        sender_file: name(both[0].file),
+        receiver_file: name(both[1].file),
+        same_clock: joined.is_same_clock,
+        clock: joined.clock.as_ref().map(clock),
+        only_at_sender: only[0],
+        only_at_receiver: only[1],
+        left_out,
+        cut_at_sender: both[0].read.cut(),
+        cut_at_receiver: both[1].read.cut(),
+        dropped_at_sender: both[0].read.dropped,
+        dropped_at_receiver: both[1].read.dropped,
+    };
+    let found = both.map(|one| judged(&one.read));
+    Ok(Captured { joined: Some(captures), ..with_flows(found, &joined) })
+}
+
+fn first_reading(file: &Path) -> Result<One<'_>, Failure> {
+    if file == Path::new(STDIN) {
+        return Err(Failure::usage(
+            "two captures are read twice, and standard input can be read once".to_owned(),
+            "write it into a file first",
+        ));
+    }
+    let mut survey = Survey::default();
+    let read = read(file, &mut survey)?;
+    survey.origin = Origin::of(&read.comments);
+    Ok(One { file, read, survey })
+}
+
+fn reader(file: &Path) -> Result<Reader<File>, Failure> {
+    Reader::open(opened(file)?).map_err(|error| no_capture(&name(file), &error))
+}
+
+fn nothing_in_common(both: &[One<'_>; 2]) -> Failure {
+    let told = |one: &One<'_>| {
+        let cut = match one.read.cut() {
+            0 => String::new(),
+            count => {
+                format!(" In {}, the snap length has cut the headers of {count} packets.", name(one.file))
+            }
+        };
+        let broken = one.read.broken.as_ref();
+        broken.map_or_else(String::new, |broken| format!(" Reading ended early: {broken}.")) + &cut
+    };
+    let count = |one: &One<'_>| format!("{} ({} connections)", name(one.file), one.read.counts.connections);
+    Failure::usage(
+        format!(
+            "the captures have no connection in common: {} and {}.{}{}",
+            count(&both[0]),
+            count(&both[1]),
+            told(&both[0]),
+            told(&both[1]),
+        ),
+        "give two captures of the same transfer, made at the same time; where a NAT is between them, both need the handshake",
+    )
+}
+
+fn nothing_matched(both: &[One<'_>; 2]) -> Failure {
+    Failure::usage(
+        format!(
+            "{} and {} have connections between the same ends, and not one packet in common",
+            name(both[0].file),
+            name(both[1].file),
+        ),
+        "give two captures that were made at the same time; a device that rewrites sequence numbers or timestamps can't be between them",
+    )
+}
+
+/// The flows of both captures: those of each pair from the capture of their sender, with what the other adds, and what is in one alone.
+fn with_flows(found: [Captured; 2], joined: &Joined) -> Captured {
+    let mut all = Captured {
+        packets: found.iter().map(|one| one.packets).sum(),
+        forgotten: found.iter().map(|one| one.forgotten).sum(),
+        left_out: found.iter().map(|one| one.left_out).sum(),
+        dropped: found.iter().filter_map(|one| one.dropped).reduce(|one, other| one + other),
+        ..Captured::new()
+    };
+    for (kind, count) in found.iter().flat_map(|one| &one.not_understood) {
+        *all.not_understood.entry(kind.clone()).or_insert(0) += count;
+    }
+    let broken: Vec<&str> = found.iter().filter_map(|one| one.broken.as_deref()).collect();
+    all.broken = (!broken.is_empty()).then(|| broken.join("; "));
+    let mut flows = found.map(|one| one.flows);
+    for pair in &joined.pairs {
+        for end in [0, 1] {
+            all.flows.extend(flow(pair, end, &mut flows, joined.is_same_clock));
+        }
+    }
+    all.flows.extend(flows.into_iter().flatten());
+    all.flows.sort_by_key(|flow| std::cmp::Reverse(flow.bytes));
+    all
+}
+
+/// The flow that this end of `pair` sends, taken out of both captures' flows; `None` where it sends nothing.
+fn flow(
+    pair: &JoinedPair,
+    end: usize,
+    flows: &mut [Vec<CapturedFlow>; 2],
+    is_same_clock: bool,
+) -> Option<CapturedFlow> {
+    let ends = |of: [_; 2]| if end == 0 { of } else { [of[1], of[0]] };
+    let (at_a, near, far) = (pair.pair.at_a, ends(pair.pair.ends), ends(pair.pair.far_ends));
+    // The capture at this end, and its names.
+    let (capture, own, other) = if end == 0 { (at_a, near, far) } else { (1 - at_a, far, near) };
+    let mut take = |capture: usize, ends: [_; 2]| {
+        let ends = ends.map(|end| format!("{end}"));
+        let all: &mut Vec<CapturedFlow> = &mut flows[capture];
+        let at = all.iter().position(|flow| (&flow.src, &flow.dst) == (&ends[0], &ends[1]))?;
+        Some(all.remove(at))
+    };
+    let theirs = take(1 - capture, other);
+    let mut flow = take(capture, own).or(theirs)?;
+    let [forward, reverse] = if end == 0 { [0, 1] } else { [1, 0] };
+    let direction = |at: usize| direction(&pair.ways[at], is_same_clock);
+    let renamed = |at: usize| pair.pair.is_translated().then(|| other[at].to_string());
+    flow.join(JoinedFlow {
+        placed_by: match pair.pair.placed {
+            Placed::Answers => PlacedBy::Answers,
+            Placed::Comment => PlacedBy::Comment,
+            Placed::Assumed => PlacedBy::Assumed,
+        },
+        src_at_receiver: renamed(0),
+        dst_at_receiver: renamed(1),
+        forward: direction(forward),
+        reverse: direction(reverse),
+    });
+    Some(flow)
+}
+
+fn direction(way: &JoinedWay, is_same_clock: bool) -> JoinedDirection {
+    let counts = &way.counts;
+    let missing = counts.unmatched_sent.before + counts.unmatched_sent.after;
+    let could = (counts.data + counts.bare).saturating_sub(missing);
+    let lost = counts.lost_data + counts.lost_bare;
+    JoinedDirection {
+        data_segments: counts.data,
+        pure_acks: counts.bare,
+        lost_data_segments: counts.lost_data,
+        lost_pure_acks: counts.lost_bare,
+        lost_share: (could > 0).then(|| lost as f64 / could as f64),
+        lost_retransmits: counts.lost_again,
+        duplicated: counts.duplicated,
+        reordered: counts.reordered,
+        unmatched: UnmatchedPackets {
+            sent_before: counts.unmatched_sent.before,
+            sent_after: counts.unmatched_sent.after,
+            received_before: counts.unmatched_seen.before,
+            received_after: counts.unmatched_seen.after,
+            received_only: counts.unmatched_seen.within,
+            hurried: counts.hurried,
+        },
+        first_losses: way
+            .lost
+            .iter()
+            .map(|lost| LostPacket {
+                t_us: lost.time_ns.saturating_sub(way.first_ns.unwrap_or(0)) / 1_000,
+                packet: lost.number,
+                seq_from: lost.seq_from,
+                seq_to: lost.seq_to,
+                retransmit: lost.is_again,
+            })
+            .collect(),
+        one_way_delay: way.delay.as_ref().map(|one| delay(one, is_same_clock)),
+    }
+}
+
+fn delay(delay: &Delay, is_same_clock: bool) -> OneWayDelay {
+    let [above_min_us_p50, above_min_us_p95, above_min_us_p99] = delay.above_ns.map(us);
+    let variation = |at: usize| delay.variation_ns.map(|all| us(all[at]));
+    OneWayDelay {
+        samples: delay.samples,
+        min_us: us(delay.least_ns),
+        basis: if is_same_clock { DelayBasis::SameClock } else { DelayBasis::HalfRtt },
+        above_min_us_p50,
+        above_min_us_p95,
+        above_min_us_p99,
+        ipdv_us_p50: variation(0),
+        ipdv_us_p95: variation(1),
+        ipdv_us_p99: variation(2),
+        above_min_us_before_loss: delay.at_loss_ns.map(us),
+    }
+}
+
+fn clock(clock: &Clock) -> ClockDifference {
+    let ppm = |value: f64| (value * 1e9).round() / 1e3;
+    ClockDifference {
+        offset_us: us(clock.offset_ns),
+        offset_error_us: clock.offset_error_ns.div_ceil(1_000),
+        offset_bound_us: clock.offset_bound_ns.div_ceil(1_000),
+        drift_ppm: clock.drift.map(ppm),
+        drift_error_ppm: clock.drift_error.map(ppm),
+    }
+}
+
+/// Rounded.
+fn us(ns: i64) -> i64 {
+    (ns + 500).div_euclid(1_000)
+}

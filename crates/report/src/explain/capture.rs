@@ -1,0 +1,105 @@
+//! A capture explained, flow by flow, in the words for a run.
+
+use super::{advice, bold, evidence, section, shares, timeline};
+use crate::captured::{notes, seen};
+use crate::prose::filled;
+use crate::quantity::Kind;
+use crate::table::Style;
+use pipefill_analysis::diagnosis::{Confidence, Figures, Span, Witness};
+use pipefill_analysis::experiment::SCHEMA;
+use pipefill_analysis::observed::{Captured, CapturedFlow};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Flows that are explained; the JSON has all.
+const MOST: usize = 20;
+
+/// The flows of a capture, the largest first.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct ExplainedCapture<'a> {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Packets that were read.
+    pub packets: u64,
+    /// Where and why reading ended early; null where it did not.
+    pub broken: Option<&'a str>,
+    /// One entry for each connection and direction that carried data.
+    pub flows: Vec<ExplainedFlow<'a>>,
+}
+
+/// A flow, and what its verdict rests on.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct ExplainedFlow<'a> {
+    /// As `pipefill pcap --json` has it.
+    #[serde(flatten)]
+    pub flow: &'a CapturedFlow,
+    /// What limited it when; null where it was too short.
+    pub timeline: Option<&'a [Span]>,
+    /// What the arithmetic started from.
+    pub figures: Option<&'a Figures>,
+    /// Who else has an opinion.
+    pub witnesses: Option<&'a [Witness]>,
+    /// How sure the verdict is.
+    pub confidence: Option<Confidence>,
+}
+
+impl<'a> ExplainedCapture<'a> {
+    /// Of what was found.
+    pub fn of(found: &'a Captured) -> Self {
+        let broken = found.broken.as_deref();
+        let flows = found.flows.iter().map(ExplainedFlow::of).collect();
+        Self { schema: SCHEMA, packets: found.packets, broken, flows }
+    }
+}
+
+impl<'a> ExplainedFlow<'a> {
+    fn of(flow: &'a CapturedFlow) -> Self {
+        let diagnosis = flow.diagnosis.as_ref();
+        Self {
+            flow,
+            timeline: diagnosis.map(|one| one.timeline.as_slice()),
+            figures: diagnosis.map(|one| &one.figures),
+            witnesses: diagnosis.map(|one| one.witnesses.as_slice()),
+            confidence: diagnosis.and_then(|one| one.confidence),
+        }
+    }
+}
+
+/// What limited each flow of the capture called `name`, when, and how that is known. Ends with a newline.
+pub fn capture(found: &Captured, name: &str, style: Style) -> String {
+    let shown = &found.flows[..found.flows.len().min(MOST)];
+    let mut parts = vec![bold(name, style)];
+    parts.extend(shown.iter().map(|flow| explained(flow, style)));
+    if shown.is_empty() {
+        parts.push("No TCP connection carried anything.".to_owned());
+    }
+    parts.push(filled(&notes(found, shown.len()), "", "", style.width));
+    parts.join("\n\n") + "\n"
+}
+
+fn explained(flow: &CapturedFlow, style: Style) -> String {
+    let width = style.width.min(super::PROSE);
+    let rate =
+        flow.goodput_bps.map_or_else(|| "a single packet".to_owned(), |bps| Kind::Rate.alone(bps as f64));
+    let mut lines = vec![bold(&format!("{} -> {}: {rate}", flow.src, flow.dst), style)];
+    let mut say = |text: &str| lines.push(filled(text, "  ", "  ", width));
+    say(flow.verdict.as_deref().unwrap_or("What limits it can't be told."));
+    if let Some(text) = flow.diagnosis.as_ref().and_then(evidence::confidence) {
+        say(&text);
+    }
+    say(&seen(flow));
+    lines.extend(section("Share of the time", &shares(flow.limited_fraction.as_ref(), style)));
+    if let Some(diagnosis) = &flow.diagnosis {
+        // One flow is one stream, whatever its number among those that were judged together.
+        let alone: Vec<Span> = diagnosis.timeline.iter().map(|span| Span { stream: 0, ..*span }).collect();
+        lines.extend(section("What limited it when", &timeline::drawing(&alone, style)));
+        lines.extend(section(
+            "Evidence from packets (cwnd, send buffer and pacing are estimates)",
+            &evidence::lines(diagnosis),
+        ));
+        lines.extend(section("Other witnesses", &evidence::witnesses(diagnosis)));
+    }
+    let wanted = flow.advice.iter().flatten().filter(|advice| advice.change != "nothing");
+    lines.extend(section("Advice", &advice(wanted, width)));
+    lines.join("\n")
+}

@@ -1,0 +1,213 @@
+//! What two captures of one transfer say together, for a terminal: a table of both directions, what is lost, the clocks.
+
+use crate::quantity::{Kind, MISSING};
+use crate::sheet::{Entry, Heading};
+use crate::table::{Style, grid};
+use pipefill_analysis::observed::{
+    ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket, PlacedBy,
+};
+
+/// Losses that are listed; the JSON has more.
+const LISTED: usize = 5;
+
+/// Both directions of `flow` as two tables, of counts and of delays, each line indented by two columns.
+pub(crate) fn tables(flow: &JoinedFlow, style: Style) -> String {
+    let narrower = Style { width: style.width.saturating_sub(2), ..style };
+    let ways = [("forward", &flow.forward), ("reverse", &flow.reverse)];
+    let counts = grid(&headings(COUNTS), &ways.map(|(name, way)| counts(name, way)), narrower, 2);
+    let has_delays = ways.iter().any(|(_, way)| way.one_way_delay.is_some());
+    let delays =
+        has_delays.then(|| grid(&headings(DELAYS), &ways.map(|(name, way)| delays(name, way)), narrower, 2));
+    let drawn = [Some(counts), delays];
+    drawn
+        .iter()
+        .flatten()
+        .flat_map(|drawn| drawn.lines())
+        .map(|line| format!("  {}\n", line.trim_end()))
+        .collect()
+}
+
+/// Sentences about `flow`: what was lost, how delays are known, what could not be matched.
+pub(crate) fn sentences(flow: &JoinedFlow) -> Vec<String> {
+    let mut all = Vec::new();
+    for (name, direction) in [("forward", &flow.forward), ("reverse", &flow.reverse)] {
+        all.extend(losses(name, direction));
+        all.extend(unmatched(name, direction));
+    }
+    all.extend(of_delays(flow));
+    if flow.placed_by == PlacedBy::Assumed {
+        all.push("Nothing tells which capture was made at which end: the first file is taken for that of the sender.".to_owned());
+    }
+    if let Some((src, dst)) = flow.src_at_receiver.as_ref().zip(flow.dst_at_receiver.as_ref()) {
+        all.push(format!(
+            "A NAT is between: at the receiver it is {src} -> {dst}, with the same numbers in its handshake."
+        ));
+    }
+    all
+}
+
+/// The sentences about both captures as a whole.
+pub(crate) fn captures(found: &JoinedCaptures) -> Vec<String> {
+    let mut all = vec![format!(
+        "Joined: {} of the sender's end, {} of the receiver's.",
+        found.sender_file, found.receiver_file
+    )];
+    if found.same_clock {
+        all.push("Both were made by one clock, in the same run of pipefill: delays are absolute.".to_owned());
+    }
+    all.extend(found.clock.as_ref().map(clock));
+    let counts = [
+        (found.only_at_sender, "connections are in the sender's capture alone"),
+        (found.only_at_receiver, "connections are in the receiver's capture alone"),
+        (found.left_out, "connections were not joined, of more than are kept"),
+        (found.cut_at_sender, "packets of the sender's capture lack headers that its snap length cut off"),
+        (
+            found.cut_at_receiver,
+            "packets of the receiver's capture lack headers that its snap length cut off: some of what counts as lost may be these",
+        ),
+        (found.dropped_at_sender.unwrap_or(0), "packets were dropped while capturing at the sender"),
+        (
+            found.dropped_at_receiver.unwrap_or(0),
+            "packets were dropped while capturing at the receiver: they count as lost",
+        ),
+    ];
+    all.extend(
+        counts.into_iter().filter(|&(count, _)| count > 0).map(|(count, what)| format!("{count} {what}.")),
+    );
+    all
+}
+
+fn clock(clock: &ClockDifference) -> String {
+    let ahead = if clock.offset_us < 0 { "behind" } else { "ahead of" };
+    let drift = clock.drift_ppm.zip(clock.drift_error_ppm).map_or_else(String::new, |(drift, error)| {
+        let way = if drift < 0.0 { "slower" } else { "faster" };
+        format!(", and runs {:.1} ± {error:.1} ppm {way}", drift.abs())
+    });
+    format!(
+        "The receiver's clock is {} ± {} {ahead} the sender's{drift}, if the least delays of both directions are the same; whatever they are, it \
+         is no further off than {}.",
+        exact(clock.offset_us.unsigned_abs()),
+        time_of(clock.offset_error_us),
+        time_of(clock.offset_bound_us),
+    )
+}
+
+const COUNTS: &[&str] = &["", "data", "lost", "ACKs", "lost", "twice", "reordered"];
+const DELAYS: &[&str] = &["", "delay", "wait 50 %", "95 %", "99 %", "IPDV 50 %", "95 %", "99 %"];
+
+fn headings(names: &[&str]) -> Vec<Heading> {
+    let heading =
+        |&name: &&str| Heading { name: name.to_owned(), unit: String::new(), numeric: !name.is_empty() };
+    names.iter().map(heading).collect()
+}
+
+fn counts(name: &str, way: &JoinedDirection) -> Vec<Entry> {
+    let numbers = [
+        way.data_segments,
+        way.lost_data_segments,
+        way.pure_acks,
+        way.lost_pure_acks,
+        way.duplicated,
+        way.reordered,
+    ];
+    let names = [name.to_owned()].into_iter();
+    names.chain(numbers.map(|number| number.to_string())).map(Entry::plain).collect()
+}
+
+fn delays(name: &str, way: &JoinedDirection) -> Vec<Entry> {
+    let delay = way.one_way_delay.as_ref();
+    let values = [
+        delay.map(|delay| delay.min_us),
+        delay.map(|delay| delay.above_min_us_p50),
+        delay.map(|delay| delay.above_min_us_p95),
+        delay.map(|delay| delay.above_min_us_p99),
+        delay.and_then(|delay| delay.ipdv_us_p50),
+        delay.and_then(|delay| delay.ipdv_us_p95),
+        delay.and_then(|delay| delay.ipdv_us_p99),
+    ];
+    let names = [name.to_owned()].into_iter();
+    names
+        .chain(values.map(|value| value.map_or_else(|| MISSING.to_owned(), time)))
+        .map(Entry::plain)
+        .collect()
+}
+
+fn losses(name: &str, direction: &JoinedDirection) -> Option<String> {
+    let lost = direction.lost_data_segments + direction.lost_pure_acks;
+    if lost == 0 {
+        return None;
+    }
+    let share = direction
+        .lost_share
+        .map_or_else(String::new, |share| format!(" ({} %)", Kind::Ratio.alone(share * 100.0)));
+    let again = match direction.lost_retransmits {
+        0 => String::new(),
+        count => format!(", {count} of them retransmissions"),
+    };
+    let first: Vec<String> = direction.first_losses.iter().take(LISTED).map(one).collect();
+    Some(format!("Lost {name}: {lost}{share}{again}. The first: {}.", first.join("; ")))
+}
+
+fn one(lost: &LostPacket) -> String {
+    let what = match lost.seq_to - lost.seq_from {
+        0 => "an ACK".to_owned(),
+        _ => format!("{}–{}", lost.seq_from, lost.seq_to),
+    };
+    let again = if lost.retransmit { ", sent again" } else { "" };
+    format!("{what} at {} (packet {}{again})", Kind::Time.alone(lost.t_us as f64 * 1e3), lost.packet)
+}
+
+fn unmatched(name: &str, direction: &JoinedDirection) -> Option<String> {
+    let unmatched = &direction.unmatched;
+    let counts = [
+        (unmatched.sent_before, "sent before the other capture begins"),
+        (unmatched.sent_after, "sent too late to be in the other capture"),
+        (unmatched.received_before, "received before the sender's capture begins"),
+        (unmatched.received_after, "received after the sender's capture ends"),
+        (unmatched.received_only, "received and missing in the sender's capture"),
+        (unmatched.hurried, "judged early, for want of memory"),
+    ];
+    let parts: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    (!parts.is_empty()).then(|| format!("Not matched {name}: {}.", parts.join("; ")))
+}
+
+/// How the least delay is known, and what the losses say of the queue.
+fn of_delays(flow: &JoinedFlow) -> Vec<String> {
+    let mut all = Vec::new();
+    let Some(delay) = flow.forward.one_way_delay.or(flow.reverse.one_way_delay) else {
+        all.push("Delays are not known: packets of one direction alone were matched.".to_owned());
+        return all;
+    };
+    if delay.basis == DelayBasis::HalfRtt {
+        all.push("The least delays are half of the least round trip: that both directions take the same is assumed.".to_owned());
+    }
+    let before = flow
+        .forward
+        .one_way_delay
+        .and_then(|delay| Some((delay.above_min_us_before_loss?, delay.above_min_us_p99)));
+    if let Some((wait, longest)) = before.filter(|_| flow.forward.lost_data_segments > 0) {
+        all.push(format!(
+            "Before half of the losses data waited {} or more, where 99 % wait {} or less.",
+            time(wait),
+            time(longest)
+        ));
+    }
+    all
+}
+
+fn time(us: i64) -> String {
+    if us == 0 { "0 s".to_owned() } else { Kind::Time.alone(us as f64 * 1e3) }
+}
+
+/// Microseconds with all digits, from a second on.
+fn exact(us: u64) -> String {
+    if us < 1_000_000 { time_of(us) } else { format!("{}.{:06} s", us / 1_000_000, us % 1_000_000) }
+}
+
+fn time_of(us: u64) -> String {
+    time(i64::try_from(us).unwrap_or(i64::MAX))
+}
