@@ -27,6 +27,8 @@ const FEWEST_SEGMENTS: f64 = 20.0;
 /// A full path has a queue in so many of its rounds; where losses do not change the rate, in so many of them.
 const NEARLY_ALWAYS: f64 = 0.75;
 const OFTEN: f64 = 0.25;
+/// From this part of the median rate on, the start is over.
+const STARTED: f64 = 0.9;
 /// A window that still grows brings this much more at the end than at the beginning …
 const GROWN: f64 = 1.25;
 /// … or so much more from one third of the time to the next.
@@ -128,6 +130,9 @@ impl Receiving {
         let rates: Vec<f64> = rounds.iter().map(together).collect();
         let disordered = rounds.iter().filter(|round| round.is_disordered).count();
         let is_enough = self.carries_enough(rounds);
+        if is_enough && self.has_filled_the_path(rounds) {
+            return LimitedBy::Path;
+        }
         if is_enough && grows(&rounds.iter().map(|round| round.rate_bps).collect::<Vec<_>>(), disordered) {
             return LimitedBy::Cwnd;
         }
@@ -141,6 +146,20 @@ impl Receiving {
             false if is_often_disordered => LimitedBy::Cwnd,
             _ => LimitedBy::Unknown,
         }
+    }
+
+    /// Whether the rate stays the same once the start is over, with a queue all the time.
+    fn has_filled_the_path(&self, rounds: &[Round]) -> bool {
+        let rates: Vec<f64> = rounds.iter().map(|round| round.rate_bps).collect();
+        let usual = median(&rates).unwrap_or(0.0);
+        let started = rates.iter().position(|&rate| rate >= STARTED * usual).unwrap_or(0);
+        let (settled, rates) = (&rounds[started..], &rates[started..]);
+        2 * settled.len() >= rounds.len()
+            && settled.len() >= FEWEST_ROUNDS
+            && relative_spread(rates).is_some_and(|spread| spread <= PLATEAU / 2.0)
+            && self.has_risen(settled, NEARLY_ALWAYS)
+            && !settled.iter().any(|round| round.is_disordered)
+            && !grows(rates, 1)
     }
 
     /// Whether a queue stands in the round trip in `share` of the rounds.

@@ -83,12 +83,37 @@ fn the_senders_packets_tell_what_was_planted() {
         ("receiver-slow", "receiver"),
         ("rwnd-maximum", "rwnd"),
         ("rwnd-unscaled", "rwnd"),
+        ("sndbuf-maximum", "sndbuf"),
+        ("sndbuf-maximum-long", "sndbuf"),
+        ("sndbuf-socket-bbr", "sndbuf"),
     ] {
-        let folder = Folder::new();
-        let found = told(&folder, &capture(&folder, &scenario(name), "sender"));
-        let flow = &found["flows"][0];
-        assert_eq!(flow["limited_by"], limit, "{name}: {}", flow["verdict"]);
+        assert_limit(name, "sender", limit);
     }
+}
+
+/// And some of what the receiver's tell, or leave open.
+#[test]
+fn the_receivers_packets_tell_it_or_say_unknown() {
+    for (name, limit) in [
+        ("both-startup-path", "path"),
+        ("pacing-bbr", "pacing"),
+        ("path-bbr", "path"),
+        ("path-cubic", "path"),
+        ("rwnd-socket", "rwnd"),
+        ("sndbuf-maximum", "sndbuf"),
+        ("sndbuf-socket-bbr", "sndbuf"),
+        ("ack-loss-90", "unknown"),
+    ] {
+        assert_limit(name, "receiver", limit);
+    }
+}
+
+/// The capture of the catalogue's scenario `name` at `end` tells that `limit`.
+fn assert_limit(name: &str, end: &str, limit: &str) {
+    let folder = Folder::new();
+    let found = told(&folder, &capture(&folder, &scenario(name), end));
+    let flow = &found["flows"][0];
+    assert_eq!(flow["limited_by"], limit, "{name} at the {end}: {}", flow["verdict"]);
 }
 
 #[test]
