@@ -99,10 +99,15 @@ pub(crate) fn unknown(flow: &CapturedFlow) -> Vec<&'static str> {
         CapturePoint::Receiver => {
             Some("What the sender had to send, and what was in flight, is not seen at the receiver's end.")
         }
-        CapturePoint::Between => Some("What was in flight is not seen between the ends: only what had passed there."),
-        CapturePoint::Unknown => Some("It is not known at which end this was captured, and so not what was in flight there."),
+        CapturePoint::Between => {
+            Some("What was in flight is not seen between the ends: only what had passed there.")
+        }
+        CapturePoint::Unknown => {
+            Some("It is not known at which end this was captured, and so not what was in flight there.")
+        }
     };
-    let window = "The advertised window is not known: its scale is in the handshake, which is not in the capture.";
+    let window =
+        "The advertised window is not known: its scale is in the handshake, which is not in the capture.";
     let mut all = vec!["cwnd and the send buffer are in no packet: they are estimated from when data left."];
     all.extend(of_place);
     all.extend(flow.rwnd_bytes.is_none().then_some(window));

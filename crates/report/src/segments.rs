@@ -67,7 +67,7 @@ pub struct Payload {
 
 /// What the page's script reads of it when it begins.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(crate) struct Head {
+pub(crate) struct CaptureHead {
     label: String,
     from: String,
     to: String,
@@ -111,9 +111,9 @@ struct Marks {
 }
 
 impl Segments {
-    pub(crate) fn head(&self) -> Head {
+    pub(crate) fn head(&self) -> CaptureHead {
         let [from, to] = self.ends.clone();
-        Head {
+        CaptureHead {
             label: self.label.clone(),
             from,
             to,
@@ -192,7 +192,10 @@ impl Marks {
         let (mut at, mut low) = (0, 0);
         Self {
             shows,
-            times: sorted.iter().map(|mark| mark.from_ns - std::mem::replace(&mut at, mark.from_ns)).collect(),
+            times: sorted
+                .iter()
+                .map(|mark| mark.from_ns - std::mem::replace(&mut at, mark.from_ns))
+                .collect(),
             lasts: unless(0, &|mark| mark.to_ns - mark.from_ns),
             lows: sorted
                 .iter()
@@ -223,7 +226,8 @@ mod tests {
 
     /// What the script makes of columns.
     fn unpacked(columns: &Value) -> Vec<Mark> {
-        let of = |name: &str, place: usize| columns[name].as_array().unwrap().get(place).and_then(Value::as_i64);
+        let of =
+            |name: &str, place: usize| columns[name].as_array().unwrap().get(place).and_then(Value::as_i64);
         let (mut at, mut low) = (0, 0);
         let one = |place| {
             at += of("times", place).unwrap();

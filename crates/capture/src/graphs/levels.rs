@@ -64,7 +64,8 @@ pub fn choose(graphs: &Graphs, most: u64) -> Vec<[u64; 2]> {
     (0..cells.costs.len()).for_each(|cell| cells.take(cell, most / BEGIN));
     for (before, after) in [(0, 0), (1, 1), (1, of_rtt)] {
         for event in spread(events.len()).map(|place| events[place]) {
-            (event.saturating_sub(before)..=event.saturating_add(after)).for_each(|cell| cells.take(cell, most));
+            (event.saturating_sub(before)..=event.saturating_add(after))
+                .for_each(|cell| cells.take(cell, most));
         }
     }
     let parts = cells.costs.len().div_ceil(SAMPLE_CELLS);
@@ -179,9 +180,7 @@ mod tests {
     /// Whether a value lies within a span.
     fn is_shown(spans: &Spans, at_ns: u64, low: u64, high: u64) -> bool {
         let mut all = spans.as_slice().iter();
-        all.any(|span| {
-            (span.from_ns..=span.to_ns).contains(&at_ns) && span.low <= low && high <= span.high
-        })
+        all.any(|span| (span.from_ns..=span.to_ns).contains(&at_ns) && span.low <= low && high <= span.high)
     }
 
     proptest! {
@@ -268,8 +267,10 @@ mod tests {
         assert!(all[0].series.iter().all(|(_, spans)| spans.as_slice().len() as u64 <= cells + 1));
         let sum = |level: &Level| level.series.iter().map(|(_, spans)| spans.as_slice().len()).sum::<usize>();
         assert!(all.iter().map(sum).sum::<usize>() <= 2 * sum(&all[0]));
-        let again: usize =
-            [Series::FastRetransmit, Series::RtoRetransmit, Series::TlpRetransmit].map(|of| graphs.of(of).as_slice().len()).iter().sum();
+        let again: usize = [Series::FastRetransmit, Series::RtoRetransmit, Series::TlpRetransmit]
+            .map(|of| graphs.of(of).as_slice().len())
+            .iter()
+            .sum();
         assert_eq!(again, 1000);
         let ranges = choose(&graphs, most);
         let wanted = Wanted { ranges, common_max: usize::MAX, ..Wanted::whole(0, Side::A) };
@@ -284,7 +285,8 @@ mod tests {
         let whole = collected(&segments, &Wanted::whole(0, Side::A));
         let ack = whole.of(Series::Ack).as_slice();
         let [from_ns, to_ns] = [ack[20].from_ns + 1, ack[40].from_ns];
-        let part = collected(&segments, &Wanted { ranges: vec![[from_ns, to_ns]], ..Wanted::whole(0, Side::A) });
+        let part =
+            collected(&segments, &Wanted { ranges: vec![[from_ns, to_ns]], ..Wanted::whole(0, Side::A) });
         let of_part = part.of(Series::Ack).as_slice();
         assert_eq!((of_part[0].from_ns, of_part[0].low), (from_ns, ack[20].low));
         assert_eq!(of_part[1..], ack[21..40]);

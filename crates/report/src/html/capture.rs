@@ -54,7 +54,8 @@ pub fn render(page: &CapturePage<'_>) -> serde_json::Result<String> {
 fn body(page: &CapturePage<'_>) -> Markup {
     let shown = &page.found.flows[..page.found.flows.len().min(FLOWS)];
     let hidden = page.found.flows.len() - shown.len();
-    let hidden = (hidden > 0).then(|| format!("{hidden} smaller flows are not shown here; pipefill pcap --json has all"));
+    let hidden = (hidden > 0)
+        .then(|| format!("{hidden} smaller flows are not shown here; pipefill pcap --json has all"));
     html! {
         a class="skip" href="#main" { "Skip to the flows" }
         header {

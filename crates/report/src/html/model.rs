@@ -24,7 +24,7 @@ struct Data<'a> {
     charts: &'a Charts,
     runs: Vec<Head>,
     /// Connections of captures.
-    captures: Vec<segments::Head>,
+    captures: Vec<segments::CaptureHead>,
 }
 
 /// What is said of every run.
@@ -79,7 +79,10 @@ struct Curve {
 /// The JSON Schema of three: the element `#data` of the page, a line of its element `#curves`, and what a line of its element `#segments`
 /// is once it is unpacked. In draft 7, whose tuples the generator of the script's types knows.
 pub fn data_schema() -> Schema {
-    SchemaSettings::draft07().for_serialize().into_generator().into_root_schema_for::<(Data<'_>, Run, segments::Packed)>()
+    SchemaSettings::draft07()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<(Data<'_>, Run, segments::Packed)>()
 }
 
 /// What the script of a capture's page reads.
