@@ -156,14 +156,13 @@ fn stem(file: &Path) -> String {
 }
 
 fn chosen(which: &Which, drawn: usize) -> String {
+    let largest = if drawn == 1 { "The largest connection".to_owned() } else { format!("The {drawn} largest connections") };
     let which = match (which.id, which.port) {
         (Some(id), _) => format!("Connection {id} of the capture"),
-        (None, Some(port)) => {
-            format!("The {drawn} largest connections with port {port} (at most {})", super::MOST)
-        }
-        (None, None) => format!("The {drawn} largest connections (at most {UNNAMED}; --port chooses others)"),
+        (None, Some(port)) => format!("{largest} with port {port} (at most {} are drawn)", super::MOST),
+        (None, None) => format!("{largest} (at most {UNNAMED} are drawn; --port and --connection choose others)"),
     };
-    format!("{which}, each in the direction that carried more.")
+    format!("{which}, in the direction that carried more.")
 }
 
 fn made_by(file: &Path, which: &Which, to: &Path) -> String {

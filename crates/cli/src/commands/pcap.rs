@@ -62,7 +62,7 @@ pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Fail
         terminal.say(&format!("{count} files in {}", folder.display()));
     }
     if let Some((to, count)) = page {
-        terminal.say(&format!("page: {} (graphs of {count} connections)", to.display()));
+        terminal.say(&format!("page: {} (connections drawn: {count})", to.display()));
     }
     Ok(if found.broken.is_some() { Outcome::Broken } else { Outcome::Done })
 }

@@ -62,7 +62,7 @@ fn body(page: &CapturePage<'_>) -> Markup {
             p class="brand" { "pipefill " span { "capture" } }
             div class="heading" {
                 h1 { bdi { (page.name) } }
-                p class="name" { (page.found.packets) " packets, " (page.found.flows.len()) " flows with data" }
+                p class="name" { (counted(page.found.packets, "packet")) ", " (counted(page.found.flows.len() as u64, "flow")) " with data" }
             }
             (tools())
         }
@@ -97,6 +97,10 @@ fn body(page: &CapturePage<'_>) -> Markup {
             (without_script())
         }
     }
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// The captures of an experiment's runs; nothing where there are none.
