@@ -135,8 +135,8 @@ export class CaptureView {
     const events = element(
       "span",
       { class: "zoom" },
-      button("‹ event", "The previous retransmission or zero window", () => { this.#goTo(-1); }),
-      button("event ›", "The next retransmission or zero window", () => { this.#goTo(1); }),
+      button("‹ event", "‹ event: the previous retransmission or zero window", () => { this.#goTo(-1); }),
+      button("event ›", "event ›: the next retransmission or zero window", () => { this.#goTo(1); }),
     );
     return [zoom, events, element("span", { class: "hint" }, "Drag to zoom, Shift and drag to move, Ctrl and wheel to zoom.")];
   }
@@ -222,7 +222,7 @@ export class CaptureView {
 
   #option(hidden: Set<string>, width: number): Record<string, unknown> {
     forgetPaints();
-    const left = width < 600 ? SIDES.narrow : SIDES.wide;
+    const left = leftOf(width);
     const right = width - SIDES.right;
     this.#panels = PANELS.map(([panel, height, format], number) => this.#measure(panel, format, { left, right, top: this.#heightTo(number), height }, hidden));
     const ticks = Math.max(2, Math.floor((right - left) / 120));
@@ -379,8 +379,8 @@ export class CaptureView {
   }
 
   #pixels(): number {
-    const place = this.#panels[0]?.place;
-    return place ? place.right - place.left : 500;
+    const width = this.#box().clientWidth;
+    return width - leftOf(width) - SIDES.right;
   }
 
   #inView(shows: Shows): Mark[] {
@@ -391,7 +391,7 @@ export class CaptureView {
   #fillTable(): void {
     if (!this.#table.open) return;
     const all = LOOKS.filter(([shows]) => LISTED.has(shows)).flatMap(([shows]) => this.#inView(shows));
-    const sorted = all.sort((one, other) => one.from - other.from);
+    const listed = nearest(all, (this.#view[0] + this.#view[1]) / 2);
     const row = (mark: Mark): HTMLElement => {
       const look = lookOf(mark.shows);
       const isSequence = look?.panel === "sequence numbers";
@@ -402,12 +402,12 @@ export class CaptureView {
       return element("tr", {}, ...cells.map((text, column) => element("td", column === 1 ? {} : { class: "number" }, text)));
     };
     const heads = ["time (s)", "what", "sequence numbers, or value", "bytes"].map((text) => element("th", { scope: "col" }, text));
-    const body = element("tbody", {}, ...sorted.slice(0, ROWS).map(row));
-    const left = sorted.length - ROWS;
+    const body = element("tbody", {}, ...listed.map(row));
+    const left = all.length - listed.length;
     this.#table.replaceChildren(
       element("summary", {}, "The marks in view as a table"),
       element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Marks in view" }, element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body)),
-      ...(left > 0 ? [element("p", { class: "hint" }, `${left} more are in view: zoom in.`)] : []),
+      ...(left > 0 ? [element("p", { class: "hint" }, `${left} more marks are in view; listed are retransmissions and zero windows, then what is next to the middle.`)] : []),
     );
   }
 
@@ -547,6 +547,18 @@ export class CaptureView {
   }
 }
 
+/** Room left of the panels of a chart of that width. */
+function leftOf(width: number): number {
+  return width < 600 ? SIDES.narrow : SIDES.wide;
+}
+
+/** As many as a table has, in the order of time: events, then what is next to `middle`. */
+function nearest(all: Mark[], middle: number): Mark[] {
+  const isEvent = (mark: Mark): number => (EVENTS.includes(mark.shows) ? 0 : 1);
+  const wanted = all.length <= ROWS ? all : [...all].sort((one, other) => isEvent(one) - isEvent(other) || Math.abs(one.from - middle) - Math.abs(other.from - middle)).slice(0, ROWS);
+  return wanted.sort((one, other) => one.from - other.from);
+}
+
 function shown({ marks, place }: Drawn): object[] {
   return LOOKS.flatMap(([shows, look]) => {
     const all = marks.get(shows);
@@ -569,9 +581,9 @@ function seconds(ns: number, direction: "up" | "down"): string {
   return text.replace(/\.?0+$/u, "");
 }
 
-/** A power of two that cuts a range of bytes into some three parts. */
+/** A power of two that cuts a range of bytes into a few parts. */
 function powerStep(range: number): number {
-  return 2 ** Math.ceil(Math.log2(Math.max(1, range) / 3.5));
+  return 2 ** Math.ceil(Math.log2(Math.max(1, range) / 5));
 }
 
 /** The least and the largest value that a panel shows: from 0 on, unless it shows a part. A limit far above is cut off. */

@@ -156,11 +156,17 @@ fn stem(file: &Path) -> String {
 }
 
 fn chosen(which: &Which, drawn: usize) -> String {
-    let largest = if drawn == 1 { "The largest connection".to_owned() } else { format!("The {drawn} largest connections") };
+    let largest = if drawn == 1 {
+        "The largest connection".to_owned()
+    } else {
+        format!("The {drawn} largest connections")
+    };
     let which = match (which.id, which.port) {
         (Some(id), _) => format!("Connection {id} of the capture"),
         (None, Some(port)) => format!("{largest} with port {port} (at most {} are drawn)", super::MOST),
-        (None, None) => format!("{largest} (at most {UNNAMED} are drawn; --port and --connection choose others)"),
+        (None, None) => {
+            format!("{largest} (at most {UNNAMED} are drawn; --port and --connection choose others)")
+        }
     };
     format!("{which}, in the direction that carried more.")
 }
