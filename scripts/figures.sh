@@ -1,7 +1,6 @@
 #!/bin/bash
 # The guide's tables and pictures, made by the simulator: docs/guide/studies, docs/guide/causes and
-# docs/guide/captures. The records go to a folder that is
-# removed. Of each study's runs over time one is kept.
+# docs/guide/captures. The records go to a folder that is removed. Of each study's runs over time one is kept.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build -q --release -p pipefill

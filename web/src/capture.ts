@@ -138,7 +138,7 @@ export class CaptureView {
       button("‹ event", "‹ event: the previous retransmission or zero window", () => { this.#goTo(-1); }),
       button("event ›", "event ›: the next retransmission or zero window", () => { this.#goTo(1); }),
     );
-    return [zoom, events, element("span", { class: "hint" }, "Drag to zoom, Shift and drag to move, Ctrl and wheel to zoom.")];
+    return [zoom, events, element("span", { class: "hint" }, "Drag or Ctrl and wheel: zoom. Shift and drag: move. Keys: + − arrows, N and P for events, Home.")];
   }
 
   #entries(): Entry[] {

@@ -62,7 +62,7 @@ pub fn choose(graphs: &Graphs, most: u64) -> Vec<[u64; 2]> {
     let rtt_ns = u64::from(graphs.rtt_us().unwrap_or(0)) * 1000;
     let of_rtt = usize::try_from(rtt_ns / cells.cell_ns).unwrap_or(usize::MAX).clamp(1, cells.costs.len());
     (0..cells.costs.len()).for_each(|cell| cells.take(cell, most / BEGIN));
-    for (before, after) in [(0, 0), (1, 1), (1, of_rtt)] {
+    for (before, after) in [(0, 0), (1, 1), (1, of_rtt), (2 * of_rtt, 2 * of_rtt)] {
         for event in spread(events.len()).map(|place| events[place]) {
             (event.saturating_sub(before)..=event.saturating_add(after))
                 .for_each(|cell| cells.take(cell, most));

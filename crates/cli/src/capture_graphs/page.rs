@@ -20,7 +20,7 @@ const UNNAMED: usize = 6;
 /// Spans of a series at the finest level, of all connections of a page together; one has at most the second, at least the third.
 const CELLS: [u64; 3] = [24_000, 8_000, 800];
 /// Values of single segments of all connections of a page together.
-const SINGLE: u64 = 400_000;
+const SINGLE: u64 = 600_000;
 /// Rare events of all connections of a page together, each series.
 const RARE: usize = 100_000;
 /// Marks of a layer of a still picture.
