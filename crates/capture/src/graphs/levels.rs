@@ -89,7 +89,7 @@ impl Cells {
     fn of(graphs: &Graphs) -> Self {
         let [from_ns, to_ns] = graphs.range_ns();
         // Never more than a few times as many as there may be spans.
-        let least_ns = (to_ns - from_ns) / (4 * graphs.wanted.common_max as u64).max(1);
+        let least_ns = (to_ns - from_ns) / (graphs.wanted.common_max as u64).saturating_mul(4).max(1);
         let cell_ns = graphs.cell_ns().max(least_ns).max(1);
         let first = from_ns / cell_ns;
         let count = usize::try_from(to_ns / cell_ns - first + 1).unwrap_or(usize::MAX);
