@@ -2,7 +2,7 @@
 
 use crate::tcp::Kind;
 
-/// What is collected over time. Sequence numbers count from the sender's first, as [`Event`] has them.
+/// What is collected over time. Sequence numbers count from the sender's first, as [`Event`](crate::tcp::Event) has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Series {
