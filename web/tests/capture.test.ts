@@ -54,6 +54,12 @@ async function press(page: Page, key: string): Promise<void> {
   await page.waitForFunction((old) => document.querySelector<HTMLElement>("#capture-chart")?.dataset["view"] !== old, before);
 }
 
+/** Opens the table of marks, which is filled then. */
+async function openTable(page: Page): Promise<void> {
+  await page.locator("#capture-table summary").click();
+  await page.waitForSelector("#capture-table tbody tr");
+}
+
 /** The rows of the table of marks: time, what, values. */
 async function rows(page: Page): Promise<string[][]> {
   return page.locator("#capture-table tbody tr").evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
@@ -67,7 +73,7 @@ function numbers(segment: number): string {
 test("the keyboard goes to each event, and down to single segments with their sequence numbers", async () => {
   const { page, complaints } = await opened(small);
   const whole = await view(page);
-  await page.locator("#capture-table summary").click();
+  await openTable(page);
   await page.locator("#capture-chart").focus();
   const found: string[] = [];
   for (let event = 0; event < AGAIN.length + 1; event += 1) {
@@ -134,7 +140,7 @@ test("the command of a view makes a page of its segments", async () => {
   const { page: again, complaints } = await opened(part);
   const shown = await view(again);
   assert.ok(Math.abs(shown[0] - from) < 1e3 && Math.abs(shown[1] - to) < 1e3, `${shown.join()} is not ${from},${to}`);
-  await again.locator("#capture-table summary").click();
+  await openTable(again);
   assert.ok((await rows(again)).some(([, what, values]) => what === "fast retransmit" && values === numbers(300)));
   assert.deepEqual(complaints, []);
   await again.context().close();
@@ -144,13 +150,13 @@ test("the markup is valid, axe has no serious finding, and nothing sticks out at
   assert.deepEqual(await mistakes(small), []);
   for (const dark of [false, true]) {
     const { page } = await opened(small, { dark });
-    await page.locator("#capture-table summary").click();
+    await openTable(page);
     assert.deepEqual(await findings(page), []);
     await page.context().close();
   }
   const { page } = await opened(small, { width: 400 });
   await press(page, "n");
-  await page.locator("#capture-table summary").click();
+  await openTable(page);
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
   assert.ok(width <= 400, `${width} pixels`);
   await page.context().close();
@@ -177,7 +183,7 @@ test("a capture of two million packets is a page of bounded size that reacts", a
   assert.match(told, /data 1000000, fast retransmit 200/u);
   const took = performance.now() - began;
   await press(large, "n");
-  await large.locator("#capture-table summary").click();
+  await openTable(large);
   assert.ok((await rows(large)).some(([, what, values]) => what === "fast retransmit" && values === numbers(700)));
   await large.locator("#capture-chart").focus();
   const before = performance.now();
