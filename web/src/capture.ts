@@ -92,7 +92,7 @@ export class CaptureView {
     const [head, line] = [this.#heads[number], this.#lines[number]];
     if (!head || line === undefined) throw new Error(`the page has no connection ${number}`);
     this.#place.removeAttribute("data-loaded");
-    const flow = await unpack(line);
+    const flow = await unpack(line, head.range_ns);
     [this.#head, this.#flow] = [head, flow];
     this.#choice.value = String(number);
     this.#note.textContent = [`${head.from} → ${head.to}.`, ...head.notes, head.detail].join(" ");

@@ -18,6 +18,7 @@ export interface Level {
 
 /** A direction of a connection. */
 export interface Flow {
+  range: Span;
   /** Where every segment is there. */
   every: Span[];
   /** The finest first. */
@@ -51,13 +52,16 @@ export interface Mark {
 
 /** Pixels that a level's cells may be wide until finer ones are drawn. */
 const WIDE = 2;
+/** So many marks are drawn each. */
+const FEW = 5000;
 
 /** Reads a line of the page's element `#segments`: base64 of gzip of JSON. */
-export async function unpack(line: string): Promise<Flow> {
+export async function unpack(line: string, range: Span): Promise<Flow> {
   const bytes = Uint8Array.from(atob(line), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const packed = JSON.parse(await new Response(stream).text()) as Packed;
   return {
+    range,
     every: packed.every_ns,
     levels: packed.levels.map((level) => ({ cell: level.cell_ns, layers: layers(level.layers) })),
     rare: layers(packed.rare),
@@ -110,11 +114,18 @@ export function isWithin(spans: Span[], at: number): boolean {
   return span !== undefined && span[0] <= at;
 }
 
-/** The coarsest level whose cells are narrow in a view of so many pixels; the finest where none is: then single segments count too. */
+/** The coarsest level whose cells are narrow in a view of so many pixels; the finest where none is, or where few segments are in view and
+ * every one is there: then single segments count too. */
 export function levelFor(flow: Flow, view: Span, pixels: number): { level: Level | undefined; isFinest: boolean } {
+  if (singles(flow, view) <= FEW && shareOfEvery(flow, view) >= 1) return { level: flow.levels[0], isFinest: true };
   const most = ((view[1] - view[0]) / Math.max(1, pixels)) * WIDE;
   const fits = flow.levels.filter((level) => level.cell <= most).at(-1);
   return { level: fits ?? flow.levels[0], isFinest: fits === undefined };
+}
+
+/** How many marks of single segments a view has. */
+function singles(flow: Flow, [from, to]: Span): number {
+  return [...flow.single.values()].reduce((sum, layer) => sum + below(layer.from, to) - below(layer.from, from), 0);
 }
 
 /** What is to be drawn of `shows` in a view, with the mark before it, whose value may hold still. */
@@ -152,8 +163,9 @@ export function marksOf(parts: Part[]): Mark[] {
   return parts.length > 1 ? all.sort((one, other) => one.from - other.from) : all;
 }
 
-/** What share of a view has every segment. */
-export function shareOfEvery(flow: Flow, [from, to]: Span): number {
+/** What share of a view has every segment; what is beyond the connection does not count. */
+export function shareOfEvery(flow: Flow, view: Span): number {
+  const [from, to] = [Math.max(view[0], flow.range[0]), Math.min(view[1], flow.range[1] + 1)];
   const covered = flow.every.reduce((sum, span) => sum + Math.max(0, Math.min(to, span[1]) - Math.max(from, span[0])), 0);
   return Math.min(1, covered / Math.max(1, to - from));
 }

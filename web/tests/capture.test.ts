@@ -159,6 +159,8 @@ test("the markup is valid, axe has no serious finding, and nothing sticks out at
   await openTable(page);
   const width = await page.evaluate(() => document.documentElement.scrollWidth);
   assert.ok(width <= 400, `${width} pixels`);
+  const limit = await page.locator("#flows td:nth-child(2)").boundingBox();
+  assert.ok(limit && limit.x + limit.width <= 400, "the limit is seen without scrolling");
   await page.context().close();
 });
 

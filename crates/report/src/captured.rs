@@ -8,6 +8,9 @@ use pipefill_analysis::observed::{CapturePoint, Captured, CapturedFlow};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use std::fmt::Write;
 
+/// The column of what limits a flow.
+pub(crate) const LIMIT: &str = "limited by";
+
 /// At most `most` flows, a line each, and each in words.
 pub fn render(found: &Captured, most: usize, style: Style) -> String {
     let mut text = String::new();
@@ -146,7 +149,7 @@ pub(crate) fn notes(found: &Captured, hidden: Option<&str>) -> String {
 }
 
 pub(crate) fn headings() -> Vec<Heading> {
-    [("from", false), ("to", false), ("rate", true), ("rtt", true), ("retr", true), ("limited by", false)]
+    [("from", false), ("to", false), ("rate", true), ("rtt", true), ("retr", true), (LIMIT, false)]
         .map(|(name, numeric)| Heading { name: name.to_owned(), unit: String::new(), numeric })
         .to_vec()
 }

@@ -3,11 +3,11 @@
 use super::document::{self, Blobs};
 use super::model;
 use super::{Page, tools, without_script};
-use crate::captured::{headings, notes, row, seen, unknown};
+use crate::captured::{LIMIT, headings, notes, row, seen, unknown};
 use crate::pictures::RUNS;
 use crate::quantity::Kind;
 use crate::segments::Segments;
-use crate::sheet::anchor;
+use crate::sheet::{Entry, Heading, anchor};
 use crate::svg;
 use maud::{Markup, html};
 use pipefill_analysis::experiment::CellResult;
@@ -164,21 +164,32 @@ fn table(flows: &[CapturedFlow]) -> Markup {
             div class="scroll" tabindex="0" role="region" aria-label="Table of flows" {
                 table class="main" {
                     thead { tr {
-                        @for heading in headings() { th scope="col" class=[heading.numeric.then_some("number")] { (heading.name) } }
+                        th scope="col" { "from, to" }
+                        th scope="col" { "limited by" }
+                        @for heading in figures() { th scope="col" class="number" { (heading.name) } }
                     } }
-                    tbody {
-                        @for (number, flow) in flows.iter().enumerate() {
-                            tr {
-                                @for (heading, entry) in headings().iter().zip(row(flow)) {
-                                    @if heading.numeric { td class="number" { (entry.text) } }
-                                    @else if heading.name == "limited by" { td { a href={ "#flow-" (number) } { (entry.text) } } }
-                                    @else { td { bdi { (entry.text) } } }
-                                }
-                            }
-                        }
-                    }
+                    tbody { @for (number, flow) in flows.iter().enumerate() { (line(number, flow)) } }
                 }
             }
+        }
+    }
+}
+
+/// The columns of figures.
+fn figures() -> impl Iterator<Item = Heading> {
+    headings().into_iter().filter(|heading| heading.numeric)
+}
+
+/// A flow. Its limit stands beside its ends, so that it is seen on a narrow screen.
+fn line(number: usize, flow: &CapturedFlow) -> Markup {
+    let entries: Vec<(Heading, Entry)> = headings().into_iter().zip(row(flow)).collect();
+    html! {
+        tr {
+            td class="ends" { bdi { (flow.src) } br; bdi { (flow.dst) } }
+            @for (_, entry) in entries.iter().filter(|(heading, _)| heading.name == LIMIT) {
+                td { a href={ "#flow-" (number) } { (entry.text) } }
+            }
+            @for (_, entry) in entries.iter().filter(|(heading, _)| heading.numeric) { td class="number" { (entry.text) } }
         }
     }
 }
