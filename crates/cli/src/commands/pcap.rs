@@ -22,7 +22,8 @@ pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Fail
         [file] => judged(&read(file, &mut ())?),
         [one, other] if args.graphs.is_none() && args.page.is_none() => joined::joined(one, other)?,
         [_, _] => {
-            let [option, to] = if args.graphs.is_some() { ["--graphs", "DIR"] } else { ["--page", "FILE.html"] };
+            let [option, to] =
+                if args.graphs.is_some() { ["--graphs", "DIR"] } else { ["--page", "FILE.html"] };
             return Err(Failure::usage(
                 format!("{option} draws one capture, and two were given"),
                 format!("name the capture to draw alone: pipefill pcap FILE {option} {to}"),

@@ -121,6 +121,7 @@ fn what_cannot_be_drawn_is_refused_and_leaves_nothing() {
     let before = names(&folder.path("."));
     for (words, says) in [
         (vec!["pcap", name, "--page", "there.html"], "there.html is there already"),
+        (vec!["pcap", name, name, "--page", "a.html"], "--page draws one capture"),
         (vec!["pcap", name, "--from", "1s"], "--graphs"),
         (
             vec!["pcap", name, "--page", "a.html", "--from", "2s", "--to", "2s"],
