@@ -1,6 +1,7 @@
 //! Captures that anybody may have made: fed to the reader and to the joiner, by the fuzz target and by an ordinary test (`crates/capture/tests/hostile.rs`).
 //! What can be read is, an error has its place, and what is told of a connection can be; never a panic.
 
+use pipefill_capture::graphs::{Collector, Graphs, Series, Wanted, choose, levels};
 use pipefill_capture::join::{Pairing, Survey, join};
 use pipefill_capture::read::{LinkType, Packet, Reader};
 use pipefill_capture::tcp::{Connection, Ended, Event, Limits, Observer, Reconstruction, Side, Spurious};
@@ -115,14 +116,56 @@ pub(crate) fn packets(mut bytes: &[u8]) -> u64 {
 
 /// Segments of one connection whose numbers are close to each other, so that they mean something: six bytes each.
 pub(crate) fn segments(bytes: &[u8]) -> u64 {
-    let mut all = Reconstruction::new(Limits { connections: 2 });
     let mut now = 0;
-    for &[control, seq, ack, size, left, right] in bytes.as_chunks::<6>().0 {
+    let timed = bytes.as_chunks::<6>().0.iter().map(|&[control, seq, ack, size, left, right]| {
         now += 1 << (size % 28);
-        let packet = segment(control, [seq, ack, left, right], size);
-        all.take(&Packet::new(now, LinkType(101), 0, &packet), &mut Judge);
+        (now, segment(control, [seq, ack, left, right], size))
+    });
+    let timed: Vec<(u64, Vec<u8>)> = timed.collect();
+    graphs(&timed);
+    observed(&timed, &mut Judge)
+}
+
+fn observed(timed: &[(u64, Vec<u8>)], observer: &mut impl Observer) -> u64 {
+    let mut all = Reconstruction::new(Limits { connections: 2 });
+    for (now, packet) in timed {
+        all.take(&Packet::new(*now, LinkType(101), 0, packet), observer);
     }
-    all.finish(&mut Judge).packets
+    all.finish(observer).packets
+}
+
+/// Values of single segments that are kept.
+const SINGLE: u64 = 50;
+
+/// The first connection as a page has it: levels, and every segment of some parts.
+fn graphs(timed: &[(u64, Vec<u8>)]) {
+    let collected = |wanted: &[Wanted]| -> Vec<Graphs> {
+        let mut collector = Collector::new(wanted);
+        observed(timed, &mut collector);
+        collector.into_graphs()
+    };
+    let whole = collected(&[Side::A, Side::B].map(|side| Wanted::whole(0, side)));
+    for exact in whole {
+        let wanted = Wanted {
+            cell_ns: exact.length_ns() / 16 + 1,
+            common_max: 32,
+            rare_max: 4,
+            ..Wanted::whole(0, exact.side())
+        };
+        let Some(graphs) = collected(std::slice::from_ref(&wanted)).pop() else { continue };
+        for (series, spans) in levels(&graphs).iter().flat_map(|level| &level.series) {
+            let counted = spans.as_slice().iter().map(|span| span.count).sum::<u64>();
+            assert_eq!(counted, exact.of(*series).as_slice().iter().map(|span| span.count).sum::<u64>());
+        }
+        let ranges = choose(&graphs, SINGLE);
+        assert!(ranges.windows(2).all(|pair| pair[0][1] < pair[1][0]));
+        if !ranges.is_empty() {
+            let single = collected(&[Wanted { ranges, cell_ns: 0, common_max: usize::MAX, ..wanted }]);
+            let common = Series::ALL.into_iter().filter(|series| !series.is_rare());
+            let kept: usize = common.map(|series| single[0].of(series).as_slice().len()).sum();
+            assert!(kept as u64 <= SINGLE, "{kept}");
+        }
+    }
 }
 
 /// IPv4 and TCP with timestamps and a SACK block.

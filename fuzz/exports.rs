@@ -75,8 +75,14 @@ fn report(record: &RunRecord) {
     table::render(&experiment, table::Style { width: 100, ..table::Style::default() });
     explain::render(&experiment, "pipefill fix DIR", table::Style::default());
     pictures::files(&experiment, &parts);
-    let page =
-        Page { experiment: &experiment, runs: &parts, proofs: &[], scenario: None, fix: "pipefill fix DIR" };
+    let page = Page {
+        experiment: &experiment,
+        runs: &parts,
+        captures: &[],
+        proofs: &[],
+        scenario: None,
+        fix: "pipefill fix DIR",
+    };
     html::render(&page).expect("a page is made");
 }
 

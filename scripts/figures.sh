@@ -1,6 +1,6 @@
 #!/bin/bash
-# The guide's tables and pictures, made by the simulator: docs/guide/studies and docs/guide/causes. The records go to a folder that is
-# removed. Of each study's runs over time one is kept.
+# The guide's tables and pictures, made by the simulator: docs/guide/studies, docs/guide/causes and
+# docs/guide/captures. The records go to a folder that is removed. Of each study's runs over time one is kept.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build -q --release -p pipefill
@@ -24,4 +24,8 @@ done
 "$pipefill" pcap "$folder"/capture/runs/*/artifacts/sender.pcapng --graphs "$folder/graphs" > /dev/null 2>&1
 mkdir -p docs/guide/captures
 cp "$folder/graphs/1-time-sequence-detail.svg" docs/guide/captures/time-sequence.svg
+"$pipefill" study buffers --on sim --capture --repeat 1 --out "$folder/window" --quiet > /dev/null \
+    --only 'variant=as-published,path.rtt=200ms,receiver.tcp_rmem=4096 131072 6000000'
+"$pipefill" pcap "$folder"/window/runs/*/artifacts/sender.pcapng --graphs "$folder/windows" > /dev/null 2>&1
+cp "$folder/windows/1-window.svg" docs/guide/captures/buffers-window.svg
 FIGURES=write cargo test -q -p pipefill --test cli explained

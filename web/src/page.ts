@@ -1,5 +1,6 @@
 // The page's script: lays interactive charts over the still pictures. What it draws is in the element `#data`; it asks nobody.
 import { along } from "./along";
+import { CaptureView } from "./capture";
 import { losses, repeats } from "./cells";
 import { Chart, type Drawing } from "./chart";
 import { byId, element } from "./dom";
@@ -36,6 +37,7 @@ function start(): void {
   startTheme();
   startTerms();
   const view = data.runs.length > 0 ? new RunView(data.runs, byId("curves").textContent.split("\n")) : null;
+  if (data.captures.length > 0) new CaptureView(data.captures, byId("segments").textContent.split("\n"));
   const choose = (cell: string): void => {
     view?.choose(cell);
     byId("runs").scrollIntoView();

@@ -42,7 +42,7 @@ export function folder(): string {
 }
 
 /** Runs `pipefill` with `words`; what it printed. */
-function pipefill(words: string[]): string {
+export function pipefill(words: string[]): string {
   return execFileSync(PIPEFILL, words, { encoding: "utf8", maxBuffer: 1 << 30, stdio: ["ignore", "pipe", "inherit"] });
 }
 

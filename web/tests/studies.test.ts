@@ -1,13 +1,11 @@
 // The page of each study: asks nobody, complains of nothing, can be used, and says what the JSON says.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import axe from "axe-core";
-import { HtmlValidate } from "html-validate";
 import type { Browser, Page } from "playwright-core";
 import { open, start } from "./browser";
 import { folder, run, type Cell, type Experiment } from "./experiment";
+import { findings, mistakes } from "./rules";
 
 const STUDIES = ["rtt", "bdp", "window", "buffers", "loss"];
 /** Ten gigabits a second without a loss take a minute in a program with all its checks, and look no different. */
@@ -146,13 +144,7 @@ for (const study of STUDIES) {
 
   test(`${study}: the markup is valid, and nothing sticks out at 400 pixels`, async () => {
     const file = of(study).page;
-    const validate = new HtmlValidate({
-      extends: ["html-validate:standard"],
-      rules: { "no-inline-style": "error", "require-sri": "off", "long-title": "off", "no-trailing-whitespace": "off" },
-    });
-    const report = await validate.validateString(readFileSync(file, "utf8"), file);
-    const messages = report.results.flatMap((result) => result.messages.map((one) => `${one.line}: ${one.ruleId}: ${one.message}`));
-    assert.deepEqual(messages.slice(0, 10), []);
+    assert.deepEqual(await mistakes(file), []);
     const { page } = await open(browser, file, { width: 400 });
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(width <= 400, `${width} pixels`);
@@ -193,15 +185,4 @@ async function usesCharts(page: Page): Promise<void> {
     await box.check();
     assert.equal(Number(await chart.getAttribute("data-drawn")), drawn + 2);
   }
-}
-
-/** Serious and critical findings of axe. */
-async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: typeof import("axe-core") };
-    const { violations } = await axe.run(document, { resultTypes: ["violations"] });
-    const serious = violations.filter((one) => one.impact === "serious" || one.impact === "critical");
-    return serious.map((one) => `${one.id}: ${one.help}: ${one.nodes.slice(0, 3).map((node) => node.html).join(" ")}`);
-  });
 }

@@ -5,12 +5,16 @@
 //! these, neighbours in time are merged into spans from the least to the largest value, which say how many they are: nothing is lost.
 
 mod bins;
+mod levels;
+mod series;
 mod spans;
 #[cfg(test)]
 mod tests;
 pub mod xpl;
 
 pub use bins::Bins;
+pub use levels::{Level, choose, levels};
+pub use series::Series;
 pub use spans::{Span, Spans};
 
 use crate::headers::{Endpoint, Flags};
@@ -21,114 +25,47 @@ pub const COMMON_MAX: usize = 20_000;
 /// Spans of a series of rare events: retransmissions, zero windows, SYN, FIN.
 pub const RARE_MAX: usize = 100_000;
 
-/// What is collected over time. Sequence numbers count from the sender's first, as [`Event`] has them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum Series {
-    /// Sequence numbers of data that was sent for the first time.
-    Data,
-    /// Sequence numbers sent again in fast recovery.
-    FastRetransmit,
-    /// Sequence numbers sent again after a timeout.
-    RtoRetransmit,
-    /// Sequence numbers sent again as a probe for a lost tail.
-    TlpRetransmit,
-    /// Those of the three that were for nothing, at the time when they were sent.
-    Spurious,
-    /// Sequence numbers of data that others overtook before the capture point.
-    OutOfOrder,
-    /// Sequence numbers that an ACK reports as received behind a hole, and the ACK before did not.
-    Sack,
-    /// Sequence numbers reported as received twice (RFC 2883).
-    Dsack,
-    /// The ACK of a duplicate ACK.
-    DuplicateAck,
-    /// The ACK of a segment that advertises a window of 0.
-    ZeroWindow,
-    /// A probe for a window.
-    ZeroWindowProbe,
-    /// The SYN of the data's sender.
-    Syn,
-    /// Its FIN.
-    Fin,
-    /// A reset by either side.
-    Reset,
-    /// What is acknowledged; holds until the next.
-    Ack,
-    /// ACK and advertised window together; holds until the next, and is absent where the scale is not known.
-    WindowEdge,
-    /// Bytes sent and not acknowledged; holds until the next.
-    Outstanding,
-    /// Bytes on their way: outstanding without what was SACKed or is taken for lost; holds until the next.
-    InFlight,
-    /// The advertised window, bytes; holds until the next, and is absent where the scale is not known.
-    Window,
-    /// RTT samples, µs, from the capture point to the receiver and back.
-    Rtt,
-    /// The smoothed RTT, µs; holds until the next.
-    Srtt,
+/// What is collected of one connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// [`Connection::id`].
+    pub connection: u64,
+    /// Who sends the data.
+    pub side: Side,
+    /// The times that are collected, nanoseconds from the connection's first packet: from, and up to but without; in order, apart from one
+    /// another, at least one.
+    pub ranges: Vec<[u64; 2]>,
+    /// In series that every packet may add to, what comes within one of the times of this length, which follow one another from 0, is one
+    /// span from the begin; 0: only where there are too many.
+    pub cell_ns: u64,
+    /// Spans at most of a series that every packet may add to, at least 2.
+    pub common_max: usize,
+    /// The same for a series of rare events.
+    pub rare_max: usize,
 }
 
-impl Series {
-    /// Every one, in their order.
-    pub const ALL: [Self; 21] = [
-        Self::Data,
-        Self::FastRetransmit,
-        Self::RtoRetransmit,
-        Self::TlpRetransmit,
-        Self::Spurious,
-        Self::OutOfOrder,
-        Self::Sack,
-        Self::Dsack,
-        Self::DuplicateAck,
-        Self::ZeroWindow,
-        Self::ZeroWindowProbe,
-        Self::Syn,
-        Self::Fin,
-        Self::Reset,
-        Self::Ack,
-        Self::WindowEdge,
-        Self::Outstanding,
-        Self::InFlight,
-        Self::Window,
-        Self::Rtt,
-        Self::Srtt,
-    ];
-
-    /// Whether it is of single events that must be seen each.
-    pub const fn is_rare(self) -> bool {
-        matches!(
-            self,
-            Self::FastRetransmit
-                | Self::RtoRetransmit
-                | Self::TlpRetransmit
-                | Self::Spurious
-                | Self::ZeroWindow
-                | Self::ZeroWindowProbe
-                | Self::Syn
-                | Self::Fin
-                | Self::Reset
-        )
+impl Wanted {
+    /// The whole connection, from [`COMMON_MAX`] and [`RARE_MAX`] spans.
+    pub fn whole(connection: u64, side: Side) -> Self {
+        let ranges = vec![[0, u64::MAX]];
+        Self { connection, side, ranges, cell_ns: 0, common_max: COMMON_MAX, rare_max: RARE_MAX }
     }
 
-    const fn of_data(kind: Kind) -> Option<Self> {
-        match kind {
-            Kind::New => Some(Self::Data),
-            Kind::FastRetransmit => Some(Self::FastRetransmit),
-            Kind::RtoRetransmit => Some(Self::RtoRetransmit),
-            Kind::TlpRetransmit => Some(Self::TlpRetransmit),
-            Kind::OutOfOrder => Some(Self::OutOfOrder),
-            Kind::ZeroWindowProbe => Some(Self::ZeroWindowProbe),
-            _ => None,
-        }
+    /// Which of the ranges a time is in.
+    fn range_of(&self, at_ns: u64) -> Option<usize> {
+        let place = self.ranges.partition_point(|range| range[1] <= at_ns);
+        self.ranges.get(place).filter(|range| range[0] <= at_ns).map(|_| place)
     }
 }
 
 /// One direction of data of a connection over time.
 #[derive(Debug, Clone)]
 pub struct Graphs {
-    connection: u64,
-    side: Side,
+    wanted: Wanted,
+    /// The range that the last segment was in.
+    range: Option<usize>,
+    /// The last values of what holds until the next.
+    holding: [Option<u64>; Series::ALL.len()],
     ends: [Endpoint; 2],
     vantage: Vantage,
     first_ns: Option<u64>,
@@ -143,19 +80,24 @@ pub struct Graphs {
 }
 
 impl Graphs {
-    fn new(connection: u64, side: Side) -> Self {
-        let spans = |series: Series| Spans::new(if series.is_rare() { RARE_MAX } else { COMMON_MAX });
+    fn new(wanted: &Wanted) -> Self {
+        let spans = |series: Series| match series.is_rare() {
+            true => Spans::new(wanted.rare_max),
+            false => Spans::of_cells(wanted.common_max, wanted.cell_ns),
+        };
+        let bins = Bins::starting_at(wanted.ranges.first().map_or(0, |range| range[0]));
         Self {
-            connection,
-            side,
+            wanted: wanted.clone(),
+            range: None,
+            holding: [None; Series::ALL.len()],
             ends: [Endpoint::default(); 2],
             vantage: Vantage::Unknown,
             first_ns: None,
             length_ns: 0,
             rtt_us: None,
             series: Series::ALL.map(spans).to_vec(),
-            sent: Bins::default(),
-            acked: Bins::default(),
+            sent: bins.clone(),
+            acked: bins,
             acked_to: None,
             payload_to: 0,
             last_sacks: Vec::new(),
@@ -164,12 +106,29 @@ impl Graphs {
 
     /// [`Connection::id`] of its connection.
     pub const fn connection(&self) -> u64 {
-        self.connection
+        self.wanted.connection
     }
 
     /// Who sent the data.
     pub const fn side(&self) -> Side {
-        self.side
+        self.wanted.side
+    }
+
+    /// The times that were collected, as they were wanted.
+    pub fn ranges(&self) -> &[[u64; 2]] {
+        &self.wanted.ranges
+    }
+
+    /// From the begin of the first of these times to the end of the last, or of the connection.
+    pub fn range_ns(&self) -> [u64; 2] {
+        let from = self.wanted.ranges.first().map_or(0, |range| range[0]);
+        let to = self.wanted.ranges.last().map_or(u64::MAX, |range| range[1]);
+        [from.min(self.length_ns), to.min(self.length_ns)]
+    }
+
+    /// [`Wanted::cell_ns`].
+    pub const fn cell_ns(&self) -> u64 {
+        self.wanted.cell_ns
     }
 
     /// Sender and receiver of the data.
@@ -213,11 +172,32 @@ impl Graphs {
     }
 
     fn push(&mut self, series: Series, at_ns: u64, low: u64, high: u64) {
-        self.series[series as usize].push(at_ns, low, high);
+        if self.wanted.range_of(at_ns).is_some() {
+            self.series[series as usize].push(at_ns, low, high);
+        }
     }
 
+    /// A value that holds until the next one: nothing where it is the last one still.
     fn change(&mut self, series: Series, at_ns: u64, value: u64) {
-        self.series[series as usize].change(at_ns, value);
+        let before = self.holding[series as usize].replace(value);
+        if self.range.is_some() && before != Some(value) {
+            self.series[series as usize].push(at_ns, value, value);
+        }
+    }
+
+    /// Where a segment is the first in its range, what held at the range's begin is noted there.
+    fn enter(&mut self, at_ns: u64) {
+        let range = self.wanted.range_of(at_ns);
+        if range == self.range {
+            return;
+        }
+        self.range = range;
+        let Some([from_ns, _]) = range.map(|place| self.wanted.ranges[place]) else { return };
+        for (spans, value) in self.series.iter_mut().zip(self.holding) {
+            if let Some(value) = value {
+                spans.push(from_ns, value, value);
+            }
+        }
     }
 
     /// Since the connection's first packet.
@@ -229,7 +209,8 @@ impl Graphs {
         self.first_ns.get_or_insert(connection.first_ns());
         let at = self.since(event.time_ns);
         self.length_ns = self.length_ns.max(at);
-        if event.side == self.side {
+        self.enter(at);
+        if event.side == self.side() {
             self.take_data(at, event);
         } else {
             self.take_answer(at, event, connection);
@@ -238,11 +219,11 @@ impl Graphs {
             self.push(
                 Series::Reset,
                 at,
-                connection.half(self.side).sent_to(),
-                connection.half(self.side).sent_to(),
+                connection.half(self.side()).sent_to(),
+                connection.half(self.side()).sent_to(),
             );
         }
-        let [own, peer] = [self.side, self.side.other()].map(|side| connection.half(side));
+        let [own, peer] = [self.side(), self.side().other()].map(|side| connection.half(side));
         self.change(Series::Outstanding, at, own.unacked_bytes());
         self.change(Series::InFlight, at, own.in_flight_bytes());
         if let Some(bytes) = peer.window_bytes() {
@@ -263,19 +244,23 @@ impl Graphs {
             self.push(series, at, event.seq_from, event.seq_to);
         }
         if event.payload > 0 {
-            self.sent.add(at, u64::from(event.payload));
+            if self.range.is_some() {
+                self.sent.add(at, u64::from(event.payload));
+            }
             self.payload_to = self.payload_to.max(event.seq_to - u64::from(is_fin));
         }
     }
 
     fn take_answer(&mut self, at: u64, event: &Event, connection: &Connection) {
-        let own = connection.half(self.side);
+        let own = connection.half(self.side());
         let Some(ack) = event.ack else { return };
         let acked_to = own.acked_to();
         self.change(Series::Ack, at, acked_to);
         let payload = acked_to.min(self.payload_to);
         let before = self.acked_to.replace(acked_to).map_or(payload, |before| before.max(1));
-        self.acked.add(at, payload.saturating_sub(before));
+        if self.range.is_some() {
+            self.acked.add(at, payload.saturating_sub(before));
+        }
         if event.kind == Kind::DuplicateAck {
             self.push(Series::DuplicateAck, at, ack, ack);
         }
@@ -309,9 +294,9 @@ impl Graphs {
     }
 
     fn end(&mut self, connection: &Connection) {
-        self.ends = [self.side, self.side.other()].map(|side| connection.endpoint(side));
+        self.ends = [self.side(), self.side().other()].map(|side| connection.endpoint(side));
         self.vantage = connection.vantage();
-        self.rtt_us = connection.full_rtt_us().or_else(|| connection.half(self.side).min_rtt_us());
+        self.rtt_us = connection.full_rtt_us().or_else(|| connection.half(self.side()).min_rtt_us());
     }
 }
 
@@ -320,9 +305,9 @@ impl Graphs {
 pub struct Collector(Vec<Graphs>);
 
 impl Collector {
-    /// Of each connection, by its [`Connection::id`], what one side sends.
-    pub fn new(wanted: &[(u64, Side)]) -> Self {
-        Self(wanted.iter().map(|&(connection, side)| Graphs::new(connection, side)).collect())
+    /// What is wanted of each connection.
+    pub fn new(wanted: &[Wanted]) -> Self {
+        Self(wanted.iter().map(Graphs::new).collect())
     }
 
     /// In the order in which they were wanted; complete once the reconstruction is finished.
@@ -332,7 +317,7 @@ impl Collector {
 
     fn of(&mut self, connection: &Connection) -> impl Iterator<Item = &mut Graphs> {
         let id = connection.id();
-        self.0.iter_mut().filter(move |graphs| graphs.connection == id)
+        self.0.iter_mut().filter(move |graphs| graphs.connection() == id)
     }
 }
 
@@ -342,7 +327,7 @@ impl Observer for Collector {
     }
 
     fn spurious(&mut self, connection: &Connection, side: Side, spurious: &Spurious) {
-        for graphs in self.of(connection).filter(|graphs| graphs.side == side) {
+        for graphs in self.of(connection).filter(|graphs| graphs.side() == side) {
             let at = graphs.since(spurious.sent_ns);
             graphs.push(Series::Spurious, at, spurious.seq_from, spurious.seq_to);
         }

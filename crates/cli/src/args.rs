@@ -201,6 +201,9 @@ pub(crate) struct StudyArgs {
     pub(crate) list: bool,
     #[command(flatten)]
     pub(crate) selection: Selection,
+    /// Capture packets at both ends, as run.capture=true does; the page shows the graphs of the sender's capture of each cell
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) capture: bool,
     #[command(flatten)]
     pub(crate) options: RunOptions,
 }
@@ -288,6 +291,7 @@ pub(crate) struct WatchArgs {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("drawn").args(["graphs", "page"]).multiple(true))]
 pub(crate) struct PcapArgs {
     /// A capture: pcap or pcapng, also in gzip or zstd; - is standard input. Two of the same transfer, made at both ends, are joined
     #[arg(value_name = "FILE", required = true)]
@@ -298,9 +302,21 @@ pub(crate) struct PcapArgs {
     /// Draw the largest connection into this new directory: SVG, and files for xplot
     #[arg(long, value_name = "DIR")]
     pub(crate) graphs: Option<PathBuf>,
-    /// Draw those with this port instead, at most ten
-    #[arg(long, value_name = "PORT", requires = "graphs")]
+    /// Write a page of the flows and the graphs of the largest connections, down to single segments: a new file
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) page: Option<PathBuf>,
+    /// Draw the connections with this port instead, at most ten
+    #[arg(long, value_name = "PORT", requires = "drawn")]
     pub(crate) port: Option<u16>,
+    /// Draw this connection instead: its number by the order of first packets, from 0, as a page has it
+    #[arg(long, value_name = "N", requires = "drawn", conflicts_with = "port")]
+    pub(crate) connection: Option<u64>,
+    /// Draw only what came so long after a connection's first packet or later, e.g. 12.3s
+    #[arg(long, value_name = "TIME", requires = "drawn", value_parser = parse::duration)]
+    pub(crate) from: Option<Duration>,
+    /// Draw only what came before that time, e.g. 12.5s
+    #[arg(long, value_name = "TIME", requires = "drawn", value_parser = parse::duration)]
+    pub(crate) to: Option<Duration>,
     /// Show at most so many flows, the largest first; JSON and CSV have all
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) most: usize,

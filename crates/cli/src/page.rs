@@ -1,16 +1,39 @@
 //! The report page of an experiment: what every run leaves beside its records, and `report --format html` writes.
 
+use crate::capture_graphs::page::{RUNS, of_run};
 use crate::evaluation::{Evaluated, evaluate};
 use crate::failure::Failure;
 use crate::fix_file;
 use crate::terminal::Terminal;
-use pipefill_analysis::experiment::quoted;
-use pipefill_report::html::{self, Page};
-use pipefill_store::{ExperimentDirectory, files};
+use pipefill_analysis::experiment::{CellResult, quoted};
+use pipefill_core::file_name::FileName;
+use pipefill_report::html::{self, Page, RunCapture, RunPart, of_verdict};
+use pipefill_store::{ExperimentDirectory, artifact_path, files};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Its name.
 const PAGE: &str = "report.html";
+/// The capture of a run that is drawn.
+const CAPTURE: &str = "sender.pcapng";
+
+/// Where the records of runs are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Place<'a> {
+    /// Below this folder, each under its name.
+    Runs(&'a Path),
+    /// In this directory the only one.
+    Run(&'a Path),
+}
+
+impl Place<'_> {
+    fn of(self, name: &str) -> PathBuf {
+        match self {
+            Self::Runs(folder) => folder.join(name),
+            Self::Run(directory) => directory.to_owned(),
+        }
+    }
+}
 
 /// Where the page of the experiment in `directory` is.
 pub(crate) fn path(directory: &Path) -> PathBuf {
@@ -26,7 +49,8 @@ pub(crate) fn leave(
     evaluated: &Evaluated,
     terminal: &Terminal,
 ) -> Result<PathBuf, Failure> {
-    let text = text(&experiment.path, experiment.scenario_text()?.as_deref(), evaluated, terminal)?;
+    let (runs, scenario) = (experiment.runs(), experiment.scenario_text()?);
+    let text = text(&experiment.path, Place::Runs(&runs), scenario.as_deref(), evaluated, terminal)?;
     let path = path(&experiment.path);
     files::replace(&path, text.as_bytes())?;
     Ok(path)
@@ -50,6 +74,7 @@ pub(crate) fn renew(experiment: &ExperimentDirectory, terminal: &Terminal) -> Re
 /// [`Failure`] where it can't be made.
 pub(crate) fn text(
     directory: &Path,
+    place: Place<'_>,
     scenario: Option<&str>,
     evaluated: &Evaluated,
     terminal: &Terminal,
@@ -58,9 +83,37 @@ pub(crate) fn text(
         terminal.say(&format!("note: the page shows no proofs: {failure}"));
         Vec::new()
     });
+    let captures = captures(place, evaluated, terminal);
     let directory = directory.to_string_lossy();
     let fix = format!("pipefill fix {}", quoted(&directory));
-    let page =
-        Page { experiment: &evaluated.result, runs: &evaluated.parts, proofs: &proofs, scenario, fix: &fix };
+    let page = Page {
+        experiment: &evaluated.result,
+        runs: &evaluated.parts,
+        captures: &captures,
+        proofs: &proofs,
+        scenario,
+        fix: &fix,
+    };
     html::render(&page).map_err(Failure::Json)
+}
+
+/// The sender's captures of the runs that the verdicts of the cells are about, as far as there are any. One that can't be read is left
+/// out, and that is said.
+fn captures(place: Place<'_>, evaluated: &Evaluated, terminal: &Terminal) -> Vec<RunCapture> {
+    let told =
+        evaluated.result.cells.iter().filter_map(|cell| Some((cell, of_verdict(&evaluated.parts, cell)?)));
+    let path = |part: &RunPart| artifact_path(&place.of(&part.series.directory), &FileName::cleaned(CAPTURE));
+    let captured: Vec<(&CellResult, &RunPart, PathBuf)> = told
+        .map(|(cell, part)| (cell, part, path(part)))
+        .filter(|(.., path)| fs::symlink_metadata(path).is_ok_and(|found| found.is_file()))
+        .take(RUNS)
+        .collect();
+    let read = |(cell, part, path): &(&CellResult, &RunPart, PathBuf)| {
+        let segments = of_run(path, &cell.coordinates(), captured.len());
+        let segments = segments.map_err(|failure| {
+            terminal.say(&format!("note: the page does not show {}: {failure}", path.display()));
+        });
+        Some(RunCapture { directory: part.series.directory.clone(), segments: segments.ok()? })
+    };
+    captured.iter().filter_map(read).collect()
 }

@@ -3,6 +3,8 @@
 //! What is drawn comes as plain numbers; who reads captures is not known here.
 
 use crate::svg;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// What a graph is of: decides its axis and its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +20,8 @@ pub enum Subject {
 }
 
 /// What a layer of a graph shows: decides how it is drawn, and what the legend says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Shows {
     /// Data that was sent for the first time.
     Data,
@@ -79,6 +82,8 @@ pub struct Mark {
     pub low: u64,
     /// The largest.
     pub high: u64,
+    /// How many they are.
+    pub count: u64,
 }
 
 /// What is drawn in one way; a later layer over an earlier one.
@@ -106,9 +111,13 @@ pub struct Graph {
 }
 
 impl Graph {
+    /// Whether there is anything to draw.
+    pub(crate) fn has_marks(&self) -> bool {
+        self.layers.iter().any(|layer| !layer.marks.is_empty())
+    }
+
     /// An SVG document with its style inside, on white; `None` where there is nothing to draw.
     pub fn svg(&self) -> Option<String> {
-        let has_marks = self.layers.iter().any(|layer| !layer.marks.is_empty());
-        has_marks.then(|| svg::capture(self).document())
+        self.has_marks().then(|| svg::capture(self).document())
     }
 }

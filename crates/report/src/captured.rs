@@ -8,6 +8,9 @@ use pipefill_analysis::observed::{CapturePoint, Captured, CapturedFlow};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use std::fmt::Write;
 
+/// The column of what limits a flow.
+pub(crate) const LIMIT: &str = "limited by";
+
 /// At most `most` flows, a line each, and each in words.
 pub fn render(found: &Captured, most: usize, style: Style) -> String {
     let mut text = String::new();
@@ -26,7 +29,8 @@ pub fn render(found: &Captured, most: usize, style: Style) -> String {
     for sentence in found.joined.iter().flat_map(joined::captures) {
         let _ = write!(text, "\n{}", prose::filled(&sentence, "", "", style.width));
     }
-    let _ = writeln!(text, "\n{}", prose::filled(&notes(found, shown.len()), "", "", style.width));
+    let hidden = hidden(found, shown.len());
+    let _ = writeln!(text, "\n{}", prose::filled(&notes(found, hidden.as_deref()), "", "", style.width));
     text
 }
 
@@ -91,8 +95,37 @@ pub(crate) fn seen(flow: &CapturedFlow) -> String {
     format!("{place}: {}.", parts.join("; "))
 }
 
+/// What the packets of a flow can't tell, a sentence each.
+pub(crate) fn unknown(flow: &CapturedFlow) -> Vec<&'static str> {
+    let of_place = match flow.vantage {
+        CapturePoint::Sender => None,
+        CapturePoint::Receiver => {
+            Some("What the sender had to send, and what was in flight, is not seen at the receiver's end.")
+        }
+        CapturePoint::Between => {
+            Some("What was in flight is not seen between the ends: only what had passed there.")
+        }
+        CapturePoint::Unknown => {
+            Some("It is not known at which end this was captured, and so not what was in flight there.")
+        }
+    };
+    let window =
+        "The advertised window is not known: its scale is in the handshake, which is not in the capture.";
+    let mut all = vec!["cwnd and the send buffer are in no packet: they are estimated from when data left."];
+    all.extend(of_place);
+    all.extend(flow.rwnd_bytes.is_none().then_some(window));
+    all.extend(flow.min_rtt_us.is_none().then_some("The round trip is not known: nothing was acknowledged."));
+    all
+}
+
+/// How many flows are not among those `shown`; `None` where all are.
+pub(crate) fn hidden(found: &Captured, shown: usize) -> Option<String> {
+    let hidden = found.flows.len() - shown;
+    (hidden > 0).then(|| format!("{hidden} smaller flows are not shown (--most, --json)"))
+}
+
 /// What was read, and what is missing.
-pub(crate) fn notes(found: &Captured, shown: usize) -> String {
+pub(crate) fn notes(found: &Captured, hidden: Option<&str>) -> String {
     let mut parts = vec![format!("{} packets", found.packets)];
     for (kind, count) in &found.not_understood {
         parts.push(format!("{count} not understood: {kind}"));
@@ -107,10 +140,7 @@ pub(crate) fn notes(found: &Captured, shown: usize) -> String {
     if found.left_out > 0 {
         parts.push(format!("{} smaller connections left out, of more than are kept", found.left_out));
     }
-    let hidden = found.flows.len() - shown;
-    if hidden > 0 {
-        parts.push(format!("{hidden} smaller flows are not shown (--most, --json)"));
-    }
+    parts.extend(hidden.map(str::to_owned));
     let mut text = parts.join("; ") + ".";
     if let Some(broken) = &found.broken {
         let _ = write!(text, " Reading ended early: {broken}.");
@@ -118,13 +148,13 @@ pub(crate) fn notes(found: &Captured, shown: usize) -> String {
     text
 }
 
-fn headings() -> Vec<Heading> {
-    [("from", false), ("to", false), ("rate", true), ("rtt", true), ("retr", true), ("limited by", false)]
+pub(crate) fn headings() -> Vec<Heading> {
+    [("from", false), ("to", false), ("rate", true), ("rtt", true), ("retr", true), (LIMIT, false)]
         .map(|(name, numeric)| Heading { name: name.to_owned(), unit: String::new(), numeric })
         .to_vec()
 }
 
-fn row(flow: &CapturedFlow) -> Vec<Entry> {
+pub(crate) fn row(flow: &CapturedFlow) -> Vec<Entry> {
     let number = |kind: Kind, value: Option<u64>| {
         value.map_or_else(|| MISSING.to_owned(), |value| kind.alone(value as f64))
     };

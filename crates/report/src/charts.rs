@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// All charts of an experiment.
-#[derive(Debug, JsonSchema, Serialize)]
+#[derive(Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct Charts {
     pub(crate) plots: Vec<Plot>,
     pub(crate) along: Vec<Along>,

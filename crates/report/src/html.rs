@@ -4,6 +4,7 @@
 //! lays interactive charts over the pictures. Never: text that was not escaped, a request, a figure that is not in the JSON.
 
 mod answer;
+mod capture;
 mod cells;
 mod document;
 mod figures;
@@ -14,7 +15,8 @@ mod runs;
 mod tables;
 mod terms;
 
-pub use crate::runs::RunPart;
+pub use crate::runs::{RunPart, of_verdict};
+pub use capture::{CapturePage, RunCapture, render as render_capture};
 pub use model::data_schema;
 
 use crate::charts;
@@ -33,6 +35,8 @@ pub struct Page<'a> {
     pub experiment: &'a Experiment,
     /// The runs, as far as they were recorded.
     pub runs: &'a [RunPart],
+    /// The captures of runs, one for each cell at most, where there are any.
+    pub captures: &'a [RunCapture],
     /// What came of trying the advice, as far as somebody did.
     pub proofs: &'a [Proof],
     /// The scenario's text, where it was kept.
@@ -52,22 +56,23 @@ pub const fn is_interactive() -> bool {
 /// Those of serde_json; none for a value that came from records.
 pub fn render(page: &Page<'_>) -> serde_json::Result<String> {
     let charts = charts::all(page.experiment);
-    let (data, curves) = model::of(page, &charts)?;
+    let blobs = model::of(page, &charts)?;
     let title = page.experiment.plan.title.as_ref().unwrap_or(&page.experiment.experiment);
     let is_large = page.experiment.cells.len() > LARGE;
-    Ok(document::whole(title, is_large, &body(page, &charts), [&data, &curves]))
+    Ok(document::whole(title, is_large, &body(page, &charts), &blobs))
 }
 
 fn body(page: &Page<'_>, charts: &charts::Charts) -> Markup {
     let experiment = page.experiment;
     html! {
-        (header(experiment, !charts.trips.is_empty()))
+        (header(page, !charts.trips.is_empty()))
         main id="main" {
             (answer::section(experiment))
             (tables::section(experiment))
             (tables::conclusions(experiment))
             (figures::section(charts))
             (runs::section(page))
+            (capture::of_runs(page))
             (figures::round_trips(charts))
             (cells::section(page))
             (machine::section(page))
@@ -77,14 +82,13 @@ fn body(page: &Page<'_>, charts: &charts::Charts) -> Markup {
         footer {
             @if let Some(line) = source_line(experiment) { p { bdi { (line) } } }
             @if let Some(line) = environment_line(experiment) { p { (line) } }
-            @if !is_interactive() {
-                p { "This page was made without its script: pictures and tables are all there, but nothing can be zoomed." }
-            }
+            (without_script())
         }
     }
 }
 
-fn header(experiment: &Experiment, has_round_trips: bool) -> Markup {
+fn header(page: &Page<'_>, has_round_trips: bool) -> Markup {
+    let experiment = page.experiment;
     let title = experiment.plan.title.as_ref().unwrap_or(&experiment.experiment);
     html! {
         a class="skip" href="#main" { "Skip to the result" }
@@ -94,25 +98,41 @@ fn header(experiment: &Experiment, has_round_trips: bool) -> Markup {
                 h1 { bdi { (title) } }
                 p class="name" { "experiment " bdi { code { (experiment.experiment) } } }
             }
-            div id="tools" hidden {
-                label for="theme" { "Colours" }
-                select id="theme" {
-                    option value="auto" { "as the system" }
-                    option value="light" { "light" }
-                    option value="dark" { "dark" }
-                }
-            }
+            (tools())
         }
         nav aria-label="Sections" {
             ul {
                 li { a href="#result" { "Result" } }
                 li { a href="#charts" { "Charts" } }
                 li { a href="#runs" { "Runs" } }
+                @if !page.captures.is_empty() { li { a href="#packets" { "Packets" } } }
                 @if has_round_trips { li { a href="#round-trips" { "Round trips" } } }
                 li { a href="#verdicts" { "Verdicts" } }
                 li { a href="#machine" { "Machine" } }
                 li { a href="#scenario" { "Scenario" } }
                 li { a href="#terms" { "Terms" } }
+            }
+        }
+    }
+}
+
+fn without_script() -> Markup {
+    html! {
+        @if !is_interactive() {
+            p { "This page was made without its script: pictures and tables are all there, but nothing can be zoomed." }
+        }
+    }
+}
+
+/// The choice of colours, which works with the script alone.
+fn tools() -> Markup {
+    html! {
+        div id="tools" hidden {
+            label for="theme" { "Colours" }
+            select id="theme" {
+                option value="auto" { "as the system" }
+                option value="light" { "light" }
+                option value="dark" { "dark" }
             }
         }
     }

@@ -30,6 +30,7 @@ pub mod png;
 mod prose;
 pub mod quantity;
 mod runs;
+pub mod segments;
 mod sheet;
 pub mod stream;
 mod svg;

@@ -31,7 +31,7 @@ pub(crate) fn why_invalid(invalid: &[Invalid]) -> Option<String> {
 }
 
 /// The run that the verdict of `cell` is about; without one its first valid one, or its first.
-pub(crate) fn of_verdict<'a>(runs: &'a [RunPart], cell: &CellResult) -> Option<&'a RunPart> {
+pub fn of_verdict<'a>(runs: &'a [RunPart], cell: &CellResult) -> Option<&'a RunPart> {
     let all = || cell.run_values.iter();
     let told = all().find(|run| cell.verdict_repeat == Some(run.repeat));
     let run = told.or_else(|| all().find(|run| run.is_valid())).or_else(|| all().next())?;

@@ -40,7 +40,7 @@ impl Artifacts {
 }
 
 /// Where the artifact `name` of the run in `directory` is.
-pub(super) fn path(directory: &Path, name: &FileName) -> PathBuf {
+pub fn path(directory: &Path, name: &FileName) -> PathBuf {
     directory.join(FOLDER).join(&**name)
 }
 

@@ -32,6 +32,7 @@ mod tables;
 #[cfg(test)]
 mod tiny;
 
+pub use artifacts::path as artifact_path;
 pub use aside::Aside;
 pub use codec::{
     RecordError, TableReader, TableWriter, decode_manifest, decode_table, encode_manifest, encode_table,

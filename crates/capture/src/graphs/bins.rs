@@ -7,20 +7,31 @@ const BINS_MAX: u64 = 4096;
 /// Length of the first bins.
 const FIRST_NS: u64 = 1_000_000;
 
-/// Bytes in times of equal length, from the connection's first packet on.
+/// Bytes in times of equal length, from the connection's first packet on or from some time after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bins {
+    from_ns: u64,
     width_ns: u64,
     bytes: Vec<u64>,
 }
 
 impl Default for Bins {
     fn default() -> Self {
-        Self { width_ns: FIRST_NS, bytes: Vec::new() }
+        Self { from_ns: 0, width_ns: FIRST_NS, bytes: Vec::new() }
     }
 }
 
 impl Bins {
+    /// None yet; the first bin begins so long after the connection's first packet, nanoseconds.
+    pub fn starting_at(from_ns: u64) -> Self {
+        Self { from_ns, ..Self::default() }
+    }
+
+    /// When the first bin begins, nanoseconds from the connection's first packet.
+    pub const fn from_ns(&self) -> u64 {
+        self.from_ns
+    }
+
     /// Length of a bin, nanoseconds.
     pub const fn width_ns(&self) -> u64 {
         self.width_ns
@@ -35,7 +46,7 @@ impl Bins {
     pub fn rates(&self) -> impl Iterator<Item = (u64, u64)> {
         let rate = |bytes: u64| u128::from(bytes) * 8_000_000_000 / u128::from(self.width_ns);
         let rates = self.bytes.iter().map(move |&bytes| u64::try_from(rate(bytes)).unwrap_or(u64::MAX));
-        (0..).map(|number: u64| number.saturating_mul(self.width_ns)).zip(rates)
+        (0..).map(|number: u64| self.from_ns.saturating_add(number.saturating_mul(self.width_ns))).zip(rates)
     }
 
     /// The same in bins of at least `width_ns`.
@@ -43,10 +54,12 @@ impl Bins {
     pub fn of_at_least(&self, width_ns: u64) -> Self {
         let together = width_ns.div_ceil(self.width_ns).clamp(1, BINS_MAX);
         let bytes = self.bytes.chunks(together as usize).map(|bins| bins.iter().sum()).collect();
-        Self { width_ns: self.width_ns.saturating_mul(together), bytes }
+        Self { from_ns: self.from_ns, width_ns: self.width_ns.saturating_mul(together), bytes }
     }
 
+    /// What comes before the first bin belongs into none.
     pub(super) fn add(&mut self, at_ns: u64, bytes: u64) {
+        let Some(at_ns) = at_ns.checked_sub(self.from_ns) else { return };
         while at_ns / self.width_ns >= BINS_MAX {
             *self = self.of_at_least(self.width_ns.saturating_mul(2));
         }

@@ -41,6 +41,11 @@ impl Spans {
         Self { spans: Vec::new(), most, width_ns: 0 }
     }
 
+    /// The same; what comes within one of the times of `width_ns` that follow one another from 0 is one span from the begin, unless it is 0.
+    pub const fn of_cells(most: usize, width_ns: u64) -> Self {
+        Self { spans: Vec::new(), most, width_ns }
+    }
+
     /// The spans, in the order in which they came.
     pub fn as_slice(&self) -> &[Span] {
         &self.spans
@@ -66,6 +71,14 @@ impl Spans {
         fewer
     }
 
+    /// The same over longer times: at least `width_ns`.
+    #[must_use]
+    pub fn in_cells(&self, width_ns: u64) -> Self {
+        let mut longer = Self { width_ns: self.width_ns.max(width_ns), ..self.clone() };
+        longer.merge();
+        longer
+    }
+
     /// A value, or a range of values, at a time.
     pub(super) fn push(&mut self, at_ns: u64, low: u64, high: u64) {
         let new = Span { from_ns: at_ns, to_ns: at_ns, low, high, count: 1 };
@@ -79,14 +92,6 @@ impl Spans {
             }
         }
         self.spans.push(new);
-    }
-
-    /// A value that holds until the next one: nothing where it is the last one still.
-    pub(super) fn change(&mut self, at_ns: u64, value: u64) {
-        let is_same = self.spans.last().is_some_and(|last| (last.low, last.high) == (value, value));
-        if !is_same {
-            self.push(at_ns, value, value);
-        }
     }
 
     fn merged_with_last(&mut self, new: &Span) -> bool {
@@ -104,15 +109,19 @@ impl Spans {
         self.width_ns = self.width_ns.max(end_ns / self.most.max(1) as u64 / 2);
         while self.spans.len() > self.most / 2 && self.spans.len() > 1 {
             self.width_ns = self.width_ns.max(1).saturating_mul(2);
-            let width_ns = self.width_ns;
-            self.spans.dedup_by(|later, kept| {
-                let is_one = is_near(kept, later, width_ns);
-                if is_one {
-                    kept.join(later);
-                }
-                is_one
-            });
+            self.merge();
         }
+    }
+
+    fn merge(&mut self) {
+        let width_ns = self.width_ns;
+        self.spans.dedup_by(|later, kept| {
+            let is_one = is_near(kept, later, width_ns);
+            if is_one {
+                kept.join(later);
+            }
+            is_one
+        });
     }
 }
 
@@ -167,14 +176,5 @@ mod tests {
         let longest = spans.as_slice().iter().map(|span| span.to_ns - span.from_ns).max();
         assert!(longest < Some(200), "{spans:?}");
         assert!(spans.width_ns() > 0);
-    }
-
-    #[test]
-    fn a_value_that_holds_is_kept_once() {
-        let mut spans = Spans::new(10);
-        for (at, value) in [(1, 7), (2, 7), (3, 8), (4, 7)] {
-            spans.change(at, value);
-        }
-        assert_eq!(spans.as_slice().iter().map(|span| span.from_ns).collect::<Vec<_>>(), [1, 3, 4]);
     }
 }

@@ -30,7 +30,7 @@ fn segment(at_ms: u64, from_client: bool, seq: u32, ack: u32, flags: u8, payload
 
 fn collected(segments: &[Segment]) -> Graphs {
     let mut all = Reconstruction::default();
-    let mut collector = Collector::new(&[(0, Side::A)]);
+    let mut collector = Collector::new(&[Wanted::whole(0, Side::A)]);
     segments.iter().for_each(|segment| all.take_segment(segment, &mut collector));
     all.finish(&mut collector);
     collector.into_graphs().remove(0)
@@ -39,6 +39,31 @@ fn collected(segments: &[Segment]) -> Graphs {
 const SYN: u8 = 2;
 const ACK: u8 = 16;
 const FIN: u8 = 1;
+
+/// A handshake, then `count` segments, each of which is acknowledged 20 ms later; those of the numbers `lost` are missed until the three
+/// after them have arrived, and are sent again.
+pub(super) fn transfer(count: u32, lost: &[u32]) -> Vec<Segment> {
+    let mut all = vec![
+        segment(0, true, 0, 0, SYN, 0),
+        segment(20, false, 0, 1, SYN | ACK, 0),
+        segment(20, true, 1, 1, ACK, 0),
+    ];
+    let lost: std::collections::BTreeSet<u32> = lost.iter().copied().collect();
+    let mut at_ms = 21;
+    for number in 0..count {
+        let seq = 1 + number * MSS;
+        all.push(segment(at_ms, true, seq, 1, ACK, MSS));
+        if lost.contains(&number) {
+            for _ in 0..3 {
+                all.push(segment(at_ms + 1, false, 1, seq, ACK, 0));
+            }
+            all.push(segment(at_ms + 2, true, seq, 1, ACK, MSS));
+        }
+        all.push(segment(at_ms + 20, false, 1, seq + MSS, ACK, 0));
+        at_ms += 21;
+    }
+    all
+}
 
 /// A handshake, two segments, one sent again after a timeout, a window of 0, and a FIN.
 fn short() -> Graphs {

@@ -110,6 +110,8 @@ pub(super) const PCAP_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill pcap slow.pcapng
   pipefill pcap slow.pcap.gz --json
+  pipefill pcap slow.pcapng --page slow.html      flows, verdicts, and graphs to zoom into
+  pipefill pcap slow.pcapng --page part.html --from 12.3s --to 12.5s
   pipefill pcap slow.pcapng --graphs drawn        time-sequence, window, RTT, throughput
   pipefill pcap slow.pcapng --scenario slow.toml  then: pipefill run slow.toml
   pipefill pcap client.pcap server.pcap           joined: what the path lost, delays, clocks

@@ -4,7 +4,7 @@ mod joined;
 
 use crate::args::PcapArgs;
 use crate::capture_flows::judged;
-use crate::capture_graphs::{Which, draw};
+use crate::capture_graphs::{Which, draw, page};
 use crate::capture_reading::read;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
@@ -20,11 +20,13 @@ use std::path::Path;
 pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let found = match &args.files[..] {
         [file] => judged(&read(file, &mut ())?),
-        [one, other] if args.graphs.is_none() => joined::joined(one, other)?,
+        [one, other] if args.graphs.is_none() && args.page.is_none() => joined::joined(one, other)?,
         [_, _] => {
+            let [option, to] =
+                if args.graphs.is_some() { ["--graphs", "DIR"] } else { ["--page", "FILE.html"] };
             return Err(Failure::usage(
-                "--graphs draws one capture, and two were given".to_owned(),
-                "name the capture to draw alone: pipefill pcap FILE --graphs DIR",
+                format!("{option} draws one capture, and two were given"),
+                format!("name the capture to draw alone: pipefill pcap FILE {option} {to}"),
             ));
         }
         files => {
@@ -37,10 +39,19 @@ pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Fail
     if let Some(file) = &args.scenario {
         write_scenario(&found, file)?;
     }
-    let drawn = args.graphs.as_deref().zip(args.files.first()).map(|(folder, file)| {
-        draw(file, &Which { port: args.port, ..Which::default() }, folder).map(|files| (folder, files.len()))
-    });
+    let which = Which::of(args)?;
+    let drawn = args
+        .graphs
+        .as_deref()
+        .zip(args.files.first())
+        .map(|(folder, file)| draw(file, &which, folder).map(|files| (folder, files.len())));
     let drawn = drawn.transpose()?;
+    let page = args
+        .page
+        .as_deref()
+        .zip(args.files.first())
+        .map(|(to, file)| page::write(file, &which, &found, to).map(|count| (to, count)));
+    let page = page.transpose()?;
     if args.json {
         terminal.print_data(&(serde_json::to_string_pretty(&found).map_err(Failure::Json)? + "\n"))?;
     } else if args.csv {
@@ -50,6 +61,9 @@ pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Fail
     }
     if let Some((folder, count)) = drawn {
         terminal.say(&format!("{count} files in {}", folder.display()));
+    }
+    if let Some((to, count)) = page {
+        terminal.say(&format!("page: {} (connections drawn: {count})", to.display()));
     }
     Ok(if found.broken.is_some() { Outcome::Broken } else { Outcome::Done })
 }

@@ -7,7 +7,7 @@ use crate::condense::{Condensed, condense};
 use crate::evaluation::{Evaluated, as_seen, evaluate};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::page;
+use crate::page::{self, Place};
 use crate::pictures::{self, Kind};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
@@ -38,7 +38,10 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
     let text = match format {
         Format::Svg => return draw(args, &read, Kind::Svg, terminal),
         Format::Png => return draw(args, &read, Kind::Png, terminal),
-        Format::Html => page::text(&args.directory, read.scenario.as_deref(), &read.evaluated, terminal)?,
+        Format::Html => {
+            let place = read.runs.as_deref().map_or(Place::Run(&args.directory), Place::Runs);
+            page::text(&args.directory, place, read.scenario.as_deref(), &read.evaluated, terminal)?
+        }
         Format::Json => json::render(result).map_err(Failure::Json)?,
         Format::Csv => csv::render(result).map_err(|error| Failure::Other(error.to_string()))?,
         Format::Md => {
@@ -82,6 +85,8 @@ pub(super) fn result_of(
 struct Read {
     evaluated: Evaluated,
     scenario: Option<String>,
+    /// The folder of an experiment's runs; `None` for a single run.
+    runs: Option<PathBuf>,
 }
 
 impl Read {
@@ -109,7 +114,7 @@ fn read(directory: &Path, view: Option<View>, terminal: &Terminal) -> Result<Rea
     ensure_directory(directory)?;
     if let Some(experiment) = ExperimentDirectory::open(directory)? {
         let evaluated = evaluate(&experiment, view, terminal)?;
-        return Ok(Read { evaluated, scenario: experiment.scenario_text()? });
+        return Ok(Read { evaluated, scenario: experiment.scenario_text()?, runs: Some(experiment.runs()) });
     }
     match condense(directory, series::buckets(1), view)? {
         Some(condensed) => single(directory, condensed, view),
@@ -143,7 +148,7 @@ fn single(directory: &Path, condensed: Condensed, view: Option<View>) -> Result<
     added.map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?;
     let result = builder.finish(&command);
     let part = RunPart { series, settings: manifest.settings, instrument: manifest.instrument };
-    Ok(Read { evaluated: Evaluated { result, parts: vec![part] }, scenario })
+    Ok(Read { evaluated: Evaluated { result, parts: vec![part] }, scenario, runs: None })
 }
 
 /// A run without its experiment: a plan of its own cell, and a command in which the scenario is to be filled in.

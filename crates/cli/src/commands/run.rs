@@ -17,10 +17,13 @@ use pipefill_store::{Registry, Removed};
 use serde_json::json;
 use std::path::Path;
 
+/// What `--capture` overrides.
+const CAPTURE: &str = "run.capture=true";
+
 /// Runs a scenario file.
 pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let mut selection = args.selection.clone();
-    selection.set.extend(args.capture.then(|| "run.capture=true".to_owned()));
+    selection.set.extend(args.capture.then(|| CAPTURE.to_owned()));
     let asked = Asked::file(&args.file, &selection)?;
     let finished = carry_out(&[(asked, args.options.clone())], terminal, true, &|one| {
         show(one, &args.options, terminal)
@@ -38,6 +41,8 @@ pub(super) fn study(args: &StudyArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let Some(name) = args.name.as_ref().filter(|_| !args.list) else {
         return list(args.options.json, terminal);
     };
+    let mut selection = args.selection.clone();
+    selection.set.extend(args.capture.then(|| CAPTURE.to_owned()));
     let experiments = studies::named(name)?
         .into_iter()
         .map(|study| {
@@ -45,7 +50,7 @@ pub(super) fn study(args: &StudyArgs, terminal: &Terminal) -> Result<Outcome, Fa
             if name == studies::ALL {
                 options.out = options.out.map(|out| out.join(study.name));
             }
-            Ok((Asked::study(study, &args.selection)?, options))
+            Ok((Asked::study(study, &selection)?, options))
         })
         .collect::<Result<Vec<_>, Failure>>()?;
     let finished = carry_out(&experiments, terminal, true, &|one| show(one, &args.options, terminal))?;

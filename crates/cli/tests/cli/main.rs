@@ -2,6 +2,7 @@
 
 mod blindfold;
 mod capture;
+mod capture_page;
 mod catalogue;
 mod commands;
 mod company;

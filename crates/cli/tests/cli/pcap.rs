@@ -7,10 +7,10 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const LOSSY: &str = "name = \"lossy\"\n[path]\nrtt = \"40ms\"\nrate = \"20mbit\"\nloss = \"0.5%\"\n[[flow]]\nduration = \"5s\"\n[run]\nrepeat = 1\n";
+pub(crate) const LOSSY: &str = "name = \"lossy\"\n[path]\nrtt = \"40ms\"\nrate = \"20mbit\"\nloss = \"0.5%\"\n[[flow]]\nduration = \"5s\"\n[run]\nrepeat = 1\n";
 
 /// A simulated run with its captures; the folder and the capture at `end`.
-fn captured(text: &str, end: &str) -> (Folder, PathBuf) {
+pub(crate) fn captured(text: &str, end: &str) -> (Folder, PathBuf) {
     let folder = Folder::new();
     folder.write("one.toml", text);
     let file = capture(&folder, "one.toml", end);
@@ -36,7 +36,7 @@ pub(crate) fn captured_run(folder: &Folder, scenario: &str) -> PathBuf {
     folder.path(&format!("o/runs/{run}"))
 }
 
-fn told(folder: &Folder, file: &Path) -> Value {
+pub(crate) fn told(folder: &Folder, file: &Path) -> Value {
     let output = folder.pipefill(&["pcap", file.to_str().unwrap(), "--json"]).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()

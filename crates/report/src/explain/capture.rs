@@ -1,7 +1,7 @@
 //! A capture explained, flow by flow, in the words for a run.
 
 use super::{advice, bold, evidence, section, shares, timeline};
-use crate::captured::{notes, seen};
+use crate::captured::{hidden, notes, seen};
 use crate::prose::filled;
 use crate::quantity::Kind;
 use crate::table::Style;
@@ -73,7 +73,7 @@ pub fn capture(found: &Captured, name: &str, style: Style) -> String {
     if shown.is_empty() {
         parts.push("No TCP connection carried anything.".to_owned());
     }
-    parts.push(filled(&notes(found, shown.len()), "", "", style.width));
+    parts.push(filled(&notes(found, hidden(found, shown.len()).as_deref()), "", "", style.width));
     parts.join("\n\n") + "\n"
 }
 

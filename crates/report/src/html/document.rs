@@ -12,8 +12,19 @@ use sha2::{Digest, Sha256};
 pub(super) const SCRIPT: &str = include_str!(env!("PIPEFILL_PAGE_JS"));
 const STYLE: &str = include_str!(env!("PIPEFILL_PAGE_CSS"));
 
-/// The whole document; `data` and `curves` are JSON, these a line each. Of a large one what is out of sight is not laid out.
-pub(super) fn whole(title: &str, is_large: bool, body: &Markup, [data, curves]: [&str; 2]) -> String {
+/// What the page's script reads.
+#[derive(Debug, Default)]
+pub(super) struct Blobs {
+    /// JSON, read at the begin.
+    pub(super) data: String,
+    /// JSON, a line for each run.
+    pub(super) curves: String,
+    /// Letters and digits (base64), a line for each connection.
+    pub(super) segments: String,
+}
+
+/// The whole document. Of a large one what is out of sight is not laid out.
+pub(super) fn whole(title: &str, is_large: bool, body: &Markup, blobs: &Blobs) -> String {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -28,8 +39,11 @@ pub(super) fn whole(title: &str, is_large: bool, body: &Markup, [data, curves]: 
             }
             body class=[is_large.then_some("large")] {
                 (body)
-                script type="application/json" id="data" { (PreEscaped(harmless(data))) }
-                script type="application/jsonl" id="curves" { (PreEscaped(harmless(curves))) }
+                script type="application/json" id="data" { (PreEscaped(harmless(&blobs.data))) }
+                script type="application/jsonl" id="curves" { (PreEscaped(harmless(&blobs.curves))) }
+                @if !blobs.segments.is_empty() {
+                    script type="application/octet-stream" id="segments" { (PreEscaped(harmless(&blobs.segments))) }
+                }
                 @if !SCRIPT.is_empty() {
                     script { (PreEscaped(SCRIPT)) }
                 }

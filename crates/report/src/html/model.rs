@@ -3,10 +3,12 @@
 //! Most of it are the runs' curves, of which a reader looks at a few: each is a document of its own, read when it is drawn.
 
 use super::Page;
+use super::document::Blobs;
 use crate::charts::Charts;
 use crate::curves::{self, PathRate};
 use crate::limiters;
 use crate::runs::RunPart;
+use crate::segments::{self, Segments};
 use pipefill_analysis::experiment::CellResult;
 use pipefill_analysis::metrics::RunMetrics;
 use pipefill_analysis::series::{Quantity, RunSeries};
@@ -21,6 +23,8 @@ use serde::Serialize;
 struct Data<'a> {
     charts: &'a Charts,
     runs: Vec<Head>,
+    /// Connections of captures.
+    captures: Vec<segments::CaptureHead>,
 }
 
 /// What is said of every run.
@@ -72,17 +76,31 @@ struct Curve {
     values: Vec<u64>,
 }
 
-/// The JSON Schema of a pair: the element `#data` of the page, and a line of its element `#curves`. In draft 7, whose tuples the
-/// generator of the script's types knows.
+/// The JSON Schema of three: the element `#data` of the page, a line of its element `#curves`, and what a line of its element `#segments`
+/// is once it is unpacked. In draft 7, whose tuples the generator of the script's types knows.
 pub fn data_schema() -> Schema {
-    SchemaSettings::draft07().for_serialize().into_generator().into_root_schema_for::<(Data<'_>, Run)>()
+    SchemaSettings::draft07()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<(Data<'_>, Run, segments::Packed)>()
 }
 
-/// JSON: what the script reads when it begins, and a line for each run, which it reads when that is chosen.
+/// What the script of a capture's page reads.
 ///
 /// # Errors
 /// Those of serde_json.
-pub(super) fn of(page: &Page<'_>, charts: &Charts) -> serde_json::Result<(String, String)> {
+pub(super) fn of_capture(flows: &[Segments]) -> serde_json::Result<Blobs> {
+    let captures = flows.iter().map(Segments::head).collect();
+    let data = Data { charts: &Charts::default(), runs: Vec::new(), captures };
+    let segments = segments::lines(flows.iter())?;
+    Ok(Blobs { data: serde_json::to_string(&data)?, segments, ..Blobs::default() })
+}
+
+/// What the script reads when it begins, and a line for each run and for each capture, which it reads when that is chosen.
+///
+/// # Errors
+/// Those of serde_json.
+pub(super) fn of(page: &Page<'_>, charts: &Charts) -> serde_json::Result<Blobs> {
     let several = page.experiment.cells.iter().any(|cell| cell.runs > 1);
     let known = |part| {
         let metrics: &RunMetrics = RunPart::metrics(part, page.experiment)?;
@@ -101,7 +119,12 @@ pub(super) fn of(page: &Page<'_>, charts: &Charts) -> serde_json::Result<(String
     };
     let (runs, curves): (Vec<Head>, Vec<Run>) = page.runs.iter().filter_map(known).unzip();
     let lines = curves.iter().map(serde_json::to_string).collect::<serde_json::Result<Vec<_>>>()?;
-    Ok((serde_json::to_string(&Data { charts, runs })?, lines.join("\n")))
+    let captures = page.captures.iter().map(|one| one.segments.head()).collect();
+    Ok(Blobs {
+        data: serde_json::to_string(&Data { charts, runs, captures })?,
+        curves: lines.join("\n"),
+        segments: segments::lines(page.captures.iter().map(|one| &one.segments))?,
+    })
 }
 
 impl Run {

@@ -27,7 +27,7 @@ const EVENTS: [(Shows, &str); 5] = [
 ];
 
 fn mark(at_ms: u64, low: u64, high: u64) -> Mark {
-    Mark { from_ns: at_ms * MS, to_ns: at_ms * MS, low, high }
+    Mark { from_ns: at_ms * MS, to_ns: at_ms * MS, low, high, count: 1 }
 }
 
 fn graph(subject: Subject, layers: impl IntoIterator<Item = (Shows, Vec<Mark>)>) -> Graph {

@@ -127,7 +127,7 @@ fn check(experiment: &Experiment) {
         check_picture(&picture.svg);
     }
     let (scenario, fix) = (Some(experiment.experiment.as_str()), experiment.experiment.as_str());
-    let page = Page { experiment, runs: &MADE.1, proofs: &proofs, scenario, fix };
+    let page = Page { experiment, runs: &MADE.1, captures: &[], proofs: &proofs, scenario, fix };
     check_page(&html::render(&page).unwrap());
 }
 
@@ -170,7 +170,8 @@ fn check_page(page: &str) {
         let (experiment, runs) = (with_text("harmless"), &MADE.1);
         let proofs = [crate::made::proof(&experiment)];
         let scenario = Some("harmless");
-        let page = Page { experiment: &experiment, runs, proofs: &proofs, scenario, fix: "harmless" };
+        let page =
+            Page { experiment: &experiment, runs, captures: &[], proofs: &proofs, scenario, fix: "harmless" };
         marks(&html::render(&page).unwrap())
     });
     assert_eq!(marks(page), *USUAL);

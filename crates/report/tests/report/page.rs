@@ -7,8 +7,15 @@ use serde_json::Value;
 
 fn page(scenario: Option<&str>) -> String {
     let (experiment, runs) = experiment(2);
-    render(&Page { experiment: &experiment, runs: &runs, proofs: &[], scenario, fix: "pipefill fix DIR" })
-        .unwrap()
+    render(&Page {
+        experiment: &experiment,
+        runs: &runs,
+        captures: &[],
+        proofs: &[],
+        scenario,
+        fix: "pipefill fix DIR",
+    })
+    .unwrap()
 }
 
 #[test]
@@ -87,8 +94,15 @@ fn the_machine_is_told_in_words() {
         part.instrument.timer_lateness = Some(lateness(if number == 2 { 410_000 } else { 90_000 }));
     }
     let page = |runs: &[RunPart]| {
-        render(&Page { experiment: &experiment, runs, proofs: &[], scenario: None, fix: "pipefill fix DIR" })
-            .unwrap()
+        render(&Page {
+            experiment: &experiment,
+            runs,
+            captures: &[],
+            proofs: &[],
+            scenario: None,
+            fix: "pipefill fix DIR",
+        })
+        .unwrap()
     };
     let html = page(&runs);
     assert!(html.contains("Of 400 samples that were due 393 were taken"), "{html}");
@@ -100,8 +114,14 @@ fn the_machine_is_told_in_words() {
 #[test]
 fn the_script_gets_names_and_colours_of_flows_and_each_directions_rate() {
     let (experiment, runs) = mixed();
-    let page =
-        Page { experiment: &experiment, runs: &runs, proofs: &[], scenario: None, fix: "pipefill fix DIR" };
+    let page = Page {
+        experiment: &experiment,
+        runs: &runs,
+        captures: &[],
+        proofs: &[],
+        scenario: None,
+        fix: "pipefill fix DIR",
+    };
     let html = render(&page).unwrap();
     assert!(html.contains("\"quantity\":\"goodput of flow 2\",\"named\":[\"2 tcp ←\",\"c2\"]"));
     assert!(html.contains("\"quantity\":\"goodput forward\",\"named\":[\"all →\",\"c6\"]"));
@@ -120,6 +140,7 @@ fn an_interval_is_called_what_it_covers() {
         let page = Page {
             experiment: &experiment,
             runs: &runs,
+            captures: &[],
             proofs: &[],
             scenario: None,
             fix: "pipefill fix DIR",
@@ -142,8 +163,14 @@ fn a_proof_stands_at_its_cell_and_takes_the_place_of_the_invitation() {
     let (experiment, runs) = experiment(2);
     let proofs = [proof(&experiment)];
     let page = |proofs| {
-        let page =
-            Page { experiment: &experiment, runs: &runs, proofs, scenario: None, fix: "pipefill fix DIR" };
+        let page = Page {
+            experiment: &experiment,
+            runs: &runs,
+            captures: &[],
+            proofs,
+            scenario: None,
+            fix: "pipefill fix DIR",
+        };
         render(&page).unwrap()
     };
     let html = page(&proofs);

@@ -1,0 +1,227 @@
+//! Connections of captures: the page of a capture, and the section of a report whose runs were captured.
+
+use super::document::{self, Blobs};
+use super::model;
+use super::{Page, tools, without_script};
+use crate::captured::{LIMIT, headings, notes, row, seen, unknown};
+use crate::pictures::RUNS;
+use crate::quantity::Kind;
+use crate::segments::Segments;
+use crate::sheet::{Entry, Heading, anchor};
+use crate::svg;
+use maud::{Markup, html};
+use pipefill_analysis::experiment::CellResult;
+use pipefill_analysis::observed::{Captured, CapturedFlow};
+
+/// Flows of the table and of the verdicts below it; more nobody reads.
+const FLOWS: usize = 200;
+/// With more flows than this each verdict is closed until somebody asks.
+const OPEN: usize = 6;
+
+/// Everything that the page of a capture is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct CapturePage<'a> {
+    /// The capture's name.
+    pub name: &'a str,
+    /// Its flows.
+    pub found: &'a Captured,
+    /// What is drawn of those that are.
+    pub drawn: &'a [Segments],
+    /// Which they are, in a sentence.
+    pub chosen: &'a str,
+    /// The command that made the page.
+    pub command: &'a str,
+}
+
+/// The capture of a run.
+#[derive(Debug, Clone)]
+pub struct RunCapture {
+    /// Name of the run's directory.
+    pub directory: String,
+    /// What the sender of its largest flow sent, as captured at its end.
+    pub segments: Segments,
+}
+
+/// The page of a capture, a whole HTML document.
+///
+/// # Errors
+/// Those of serde_json; none for a value that came from a capture.
+pub fn render(page: &CapturePage<'_>) -> serde_json::Result<String> {
+    let blobs: Blobs = model::of_capture(page.drawn)?;
+    Ok(document::whole(page.name, false, &body(page), &blobs))
+}
+
+fn body(page: &CapturePage<'_>) -> Markup {
+    let shown = &page.found.flows[..page.found.flows.len().min(FLOWS)];
+    let hidden = page.found.flows.len() - shown.len();
+    let hidden = (hidden > 0)
+        .then(|| format!("{hidden} smaller flows are not shown here; pipefill pcap --json has all"));
+    html! {
+        a class="skip" href="#main" { "Skip to the flows" }
+        header {
+            p class="brand" { "pipefill " span { "capture" } }
+            div class="heading" {
+                h1 { bdi { (page.name) } }
+                p class="name" { (counted(page.found.packets, "packet")) ", " (counted(page.found.flows.len() as u64, "flow")) " with data" }
+            }
+            (tools())
+        }
+        nav aria-label="Sections" {
+            ul {
+                li { a href="#flows" { "Flows" } }
+                @if !page.drawn.is_empty() { li { a href="#packets" { "Graphs" } } }
+                li { a href="#verdicts" { "Verdicts" } }
+            }
+        }
+        main id="main" {
+            section id="flows" aria-labelledby="flows-title" {
+                h2 id="flows-title" { "Flows" }
+                (table(shown))
+                p class="hint" { (notes(page.found, hidden.as_deref())) }
+            }
+            @if !page.drawn.is_empty() {
+                section id="packets" aria-labelledby="packets-title" {
+                    h2 id="packets-title" { "Graphs" }
+                    p class="hint" { (page.chosen) }
+                    (place())
+                    @for one in page.drawn { (pictures(&one.label, one, usize::MAX)) }
+                }
+            }
+            section id="verdicts" aria-labelledby="verdicts-title" {
+                h2 id="verdicts-title" { "Verdicts and advice" }
+                @for (number, flow) in shown.iter().enumerate() { (verdict(number, flow, shown.len() <= OPEN)) }
+            }
+        }
+        footer {
+            p { "Made by " code { (page.command) } }
+            (without_script())
+        }
+    }
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The captures of an experiment's runs; nothing where there are none.
+pub(super) fn of_runs(page: &Page<'_>) -> Markup {
+    let cell_of = |directory: &str| -> Option<&CellResult> {
+        let is_its = |cell: &&CellResult| cell.run_values.iter().any(|run| run.directory == directory);
+        page.experiment.cells.iter().find(is_its)
+    };
+    html! {
+        @if !page.captures.is_empty() {
+            section id="packets" aria-labelledby="packets-title" {
+                h2 id="packets-title" { "Packets" }
+                p class="hint" {
+                    "What the sender of the largest flow sent in the run that each cell's verdict is about, from the capture at its end."
+                    @if page.captures.len() < page.experiment.cells.len() {
+                        " " (page.captures.len()) " of " (page.experiment.cells.len()) " cells."
+                    }
+                }
+                (place())
+                @for one in page.captures.iter().take(RUNS) {
+                    @if let Some(cell) = cell_of(&one.directory) {
+                        (pictures(&cell.coordinates(), &one.segments, 2))
+                        p class="still" { a href={ "#" (anchor(cell)) } { "Its verdict" } }
+                    }
+                }
+                @if page.captures.len() > RUNS {
+                    p class="still hint" { "Pictures of the first " (RUNS) " cells; the page's script shows the others." }
+                }
+            }
+        }
+    }
+}
+
+/// Where the script puts its chart.
+fn place() -> Markup {
+    html! {
+        div id="capture-tools" class="live" hidden {}
+        div id="capture-chart" class="live" hidden {}
+        div id="capture-figures" class="live" hidden {}
+    }
+}
+
+/// The first `most` still pictures.
+fn pictures(label: &str, one: &Segments, most: usize) -> Markup {
+    html! {
+        div class="still" {
+            h3 { bdi { (label) } }
+            div class="figures" {
+                @for graph in one.pictures.iter().filter(|graph| graph.has_marks()).take(most) {
+                    figure { figcaption { bdi { (graph.title) } } (svg::capture(graph).inline()) }
+                }
+            }
+        }
+    }
+}
+
+fn table(flows: &[CapturedFlow]) -> Markup {
+    html! {
+        @if flows.is_empty() { p { "No TCP connection carried anything." } }
+        @else {
+            div class="scroll" tabindex="0" role="region" aria-label="Table of flows" {
+                table class="main" {
+                    thead { tr {
+                        th scope="col" { "from, to" }
+                        th scope="col" { "limited by" }
+                        @for heading in figures() { th scope="col" class="number" { (heading.name) } }
+                    } }
+                    tbody { @for (number, flow) in flows.iter().enumerate() { (line(number, flow)) } }
+                }
+            }
+        }
+    }
+}
+
+/// The columns of figures.
+fn figures() -> impl Iterator<Item = Heading> {
+    headings().into_iter().filter(|heading| heading.numeric)
+}
+
+/// A flow. Its limit stands beside its ends, so that it is seen on a narrow screen.
+fn line(number: usize, flow: &CapturedFlow) -> Markup {
+    let entries: Vec<(Heading, Entry)> = headings().into_iter().zip(row(flow)).collect();
+    html! {
+        tr {
+            td class="ends" { bdi { (flow.src) } br; bdi { (flow.dst) } }
+            @for (_, entry) in entries.iter().filter(|(heading, _)| heading.name == LIMIT) {
+                td { a href={ "#flow-" (number) } { (entry.text) } }
+            }
+            @for (_, entry) in entries.iter().filter(|(heading, _)| heading.numeric) { td class="number" { (entry.text) } }
+        }
+    }
+}
+
+fn verdict(number: usize, flow: &CapturedFlow, is_open: bool) -> Markup {
+    let advice = flow.advice.iter().flatten().filter(|advice| advice.change != "nothing");
+    html! {
+        details class="cell" open[is_open] {
+            summary {
+                strong { bdi { (flow.src) } " → " bdi { (flow.dst) } }
+                @if let Some(bps) = flow.goodput_bps { " · " (Kind::Rate.alone(bps as f64)) }
+                @if let Some(limit) = flow.limited_by {
+                    " · " span class={ "swatch limit-" (limit.as_str()) } {} " " (limit.as_str())
+                }
+            }
+            div id={ "flow-" (number) } {
+                p { (flow.verdict.as_deref().unwrap_or("What limits it can't be told.")) }
+                p { (seen(flow)) }
+                h3 { "What can't be known from here" }
+                ul { @for sentence in unknown(flow) { li { (sentence) } } }
+                @if advice.clone().next().is_some() {
+                    h3 { "What to change" }
+                    ol {
+                        @for one in advice {
+                            li {
+                                (one.change) ": " (one.why)
+                                @if !one.commands.is_empty() { pre dir="ltr" tabindex="0" { code { (one.commands.join("\n")) } } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
