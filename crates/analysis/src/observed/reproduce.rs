@@ -2,11 +2,11 @@
 
 use super::captured::{Captured, CapturedFlow};
 use crate::models::loss::cubic;
+use core::net::{IpAddr, SocketAddr};
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::units::{Bytes, Ratio};
 use std::fmt::Write;
-use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 /// A limit that was not seen is out of the way: so many times what was in flight.
@@ -101,7 +101,7 @@ fn rate(flows: &[&CapturedFlow]) -> Option<u64> {
     let together = flows.iter().map(|flow| goodput_beside(flows, flow)).max()?;
     let known = flows.iter().filter_map(|flow| flow.path_rate_bps).filter(|&rate| rate >= together).max();
     let fastest = || match flows {
-        [one] => one.fastest_bps.filter(|_| may_be_full(&one)),
+        [one] => one.fastest_bps.filter(|_| may_be_full(one)),
         // Each of several has a part of it.
         _ => None,
     };
