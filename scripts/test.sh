@@ -7,7 +7,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-readonly PHASES=(format lint web rustdoc build tests doctests unchecked page measure)
+readonly PHASES=(format lint web rustdoc build tests doctests unchecked measure)
 # Integration tests whose names begin so measure on this machine's kernel.
 readonly MEASURING='^(lab|kernel|parity)'
 readonly TARGET=${CARGO_TARGET_DIR:-target}
@@ -52,18 +52,26 @@ phase_build() {
     cargo test --workspace --no-run -q
 }
 
-# Beside the others the one that mostly waits for a download.
+# Beside the others the one that mostly waits for a download, and the page in its browser.
 phase_tests() {
-    local names beside told status=0
+    local names beside=() told=() status=0 one
     mapfile -t names < <(integration_tests | grep -Ev "$MEASURING|^readers$")
-    told=$(mktemp)
-    cargo test --workspace --test readers >"$told" 2>&1 &
-    beside=$!
+    for one in test_readers phase_page; do
+        told+=("$(mktemp)")
+        "$one" >"${told[-1]}" 2>&1 &
+        beside+=($!)
+    done
     cargo test --workspace --no-fail-fast --lib --bins "${names[@]/#/--test=}" || status=1
-    wait "$beside" || status=1
-    cat -- "$told"
-    rm -f -- "$told"
+    for one in "${beside[@]}"; do
+        wait "$one" || status=1
+    done
+    cat -- "${told[@]}"
+    rm -f -- "${told[@]}"
     return "$status"
+}
+
+test_readers() {
+    cargo test --workspace --test readers
 }
 
 phase_doctests() {
@@ -82,7 +90,7 @@ phase_unchecked() {
     cargo test --workspace --test hashes "${unchecked[@]}"
 }
 
-# The report page in a browser.
+# The report page in a browser; a part of the tests, and a phase by itself where only it is asked for.
 phase_page() {
     local lack
     if lack=$(page_lacks); then
