@@ -5,7 +5,7 @@
 
 use pipefill_core::record::TcpSample;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// The member's name.
 pub const MEMBER: &str = "pipefill";
@@ -57,7 +57,7 @@ impl FarEnd {
 
     /// As it is sent.
     pub fn document(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_else(|_| json!(null))
+        serde_json::to_value(self).unwrap_or(Value::Null)
     }
 }
 
@@ -81,6 +81,7 @@ mod tests {
     use super::*;
     use pipefill_core::record::StreamEnd;
     use pipefill_core::tcp_info::TcpInfo;
+    use serde_json::json;
 
     fn sample(t_us: u64) -> TcpSample {
         TcpSample {
