@@ -5,7 +5,7 @@
 mod sockets;
 
 pub use sockets::{
-    Options, SocketError, answer_hello, apply, connect_tcp, connect_udp, listen_tcp, listen_udp,
+    Options, SocketError, answer_hello, apply, connect_tcp, connect_udp, listen_tcp, listen_udp, mss_of,
 };
 
 use crate::clock::RunClock;
@@ -219,6 +219,24 @@ impl Transfer {
         let mut bytes = [0; 512];
         let length = raw_tcp_info(self.socket(index), &mut bytes).ok()?;
         Some(u32::from_ne_bytes(bytes[..length].get(PMTU)?.try_into().ok()?))
+    }
+
+    /// Name of the congestion control of stream `index`; `None` for UDP.
+    pub fn congestion_control(&self, index: usize) -> Option<String> {
+        let name = self.socket(index).tcp_congestion().ok()?;
+        Some(String::from_utf8_lossy(&name).trim_end_matches('\0').to_owned())
+    }
+
+    /// Own address and the peer's of stream `index`; `None` once it is closed.
+    pub fn addresses(&self, index: usize) -> Option<[std::net::SocketAddr; 2]> {
+        let socket = self.socket(index);
+        Some([socket.local_addr().ok()?.as_socket()?, socket.peer_addr().ok()?.as_socket()?])
+    }
+
+    /// `SO_SNDBUF` and `SO_RCVBUF` of stream `index`, bytes.
+    pub fn buffers(&self, index: usize) -> [u64; 2] {
+        let socket = self.socket(index);
+        [socket.send_buffer_size(), socket.recv_buffer_size()].map(|size| size.map_or(0, |size| size as u64))
     }
 
     fn socket(&self, index: usize) -> &Socket {

@@ -3,9 +3,9 @@
 use crate::sys::socket::set_option;
 use crate::traffic::connect::{pacing_rate, receive_buffer, send_buffer, set_congestion_control};
 use pipefill_core::units::{Bytes, Rate};
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use std::io;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::time::Duration;
 
 /// Connections that wait for accept(2).
@@ -95,6 +95,14 @@ pub fn connect_tcp(target: SocketAddr, options: &Options, patience: Duration) ->
     apply(&socket, options, true)?;
     socket.connect_timeout(&SockAddr::from(target), patience)?;
     Ok(socket)
+}
+
+/// MSS of a connection, bytes.
+///
+/// # Errors
+/// Those of the socket.
+pub fn mss_of(stream: &TcpStream) -> io::Result<u32> {
+    SockRef::from(stream).tcp_mss()
 }
 
 /// Makes a socket of UDP that talks to `target` alone.

@@ -5,7 +5,7 @@ use super::{ProtocolError, STREAMS_MAX};
 use serde_json::{Map, Value, json};
 
 /// The longest block of TCP (`MAX_BLOCKSIZE`), bytes.
-const BLOCK_MAX: u64 = 1 << 20;
+pub const BLOCK_MAX: u64 = 1 << 20;
 /// The longest payload of a datagram over IPv4, bytes (`MAX_UDP_BLOCKSIZE`).
 pub const DATAGRAM_MAX: u64 = 65_507;
 /// The shortest datagram that has a header with a counter of 64 bits, bytes (`MIN_UDP_BLOCKSIZE`).

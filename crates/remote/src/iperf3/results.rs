@@ -101,11 +101,7 @@ impl StreamResult {
         Ok(Self {
             id: id.and_then(|id| u32::try_from(id).ok()).ok_or_else(missing)?,
             bytes: count("bytes")?,
-            // -1 where it did not send.
-            retransmits: members
-                .number("retransmits")?
-                .filter(|&count| count >= 0.0)
-                .map(|count| count as u64),
+            retransmits: members.number("retransmits")?.and_then(retransmits),
             jitter_s: number("jitter")?,
             // Datagrams that arrive twice can make it negative.
             lost: number("errors")?.max(0.0) as u64,
@@ -123,6 +119,11 @@ impl StreamResult {
             "start_time": self.start_s, "end_time": self.end_s,
         })
     }
+}
+
+/// -1 stands for none, and 3.12 writes it as 2^64 - 1 for UDP.
+fn retransmits(count: f64) -> Option<u64> {
+    (0.0..1e18).contains(&count).then_some(count as u64)
 }
 
 #[cfg(test)]
@@ -150,6 +151,11 @@ mod tests {
             StreamResult { id: 3, bytes: 7, retransmits: Some(2), packets: 9, ..StreamResult::default() };
         let results = Results { has_retransmits: true, streams: vec![stream], ..Results::default() };
         assert_eq!(Results::read(&results.document()), Ok(results));
+    }
+
+    #[test]
+    fn a_number_that_stands_for_none_is_none() {
+        assert_eq!([-1.0, 18_446_744_073_709_551_615.0, 3.0].map(retransmits), [None, None, Some(3)]);
     }
 
     #[test]
