@@ -103,6 +103,8 @@ pub struct Transfer {
     places: Vec<(bool, usize)>,
     senders: Vec<JoinHandle<io::Result<()>>>,
     receivers: Vec<JoinHandle<io::Result<()>>>,
+    /// What the senders that were stopped said.
+    sent: io::Result<()>,
 }
 
 impl Transfer {
@@ -132,7 +134,7 @@ impl Transfer {
             stop_senders: AtomicBool::new(false),
             stop_receivers: AtomicBool::new(false),
         });
-        let mut transfer = Self { shared, places, senders: Vec::new(), receivers: Vec::new() };
+        let mut transfer = Self { shared, places, senders: Vec::new(), receivers: Vec::new(), sent: Ok(()) };
         transfer.receive()?;
         Ok(transfer)
     }
@@ -268,9 +270,11 @@ impl Transfer {
         self.receivers.iter().any(JoinHandle::is_finished)
     }
 
-    /// The senders stop; what they have written goes on its way.
-    pub fn stop_sending(&self) {
+    /// The senders stop, within some 20 ms; nothing more is sent when this returns. What they have written goes on its way.
+    pub fn stop_sending(&mut self) {
         self.shared.stop_senders.store(true, Ordering::Relaxed);
+        let sent = joined(&mut self.senders);
+        self.sent = std::mem::replace(&mut self.sent, Ok(())).and(sent);
     }
 
     /// Everything stops. Returns the first error of a stream.
@@ -280,13 +284,8 @@ impl Transfer {
     pub fn finish(&mut self) -> io::Result<()> {
         self.stop_sending();
         self.shared.stop_receivers.store(true, Ordering::Relaxed);
-        let mut first = Ok(());
-        for thread in self.senders.drain(..).chain(self.receivers.drain(..)) {
-            let result =
-                thread.join().unwrap_or_else(|_| Err(io::Error::other("a stream's thread panicked")));
-            first = first.and(result);
-        }
-        first
+        let received = joined(&mut self.receivers);
+        std::mem::replace(&mut self.sent, Ok(())).and(received)
     }
 }
 
@@ -330,6 +329,12 @@ impl Shared {
         let (counts, start, read_rate) = (&self.receivers.counts, clock.now(), self.work.read_rate);
         TcpReceiver { sockets: &sockets, counts, clock, start, read_rate, stop }.run()
     }
+}
+
+/// The first error of these threads.
+fn joined(threads: &mut Vec<JoinHandle<io::Result<()>>>) -> io::Result<()> {
+    let panicked = |_| Err(io::Error::other("a stream's thread panicked"));
+    threads.drain(..).map(|thread| thread.join().unwrap_or_else(panicked)).fold(Ok(()), Result::and)
 }
 
 fn spawn(

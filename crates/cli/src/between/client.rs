@@ -132,7 +132,6 @@ impl Session<'_, '_> {
         }
         end.begin().map_err(no_streams)?;
         self.run(&mut end, &mut told)?;
-        end.transfer.stop_sending();
         self.control.say(State::TestEnd).map_err(|error| failed(&error))?;
         let theirs = self.exchange(&end)?;
         told.end(&self.parameters, &mut end, theirs)

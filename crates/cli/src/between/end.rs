@@ -182,12 +182,14 @@ impl End {
         of_way(&self.transfer.counted()).saturating_sub(of_way(&self.base.counted))
     }
 
-    /// The test is over at this end: what was counted counts.
+    /// The test is over at this end: nothing more is sent, and what was counted counts. The time until the senders have noticed does not.
     pub(super) fn stop(&mut self) {
         if !self.samples.is_empty() {
             self.sample();
         }
-        self.stopped = Some(self.mark());
+        let at = self.transfer.now();
+        self.transfer.stop_sending();
+        self.stopped = Some(Mark { at, ..self.mark() });
     }
 
     /// What came in after [`Self::stop`] counts too, until the time of the last byte.

@@ -144,7 +144,6 @@ fn carry_out(
     control.say(State::TestRunning)?;
     run(shared, asked, control, &mut end)?;
     end.stop();
-    end.transfer.stop_sending();
     control.say(State::ExchangeResults)?;
     let theirs = control.read_document(document::CLIENT_RESULTS_MAX)?;
     let theirs = Results::read(&theirs).map_err(ControlError::from)?;
