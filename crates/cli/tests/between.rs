@@ -18,6 +18,7 @@ const OPTIONS: &[&str] = &[
     "-t 1 --bidir",
     "-t 1 -P 4",
     "-t 1 -P 4 -R",
+    "-t 1 -P 2 -R",
     "-t 1 -P 2 --bidir",
     "-n 20M",
     "-n 20M -R",
@@ -70,7 +71,7 @@ fn main() -> ExitCode {
 }
 
 /// Paths with a known limit: options of `exec`, those of `test`, and the verdicts with our server and with a stock one.
-const PATHS: &[(&str, &[&str], &[&str], [&str; 2])] = &[
+const PATHS: &[Path] = &[
     ("path", &["--rtt", "40ms", "--rate", "50mbit"], &["-t", "4"], ["path", "path"]),
     ("window", &["--rtt", "40ms", "--rate", "50mbit"], &["-t", "3", "-w", "64K"], ["rwnd", "rwnd"]),
     (
@@ -89,6 +90,9 @@ const PATHS: &[(&str, &[&str], &[&str], [&str; 2])] = &[
     ("loss", &["--rtt", "40ms", "--loss", "1%"], &["-t", "5", "-C", "reno"], ["cwnd", "cwnd"]),
     ("datagrams", &["--rtt", "40ms", "--rate", "50mbit"], &["-t", "3", "-u", "-b", "80M"], ["path", "path"]),
 ];
+
+/// A name, options of `exec`, options of `test`, and both verdicts.
+type Path = (&'static str, &'static [&'static str], &'static [&'static str], [&'static str; 2]);
 
 /// A server, and the port at which it listens.
 struct Server(Child, String);
@@ -244,18 +248,18 @@ fn names(options: &str) -> Outcome {
     let server = serve(&folder);
     let (stock, own) = (theirs(&server.1, options), ours(&folder, &server.1, options));
     let mut missing = Vec::new();
-    compare(&stock, &own, String::new(), &mut missing);
+    compare(&stock, &own, "", &mut missing);
     assert!(missing.is_empty(), "{options}: {missing:#?}");
     Ok(())
 }
 
-fn compare(stock: &Value, own: &Value, place: String, missing: &mut Vec<String>) {
+fn compare(stock: &Value, own: &Value, place: &str, missing: &mut Vec<String>) {
     match (stock, own) {
         (Value::Object(stock), Value::Object(own)) => {
             for (name, value) in stock {
                 let place = format!("{place}.{name}");
                 match own.get(name) {
-                    Some(found) => compare(value, found, place, missing),
+                    Some(found) => compare(value, found, &place, missing),
                     None => missing.push(place),
                 }
             }
@@ -265,7 +269,7 @@ fn compare(stock: &Value, own: &Value, place: String, missing: &mut Vec<String>)
                 missing.push(format!("{place}: {} and {} entries", stock.len(), own.len()));
             }
             for (index, (stock, own)) in stock.iter().zip(own).enumerate() {
-                compare(stock, own, format!("{place}[{index}]"), missing);
+                compare(stock, own, &format!("{place}[{index}]"), missing);
             }
         }
         (Value::Number(_), Value::Number(_))

@@ -21,6 +21,7 @@ use pipefill_core::record::{StreamEnd, TcpSample};
 use pipefill_core::units::{Bytes, Rate, Time};
 pub use socket2::Socket;
 use std::io;
+use std::net::Shutdown;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -275,6 +276,15 @@ impl Transfer {
         self.shared.stop_senders.store(true, Ordering::Relaxed);
         let sent = joined(&mut self.senders);
         self.sent = std::mem::replace(&mut self.sent, Ok(())).and(sent);
+    }
+
+    /// The peer of each stream of TCP on which this end has sent reads an end after the data. Nothing more can be sent.
+    pub fn end_of_data(&self) {
+        if !self.shared.work.is_udp {
+            // A connection that is gone needs no end.
+            let _gone =
+                self.shared.senders.sockets.iter().try_for_each(|socket| socket.shutdown(Shutdown::Write));
+        }
     }
 
     /// Everything stops. Returns the first error of a stream.

@@ -148,7 +148,7 @@ impl Server {
                     }
                 }
                 Ok((_, peer)) => {
-                    say(&format!("{}: closed, since it is not within --allow", shown(peer)), false)
+                    say(&format!("{}: closed, since it is not within --allow", shown(peer)), false);
                 }
                 Err(error) if is_exhausted(&error) => {
                     thread::sleep(EXHAUSTED);

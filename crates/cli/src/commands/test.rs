@@ -38,7 +38,7 @@ pub(super) fn test(args: &TestArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let told = args.out.as_deref().map(|out| write(&kept, "test", out)).transpose()?;
     if args.json {
         let finding = serde_json::to_value(&finding).map_err(Failure::Json)?;
-        let document = serde_json::to_string_pretty(&measured.document(finding)).map_err(Failure::Json)?;
+        let document = serde_json::to_string_pretty(&measured.document(&finding)).map_err(Failure::Json)?;
         terminal.print_data(&(document + "\n"))?;
     } else {
         terminal.print(&lines::summary(&measured, &finding, terminal.table_style()))?;
@@ -118,7 +118,7 @@ fn address(text: &str) -> Result<(String, Option<u16>), Failure> {
         return Ok((text.to_owned(), None));
     }
     let (host, port) = match text.strip_prefix('[').map(|rest| rest.split_once(']')) {
-        Some(Some((host, rest))) if rest.is_empty() => (host, None),
+        Some(Some((host, ""))) => (host, None),
         Some(Some((host, rest))) => (host, Some(rest.strip_prefix(':').ok_or_else(wrong)?)),
         Some(None) => return Err(wrong()),
         None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),

@@ -344,6 +344,35 @@ fn what_a_server_does_not_allow_is_refused_with_the_reason() {
     assert!(server.end().contains("not within --allow"));
 }
 
+/// A stock client reads whole blocks until it has the server's results.
+#[test]
+fn a_stream_on_which_the_server_sends_ends_with_the_test() {
+    let server = Server::start(&[]);
+    let cookie = Client::cookie(server.port, 1);
+    let mut control = Client::begin(server.port, &cookie);
+    control.document(br#"{"tcp":true,"time":5,"parallel":1,"len":1000,"reverse":true,"bandwidth":8000000}"#);
+    assert_eq!(control.hear(), Some(10), "CREATE_STREAMS");
+    let mut stream = Client::connect(server.port);
+    stream.send(&cookie);
+    assert_eq!([control.hear(), control.hear()], [Some(1), Some(2)]);
+    stream.0.read_exact(&mut [0; 10_000]).unwrap();
+    control.send(&[4]);
+    let mut rest = Vec::new();
+    stream.0.read_to_end(&mut rest).expect("an end, while no results were sent");
+    assert_eq!(control.hear(), Some(13), "EXCHANGE_RESULTS");
+    control.document(br#"{"streams":[{"id":1,"bytes":10000}]}"#);
+    let mut length = [0; 4];
+    control.0.read_exact(&mut length).unwrap();
+    let mut results = vec![0; u32::from_be_bytes(length) as usize];
+    control.0.read_exact(&mut results).unwrap();
+    let results: Value = serde_json::from_slice(&results).unwrap();
+    assert_eq!(results["streams"][0]["bytes"], 10_000 + rest.len(), "{results:#}");
+    assert_eq!(results["pipefill"], Value::Null, "a stock client is told nothing of ours");
+    assert_eq!(control.hear(), Some(14), "DISPLAY_RESULTS");
+    control.send(&[16]);
+    assert!(server.end().contains("1 stream sent"));
+}
+
 #[test]
 fn a_server_for_one_test_ends_with_it() {
     let mut server = Server::start(&["--once"]);

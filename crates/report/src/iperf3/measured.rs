@@ -129,7 +129,7 @@ pub struct Measured {
 
 impl Measured {
     /// The document, with `finding` as the member `pipefill`.
-    pub fn document(&self, finding: Value) -> Value {
+    pub fn document(&self, finding: &Value) -> Value {
         let intervals: Vec<Value> = self.intervals.iter().map(|one| self.interval(one)).collect();
         json!({"start": self.start(), "intervals": intervals, "end": self.end(), "pipefill": finding})
     }

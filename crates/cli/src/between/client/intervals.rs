@@ -52,11 +52,7 @@ impl Intervals {
 
     /// The last one.
     pub(super) fn last(&mut self, end: &End) -> Option<Interval> {
-        let mark = end.mark();
-        if self.every.is_none() {
-            return None;
-        }
-        self.rest(end, mark)
+        self.rest(end, end.mark())
     }
 
     fn rest(&mut self, end: &End, to: Mark) -> Option<Interval> {

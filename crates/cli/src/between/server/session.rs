@@ -144,6 +144,8 @@ fn carry_out(
     control.say(State::TestRunning)?;
     run(shared, asked, control, &mut end)?;
     end.stop();
+    // A stock client reads whole blocks until it has the server's results: only an end lets it go on (`Nread()`).
+    end.transfer.end_of_data();
     control.say(State::ExchangeResults)?;
     let theirs = control.read_document(document::CLIENT_RESULTS_MAX)?;
     let theirs = Results::read(&theirs).map_err(ControlError::from)?;
