@@ -3,6 +3,7 @@
 use crate::iperf3::document;
 use crate::iperf3::refusal::{self, Refusal};
 use crate::iperf3::{ProtocolError, State};
+use crate::key;
 use serde_json::Value;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -111,6 +112,14 @@ impl Control {
             bytes.extend_from_slice(&piece[..got]);
         }
         Ok(document::parse(&bytes)?)
+    }
+
+    /// Reads a question for a key, or its answer.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub fn read_key_bytes(&mut self) -> Result<[u8; key::LENGTH], ControlError> {
+        self.read(Instant::now() + self.patience)
     }
 
     /// Reads why the server refused.

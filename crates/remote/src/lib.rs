@@ -6,3 +6,4 @@
 pub mod control;
 pub mod far_end;
 pub mod iperf3;
+pub mod key;

@@ -73,6 +73,7 @@ proptest! {
 }
 
 #[test]
-fn a_whole_test_is_six_steps() {
+fn a_whole_test_is_six_steps_and_one_for_a_key() {
     assert_eq!(iperf3::states(&[9, 10, 1, 2, 13, 14, 14]), 6);
+    assert_eq!(iperf3::states(&[186, 9, 10, 1, 2, 13, 14, 14]), 7);
 }

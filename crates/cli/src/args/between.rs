@@ -32,6 +32,9 @@ pub(crate) struct ServeArgs {
     /// Serve only clients of this network, e.g. 10.0.0.0/8. May be repeated [default: everybody]
     #[arg(long, value_name = "CIDR")]
     pub(crate) allow: Vec<IpNet>,
+    /// Serve only clients that have the key in this file: pipefill test --key FILE, and no iperf3
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -105,6 +108,9 @@ pub(crate) struct TestArgs {
     /// Keep records of this host's sockets in this new directory, for explain, report and compare; TCP only
     #[arg(long, value_name = "DIR", conflicts_with = "udp")]
     pub(crate) out: Option<PathBuf>,
+    /// Prove to the server that this host has the key in this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
     /// Print the result as JSON in iperf3's form, with a member pipefill for the verdict
     #[arg(short = 'J', long)]
     pub(crate) json: bool,

@@ -5,7 +5,7 @@ mod outcome;
 mod streams;
 
 use super::end::End;
-use super::heard_within;
+use super::{heard_within, random};
 use crate::failure::Failure;
 use crate::signals::Stop;
 use crate::watch::Kept;
@@ -14,13 +14,12 @@ use outcome::Told;
 use pipefill_analysis::observed::TestFinding;
 use pipefill_lab::one_end::mss_of;
 use pipefill_remote::control::{Control, ControlError};
-use pipefill_remote::iperf3::cookie::LENGTH;
 use pipefill_remote::iperf3::order::{Client, Step};
 use pipefill_remote::iperf3::parameters::DATAGRAM_MAX;
 use pipefill_remote::iperf3::{Cookie, Parameters, Results, State, Transport, document};
+use pipefill_remote::key::Key;
 use pipefill_report::iperf3::measured::{Interval, Measured};
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
@@ -50,6 +49,8 @@ pub(crate) struct Asked {
     pub(crate) parameters: Parameters,
     /// From one line to the next; `None` for no lines.
     pub(crate) interval: Option<Duration>,
+    /// What the server has to want a proof of.
+    pub(crate) key: Option<Key>,
 }
 
 /// How it went.
@@ -73,7 +74,9 @@ pub(crate) type Listener<'a> = dyn FnMut(&Measured, Option<&Interval>) -> Result
 pub(crate) fn test(asked: &Asked, stop: &Stop, listener: &mut Listener<'_>) -> Result<Tested, Failure> {
     let (control, target) = streams::control(asked)?;
     let mut control = Control::new(control, PATIENCE).map_err(|error| failed(&error.into()))?;
-    let cookie = cookie().map_err(|error| Failure::Other(format!("reading /dev/urandom: {error}")))?;
+    let cookie = random()
+        .map(Cookie::from_random)
+        .map_err(|error| Failure::Other(format!("reading /dev/urandom: {error}")))?;
     let mut parameters = asked.parameters.clone();
     if parameters.length == 0 {
         let mss = mss_of(control.stream()).map_or(1_460, u64::from);
@@ -84,12 +87,6 @@ pub(crate) fn test(asked: &Asked, stop: &Stop, listener: &mut Listener<'_>) -> R
     let client = Client::default();
     let mut session = Session { asked, parameters, target, cookie, control, client, stop, listener };
     session.whole()
-}
-
-fn cookie() -> io::Result<Cookie> {
-    let mut random = [0; LENGTH - 1];
-    File::open("/dev/urandom")?.read_exact(&mut random)?;
-    Ok(Cookie::from_random(random))
 }
 
 fn failed(error: &ControlError) -> Failure {
@@ -117,7 +114,7 @@ struct Session<'a, 'b> {
 
 impl Session<'_, '_> {
     fn whole(&mut self) -> Result<Tested, Failure> {
-        self.expect(Step::SendParameters)?;
+        self.prove_key()?;
         self.control.send_document(&self.parameters.document()).map_err(|error| failed(&error))?;
         self.expect(Step::ConnectStreams)?;
         let streams = streams::connect(self.asked, &self.parameters, self.target, &self.cookie, self.stop)?;
@@ -135,6 +132,16 @@ impl Session<'_, '_> {
         self.control.say(State::TestEnd).map_err(|error| failed(&error))?;
         let theirs = self.exchange(&end)?;
         told.end(&self.parameters, &mut end, theirs)
+    }
+
+    /// Waits until the server wants the parameters, and proves before that this end has the key, where it wants that.
+    fn prove_key(&mut self) -> Result<(), Failure> {
+        let Some(key) = &self.asked.key else { return self.expect(Step::SendParameters) };
+        let (key, cookie) = (key.clone(), self.cookie);
+        self.expect(Step::ProveKey)?;
+        let question = self.control.read_key_bytes().map_err(|error| failed(&error))?;
+        self.control.send(&key.answer(&question, &cookie)).map_err(|error| failed(&error))?;
+        self.expect(Step::SendParameters)
     }
 
     /// Waits for the server to say what leads to `wanted`.
@@ -159,6 +166,13 @@ impl Session<'_, '_> {
                 "the server is busy with another test",
                 "try again later; pipefill serve does several tests at a time",
             )),
+            Step::ProveKey => {
+                Err(Failure::usage("the server wants a key", "name the file that has it: --key FILE"))
+            }
+            Step::SendParameters => {
+                let help = "look whether it is the right server, or leave --key out";
+                Err(Failure::usage("the server does not ask for the key", help))
+            }
             Step::Terminated => Err(Failure::Other("the server has given the test up".to_owned())),
             Step::Refused => {
                 let why = self.control.read_refusal().map_err(|error| failed(&error))?;

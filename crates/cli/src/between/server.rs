@@ -63,15 +63,13 @@ pub(crate) fn serve(policy: Policy, stop: &Stop) -> Result<bool, Failure> {
 }
 
 fn greeting(shared: &Shared) -> String {
-    let address = shared.address;
-    format!(
-        "serving tests at {address}, TCP and UDP, for pipefill test and iperf3 clients. There is no key: {}",
-        if shared.policy.allow.is_empty() {
-            "anybody who reaches this port can use it"
-        } else {
-            "anybody within --allow can use it"
-        }
-    )
+    let (address, policy) = (shared.address, &shared.policy);
+    let who = match (&policy.key, policy.allow.is_empty()) {
+        (Some(_), _) => "who has the key",
+        (None, true) => "there is no key: anybody who reaches this port",
+        (None, false) => "there is no key: anybody within --allow",
+    };
+    format!("serving tests at {address}, TCP and UDP, for {who}")
 }
 
 /// At the address that was asked for, or at all of this host.

@@ -1,7 +1,7 @@
 //! `pipefill serve`: the far end of tests.
 
 use crate::args::ServeArgs;
-use crate::between::{Policy, serve as serve_tests};
+use crate::between::{Policy, key, serve as serve_tests};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::signals::Stop;
@@ -15,6 +15,7 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Outcome, Failure> {
         max_duration: args.max_duration,
         max_rate: args.max_rate,
         allow: args.allow.clone(),
+        key: args.key.as_deref().map(key).transpose()?,
     };
     let stop = Stop::on_signals()?;
     let went_well = serve_tests(policy, &stop)?;

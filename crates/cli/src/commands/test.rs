@@ -1,7 +1,7 @@
 //! `pipefill test`: the way to another host, and what limits it.
 
 use crate::args::TestArgs;
-use crate::between::{Asked, Tested, test as make_test};
+use crate::between::{Asked, Tested, key, test as make_test};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::signals::Stop;
@@ -64,6 +64,7 @@ fn asked(args: &TestArgs) -> Result<Asked, Failure> {
         bind: args.bind,
         connect_timeout: args.connect_timeout,
         parameters: parameters(args)?,
+        key: args.key.as_deref().map(key).transpose()?,
         interval: (!args.interval.is_zero()).then_some(args.interval),
     })
 }

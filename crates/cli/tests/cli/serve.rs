@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Output};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -371,6 +372,57 @@ fn a_stream_on_which_the_server_sends_ends_with_the_test() {
     assert_eq!(control.hear(), Some(14), "DISPLAY_RESULTS");
     control.send(&[16]);
     assert!(server.end().contains("1 stream sent"));
+}
+
+#[test]
+fn a_key_is_asked_for_and_nothing_else_will_do() {
+    let keys = Folder::new();
+    let write = |name: &str, text: &str, mode: u32| {
+        keys.write(name, text);
+        fs::set_permissions(keys.path(name), fs::Permissions::from_mode(mode)).unwrap();
+        keys.path(name).to_str().unwrap().to_owned()
+    };
+    let right = write("right", "correct horse battery staple\n", 0o600);
+    let wrong = write("wrong", "correct horse battery stable\n", 0o600);
+    let (open, short) =
+        (write("open", "correct horse battery staple\n", 0o644), write("short", "secret\n", 0o600));
+    let server = Server::start(&["--key", &right]);
+    let said = |words: &[&str]| {
+        let output = server.test(&[&["-n", "1M"], words].concat());
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(said(&["--key", &right]).0, Some(0));
+    for (words, told) in [
+        (&[][..], "the server wants a key"),
+        (&["--key", &wrong], "another key"),
+        (&["--key", &open], "chmod 600"),
+        (&["--key", &short], "shorter than 16"),
+        (&["--key", "nowhere"], "reading nowhere"),
+    ] {
+        let (code, text) = said(words);
+        assert!(code == Some(2) && text.contains(told), "{words:?}: {text}");
+    }
+    // A question is asked once: an answer to another one is wrong, and so is no answer.
+    let mut last = [0; 32];
+    for index in 0..3 {
+        let mut client = Client::connect(server.port);
+        client.send(&Client::cookie(server.port, 7));
+        assert_eq!(client.hear(), Some(-70), "a question");
+        let mut question = [0; 32];
+        client.0.read_exact(&mut question).unwrap();
+        assert_ne!(question, last);
+        last = question;
+        client.send(&[index; 32]);
+        assert_eq!(client.hear(), Some(-2), "SERVER_ERROR");
+        drop(client);
+        thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(said(&["--key", &right]).0, Some(0), "it serves on");
+    let log = server.end();
+    assert!(log.contains("it has another key") && !log.contains("horse"), "{log}");
+    let server = Server::start(&[]);
+    let output = server.test(&["-n", "1M", "--key", &right]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("does not ask for the key"));
 }
 
 #[test]

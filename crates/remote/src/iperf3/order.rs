@@ -8,6 +8,8 @@ pub enum Client {
     /// It has sent its cookie.
     #[default]
     Asked,
+    /// It has proved that it has the key.
+    Proved,
     /// It has sent its parameters.
     Described,
     /// It has connected its streams.
@@ -25,6 +27,8 @@ pub enum Client {
 /// What a client does about a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
+    /// Read the question, and answer it.
+    ProveKey,
     /// Send the parameters.
     SendParameters,
     /// Connect the streams.
@@ -52,8 +56,9 @@ impl Client {
     /// [`ProtocolError::OutOfOrder`]: the server may say that only elsewhere, or never.
     pub const fn hear(&mut self, state: State) -> Result<Step, ProtocolError> {
         let (next, step) = match (*self, state) {
-            (Self::Asked, State::AccessDenied) => (Self::Done, Step::Denied),
-            (Self::Asked, State::ParamExchange) => (Self::Described, Step::SendParameters),
+            (Self::Asked, State::KeyQuestion) => (Self::Proved, Step::ProveKey),
+            (Self::Asked | Self::Proved, State::AccessDenied) => (Self::Done, Step::Denied),
+            (Self::Asked | Self::Proved, State::ParamExchange) => (Self::Described, Step::SendParameters),
             (Self::Described, State::CreateStreams) => (Self::Connected, Step::ConnectStreams),
             (Self::Connected, State::TestStart) => (Self::Ready, Step::Prepare),
             (Self::Ready, State::TestRunning) => (Self::Running, Step::Run),
@@ -70,7 +75,7 @@ impl Client {
 
     const fn place(self) -> &'static str {
         match self {
-            Self::Asked => "before it asked for the parameters",
+            Self::Asked | Self::Proved => "before it asked for the parameters",
             Self::Described => "before it asked for streams",
             Self::Connected => "before all streams were there",
             Self::Ready => "before the test ran",
@@ -121,6 +126,8 @@ mod tests {
         assert!(client.hear(State::TestRunning).is_err());
         let mut client = Client::default();
         assert!(client.hear(State::TestRunning).unwrap_err().to_string().contains("TEST_RUNNING before"));
+        assert_eq!(client.hear(State::KeyQuestion), Ok(Step::ProveKey));
+        assert!(client.hear(State::KeyQuestion).is_err(), "a key is proved once");
         assert_eq!(client.hear(State::AccessDenied), Ok(Step::Denied));
     }
 

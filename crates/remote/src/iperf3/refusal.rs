@@ -22,6 +22,8 @@ pub const LENGTH_OF_BLOCK: u32 = 7;
 pub const NOT_IMPLEMENTED: u32 = 13;
 /// `IETOTALRATE`.
 pub const RATE: u32 = 27;
+/// `IEAUTHTEST` is of iperf3's own users and passwords; this one is for our key ([`crate::key`]).
+pub const KEY: u32 = 7_001;
 /// `IERECVPARAMS`.
 pub const PARAMETERS: u32 = 114;
 /// `IESETMSS`.
@@ -56,6 +58,7 @@ impl Refusal {
             STREAMS => "the test has too many streams",
             LENGTH_OF_BLOCK => "it does not take this length (-l)",
             NOT_IMPLEMENTED => "it does not have what the test asks for",
+            KEY => "it has another key",
             RATE => "the rate is higher than it allows",
             PARAMETERS => "it could not read the parameters",
             MSS => "it could not set the MSS (-M)",

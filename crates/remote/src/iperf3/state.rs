@@ -32,10 +32,12 @@ pub enum State {
     AccessDenied,
     /// The server can't do it; two numbers follow ([`super::refusal`]).
     ServerError,
+    /// The server wants a proof of the key first: a question follows ([`crate::key`]). Ours alone.
+    KeyQuestion,
 }
 
 /// Each state and its byte.
-const BYTES: [(State, i8); 13] = [
+const BYTES: [(State, i8); 14] = [
     (State::TestStart, 1),
     (State::TestRunning, 2),
     (State::TestEnd, 4),
@@ -49,6 +51,7 @@ const BYTES: [(State, i8); 13] = [
     (State::IperfDone, 16),
     (State::AccessDenied, -1),
     (State::ServerError, -2),
+    (State::KeyQuestion, -70),
 ];
 
 impl State {
@@ -86,6 +89,7 @@ impl fmt::Display for State {
             Self::IperfDone => "IPERF_DONE",
             Self::AccessDenied => "ACCESS_DENIED",
             Self::ServerError => "SERVER_ERROR",
+            Self::KeyQuestion => "a question for a key",
         })
     }
 }

@@ -3,7 +3,7 @@
 use super::shared::Shared;
 use super::{shown, streams};
 use crate::between::end::End;
-use crate::between::heard_within;
+use crate::between::{heard_within, random};
 use crate::terminal::say;
 use pipefill_lab::one_end::Transfer;
 use pipefill_remote::control::{Control, ControlError};
@@ -11,6 +11,7 @@ use pipefill_remote::far_end;
 use pipefill_remote::iperf3::order::{Wish, while_running};
 use pipefill_remote::iperf3::refusal::{self, Refusal};
 use pipefill_remote::iperf3::{Cookie, Parameters, Results, State, Transport, Way, document};
+use pipefill_remote::key::{Key, LENGTH};
 use pipefill_report::quantity::Kind;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -84,6 +85,9 @@ fn whole(
     peer: SocketAddr,
     control: &mut Control,
 ) -> Result<String, Refused> {
+    if let Some(key) = &shared.policy.key {
+        prove(key, cookie, control)?;
+    }
     control.say(State::ParamExchange)?;
     let asked = parameters(control)?;
     check(shared, &asked)?;
@@ -96,6 +100,19 @@ fn whole(
     let told = carry_out(shared, cookie, peer, &asked, control);
     shared.release_receivers(udp_receivers);
     told
+}
+
+/// Whether the client has the key.
+fn prove(key: &Key, cookie: Cookie, control: &mut Control) -> Result<(), Refused> {
+    let question = random::<LENGTH>()?;
+    let mut bytes = vec![State::KeyQuestion.byte()];
+    bytes.extend(question);
+    control.send(&bytes)?;
+    let answer = control.read_key_bytes()?;
+    if key.is_answer(&answer, &question, &cookie) {
+        return Ok(());
+    }
+    Err(Refused::Test { code: refusal::KEY, why: "it has another key".to_owned() })
 }
 
 fn parameters(control: &mut Control) -> Result<Parameters, Refused> {

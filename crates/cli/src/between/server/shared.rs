@@ -6,6 +6,7 @@ use pipefill_core::units::Rate;
 use pipefill_lab::one_end::Socket;
 use pipefill_remote::iperf3::Cookie;
 use pipefill_remote::iperf3::datagram::Dialect;
+use pipefill_remote::key::Key;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -31,6 +32,8 @@ pub(crate) struct Policy {
     pub(crate) max_rate: Option<Rate>,
     /// Whose tests are served; everybody's where it is empty.
     pub(crate) allow: Vec<IpNet>,
+    /// What a client has to have.
+    pub(crate) key: Option<Key>,
 }
 
 impl Policy {
