@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 readonly PHASES=(format lint web rustdoc build tests doctests unchecked measure)
 # Integration tests whose names begin so measure on this machine's kernel.
-readonly MEASURING='^(lab|kernel|parity)'
+readonly MEASURING='^(between|lab|kernel|parity)'
 readonly TARGET=${CARGO_TARGET_DIR:-target}
 
 main() {

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! cli ──► report ──► analysis ──► core ◄── link ◄── sim
-//!  ├────► store, capture ───────► core
+//!  ├────► store, capture, remote ► core
 //!  ├────► lab ──────────────────► core, link, capture
 //!  └────► sim ──────────────────► capture
 //! ```
@@ -23,6 +23,7 @@ const MAY_DEPEND_ON: &[Row] = &[
     ("pipefill-analysis", &["pipefill-core"]),
     ("pipefill-report", &["pipefill-analysis", "pipefill-core"]),
     ("pipefill-store", &["pipefill-core"]),
+    ("pipefill-remote", &["pipefill-core"]),
     ("pipefill-lab", &["pipefill-core", "pipefill-link", "pipefill-capture"]),
     ("pipefill-sim", &["pipefill-core", "pipefill-link", "pipefill-capture"]),
     (
@@ -34,6 +35,7 @@ const MAY_DEPEND_ON: &[Row] = &[
             "pipefill-lab",
             "pipefill-sim",
             "pipefill-capture",
+            "pipefill-remote",
             "pipefill-core",
         ],
     ),
@@ -110,6 +112,13 @@ mod tests {
         }
         let problems = check(&[package("pipefill-core", &["pipefill-store"])]);
         assert!(problems.iter().any(|told| told.starts_with("pipefill-core must not depend on")));
+    }
+
+    #[test]
+    fn the_far_end_knows_no_namespaces() {
+        let problems = check(&[package("pipefill-remote", &["pipefill-core", "pipefill-lab"])]);
+        let told = "pipefill-remote must not depend on pipefill-lab; it may on: pipefill-core";
+        assert!(problems.iter().any(|problem| problem == told), "{problems:?}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use pipefill_analysis::changes::Changes;
 use pipefill_analysis::confusion::Catalogue;
 use pipefill_analysis::experiment::Experiment;
 use pipefill_analysis::fix::Proof;
-use pipefill_analysis::observed::{Captured, Connections};
+use pipefill_analysis::observed::{Captured, Connections, TestFinding};
 use pipefill_core::plan::Plan;
 use pipefill_core::record::{
     CpuSample, DeliverySample, Manifest, NO_VALUE, PathSample, PingSample, Retransmit, Row, TcpSample,
@@ -68,6 +68,7 @@ fn all() -> Result<BTreeMap<String, String>, String> {
         ("stream", "a line of pipefill run --json-stream", schema::<Event<'_>>()),
         ("pcap", "pipefill pcap --json", schema::<Captured>()),
         ("watch", "pipefill watch --json, a line of watch --json-stream", schema::<Connections>()),
+        ("test", "the member pipefill of pipefill test --json", schema::<TestFinding>()),
         ("catalogue", "pipefill catalogue --json", schema::<Catalogue>()),
         ("page", "PageData", data_schema()),
         ("manifest", "manifest.json of a run", schema::<Manifest>()),

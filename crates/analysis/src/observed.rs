@@ -10,6 +10,7 @@ mod bottleneck;
 mod captured;
 mod connection;
 mod finding;
+mod host_test;
 mod joined;
 mod look;
 mod losses;
@@ -24,6 +25,7 @@ pub use blindfold::{View, blindfolded, forget_the_plan};
 pub use captured::{CapturePoint, Captured, CapturedFlow};
 pub use connection::{BACKEND, Carried, Connection, Exact, Judged, judge_together};
 pub use finding::{ConnectionFinding, Connections};
+pub use host_test::{Datagrams, Ends, Server, TestFinding};
 pub use joined::{
     ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket, OneWayDelay,
     PlacedBy, UnmatchedPackets,

@@ -4,16 +4,18 @@
     reason = "the comments are help texts, in which brackets are brackets"
 )]
 
+mod between;
 mod examples;
 mod words;
 
 use crate::terminal::ColorWhen;
+pub(crate) use between::{ServeArgs, TestArgs};
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use examples::{
     BDP_EXAMPLES, CATALOGUE_EXAMPLES, COMPARE_EXAMPLES, COMPLETIONS_EXAMPLES, DOCTOR_EXAMPLES, EXAMPLES,
     EXEC_EXAMPLES, EXPLAIN_EXAMPLES, FIX_EXAMPLES, FUZZ_EXAMPLES, MAN_EXAMPLES, PCAP_EXAMPLES, PLAN_EXAMPLES,
-    REPORT_EXAMPLES, RUN_EXAMPLES, STUDY_EXAMPLES, WATCH_EXAMPLES,
+    REPORT_EXAMPLES, RUN_EXAMPLES, SERVE_EXAMPLES, STUDY_EXAMPLES, TEST_EXAMPLES, WATCH_EXAMPLES,
 };
 use pipefill_analysis::observed::View;
 use pipefill_core::cell::WIRE_OVERHEAD;
@@ -70,6 +72,12 @@ pub(crate) enum Command {
     /// Run any program behind a path, and show what limits its connections
     #[command(after_help = EXEC_EXAMPLES)]
     Exec(ExecArgs),
+    /// Serve tests between hosts: for pipefill test, and for iperf3 clients
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(ServeArgs),
+    /// Test the way to another host, which runs pipefill serve or an iperf3 server, and show what limits it
+    #[command(after_help = TEST_EXAMPLES)]
+    Test(TestArgs),
     /// Check what this machine can do, and remove what killed runs left behind
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),

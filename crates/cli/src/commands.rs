@@ -15,6 +15,8 @@ mod pcap;
 mod plan;
 mod report;
 mod run;
+mod serve;
+mod test;
 mod watch;
 
 use crate::args::{Command, SimCommand};
@@ -39,6 +41,8 @@ pub(crate) fn carry_out(command: Command, terminal: &Terminal) -> Result<Outcome
         Command::Watch(args) => watch::watch(&args, terminal),
         Command::Pcap(args) => pcap::pcap(&args, terminal),
         Command::Exec(args) => exec::exec(&args, terminal),
+        Command::Serve(args) => serve::serve(&args),
+        Command::Test(args) => test::test(&args, terminal),
         Command::Doctor(args) => doctor::doctor(&args, terminal),
         Command::Bdp(args) => bdp::bdp(&args, terminal),
         Command::Sim(SimCommand::Fuzz(args)) => fuzz::fuzz(&args, terminal),

@@ -6,6 +6,7 @@
 mod again;
 mod args;
 mod asked;
+mod between;
 mod capture_flows;
 mod capture_graphs;
 mod capture_reading;

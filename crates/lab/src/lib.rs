@@ -21,6 +21,7 @@ mod lateness;
 mod namespace;
 mod netlink;
 mod offloads;
+pub mod one_end;
 mod overflow;
 pub mod privilege;
 pub mod probe;

@@ -5,6 +5,8 @@
 //! sums. An invalid run has iperf3's `error` member.
 
 mod counts;
+pub mod lines;
+pub mod measured;
 
 use crate::runs::why_invalid;
 use crate::wall_clock;

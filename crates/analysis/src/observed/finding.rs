@@ -1,7 +1,7 @@
 //! What is said of the connections of a host: one entry each, for people and programs.
 
 use super::advice::told_by_peer;
-use super::connection::{Carried, Connection, Exact};
+use super::connection::{Carried, Connection, Exact, judge_together};
 use crate::experiment::{FlowResult, SCHEMA};
 use crate::finding::Advice;
 use crate::metrics::RetransmitCounts;
@@ -102,6 +102,17 @@ pub struct ConnectionFinding {
 impl ConnectionFinding {
     /// What the samples of `connection` say.
     pub fn of(connection: &Connection<'_>) -> Self {
+        Self::judged(connection, || connection.judge())
+    }
+
+    /// The same of connections between the same two hosts: what each tells of the path counts for all.
+    pub fn of_all(connections: &[Connection<'_>]) -> Vec<Self> {
+        let flows = judge_together(connections).0;
+        let flows = flows.into_iter().map(|judged| judged.into_iter().map(|one| one.flow).collect());
+        connections.iter().zip(flows).map(|(one, flows)| Self::judged(one, || flows)).collect()
+    }
+
+    fn judged(connection: &Connection<'_>, judge: impl FnOnce() -> Vec<FlowResult>) -> Self {
         let observed = &connection.observed;
         let last = connection.samples.last().map(|sample| sample.info);
         let mut finding = Self {
@@ -124,7 +135,7 @@ impl ConnectionFinding {
         let Carried { sent, received } = connection.carried();
         let span_us = connection.span_us().max(1);
         finding.rate_bps = Some(sent.max(received).saturating_mul(8_000_000) / span_us);
-        let flows = connection.judge();
+        let flows = judge();
         let main = if received > sent { Direction::Reverse } else { Direction::Forward };
         match flows.into_iter().find(|flow| flow.figures.direction == main) {
             Some(flow) => finding.take(flow),

@@ -137,6 +137,32 @@ EXIT CODES:
   2  an error in the options, or a server that does not listen
   3  this machine cannot do it";
 
+pub(super) const SERVE_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill serve                                  until Ctrl-C, at port 5201
+  pipefill serve --once -p 5300                   one test, then end
+  pipefill serve --allow 10.0.0.0/8 --max-duration 1min --max-rate 1gbit
+  (umask 077; head -c 32 /dev/urandom | base64 > key); pipefill serve --key key
+
+Another host then runs pipefill test HOST, or iperf3 -c HOST where there is no key. Without one, whoever reaches the port may test.
+Nothing that a client sends is run, stored or forwarded. Each test is a line on standard error.";
+
+pub(super) const TEST_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill test server.example                    TCP for 10 s, from here to there
+  pipefill test server.example -R -t 30 -P 4      from there to here, four streams
+  pipefill test server.example:5300 --bidir
+  pipefill test server.example -u -b 50mbit       UDP
+  pipefill test server.example --out slow         records, then: pipefill explain slow
+  pipefill test server.example -J                 JSON in iperf3's form, with the member pipefill
+
+The letters are iperf3's, and so are bare numbers: -l 128K, -b 10M, -n 1G. The server is pipefill serve, whose sockets count
+for the verdict too, or an iperf3 server.
+
+EXIT CODES:
+  0  the test went well, whatever its rate
+  2  the server can't be reached, refuses, or broke the test off";
+
 pub(super) const BDP_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill bdp --rate 1gbit --rtt 10ms

@@ -16,16 +16,17 @@ use std::time::Duration;
 const TEXT: &str = "# Connections that were seen. There is no scenario to run again.\n";
 
 /// A connection with its samples, its own.
-struct Kept {
-    observed: Observed,
-    congestion_control: String,
-    every: Duration,
-    samples: Vec<TcpSample>,
-    exact: Option<Exact>,
+#[derive(Debug, Clone)]
+pub(crate) struct Kept {
+    pub(crate) observed: Observed,
+    pub(crate) congestion_control: String,
+    pub(crate) every: Duration,
+    pub(crate) samples: Vec<TcpSample>,
+    pub(crate) exact: Option<Exact>,
 }
 
 impl Kept {
-    fn connection(&self) -> Connection<'_> {
+    pub(crate) fn connection(&self) -> Connection<'_> {
         Connection {
             observed: self.observed.clone(),
             congestion_control: self.congestion_control.clone(),
@@ -66,10 +67,18 @@ pub(crate) fn keep(watchers: &mut [Watcher], target: &Path) -> Result<String, Fa
             }
         });
     }
+    write(&kept, "watch", target)
+}
+
+/// Writes `kept` as the experiment `name` into `target`, where nothing is. Returns a line that says how many there are.
+///
+/// # Errors
+/// [`Failure`] where it can't be written.
+pub(crate) fn write(kept: &[Kept], name: &str, target: &Path) -> Result<String, Failure> {
     let cells: Vec<Cell> =
-        kept.iter().enumerate().map(|(index, one)| one.connection().cell(index, &one.name(&kept))).collect();
+        kept.iter().enumerate().map(|(index, one)| one.connection().cell(index, &one.name(kept))).collect();
     let plan = Plan {
-        experiment: FileName::cleaned("watch"),
+        experiment: FileName::cleaned(name),
         title: Some("Connections that were seen".to_owned()),
         cells,
         published: Vec::new(),

@@ -18,6 +18,7 @@ mod pictures;
 #[path = "../pipefill/mod.rs"]
 mod pipefill;
 mod schemas;
+mod serve;
 mod studies;
 mod verdicts;
 mod view;

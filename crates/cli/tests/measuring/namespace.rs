@@ -77,13 +77,22 @@ pub fn until(is_so: impl Fn() -> bool, otherwise: &str) {
 /// The lab does not run, or a program is missing.
 pub fn folder_with(programs: &[&str]) -> Result<Folder, Skip> {
     let folder = lab()?;
+    installed(programs)?;
+    Ok(folder)
+}
+
+/// Whether `programs` are installed.
+///
+/// # Errors
+/// One is missing.
+pub fn installed(programs: &[&str]) -> Result<(), Skip> {
     let is_there = |name: &&str| {
         let found =
             Command::new("sh").args(["-c", &format!("command -v {name}")]).stdout(Stdio::null()).status();
         found.is_ok_and(|status| status.success())
     };
     match programs.iter().find(|name| !is_there(name)) {
-        None => Ok(folder),
+        None => Ok(()),
         Some(missing) => Err(Skip::ProgramMissing((*missing).to_owned())),
     }
 }

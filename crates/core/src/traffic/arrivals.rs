@@ -80,6 +80,11 @@ impl Arrivals {
         self.counts
     }
 
+    /// One more than the highest number that arrived.
+    pub fn expected(&self) -> u64 {
+        self.highest.map_or(0, |highest| highest.saturating_add(1))
+    }
+
     /// RFC 3550 jitter; `None` before a transit time is known.
     pub fn jitter_ns(&self) -> Option<u64> {
         self.last_transit.map(|_| u64::try_from(self.jitter_16 / 16).unwrap_or(0))
@@ -115,6 +120,7 @@ mod tests {
         let mut arrivals = Arrivals::default();
         let is_new = [0, 2, 1, 2].map(|number| arrivals.note(number, Some(1_000)));
         assert_eq!(is_new, [true, true, true, false]);
+        assert_eq!(arrivals.expected(), 3);
         assert_eq!(arrivals.counts(), Counts { received: 3, duplicates: 1, reordered: 1 });
     }
 

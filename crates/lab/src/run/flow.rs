@@ -7,7 +7,7 @@ use crate::traffic::connect::StreamSockets;
 use crate::traffic::counts::StreamCounts;
 use crate::traffic::ping::{Echo, Pinger};
 use crate::traffic::tcp::{TcpReceiver, TcpSender};
-use crate::traffic::udp::UdpSender;
+use crate::traffic::udp::{Header, UdpSender};
 use pipefill_core::cell::{FlowSpec, Protocol};
 use pipefill_core::record::{CaStateSource, CaStateTimes, StreamSummary, UdpTotals};
 use pipefill_core::tcp_info::TcpInfo;
@@ -73,6 +73,7 @@ impl ConnectedFlow<'_> {
             bitrate: self.spec.bitrate,
             length: self.spec.length,
             writer: self.spec.writer,
+            goal: None,
             stop: &stops.senders,
         }
         .run()
@@ -94,6 +95,8 @@ impl ConnectedFlow<'_> {
             until: span.until,
             bitrate: self.spec.bitrate.unwrap_or(Rate::from_bps(1_000_000)),
             length: self.spec.length,
+            header: Header::Own,
+            goal: None,
             stop: &stops.senders,
         }
         .run()

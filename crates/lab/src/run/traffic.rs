@@ -9,7 +9,7 @@ use crate::lateness::LatenessMeter;
 use crate::rows::{self, Rows};
 use crate::telemetry::{StreamProbe, Telemetry, sample_tcp};
 use crate::threads::{StopOnDrop, Threads, joined};
-use crate::traffic::udp::UdpReceiver;
+use crate::traffic::udp::{Header, UdpReceiver};
 use crate::validity::invalid;
 use pipefill_core::backend::{BackendError, Watch};
 use pipefill_core::cell::{Direction, Protocol};
@@ -177,7 +177,7 @@ impl Traffic<'_> {
                 let receivers = streams.map(|((sockets, counts), stream)| {
                     let receiver = ThreadRole::Receiver { flow: flow.index, stream: Some(stream) };
                     let (socket, stop) = (&sockets.receiver, &stops.receivers);
-                    let application = UdpReceiver { socket, counts, clock, stop };
+                    let application = UdpReceiver { socket, counts, clock, header: Header::Own, stop };
                     threads.start(scope, receiver, move || application.run())
                 });
                 Working {

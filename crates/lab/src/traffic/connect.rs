@@ -169,7 +169,7 @@ impl FlowEnds<'_> {
 }
 
 /// A setting whose place is not known yet.
-struct Unplaced(Setting);
+pub(crate) struct Unplaced(Setting);
 
 impl Unplaced {
     fn at(self, place: String) -> Setting {
@@ -186,7 +186,7 @@ pub(crate) fn try_congestion_control(wanted: &str) -> io::Result<()> {
     set_congestion_control(&socket, wanted).map(|_| ())
 }
 
-fn set_congestion_control(socket: &Socket, wanted: &str) -> io::Result<Unplaced> {
+pub(crate) fn set_congestion_control(socket: &Socket, wanted: &str) -> io::Result<Unplaced> {
     socket.set_tcp_congestion(wanted.as_bytes()).map_err(|error| {
         let available = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
             .unwrap_or_default();
@@ -210,7 +210,7 @@ fn set_congestion_control(socket: &Socket, wanted: &str) -> io::Result<Unplaced>
 }
 
 /// The kernel takes a rate in bytes per second (socket(7)).
-fn pacing_rate(socket: &Socket, asked: Rate, place: String) -> io::Result<Setting> {
+pub(crate) fn pacing_rate(socket: &Socket, asked: Rate, place: String) -> io::Result<Setting> {
     let bytes = asked.bps() / 8;
     set_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &bytes)?;
     let got = max_pacing_rate(socket)?;
@@ -225,7 +225,7 @@ fn pacing_rate(socket: &Socket, asked: Rate, place: String) -> io::Result<Settin
     })
 }
 
-fn send_buffer(socket: &Socket, asked: Bytes, place: String) -> io::Result<Setting> {
+pub(crate) fn send_buffer(socket: &Socket, asked: Bytes, place: String) -> io::Result<Setting> {
     let bytes = i32::try_from(asked.get()).unwrap_or(i32::MAX);
     set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &bytes)?;
     let forced = socket.send_buffer_size()? < doubled(asked)
@@ -233,7 +233,7 @@ fn send_buffer(socket: &Socket, asked: Bytes, place: String) -> io::Result<Setti
     Ok(buffer_setting("SO_SNDBUF", asked, socket.send_buffer_size()?, forced, place))
 }
 
-fn receive_buffer(socket: &Socket, asked: Bytes, place: String) -> io::Result<Setting> {
+pub(crate) fn receive_buffer(socket: &Socket, asked: Bytes, place: String) -> io::Result<Setting> {
     let bytes = i32::try_from(asked.get()).unwrap_or(i32::MAX);
     set_option(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, &bytes)?;
     let forced = socket.recv_buffer_size()? < doubled(asked)

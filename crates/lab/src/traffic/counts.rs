@@ -20,6 +20,23 @@ impl Count {
     }
 }
 
+/// Payload after which the senders of a test stop.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Goal<'a> {
+    /// Bytes of all streams together; may be moved while they send.
+    pub(crate) bytes: &'a AtomicU64,
+    /// All streams that send.
+    pub(crate) of: &'a [StreamCounts],
+}
+
+impl Goal<'_> {
+    /// Bytes that are still to be sent.
+    pub(crate) fn left(self) -> u64 {
+        let sent: u64 = self.of.iter().map(|counts| counts.sent_bytes.get()).sum();
+        self.bytes.load(Ordering::Relaxed).saturating_sub(sent)
+    }
+}
+
 /// Counts of one stream.
 #[derive(Debug, Default)]
 pub(crate) struct StreamCounts {
@@ -29,6 +46,8 @@ pub(crate) struct StreamCounts {
     pub(crate) received_bytes: Count,
     /// UDP: datagrams that the sending socket took.
     pub(crate) sent: Count,
+    /// UDP: one more than the highest number that was received.
+    pub(crate) expected: Count,
     /// UDP: datagrams received, duplicates not counted.
     pub(crate) received: Count,
     /// UDP: datagrams received again.

@@ -1,7 +1,7 @@
 //! TCP applications: one that offers bytes (as fast as the socket takes them, or at a fixed rate) and one that reads them
 //! (as fast as they come, or at a fixed rate).
 
-use super::counts::StreamCounts;
+use super::counts::{Goal, StreamCounts};
 use crate::clock::RunClock;
 use crate::lateness::LatenessMeter;
 use crate::wait::until_ready;
@@ -36,6 +36,8 @@ pub(crate) struct TcpSender<'a> {
     pub(crate) bitrate: Option<Rate>,
     pub(crate) length: Bytes,
     pub(crate) writer: Writer,
+    /// Where there is one, the sender stops when it is reached.
+    pub(crate) goal: Option<Goal<'a>>,
     pub(crate) stop: &'a AtomicBool,
 }
 
@@ -64,7 +66,7 @@ impl TcpSender<'_> {
         let mut writable = vec![true; self.sockets.len()];
         while !self.is_over() {
             for ((socket, counts), writable) in self.sockets.iter().zip(self.counts).zip(&mut writable) {
-                if !*writable {
+                if !*writable || self.has_reached_goal() {
                     continue;
                 }
                 match taken(socket.send(&zeros))? {
@@ -97,7 +99,7 @@ impl TcpSender<'_> {
         let mut writable = vec![true; self.sockets.len()];
         while !self.is_over() {
             for (i, stream) in streams.iter_mut().enumerate() {
-                if writable[i] {
+                if writable[i] && !self.has_reached_goal() {
                     stream.write_owed(self.sockets[i], &zeros, self.clock, &self.counts[i], lateness)?;
                     writable[i] = !stream.held;
                 }
@@ -124,7 +126,11 @@ impl TcpSender<'_> {
     }
 
     fn is_over(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.clock.now() >= self.until
+        self.stop.load(Ordering::Relaxed) || self.clock.now() >= self.until || self.has_reached_goal()
+    }
+
+    fn has_reached_goal(&self) -> bool {
+        self.goal.is_some_and(|goal| goal.left() == 0)
     }
 }
 
@@ -302,6 +308,7 @@ mod tests {
                 bitrate: Some(Rate::from_bps(100_000)),
                 length: Bytes::new(128 << 10),
                 writer: Writer::Blocking,
+                goal: None,
                 stop: &stop,
             };
             sender.run().unwrap();
@@ -329,6 +336,7 @@ mod tests {
                 bitrate: None,
                 length: Bytes::new(16 << 10),
                 writer,
+                goal: None,
                 stop: &stop,
             };
             sender.run().unwrap();

@@ -1,10 +1,9 @@
 //! UDP applications: one that sends numbered datagrams at a fixed rate, one that counts what arrives.
 //!
-//! A datagram's payload begins with 24 bytes in network order: a magic word and the stream (4 + 4), the sequence number from
-//! 0 (8), the sender's `CLOCK_REALTIME` in nanoseconds (8); the rest is zeros. Both ends are on this machine, so that the
-//! difference to the kernel's receive timestamp is a true one-way delay.
+//! A datagram's payload begins with a [`Header`]; the rest is zeros. In a run of the lab both ends are on this machine, so that the
+//! difference to the kernel's receive timestamp is a true one-way delay. Between hosts it has an unknown offset.
 
-use super::counts::StreamCounts;
+use super::counts::{Goal, StreamCounts};
 use super::tcp::wait_until;
 use crate::clock::{RunClock, realtime_ns};
 use crate::lateness::LatenessMeter;
@@ -23,7 +22,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Bytes of our own header in a datagram.
+/// Bytes of our own header in a datagram, the longest one.
 pub(crate) const HEADER: usize = 24;
 const MAGIC: u32 = 0x7066_696c;
 /// Datagrams closer together than this are sent in one system call.
@@ -31,6 +30,52 @@ const TICK: Duration = Duration::from_micros(50);
 const STOP_CHECK: Duration = Duration::from_millis(20);
 /// Wait after the socket's buffer was full.
 const FULL_WAIT: Duration = Duration::from_micros(50);
+
+/// What a datagram begins with, in network order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Header {
+    /// A magic word and the stream (4 + 4 bytes), the sequence number from 0 (8), the sender's `CLOCK_REALTIME` in nanoseconds (8).
+    Own,
+    /// iperf3's (`iperf_udp_send()`): seconds and microseconds of the sender's clock (4 + 4), a sequence number from 1 (4).
+    Iperf3,
+    /// The same with a sequence number of 8 bytes.
+    Iperf3Wide,
+}
+
+impl Header {
+    fn write(self, buffer: &mut [u8], stream: usize, sequence: u64, realtime_ns: u64) {
+        if self == Self::Own {
+            buffer[0..4].copy_from_slice(&MAGIC.to_be_bytes());
+            buffer[4..8].copy_from_slice(&u32::try_from(stream).unwrap_or(0).to_be_bytes());
+            buffer[8..16].copy_from_slice(&sequence.to_be_bytes());
+            buffer[16..24].copy_from_slice(&realtime_ns.to_be_bytes());
+            return;
+        }
+        let number = sequence.wrapping_add(1);
+        buffer[0..4].copy_from_slice(&((realtime_ns / 1_000_000_000) as u32).to_be_bytes());
+        buffer[4..8].copy_from_slice(&((realtime_ns % 1_000_000_000 / 1_000) as u32).to_be_bytes());
+        if self == Self::Iperf3Wide {
+            buffer[8..16].copy_from_slice(&number.to_be_bytes());
+        } else {
+            buffer[8..12].copy_from_slice(&(number as u32).to_be_bytes());
+        }
+    }
+
+    /// Sequence number and sending time; `None` for a foreign datagram.
+    fn parse(self, head: &[u8]) -> Option<(u64, u64)> {
+        let long = |at: usize| Some(u64::from_be_bytes(head.get(at..at + 8)?.try_into().ok()?));
+        let word = |at: usize| Some(u32::from_be_bytes(head.get(at..at + 4)?.try_into().ok()?));
+        let sent = || Some(u64::from(word(0)?) * 1_000_000_000 + u64::from(word(4)?) * 1_000);
+        match self {
+            Self::Own => {
+                (word(0)? == MAGIC).then_some(())?;
+                Some((long(8)?, long(16)?))
+            }
+            Self::Iperf3 => Some((u64::from(word(8)?).checked_sub(1)?, sent()?)),
+            Self::Iperf3Wide => Some((long(8)?.checked_sub(1)?, sent()?)),
+        }
+    }
+}
 
 /// The sending application of a flow.
 pub(crate) struct UdpSender<'a> {
@@ -41,6 +86,9 @@ pub(crate) struct UdpSender<'a> {
     pub(crate) until: Time,
     pub(crate) bitrate: Rate,
     pub(crate) length: Bytes,
+    pub(crate) header: Header,
+    /// Where there is one, the sender stops when it is reached.
+    pub(crate) goal: Option<Goal<'a>>,
     pub(crate) stop: &'a AtomicBool,
 }
 
@@ -58,7 +106,7 @@ impl UdpSender<'_> {
         }
         let mut schedules = vec![Schedule::new(began, self.bitrate, self.length); self.sockets.len()];
         let mut batch = vec![vec![0_u8; usize::try_from(self.length.get()).unwrap_or(HEADER)]; BATCH];
-        while !self.stop.load(Ordering::Relaxed) && self.clock.now() < self.until {
+        while !self.is_over() {
             for (i, schedule) in schedules.iter_mut().enumerate() {
                 self.send_owed(i, schedule, &mut batch, &mut lateness)?;
             }
@@ -79,11 +127,12 @@ impl UdpSender<'_> {
         lateness: &mut LatenessMeter,
     ) -> io::Result<()> {
         let mut owed = schedule.owed(self.clock.now()).min(schedule_end(schedule, self.until));
-        while owed > 0 && !self.stop.load(Ordering::Relaxed) && self.clock.now() < self.until {
-            let count = usize::try_from(owed).unwrap_or(BATCH).min(BATCH);
+        while owed > 0 && !self.is_over() {
+            let wanted = self.goal.map_or(owed, |goal| owed.min(goal.left().div_ceil(self.length.get())));
+            let count = usize::try_from(wanted).unwrap_or(BATCH).min(BATCH);
             let stamp = realtime_ns();
             for (k, buffer) in batch.iter_mut().take(count).enumerate() {
-                write_header(buffer, i, schedule.sent() + k as u64, stamp);
+                self.header.write(buffer, i, schedule.sent() + k as u64, stamp);
             }
             let buffers: Vec<&[u8]> = batch.iter().take(count).map(Vec::as_slice).collect();
             let sent = match datagram::send(self.sockets[i], &buffers) {
@@ -105,6 +154,11 @@ impl UdpSender<'_> {
         }
         Ok(())
     }
+
+    fn is_over(&self) -> bool {
+        let has_reached_goal = self.goal.is_some_and(|goal| goal.left() == 0);
+        self.stop.load(Ordering::Relaxed) || self.clock.now() >= self.until || has_reached_goal
+    }
 }
 
 /// Datagrams whose due instant lies before `until` and that were not sent yet.
@@ -117,18 +171,12 @@ fn is_full(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(libc::ENOBUFS)
 }
 
-fn write_header(buffer: &mut [u8], stream: usize, sequence: u64, realtime_ns: u64) {
-    buffer[0..4].copy_from_slice(&MAGIC.to_be_bytes());
-    buffer[4..8].copy_from_slice(&u32::try_from(stream).unwrap_or(0).to_be_bytes());
-    buffer[8..16].copy_from_slice(&sequence.to_be_bytes());
-    buffer[16..24].copy_from_slice(&realtime_ns.to_be_bytes());
-}
-
 /// The receiving application of one stream.
 pub(crate) struct UdpReceiver<'a> {
     pub(crate) socket: &'a Socket,
     pub(crate) counts: &'a StreamCounts,
     pub(crate) clock: RunClock,
+    pub(crate) header: Header,
     pub(crate) stop: &'a AtomicBool,
 }
 
@@ -156,12 +204,13 @@ impl UdpReceiver<'_> {
 
     /// Notes `datagram`, and lets the telemetry see what was counted.
     fn note(&self, arrivals: &mut Arrivals, datagram: &Datagram<'_>) {
-        let Some((sequence, sent_ns)) = parse_header(datagram.head) else { return };
+        let Some((sequence, sent_ns)) = self.header.parse(datagram.head) else { return };
         let transit = datagram.realtime_ns.map(|realtime_ns| realtime_ns as i64 - sent_ns as i64);
         if arrivals.note(sequence, transit) {
             self.counts.received_bytes.add(datagram.len as u64);
         }
         let counts = arrivals.counts();
+        self.counts.expected.set(arrivals.expected());
         self.counts.received.set(counts.received);
         self.counts.duplicates.set(counts.duplicates);
         self.counts.reordered.set(counts.reordered);
@@ -169,10 +218,19 @@ impl UdpReceiver<'_> {
     }
 }
 
-/// Sequence number and sending time; `None` for a foreign datagram.
-fn parse_header(head: &[u8]) -> Option<(u64, u64)> {
-    let word = |at: usize| Some(u64::from_be_bytes(head.get(at..at + 8)?.try_into().ok()?));
-    let magic = u32::from_be_bytes(head.get(0..4)?.try_into().ok()?);
-    (magic == MAGIC).then_some(())?;
-    Some((word(8)?, word(16)?))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_read_as_it_was_written() {
+        let sent_ns = 1_700_000_000_123_456_000;
+        for (header, length) in [(Header::Own, 24), (Header::Iperf3, 12), (Header::Iperf3Wide, 16)] {
+            let mut buffer = vec![0; length];
+            header.write(&mut buffer, 3, 4_000_000_000, sent_ns);
+            assert_eq!(header.parse(&buffer), Some((4_000_000_000, sent_ns)), "{header:?}");
+            assert_eq!(header.parse(&buffer[..length - 1]), None, "{header:?}");
+        }
+        assert_eq!(Header::Iperf3.parse(&[0; 12]), None, "iperf3 counts from 1");
+    }
 }

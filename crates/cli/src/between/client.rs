@@ -1,0 +1,299 @@
+//! `pipefill test`: a test with a server that speaks iperf3's protocol, a stock one or ours.
+
+mod intervals;
+mod outcome;
+mod streams;
+
+use super::end::End;
+use super::{heard_within, random};
+use crate::failure::Failure;
+use crate::signals::Stop;
+use crate::watch::Kept;
+use intervals::Intervals;
+use outcome::Told;
+use pipefill_analysis::observed::TestFinding;
+use pipefill_lab::one_end::mss_of;
+use pipefill_remote::control::{Control, ControlError};
+use pipefill_remote::iperf3::order::{Client, Step};
+use pipefill_remote::iperf3::parameters::DATAGRAM_MAX;
+use pipefill_remote::iperf3::{Cookie, Parameters, Results, State, Transport, document};
+use pipefill_remote::key::Key;
+use pipefill_report::iperf3::measured::{Interval, Measured};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+/// How long a step on the control connection may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// From one look at the wish to stop to the next.
+const STEP: Duration = Duration::from_millis(100);
+/// What was sent by `-n` or `-k` is waited for so long.
+const ACKNOWLEDGED: Duration = Duration::from_secs(10);
+/// Once a stream has broken, the server may say why for so long.
+const WHY: Duration = Duration::from_secs(1);
+/// Samples of all streams together.
+const SAMPLES_MAX: usize = 40_000;
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    /// Name or address of the server, and its port.
+    pub(crate) host: (String, u16),
+    /// Whether only addresses of IPv6 count, or only those of IPv4.
+    pub(crate) is_v6: Option<bool>,
+    /// Own address.
+    pub(crate) bind: Option<IpAddr>,
+    /// How long each connection may take.
+    pub(crate) connect_timeout: Duration,
+    /// What the server is told; a length of 0 is chosen by the transport.
+    pub(crate) parameters: Parameters,
+    /// From one line to the next; `None` for no lines.
+    pub(crate) interval: Option<Duration>,
+    /// What the server has to want a proof of.
+    pub(crate) key: Option<Key>,
+}
+
+/// How it went.
+#[derive(Debug)]
+pub(crate) struct Tested {
+    /// The figures.
+    pub(crate) measured: Measured,
+    /// What limits it.
+    pub(crate) finding: TestFinding,
+    /// This host's sockets.
+    pub(crate) kept: Vec<Kept>,
+}
+
+/// Hears of a test while it runs: that it begins, then each interval.
+pub(crate) type Listener<'a> = dyn FnMut(&Measured, Option<&Interval>) -> Result<(), Failure> + 'a;
+
+/// Makes the test.
+///
+/// # Errors
+/// [`Failure`] where the server can't be reached, refuses, or does not keep to the protocol.
+pub(crate) fn test(asked: &Asked, stop: &Stop, listener: &mut Listener<'_>) -> Result<Tested, Failure> {
+    let (control, target) = streams::control(asked)?;
+    let mut control = Control::new(control, PATIENCE).map_err(|error| failed(&error.into()))?;
+    let cookie = random()
+        .map(Cookie::from_random)
+        .map_err(|error| Failure::Other(format!("reading /dev/urandom: {error}")))?;
+    let mut parameters = asked.parameters.clone();
+    if parameters.length == 0 {
+        let mss = mss_of(control.stream()).map_or(1_460, u64::from);
+        let is_udp = parameters.transport == Transport::Udp;
+        parameters.length = if is_udp { mss.min(DATAGRAM_MAX) } else { 128 << 10 };
+    }
+    control.send(cookie.bytes()).map_err(|error| failed(&error))?;
+    let client = Client::default();
+    let mut session = Session { asked, parameters, target, cookie, control, client, stop, listener };
+    session.whole()
+}
+
+fn failed(error: &ControlError) -> Failure {
+    let help = match error {
+        ControlError::Closed => {
+            "the server may be no iperf3, or busy with another test; start one there with: pipefill serve"
+        }
+        ControlError::Late(_) => "look whether the server is an iperf3 or pipefill serve, and not stopped",
+        ControlError::Protocol(_) => "look whether an iperf3 or pipefill serve answers at this port",
+        ControlError::Io(_) => "look whether the server is reachable",
+    };
+    Failure::usage(error.to_string(), help)
+}
+
+struct Session<'a, 'b> {
+    asked: &'a Asked,
+    parameters: Parameters,
+    target: SocketAddr,
+    cookie: Cookie,
+    control: Control,
+    client: Client,
+    stop: &'a Stop,
+    listener: &'a mut Listener<'b>,
+}
+
+impl Session<'_, '_> {
+    fn whole(&mut self) -> Result<Tested, Failure> {
+        self.prove_key()?;
+        self.control.send_document(&self.parameters.document()).map_err(|error| failed(&error))?;
+        self.expect(Step::ConnectStreams)?;
+        let streams = streams::connect(self.asked, &self.parameters, self.target, &self.cookie, self.stop)?;
+        let no_streams = |error: io::Error| Failure::Other(format!("starting the streams: {error}"));
+        let mut end = End::new(&self.parameters, streams, None, SAMPLES_MAX).map_err(no_streams)?;
+        self.expect(Step::Prepare)?;
+        let mut told = Told::begin(self.asked, &self.parameters, &self.cookie, &end);
+        self.expect(Step::Run)?;
+        (self.listener)(&told.measured, None)?;
+        if let (Some(goal), 0) = (self.parameters.goal(), self.parameters.omit_s) {
+            end.transfer.set_goal(goal);
+        }
+        end.begin().map_err(no_streams)?;
+        self.run(&mut end, &mut told)?;
+        self.control.say(State::TestEnd).map_err(|error| failed(&error))?;
+        let theirs = self.exchange(&end)?;
+        told.end(&self.parameters, &mut end, theirs)
+    }
+
+    /// Waits until the server wants the parameters, and proves before that this end has the key, where it wants that.
+    fn prove_key(&mut self) -> Result<(), Failure> {
+        let Some(key) = &self.asked.key else { return self.expect(Step::SendParameters) };
+        let (key, cookie) = (key.clone(), self.cookie);
+        self.expect(Step::ProveKey)?;
+        let question = self.control.read_key_bytes().map_err(|error| failed(&error))?;
+        self.control.send(&key.answer(&question, &cookie)).map_err(|error| failed(&error))?;
+        self.expect(Step::SendParameters)
+    }
+
+    /// Waits for the server to say what leads to `wanted`.
+    fn expect(&mut self, wanted: Step) -> Result<(), Failure> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(state) = self.control.hear_within(STEP).map_err(|error| failed(&error))? {
+                return self.take(state, wanted);
+            }
+            self.look_at_stop()?;
+            if Instant::now() >= deadline {
+                return Err(failed(&ControlError::Late(PATIENCE)));
+            }
+        }
+    }
+
+    fn take(&mut self, state: State, wanted: Step) -> Result<(), Failure> {
+        let step = self.client.hear(state).map_err(|error| failed(&error.into()))?;
+        match step {
+            step if step == wanted => Ok(()),
+            Step::Denied => Err(Failure::usage(
+                "the server is busy with another test",
+                "try again later; pipefill serve does several tests at a time",
+            )),
+            Step::ProveKey => {
+                Err(Failure::usage("the server wants a key", "name the file that has it: --key FILE"))
+            }
+            Step::SendParameters => {
+                let help = "look whether it is the right server, or leave --key out";
+                Err(Failure::usage("the server does not ask for the key", help))
+            }
+            Step::Terminated => Err(Failure::Other("the server has given the test up".to_owned())),
+            Step::Refused => {
+                let why = self.control.read_refusal().map_err(|error| failed(&error))?;
+                Err(Failure::usage(
+                    format!("the server refuses the test: {}", why.text()),
+                    "change that option, or ask whoever runs the server",
+                ))
+            }
+            _ => Err(Failure::Other(format!("the server sent {state} at the wrong time"))),
+        }
+    }
+
+    fn look_at_stop(&mut self) -> Result<(), Failure> {
+        if !self.stop.is_requested() {
+            return Ok(());
+        }
+        // The server may have gone.
+        let _gone = self.control.say(State::ClientTerminate);
+        Err(Failure::Other("stopped; the test was given up, and nothing is kept".to_owned()))
+    }
+
+    /// Until all that is wanted was sent or received.
+    fn run(&mut self, end: &mut End, told: &mut Told) -> Result<(), Failure> {
+        let mut intervals = Intervals::new(self.asked.interval, end);
+        while !is_done(&self.parameters, end) {
+            if end.tick() {
+                self.say(told, intervals.end_of_omitted(end))?;
+                if let Some(goal) = self.parameters.goal() {
+                    end.transfer.set_goal(goal + sent(end));
+                }
+            }
+            self.say(told, intervals.due(end))?;
+            let wait = end.idle_for(STEP).min(intervals.due_in(end)).min(self.time_left(end));
+            let heard = heard_within(&mut self.control, wait);
+            if let Some(state) = heard.map_err(|error| failed(&error))? {
+                // Nothing that the server can say now is good.
+                let step = self.client.hear(state).map_err(|error| failed(&error.into()))?;
+                return Err(gave_up(step, &mut self.control));
+            }
+            if self.stop.is_requested() {
+                let _gone = self.control.say(State::ClientTerminate);
+                return Err(Failure::Other("stopped; the test was given up, and nothing is kept".to_owned()));
+            }
+            let is_broken = end.transfer.has_receiver_ended()
+                || end.transfer.has_sender_ended() && !is_done(&self.parameters, end);
+            if is_broken {
+                return Err(broken(end, &mut self.client, &mut self.control));
+            }
+        }
+        if self.parameters.goal().is_some() && self.parameters.way.client_sends() {
+            wait_for_acknowledgement(end);
+        }
+        self.say(told, intervals.last(end))?;
+        end.stop();
+        Ok(())
+    }
+
+    fn say(&mut self, told: &mut Told, found: Option<Interval>) -> Result<(), Failure> {
+        let Some(interval) = found else { return Ok(()) };
+        (self.listener)(&told.measured, Some(&interval))?;
+        told.measured.intervals.push(interval);
+        Ok(())
+    }
+
+    /// How long the time that was asked for still lasts.
+    fn time_left(&self, end: &End) -> Duration {
+        match (self.parameters.goal(), end.counting_for()) {
+            (None, Some(so_far)) => Duration::from_secs(self.parameters.time_s).saturating_sub(so_far),
+            _ => STEP,
+        }
+    }
+
+    fn exchange(&mut self, end: &End) -> Result<Results, Failure> {
+        self.expect(Step::ExchangeResults)?;
+        let failed = |error| failed(&error);
+        self.control.send_document(&end.results().document()).map_err(failed)?;
+        let theirs = self.control.read_document(document::SERVER_RESULTS_MAX).map_err(failed)?;
+        let theirs = Results::read(&theirs).map_err(|error| failed(error.into()))?;
+        self.expect(Step::Finish)?;
+        self.control.say(State::IperfDone).map_err(failed)?;
+        Ok(theirs)
+    }
+}
+
+/// Payload that this end had sent when what counts began.
+fn sent(end: &End) -> u64 {
+    let counted = &end.base().counted;
+    (0..counted.len()).filter(|&index| end.transfer.sends(index)).map(|index| counted[index].bytes).sum()
+}
+
+fn is_done(parameters: &Parameters, end: &End) -> bool {
+    let Some(so_far) = end.counting_for() else { return false };
+    match parameters.goal() {
+        None => so_far >= Duration::from_secs(parameters.time_s),
+        Some(goal) => end.moved(true) >= goal || end.moved(false) >= goal,
+    }
+}
+
+fn wait_for_acknowledgement(end: &End) {
+    let began = Instant::now();
+    while end.transfer.unacknowledged() > 0 && began.elapsed() < ACKNOWLEDGED {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn gave_up(step: Step, control: &mut Control) -> Failure {
+    match (step, control.read_refusal()) {
+        (Step::Refused, Ok(why)) => Failure::Other(format!("the server broke the test off: {}", why.text())),
+        _ => Failure::Other("the server has given the test up".to_owned()),
+    }
+}
+
+/// A stream broke: the server says why, or the stream's own error does.
+fn broken(end: &mut End, client: &mut Client, control: &mut Control) -> Failure {
+    if let Ok(Some(state)) = control.hear_within(WHY)
+        && let Ok(step) = client.hear(state)
+    {
+        return gave_up(step, control);
+    }
+    match end.transfer.finish() {
+        Err(error) => Failure::Other(format!("a stream broke: {error}")),
+        Ok(()) => Failure::Other("the server closed a stream before the test was over".to_owned()),
+    }
+}

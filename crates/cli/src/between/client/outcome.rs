@@ -1,0 +1,196 @@
+//! What a test measured, and what its sockets say: figures, verdict, records.
+
+use super::{Asked, Tested};
+use crate::between::end::End;
+use crate::failure::Failure;
+use crate::watch::Kept;
+use pipefill_analysis::observed::{Connection, Datagrams, Server, TestFinding};
+use pipefill_core::record::{Observed, Process, TcpSample};
+use pipefill_remote::far_end::FarEnd;
+use pipefill_remote::iperf3::{Cookie, Parameters, Results, StreamResult, Transport, Way, stream_id};
+use pipefill_report::iperf3::measured::{Counted, Measured, Stream};
+use std::fs;
+use std::net::SocketAddr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The number that iperf3's first stream usually has, and how far the next ones are from it.
+const FIRST_SOCKET: u32 = 5;
+const NEXT_SOCKET: u32 = 2;
+
+/// What is told of a test.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) measured: Measured,
+    /// Own address and the peer's of each stream.
+    addresses: Vec<[SocketAddr; 2]>,
+}
+
+impl Told {
+    /// What is known before data flows.
+    pub(super) fn begin(asked: &Asked, parameters: &Parameters, cookie: &Cookie, end: &End) -> Self {
+        let unknown = [SocketAddr::from(([0, 0, 0, 0], 0)); 2];
+        let addresses: Vec<[SocketAddr; 2]> =
+            (0..end.transfer.len()).map(|index| end.transfer.addresses(index).unwrap_or(unknown)).collect();
+        let host = |address: SocketAddr| (address.ip().to_canonical().to_string(), address.port());
+        let stream = |(index, [local, remote]): (usize, &[SocketAddr; 2])| Stream {
+            socket: FIRST_SOCKET + NEXT_SOCKET * u32::try_from(index).unwrap_or(0),
+            local: host(*local),
+            remote: host(*remote),
+            sends: end.transfer.sends(index),
+            ..Stream::default()
+        };
+        let is_udp = parameters.transport == Transport::Udp;
+        let mss = if is_udp { None } else { end.transfer.sample(0).map(|sample| sample.info.mss_bytes) };
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let measured = Measured {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            system: system(),
+            started_unix_ms: u64::try_from(since_epoch.as_millis()).unwrap_or(0),
+            host: asked.host.clone(),
+            cookie: cookie.as_str().to_owned(),
+            mss_bytes: mss.map_or(0, u64::from),
+            bitrate_bps: parameters.bitrate_bps,
+            window_bytes: parameters.window.unwrap_or(0),
+            buffers: end.transfer.buffers(0),
+            is_udp,
+            length: parameters.length,
+            omit_s: parameters.omit_s,
+            time_s: parameters.time_s,
+            bytes: parameters.bytes,
+            blocks: parameters.blocks,
+            is_reverse: parameters.way == Way::ToClient,
+            tos: parameters.tos,
+            parallel: parameters.streams,
+            streams: addresses.iter().enumerate().map(stream).collect(),
+            ..Measured::default()
+        };
+        Self { measured, addresses }
+    }
+
+    /// The figures and the verdict.
+    ///
+    /// # Errors
+    /// The server's results lack a stream.
+    pub(super) fn end(
+        mut self,
+        parameters: &Parameters,
+        end: &mut End,
+        theirs: Results,
+    ) -> Result<Tested, Failure> {
+        let ours = end.results();
+        for (index, stream) in self.measured.streams.iter_mut().enumerate() {
+            let own = counted(&ours.streams[index], end.transfer.counted()[index].reordered);
+            let far = theirs.stream(ours.streams[index].id).map(|one| counted(one, 0));
+            let far = far.ok_or_else(|| {
+                Failure::Other(format!("the server's results have no stream {}", ours.streams[index].id))
+            })?;
+            (stream.sent, stream.received) = if stream.sends { (own, far) } else { (far, own) };
+        }
+        self.measured.cpu_percent = [ours.cpu_percent, theirs.cpu_percent];
+        let controls = [ours.congestion_control, theirs.congestion_control.clone()];
+        self.measured.congestion_control = controls;
+        if self.measured.is_reverse {
+            self.measured.congestion_control.reverse();
+        }
+        let kept = self.kept(end);
+        let server = if theirs.telemetry.is_some() { Server::Pipefill } else { Server::Iperf3 };
+        let finding = match parameters.transport {
+            Transport::Udp => TestFinding::of_udp(server, &self.datagrams(parameters)),
+            Transport::Tcp => {
+                let far = theirs.telemetry.map(|far| self.far(far)).unwrap_or_default();
+                TestFinding::of_tcp(
+                    server,
+                    &connections(&kept),
+                    &connections(&far),
+                    parameters.bitrate_bps == 0,
+                )
+            }
+        };
+        // What breaks now breaks because the test is over.
+        let _closed = end.transfer.finish();
+        Ok(Tested { measured: self.measured, finding, kept })
+    }
+
+    /// This host's sockets after the time that is left out.
+    fn kept(&self, end: &mut End) -> Vec<Kept> {
+        let from_us = end.base().at.micros();
+        let every = end.every();
+        let samples = std::mem::take(&mut end.samples);
+        let own = |(index, mut samples): (usize, Vec<_>)| {
+            samples.retain(|sample: &TcpSample| sample.t_us >= from_us);
+            let [local, remote] = self.addresses[index];
+            let congestion_control = end.transfer.congestion_control(index).unwrap_or_default();
+            let process = Process { pid: std::process::id(), name: "pipefill".to_owned() };
+            kept(observed(local, remote, Some(process)), congestion_control, every, samples)
+        };
+        samples.into_iter().enumerate().map(own).collect()
+    }
+
+    /// The server's sockets, which it looked at itself. Addresses are those that this host sees: another host's may stand between.
+    fn far(&self, far: FarEnd) -> Vec<Kept> {
+        let index = |id: u32| {
+            (0..self.addresses.len())
+                .find(|&index| u32::try_from(index).is_ok_and(|index| stream_id(index) == id))
+        };
+        let streams = far.streams.into_iter().filter_map(|one| Some((index(one.id)?, one)));
+        streams
+            .map(|(index, one)| {
+                let [local, remote] = self.addresses[index];
+                let every = Duration::from_micros(one.every_us);
+                kept(observed(remote, local, None), one.congestion_control, every, one.samples)
+            })
+            .collect()
+    }
+
+    fn datagrams(&self, parameters: &Parameters) -> Vec<Datagrams> {
+        let of_way = |sends: bool| {
+            let streams: Vec<&Stream> =
+                self.measured.streams.iter().filter(|one| one.sends == sends).collect();
+            let span_us = streams.iter().map(|one| one.sent.span_us).max()?.max(1);
+            let bytes: u64 = streams.iter().map(|one| one.sent.bytes).sum();
+            let asked = parameters.bitrate_bps.saturating_mul(streams.len() as u64);
+            Some(Datagrams {
+                asked_bps: (asked > 0).then_some(asked),
+                sent_bps: (bytes as f64 * 8e6 / span_us as f64) as u64,
+                sent: streams.iter().map(|one| one.sent.packets).sum(),
+                lost: streams.iter().map(|one| one.received.lost).sum(),
+            })
+        };
+        [true, false].into_iter().filter_map(of_way).collect()
+    }
+}
+
+fn connections(all: &[Kept]) -> Vec<Connection<'_>> {
+    all.iter().map(Kept::connection).collect()
+}
+
+fn observed(local: SocketAddr, remote: SocketAddr, process: Option<Process>) -> Observed {
+    Observed { process, local: local.to_string(), remote: remote.to_string(), ..Observed::default() }
+}
+
+fn kept(observed: Observed, congestion_control: String, every: Duration, samples: Vec<TcpSample>) -> Kept {
+    Kept { observed, congestion_control, every, samples, exact: None }
+}
+
+fn counted(one: &StreamResult, reordered: u64) -> Counted {
+    Counted {
+        bytes: one.bytes,
+        retransmits: one.retransmits,
+        packets: one.packets,
+        lost: one.lost,
+        reordered,
+        jitter_ns: (one.jitter_s.max(0.0) * 1e9) as u64,
+        span_us: ((one.end_s - one.start_s).max(0.0) * 1e6) as u64,
+    }
+}
+
+/// As `uname -a` has it.
+fn system() -> String {
+    let read = |name: &str| {
+        fs::read_to_string(format!("/proc/sys/kernel/{name}"))
+            .map(|text| text.trim().to_owned())
+            .unwrap_or_default()
+    };
+    let parts = ["ostype", "hostname", "osrelease", "version"].map(read);
+    format!("{} {}", parts.join(" "), std::env::consts::ARCH)
+}

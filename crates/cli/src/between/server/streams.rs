@@ -1,0 +1,138 @@
+//! The streams of a test at the server: waited for, in the order in which the client made them.
+
+use super::session::Refused;
+use super::shared::{Arrived, Hello, Shared};
+use pipefill_core::units::{Bytes, Rate};
+use pipefill_lab::one_end::{Options, Socket, Stream, apply};
+use pipefill_remote::control::Control;
+use pipefill_remote::iperf3::{Cookie, Parameters, State, Transport, refusal};
+use std::net::IpAddr;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// How long all streams of a test may take.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// From one look at the wish to stop to the next.
+const STEP: Duration = Duration::from_millis(100);
+
+/// Tells the client to connect its streams, and waits for them.
+///
+/// # Errors
+/// [`Refused`].
+pub(super) fn collect(
+    shared: &Shared,
+    cookie: Cookie,
+    peer: IpAddr,
+    asked: &Parameters,
+    control: &mut Control,
+) -> Result<Vec<Stream>, Refused> {
+    let ways = usize::from(asked.way.client_sends()) + usize::from(asked.way.server_sends());
+    let count = asked.streams as usize * ways;
+    let sockets = match asked.transport {
+        Transport::Tcp => tcp(shared, cookie, peer, count, control)?,
+        Transport::Udp => udp(shared, peer, count, control)?,
+    };
+    let options = options(asked);
+    let is_tcp = asked.transport == Transport::Tcp;
+    let mut streams = Vec::with_capacity(count);
+    for (index, socket) in sockets.into_iter().enumerate() {
+        apply(&socket, &options, is_tcp).map_err(|error| Refused::Test {
+            code: match error.option {
+                "TCP_CONGESTION" => refusal::CONGESTION_CONTROL,
+                "TCP_MAXSEG" => refusal::MSS,
+                _ => refusal::WINDOW,
+            },
+            why: format!("{}: {}", error.option, error.source),
+        })?;
+        // The client makes those on which it sends first (`iperf_create_streams()`).
+        let client_sends = asked.way.client_sends() && index < asked.streams as usize;
+        streams.push(Stream { socket, sends: !client_sends });
+    }
+    Ok(streams)
+}
+
+fn options(asked: &Parameters) -> Options {
+    Options {
+        window: asked.window.map(Bytes::new),
+        mss: asked.mss.and_then(|mss| u32::try_from(mss).ok()),
+        no_delay: asked.no_delay,
+        congestion_control: asked.congestion_control.clone(),
+        pacing: (asked.pacing_bps > 0).then(|| Rate::from_bps(asked.pacing_bps)),
+        tos: asked.tos,
+        bind: None,
+    }
+}
+
+fn tcp(
+    shared: &Shared,
+    cookie: Cookie,
+    peer: IpAddr,
+    count: usize,
+    control: &mut Control,
+) -> Result<Vec<Socket>, Refused> {
+    let arriving = shared.expect(cookie, count);
+    control.say(State::CreateStreams)?;
+    let arrived = all(shared, &arriving, count);
+    shared.expect_no_more(cookie);
+    let mut arrived: Vec<Arrived> = arrived?;
+    if arrived.iter().any(|one| one.peer.ip().to_canonical() != peer) {
+        return Err(Refused::Gone("a stream came from another address than the test".to_owned()));
+    }
+    arrived.sort_by_key(|one| one.order);
+    Ok(arrived.into_iter().map(|one| one.stream.into()).collect())
+}
+
+fn udp(shared: &Shared, peer: IpAddr, count: usize, control: &mut Control) -> Result<Vec<Socket>, Refused> {
+    let deadline = Instant::now() + PATIENCE;
+    let arriving = loop {
+        match shared.expect_hellos(peer, count) {
+            Some(arriving) => break arriving,
+            None if Instant::now() < deadline && !shared.is_over() => std::thread::sleep(STEP),
+            None => {
+                return Err(Refused::Gone("another test of its address still makes its streams".to_owned()));
+            }
+        }
+    };
+    let streams = hellos(shared, &arriving, count, control);
+    shared.expect_no_more_hellos(peer);
+    streams
+}
+
+/// Each is answered before the client begins the next one.
+fn hellos(
+    shared: &Shared,
+    arriving: &Receiver<Hello>,
+    count: usize,
+    control: &mut Control,
+) -> Result<Vec<Socket>, Refused> {
+    control.say(State::CreateStreams)?;
+    let mut sockets = Vec::with_capacity(count);
+    let deadline = Instant::now() + PATIENCE;
+    while sockets.len() < count {
+        let Hello { socket, dialect } = one(shared, arriving, deadline, sockets.len(), count)?;
+        socket.send(&dialect.answer())?;
+        sockets.push(socket);
+    }
+    Ok(sockets)
+}
+
+fn all(shared: &Shared, arriving: &Receiver<Arrived>, count: usize) -> Result<Vec<Arrived>, Refused> {
+    let deadline = Instant::now() + PATIENCE;
+    (0..count).map(|got| one(shared, arriving, deadline, got, count)).collect()
+}
+
+fn one<T>(
+    shared: &Shared,
+    arriving: &Receiver<T>,
+    deadline: Instant,
+    got: usize,
+    count: usize,
+) -> Result<T, Refused> {
+    loop {
+        match arriving.recv_timeout(STEP) {
+            Ok(one) => return Ok(one),
+            Err(RecvTimeoutError::Timeout) if Instant::now() < deadline && !shared.is_over() => {}
+            Err(_) => return Err(Refused::Gone(format!("{got} of {count} streams came"))),
+        }
+    }
+}

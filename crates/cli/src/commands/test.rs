@@ -1,0 +1,150 @@
+//! `pipefill test`: the way to another host, and what limits it.
+
+use crate::args::TestArgs;
+use crate::between::{Asked, Tested, key, test as make_test};
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::signals::Stop;
+use crate::terminal::Terminal;
+use crate::watch::write;
+use pipefill_core::units::{Bytes, Rate};
+use pipefill_remote::iperf3::parameters::{BLOCK_MAX, DATAGRAM_MAX, DATAGRAM_MIN};
+use pipefill_remote::iperf3::{PORT, Parameters, Transport, Way};
+use pipefill_report::iperf3::lines;
+use std::fs;
+use std::net::Ipv6Addr;
+
+/// What UDP sends where nobody says how much, bits per second: iperf3's own default.
+const UDP_RATE: u64 = 1 << 20;
+/// The version of iperf3's protocol that is spoken.
+const PROTOCOL: &str = "3.12";
+
+/// Makes the test and prints it.
+pub(super) fn test(args: &TestArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let asked = asked(args)?;
+    if let Some(out) = args.out.as_deref().filter(|out| fs::symlink_metadata(out).is_ok()) {
+        return Err(Failure::usage(
+            format!("{} is there already", out.display()),
+            "choose another one with --out OTHER",
+        ));
+    }
+    let stop = Stop::on_signals()?;
+    let Tested { measured, finding, kept } =
+        make_test(&asked, &stop, &mut |measured, interval| match interval {
+            _ if args.json => Ok(()),
+            None => terminal.print(&lines::heading(measured)),
+            Some(interval) => terminal.print(&lines::interval(measured, interval)),
+        })?;
+    let told = args.out.as_deref().map(|out| write(&kept, "test", out)).transpose()?;
+    if args.json {
+        let finding = serde_json::to_value(&finding).map_err(Failure::Json)?;
+        let document = serde_json::to_string_pretty(&measured.document(&finding)).map_err(Failure::Json)?;
+        terminal.print_data(&(document + "\n"))?;
+    } else {
+        terminal.print(&lines::summary(&measured, &finding, terminal.table_style()))?;
+    }
+    told.iter().for_each(|told| terminal.say(told));
+    Ok(Outcome::Done)
+}
+
+fn asked(args: &TestArgs) -> Result<Asked, Failure> {
+    let (host, port) = address(&args.host)?;
+    if let (Some(one), Some(other)) = (port, args.port)
+        && one != other
+    {
+        return Err(Failure::usage(
+            format!("the port is {one} in {}, and {other} behind -p", args.host),
+            "write it once",
+        ));
+    }
+    let is_v6 = if args.v6 { Some(true) } else { args.v4.then_some(false) };
+    Ok(Asked {
+        host: (host, port.or(args.port).unwrap_or(PORT)),
+        is_v6,
+        bind: args.bind,
+        connect_timeout: args.connect_timeout,
+        parameters: parameters(args)?,
+        key: args.key.as_deref().map(key).transpose()?,
+        interval: (!args.interval.is_zero()).then_some(args.interval),
+    })
+}
+
+fn parameters(args: &TestArgs) -> Result<Parameters, Failure> {
+    let transport = if args.udp { Transport::Udp } else { Transport::Tcp };
+    let has_goal = args.bytes.is_some() || args.blocks.is_some();
+    if !has_goal && args.time == 0 {
+        return Err(Failure::usage("a test of 0 s measures nothing", "write -t 1 or more"));
+    }
+    let (least, most) = if args.udp { (DATAGRAM_MIN, DATAGRAM_MAX) } else { (1, BLOCK_MAX) };
+    let length = args.length.map(Bytes::get);
+    if let Some(length) = length.filter(|length| !(least..=most).contains(length)) {
+        let kind = if args.udp { "datagram" } else { "block" };
+        return Err(Failure::usage(
+            format!("a {kind} of {length} bytes can't be sent"),
+            format!("write -l {least} to -l {most}"),
+        ));
+    }
+    let bitrate = args.bitrate.map(Rate::bps);
+    Ok(Parameters {
+        transport,
+        way: match (args.reverse, args.bidir) {
+            (_, true) => Way::Both,
+            (true, false) => Way::ToClient,
+            (false, false) => Way::ToServer,
+        },
+        streams: args.parallel,
+        time_s: if has_goal { 0 } else { args.time },
+        omit_s: args.omit,
+        bytes: args.bytes.map_or(0, Bytes::get),
+        blocks: args.blocks.unwrap_or(0),
+        length: length.unwrap_or(0),
+        bitrate_bps: bitrate.unwrap_or(if args.udp { UDP_RATE } else { 0 }),
+        pacing_bps: 0,
+        window: args.window.map(Bytes::get),
+        mss: args.mss.map(u64::from),
+        no_delay: args.no_delay,
+        congestion_control: args.congestion_control.clone(),
+        tos: args.tos,
+        has_wide_counters: false,
+        client_version: Some(PROTOCOL.to_owned()),
+        wants_telemetry: true,
+    })
+}
+
+/// A host, and a port where one is named. An IPv6 address without a port needs no brackets.
+fn address(text: &str) -> Result<(String, Option<u16>), Failure> {
+    let wrong =
+        || Failure::usage(format!("\"{text}\" is no host and port"), "write HOST, HOST:PORT, or [IPV6]:PORT");
+    if text.parse::<Ipv6Addr>().is_ok() {
+        return Ok((text.to_owned(), None));
+    }
+    let (host, port) = match text.strip_prefix('[').map(|rest| rest.split_once(']')) {
+        Some(Some((host, ""))) => (host, None),
+        Some(Some((host, rest))) => (host, Some(rest.strip_prefix(':').ok_or_else(wrong)?)),
+        Some(None) => return Err(wrong()),
+        None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
+    };
+    if host.is_empty() {
+        return Err(wrong());
+    }
+    let port = port.map(|port| port.parse::<u16>().map_err(|_| wrong())).transpose()?;
+    Ok((host.to_owned(), port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_has_a_port_or_none() {
+        let of = |text: &str| address(text).unwrap();
+        assert_eq!(of("a.example"), ("a.example".to_owned(), None));
+        assert_eq!(of("a.example:5300"), ("a.example".to_owned(), Some(5300)));
+        assert_eq!(of("::1"), ("::1".to_owned(), None));
+        assert_eq!(of("[::1]:5300"), ("::1".to_owned(), Some(5300)));
+        assert_eq!(of("[fe80::1]"), ("fe80::1".to_owned(), None));
+        for wrong in ["", ":5300", "a:b", "[::1", "[::1]5300", "a:70000"] {
+            assert!(address(wrong).is_err(), "{wrong}");
+        }
+    }
+}

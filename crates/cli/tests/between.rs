@@ -1,0 +1,344 @@
+//! Tests between hosts, with a stock iperf3 at either end: over loopback, in two namespaces, and behind emulated paths.
+
+mod measuring;
+
+use libtest_mimic::Trial;
+use measuring::namespace::{Namespace, end, folder_with, installed, root_folder, until};
+use measuring::{Folder, Outcome, run, slow_test, test};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::thread;
+
+/// What both programs are asked for, one test each.
+const OPTIONS: &[&str] = &[
+    "-t 1",
+    "-t 1 -R",
+    "-t 1 --bidir",
+    "-t 1 -P 4",
+    "-t 1 -P 4 -R",
+    "-t 1 -P 2 -R",
+    "-t 1 -P 2 --bidir",
+    "-n 20M",
+    "-n 20M -R",
+    "-k 200",
+    "-t 1 -b 20M",
+    "-t 1 -b 20M -R",
+    "-t 1 -w 64K",
+    "-t 1 -C reno",
+    "-t 1 -O 1",
+    "-t 1 -O 1 -R",
+    "-t 1 -M 1000 -N",
+    "-t 1 -l 1K",
+    "-t 1 -6",
+    "-t 1 -u -b 20M",
+    "-t 1 -u -b 20M -R",
+    "-t 1 -u -b 20M --bidir",
+    "-t 1 -u -b 10M -P 4",
+    "-t 1 -u -b 10M -P 4 -R",
+    "-t 1 -u -b 20M -O 1",
+    "-n 1M -u -b 20M",
+    "-t 1 -u -b 20M -6",
+    "-t 1 -u -b 20M -l 1000",
+];
+/// What of these documents is compared name by name.
+const KEYS: &[&str] =
+    &["-t 2", "-t 2 -R", "-t 2 --bidir", "-t 2 -u", "-t 2 -u -R", "-t 2 -u --bidir", "-t 2 -P 2 -O 1"];
+/// What may be under way in sockets at the end of a test of TCP that has no goal, bytes for each stream.
+const UNDER_WAY: f64 = 48e6;
+
+fn main() -> ExitCode {
+    let mut tests: Vec<Trial> = Vec::new();
+    for options in OPTIONS {
+        tests.push(slow_test(format!("an_iperf3_client_and_serve: {options}"), || stock_client(options)));
+        tests.push(slow_test(format!("test_and_an_iperf3_server: {options}"), || stock_server(options)));
+        tests.push(slow_test(format!("test_and_serve: {options}"), || both_ours(options)));
+    }
+    tests.extend(
+        KEYS.iter().map(|options| slow_test(format!("all_names_of_iperf3: {options}"), || names(options))),
+    );
+    tests.push(slow_test("a_stock_client_is_refused_with_its_own_words", refused));
+    tests.push(slow_test("between_two_namespaces", between_namespaces));
+    for server in ["serve", "iperf3"] {
+        for (name, path, options, limit) in PATHS {
+            tests.push(test(format!("{server}_behind_a_path: {name}"), move || {
+                behind_a_path(server, path, options, *limit)
+            }));
+        }
+    }
+    run(tests)
+}
+
+/// Paths with a known limit: options of `exec`, those of `test`, and the verdicts with our server and with a stock one.
+const PATHS: &[Path] = &[
+    ("path", &["--rtt", "40ms", "--rate", "50mbit"], &["-t", "4"], ["path", "path"]),
+    ("window", &["--rtt", "40ms", "--rate", "50mbit"], &["-t", "3", "-w", "64K"], ["rwnd", "rwnd"]),
+    (
+        "window, reverse",
+        &["--rtt", "40ms", "--reverse-rate", "50mbit"],
+        &["-t", "3", "-w", "64K", "-R"],
+        ["rwnd", "rwnd"],
+    ),
+    ("application", &["--rtt", "40ms", "--rate", "50mbit"], &["-t", "3", "-b", "5M"], ["app", "app"]),
+    (
+        "application, reverse",
+        &["--rtt", "40ms", "--reverse-rate", "50mbit"],
+        &["-t", "3", "-b", "5M", "-R"],
+        ["app", "unknown"],
+    ),
+    ("loss", &["--rtt", "40ms", "--loss", "1%"], &["-t", "5", "-C", "reno"], ["cwnd", "cwnd"]),
+    ("datagrams", &["--rtt", "40ms", "--rate", "50mbit"], &["-t", "3", "-u", "-b", "80M"], ["path", "path"]),
+];
+
+/// A name, options of `exec`, options of `test`, and both verdicts.
+type Path = (&'static str, &'static [&'static str], &'static [&'static str], [&'static str; 2]);
+
+/// A server, and the port at which it listens.
+struct Server(Child, String);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        end(&mut self.0);
+    }
+}
+
+/// `pipefill serve` at a free port; its log goes on into nothing.
+fn serve(folder: &Folder) -> Server {
+    let mut child = folder.start(&["serve", "-p", "0"]);
+    let mut log = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    log.read_line(&mut line).unwrap();
+    thread::spawn(move || log.read_to_end(&mut Vec::new()));
+    let address = line.split(' ').find(|word| word.contains("]:")).unwrap_or_else(|| panic!("{line}"));
+    let port = address.trim_end_matches(',').rsplit(':').next().unwrap().to_owned();
+    Server(child, port)
+}
+
+/// `iperf3 -s -1 -J` at a port that is free now.
+fn iperf3_server() -> Server {
+    let port = TcpListener::bind("[::]:0").unwrap().local_addr().unwrap().port().to_string();
+    let mut command = Command::new("iperf3");
+    command.args(["-s", "-1", "-J", "-p", &port]).stdout(Stdio::piped()).stderr(Stdio::null());
+    let server = Server(command.spawn().unwrap(), port.clone());
+    let filter = format!("sport = :{port}");
+    let is_there = || {
+        let output = Command::new("ss").args(["-Hltn", &filter]).output().unwrap();
+        !output.stdout.is_empty()
+    };
+    until(is_there, "the server does not listen");
+    server
+}
+
+fn host(options: &str) -> &'static str {
+    if options.contains("-6") { "::1" } else { "127.0.0.1" }
+}
+
+fn words(options: &str) -> Vec<&str> {
+    options.split(' ').collect()
+}
+
+/// The document that a client printed, which went well.
+fn document(mut command: Command) -> Value {
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{command:?}: {text} {}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["error"], Value::Null, "{document:#}");
+    document
+}
+
+fn ours(folder: &Folder, port: &str, options: &str) -> Value {
+    let words = [&["test", host(options), "-p", port, "-J"], &*words(options)].concat();
+    let output = folder.pipefill(&words).output().unwrap();
+    assert!(output.status.success(), "{options}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn theirs(port: &str, options: &str) -> Value {
+    let mut command = Command::new("iperf3");
+    command.args(["-c", host(options), "-p", port, "-J"]).args(words(options));
+    document(command)
+}
+
+fn bytes(document: &Value, sum: &str) -> f64 {
+    document["end"][sum]["bytes"].as_f64().unwrap_or_else(|| panic!("no {sum}: {:#}", document["end"]))
+}
+
+/// What was received is what was sent, but for what was under way.
+fn agrees(document: &Value, options: &str) {
+    let ways = if options.contains("--bidir") { vec!["", "_bidir_reverse"] } else { vec![""] };
+    let streams = document["end"]["streams"].as_array().unwrap().len() as f64;
+    for way in ways {
+        let sent = bytes(document, &format!("sum_sent{way}"));
+        let received = bytes(document, &format!("sum_received{way}"));
+        assert!(sent > 0.0 && received > 0.0, "{options}: {:#}", document["end"]);
+        if options.contains("-u") {
+            let lost = document["end"][format!("sum_received{way}")]["lost_percent"].as_f64().unwrap();
+            assert!(
+                lost < 5.0 && received > 0.9 * sent && received < 1.1 * sent,
+                "{options}: {sent} {received} {lost} %"
+            );
+        } else {
+            // What is left out at the start ends a little later at one end than at the other.
+            let omitted = if options.contains("-O") { UNDER_WAY * streams } else { 0.0 };
+            assert!(
+                received <= sent + omitted && received >= sent - UNDER_WAY * streams,
+                "{options}: {sent} {received}"
+            );
+        }
+    }
+}
+
+fn stock_client(options: &str) -> Outcome {
+    installed(&["iperf3"])?;
+    let folder = Folder::new();
+    let server = serve(&folder);
+    let document = theirs(&server.1, options);
+    agrees(&document, options);
+    if options.starts_with("-n") && !options.contains("-R") {
+        // What comes in after the client has ended counts too.
+        let [sent, received] = ["sum_sent", "sum_received"].map(|sum| bytes(&document, sum));
+        assert!((sent - received).abs() < 1.0, "{options}: {sent} {received}");
+    }
+    Ok(())
+}
+
+fn stock_server(options: &str) -> Outcome {
+    installed(&["iperf3", "ss"])?;
+    let folder = Folder::new();
+    let mut server = iperf3_server();
+    let client = ours(&folder, &server.1, options);
+    agrees(&client, options);
+    assert_eq!(
+        (&client["pipefill"]["server"], &client["pipefill"]["ends"]),
+        (&"iperf3".into(), &"own".into())
+    );
+    let mut text = String::new();
+    server.0.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    assert!(server.0.wait().unwrap().success(), "{text}");
+    let told: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(told["error"], Value::Null, "{told:#}");
+    // The server's figures are those that the client prints of it, and the other way round.
+    let its = if options.contains("-R") { "sum_sent" } else { "sum_received" };
+    if !options.contains("-u") {
+        assert!((bytes(&told, its) - bytes(&client, its)).abs() < 1.0, "{options}: {:#}", told["end"]);
+    }
+    Ok(())
+}
+
+fn both_ours(options: &str) -> Outcome {
+    let folder = Folder::new();
+    let server = serve(&folder);
+    let document = ours(&folder, &server.1, options);
+    agrees(&document, options);
+    let told = &document["pipefill"];
+    assert_eq!(told["server"], "pipefill");
+    if !options.contains("-u") {
+        assert_eq!(told["ends"], "both", "{told:#}");
+    }
+    assert!(told["verdict"].as_str().unwrap().ends_with('.'), "{told:#}");
+    Ok(())
+}
+
+/// Every name that iperf3 prints is there, with the same type.
+fn names(options: &str) -> Outcome {
+    installed(&["iperf3"])?;
+    let folder = Folder::new();
+    let server = serve(&folder);
+    let (stock, own) = (theirs(&server.1, options), ours(&folder, &server.1, options));
+    let mut missing = Vec::new();
+    compare(&stock, &own, "", &mut missing);
+    assert!(missing.is_empty(), "{options}: {missing:#?}");
+    Ok(())
+}
+
+fn compare(stock: &Value, own: &Value, place: &str, missing: &mut Vec<String>) {
+    match (stock, own) {
+        (Value::Object(stock), Value::Object(own)) => {
+            for (name, value) in stock {
+                let place = format!("{place}.{name}");
+                match own.get(name) {
+                    Some(found) => compare(value, found, &place, missing),
+                    None => missing.push(place),
+                }
+            }
+        }
+        (Value::Array(stock), Value::Array(own)) => {
+            if stock.len() != own.len() && !place.contains("intervals") {
+                missing.push(format!("{place}: {} and {} entries", stock.len(), own.len()));
+            }
+            for (index, (stock, own)) in stock.iter().zip(own).enumerate() {
+                compare(stock, own, &format!("{place}[{index}]"), missing);
+            }
+        }
+        (Value::Number(_), Value::Number(_))
+        | (Value::String(_), Value::String(_))
+        | (Value::Bool(_), Value::Bool(_)) => {}
+        _ => missing.push(format!("{place}: {stock} and {own}")),
+    }
+}
+
+fn refused() -> Outcome {
+    installed(&["iperf3"])?;
+    let folder = Folder::new();
+    let server = serve(&folder);
+    let mut command = Command::new("iperf3");
+    command.args(["-c", "127.0.0.1", "-p", &server.1, "-t", "80000"]);
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && text.contains("test duration"), "{text}");
+    theirs(&server.1, "-t 1");
+    Ok(())
+}
+
+/// Both programs at both ends of a veth pair, and IPv4 addresses that are no loopback.
+fn between_namespaces() -> Outcome {
+    let folder = root_folder(&["iperf3", "ss"])?;
+    let (here, there) = (Namespace::new(), Namespace::new());
+    here.join("10.98.0.1", &there, "10.98.0.2");
+    let program = assert_cmd::cargo::cargo_bin!("pipefill").to_str().unwrap();
+    for (server, port) in [(&[program, "serve"][..], "5201"), (&["iperf3", "-s", "-p", "5202"], "5202")] {
+        let mut listening =
+            there.command(server).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let filter = format!("sport = :{port}");
+        until(
+            || !there.command(&["ss", "-Hltn", &filter]).output().unwrap().stdout.is_empty(),
+            "it does not listen",
+        );
+        for options in
+            ["-t 1", "-t 1 -R", "-t 1 --bidir", "-t 1 -u -b 50M", "-t 1 -u -b 50M -R", "-n 10M -P 4"]
+        {
+            let stock = ["iperf3", "-c", "10.98.0.2", "-p", port, "-J"];
+            let own = [program, "test", "10.98.0.2", "-p", port, "-J"];
+            for client in [&stock[..], &own] {
+                let command = here.command(&[client, &words(options)].concat());
+                agrees(&document(command), options);
+            }
+        }
+        end(&mut listening);
+    }
+    drop(folder);
+    Ok(())
+}
+
+/// The verdict over a path with a known limit.
+fn behind_a_path(server: &str, path: &[&str], options: &[&str], limits: [&str; 2]) -> Outcome {
+    let folder = folder_with(&["iperf3"])?;
+    let program = assert_cmd::cargo::cargo_bin!("pipefill").to_str().unwrap();
+    let is_ours = server == "serve";
+    let server = if is_ours { format!("{program} serve --once") } else { "iperf3 -s -1".to_owned() };
+    let words = [
+        &["exec"],
+        path,
+        &["--quiet", "--server", &server, "--", program, "test", "{server}", "-J"],
+        options,
+    ];
+    let output = folder.pipefill(&words.concat()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let told = &document["pipefill"];
+    println!("{}: {}", told["limited_by"], told["verdict"]);
+    assert_eq!(told["limited_by"], limits[usize::from(!is_ours)], "{told:#}");
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! In which order states may come: what each end may hear, and what it does then. Anything else is refused.
+
+use super::{ProtocolError, State};
+
+/// Where a client is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Client {
+    /// It has sent its cookie.
+    #[default]
+    Asked,
+    /// It has proved that it has the key.
+    Proved,
+    /// It has sent its parameters.
+    Described,
+    /// It has connected its streams.
+    Connected,
+    /// All streams are there at the server.
+    Ready,
+    /// Data flows.
+    Running,
+    /// The results are exchanged.
+    Exchanged,
+    /// Over.
+    Done,
+}
+
+/// What a client does about a state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Read the question, and answer it.
+    ProveKey,
+    /// Send the parameters.
+    SendParameters,
+    /// Connect the streams.
+    ConnectStreams,
+    /// Make ready.
+    Prepare,
+    /// Let data flow.
+    Run,
+    /// Send the results, then read the server's.
+    ExchangeResults,
+    /// Send [`State::IperfDone`], and end.
+    Finish,
+    /// The server is busy.
+    Denied,
+    /// The server gives up.
+    Terminated,
+    /// The server refuses: read why.
+    Refused,
+}
+
+impl Client {
+    /// Takes what the server says.
+    ///
+    /// # Errors
+    /// [`ProtocolError::OutOfOrder`]: the server may say that only elsewhere, or never.
+    pub const fn hear(&mut self, state: State) -> Result<Step, ProtocolError> {
+        let (next, step) = match (*self, state) {
+            (Self::Asked, State::KeyQuestion) => (Self::Proved, Step::ProveKey),
+            (Self::Asked | Self::Proved, State::AccessDenied) => (Self::Done, Step::Denied),
+            (Self::Asked | Self::Proved, State::ParamExchange) => (Self::Described, Step::SendParameters),
+            (Self::Described, State::CreateStreams) => (Self::Connected, Step::ConnectStreams),
+            (Self::Connected, State::TestStart) => (Self::Ready, Step::Prepare),
+            (Self::Ready, State::TestRunning) => (Self::Running, Step::Run),
+            (Self::Running, State::ExchangeResults) => (Self::Exchanged, Step::ExchangeResults),
+            (Self::Exchanged, State::DisplayResults) => (Self::Done, Step::Finish),
+            (Self::Done, _) => return Err(ProtocolError::OutOfOrder { got: state, when: "after the end" }),
+            (_, State::ServerError) => (Self::Done, Step::Refused),
+            (_, State::ServerTerminate) => (Self::Done, Step::Terminated),
+            _ => return Err(ProtocolError::OutOfOrder { got: state, when: self.place() }),
+        };
+        *self = next;
+        Ok(step)
+    }
+
+    const fn place(self) -> &'static str {
+        match self {
+            Self::Asked | Self::Proved => "before it asked for the parameters",
+            Self::Described => "before it asked for streams",
+            Self::Connected => "before all streams were there",
+            Self::Ready => "before the test ran",
+            Self::Running => "while the test ran",
+            Self::Exchanged | Self::Done => "after the results",
+        }
+    }
+}
+
+/// What a client of a running test may say to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// It has all that it wants.
+    End,
+    /// It gives up.
+    GiveUp,
+}
+
+/// What `state` of a client means while the test runs.
+///
+/// # Errors
+/// [`ProtocolError::OutOfOrder`].
+pub const fn while_running(state: State) -> Result<Wish, ProtocolError> {
+    match state {
+        State::TestEnd => Ok(Wish::End),
+        State::ClientTerminate => Ok(Wish::GiveUp),
+        got => Err(ProtocolError::OutOfOrder { got, when: "while the test ran" }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_goes_through_a_test_and_refuses_what_is_out_of_order() {
+        let mut client = Client::default();
+        let said = [
+            State::ParamExchange,
+            State::CreateStreams,
+            State::TestStart,
+            State::TestRunning,
+            State::ExchangeResults,
+            State::DisplayResults,
+        ];
+        let steps = said.map(|state| client.hear(state).unwrap());
+        assert_eq!((steps[0], steps[3], steps[5]), (Step::SendParameters, Step::Run, Step::Finish));
+        assert!(client.hear(State::TestRunning).is_err());
+        let mut client = Client::default();
+        assert!(client.hear(State::TestRunning).unwrap_err().to_string().contains("TEST_RUNNING before"));
+        assert_eq!(client.hear(State::KeyQuestion), Ok(Step::ProveKey));
+        assert!(client.hear(State::KeyQuestion).is_err(), "a key is proved once");
+        assert_eq!(client.hear(State::AccessDenied), Ok(Step::Denied));
+    }
+
+    #[test]
+    fn a_server_may_give_up_at_any_time_and_a_client_while_it_runs() {
+        for at in [Client::Asked, Client::Described, Client::Connected, Client::Ready, Client::Running] {
+            let mut client = at;
+            assert_eq!(client.hear(State::ServerTerminate), Ok(Step::Terminated));
+            assert_eq!(client, Client::Done);
+        }
+        assert_eq!(while_running(State::ClientTerminate), Ok(Wish::GiveUp));
+        assert!(while_running(State::IperfStart).is_err());
+    }
+}

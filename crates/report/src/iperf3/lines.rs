@@ -1,0 +1,137 @@
+//! The lines of a test between two hosts, for a terminal: one for each stream and interval, sums, totals, and the verdict.
+
+use super::measured::{Counted, Interval, IntervalCount, Measured, Stream, sum};
+use crate::connections::in_words;
+use crate::prose;
+use crate::quantity::Kind;
+use crate::table::Style;
+use pipefill_analysis::observed::{Ends, Server, TestFinding};
+use std::fmt::Write;
+
+/// The head of the lines of intervals.
+pub fn heading(measured: &Measured) -> String {
+    let last = if measured.is_udp { "datagrams" } else { "retr   cwnd        rtt" };
+    format!("stream     interval              transfer    rate          {last}\n")
+}
+
+/// The lines of one interval.
+pub fn interval(measured: &Measured, interval: &Interval) -> String {
+    let mut text = String::new();
+    let each = || measured.streams.iter().zip(&interval.streams);
+    for (stream, one) in each() {
+        let _ = writeln!(text, "{}", line(measured, &name(stream), interval, stream.sends, one));
+    }
+    if measured.parallel > 1 {
+        for sends in [true, false] {
+            let of_way = each().filter(|(stream, _)| stream.sends == sends).map(|(_, one)| one.counted);
+            if measured.streams.iter().any(|one| one.sends == sends) {
+                let all = IntervalCount { counted: sum(of_way), look: None };
+                let _ = writeln!(
+                    text,
+                    "{}",
+                    line(measured, &format!("sum {}", arrow(sends)), interval, sends, &all)
+                );
+            }
+        }
+    }
+    text
+}
+
+fn line(measured: &Measured, name: &str, interval: &Interval, sends: bool, one: &IntervalCount) -> String {
+    let span_us = interval.to_us.saturating_sub(interval.from_us);
+    let mut text = amounts(name, interval.from_us, interval.to_us, one.counted.bytes, span_us);
+    if measured.is_udp {
+        text.push_str(&if sends { one.counted.packets.to_string() } else { lost(&one.counted) });
+    } else if let Some(look) = one.look {
+        let again = one.counted.retransmits.unwrap_or(0);
+        let (cwnd, rtt) =
+            (Kind::Bytes.alone(look.cwnd_bytes as f64), Kind::Time.alone(look.srtt_us as f64 * 1e3));
+        let _ = write!(text, "{again:<6} {cwnd:<11} {rtt}");
+    }
+    text.truncate(text.trim_end().len());
+    if interval.is_omitted { text + "  (omitted)" } else { text }
+}
+
+fn amounts(name: &str, from_us: u64, to_us: u64, bytes: u64, span_us: u64) -> String {
+    let [from, to] = [from_us, to_us].map(|us| us as f64 / 1e6);
+    let span = format!("{from:.2}-{to:.2} s");
+    let bits = if span_us > 0 { bytes as f64 * 8e6 / span_us as f64 } else { 0.0 };
+    let (bytes, rate) = (Kind::Bytes.alone(bytes as f64), Kind::Rate.alone(bits));
+    format!("{name:<10} {span:<21} {bytes:<11} {rate:<13} ")
+}
+
+fn lost(counted: &Counted) -> String {
+    let share = 100.0 * counted.lost as f64 / counted.packets.max(1) as f64;
+    let jitter = Kind::Time.alone(counted.jitter_ns as f64);
+    format!("{} of {} lost ({share:.2} %), jitter {jitter}", counted.lost, counted.packets)
+}
+
+fn name(stream: &Stream) -> String {
+    format!("{} {}", stream.socket, arrow(stream.sends))
+}
+
+const fn arrow(sends: bool) -> &'static str {
+    if sends { "->" } else { "<-" }
+}
+
+/// Totals of each stream, and what limits the test.
+pub fn summary(measured: &Measured, finding: &TestFinding, style: Style) -> String {
+    let mut text = String::from("\n");
+    let mut total = |name: &str, which: &str, counted: &Counted, last: &str| {
+        let line = amounts(name, 0, counted.span_us, counted.bytes, counted.span_us);
+        let _ = writeln!(text, "{}", format!("{line}{which} {last}").trim_end());
+    };
+    let again = |counted: &Counted| {
+        counted.retransmits.map(|count| format!(", {count} retransmits")).unwrap_or_default()
+    };
+    let of_receiver =
+        |counted: &Counted| if measured.is_udp { format!(", {}", lost(counted)) } else { String::new() };
+    for stream in &measured.streams {
+        total(&name(stream), "sent", &stream.sent, again(&stream.sent).trim_start_matches(", "));
+        total(
+            &name(stream),
+            "received",
+            &stream.received,
+            of_receiver(&stream.received).trim_start_matches(", "),
+        );
+    }
+    for sends in [true, false].into_iter().filter(|_| measured.parallel > 1) {
+        let of_way = || measured.streams.iter().filter(|one| one.sends == sends);
+        if of_way().next().is_some() {
+            let name = format!("sum {}", arrow(sends));
+            let (sent, received) = (sum(of_way().map(|one| one.sent)), sum(of_way().map(|one| one.received)));
+            total(&name, "sent", &sent, again(&sent).trim_start_matches(", "));
+            total(&name, "received", &received, of_receiver(&received).trim_start_matches(", "));
+        }
+    }
+    text.push('\n');
+    text.push_str(&verdicts(finding, style));
+    let _ = writeln!(text, "\n{}", prose::filled(&rests_on(measured, finding), "", "", style.width));
+    text
+}
+
+fn verdicts(finding: &TestFinding, style: Style) -> String {
+    if finding.connections.is_empty() {
+        return prose::filled(&finding.verdict, "", "", style.width) + "\n";
+    }
+    let all: Vec<String> = finding.connections.iter().map(|one| in_words(one, style)).collect();
+    all.join("\n")
+}
+
+/// What the verdict rests on, and what it can't see.
+fn rests_on(measured: &Measured, finding: &TestFinding) -> String {
+    let receives = measured.streams.iter().any(|one| !one.sends);
+    match (finding.server, finding.ends) {
+        _ if measured.is_udp => "The verdict rests on what both ends counted.".to_owned(),
+        (_, Ends::Both) => "The verdict rests on the sockets of both ends: the server is pipefill serve.".to_owned(),
+        (Server::Pipefill, Ends::Own) => "The verdict rests on the sockets of this host.".to_owned(),
+        (Server::Iperf3, Ends::Own) if receives => {
+            "The verdict rests on the sockets of this host: an iperf3 server does not tell of its own. Of what is received this host sees when it \
+             arrives, and not what the sender's congestion window and send buffer were. With pipefill serve there both ends are seen."
+                .to_owned()
+        }
+        (Server::Iperf3, Ends::Own) => {
+            "The verdict rests on the sockets of this host: an iperf3 server does not tell of its own.".to_owned()
+        }
+    }
+}
