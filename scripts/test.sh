@@ -52,11 +52,11 @@ phase_build() {
     cargo test --workspace --no-run -q
 }
 
-# Beside the others those that mostly wait: for a download, for tests between two programs, and for the page in its browser.
+# Beside the others the one that mostly waits for a download, and the page in its browser.
 phase_tests() {
     local names beside=() told=() status=0 one
-    mapfile -t names < <(integration_tests | grep -Ev "$MEASURING|^(readers|between)$")
-    for one in test_readers test_between phase_page; do
+    mapfile -t names < <(integration_tests | grep -Ev "$MEASURING|^readers$")
+    for one in test_readers phase_page; do
         told+=("$(mktemp)")
         "$one" >"${told[-1]}" 2>&1 &
         beside+=($!)
@@ -72,10 +72,6 @@ phase_tests() {
 
 test_readers() {
     cargo test --workspace --test readers
-}
-
-test_between() {
-    cargo test --workspace --test between
 }
 
 phase_doctests() {
