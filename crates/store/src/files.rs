@@ -128,6 +128,15 @@ pub(super) fn remove_directory(path: &Path) -> Result<(), StoreError> {
     }
 }
 
+/// Whether `directory` is one (no link) in which there is nothing, or nothing but an empty file `name`.
+pub(super) fn is_unwritten(directory: &Path, name: &str) -> bool {
+    let is_first = |entry: fs::DirEntry| {
+        entry.file_name() == name && entry.metadata().is_ok_and(|file| file.is_file() && file.len() == 0)
+    };
+    fs::symlink_metadata(directory).is_ok_and(|found| found.is_dir())
+        && fs::read_dir(directory).is_ok_and(|mut all| all.all(|entry| entry.is_ok_and(is_first)))
+}
+
 /// Writes `bytes` into a new file, down to the disk.
 ///
 /// # Errors

@@ -1,6 +1,7 @@
 //! Runs in the making that their process did not end, each with the owner that it names itself.
 //!
-//! Never: one that is only named so. It is a directory (no link), and name and owner's file agree.
+//! Never: one that is only named so. It is a directory (no link), and name and owner's file agree; or nothing is written in it, and a
+//! dead process's own entry says that it was at work here.
 
 use crate::files;
 use crate::owner::Life;
@@ -30,6 +31,15 @@ impl Leftover {
         found
     }
 
+    /// Those of `owner` in the folder `runs`, who was at work there: also one that it was killed in before it had written its owner's file.
+    pub(super) fn all_of(owner: &Owner, runs: &Path) -> Vec<Self> {
+        let entries = fs::read_dir(runs).into_iter().flatten().flatten();
+        let unsigned = entries.filter(|entry| is_unsigned(entry, owner));
+        let unsigned = unsigned.map(|entry| Self { path: entry.path(), owner: owner.clone() });
+        let signed = Self::all_in(runs).into_iter().filter(|leftover| leftover.owner == *owner);
+        signed.chain(unsigned).collect()
+    }
+
     fn of(entry: &fs::DirEntry) -> Option<Self> {
         let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let text = files::read_text(&entry.path().join(OWNER), OWNER_MAX).ok().filter(|_| is_directory)?;
@@ -48,6 +58,13 @@ impl Leftover {
         files::remove_directory(&self.path)?;
         Ok(self.path.file_name().unwrap_or_default().to_string_lossy().into_owned())
     }
+}
+
+/// Whether `entry` is a directory that `owner`'s name stands on and nobody has written in.
+fn is_unsigned(entry: &fs::DirEntry, owner: &Owner) -> bool {
+    let name = entry.file_name();
+    let name = name.to_string_lossy();
+    name.starts_with('.') && name.ends_with(&suffix(owner)) && files::is_unwritten(&entry.path(), OWNER)
 }
 
 /// Removes from the experiment in `directory`, whose runs are in `runs`, what provably dead processes left, whether a registry

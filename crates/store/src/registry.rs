@@ -1,7 +1,8 @@
 //! Which experiments are being written, so that the next pipefill finds what a killed one left behind.
 //!
 //! One file for each running experiment, in a folder of the user's own. Never: the removal of what a living process may
-//! still write, or of anything that its owner's file does not prove to be a dead process's.
+//! still write, or of anything that neither its owner's file nor the entry proves to be a dead
+//! process's.
 
 use crate::files;
 use crate::owner::Life;
@@ -170,9 +171,8 @@ impl Removed {
 /// Removes a dead process's runs in the making, and its directory where nothing is in it and no other process writes there.
 fn tidy(active: &Active) -> Result<Removed, StoreError> {
     Staged::remove_left(&active.directory, &active.owner)?;
-    let all = Leftover::all_in(&active.directory.join(RUNS));
-    let own = all.iter().filter(|leftover| leftover.owner == active.owner);
-    let partial_runs = own.map(Leftover::remove).collect::<Result<Vec<_>, _>>()?;
+    let own = Leftover::all_of(&active.owner, &active.directory.join(RUNS));
+    let partial_runs = own.iter().map(Leftover::remove).collect::<Result<Vec<_>, _>>()?;
     let directory_removed = active.created
         && matches!(Lock::take(&active.directory, &Owner::current()?), Ok(Attempt::Held(_lock))
             if ExperimentDirectory::remove_if_empty(&active.directory));

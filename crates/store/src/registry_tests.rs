@@ -62,6 +62,38 @@ fn leftovers_of_a_killed_process_go_without_a_trace() {
     assert_eq!(scene.registry.sweep().unwrap(), []);
 }
 
+/// Killed between the directory and its owner's file, or before there was anything in that.
+#[test]
+fn a_run_without_its_owners_file_goes_by_the_dead_ones_entry() {
+    for written in [None, Some("")] {
+        let scene = Scene::new();
+        let experiment = scene.experiment("e");
+        let owner = scene.killed_in(&experiment, false);
+        let path = |owner: &Owner| experiment.runs().join(format!(".0001-r1{}", suffix(owner)));
+        let (own, others) = (path(&owner), path(&Owner { pid: owner.pid + 1, ..owner.clone() }));
+        for directory in [&own, &others] {
+            fs::create_dir(directory).unwrap();
+            written.iter().for_each(|text| fs::write(directory.join(OWNER), text).unwrap());
+        }
+        assert_eq!(scene.registry.sweep().unwrap()[0].partial_runs.len(), 2);
+        assert!(!own.exists(), "its process is dead");
+        assert!(others.exists(), "nobody knows of its process");
+    }
+}
+
+#[test]
+fn an_experiment_without_its_lock_goes_by_the_dead_ones_entry() {
+    let scene = Scene::new();
+    let (target, owner) = (scene.path("e"), dead());
+    let path = |owner: &Owner| scene.path(&format!(".e{}", suffix(owner)));
+    let (own, others) = (path(&owner), path(&Owner { pid: owner.pid + 1, ..owner.clone() }));
+    std::mem::forget(scene.registry.enter(&owner, &target, true).unwrap());
+    fs::create_dir(&own).unwrap();
+    fs::create_dir(&others).unwrap();
+    scene.registry.sweep().unwrap();
+    assert!(!own.exists() && others.exists());
+}
+
 #[test]
 fn finished_runs_and_the_users_own_files_stay() {
     let scene = Scene::new();
@@ -118,6 +150,7 @@ fn what_another_process_wrote_is_left_alone() {
     let other = Owner { pid_namespace: "pid:[1]".to_owned(), ..owner.clone() };
     fs::write(foreign.join(OWNER), serde_json::json!(other).to_string()).unwrap();
     fs::write(outside.join(OWNER), serde_json::json!(owner).to_string()).unwrap();
+    fs::write(unsigned.join("notes.txt"), "a user's own").unwrap();
     std::os::unix::fs::symlink(&outside, &link).unwrap();
     let removed = scene.registry.sweep().unwrap();
     assert_eq!(removed[0].partial_runs, [format!(".0000-r1{}", suffix(&owner))]);

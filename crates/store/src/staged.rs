@@ -63,14 +63,17 @@ impl Staged {
         Ok(true)
     }
 
-    /// Removes what the dead `owner` left of an experiment at `target` that has not appeared.
+    /// Removes what the dead `owner` left of an experiment at `target` that has not appeared, be it before it had written its lock.
     ///
     /// # Errors
     /// [`StoreError::File`].
     pub(super) fn remove_left(target: &Path, owner: &Owner) -> Result<(), StoreError> {
         let path = place(target, owner);
-        let is_its = owner_in(&path.join(LOCK)).is_some_and(|found| found == *owner);
-        if is_its && fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir()) {
+        let is_its = || {
+            let is_directory = fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir());
+            is_directory && owner_in(&path.join(LOCK)).is_some_and(|found| found == *owner)
+        };
+        if is_its() || files::is_unwritten(&path, LOCK) {
             return files::remove_directory(&path);
         }
         Ok(())
