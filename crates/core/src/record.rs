@@ -307,6 +307,14 @@ pub trait Row: Serialize + for<'de> Deserialize<'de> {
 
     /// As a row of any table.
     fn into_any(self) -> AnyRow;
+
+    /// Of one line of a table.
+    ///
+    /// # Errors
+    /// serde's.
+    fn from_json(line: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(line)
+    }
 }
 
 /// `tcp.jsonl.zst`: one sample of one end of one TCP stream.
@@ -425,7 +433,7 @@ pub struct CpuSample {
 }
 
 macro_rules! rows {
-    ($($row:ident is $kind:ident of $table:literal with $gaps:expr,)*) => {
+    ($($row:ident is $kind:ident of $table:literal with $gaps:expr $(, read by $read:path)?;)*) => {
         $(impl Row for $row {
             const TABLE: &'static str = $table;
             const GAPS: Gaps = $gaps;
@@ -437,6 +445,10 @@ macro_rules! rows {
             fn into_any(self) -> AnyRow {
                 AnyRow::$kind(self)
             }
+
+            $(fn from_json(line: &str) -> serde_json::Result<Self> {
+                $read(line)
+            })?
         })*
     };
 }
@@ -447,14 +459,53 @@ const TCP_GAPS: Gaps = Gaps {
     texts: &["ca_state", "raw"],
 };
 
+/// A row of `tcp.jsonl.zst`. By serde's `flatten` it would be read in several times the time: that holds every member in between.
+fn tcp_sample(line: &str) -> serde_json::Result<TcpSample> {
+    let AroundInfo {
+        t_us,
+        stream,
+        end,
+        wmem_queued_bytes,
+        sndbuf_bytes,
+        rmem_alloc_bytes,
+        rcvbuf_bytes,
+        raw,
+    } = serde_json::from_str(line)?;
+    let info = serde_json::from_str(line)?;
+    Ok(TcpSample {
+        t_us,
+        stream,
+        end,
+        info,
+        wmem_queued_bytes,
+        sndbuf_bytes,
+        rmem_alloc_bytes,
+        rcvbuf_bytes,
+        raw,
+    })
+}
+
+/// The members of a [`TcpSample`] beside its `info`.
+#[derive(Deserialize)]
+struct AroundInfo {
+    t_us: u64,
+    stream: u32,
+    end: StreamEnd,
+    wmem_queued_bytes: Option<u64>,
+    sndbuf_bytes: Option<u64>,
+    rmem_alloc_bytes: Option<u64>,
+    rcvbuf_bytes: Option<u64>,
+    raw: Option<String>,
+}
+
 rows! {
-    TcpSample is Tcp of "tcp" with TCP_GAPS,
-    DeliverySample is Delivery of "delivery" with Gaps::NONE,
-    UdpSample is Udp of "udp" with Gaps { numbers: &["jitter_ns"], texts: &[] },
-    PingSample is Ping of "ping" with Gaps { numbers: &["rtt_ns"], texts: &[] },
-    PathSample is Path of "path" with Gaps::NONE,
-    CpuSample is Cpu of "cpu" with Gaps::NONE,
-    Retransmit is Retransmit of "retransmits" with Gaps::NONE,
+    TcpSample is Tcp of "tcp" with TCP_GAPS, read by tcp_sample;
+    DeliverySample is Delivery of "delivery" with Gaps::NONE;
+    UdpSample is Udp of "udp" with Gaps { numbers: &["jitter_ns"], texts: &[] };
+    PingSample is Ping of "ping" with Gaps { numbers: &["rtt_ns"], texts: &[] };
+    PathSample is Path of "path" with Gaps::NONE;
+    CpuSample is Cpu of "cpu" with Gaps::NONE;
+    Retransmit is Retransmit of "retransmits" with Gaps::NONE;
 }
 
 /// One run's record in memory: what analysis reads. A backend produces it row by row, into a [`Sink`].

@@ -142,7 +142,7 @@ impl<R: Row, D: Read> TableReader<R, D> {
             if !self.text.is_empty() {
                 gaps::open(R::GAPS, &mut self.text);
                 refuse_large(self.text.as_bytes()).map_err(|source| row_error::<R>(self.line, source))?;
-                let row = serde_json::from_str(&self.text);
+                let row = R::from_json(&self.text);
                 let row = row.map_err(|source| row_error::<R>(self.line, source))?;
                 self.count += 1;
                 if self.listed.is_some_and(|listed| self.count > listed) {

@@ -6,8 +6,33 @@ const LARGEST: u64 = 1 << 53;
 /// Keys whose integers may be of any size: nobody calculates with a seed, and the kernel's pacing rate may mean "without limit".
 const UNBOUNDED: [&[u8]; 3] = [b"seed", b"pacing_rate_bps", b"max_pacing_rate_bps"];
 
+/// Digits of the shortest integer that can be too large.
+const DIGITS: usize = 16;
+
 /// The first integer of the JSON `text` that is too large, by its key. Text that is no JSON has none, or any.
 pub(super) fn too_large(text: &[u8]) -> Option<String> {
+    if has_long_number(text) { first_too_large(text) } else { None }
+}
+
+/// Whether there are [`DIGITS`] digits in a row: a few looks at each row, since most have none.
+fn has_long_number(text: &[u8]) -> bool {
+    let mut at = DIGITS - 1;
+    while let Some(byte) = text.get(at) {
+        if !byte.is_ascii_digit() {
+            at += DIGITS;
+            continue;
+        }
+        let before = text[..at].iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let after = text[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if before + after >= DIGITS {
+            return true;
+        }
+        at += after + DIGITS;
+    }
+    false
+}
+
+fn first_too_large(text: &[u8]) -> Option<String> {
     let (mut at, mut key): (usize, &[u8]) = (0, b"");
     while let Some(&byte) = text.get(at) {
         let rest = &text[at..];
@@ -39,7 +64,7 @@ fn is_large(number: &[u8]) -> bool {
     let is_integer = number.iter().all(u8::is_ascii_digit);
     // Sixteen digits fit into 64 bits.
     let value = || number.iter().fold(0_u64, |value, digit| value * 10 + u64::from(digit - b'0'));
-    is_integer && (number.len() > 16 || (number.len() == 16 && value() > LARGEST))
+    is_integer && (number.len() > DIGITS || (number.len() == DIGITS && value() > LARGEST))
 }
 
 /// Bytes of the string that `text` begins with, quotes included.
@@ -72,5 +97,13 @@ mod tests {
         assert_eq!(of("\"\\"), None);
         assert_eq!(of("\""), None);
         assert_eq!(of("99999999999999999.0"), None);
+    }
+
+    #[test]
+    fn a_long_number_is_seen_wherever_it_stands() {
+        for (before, digits, after) in (0..4000).map(|n| (n % 20, n / 20 % 20, n / 400)) {
+            let text = format!("{}{}{}", "1x".repeat(before), "7".repeat(digits), "x2".repeat(after));
+            assert_eq!(has_long_number(text.as_bytes()), digits >= DIGITS, "{text}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Never: a text within a row taken for a column.
 
+use memchr::memmem;
 use pipefill_core::record::Gaps;
 
 const NULL: &str = ":null";
@@ -10,37 +11,44 @@ const TEXT: &str = ":\"\"";
 
 /// `row`, one flat JSON object, without a null.
 pub(super) fn close(gaps: Gaps, row: &mut String) {
-    if !row.contains(NULL) {
-        return;
-    }
-    let mut out = String::with_capacity(row.len());
-    let mut rest = row.as_str();
-    while let Some(at) = rest.find(NULL) {
-        let (before, after) = (&rest[..at], &rest[at + NULL.len()..]);
-        rest = after;
-        match name(before).filter(|_| after.starts_with([',', '}'])) {
-            Some(name) if gaps.numbers.contains(&name) => out.extend([before, NUMBER]),
-            Some(name) if gaps.texts.contains(&name) => out.extend([before, TEXT]),
-            Some(name) => {
-                out.push_str(&before[..before.len() - name.len() - 2]);
-                if out.ends_with(',') {
-                    out.pop();
-                } else {
-                    rest = rest.strip_prefix(',').unwrap_or(rest);
-                }
-            }
-            None => out.extend([before, NULL]),
+    let (mut out, mut copied) = (String::new(), 0);
+    for at in memmem::find_iter(row.as_bytes(), NULL) {
+        let end = at + NULL.len();
+        // The text before it may begin with the member that follows one that was left out.
+        let Some(name) = name(&row[copied..at]).filter(|_| row[end..].starts_with([',', '}'])) else {
+            continue;
+        };
+        if out.is_empty() {
+            out.reserve(row.len());
+        }
+        let written = [(gaps.numbers, NUMBER), (gaps.texts, TEXT)];
+        if let Some((_, written)) = written.iter().find(|(names, _)| names.contains(&name)) {
+            out.extend([&row[copied..at], written]);
+            copied = end;
+            continue;
+        }
+        out.push_str(&row[copied..at - name.len() - 2]);
+        copied = end;
+        if out.ends_with(',') {
+            out.pop();
+        } else {
+            copied += usize::from(row[end..].starts_with(','));
         }
     }
-    out.push_str(rest);
-    *row = out;
+    if copied > 0 {
+        out.push_str(&row[copied..]);
+        *row = out;
+    }
 }
 
 /// `row` with null where it has no value, for serde.
 pub(super) fn open(gaps: Gaps, row: &mut String) {
     for (names, written) in [(gaps.numbers, NUMBER), (gaps.texts, TEXT)] {
+        if names.is_empty() {
+            continue;
+        }
         let (mut out, mut copied) = (String::new(), 0);
-        for (at, _) in row.match_indices(written) {
+        for at in memmem::find_iter(row.as_bytes(), written) {
             let end = at + written.len();
             let is_whole = row[end..].starts_with([',', '}']);
             if is_whole && name(&row[..at]).is_some_and(|name| names.contains(&name)) {
