@@ -4,34 +4,31 @@ mod measuring;
 
 use libtest_mimic::Trial;
 use measuring::namespace::{Namespace, end, folder_with, installed, root_folder, until};
-use measuring::{Folder, Outcome, run, slow_test, test};
+use measuring::{Folder, Outcome, run_at_once, slow_test, test};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 
-/// What both programs are asked for, one test each.
+/// What both programs are asked for without a bound, one test each; nothing else runs then.
+const UNBOUNDED: &[&str] = &["-t 1", "-t 1 -R", "-t 1 --bidir", "-n 20M", "-n 20M -R"];
+/// The same, with a bound that leaves the CPUs to others.
 const OPTIONS: &[&str] = &[
-    "-t 1",
-    "-t 1 -R",
-    "-t 1 --bidir",
-    "-t 1 -P 4",
-    "-t 1 -P 4 -R",
-    "-t 1 -P 2 -R",
-    "-t 1 -P 2 --bidir",
-    "-n 20M",
-    "-n 20M -R",
-    "-k 200",
+    "-t 1 -b 20M -P 4",
+    "-t 1 -b 20M -P 4 -R",
+    "-t 1 -b 20M -P 2 -R",
+    "-t 1 -b 20M -P 2 --bidir",
+    "-k 200 -b 200M",
     "-t 1 -b 20M",
     "-t 1 -b 20M -R",
-    "-t 1 -w 64K",
-    "-t 1 -C reno",
-    "-t 1 -O 1",
-    "-t 1 -O 1 -R",
-    "-t 1 -M 1000 -N",
-    "-t 1 -l 1K",
-    "-t 1 -6",
+    "-t 1 -b 50M -w 64K",
+    "-t 1 -b 50M -C reno",
+    "-t 1 -b 50M -O 1",
+    "-t 1 -b 50M -O 1 -R",
+    "-t 1 -b 50M -M 1000 -N",
+    "-t 1 -b 20M -l 1K",
+    "-t 1 -b 50M -6",
     "-t 1 -u -b 20M",
     "-t 1 -u -b 20M -R",
     "-t 1 -u -b 20M --bidir",
@@ -42,33 +39,59 @@ const OPTIONS: &[&str] = &[
     "-t 1 -u -b 20M -6",
     "-t 1 -u -b 20M -l 1000",
 ];
+const OMITTING_GOAL: &str = "-n 10M -b 50M -O 1 -R";
 /// What of these documents is compared name by name.
-const KEYS: &[&str] =
-    &["-t 2", "-t 2 -R", "-t 2 --bidir", "-t 2 -u", "-t 2 -u -R", "-t 2 -u --bidir", "-t 2 -P 2 -O 1"];
+const KEYS: &[&str] = &[
+    "-t 1 -b 20M",
+    "-t 1 -b 20M -R",
+    "-t 1 -b 20M --bidir",
+    "-t 1 -u",
+    "-t 1 -u -R",
+    "-t 1 -u --bidir",
+    "-t 1 -b 20M -P 2 -O 1",
+];
+/// Which programs are at the ends.
+const PAIRS: [(&str, fn(&str) -> Outcome); 3] = [
+    ("an_iperf3_client_and_serve", stock_client),
+    ("test_and_an_iperf3_server", stock_server),
+    ("test_and_serve", both_ours),
+];
 /// What may be under way in sockets at the end of a test of TCP that has no goal, bytes for each stream.
 const UNDER_WAY: f64 = 48e6;
 
 fn main() -> ExitCode {
     let mut tests: Vec<Trial> = Vec::new();
-    for options in OPTIONS {
-        tests.push(slow_test(format!("an_iperf3_client_and_serve: {options}"), || stock_client(options)));
-        tests.push(slow_test(format!("test_and_an_iperf3_server: {options}"), || stock_server(options)));
-        tests.push(slow_test(format!("test_and_serve: {options}"), || both_ours(options)));
+    for (name, check) in PAIRS {
+        tests.extend(
+            OPTIONS.iter().map(|options| slow_test(format!("{name}: {options}"), move || check(options))),
+        );
     }
-    tests.extend(
-        KEYS.iter().map(|options| slow_test(format!("all_names_of_iperf3: {options}"), || names(options))),
-    );
+    // A stock client may wait for ever here: what came in before it began to count, the server has counted.
+    for (name, check) in &PAIRS[1..] {
+        tests.push(slow_test(format!("{name}: {OMITTING_GOAL}"), move || check(OMITTING_GOAL)));
+    }
+    let names =
+        KEYS.iter().map(|options| slow_test(format!("all_names_of_iperf3: {options}"), || names(options)));
+    tests.extend(names);
     tests.push(slow_test("a_stock_client_is_refused_with_its_own_words", refused));
-    tests.push(slow_test("between_two_namespaces", between_namespaces));
     for server in ["serve", "iperf3"] {
+        let check = move || between_namespaces(server);
+        tests.push(slow_test(format!("{server}_in_another_namespace"), check));
         for (name, path, options, limit) in PATHS {
-            tests.push(test(format!("{server}_behind_a_path: {name}"), move || {
-                behind_a_path(server, path, options, *limit)
-            }));
+            let check = move || behind_a_path(server, path, options, *limit);
+            tests.push(slow_test(format!("{server}_behind_a_path: {name}"), check));
         }
     }
-    run(tests)
+    for (name, check) in PAIRS {
+        tests.extend(
+            UNBOUNDED.iter().map(|options| test(format!("{name}: {options}"), move || check(options))),
+        );
+    }
+    run_at_once(tests, AT_ONCE)
 }
+
+/// So many of the slow tests run at a time: they wait most of it.
+const AT_ONCE: usize = 4;
 
 /// Paths with a known limit: options of `exec`, those of `test`, and the verdicts with our server and with a stock one.
 const PATHS: &[Path] = &[
@@ -292,32 +315,25 @@ fn refused() -> Outcome {
     Ok(())
 }
 
-/// Both programs at both ends of a veth pair, and IPv4 addresses that are no loopback.
-fn between_namespaces() -> Outcome {
+/// Both clients, and a server at the other end of a veth pair, by IPv4 addresses that are no loopback.
+fn between_namespaces(server: &str) -> Outcome {
     let folder = root_folder(&["iperf3", "ss"])?;
     let (here, there) = (Namespace::new(), Namespace::new());
     here.join("10.98.0.1", &there, "10.98.0.2");
     let program = assert_cmd::cargo::cargo_bin!("pipefill").to_str().unwrap();
-    for (server, port) in [(&[program, "serve"][..], "5201"), (&["iperf3", "-s", "-p", "5202"], "5202")] {
-        let mut listening =
-            there.command(server).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let filter = format!("sport = :{port}");
-        until(
-            || !there.command(&["ss", "-Hltn", &filter]).output().unwrap().stdout.is_empty(),
-            "it does not listen",
-        );
-        for options in
-            ["-t 1", "-t 1 -R", "-t 1 --bidir", "-t 1 -u -b 50M", "-t 1 -u -b 50M -R", "-n 10M -P 4"]
-        {
-            let stock = ["iperf3", "-c", "10.98.0.2", "-p", port, "-J"];
-            let own = [program, "test", "10.98.0.2", "-p", port, "-J"];
-            for client in [&stock[..], &own] {
-                let command = here.command(&[client, &words(options)].concat());
-                agrees(&document(command), options);
-            }
+    let command = if server == "serve" { [program, "serve"] } else { ["iperf3", "-s"] };
+    let mut listening = there.command(&command).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let is_there = || !there.command(&["ss", "-Hltn", "sport = :5201"]).output().unwrap().stdout.is_empty();
+    until(is_there, "it does not listen");
+    for options in
+        ["-t 1 -b 50M", "-t 1 -b 50M -R", "-t 1 -b 50M --bidir", "-t 1 -u -b 50M -R", "-n 10M -b 50M -P 4"]
+    {
+        for client in [&["iperf3", "-c", "10.98.0.2", "-J"][..], &[program, "test", "10.98.0.2", "-J"]] {
+            let command = here.command(&[client, &words(options)].concat());
+            agrees(&document(command), options);
         }
-        end(&mut listening);
     }
+    end(&mut listening);
     drop(folder);
     Ok(())
 }

@@ -29,6 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const STEP: Duration = Duration::from_millis(100);
 /// What was sent by `-n` or `-k` is waited for so long.
 const ACKNOWLEDGED: Duration = Duration::from_secs(10);
+/// After so long without data a test is over whose server left out another part of it than this end.
+const SILENT: Duration = Duration::from_secs(2);
 /// Once a stream has broken, the server may say why for so long.
 const WHY: Duration = Duration::from_secs(1);
 /// Samples of all streams together.
@@ -197,7 +199,8 @@ impl Session<'_, '_> {
     /// Until all that is wanted was sent or received.
     fn run(&mut self, end: &mut End, told: &mut Told) -> Result<(), Failure> {
         let mut intervals = Intervals::new(self.asked.interval, end);
-        while !is_done(&self.parameters, end) {
+        let mut silence = Silence { moved: 0, since: Instant::now() };
+        while !is_done(&self.parameters, end) && !silence.is_the_end(&self.parameters, end) {
             if end.tick() {
                 self.say(told, intervals.end_of_omitted(end))?;
                 if let Some(goal) = self.parameters.goal() {
@@ -254,6 +257,25 @@ impl Session<'_, '_> {
         self.expect(Step::Finish)?;
         self.control.say(State::IperfDone).map_err(failed)?;
         Ok(theirs)
+    }
+}
+
+/// How long nothing has come in. A server that leaves out its first seconds ends them at another instant than this end does, so that it may have
+/// sent all that was asked for while some of it was left out here.
+struct Silence {
+    moved: u64,
+    since: Instant,
+}
+
+impl Silence {
+    fn is_the_end(&mut self, parameters: &Parameters, end: &End) -> bool {
+        let moved = end.moved(false);
+        if moved != self.moved {
+            *self = Self { moved, since: Instant::now() };
+        }
+        let can_differ =
+            parameters.omit_s > 0 && parameters.goal().is_some() && !parameters.way.client_sends();
+        can_differ && moved > 0 && self.since.elapsed() >= SILENT
     }
 }
 

@@ -94,7 +94,8 @@ impl End {
     /// # Errors
     /// There can be no more threads.
     pub(super) fn begin(&mut self) -> io::Result<()> {
-        self.base = self.mark();
+        // The other end may have begun before this one heard of it: what has come in already counts.
+        self.base = Mark { counted: vec![Counted::default(); self.transfer.len()], ..self.mark() };
         self.began = self.base.at;
         self.has_omitted = self.omit.is_zero();
         self.next = self.began;

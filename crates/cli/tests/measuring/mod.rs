@@ -62,7 +62,7 @@ pub fn test(name: impl Into<String>, body: impl FnOnce() -> Outcome + Send + 'st
     })
 }
 
-/// A test of that name that takes little of a CPU, 200 Mbit/s at most: two of them run at a time.
+/// A test of that name that takes little of a CPU, 200 Mbit/s at most: some of them run at a time.
 pub fn slow_test(name: impl Into<String>, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
     trial(name, || {
         let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
@@ -88,9 +88,14 @@ fn trial(name: impl Into<String>, body: impl FnOnce() -> Outcome + Send + 'stati
     })
 }
 
-/// Runs the tests in this order, whatever the arguments say of threads.
+/// Runs the tests in this order, whatever the arguments say of threads: two of the slow ones at a time.
 pub fn run(tests: Vec<Trial>) -> ExitCode {
-    let arguments = Arguments { test_threads: Some(2), ..Arguments::from_args() };
+    run_at_once(tests, 2)
+}
+
+/// The same with so many of the slow ones at a time.
+pub fn run_at_once(tests: Vec<Trial>, count: usize) -> ExitCode {
+    let arguments = Arguments { test_threads: Some(count), ..Arguments::from_args() };
     libtest_mimic::run(&arguments, tests).exit_code()
 }
 
