@@ -25,7 +25,7 @@ pub use blindfold::{View, blindfolded, forget_the_plan};
 pub use captured::{CapturePoint, Captured, CapturedFlow};
 pub use connection::{BACKEND, Carried, Connection, Exact, Judged, judge_together};
 pub use finding::{ConnectionFinding, Connections};
-pub use host_test::{Datagrams, Ends, Server, TestFinding};
+pub use host_test::{Datagrams, Ends, Server, TestFinding, TestResult};
 pub use joined::{
     ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket, OneWayDelay,
     PlacedBy, UnmatchedPackets,

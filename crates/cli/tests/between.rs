@@ -74,6 +74,7 @@ fn main() -> ExitCode {
         KEYS.iter().map(|options| slow_test(format!("all_names_of_iperf3: {options}"), || names(options)));
     tests.extend(names);
     tests.push(slow_test("a_stock_client_is_refused_with_its_own_words", refused));
+    tests.push(slow_test("a_later_test_says_what_has_changed", what_has_changed));
     for server in ["serve", "iperf3"] {
         let check = move || between_namespaces(server);
         tests.push(slow_test(format!("{server}_in_another_namespace"), check));
@@ -335,6 +336,35 @@ fn between_namespaces(server: &str) -> Outcome {
     }
     end(&mut listening);
     drop(folder);
+    Ok(())
+}
+
+/// A larger window fills the path, and the comparison with the tests of before says so.
+fn what_has_changed() -> Outcome {
+    let folder = folder_with(&["iperf3"])?;
+    let program = assert_cmd::cargo::cargo_bin!("pipefill").to_str().unwrap();
+    let server = format!("{program} serve");
+    let path = ["exec", "--rtt", "40ms", "--rate", "50mbit", "--quiet", "--server", &server, "--", program];
+    let test = |options: &[&str]| {
+        let words = [&path[..], &["test", "{server}", "-t", "1", "-J"], options].concat();
+        let output = folder.pipefill(&words).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        document["pipefill"].clone()
+    };
+    let before = test(&["--repeat", "3", "-w", "64K", "--out", "before"]);
+    let of = |told: &Value, key: &str| -> Vec<Value> {
+        told["tests"].as_array().unwrap().iter().map(|one| one[key].clone()).collect()
+    };
+    assert_eq!(of(&before, "limited_by"), ["rwnd"; 3]);
+    assert_eq!(before["changes"], Value::Null);
+    // As often as before.
+    let after = test(&["--out", "after", "--compare", "before"]);
+    assert_eq!(of(&after, "to_client_bps"), [Value::Null, Value::Null, Value::Null]);
+    let cell = &after["changes"]["cells"][0];
+    assert_eq!((&cell["valid_before"], &cell["valid_after"]), (&3.into(), &3.into()));
+    assert_eq!(cell["goodput_bps"]["finding"], "better", "{cell:#}");
+    assert_eq!(cell["limited_by_before"], "rwnd");
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 use super::connection::Connection;
 use super::finding::{ConnectionFinding, Connections};
+use crate::changes::Changes;
 use crate::experiment::SCHEMA;
 use crate::finding::Advice;
 use crate::wording;
@@ -53,6 +54,25 @@ pub struct TestFinding {
     pub advice: Vec<Advice>,
     /// Each stream of TCP; empty for UDP.
     pub connections: Vec<ConnectionFinding>,
+    /// Every test in order, where it was made more than once; the document is that of the one in the middle.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<TestResult>,
+    /// What changed since an earlier test, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Changes>,
+}
+
+/// One test of several.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct TestResult {
+    /// Payload that the server received, bits per second, all streams together; null where nothing went there.
+    pub to_server_bps: Option<f64>,
+    /// Payload that this host received, bits per second, all streams together; null where nothing came here.
+    pub to_client_bps: Option<f64>,
+    /// What limited it.
+    pub limited_by: LimitedBy,
+    /// In a sentence.
+    pub verdict: String,
 }
 
 /// One direction of a test with UDP, all streams together.
@@ -89,6 +109,8 @@ impl TestFinding {
             verdict: main.verdict.unwrap_or_else(|| "What limits it can't be told.".to_owned()),
             advice: main.advice.unwrap_or_default(),
             connections: found.connections,
+            tests: Vec::new(),
+            changes: None,
         }
     }
 
@@ -104,6 +126,8 @@ impl TestFinding {
             ends: Ends::Own,
             advice: Vec::new(),
             connections: Vec::new(),
+            tests: Vec::new(),
+            changes: None,
         }
     }
 }

@@ -108,6 +108,12 @@ pub(crate) struct TestArgs {
     /// Keep records of this host's sockets in this new directory, for explain, report and compare; TCP only
     #[arg(long, value_name = "DIR", conflicts_with = "udp")]
     pub(crate) out: Option<PathBuf>,
+    /// Make the test so many times; what changed can be told from three on [default: 1; with --compare as often as there]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: Option<u32>,
+    /// Say what changed since an earlier test, whose records are in this directory
+    #[arg(long, value_name = "DIR", requires = "out")]
+    pub(crate) compare: Option<PathBuf>,
     /// Prove to the server that this host has the key in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,

@@ -1,25 +1,34 @@
 //! `pipefill test`: the way to another host, and what limits it.
 
+use super::report::result_of;
 use crate::args::TestArgs;
 use crate::between::{Asked, Tested, key, test as make_test};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::signals::Stop;
 use crate::terminal::Terminal;
-use crate::watch::write;
+use crate::watch::{Kept, write};
+use pipefill_analysis::changes::Changes;
+use pipefill_analysis::observed::{TestFinding, TestResult};
 use pipefill_core::units::{Bytes, Rate};
 use pipefill_remote::iperf3::parameters::{BLOCK_MAX, DATAGRAM_MAX, DATAGRAM_MIN};
 use pipefill_remote::iperf3::{PORT, Parameters, Transport, Way};
+use pipefill_report::changes as text;
 use pipefill_report::iperf3::lines;
+use pipefill_report::iperf3::measured::Stream;
 use std::fs;
 use std::net::Ipv6Addr;
+use std::path::Path;
 
 /// What UDP sends where nobody says how much, bits per second: iperf3's own default.
 const UDP_RATE: u64 = 1 << 20;
 /// The version of iperf3's protocol that is spoken.
 const PROTOCOL: &str = "3.12";
 
-/// Makes the test and prints it.
+/// A change for the worse counts as a regression from this share on, as with `pipefill compare`.
+const THRESHOLD: f64 = 0.05;
+
+/// Makes the test, as often as it is asked for, and prints it.
 pub(super) fn test(args: &TestArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let asked = asked(args)?;
     if let Some(out) = args.out.as_deref().filter(|out| fs::symlink_metadata(out).is_ok()) {
@@ -28,23 +37,95 @@ pub(super) fn test(args: &TestArgs, terminal: &Terminal) -> Result<Outcome, Fail
             "choose another one with --out OTHER",
         ));
     }
+    let before = args.compare.as_deref().map(|before| result_of(before, None, terminal)).transpose()?;
+    let as_before = || before.as_ref().map_or(1, |before| before.cells.first().map_or(1, |cell| cell.runs));
+    let count = args.repeat.unwrap_or_else(|| u32::try_from(as_before()).unwrap_or(1)).max(1);
     let stop = Stop::on_signals()?;
-    let Tested { measured, finding, kept } =
-        make_test(&asked, &stop, &mut |measured, interval| match interval {
-            _ if args.json => Ok(()),
-            None => terminal.print(&lines::heading(measured)),
-            Some(interval) => terminal.print(&lines::interval(measured, interval)),
-        })?;
-    let told = args.out.as_deref().map(|out| write(&kept, "test", out)).transpose()?;
-    if args.json {
-        let finding = serde_json::to_value(&finding).map_err(Failure::Json)?;
-        let document = serde_json::to_string_pretty(&measured.document(&finding)).map_err(Failure::Json)?;
-        terminal.print_data(&(document + "\n"))?;
-    } else {
-        terminal.print(&lines::summary(&measured, &finding, terminal.table_style()))?;
+    let mut tests = Vec::new();
+    for number in 1..=count {
+        if count > 1 && !args.json {
+            terminal.print(&lines::number(number, count))?;
+        }
+        tests.push(one(args, &asked, &stop, terminal)?);
     }
+    let told = args.out.as_deref().map(|out| keep(&mut tests, out)).transpose()?;
+    let changes = match (before, args.compare.as_deref(), args.out.as_deref()) {
+        (Some(before), Some(before_in), Some(out)) => {
+            let after = result_of(out, None, terminal)?;
+            let names = [before_in, out].map(|directory| directory.to_string_lossy());
+            Some(Changes::of((&names[0], &before), (&names[1], &after), THRESHOLD))
+        }
+        _ => None,
+    };
+    let is_worse = changes.as_ref().is_some_and(|changes| changes.regressions > 0);
+    print(args, tests, changes, terminal)?;
     told.iter().for_each(|told| terminal.say(told));
-    Ok(Outcome::Done)
+    Ok(if is_worse { Outcome::Regression } else { Outcome::Done })
+}
+
+/// One test, with its lines while it runs and its verdict at the end.
+fn one(args: &TestArgs, asked: &Asked, stop: &Stop, terminal: &Terminal) -> Result<Tested, Failure> {
+    let tested = make_test(asked, stop, &mut |measured, interval| match interval {
+        _ if args.json => Ok(()),
+        None => terminal.print(&lines::heading(measured)),
+        Some(interval) => terminal.print(&lines::interval(measured, interval)),
+    })?;
+    if !args.json {
+        terminal.print(&lines::summary(&tested.measured, &tested.finding, terminal.table_style()))?;
+    }
+    Ok(tested)
+}
+
+/// Writes the records of all tests. A stream has the same name each time, whatever its ports were.
+fn keep(tests: &mut [Tested], out: &Path) -> Result<String, Failure> {
+    let Some(first) = tests.first() else { return Ok(String::new()) };
+    let streams = first.measured.streams.len();
+    let name = |(index, stream): (usize, &Stream)| {
+        let from = if stream.sends { "" } else { "from " };
+        let number = if streams > 1 { format!(" stream {}", index + 1) } else { String::new() };
+        format!("{from}{}:{}{number}", stream.remote.0, stream.remote.1)
+    };
+    let names: Vec<String> = first.measured.streams.iter().enumerate().map(name).collect();
+    let kept: Vec<Vec<Kept>> = tests.iter_mut().map(|test| std::mem::take(&mut test.kept)).collect();
+    write(&kept, &names, "test", out)
+}
+
+/// What all tests have in common, and what changed; as JSON the document of the test in the middle.
+fn print(
+    args: &TestArgs,
+    mut tests: Vec<Tested>,
+    changes: Option<Changes>,
+    terminal: &Terminal,
+) -> Result<(), Failure> {
+    let results: Vec<TestResult> = tests.iter().map(result).collect();
+    let all = if results.len() > 1 { results } else { Vec::new() };
+    if !args.json {
+        if !all.is_empty() {
+            terminal.print(&format!("\n{}", lines::repeated(&all)))?;
+        }
+        let changes = changes.map(|changes| text::render(&changes, terminal.table_style()));
+        return changes.map_or(Ok(()), |changes| terminal.print(&format!("\n{changes}")));
+    }
+    tests.sort_by(|a, b| goodput(a).total_cmp(&goodput(b)));
+    let Tested { measured, finding, .. } = tests.swap_remove((tests.len() - 1) / 2);
+    let finding = TestFinding { tests: all, changes, ..finding };
+    let finding = serde_json::to_value(&finding).map_err(Failure::Json)?;
+    let document = serde_json::to_string_pretty(&measured.document(&finding)).map_err(Failure::Json)?;
+    terminal.print_data(&(document + "\n"))
+}
+
+fn result(test: &Tested) -> TestResult {
+    TestResult {
+        to_server_bps: test.measured.received_bps(true),
+        to_client_bps: test.measured.received_bps(false),
+        limited_by: test.finding.limited_by,
+        verdict: test.finding.verdict.clone(),
+    }
+}
+
+/// What tests are put in order by, bits per second: what went to the server, or came from there.
+fn goodput(test: &Tested) -> f64 {
+    test.measured.received_bps(true).or_else(|| test.measured.received_bps(false)).unwrap_or(0.0)
 }
 
 fn asked(args: &TestArgs) -> Result<Asked, Failure> {

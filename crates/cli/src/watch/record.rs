@@ -67,16 +67,33 @@ pub(crate) fn keep(watchers: &mut [Watcher], target: &Path) -> Result<String, Fa
             }
         });
     }
-    write(&kept, "watch", target)
+    let names: Vec<String> = kept.iter().map(|one| one.name(&kept)).collect();
+    write(&[kept], &names, "watch", target)
 }
 
-/// Writes `kept` as the experiment `name` into `target`, where nothing is. Returns a line that says how many there are.
+/// Writes the experiment `name` into `target`, where nothing is: each of `times` has the same connections, called `names`, once more. Returns a line
+/// that says how many there are.
 ///
 /// # Errors
 /// [`Failure`] where it can't be written.
-pub(crate) fn write(kept: &[Kept], name: &str, target: &Path) -> Result<String, Failure> {
-    let cells: Vec<Cell> =
-        kept.iter().enumerate().map(|(index, one)| one.connection().cell(index, &one.name(kept))).collect();
+pub(crate) fn write(
+    times: &[Vec<Kept>],
+    names: &[String],
+    name: &str,
+    target: &Path,
+) -> Result<String, Failure> {
+    let repeat = u32::try_from(times.len()).unwrap_or(u32::MAX);
+    let spec_of = |one: &Kept| {
+        let mut spec = one.connection().spec();
+        spec.run.repeat = repeat;
+        spec
+    };
+    let first = times.first().into_iter().flatten();
+    let cells = first.zip(names).enumerate().map(|(index, (one, name))| {
+        let cell = one.connection().cell(index, name);
+        Cell { spec: spec_of(one), ..cell }
+    });
+    let cells: Vec<Cell> = cells.collect();
     let plan = Plan {
         experiment: FileName::cleaned(name),
         title: Some("Connections that were seen".to_owned()),
@@ -94,7 +111,9 @@ pub(crate) fn write(kept: &[Kept], name: &str, target: &Path) -> Result<String, 
             "choose another one with --out OTHER",
         ));
     };
-    for (one, run) in kept.iter().zip(plan.runs()) {
+    for mut run in plan.runs() {
+        let one = &times[run.repeat as usize - 1][run.cell.index];
+        run.cell.spec = spec_of(one);
         let connection = one.connection();
         let mut partial = Partial::create(&experiment.runs(), &run.directory, &owner)?;
         let rows = connection.rows().map(AnyRow::Tcp).chain(connection.retransmits().map(AnyRow::Retransmit));
@@ -103,6 +122,7 @@ pub(crate) fn write(kept: &[Kept], name: &str, target: &Path) -> Result<String, 
         }
         partial.complete(&connection.manifest(&run))?;
     }
-    let plural = if kept.len() == 1 { "" } else { "s" };
-    Ok(format!("records of {} connection{plural}: {}", kept.len(), target.display()))
+    let count: usize = times.iter().map(Vec::len).sum();
+    let plural = if count == 1 { "" } else { "s" };
+    Ok(format!("records of {count} connection{plural}: {}", target.display()))
 }

@@ -5,13 +5,35 @@ use crate::connections::in_words;
 use crate::prose;
 use crate::quantity::Kind;
 use crate::table::Style;
-use pipefill_analysis::observed::{Ends, Server, TestFinding};
+use pipefill_analysis::observed::{Ends, Server, TestFinding, TestResult};
+use pipefill_analysis::statistics::median;
 use std::fmt::Write;
 
 /// The head of the lines of intervals.
 pub fn heading(measured: &Measured) -> String {
     let last = if measured.is_udp { "datagrams" } else { "retr   cwnd        rtt" };
     format!("stream     interval              transfer    rate          {last}\n")
+}
+
+/// The line before test `number` of `count`.
+pub fn number(number: u32, count: u32) -> String {
+    let before = if number == 1 { "" } else { "\n" };
+    format!("{before}Test {number} of {count}\n\n")
+}
+
+/// What several tests have in common: medians and what lies around them, for each way that data went.
+pub fn repeated(tests: &[TestResult]) -> String {
+    let ways: [(&str, fn(&TestResult) -> Option<f64>); 2] =
+        [("to the server", |one| one.to_server_bps), ("from the server", |one| one.to_client_bps)];
+    let mut text = String::new();
+    for (way, rate) in ways {
+        let rates: Vec<f64> = tests.iter().filter_map(rate).collect();
+        let Some(middle) = median(&rates) else { continue };
+        let [least, most] = [f64::min, f64::max].map(|of| rates.iter().copied().fold(middle, of));
+        let [middle, least, most] = [middle, least, most].map(|bps| Kind::Rate.alone(bps));
+        let _ = writeln!(text, "{} tests {way}: {middle} in the median, {least} to {most}", rates.len());
+    }
+    text
 }
 
 /// The lines of one interval.

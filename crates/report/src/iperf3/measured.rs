@@ -134,6 +134,15 @@ impl Measured {
         json!({"start": self.start(), "intervals": intervals, "end": self.end(), "pipefill": finding})
     }
 
+    /// Payload that was received of the streams on which this host sends, or of those on which it receives, bits per second; `None` where
+    /// there are none.
+    pub fn received_bps(&self, sends: bool) -> Option<f64> {
+        let of_way = || self.streams.iter().filter(|one| one.sends == sends).map(|one| one.received);
+        of_way().next()?;
+        let all = sum(of_way());
+        Some(all.bytes as f64 * 8e6 / all.span_us.max(1) as f64)
+    }
+
     /// Whether both directions carry data.
     pub fn is_both_ways(&self) -> bool {
         self.streams.iter().any(|one| one.sends) && self.streams.iter().any(|one| !one.sends)
