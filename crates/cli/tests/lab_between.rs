@@ -1,0 +1,96 @@
+//! Verdicts of tests between two hosts behind emulated paths, with our server and a stock one.
+
+mod measuring;
+
+use libtest_mimic::Trial;
+use measuring::namespace::folder_with;
+use measuring::{Outcome, run_at_once, slow_test};
+use serde_json::Value;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut tests: Vec<Trial> = Vec::new();
+    for server in ["serve", "iperf3"] {
+        for (name, path, options, limit) in PATHS {
+            let check = move || behind_a_path(server, path, options, *limit);
+            tests.push(slow_test(format!("{server}: {name}"), check));
+        }
+    }
+    tests.push(slow_test("a_later_test_says_what_has_changed", what_has_changed));
+    // All paths together carry 150 Mbit/s.
+    run_at_once(tests, 3)
+}
+
+/// Paths with a known limit: options of `exec`, those of `test`, and the verdicts with our server and with a stock one.
+const PATHS: &[Path] = &[
+    ("path", &["--rtt", "40ms", "--rate", "50mbit"], &["-t", "4"], ["path", "path"]),
+    ("window", &["--rtt", "40ms", "--rate", "50mbit"], &["-t", "3", "-w", "64K"], ["rwnd", "rwnd"]),
+    (
+        "window, reverse",
+        &["--rtt", "40ms", "--reverse-rate", "50mbit"],
+        &["-t", "3", "-w", "64K", "-R"],
+        ["rwnd", "rwnd"],
+    ),
+    ("application", &["--rtt", "40ms", "--rate", "50mbit"], &["-t", "3", "-b", "5M"], ["app", "app"]),
+    (
+        "application, reverse",
+        &["--rtt", "40ms", "--reverse-rate", "50mbit"],
+        &["-t", "3", "-b", "5M", "-R"],
+        ["app", "unknown"],
+    ),
+    ("loss", &["--rtt", "40ms", "--loss", "1%"], &["-t", "5", "-C", "reno"], ["cwnd", "cwnd"]),
+    ("datagrams", &["--rtt", "40ms", "--rate", "50mbit"], &["-t", "3", "-u", "-b", "80M"], ["path", "path"]),
+];
+
+/// A name, options of `exec`, options of `test`, and both verdicts.
+type Path = (&'static str, &'static [&'static str], &'static [&'static str], [&'static str; 2]);
+
+/// A larger window fills the path, and the comparison with the tests of before says so.
+fn what_has_changed() -> Outcome {
+    let folder = folder_with(&["iperf3"])?;
+    let program = assert_cmd::cargo::cargo_bin!("pipefill").to_str().unwrap();
+    let server = format!("{program} serve");
+    let path = ["exec", "--rtt", "40ms", "--rate", "50mbit", "--quiet", "--server", &server, "--", program];
+    let test = |options: &[&str]| {
+        let words = [&path[..], &["test", "{server}", "-t", "1", "-J"], options].concat();
+        let output = folder.pipefill(&words).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        document["pipefill"].clone()
+    };
+    let before = test(&["--repeat", "3", "-w", "64K", "--out", "before"]);
+    let of = |told: &Value, key: &str| -> Vec<Value> {
+        told["tests"].as_array().unwrap().iter().map(|one| one[key].clone()).collect()
+    };
+    assert_eq!(of(&before, "limited_by"), ["rwnd"; 3]);
+    assert_eq!(before["changes"], Value::Null);
+    // As often as before.
+    let after = test(&["--out", "after", "--compare", "before"]);
+    assert_eq!(of(&after, "to_client_bps"), [Value::Null, Value::Null, Value::Null]);
+    let cell = &after["changes"]["cells"][0];
+    assert_eq!((&cell["valid_before"], &cell["valid_after"]), (&3.into(), &3.into()));
+    assert_eq!(cell["goodput_bps"]["finding"], "better", "{cell:#}");
+    assert_eq!(cell["limited_by_before"], "rwnd");
+    Ok(())
+}
+
+/// The verdict over a path with a known limit.
+fn behind_a_path(server: &str, path: &[&str], options: &[&str], limits: [&str; 2]) -> Outcome {
+    let folder = folder_with(&["iperf3"])?;
+    let program = assert_cmd::cargo::cargo_bin!("pipefill").to_str().unwrap();
+    let is_ours = server == "serve";
+    let server = if is_ours { format!("{program} serve --once") } else { "iperf3 -s -1".to_owned() };
+    let words = [
+        &["exec"],
+        path,
+        &["--quiet", "--server", &server, "--", program, "test", "{server}", "-J"],
+        options,
+    ];
+    let output = folder.pipefill(&words.concat()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let told = &document["pipefill"];
+    println!("{}: {}", told["limited_by"], told["verdict"]);
+    assert_eq!(told["limited_by"], limits[usize::from(!is_ours)], "{told:#}");
+    Ok(())
+}
