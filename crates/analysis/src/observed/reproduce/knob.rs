@@ -100,8 +100,7 @@ impl Draft<'_> {
         let lossy = || lost.then_some(Knob::Loss);
         match main.cwnd_cause {
             Some(CwndCause::RandomLoss | CwndCause::Policer) => vec![Knob::Loss],
-            Some(CwndCause::AckPath) if is_slow_for_acks(main) => vec![Knob::AckRate],
-            Some(CwndCause::AckPath) => vec![Knob::AcksThatArrive],
+            Some(CwndCause::AckPath) => self.knob_of_acks().into_iter().collect(),
             Some(CwndCause::Reordering) => vec![Knob::Reorder],
             Some(CwndCause::HystartExit) => vec![Knob::Jitter],
             Some(CwndCause::QueueLoss) => {
@@ -109,6 +108,14 @@ impl Draft<'_> {
             }
             _ => lossy().into_iter().collect(),
         }
+    }
+
+    /// Where data go the other way too, the path of the ACKs is known by these, or not at all.
+    fn knob_of_acks(&self) -> Option<Knob> {
+        if is_slow_for_acks(self.main) {
+            return path::path_of_acks(self).map(|_| Knob::AckRate);
+        }
+        path::loss(&self.of_way(Direction::Reverse)).is_none().then_some(Knob::AcksThatArrive)
     }
 
     /// What the scenario has of `knob` where nothing is set; `None` where that is nothing.

@@ -22,47 +22,64 @@ const RARE: f64 = 0.03;
 const ACK_FRAME: u64 = 66;
 
 pub(super) fn write(text: &mut String, draft: &Draft<'_>, setting: Option<Setting>) {
-    let set = |knob| setting.filter(|one| one.knob == knob).map(|one| one.value);
-    let mut line = |words: String| {
-        let _ = writeln!(text, "{words}");
-    };
-    line("\n[path]".to_owned());
     let rtt_us = draft.flows.iter().filter_map(|(flow, _)| flow.min_rtt_us).min().unwrap_or(0);
-    line(format!("rtt = \"{rtt_us}us\""));
-    for (way, prefix) in [(Direction::Forward, ""), (Direction::Reverse, "reverse_")] {
-        let own = draft.of_way(way);
-        let set = |knob| set(knob).filter(|_| way == Direction::Forward);
-        if let Some(rate) = rate(&own) {
-            let rate = (rate as f64 * set(Knob::Rate).unwrap_or(1.0)) as u64;
-            line(format!("{prefix}rate = \"{rate}bit\""));
-            let queue = queue(&own, rate).map(|bytes| bytes.max(LEAST_QUEUE));
-            if let Some(queue) = set(Knob::Queue).map(|bytes| bytes as u64).or(queue) {
-                line(format!("{prefix}queue = \"{queue}B\""));
-            }
+    let _ = writeln!(text, "\n[path]\nrtt = \"{rtt_us}us\"");
+    way(text, "", &draft.of_way(Direction::Forward), setting);
+    way(text, "reverse_", &draft.of_way(Direction::Reverse), None);
+    order(text, draft, setting);
+    way_of_acks(text, draft, setting);
+}
+
+fn value(setting: Option<Setting>, knob: Knob) -> Option<f64> {
+    setting.filter(|one| one.knob == knob).map(|one| one.value)
+}
+
+/// Rate, queue and losses of a direction.
+fn way(text: &mut String, prefix: &str, flows: &[&CapturedFlow], setting: Option<Setting>) {
+    if let Some(rate) = rate(flows) {
+        let rate = (rate as f64 * value(setting, Knob::Rate).unwrap_or(1.0)) as u64;
+        let _ = writeln!(text, "{prefix}rate = \"{rate}bit\"");
+        let seen = queue(flows, rate).map(|bytes| bytes.max(LEAST_QUEUE));
+        if let Some(queue) = value(setting, Knob::Queue).map(|bytes| bytes as u64).or(seen) {
+            let _ = writeln!(text, "{prefix}queue = \"{queue}B\"");
         }
-        if let Some(percent) = set(Knob::Loss) {
-            line(format!("{prefix}loss = \"{percent}%\""));
-        } else if let Some((again, percent)) = loss(&own) {
-            line(format!("# {again:.4} % were sent again; so many losses by chance make CUBIC as fast."));
-            line(format!("{prefix}loss = \"{percent:.4}%\""));
-        }
     }
-    if let Some(percent) = set(Knob::Reorder).or_else(|| draft.unset(Knob::Reorder)) {
-        line("# Linux waits for what is late, up to a round trip (RACK): what comes earlier by all of it is still taken for lost.".to_owned());
-        line(format!("reorder = \"{percent}%\"\nsplit = \"forward\""));
+    if let Some(percent) = value(setting, Knob::Loss) {
+        let _ = writeln!(text, "{prefix}loss = \"{percent}%\"");
+    } else if let Some((again, percent)) = loss(flows) {
+        let _ = writeln!(
+            text,
+            "# {again:.4} % were sent again; so many losses by chance make CUBIC as fast.\n{prefix}loss = \"{percent:.4}%\""
+        );
     }
-    if let Some(us) = set(Knob::Jitter) {
-        line(format!("jitter = \"{}us\"", us as u64));
+}
+
+/// Reordering and jitter.
+fn order(text: &mut String, draft: &Draft<'_>, setting: Option<Setting>) {
+    if let Some(percent) = value(setting, Knob::Reorder).or_else(|| draft.unset(Knob::Reorder)) {
+        let _ = writeln!(
+            text,
+            "# Linux waits for what is late, up to a round trip (RACK): what comes earlier by all of it is still taken for lost.\n\
+             reorder = \"{percent}%\"\nsplit = \"forward\""
+        );
     }
-    if let Some(percent) = set(Knob::AcksThatArrive) {
-        line(format!("reverse_loss = \"{:.2}%\"", 100.0 - percent));
+    if let Some(us) = value(setting, Knob::Jitter) {
+        let _ = writeln!(text, "jitter = \"{}us\"", us as u64);
+    }
+}
+
+/// What delays and loses ACKs.
+fn way_of_acks(text: &mut String, draft: &Draft<'_>, setting: Option<Setting>) {
+    if let Some(percent) = value(setting, Knob::AcksThatArrive) {
+        let _ = writeln!(text, "reverse_loss = \"{:.2}%\"", 100.0 - percent);
     }
     if let Some((rate, queue)) = path_of_acks(draft) {
-        let rate = (rate as f64 * set(Knob::AckRate).unwrap_or(1.0)) as u64;
-        line("# ACKs came no faster, and had waited so long. One frame at a time: a bucket would let many through.".to_owned());
-        line(format!(
-            "reverse_rate = \"{rate}bit\"\nreverse_queue = \"{queue}B\"\nreverse_burst = \"{LEAST_FRAME}B\""
-        ));
+        let rate = (rate as f64 * value(setting, Knob::AckRate).unwrap_or(1.0)) as u64;
+        let _ = writeln!(
+            text,
+            "# ACKs came no faster, and had waited so long. One frame at a time: a bucket would let many through.\n\
+             reverse_rate = \"{rate}bit\"\nreverse_queue = \"{queue}B\"\nreverse_burst = \"{LEAST_FRAME}B\""
+        );
     }
 }
 
@@ -73,10 +90,12 @@ fn queue(flows: &[&CapturedFlow], rate: u64) -> Option<u64> {
 }
 
 /// Rate and queue of a way back on which ACKs wait: they come as fast as it lets them.
-fn path_of_acks(draft: &Draft<'_>) -> Option<(u64, u64)> {
+pub(super) fn path_of_acks(draft: &Draft<'_>) -> Option<(u64, u64)> {
     let main = draft.main;
     let is_their_own = draft.of_way(Direction::Reverse).is_empty();
-    let _ = Some(()).filter(|()| is_slow_for_acks(main) && is_their_own && main.span_us > 0)?;
+    if !is_slow_for_acks(main) || !is_their_own || main.span_us == 0 {
+        return None;
+    }
     let rate = main.acks * ACK_FRAME * 8_000_000 / main.span_us;
     let wait_us = main.srtt_us?.saturating_sub(main.min_rtt_us?);
     Some((rate.max(1), (rate / 8 * wait_us / 1_000_000).max(LEAST_FRAME)))

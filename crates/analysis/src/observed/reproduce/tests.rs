@@ -170,13 +170,21 @@ fn a_window_that_was_filled_is_written() {
     assert!(!text(&found).contains("tcp_window_scaling"), "it grew later");
 }
 
-/// Every text that a fit may write is a scenario.
+/// Every text that a fit may write is a scenario, also beside lossy data that go the other way.
 #[test]
 fn what_is_written_can_be_read() {
     let causes = CwndCause::ALL.iter().copied().map(Some).chain([None]);
-    for cause in causes {
+    for (cause, again) in causes.flat_map(|cause| (0..4).map(move |again| (cause, again))) {
         let mut found = captured(cause, 50);
         found.flows[0].retransmits_by_kind.insert("spurious".to_owned(), 20);
+        let back = CapturedFlow {
+            src: "10.0.0.2:80".to_owned(),
+            dst: "10.0.0.1:4000".to_owned(),
+            loss_is_chance: true,
+            ..found.flows[0].clone()
+        };
+        found.flows.extend((again % 2 == 1).then_some(back));
+        found.flows[0].retransmits_by_kind.insert("rto".to_owned(), again / 2);
         for model in [lossy, |_: &str| 0.001, |_: &str| 1e4] {
             for text in fitted(&found, &model).1 {
                 let read = pipefill_core::scenario::Scenario::parse(&text, "again.toml");
