@@ -116,6 +116,17 @@ fn assert_limit(name: &str, end: &str, limit: &str) {
     assert_eq!(flow["limited_by"], limit, "{name} at the {end}: {}", flow["verdict"]);
 }
 
+/// The window of a flow is its receiver's, at whichever end it was captured.
+#[test]
+fn both_ends_tell_the_same_window() {
+    let folder = Folder::new();
+    let run = captured_run(&folder, &scenario("rwnd-maximum"));
+    let [near, afar] = ["sender", "receiver"]
+        .map(|end| told(&folder, &run.join(format!("artifacts/{end}.pcapng")))["flows"][0].clone());
+    assert!(near["rwnd_bytes"].as_u64().is_some_and(|bytes| bytes > 65_536), "{near:#}");
+    assert_eq!(near["rwnd_bytes"], afar["rwnd_bytes"]);
+}
+
 #[test]
 fn near_the_receiver_pushes_tell_an_application() {
     let text = "name = \"app\"\n[path]\nrtt = \"20ms\"\nrate = \"100mbit\"\n[[flow]]\nduration = \"3s\"\nbitrate = \"10mbit\"\n[run]\nrepeat = 1\n";
