@@ -36,10 +36,11 @@ bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data 
 	cargo bench -p pipefill-capture --bench reading || status=1; \
 	exit $$status
 
-proof: ## what takes long: every advice tried, all goldens, iperf3 behind 24 paths, 500 programs in a row: about half an hour
+proof: ## what takes long: every advice tried, captures reproduced, all goldens, iperf3 behind 24 paths, 500 programs in a row: about half an hour
 	@scripts/need.sh rust cc iperf3
 	@status=0; \
 	cargo run -q -p xtask -- fixes || status=1; \
+	cargo run -q -p xtask -- reproduce || status=1; \
 	cargo run -q -p xtask -- accuracy || status=1; \
 	cargo bench -q -p pipefill --bench programs || status=1; \
 	PIPEFILL_EXEC_RUNS=500 cargo test -q -p pipefill --test lab_exec many_in_a_row || status=1; \

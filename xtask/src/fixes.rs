@@ -1,11 +1,10 @@
 //! `pipefill fix` on every scenario of the three sets of verdicts, in the simulator: no error of its own, no full pipe below 95 %, and at
 //! most one prediction in ten more than a quarter off.
 
+use crate::program::{Program, scenarios};
 use pipefill_analysis::diagnosis::FULL;
 use serde_json::Value;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
 
 /// Where the scenarios are.
 const SETS: [&str; 3] = ["scenarios/catalogue", "testdata/wrong-verdicts", "testdata/held-out-verdicts"];
@@ -28,43 +27,24 @@ struct Outcome {
 /// # Errors
 /// A bound does not hold, or the program can't be built or run.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let built =
-        Command::new("cargo").args(["build", "-q", "--release", "-p", "pipefill"]).current_dir(root).status();
-    if !built.map_err(|error| format!("cargo: {error}"))?.success() {
-        return Err("the program could not be built".to_owned());
-    }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let (program, records) = (target.join("release/pipefill"), target.join("fixes"));
+    let program = Program::built(root, "fixes")?;
     let mut outcome = Outcome::default();
     for set in SETS {
         for scenario in scenarios(&root.join(set))? {
-            let _ = fs::remove_dir_all(&records);
-            fs::create_dir_all(&records).map_err(|error| format!("{}: {error}", records.display()))?;
-            outcome.add(&program, &records, &scenario)?;
+            program.empty()?;
+            outcome.add(&program, &scenario)?;
         }
     }
-    let _ = fs::remove_dir_all(&records);
+    program.leave();
     outcome.report()
 }
 
-fn scenarios(folder: &Path) -> Result<Vec<PathBuf>, String> {
-    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    files.sort();
-    Ok(files)
-}
-
 impl Outcome {
-    fn add(&mut self, program: &Path, records: &Path, scenario: &Path) -> Result<(), String> {
+    fn add(&mut self, program: &Program, scenario: &Path) -> Result<(), String> {
         let name = scenario.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let pipefill = |words: &[&str]| -> Result<Output, String> {
-            let output = Command::new(program).args(words).current_dir(records).output();
-            output.map_err(|error| format!("{}: {error}", program.display()))
-        };
         let file = scenario.to_string_lossy();
-        pipefill(&["run", &file, "--on", "sim", "--repeat", "1", "--out", "run", "--json", "--quiet"])?;
-        let fixed = pipefill(&["fix", "run", "--repeat", "2", "--out", "fixed", "--json", "--quiet"])?;
+        program.run(&["run", &file, "--on", "sim", "--repeat", "1", "--out", "run", "--json", "--quiet"])?;
+        let fixed = program.run(&["fix", "run", "--repeat", "2", "--out", "fixed", "--json", "--quiet"])?;
         self.scenarios += 1;
         let Ok(result) = serde_json::from_slice::<Value>(&fixed.stdout) else {
             self.wrong.push(format!("{name}: {}", String::from_utf8_lossy(&fixed.stderr)));

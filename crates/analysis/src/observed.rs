@@ -31,7 +31,7 @@ pub use joined::{
     PlacedBy, UnmatchedPackets,
 };
 pub(crate) use receiver::Receiving;
-pub use reproduce::scenario;
+pub use reproduce::{Draft, Fit, Knob, Setting, Simulated, fit};
 
 use crate::models::headers::Headers;
 use crate::wording;

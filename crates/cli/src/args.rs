@@ -307,6 +307,9 @@ pub(crate) struct PcapArgs {
     /// Write a scenario that reproduces the largest flow and those beside it, for run and fix: a new file
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) scenario: Option<PathBuf>,
+    /// Write that scenario as the packets tell it, without runs of the simulator that fit it to the captured goodput
+    #[arg(long, requires = "scenario")]
+    pub(crate) no_fit: bool,
     /// Draw the largest connection into this new directory: SVG, and files for xplot
     #[arg(long, value_name = "DIR")]
     pub(crate) graphs: Option<PathBuf>,

@@ -96,6 +96,12 @@ fn connection<'a>(one: &Watched, samples: &'a [TcpSample]) -> Connection<'a> {
 fn flow(one: &Watched, side: Side, samples: &[TcpSample], from_ns: u64) -> CapturedFlow {
     let half = one.connection.half(side);
     let counts = half.counts();
+    // The window that holds a flow back is that of its receiver.
+    let is_near = side == one.near();
+    let window = |row: &TcpSample| if is_near { row.info.rwnd_bytes } else { row.info.local_rwnd_bytes };
+    let back = one.connection.half(side.other());
+    let mut rtts: Vec<u32> = samples.iter().filter(|_| is_near).filter_map(|row| row.info.srtt_us).collect();
+    rtts.sort_unstable();
     let span_us = half.first_data_ns().zip(half.last_data_ns()).map_or(0, |(from, to)| (to - from) / 1_000);
     CapturedFlow {
         src: one.endpoint(side).to_string(),
@@ -109,10 +115,12 @@ fn flow(one: &Watched, side: Side, samples: &[TcpSample], from_ns: u64) -> Captu
         retransmits: u64::from(half.retransmits()),
         retransmits_by_kind: by_kind(half),
         min_rtt_us: one.connection.full_rtt_us().map(u64::from),
-        rwnd_bytes: samples.iter().filter_map(|row| row.info.rwnd_bytes).max().map(u64::from),
+        rwnd_bytes: samples.iter().filter_map(window).max().map(u64::from),
         in_flight_bytes: half.largest_flight_bytes(),
         fastest_bps: half.bottleneck_bps(),
         vantage: vantage(one, side),
+        acks: back.packets().saturating_sub(back.counts().segments),
+        srtt_us: rtts.get(rtts.len() / 2).copied().map(u64::from),
         ..CapturedFlow::default()
     }
 }

@@ -25,6 +25,7 @@ mod outcome;
 mod page;
 mod pictures;
 mod progress;
+mod reproduction;
 mod runner;
 mod select;
 mod session;

@@ -106,6 +106,14 @@ pub struct CapturedFlow {
     pub vantage: CapturePoint,
     /// What a capture at the other end adds; null where there is none, or where it does not have this flow.
     pub joined: Option<JoinedFlow>,
+    /// Packets without data that came back: ACKs.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub acks: u64,
+    /// The smoothed round trip, its median over the samples, microseconds; null where none was seen.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub srtt_us: Option<u64>,
     /// What the verdict rests on, and what limited when: `explain` prints it.
     #[serde(skip)]
     #[schemars(skip)]

@@ -8,13 +8,9 @@ use crate::capture_graphs::{Which, draw, page};
 use crate::capture_reading::read;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
+use crate::reproduction;
 use crate::terminal::Terminal;
-use pipefill_analysis::observed::{Captured, scenario};
-use pipefill_core::file_name::FileName;
 use pipefill_report::{captured, csv};
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::path::Path;
 
 /// Reads the capture and says what limits each of its flows.
 pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
@@ -37,7 +33,7 @@ pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Fail
         }
     };
     if let Some(file) = &args.scenario {
-        write_scenario(&found, file)?;
+        reproduction::write(&found, file, !args.no_fit, terminal)?;
     }
     let which = Which::of(args)?;
     let drawn = args
@@ -66,21 +62,4 @@ pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Fail
         terminal.say(&format!("page: {} (connections drawn: {count})", to.display()));
     }
     Ok(if found.broken.is_some() { Outcome::Broken } else { Outcome::Done })
-}
-
-/// A scenario that reproduces the largest flow and those beside it.
-fn write_scenario(found: &Captured, file: &Path) -> Result<(), Failure> {
-    let stem = file.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    let Some(text) = scenario(found, FileName::cleaned(&stem).as_str()) else {
-        return Err(Failure::Other(
-            "no TCP connection of the capture carried anything: there is no scenario".to_owned(),
-        ));
-    };
-    let mut written = OpenOptions::new().write(true).create_new(true).open(file).map_err(|error| {
-        Failure::usage(
-            format!("{}: {error}", file.display()),
-            "choose a file that is not there yet: --scenario OTHER.toml",
-        )
-    })?;
-    written.write_all(text.as_bytes()).map_err(|error| Failure::Other(format!("{}: {error}", file.display())))
 }

@@ -116,6 +116,17 @@ fn assert_limit(name: &str, end: &str, limit: &str) {
     assert_eq!(flow["limited_by"], limit, "{name} at the {end}: {}", flow["verdict"]);
 }
 
+/// The window of a flow is its receiver's, at whichever end it was captured.
+#[test]
+fn both_ends_tell_the_same_window() {
+    let folder = Folder::new();
+    let run = captured_run(&folder, &scenario("rwnd-maximum"));
+    let [near, afar] = ["sender", "receiver"]
+        .map(|end| told(&folder, &run.join(format!("artifacts/{end}.pcapng")))["flows"][0].clone());
+    assert!(near["rwnd_bytes"].as_u64().is_some_and(|bytes| bytes > 65_536), "{near:#}");
+    assert_eq!(near["rwnd_bytes"], afar["rwnd_bytes"]);
+}
+
 #[test]
 fn near_the_receiver_pushes_tell_an_application() {
     let text = "name = \"app\"\n[path]\nrtt = \"20ms\"\nrate = \"100mbit\"\n[[flow]]\nduration = \"3s\"\nbitrate = \"10mbit\"\n[run]\nrepeat = 1\n";
@@ -171,6 +182,58 @@ fn the_scenario_that_it_writes_brings_the_same_goodput() {
         / before["flows"][0]["goodput_bps"].as_f64().unwrap();
     assert!((0.9..1.1).contains(&ratio), "{ratio}");
     folder.pipefill(&words).assert().code(2).stderr(contains("again.toml"));
+}
+
+#[test]
+fn losses_of_the_scenario_are_fitted_to_the_captured_goodput() {
+    let (folder, file) = captured(LOSSY, "sender");
+    let file = file.to_str().unwrap();
+    let output = folder.pipefill(&["pcap", file, "--json", "--scenario", "fitted.toml"]).output().unwrap();
+    let before: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("Runs of the simulator: "), "{said}");
+    let output =
+        folder.pipefill(&["run", "fitted.toml", "--on", "sim", "--json", "--quiet"]).output().unwrap();
+    let after: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let [after, before] = [&after["cells"][0]["flows"][0], &before["flows"][0]];
+    let ratio = after["goodput_bps"].as_f64().unwrap() / before["goodput_bps"].as_f64().unwrap();
+    assert!((0.9..1.1).contains(&ratio), "{ratio}");
+    assert_eq!(after["cwnd_cause"], before["cwnd_cause"]);
+    let fitted = fs::read_to_string(folder.path("fitted.toml")).unwrap();
+    assert!(fitted.contains("# On the simulator its largest flow has"), "{fitted}");
+    fs::create_dir(folder.path("twice")).unwrap();
+    folder.pipefill(&["pcap", file, "--scenario", "twice/fitted.toml"]).assert().success();
+    assert_eq!(fs::read_to_string(folder.path("twice/fitted.toml")).unwrap(), fitted);
+}
+
+#[test]
+fn a_scenario_is_written_without_runs_where_nobody_wants_them() {
+    let (folder, file) = captured(LOSSY, "sender");
+    let file = file.to_str().unwrap();
+    let words = ["pcap", file, "--no-fit", "--scenario", "told.toml"];
+    folder.pipefill(&words).assert().success().stderr(contains("simulator").not());
+    let told = fs::read_to_string(folder.path("told.toml")).unwrap();
+    assert!(told.contains("loss = ") && !told.contains("simulator"), "{told}");
+    folder.pipefill(&["pcap", file, "--no-fit"]).assert().code(2).stderr(contains("--scenario"));
+}
+
+/// The causes that are no loss: each keeps its cause, and its goodput.
+#[test]
+fn reordering_and_slow_acks_are_reproduced_as_such() {
+    for name in ["reorder-cubic", "ack-slow-reverse"] {
+        let folder = Folder::new();
+        let file = capture(&folder, &scenario(name), "sender");
+        let before = told(&folder, &file)["flows"][0].clone();
+        let words = ["pcap", file.to_str().unwrap(), "--scenario", "again.toml"];
+        folder.pipefill(&words).assert().success();
+        let output =
+            folder.pipefill(&["run", "again.toml", "--on", "sim", "--json", "--quiet"]).output().unwrap();
+        let after: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let after = &after["cells"][0]["flows"][0];
+        let ratio = after["goodput_bps"].as_f64().unwrap() / before["goodput_bps"].as_f64().unwrap();
+        assert!((0.8..1.2).contains(&ratio), "{name}: {ratio}");
+        assert_eq!(after["cwnd_cause"], before["cwnd_cause"], "{name}");
+    }
 }
 
 /// Whatever the file is called; and as on standard input.

@@ -1,0 +1,92 @@
+//! The scenario that reproduces the largest flow of a capture, fitted to it by runs of the simulator.
+
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use pipefill_analysis::experiment::ExperimentBuilder;
+use pipefill_analysis::observed::{Captured, Draft, Fit, Simulated, fit};
+use pipefill_core::backend::{Backend, Unwatched};
+use pipefill_core::file_name::FileName;
+use pipefill_core::scenario::Scenario;
+use pipefill_sim::Sim;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+
+/// Writes the scenario of `found` into `file`, which has to be new; fitted where it `is_fitted`.
+///
+/// # Errors
+/// [`Failure`] where nothing was captured that could be reproduced, and where the file can't be written.
+pub(crate) fn write(
+    found: &Captured,
+    file: &Path,
+    is_fitted: bool,
+    terminal: &Terminal,
+) -> Result<(), Failure> {
+    let stem = file.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let Some(draft) = Draft::of(found, FileName::cleaned(&stem).as_str()) else {
+        return Err(Failure::Other(
+            "no TCP connection of the capture carried anything: there is no scenario".to_owned(),
+        ));
+    };
+    // Before the time that fitting takes.
+    let unusable = |error: std::io::Error| {
+        Failure::usage(
+            format!("{}: {error}", file.display()),
+            "choose a file that is not there yet: --scenario OTHER.toml",
+        )
+    };
+    let mut to = OpenOptions::new().write(true).create_new(true).open(file).map_err(unusable)?;
+    let text = if is_fitted { fitted(&draft, terminal) } else { draft.text(None, None) };
+    to.write_all(text.as_bytes()).map_err(|error| Failure::Other(format!("{}: {error}", file.display())))
+}
+
+/// Says what came of it. A scenario that could not be run is written as it is.
+fn fitted(draft: &Draft<'_>, terminal: &Terminal) -> String {
+    let bar = bar(terminal);
+    let found = fit(draft, &mut |text| {
+        let result = simulate(text);
+        bar.inc(1);
+        bar.set_message(format!("fitting the scenario: {} runs of the simulator", bar.position()));
+        result
+    });
+    bar.finish_and_clear();
+    match found {
+        Ok(Fit { text, note, runs }) => {
+            terminal.say(&format!("scenario: {note} Runs of the simulator: {runs}."));
+            text
+        }
+        Err(why) => {
+            terminal.say(&format!("note: the scenario was not fitted: {why}"));
+            draft.text(None, None)
+        }
+    }
+}
+
+fn bar(terminal: &Terminal) -> ProgressBar {
+    let target =
+        if terminal.is_interactive() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(None, target);
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// Runs a scenario with one cell, all its repetitions, and keeps no record.
+fn simulate(text: &str) -> Result<Simulated, String> {
+    let scenario = Scenario::parse(text, "the scenario").map_err(|error| error.to_string())?;
+    let mut builder = ExperimentBuilder::new(scenario.plan().clone());
+    let mut bytes = 0;
+    for run in scenario.plan().runs() {
+        let record = Sim::new().run(&run, &Unwatched).map_err(|error| error.to_string())?;
+        builder.add(&record).map_err(|error| error.to_string())?;
+        let received = |stream| record.delivery.iter().rfind(|row| row.stream == stream);
+        let streams = record.manifest.streams.iter();
+        bytes += streams.filter_map(|one| received(one.stream)).map(|row| row.received_bytes).sum::<u64>();
+    }
+    let result = builder.finish("");
+    let first = result.cells.first().and_then(|cell| cell.flows.first());
+    let goodput_bps = first.and_then(|flow| flow.figures.goodput_bps).ok_or("a run has no result")?;
+    Ok(Simulated { goodput_bps: goodput_bps as f64, bytes })
+}
