@@ -23,15 +23,19 @@ pub fn number(number: u32, count: u32) -> String {
 
 /// What several tests have in common: medians and what lies around them, for each way that data went.
 pub fn repeated(tests: &[TestResult]) -> String {
-    let ways: [(&str, fn(&TestResult) -> Option<f64>); 2] =
-        [("to the server", |one| one.to_server_bps), ("from the server", |one| one.to_client_bps)];
     let mut text = String::new();
-    for (way, rate) in ways {
+    for sends in [true, false] {
+        let rate = |one: &TestResult| if sends { one.to_server_bps } else { one.to_client_bps };
         let rates: Vec<f64> = tests.iter().filter_map(rate).collect();
         let Some(middle) = median(&rates) else { continue };
         let [least, most] = [f64::min, f64::max].map(|of| rates.iter().copied().fold(middle, of));
         let [middle, least, most] = [middle, least, most].map(|bps| Kind::Rate.alone(bps));
-        let _ = writeln!(text, "{} tests {way}: {middle} in the median, {least} to {most}", rates.len());
+        let way = if sends { "to" } else { "from" };
+        let _ = writeln!(
+            text,
+            "{} tests {way} the server: {middle} in the median, {least} to {most}",
+            rates.len()
+        );
     }
     text
 }
