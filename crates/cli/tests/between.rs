@@ -51,8 +51,10 @@ const KEYS: &[&str] = &[
     "-t 1 -u --bidir",
     "-t 1 -b 20M -P 2 -O 1",
 ];
+/// A test of both programs with these options.
+type Check = fn(&str) -> Outcome;
 /// Which programs are at the ends.
-const PAIRS: [(&str, fn(&str) -> Outcome); 3] = [
+const PAIRS: [(&str, Check); 3] = [
     ("an_iperf3_client_and_serve", stock_client),
     ("test_and_an_iperf3_server", stock_server),
     ("test_and_serve", both_ours),
