@@ -7,6 +7,7 @@ mod ip;
 mod link;
 mod options;
 mod segment;
+mod usual;
 
 pub use ip::Address;
 pub use options::{Options, SACKS_MAX};
@@ -108,6 +109,11 @@ pub fn segment(packet: &Packet<'_>) -> Result<Segment, Other> {
 /// The same, in place of what is in `to`.
 #[inline(always)]
 pub(crate) fn read(packet: &Packet<'_>, to: &mut Segment) -> Result<(), Other> {
+    if usual::read(packet, to) { Ok(()) } else { read_any(packet, to) }
+}
+
+#[inline(never)]
+fn read_any(packet: &Packet<'_>, to: &mut Segment) -> Result<(), Other> {
     let (ip, from) = link::ip(packet.link, packet.bytes)?;
     let length = packet.original_length.saturating_sub(from as u32);
     match ip::read(ip, length)? {

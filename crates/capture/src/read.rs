@@ -152,7 +152,14 @@ impl<R: Read> Reader<R> {
     #[inline(always)]
     pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
         let read = match &mut self.format {
-            Format::Pcap(pcap) => pcap.advance(&mut self.source),
+            Format::Pcap(pcap) => match pcap.next(&mut self.source) {
+                Ok(Some(record)) => {
+                    self.packets += 1;
+                    return Ok(Some(pcap.packet(self.packets, &record, &mut self.source)));
+                }
+                Ok(None) => Ok(None),
+                Err(error) => Err(error),
+            },
             Format::Pcapng(pcapng) => {
                 next_of_pcapng(pcapng, &mut self.source, &mut self.comments, &mut self.dropped)
             }

@@ -6,7 +6,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const HOP_BY_HOP: u8 = 0;
 const ICMP: u8 = 1;
-const TCP: u8 = 6;
+pub(super) const TCP: u8 = 6;
 const UDP: u8 = 17;
 const ROUTING: u8 = 43;
 const FRAGMENT: u8 = 44;
@@ -15,8 +15,10 @@ const AUTHENTICATION: u8 = 51;
 const ICMP_V6: u8 = 58;
 const DESTINATION: u8 = 60;
 const MOBILITY: u8 = 135;
-const IPV4_HEADER: usize = 20;
+pub(super) const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
+/// The lower 13 bits, in units of eight bytes.
+pub(super) const FRAGMENT_OFFSET: u16 = 0x1fff;
 /// Extension headers that are followed.
 const EXTENSIONS_MAX: usize = 8;
 /// VXLAN's port (RFC 7348), and the one that Linux had before.
@@ -121,8 +123,7 @@ fn v4(bytes: &[u8], frame_length: u32) -> Result<Inner<'_>, Other> {
     if header_length < IPV4_HEADER || (total as usize) < header_length {
         return Err(Other::BadIp);
     }
-    // The lower 13 bits, in units of eight bytes.
-    if u16::from_be_bytes([header[6], header[7]]) & 0x1fff != 0 {
+    if u16::from_be_bytes([header[6], header[7]]) & FRAGMENT_OFFSET != 0 {
         return Err(Other::LaterFragment);
     }
     let body = bytes.get(header_length..).ok_or(Other::CutIp)?;

@@ -5,7 +5,7 @@ use crate::read::LinkType;
 
 /// Link types: <https://www.tcpdump.org/linktypes.html>.
 const NULL: u16 = 0;
-const ETHERNET: u16 = 1;
+pub(super) const ETHERNET: u16 = 1;
 /// What BSDs and OpenBSD write for raw IP instead of 101.
 const RAW_BSD: u16 = 12;
 const RAW_OPENBSD: u16 = 14;
@@ -16,11 +16,13 @@ const IPV4: u16 = 228;
 const IPV6: u16 = 229;
 const COOKED_2: u16 = 276;
 
-const TYPE_IPV4: u16 = 0x0800;
+pub(super) const TYPE_IPV4: u16 = 0x0800;
 const TYPE_IPV6: u16 = 0x86dd;
 const TYPE_ARP: u16 = 0x0806;
 /// 802.1Q, 802.1ad (QinQ), and what QinQ was before its standard.
 const TYPE_VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+/// Two addresses and the type.
+pub(super) const ETHERNET_HEADER: usize = 14;
 /// Tags that are followed.
 const TAGS_MAX: usize = 4;
 
@@ -28,11 +30,7 @@ const TAGS_MAX: usize = 4;
 #[inline(always)]
 pub(super) fn ip(link: LinkType, bytes: &[u8]) -> Result<(&[u8], usize), Other> {
     match link.0 {
-        ETHERNET => match bytes {
-            // Most packets of most captures.
-            &[_, _, _, _, _, _, _, _, _, _, _, _, 0x08, 0x00, ref ip @ ..] => Ok((ip, 14)),
-            _ => ethernet(bytes),
-        },
+        ETHERNET => ethernet(bytes),
         RAW | RAW_BSD | RAW_OPENBSD | IPV4 | IPV6 => Ok((bytes, 0)),
         COOKED => tagged(bytes, 14, 16),
         COOKED_2 => tagged(bytes, 0, 20),
@@ -43,7 +41,7 @@ pub(super) fn ip(link: LinkType, bytes: &[u8]) -> Result<(&[u8], usize), Other> 
 
 /// The IP packet in an Ethernet frame, and where it begins.
 pub(super) fn ethernet(frame: &[u8]) -> Result<(&[u8], usize), Other> {
-    tagged(frame, 12, 14)
+    tagged(frame, ETHERNET_HEADER - 2, ETHERNET_HEADER)
 }
 
 /// The type stands at `kind`, what it describes at `body`.

@@ -7,6 +7,8 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+/// Bytes of the timestamps and two NOPs.
+pub(super) const STAMPS: usize = 12;
 /// Blocks that 40 bytes of options hold.
 pub const SACKS_MAX: usize = 4;
 /// RFC 7323 2.3: a larger shift means this.
@@ -42,24 +44,43 @@ impl Options {
         &self.sacks[..usize::from(self.sack_count)]
     }
 
+    /// Whether there are any.
+    #[inline]
+    pub(crate) const fn has_sacks(&self) -> bool {
+        self.sack_count > 0
+    }
+
     /// What was captured of them, in place of what was there.
     #[inline(always)]
     pub(super) fn read(&mut self, bytes: &[u8]) {
-        (self.mss, self.window_scale, self.sack_permitted, self.sack_count) = (None, None, false, 0);
-        // What nearly every segment has (RFC 7323, appendix A).
-        if let &[NOP, NOP, TIMESTAMPS, 10, a, b, c, d, e, f, g, h, ref rest @ ..] = bytes {
-            self.timestamps = Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])));
-            if !rest.is_empty() {
+        match bytes.split_first_chunk() {
+            Some((first, rest)) if self.read_stamps(first) => {
                 self.walk(rest);
             }
-        } else {
-            self.timestamps = None;
-            self.walk(bytes);
+            _ => {
+                self.clear();
+                self.walk(bytes);
+            }
         }
     }
 
+    /// What nearly every segment has (RFC 7323, appendix A), in place of what was there; `false` where it is something else.
+    #[inline(always)]
+    pub(super) fn read_stamps(&mut self, bytes: &[u8; STAMPS]) -> bool {
+        let &[NOP, NOP, TIMESTAMPS, 10, a, b, c, d, e, f, g, h] = bytes else { return false };
+        self.clear();
+        self.timestamps = Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])));
+        true
+    }
+
+    #[inline(always)]
+    fn clear(&mut self) {
+        (self.mss, self.window_scale, self.timestamps) = (None, None, None);
+        (self.sack_permitted, self.sack_count) = (false, 0);
+    }
+
     #[inline(never)]
-    fn walk(&mut self, mut bytes: &[u8]) {
+    pub(super) fn walk(&mut self, mut bytes: &[u8]) {
         while let &[kind, ref rest @ ..] = bytes {
             match kind {
                 END => return,

@@ -6,7 +6,9 @@ use crate::read::Packet;
 use core::net::SocketAddr;
 use std::fmt;
 
-const HEADER: usize = 20;
+pub(super) const HEADER: usize = 20;
+/// Of these, what is read: the checksum and the urgent pointer are not needed.
+pub(super) const FIELDS: usize = 16;
 
 /// An address and a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -84,27 +86,44 @@ pub struct Segment {
     pub options: Options,
 }
 
-/// Written in place: a copy of what was just written piece by piece costs more than the writing.
+/// The segment in an IP packet.
 #[inline(always)]
 pub(super) fn read(packet: &Packet<'_>, carried: &Carried<'_>, to: &mut Segment) -> Result<(), Other> {
-    // The checksum and the urgent pointer are not needed.
-    let bytes = carried.bytes.first_chunk::<16>().ok_or(Other::CutTcp)?;
-    let header = usize::from(bytes[12] >> 4) * 4;
+    let bytes = carried.bytes.first_chunk().ok_or(Other::CutTcp)?;
+    let header = length(bytes);
     let payload = carried.length.checked_sub(header as u32).ok_or(Other::BadTcp)?;
     if header < HEADER || payload > PAYLOAD_LIMIT {
         return Err(Other::BadTcp);
     }
-    let number = |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    to.time_ns = packet.time_ns;
-    to.number = packet.number;
-    to.source = Endpoint { address: carried.source, port: u16::from_be_bytes([bytes[0], bytes[1]]) };
-    to.destination =
-        Endpoint { address: carried.destination, port: u16::from_be_bytes([bytes[2], bytes[3]]) };
-    (to.is_v6, to.ip_id, to.ecn, to.hops) = (carried.is_v6, carried.id, carried.ecn, carried.hops);
-    (to.seq, to.ack) = (number(4), number(8));
-    to.flags = Flags(bytes[13]);
-    to.window = u16::from_be_bytes([bytes[14], bytes[15]]);
-    to.payload = payload;
+    write(packet, carried, bytes, payload, to);
     to.options.read(carried.bytes.get(HEADER..header.min(carried.bytes.len())).unwrap_or_default());
     Ok(())
+}
+
+/// Bytes of a header with its options.
+#[inline(always)]
+pub(super) fn length(header: &[u8; FIELDS]) -> usize {
+    usize::from(header[12] >> 4) * 4
+}
+
+/// Everything but the options. Written in place: a copy of what was just written piece by piece costs more than the writing.
+#[inline(always)]
+pub(super) fn write(
+    packet: &Packet<'_>,
+    carried: &Carried<'_>,
+    header: &[u8; FIELDS],
+    payload: u32,
+    to: &mut Segment,
+) {
+    let number = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let port = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
+    to.time_ns = packet.time_ns;
+    to.number = packet.number;
+    to.source = Endpoint { address: carried.source, port: port(0) };
+    to.destination = Endpoint { address: carried.destination, port: port(2) };
+    (to.is_v6, to.ip_id, to.ecn, to.hops) = (carried.is_v6, carried.id, carried.ecn, carried.hops);
+    (to.seq, to.ack) = (number(4), number(8));
+    to.flags = Flags(header[13]);
+    to.window = u16::from_be_bytes([header[14], header[15]]);
+    to.payload = payload;
 }

@@ -18,6 +18,13 @@ pub(super) struct Pcap {
     record: usize,
 }
 
+/// What stands before a packet.
+pub(super) struct Record {
+    time_ns: u64,
+    captured: u32,
+    original: u32,
+}
+
 impl Pcap {
     /// The header behind `magic`; `None` where that is no pcap's.
     pub(super) fn open<R: Read>(magic: [u8; 4], source: &mut Source<R>) -> Result<Option<Self>, ReadError> {
@@ -44,42 +51,81 @@ impl Pcap {
         Ok(Some(Self { order, link, ns_per_tick, record }))
     }
 
-    /// The next packet, with everything but its number.
+    /// The next record, all of which the buffer then has; `None` at the end.
     #[inline(always)]
-    pub(super) fn advance<'s, R: Read>(
-        &self,
-        source: &'s mut Source<R>,
-    ) -> Result<Option<Packet<'s>>, ReadError> {
+    pub(super) fn next<R: Read>(&self, source: &mut Source<R>) -> Result<Option<Record>, ReadError> {
+        match self.whole(source.available()) {
+            Some(record) => Ok(Some(record)),
+            None => self.fill(source),
+        }
+    }
+
+    #[inline(always)]
+    fn header(&self, bytes: &[u8; RECORD]) -> Record {
+        let (seconds, ticks) = (self.order.u32_at(bytes, 0), self.order.u32_at(bytes, 4));
+        Record {
+            time_ns: u64::from(seconds) * 1_000_000_000 + u64::from(ticks) * self.ns_per_tick,
+            captured: self.order.u32_at(bytes, 8),
+            original: self.order.u32_at(bytes, 12),
+        }
+    }
+
+    /// The record that `available` begins with, if all of it is there.
+    #[inline(always)]
+    fn whole(&self, available: &[u8]) -> Option<Record> {
+        let record = self.header(available.first_chunk()?);
+        let is_there = record.captured <= PACKET_LIMIT && self.length(&record) <= available.len();
+        is_there.then_some(record)
+    }
+
+    #[inline(always)]
+    const fn length(&self, record: &Record) -> usize {
+        self.record + record.captured as usize
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fill<R: Read>(&self, source: &mut Source<R>) -> Result<Option<Record>, ReadError> {
         let offset = source.offset();
         let available = source.fill(self.record)?;
-        let Some(header) = source.available().first_chunk::<RECORD>().filter(|_| available >= self.record)
-        else {
+        let Some(header) = source.available().first_chunk().filter(|_| available >= self.record) else {
             return match available {
                 0 => Ok(None),
                 found => Err(ReadError::cut(offset, "a packet's header", self.record as u64, found as u64)),
             };
         };
-        let (seconds, ticks) = (self.order.u32_at(header, 0), self.order.u32_at(header, 4));
-        let (captured, original) = (self.order.u32_at(header, 8), self.order.u32_at(header, 12));
-        if captured > PACKET_LIMIT {
-            let (length, limit) = (u64::from(captured), u64::from(PACKET_LIMIT));
+        let record = self.header(header);
+        if record.captured > PACKET_LIMIT {
+            let (length, limit) = (u64::from(record.captured), u64::from(PACKET_LIMIT));
             return Err(ReadError::new(offset, Problem::TooLong { what: "a packet", length, limit }));
         }
-        let length = self.record + captured as usize;
+        let length = self.length(&record);
         let available = source.fill(length)?;
         if available < length {
             return Err(ReadError::cut(offset, "a packet", length as u64, available as u64));
         }
-        Ok(Some(Packet {
-            number: 0,
+        Ok(Some(record))
+    }
+
+    /// The packet number `number`, which the next record has.
+    #[inline(always)]
+    pub(super) fn packet<'s, R>(
+        &self,
+        number: u64,
+        record: &Record,
+        source: &'s mut Source<R>,
+    ) -> Packet<'s> {
+        let offset = source.offset();
+        Packet {
+            number,
             offset,
-            time_ns: u64::from(seconds) * 1_000_000_000 + u64::from(ticks) * self.ns_per_tick,
+            time_ns: record.time_ns,
             interface: 0,
             link: self.link,
-            original_length: original.max(captured),
-            bytes: &source.take(length)[self.record..],
+            original_length: record.original.max(record.captured),
+            bytes: &source.take(self.length(record))[self.record..],
             options: &[],
             is_big_endian: self.order.is_big_endian,
-        }))
+        }
     }
 }
