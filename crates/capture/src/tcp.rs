@@ -10,6 +10,7 @@ mod connection;
 mod event;
 mod gaps;
 mod half;
+mod queue;
 mod resent;
 mod rounds;
 mod rtt;
@@ -110,6 +111,8 @@ pub struct Reconstruction {
 struct State {
     table: Table,
     counts: Counts,
+    /// What was told of the last segment, likewise.
+    event: Event,
 }
 
 impl Default for Reconstruction {
@@ -121,7 +124,8 @@ impl Default for Reconstruction {
 impl Reconstruction {
     /// Nothing yet.
     pub fn new(limits: Limits) -> Self {
-        let state = State { table: Table::new(limits.connections), counts: Counts::default() };
+        let state =
+            State { table: Table::new(limits.connections), counts: Counts::default(), event: Event::none() };
         Self { state, segment: Segment::default() }
     }
 
@@ -174,7 +178,7 @@ impl State {
         let (at, from_high) = same.unwrap_or_else(|| self.find(segment, observer));
         if let Some(connection) = self.table.get(at) {
             let side = connection.side(from_high);
-            connection.take(segment, side, observer);
+            connection.take(segment, side, &mut self.event, observer);
         }
     }
 

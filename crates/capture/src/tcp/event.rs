@@ -1,7 +1,7 @@
 //! What is told of each segment, after it was understood.
 
 use super::Side;
-use crate::headers::{Flags, SACKS_MAX};
+use crate::headers::{Flags, SACKS_MAX, Segment};
 
 /// What a segment is, seen from the capture point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,10 +44,17 @@ impl Kind {
 }
 
 /// The blocks of a SACK option, in the numbers of the one who sent the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, Eq, Default)]
 pub struct Sacks {
     pub(super) blocks: [(u64, u64); SACKS_MAX],
     pub(super) count: u8,
+}
+
+impl PartialEq for Sacks {
+    /// Blocks that are no more count for nothing.
+    fn eq(&self, other: &Self) -> bool {
+        self.blocks() == other.blocks()
+    }
 }
 
 impl Sacks {
@@ -93,6 +100,44 @@ pub struct Event {
     pub fills_hole: bool,
     /// The RTT that it measured as an ACK: from the capture point to the other end and back.
     pub rtt_us: Option<u32>,
+}
+
+impl Event {
+    /// Of no segment: what the first one is written to.
+    pub(super) const fn none() -> Self {
+        Self {
+            number: 0,
+            time_ns: 0,
+            side: Side::A,
+            kind: Kind::Stray,
+            seq_from: 0,
+            seq_to: 0,
+            payload: 0,
+            segments: 0,
+            ack: None,
+            window_bytes: None,
+            sacks: Sacks { blocks: [(0, 0); SACKS_MAX], count: 0 },
+            is_dsack: false,
+            flags: Flags(0),
+            is_ce: false,
+            fills_hole: false,
+            rtt_us: None,
+        }
+    }
+
+    /// What the headers of `segment` say; the rest as of a segment that acknowledges nothing and is nothing special.
+    #[inline(always)]
+    pub(super) const fn begin(&mut self, segment: &Segment, side: Side) {
+        self.number = segment.number;
+        self.time_ns = segment.time_ns;
+        self.side = side;
+        self.payload = segment.payload;
+        self.flags = segment.flags;
+        self.is_ce = segment.ecn == 3;
+        (self.ack, self.rtt_us) = (None, None);
+        (self.is_dsack, self.fills_hole) = (false, false);
+        self.sacks.count = 0;
+    }
 }
 
 /// Why a connection is followed no longer.

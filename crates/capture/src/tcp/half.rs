@@ -214,7 +214,7 @@ impl Half {
             // Without a SYN what was outstanding when the capture began is acknowledged first.
             if self.has_syn || self.sender.is_some() {
                 let sender = self.sender.get_or_insert_default();
-                sender.skip_to(ack.now, &mut self.next, ack.to);
+                sender.skip_to(ack.now(), &mut self.next, ack.to);
             } else {
                 self.next = ack.to;
             }

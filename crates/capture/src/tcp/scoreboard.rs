@@ -2,9 +2,9 @@
 //! `TCP_SKB_CB(skb)->sacked`.
 //!
 //! Invariant: the four counts are the sums over the entries, and entries are sorted, without overlap. In-order data and its ACK cost O(1).
-//! Memory: 40 bytes for each packet in flight, of at most [`ENTRIES_MAX`] packets; the oldest are forgotten, and counted.
+//! Memory: 40 bytes for each packet in flight, and room for more as [`Queue`] grows, of at most [`ENTRIES_MAX`] packets; the oldest are forgotten, and counted.
 
-use std::collections::VecDeque;
+use super::queue::Queue;
 
 /// The most packets of a direction whose fate is followed.
 pub(super) const ENTRIES_MAX: usize = 1 << 16;
@@ -85,6 +85,15 @@ pub(super) struct Transmission {
     pub(super) segments: u32,
 }
 
+/// The last transmission of what was sent more than once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Resent {
+    pub(super) sent_ns: u64,
+    pub(super) tsval: u32,
+    /// Whether a timestamp tells its transmissions apart.
+    pub(super) has_own_stamps: bool,
+}
+
 /// What an ACK took away, or a SACK marked.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Delivered {
@@ -94,14 +103,14 @@ pub(super) struct Delivered {
     pub(super) first_sent: Option<u64>,
     pub(super) last_sent: Option<u64>,
     /// The last of it that was sent more than once.
-    pub(super) resent: Option<Sent>,
+    pub(super) resent: Option<Resent>,
     /// Bytes of it that never passed the capture point.
     pub(super) unseen: u64,
 }
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scoreboard {
-    ring: VecDeque<Sent>,
+    queue: Queue<Sent>,
     out: u32,
     sacked: u32,
     lost: u32,
@@ -161,12 +170,12 @@ impl Scoreboard {
     }
 
     pub(super) fn front(&self) -> Option<&Sent> {
-        self.ring.front()
+        self.queue.first()
     }
 
     /// The entry that holds the byte at `at`.
     pub(super) fn find(&self, at: u64) -> Option<&Sent> {
-        self.ring.get(self.index(at)).filter(|sent| sent.from <= at)
+        self.queue.get(self.index(at)).filter(|sent| sent.from <= at)
     }
 
     /// Whether something arrived that was sent after it: RACK will find it lost.
@@ -177,11 +186,11 @@ impl Scoreboard {
 
     /// Bytes of capacity, for the table's account.
     pub(super) fn memory(&self) -> usize {
-        self.ring.capacity() * size_of::<Sent>()
+        self.queue.memory()
     }
 
     /// New data.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, sent: &Transmission) {
         self.push_marked(sent, 0);
     }
@@ -192,14 +201,14 @@ impl Scoreboard {
         self.push_marked(sent, UNSEEN | NO_SAMPLE | before);
     }
 
-    #[inline]
+    #[inline(always)]
     fn push_marked(&mut self, sent: &Transmission, marks: u8) {
-        if self.ring.len() >= ENTRIES_MAX {
+        if self.queue.len() >= ENTRIES_MAX {
             self.forget();
         }
         let segments = sent.segments.min(SEGMENTS_MAX) as u16;
         self.out += u32::from(segments);
-        self.ring.push_back(Sent {
+        self.queue.push(Sent {
             from: sent.from,
             sent_ns: sent.now,
             length: (sent.to - sent.from) as u32,
@@ -213,7 +222,8 @@ impl Scoreboard {
 
     #[cold]
     fn forget(&mut self) {
-        if let Some(oldest) = self.ring.pop_front() {
+        if let Some(&oldest) = self.queue.first() {
+            self.queue.drop_first();
             self.forgotten += 1;
             self.uncount(&oldest);
         }
@@ -229,7 +239,7 @@ impl Scoreboard {
         mut each_resent: impl FnMut(&Sent),
     ) -> Delivered {
         let mut delivered = Delivered::default();
-        while let Some(&sent) = self.ring.front() {
+        while let Some(&sent) = self.queue.first() {
             if sent.to() > to {
                 if sent.from >= to {
                     break;
@@ -237,10 +247,11 @@ impl Scoreboard {
                 self.split(0, to, mss);
                 continue;
             }
-            self.ring.pop_front();
+            self.queue.drop_first();
             self.uncount(&sent);
             if sent.was_resent() {
-                delivered.resent = Some(sent);
+                let (sent_ns, tsval) = (sent.sent_ns, sent.tsval);
+                delivered.resent = Some(Resent { sent_ns, tsval, has_own_stamps: sent.has_own_stamps() });
                 each_resent(&sent);
             }
             if !sent.is(SACKED) {
@@ -254,7 +265,7 @@ impl Scoreboard {
     pub(super) fn sack(&mut self, from: u64, to: u64, now: u64, mss: u32, delivered: &mut Delivered) {
         for (from, to) in self.unknown_parts(from, to).into_iter().flatten() {
             let mut index = self.index(from);
-            while let Some(&sent) = self.ring.get(index) {
+            while let Some(&sent) = self.queue.get(index) {
                 if sent.from >= to {
                     break;
                 }
@@ -263,7 +274,7 @@ impl Scoreboard {
                     if sent.to() > to {
                         self.split(index, to, mss);
                     }
-                    let sent = self.ring[index];
+                    let sent = self.queue[index];
                     self.deliver(&sent, now, delivered);
                     // tcp_sacktag_one(): neither lost nor in flight any more.
                     self.mark(index, (sent.marks | SACKED) & !(LOST | RESENT));
@@ -319,7 +330,7 @@ impl Scoreboard {
         let patience = self.rack_rtt_ns.saturating_add(reordering_window_ns);
         let mut unsettled = None;
         let mut index = self.index(self.settled_to);
-        while let Some(&sent) = self.ring.get(index) {
+        while let Some(&sent) = self.queue.get(index) {
             let was_overtaken = self.was_overtaken(&sent);
             if !(was_overtaken || sent.was_resent()) {
                 unsettled.get_or_insert(sent.from);
@@ -342,8 +353,8 @@ impl Scoreboard {
     pub(super) fn time_out(&mut self, now: u64, reordering_window_ns: u64) {
         let patience = self.rack_rtt_ns.saturating_add(reordering_window_ns);
         self.settled_to = 0;
-        for index in 0..self.ring.len() {
-            let sent = self.ring[index];
+        for index in 0..self.queue.len() {
+            let sent = self.queue[index];
             let is_recent = index > 0 && now.saturating_sub(sent.sent_ns) < patience;
             if !sent.is(SACKED) && !is_recent {
                 self.mark(index, (sent.marks | LOST) & !RESENT);
@@ -383,39 +394,39 @@ impl Scoreboard {
 
     fn each_in(&mut self, from: u64, to: u64, mss: u32, mut change: impl FnMut(&mut Sent)) {
         let mut index = self.index(from);
-        while let Some(&sent) = self.ring.get(index) {
+        while let Some(&sent) = self.queue.get(index) {
             if sent.from >= to {
                 break;
             }
             if sent.from < from && self.split(index, from, mss) {
                 index += 1;
             }
-            if self.ring[index].to() > to {
+            if self.queue[index].to() > to {
                 self.split(index, to, mss);
             }
-            let mut sent = self.ring[index];
+            let mut sent = self.queue[index];
             self.uncount(&sent);
             change(&mut sent);
             self.count(&sent);
-            self.ring[index] = sent;
+            self.queue[index] = sent;
             index += 1;
         }
     }
 
     fn mark(&mut self, index: usize, marks: u8) {
-        let mut sent = self.ring[index];
+        let mut sent = self.queue[index];
         self.uncount(&sent);
         sent.marks = marks;
         self.count(&sent);
-        self.ring[index] = sent;
+        self.queue[index] = sent;
     }
 
     /// Cuts an entry at `at`, inside of it. `false` where there is no room for a further entry.
     fn split(&mut self, index: usize, at: u64, mss: u32) -> bool {
-        if self.ring.len() >= ENTRIES_MAX && index > 0 {
+        if self.queue.len() >= ENTRIES_MAX && index > 0 {
             return false;
         }
-        let mut left = self.ring[index];
+        let mut left = self.queue[index];
         let mut right = left;
         self.uncount(&left);
         right.length = (left.to() - at) as u32;
@@ -425,16 +436,16 @@ impl Scoreboard {
         right.segments = right.length.div_ceil(mss).min(SEGMENTS_MAX) as u16;
         self.count(&left);
         self.count(&right);
-        self.ring[index] = left;
-        self.ring.insert(index + 1, right);
+        self.queue[index] = left;
+        self.queue.insert(index + 1, right);
         true
     }
 
     /// The first entry that ends behind `at`.
     fn index(&self, at: u64) -> usize {
-        match self.ring.front() {
+        match self.queue.first() {
             Some(front) if front.to() > at => 0,
-            _ => self.ring.partition_point(|sent| sent.to() <= at),
+            _ => self.queue.partition_point(|sent| sent.to() <= at),
         }
     }
 

@@ -13,6 +13,7 @@ use super::resent::{KnownBy, Resent, Spurious};
 use super::rounds::Rounds;
 use super::rtt::Rtt;
 use super::scoreboard::{Scoreboard, Sent, Transmission};
+use crate::headers::Segment;
 pub(super) use acks::{Ack, AckOutcome};
 use pipefill_core::tcp_info::CaState;
 
@@ -26,13 +27,10 @@ pub(super) const HOLE_LIMIT: u64 = 1 << 30;
 
 /// A segment with data (or a FIN), for its sender.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Data {
-    pub(super) now: u64,
+pub(super) struct Data<'a> {
+    pub(super) segment: &'a Segment,
     pub(super) from: u64,
     pub(super) to: u64,
-    pub(super) payload: u32,
-    pub(super) tsval: Option<u32>,
-    pub(super) ip_id: u16,
     pub(super) mss: u32,
     /// SACK is in use, or may be.
     pub(super) has_sack: bool,
@@ -42,17 +40,33 @@ pub(super) struct Data {
     pub(super) is_first: bool,
 }
 
-impl Data {
+impl Data<'_> {
+    #[inline(always)]
+    const fn now(&self) -> u64 {
+        self.segment.time_ns
+    }
+
+    #[inline(always)]
+    fn tsval(&self) -> Option<u32> {
+        self.segment.options.timestamps.map(|(tsval, _)| tsval)
+    }
+
     #[inline(always)]
     fn transmission(&self, from: u64, to: u64) -> Transmission {
         Transmission {
             from,
             to,
-            now: self.now,
-            tsval: self.tsval.unwrap_or(0),
-            ip_id: self.ip_id,
+            now: self.now(),
+            tsval: self.tsval().unwrap_or(0),
+            ip_id: self.segment.ip_id,
             segments: segments((to - from).min(u64::from(u32::MAX)) as u32, self.mss),
         }
+    }
+
+    /// Segments that it is cut into.
+    #[inline(always)]
+    fn segments(&self) -> u32 {
+        segments(self.segment.payload, self.mss)
     }
 }
 
@@ -154,43 +168,45 @@ enum Congestion {
 }
 
 impl Sender {
-    /// `next` is `snd_nxt`, moved on by new data.
+    /// Data that begins where the last one ended. `next` is `snd_nxt`, moved on by new data.
     #[inline(always)]
-    pub(super) fn take_data(&mut self, data: &Data, una: u64, next: &mut u64) -> Taken {
-        let whole = segments(data.payload, data.mss);
-        if data.from == *next {
-            self.counts.segments += u64::from(whole);
-            self.take_new(data, data.from, una, next);
-            return Taken { kind: Kind::New, fills_hole: false };
+    pub(super) fn take_in_order(&mut self, data: &Data<'_>, una: u64, next: &mut u64) {
+        self.counts.segments += u64::from(data.segments());
+        self.take_new(data, data.from, una, next);
+    }
+
+    /// Data that begins elsewhere.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn take_elsewhere(&mut self, data: &Data<'_>, una: u64, next: &mut u64) -> Taken {
+        if data.from < *next {
+            return self.take_old(data, data.segments(), una, next);
         }
-        if data.from > *next {
-            self.open_hole(data, *next);
-            *next = data.from;
-            self.counts.segments += u64::from(whole);
-            self.take_rest(data, data.from, una, next);
-            return Taken { kind: Kind::New, fills_hole: false };
-        }
-        self.take_old(data, whole, una, next)
+        self.open_hole(data, *next);
+        *next = data.from;
+        self.counts.segments += u64::from(data.segments());
+        self.take_rest(data, data.from, una, next);
+        Taken { kind: Kind::New, fills_hole: false }
     }
 
     #[inline(always)]
-    fn take_new(&mut self, data: &Data, from: u64, una: u64, next: &mut u64) {
+    fn take_new(&mut self, data: &Data<'_>, from: u64, una: u64, next: &mut u64) {
         let was_empty = self.board.out() == 0;
         if was_empty {
-            self.end_idle(data.now);
+            self.end_idle(data.now());
         }
         if !self.is_past_first_round {
-            self.watch_initial_window(data, una);
+            self.watch_initial_window(data.now(), data.to - data.from, data.full_rtt_us, una);
         }
-        if data.ip_id == self.last_new_id {
+        if data.segment.ip_id == self.last_new_id {
             self.ids_stand_still = true;
         }
-        self.last_new_id = data.ip_id;
+        self.last_new_id = data.segment.ip_id;
         self.board.push(&data.transmission(from, data.to));
         *next = data.to;
         self.counts.new_bytes += data.to - from;
-        self.last_ns = data.now;
-        self.rounds.sent(data.now, *next, self.board.in_flight(), was_empty);
+        self.last_ns = data.now();
+        self.rounds.sent(data.now(), *next, self.board.in_flight(), was_empty);
     }
 
     fn end_idle(&mut self, now: u64) {
@@ -205,26 +221,26 @@ impl Sender {
     }
 
     /// What is sent before the first ACK can have come back (RFC 6928).
-    fn watch_initial_window(&mut self, data: &Data, una: u64) {
-        let age_us = data.now.saturating_sub(self.first_ns) / 1000;
-        self.is_past_first_round = match data.full_rtt_us {
+    #[cold]
+    fn watch_initial_window(&mut self, now: u64, bytes: u64, full_rtt_us: Option<u32>, una: u64) {
+        let age_us = now.saturating_sub(self.first_ns) / 1000;
+        self.is_past_first_round = match full_rtt_us {
             Some(us) => age_us * 4 > u64::from(us) * 3,
             None => una > 1,
         };
         if !self.is_past_first_round {
-            self.initial_window += data.to - data.from;
+            self.initial_window += bytes;
         }
     }
 
-    #[cold]
-    fn open_hole(&mut self, data: &Data, next: u64) {
+    fn open_hole(&mut self, data: &Data<'_>, next: u64) {
         if self.board.out() == 0 {
-            self.end_idle(data.now);
+            self.end_idle(data.now());
         }
         self.board.push_unseen(&data.transmission(next, data.from), data.is_first);
         if !data.is_first {
-            let Data { now, tsval, ip_id, from, .. } = *data;
-            self.gaps.open(Gap { from: next, to: from, since_ns: now, tsval, ip_id });
+            let (since_ns, tsval, ip_id) = (data.now(), data.tsval(), data.segment.ip_id);
+            self.gaps.open(Gap { from: next, to: data.from, since_ns, tsval, ip_id });
         }
     }
 
@@ -236,9 +252,7 @@ impl Sender {
     }
 
     /// At least the first byte was sent before.
-    #[cold]
-    #[inline(never)]
-    fn take_old(&mut self, data: &Data, whole: u32, una: u64, next: &mut u64) -> Taken {
+    fn take_old(&mut self, data: &Data<'_>, whole: u32, una: u64, next: &mut u64) -> Taken {
         if self.is_copy(data, una) {
             self.counts.captured_twice += 1;
             return Taken { kind: Kind::CapturedTwice, fills_hole: false };
@@ -263,18 +277,18 @@ impl Sender {
         self.board.resend(&again, kind == Kind::TlpRetransmit, data.mss);
         self.count_retransmit(kind, whole, filled.is_some());
         self.counts.retransmitted_bytes += old_to - data.from;
-        self.resent.push(data.from, old_to, data.now, kind, whole);
+        self.resent.push(data.from, old_to, data.now(), kind, whole);
         if old_to <= una && filled.is_none() {
-            self.report(data.from, old_to, data.now, KnownBy::Acknowledged);
+            self.report(data.from, old_to, data.now(), KnownBy::Acknowledged);
         }
         self.take_rest(data, old_to, una, next);
-        self.last_ns = data.now;
+        self.last_ns = data.now();
         Taken { kind, fills_hole: filled.is_some() }
     }
 
     /// New bytes behind a hole, or behind old ones in the same packet.
     #[inline(never)]
-    fn take_rest(&mut self, data: &Data, from: u64, una: u64, next: &mut u64) {
+    fn take_rest(&mut self, data: &Data<'_>, from: u64, una: u64, next: &mut u64) {
         if data.to > from {
             self.take_new(data, from, una, next);
         }
@@ -303,18 +317,19 @@ impl Sender {
 
     /// The same packet, seen at another interface. A retransmission has another identification (RFC 6864 4.2: unless DF is set, but Linux
     /// counts on then too), and comes no sooner than an RTT later.
-    fn is_copy(&self, data: &Data, una: u64) -> bool {
+    fn is_copy(&self, data: &Data<'_>, una: u64) -> bool {
         let Some(first) = self.board.find(data.from).filter(|sent| !sent.is_unseen()) else {
             // Acknowledged since: only the packet before this one can tell, by its identification.
-            let is_known = !self.ids_stand_still && data.ip_id != 0 && data.ip_id == self.last_new_id;
-            return is_known && data.to <= una && data.now.saturating_sub(self.last_ns) < COPY_NS;
+            let is_known =
+                !self.ids_stand_still && data.segment.ip_id != 0 && data.segment.ip_id == self.last_new_id;
+            return is_known && data.to <= una && data.now().saturating_sub(self.last_ns) < COPY_NS;
         };
-        let age = data.now.saturating_sub(first.sent_ns);
-        let has_ids = !self.ids_stand_still && (data.ip_id != 0 || first.ip_id != 0);
-        if has_ids && data.ip_id != first.ip_id {
+        let age = data.now().saturating_sub(first.sent_ns);
+        let has_ids = !self.ids_stand_still && (data.segment.ip_id != 0 || first.ip_id != 0);
+        if has_ids && data.segment.ip_id != first.ip_id {
             return false;
         }
-        match data.tsval {
+        match data.tsval() {
             Some(tsval) if tsval != first.tsval => false,
             Some(_) if has_ids => age < STAMPED_COPY_NS,
             None if has_ids => age < COPY_NS,
@@ -322,15 +337,15 @@ impl Sender {
         }
     }
 
-    fn retransmit_kind(&mut self, data: &Data, una: u64, next: u64) -> Kind {
+    fn retransmit_kind(&mut self, data: &Data<'_>, una: u64, next: u64) -> Kind {
         if data.to <= una {
             // It and the ACK of the first one passed each other: the sender's state was that of before, and says nothing about now.
-            return if self.is_timer_due(data.now) { Kind::RtoRetransmit } else { Kind::FastRetransmit };
+            return if self.is_timer_due(data.now()) { Kind::RtoRetransmit } else { Kind::FastRetransmit };
         }
         let is_head = data.from <= una;
         if self.state != Congestion::Open && una < self.high_seq {
-            if is_head && self.is_timer_due(data.now) {
-                self.time_out(data.now, next);
+            if is_head && self.is_timer_due(data.now()) {
+                self.time_out(data.now(), next);
             }
             let is_in_loss = self.state == Congestion::Loss;
             return if is_in_loss { Kind::RtoRetransmit } else { Kind::FastRetransmit };
@@ -338,8 +353,8 @@ impl Sender {
         let is_below_sack = self.board.sacked() > 0 && data.from < self.board.high_sacked();
         let was_overtaken = self.board.find(data.from).is_some_and(|sent| self.board.was_overtaken(sent));
         // A retransmission that was lost, after the recovery that sent it: only the timer sends it again.
-        if is_head && is_below_sack && !was_overtaken && self.is_timer_due(data.now) {
-            self.time_out(data.now, next);
+        if is_head && is_below_sack && !was_overtaken && self.is_timer_due(data.now()) {
+            self.time_out(data.now(), next);
             return Kind::RtoRetransmit;
         }
         if is_below_sack || was_overtaken || (is_head && self.duplicate_acks_in_row >= 3) {
@@ -351,7 +366,7 @@ impl Sender {
             return Kind::TlpRetransmit;
         }
         if is_head {
-            self.time_out(data.now, next);
+            self.time_out(data.now(), next);
             return Kind::RtoRetransmit;
         }
         self.recover(next)
@@ -413,15 +428,15 @@ impl Sender {
 }
 
 /// Whether what fills `gap` was sent before the packet that showed it: by timestamps, else by identifications, else by time.
-fn was_overtaken(data: &Data, gap: &Gap) -> bool {
-    let stamps = data.tsval.zip(gap.tsval).map(|(mine, other)| other.wrapping_sub(mine).cast_signed());
+fn was_overtaken(data: &Data<'_>, gap: &Gap) -> bool {
+    let stamps = data.tsval().zip(gap.tsval).map(|(mine, other)| other.wrapping_sub(mine).cast_signed());
     match stamps {
         Some(later) if later != 0 => return later > 0,
         _ => {}
     }
-    if data.ip_id != 0 && gap.ip_id != 0 && data.ip_id != gap.ip_id {
-        return gap.ip_id.wrapping_sub(data.ip_id).cast_signed() > 0;
+    if data.segment.ip_id != 0 && gap.ip_id != 0 && data.segment.ip_id != gap.ip_id {
+        return gap.ip_id.wrapping_sub(data.segment.ip_id).cast_signed() > 0;
     }
-    let age_us = data.now.saturating_sub(gap.since_ns) / 1000;
+    let age_us = data.now().saturating_sub(gap.since_ns) / 1000;
     data.full_rtt_us.is_none_or(|us| age_us * 4 < u64::from(us) * 3)
 }

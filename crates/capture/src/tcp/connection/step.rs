@@ -15,22 +15,29 @@ struct Numbers {
     controls: u32,
 }
 
-/// What a segment said of the other direction.
+/// What a segment was for the other direction.
 #[derive(Default)]
 struct Answer {
-    ack: Option<u64>,
     is_news: bool,
-    outcome: AckOutcome,
-    sacks: Sacks,
+    is_duplicate: bool,
+    /// It showed that something was sent for nothing.
+    has_found: bool,
 }
 
 impl Connection {
-    /// Moves the connection on by `segment`, and tells the observer.
+    /// Moves the connection on by `segment`, writes what it was to `event` and tells the observer.
     #[inline]
-    pub(in crate::tcp) fn take<O: Observer>(&mut self, segment: &Segment, side: Side, observer: &mut O) {
+    pub(in crate::tcp) fn take<O: Observer>(
+        &mut self,
+        segment: &Segment,
+        side: Side,
+        event: &mut Event,
+        observer: &mut O,
+    ) {
         let now = segment.time_ns;
         self.last_ns = self.last_ns.max(now);
         let flags = segment.flags;
+        event.begin(segment, side);
         let is_known = self.halves[0].is_known && self.halves[1].is_known;
         let begun = if !is_known || flags.0 & (Flags::SYN.0 | Flags::RST.0) != 0 {
             self.begin(segment, side)
@@ -50,47 +57,27 @@ impl Connection {
         let from = own.unwrap(segment.seq, own.next);
         let controls = u32::from(flags.has(Flags::SYN)) + u32::from(flags.has(Flags::FIN));
         let numbers = Numbers { from, to: from + i64::from(segment.payload + controls), controls };
+        event.seq_from = numbers.from.max(0).cast_unsigned();
+        event.seq_to = numbers.to.max(0).cast_unsigned();
+        event.segments = segments(segment.payload, own.mss_bytes());
+        event.window_bytes = own.window_bytes();
+        let is_empty = segment.payload + controls == 0;
         let answer = if flags.has(Flags::ACK) && !flags.has(Flags::RST) && peer.is_known {
-            let is_bare =
-                numbers.from == numbers.to && (!window_differs || !segment.options.sacks().is_empty());
-            take_ack(segment, peer, &mut self.handshake, is_bare, full_rtt_us)
+            let is_bare = is_empty && (!window_differs || segment.options.has_sacks());
+            take_ack(segment, peer, &mut self.handshake, is_bare, full_rtt_us, event)
         } else {
             Answer::default()
         };
-        let (kind, fills_hole) = if flags.has(Flags::RST) {
-            (Kind::Reset, false)
-        } else if numbers.to > numbers.from {
-            let sample_us = match side {
-                Side::A => self.handshake.syn_to_syn_ack_us,
-                Side::B => self.handshake.syn_ack_to_ack_us,
-            };
-            let (own, peer) = pair(&mut self.halves, side);
-            let bytes = Bytes { segment, numbers: &numbers, begun, full_rtt_us, sample_us };
-            take_bytes(&bytes, own, peer)
+        event.kind = if flags.has(Flags::RST) {
+            Kind::Reset
+        } else if is_empty {
+            without_data(&numbers, own, peer, &answer, window_differs)
         } else {
-            (without_data(&numbers, own, peer, &answer, window_differs), false)
+            let bytes = Bytes { segment, numbers: &numbers, begun, full_rtt_us };
+            take_bytes(&bytes, own, peer, (self.handshake, side), &mut event.fills_hole)
         };
-        let own = self.half(side);
-        let event = Event {
-            number: segment.number,
-            time_ns: now,
-            side,
-            kind,
-            seq_from: numbers.from.max(0).cast_unsigned(),
-            seq_to: numbers.to.max(0).cast_unsigned(),
-            payload: segment.payload,
-            segments: segments(segment.payload, own.mss_bytes()),
-            ack: answer.ack,
-            window_bytes: own.window_bytes(),
-            sacks: answer.sacks,
-            is_dsack: answer.outcome.is_dsack,
-            flags,
-            is_ce: segment.ecn == 3,
-            fills_hole,
-            rtt_us: answer.outcome.rtt_us,
-        };
-        observer.segment(self, &event);
-        if answer.outcome.has_found || kind.is_retransmit() {
+        observer.segment(self, event);
+        if answer.has_found || event.kind.is_retransmit() {
             self.tell_spurious(observer);
         }
     }
@@ -115,36 +102,39 @@ fn take_ack(
     handshake: &mut Handshake,
     is_bare: bool,
     full_rtt_us: Option<u32>,
+    event: &mut Event,
 ) -> Answer {
-    let number = |seq: u32| peer.unwrap(seq, peer.una).max(0).cast_unsigned();
-    let mut sacks = Sacks::default();
-    for &(left, right) in segment.options.sacks() {
-        sacks.blocks[usize::from(sacks.count)] = (number(left), number(right));
-        sacks.count += 1;
+    let to = peer.unwrap(segment.ack, peer.una).max(0).cast_unsigned();
+    event.ack = Some(to);
+    if segment.options.has_sacks() {
+        unwrap_sacks(segment, peer, &mut event.sacks);
     }
-    debug_assert!(usize::from(sacks.count) <= SACKS_MAX);
-    let to = number(segment.ack);
     let before = peer.una;
     // Data that brings no news for the other direction.
-    if to == before && sacks.count == 0 && !is_bare {
-        return Answer { ack: Some(to), ..Answer::default() };
+    if to == before && !is_bare && event.sacks.count == 0 {
+        return Answer::default();
     }
-    let ack = Ack {
-        now: segment.time_ns,
-        to,
-        blocks: sacks.blocks(),
-        echo: segment.options.timestamps.map(|(_, echo)| echo),
-        is_bare,
-        mss: peer.mss_bytes(),
-        full_rtt_us,
-    };
+    let ack = Ack { segment, to, blocks: event.sacks.blocks(), is_bare, mss: peer.mss_bytes(), full_rtt_us };
     let outcome = peer.acknowledged(&ack);
+    (event.rtt_us, event.is_dsack) = (outcome.rtt_us, outcome.is_dsack);
     if before == 0 && to > 0 && peer.has_syn && peer.syns_again == 0 && !segment.flags.has(Flags::SYN) {
         let us = micros(segment.time_ns, peer.syn_ns);
         peer.answered(us);
         handshake.syn_ack_to_ack_us.get_or_insert(us);
     }
-    Answer { ack: Some(to), is_news: to > before, outcome, sacks }
+    let AckOutcome { is_duplicate, has_found, .. } = outcome;
+    Answer { is_news: to > before, is_duplicate, has_found }
+}
+
+#[cold]
+#[inline(never)]
+fn unwrap_sacks(segment: &Segment, peer: &Half, sacks: &mut Sacks) {
+    let number = |seq: u32| peer.unwrap(seq, peer.una).max(0).cast_unsigned();
+    for &(left, right) in segment.options.sacks() {
+        sacks.blocks[usize::from(sacks.count)] = (number(left), number(right));
+        sacks.count += 1;
+    }
+    debug_assert!(usize::from(sacks.count) <= SACKS_MAX);
 }
 
 /// A segment that takes sequence numbers.
@@ -154,55 +144,68 @@ struct Bytes<'a> {
     /// What its SYN is.
     begun: Option<Kind>,
     full_rtt_us: Option<u32>,
-    /// The handshake's sample, with which the kernel's estimate begins.
-    sample_us: Option<u32>,
 }
 
 #[inline(always)]
-fn take_bytes(bytes: &Bytes<'_>, own: &mut Half, peer: &Half) -> (Kind, bool) {
-    let Bytes { segment, numbers, begun, .. } = *bytes;
+fn take_bytes(
+    bytes: &Bytes<'_>,
+    own: &mut Half,
+    peer: &Half,
+    of: (Handshake, Side),
+    fills_hole: &mut bool,
+) -> Kind {
+    let Bytes { segment, numbers, begun, full_rtt_us } = *bytes;
     let has_syn = segment.flags.has(Flags::SYN);
     if has_syn && segment.payload == 0 {
-        return (begun.unwrap_or(Kind::Stray), false);
+        return begun.unwrap_or(Kind::Stray);
     }
     // Data begins behind the SYN (RFC 7413).
     let from = (numbers.from + i64::from(has_syn)).max(1).cast_unsigned();
     let to = numbers.to.max(0).cast_unsigned();
     if to <= from || from > own.next + HOLE_LIMIT || begun == Some(Kind::Stray) {
-        return (Kind::Stray, false);
+        return Kind::Stray;
     }
     if segment.payload == 1 && numbers.controls == 0 {
         if peer.has_zero_window() && from < own.next {
-            return (Kind::ZeroWindowProbe, false);
+            return Kind::ZeroWindowProbe;
         }
         if from + 1 == own.next && own.una == own.next {
-            return (Kind::KeepAlive, false);
+            return Kind::KeepAlive;
         }
     }
-    let data = Data {
-        now: segment.time_ns,
-        from,
-        to,
-        payload: segment.payload,
-        tsval: segment.options.timestamps.map(|(tsval, _)| tsval),
-        ip_id: segment.ip_id,
-        mss: own.mss_bytes(),
-        has_sack: own.may_get_sacks,
-        full_rtt_us: bytes.full_rtt_us,
-        is_first: own.sender.is_none() && !own.has_syn,
+    let (mss, has_sack) = (own.mss_bytes(), own.may_get_sacks);
+    let is_first = own.sender.is_none() && !own.has_syn;
+    let data = || Data { segment, from, to, mss, has_sack, full_rtt_us, is_first };
+    let sender = match &mut own.sender {
+        Some(sender) => sender,
+        none => none.insert(first_data(own.una, own.next, of)),
     };
-    let sender = own.sender.get_or_insert_with(|| {
-        let mut sender = Box::<Sender>::default();
-        if let Some(us) = bytes.sample_us {
-            sender.rtt.take(us, us, own.una, own.next);
-        }
-        sender
-    });
     own.has_fin |= segment.flags.has(Flags::FIN);
     let is_probe = segment.payload == 1 && peer.has_zero_window();
-    let taken = sender.take_data(&data, own.una, &mut own.next);
-    let kind = if is_probe && taken.kind == Kind::New { Kind::ZeroWindowProbe } else { taken.kind };
-    (begun.unwrap_or(kind), taken.fills_hole)
+    let kind = if from == own.next {
+        sender.take_in_order(&data(), own.una, &mut own.next);
+        Kind::New
+    } else {
+        let taken = sender.take_elsewhere(&data(), own.una, &mut own.next);
+        *fills_hole = taken.fills_hole;
+        taken.kind
+    };
+    begun.unwrap_or(if is_probe && kind == Kind::New { Kind::ZeroWindowProbe } else { kind })
+}
+
+/// A sender of data: the kernel's estimate of its RTT begins with the handshake's sample.
+#[cold]
+#[inline(never)]
+fn first_data(una: u64, next: u64, (handshake, side): (Handshake, Side)) -> Box<Sender> {
+    let sample_us = match side {
+        Side::A => handshake.syn_to_syn_ack_us,
+        Side::B => handshake.syn_ack_to_ack_us,
+    };
+    let mut sender = Box::<Sender>::default();
+    if let Some(us) = sample_us {
+        sender.rtt.take(us, us, una, next);
+    }
+    sender
 }
 
 /// An ACK alone, or a probe without data: one number before the next (`tcp_xmit_probe_skb()`).
@@ -212,7 +215,7 @@ fn without_data(numbers: &Numbers, own: &Half, peer: &Half, answer: &Answer, win
     if behind == own.next as i64 || (behind == own.una as i64 && numbers.from < own.next as i64) {
         return if peer.has_zero_window() { Kind::ZeroWindowProbe } else { Kind::KeepAlive };
     }
-    if answer.outcome.is_duplicate {
+    if answer.is_duplicate {
         Kind::DuplicateAck
     } else if window_differs && !answer.is_news {
         Kind::WindowUpdate

@@ -91,7 +91,7 @@ fn the_oldest_of_too_many_are_forgotten() {
     // No room to cut one.
     let mut delivered = Delivered::default();
     board.sack(5050, 5080, 50, MSS, &mut delivered);
-    assert_eq!((delivered.bytes, board.ring.len()), (100, ENTRIES_MAX));
+    assert_eq!((delivered.bytes, board.queue.len()), (100, ENTRIES_MAX));
 }
 
 /// What may happen to segments, in units of half a segment.
@@ -153,12 +153,12 @@ proptest! {
                 Step::TimeOut => board.time_out(now, 3),
             }
             let sum = |mark: u8| -> u32 {
-                let marked = board.ring.iter().filter(|sent| mark == 0 || sent.is(mark));
+                let marked = board.queue.iter().filter(|sent| mark == 0 || sent.is(mark));
                 marked.map(|sent| u32::from(sent.segments)).sum()
             };
             prop_assert_eq!([board.out, board.sacked, board.lost, board.resent], [sum(0), sum(SACKED), sum(LOST), sum(RESENT)]);
             let mut at = una;
-            for sent in &board.ring {
+            for sent in board.queue.iter() {
                 prop_assert_eq!(sent.from, at);
                 at = sent.to();
                 prop_assert!(!(sent.is(SACKED) && sent.is(LOST | RESENT)));
