@@ -8,14 +8,14 @@
 //! have their counts and no rows.
 
 mod afar;
+mod followings;
 mod look;
 mod receiver;
 mod sender;
 
 use crate::headers::Endpoint;
 use crate::tcp::{Connection, Ended, Event, Kind, Observer, Side};
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use followings::Followings;
 use look::{Clocking, Look, SideLook};
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::TcpSample;
@@ -34,7 +34,7 @@ const PAUSE_LOOKS: u64 = 64;
 /// Looks at every connection of a capture.
 #[derive(Debug, Default)]
 pub struct Sampling {
-    followed: HashMap<u64, Followed, FixedState>,
+    followed: Followings,
     looks: usize,
     done: Vec<Watched>,
     left_out: u64,
@@ -51,6 +51,8 @@ pub struct Watched {
 
 #[derive(Debug)]
 struct Followed {
+    /// [`Connection::id`].
+    id: u64,
     looks: Vec<Look>,
     every_ns: u64,
     next_ns: u64,
@@ -87,10 +89,10 @@ fn payload(connection: &Connection) -> u64 {
 impl Observer for Sampling {
     fn segment(&mut self, connection: &Connection, event: &Event) {
         let is_full = self.looks >= ALL_LOOKS_MAX;
-        let one = match self.followed.get_mut(&connection.id()) {
-            Some(one) => one,
+        let one = match self.followed.find(connection.id()) {
+            Some(at) => self.followed.at(at),
             None if is_full || event.payload == 0 => return,
-            None => self.followed.entry(connection.id()).or_insert_with(|| Followed::new(event.time_ns)),
+            None => self.followed.insert(Followed::new(connection.id(), event.time_ns)),
         };
         let before = one.looks.len();
         one.see(connection, event);
@@ -98,7 +100,7 @@ impl Observer for Sampling {
     }
 
     fn ended(&mut self, connection: &Connection, _why: Ended) {
-        let followed = self.followed.remove(&connection.id());
+        let followed = self.followed.remove(connection.id());
         if payload(connection) == 0 {
             return;
         }
@@ -112,8 +114,9 @@ impl Observer for Sampling {
 }
 
 impl Followed {
-    fn new(now_ns: u64) -> Self {
-        Self { looks: Vec::new(), every_ns: EVERY_NS, next_ns: now_ns, clocking: [Clocking::default(); 2] }
+    fn new(id: u64, now_ns: u64) -> Self {
+        let clocking = [Clocking::default(); 2];
+        Self { id, looks: Vec::new(), every_ns: EVERY_NS, next_ns: now_ns, clocking }
     }
 
     fn see(&mut self, connection: &Connection, event: &Event) {

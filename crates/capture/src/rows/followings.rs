@@ -1,0 +1,57 @@
+//! The connections that are looked at, found by their numbers. That of the last packet is found without a search.
+
+use super::Followed;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+#[derive(Debug, Default)]
+pub(super) struct Followings {
+    places: HashMap<u64, u32, FixedState>,
+    all: Vec<Followed>,
+    /// Number and place of the last one that was found.
+    last: Option<(u64, u32)>,
+}
+
+impl Followings {
+    /// Where the connection number `id` is.
+    #[inline]
+    pub(super) fn find(&mut self, id: u64) -> Option<u32> {
+        match self.last {
+            Some((last, at)) if last == id => Some(at),
+            _ => self.search(id),
+        }
+    }
+
+    #[inline(never)]
+    fn search(&mut self, id: u64) -> Option<u32> {
+        let at = *self.places.get(&id)?;
+        self.last = Some((id, at));
+        Some(at)
+    }
+
+    /// The one at a place that was found.
+    #[inline]
+    pub(super) fn at(&mut self, at: u32) -> &mut Followed {
+        &mut self.all[at as usize]
+    }
+
+    #[cold]
+    pub(super) fn insert(&mut self, one: Followed) -> &mut Followed {
+        let at = self.all.len() as u32;
+        self.places.insert(one.id, at);
+        self.last = Some((one.id, at));
+        self.all.push(one);
+        self.at(at)
+    }
+
+    /// It goes, and the last one takes its place.
+    pub(super) fn remove(&mut self, id: u64) -> Option<Followed> {
+        let at = self.places.remove(&id)?;
+        self.last = None;
+        let one = self.all.swap_remove(at as usize);
+        if let Some(moved) = self.all.get(at as usize) {
+            self.places.insert(moved.id, at);
+        }
+        Some(one)
+    }
+}
