@@ -33,7 +33,7 @@ bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data 
 	cargo bench -p pipefill-lab --bench throughput || status=1; \
 	cargo bench -p pipefill-lab --bench telemetry || status=1; \
 	cargo bench -p pipefill --bench watch || status=1; \
-	cargo bench -p pipefill-capture --bench reading || status=1; \
+	cargo bench -p pipefill --bench reading || status=1; \
 	exit $$status
 
 proof: ## what takes long: every advice tried, captures reproduced, all goldens, iperf3 behind 24 paths, 500 programs in a row: about half an hour

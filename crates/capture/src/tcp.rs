@@ -4,7 +4,7 @@
 //! directions after it. The rules are Linux's, with the RFCs behind them; what a capture can't tell is `None`.
 //!
 //! Memory: [`Limits::connections`] times at most 0.7 KB for a connection without data, and 2.2 KB for one whose two directions both
-//! carry some; 40 bytes for each packet in flight. Reading a packet allocates nothing where that holds already.
+//! carry some; 40 bytes for each packet in flight, and room for at most twice as many more. Reading a packet allocates nothing where that holds already.
 
 mod connection;
 mod event;

@@ -1,6 +1,6 @@
 //! Entries in one piece of memory that come at the end and go at the front, rarely in the middle.
 //!
-//! Invariant: at most three quarters of the room are taken when it doubles, so what is moved to the front costs O(1) for each entry.
+//! Invariant: room doubles only where three quarters of it are in use. What is moved to the front costs O(1) for each entry.
 
 use std::ops::{Deref, DerefMut};
 

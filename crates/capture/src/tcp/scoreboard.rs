@@ -2,7 +2,7 @@
 //! `TCP_SKB_CB(skb)->sacked`.
 //!
 //! Invariant: the four counts are the sums over the entries, and entries are sorted, without overlap. In-order data and its ACK cost O(1).
-//! Memory: 40 bytes for each packet in flight, and room for more as [`Queue`] grows, of at most [`ENTRIES_MAX`] packets; the oldest are forgotten, and counted.
+//! Memory: 40 bytes for each packet in flight, and room for at most twice as many more, of at most [`ENTRIES_MAX`] packets; the oldest are forgotten, and counted.
 
 use super::queue::Queue;
 
