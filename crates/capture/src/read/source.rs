@@ -6,7 +6,7 @@ use super::{Problem, ReadError};
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
 
-/// Small enough to stay near the CPU (256 KiB take a tenth longer), large enough that calls of the system don't count.
+/// Small enough to stay in a CPU's cache, large enough that calls of the system don't count.
 const BUFFER: usize = 64 << 10;
 
 pub(super) struct Source<R> {
