@@ -21,7 +21,7 @@ pub use way::{Counts, LISTED, Lost, Unmatched};
 use crate::headers::{self, Endpoint, Segment};
 use crate::read::{ReadError, Reader};
 use clock::Clouds;
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::io::Read;
 use thinned::percentile;
@@ -137,7 +137,7 @@ type Ends = (Endpoint, Endpoint);
 
 struct Joining {
     /// For each capture: the direction of a packet, an index of `ways`.
-    places: [HashMap<Ends, usize, FixedState>; 2],
+    places: [HashMap<Ends, usize, RandomState>; 2],
     /// Two of each pair: from A to B, from B to A.
     ways: Vec<Way>,
     /// For each way, the capture of its sender.

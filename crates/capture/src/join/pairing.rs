@@ -2,7 +2,7 @@
 
 use super::survey::{Origin, Survey, Surveyed};
 use crate::headers::Endpoint;
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 /// Connections that are joined at most, the largest first.
@@ -102,7 +102,7 @@ impl Pairing {
 
 /// Of several connections between the same ports the one that carried most.
 fn merged(all: &[Surveyed]) -> Vec<Surveyed> {
-    let mut places: HashMap<[Endpoint; 2], usize, FixedState> = HashMap::default();
+    let mut places: HashMap<[Endpoint; 2], usize, RandomState> = HashMap::default();
     let mut kept: Vec<Surveyed> = Vec::new();
     for one in all {
         let at = *places.entry(sorted(one.ends)).or_insert(kept.len());
@@ -118,8 +118,8 @@ fn merged(all: &[Surveyed]) -> Vec<Surveyed> {
 /// The second capture's connections, found by their ends, or by the numbers of their handshake.
 struct Others {
     all: Vec<Option<Surveyed>>,
-    by_ends: HashMap<[Endpoint; 2], usize, FixedState>,
-    by_numbers: HashMap<[u32; 2], usize, FixedState>,
+    by_ends: HashMap<[Endpoint; 2], usize, RandomState>,
+    by_numbers: HashMap<[u32; 2], usize, RandomState>,
     missing: u64,
 }
 

@@ -1,12 +1,13 @@
 //! The connections that are followed, found by their two ends, of a bounded number.
 //!
 //! Where the table is full, one goes: of a few neighbours one that is closed, else the one that was seen least recently. Nothing is moved
-//! for a packet of a known connection. What goes depends on the packets alone.
+//! for a packet of a known connection. What goes depends on the packets alone; the seed of the hashes is random, so that nobody can make packets
+//! whose connections all have the same one.
 
 use super::connection::Connection;
 use super::event::Ended;
 use crate::headers::{Endpoint, Segment};
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hash, Hasher};
 
@@ -50,7 +51,7 @@ impl Hash for Key {
 }
 
 pub(super) struct Table {
-    hasher: FixedState,
+    hasher: RandomState,
     places: HashTable<u32>,
     slots: Vec<Option<Box<Connection>>>,
     free: Vec<u32>,
@@ -64,7 +65,7 @@ pub(super) struct Table {
 impl Table {
     pub(super) fn new(limit: u32) -> Self {
         Self {
-            hasher: FixedState::default(),
+            hasher: RandomState::default(),
             places: HashTable::new(),
             slots: Vec::new(),
             free: Vec::new(),
