@@ -4,6 +4,7 @@
 use pipefill_capture::graphs::{Collector, Graphs, Series, Wanted, choose, levels};
 use pipefill_capture::join::{Pairing, Survey, join};
 use pipefill_capture::read::{LinkType, Packet, Reader};
+use pipefill_capture::rows::Sampling;
 use pipefill_capture::tcp::{Connection, Ended, Event, Limits, Observer, Reconstruction, Side, Spurious};
 
 /// Looks at what must always hold.
@@ -15,7 +16,7 @@ impl Observer for Judge {
             let half = connection.half(side);
             assert!(half.acked_to() <= half.sent_to(), "{half:?}");
             assert!(half.sacked_segments() + half.lost_segments() <= half.unacked_segments(), "{half:?}");
-            assert!(half.retrans_segments() <= half.lost_segments(), "{half:?}");
+            assert!(half.retrans_segments() <= half.unacked_segments(), "{half:?}");
         }
         assert!(event.segments >= 1 && connection.last_ns() >= connection.first_ns());
     }
@@ -31,13 +32,13 @@ impl Observer for Judge {
 
 /// A file. Returns how many packets were read.
 pub(crate) fn file(bytes: &[u8]) -> u64 {
-    let mut all = Reconstruction::new(Limits { connections: 64 });
+    let (mut all, mut sampling) = (Reconstruction::new(Limits { connections: 64 }), Sampling::default());
     let Ok(mut reader) = Reader::open(bytes) else { return 0 };
     loop {
         match reader.next_packet() {
             Ok(Some(packet)) => {
                 packet.comments().count();
-                all.take(&packet, &mut Judge);
+                all.take(&packet, &mut (&mut Judge, &mut sampling));
             }
             Ok(None) => break,
             Err(error) => {
@@ -47,7 +48,18 @@ pub(crate) fn file(bytes: &[u8]) -> u64 {
         }
     }
     all.memory();
-    all.finish(&mut Judge).packets
+    let counts = all.finish(&mut (&mut Judge, &mut sampling));
+    rows(sampling);
+    counts.packets
+}
+
+/// What the socket of every connection would have told.
+fn rows(sampling: Sampling) {
+    for watched in sampling.finish().0 {
+        let rows = watched.rows(watched.connection.first_ns());
+        assert!(rows.is_sorted_by_key(|row| row.t_us), "{rows:?}");
+        watched.limit_from_afar();
+    }
 }
 
 /// Two files as the captures of one transfer. Returns how many connections both have.
@@ -99,31 +111,42 @@ pub(crate) fn two_ends(bytes: &[u8]) -> usize {
     two_files(&files[0], &files[1])
 }
 
-/// Packets without a container: link type and length before each, the time a little later each.
+/// Packets without a container: link type and length before each, the time a little later each, or the last that there is.
 pub(crate) fn packets(mut bytes: &[u8]) -> u64 {
     const LINKS: [u16; 8] = [101, 1, 0, 113, 276, 108, 228, 229];
-    let mut all = Reconstruction::new(Limits { connections: 4 });
-    let mut now = 0;
+    let (mut all, mut sampling) = (Reconstruction::new(Limits { connections: 4 }), Sampling::default());
+    let mut now = 0_u64;
     while let [link, length, pause, rest @ ..] = bytes {
         let (packet, rest) = rest.split_at(rest.len().min(usize::from(*length)));
-        now += u64::from(*pause) << (pause % 24);
+        now =
+            if *pause == u8::MAX { u64::MAX } else { now.saturating_add(u64::from(*pause) << (pause % 24)) };
         let link = LinkType(LINKS[usize::from(link % 8)]);
-        all.take(&Packet::new(now, link, packet.len() as u32 + u32::from(*pause) * 8, packet), &mut Judge);
+        let packet = Packet::new(now, link, packet.len() as u32 + u32::from(*pause) * 8, packet);
+        all.take(&packet, &mut (&mut Judge, &mut sampling));
         bytes = rest;
     }
-    all.finish(&mut Judge).packets
+    let counts = all.finish(&mut (&mut Judge, &mut sampling));
+    rows(sampling);
+    counts.packets
 }
 
 /// Segments of one connection whose numbers are close to each other, so that they mean something: six bytes each.
 pub(crate) fn segments(bytes: &[u8]) -> u64 {
-    let mut now = 0;
+    let mut now = 0_u64;
     let timed = bytes.as_chunks::<6>().0.iter().map(|&[control, seq, ack, size, left, right]| {
-        now += 1 << (size % 28);
+        now = if control & 0x30 == 0x30 && size == u8::MAX {
+            u64::MAX
+        } else {
+            now.saturating_add(1 << (size % 28))
+        };
         (now, segment(control, [seq, ack, left, right], size))
     });
     let timed: Vec<(u64, Vec<u8>)> = timed.collect();
     graphs(&timed);
-    observed(&timed, &mut Judge)
+    let mut sampling = Sampling::default();
+    let packets = observed(&timed, &mut (&mut Judge, &mut sampling));
+    rows(sampling);
+    packets
 }
 
 fn observed(timed: &[(u64, Vec<u8>)], observer: &mut impl Observer) -> u64 {

@@ -139,7 +139,7 @@ impl Followed {
             look::halve(&mut self.looks);
             self.every_ns *= 2;
         }
-        self.next_ns = event.time_ns + self.every_ns;
+        self.next_ns = event.time_ns.saturating_add(self.every_ns);
     }
 
     /// Nothing passed since the last look: what was so then stayed so.
@@ -147,10 +147,10 @@ impl Followed {
         let Some(&last) = self.looks.last() else { return };
         let pause_ns = now_ns.saturating_sub(last.time_ns);
         let step_ns = self.every_ns.max(pause_ns / PAUSE_LOOKS);
-        let mut at_ns = last.time_ns + step_ns;
-        while at_ns + step_ns <= now_ns {
+        let mut at_ns = last.time_ns.saturating_add(step_ns);
+        while let Some(next_ns) = at_ns.checked_add(step_ns).filter(|&next_ns| next_ns <= now_ns) {
             self.looks.push(last.without_traffic(at_ns));
-            at_ns += step_ns;
+            at_ns = next_ns;
         }
     }
 }
@@ -228,6 +228,19 @@ mod tests {
         assert!(left_out > 0 && kept.len() <= DONE_MAX, "{}", kept.len());
         let large = kept.iter().filter(|one| payload(&one.connection) == 1_400).count();
         assert_eq!(large, count.div_ceil(1_000), "the larger ones are all there");
+    }
+
+    /// Times that no capture can have, from clocks that are wrong: the pause ends, and its looks are as few as of any other.
+    #[test]
+    fn a_pause_until_the_end_of_time_is_a_pause() {
+        let (mut reconstruction, mut sampling) = (Reconstruction::default(), Sampling::default());
+        for (time_ns, seq) in [(0, 1), (u64::MAX - 1, 1_001), (u64::MAX, 2_001), (u64::MAX, 3_001)] {
+            let segment = Segment { time_ns, ..data(1, 0, seq, 1_000) };
+            reconstruction.take_segment(&segment, &mut sampling);
+        }
+        reconstruction.finish(&mut sampling);
+        let rows = sampling.finish().0[0].rows(0);
+        assert!((3..=70).contains(&rows.len()), "{}", rows.len());
     }
 
     /// Three packets in ten seconds: what was so in between is shown.

@@ -149,7 +149,7 @@ pub(super) fn estimate(looks: &[Look], side: Side) -> Vec<Estimate> {
 fn doubles(looks: &[Look], all: &[Estimate], side: Side) -> bool {
     let Some((at, now)) = all.iter().enumerate().next_back() else { return true };
     let back_ns = SLOW_START_ROUND_TRIPS * 1_000 * looks[at].of_side(side).srtt_us.map_or(0, u64::from);
-    let before = looks[..at].partition_point(|look| look.time_ns + back_ns < looks[at].time_ns);
+    let before = looks[..at].partition_point(|look| look.time_ns.saturating_add(back_ns) < looks[at].time_ns);
     before == 0
         || all[before - 1].flight == 0
         || now.flight as f64 >= SLOW_START * all[before - 1].flight as f64
@@ -188,7 +188,7 @@ fn span_length(looks: &[Look], side: Side) -> usize {
 pub(super) fn length_by(looks: &[Look], rtt_us: Option<u32>) -> usize {
     let Some(first) = looks.first() else { return 0 };
     let least_ns = (ROUND_TRIPS * rtt_us.map_or(0, u64::from)).max(SPAN_US) * 1_000;
-    let end = looks.partition_point(|look| look.time_ns < first.time_ns + least_ns);
+    let end = looks.partition_point(|look| look.time_ns < first.time_ns.saturating_add(least_ns));
     let end = end.max(SPAN_LOOKS).min(looks.len());
     // What is left over belongs to the last span.
     if looks.len() - end < SPAN_LOOKS { looks.len() } else { end }
