@@ -10,6 +10,7 @@ mod connection;
 mod event;
 mod gaps;
 mod half;
+mod patience;
 mod queue;
 mod resent;
 mod rounds;

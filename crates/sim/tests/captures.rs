@@ -1,5 +1,6 @@
 //! Captures of simulated runs, read with others' code and held against the records of the same run.
 
+mod kinds;
 #[path = "../../capture/tests/reading/mod.rs"]
 mod reading;
 

@@ -24,10 +24,8 @@ const NO_SAMPLE: u8 = 8;
 const UNSEEN: u8 = 16;
 /// Sent again at some time (`TCPCB_EVER_RETRANS`).
 const EVER_RESENT: u8 = 32;
-/// Sent again so soon that a timestamp does not tell one transmission from the other.
-const SAME_STAMP: u8 = 64;
 /// Sent before the capture began.
-const BEFORE: u8 = 128;
+const BEFORE: u8 = 64;
 
 /// One packet's sequence numbers.
 #[derive(Debug, Clone, Copy)]
@@ -38,8 +36,6 @@ pub(super) struct Sent {
     length: u32,
     /// TSval of the last transmission.
     pub(super) tsval: u32,
-    /// TSval of the first one that was a retransmission.
-    pub(super) first_resent_tsval: u32,
     segments: u16,
     /// IP identification of the last transmission.
     pub(super) ip_id: u16,
@@ -61,11 +57,6 @@ impl Sent {
 
     pub(super) const fn was_resent(&self) -> bool {
         self.is(EVER_RESENT)
-    }
-
-    /// Whether a timestamp tells its transmissions apart.
-    pub(super) const fn has_own_stamps(&self) -> bool {
-        !self.is(SAME_STAMP)
     }
 
     /// Whether it is taken for lost, and was not sent again since.
@@ -90,22 +81,32 @@ pub(super) struct Transmission {
 pub(super) struct Resent {
     pub(super) sent_ns: u64,
     pub(super) tsval: u32,
-    /// Whether a timestamp tells its transmissions apart.
-    pub(super) has_own_stamps: bool,
 }
+
+/// The first and the last transmission of several, in the order in which they were looked at.
+pub(super) type Times = Option<(u64, u64)>;
 
 /// What an ACK took away, or a SACK marked.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Delivered {
     /// Bytes that arrived by this news.
     pub(super) bytes: u64,
-    /// Earliest and latest transmission of what was sent once.
-    pub(super) first_sent: Option<u64>,
-    pub(super) last_sent: Option<u64>,
+    /// Of what was sent once.
+    pub(super) times: Times,
     /// The last of it that was sent more than once.
     pub(super) resent: Option<Resent>,
+    /// Whether a SACK or the ACK had something that was sent more than once.
+    pub(super) has_resent: bool,
     /// Bytes of it that never passed the capture point.
     pub(super) unseen: u64,
+}
+
+impl Delivered {
+    /// The times until now; from here on anew.
+    #[inline]
+    pub(super) const fn take_times(&mut self) -> Times {
+        self.times.take()
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -119,10 +120,15 @@ pub(super) struct Scoreboard {
     high_sacked: u64,
     /// Blocks of the last ACKs that were worked through.
     known: [(u64, u64); 4],
-    /// RACK (RFC 8985): latest transmission that arrived, and the RTT that it had.
+    /// RACK (RFC 8985): latest transmission that arrived.
     rack_sent_ns: u64,
     rack_to: u64,
+    /// The RTT of what arrived last, whichever transmission it was (`tcp_rack_advance()`).
     rack_rtt_ns: u64,
+    /// The least RTT so far.
+    least_rtt_ns: u64,
+    /// First bytes of what arrived sooner after it was sent again than any round trip takes, since the last look.
+    came_early: Vec<u64>,
     /// What [`Self::detect_losses`] need not look at again.
     settled_to: u64,
     /// No transmission that was a repetition and is in flight is older.
@@ -186,7 +192,7 @@ impl Scoreboard {
 
     /// Bytes of capacity, for the table's account.
     pub(super) fn memory(&self) -> usize {
-        self.queue.memory()
+        self.queue.memory() + self.came_early.capacity() * size_of::<u64>()
     }
 
     /// New data.
@@ -213,7 +219,6 @@ impl Scoreboard {
             sent_ns: sent.now,
             length: (sent.to - sent.from) as u32,
             tsval: sent.tsval,
-            first_resent_tsval: 0,
             segments,
             ip_id: sent.ip_id,
             marks,
@@ -231,13 +236,7 @@ impl Scoreboard {
 
     /// Everything below `to` was received.
     #[inline]
-    pub(super) fn acknowledge(
-        &mut self,
-        to: u64,
-        now: u64,
-        mss: u32,
-        mut each_resent: impl FnMut(&Sent),
-    ) -> Delivered {
+    pub(super) fn acknowledge(&mut self, to: u64, now: u64, mss: u32) -> Delivered {
         let mut delivered = Delivered::default();
         while let Some(&sent) = self.queue.first() {
             if sent.to() > to {
@@ -250,9 +249,8 @@ impl Scoreboard {
             self.queue.drop_first();
             self.uncount(&sent);
             if sent.was_resent() {
-                let (sent_ns, tsval) = (sent.sent_ns, sent.tsval);
-                delivered.resent = Some(Resent { sent_ns, tsval, has_own_stamps: sent.has_own_stamps() });
-                each_resent(&sent);
+                delivered.resent = Some(Resent { sent_ns: sent.sent_ns, tsval: sent.tsval });
+                delivered.has_resent = true;
             }
             if !sent.is(SACKED) {
                 self.deliver(&sent, now, &mut delivered);
@@ -307,28 +305,58 @@ impl Scoreboard {
             delivered.unseen += u64::from(sent.length);
         }
         if !sent.is(NO_SAMPLE) {
-            delivered.first_sent.get_or_insert(sent.sent_ns);
-            delivered.last_sent = Some(sent.sent_ns);
+            let first = delivered.times.map_or(sent.sent_ns, |(first, _)| first);
+            delivered.times = Some((first, sent.sent_ns));
             if sent.from < self.high_sacked {
                 self.has_reordering = true;
             }
         }
-        if !sent.is(UNSEEN) && (sent.sent_ns, sent.to()) >= (self.rack_sent_ns, self.rack_to) {
-            self.rack_sent_ns = sent.sent_ns;
-            self.rack_to = sent.to();
-            self.rack_rtt_ns = now.saturating_sub(sent.sent_ns);
+        let rtt_ns = now.saturating_sub(sent.sent_ns);
+        // Sooner than any round trip an earlier transmission answers (`tcp_rack_advance()`).
+        if sent.was_resent() && rtt_ns < self.least_rtt_ns {
+            delivered.has_resent = true;
+            self.came_early.push(sent.from);
+            return;
         }
+        if sent.is(UNSEEN) {
+            return;
+        }
+        self.rack_rtt_ns = rtt_ns;
+        if (sent.sent_ns, sent.to()) >= (self.rack_sent_ns, self.rack_to) {
+            (self.rack_sent_ns, self.rack_to) = (sent.sent_ns, sent.to());
+        }
+    }
+
+    /// The least RTT is `ns`.
+    #[inline]
+    pub(super) const fn note_least_rtt(&mut self, ns: u64) {
+        self.least_rtt_ns = ns;
+    }
+
+    pub(super) const fn least_rtt_ns(&self) -> u64 {
+        self.least_rtt_ns
+    }
+
+    /// First bytes of what arrived sooner after it was sent again than any round trip takes; forgets them.
+    pub(super) fn came_early(&mut self) -> impl Iterator<Item = u64> + '_ {
+        self.came_early.drain(..)
+    }
+
+    /// When the latest transmission that arrived was sent.
+    pub(super) const fn latest_arrived_ns(&self) -> u64 {
+        self.rack_sent_ns
     }
 
     /// Marks as lost what was sent so much earlier than something that arrived (`tcp_rack_detect_loss()`).
     ///
-    /// Below `settled_to` everything is SACKed or lost already, and can only be lost again where it was sent again.
-    pub(super) fn detect_losses(&mut self, now: u64, reordering_window_ns: u64) {
-        if self.rack_sent_ns > self.first_resent_ns {
+    /// Below `settled_to` everything is SACKed or lost already, and can only be lost again where it was sent again. Returns whether such a
+    /// retransmission was lost.
+    pub(super) fn detect_losses(&mut self, now: u64, reordering_window_ns: u64) -> bool {
+        if self.rack_sent_ns >= self.first_resent_ns {
             (self.settled_to, self.first_resent_ns) = (0, u64::MAX);
         }
         let patience = self.rack_rtt_ns.saturating_add(reordering_window_ns);
-        let mut unsettled = None;
+        let (mut unsettled, resent) = (None, self.resent);
         let mut index = self.index(self.settled_to);
         while let Some(&sent) = self.queue.get(index) {
             let was_overtaken = self.was_overtaken(&sent);
@@ -347,6 +375,7 @@ impl Scoreboard {
             index += 1;
         }
         self.settled_to = unsettled.unwrap_or(self.settled_to);
+        self.resent < resent
     }
 
     /// A timeout: what was not received is lost, but for what was sent a moment ago (`tcp_timeout_mark_lost()`).
@@ -362,16 +391,21 @@ impl Scoreboard {
         }
     }
 
+    /// The reduction was taken back: nothing counts as lost any more (`tcp_undo_cwnd_reduction()`), until RACK has looked again.
+    pub(super) fn unmark_losses(&mut self) {
+        self.settled_to = 0;
+        for index in 0..self.queue.len() {
+            let marks = self.queue[index].marks;
+            if marks & LOST != 0 {
+                self.mark(index, marks & !LOST);
+            }
+        }
+    }
+
     /// A retransmission. A probe (TLP) changes no count (`__tcp_retransmit_skb()` without `tcp_retransmit_skb()`).
     pub(super) fn resend(&mut self, again: &Transmission, is_probe: bool, mss: u32) {
         self.first_resent_ns = self.first_resent_ns.min(again.now);
         self.each_in(again.from, again.to, mss, |sent| {
-            if !sent.was_resent() {
-                sent.first_resent_tsval = again.tsval;
-            }
-            if sent.tsval == again.tsval {
-                sent.marks |= SAME_STAMP;
-            }
             sent.sent_ns = again.now;
             sent.tsval = again.tsval;
             sent.ip_id = again.ip_id;

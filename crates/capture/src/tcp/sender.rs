@@ -9,10 +9,11 @@ mod acks;
 
 use super::event::Kind;
 use super::gaps::{Gap, Gaps};
-use super::resent::{KnownBy, Resent, Spurious};
+use super::patience::Patience;
+use super::resent::{Resent, Spurious};
 use super::rounds::Rounds;
 use super::rtt::Rtt;
-use super::scoreboard::{Scoreboard, Sent, Transmission};
+use super::scoreboard::{Scoreboard, Transmission};
 use crate::headers::Segment;
 pub(super) use acks::{Ack, AckOutcome};
 use pipefill_core::tcp_info::CaState;
@@ -22,6 +23,8 @@ const STAMPED_COPY_NS: u64 = 1_000_000_000;
 const COPY_NS: u64 = 5_000_000;
 /// A copy without an identification, where no RTT is known.
 const UNKNOWN_COPY_NS: u64 = 50_000;
+/// What leaves so long after an ACK was not let go by it, but by a timer.
+const CAUSE_NS: u64 = 1_000_000;
 /// A hole larger than this is no hole but another connection's number.
 pub(super) const HOLE_LIMIT: u64 = 1 << 30;
 
@@ -42,12 +45,12 @@ pub(super) struct Data<'a> {
 
 impl Data<'_> {
     #[inline(always)]
-    const fn now(&self) -> u64 {
+    pub(super) const fn now(&self) -> u64 {
         self.segment.time_ns
     }
 
     #[inline(always)]
-    fn tsval(&self) -> Option<u32> {
+    pub(super) fn tsval(&self) -> Option<u32> {
         self.segment.options.timestamps.map(|(tsval, _)| tsval)
     }
 
@@ -141,12 +144,21 @@ pub(super) struct Sender {
     state: Congestion,
     /// Where Recovery or Loss ends.
     high_seq: u64,
+    /// TSval of the first retransmission of this Recovery or Loss (`retrans_stamp`).
+    first_resent_tsval: Option<u32>,
+    /// When the timer ran out, as long as what arrives may show that it was too early (F-RTO, RFC 5682 3.1); else 0.
+    may_be_early_ns: u64,
     /// Where the news of a probe ends; 0 without one.
     tlp_high_seq: u64,
     duplicate_acks_in_row: u32,
+    patience: Patience,
     /// The last ACK of something new.
     progress_ns: u64,
+    /// The last ACK.
+    heard_ns: u64,
     pub(super) first_ns: u64,
+    /// The timestamp of the first data, and when they passed.
+    first_stamp: Option<(u32, u64)>,
     pub(super) last_ns: u64,
     /// Since when nothing is outstanding.
     empty_since_ns: u64,
@@ -193,7 +205,7 @@ impl Sender {
     fn take_new(&mut self, data: &Data<'_>, from: u64, una: u64, next: &mut u64) {
         let was_empty = self.board.out() == 0;
         if was_empty {
-            self.end_idle(data.now());
+            self.end_idle(data);
         }
         if !self.is_past_first_round {
             self.watch_initial_window(data.now(), data.to - data.from, data.full_rtt_us, una);
@@ -209,9 +221,11 @@ impl Sender {
         self.rounds.sent(data.now(), *next, self.board.in_flight(), was_empty);
     }
 
-    fn end_idle(&mut self, now: u64) {
+    fn end_idle(&mut self, data: &Data<'_>) {
+        let now = data.now();
         if self.first_ns == 0 {
             (self.first_ns, self.progress_ns) = (now, now);
+            self.first_stamp = data.tsval().map(|tsval| (tsval, now));
             return;
         }
         let idle = now.saturating_sub(self.empty_since_ns);
@@ -235,7 +249,7 @@ impl Sender {
 
     fn open_hole(&mut self, data: &Data<'_>, next: u64) {
         if self.board.out() == 0 {
-            self.end_idle(data.now());
+            self.end_idle(data);
         }
         self.board.push_unseen(&data.transmission(next, data.from), data.is_first);
         if !data.is_first {
@@ -275,11 +289,16 @@ impl Sender {
         }
         let kind = self.retransmit_kind(data, una, *next);
         self.board.resend(&again, kind == Kind::TlpRetransmit, data.mss);
+        if kind != Kind::TlpRetransmit && self.first_resent_tsval.is_none() {
+            self.first_resent_tsval = data.tsval();
+        }
         self.count_retransmit(kind, whole, filled.is_some());
         self.counts.retransmitted_bytes += old_to - data.from;
-        self.resent.push(data.from, old_to, data.now(), kind, whole);
+        self.resent.push(data, old_to, kind, whole);
         if old_to <= una && filled.is_none() {
-            self.report(data.from, old_to, data.now(), KnownBy::Acknowledged);
+            let known = self.found.len();
+            self.resent.was_acknowledged(data.now(), &mut self.found);
+            self.count_found(known);
         }
         self.take_rest(data, old_to, una, next);
         self.last_ns = data.now();
@@ -308,11 +327,10 @@ impl Sender {
         }
     }
 
-    fn report(&mut self, from: u64, to: u64, now: u64, by: KnownBy) {
-        if let Some(spurious) = self.resent.find(from, to, now, by) {
-            self.counts.spurious += spurious.segments;
-            self.found.push(spurious);
-        }
+    /// Counts what was found since there were `known`.
+    fn count_found(&mut self, known: usize) {
+        let new = &self.found[known..];
+        self.counts.spurious += new.iter().map(|spurious| spurious.segments).sum::<u32>();
     }
 
     /// The same packet, seen at another interface. A retransmission has another identification (RFC 6864 4.2: unless DF is set, but Linux
@@ -348,6 +366,9 @@ impl Sender {
                 self.time_out(data.now(), next);
             }
             let is_in_loss = self.state == Congestion::Loss;
+            if is_in_loss && !is_head {
+                self.may_be_early_ns = 0;
+            }
             return if is_in_loss { Kind::RtoRetransmit } else { Kind::FastRetransmit };
         }
         let is_below_sack = self.board.sacked() > 0 && data.from < self.board.high_sacked();
@@ -380,6 +401,7 @@ impl Sender {
     }
 
     fn time_out(&mut self, now: u64, next: u64) {
+        self.may_be_early_ns = if self.state == Congestion::Recovery { 0 } else { now };
         self.state = Congestion::Loss;
         self.high_seq = next;
         self.tlp_high_seq = 0;
@@ -388,15 +410,19 @@ impl Sender {
     }
 
     /// Whether the timer ran out: it is set anew by news, and by the transmission of the first segment that is outstanding. Where RACK
-    /// has found that segment lost, no timer is needed to send it.
+    /// has found that segment lost, no timer is needed to send it, unless cwnd holds it back for so long.
     fn is_timer_due(&self, now: u64) -> bool {
         let head = self.board.front();
-        if head.is_some_and(Sent::waits_to_be_resent) {
-            return false;
-        }
         let quiet_us = now.saturating_sub(self.progress_ns.max(head.map_or(0, |sent| sent.sent_ns))) / 1000;
+        let rto_us = u64::from(self.rtt.rto_us());
+        if let Some(head) = head.filter(|head| head.waits_to_be_resent()) {
+            // After the reordering timer its age alone counts (tcp_rto_delta_us()); what an ACK let go has come with that.
+            let has_no_cause = now.saturating_sub(self.heard_ns) >= CAUSE_NS;
+            let age_us = now.saturating_sub(head.sent_ns) / 1000;
+            return quiet_us >= rto_us || (has_no_cause && age_us >= rto_us);
+        }
         // Three quarters, since the kernel's own estimate may be less than ours.
-        quiet_us * 4 >= u64::from(self.rtt.rto_us()) * 3
+        quiet_us * 4 >= rto_us * 3
     }
 
     /// `tcp_rack_reo_wnd()`.
@@ -406,7 +432,7 @@ impl Sender {
             return 0;
         }
         let (min, srtt) = (self.rtt.min_us().unwrap_or(0), self.rtt.srtt_us().unwrap_or(0));
-        u64::from((min / 4).min(srtt)) * 1000
+        u64::from((min / 4).saturating_mul(self.patience.steps()).min(srtt)) * 1000
     }
 
     pub(super) fn ca_state(&self) -> CaState {
