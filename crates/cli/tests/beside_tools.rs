@@ -50,7 +50,7 @@ fn simulated() -> Outcome {
     installed(&["tcptrace", "tshark"])?;
     for (at, scenario) in SCENARIOS.into_iter().enumerate() {
         let folder = Folder::new();
-        folder.write("beside.toml", &text(scenario, if at % 2 == 0 { "split" } else { "kept" }));
+        folder.write("beside.toml", &text(scenario, if at.is_multiple_of(2) { "split" } else { "kept" }));
         folder.pipefill(&["run", "beside.toml", "--on", "sim", "--out", "sim", "--quiet"]).assert().success();
         compare(&capture(&folder, "sim"), scenario);
     }

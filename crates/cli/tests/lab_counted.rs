@@ -56,7 +56,7 @@ fn main() -> ExitCode {
 
 fn agree(at: usize, [path, host, flow]: [&str; 3]) -> Outcome {
     let folder = lab()?;
-    let packets = if at % 2 == 0 { "kept" } else { "split" };
+    let packets = if at.is_multiple_of(2) { "kept" } else { "split" };
     let text = format!(
         "name = \"counted\"\n[path]\n{path}\n[host]\n{host}\n[[flow]]\nduration = \"3s\"\n{flow}\n[run]\nrepeat = 1\n\
          sample = \"2ms\"\ncapture = true\ncapture_packets = \"{packets}\"\n"
