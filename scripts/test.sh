@@ -52,10 +52,10 @@ phase_build() {
     cargo test --workspace --no-run -q
 }
 
-# Beside the others those that mostly wait: for a download, for iperf3; and the page in its browser.
+# Without those that `make proof` runs. Beside the others those that mostly wait: for a download, for iperf3; and the page in its browser.
 phase_tests() {
     local names beside=() told=() status=0 one
-    mapfile -t names < <(integration_tests | grep -Ev "$MEASURING|^(readers|between)$")
+    mapfile -t names < <(integration_tests | grep -Ev "$MEASURING|^(readers|between|beside_tools)$")
     for one in "test_alone readers" "test_alone between" phase_page; do
         told+=("$(mktemp)")
         $one >"${told[-1]}" 2>&1 &
