@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 readonly PHASES=(format lint web rustdoc build tests doctests unchecked measure)
 # Integration tests whose names begin so measure on this machine's kernel.
-readonly MEASURING='^(lab|kernel|parity)'
+readonly MEASURING='^(between|lab|kernel|parity)'
 readonly TARGET=${CARGO_TARGET_DIR:-target}
 
 main() {
@@ -52,13 +52,13 @@ phase_build() {
     cargo test --workspace --no-run -q
 }
 
-# Without those that `make proof` runs. Beside the others those that mostly wait: for a download, for iperf3; and the page in its browser.
+# Without those that `make proof` runs. Beside the others the one that mostly waits for a download, and the page in its browser.
 phase_tests() {
     local names beside=() told=() status=0 one
-    mapfile -t names < <(integration_tests | grep -Ev "$MEASURING|^(readers|between|beside_tools)$")
-    for one in "test_alone readers" "test_alone between" phase_page; do
+    mapfile -t names < <(integration_tests | grep -Ev "$MEASURING|^(readers|beside_tools)$")
+    for one in test_readers phase_page; do
         told+=("$(mktemp)")
-        $one >"${told[-1]}" 2>&1 &
+        "$one" >"${told[-1]}" 2>&1 &
         beside+=($!)
     done
     cargo test --workspace --no-fail-fast --lib --bins "${names[@]/#/--test=}" || status=1
@@ -70,9 +70,8 @@ phase_tests() {
     return "$status"
 }
 
-# test_alone NAME: one integration test of the workspace.
-test_alone() {
-    cargo test --workspace --test "$1"
+test_readers() {
+    cargo test --workspace --test readers
 }
 
 phase_doctests() {

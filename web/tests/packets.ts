@@ -51,16 +51,20 @@ export function capture(file: string, segments: number, again: Set<number>): num
   send(RTT_US, false, 0, 1, SYN | ACK, 0);
   send(RTT_US + 10, true, 1, 1, ACK, 0);
   const start = RTT_US + 100;
+  let hole = -Infinity;
   for (let number = 0; number < segments + FLIGHT; number += 1) {
     const us = start + number * 100;
     const acked = number - FLIGHT;
     if (acked >= 0) {
       const seq = 1 + acked * MSS;
       if (again.has(acked)) {
+        hole = acked;
         for (const after of [0, 1, 2]) send(us + after, false, 1, seq, ACK, 0);
         send(us + 3, true, seq, 1, ACK, MSS);
       }
-      send(us + 5, false, 1, seq + MSS, ACK, 0, acked === segments >> 1 ? 0 : 60_000);
+      // The second copy is answered after a round trip, like any other segment; until then nothing new can be acknowledged.
+      const isWaiting = acked - hole < FLIGHT;
+      send(us + 5, false, 1, isWaiting ? 1 + hole * MSS : seq + MSS, ACK, 0, acked === segments >> 1 ? 0 : 60_000);
     }
     if (number < segments) send(us + 10, true, 1 + number * MSS, 1, ACK, MSS);
   }

@@ -1,5 +1,5 @@
-//! Tests between hosts, with a stock iperf3 at either end: over loopback and in two namespaces. None looks at a rate or a limit, so that they may run
-//! beside others.
+//! Tests between hosts, with a stock iperf3 at either end: over loopback and in two namespaces. Both ends agree on what was moved; verdicts are in
+//! `lab_between.rs`.
 
 mod measuring;
 
