@@ -6,6 +6,7 @@
 
 mod between;
 mod examples;
+mod sweep;
 mod words;
 
 use crate::terminal::ColorWhen;
@@ -23,6 +24,7 @@ use pipefill_core::parse;
 use pipefill_core::units::{Bytes, Rate, Ratio};
 use std::path::PathBuf;
 use std::time::Duration;
+pub(crate) use sweep::{Engine, SweepArgs};
 use words::{set_words, study_words};
 
 /// A laboratory for TCP and UDP throughput: is the pipe full, and if not, why not?
@@ -78,6 +80,8 @@ pub(crate) enum Command {
     /// Test the way to another host, which runs pipefill serve or an iperf3 server, and show what limits it
     #[command(after_help = TEST_EXAMPLES)]
     Test(TestArgs),
+    /// Run a scenario on a cluster: a matrix in shards, by Slurm, Kubernetes, Ray, or processes
+    Sweep(SweepArgs),
     /// Check what this machine can do, and remove what killed runs left behind
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),

@@ -16,6 +16,7 @@ mod plan;
 mod report;
 mod run;
 mod serve;
+mod sweep;
 mod test;
 mod watch;
 
@@ -43,6 +44,7 @@ pub(crate) fn carry_out(command: Command, terminal: &Terminal) -> Result<Outcome
         Command::Exec(args) => exec::exec(&args, terminal),
         Command::Serve(args) => serve::serve(&args),
         Command::Test(args) => test::test(&args, terminal),
+        Command::Sweep(args) => sweep::sweep(&args, terminal),
         Command::Doctor(args) => doctor::doctor(&args, terminal),
         Command::Bdp(args) => bdp::bdp(&args, terminal),
         Command::Sim(SimCommand::Fuzz(args)) => fuzz::fuzz(&args, terminal),

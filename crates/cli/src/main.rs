@@ -32,6 +32,7 @@ mod session;
 mod signals;
 mod signals_of_commands;
 mod studies;
+mod sweep;
 #[cfg(test)]
 mod synthetic;
 mod terminal;

@@ -34,5 +34,6 @@ pub mod segments;
 mod sheet;
 pub mod stream;
 mod svg;
+pub mod sweep;
 pub mod table;
 mod wall_clock;

@@ -188,3 +188,24 @@ pub(super) const MAN_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill man | man -l -                                read it now
   pipefill man -o ~/.local/share/man/man1                then: man pipefill-run";
+
+pub(super) const SWEEP_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill sweep big.toml --on sim --engine local --shards 8 --out big     processes here
+  pipefill sweep big.toml --on sim --engine slurm --shards 100 --out /shared/big
+  pipefill sweep /shared/big                       how far are the shards?
+  pipefill sweep /shared/big --resume              those again that failed
+  pipefill sweep /shared/big --merge               all are done: one experiment
+  pipefill sweep big.toml --on sim --engine ray --shards 16 --out /shared/big
+  pipefill sweep big.toml --on sim --engine kubernetes --shards 16 --out big \\
+    --image registry.example/pipefill:0.1.0 | kubectl apply -f -
+
+The directory lies on a file system that every node has. It holds scenario.toml, sweep.json, logs/, shards/ and merged/.
+The engine schedules, repeats and places; pipefill run FILE --shard I/N is what it runs.
+
+EXIT CODES:
+  0  begun, or done, and every expectation holds
+  1  an expectation failed
+  2  an error, or a shard that failed
+  3  this machine cannot do it: the engine is not installed
+  4  a run was invalid";

@@ -18,7 +18,7 @@ use serde_json::json;
 use std::path::Path;
 
 /// What `--capture` overrides.
-const CAPTURE: &str = "run.capture=true";
+pub(super) const CAPTURE: &str = "run.capture=true";
 
 /// Runs a scenario file.
 pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failure> {

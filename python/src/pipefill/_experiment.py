@@ -1,0 +1,63 @@
+"""An experiment: its directory, what the report says of it, and tables of that."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _html, _tables
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+class Experiment:
+    """What came out of a scenario. polars and pandas take its tables: `polars.from_arrow(experiment.cells)`,
+    `experiment.cells.to_pandas()`."""
+
+    #: Where the records are; `load` reads them again.
+    directory: Path
+    #: What `pipefill report --json` prints, schema 1.
+    report: dict[str, Any]
+    #: 0: done; 1: an expectation of the scenario failed; 4: a run was invalid.
+    exit_code: int
+
+    def __init__(self, directory: str, report: dict[str, Any], exit_code: int = 0) -> None:
+        self.directory = Path(directory)
+        self.report = report
+        self.exit_code = exit_code
+
+    @property
+    def name(self) -> str:
+        """The scenario's name."""
+        name: str = self.report["experiment"]
+        return name
+
+    @property
+    def ok(self) -> bool:
+        """Whether every run is valid and every expectation holds."""
+        return self.exit_code == 0
+
+    @cached_property
+    def cells(self) -> pyarrow.Table:
+        """A row for each cell: its axes, then medians over its valid runs. What was not measured is null."""
+        return _tables.cells(self.report)
+
+    @cached_property
+    def runs(self) -> pyarrow.Table:
+        """A row for each run: the axes of its cell, its repetition and seed, then its own figures."""
+        return _tables.runs(self.report)
+
+    @cached_property
+    def verdicts(self) -> pyarrow.Table:
+        """A row for each flow of each cell: what limited it, in a word and in a sentence, and the change that helps."""
+        return _tables.verdicts(self.report)
+
+    def __repr__(self) -> str:
+        cells = len(self.report["cells"])
+        runs = sum(cell["runs"] for cell in self.report["cells"])
+        return f"<Experiment {self.name}: {cells} cells, {runs} runs, in {self.directory}>"
+
+    def _repr_html_(self) -> str:
+        return _html.table(self.report)

@@ -1,0 +1,87 @@
+"""The engine ray of `pipefill sweep`: a Ray task for each shard.
+
+`python -m pipefill.ray` reads tasks as JSON on standard input and prints a line of JSON for each that has ended. Where they run, how many at
+once, and what becomes of a task whose worker dies, is Ray's business. Not imported by the package: `pip install 'pipefill[ray]'`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any, TypedDict
+
+import ray
+
+from ._program import program
+
+
+class Task(TypedDict):
+    """A shard: its number from 1, and the words after `pipefill`."""
+
+    shard: int
+    words: list[str]
+
+
+class Tasks(TypedDict):
+    """What is read on standard input."""
+
+    cpus: int
+    retries: int
+    address: str | None
+    tasks: list[Task]
+
+
+class Again(Exception):
+    """A run was invalid, or the program was ended by a signal: worth another try."""
+
+
+def perform(words: list[str]) -> int:
+    """Runs `pipefill WORDS` here, with the program of this worker. Its exit code, where another try is of no use.
+
+    Raises:
+        Again: for Ray, which tries again.
+    """
+    code = subprocess.run([program(), *words], preexec_fn=_end_with_parent).returncode
+    if code == 4 or code < 0:
+        raise Again(f"exit code {code}")
+    return code
+
+
+def run(tasks: Tasks) -> Iterator[tuple[int, int | None, str | None]]:
+    """Each shard as it ends: its number, its exit code, and what Ray says where it has none."""
+    if not ray.is_initialized():
+        ray.init(address=tasks["address"], include_dashboard=False, log_to_driver=True, configure_logging=False)
+    remote: Any = ray.remote(perform).options(
+        num_cpus=tasks["cpus"], max_retries=tasks["retries"], retry_exceptions=[Again]
+    )
+    shards = {remote.options(name=f"shard {task['shard']}").remote(task["words"]): task["shard"] for task in tasks["tasks"]}
+    while shards:
+        (ended,), _ = ray.wait(list(shards), num_returns=1)
+        shard = shards.pop(ended)
+        try:
+            yield shard, ray.get(ended), None
+        except ray.exceptions.RayError as error:
+            yield shard, None, str(error).strip().splitlines()[-1]
+
+
+def main() -> int:
+    tasks: Tasks = json.load(sys.stdin)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
+    failed = 0
+    for shard, code, why in run(tasks):
+        print(json.dumps({"shard": shard, "exit_code": code, "error": why}), flush=True)
+        failed += code not in (0, 1)
+    return 2 if failed else 0
+
+
+def _end_with_parent() -> None:
+    """Ends the program when its worker dies, so that the next try finds nobody at work (prctl(2), PR_SET_PDEATHSIG)."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
