@@ -56,7 +56,7 @@ phase_build() {
 phase_tests() {
     local names beside=() told=() status=0 one
     mapfile -t names < <(integration_tests | grep -Ev "$MEASURING|^(readers|beside_tools)$")
-    for one in test_readers phase_page; do
+    for one in test_with_python phase_page; do
         told+=("$(mktemp)")
         "$one" >"${told[-1]}" 2>&1 &
         beside+=($!)
@@ -70,8 +70,23 @@ phase_tests() {
     return "$status"
 }
 
-test_readers() {
-    cargo test --workspace --test readers
+# One after the other: they share an environment.
+test_with_python() {
+    local status=0
+    cargo test --workspace --test readers || status=1
+    phase_python || status=1
+    return "$status"
+}
+
+# The package for Python; a part of the tests, and a phase by itself where only it is asked for.
+phase_python() {
+    local said
+    if said=$(scripts/python.sh place 2>&1); then
+        scripts/python.sh test
+    else
+        [ "${PIPEFILL_REQUIRE_READERS:-0}" != 1 ] || { echo "PIPEFILL_REQUIRE_READERS=1, but $said"; return 1; }
+        skip readers-unavailable "$(tail -n 1 <<<"$said")"
+    fi
 }
 
 phase_doctests() {
@@ -139,9 +154,16 @@ skips() {
     sed -nE 's/^(test .* \.\.\. )?(ignored|skipped) \((.*)\)$/skipped: \3/p'
 }
 
-# Adds up the last lines of cargo test and of Node's runner (TAP), and this script's own skips.
+# Adds up the last lines of cargo test, of pytest and of Node's runner (TAP), and this script's own skips.
 sum() {
     awk '/^test result: / { passed += $4; failed += $6; skipped += $8 }
+        /^[0-9]+ (passed|failed|skipped|errors?)[ ,].* in [0-9.]+s/ {
+            for (at = 2; at <= NF; at++) {
+                if ($at ~ /^passed/) passed += $(at - 1)
+                if ($at ~ /^(failed|errors?)/) failed += $(at - 1)
+                if ($at ~ /^skipped/) skipped += $(at - 1)
+            }
+        }
         /^# pass [0-9]+$/ { passed += $3 }
         /^# (fail|cancelled) [0-9]+$/ { failed += $3 }
         /^# (skipped|todo) [0-9]+$/ { skipped += $3 }

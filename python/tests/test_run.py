@@ -1,0 +1,121 @@
+"""The package beside the program: the same figures, the same errors."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pandas
+import pipefill
+import polars
+import pyarrow
+import pytest
+
+SCENARIO = {
+    "name": "two",
+    "path": {"rtt": ["10ms", "80ms"], "rate": "100mbit"},
+    "receiver": {"tcp_rmem": "4096 131072 512KiB"},
+    "flow": [{"duration": "1s"}],
+    "run": {"repeat": 2, "seed": 7},
+}
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory: pytest.TempPathFactory) -> pipefill.Experiment:
+    return pipefill.run(SCENARIO, out=tmp_path_factory.mktemp("run") / "two")
+
+
+def test_cells_are_those_of_the_report(experiment: pipefill.Experiment) -> None:
+    printed = json.loads(pipefill.command("report", experiment.directory, "--json"))
+    rows = experiment.cells.to_pylist()
+    assert [row["path.rtt"] for row in rows] == ["10ms", "80ms"]
+    for row, cell in zip(rows, printed["cells"], strict=True):
+        assert row["goodput_bps"] == cell["goodput_bps"] > 0
+        assert row["limited_by"] == cell["limited_by"]
+        assert dict(row["limited_fraction"]) == pytest.approx(cell["limited_fraction"])
+    assert rows[1]["limited_by"] == "rwnd"
+
+
+def test_runs_are_a_row_each(experiment: pipefill.Experiment) -> None:
+    rows = experiment.runs.to_pylist()
+    values = [run for cell in experiment.report["cells"] for run in cell["run_values"]]
+    assert len(rows) == len(values) > 0
+    assert [(row["repeat"], row["goodput_bps"]) for row in rows] == [(run["repeat"], run["goodput_bps"]) for run in values]
+    assert all(row["valid"] for row in rows)
+
+
+def test_a_verdict_is_a_row_for_each_flow(experiment: pipefill.Experiment) -> None:
+    slow = experiment.verdicts.to_pylist()[1]
+    assert (slow["path.rtt"], slow["flow"], slow["protocol"], slow["limited_by"]) == ("80ms", 0, "tcp", "rwnd")
+    assert "window" in slow["verdict"] and slow["advice"]
+
+
+def test_types_do_not_depend_on_what_was_measured(experiment: pipefill.Experiment) -> None:
+    assert experiment.cells.schema.field("lost_percent").type == pyarrow.float64()
+    assert experiment.cells["lost_percent"].null_count == 2
+    assert not any(pyarrow.types.is_null(field.type) for field in experiment.cells.schema)
+
+
+def test_polars_and_pandas_take_the_tables(experiment: pipefill.Experiment) -> None:
+    for table in (experiment.cells, experiment.runs, experiment.verdicts):
+        assert polars.from_arrow(table).height == table.num_rows
+        assert len(table.to_pandas()) == table.num_rows
+    assert isinstance(experiment.cells.to_pandas(), pandas.DataFrame)
+
+
+def test_an_experiment_is_loaded_again(experiment: pipefill.Experiment) -> None:
+    again = pipefill.load(experiment.directory)
+    assert again.cells.equals(experiment.cells) and again.name == "two"
+
+
+def test_a_notebook_shows_text_as_text() -> None:
+    cell = {"axes": {"<i>": "&"}, "runs": 2, "valid": 1, "goodput_bps": 33_700_000, "limited_by": None, "verdict": "a < b"}
+    shown = pipefill.Experiment("x", {"experiment": "<b>", "cells": [cell] * 101})._repr_html_()
+    assert "&lt;b&gt;" in shown and "&lt;i&gt;" in shown and "a &lt; b" in shown and "<i>" not in shown
+    assert "33.7 Mbit/s" in shown and "1 of 2 valid" in shown and "1 more cells" in shown
+
+
+def test_a_scenario_is_a_file_a_text_or_a_mapping(tmp_path: Path) -> None:
+    text = 'name = "t"\n[path]\nrtt = "1ms"\n[[flow]]\nduration = "1s"\n'
+    file = tmp_path / "-t.toml"
+    file.write_text(text)
+    mapping = {"name": "t", "path": {"rtt": "1ms"}, "flow": [{"duration": "1s"}]}
+    plans = [pipefill.plan(scenario) for scenario in (text, file, str(file), mapping)]
+    assert all(one == plans[0] for one in plans)
+
+
+def test_values_of_every_kind_are_written(tmp_path: Path) -> None:
+    plan = pipefill.plan(SCENARIO, set={"path.rtt": ["1ms", "2ms", "3ms"], "path.rate": "1gbit", "run.capture": True}, repeat=3)
+    assert len(plan["cells"]) == 3
+    assert len(pipefill.plan(SCENARIO, only=["path.rtt=10ms"])["cells"]) == 1
+    with pytest.raises(TypeError, match="a scenario has no value"):
+        pipefill.plan({"name": object()})
+
+
+def test_errors_are_the_programs_own(tmp_path: Path) -> None:
+    text = 'name = "t"\n[path]\nrtt = "10"\n'
+    with pytest.raises(pipefill.Error) as raised:
+        pipefill.run(text, out=tmp_path / "none")
+    said = subprocess.run([pipefill.program(), "run", "-", "--on", "sim"], input=text, capture_output=True, text=True).stderr
+    assert str(raised.value) == said.strip() and raised.value.exit_code == 2
+    assert not isinstance(raised.value, pipefill.Unsupported) and not (tmp_path / "none").exists()
+
+
+def test_what_a_machine_cannot_do_is_an_error_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "pipefill"
+    program.write_text("#!/bin/sh\necho 'error: no namespaces' >&2\nexit 3\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PIPEFILL", str(program))
+    with pytest.raises(pipefill.Unsupported, match="no namespaces"):
+        pipefill.command("doctor")
+
+
+def test_an_expectation_that_fails_is_a_result(tmp_path: Path) -> None:
+    scenario = SCENARIO | {"expect": {"goodput": ">= 1gbit"}}
+    experiment = pipefill.run(scenario, out=tmp_path / "out", only="path.rtt=10ms", repeat=1)
+    assert experiment.exit_code == 1 and not experiment.ok and experiment.cells.num_rows == 1
+
+
+def test_the_program_chooses_a_directory_where_none_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    experiment = pipefill.run(SCENARIO, quick=True)
+    assert experiment.directory == Path("pipefill-runs/two") and (experiment.directory / "experiment.json").exists()
