@@ -1,7 +1,7 @@
-# make demo · make test · make bench · make lint. Each installs what it lacks, or says what to run.
+# make demo · make test · make bench · make lint · make dist. Each installs what it lacks, or says what to run.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench proof fuzz lint doc book keys schemas figures web
+.PHONY: help demo test bench proof fuzz lint doc book keys schemas figures web dist
 SHELL := /bin/bash
 
 # Where CI runs as root the lab has to work: a test that skips is a failure there.
@@ -36,9 +36,10 @@ bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data 
 	cargo bench -p pipefill --bench reading || status=1; \
 	exit $$status
 
-proof: ## what takes long: every advice tried, captures reproduced, all goldens, 26 captures beside their sockets, iperf3 behind 24 paths, 500 programs in a row: about half an hour
+proof: ## what takes long: every advice tried, captures reproduced, all goldens, 26 captures beside their sockets, iperf3 behind 24 paths, 500 programs in a row, sweeps on Slurm and Ray, the notebook: about half an hour
 	@scripts/need.sh rust cc iperf3
 	@scripts/need.sh tshark tcptrace || true # the test beside them says that it is skipped
+	@scripts/need.sh slurm || true # and so does the sweep on it
 	@status=0; \
 	cargo run -q -p xtask -- fixes || status=1; \
 	cargo run -q -p xtask -- reproduce || status=1; \
@@ -47,7 +48,17 @@ proof: ## what takes long: every advice tried, captures reproduced, all goldens,
 	PIPEFILL_CAPTURE_RUNS=26 cargo test -q -p pipefill --test lab_counted || status=1; \
 	cargo test -q -p pipefill --test beside_tools || status=1; \
 	PIPEFILL_EXEC_RUNS=500 cargo test -q -p pipefill --test lab_exec many_in_a_row || status=1; \
+	cargo build -q --release -p pipefill && scripts/clusters.sh || status=1; \
+	for part in notebook overhead; do scripts/python.sh $$part || { [ $$? -eq 3 ] && echo "skipped: $$part"; } || status=1; done; \
 	exit $$status
+
+# A package that this machine can't build or try is said, and ends with 3.
+dist: ## the packages, into target/packages: static program, .tar.gz, .deb, wheel, Containerfile; each tried in a clean root
+	@scripts/need.sh rust cc
+	@scripts/need.sh debootstrap podman || true # the trial says that it is skipped
+	@scripts/web.sh
+	@scripts/dist.sh
+	@scripts/clean-root.sh || [ $$? -eq 3 ]
 
 FOR ?= 1h
 fuzz: ## random scenarios in the simulator, every check on, for an hour (FOR=10min: for that long)

@@ -157,7 +157,7 @@ skips() {
 # Adds up the last lines of cargo test, of pytest and of Node's runner (TAP), and this script's own skips.
 sum() {
     awk '/^test result: / { passed += $4; failed += $6; skipped += $8 }
-        /^[0-9]+ (passed|failed|skipped|errors?)[ ,].* in [0-9.]+s/ {
+        /^[0-9]+ (passed|failed|skipped|errors?).* in [0-9.]+s/ {
             for (at = 2; at <= NF; at++) {
                 if ($at ~ /^passed/) passed += $(at - 1)
                 if ($at ~ /^(failed|errors?)/) failed += $(at - 1)

@@ -12,8 +12,9 @@ const SCENARIO_FOLDER: &str = "/scenario";
 const VOLUME: &str = "/data";
 /// Longest name of a Job: its pods' names and labels have room for it (RFC 1123 label, with index and suffix behind).
 const NAME_MAX: usize = 50;
-/// Tries of an index after the first one: a node that went, a run that was invalid.
-const RETRIES: u32 = 3;
+/// Tries of an index after the first one: a node that went, a run that was invalid. Kubernetes waits 10 s, 20 s, 40 s … before them, in all
+/// longer than the lease of a shard whose node went.
+const RETRIES: u32 = 5;
 /// Exit code of a task that no other try helps: the machine can't do it.
 const CANNOT: u32 = 3;
 /// The user of the pod, which is not root (65532: what images call `nonroot`).
