@@ -21,7 +21,7 @@ main() {
     trap finish EXIT
     scenario >"$folder/matrix.toml"
     "$PIPEFILL" run "$folder/matrix.toml" --on sim --quiet --out "$folder/whole" >/dev/null
-    "$PIPEFILL" report "$folder/whole" --format csv >"$folder/whole.csv"
+    figures "$folder/whole" >"$folder/whole.csv"
     for engine in "$@"; do
         if lacks=$("lacks_$engine" 2>&1 >/dev/null); then
             (set -e; "on_$engine") && echo "ok: $engine" || { echo "FAILED: $engine"; status=1; }
@@ -61,7 +61,12 @@ TOML
 
 # The sweep in DIR has the result of the whole.
 is_whole() {
-    "$PIPEFILL" report "$1/merged" --format csv | cmp - "$folder/whole.csv"
+    figures "$1/merged" | cmp - "$folder/whole.csv"
+}
+
+# All of them, without the place of the scenario in the commands that repeat a point.
+figures() {
+    "$PIPEFILL" report "$1" --format csv | sed "s|$1/||g"
 }
 
 # sweep ENGINE DIR [OPTION]...
