@@ -24,7 +24,9 @@ main() {
     figures "$folder/whole" >"$folder/whole.csv"
     for engine in "$@"; do
         if lacks=$("lacks_$engine" 2>&1 >/dev/null); then
-            (set -e; "on_$engine") && echo "ok: $engine" || { echo "FAILED: $engine"; status=1; }
+            # Not in a condition, where a command that fails would stop nothing.
+            (set -e; "on_$engine") &
+            wait $! && echo "ok: $engine" || { echo "FAILED: $engine"; status=1; }
         else
             echo "skipped (engine-unavailable: $engine: $(tail -n 1 <<<"$lacks"))"
         fi
@@ -96,10 +98,11 @@ lacks_local() {
 }
 
 on_local() {
-    local pid status=0
+    local shard status=0
     sweep local "$folder/local" >/dev/null 2>"$folder/local.log" &
     local own=$!
-    kill -KILL "$(shard_process "$folder/local")"
+    shard=$(shard_process "$folder/local")
+    kill -KILL "$shard"
     wait $own || status=$?
     [ $status -eq 2 ] || { cat -- "$folder/local.log"; return 1; }
     grep -q 'not done' "$folder/local.log"
@@ -118,12 +121,12 @@ lacks_slurm() {
 
 # A controller and a node on this machine, on ports of their own.
 on_slurm() {
-    local pid
+    local shard
     PATH=$PATH:/usr/sbin
     start_slurm "$folder/cluster"
     sweep slurm "$folder/slurm"
-    pid=$(shard_process "$folder/slurm")
-    kill -KILL "$pid"
+    shard=$(shard_process "$folder/slurm")
+    kill -KILL "$shard"
     "$PIPEFILL" sweep "$folder/slurm"
     until [ -z "$(squeue --noheader)" ]; do sleep 1; done
     "$PIPEFILL" sweep "$folder/slurm" | tee "$folder/slurm.status"
@@ -203,14 +206,17 @@ lacks_ray() {
 
 # A worker of Ray dies with its shard: Ray starts it again, and nobody has to go on by hand.
 on_ray() {
-    local worker place
+    local shard worker place
     place=$(scripts/venv.sh ray "${RAY[@]}")
-    export PATH=$place/bin:$PATH PYTHONPATH=$PWD/python/src
+    # What Ray keeps goes with the folder.
+    mkdir -p -- "$folder/home"
+    export PATH=$place/bin:$PATH PYTHONPATH=$PWD/python/src HOME=$folder/home RAY_TMPDIR=$folder/r
     sweep ray "$folder/ray" >/dev/null 2>"$folder/ray.log" &
     local own=$!
-    worker=$(ps -o ppid= -p "$(shard_process "$folder/ray")")
-    grep -q 'ray::' "/proc/${worker// /}/cmdline"
-    kill -KILL "${worker// /}"
+    shard=$(shard_process "$folder/ray") || { cat -- "$folder/ray.log"; return 1; }
+    worker=$(sed -n 's/^PPid:\t//p' "/proc/$shard/status")
+    grep -q 'ray::' "/proc/$worker/cmdline"
+    kill -KILL "$worker"
     wait $own || { cat -- "$folder/ray.log"; return 1; }
     is_whole "$folder/ray"
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -31,7 +32,6 @@ class Tasks(TypedDict):
 
     cpus: int
     retries: int
-    address: str | None
     tasks: list[Task]
 
 
@@ -54,10 +54,11 @@ def perform(words: list[str]) -> int:
 def run(tasks: Tasks) -> Iterator[tuple[int, int | None, str | None]]:
     """Each shard as it ends: its number, its exit code, and what Ray says where it has none."""
     if not ray.is_initialized():
-        ray.init(address=tasks["address"], include_dashboard=False, log_to_driver=True, configure_logging=False)
-    remote: Any = ray.remote(perform).options(
-        num_cpus=tasks["cpus"], max_retries=tasks["retries"], retry_exceptions=[Again]
-    )
+        # A cluster that RAY_ADDRESS names has its own settings. Tasks give nothing back but a number.
+        own = {} if os.environ.get("RAY_ADDRESS") else {"include_dashboard": False, "object_store_memory": 100 * 2**20}
+        ray.init(**own)
+    wrap: Any = ray.remote(num_cpus=tasks["cpus"], max_retries=tasks["retries"], retry_exceptions=[Again])
+    remote = wrap(perform)
     shards = {remote.options(name=f"shard {task['shard']}").remote(task["words"]): task["shard"] for task in tasks["tasks"]}
     while shards:
         (ended,), _ = ray.wait(list(shards), num_returns=1)
@@ -84,4 +85,7 @@ def _end_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # The module by its own name: workers find what it defines there.
+    from pipefill import ray as module
+
+    sys.exit(module.main())
