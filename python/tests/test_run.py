@@ -111,7 +111,7 @@ def test_what_a_machine_cannot_do_is_an_error_of_its_own(monkeypatch: pytest.Mon
 
 def test_an_expectation_that_fails_is_a_result(tmp_path: Path) -> None:
     scenario = SCENARIO | {"expect": {"goodput": ">= 1gbit"}}
-    experiment = pipefill.run(scenario, out=tmp_path / "out", only="path.rtt=10ms", repeat=1)
+    experiment = pipefill.run(scenario, out=tmp_path / "out", only="path.rtt=10ms", repeat=1, records="summary")
     assert experiment.exit_code == 1 and not experiment.ok and experiment.cells.num_rows == 1
 
 

@@ -9,7 +9,7 @@ mod slurm;
 
 pub(crate) use kubernetes::{Place, manifest};
 
-use crate::args::{BackendName, Engine, SweepArgs};
+use crate::args::{Engine, RecordsOf, SweepArgs};
 use crate::asked::Asked;
 use crate::failure::Failure;
 use crate::runner::pending;
@@ -81,7 +81,7 @@ impl Description {
             cpus: args.cpus,
             at_once: args.at_once,
             engine_arg: args.engine_arg.clone(),
-            options: options(args.on, args.cpus, asked),
+            options: options(args, asked),
             jobs: Vec::new(),
         })
     }
@@ -98,9 +98,11 @@ impl Description {
     }
 }
 
-fn options(on: BackendName, cpus: u16, asked: &Asked) -> Vec<String> {
-    let on = on.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
-    let mut words = vec!["--on".to_owned(), on, "--jobs".to_owned(), cpus.to_string()];
+fn options(args: &SweepArgs, asked: &Asked) -> Vec<String> {
+    let mut words = vec!["--on".to_owned(), word(args.on), "--jobs".to_owned(), args.cpus.to_string()];
+    if args.records == RecordsOf::Summary {
+        words.extend(["--records".to_owned(), word(args.records)]);
+    }
     let pairs = |name: &'static str, values: &[String]| -> Vec<String> {
         values.iter().flat_map(|value| [name.to_owned(), value.clone()]).collect()
     };
@@ -108,6 +110,11 @@ fn options(on: BackendName, cpus: u16, asked: &Asked) -> Vec<String> {
     words.extend(pairs("--only", &asked.selection.only));
     words.extend(asked.selection.quick.then(|| "--quick".to_owned()));
     words
+}
+
+/// As it is written on the command line.
+fn word(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 /// A sweep with its directory.

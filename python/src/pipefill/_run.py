@@ -22,6 +22,7 @@ def run(
     repeat: int | None = None,
     quick: bool = False,
     capture: bool = False,
+    records: str | None = None,
     jobs: int | None = None,
     resume: bool = False,
 ) -> Experiment:
@@ -36,6 +37,7 @@ def run(
         repeat: runs of each cell.
         quick: the scenario's values for a short look.
         capture: packets are captured at both ends.
+        records: `summary` keeps manifest and figures of each run in one file, `rows` (without it) every row.
         jobs: runs at the same time.
         resume: runs that have a valid record in `out` are not repeated.
 
@@ -47,7 +49,7 @@ def run(
     file, text = source(scenario)
     words = ["run", file, "--on", on, *_selection(set, only, repeat, quick), "--quiet", "--json"]
     words += ["--capture"] * capture + ["--resume"] * resume
-    words += _option("--jobs", jobs) + _option("--out", None if out is None else os.fspath(out))
+    words += _option("--records", records) + _option("--jobs", jobs) + _option("--out", None if out is None else os.fspath(out))
     done = call(words, text)
     # The program says which directory it chose, where it had to choose.
     directory = os.fspath(out) if out is not None else done.stderr.strip().splitlines()[-1]

@@ -1,7 +1,7 @@
 //! The arguments of `pipefill sweep`.
 
 use super::examples::SWEEP_EXAMPLES;
-use super::{BackendName, Selection};
+use super::{BackendName, RecordsOf, Selection};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -60,6 +60,9 @@ pub(crate) struct SweepArgs {
     /// Capture packets at both ends, as run.capture=true does
     #[arg(long)]
     pub(crate) capture: bool,
+    /// What to keep of each run, as run --records
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "rows")]
+    pub(crate) records: RecordsOf,
     /// CPUs of a shard, which are asked of the engine; a shard has as many runs at the same time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) cpus: u16,
