@@ -41,6 +41,7 @@ proof: ## what takes long: every advice tried, captures reproduced, all goldens,
 	@scripts/need.sh tshark tcptrace || true # the test beside them says that it is skipped
 	@scripts/need.sh slurm || true # and so does the sweep on it
 	@status=0; \
+	scripts/test.sh unchecked || status=1; \
 	cargo run -q -p xtask -- fixes || status=1; \
 	cargo run -q -p xtask -- reproduce || status=1; \
 	cargo run -q -p xtask -- accuracy || status=1; \

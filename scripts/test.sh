@@ -1,19 +1,22 @@
 #!/usr/bin/env bash
 # Everything that has to hold, phase by phase: test.sh [PHASE...]
 #
-# A phase that fails stops no other one. The last line is the sum of what the test runners printed: `N passed, N failed, N skipped`.
+# A phase that fails stops no other one. Without a name, all of PHASES run. The last line is the sum of what the test runners printed:
+# `N passed, N failed, N skipped`.
 # A new phase is a function `phase_NAME` and its name in PHASES. What it needs, it gets from need.sh; where that is not to be had,
 # it says `skip KIND REASON`. Tests that measure are an own phase, the last one: nothing else runs then.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-readonly PHASES=(format lint web rustdoc build tests doctests unchecked measure)
+readonly PHASES=(format lint web rustdoc build tests doctests measure)
 # Integration tests whose names begin so measure on this machine's kernel.
 readonly MEASURING='^(between|lab|kernel|parity)'
 readonly TARGET=${CARGO_TARGET_DIR:-target}
 
 main() {
     local failed=() phase began
+    # CI builds once: it needs no state of a next build.
+    [ -z "${CI:-}" ] || export CARGO_INCREMENTAL=0
     # Not local: the trap runs when main has ended.
     log=$(mktemp)
     trap 'rm -f -- "$log"' EXIT
@@ -94,7 +97,7 @@ phase_doctests() {
 }
 
 # The same bytes as users' builds make, which have no overflow checks. What computes them is optimised in both; what it is built on is
-# that of the other tests.
+# that of the other tests. It builds three crates again, so that `make proof` runs it.
 phase_unchecked() {
     local unchecked=() crate check
     for crate in core link sim; do

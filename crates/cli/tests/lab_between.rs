@@ -4,7 +4,7 @@ mod measuring;
 
 use libtest_mimic::Trial;
 use measuring::namespace::folder_with;
-use measuring::{Outcome, run_at_once, slow_test};
+use measuring::{Outcome, run, slow_test};
 use serde_json::Value;
 use std::process::ExitCode;
 
@@ -17,8 +17,7 @@ fn main() -> ExitCode {
         }
     }
     tests.push(slow_test("a_later_test_says_what_has_changed", what_has_changed));
-    // All paths together carry 150 Mbit/s.
-    run_at_once(tests, 3)
+    run(tests)
 }
 
 /// Paths with a known limit: options of `exec`, those of `test`, and the verdicts with our server and with a stock one.

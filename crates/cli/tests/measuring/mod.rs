@@ -1,4 +1,4 @@
-//! Tests that measure on this machine's kernel: one after the other, the slow ones two at a time, and each passes, fails, or is skipped with
+//! Tests that measure on this machine's kernel: one after the other, the slow ones three at a time, and each passes, fails, or is skipped with
 //! a typed reason.
 //!
 //! A late run fails its test, unless the [`Witness`] shows that the machine was late. Such a run is measured again, twice at most; whether a run
@@ -70,7 +70,7 @@ pub fn slow_test(name: impl Into<String>, body: impl FnOnce() -> Outcome + Send 
     })
 }
 
-/// A test of each cell: two at a time of those that take little of a CPU, then those alone whose name has one of `fast` in it.
+/// A test of each cell: three at a time of those that take little of a CPU, then those alone whose name has one of `fast` in it.
 pub fn tests_of(cells: Vec<String>, fast: &[&str], check: fn(&str) -> Outcome) -> Vec<Trial> {
     let (fast, slow): (Vec<_>, Vec<_>) =
         cells.into_iter().partition(|only| fast.iter().any(|name| only.contains(name)));
@@ -88,9 +88,9 @@ fn trial(name: impl Into<String>, body: impl FnOnce() -> Outcome + Send + 'stati
     })
 }
 
-/// Runs the tests in this order, whatever the arguments say of threads: two of the slow ones at a time.
+/// Runs the tests in this order, whatever the arguments say of threads: three of the slow ones at a time.
 pub fn run(tests: Vec<Trial>) -> ExitCode {
-    run_at_once(tests, 2)
+    run_at_once(tests, 3)
 }
 
 /// The same with so many of the slow ones at a time.
