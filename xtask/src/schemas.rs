@@ -17,6 +17,7 @@ use pipefill_report::explain::{ExplainedCapture, Explanation};
 use pipefill_report::html::data_schema;
 use pipefill_report::json::OfCells;
 use pipefill_report::stream::Event;
+use pipefill_report::sweep::SweepStatus;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
@@ -68,6 +69,7 @@ fn all() -> Result<BTreeMap<String, String>, String> {
         ("stream", "a line of pipefill run --json-stream", schema::<Event<'_>>()),
         ("pcap", "pipefill pcap --json", schema::<Captured>()),
         ("watch", "pipefill watch --json, a line of watch --json-stream", schema::<Connections>()),
+        ("sweep", "pipefill sweep DIR --json", schema::<SweepStatus<'_>>()),
         ("test", "the member pipefill of pipefill test --json", schema::<TestFinding>()),
         ("catalogue", "pipefill catalogue --json", schema::<Catalogue>()),
         ("page", "PageData", data_schema()),

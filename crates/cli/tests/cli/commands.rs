@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "plan",
     "run",
     "study",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 12] = [
     "explain",
     "fix",
     "compare",
+    "sweep",
     "doctor",
     "bdp",
     "completions",

@@ -23,6 +23,7 @@ mod schemas;
 mod serve;
 mod shards;
 mod studies;
+mod sweep;
 mod verdicts;
 mod view;
 mod watch;
