@@ -104,7 +104,7 @@ try_image() {
     tar -C "$root" --one-file-system -c . | "${podman[@]}" import - "$IMAGE-base"
     "${podman[@]}" build --isolation chroot --build-arg "BASE=$IMAGE-base" -t "$IMAGE" -f Containerfile "$PACKAGES"
     scenario "$1"
-    "${podman[@]}" run --rm --runtime "$(runtime)" --network none --cgroups disabled --ulimit nofile=1024:1024 \
+    "${podman[@]}" --runtime "$(runtime)" run --rm --network none --ulimit nofile=1024:1024 \
         --ulimit nproc=1000:1000 -v "$1/s.toml:/s.toml:ro" "$IMAGE" "${RUN[@]:1}" | grep -q rwnd
     "${podman[@]}" rmi -a -f >/dev/null
 }

@@ -25,7 +25,9 @@ main() {
     [ $# -gt 0 ] || set -- program archive deb wheel image
     mkdir -p -- "$PACKAGES"
     for part in "$@"; do
-        "make_$part" || status=$?
+        # Not in a condition, where a command that fails would stop nothing.
+        (set -e; "make_$part") &
+        wait $! || status=$?
     done
     (cd "$PACKAGES" && sha256sum -- *.deb *.tar.gz *.whl 2>/dev/null >SHA256SUMS) || true
     ls -l -- "$PACKAGES"

@@ -22,13 +22,15 @@ def main(words):
     with tempfile.TemporaryDirectory() as folder:
         os.environ["JUPYTER_PLATFORM_DIRS"] = "1"
         NotebookClient(notebook, timeout=300, resources={"metadata": {"path": folder}}).execute()
+    notebook.metadata.language_info = {"name": "python"}
     for cell in notebook.cells:
         cell.metadata = {}
         if cell.cell_type == "code":
             cell.execution_count = None
             cell.outputs = [one for one in cell.outputs if one.get("name") != "stderr"]
             for output in cell.outputs:
-                output.pop("execution_count", None) and output.update(execution_count=None)
+                if "execution_count" in output:
+                    output.execution_count = None
     if words == ["write"]:
         nbformat.write(notebook, NOTEBOOK)
     elif outputs(notebook) != shown:

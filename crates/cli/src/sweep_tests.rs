@@ -33,7 +33,8 @@ fn the_options_of_a_shard_are_those_that_were_asked_for() {
         "path.loss=0%,path.rtt=1ms",
     ];
     assert!(described(&more).unwrap_err().to_string().contains("the plan has 1 cells"));
-    let description = described(&[&more[..8], &["--set", "path.rate=10mbit", "--records", "summary"]].concat()).unwrap();
+    let description =
+        described(&[&more[..8], &["--set", "path.rate=10mbit", "--records", "summary"]].concat()).unwrap();
     let words = description.words(Path::new("/a b"), "2", Path::new("/a b")).join("|");
     assert_eq!(
         words,
