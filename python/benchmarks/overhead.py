@@ -18,7 +18,7 @@ name = "thousand"
 [path]
 rate = ["10mbit", "20mbit", "30mbit", "40mbit", "50mbit", "60mbit", "70mbit", "80mbit", "90mbit", "100mbit"]
 rtt = ["1ms", "2ms", "5ms", "10ms", "20ms", "30ms", "40ms", "50ms", "80ms", "100ms"]
-queue = ["20p", "50p", "100p", "200p", "400p", "0.5bdp", "1bdp", "2bdp", "4bdp", "8bdp"]
+queue = ["20p", "50p", "100p", "200p", "300p", "400p", "500p", "600p", "800p", "1000p"]
 [[flow]]
 duration = "2s"
 [run]

@@ -70,9 +70,14 @@ impl SweepStatus<'_> {
         self.of(|state| matches!(state, ShardState::Unfinished | ShardState::Missing))
     }
 
+    /// Shards that are not done, whoever has them.
+    pub fn open(&self) -> Vec<u32> {
+        self.of(|state| state != ShardState::Done)
+    }
+
     /// Whether every shard is done.
     pub fn is_done(&self) -> bool {
-        self.shards.iter().all(|shard| shard.state == ShardState::Done)
+        self.open().is_empty()
     }
 
     /// A line for the sweep, and one for each state with its shards. Ends with a newline.

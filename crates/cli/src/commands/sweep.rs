@@ -10,7 +10,7 @@ use crate::signals::Stop;
 use crate::sweep::{Description, Place, Sweep, manifest};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::quoted;
-use pipefill_report::sweep::ranges;
+use pipefill_report::sweep::{SweepStatus, ranges};
 use pipefill_report::table;
 use pipefill_store::ExperimentDirectory;
 use std::path::{Path, PathBuf};
@@ -77,21 +77,25 @@ fn go_on(sweep: &mut Sweep, args: &SweepArgs, terminal: &Terminal) -> Result<Out
     if status.is_done() {
         return merge(sweep, args.json, terminal);
     }
-    let lacking = status.lacking();
-    if lacking.is_empty() {
-        return show(sweep, args.json, terminal);
+    match status.lacking().is_empty() {
+        true => show(sweep, args.json, terminal),
+        false => Err(not_done(sweep, &status)),
     }
-    let logs: Vec<String> =
-        sweep.logs(&lacking).iter().take(3).map(|log| log.display().to_string()).collect();
-    Err(Failure::usage(
-        format!(
-            "shards {} of {} are not done; see {}",
-            ranges(&lacking),
-            status.shards.len(),
-            logs.join(", ")
-        ),
-        format!("run them again: pipefill sweep {} --resume", sweep.word()),
-    ))
+}
+
+/// Which shards are not done, where they say why, and what to do.
+fn not_done(sweep: &Sweep, status: &SweepStatus<'_>) -> Failure {
+    /// So many logs are named.
+    const SHOWN: usize = 3;
+    let (open, word) = (status.open(), sweep.word());
+    let logs = sweep.logs(&open);
+    let logs: Vec<_> = logs.iter().take(SHOWN).map(|log| log.display().to_string()).collect();
+    let help = match status.lacking().is_empty() {
+        true => format!("wait for them; how far they are: pipefill sweep {word}"),
+        false => format!("run them again: pipefill sweep {word} --resume"),
+    };
+    let (open, count) = (ranges(&open), status.shards.len());
+    Failure::usage(format!("shards {open} of {count} are not done; see {}", logs.join(", ")), help)
 }
 
 fn show(sweep: &Sweep, as_json: bool, terminal: &Terminal) -> Result<Outcome, Failure> {
@@ -118,6 +122,10 @@ fn show(sweep: &Sweep, as_json: bool, terminal: &Terminal) -> Result<Outcome, Fa
 
 /// Merges the shards by `pipefill merge`, and judges the whole.
 fn merge(sweep: &Sweep, as_json: bool, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let status = sweep.status()?;
+    if !status.is_done() {
+        return Err(not_done(sweep, &status));
+    }
     let merged = sweep.merged();
     put_together(&sweep.shard_directories(), &merged)?;
     let experiment = ExperimentDirectory::open(&merged)?

@@ -58,7 +58,11 @@ fn a_shard_that_is_gone_is_made_again() {
         fs::remove_dir_all(folder.path("out").join(gone)).unwrap();
     }
     folder.pipefill(&["sweep", "out"]).assert().success().stdout(contains("missing         1  2"));
-    folder.pipefill(&["sweep", "out", "--merge"]).assert().code(2).stderr(contains("--shard 2/2"));
+    folder
+        .pipefill(&["sweep", "out", "--merge"])
+        .assert()
+        .code(2)
+        .stderr(contains("shards 2 of 2 are not done"));
     folder.pipefill(&["sweep", "out", "--resume"]).assert().success();
     let status = json(&folder, &["sweep", "out", "--json"]);
     assert!(status["merged"].as_str().unwrap().ends_with("out/merged"), "{status}");
