@@ -36,13 +36,14 @@ bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data 
 	cargo bench -p pipefill --bench reading || status=1; \
 	exit $$status
 
-proof: ## what takes long: every advice tried, captures reproduced, all goldens, 26 captures beside their sockets, iperf3 behind 24 paths, 500 programs in a row: about half an hour
+proof: ## what takes long: every advice tried, captures reproduced and judged, all goldens, 26 captures beside their sockets, iperf3 behind 24 paths, 500 programs in a row: about half an hour
 	@scripts/need.sh rust cc iperf3
 	@scripts/need.sh tshark tcptrace || true # the test beside them says that it is skipped
 	@status=0; \
 	scripts/test.sh unchecked || status=1; \
 	cargo run -q -p xtask -- fixes || status=1; \
 	cargo run -q -p xtask -- reproduce || status=1; \
+	cargo run -q -p xtask -- packets || status=1; \
 	cargo run -q -p xtask -- accuracy || status=1; \
 	cargo bench -q -p pipefill --bench programs || status=1; \
 	PIPEFILL_CAPTURE_RUNS=26 cargo test -q -p pipefill --test lab_counted || status=1; \
