@@ -12,7 +12,9 @@ use pipefill_core::backend::{Backend, BackendError, Watch};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{Manifest, Sink};
 use pipefill_core::units::Time;
-use pipefill_store::{Damage, DamagedRun, ExperimentDirectory, Owner, Partial, State, read_manifest, state};
+use pipefill_store::{
+    Damage, DamagedRun, ExperimentDirectory, Lock, Owner, Partial, State, read_manifest, state,
+};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,6 +30,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) experiment: &'a ExperimentDirectory,
     /// Who writes them.
     pub(crate) owner: &'a Owner,
+    /// The right to do so.
+    pub(crate) lock: &'a Lock,
     /// Whether to go on.
     pub(crate) stop: &'a Stop,
     /// What the person sees.
@@ -158,6 +162,7 @@ impl Runner<'_> {
         if self.is_stopped() && is_interrupted(&manifest) {
             return Ok(false);
         }
+        self.lock.check()?;
         partial.complete(&manifest)?;
         self.experiment.remove_former(run)?;
         let took = began.elapsed();

@@ -7,8 +7,10 @@ use crate::files::{self, below};
 use crate::leftover::{self, Leftover};
 use crate::lock::LOCK;
 use crate::{DAMAGED, EXPERIMENT, RUNS, Removed, SCENARIO, State, StoreError, state};
-use pipefill_core::plan::{Plan, Run};
+use pipefill_core::file_name::FileName;
+use pipefill_core::plan::{CELLS_MAX, Cell, Conclusion, Plan, Published, Run, Shard};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -34,6 +36,8 @@ pub struct Request<'a> {
     pub quick: bool,
     /// Everything to run.
     pub plan: &'a Plan,
+    /// The plan that `plan` is a part of, where it is one.
+    pub part_of: Option<(Shard, &'a Plan)>,
 }
 
 /// `experiment.json`: what was asked.
@@ -57,13 +61,55 @@ pub struct StoredExperiment {
     pub quick: bool,
     /// Everything to run.
     pub plan: Plan,
+    /// What `plan` is a part of; absent where it is the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
+}
+
+/// Which part of a plan an experiment is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// Which of how many.
+    pub shard: Shard,
+    /// SHA-256 of the whole plan's JSON: parts with the same one belong together.
+    pub whole: String,
+    /// Cells of the whole plan.
+    pub cells: usize,
+    /// What the whole plan says of its cells, those of other parts too.
+    pub published: Vec<Published>,
+    /// The same.
+    pub conclusions: Vec<Conclusion>,
+}
+
+impl Part {
+    /// `shard` of the plan `whole`.
+    fn new(shard: Shard, whole: &Plan) -> Result<Self, StoreError> {
+        Ok(Self {
+            shard,
+            whole: fingerprint(whole)?,
+            cells: whole.cells.len(),
+            published: whole.published.clone(),
+            conclusions: whole.conclusions.clone(),
+        })
+    }
+}
+
+/// The SHA-256 of `plan` as JSON, in hex.
+///
+/// # Errors
+/// [`StoreError::Json`].
+pub(super) fn fingerprint(plan: &Plan) -> Result<String, StoreError> {
+    let json = serde_json::to_vec(plan).map_err(StoreError::Json)?;
+    Ok(checksum::sha256(&json))
 }
 
 impl StoredExperiment {
     /// What is stored of what is `asked`, from now on.
-    fn new(asked: &Request<'_>) -> Self {
+    fn new(asked: &Request<'_>) -> Result<Self, StoreError> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
-        Self {
+        let part = asked.part_of.map(|(shard, whole)| Part::new(shard, whole)).transpose()?;
+        Ok(Self {
+            part,
             schema: SCHEMA,
             pipefill: env!("CARGO_PKG_VERSION").to_owned(),
             backend: asked.backend.to_owned(),
@@ -73,7 +119,7 @@ impl StoredExperiment {
             only: asked.only.to_vec(),
             quick: asked.quick,
             plan: asked.plan.clone(),
-        }
+        })
     }
 
     /// As it is stored.
@@ -86,42 +132,58 @@ impl StoredExperiment {
     /// What in the plan does not fit the rest of it; no plan that was made here has any.
     fn inconsistency(&self) -> Option<String> {
         let plan = &self.plan;
-        let cells = plan.cells.len();
-        if plan.cells.iter().enumerate().any(|(at, cell)| cell.index != at) {
+        let numbers = || plan.cells.iter().map(|cell| cell.index);
+        let are_in_order = numbers().zip(numbers().skip(1)).all(|(one, next)| one < next);
+        if !are_in_order || numbers().any(|number| number >= CELLS_MAX) {
             return Some("plan.cells: the cells are not numbered in order".to_owned());
         }
         let claims = plan.conclusions.iter().flat_map(|conclusion| &conclusion.claims);
         let pairs = claims.flat_map(|claim| &claim.pairs);
         let of_pairs = pairs.flat_map(|pair| [Some(pair.cell), pair.other]).flatten();
         let mut named = plan.published.iter().map(|figures| figures.cell).chain(of_pairs);
-        let beyond = named.find(|&cell| cell >= cells)?;
-        Some(format!("plan: something is said of cell {beyond}, and there are {cells} cells"))
+        let beyond = named.find(|&cell| plan.find(cell).is_none())?;
+        Some(format!("plan: something is said of cell {beyond}, which it does not have"))
+    }
+
+    /// Which part of a plan it is; `None` for the whole.
+    pub fn shard(&self) -> Option<Shard> {
+        self.part.as_ref().map(|part| part.shard)
     }
 
     /// Why what is `asked` is not this experiment; `None` where it is.
     pub fn difference(&self, asked: &Request<'_>) -> Option<String> {
         let backend = asked.backend;
-        let ids = |plan: &Plan| -> Vec<String> { plan.runs().into_iter().map(|run| run.id).collect() };
-        let names = |plan: &Plan| -> Vec<String> {
-            plan.runs().into_iter().map(|run| run.directory.to_string()).collect()
-        };
-        let renamed = names(&self.plan).into_iter().zip(names(asked.plan)).find(|(old, new)| old != new);
+        let part_of = asked.part_of.map(|(shard, _)| shard);
         if self.plan.experiment != asked.plan.experiment {
             Some(format!("it is called {}, not {}", self.plan.experiment, asked.plan.experiment))
         } else if self.backend != backend {
             Some(format!("it was run on {}, not on {backend}", self.backend))
-        } else if ids(&self.plan) != ids(asked.plan) {
-            Some(format!(
-                "it has other runs: {} of {} cells against {} of {}",
-                ids(&self.plan).len(),
-                self.plan.cells.len(),
-                ids(asked.plan).len(),
-                asked.plan.cells.len()
-            ))
+        } else if self.shard() != part_of {
+            let told =
+                |shard: Option<Shard>| shard.map_or("the whole".to_owned(), |one| format!("shard {one}"));
+            Some(format!("it is {}, not {}", told(self.shard()), told(part_of)))
+        } else if !has_runs_of(&self.plan, asked.plan) {
+            let size = |plan: &Plan| (plan.run_count(), plan.cells.len());
+            let ((runs, cells), (asked_runs, asked_cells)) = (size(&self.plan), size(asked.plan));
+            Some(format!("it has other runs: {runs} of {cells} cells against {asked_runs} of {asked_cells}"))
         } else {
-            renamed.map(|(old, new)| format!("it has the same runs under other names: {old}, not {new}"))
+            let names = |plan: &Plan| plan.runs().into_iter().map(|run| (run.id, run.directory));
+            let own: BTreeMap<String, FileName> = names(&self.plan).collect();
+            let renamed = names(asked.plan).find(|(id, name)| own.get(id).is_some_and(|own| own != name));
+            let old = |id: &String| own.get(id).map(FileName::to_string).unwrap_or_default();
+            renamed
+                .map(|(id, name)| format!("it has the same runs under other names: {}, not {name}", old(&id)))
         }
     }
+}
+
+/// Whether `stored` has the runs that are `asked` for. An earlier version ran a deterministic cell more than once.
+fn has_runs_of(stored: &Plan, asked: &Plan) -> bool {
+    let is_same = |(stored, asked): (&Cell, &Cell)| {
+        let (had, wanted) = (stored.spec.run.repeat, asked.spec.run.repeat);
+        stored.id == asked.id && (had == wanted || (asked.deterministic && had > wanted))
+    };
+    stored.cells.len() == asked.cells.len() && stored.cells.iter().zip(&asked.cells).all(is_same)
 }
 
 /// What every version of `experiment.json` has.
@@ -149,7 +211,7 @@ impl ExperimentDirectory {
     /// # Errors
     /// [`StoreError::File`]; that there is such a file already is one.
     pub fn create(path: &Path, asked: &Request<'_>) -> Result<Self, StoreError> {
-        let stored = StoredExperiment::new(asked);
+        let stored = StoredExperiment::new(asked)?;
         let (scenario, runs, file) = (path.join(SCENARIO), path.join(RUNS), path.join(EXPERIMENT));
         files::create(&scenario, asked.scenario.as_bytes())
             .map_err(StoreError::file("writing", &scenario))?;
@@ -200,7 +262,7 @@ impl ExperimentDirectory {
     pub fn renewed(self, asked: &Request<'_>) -> Result<Self, StoreError> {
         let StoredExperiment { pipefill, backend, created_unix_ms, .. } = self.stored;
         let asked = Request { backend: &backend, ..*asked };
-        let stored = StoredExperiment { pipefill, created_unix_ms, ..StoredExperiment::new(&asked) };
+        let stored = StoredExperiment { pipefill, created_unix_ms, ..StoredExperiment::new(&asked)? };
         replace(&self.path.join(SCENARIO), asked.scenario)?;
         replace(&self.path.join(EXPERIMENT), &stored.text()?)?;
         Ok(Self { stored, ..self })

@@ -27,6 +27,7 @@ mod partial;
 mod place;
 mod record;
 mod registry;
+mod shards;
 mod staged;
 mod tables;
 #[cfg(test)]
@@ -39,14 +40,15 @@ pub use codec::{
 };
 pub use damage::{Damage, DamagedRun};
 pub use error::StoreError;
-pub use experiment::{ExperimentDirectory, Request, StoredExperiment};
+pub use experiment::{ExperimentDirectory, Part, Request, StoredExperiment};
 pub use leftover::Leftover;
-pub use lock::{Attempt, Lock};
+pub use lock::{Attempt, LEASE, Lock};
 pub use owner::Owner;
 pub use partial::Partial;
 pub use place::{Place, choose, fresh};
 pub use record::{RecordReader, State, read_manifest, state, undisturbed};
 pub use registry::{Entry, Registry, Removed};
+pub use shards::{Shards, ShardsError, copy_run};
 pub use staged::Staged;
 
 /// Name of the experiment's description.

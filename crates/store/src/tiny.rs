@@ -38,7 +38,7 @@ impl Asked {
     /// On `backend`.
     pub(crate) fn on<'a>(&'a self, backend: &'a str) -> Request<'a> {
         let Self { set, plan } = self;
-        Request { backend, study: None, scenario: TINY, set, only: &[], quick: false, plan }
+        Request { backend, study: None, scenario: TINY, set, only: &[], quick: false, plan, part_of: None }
     }
 }
 

@@ -102,8 +102,13 @@ pub(crate) fn write(
         published_source: None,
         conclusions: Vec::new(),
     };
-    let asked =
-        Asked { study: None, text: TEXT.to_owned(), selection: Selection::default(), plan: plan.clone() };
+    let asked = Asked {
+        study: None,
+        text: TEXT.to_owned(),
+        selection: Selection::default(),
+        plan: plan.clone(),
+        whole: None,
+    };
     let owner = Owner::current()?;
     let Some((experiment, _lock)) = Staged::create(target, &asked.request(BACKEND), &owner)? else {
         return Err(Failure::usage(

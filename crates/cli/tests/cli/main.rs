@@ -19,6 +19,7 @@ mod pictures;
 mod pipefill;
 mod schemas;
 mod serve;
+mod shards;
 mod studies;
 mod verdicts;
 mod view;

@@ -46,6 +46,7 @@ fn with_request<T>(what: impl FnOnce(&Request<'_>) -> T) -> T {
         only: &[],
         quick: false,
         plan,
+        part_of: None,
     })
 }
 
