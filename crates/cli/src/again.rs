@@ -3,7 +3,7 @@
 use crate::studies;
 use pipefill_analysis::experiment::quoted;
 use pipefill_core::plan::Shard;
-use pipefill_store::ExperimentDirectory;
+use pipefill_store::{ExperimentDirectory, Records};
 
 /// The command that makes the runs of `experiment` that are damaged or missing.
 pub(crate) fn resume_command(experiment: &ExperimentDirectory) -> String {
@@ -27,6 +27,9 @@ fn whole_command(experiment: &ExperimentDirectory, shard: Option<Shard>) -> Stri
         words += &format!(" --only {}", quoted(only));
     }
     words += &format!(" --on {}", stored.backend);
+    if stored.records == Records::Summary {
+        words += " --records summary";
+    }
     if let Some(shard) = shard {
         words += &format!(" --shard {shard}");
     }

@@ -216,8 +216,20 @@ pub(crate) struct RunArgs {
     /// Run only this part of the plan: the I-th of N, from 1, balanced by estimated time. Cells keep their numbers and seeds
     #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<Shard>,
+    /// What to keep of each run: every row in a directory of its own, or its manifest and figures in one file with all others
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "rows")]
+    pub(crate) records: RecordsOf,
     #[command(flatten)]
     pub(crate) options: RunOptions,
+}
+
+/// What is kept of each run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecordsOf {
+    /// Manifest and figures, in one file: for very many runs
+    Summary,
+    /// Every row, in a directory for each run
+    Rows,
 }
 
 #[derive(Debug, clap::Args)]
@@ -482,6 +494,8 @@ pub(crate) enum Format {
     Json,
     /// CSV, a row for each cell
     Csv,
+    /// Parquet, a row for each run; needs -o
+    Parquet,
     /// Markdown; with -o it links the pictures found beside FILE or in the folder `pictures`
     #[value(alias = "markdown")]
     Md,

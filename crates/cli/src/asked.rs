@@ -7,7 +7,7 @@ use crate::studies::{self, Study};
 use pipefill_core::backend::Backend;
 use pipefill_core::plan::{Cell, Plan, Shard};
 use pipefill_core::scenario::{Scenario, TEXT_MAX};
-use pipefill_store::{ExperimentDirectory, Request};
+use pipefill_store::{ExperimentDirectory, Records, Request};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -30,6 +30,8 @@ pub(crate) struct Asked {
     pub(crate) plan: Plan,
     /// Where that is a shard: which one, and the whole plan.
     pub(crate) whole: Option<(Shard, Plan)>,
+    /// What is kept of each run.
+    pub(crate) records: Records,
 }
 
 impl Asked {
@@ -104,6 +106,7 @@ impl Asked {
             quick: *quick,
             plan: &self.plan,
             part_of: self.whole.as_ref().map(|(shard, plan)| (*shard, plan)),
+            records: self.records,
         }
     }
 
@@ -149,7 +152,7 @@ impl Asked {
             let whole = selected(scenario, &selection).ok();
             plan = whole.filter(|whole| ids(whole) == ids(&plan)).unwrap_or(plan);
         }
-        Ok(Self { study, text, selection, plan, whole: None })
+        Ok(Self { study, text, selection, plan, whole: None, records: Records::Rows })
     }
 }
 

@@ -17,9 +17,10 @@ use crate::terminal::Terminal;
 use pipefill_analysis::experiment::Experiment;
 use pipefill_core::backend::Backend;
 use pipefill_core::plan::Run;
-use pipefill_store::{DamagedRun, ExperimentDirectory, Owner, Registry};
+use pipefill_store::{DamagedRun, ExperimentDirectory, Owner, Records, Registry, SummaryWriter};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// What all experiments of a command share.
@@ -89,6 +90,10 @@ impl Session<'_> {
         owner: &Owner,
     ) -> Result<Finished, Failure> {
         let Claimed { experiment, lock, .. } = claimed;
+        let summaries = match experiment.stored.records {
+            Records::Rows => None,
+            Records::Summary => Some(Mutex::new(self.summaries(experiment)?)),
+        };
         self.set_copies_aside(experiment)?;
         let (runs, damaged) = pending(experiment)?;
         self.set_aside(experiment, &damaged)?;
@@ -100,7 +105,7 @@ impl Session<'_> {
         let progress =
             self.progress(experiment, options.quiet, Estimate::new(runs.len(), estimate, options.jobs()));
         let (backend, stop, progress) = (self.backend, self.stop, &progress);
-        let runner = Runner { backend, experiment, owner, lock, stop, progress, events };
+        let runner = Runner { backend, experiment, owner, lock, stop, progress, events, summaries };
         let wanted = runs.len();
         let done = runner.carry_out(runs, options.jobs());
         progress.clear();
@@ -120,6 +125,17 @@ impl Session<'_> {
         let (registry, terminal, out) = (self.registry, self.terminal, options.out.as_deref());
         Claim { request: &request, base: self.base, out, resume: options.resume, owner, registry, terminal }
             .settle()
+    }
+
+    /// Where summaries go; what is damaged of those that are there is kept aside, and that is said.
+    fn summaries(&self, experiment: &ExperimentDirectory) -> Result<SummaryWriter, Failure> {
+        if let Some(place) = experiment.mend_summaries()? {
+            let place = place.display();
+            self.terminal.say(&format!(
+                "note: summaries were damaged, and their runs are made anew; they are kept as {place}"
+            ));
+        }
+        Ok(SummaryWriter::open(&experiment.path)?)
     }
 
     /// Moves what is damaged out of the way, so that it is made anew, and says so.
@@ -166,6 +182,7 @@ impl Session<'_> {
             stop: self.stop,
             progress: &progress,
             events: None,
+            summaries: None,
         };
         for (side, run) in turns {
             let experiment = &sides[side];

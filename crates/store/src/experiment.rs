@@ -2,13 +2,19 @@
 //!
 //! Never: a result; whoever wants one reads the records again.
 
+mod part;
+
+pub(crate) use part::fingerprint;
+pub use part::{Part, Records};
+
 use crate::checksum::{self, Checksum};
 use crate::files::{self, below};
 use crate::leftover::{self, Leftover};
 use crate::lock::LOCK;
-use crate::{DAMAGED, EXPERIMENT, RUNS, Removed, SCENARIO, State, StoreError, state};
+use crate::summary::mend;
+use crate::{DAMAGED, EXPERIMENT, RUNS, Removed, SCENARIO, SUMMARY, State, StoreError, state, summaries};
 use pipefill_core::file_name::FileName;
-use pipefill_core::plan::{CELLS_MAX, Cell, Conclusion, Plan, Published, Run, Shard};
+use pipefill_core::plan::{CELLS_MAX, Cell, Plan, Run, Shard};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,6 +44,8 @@ pub struct Request<'a> {
     pub plan: &'a Plan,
     /// The plan that `plan` is a part of, where it is one.
     pub part_of: Option<(Shard, &'a Plan)>,
+    /// What is kept of each run.
+    pub records: Records,
 }
 
 /// `experiment.json`: what was asked.
@@ -64,43 +72,9 @@ pub struct StoredExperiment {
     /// What `plan` is a part of; absent where it is the whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
-}
-
-/// Which part of a plan an experiment is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Part {
-    /// Which of how many.
-    pub shard: Shard,
-    /// SHA-256 of the whole plan's JSON: parts with the same one belong together.
-    pub whole: String,
-    /// Cells of the whole plan.
-    pub cells: usize,
-    /// What the whole plan says of its cells, those of other parts too.
-    pub published: Vec<Published>,
-    /// The same.
-    pub conclusions: Vec<Conclusion>,
-}
-
-impl Part {
-    /// `shard` of the plan `whole`.
-    fn new(shard: Shard, whole: &Plan) -> Result<Self, StoreError> {
-        Ok(Self {
-            shard,
-            whole: fingerprint(whole)?,
-            cells: whole.cells.len(),
-            published: whole.published.clone(),
-            conclusions: whole.conclusions.clone(),
-        })
-    }
-}
-
-/// The SHA-256 of `plan` as JSON, in hex.
-///
-/// # Errors
-/// [`StoreError::Json`].
-pub(super) fn fingerprint(plan: &Plan) -> Result<String, StoreError> {
-    let json = serde_json::to_vec(plan).map_err(StoreError::Json)?;
-    Ok(checksum::sha256(&json))
+    /// What is kept of each run; absent where it is all rows.
+    #[serde(default, skip_serializing_if = "Records::is_rows")]
+    pub records: Records,
 }
 
 impl StoredExperiment {
@@ -110,6 +84,7 @@ impl StoredExperiment {
         let part = asked.part_of.map(|(shard, whole)| Part::new(shard, whole)).transpose()?;
         Ok(Self {
             part,
+            records: asked.records,
             schema: SCHEMA,
             pipefill: env!("CARGO_PKG_VERSION").to_owned(),
             backend: asked.backend.to_owned(),
@@ -158,6 +133,8 @@ impl StoredExperiment {
             Some(format!("it is called {}, not {}", self.plan.experiment, asked.plan.experiment))
         } else if self.backend != backend {
             Some(format!("it was run on {}, not on {backend}", self.backend))
+        } else if self.records != asked.records {
+            Some(format!("it was run with --records {}", self.records.as_str()))
         } else if self.shard() != part_of {
             let told =
                 |shard: Option<Shard>| shard.map_or("the whole".to_owned(), |one| format!("shard {one}"));
@@ -336,16 +313,38 @@ impl ExperimentDirectory {
     /// # Errors
     /// [`StoreError::File`].
     pub fn set_aside(&self, run: &Path) -> Result<PathBuf, StoreError> {
+        let name = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let free = self.place_for_damaged(&name)?;
+        fs::rename(run, &free).map_err(StoreError::file("moving", run))?;
+        Ok(free)
+    }
+
+    /// A free name in the folder `damaged`, which is made.
+    fn place_for_damaged(&self, name: &str) -> Result<PathBuf, StoreError> {
         let folder = self.path.join(DAMAGED);
         if !files::is_directory(&folder).map_err(StoreError::file("reading", &folder))? {
             fs::create_dir(&folder).map_err(StoreError::file("making", &folder))?;
         }
-        let name = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let numbered = (2..).map(|number| folder.join(format!("{name}-{number}")));
-        let mut places = std::iter::once(folder.join(&name)).chain(numbered);
+        let mut places = std::iter::once(folder.join(name)).chain(numbered);
         let free = places.find(|place| fs::symlink_metadata(place).is_err()).unwrap_or(folder);
-        fs::rename(run, &free).map_err(StoreError::file("moving", run))?;
         Ok(free)
+    }
+
+    /// Mends the file of summaries where a block of it has changed: what is whole stays, and the file as it was is kept in the folder
+    /// `damaged`; where, if it was.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn mend_summaries(&self) -> Result<Option<PathBuf>, StoreError> {
+        match summaries(&self.path).map(drop) {
+            Err(StoreError::Damaged(_)) => {
+                let kept = self.place_for_damaged(SUMMARY)?;
+                mend(&self.path, &kept)?;
+                Ok(Some(kept))
+            }
+            other => other.map(|()| None),
+        }
     }
 
     /// Every complete run's directory, sorted by name; runs in the making (hidden) are left out.
@@ -374,7 +373,9 @@ impl ExperimentDirectory {
     pub fn remove_if_empty(path: &Path) -> bool {
         let is_known = |entry: &fs::DirEntry| {
             let name = entry.file_name();
+            let is_empty = || entry.metadata().is_ok_and(|found| found.is_file() && found.len() == 0);
             [SCENARIO, EXPERIMENT, RUNS, LOCK].into_iter().any(|known| name == known)
+                || (name == SUMMARY && is_empty())
         };
         let Ok(entries) = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>) else {
             return false;
@@ -387,7 +388,7 @@ impl ExperimentDirectory {
             Err(error) if !files::is_absent(&error) => return false,
             _ => {}
         }
-        let gone = [SCENARIO, EXPERIMENT, LOCK].map(|name| fs::remove_file(path.join(name)));
+        let gone = [SCENARIO, EXPERIMENT, SUMMARY, LOCK].map(|name| fs::remove_file(path.join(name)));
         let removed = gone.iter().all(|result| result.as_ref().err().is_none_or(files::is_absent));
         removed && fs::remove_dir(path).is_ok()
     }

@@ -5,9 +5,12 @@
 use crate::experiment::{Part, fingerprint};
 use crate::files::below;
 use crate::partial::Partial;
-use crate::{ExperimentDirectory, Owner, Request, State, StoreError, read_manifest, state};
+use crate::{
+    ExperimentDirectory, Owner, Records, Request, State, StoreError, Summary, SummaryWriter, read_manifest,
+    state, summaries,
+};
 use pipefill_core::plan::{Plan, Run, Shard};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// All shards of a plan, each at least once.
@@ -59,8 +62,14 @@ pub enum ShardsError {
     Store(#[from] StoreError),
 }
 
-/// Where the record of each run of a plan is.
-type Sources = Vec<(Run, PathBuf)>;
+/// Where the best record of each run of a plan is.
+#[derive(Debug)]
+pub struct Sources {
+    /// The directory of each run, in plan order.
+    runs: Vec<(Run, PathBuf)>,
+    /// For each run of which the summary is kept: which of the shards has it.
+    summaries: BTreeMap<String, usize>,
+}
 
 impl Shards {
     /// The shards in `directories`, in any order. One that is given twice, or was run twice, does no harm.
@@ -98,6 +107,7 @@ impl Shards {
             quick: stored.quick,
             plan: &self.plan,
             part_of: None,
+            records: stored.records,
         }
     }
 
@@ -106,17 +116,70 @@ impl Shards {
         self.parts.len()
     }
 
-    /// Where the record of each run is. Of two that are whole a valid one is taken, then the older one, then the one that sorts first.
+    /// Where the record of each run is. Of two that are whole a valid one is taken, then the older one; the order in which the shards were
+    /// given decides nothing.
     ///
     /// # Errors
     /// [`ShardsError::Unfinished`] where a run has none; [`StoreError`] for one that can't be read.
     pub fn sources(&self) -> Result<Sources, ShardsError> {
-        let mut sources = Vec::with_capacity(self.plan.run_count());
-        let mut lacking: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut sources = Sources { runs: Vec::new(), summaries: BTreeMap::new() };
+        match self.parts[0].stored.records {
+            Records::Rows => sources.runs = self.directories()?,
+            Records::Summary => sources.summaries = self.summaries()?,
+        }
+        Ok(sources)
+    }
+
+    /// Copies what is in `sources` into `experiment`, which `owner` writes; what is there already stays. Before each run `go_on` is asked.
+    /// Returns how many runs there are then.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn copy(
+        &self,
+        sources: &Sources,
+        experiment: &ExperimentDirectory,
+        owner: &Owner,
+        mut go_on: impl FnMut() -> Result<bool, StoreError>,
+    ) -> Result<usize, StoreError> {
+        let mut count = 0;
+        for (run, source) in &sources.runs {
+            if !go_on()? {
+                return Ok(count);
+            }
+            copy_run(source, run, &experiment.runs(), owner)?;
+            count += 1;
+        }
+        if sources.summaries.is_empty() {
+            return Ok(count);
+        }
+        let present = valid_summaries(&experiment.path)?;
+        let mut writer = SummaryWriter::open(&experiment.path)?;
+        count += present.len();
+        for (place, part) in self.parts.iter().enumerate() {
+            for summary in summaries(&part.path)? {
+                let summary = summary?;
+                let is_wanted = sources.summaries.get(&summary.id) == Some(&place);
+                if is_wanted && !present.contains(&summary.id) {
+                    if !go_on()? {
+                        writer.flush()?;
+                        return Ok(count);
+                    }
+                    writer.copy(&summary)?;
+                    count += 1;
+                }
+            }
+        }
+        writer.flush()?;
+        Ok(count)
+    }
+
+    fn directories(&self) -> Result<Vec<(Run, PathBuf)>, ShardsError> {
+        let mut found = Vec::with_capacity(self.plan.run_count());
+        let mut lacking = Lacking::default();
         for run in self.plan.runs() {
-            let holds = |part: &&ExperimentDirectory| part.stored.plan.find(run.cell.index).is_some();
             let mut best: Option<(Rank, PathBuf)> = None;
-            for part in self.parts.iter().filter(holds) {
+            for part in self.parts.iter().filter(|part| holds(part, &run)) {
                 let path = part.run_path(&run);
                 if let Some(rank) = rank(&path, &run)?
                     && best.as_ref().is_none_or(|(other, _)| rank < *other)
@@ -125,30 +188,61 @@ impl Shards {
                 }
             }
             match best {
-                Some((_, path)) => sources.push((run, path)),
-                None => {
-                    *lacking
-                        .entry(self.parts.iter().position(|part| holds(&part)).unwrap_or(0))
-                        .or_default() += 1
-                }
+                Some((_, path)) => found.push((run, path)),
+                None => self.lacks(&run, &mut lacking),
             }
         }
-        match lacking.pop_first() {
-            None => Ok(sources),
-            Some((part, missing)) => {
-                let part = &self.parts[part];
-                let runs = part.stored.plan.run_count();
-                Err(ShardsError::Unfinished { directory: part.path.clone(), missing, runs })
+        self.complete(lacking).map(|()| found)
+    }
+
+    fn summaries(&self) -> Result<BTreeMap<String, usize>, ShardsError> {
+        let mut best: BTreeMap<String, ((bool, Option<u64>, u64), usize)> = BTreeMap::new();
+        for (place, part) in self.parts.iter().enumerate() {
+            for summary in summaries(&part.path)? {
+                let summary = summary?;
+                let rank = summary.rank();
+                let entry = best.entry(summary.id).or_insert((rank, place));
+                *entry = (*entry).min((rank, place));
             }
         }
+        let mut lacking = Lacking::default();
+        let missing = self.plan.runs().into_iter().filter(|run| !best.contains_key(&run.id));
+        missing.for_each(|run| self.lacks(&run, &mut lacking));
+        let places = best.into_iter().map(|(id, (_, place))| (id, place));
+        self.complete(lacking).map(|()| places.collect())
+    }
+
+    /// Notes that no shard has a record of `run`.
+    fn lacks(&self, run: &Run, lacking: &mut Lacking) {
+        let place = self.parts.iter().position(|part| holds(part, run)).unwrap_or(0);
+        *lacking.entry(place).or_default() += 1;
+    }
+
+    fn complete(&self, mut lacking: Lacking) -> Result<(), ShardsError> {
+        let Some((place, missing)) = lacking.pop_first() else { return Ok(()) };
+        let ExperimentDirectory { path, stored } = &self.parts[place];
+        Err(ShardsError::Unfinished { directory: path.clone(), missing, runs: stored.plan.run_count() })
     }
 }
 
-/// Copies the whole record of `run` in `source` into the folder `runs`; one that is there, whole and as good, is left alone.
-///
-/// # Errors
-/// [`StoreError`].
-pub fn copy_run(source: &Path, run: &Run, runs: &Path, owner: &Owner) -> Result<(), StoreError> {
+/// Runs without a record, by the first directory that should have one.
+type Lacking = BTreeMap<usize, usize>;
+
+fn holds(part: &ExperimentDirectory, run: &Run) -> bool {
+    part.stored.plan.find(run.cell.index).is_some()
+}
+
+/// Ids of the runs in `directory` whose summary says that they are valid.
+fn valid_summaries(directory: &Path) -> Result<BTreeSet<String>, StoreError> {
+    let valid = |summary: Result<Summary, StoreError>| match summary {
+        Ok(summary) => summary.valid.then_some(Ok(summary.id)),
+        Err(error) => Some(Err(error)),
+    };
+    summaries(directory)?.filter_map(valid).collect()
+}
+
+/// Copies the whole record of `run` in `source` into the folder `runs`; one that is there and valid is left alone.
+fn copy_run(source: &Path, run: &Run, runs: &Path, owner: &Owner) -> Result<(), StoreError> {
     let target = below(runs, &run.directory);
     if matches!(state(&target, &run.id)?, State::Valid) {
         return Ok(());
@@ -178,6 +272,9 @@ fn difference(one: &ExperimentDirectory, other: &ExperimentDirectory) -> Result<
         Some(format!("one is called {}, the other {}", one.plan.experiment, other.plan.experiment))
     } else if one.backend != other.backend {
         Some(format!("one was run on {}, the other on {}", one.backend, other.backend))
+    } else if one.records != other.records {
+        let [one, other] = [one.records, other.records].map(Records::as_str);
+        Some(format!("one was run with --records {one}, the other with --records {other}"))
     } else if of(&one.part) != of(&other.part) {
         Some(format!("one is cut into {} shards, the other into {}", of(&one.part), of(&other.part)))
     } else if plan_hash(one)? != plan_hash(other)? {

@@ -29,6 +29,7 @@ EXAMPLES:
   pipefill run scenarios/first.toml --out /tmp/first --resume     repeat invalid and missing runs
   pipefill run scenarios/first.toml --repeat 5 --on sim
   pipefill run scenarios/matrix.toml --on sim --shard 3/16 --out third    a part of it, for pipefill merge
+  pipefill run scenarios/matrix.toml --on sim --records summary           thousands of runs, in one file
   sed s/cubic/bbr/ mine.toml | pipefill run - --on sim
   pipefill run scenarios/first.toml --only path.rtt=40ms,path.loss=1% --json
   pipefill run scenarios/first.toml --on sim --capture            with sender.pcapng and receiver.pcapng of each run
@@ -62,6 +63,7 @@ EXAMPLES:
   pipefill report pipefill-runs/first --format svg -o pictures    each chart as a file
   pipefill report pipefill-runs/first --format md -o first.md     with links to the pictures
   pipefill report pipefill-runs/first --format html -o first.html
+  pipefill report pipefill-runs/first --format parquet -o first.parquet
   pipefill report pipefill-runs/first --format iperf3 -o flows
   pipefill report pipefill-runs/first/runs/0000-rtt-10ms-loss-0pct-r1 --json";
 

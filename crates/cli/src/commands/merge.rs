@@ -12,7 +12,7 @@ use crate::page;
 use crate::signals::Stop;
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::quoted;
-use pipefill_store::{ExperimentDirectory, Owner, Registry, Shards, ShardsError, copy_run};
+use pipefill_store::{ExperimentDirectory, Owner, Registry, Shards, ShardsError};
 use serde_json::json;
 use std::path::Path;
 
@@ -31,12 +31,11 @@ pub(super) fn merge(args: &MergeArgs, terminal: &Terminal) -> Result<Outcome, Fa
         Claim { request: &request, base, out, resume: true, owner: &owner, registry: &registry, terminal };
     let claimed = claim.settle()?;
     let experiment = &claimed.experiment;
-    for (at, (run, source)) in sources.iter().enumerate() {
-        if stop.is_requested() {
-            return Err(Failure::Stopped { kept: at, total: sources.len(), directory: args.out.clone() });
-        }
-        claimed.lock.check()?;
-        copy_run(source, run, &experiment.runs(), &owner)?;
+    let go_on = || claimed.lock.check().map(|()| !stop.is_requested());
+    let (kept, total) =
+        (shards.copy(&sources, experiment, &owner, go_on)?, experiment.stored.plan.run_count());
+    if kept < total {
+        return Err(Failure::Stopped { kept, total, directory: args.out.clone() });
     }
     page::leave(experiment, &evaluate(experiment, None, terminal)?, terminal)?;
     say(args, experiment, &shards, terminal)?;

@@ -1,6 +1,6 @@
 //! `pipefill run` and `pipefill study`: from the scenario to the table.
 
-use crate::args::{BackendName, RunArgs, RunOptions, StudyArgs};
+use crate::args::{BackendName, RecordsOf, RunArgs, RunOptions, StudyArgs};
 use crate::asked::Asked;
 use crate::failure::{ELSEWHERE, Failure};
 use crate::outcome::{Invalid, Outcome};
@@ -14,7 +14,7 @@ use pipefill_core::plan::Shard;
 use pipefill_lab::{Lab, privilege};
 use pipefill_report::{json, table};
 use pipefill_sim::Sim;
-use pipefill_store::{Registry, Removed};
+use pipefill_store::{Records, Registry, Removed};
 use serde_json::json;
 use std::path::Path;
 
@@ -25,7 +25,7 @@ const CAPTURE: &str = "run.capture=true";
 pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let mut selection = args.selection.clone();
     selection.set.extend(args.capture.then(|| CAPTURE.to_owned()));
-    let asked = Asked::file(&args.file, &selection)?;
+    let asked = Asked { records: records(args)?, ..Asked::file(&args.file, &selection)? };
     let wanted = Wanted { asked, options: args.options.clone(), shard: args.shard };
     let finished = carry_out(vec![wanted], terminal, true, &|one| show(one, &args.options, terminal))?;
     if args.options.json {
@@ -34,6 +34,22 @@ pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failur
         }
     }
     Ok(worst(&finished))
+}
+
+/// What is kept. A summary has no place for what comes while a run is at work.
+fn records(args: &RunArgs) -> Result<Records, Failure> {
+    let without = |what: &str| {
+        let why = format!("--records summary keeps no rows, and {what}");
+        Err(Failure::usage(why, "leave one of the two out"))
+    };
+    match args.records {
+        RecordsOf::Rows => Ok(Records::Rows),
+        RecordsOf::Summary if args.capture => without("--capture needs a place for each run's packets"),
+        RecordsOf::Summary if args.options.json_stream.is_some() => {
+            without("--json-stream reads each cell's rows as it ends")
+        }
+        RecordsOf::Summary => Ok(Records::Summary),
+    }
 }
 
 /// Runs a built-in study, or all of them.

@@ -8,7 +8,7 @@ use pipefill_analysis::observed::{BACKEND, Connection, Exact};
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{CELLS_MAX, Cell, Plan};
 use pipefill_core::record::{AnyRow, Observed, Sink, TcpSample};
-use pipefill_store::{Owner, Partial, Staged};
+use pipefill_store::{Owner, Partial, Records, Staged};
 use std::path::Path;
 use std::time::Duration;
 
@@ -108,6 +108,7 @@ pub(crate) fn write(
         selection: Selection::default(),
         plan: plan.clone(),
         whole: None,
+        records: Records::Rows,
     };
     let owner = Owner::current()?;
     let Some((experiment, _lock)) = Staged::create(target, &asked.request(BACKEND), &owner)? else {

@@ -10,6 +10,8 @@ mod compare;
 mod damaged_records;
 mod explained;
 mod exports;
+mod kills;
+mod large;
 mod messages;
 mod old_records;
 mod pcap;

@@ -8,7 +8,7 @@ mod entries;
 
 use changes::{changed, changes};
 use pipefill_core::scenario::Scenario;
-use pipefill_store::{ExperimentDirectory, Owner, Registry, Request};
+use pipefill_store::{ExperimentDirectory, Owner, Records, Registry, Request};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value;
@@ -47,6 +47,7 @@ fn with_request<T>(what: impl FnOnce(&Request<'_>) -> T) -> T {
         quick: false,
         plan,
         part_of: None,
+        records: Records::Rows,
     })
 }
 
