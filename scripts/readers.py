@@ -1,4 +1,5 @@
-"""Reads every table of the records in the given experiments with polars, pandas and DuckDB, with no option but the path.
+"""Reads every table of the records in the given experiments with polars, pandas and DuckDB, with no option but the path, and the file
+`runs.parquet` beside them, which has to hold what `report.json` there says of each run.
 
 Each has to find every row, every column and no other, and the sums of the numbers that the lines hold; tables of one name from all
 experiments have to lie below one another. Prints a line for each experiment; ends with 1 where a reader found something else.
@@ -13,6 +14,7 @@ from pathlib import Path
 import duckdb
 import pandas
 import polars
+import pyarrow.parquet
 import zstandard
 
 READERS = {
@@ -20,6 +22,12 @@ READERS = {
     "polars (lazy)": lambda path: polars.scan_ndjson(path).collect(),
     "pandas": lambda path: polars.from_pandas(pandas.read_json(path, lines=True)),
     "duckdb": lambda path: duckdb.read_json(str(path)).pl(),
+}
+
+PARQUET_READERS = {
+    "polars": lambda path: polars.read_parquet(path),
+    "pandas": lambda path: polars.from_pandas(pandas.read_parquet(path)),
+    "duckdb": lambda path: duckdb.read_parquet(str(path)).pl(),
 }
 
 
@@ -44,6 +52,30 @@ def wrong(frame, rows):
     return None
 
 
+def wrong_runs(experiment):
+    """What of runs.parquet is not what report.json says, a line each."""
+    path = Path(experiment) / "runs.parquet"
+    cells = json.loads((Path(experiment) / "report.json").read_text())["cells"]
+    runs = [(cell, run) for cell in cells for run in cell["run_values"]]
+    metadata = pyarrow.parquet.read_metadata(path).metadata
+    described = json.loads(metadata[b"pipefill.columns"])
+    for reader, read in PARQUET_READERS.items():
+        frame = read(path)
+        axes = {axis for cell in cells for axis in cell["axes"]}
+        if set(frame.columns) != axes | set(described) or not all(described.values()):
+            yield f"{reader}: {path}: columns {sorted(set(frame.columns) ^ (axes | set(described)))}"
+        if frame["run"].to_list() != [run["id"] for _, run in runs]:
+            yield f"{reader}: {path}: the runs are others"
+        for name in ["goodput_bps", "retransmits", "min_rtt_us", "datagrams_sent", "lost_percent"]:
+            if frame[name].to_list() != [run[name] for _, run in runs]:
+                yield f"{reader}: {path}: column {name}"
+        for axis in axes:
+            if frame[axis].to_list() != [cell["axes"].get(axis) for cell, _ in runs]:
+                yield f"{reader}: {path}: axis {axis}"
+        if frame["valid"].dtype != polars.Boolean or frame["cell"].dtype != polars.Int64:
+            yield f"{reader}: {path}: types {frame.schema}"
+
+
 def main(experiments):
     problems = []
     frames = defaultdict(list)
@@ -63,6 +95,7 @@ def main(experiments):
                     problems.append(f"{reader}: {path}: {problem}")
                 elif reader == "polars":
                     frames[path.name].append(frame)
+        problems.extend(wrong_runs(experiment))
         print(f"{experiment}: {len(paths)} tables, each read by {', '.join(READERS)}")
     for name, of_name in frames.items():
         try:

@@ -2,14 +2,14 @@
 //!
 //! A figure is the median of the valid runs, as in a report. The runs of both sides are no pairs, since they were made at other
 //! times: see [`statistics::unpaired`] for the interval of a difference. Never: a verdict where the interval holds zero or a
-//! side has fewer than three runs, or a cell that is left out without a word.
+//! side has fewer than three runs (one of a deterministic cell), or a cell that is left out without a word.
 
 mod circumstances;
 mod matching;
 
 use crate::experiment::{CellResult, EnvironmentSummary, Experiment};
 use crate::metrics::RunMetrics;
-use crate::statistics::{self, median};
+use crate::statistics::{self, VALUES_MIN, median};
 use indexmap::IndexMap;
 use matching::Matched;
 use pipefill_core::limit::LimitedBy;
@@ -247,7 +247,11 @@ impl Change {
     }
 }
 
-/// Of the valid runs that have one.
+/// Of the valid runs that have one. The run of a deterministic cell stands for as many as a verdict needs: they would be the same.
 fn values(cell: &CellResult, field: fn(&RunMetrics) -> Option<f64>) -> Vec<f64> {
-    cell.run_values.iter().filter(|run| run.is_valid()).filter_map(field).collect()
+    let values: Vec<f64> = cell.run_values.iter().filter(|run| run.is_valid()).filter_map(field).collect();
+    match values[..] {
+        [value] if cell.deterministic => vec![value; VALUES_MIN],
+        _ => values,
+    }
 }

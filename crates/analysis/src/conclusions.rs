@@ -111,7 +111,7 @@ fn judged_cell(
     result: &CellResult,
     cells: &[CellResult],
 ) -> JudgedCell {
-    let spec = &plan.cells[pair.cell].spec;
+    let spec = &plan.cell(pair.cell).spec;
     let other = pair.other.and_then(|index| of_index(cells, index, result));
     let measured = expect::measured(result, claim.metric);
     let compared_with = compared_with(claim, spec, other);

@@ -82,7 +82,7 @@ impl Catalogue {
 
 impl Finding {
     fn of(experiment: &Experiment, cell: &CellResult) -> Self {
-        let spec = &experiment.plan.cells[cell.index].spec;
+        let spec = &experiment.plan.cell(cell.index).spec;
         let found = cell.limited_by.map(|limited_by| {
             let refined = spec.expect.iter().any(|one| one.metric == ExpectMetric::CwndCause);
             named(

@@ -75,13 +75,18 @@ pub struct CellResult {
     pub runs: usize,
     /// Of these, valid.
     pub valid: usize,
+    /// Whether nothing in the cell is left to chance: it was run once, and every other run of it would be the same.
+    #[serde(default)]
+    pub deterministic: bool,
     /// Goodput at the receivers.
     pub goodput_bps: Option<u64>,
-    /// Lower end of the interval of that median, a run's goodput; null with fewer than two valid runs.
+    /// Lower end of the interval of that median, a run's goodput; null with fewer than two valid runs. Of a deterministic cell both ends
+    /// are its goodput.
     pub goodput_bps_low: Option<u64>,
     /// Upper end.
     pub goodput_bps_high: Option<u64>,
-    /// The share of such intervals that hold the true median: 0.75 with three runs, 0.9375 with five, 0.95 and more from six on.
+    /// The share of such intervals that hold the true median: 0.75 with three runs, 0.9375 with five, 0.95 and more from six on; 1 of a
+    /// deterministic cell.
     #[serde(default)]
     pub goodput_coverage: Option<f64>,
     /// Goodput without leaving out a warm-up.

@@ -2,13 +2,38 @@
 
 use crate::studies;
 use pipefill_analysis::experiment::quoted;
-use pipefill_store::ExperimentDirectory;
+use pipefill_core::plan::Shard;
+use pipefill_store::{ExperimentDirectory, Records};
 
-/// The command that repeats the runs of `experiment` that are damaged or missing.
+/// The command that makes the runs of `experiment` that are damaged or missing.
 pub(crate) fn resume_command(experiment: &ExperimentDirectory) -> String {
     let out = experiment.path.to_string_lossy();
-    let word = quoted(&out);
-    format!("{} --on {} --resume --out {word}", command(experiment), experiment.stored.backend)
+    format!("{} --resume --out {}", whole_command(experiment, experiment.stored.shard()), quoted(&out))
+}
+
+/// The command that makes `shard` of the plan that `experiment` is a shard of, in a directory beside it.
+pub(crate) fn shard_command(experiment: &ExperimentDirectory, shard: Shard) -> String {
+    let Shard { number, of } = shard;
+    let name = format!("{}-shard-{number}-of-{of}", experiment.stored.plan.experiment);
+    let out = experiment.path.with_file_name(name);
+    format!("{} --out {}", whole_command(experiment, Some(shard)), quoted(&out.to_string_lossy()))
+}
+
+/// The command that makes `shard`, or all, of what `experiment` is about, up to and without `--out`.
+fn whole_command(experiment: &ExperimentDirectory, shard: Option<Shard>) -> String {
+    let stored = &experiment.stored;
+    let mut words = command(experiment);
+    for only in &stored.only {
+        words += &format!(" --only {}", quoted(only));
+    }
+    words += &format!(" --on {}", stored.backend);
+    if stored.records == Records::Summary {
+        words += " --records summary";
+    }
+    if let Some(shard) = shard {
+        words += &format!(" --shard {shard}");
+    }
+    words
 }
 
 /// The command that ran `experiment`, up to and without `--on`. Built on the copy of the scenario, unless that is the very study that this

@@ -14,12 +14,14 @@ use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use examples::{
     BDP_EXAMPLES, CATALOGUE_EXAMPLES, COMPARE_EXAMPLES, COMPLETIONS_EXAMPLES, DOCTOR_EXAMPLES, EXAMPLES,
-    EXEC_EXAMPLES, EXPLAIN_EXAMPLES, FIX_EXAMPLES, FUZZ_EXAMPLES, MAN_EXAMPLES, PCAP_EXAMPLES, PLAN_EXAMPLES,
-    REPORT_EXAMPLES, RUN_EXAMPLES, SERVE_EXAMPLES, STUDY_EXAMPLES, TEST_EXAMPLES, WATCH_EXAMPLES,
+    EXEC_EXAMPLES, EXPLAIN_EXAMPLES, FIX_EXAMPLES, FUZZ_EXAMPLES, MAN_EXAMPLES, MERGE_EXAMPLES,
+    PCAP_EXAMPLES, PLAN_EXAMPLES, REPORT_EXAMPLES, RUN_EXAMPLES, SERVE_EXAMPLES, STUDY_EXAMPLES,
+    TEST_EXAMPLES, WATCH_EXAMPLES,
 };
 use pipefill_analysis::observed::View;
 use pipefill_core::cell::WIRE_OVERHEAD;
 use pipefill_core::parse;
+use pipefill_core::plan::Shard;
 use pipefill_core::units::{Bytes, Rate, Ratio};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -45,6 +47,9 @@ pub(crate) enum Command {
     /// Run a scenario, then print the table
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
+    /// Put the shards of an experiment together
+    #[command(after_help = MERGE_EXAMPLES)]
+    Merge(MergeArgs),
     /// Run a built-in study and compare it with its published figures
     #[command(after_help = STUDY_EXAMPLES)]
     Study(StudyArgs),
@@ -121,9 +126,9 @@ pub(crate) struct RunOptions {
     /// Directory for the records [default: pipefill-runs/NAME, with a number if that exists]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Number of runs at the same time; runs that share CPUs disturb each other
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub(crate) jobs: u16,
+    /// Number of runs at the same time; in the lab, runs that share CPUs disturb each other [default: as many as there are CPUs with --on sim, else 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=JOBS_MAX.into()))]
+    pub(crate) jobs: Option<u16>,
     /// Continue: skip runs that have a valid record, repeat invalid ones
     #[arg(long)]
     pub(crate) resume: bool,
@@ -137,6 +142,19 @@ pub(crate) struct RunOptions {
     #[arg(long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true,
           default_missing_value = "cells", conflicts_with = "json")]
     pub(crate) json_stream: Option<StreamOf>,
+}
+
+impl RunOptions {
+    /// Runs at the same time. A simulation has its own clock and disturbs no other.
+    pub(crate) fn jobs(&self) -> u16 {
+        self.jobs.unwrap_or_else(|| match self.on {
+            BackendName::Sim => {
+                let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+                u16::try_from(cpus).unwrap_or(JOBS_MAX).min(JOBS_MAX)
+            }
+            BackendName::Lab => 1,
+        })
+    }
 }
 
 /// What a stream of JSON contains.
@@ -195,8 +213,36 @@ pub(crate) struct RunArgs {
     /// Capture packets at both ends, as run.capture=true does: sender.pcapng and receiver.pcapng in each run's artifacts
     #[arg(long)]
     pub(crate) capture: bool,
+    /// Run only this part of the plan: the I-th of N, from 1, balanced by estimated time. Cells keep their numbers and seeds
+    #[arg(long, value_name = "I/N")]
+    pub(crate) shard: Option<Shard>,
+    /// What to keep of each run: every row in a directory of its own, or its manifest and figures in one file with all others
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "rows")]
+    pub(crate) records: RecordsOf,
     #[command(flatten)]
     pub(crate) options: RunOptions,
+}
+
+/// What is kept of each run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecordsOf {
+    /// Manifest and figures, in one file: for very many runs
+    Summary,
+    /// Every row, in a directory for each run
+    Rows,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct MergeArgs {
+    /// Directories of all shards, in any order; one twice is no harm
+    #[arg(value_name = "DIR", required = true)]
+    pub(crate) shards: Vec<PathBuf>,
+    /// Directory for the whole experiment. One that holds a part of it already is completed
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Print what was put together as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -448,6 +494,8 @@ pub(crate) enum Format {
     Json,
     /// CSV, a row for each cell
     Csv,
+    /// Parquet, a row for each run; needs -o
+    Parquet,
     /// Markdown; with -o it links the pictures found beside FILE or in the folder `pictures`
     #[value(alias = "markdown")]
     Md,
@@ -572,6 +620,9 @@ fn some(text: &str) -> Result<u64, parse::ParseError> {
         count => Ok(count),
     }
 }
+
+/// Most runs at the same time.
+pub(crate) const JOBS_MAX: u16 = 64;
 
 /// The heading of options that every command has, after the command's own.
 const GLOBAL: &str = "Global options";

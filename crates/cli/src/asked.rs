@@ -4,12 +4,15 @@ use crate::args::Selection;
 use crate::failure::Failure;
 use crate::select;
 use crate::studies::{self, Study};
-use pipefill_core::plan::{Cell, Plan};
+use pipefill_core::backend::Backend;
+use pipefill_core::plan::{Cell, Plan, Shard};
 use pipefill_core::scenario::{Scenario, TEXT_MAX};
-use pipefill_store::{ExperimentDirectory, Request};
+use pipefill_store::{ExperimentDirectory, Records, Request};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
+use std::time::Duration;
 
 /// The file name that stands for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -25,6 +28,10 @@ pub(crate) struct Asked {
     pub(crate) selection: Selection,
     /// What is to be run.
     pub(crate) plan: Plan,
+    /// Where that is a shard: which one, and the whole plan.
+    pub(crate) whole: Option<(Shard, Plan)>,
+    /// What is kept of each run.
+    pub(crate) records: Records,
 }
 
 impl Asked {
@@ -98,7 +105,34 @@ impl Asked {
             only,
             quick: *quick,
             plan: &self.plan,
+            part_of: self.whole.as_ref().map(|(shard, plan)| (*shard, plan)),
+            records: self.records,
         }
+    }
+
+    /// As `backend` runs it: a cell without any chance in it once.
+    pub(crate) fn on(mut self, backend: &dyn Backend) -> Self {
+        for cell in self.plan.cells.iter_mut().filter(|cell| backend.is_deterministic(&cell.spec)) {
+            cell.deterministic = true;
+            cell.spec.run.repeat = 1;
+        }
+        self
+    }
+
+    /// The part of it that is `shard`; its cells keep their numbers. To be asked for once it is known where it runs.
+    ///
+    /// # Errors
+    /// There are fewer cells than shards.
+    pub(crate) fn part(self, shard: Shard, backend: &dyn Backend) -> Result<Self, Failure> {
+        let first = self.plan.runs().into_iter().filter(|run| run.repeat == 1);
+        let costs: BTreeMap<usize, Duration> =
+            first.map(|run| (run.cell.index, backend.estimate(&run) * run.cell.spec.run.repeat)).collect();
+        let cost = |cell: &Cell| costs.get(&cell.index).copied().unwrap_or_default();
+        let plan = self.plan.part(shard, cost).map_err(|error| {
+            let most = error.cells;
+            Failure::usage(format!("--shard {shard}: {error}"), format!("cut it into {most} shards at most"))
+        })?;
+        Ok(Self { whole: Some((shard, self.plan)), plan, ..self })
     }
 
     fn read(
@@ -107,20 +141,36 @@ impl Asked {
         name: &str,
         selection: &Selection,
     ) -> Result<Self, Failure> {
-        let mut scenario = Scenario::parse(&text, name)?;
-        let variants = select::variants(&selection.only);
-        scenario.keep_variants(&variants.iter().map(String::as_str).collect::<Vec<_>>())?;
+        let scenario = Scenario::parse(&text, name)?;
         let selection = with_repeat(selection);
-        for set in &selection.set {
-            scenario.set(set)?;
+        let variants = select::variants(&selection.only);
+        let mut part = scenario.clone();
+        part.keep_variants(&variants.iter().map(String::as_str).collect::<Vec<_>>())?;
+        let mut plan = selected(part, &selection)?;
+        if !variants.is_empty() {
+            // What is set need not fit the other variants; then there is no whole whose numbers the cells could have.
+            let whole = selected(scenario, &selection).ok();
+            plan = whole.filter(|whole| ids(whole) == ids(&plan)).unwrap_or(plan);
         }
-        let mut plan = match selection.quick {
-            true => scenario.quick_plan().clone(),
-            false => scenario.plan().clone(),
-        };
-        select::only(&mut plan, &selection.only)?;
-        Ok(Self { study, text, selection, plan })
+        Ok(Self { study, text, selection, plan, whole: None, records: Records::Rows })
     }
+}
+
+/// The plan of `scenario` under `selection`.
+fn selected(mut scenario: Scenario, selection: &Selection) -> Result<Plan, Failure> {
+    for set in &selection.set {
+        scenario.set(set)?;
+    }
+    let mut plan = match selection.quick {
+        true => scenario.quick_plan().clone(),
+        false => scenario.plan().clone(),
+    };
+    select::only(&mut plan, &selection.only)?;
+    Ok(plan)
+}
+
+fn ids(plan: &Plan) -> Vec<&str> {
+    plan.cells.iter().map(|cell| cell.id.as_str()).collect()
 }
 
 /// `--repeat` as what it stands for: an override of `run.repeat`, the last one.

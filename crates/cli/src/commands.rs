@@ -11,6 +11,7 @@ mod fix;
 mod flows;
 mod fuzz;
 mod man;
+mod merge;
 mod pcap;
 mod plan;
 mod report;
@@ -32,6 +33,7 @@ pub(crate) fn carry_out(command: Command, terminal: &Terminal) -> Result<Outcome
     match command {
         Command::Plan(args) => plan::plan(&args, terminal),
         Command::Run(args) => run::run(&args, terminal),
+        Command::Merge(args) => merge::merge(&args, terminal),
         Command::Study(args) => run::study(&args, terminal),
         Command::Catalogue(args) => catalogue::catalogue(&args, terminal),
         Command::Report(args) => report::report(&args, terminal),

@@ -5,11 +5,14 @@ use crate::condense::{Condensed, condense};
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::{CellResult, Experiment, ExperimentBuilder};
+use pipefill_analysis::metrics::RunMetrics;
 use pipefill_analysis::observed::{View, forget_the_plan};
 use pipefill_analysis::series;
 use pipefill_core::plan::{Cell, Plan, Run};
 use pipefill_report::html::RunPart;
-use pipefill_store::{Damage, DamagedRun, ExperimentDirectory, StoreError, read_manifest};
+use pipefill_store::{
+    Damage, DamagedRun, ExperimentDirectory, Records, StoreError, read_manifest, summaries,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -33,6 +36,9 @@ pub(crate) fn evaluate(
     view: Option<View>,
     terminal: &Terminal,
 ) -> Result<Evaluated, Failure> {
+    if experiment.stored.records == Records::Summary {
+        return summed_up(experiment, view);
+    }
     let mut builder = ExperimentBuilder::new(as_seen(experiment.stored.plan.clone(), view));
     let directories = experiment.run_directories()?;
     let mut parts = Vec::with_capacity(directories.len());
@@ -70,6 +76,38 @@ pub(crate) fn evaluate(
         return Err(Failure::Damaged { runs: damaged, repeat: Some(again::resume_command(experiment)) });
     }
     Ok(Evaluated { result: builder.finish(&again::command(experiment)), parts })
+}
+
+/// The result of all summaries in `experiment`, read one by one. There are no curves.
+fn summed_up(experiment: &ExperimentDirectory, view: Option<View>) -> Result<Evaluated, Failure> {
+    if view.is_some() {
+        return Err(without_rows(experiment, "to judge from one end takes the rows of its sockets"));
+    }
+    let mut builder = ExperimentBuilder::new(experiment.stored.plan.clone());
+    let mut read = || -> Result<(), Failure> {
+        for summary in summaries(&experiment.path)? {
+            let (manifest, figures) = summary?.read::<RunMetrics>()?;
+            let added = builder.add_condensed(&manifest, figures);
+            added.map_err(|error| Failure::Other(format!("{}: {error}", experiment.path.display())))?;
+        }
+        Ok(())
+    };
+    match read() {
+        Ok(()) => {}
+        Err(Failure::Damaged { runs, .. }) => {
+            return Err(Failure::Damaged { runs, repeat: Some(again::resume_command(experiment)) });
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(Evaluated { result: builder.finish(&again::command(experiment)), parts: Vec::new() })
+}
+
+/// What needs rows can't be had of `experiment`, which has none.
+pub(crate) fn without_rows(experiment: &ExperimentDirectory, why: &str) -> Failure {
+    Failure::usage(
+        format!("{} was run with --records summary: {why}", experiment.path.display()),
+        "run the cells that you want to look into again, without --records summary",
+    )
 }
 
 /// `plan`; with a view, without all that only a scenario says.

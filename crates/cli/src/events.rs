@@ -10,7 +10,7 @@ use crate::terminal::Terminal;
 use indexmap::IndexMap;
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Run};
-use pipefill_core::record::{AnyRow, Manifest, Sink, SinkError};
+use pipefill_core::record::{AnyRow, Invalid, Sink, SinkError};
 use pipefill_report::stream::{Event, SCHEMA};
 use pipefill_store::ExperimentDirectory;
 use std::collections::BTreeSet;
@@ -65,14 +65,14 @@ impl Events {
         experiment: &ExperimentDirectory,
         run: &Run,
         took: Duration,
-        manifest: &Manifest,
+        invalid: &[Invalid],
     ) -> Result<(), Failure> {
         self.write(&Event::RunFinished {
             run: &run.directory,
             axes: &axes(&run.cell),
             repeat: run.repeat,
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            invalid: &manifest.invalid,
+            invalid,
         });
         let Some(cell) = evaluate_cell(experiment, &run.cell)? else { return Ok(()) };
         let mut finished = self.finished_cells.lock().unwrap_or_else(PoisonError::into_inner);

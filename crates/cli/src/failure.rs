@@ -221,6 +221,9 @@ impl From<StoreError> for Failure {
                 usage("continue it with --resume, or choose another one with --out OTHER")
             }
             StoreError::NoNumber { .. } => usage("choose a directory with --out DIR"),
+            StoreError::LeaseLost { .. } => usage(
+                "nothing was written after that; wait for the other one to end, then continue with --resume",
+            ),
             StoreError::NoRegistry(_) => {
                 usage("remove one of them, or set XDG_RUNTIME_DIR to a directory of your own")
             }

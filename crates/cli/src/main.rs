@@ -11,6 +11,7 @@ mod capture_flows;
 mod capture_graphs;
 mod capture_reading;
 mod catalogue_scenarios;
+mod claim;
 mod commands;
 mod condense;
 mod console;

@@ -1,4 +1,4 @@
-//! What the user sees during runs, on standard error: a live view on a terminal, a line for each run elsewhere.
+//! What the user sees during runs, on standard error: a live view on a terminal, a line a second at most elsewhere.
 
 mod estimate;
 
@@ -10,7 +10,10 @@ use crate::terminal::{self, Terminal, visible};
 use pipefill_core::plan::Run;
 use pipefill_core::units::Time;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// From one line to the next.
+const LINE_EVERY: Duration = Duration::from_secs(1);
 
 /// Progress of all runs of an experiment.
 #[derive(Debug)]
@@ -19,6 +22,8 @@ pub(crate) struct Progress {
     shown: Shown,
     /// Lines that wait for the view to close.
     waiting: Mutex<Vec<String>>,
+    /// When the last line was written that need not have been.
+    last_line: Mutex<Option<Instant>>,
 }
 
 #[derive(Debug)]
@@ -45,7 +50,7 @@ impl Progress {
             }
             (false, false) => Shown::Lines,
         };
-        Self { state, shown, waiting: Mutex::default() }
+        Self { state, shown, waiting: Mutex::default(), last_line: Mutex::default() }
     }
 
     /// The state that the live view shows; `None` without a view.
@@ -73,14 +78,24 @@ impl Progress {
         state.estimate.end(estimate, measured);
         state.end(run, measured, note);
         let line = line(&state.estimate, run, measured, note);
+        let must_be_said = !note.is_empty() || state.estimate.finished == state.estimate.total;
         drop(state);
         match &self.shown {
-            Shown::Lines => say(&line),
-            Shown::View(view) if !view.is_open() => say(&line),
+            Shown::Lines => self.say_some(&line, must_be_said),
+            Shown::View(view) if !view.is_open() => self.say_some(&line, must_be_said),
             Shown::View(_) if !note.is_empty() => {
                 self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(line);
             }
             Shown::View(_) | Shown::Nothing => {}
+        }
+    }
+
+    /// Says `line` where it must be said, or where nothing was for a second: of many short runs nobody reads every line.
+    fn say_some(&self, line: &str, must_be_said: bool) {
+        let mut last = self.last_line.lock().unwrap_or_else(PoisonError::into_inner);
+        if must_be_said || last.is_none_or(|last| last.elapsed() >= LINE_EVERY) {
+            *last = Some(Instant::now());
+            say(line);
         }
     }
 

@@ -8,11 +8,15 @@ use crate::live::LiveTap;
 use crate::outcome::counted;
 use crate::progress::Progress;
 use crate::signals::Stop;
+use pipefill_analysis::metrics::RunMetrics;
 use pipefill_core::backend::{Backend, BackendError, Watch};
 use pipefill_core::plan::Run;
-use pipefill_core::record::{Manifest, Sink};
+use pipefill_core::record::{InMemory, Manifest, Sink};
 use pipefill_core::units::Time;
-use pipefill_store::{Damage, DamagedRun, ExperimentDirectory, Owner, Partial, State, read_manifest, state};
+use pipefill_store::{
+    Damage, DamagedRun, ExperimentDirectory, Lock, Owner, Partial, Records, State, SummaryWriter,
+    read_manifest, state, summaries,
+};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,12 +32,33 @@ pub(crate) struct Runner<'a> {
     pub(crate) experiment: &'a ExperimentDirectory,
     /// Who writes them.
     pub(crate) owner: &'a Owner,
+    /// The right to do so.
+    pub(crate) lock: &'a Lock,
     /// Whether to go on.
     pub(crate) stop: &'a Stop,
     /// What the person sees.
     pub(crate) progress: &'a Progress,
     /// What another program is told, where one wants to know.
     pub(crate) events: Option<&'a Events>,
+    /// Where the runs' summaries go, where only these are kept.
+    pub(crate) summaries: Option<Mutex<SummaryWriter>>,
+}
+
+/// The record of a run at work.
+enum Record {
+    /// In a directory of its own.
+    Rows(Box<Partial>),
+    /// In memory until its figures are known.
+    Summary(InMemory),
+}
+
+impl Record {
+    fn sink(&mut self) -> &mut dyn Sink {
+        match self {
+            Self::Rows(partial) => &mut **partial,
+            Self::Summary(rows) => rows,
+        }
+    }
 }
 
 /// How many runs of `experiment` have a whole record, valid or not.
@@ -41,8 +66,13 @@ pub(crate) struct Runner<'a> {
 /// # Errors
 /// [`Failure`] for files that can't be read.
 pub(crate) fn recorded(experiment: &ExperimentDirectory) -> Result<usize, Failure> {
+    let runs = experiment.stored.plan.runs();
+    if experiment.stored.records == Records::Summary {
+        let kept = kept_summaries(experiment)?;
+        return Ok(runs.iter().filter(|run| kept.contains_key(&run.id)).count());
+    }
     let mut count = 0;
-    for run in experiment.stored.plan.runs() {
+    for run in runs {
         let state = state(&experiment.run_path(&run), &run.id)?;
         count += usize::from(matches!(state, State::Valid | State::Invalid));
     }
@@ -54,17 +84,30 @@ pub(crate) fn recorded(experiment: &ExperimentDirectory) -> Result<usize, Failur
 /// # Errors
 /// [`Failure`] for files that can't be read.
 pub(crate) fn pending(experiment: &ExperimentDirectory) -> Result<(Vec<Run>, Vec<DamagedRun>), Failure> {
-    let (mut pending, mut damaged) = (Vec::new(), Vec::new());
-    for run in experiment.stored.plan.runs() {
-        let directory = experiment.run_path(&run);
-        match state(&directory, &run.id)? {
-            State::Valid => continue,
-            State::Damaged(damage) => damaged.push(DamagedRun { directory, damage }),
-            State::Missing | State::Invalid => {}
-        }
-        pending.push(run);
+    let (mut pending, mut damaged) = (experiment.stored.plan.runs(), Vec::new());
+    if experiment.stored.records == Records::Summary {
+        let kept = kept_summaries(experiment)?;
+        pending.retain(|run| kept.get(&run.id) != Some(&true));
+        return Ok((pending, damaged));
     }
+    let mut states = Vec::with_capacity(pending.len());
+    for run in &pending {
+        let directory = experiment.run_path(run);
+        let state = state(&directory, &run.id)?;
+        states.push(!matches!(state, State::Valid));
+        if let State::Damaged(damage) = state {
+            damaged.push(DamagedRun { directory, damage });
+        }
+    }
+    let mut is_pending = states.into_iter();
+    pending.retain(|_| is_pending.next().unwrap_or(true));
     Ok((pending, damaged))
+}
+
+/// The runs whose summary is kept, and whether they are valid.
+fn kept_summaries(experiment: &ExperimentDirectory) -> Result<BTreeMap<String, bool>, Failure> {
+    let all = summaries(&experiment.path)?;
+    Ok(all.map(|summary| summary.map(|one| (one.id, one.valid))).collect::<Result<_, _>>()?)
 }
 
 /// Directories of `experiment` that hold a run of its plan under another name than the run's own.
@@ -119,6 +162,7 @@ impl Runner<'_> {
             let _those_there_are: Vec<_> = others.map_while(Result::ok).collect();
             work();
         });
+        self.summaries.iter().try_for_each(|summaries| locked(summaries).flush())?;
         match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(failure) => Err(failure),
             None => Ok(recorded.into_inner()),
@@ -140,15 +184,20 @@ impl Runner<'_> {
         self.stop.is_requested()
     }
 
-    /// True where the run has its record. The directory stands before the run begins, so that a run's traces are always
+    /// True where the run has its record. Where it has a directory, that stands before the run begins, so that a run's traces are always
     /// somebody's.
     fn one(&self, run: &Run) -> Result<bool, Failure> {
-        let mut partial = Partial::create(&self.experiment.runs(), &run.directory, self.owner)?;
+        let mut record = match self.summaries {
+            Some(_) => Record::Summary(InMemory::default()),
+            None => {
+                Record::Rows(Box::new(Partial::create(&self.experiment.runs(), &run.directory, self.owner)?))
+            }
+        };
         let estimate = self.backend.estimate(run);
         let watch = RunWatch { runner: self, run, estimate };
         self.events.iter().for_each(|events| events.run_started(run));
         let began = Instant::now();
-        let manifest = match self.stream(run, &watch, &mut partial) {
+        let manifest = match self.stream(run, &watch, record.sink()) {
             Ok(manifest) => manifest,
             Err(error) => {
                 let failure = Failure::of_backend(error, &run.directory);
@@ -158,14 +207,31 @@ impl Runner<'_> {
         if self.is_stopped() && is_interrupted(&manifest) {
             return Ok(false);
         }
-        partial.complete(&manifest)?;
-        self.experiment.remove_former(run)?;
+        self.lock.check()?;
+        let (note, invalid) = (note(&manifest), manifest.invalid.clone());
+        self.keep(run, record, manifest)?;
         let took = began.elapsed();
-        self.progress.finished(run, estimate, took, &note(&manifest));
+        self.progress.finished(run, estimate, took, &note);
         if let Some(events) = self.events {
-            events.run_finished(self.experiment, run, took, &manifest)?;
+            events.run_finished(self.experiment, run, took, &invalid)?;
         }
         Ok(true)
+    }
+
+    fn keep(&self, run: &Run, record: Record, manifest: Manifest) -> Result<(), Failure> {
+        match (record, &self.summaries) {
+            (Record::Rows(partial), _) => {
+                partial.complete(&manifest)?;
+                self.experiment.remove_former(run)?;
+            }
+            (Record::Summary(rows), Some(summaries)) => {
+                let record = rows.into_record(manifest);
+                let figures = RunMetrics::of(&record);
+                locked(summaries).append(&record.manifest, &figures)?;
+            }
+            (Record::Summary(_), None) => {}
+        }
+        Ok(())
     }
 
     /// Rows go to the record; on their way a program may be told of them.
@@ -173,11 +239,11 @@ impl Runner<'_> {
         &self,
         run: &Run,
         watch: &RunWatch<'_>,
-        partial: &mut Partial,
+        record: &mut dyn Sink,
     ) -> Result<Manifest, BackendError> {
         match self.events {
-            Some(events) => self.watched(run, watch, &mut events.rows(run, partial)),
-            None => self.watched(run, watch, partial),
+            Some(events) => self.watched(run, watch, &mut events.rows(run, record)),
+            None => self.watched(run, watch, record),
         }
     }
 

@@ -4,6 +4,7 @@
 
 use crate::args::RunOptions;
 use crate::asked::Asked;
+use crate::claim::{Claim, Claimed, lock};
 use crate::evaluation::evaluate;
 use crate::events::Events;
 use crate::failure::Failure;
@@ -16,12 +17,10 @@ use crate::terminal::Terminal;
 use pipefill_analysis::experiment::Experiment;
 use pipefill_core::backend::Backend;
 use pipefill_core::plan::Run;
-use pipefill_store::{
-    Attempt, DamagedRun, Entry, ExperimentDirectory, Leftover, Lock, Owner, Place, Registry, Request, Staged,
-    choose,
-};
+use pipefill_store::{DamagedRun, ExperimentDirectory, Owner, Records, Registry, SummaryWriter};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// What all experiments of a command share.
@@ -51,16 +50,6 @@ pub(crate) struct Finished {
     pub(crate) page: Option<PathBuf>,
 }
 
-/// An experiment that this process alone writes, as long as it has this.
-struct Held {
-    experiment: ExperimentDirectory,
-    /// Whether this process made the directory.
-    created: bool,
-    // In this order: the entry goes before the lock.
-    _entry: Entry,
-    _lock: Lock,
-}
-
 impl Session<'_> {
     /// Asks the backend about every cell of `asked`; nothing is made. To be called for all experiments of a command before
     /// the first one is performed.
@@ -82,10 +71,10 @@ impl Session<'_> {
     /// [`Failure`]; runs that were finished stay.
     pub(crate) fn perform(&self, asked: &Asked, options: &RunOptions) -> Result<Finished, Failure> {
         let owner = Owner::current()?;
-        let held = self.settle(asked, options, &owner)?;
+        let held = self.claim(asked, options, &owner)?;
         let path = held.experiment.path.clone();
         let events = options.json_stream.map(|what| Events::new(what, *self.terminal));
-        self.carry_out(options, events.as_ref(), &held.experiment, &owner).map_err(|failure| {
+        self.carry_out(options, events.as_ref(), &held, &owner).map_err(|failure| {
             let gone = held.created && ExperimentDirectory::remove_if_empty(&path);
             let failure = if gone { failure } else { with_what_is_kept(failure, path) };
             events.iter().for_each(|events| events.failed(&failure));
@@ -97,23 +86,28 @@ impl Session<'_> {
         &self,
         options: &RunOptions,
         events: Option<&Events>,
-        experiment: &ExperimentDirectory,
+        claimed: &Claimed,
         owner: &Owner,
     ) -> Result<Finished, Failure> {
+        let Claimed { experiment, lock, .. } = claimed;
+        let summaries = match experiment.stored.records {
+            Records::Rows => None,
+            Records::Summary => Some(Mutex::new(self.summaries(experiment)?)),
+        };
         self.set_copies_aside(experiment)?;
         let (runs, damaged) = pending(experiment)?;
         self.set_aside(experiment, &damaged)?;
         let estimate: Duration = runs.iter().map(|run| self.backend.estimate(run)).sum();
         if !options.quiet {
-            self.announce(experiment, &runs, estimate / u32::from(options.jobs));
+            self.announce(experiment, &runs, estimate / u32::from(options.jobs()));
         }
         events.iter().for_each(|events| events.started(experiment, self.backend.name(), runs.len()));
         let progress =
-            self.progress(experiment, options.quiet, Estimate::new(runs.len(), estimate, options.jobs));
-        let runner =
-            Runner { backend: self.backend, experiment, owner, stop: self.stop, progress: &progress, events };
+            self.progress(experiment, options.quiet, Estimate::new(runs.len(), estimate, options.jobs()));
+        let (backend, stop, progress) = (self.backend, self.stop, &progress);
+        let runner = Runner { backend, experiment, owner, lock, stop, progress, events, summaries };
         let wanted = runs.len();
-        let done = runner.carry_out(runs, options.jobs);
+        let done = runner.carry_out(runs, options.jobs());
         progress.clear();
         if done? < wanted {
             return Err(stopped(experiment)?);
@@ -124,6 +118,24 @@ impl Session<'_> {
         });
         events.map_or(Ok(()), Events::check)?;
         Ok(finished)
+    }
+
+    fn claim(&self, asked: &Asked, options: &RunOptions, owner: &Owner) -> Result<Claimed, Failure> {
+        let request = asked.request(self.backend.name());
+        let (registry, terminal, out) = (self.registry, self.terminal, options.out.as_deref());
+        Claim { request: &request, base: self.base, out, resume: options.resume, owner, registry, terminal }
+            .settle()
+    }
+
+    /// Where summaries go; what is damaged of those that are there is kept aside, and that is said.
+    fn summaries(&self, experiment: &ExperimentDirectory) -> Result<SummaryWriter, Failure> {
+        if let Some(place) = experiment.mend_summaries()? {
+            let place = place.display();
+            self.terminal.say(&format!(
+                "note: summaries were damaged, and their runs are made anew; they are kept as {place}"
+            ));
+        }
+        Ok(SummaryWriter::open(&experiment.path)?)
     }
 
     /// Moves what is damaged out of the way, so that it is made anew, and says so.
@@ -154,25 +166,28 @@ impl Session<'_> {
         let create = |(name, asked): (&str, &Asked)| -> Result<_, Failure> {
             let path = parent.join(name);
             fs::create_dir(&path).map_err(Failure::file("making", &path))?;
-            Ok(ExperimentDirectory::create(&path, &self.request(asked))?)
+            Ok(ExperimentDirectory::create(&path, &asked.request(self.backend.name()))?)
         };
         let [first, second] = pair.map(create);
         let sides = [first?, second?];
-        let _locks = [self.lock(&sides[0].path, &owner)?, self.lock(&sides[1].path, &owner)?];
+        let locks = [lock(&sides[0].path, &owner)?, lock(&sides[1].path, &owner)?];
         let turns = turns(&sides);
         let estimate = turns.iter().map(|(_, run)| self.backend.estimate(run)).sum();
         let progress = self.progress(&sides[1], quiet, Estimate::new(turns.len(), estimate, 1));
-        let runner = |experiment| Runner {
+        let runner = |side: usize| Runner {
             backend: self.backend,
-            experiment,
+            experiment: &sides[side],
             owner: &owner,
+            lock: &locks[side],
             stop: self.stop,
             progress: &progress,
             events: None,
+            summaries: None,
         };
-        for (experiment, run) in turns {
+        for (side, run) in turns {
+            let experiment = &sides[side];
             let _entry = self.registry.enter(&owner, &experiment.path, false)?;
-            let done = runner(experiment).carry_out(vec![run], 1).inspect_err(|_| progress.clear())?;
+            let done = runner(side).carry_out(vec![run], 1).inspect_err(|_| progress.clear())?;
             if done == 0 {
                 progress.clear();
                 return Err(stopped(experiment)?);
@@ -201,90 +216,6 @@ impl Session<'_> {
         Ok(Finished { directory: experiment.path.clone(), result: evaluated.result, page })
     }
 
-    fn request<'a>(&'a self, asked: &'a Asked) -> Request<'a> {
-        asked.request(self.backend.name())
-    }
-
-    /// Chooses the directory, takes its lock and notes in the registry who writes it. What is decided by a look at the directory
-    /// is looked at again once the lock is held, since another process may have been faster.
-    fn settle(&self, asked: &Asked, options: &RunOptions, owner: &Owner) -> Result<Held, Failure> {
-        let out = options.out.as_deref();
-        let choose = || choose(self.base, out, options.resume, &self.request(asked));
-        loop {
-            let held = match choose()? {
-                Place::New(path) if fs::symlink_metadata(&path).is_err() => {
-                    self.begin(&path, asked, owner)?
-                }
-                Place::New(path) => {
-                    let lock = self.lock(&path, owner)?;
-                    match choose()? {
-                        Place::New(same) if same == path => {
-                            let entry = self.registry.enter(owner, &path, false)?;
-                            let experiment = ExperimentDirectory::create(&path, &self.request(asked))?;
-                            Some(Held { experiment, created: false, _entry: entry, _lock: lock })
-                        }
-                        _ => None,
-                    }
-                }
-                Place::Begun(found) => {
-                    let lock = self.lock(&found.path, owner)?;
-                    match choose()? {
-                        Place::Begun(same) if same.path == found.path => {
-                            let entry = self.registry.enter(owner, &same.path, false)?;
-                            self.sweep(&same)?;
-                            let experiment = same.renewed(&self.request(asked))?;
-                            Some(Held { experiment, created: false, _entry: entry, _lock: lock })
-                        }
-                        _ => None,
-                    }
-                }
-            };
-            if let Some(held) = held {
-                return Ok(held);
-            }
-        }
-    }
-
-    /// Makes the experiment at `path`; `None` where another process was there first.
-    fn begin(&self, path: &Path, asked: &Asked, owner: &Owner) -> Result<Option<Held>, Failure> {
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(Failure::file("making", parent))?;
-        }
-        let entry = self.registry.enter(owner, path, true)?;
-        let made = Staged::create(path, &self.request(asked), owner)?;
-        Ok(made.map(|(experiment, lock)| Held { experiment, created: true, _entry: entry, _lock: lock }))
-    }
-
-    /// Two processes on one experiment would take each other's runs.
-    fn lock(&self, path: &Path, owner: &Owner) -> Result<Lock, Failure> {
-        let who = match Lock::take(path, owner)? {
-            Attempt::Held(lock) => return Ok(lock),
-            Attempt::Taken(Some(other)) => format!("another pipefill ({})", other.described()),
-            Attempt::Taken(None) => "another pipefill".to_owned(),
-        };
-        Err(Failure::usage(
-            format!("{who} is at work in {}", path.display()),
-            "wait for it to end, or choose another directory with --out OTHER",
-        ))
-    }
-
-    /// Removes what dead processes left in `experiment`, and says what; where that can't be told, says who has to look.
-    fn sweep(&self, experiment: &ExperimentDirectory) -> Result<(), Failure> {
-        let (removed, unknown) = experiment.sweep()?;
-        for one in &removed {
-            self.terminal.say(&one.line());
-        }
-        for Leftover { path, owner } in &unknown {
-            self.terminal.say(&format!(
-                "note: {} made {}, and it cannot be told from here whether it is still at work; where it is not, remove \
-                 that directory",
-                owner.described(),
-                path.display()
-            ));
-        }
-        Ok(())
-    }
-
     fn progress(&self, experiment: &ExperimentDirectory, quiet: bool, estimate: Estimate) -> Progress {
         let names = [&experiment.stored.plan.experiment, self.backend.name()];
         Progress::new(self.terminal, quiet, self.stop, names, estimate)
@@ -304,16 +235,21 @@ impl Session<'_> {
             span(estimate),
             experiment.path.display()
         ));
+        let once = experiment.stored.plan.cells.iter().filter(|cell| cell.deterministic).count();
+        if once > 0 {
+            let cells = if once == 1 { "1 cell is" } else { &format!("{once} cells are") };
+            self.terminal.say(&format!("{cells} deterministic: without any chance, n = 1 is enough"));
+        }
     }
 }
 
 /// The runs of both sides in the order of [`Session::perform_in_turn`].
-fn turns(sides: &[ExperimentDirectory; 2]) -> Vec<(&ExperimentDirectory, Run)> {
+fn turns(sides: &[ExperimentDirectory; 2]) -> Vec<(usize, Run)> {
     let [first, second] = sides.each_ref().map(|side| side.stored.plan.runs());
     let mut turns = Vec::new();
     for (index, (one, other)) in first.into_iter().zip(second).enumerate() {
         let other = Run { seed: one.seed, ..other };
-        let mut pair = [(&sides[0], one), (&sides[1], other)];
+        let mut pair = [(0, one), (1, other)];
         if index % 2 == 1 {
             pair.reverse();
         }

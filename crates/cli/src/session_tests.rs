@@ -46,7 +46,7 @@ fn options(resume: bool) -> RunOptions {
     RunOptions {
         on: BackendName::Lab,
         out: None,
-        jobs: 1,
+        jobs: None,
         resume,
         quiet: true,
         json: false,
@@ -120,7 +120,7 @@ fn a_studys_repeat_command_names_the_study() {
 #[test]
 fn several_at_a_time_leave_the_same_records() {
     let scene = Scene::new();
-    let together = RunOptions { jobs: 3, ..options(false) };
+    let together = RunOptions { jobs: Some(3), ..options(false) };
     let finished = scene.perform(&Synthetic::default(), &synthetic::asked(&[]), &together).unwrap();
     assert_eq!(names(&scene.runs()), RUNS);
     assert!(finished.result.cells.iter().all(|cell| cell.valid == 2));

@@ -1,4 +1,4 @@
-//! polars, pandas and DuckDB read every table of a simulated and a measured run with no option but its path.
+//! polars, pandas and DuckDB read every table of a simulated and a measured run with no option but its path, and a report in Parquet.
 //!
 //! The programs come from PyPI (`scripts/readers.sh`). Where they are not to be had the test is skipped; with
 //! `PIPEFILL_REQUIRE_READERS=1` that is a failure.
@@ -47,6 +47,11 @@ fn data_frames_are_made_of_records_as_they_are() -> Outcome {
         let words = ["run", "read.toml", "--on", backend, "--out", backend, "--quiet"];
         let code = folder.pipefill(&words).output().unwrap().status.code();
         assert!(matches!(code, Some(0 | 4)), "{backend}: an invalid run has its tables too: {code:?}");
+        for (format, file) in [("parquet", "runs.parquet"), ("json", "report.json")] {
+            let file = folder.path(backend).join(file);
+            let words = ["report", backend, "--format", format, "-o", file.to_str().unwrap()];
+            assert!(folder.pipefill(&words).output().unwrap().status.success(), "{format}");
+        }
     }
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/readers.sh");
     let paths = experiments.iter().map(|backend| folder.path(backend));

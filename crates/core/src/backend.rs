@@ -1,5 +1,6 @@
 //! The seam between a plan and what carries it out.
 
+use crate::cell::CellSpec;
 use crate::plan::Run;
 use crate::record::{InMemory, Manifest, RunRecord, Sink, SinkError};
 use crate::units::Time;
@@ -32,6 +33,12 @@ pub trait Backend: Sync {
     /// # Errors
     /// [`BackendError::Unsupported`], with the remedy.
     fn check(&self, run: &Run) -> Result<(), BackendError>;
+
+    /// Whether nothing in `cell` is left to chance, so that each of its runs is the same whatever its seed. In doubt it is not.
+    fn is_deterministic(&self, cell: &CellSpec) -> bool {
+        let _there_is_always_some_on_a_real_machine = cell;
+        false
+    }
 
     /// How long the run will take on the wall, set-up and drain included; for estimates.
     fn estimate(&self, run: &Run) -> Duration;

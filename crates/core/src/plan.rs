@@ -1,7 +1,9 @@
 //! Every run of the matrix, resolved, with a stable id and a seed. Printable without any privilege.
 
+mod shard;
 mod size;
 
+pub use shard::{Shard, TooFewCells};
 pub use size::{CELLS_MAX, PlanSize, RUNS_MAX, TEXT_MAX, TooLarge};
 
 use crate::cell::{Bound, CellSpec, Comparison, ExpectMetric};
@@ -37,12 +39,15 @@ pub struct Plan {
 /// One point of the matrix.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Cell {
-    /// Position in the plan, from 0.
+    /// Position in the whole plan, from 0: a part of a plan keeps it.
     pub index: usize,
     /// 12 hex digits, a hash of the resolved cell without `repeat`: equal cells have equal ids in every plan.
     pub id: String,
     /// The coordinates: scenario path → value as written (e.g. `path.rtt` → `10ms`; `variant` → its name).
     pub axes: Vec<(String, String)>,
+    /// Whether the backend draws nothing in it, so that every run of it is the same: it is run once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deterministic: bool,
     /// The resolved values.
     pub spec: CellSpec,
 }
@@ -149,28 +154,32 @@ pub struct Pair {
 
 /// Longest name of a run's directory, in bytes.
 const DIRECTORY_MAX: usize = 80;
+/// Digits of a cell's number there: no plan has more than [`CELLS_MAX`] cells.
+const INDEX_WIDTH: usize = 4;
 
 impl Plan {
-    /// Leaves the cells that are `wanted`, renumbered from 0, with what is said of them.
+    /// Leaves the cells that are `wanted`, under their numbers, with what is said of them.
     pub fn keep(&mut self, wanted: impl Fn(&Cell) -> bool) {
-        let kept: Vec<usize> = (0..self.cells.len()).filter(|&index| wanted(&self.cells[index])).collect();
-        let renumbered = |index: usize| kept.binary_search(&index).ok();
-        self.cells.retain(|cell| renumbered(cell.index).is_some());
-        for (index, cell) in self.cells.iter_mut().enumerate() {
-            cell.index = index;
-        }
-        self.published
-            .retain_mut(|figure| renumbered(figure.cell).map(|index| figure.cell = index).is_some());
+        self.cells.retain(wanted);
+        let cells = &self.cells;
+        let is_kept = |index: usize| position(cells, index).is_ok();
+        self.published.retain(|figure| is_kept(figure.cell));
         for claim in self.conclusions.iter_mut().flat_map(|conclusion| &mut conclusion.claims) {
-            let pair = |pair: &Pair| {
-                let other = match pair.other {
-                    Some(other) => Some(renumbered(other)?),
-                    None => None,
-                };
-                Some(Pair { cell: renumbered(pair.cell)?, other })
-            };
-            claim.pairs = claim.pairs.iter().filter_map(pair).collect();
+            claim.pairs.retain(|pair| is_kept(pair.cell) && pair.other.is_none_or(is_kept));
         }
+    }
+
+    /// The cell with this number; `None` where the plan does not have it.
+    pub fn find(&self, index: usize) -> Option<&Cell> {
+        position(&self.cells, index).ok().map(|at| &self.cells[at])
+    }
+
+    /// A cell that the plan has: its number comes from this plan.
+    ///
+    /// # Panics
+    /// There is none with this number.
+    pub fn cell(&self, index: usize) -> &Cell {
+        self.find(index).unwrap_or_else(|| panic!("the plan has no cell {index}"))
     }
 
     /// Every run in plan order: cell by cell, repetition by repetition.
@@ -213,14 +222,18 @@ impl Plan {
     /// `{index}-{axes}-r{repeat}`, e.g. `0003-tcp-rtt-10ms-r1`: numbers padded so that names sort in plan order, the
     /// axes shortened where the name would pass [`DIRECTORY_MAX`]. `between` stands between an axis and its value.
     fn directory(&self, cell: &Cell, repeat: u32, between: char) -> FileName {
-        let index_width = self.cells.len().saturating_sub(1).to_string().len().max(4);
         let repeat_width = cell.spec.run.repeat.to_string().len();
-        let head = format!("{:0index_width$}", cell.index);
+        let head = format!("{:0INDEX_WIDTH$}", cell.index);
         let tail = format!("-r{repeat:0repeat_width$}");
         let mut axes: String = cell.axes.iter().map(|axis| axis_label(axis, between)).collect();
         axes.truncate(DIRECTORY_MAX.saturating_sub(head.len() + tail.len()));
         FileName::cleaned(&format!("{head}{axes}{tail}"))
     }
+}
+
+/// Where the cell with this number stands among `cells`, which are in the order of their numbers.
+fn position(cells: &[Cell], index: usize) -> Result<usize, usize> {
+    cells.binary_search_by_key(&index, |cell| cell.index)
 }
 
 /// The stable name of a resolved cell: 12 hex digits of FNV-1a over its canonical JSON (keys sorted, nulls left out, so

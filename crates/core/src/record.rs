@@ -16,8 +16,7 @@ pub use columns::{Gaps, NO_VALUE};
 pub use congestion::{CaStateSource, CaStateTimes, Episode, Retransmit, RetransmitKind};
 pub use evidence::{DropReason, Element, PathCount, ThreadRole};
 pub use files::{ArtifactSummary, TableSummary};
-pub(crate) use sink::InMemory;
-pub use sink::{AnyRow, Sink, SinkError};
+pub use sink::{AnyRow, InMemory, Sink, SinkError};
 pub use subject::{Fact, LossKind, Observed, Origin, PathFacts, Process, Subject, WayFacts, standing_us};
 
 use crate::cell::Direction;

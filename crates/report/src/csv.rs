@@ -10,10 +10,11 @@ use pipefill_analysis::observed::Captured;
 use serde_json::Value;
 
 /// JSON pointers of the scalar fields, in the order of the columns.
-const FIELDS: [&str; 74] = [
+const FIELDS: [&str; 75] = [
     "/backend",
     "/runs",
     "/valid",
+    "/deterministic",
     "/goodput_bps",
     "/goodput_bps_low",
     "/goodput_bps_high",

@@ -24,6 +24,7 @@ mod joined;
 pub mod json;
 mod limiters;
 pub mod md;
+pub mod parquet;
 pub mod pictures;
 pub mod plan;
 pub mod png;

@@ -61,7 +61,7 @@ pub(crate) fn timelines<'a>(
         let causes = metrics.map(|metrics| limiters::over_time(metrics, &part.series));
         let why = metrics.and_then(|metrics| why_invalid(&metrics.invalid));
         let invalid = if why.is_some() { " (invalid run)" } else { "" };
-        let rates = curves::path_rates(&experiment.plan.cells[cell.index].spec, &part.series);
+        let rates = curves::path_rates(&experiment.plan.cell(cell.index).spec, &part.series);
         let name = format!("Over time: {}{invalid}", called(experiment, cell));
         Some((cell, svg::timeline(&name, &part.series, &causes.unwrap_or_default(), &rates).warned(why)))
     })

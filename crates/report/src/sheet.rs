@@ -14,7 +14,7 @@ use crate::quantity::MISSING;
 use indexmap::IndexMap;
 use pipefill_analysis::experiment::{CellResult, Experiment, FlowResult};
 
-pub(crate) use columns::SUM;
+pub(crate) use columns::{EXACT, SUM};
 pub(crate) use notes::{environment_line, interval_line, problems, source_line};
 pub(crate) use pings::told as pings_told;
 

@@ -7,6 +7,7 @@
 mod apps;
 mod capture;
 pub mod cc;
+mod chance;
 mod engine;
 pub mod fuzz;
 mod handshake;
@@ -28,6 +29,7 @@ mod udp;
 pub use options::{Options, WindowRule, WriterHabit};
 
 use pipefill_core::backend::{Backend, BackendError, Watch};
+use pipefill_core::cell::CellSpec;
 use pipefill_core::plan::Run;
 use pipefill_core::record::{Manifest, Sink};
 use std::time::Duration;
@@ -68,6 +70,10 @@ impl Backend for Sim {
 
     fn check(&self, run: &Run) -> Result<(), BackendError> {
         run::check(run, self.options)
+    }
+
+    fn is_deterministic(&self, cell: &CellSpec) -> bool {
+        chance::is_absent(cell)
     }
 
     /// At a million and a half packets a second, as fast as the bottleneck lets them through.

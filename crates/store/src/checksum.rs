@@ -75,6 +75,11 @@ impl<W: Write> Write for Hashing<W> {
     }
 }
 
+/// The SHA-256 of `bytes` in hex.
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
 fn hex(digest: &[u8]) -> String {
     digest.iter().fold(String::with_capacity(2 * digest.len()), |mut text, byte| {
         // Text takes everything.

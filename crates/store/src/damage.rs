@@ -45,6 +45,12 @@ pub enum Damage {
         /// The other directory.
         other: PathBuf,
     },
+    /// A block of a file of summaries has another hash.
+    #[error("a block of it has changed since it was written")]
+    ChangedBlock,
+    /// A line of a file of summaries is none.
+    #[error("a line of it is no summary: {0}")]
+    Summary(String),
     /// Its bytes are no record.
     #[error("{0}")]
     Record(RecordError),

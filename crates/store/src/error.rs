@@ -1,6 +1,6 @@
 //! Everything that can go wrong with experiments on disk. What to do about it, whoever shows it to a person knows.
 
-use crate::{DamagedRun, EXPERIMENT, RecordError};
+use crate::{DamagedRun, EXPERIMENT, Owner, RecordError};
 use pipefill_core::file_name::FileName;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -74,6 +74,14 @@ pub enum StoreError {
         /// The name.
         name: FileName,
     },
+    /// The lease of a directory is somebody else's now.
+    #[error("{} is not this process's any more{}", .path.display(), taken_by(.to.as_ref()))]
+    LeaseLost {
+        /// The lock file.
+        path: PathBuf,
+        /// Who has it, where that is known.
+        to: Option<Owner>,
+    },
     /// No folder of the registry is this user's alone.
     #[error("there is no directory to note this run in: {} can't be made, or belong to others", listed(.0))]
     NoRegistry(Vec<PathBuf>),
@@ -88,6 +96,10 @@ impl StoreError {
         let path = path.to_owned();
         move |source| Self::File { doing, path, source }
     }
+}
+
+fn taken_by(owner: Option<&Owner>) -> String {
+    owner.map_or_else(String::new, |owner| format!(": {} has taken it", owner.described()))
 }
 
 fn listed(folders: &[PathBuf]) -> String {

@@ -2,13 +2,21 @@
 //!
 //! Never: a result; whoever wants one reads the records again.
 
+mod part;
+
+pub(crate) use part::fingerprint;
+pub use part::{Part, Records};
+
 use crate::checksum::{self, Checksum};
 use crate::files::{self, below};
 use crate::leftover::{self, Leftover};
 use crate::lock::LOCK;
-use crate::{DAMAGED, EXPERIMENT, RUNS, Removed, SCENARIO, State, StoreError, state};
-use pipefill_core::plan::{Plan, Run};
+use crate::summary::mend;
+use crate::{DAMAGED, EXPERIMENT, RUNS, Removed, SCENARIO, SUMMARY, State, StoreError, state, summaries};
+use pipefill_core::file_name::FileName;
+use pipefill_core::plan::{CELLS_MAX, Cell, Plan, Run, Shard};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -34,6 +42,10 @@ pub struct Request<'a> {
     pub quick: bool,
     /// Everything to run.
     pub plan: &'a Plan,
+    /// The plan that `plan` is a part of, where it is one.
+    pub part_of: Option<(Shard, &'a Plan)>,
+    /// What is kept of each run.
+    pub records: Records,
 }
 
 /// `experiment.json`: what was asked.
@@ -57,13 +69,22 @@ pub struct StoredExperiment {
     pub quick: bool,
     /// Everything to run.
     pub plan: Plan,
+    /// What `plan` is a part of; absent where it is the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
+    /// What is kept of each run; absent where it is all rows.
+    #[serde(default, skip_serializing_if = "Records::is_rows")]
+    pub records: Records,
 }
 
 impl StoredExperiment {
     /// What is stored of what is `asked`, from now on.
-    fn new(asked: &Request<'_>) -> Self {
+    fn new(asked: &Request<'_>) -> Result<Self, StoreError> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).ok();
-        Self {
+        let part = asked.part_of.map(|(shard, whole)| Part::new(shard, whole)).transpose()?;
+        Ok(Self {
+            part,
+            records: asked.records,
             schema: SCHEMA,
             pipefill: env!("CARGO_PKG_VERSION").to_owned(),
             backend: asked.backend.to_owned(),
@@ -73,7 +94,7 @@ impl StoredExperiment {
             only: asked.only.to_vec(),
             quick: asked.quick,
             plan: asked.plan.clone(),
-        }
+        })
     }
 
     /// As it is stored.
@@ -86,42 +107,60 @@ impl StoredExperiment {
     /// What in the plan does not fit the rest of it; no plan that was made here has any.
     fn inconsistency(&self) -> Option<String> {
         let plan = &self.plan;
-        let cells = plan.cells.len();
-        if plan.cells.iter().enumerate().any(|(at, cell)| cell.index != at) {
+        let numbers = || plan.cells.iter().map(|cell| cell.index);
+        let are_in_order = numbers().zip(numbers().skip(1)).all(|(one, next)| one < next);
+        if !are_in_order || numbers().any(|number| number >= CELLS_MAX) {
             return Some("plan.cells: the cells are not numbered in order".to_owned());
         }
         let claims = plan.conclusions.iter().flat_map(|conclusion| &conclusion.claims);
         let pairs = claims.flat_map(|claim| &claim.pairs);
         let of_pairs = pairs.flat_map(|pair| [Some(pair.cell), pair.other]).flatten();
         let mut named = plan.published.iter().map(|figures| figures.cell).chain(of_pairs);
-        let beyond = named.find(|&cell| cell >= cells)?;
-        Some(format!("plan: something is said of cell {beyond}, and there are {cells} cells"))
+        let beyond = named.find(|&cell| plan.find(cell).is_none())?;
+        Some(format!("plan: something is said of cell {beyond}, which it does not have"))
+    }
+
+    /// Which part of a plan it is; `None` for the whole.
+    pub fn shard(&self) -> Option<Shard> {
+        self.part.as_ref().map(|part| part.shard)
     }
 
     /// Why what is `asked` is not this experiment; `None` where it is.
     pub fn difference(&self, asked: &Request<'_>) -> Option<String> {
         let backend = asked.backend;
-        let ids = |plan: &Plan| -> Vec<String> { plan.runs().into_iter().map(|run| run.id).collect() };
-        let names = |plan: &Plan| -> Vec<String> {
-            plan.runs().into_iter().map(|run| run.directory.to_string()).collect()
-        };
-        let renamed = names(&self.plan).into_iter().zip(names(asked.plan)).find(|(old, new)| old != new);
+        let part_of = asked.part_of.map(|(shard, _)| shard);
         if self.plan.experiment != asked.plan.experiment {
             Some(format!("it is called {}, not {}", self.plan.experiment, asked.plan.experiment))
         } else if self.backend != backend {
             Some(format!("it was run on {}, not on {backend}", self.backend))
-        } else if ids(&self.plan) != ids(asked.plan) {
-            Some(format!(
-                "it has other runs: {} of {} cells against {} of {}",
-                ids(&self.plan).len(),
-                self.plan.cells.len(),
-                ids(asked.plan).len(),
-                asked.plan.cells.len()
-            ))
+        } else if self.records != asked.records {
+            Some(format!("it was run with --records {}", self.records.as_str()))
+        } else if self.shard() != part_of {
+            let told =
+                |shard: Option<Shard>| shard.map_or("the whole".to_owned(), |one| format!("shard {one}"));
+            Some(format!("it is {}, not {}", told(self.shard()), told(part_of)))
+        } else if !has_runs_of(&self.plan, asked.plan) {
+            let size = |plan: &Plan| (plan.run_count(), plan.cells.len());
+            let ((runs, cells), (asked_runs, asked_cells)) = (size(&self.plan), size(asked.plan));
+            Some(format!("it has other runs: {runs} of {cells} cells against {asked_runs} of {asked_cells}"))
         } else {
-            renamed.map(|(old, new)| format!("it has the same runs under other names: {old}, not {new}"))
+            let names = |plan: &Plan| plan.runs().into_iter().map(|run| (run.id, run.directory));
+            let own: BTreeMap<String, FileName> = names(&self.plan).collect();
+            let renamed = names(asked.plan).find(|(id, name)| own.get(id).is_some_and(|own| own != name));
+            let old = |id: &String| own.get(id).map(FileName::to_string).unwrap_or_default();
+            renamed
+                .map(|(id, name)| format!("it has the same runs under other names: {}, not {name}", old(&id)))
         }
     }
+}
+
+/// Whether `stored` has the runs that are `asked` for. An earlier version ran a deterministic cell more than once.
+fn has_runs_of(stored: &Plan, asked: &Plan) -> bool {
+    let is_same = |(stored, asked): (&Cell, &Cell)| {
+        let (had, wanted) = (stored.spec.run.repeat, asked.spec.run.repeat);
+        stored.id == asked.id && (had == wanted || (asked.deterministic && had > wanted))
+    };
+    stored.cells.len() == asked.cells.len() && stored.cells.iter().zip(&asked.cells).all(is_same)
 }
 
 /// What every version of `experiment.json` has.
@@ -149,7 +188,7 @@ impl ExperimentDirectory {
     /// # Errors
     /// [`StoreError::File`]; that there is such a file already is one.
     pub fn create(path: &Path, asked: &Request<'_>) -> Result<Self, StoreError> {
-        let stored = StoredExperiment::new(asked);
+        let stored = StoredExperiment::new(asked)?;
         let (scenario, runs, file) = (path.join(SCENARIO), path.join(RUNS), path.join(EXPERIMENT));
         files::create(&scenario, asked.scenario.as_bytes())
             .map_err(StoreError::file("writing", &scenario))?;
@@ -200,7 +239,7 @@ impl ExperimentDirectory {
     pub fn renewed(self, asked: &Request<'_>) -> Result<Self, StoreError> {
         let StoredExperiment { pipefill, backend, created_unix_ms, .. } = self.stored;
         let asked = Request { backend: &backend, ..*asked };
-        let stored = StoredExperiment { pipefill, created_unix_ms, ..StoredExperiment::new(&asked) };
+        let stored = StoredExperiment { pipefill, created_unix_ms, ..StoredExperiment::new(&asked)? };
         replace(&self.path.join(SCENARIO), asked.scenario)?;
         replace(&self.path.join(EXPERIMENT), &stored.text()?)?;
         Ok(Self { stored, ..self })
@@ -274,16 +313,38 @@ impl ExperimentDirectory {
     /// # Errors
     /// [`StoreError::File`].
     pub fn set_aside(&self, run: &Path) -> Result<PathBuf, StoreError> {
+        let name = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let free = self.place_for_damaged(&name)?;
+        fs::rename(run, &free).map_err(StoreError::file("moving", run))?;
+        Ok(free)
+    }
+
+    /// A free name in the folder `damaged`, which is made.
+    fn place_for_damaged(&self, name: &str) -> Result<PathBuf, StoreError> {
         let folder = self.path.join(DAMAGED);
         if !files::is_directory(&folder).map_err(StoreError::file("reading", &folder))? {
             fs::create_dir(&folder).map_err(StoreError::file("making", &folder))?;
         }
-        let name = run.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let numbered = (2..).map(|number| folder.join(format!("{name}-{number}")));
-        let mut places = std::iter::once(folder.join(&name)).chain(numbered);
+        let mut places = std::iter::once(folder.join(name)).chain(numbered);
         let free = places.find(|place| fs::symlink_metadata(place).is_err()).unwrap_or(folder);
-        fs::rename(run, &free).map_err(StoreError::file("moving", run))?;
         Ok(free)
+    }
+
+    /// Mends the file of summaries where a block of it has changed: what is whole stays, and the file as it was is kept in the folder
+    /// `damaged`; where, if it was.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn mend_summaries(&self) -> Result<Option<PathBuf>, StoreError> {
+        match summaries(&self.path).map(drop) {
+            Err(StoreError::Damaged(_)) => {
+                let kept = self.place_for_damaged(SUMMARY)?;
+                mend(&self.path, &kept)?;
+                Ok(Some(kept))
+            }
+            other => other.map(|()| None),
+        }
     }
 
     /// Every complete run's directory, sorted by name; runs in the making (hidden) are left out.
@@ -312,7 +373,9 @@ impl ExperimentDirectory {
     pub fn remove_if_empty(path: &Path) -> bool {
         let is_known = |entry: &fs::DirEntry| {
             let name = entry.file_name();
+            let is_empty = || entry.metadata().is_ok_and(|found| found.is_file() && found.len() == 0);
             [SCENARIO, EXPERIMENT, RUNS, LOCK].into_iter().any(|known| name == known)
+                || (name == SUMMARY && is_empty())
         };
         let Ok(entries) = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>) else {
             return false;
@@ -325,7 +388,7 @@ impl ExperimentDirectory {
             Err(error) if !files::is_absent(&error) => return false,
             _ => {}
         }
-        let gone = [SCENARIO, EXPERIMENT, LOCK].map(|name| fs::remove_file(path.join(name)));
+        let gone = [SCENARIO, EXPERIMENT, SUMMARY, LOCK].map(|name| fs::remove_file(path.join(name)));
         let removed = gone.iter().all(|result| result.as_ref().err().is_none_or(files::is_absent));
         removed && fs::remove_dir(path).is_ok()
     }

@@ -147,6 +147,16 @@ pub fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
+/// Copies a regular file into a new one, down to the disk.
+///
+/// # Errors
+/// As [`open`] and [`create`].
+pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let (mut from, mut to) = (open(from)?, File::create_new(to)?);
+    io::copy(&mut from, &mut to)?;
+    to.sync_all()
+}
+
 /// Brings the names in `folder` down to the disk.
 ///
 /// # Errors

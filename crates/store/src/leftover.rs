@@ -4,9 +4,10 @@
 //! dead process's own entry says that it was at work here.
 
 use crate::files;
+use crate::lock::age;
 use crate::owner::Life;
 use crate::partial::suffix;
-use crate::{OWNER, Owner, Removed, StoreError};
+use crate::{LEASE, OWNER, Owner, Removed, StoreError};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -50,6 +51,19 @@ impl Leftover {
         named_so.then(|| Self { path: entry.path(), owner })
     }
 
+    /// Whether nobody has written in it for the time of a lease. Asked by who holds the lock of the directory: so nobody else does.
+    fn is_abandoned(&self) -> bool {
+        let modified = |path: &Path| fs::symlink_metadata(path).and_then(|found| found.modified());
+        let inside = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let paths = inside.map(|entry| entry.path()).chain([self.path.clone()]);
+        let Ok(times) = paths.map(|path| modified(&path)).collect::<Result<Vec<_>, _>>() else {
+            return false;
+        };
+        let runs = self.path.parent().unwrap_or(&self.path);
+        let Ok(owner) = Owner::current() else { return false };
+        times.into_iter().all(|time| age(time, runs, &owner).is_ok_and(|age| age >= LEASE))
+    }
+
     /// Removes it, and says its name.
     ///
     /// # Errors
@@ -67,8 +81,9 @@ fn is_unsigned(entry: &fs::DirEntry, owner: &Owner) -> bool {
     name.starts_with('.') && name.ends_with(&suffix(owner)) && files::is_unwritten(&entry.path(), OWNER)
 }
 
-/// Removes from the experiment in `directory`, whose runs are in `runs`, what provably dead processes left, whether a registry
-/// knows of them or not: a container's goes with it. Returns what is gone, and what nobody here can tell of.
+/// Removes from the experiment in `directory`, whose lock is held and whose runs are in `runs`, what provably dead processes left, whether a
+/// registry knows of them or not: a container's goes with it. So does what another host left that was not heard of for the time of
+/// a lease. Returns what is gone, and what nobody here can tell of.
 ///
 /// # Errors
 /// [`StoreError::File`].
@@ -77,8 +92,8 @@ pub(super) fn sweep(directory: &Path, runs: &Path) -> Result<(Vec<Removed>, Vec<
     for leftover in Leftover::all_in(runs) {
         match leftover.owner.life() {
             Life::Alive => {}
-            Life::Unknown => unknown.push(leftover),
-            Life::Dead => removed.push(Removed {
+            Life::Unknown if !leftover.is_abandoned() => unknown.push(leftover),
+            Life::Unknown | Life::Dead => removed.push(Removed {
                 pid: leftover.owner.pid,
                 directory: directory.to_owned(),
                 partial_runs: vec![leftover.remove()?],

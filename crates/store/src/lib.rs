@@ -3,6 +3,7 @@
 //! ```text
 //! DIR/scenario.toml  experiment.json  runs/NAME/{manifest.json, tcp.jsonl.zst, …, artifacts/NAME}
 //! DIR/runs/.NAME.partial-PID-START/   a run in the making; renamed when it is complete
+//! DIR/summary.jsonl.zst  in place of runs/NAME/, where only the figures of runs are kept
 //! DIR/damaged/NAME/  what `--resume` found damaged and made anew
 //! DIR/.lock          held by the process that writes DIR
 //! .DIR.partial-PID-START/  an experiment that has not begun; renamed to DIR
@@ -27,7 +28,9 @@ mod partial;
 mod place;
 mod record;
 mod registry;
+mod shards;
 mod staged;
+mod summary;
 mod tables;
 #[cfg(test)]
 mod tiny;
@@ -39,15 +42,17 @@ pub use codec::{
 };
 pub use damage::{Damage, DamagedRun};
 pub use error::StoreError;
-pub use experiment::{ExperimentDirectory, Request, StoredExperiment};
+pub use experiment::{ExperimentDirectory, Part, Records, Request, StoredExperiment};
 pub use leftover::Leftover;
-pub use lock::{Attempt, Lock};
+pub use lock::{Attempt, LEASE, Lock};
 pub use owner::Owner;
 pub use partial::Partial;
 pub use place::{Place, choose, fresh};
 pub use record::{RecordReader, State, read_manifest, state, undisturbed};
 pub use registry::{Entry, Registry, Removed};
+pub use shards::{Shards, ShardsError, Sources};
 pub use staged::Staged;
+pub use summary::{Summary, SummaryWriter, summaries};
 
 /// Name of the experiment's description.
 const EXPERIMENT: &str = "experiment.json";
@@ -57,6 +62,8 @@ const SCENARIO: &str = "scenario.toml";
 const RUNS: &str = "runs";
 /// Name of the folder of runs that were found damaged.
 const DAMAGED: &str = "damaged";
+/// Name of the file of all runs, where only their summaries are kept.
+const SUMMARY: &str = "summary.jsonl.zst";
 /// Name of a run's manifest.
 const MANIFEST: &str = "manifest.json";
 /// Name of the file that says who is writing a run.

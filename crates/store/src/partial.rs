@@ -3,9 +3,10 @@
 //! Never: a table without rows (no file is its sign), or a run under its final name before it is complete.
 
 use crate::artifacts::{self, Artifacts};
+use crate::damage::Damage;
 use crate::files::{self, below};
-use crate::tables::Tables;
-use crate::{MANIFEST, OWNER, Owner, RecordError, StoreError, checksum, encode_manifest};
+use crate::tables::{Tables, table_file};
+use crate::{MANIFEST, OWNER, Owner, RecordError, StoreError, checksum, encode_manifest, read_manifest};
 use pipefill_core::file_name::FileName;
 use pipefill_core::record::{AnyRow, Manifest, Sink, SinkError};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -49,12 +50,36 @@ impl Partial {
         let artifacts = self.artifacts.finish(&self.path);
         let artifacts = artifacts.map_err(StoreError::file("writing", &self.path.join(artifacts::FOLDER)))?;
         self.write(&Manifest { tables: Some(tables), artifacts, ..manifest.clone() })?;
+        self.appear()
+    }
+
+    /// Gives the directory, which is complete, its final name.
+    fn appear(self) -> Result<(), StoreError> {
         files::sync_directory(&self.path).map_err(StoreError::file("writing", &self.path))?;
         self.take_its_place().map_err(StoreError::file("making", &self.target))?;
         let owner = self.target.join(OWNER);
         fs::remove_file(&owner).map_err(StoreError::file("removing", &owner))?;
         let runs = self.target.parent().unwrap_or(&self.target);
         files::sync_directory(runs).map_err(StoreError::file("writing", runs))
+    }
+
+    /// Takes over the whole record in `source`, and gives the directory its final name as [`Partial::complete`] does.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the partial directory is removed.
+    pub(super) fn copy(self, source: &Path) -> Result<(), StoreError> {
+        let manifest = read_manifest(source)?.ok_or_else(|| Damage::NoManifest.of(source))?;
+        let tables = manifest.tables.iter().flatten().map(|table| PathBuf::from(table_file(&table.table)));
+        let artifacts = manifest.artifacts.iter().map(|one| artifacts::path(Path::new(""), &one.name));
+        if !manifest.artifacts.is_empty() {
+            let folder = self.path.join(artifacts::FOLDER);
+            fs::create_dir(&folder).map_err(StoreError::file("making", &folder))?;
+        }
+        for name in tables.chain(artifacts).chain([PathBuf::from(MANIFEST)]) {
+            let to = self.path.join(&name);
+            files::copy(&source.join(&name), &to).map_err(StoreError::file("writing", &to))?;
+        }
+        self.appear()
     }
 
     fn write(&self, manifest: &Manifest) -> Result<(), StoreError> {

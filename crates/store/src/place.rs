@@ -6,6 +6,7 @@ use crate::files::below;
 use crate::lock::LOCK;
 use crate::{ExperimentDirectory, Request, StoreError};
 use pipefill_core::file_name::FileName;
+use pipefill_core::plan::Shard;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,7 @@ pub enum Place {
     Begun(Box<ExperimentDirectory>),
 }
 
-/// Chooses the directory; makes none. With `out`, that one. Without, `pipefill-runs/NAME` below `base`, or the next free
+/// Chooses the directory; makes none. With `out`, that one. Without, `pipefill-runs/NAME` below `base` (`NAME-shard-3-of-16` of a shard), or the next free
 /// number of it; with `resume`, the newest one that holds this experiment.
 ///
 /// # Errors
@@ -89,7 +90,12 @@ fn named(out: &Path, resume: bool, asked: &Request<'_>) -> Result<Place, StoreEr
 }
 
 fn numbered(folder: &Path, resume: bool, asked: &Request<'_>) -> Result<Place, StoreError> {
-    let name = &asked.plan.experiment;
+    let name = &match asked.part_of {
+        Some((Shard { number, of }, _)) => {
+            FileName::cleaned(&format!("{}-shard-{number}-of-{of}", asked.plan.experiment))
+        }
+        None => asked.plan.experiment.clone(),
+    };
     let mut begun = None;
     for number in 1..NUMBER_MAX {
         let path = number_of(folder, name, number);

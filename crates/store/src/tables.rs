@@ -75,7 +75,12 @@ impl Tables {
 
 /// Name of a table's file.
 pub(super) fn table_name<R: Row>() -> String {
-    format!("{}.jsonl.zst", R::TABLE)
+    table_file(R::TABLE)
+}
+
+/// Name of the file of the table called `table`.
+pub(super) fn table_file(table: &str) -> String {
+    format!("{table}.jsonl.zst")
 }
 
 /// One table; its file is made with the first row.

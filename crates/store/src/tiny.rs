@@ -3,7 +3,7 @@
 #[path = "../../analysis/tests/builder/mod.rs"]
 mod builder;
 
-use crate::{Partial, Request};
+use crate::{Partial, Records, Request};
 use builder::Steady;
 use pipefill_core::plan::Plan;
 use pipefill_core::record::{RunRecord, Sink};
@@ -38,7 +38,17 @@ impl Asked {
     /// On `backend`.
     pub(crate) fn on<'a>(&'a self, backend: &'a str) -> Request<'a> {
         let Self { set, plan } = self;
-        Request { backend, study: None, scenario: TINY, set, only: &[], quick: false, plan }
+        Request {
+            backend,
+            study: None,
+            scenario: TINY,
+            set,
+            only: &[],
+            quick: false,
+            plan,
+            part_of: None,
+            records: Records::Rows,
+        }
     }
 }
 

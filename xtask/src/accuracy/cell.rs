@@ -20,7 +20,7 @@ const SAMPLE: Duration = Duration::from_millis(10);
 /// The run of `golden`'s cell with the golden's seed.
 pub(crate) fn run(golden: &Golden) -> Run {
     let spec = spec(golden);
-    let cell = Cell { index: 0, id: cell_id(&spec), axes: Vec::new(), spec };
+    let cell = Cell { index: 0, id: cell_id(&spec), axes: Vec::new(), deterministic: false, spec };
     let plan = Plan {
         experiment: FileName::cleaned("accuracy"),
         title: None,

@@ -81,7 +81,7 @@ fn line(path: &str, values: &[(String, String)], cells: usize) -> String {
 }
 
 fn spec<'a>(experiment: &'a Experiment, cell: &CellResult) -> &'a CellSpec {
-    &experiment.plan.cells[cell.index].spec
+    &experiment.plan.cell(cell.index).spec
 }
 
 /// Every value of a cell under its path, but what changes no run; null is no value.

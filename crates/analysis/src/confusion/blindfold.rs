@@ -82,7 +82,7 @@ impl Blindfold {
         };
         for (planned, blind) in pairs {
             for (cell, seen) in planned.cells.iter().zip(&blind.cells) {
-                let spec = &planned.plan.cells[cell.index].spec;
+                let spec = &planned.plan.cell(cell.index).spec;
                 for (index, (limit, cause)) in planted(spec) {
                     result.add(planned, spec, seen, index, limit, cause);
                 }

@@ -66,7 +66,7 @@ impl ExperimentBuilder {
             runs.sort_by_key(|run| run.repeat);
         }
         let cells: Vec<CellResult> =
-            (0..self.plan.cells.len()).flat_map(|index| self.results(index, command)).collect();
+            self.plan.cells.iter().flat_map(|cell| self.results(cell.index, command)).collect();
         Experiment {
             schema: SCHEMA,
             experiment: self.plan.experiment.to_string(),
@@ -79,11 +79,8 @@ impl ExperimentBuilder {
 
     fn cell_index(&self, metrics: &RunMetrics) -> Option<usize> {
         let is_it = |cell: &Cell| cell.id == metrics.cell_id;
-        let at_index = self.plan.cells.get(metrics.cell_index);
-        if at_index.is_some_and(is_it) {
-            return Some(metrics.cell_index);
-        }
-        self.plan.cells.iter().position(is_it)
+        let at_index = self.plan.find(metrics.cell_index).filter(|cell| is_it(cell));
+        at_index.or_else(|| self.plan.cells.iter().find(|cell| is_it(cell))).map(|cell| cell.index)
     }
 
     /// One result for each backend that ran the cell, or one empty result.
@@ -139,7 +136,7 @@ fn cell_result(
     runs: &[RunMetrics],
     command: &str,
 ) -> CellResult {
-    let cell = &plan.cells[index];
+    let cell = plan.cell(index);
     let valid: Vec<&RunMetrics> = runs.iter().filter(|run| run.is_valid()).collect();
     let mut result = CellResult {
         index,
@@ -148,6 +145,7 @@ fn cell_result(
         backend: backend.map(str::to_owned),
         runs: runs.len(),
         valid: valid.len(),
+        deterministic: cell.deterministic,
         offered_bps: offered(cell),
         published: published(plan, index),
         invalid: invalid_counts(runs),
@@ -156,6 +154,10 @@ fn cell_result(
         run_values: runs.to_vec(),
         ..medians(&valid)
     };
+    if cell.deterministic && result.goodput_bps.is_some() {
+        (result.goodput_bps_low, result.goodput_bps_high) = (result.goodput_bps, result.goodput_bps);
+        result.goodput_coverage = Some(1.0);
+    }
     explain(&mut result, cell, &valid);
     result.expectations = expect::evaluate(&cell.spec, &result);
     result

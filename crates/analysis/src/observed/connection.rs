@@ -117,7 +117,7 @@ impl Connection<'_> {
     /// Cell `index` of a plan of connections, called `name`. Its path is empty because it is unknown.
     pub fn cell(&self, index: usize, name: &str) -> Cell {
         let axes = vec![("connection".to_owned(), name.to_owned())];
-        Cell { index, id: format!("{index:012x}"), axes, spec: self.spec() }
+        Cell { index, id: format!("{index:012x}"), axes, deterministic: false, spec: self.spec() }
     }
 
     /// Its manifest, as the only run of its cell.

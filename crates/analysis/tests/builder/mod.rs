@@ -85,6 +85,7 @@ pub fn cell(index: usize, axes: &[(&str, &str)], spec: CellSpec) -> Cell {
         index,
         id: format!("{index:012x}"),
         axes: axes.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect(),
+        deterministic: false,
         spec,
     }
 }

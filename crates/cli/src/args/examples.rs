@@ -28,10 +28,22 @@ EXAMPLES:
   pipefill run scenarios/first.toml --quick --set 'path.rtt=[5ms,50ms]' --out /tmp/first
   pipefill run scenarios/first.toml --out /tmp/first --resume     repeat invalid and missing runs
   pipefill run scenarios/first.toml --repeat 5 --on sim
+  pipefill run scenarios/matrix.toml --on sim --shard 3/16 --out third    a part of it, for pipefill merge
+  pipefill run scenarios/matrix.toml --on sim --records summary           thousands of runs, in one file
   sed s/cubic/bbr/ mine.toml | pipefill run - --on sim
   pipefill run scenarios/first.toml --only path.rtt=40ms,path.loss=1% --json
   pipefill run scenarios/first.toml --on sim --capture            with sender.pcapng and receiver.pcapng of each run
   pipefill run scenarios/first.toml --on sim --json-stream | jq -c .event";
+
+pub(super) const MERGE_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill run scenarios/matrix.toml --on sim --shard 1/2 --out one
+  pipefill run scenarios/matrix.toml --on sim --shard 2/2 --out two      here or on another machine
+  pipefill merge one two --out whole                                     then: pipefill report whole
+
+EXIT CODES:
+  0  all runs of all shards are in the directory
+  2  a shard is missing, not complete, or of another plan; the message names the command that makes it";
 
 pub(super) const STUDY_EXAMPLES: &str = "\
 EXAMPLES:
@@ -51,6 +63,7 @@ EXAMPLES:
   pipefill report pipefill-runs/first --format svg -o pictures    each chart as a file
   pipefill report pipefill-runs/first --format md -o first.md     with links to the pictures
   pipefill report pipefill-runs/first --format html -o first.html
+  pipefill report pipefill-runs/first --format parquet -o first.parquet
   pipefill report pipefill-runs/first --format iperf3 -o flows
   pipefill report pipefill-runs/first/runs/0000-rtt-10ms-loss-0pct-r1 --json";
 

@@ -2,7 +2,7 @@
 //! other expectation of its scenario holds too.
 
 use super::report::result_of;
-use super::run;
+use super::run::{self, Wanted};
 use crate::args::CatalogueArgs;
 use crate::asked::Asked;
 use crate::catalogue_scenarios::{CATALOGUE, Entry};
@@ -27,10 +27,10 @@ pub(super) fn catalogue(args: &CatalogueArgs, terminal: &Terminal) -> Result<Out
         .map(|entry| {
             let mut options = args.options.clone();
             options.out = Some(folder.join(entry.name));
-            Ok((Asked::built_in(entry.name, entry.text, &args.set)?, options))
+            Ok(Wanted { asked: Asked::built_in(entry.name, entry.text, &args.set)?, options, shard: None })
         })
         .collect::<Result<Vec<_>, Failure>>()?;
-    let finished = run::carry_out(&experiments, terminal, false, &|_| Ok(()))?;
+    let finished = run::carry_out(experiments, terminal, false, &|_| Ok(()))?;
     let mut result = Catalogue::of(finished.iter().map(|one| &one.result));
     result.blindfold = args.blindfold.map(|end| blindfolded(&finished, end.view(), terminal)).transpose()?;
     if args.options.json {

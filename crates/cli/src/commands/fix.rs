@@ -95,7 +95,7 @@ struct Work<'a> {
 impl Work<'_> {
     /// Round by round; true where a run was invalid. What fails in one cell is that cell's result, unless it would fail in all.
     fn prove(&self, result: &CellResult, plan: &Plan) -> Result<(Proof, bool), Failure> {
-        let cell = &plan.cells[result.index];
+        let cell = plan.cell(result.index);
         let mut search = Search::of(result);
         let mut tried = Tried::default();
         let failure = match self.search(cell, plan, &mut search, &mut tried) {

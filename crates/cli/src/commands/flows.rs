@@ -2,12 +2,13 @@
 
 use super::report::ensure_directory;
 use crate::condense::cut;
+use crate::evaluation::without_rows;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
 use pipefill_core::file_name::FileName;
 use pipefill_report::{flent, iperf3};
-use pipefill_store::{ExperimentDirectory, files};
+use pipefill_store::{ExperimentDirectory, Records, files};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -96,6 +97,9 @@ fn of_run(directory: &Path, form: Form) -> Result<Vec<Document>, Failure> {
 /// Those of an experiment, or the one that `directory` is.
 fn runs(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     match ExperimentDirectory::open(directory)? {
+        Some(experiment) if experiment.stored.records == Records::Summary => {
+            Err(without_rows(&experiment, "this form has figures of every interval"))
+        }
         Some(experiment) => Ok(experiment.run_directories()?),
         None => Ok(vec![directory.to_owned()]),
     }

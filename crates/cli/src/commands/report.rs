@@ -16,10 +16,10 @@ use pipefill_analysis::series;
 use pipefill_core::plan::{Plan, Run};
 use pipefill_report::html::RunPart;
 use pipefill_report::pictures::{PictureFile, files};
-use pipefill_report::{csv, json, md, table};
+use pipefill_report::{csv, json, md, parquet, table};
 use pipefill_store::ExperimentDirectory;
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{BufWriter, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// Reads the records and writes the report. Done is done: whether expectations hold is said by `run`, and in the report.
@@ -42,6 +42,7 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
             let place = read.runs.as_deref().map_or(Place::Run(&args.directory), Place::Runs);
             page::text(&args.directory, place, read.scenario.as_deref(), &read.evaluated, terminal)?
         }
+        Format::Parquet => return columns(args, result),
         Format::Json => json::render(result).map_err(Failure::Json)?,
         Format::Csv => csv::render(result).map_err(|error| Failure::Other(error.to_string()))?,
         Format::Md => {
@@ -57,6 +58,17 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
         Some(path) => fs::write(path, text).map_err(Failure::file("writing", path))?,
         None => terminal.print_result(&text, format != Format::Table)?,
     }
+    Ok(Outcome::Done)
+}
+
+/// Writes a Parquet file.
+fn columns(args: &ReportArgs, result: &Experiment) -> Result<Outcome, Failure> {
+    let Some(path) = &args.output else {
+        return Err(Failure::usage("a Parquet file is binary", "name the file with -o FILE.parquet"));
+    };
+    let file = File::create(path).map_err(Failure::file("writing", path))?;
+    let written = parquet::write(result, BufWriter::new(file));
+    written.map_err(|error| Failure::Other(format!("writing {}: {error}", path.display())))?;
     Ok(Outcome::Done)
 }
 

@@ -1,6 +1,6 @@
 //! `pipefill run` and `pipefill study`: from the scenario to the table.
 
-use crate::args::{BackendName, RunArgs, RunOptions, StudyArgs};
+use crate::args::{BackendName, RecordsOf, RunArgs, RunOptions, StudyArgs};
 use crate::asked::Asked;
 use crate::failure::{ELSEWHERE, Failure};
 use crate::outcome::{Invalid, Outcome};
@@ -10,10 +10,11 @@ use crate::studies::{self, STUDIES};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::quoted;
 use pipefill_core::backend::Backend;
+use pipefill_core::plan::Shard;
 use pipefill_lab::{Lab, privilege};
 use pipefill_report::{json, table};
 use pipefill_sim::Sim;
-use pipefill_store::{Registry, Removed};
+use pipefill_store::{Records, Registry, Removed};
 use serde_json::json;
 use std::path::Path;
 
@@ -24,16 +25,31 @@ const CAPTURE: &str = "run.capture=true";
 pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let mut selection = args.selection.clone();
     selection.set.extend(args.capture.then(|| CAPTURE.to_owned()));
-    let asked = Asked::file(&args.file, &selection)?;
-    let finished = carry_out(&[(asked, args.options.clone())], terminal, true, &|one| {
-        show(one, &args.options, terminal)
-    })?;
+    let asked = Asked { records: records(args)?, ..Asked::file(&args.file, &selection)? };
+    let wanted = Wanted { asked, options: args.options.clone(), shard: args.shard };
+    let finished = carry_out(vec![wanted], terminal, true, &|one| show(one, &args.options, terminal))?;
     if args.options.json {
         for one in &finished {
             terminal.print_data(&json::render(&one.result).map_err(Failure::Json)?)?;
         }
     }
     Ok(worst(&finished))
+}
+
+/// What is kept. A summary has no place for what comes while a run is at work.
+fn records(args: &RunArgs) -> Result<Records, Failure> {
+    let without = |what: &str| {
+        let why = format!("--records summary keeps no rows, and {what}");
+        Err(Failure::usage(why, "leave one of the two out"))
+    };
+    match args.records {
+        RecordsOf::Rows => Ok(Records::Rows),
+        RecordsOf::Summary if args.capture => without("--capture needs a place for each run's packets"),
+        RecordsOf::Summary if args.options.json_stream.is_some() => {
+            without("--json-stream reads each cell's rows as it ends")
+        }
+        RecordsOf::Summary => Ok(Records::Summary),
+    }
 }
 
 /// Runs a built-in study, or all of them.
@@ -50,10 +66,10 @@ pub(super) fn study(args: &StudyArgs, terminal: &Terminal) -> Result<Outcome, Fa
             if name == studies::ALL {
                 options.out = options.out.map(|out| out.join(study.name));
             }
-            Ok((Asked::study(study, &selection)?, options))
+            Ok(Wanted { asked: Asked::study(study, &selection)?, options, shard: None })
         })
         .collect::<Result<Vec<_>, Failure>>()?;
-    let finished = carry_out(&experiments, terminal, true, &|one| show(one, &args.options, terminal))?;
+    let finished = carry_out(experiments, terminal, true, &|one| show(one, &args.options, terminal))?;
     if args.options.json {
         terminal.print_data(&studies_json(name, &finished)?)?;
     }
@@ -67,25 +83,48 @@ pub(super) fn tell(removed: &[Removed], terminal: &Terminal) {
     }
 }
 
+/// An experiment of a command.
+pub(super) struct Wanted {
+    /// What is to be run.
+    pub(super) asked: Asked,
+    /// How and where.
+    pub(super) options: RunOptions,
+    /// Which part of it.
+    pub(super) shard: Option<Shard>,
+}
+
+impl Wanted {
+    fn prepared(self, backend: &dyn Backend) -> Result<(Asked, RunOptions), Failure> {
+        let asked = self.asked.on(backend);
+        let asked = match self.shard {
+            Some(shard) => asked.part(shard, backend)?,
+            None => asked,
+        };
+        Ok((asked, self.options))
+    }
+}
+
 /// Prepares the backend — in this order: nothing is made before it is known that the machine can do it — and runs every
 /// experiment; `each` sees them as they end. With `leaves_pages` each leaves its page beside its records.
 pub(super) fn carry_out(
-    experiments: &[(Asked, RunOptions)],
+    experiments: Vec<Wanted>,
     terminal: &Terminal,
     leaves_pages: bool,
     each: &dyn Fn(&Finished) -> Result<(), Failure>,
 ) -> Result<Vec<Finished>, Failure> {
     // All experiments of a command are asked for with the same options.
-    let on_sim = experiments.iter().all(|(_, options)| options.on == BackendName::Sim);
+    let on_sim = experiments.iter().all(|one| one.options.on == BackendName::Sim);
     let registry = Registry::locate()?.optional(on_sim);
     // The process has one thread until here, and has to: see `acquire`.
     let backend = backend(if on_sim { BackendName::Sim } else { BackendName::Lab })?;
+    let prepared = experiments.into_iter().map(|one| one.prepared(&*backend));
+    let experiments = prepared.collect::<Result<Vec<_>, _>>()?;
     let stop = Stop::on_signals()?;
     tell(&registry.sweep()?, terminal);
     let base = Path::new("");
     let session =
         Session { backend: &*backend, registry: &registry, stop: &stop, terminal, base, leaves_pages };
-    for (asked, _) in experiments {
+    for (asked, _) in &experiments {
         session.check(asked)?;
     }
     experiments

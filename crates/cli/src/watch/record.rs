@@ -8,7 +8,7 @@ use pipefill_analysis::observed::{BACKEND, Connection, Exact};
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{CELLS_MAX, Cell, Plan};
 use pipefill_core::record::{AnyRow, Observed, Sink, TcpSample};
-use pipefill_store::{Owner, Partial, Staged};
+use pipefill_store::{Owner, Partial, Records, Staged};
 use std::path::Path;
 use std::time::Duration;
 
@@ -102,8 +102,14 @@ pub(crate) fn write(
         published_source: None,
         conclusions: Vec::new(),
     };
-    let asked =
-        Asked { study: None, text: TEXT.to_owned(), selection: Selection::default(), plan: plan.clone() };
+    let asked = Asked {
+        study: None,
+        text: TEXT.to_owned(),
+        selection: Selection::default(),
+        plan: plan.clone(),
+        whole: None,
+        records: Records::Rows,
+    };
     let owner = Owner::current()?;
     let Some((experiment, _lock)) = Staged::create(target, &asked.request(BACKEND), &owner)? else {
         return Err(Failure::usage(

@@ -13,6 +13,7 @@ name = "many"
 [path]
 rtt = ["1ms", "2ms"]
 rate = "50mbit"
+loss = "0.1%"
 [[flow]]
 duration = "1s"
 [run]

@@ -14,6 +14,7 @@ name = "small"
 [path]
 rtt = ["2ms", "4ms"]
 rate = "10mbit"
+loss = "0.01%"
 [[flow]]
 duration = "300ms"
 [[flow]]

@@ -12,6 +12,7 @@ name = "flows"
 [path]
 rtt = ["4ms", "20ms"]
 rate = "20mbit"
+loss = "0.01%"
 [[flow]]
 parallel = 2
 duration = "2500ms"
@@ -37,7 +38,7 @@ fn json(text: &[u8]) -> Value {
 }
 
 fn events(folder: &Folder, option: &str, more: &[&str], code: i32) -> Vec<Value> {
-    let words = [&["run", "s.toml", "--on", "sim", "--out", "o", option], more].concat();
+    let words = [&["run", "s.toml", "--on", "sim", "--jobs", "1", "--out", "o", option], more].concat();
     let output = folder.pipefill(&words).assert().code(code).get_output().stdout.clone();
     output.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).map(json).collect()
 }

@@ -11,6 +11,7 @@ name = "small"
 [path]
 rtt = ["1ms", "10ms"]
 rate = "10mbit"
+loss = "0.01%"
 [[flow]]
 duration = "200ms"
 "#;

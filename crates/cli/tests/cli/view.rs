@@ -14,6 +14,7 @@ name = "slow"
 [path]
 rtt = ["10ms", "20ms"]
 rate = "200mbit"
+loss = "0.001%"
 queue = "1bdp"
 [[flow]]
 duration = "5s"
@@ -119,7 +120,7 @@ fn is_as_before(text: &str) -> bool {
     ["\nicanon", "\necho", "\nisig"].iter().all(|word| text.contains(word))
 }
 
-const RUN: &str = "PIPEFILL run slow.toml --on sim --out o";
+const RUN: &str = "PIPEFILL run slow.toml --on sim --jobs 1 --out o";
 
 #[test]
 fn keys_are_heard_and_a_stop_is_asked_back() {

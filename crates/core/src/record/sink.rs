@@ -83,7 +83,7 @@ impl AnyRow {
 
 /// All rows in memory: for short runs and for tests.
 #[derive(Debug, Default)]
-pub(crate) struct InMemory {
+pub struct InMemory {
     tcp: Vec<TcpSample>,
     delivery: Vec<DeliverySample>,
     udp: Vec<UdpSample>,
@@ -94,7 +94,8 @@ pub(crate) struct InMemory {
 }
 
 impl InMemory {
-    pub(crate) fn into_record(self, manifest: Manifest) -> RunRecord {
+    /// The record with its `manifest`.
+    pub fn into_record(self, manifest: Manifest) -> RunRecord {
         let Self { tcp, delivery, udp, ping, path, cpu, retransmits } = self;
         RunRecord { manifest, tcp, delivery, udp, ping, path, cpu, retransmits }
     }

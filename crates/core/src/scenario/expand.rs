@@ -242,7 +242,7 @@ impl Matrix {
         let index = self.cells.len();
         self.seen.insert(id.clone(), index);
         self.written.push(written);
-        self.cells.push(Cell { index, id, axes, spec });
+        self.cells.push(Cell { index, id, axes, deterministic: false, spec });
         Ok(())
     }
 

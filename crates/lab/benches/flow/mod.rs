@@ -39,7 +39,7 @@ pub(crate) fn run(
         },
         expect: Vec::new(),
     };
-    let cell = Cell { index: 0, id: "bench".to_owned(), axes: Vec::new(), spec };
+    let cell = Cell { index: 0, id: "bench".to_owned(), axes: Vec::new(), deterministic: false, spec };
     let run = Run {
         experiment: FileName::cleaned("bench"),
         cell,

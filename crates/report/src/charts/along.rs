@@ -176,7 +176,7 @@ fn chart(
         return None;
     }
     let rates: Vec<Option<f64>> =
-        cells.iter().map(|cell| laws::path_rate(&experiment.plan.cells[cell.index].spec)).collect();
+        cells.iter().map(|cell| laws::path_rate(&experiment.plan.cell(cell.index).spec)).collect();
     let same = rates.windows(2).all(|pair| pair[0] == pair[1]);
     let path_bps = rates.first().copied().flatten().filter(|_| same && upward == Upward::Goodput);
     let axis = path.rsplit('.').next().unwrap_or(path);

@@ -48,7 +48,7 @@ impl Bar {
 pub(super) fn of(experiment: &Experiment, variant: Option<&str>, cells: &[&CellResult]) -> Option<Losses> {
     let constant = super::constant(cells);
     let is_udp = |cell: &&&CellResult| {
-        let flows = &experiment.plan.cells[cell.index].spec.flows;
+        let flows = &experiment.plan.cell(cell.index).spec.flows;
         !flows.is_empty() && flows.iter().all(|flow| flow.protocol == Protocol::Udp)
     };
     let cells: Vec<&&CellResult> =

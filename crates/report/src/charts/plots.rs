@@ -119,7 +119,7 @@ pub(super) fn has(path: &str) -> bool {
 
 /// The charts of one variant: of each quantity that differs between its cells.
 pub(super) fn of(experiment: &Experiment, variant: Option<&str>, cells: &[&CellResult]) -> Vec<Plot> {
-    let spec = |cell: &CellResult| &experiment.plan.cells[cell.index].spec;
+    let spec = |cell: &CellResult| &experiment.plan.cell(cell.index).spec;
     [Quantity::Rtt, Quantity::Loss]
         .into_iter()
         .filter(|quantity| {
@@ -140,7 +140,7 @@ fn plot(
     variant: Option<&str>,
     cells: &[&CellResult],
 ) -> Option<Plot> {
-    let spec = |cell: &CellResult| &experiment.plan.cells[cell.index].spec;
+    let spec = |cell: &CellResult| &experiment.plan.cell(cell.index).spec;
     let keys: Vec<&str> = cells
         .iter()
         .flat_map(|cell| cell.axes.keys())
@@ -256,7 +256,7 @@ fn configured_loss(spec: &CellSpec) -> Option<Ratio> {
 }
 
 fn left_out(experiment: &Experiment, quantity: Quantity, cells: &[&CellResult]) -> Vec<String> {
-    let spec = |cell: &CellResult| &experiment.plan.cells[cell.index].spec;
+    let spec = |cell: &CellResult| &experiment.plan.cell(cell.index).spec;
     let measured = || cells.iter().filter(|cell| cell.goodput_bps.is_some());
     let without: Vec<String> = measured()
         .filter(|cell| quantity.of(spec(cell), cell).is_none())

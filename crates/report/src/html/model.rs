@@ -113,7 +113,7 @@ pub(super) fn of(page: &Page<'_>, charts: &Charts) -> serde_json::Result<Blobs> 
             label: format!("{}{repeat}", cell.coordinates()),
             valid: metrics.is_valid(),
             goodput_bps: metrics.goodput_bps,
-            path_rates: rates(&page.experiment.plan.cells[cell.index].spec, &part.series),
+            path_rates: rates(&page.experiment.plan.cell(cell.index).spec, &part.series),
         };
         Some((head, Run::of(metrics, &part.series)))
     };

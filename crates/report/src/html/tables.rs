@@ -3,7 +3,7 @@
 use super::terms;
 use crate::conclusions;
 use crate::quantity::{Kind, MISSING, share};
-use crate::sheet::{Entry, Heading, SUM, Sheet, Tone, anchor, sheets};
+use crate::sheet::{EXACT, Entry, Heading, SUM, Sheet, Tone, anchor, sheets};
 use maud::{Markup, html};
 use pipefill_analysis::conclusions::{ConclusionResult, Opinion};
 use pipefill_analysis::experiment::{CellResult, Experiment};
@@ -168,9 +168,10 @@ fn with_interval(experiment: &Experiment, sheet: &Sheet) -> Sheet {
     sheet
 }
 
-/// `75 %`.
+/// `75 %`; `exact` where every run would be the same.
 fn coverage(cell: &CellResult) -> Option<String> {
-    cell.goodput_coverage.map(share)
+    let coverage = cell.goodput_coverage?;
+    Some(if cell.deterministic { EXACT.to_owned() } else { share(coverage) })
 }
 
 /// `210 Mbit/s to 225 Mbit/s (75 %)`.

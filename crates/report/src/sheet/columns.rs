@@ -6,6 +6,9 @@ use pipefill_analysis::experiment::{CellResult, Experiment, FlowResult};
 use pipefill_core::cell::Protocol;
 use std::collections::BTreeMap;
 
+/// What stands for an interval without any width because nothing is left to chance.
+pub(crate) const EXACT: &str = "exact";
+
 /// A measured goodput that is this much off the published one deserves a look.
 const AGREEMENT: f64 = 0.10;
 
@@ -68,6 +71,7 @@ pub(super) fn filled(experiment: &Experiment, cells: &[&CellResult]) -> Vec<(Hea
     let mut columns: Vec<(Heading, Vec<Entry>)> = Vec::new();
     columns.extend(backend(cells));
     columns.extend(of_numbers(&wanted, udp, cells).into_iter().map(|(heading, entries)| {
+        let entries = if heading.name == "±%" { said_exact(cells, entries) } else { entries };
         let is_sum = heading.name == "goodput" && cells.iter().any(|cell| is_mixed(cell));
         (if is_sum { Heading { name: SUM.to_owned(), ..heading } } else { heading }, entries)
     }));
@@ -139,6 +143,15 @@ fn half_width_percent(cell: &CellResult) -> Option<f64> {
     Some(100.0 * (median - low).max(high - median) / median)
 }
 
+/// `exact` for the interval of a cell whose every run would be the same.
+fn said_exact(cells: &[&CellResult], entries: Vec<Entry>) -> Vec<Entry> {
+    let exact = |(cell, entry): (&&CellResult, Entry)| match (cell.deterministic, entry.value) {
+        (true, Some(_)) => Entry { text: EXACT.to_owned(), ..entry },
+        _ => entry,
+    };
+    cells.iter().zip(entries).map(exact).collect()
+}
+
 fn published_ratio(cell: &CellResult) -> Option<f64> {
     let published = cell.published?.goodput_bps.filter(|&v| v > 0.0)?;
     Some(float(cell.goodput_bps)? / published)
@@ -160,7 +173,7 @@ pub(super) fn limited_by(cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)>
 
 /// Valid runs of those asked for; shown where any is missing.
 fn validity(experiment: &Experiment, cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
-    let asked = |cell: &CellResult| experiment.plan.cells[cell.index].spec.run.repeat as usize;
+    let asked = |cell: &CellResult| experiment.plan.cell(cell.index).spec.run.repeat as usize;
     let short = |cell: &CellResult| cell.valid < asked(cell);
     if !cells.iter().any(|cell| short(cell)) {
         return None;
@@ -190,7 +203,7 @@ pub(super) fn words<Row>(
 }
 
 fn all_udp(experiment: &Experiment, cells: &[&CellResult]) -> bool {
-    let mut flows = cells.iter().flat_map(|cell| &experiment.plan.cells[cell.index].spec.flows);
+    let mut flows = cells.iter().flat_map(|cell| &experiment.plan.cell(cell.index).spec.flows);
     flows.all(|flow| flow.protocol == Protocol::Udp)
 }
 

@@ -1,5 +1,6 @@
 //! What stands below a table: invalid runs, refused settings, failed expectations, verdicts, the machine.
 
+use super::columns::EXACT;
 use crate::quantity::{Kind, MISSING, share};
 use indexmap::IndexMap;
 use pipefill_analysis::expect::{ExpectationResult, Value};
@@ -44,12 +45,21 @@ pub(crate) fn source_line(experiment: &Experiment) -> Option<String> {
 
 /// What the intervals of the medians cover, for every number of runs.
 pub(crate) fn interval_line(experiment: &Experiment) -> Option<String> {
-    let covered =
-        experiment.cells.iter().filter_map(|cell| Some((cell.valid, share(cell.goodput_coverage?))));
+    let (exact, others): (Vec<_>, Vec<_>) = experiment.cells.iter().partition(|cell| cell.deterministic);
+    let covered = others.iter().filter_map(|cell| Some((cell.valid, share(cell.goodput_coverage?))));
     let by_runs: BTreeMap<usize, String> = covered.collect();
     let parts: Vec<String> =
         by_runs.iter().map(|(runs, coverage)| format!("{coverage} with {runs} runs")).collect();
-    (!parts.is_empty()).then(|| format!("±%: an interval of the median that covers {}", parts.join(", ")))
+    let mut told = Vec::new();
+    if !parts.is_empty() {
+        told.push(format!("an interval of the median that covers {}", parts.join(", ")));
+    }
+    if exact.iter().any(|cell| cell.goodput_bps.is_some()) {
+        told.push(format!(
+            "{EXACT} (n = 1, deterministic) where no chance is in it: every run would be the same"
+        ));
+    }
+    (!told.is_empty()).then(|| format!("±%: {}", told.join("; ")))
 }
 
 /// Where and how well it was measured: backend, kernel, data path, CPUs, runs, lateness, version.
@@ -105,7 +115,7 @@ fn refusal(settings: &[&UnmetSetting]) -> String {
 }
 
 fn missing(experiment: &Experiment, cell: &CellResult) -> Option<String> {
-    let asked = experiment.plan.cells[cell.index].spec.run.repeat as usize;
+    let asked = experiment.plan.cell(cell.index).spec.run.repeat as usize;
     (cell.runs < asked).then(|| format!("{}: {} of {asked} runs recorded", cell.coordinates(), cell.runs))
 }
 

@@ -1,5 +1,6 @@
 //! The simulator by its records.
 
+mod chance;
 mod fuzz;
 mod invariants;
 mod limits;
