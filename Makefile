@@ -36,7 +36,7 @@ bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data 
 	cargo bench -p pipefill --bench reading || status=1; \
 	exit $$status
 
-proof: ## what takes long: every advice tried, captures reproduced, all goldens, 26 captures beside their sockets, iperf3 behind 24 paths, 500 programs in a row, sweeps on Slurm and Ray, the notebook: about half an hour
+proof: ## what takes long: advice, captures, goldens and peers in full, and what is killed at many instants; sweeps on Slurm and Ray, the notebook: about an hour
 	@scripts/need.sh rust cc iperf3
 	@scripts/need.sh tshark tcptrace || true # the test beside them says that it is skipped
 	@scripts/need.sh slurm || true # and so does the sweep on it
@@ -44,10 +44,12 @@ proof: ## what takes long: every advice tried, captures reproduced, all goldens,
 	scripts/test.sh unchecked || status=1; \
 	cargo run -q -p xtask -- fixes || status=1; \
 	cargo run -q -p xtask -- reproduce || status=1; \
+	cargo run -q -p xtask -- packets || status=1; \
 	cargo run -q -p xtask -- accuracy || status=1; \
 	cargo bench -q -p pipefill --bench programs || status=1; \
 	PIPEFILL_CAPTURE_RUNS=26 cargo test -q -p pipefill --test lab_counted || status=1; \
 	cargo test -q -p pipefill --test beside_tools || status=1; \
+	PIPEFILL_KILLS=20 cargo test -q -p pipefill --test cli kills:: || status=1; \
 	PIPEFILL_EXEC_RUNS=500 cargo test -q -p pipefill --test lab_exec many_in_a_row || status=1; \
 	cargo build -q --release -p pipefill && scripts/clusters.sh || status=1; \
 	for part in notebook overhead; do scripts/python.sh $$part || { [ $$? -eq 3 ] && echo "skipped: $$part"; } || status=1; done; \

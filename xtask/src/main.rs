@@ -1,5 +1,5 @@
 //! The checks that people forget, and the simulator against its oracle:
-//! `cargo run -p xtask -- check|keys|schemas|catalogue|fixes|reproduce|bpf|accuracy`.
+//! `cargo run -p xtask -- check|keys|schemas|catalogue|fixes|reproduce|packets|bpf|accuracy`.
 //!
 //! Without the feature `generated` it is built in seconds, and knows check (without the generated files), catalogue and bpf only. Never: a rule of the product
 //! itself, or anything that the product needs at run time.
@@ -15,6 +15,8 @@ mod directions;
 mod fixes;
 #[cfg(feature = "generated")]
 mod key_reference;
+#[cfg(feature = "generated")]
+mod packets;
 #[cfg(feature = "generated")]
 mod program;
 #[cfg(feature = "generated")]
@@ -45,6 +47,9 @@ usage: cargo run -p xtask -- COMMAND
   reproduce [PROGRAM]
           captures every scenario of the catalogue and the held-out ones in the simulator, and runs what `pcap --scenario` makes of
           the capture; fails where too few have its goodput again. PROGRAM instead of a release build
+  packets [PROGRAM]
+          captures every scenario of the three sets of verdicts in the simulator at both ends; fails where too few verdicts from packets
+          are those with all facts. PROGRAM instead of a release build
   bpf     compiles the lab's BPF programs (clang-14)
   accuracy [CELL…]
           runs the oracle's cells in the simulator, writes docs/accuracy.md and fails where a bound does not hold;
@@ -64,6 +69,8 @@ fn main() -> ExitCode {
         "fixes" => fixes::run(&workspace.root).map(|()| ExitCode::SUCCESS),
         #[cfg(feature = "generated")]
         "reproduce" => reproduce::run(&workspace.root, rules.first()).map(|()| ExitCode::SUCCESS),
+        #[cfg(feature = "generated")]
+        "packets" => packets::run(&workspace.root, rules.first()).map(|()| ExitCode::SUCCESS),
         "bpf" => bpf::write(&workspace.root).map(|()| ExitCode::SUCCESS),
         #[cfg(feature = "generated")]
         "accuracy" => accuracy::run(&workspace.root, std::env::args().skip(2)),

@@ -26,8 +26,17 @@ impl Program {
         Ok(Self::at(target(root).join("release/pipefill"), root, folder))
     }
 
-    /// The one at `path`.
-    pub(crate) fn at(path: PathBuf, root: &Path, folder: &str) -> Self {
+    /// The one at `path`, a release build where none is named.
+    ///
+    /// # Errors
+    /// It is not there, or can't be built.
+    pub(crate) fn named_or_built(path: Option<&String>, root: &Path, folder: &str) -> Result<Self, String> {
+        let Some(path) = path else { return Self::built(root, folder) };
+        let path = fs::canonicalize(path).map_err(|error| format!("{path}: {error}"))?;
+        Ok(Self::at(path, root, folder))
+    }
+
+    fn at(path: PathBuf, root: &Path, folder: &str) -> Self {
         Self { path, records: target(root).join(folder) }
     }
 

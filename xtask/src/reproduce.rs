@@ -32,13 +32,7 @@ struct Share {
 /// # Errors
 /// Too few have the capture's goodput, or the program can't be built or run.
 pub(crate) fn run(root: &Path, path: Option<&String>) -> Result<(), String> {
-    let program = match path {
-        Some(path) => {
-            let path = fs::canonicalize(path).map_err(|error| format!("{path}: {error}"))?;
-            Program::at(path, root, "reproduce")
-        }
-        None => Program::built(root, "reproduce")?,
-    };
+    let program = Program::named_or_built(path, root, "reproduce")?;
     let mut is_enough = true;
     for set in SETS {
         let mut share = Share::default();

@@ -1,16 +1,15 @@
 //! How fast `pipefill pcap` reads captures, beside tshark, tcptrace and a plain read of the same file: `cargo bench -p pipefill --bench reading`.
 //!
-//! The captures are made here, in a temporary folder: one flow in packets of an MTU, headers only, clean and with 0.3 % of the segments
-//! lost, and one that tshark can read in reasonable time. All are whole commands, start and output included, that run in turn; times are CPU
-//! time of their processes (getrusage), the fastest of each. Ends with 1 where a goal is missed.
+//! The captures are made by the simulator, in a temporary folder: one CUBIC flow in packets of an MTU, at its sender, without a loss and with 0.3 % of
+//! the segments lost. Goals are those of whole packets, as `tcpdump -w` keeps them; a longer capture of headers alone (`tcpdump -s 96`) tells the
+//! memory, and its ratios are printed beside. All are whole commands, start and output included, that run in turn; times are CPU time of
+//! their processes (getrusage), the fastest of each. Ends with 1 where a goal is missed.
 
 #[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../../capture/tests/reading/made/mod.rs"]
 mod made;
 
 use made::container::{Entry, Order, pcap_header, pcap_record};
-use made::exchange::{Exchange, Setup};
-use made::frame::{ACK, SYN, Tcp, ethernet, stamps, syn_options};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use pipefill_capture::read::Reader;
@@ -19,10 +18,32 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-/// Packets of the long captures; data and ACKs together.
-const PACKETS: u64 = 10_000_000;
+/// Packets of the captures with whole packets, 1 KB each in the mean; data and ACKs together.
+const PACKETS: u64 = 3_000_000;
+/// Packets of the capture of headers alone.
+const HEADERS: u64 = 10_000_000;
 /// Packets of the one for tshark: so many that the start of both commands counts little.
 const SHORT: u64 = 500_000;
+/// Hosts without offloads, as a capture on a router or a mirror port has their packets: of an MTU, with an ACK for every second one.
+const SCENARIO: &str = r#"
+name = "reading"
+host = { gso = false, tso = false, gro = false, congestion_control = "cubic" }
+run = { repeat = 1, sample = "1s", capture = true }
+flow = [{ protocol = "tcp", duration = "DURATION" }]
+path = { PATH }
+"#;
+/// A path, and the packets that it carries at least.
+#[derive(PartialEq, Eq)]
+struct Bench {
+    keys: &'static str,
+    packets_per_second: u64,
+}
+/// The send buffer is the limit: nothing is lost.
+const CLEAN: &Bench =
+    &Bench { keys: r#"rtt = "20ms", rate = "1gbit", queue = "1bdp""#, packets_per_second: 80_000 };
+/// So near that a window of some 25 segments makes a long capture in little time.
+const LOSSY: &Bench =
+    &Bench { keys: r#"rtt = "2ms", rate = "1gbit", loss = "0.3%""#, packets_per_second: 10_000 };
 const LITTLE: Order = Order { is_big: false };
 const NS: u32 = 0xa1b2_3c4d;
 /// Runs of each; the fastest counts, since the machine may be shared.
@@ -31,6 +52,8 @@ const PACKETS_PER_SECOND: f64 = 8e6;
 const TIMES_TSHARK: f64 = 300.0;
 const TIMES_TCPTRACE: f64 = 5.0;
 const MEMORY: u64 = 200 << 20;
+/// This program's argument for [`memory_of`].
+const MEMORY_OF: &str = "--memory-of";
 const TSHARK_FIELDS: [&str; 8] = [
     "frame.time_epoch",
     "ip.src",
@@ -43,7 +66,13 @@ const TSHARK_FIELDS: [&str; 8] = [
 ];
 
 fn main() -> ExitCode {
-    if !std::env::args().any(|argument| argument == "--bench") {
+    let words: Vec<String> = std::env::args().collect();
+    if let [_, asked, capture] = &words[..]
+        && asked == MEMORY_OF
+    {
+        return memory_of(Path::new(capture));
+    }
+    if !words.iter().any(|word| word == "--bench") {
         return ExitCode::SUCCESS;
     }
     match run() {
@@ -59,23 +88,52 @@ fn main() -> ExitCode {
 fn run() -> io::Result<bool> {
     let folder = tempfile::tempdir()?;
     let file = |name: &str| folder.path().join(name);
-    let [clean, lossy, short] = ["clean.pcap", "lossy.pcap", "short.pcap"].map(file);
-    write_clean(&clean, PACKETS)?;
-    write_lossy(&lossy, PACKETS)?;
-    write_lossy(&short, SHORT)?;
-    // First, so that no other tool's memory counts.
-    let own = cpu_seconds(&pipefill(&clean))?;
-    let peak = getrusage(UsageWho::RUSAGE_CHILDREN)?.max_rss().cast_unsigned() * 1024;
-    println!("memory: {:.1} MB at most, for {PACKETS} packets", peak as f64 / 1e6);
+    let headers = file("headers.pcap");
+    write(&headers, CLEAN, HEADERS, Kept::Headers)?;
+    let peak = peak_memory(&headers)?;
+    println!("memory: {:.1} MB at most, for {HEADERS} packets", peak as f64 / 1e6);
     let mut all_hold = goal("MB below the bound", (MEMORY - peak.min(MEMORY)) as f64 / 1e6, 1e-6);
-    all_hold &= own.is_some();
-    let per_second = measure("clean", &clean)?;
-    all_hold &= goal("packets a CPU-second, clean", per_second, PACKETS_PER_SECOND);
-    measure("0.3 % lost", &lossy)?;
-    all_hold &= beside("tcptrace, clean", &clean, tcptrace, TIMES_TCPTRACE)?;
-    all_hold &= beside("tcptrace, 0.3 % lost", &lossy, tcptrace, TIMES_TCPTRACE)?;
-    all_hold &= beside("tshark, 0.3 % lost", &short, tshark, TIMES_TSHARK)?;
+    measure("headers alone, clean", &headers)?;
+    beside("tcptrace, headers alone, clean", &headers, tcptrace)?;
+    write(&headers, CLEAN, SHORT, Kept::Headers)?;
+    beside("tshark, headers alone, clean", &headers, tshark)?;
+    std::fs::remove_file(headers)?;
+    for (name, path) in [("clean", CLEAN), ("0.3 % lost", LOSSY)] {
+        let whole = file("whole.pcap");
+        write(&whole, path, PACKETS, Kept::Whole)?;
+        let per_second = measure(name, &whole)?;
+        if path == CLEAN {
+            all_hold &= goal("packets a CPU-second, clean", per_second, PACKETS_PER_SECOND);
+        }
+        let times = beside(&format!("tcptrace, {name}"), &whole, tcptrace)?;
+        all_hold &= times.is_none_or(|times| goal("times tcptrace", times, TIMES_TCPTRACE));
+        write(&whole, path, SHORT, Kept::Whole)?;
+        let times = beside(&format!("tshark, {name}"), &whole, tshark)?;
+        all_hold &= times.is_none_or(|times| goal("times tshark", times, TIMES_TSHARK));
+    }
     Ok(all_hold)
+}
+
+/// The most memory that `pipefill pcap` has, in bytes: asked of a process of its own, since what is known is the largest of all children.
+fn peak_memory(capture: &Path) -> io::Result<u64> {
+    let output = Command::new(std::env::current_exe()?).arg(MEMORY_OF).arg(capture).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.trim().parse().map_err(|_| io::Error::other(format!("pipefill pcap failed: {text}")))
+}
+
+/// Prints that figure.
+fn memory_of(capture: &Path) -> ExitCode {
+    match cpu_seconds(&pipefill(capture)) {
+        Ok(Some(_)) => {}
+        _ => return ExitCode::FAILURE,
+    }
+    match getrusage(UsageWho::RUSAGE_CHILDREN) {
+        Ok(usage) => {
+            println!("{}", usage.max_rss() * 1024);
+            ExitCode::SUCCESS
+        }
+        Err(_) => ExitCode::FAILURE,
+    }
 }
 
 fn goal(name: &str, found: f64, least: f64) -> bool {
@@ -135,66 +193,52 @@ fn cpu_seconds(words: &[PathBuf]) -> io::Result<Option<f64>> {
     Ok(status.success().then_some(seconds))
 }
 
-/// A transfer with an ACK for every second segment, 100 in flight.
-fn write_clean(path: &Path, packets: u64) -> io::Result<()> {
-    let mut to = BufWriter::new(File::create(path)?);
-    to.write_all(&pcap_header(LITTLE, NS, 1))?;
-    let mut now = 1_700_000_000_000_000_000;
-    let mut put = |tcp: &Tcp, step_ns: u64| {
-        now += step_ns;
-        let frame = ethernet(&[], 0x0800, &tcp.v4());
-        let original = (frame.len() + tcp.payload) as u32;
-        to.write_all(&pcap_record(LITTLE, 1, &Entry { time_ns: now, original, bytes: frame }))
-    };
-    put(&Tcp { options: syn_options(1460, 7, 1, 0), ..Tcp::new(0, 0, SYN, 0) }, 0)?;
-    put(&Tcp { options: syn_options(1460, 7, 1, 1), ..Tcp::new(0, 1, SYN | ACK, 0) }.back(), 10_000_000)?;
-    put(&Tcp { options: stamps(2, 1), ..Tcp::new(1, 1, ACK, 0) }, 1000)?;
-    let (mut sent, mut id) = (0u32, 0u16);
-    for _ in 0..packets / 3 {
-        for _ in 0..2 {
-            id = id.wrapping_add(1).max(1);
-            let options = stamps(10 + sent / 100, 7);
-            put(
-                &Tcp { options, id, ..Tcp::new(1u32.wrapping_add(sent.wrapping_mul(1448)), 1, ACK, 1448) },
-                12_000,
-            )?;
-            sent += 1;
-        }
-        let acked = sent.saturating_sub(100);
-        let options = stamps(10 + sent / 100, 10 + acked / 100);
-        put(
-            &Tcp { options, id, ..Tcp::new(1, 1u32.wrapping_add(acked.wrapping_mul(1448)), ACK, 0) }.back(),
-            10,
-        )?;
-    }
-    to.flush()
+/// What a capture has of each packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Headers,
+    Whole,
 }
 
-/// A transfer that loses 0.3 % of its segments, until it has about `packets`.
-fn write_lossy(path: &Path, packets: u64) -> io::Result<()> {
-    let mut to = BufWriter::new(File::create(path)?);
+/// A capture of so many packets of a flow over `path`.
+fn write(to: &Path, path: &Bench, packets: u64, kept: Kept) -> io::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let scenario = folder.path().join("reading.toml");
+    let duration = format!("{}s", packets.div_ceil(path.packets_per_second));
+    std::fs::write(&scenario, SCENARIO.replace("DURATION", &duration).replace("PATH", path.keys))?;
+    let records = folder.path().join("records");
+    let words =
+        [Path::new("run"), &scenario, Path::new("--on"), Path::new("sim"), Path::new("--out"), &records];
+    let output = Command::new(env!("CARGO_BIN_EXE_pipefill")).args(words).output()?;
+    if !output.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
+    }
+    let run = std::fs::read_dir(records.join("runs"))?.next().ok_or(io::ErrorKind::NotFound)??;
+    as_pcap(&run.path().join("artifacts/sender.pcapng"), to, packets, kept)
+}
+
+/// The same packets in a form that tcptrace reads: a pcap of nanoseconds. The simulator's captures have headers alone; a payload is zeros.
+fn as_pcap(from: &Path, to: &Path, packets: u64, kept: Kept) -> io::Result<()> {
+    let mut reader = Reader::open(File::open(from)?).map_err(io::Error::other)?;
+    let mut to = BufWriter::new(File::create(to)?);
     to.write_all(&pcap_header(LITTLE, NS, 1))?;
-    let setup = Setup {
-        segments: packets / 2,
-        window: 100,
-        rtt_ns: 20_000_000,
-        gap_ns: 12_000,
-        lost_before: 0,
-        lost_behind: 3000,
-        place: 0,
-        seed: 3,
-        isn: 1,
-        stamp: 1,
-    };
-    let mut outcome = Ok(());
-    Exchange::new(setup, &mut |seen| {
-        let entry = Entry { time_ns: seen.time_ns, original: seen.original, bytes: seen.frame };
-        if outcome.is_ok() {
-            outcome = to.write_all(&pcap_record(LITTLE, 1, &entry));
+    while let Some(packet) =
+        reader.next_packet().map_err(io::Error::other)?.filter(|one| one.number <= packets)
+    {
+        let (time_ns, original) = (packet.time_ns, packet.original_length);
+        let mut bytes = packet.bytes.to_vec();
+        if kept == Kept::Whole {
+            bytes.resize(original as usize, 0);
         }
-    })
-    .run();
-    outcome.and_then(|()| to.flush())
+        to.write_all(&pcap_record(LITTLE, 1, &Entry { time_ns, original, bytes }))?;
+    }
+    if reader.packets() < packets {
+        return Err(io::Error::other(format!(
+            "{} packets were simulated, {packets} are needed",
+            reader.packets()
+        )));
+    }
+    to.flush()
 }
 
 fn pipefill(path: &Path) -> Vec<PathBuf> {
@@ -215,8 +259,8 @@ fn tcptrace(path: &Path) -> Vec<PathBuf> {
     words
 }
 
-/// Runs `pipefill pcap` and a tool on the same capture in turn; `true` where the goal holds, or the tool is not there.
-fn beside(name: &str, path: &Path, tool: fn(&Path) -> Vec<PathBuf>, times: f64) -> io::Result<bool> {
+/// Runs `pipefill pcap` and a tool on the same capture in turn: how many times as fast it is, `None` where the tool is not there.
+fn beside(name: &str, path: &Path, tool: fn(&Path) -> Vec<PathBuf>) -> io::Result<Option<f64>> {
     let (mut own, mut theirs) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..RUNS {
         own = own.min(cpu_seconds(&pipefill(path))?.unwrap_or(f64::INFINITY));
@@ -224,14 +268,14 @@ fn beside(name: &str, path: &Path, tool: fn(&Path) -> Vec<PathBuf>, times: f64) 
             Ok(Some(seconds)) => theirs = theirs.min(seconds),
             Ok(None) => {
                 println!("skipped: {name}: the tool failed");
-                return Ok(true);
+                return Ok(None);
             }
             Err(error) => {
                 println!("skipped: {name}: {error}; apt-get install -y tshark tcptrace");
-                return Ok(true);
+                return Ok(None);
             }
         }
     }
-    println!("{name}: {theirs:.3} s, pipefill {own:.3} s");
-    Ok(goal(&format!("times {name}"), theirs / own, times))
+    println!("{name}: {theirs:.3} s, pipefill {own:.3} s: {:.2} times", theirs / own);
+    Ok(Some(theirs / own))
 }

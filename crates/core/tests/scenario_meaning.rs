@@ -285,7 +285,8 @@ fn claims_find_their_cells_and_those_beside_them() {
     let mut part = scenario.plan().clone();
     part.keep(|cell| cell.index >= 2);
     let claims = &part.conclusions[0].claims;
-    assert_eq!((claims[0].pairs.as_slice(), claims[1].pairs.len()), (&[pair(1, Some(0))][..], 2));
+    assert_eq!((claims[0].pairs.as_slice(), claims[1].pairs.len()), (&[pair(3, Some(2))][..], 2));
+    assert_eq!(part.cells.iter().map(|cell| cell.index).collect::<Vec<_>>(), [2, 3]);
     scenario.set("path.rate=1gbit").expect("a rate");
     assert!(scenario.plan().conclusions[0].claims.iter().all(|claim| claim.pairs.is_empty()));
 }

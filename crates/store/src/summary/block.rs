@@ -10,10 +10,10 @@ use std::path::Path;
 const SKIPPABLE: [u8; 4] = 0x184D_2A50_u32.to_le_bytes();
 /// Of the next frame: its length (little endian) and its SHA-256 in hex.
 const HEAD: usize = 8 + 64;
-/// Longest frame: a line is a manifest and figures, and few are longer than some kilobytes.
-const FRAME_MAX: u64 = 1 << 28;
-/// Longest text of a block.
-const TEXT_MAX: u64 = 1 << 30;
+/// Longest frame.
+const FRAME_MAX: u64 = 1 << 26;
+/// Longest text of a block: a line is a manifest and figures, and most have some kilobytes.
+const TEXT_MAX: u64 = files::DOCUMENT_MAX;
 /// zstd's default.
 const LEVEL: i32 = 3;
 

@@ -8,7 +8,9 @@ mod entries;
 
 use changes::{changed, changes};
 use pipefill_core::scenario::Scenario;
-use pipefill_store::{ExperimentDirectory, Owner, Records, Registry, Request};
+use pipefill_store::{
+    ExperimentDirectory, Owner, Records, Registry, Request, StoreError, SummaryWriter, summaries,
+};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value;
@@ -100,6 +102,26 @@ proptest! {
             prop_assert_eq!(plan.runs().len(), plan.run_count());
             let _same_or_not = with_request(|request| experiment.stored.difference(request));
         }
+    }
+
+    #[test]
+    fn any_file_of_summaries_is_one_or_an_error(changes in changes(), figures in any::<u64>()) {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = pipefill_store::decode_manifest(&*manifest()).unwrap();
+        let mut writer = SummaryWriter::open(folder.path()).unwrap();
+        for _ in 0..3 {
+            writer.append(&manifest, &figures).unwrap();
+            writer.flush().unwrap();
+        }
+        let read = || -> Result<Vec<u64>, StoreError> {
+            summaries(folder.path())?.map(|one| Ok(one?.read::<u64>()?.1)).collect()
+        };
+        prop_assert_eq!(read().unwrap(), [figures]);
+        let file = folder.path().join("summary.jsonl.zst");
+        let bytes = changed(&fs::read(&file).unwrap(), &changes);
+        fs::write(&file, bytes).unwrap();
+        // What is left of it is what it was.
+        prop_assert!(read().map_or(true, |all| all.iter().all(|one| *one == figures)));
     }
 
     #[test]
