@@ -72,6 +72,12 @@ impl Description {
                 format!("write --shards {cells}, or less"),
             ));
         }
+        if engine == Engine::Ray && args.at_once.is_some() {
+            return Err(Failure::usage(
+                "Ray has as many shards at once as it has CPUs for",
+                "leave --at-once out; --cpus says how many a shard takes",
+            ));
+        }
         Ok(Self {
             schema: SCHEMA,
             pipefill: env!("CARGO_PKG_VERSION").to_owned(),

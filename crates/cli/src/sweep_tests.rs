@@ -46,6 +46,7 @@ fn the_options_of_a_shard_are_those_that_were_asked_for() {
 fn a_sweep_needs_an_engine_and_no_more_shards_than_cells() {
     assert!(described(&["--shards", "2"]).is_err());
     assert!(described(&["--engine", "local"]).is_err());
+    assert!(described(&["--engine", "ray", "--shards", "2", "--at-once", "1"]).is_err());
     let refused = described(&["--engine", "local", "--shards", "5"]).unwrap_err();
     assert_eq!(refused.to_string(), "the plan has 4 cells, and each of 5 shards needs one");
 }
