@@ -9,7 +9,7 @@ mod slurm;
 
 pub(crate) use kubernetes::{Place, manifest};
 
-use crate::args::{Engine, RecordsOf, SweepArgs};
+use crate::args::{BackendName, Engine, RecordsOf, SweepArgs};
 use crate::asked::Asked;
 use crate::failure::Failure;
 use crate::runner::pending;
@@ -72,6 +72,8 @@ impl Description {
                 format!("write --shards {cells}, or less"),
             ));
         }
+        // Measurements on one machine disturb each other.
+        let disturb = engine == Engine::Local && args.on == BackendName::Lab;
         if engine == Engine::Ray && args.at_once.is_some() {
             return Err(Failure::usage(
                 "Ray has as many shards at once as it has CPUs for",
@@ -85,7 +87,7 @@ impl Description {
             engine,
             shards,
             cpus: args.cpus,
-            at_once: args.at_once,
+            at_once: args.at_once.or(disturb.then_some(1)),
             engine_arg: args.engine_arg.clone(),
             options: options(args, asked),
             jobs: Vec::new(),

@@ -66,7 +66,7 @@ pub(crate) struct SweepArgs {
     /// CPUs of a shard, which are asked of the engine; a shard has as many runs at the same time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) cpus: u16,
-    /// So many shards at once at most; not with ray [default: local, as many as this machine has CPUs for; others, what the engine grants]
+    /// So many shards at once at most; not with ray [default: local, as many as this machine has CPUs for, and 1 with --on lab; others, what the engine grants]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) at_once: Option<u32>,
     /// Slurm: wait for the job, then merge. The other engines do so anyway
