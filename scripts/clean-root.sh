@@ -47,14 +47,14 @@ all() {
     return "$status"
 }
 
-# The program in a root with nothing else: no library, no shell, no /proc.
+# The program in a root with nothing else: no library, no shell.
 try_program() {
     local root=$1/empty
-    mkdir -p -- "$root/tmp"
+    mkdir -p -- "$root/tmp" "$root/proc"
     cp -- "$PACKAGES/pipefill" "$root/"
     scenario "$root"
-    chroot "$root" /pipefill --version
-    chroot "$root" "/${RUN[0]}" "${RUN[@]:1}" | grep -q rwnd
+    inside "$root" /pipefill --version
+    inside "$root" "/${RUN[0]}" "${RUN[@]:1}" | grep -q rwnd
 }
 
 try_deb() {
