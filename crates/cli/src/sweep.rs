@@ -107,9 +107,9 @@ impl Description {
 }
 
 fn options(args: &SweepArgs, asked: &Asked) -> Vec<String> {
-    let mut words = vec!["--on".to_owned(), word(args.on), "--jobs".to_owned(), args.cpus.to_string()];
+    let mut words = vec!["--on".to_owned(), word(&args.on), "--jobs".to_owned(), args.cpus.to_string()];
     if args.records == RecordsOf::Summary {
-        words.extend(["--records".to_owned(), word(args.records)]);
+        words.extend(["--records".to_owned(), word(&args.records)]);
     }
     let pairs = |name: &'static str, values: &[String]| -> Vec<String> {
         values.iter().flat_map(|value| [name.to_owned(), value.clone()]).collect()
@@ -121,7 +121,7 @@ fn options(args: &SweepArgs, asked: &Asked) -> Vec<String> {
 }
 
 /// As it is written on the command line.
-fn word(value: impl ValueEnum) -> String {
+fn word(value: &impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
