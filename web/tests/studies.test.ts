@@ -57,6 +57,7 @@ const PREFIXES: Record<string, number> = { "": 1, k: 1e3, M: 1e6, G: 1e9, T: 1e1
 
 /** What a field says, in the unit of its value: its digits with its own prefix or the column's. */
 function said(text: string, unit: string): number {
+  if (text === "exact") return 0; // the width of the interval of a deterministic cell
   const [digits = "", own = ""] = text.split(" ");
   const prefix = own === "" ? unit.replace(/bit\/s$|B$|s$|%$/u, "") : own;
   const isTime = /^[nµm]?s$/u.test(unit) || (unit === "s" && own !== "");

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 
 /// Its name.
 const PAGE: &str = "report.html";
+/// Most cells of an experiment whose page is left without being asked for: a page has some 10 kB of each.
+const CELLS_MAX: usize = 1_000;
 /// The capture of a run that is drawn.
 const CAPTURE: &str = "sender.pcapng";
 
@@ -38,6 +40,11 @@ impl Place<'_> {
 /// Where the page of the experiment in `directory` is.
 pub(crate) fn path(directory: &Path) -> PathBuf {
     directory.join(PAGE)
+}
+
+/// Whether a page is left beside the records of `experiment`: of thousands of cells nobody reads one. `report --format html` makes it.
+pub(crate) fn is_of_use(experiment: &ExperimentDirectory) -> bool {
+    experiment.stored.plan.cells.len() <= CELLS_MAX
 }
 
 /// Writes the page of `experiment`, in place of an earlier one; where it is.

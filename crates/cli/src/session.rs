@@ -201,7 +201,8 @@ impl Session<'_> {
     /// Reads the records of `experiment` and leaves its page beside them. A page that can't be written hides no result.
     fn finished(&self, experiment: &ExperimentDirectory) -> Result<Finished, Failure> {
         let evaluated = evaluate(experiment, None, self.terminal)?;
-        let page = match self.leaves_pages.then(|| page::leave(experiment, &evaluated, self.terminal)) {
+        let is_wanted = self.leaves_pages && page::is_of_use(experiment);
+        let page = match is_wanted.then(|| page::leave(experiment, &evaluated, self.terminal)) {
             Some(Ok(path)) => Some(path),
             Some(Err(failure)) => {
                 self.terminal.say(&format!(

@@ -35,9 +35,14 @@ pub(super) fn merge(args: &MergeArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let (kept, total) =
         (shards.copy(&sources, experiment, &owner, go_on)?, experiment.stored.plan.run_count());
     if kept < total {
-        return Err(Failure::Stopped { kept, total, directory: args.out.clone() });
+        return Err(Failure::usage(
+            format!("stopped; {kept} of {total} runs are in {}", args.out.display()),
+            "give the same command again: it adds what is missing",
+        ));
     }
-    page::leave(experiment, &evaluate(experiment, None, terminal)?, terminal)?;
+    if page::is_of_use(experiment) {
+        page::leave(experiment, &evaluate(experiment, None, terminal)?, terminal)?;
+    }
     say(args, experiment, &shards, terminal)?;
     Ok(Outcome::Done)
 }
