@@ -6,7 +6,7 @@ use crate::outcome::Outcome;
 use crate::synthetic::{self, Synthetic};
 use pipefill_core::file_name::FileName;
 use pipefill_core::scenario::Style;
-use pipefill_store::Partial;
+use pipefill_store::{Attempt, Lock, Partial};
 use tempfile::TempDir;
 
 /// A folder to work in, and the way to run something there.
