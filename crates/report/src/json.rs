@@ -10,6 +10,7 @@ use pipefill_core::plan::Plan;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Result;
+use std::io::Write;
 
 /// A document about cells: what `explain` and `fix` print.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -28,6 +29,15 @@ pub struct OfCells<'a, T> {
 /// Those of serde_json; none for a value that came from records.
 pub fn render(experiment: &Experiment) -> Result<String> {
     Ok(serde_json::to_string_pretty(experiment)? + "\n")
+}
+
+/// The same, piece by piece into `writer`: of very many runs the text is larger than the result.
+///
+/// # Errors
+/// Those of serde_json, and of `writer`.
+pub fn write(experiment: &Experiment, mut writer: impl Write) -> Result<()> {
+    serde_json::to_writer_pretty(&mut writer, experiment)?;
+    writer.write_all(b"\n").and_then(|()| writer.flush()).map_err(serde_json::Error::io)
 }
 
 /// A [`Calculation`], indented. Ends with a newline.

@@ -196,7 +196,7 @@ impl Shards {
     }
 
     fn summaries(&self) -> Result<BTreeMap<String, usize>, ShardsError> {
-        let mut best: BTreeMap<String, ((bool, Option<u64>, u64), usize)> = BTreeMap::new();
+        let mut best: BTreeMap<String, (SummaryRank, usize)> = BTreeMap::new();
         for (place, part) in self.parts.iter().enumerate() {
             for summary in summaries(&part.path)? {
                 let summary = summary?;
@@ -249,6 +249,9 @@ fn copy_run(source: &Path, run: &Run, runs: &Path, owner: &Owner) -> Result<(), 
     }
     Partial::create(runs, &run.directory, owner)?.copy(source)
 }
+
+/// How good a summary is; the least is the best.
+type SummaryRank = (bool, Option<u64>, u64);
 
 /// How good a record is; the least is the best. `None` for what is none.
 type Rank = (bool, Option<u64>, String);

@@ -60,13 +60,15 @@ impl ExperimentBuilder {
         Ok(())
     }
 
-    /// The experiment. `command` is what ran it, up to and without `--on`, e.g. `pipefill run rtt.toml`.
+    /// The experiment, which takes the runs' figures over. `command` is what ran it, up to and without `--on`, e.g. `pipefill run rtt.toml`.
     pub fn finish(mut self, command: &str) -> Experiment {
         for runs in self.runs.values_mut() {
             runs.sort_by_key(|run| run.repeat);
         }
-        let cells: Vec<CellResult> =
-            self.plan.cells.iter().flat_map(|cell| self.results(cell.index, command)).collect();
+        let mut cells: Vec<CellResult> = Vec::with_capacity(self.plan.cells.len());
+        for cell in &self.plan.cells {
+            cells.extend(results(&self.plan, cell.index, &mut self.runs, command));
+        }
         Experiment {
             schema: SCHEMA,
             experiment: self.plan.experiment.to_string(),
@@ -82,18 +84,24 @@ impl ExperimentBuilder {
         let at_index = self.plan.find(metrics.cell_index).filter(|cell| is_it(cell));
         at_index.or_else(|| self.plan.cells.iter().find(|cell| is_it(cell))).map(|cell| cell.index)
     }
+}
 
-    /// One result for each backend that ran the cell, or one empty result.
-    fn results(&self, index: usize, command: &str) -> Vec<CellResult> {
-        let of_cell = self.runs.range((index, String::new())..(index + 1, String::new()));
-        let mut results: Vec<CellResult> = of_cell
-            .map(|((_, backend), runs)| cell_result(&self.plan, index, Some(backend), runs, command))
-            .collect();
-        if results.is_empty() {
-            results.push(cell_result(&self.plan, index, None, &[], command));
-        }
-        results
+/// One result for each backend that ran the cell, or one empty result. Its runs are taken out of `runs`.
+fn results(
+    plan: &Plan,
+    index: usize,
+    runs: &mut BTreeMap<(usize, String), Vec<RunMetrics>>,
+    command: &str,
+) -> Vec<CellResult> {
+    let of_cell = runs.range((index, String::new())..(index + 1, String::new()));
+    let keys: Vec<(usize, String)> = of_cell.map(|(key, _)| key.clone()).collect();
+    let ran = keys.iter().filter_map(|key| runs.remove_entry(key));
+    let mut results: Vec<CellResult> =
+        ran.map(|((_, backend), runs)| cell_result(plan, index, Some(&backend), runs, command)).collect();
+    if results.is_empty() {
+        results.push(cell_result(plan, index, None, Vec::new(), command));
     }
+    results
 }
 
 impl EnvironmentSummary {
@@ -133,7 +141,7 @@ fn cell_result(
     plan: &Plan,
     index: usize,
     backend: Option<&str>,
-    runs: &[RunMetrics],
+    runs: Vec<RunMetrics>,
     command: &str,
 ) -> CellResult {
     let cell = plan.cell(index);
@@ -148,10 +156,9 @@ fn cell_result(
         deterministic: cell.deterministic,
         offered_bps: offered(cell),
         published: published(plan, index),
-        invalid: invalid_counts(runs),
-        unmet_settings: unmet_settings(runs),
+        invalid: invalid_counts(&runs),
+        unmet_settings: unmet_settings(&runs),
         repeat_command: repeat_command(command, cell, backend),
-        run_values: runs.to_vec(),
         ..medians(&valid)
     };
     if cell.deterministic && result.goodput_bps.is_some() {
@@ -159,6 +166,7 @@ fn cell_result(
         result.goodput_coverage = Some(1.0);
     }
     explain(&mut result, cell, &valid);
+    result.run_values = runs;
     result.expectations = expect::evaluate(&cell.spec, &result);
     result
 }

@@ -113,7 +113,7 @@ fn a_cell_is_found_by_its_id_where_the_plan_has_grown() {
     let cell = tcp_cell();
     let mut moved = cell.clone();
     moved.index = 1;
-    let first = crate::builder::cell(7, &[], spec(Protocol::Tcp, 1));
+    let first = Cell { index: 0, ..crate::builder::cell(7, &[], spec(Protocol::Tcp, 1)) };
     let mut builder = ExperimentBuilder::new(plan(vec![first, moved]));
     builder.add(&at(&cell, 1, 60)).unwrap();
     let got = builder.finish("pipefill run rtt.toml");

@@ -43,6 +43,7 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
             page::text(&args.directory, place, read.scenario.as_deref(), &read.evaluated, terminal)?
         }
         Format::Parquet => return columns(args, result),
+        Format::Json if args.output.is_some() => return document(args, result),
         Format::Json => json::render(result).map_err(Failure::Json)?,
         Format::Csv => csv::render(result).map_err(|error| Failure::Other(error.to_string()))?,
         Format::Md => {
@@ -58,6 +59,15 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
         Some(path) => fs::write(path, text).map_err(Failure::file("writing", path))?,
         None => terminal.print_result(&text, format != Format::Table)?,
     }
+    Ok(Outcome::Done)
+}
+
+/// Writes JSON into the file that was named.
+fn document(args: &ReportArgs, result: &Experiment) -> Result<Outcome, Failure> {
+    let path = args.output.as_deref().unwrap_or(Path::new(""));
+    let file = File::create(path).map_err(Failure::file("writing", path))?;
+    let written = json::write(result, BufWriter::new(file)).map_err(std::io::Error::from);
+    written.map_err(Failure::file("writing", path))?;
     Ok(Outcome::Done)
 }
 

@@ -99,6 +99,9 @@ fn with_figures(figures: &[(Index, Index)]) -> Experiment {
         (cell.index, cell.runs, cell.valid) = (made.index, made.runs, made.valid);
         cell.headline_flow = made.headline_flow;
     }
+    for (cell, made) in experiment.plan.cells.iter_mut().zip(&MADE.0.plan.cells) {
+        cell.index = made.index;
+    }
     experiment
 }
 
