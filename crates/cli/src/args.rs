@@ -6,6 +6,7 @@
 
 mod between;
 mod examples;
+mod hosts;
 mod words;
 
 use crate::terminal::ColorWhen;
@@ -18,6 +19,7 @@ use examples::{
     PCAP_EXAMPLES, PLAN_EXAMPLES, REPORT_EXAMPLES, RUN_EXAMPLES, SERVE_EXAMPLES, STUDY_EXAMPLES,
     TEST_EXAMPLES, WATCH_EXAMPLES,
 };
+use hosts::HostsOptions;
 use pipefill_analysis::observed::View;
 use pipefill_core::cell::WIRE_OVERHEAD;
 use pipefill_core::parse;
@@ -142,6 +144,9 @@ pub(crate) struct RunOptions {
     #[arg(long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true,
           default_missing_value = "cells", conflicts_with = "json")]
     pub(crate) json_stream: Option<StreamOf>,
+    /// What `--on hosts` needs beside
+    #[command(flatten)]
+    pub(crate) hosts: HostsOptions,
 }
 
 impl RunOptions {
@@ -173,6 +178,8 @@ pub(crate) enum BackendName {
     Sim,
     /// This machine's real kernel
     Lab,
+    /// Between hosts that are there already: `[hosts]` in the scenario says where
+    Hosts,
 }
 
 /// Whose sockets are looked at.
