@@ -9,10 +9,8 @@ use pipefill_core::cell::{Family, HostSpec};
 use pipefill_core::record::Setting;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -59,13 +57,11 @@ impl Place {
         Ok(Self { namespace })
     }
 
-    /// Whether it is the one of the machine itself: that of its first process. Where that can't be told, it is.
+    /// Whether it is the one of the machine itself: the kernel keeps this sysctl for its first namespace only (`net_core_table`). Where that can't be
+    /// told, it is.
     pub fn is_machine(&self) -> bool {
-        let first = fs::metadata("/proc/1/ns/net").map(|first| first.ino());
-        match (first, self.namespace.inum()) {
-            (Ok(first), Ok(own)) => first == u64::from(own),
-            _ => true,
-        }
+        const OF_THE_MACHINE: &str = "/proc/sys/net/core/netdev_max_backlog";
+        self.namespace.enter(|| Ok(Path::new(OF_THE_MACHINE).exists())).unwrap_or(true)
     }
 
     /// Sets the sysctls of `host` here, and what every host of a run has; `place` names it in the records. Without `may_change` they are only read.

@@ -54,7 +54,7 @@ pub enum Answer {
         pipefill: String,
         /// `uname -r`.
         kernel: Option<String>,
-        /// Whether it is in the network namespace of its machine's first process.
+        /// Whether it is in the network namespace of the machine itself.
         is_machine: bool,
     },
     /// It serves tests.

@@ -96,6 +96,8 @@ struct Numbered {
     /// When data began and ended to flow, microseconds of the run.
     start_us: u64,
     stop_us: u64,
+    /// When both ends had stopped counting.
+    end_us: u64,
     /// Samples of the end that sends, of the end that receives.
     samples: [Vec<TcpSample>; 2],
     stream: EndedStream,
@@ -105,7 +107,8 @@ impl Numbered {
     fn new(number: u32, flow: u32, zero: Instant, mut stream: EndedStream) -> Self {
         let later_us = micros(stream.zero.saturating_duration_since(zero));
         let start_us = later_us + stream.began.micros();
-        let span_us = (stream.own.end_s.max(0.0) * 1e6) as u64;
+        let after = |seconds: f64| start_us + (seconds.max(0.0) * 1e6) as u64;
+        let (stop_us, end_us) = (after(stream.own.end_s), after(stream.own.end_s.max(stream.far.end_s)));
         let mut own = std::mem::take(&mut stream.own_samples);
         let mut far = std::mem::take(&mut stream.far_samples);
         let first_us = |samples: &[TcpSample]| samples.first().map_or(0, |sample| sample.t_us);
@@ -120,7 +123,7 @@ impl Numbered {
         for (samples, end) in samples.iter_mut().zip([StreamEnd::Sender, StreamEnd::Receiver]) {
             samples.iter_mut().for_each(|sample| (sample.stream, sample.end) = (number, end));
         }
-        Self { number, flow, start_us, stop_us: start_us + span_us, samples, stream }
+        Self { number, flow, start_us, stop_us, end_us, samples, stream }
     }
 
     fn sent(&self) -> &pipefill_remote::iperf3::StreamResult {
@@ -142,7 +145,7 @@ impl Numbered {
             flow: self.flow,
             start_us: self.start_us,
             stop_us: self.stop_us,
-            end_us: self.stop_us,
+            end_us: self.end_us,
             sent_bytes: self.sent().bytes,
             received_bytes: self.received().bytes,
             tcp,
@@ -184,8 +187,8 @@ impl Numbered {
 
     /// Samples, and beside each what had been sent and received by then, as far as sockets tell it.
     fn rows(self) -> Vec<AnyRow> {
-        let (number, start_us, stop_us) = (self.number, self.start_us, self.stop_us);
-        let (sent, received) = (self.sent().bytes, self.received().bytes);
+        let (number, start_us, end_us) = (self.number, self.start_us, self.end_us);
+        let (is_udp, sent, received) = (self.is_udp(), self.sent().bytes, self.received().bytes);
         let delivery = |t_us, sent_bytes, received_bytes| {
             AnyRow::Delivery(DeliverySample { t_us, stream: number, sent_bytes, received_bytes })
         };
@@ -210,11 +213,13 @@ impl Numbered {
                 }
             }
             rows.push(AnyRow::Tcp(sample));
-            if t_us > start_us && t_us < stop_us {
-                rows.push(delivery(t_us, gone.min(sent), come.min(received)));
+            if t_us > start_us {
+                rows.push(delivery(t_us, gone, come));
             }
         }
-        rows.push(delivery(stop_us, sent, received));
+        if is_udp {
+            rows.push(delivery(end_us, sent, received));
+        }
         rows
     }
 }
