@@ -21,6 +21,7 @@ test: ## everything that has to hold: lint, documentation, all tests
 	@scripts/need.sh rust cc rustfmt clippy
 	@scripts/need.sh clang || true # the test of the BPF object says that it is skipped
 	@scripts/need.sh iperf3 ping curl pasta nft || true # and so do the tests that run them
+	@[ "$${CI:-}" != true ] || scripts/need.sh sshd || true # nobody gets a server of ssh by running tests
 	@scripts/web.sh && scripts/need.sh chromium || true # the tests of the page say what they lack
 	@scripts/test.sh
 
@@ -36,9 +37,10 @@ bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data 
 	cargo bench -p pipefill --bench reading || status=1; \
 	exit $$status
 
-proof: ## what takes long: advice, captures, goldens and peers in full, and what is killed at many instants: about an hour
+proof: ## what takes long: advice, captures, goldens and peers in full, and what is killed at many instants, study window between hosts: about an hour
 	@scripts/need.sh rust cc iperf3
 	@scripts/need.sh tshark tcptrace || true # the test beside them says that it is skipped
+	@scripts/need.sh sshd podman || true # and so do those of hosts
 	@status=0; \
 	scripts/test.sh unchecked || status=1; \
 	cargo run -q -p xtask -- fixes || status=1; \
@@ -49,6 +51,7 @@ proof: ## what takes long: advice, captures, goldens and peers in full, and what
 	PIPEFILL_CAPTURE_RUNS=26 cargo test -q -p pipefill --test lab_counted || status=1; \
 	cargo test -q -p pipefill --test beside_tools || status=1; \
 	PIPEFILL_KILLS=20 cargo test -q -p pipefill --test cli kills:: || status=1; \
+	PIPEFILL_HOSTS_ALL=1 PIPEFILL_HOSTS_KILLS=20 cargo test -q -p pipefill --test lab_hosts || status=1; \
 	PIPEFILL_EXEC_RUNS=500 cargo test -q -p pipefill --test lab_exec many_in_a_row || status=1; \
 	exit $$status
 

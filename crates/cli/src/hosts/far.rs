@@ -225,10 +225,12 @@ fn target(
 /// Gives the settings of a far end of ours back.
 fn restore(backend: &Hosts, far: &Place) -> Result<(), BackendError> {
     let mut held = backend.agent.lock().unwrap_or_else(PoisonError::into_inner);
-    match (far, held.as_mut()) {
+    let restored = match (far, held.as_mut()) {
         (Place::Ssh(_), Some((_, agent))) => agent.restore(),
         _ => Ok(()),
-    }
+    };
+    // One that has gone gives back what it changed; the next run starts another one.
+    restored.inspect_err(|_| *held = None)
 }
 
 /// Streams of one flow.
@@ -268,7 +270,8 @@ fn traffic(
         let panicked = |_| Err(Failure::Other("a test panicked".to_owned()));
         tests.into_iter().map(|test| test.join().unwrap_or_else(panicked)).collect()
     });
-    if is_stopped.load(Ordering::Relaxed) {
+    // Ctrl-C ends ssh too, and what fails then fails because of it.
+    if is_stopped.load(Ordering::Relaxed) || watch.stop_requested() {
         return Err(BackendError::Interrupted("the user".to_owned()));
     }
     let flows = results.into_iter().collect::<Result<Vec<_>, _>>().map_err(failed)?;

@@ -227,3 +227,81 @@ impl Numbered {
 fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::units::Time;
+    use pipefill_remote::iperf3::StreamResult;
+
+    fn sample(t_us: u64, [acked, received]: [u64; 2]) -> TcpSample {
+        let info = TcpInfo { bytes_acked: Some(acked), bytes_received: Some(received), ..TcpInfo::default() };
+        TcpSample {
+            t_us,
+            stream: 9,
+            end: StreamEnd::Sender,
+            info,
+            wmem_queued_bytes: None,
+            sndbuf_bytes: None,
+            rmem_alloc_bytes: None,
+            rcvbuf_bytes: None,
+            raw: None,
+        }
+    }
+
+    fn ended(sends: bool, far_samples: Vec<TcpSample>, zero: Instant) -> EndedStream {
+        let counted = |bytes| StreamResult { bytes, end_s: 1.0, ..StreamResult::default() };
+        let name = Some("cubic".to_owned());
+        EndedStream {
+            sends,
+            zero: zero + Duration::from_micros(1_000),
+            began: Time::from_nanos(50_000),
+            own: counted(700),
+            far: counted(600),
+            reordered: 0,
+            own_samples: vec![sample(60, [0, 0]), sample(500_060, [300, 0])],
+            far_samples,
+            congestion_control: [name.clone(), name],
+            buffers: [1, 2],
+            addresses: None,
+        }
+    }
+
+    fn table(one: Numbered) -> Vec<(u64, Option<StreamEnd>, u64, u64)> {
+        let mut rows = one.rows();
+        rows.sort_by_key(AnyRow::t_us);
+        rows.into_iter()
+            .map(|row| match row {
+                AnyRow::Delivery(row) => (row.t_us, None, row.sent_bytes, row.received_bytes),
+                AnyRow::Tcp(row) => (row.t_us, Some(row.end), 0, u64::from(row.stream)),
+                other => panic!("{other:?}"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn both_ends_samples_are_on_one_clock() {
+        let zero = Instant::now();
+        let far = vec![sample(7_000, [0, 0]), sample(507_010, [0, 200])];
+        let one = Numbered::new(3, 0, zero, ended(true, far, zero));
+        assert_eq!((one.start_us, one.stop_us), (1_050, 1_001_050));
+        let (sender, receiver) = (Some(StreamEnd::Sender), Some(StreamEnd::Receiver));
+        let told = table(one);
+        assert_eq!(told[0], (1_050, None, 0, 0));
+        let tcp: Vec<_> =
+            told.iter().filter(|row| row.1.is_some()).map(|row| (row.0, row.1, row.3)).collect();
+        let at = [(1_060, sender, 3), (1_060, receiver, 3), (501_060, sender, 3), (501_070, receiver, 3)];
+        assert_eq!(tcp, at);
+        // What was acknowledged is no more than what was sent, and what the receiver had is its own count.
+        assert_eq!(told.last(), Some(&(501_070, None, 300, 200)));
+    }
+
+    #[test]
+    fn without_the_other_end_what_was_acknowledged_was_received() {
+        let zero = Instant::now();
+        let told = table(Numbered::new(0, 0, zero, ended(true, Vec::new(), zero)));
+        assert_eq!(told.last(), Some(&(501_060, None, 300, 300)));
+        let summary = Numbered::new(0, 0, zero, ended(false, Vec::new(), zero)).summary();
+        assert_eq!((summary.sent_bytes, summary.received_bytes, summary.tcp), (600, 700, None));
+    }
+}

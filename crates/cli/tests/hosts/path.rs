@@ -26,15 +26,27 @@ impl HeldPath {
     pub fn of_study(folder: &Folder, rtt: &str, server: &str) -> Self {
         let server = format!("readlink /proc/self/ns/net >receiver.ns; exec {server}");
         let words = ["exec", "--quiet", "--rtt", rtt, "--rate", "100mbit", "--reverse-rate", "100mbit"];
-        let sets = ["path.burst=1514B", "path.reverse_burst=1514B", "path.queue=256KiB", "path.reverse_queue=256KiB"];
+        let sets = [
+            "path.burst=1514B",
+            "path.reverse_burst=1514B",
+            "path.queue=256KiB",
+            "path.reverse_queue=256KiB",
+        ];
         let sets: Vec<&str> = sets.iter().flat_map(|set| ["--set", set]).collect();
-        let command = ["--server", &server, "--", "sh", "-c", "readlink /proc/self/ns/net >sender.ns; exec cat"];
+        let command =
+            ["--server", &server, "--", "sh", "-c", "readlink /proc/self/ns/net >sender.ns; exec cat"];
         for name in ["sender.ns", "receiver.ns"] {
             let _former = fs::remove_file(folder.path(name));
         }
         let mut start = Command::new(assert_cmd::cargo::cargo_bin!("pipefill"));
-        start.args(words).args(sets).args(command).current_dir(folder.root()).env("XDG_RUNTIME_DIR", folder.runtime());
-        let mut child = start.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        start
+            .args(words)
+            .args(sets)
+            .args(command)
+            .current_dir(folder.root())
+            .env("XDG_RUNTIME_DIR", folder.runtime());
+        let mut child =
+            start.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let held = child.stdin.take();
         let is_whole = || fs::read_to_string(folder.path("sender.ns")).is_ok_and(|text| text.ends_with('\n'));
         let began = std::time::Instant::now();

@@ -31,7 +31,9 @@ impl Container {
         let output = podman(&[&words[..], &limits, &what].concat());
         match output.status.success() {
             true => Ok(container),
-            false => Err(Skip::ContainersUnavailable(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+            false => {
+                Err(Skip::ContainersUnavailable(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+            }
         }
     }
 

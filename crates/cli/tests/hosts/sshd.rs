@@ -27,7 +27,10 @@ impl Sshd {
         fs::create_dir_all(sshd.temporary()).unwrap();
         for name in ["host", "user"] {
             let key = sshd.file(name);
-            let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f", &key]).status().unwrap();
+            let made = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f", &key])
+                .status()
+                .unwrap();
             assert!(made.success());
             fs::set_permissions(key, fs::Permissions::from_mode(0o600)).unwrap();
         }
