@@ -13,7 +13,7 @@ mod sshd;
 use held_path::{HeldPath, RECEIVER};
 use libtest_mimic::Trial;
 use measuring::namespace::{Namespace, root_folder, until};
-use measuring::{Folder, Outcome, read, report, run_at_once, slow_test, test};
+use measuring::{Folder, Outcome, read, report, run, slow_test, test};
 use podman::{BUSYBOX, Container};
 use serde_json::Value;
 use sshd::Sshd;
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     tests.push(slow_test("what_can_not_be_is_told", refusals));
     tests.push(slow_test("a_far_end_that_nobody_wants_ends", its_time_is_up));
     tests.push(test("a_run_that_is_killed_leaves_nothing", killed));
-    run_at_once(tests, 3)
+    run(tests)
 }
 
 fn is_whole() -> bool {
@@ -134,7 +134,8 @@ fn over_ssh(rtt: &str) -> Outcome {
     let program = program.to_str().unwrap();
     let words =
         [program, "run", "between.toml", "--on", "hosts", "--only", "variant=tcp", "--out", "ssh", "--json"];
-    let mut command = path.at_sender(&[&words[..], &QUICK].concat());
+    let sent = sshd::executable(&folder);
+    let mut command = path.at_sender(&[&words[..], &QUICK, &["--agent", &sent]].concat());
     command.current_dir(folder.root()).env("XDG_RUNTIME_DIR", folder.runtime());
     let output = command.env("PIPEFILL_SSH", server.client()).output().unwrap();
     let told = read(&output);
@@ -254,22 +255,12 @@ fn killed() -> Outcome {
     folder.write("netns.toml", &between("local", &format!("netns:{}", there.file())));
     let count = std::env::var("PIPEFILL_HOSTS_KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(2);
     let program = assert_cmd::cargo::cargo_bin!("pipefill").to_str().unwrap().to_owned();
+    let sent = sshd::executable(&folder);
     for number in 0..count {
         let (file, longest) = if number % 2 == 0 { ("ssh.toml", 4_000) } else { ("netns.toml", 2_500) };
         let out = format!("killed-{number}");
-        let words = [
-            &program,
-            "run",
-            file,
-            "--on",
-            "hosts",
-            "--only",
-            "variant=tcp",
-            "--quick",
-            "--out",
-            &out,
-            "--quiet",
-        ];
+        let words = [&program, "run", file, "--on", "hosts", "--only", "variant=tcp", "--quick", "--quiet"];
+        let words = [&words[..], &["--out", &out, "--agent", &sent]].concat();
         // Not by nice(1) and nsenter(1), which would be killed in its place.
         let mut run = here.command(&words);
         run.current_dir(folder.root())

@@ -71,6 +71,15 @@ impl Sshd {
     }
 }
 
+/// This program without what only a debugger needs, so that it is sent fast; as it is where there is no strip(1).
+pub fn executable(folder: &Folder) -> String {
+    let program = assert_cmd::cargo::cargo_bin!("pipefill");
+    let stripped = folder.path("to-be-sent");
+    let made = Command::new("strip").arg("-o").args([&stripped, program]).status();
+    let is_made = made.is_ok_and(|status| status.success());
+    if is_made { stripped } else { program.to_owned() }.to_str().unwrap().to_owned()
+}
+
 impl Drop for Sshd {
     fn drop(&mut self) {
         if self.made_empty {
