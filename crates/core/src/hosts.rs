@@ -4,10 +4,10 @@
 //! `iperf3:HOST:PORT`.
 
 use crate::parse::{ParseError, nearest};
+use core::net::IpAddr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::net::IpAddr;
 use std::str::FromStr;
 
 /// The port of iperf3, and of `pipefill serve`.

@@ -8,8 +8,8 @@ use crate::cell::{
 use crate::hosts::{Place, Shape};
 use crate::parse::ParseError;
 use crate::units::{Bytes, QueueLimit, Rate, Ratio};
+use core::net::IpAddr;
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::time::Duration;
 
 /// Everything that was said about one cell.
