@@ -157,7 +157,7 @@ impl RunOptions {
                 let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
                 u16::try_from(cpus).unwrap_or(JOBS_MAX).min(JOBS_MAX)
             }
-            BackendName::Lab => 1,
+            BackendName::Lab | BackendName::Hosts => 1,
         })
     }
 }
