@@ -6,6 +6,7 @@
 
 mod between;
 mod examples;
+mod hosts;
 mod sweep;
 mod words;
 
@@ -19,6 +20,7 @@ use examples::{
     PCAP_EXAMPLES, PLAN_EXAMPLES, REPORT_EXAMPLES, RUN_EXAMPLES, SERVE_EXAMPLES, STUDY_EXAMPLES,
     TEST_EXAMPLES, WATCH_EXAMPLES,
 };
+use hosts::HostsOptions;
 use pipefill_analysis::observed::View;
 use pipefill_core::cell::WIRE_OVERHEAD;
 use pipefill_core::parse;
@@ -146,6 +148,9 @@ pub(crate) struct RunOptions {
     #[arg(long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true,
           default_missing_value = "cells", conflicts_with = "json")]
     pub(crate) json_stream: Option<StreamOf>,
+    /// What `--on hosts` needs beside
+    #[command(flatten)]
+    pub(crate) hosts: HostsOptions,
 }
 
 impl RunOptions {
@@ -156,7 +161,7 @@ impl RunOptions {
                 let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
                 u16::try_from(cpus).unwrap_or(JOBS_MAX).min(JOBS_MAX)
             }
-            BackendName::Lab => 1,
+            BackendName::Lab | BackendName::Hosts => 1,
         })
     }
 }
@@ -177,6 +182,8 @@ pub(crate) enum BackendName {
     Sim,
     /// This machine's real kernel
     Lab,
+    /// Between hosts that are there already: `[hosts]` in the scenario says where
+    Hosts,
 }
 
 /// Whose sockets are looked at.

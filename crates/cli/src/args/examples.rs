@@ -32,6 +32,7 @@ EXAMPLES:
   pipefill run scenarios/matrix.toml --on sim --records summary           thousands of runs, in one file
   sed s/cubic/bbr/ mine.toml | pipefill run - --on sim
   pipefill run scenarios/first.toml --only path.rtt=40ms,path.loss=1% --json
+  pipefill run scenarios/hosts.toml --on hosts --set hosts.receiver=ssh:user@b.example
   pipefill run scenarios/first.toml --on sim --capture            with sender.pcapng and receiver.pcapng of each run
   pipefill run scenarios/first.toml --on sim --json-stream | jq -c .event";
 

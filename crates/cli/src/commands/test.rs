@@ -2,7 +2,7 @@
 
 use super::report::result_of;
 use crate::args::TestArgs;
-use crate::between::{Asked, Tested, key, test as make_test};
+use crate::between::{Asked, SAMPLE, Tested, key, test as make_test};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::signals::Stop;
@@ -139,12 +139,16 @@ fn asked(args: &TestArgs) -> Result<Asked, Failure> {
         ));
     }
     let is_v6 = if args.v6 { Some(true) } else { args.v4.then_some(false) };
+    let parameters = parameters(args)?;
     Ok(Asked {
         host: (host, port.or(args.port).unwrap_or(PORT)),
         is_v6,
         bind: args.bind,
         connect_timeout: args.connect_timeout,
-        parameters: parameters(args)?,
+        own_window: parameters.window,
+        span: None,
+        sample: SAMPLE,
+        parameters,
         key: args.key.as_deref().map(key).transpose()?,
         interval: (!args.interval.is_zero()).then_some(args.interval),
     })
@@ -189,6 +193,7 @@ fn parameters(args: &TestArgs) -> Result<Parameters, Failure> {
         has_wide_counters: false,
         client_version: Some(PROTOCOL.to_owned()),
         wants_telemetry: true,
+        read_rate_bps: 0,
     })
 }
 

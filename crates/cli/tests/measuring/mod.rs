@@ -34,6 +34,8 @@ pub enum Skip {
     ReadersUnavailable(String),
     /// A program that a test runs is not installed.
     ProgramMissing(String),
+    /// Containers can't be started here.
+    ContainersUnavailable(String),
 }
 
 impl fmt::Display for Skip {
@@ -43,6 +45,7 @@ impl fmt::Display for Skip {
             Self::NoBpf(reason) => write!(f, "no-bpf: {reason}"),
             Self::MachineLate(reason) => write!(f, "machine-late: {reason}"),
             Self::ReadersUnavailable(reason) => write!(f, "readers-unavailable: {reason}"),
+            Self::ContainersUnavailable(reason) => write!(f, "containers-unavailable: {reason}"),
             Self::ProgramMissing(name) => write!(f, "program-missing: {name}"),
         }
     }

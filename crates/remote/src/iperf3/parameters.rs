@@ -19,6 +19,9 @@ const WINDOW_MAX: u64 = 512 << 20;
 /// The largest MSS (`MAX_MSS`), bytes.
 const MSS_MAX: u64 = 9 * 1024;
 
+/// Name of [`Parameters::read_rate_bps`] in our own member.
+const READ_RATE: &str = "read_rate_bps";
+
 /// What carries the data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Transport {
@@ -92,6 +95,8 @@ pub struct Parameters {
     pub client_version: Option<String>,
     /// Whether it can read our telemetry ([`crate::far_end`]).
     pub wants_telemetry: bool,
+    /// Our own: what each stream of TCP is read at most, bits per second; 0 for no bound. A stock server knows nothing of it.
+    pub read_rate_bps: u64,
 }
 
 impl Parameters {
@@ -132,6 +137,7 @@ impl Parameters {
             has_wide_counters: members.flag("udp_counters_64bit"),
             client_version: members.text("client_version")?,
             wants_telemetry: members.any(crate::far_end::MEMBER).is_some(),
+            read_rate_bps: members.any(crate::far_end::MEMBER).map_or(Ok(0), read_rate)?,
         })
     }
 
@@ -176,7 +182,11 @@ impl Parameters {
             }
         }
         if self.wants_telemetry {
-            put(crate::far_end::MEMBER, json!({"version": crate::far_end::VERSION}));
+            let mut member = json!({"version": crate::far_end::VERSION});
+            if self.read_rate_bps > 0 {
+                member[READ_RATE] = json!(self.read_rate_bps);
+            }
+            put(crate::far_end::MEMBER, member);
         }
         Value::Object(object)
     }
@@ -189,6 +199,12 @@ impl Parameters {
             (bytes, _) => Some(bytes),
         }
     }
+}
+
+/// Of our own member, which may be of a version that has more in it.
+fn read_rate(member: &Value) -> Result<u64, ProtocolError> {
+    let Ok(members) = Members::of(member) else { return Ok(0) };
+    Ok(members.count(READ_RATE, u64::MAX)?.unwrap_or(0))
 }
 
 /// Of a block: what is asked, or iperf3's default. A datagram has room for its header.
@@ -239,6 +255,7 @@ mod tests {
             congestion_control: Some("reno".to_owned()),
             client_version: Some("3.12".to_owned()),
             wants_telemetry: true,
+            read_rate_bps: 20_000_000,
             ..Parameters::default()
         };
         assert_eq!(Parameters::read(&asked.document()), Ok(asked));
