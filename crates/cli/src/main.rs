@@ -45,7 +45,8 @@ use std::process::ExitCode;
 use terminal::Terminal;
 
 fn main() -> ExitCode {
-    if let Some(code) = pipefill_lab::program::inside(std::env::args_os()) {
+    let as_helper = pipefill_lab::program::inside(std::env::args_os());
+    if let Some(code) = as_helper.or_else(|| pipefill_lab::shaping::inside(std::env::args_os())) {
         return code;
     }
     let args = Args::parse();

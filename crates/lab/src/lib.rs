@@ -1,7 +1,7 @@
 //! Everything Linux: namespaces, the data path, traffic and telemetry on this machine's real kernel.
 //!
 //! The only crate with `unsafe` (all of it under [`sys`]), clocks, threads inside a run, or a need for privileges.
-//! Never: a global setting changed, a name left behind, or a figure derived from the records that it writes.
+//! Never: a global setting changed (but an interface that [`shaping`] was asked for), a name left behind, or a figure derived from the records that it writes.
 
 mod bare_timer;
 mod batch;
@@ -29,6 +29,7 @@ pub mod program;
 mod rows;
 mod run;
 pub mod sender_trace;
+pub mod shaping;
 pub mod sock_diag;
 pub mod socket_list;
 mod starvation;
