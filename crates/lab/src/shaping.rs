@@ -46,6 +46,8 @@ const RENEWAL: Duration = Duration::from_secs(2);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Preference of our filters where there are no others (`tcf_auto_prio()`).
 const PREFERENCE: u16 = 0xc000;
+/// The switch gives its owner so much time to end it in time, and to see what went through.
+const GRACE: Duration = Duration::from_millis(500);
 /// Devices that the kernel makes when the module is loaded.
 const OF_THE_MODULE: [&str; 2] = ["ifb0", "ifb1"];
 
@@ -73,6 +75,8 @@ pub struct Shaped {
     index: u32,
     switch: Child,
     connection: UnixStream,
+    /// When the time is up.
+    ends: Instant,
     /// Dropped to end the renewals.
     renewals: Option<(Sender<()>, JoinHandle<()>)>,
 }
@@ -84,6 +88,7 @@ impl Shaped {
     /// [`BackendError::Unsupported`] where the kernel, or the interface's filters, leave no way; [`BackendError::Failed`] where the
     /// interface is shaped already, or is not there. Nothing is changed then.
     pub fn begin(request: &Request<'_>) -> Result<Self, BackendError> {
+        let ends = Instant::now() + request.span;
         let conditions = Conditions::of(request.path, request.seed).map_err(|what| {
             BackendError::Failed(format!("{} can't be shaped to {what}", request.interface))
         })?;
@@ -92,7 +97,7 @@ impl Shaped {
         let inside = in_namespace(namespace.as_ref(), || Ok(begin(request, &conditions, &selectors)));
         let (index, switch, connection) = inside.map_err(failed("the namespace"))??;
         let renewals = renew(&connection).map_err(failed("a thread"))?;
-        Ok(Self { namespace, index, switch, connection, renewals: Some(renewals) })
+        Ok(Self { namespace, index, switch, connection, ends, renewals: Some(renewals) })
     }
 
     /// What has gone through so far.
@@ -103,8 +108,12 @@ impl Shaped {
         in_namespace(self.namespace.as_ref(), || tree::carried(&Rtnetlink::connect()?, self.index))
     }
 
-    /// Whether it was undone by the switch: the time is up, or somebody asked for it.
+    /// Whether the time is up, or somebody else undid it.
     pub fn is_over(&self) -> bool {
+        Instant::now() >= self.ends || self.is_undone()
+    }
+
+    fn is_undone(&self) -> bool {
         // The switch says nothing more, so that what can be read is its end.
         let mut file = [PollFd::new(self.connection.as_fd(), PollFlags::POLLIN)];
         poll(&mut file, PollTimeout::ZERO).is_ok_and(|count| count > 0)
@@ -165,7 +174,7 @@ fn begin(
     let mark = mark(&netlink, interface, request)?;
     rehearse(conditions, selectors, interface)?;
     let (mut switch, connection) =
-        switch::start(interface.index, request.span).map_err(failed("starting the switch"))?;
+        switch::start(interface.index, request.span + GRACE).map_err(failed("starting the switch"))?;
     let plan = tree::Plan { interface, conditions, selectors, mark };
     let up = plan.put_up(&netlink).map_err(|obstacle| obstacle.told(&interface.name)).and_then(|()| {
         // Devices of a module that was loaded just now.

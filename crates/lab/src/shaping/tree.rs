@@ -194,7 +194,8 @@ impl Obstacle {
                 format!("this kernel has no {name}"),
                 format!(
                     "load it (modprobe {modules}; some distributions have it in a package of its own, such as linux-modules-extra or \
-                     kernel-modules-extra), or run the program behind an emulated path: pipefill exec"
+                     kernel-modules-extra), or run the program behind an emulated path: pipefill exec{}",
+                    if self.part == Part::Netem { "; a rate alone (--rate) needs no netem" } else { "" }
                 ),
             ),
             _ => BackendError::Failed(format!("shaping {interface}: {name}: {}", self.error)),
