@@ -49,6 +49,7 @@ proof: ## what takes long: advice, captures, goldens and peers in full, and what
 	cargo bench -q -p pipefill --bench programs || status=1; \
 	PIPEFILL_CAPTURE_RUNS=26 cargo test -q -p pipefill --test lab_counted || status=1; \
 	cargo test -q -p pipefill --test beside_tools || status=1; \
+	cargo test -q -p pipefill --test lab_exec netem || status=1; \
 	PIPEFILL_KILLS=20 cargo test -q -p pipefill --test cli kills:: || status=1; \
 	PIPEFILL_EXEC_RUNS=500 cargo test -q -p pipefill --test lab_exec many_in_a_row || status=1; \
 	cargo build -q --release -p pipefill && scripts/clusters.sh || status=1; \

@@ -34,6 +34,8 @@ pub enum Skip {
     ReadersUnavailable(String),
     /// A program that a test runs is not installed.
     ProgramMissing(String),
+    /// No kernel to boot, with what this machine's own lacks.
+    NoKernelKit(String),
 }
 
 impl fmt::Display for Skip {
@@ -44,6 +46,7 @@ impl fmt::Display for Skip {
             Self::MachineLate(reason) => write!(f, "machine-late: {reason}"),
             Self::ReadersUnavailable(reason) => write!(f, "readers-unavailable: {reason}"),
             Self::ProgramMissing(name) => write!(f, "program-missing: {name}"),
+            Self::NoKernelKit(reason) => write!(f, "no-kernel-kit: {reason}"),
         }
     }
 }
