@@ -13,7 +13,7 @@ for host in "a va" "b vb"; do set -- $host; ip -n $1 link set lo up; ip -n $1 li
 ip netns exec b $P serve 2>/out/serve &
 
 # Delay and rate beside another connection, at an interface that has a qdisc of its own.
-tc -n a qdisc add dev va root handle 10: fq limit 5000p quantum 4000
+tc -n a qdisc add dev va root handle 10: fq limit 5000 quantum 4000
 state fq-before
 $A $P shape va --rtt 50ms --rate 20mbit --to 10.0.0.2 --json -- sh -c "
     $P test 10.0.0.3 -b 50M -t 3 -J >/out/other.json &

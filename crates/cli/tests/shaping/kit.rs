@@ -43,6 +43,7 @@ pub(super) fn in_a_kernel_with_netem() -> Outcome {
     assert!((0.6..3.4).contains(&lost), "{lost} % of 2 %");
     assert!(read("loss-shape.json")["carried"]["lost_packets"].as_u64().unwrap() > 0);
 
+    assert!(text("fq-before").contains("qdisc fq 10:") && text("htb-before").contains("class htb 1:20"));
     for (before, after) in [
         ("fq-before", "fq-after"),
         ("htb-before", "htb-after"),
@@ -61,8 +62,10 @@ pub(super) fn in_a_kernel_with_netem() -> Outcome {
     Ok(())
 }
 
+/// The smallest round trip that the sender's kernel has seen.
 fn min_rtt_ms(test: &Value) -> f64 {
-    test["end"]["streams"][0]["sender"]["min_rtt"].as_f64().unwrap_or_else(|| panic!("{test:#}")) / 1e3
+    let connection = &test["pipefill"]["connections"][0];
+    connection["min_rtt_us"].as_f64().unwrap_or_else(|| panic!("{connection:#}")) / 1e3
 }
 
 /// Runs the script in the guest, with the folder `seen` as its /out.

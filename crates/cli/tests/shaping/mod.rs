@@ -12,12 +12,14 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// The other end's addresses: one that is shaped, one that is not.
 const SHAPED: &str = "10.78.0.2";
 const OTHER: &str = "10.78.0.3";
 
-pub fn tests() -> Vec<Trial> {
+pub(super) fn tests() -> Vec<Trial> {
     let mut all = vec![
         test("shaping: a_rate_holds_for_the_named_host_alone", a_rate_holds_for_the_named_host_alone),
         slow_test("shaping: ssh_is_not_shaped", ssh_is_not_shaped),
@@ -26,6 +28,7 @@ pub fn tests() -> Vec<Trial> {
         slow_test("shaping: the_exit_code_is_the_commands", the_exit_code_is_the_commands),
         slow_test("shaping: in_a_kernel_with_netem", kit::in_a_kernel_with_netem),
     ];
+    all.push(slow_test("shaping: nothing_is_left_by: SIGKILL at any moment", killed_at_any_moment));
     all.extend(ENDS.iter().map(|(name, end)| {
         slow_test(format!("shaping: nothing_is_left_by: {name}"), || nothing_is_left(*end))
     }));
@@ -47,6 +50,7 @@ impl Scene {
         near.join("10.78.0.1", &far, SHAPED);
         far.ip(&format!("addr add {OTHER}/24 dev w1"));
         let mut scene = Self { folder, near, far, before: String::new() };
+        until(|| scene.state().contains(" state UP "), "w0 is not up");
         scene.before = scene.state();
         Ok(scene)
     }
@@ -187,9 +191,13 @@ fn signal(child: &Child, signal: Signal) {
 
 /// The only child of a process that shapes.
 fn switch_of(child: &Child) -> Pid {
+    try_switch_of(child).expect("it has no child")
+}
+
+fn try_switch_of(child: &Child) -> Option<Pid> {
     let file = format!("/proc/{0}/task/{0}/children", child.id());
-    let children = std::fs::read_to_string(file).unwrap();
-    Pid::from_raw(children.trim().parse().unwrap_or_else(|_| panic!("{children}")))
+    let children = std::fs::read_to_string(file).ok()?;
+    Some(Pid::from_raw(children.trim().parse().ok()?))
 }
 
 fn nothing_is_left(end: End) -> Outcome {
@@ -199,6 +207,26 @@ fn nothing_is_left(end: End) -> Outcome {
     until(|| scene.state() == scene.before, "something is left");
     until(|| !scene.has_switch(), "the switch still runs");
     let _status = child.wait();
+    Ok(())
+}
+
+/// While it is put up, too; with its switch every other time.
+fn killed_at_any_moment() -> Outcome {
+    let scene = Scene::new()?;
+    for moment in 0..20 {
+        let mut command = scene.pipefill(&["shape", "w0", "--rate", "10mbit"]);
+        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        sleep(Duration::from_millis(moment * 2));
+        let switch = (moment % 2 == 1).then(|| try_switch_of(&child)).flatten();
+        signal(&child, Signal::SIGKILL);
+        if let Some(switch) = switch {
+            let _ended = kill(switch, Signal::SIGKILL);
+            assert!(scene.output(&["doctor", "--json"]).status.success());
+        }
+        until(|| scene.state() == scene.before, "something is left");
+        let _status = child.wait();
+    }
+    until(|| !scene.has_switch(), "a switch still runs");
     Ok(())
 }
 
