@@ -216,7 +216,7 @@ fn killed_at_any_moment() -> Outcome {
     for moment in 0..20 {
         let mut command = scene.pipefill(&["shape", "w0", "--rate", "10mbit"]);
         let mut child = command.stderr(Stdio::null()).spawn().unwrap();
-        sleep(Duration::from_millis(moment * 2));
+        sleep(Duration::from_millis(moment * 8));
         let switch = (moment % 2 == 1).then(|| try_switch_of(&child)).flatten();
         signal(&child, Signal::SIGKILL);
         if let Some(switch) = switch {
