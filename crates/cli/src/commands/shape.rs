@@ -63,7 +63,7 @@ pub(super) fn shape(args: &ShapeArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let (ended_by, carried, code) = match stop {
         Some(stop) => {
             let ended_by = wait(&shaped, &stop);
-            (ended_by, shaped.end().map_err(left)?, None)
+            (ended_by, shaped.end().map_err(|error| left(&error))?, None)
         }
         None => with_command(args, shaped, terminal)?,
     };
@@ -234,13 +234,14 @@ fn with_command(
     shaped: Shaped,
     terminal: &Terminal,
 ) -> Result<(EndedBy, Option<Carried>, Option<u8>), Failure> {
-    let (word, words) =
-        args.command.split_first().ok_or_else(|| Failure::usage("there is no command", ""))?;
+    let Some((word, words)) = args.command.split_first() else {
+        return Err(Failure::Other("there is no command".to_owned()));
+    };
     let mut child = match Command::new(word).args(words).spawn() {
         Ok(child) => child,
         Err(error) => {
             let code = if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_EXECUTABLE };
-            shaped.end().map_err(left)?;
+            shaped.end().map_err(|error| left(&error))?;
             terminal.say(&format!("error: {}: {error}", word.to_string_lossy()));
             return Ok((EndedBy::Command, None, Some(code)));
         }
@@ -273,9 +274,9 @@ fn with_command(
             }
             end(EndedBy::Time)
         })
-        .map_err(left)
+        .map_err(|error| left(&error))
     })?;
-    end(EndedBy::Command).map_err(left)?;
+    end(EndedBy::Command).map_err(|error| left(&error))?;
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(2);
     let code = Some(u8::try_from(code).unwrap_or(u8::MAX));
     let ended = state.into_inner().unwrap_or_else(PoisonError::into_inner).1;
@@ -306,7 +307,7 @@ fn undo(args: &ShapeArgs, netns: Option<&Path>, terminal: &Terminal) -> Result<O
             what: format!("{} can't be looked at or changed: {error}", args.interface),
             remedy: "run it as root".to_owned(),
         },
-        _ => left(error),
+        _ => left(&error),
     };
     let found = shaping::found(netns).map_err(not_permitted)?;
     let of_it = |one: &&Found| one.interface.as_deref() == Some(&args.interface);
@@ -356,7 +357,7 @@ fn cannot(error: BackendError) -> Failure {
 }
 
 /// What could not be undone.
-fn left(error: io::Error) -> Failure {
+fn left(error: &io::Error) -> Failure {
     Failure::usage(format!("undoing the shaping: {error}"), "pipefill doctor tells what is left")
 }
 

@@ -316,6 +316,18 @@ fn the_exit_code_is_the_commands() -> Outcome {
         assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
         assert_eq!(scene.state(), scene.before);
     }
+    // SIGTERM undoes it at once, whatever the command does with it.
+    let mut child =
+        scene.shaping(&["--rate", "1mbit", "--", "sh", "-c", "trap '' TERM; touch deaf; exec sleep 60"]);
+    until(|| scene.folder.path("deaf").exists(), "the command does not start");
+    signal(&child, Signal::SIGTERM);
+    until(|| scene.state() == scene.before, "it waits for the command");
+    assert!(child.try_wait().unwrap().is_none());
+    let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap();
+    for id in children.split_whitespace() {
+        let _ended = kill(Pid::from_raw(id.parse().unwrap()), Signal::SIGKILL);
+    }
+    let _status = child.wait();
     // The time is up first.
     let output =
         scene.output(&["shape", "w0", "--rate", "1mbit", "--for", "200ms", "--json", "--", "sleep", "1"]);

@@ -211,3 +211,73 @@ fn bytes(all: &[DefaultNla]) -> Vec<u8> {
     all.emit(&mut bytes);
     bytes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::units::Bytes;
+
+    const SEED: Seed = Seed::new(1);
+
+    fn bottleneck(rate: u64, queue: QueueLimit) -> Option<BottleneckSpec> {
+        let (overhead, burst) = (Bytes::new(0), Bytes::new(32_768));
+        Some(BottleneckSpec { rate: Rate::from_bps(rate), overhead, queue, burst })
+    }
+
+    fn word(bytes: &[u8], number: usize) -> u32 {
+        u32::from_ne_bytes(bytes[number * 4..][..4].try_into().unwrap())
+    }
+
+    #[test]
+    fn the_whole_round_trip_is_on_the_way_out() {
+        let mut path = PathSpec::EMPTY;
+        path.forward.delay = Duration::from_millis(20);
+        path.reverse.delay = Duration::from_millis(30);
+        path.forward.loss = LossSpec::Independent(Ratio::from_percent(50.0));
+        let conditions = Conditions::of(&path, SEED).unwrap();
+        let netem = conditions.netem.unwrap();
+        assert_eq!(word(&netem, 0), 50_000_000 / 64, "ticks of 64 ns");
+        assert_eq!(word(&netem, 1), 41_281, "50 ms of 10 Gbit/s in frames of 1514 bytes");
+        assert_eq!(word(&netem, 2), u32::MAX / 2 + 1);
+        assert_eq!((conditions.bottleneck, conditions.is_cut), (None, true));
+    }
+
+    #[test]
+    fn a_rate_alone_needs_no_netem() {
+        let mut path = PathSpec::EMPTY;
+        path.forward.bottleneck = bottleneck(100_000_000, QueueLimit::Bytes(Bytes::new(1)));
+        let conditions = Conditions::of(&path, SEED).unwrap();
+        assert_eq!(conditions.netem, None);
+        let tbf = conditions.bottleneck.unwrap();
+        assert_eq!(word(&tbf, 3), 12_500_000, "bytes per second");
+        assert_eq!(word(&tbf, 7), 1514, "a queue for a frame at least");
+        // Beyond 32 bits the rate is an attribute of its own.
+        path.forward.bottleneck = bottleneck(100_000_000_000, QueueLimit::Packets(10));
+        let tbf = Conditions::of(&path, SEED).unwrap().bottleneck.unwrap();
+        assert_eq!((word(&tbf, 3), word(&tbf, 7)), (u32::MAX, 15_140));
+        assert!(tbf.windows(8).any(|bytes| bytes == 12_500_000_000_u64.to_ne_bytes()));
+    }
+
+    #[test]
+    fn what_can_not_be_done_is_refused() {
+        assert!(Conditions::of(&PathSpec::EMPTY, SEED).unwrap_err().contains("nothing"));
+        let mut path = PathSpec::EMPTY;
+        path.reverse.bottleneck = bottleneck(1_000_000, QueueLimit::Packets(10));
+        assert!(Conditions::of(&path, SEED).unwrap_err().contains("reverse direction"));
+        let mut path = PathSpec::EMPTY;
+        path.forward.loss = LossSpec::Packets(vec![3]);
+        assert!(Conditions::of(&path, SEED).unwrap_err().contains("listed packets"));
+    }
+
+    #[test]
+    fn a_table_of_jitter_has_the_spread_as_its_unit() {
+        let spread = Duration::from_millis(2);
+        let jitter = JitterSpec { spread, distribution: JitterDistribution::Normal, reorder: false };
+        let draws = table(&jitter, SEED);
+        let values =
+            draws.as_chunks::<2>().0.iter().map(|bytes| f64::from(i16::from_ne_bytes(*bytes)) / DIST_SCALE);
+        let squares: f64 = values.map(|value| value * value).sum();
+        let deviation = (squares / DIST_LENGTH as f64).sqrt();
+        assert!((0.95..1.05).contains(&deviation), "{deviation}");
+    }
+}
