@@ -11,6 +11,8 @@ ip link add va netns a type veth peer name vb netns b
 ip -n a addr add 10.0.0.1/24 dev va; ip -n b addr add 10.0.0.2/24 dev vb; ip -n b addr add 10.0.0.3/24 dev vb
 for host in "a va" "b vb"; do set -- $host; ip -n $1 link set lo up; ip -n $1 link set $2 up; done
 ip netns exec b $P serve 2>/out/serve &
+# Until the interfaces have noticed each other.
+rest 1s
 
 # Delay and rate beside another connection, at an interface that has a qdisc of its own.
 tc -n a qdisc add dev va root handle 10: fq limit 5000 quantum 4000
