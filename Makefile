@@ -49,6 +49,7 @@ proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and
 	cargo bench -q -p pipefill --bench programs || status=1; \
 	PIPEFILL_CAPTURE_RUNS=26 cargo test -q -p pipefill --test lab_counted || status=1; \
 	cargo test -q -p pipefill --test beside_tools || status=1; \
+	cargo test -q -p pipefill --test lab_exec netem || status=1; \
 	PIPEFILL_KILLS=20 cargo test -q -p pipefill --test cli kills:: || status=1; \
 	PIPEFILL_HOSTS_ALL=1 PIPEFILL_HOSTS_KILLS=20 cargo test -q -p pipefill --test lab_hosts || status=1; \
 	PIPEFILL_EXEC_RUNS=500 cargo test -q -p pipefill --test lab_exec many_in_a_row || status=1; \

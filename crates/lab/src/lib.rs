@@ -1,7 +1,7 @@
 //! Everything Linux: namespaces, the data path, traffic and telemetry on this machine's real kernel.
 //!
 //! The only crate with `unsafe` (all of it under [`sys`]), clocks, threads inside a run, or a need for privileges.
-//! Never: a global setting changed, a name left behind, or a figure derived from the records that it writes.
+//! Never: a global setting changed (but an interface that [`shaping`] was asked for), a name left behind, or a figure derived from the records that it writes.
 
 mod bare_timer;
 mod batch;
@@ -31,6 +31,7 @@ mod restoring;
 mod rows;
 mod run;
 pub mod sender_trace;
+pub mod shaping;
 pub mod sock_diag;
 pub mod socket_list;
 mod starvation;
@@ -57,7 +58,9 @@ pub use run::HOSTS_BACKEND;
 /// Where this process was started for a part of the work only, by this program itself: does it and tells the exit code. To be called before
 /// anything else.
 pub fn inside() -> Option<ExitCode> {
-    program::inside(std::env::args_os()).or_else(|| restoring::inside(std::env::args_os()))
+    program::inside(std::env::args_os())
+        .or_else(|| restoring::inside(std::env::args_os()))
+        .or_else(|| shaping::inside(std::env::args_os()))
 }
 
 /// The backend that runs on this machine's real kernel.

@@ -161,6 +161,21 @@ EXAMPLES:
 Another host then runs pipefill test HOST, or iperf3 -c HOST where there is no key. Without one, whoever reaches the port may test.
 Nothing that a client sends is run, stored or forwarded. Each test is a line on standard error.";
 
+pub(super) const SHAPE_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill shape eth0 --rtt 50ms --rate 100mbit --to b.example -- pipefill test b.example
+  pipefill shape eth0 --rtt 50ms --loss 1% --to 10.0.0.0/8 --for 1h     until Ctrl-C, an hour at most
+  pipefill shape eth0 --rate 20mbit --to b.example:5201                 connections with that port alone
+  pipefill shape eth0 --undo                                            end it now, from another terminal
+
+Only what leaves the interface is shaped. Its other packets and its qdisc stay as they are. Undone by whatever comes first: the end of the
+command, Ctrl-C (without a command), SIGTERM, SIGHUP, the end of the time, the end of this process in any way.
+
+EXIT CODES:
+  that of the command; 0 without one
+  2  an error in the options, or the interface is shaped already
+  3  this machine cannot do it; nothing was changed";
+
 pub(super) const TEST_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill test server.example                    TCP for 10 s, from here to there

@@ -198,7 +198,7 @@ fn parameters(args: &TestArgs) -> Result<Parameters, Failure> {
 }
 
 /// A host, and a port where one is named. An IPv6 address without a port needs no brackets.
-fn address(text: &str) -> Result<(String, Option<u16>), Failure> {
+pub(super) fn address(text: &str) -> Result<(String, Option<u16>), Failure> {
     let wrong =
         || Failure::usage(format!("\"{text}\" is no host and port"), "write HOST, HOST:PORT, or [IPV6]:PORT");
     if text.parse::<Ipv6Addr>().is_ok() {

@@ -36,6 +36,8 @@ pub enum Skip {
     ProgramMissing(String),
     /// Containers can't be started here.
     ContainersUnavailable(String),
+    /// No kernel to boot, with what this machine's own lacks.
+    NoKernelKit(String),
 }
 
 impl fmt::Display for Skip {
@@ -47,6 +49,7 @@ impl fmt::Display for Skip {
             Self::ReadersUnavailable(reason) => write!(f, "readers-unavailable: {reason}"),
             Self::ContainersUnavailable(reason) => write!(f, "containers-unavailable: {reason}"),
             Self::ProgramMissing(name) => write!(f, "program-missing: {name}"),
+            Self::NoKernelKit(reason) => write!(f, "no-kernel-kit: {reason}"),
         }
     }
 }
