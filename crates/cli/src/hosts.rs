@@ -70,12 +70,13 @@ impl Backend for Hosts {
 
     fn stream(&self, run: &Run, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<Manifest, BackendError> {
         let hosts = Self::ends(&run.cell.spec)?;
-        let _shaped =
-            hosts.shape.as_ref().map(|shape| shape::prepare(shape, &run.cell.spec.path)).transpose()?;
-        match hosts.far() {
+        let shaped = hosts.shape.as_ref().map(|shape| shape::begin(hosts, shape, run)).transpose()?;
+        let outcome = match hosts.far() {
             None => near::stream(self, hosts, run, watch, sink),
             Some(far) => far::stream(self, hosts, far, run, watch, sink),
-        }
+        };
+        shaped.map_or(Ok(()), shape::end)?;
+        outcome
     }
 
     fn check(&self, run: &Run) -> Result<(), BackendError> {
@@ -105,7 +106,7 @@ fn wrong(what: impl Into<String>, help: impl AsRef<str>) -> BackendError {
 fn check_path(spec: &CellSpec, hosts: &HostsSpec) -> Result<(), BackendError> {
     let path = &spec.path;
     if let Some(shape) = &hosts.shape {
-        return shape::prepare(shape, path).map(drop);
+        return shape::check(hosts, shape);
     }
     if *path == (PathSpec { family: path.family, payload: path.payload, ..PathSpec::EMPTY }) {
         return Ok(());

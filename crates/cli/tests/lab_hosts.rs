@@ -48,6 +48,7 @@ fn main() -> ExitCode {
     }
     tests.push(slow_test("a_server_of_another_kind", other_servers));
     tests.push(slow_test("what_can_not_be_is_told", refusals));
+    tests.push(slow_test("an_interface_is_shaped_for_the_run", shaped));
     tests.push(slow_test("a_far_end_that_nobody_wants_ends", its_time_is_up));
     tests.push(test("a_run_that_is_killed_leaves_nothing", killed));
     run(tests)
@@ -172,6 +173,29 @@ fn other_servers() -> Outcome {
 }
 
 /// What a scenario asks for and these hosts have not.
+/// Of the rate alone: not every kernel has netem.
+fn shaped() -> Outcome {
+    let folder = root_folder(&["tc"])?;
+    let (here, there) = (Namespace::new(), Namespace::new());
+    here.join("10.99.0.1", &there, "10.99.0.2");
+    let qdiscs = || here.command(&["tc", "qdisc", "show"]).output().unwrap().stdout;
+    let before = qdiscs();
+    let (sender, receiver) = (here.file(), there.file());
+    folder.write(
+        "shaped.toml",
+        &format!(
+            "name = \"shaped\"\n[hosts]\nsender = \"netns:{sender}\"\nreceiver = \"netns:{receiver}\"\naddress = \"10.99.0.2\"\n\
+             shape = \"sender:w0\"\n[path]\nrate = \"20mbit\"\nqueue = \"64KiB\"\n[[flow]]\nduration = \"2s\"\n[run]\nrepeat = 1\n"
+        ),
+    );
+    let told = report(&folder, &["shaped.toml", "--on", "hosts"])?;
+    let goodput = told["cells"][0]["goodput_bps"].as_f64().unwrap_or_else(|| panic!("{told:#}"));
+    println!("{goodput:.0} bit/s; {}", told["cells"][0]["verdict"]);
+    assert!((17e6..20e6).contains(&goodput), "{told:#}");
+    assert_eq!(qdiscs(), before);
+    Ok(())
+}
+
 fn refusals() -> Outcome {
     let folder = root_folder(&[])?;
     let (here, there) = (Namespace::new(), Namespace::new());
@@ -180,7 +204,8 @@ fn refusals() -> Outcome {
     let hosts = format!("[hosts]\nsender = \"netns:{}\"\nreceiver = \"{receiver}\"\n", here.file());
     for (text, code, said) in [
         (format!("{hosts}[path]\nrtt = \"10ms\"\n"), 2, "[path]"),
-        (format!("{hosts}shape = \"sender:w0\"\n[path]\nrtt = \"10ms\"\n"), 3, "shap"),
+        (format!("{hosts}shape = \"sender:w0\"\n[path]\nrate = \"20mbit\"\n"), 2, "[hosts] address"),
+        (format!("{hosts}shape = \"receiver:w0\"\n[path]\nrate = \"20mbit\"\n"), 2, "sender:eth0"),
         (format!("{hosts}[host]\ngro = false\n"), 2, "offloads"),
         ("[path]\n".to_owned(), 2, "[hosts]"),
         (
