@@ -34,6 +34,7 @@ bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data 
 	cargo bench -p pipefill-lab --bench telemetry || status=1; \
 	cargo bench -p pipefill --bench watch || status=1; \
 	cargo bench -p pipefill --bench reading || status=1; \
+	cargo bench -p pipefill --bench between || status=1; \
 	exit $$status
 
 proof: ## what takes long: advice, captures, goldens and peers in full, and what is killed at many instants; sweeps on Slurm and Ray, the notebook: about an hour

@@ -1,10 +1,12 @@
 //! Verdicts of tests between two hosts behind emulated paths, with our server and a stock one.
 
+#[path = "hosts/catalogue.rs"]
+mod catalogue;
 mod measuring;
 
 use libtest_mimic::Trial;
 use measuring::namespace::folder_with;
-use measuring::{Outcome, run, slow_test};
+use measuring::{Outcome, run, slow_test, test};
 use serde_json::Value;
 use std::process::ExitCode;
 
@@ -17,6 +19,13 @@ fn main() -> ExitCode {
         }
     }
     tests.push(slow_test("a_later_test_says_what_has_changed", what_has_changed));
+    if let Some(most) = catalogue::asked() {
+        tests.extend(
+            catalogue::KINDS.iter().map(|(name, kind)| {
+                test(format!("catalogue: {name}"), move || catalogue::judge(*kind, most))
+            }),
+        );
+    }
     run(tests)
 }
 

@@ -92,6 +92,10 @@ pub struct Parameters {
     pub client_version: Option<String>,
     /// Whether it can read our telemetry ([`crate::far_end`]).
     pub wants_telemetry: bool,
+    /// Whether it asks for the time where the server says that it tells it ([`crate::clock`]).
+    pub wants_clock: bool,
+    /// `--get-server-output`: whether the server's results are to have what it says of the test.
+    pub wants_output: bool,
 }
 
 impl Parameters {
@@ -132,6 +136,9 @@ impl Parameters {
             has_wide_counters: members.flag("udp_counters_64bit"),
             client_version: members.text("client_version")?,
             wants_telemetry: members.any(crate::far_end::MEMBER).is_some(),
+            wants_output: members.flag("get_server_output"),
+            wants_clock: members.any(crate::far_end::MEMBER).and_then(|own| own.get("clock"))
+                == Some(&json!(true)),
         })
     }
 
@@ -162,7 +169,11 @@ impl Parameters {
             Way::ToClient => put("reverse", json!(true)),
             Way::Both => put("bidirectional", json!(true)),
         };
-        for (name, is_set) in [("nodelay", self.no_delay), ("udp_counters_64bit", self.has_wide_counters)] {
+        for (name, is_set) in [
+            ("nodelay", self.no_delay),
+            ("udp_counters_64bit", self.has_wide_counters),
+            ("get_server_output", self.wants_output),
+        ] {
             if is_set {
                 put(name, json!(1));
             }
@@ -176,7 +187,11 @@ impl Parameters {
             }
         }
         if self.wants_telemetry {
-            put(crate::far_end::MEMBER, json!({"version": crate::far_end::VERSION}));
+            let mut own = json!({"version": crate::far_end::VERSION});
+            if self.wants_clock {
+                own["clock"] = json!(true);
+            }
+            put(crate::far_end::MEMBER, own);
         }
         Value::Object(object)
     }
@@ -239,6 +254,8 @@ mod tests {
             congestion_control: Some("reno".to_owned()),
             client_version: Some("3.12".to_owned()),
             wants_telemetry: true,
+            wants_clock: true,
+            wants_output: true,
             ..Parameters::default()
         };
         assert_eq!(Parameters::read(&asked.document()), Ok(asked));

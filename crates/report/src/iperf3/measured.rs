@@ -89,6 +89,10 @@ pub struct Measured {
     pub started_unix_ms: u64,
     /// What was asked for: host and port.
     pub host: (String, u16),
+    /// What the result is to be known by (`-T`).
+    pub title: Option<String>,
+    /// What the server said of the test, where that was asked for: text, or a document of iperf3's.
+    pub server_output: Option<Value>,
     /// The test's name.
     pub cookie: String,
     /// MSS of the first stream of TCP, bytes.
@@ -131,7 +135,16 @@ impl Measured {
     /// The document, with `finding` as the member `pipefill`.
     pub fn document(&self, finding: &Value) -> Value {
         let intervals: Vec<Value> = self.intervals.iter().map(|one| self.interval(one)).collect();
-        json!({"start": self.start(), "intervals": intervals, "end": self.end(), "pipefill": finding})
+        let mut document =
+            json!({"start": self.start(), "intervals": intervals, "end": self.end(), "pipefill": finding});
+        if let Some(title) = &self.title {
+            document["title"] = json!(title);
+        }
+        if let Some(output) = &self.server_output {
+            let name = if output.is_string() { "server_output_text" } else { "server_output_json" };
+            document[name] = output.clone();
+        }
+        document
     }
 
     /// Payload that was received of the streams on which this host sends, or of those on which it receives, bits per second; `None` where
