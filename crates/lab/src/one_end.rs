@@ -342,7 +342,7 @@ impl Shared {
         }
         let sockets: Vec<&Socket> = self.receivers.sockets.iter().collect();
         let (counts, start, read_rate) = (&self.receivers.counts, clock.now(), self.work.read_rate);
-        TcpReceiver { sockets: &sockets, counts, clock, start, read_rate, stop }.run()
+        TcpReceiver { sockets: &sockets, counts, clock, start, read_rate, discards: true, stop }.run()
     }
 }
 

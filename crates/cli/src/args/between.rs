@@ -78,7 +78,7 @@ pub(crate) struct TestArgs {
     /// Send and receive buffer of each socket, at both hosts, e.g. 4M
     #[arg(short, long, value_name = "BYTES", value_parser = iperf_bytes, help_heading = SOCKETS)]
     pub(crate) window: Option<Bytes>,
-    /// Payload of a write or a datagram [default: 128K for TCP, the MSS for UDP]
+    /// Payload of a write or a datagram [default: 256K for TCP, 128K with -k, the MSS for UDP]
     #[arg(short, long, value_name = "BYTES", value_parser = iperf_bytes, help_heading = SOCKETS)]
     pub(crate) length: Option<Bytes>,
     /// Congestion control at both hosts

@@ -37,6 +37,9 @@ const ACKNOWLEDGED: Duration = Duration::from_secs(10);
 const SILENT: Duration = Duration::from_secs(2);
 /// Once a stream has broken, the server may say why for so long.
 const WHY: Duration = Duration::from_secs(1);
+/// Payload of a write of TCP where nobody says how much, and of iperf3's block: larger writes leave the CPU more time.
+const WRITE: u64 = 256 << 10;
+const BLOCK: u64 = 128 << 10;
 /// Samples of all streams together.
 const SAMPLES_MAX: usize = 40_000;
 
@@ -89,7 +92,12 @@ pub(crate) fn test(asked: &Asked, stop: &Stop, listener: &mut Listener<'_>) -> R
     if parameters.length == 0 {
         let mss = mss_of(control.stream()).map_or(1_460, u64::from);
         let is_udp = parameters.transport == Transport::Udp;
-        parameters.length = if is_udp { mss.min(DATAGRAM_MAX) } else { 128 << 10 };
+        parameters.length = match (is_udp, parameters.blocks) {
+            (true, _) => mss.min(DATAGRAM_MAX),
+            (false, 0) => WRITE,
+            // A block is iperf3's.
+            (false, _) => BLOCK,
+        };
     }
     control.send(cookie.bytes()).map_err(|error| failed(&error))?;
     let client = Client::default();
