@@ -281,9 +281,7 @@ fn scans(port: u16, next: &mut impl FnMut() -> [u8; 37]) {
             let reset = nix::libc::linger { l_onoff: 1, l_linger: 0 };
             nix::sys::socket::setsockopt(&client.0, nix::sys::socket::sockopt::Linger, &reset).unwrap();
         }
-        if index % 30 == 0 {
-            next();
-        }
+        next();
     }
 }
 
