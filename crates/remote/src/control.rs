@@ -45,6 +45,11 @@ impl Control {
         Ok(Self { stream, patience })
     }
 
+    /// From now on a step takes no longer than `patience`.
+    pub const fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+
     /// The stream itself.
     pub const fn stream(&self) -> &TcpStream {
         &self.stream

@@ -6,9 +6,8 @@ use pipefill_remote::control::{Control, ControlError};
 use pipefill_remote::iperf3::{ProtocolError, State};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Questions before a test and after it, and after how long fewer are enough.
+/// Questions before a test and after it, and after how long no more are asked: one is enough where the path loses most of them.
 const ROUNDS: usize = 16;
-const ENOUGH: usize = 3;
 const LONG: Duration = Duration::from_millis(500);
 /// From one question beside the data to the next.
 const EVERY: Duration = Duration::from_millis(100);
@@ -21,16 +20,17 @@ fn now_ns() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The server tells its time as often as it is asked, for as long as a step may take in all.
+/// The server tells its time as often as it is asked, as long as no question takes longer than `patience`, and all of them no longer than three
+/// times that.
 ///
 /// # Errors
 /// [`ControlError`].
 pub(super) fn tell(control: &mut Control, patience: Duration) -> Result<(), ControlError> {
     control.say(State::Clock)?;
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + 3 * patience;
     for _ in 0..=ROUNDS_MAX {
         let left = deadline.saturating_duration_since(Instant::now());
-        match control.hear_within(left)? {
+        match control.hear_within(left.min(patience))? {
             Some(State::Clock) => answer(control)?,
             Some(State::ClockDone) => return Ok(()),
             Some(got) => {
@@ -58,7 +58,7 @@ pub(super) fn answer(control: &mut Control) -> Result<(), ControlError> {
 /// [`ControlError`].
 pub(super) fn ask(control: &mut Control) -> Result<Vec<Exchange>, ControlError> {
     let (mut exchanges, began) = (Vec::new(), Instant::now());
-    for round in 1..=ROUNDS {
+    for _ in 0..ROUNDS {
         let asked_ns = now_ns();
         control.say(State::Clock)?;
         let got = control.hear()?;
@@ -67,7 +67,7 @@ pub(super) fn ask(control: &mut Control) -> Result<Vec<Exchange>, ControlError> 
             return Err(ProtocolError::OutOfOrder { got, when: "instead of its time" }.into());
         }
         exchanges.extend(Exchange::of(asked_ns, control.read_clock()?, got_ns));
-        if round >= ENOUGH && began.elapsed() >= LONG {
+        if began.elapsed() >= LONG {
             break;
         }
     }

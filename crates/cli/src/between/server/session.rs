@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 
 /// How long a step on the control connection may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The same after the data: what it says waits behind them, or behind their ACKs.
+const PATIENCE_AFTER: Duration = Duration::from_secs(30);
 /// So long beyond its time a test may go on: the client ends it.
 const GRACE: Duration = Duration::from_secs(15);
 /// A test that has moved nothing for so long is given up.
@@ -166,6 +168,7 @@ fn carry_out(
     end.stop();
     // A stock client reads whole blocks until it has the server's results: only an end lets it go on (`Nread()`).
     end.transfer.end_of_data();
+    control.set_patience(PATIENCE_AFTER);
     control.say(State::ExchangeResults)?;
     let theirs = control.read_document(document::CLIENT_RESULTS_MAX)?;
     let theirs = Results::read(&theirs).map_err(ControlError::from)?;
