@@ -51,6 +51,7 @@ proof: ## what takes long: advice, captures, goldens and peers in full, and what
 	PIPEFILL_CAPTURE_RUNS=26 cargo test -q -p pipefill --test lab_counted || status=1; \
 	cargo test -q -p pipefill --test beside_tools || status=1; \
 	PIPEFILL_KILLS=20 cargo test -q -p pipefill --test cli kills:: || status=1; \
+	PIPEFILL_BETWEEN_CELLS=all cargo test -q -p pipefill --test lab_between catalogue || status=1; \
 	PIPEFILL_EXEC_RUNS=500 cargo test -q -p pipefill --test lab_exec many_in_a_row || status=1; \
 	cargo build -q --release -p pipefill && scripts/clusters.sh || status=1; \
 	for part in notebook overhead; do scripts/python.sh $$part || { [ $$? -eq 3 ] && echo "skipped: $$part"; } || status=1; done; \

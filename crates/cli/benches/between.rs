@@ -2,9 +2,9 @@
 //! between two namespaces, in turn.
 //!
 //! 1. one stream from the client to the server, and the other way (to hold: at least 1.3 times iperf3's rate, the median of the pairs);
-//! 2. four streams, and what iperf3's own ways to spare copies bring: `-Z` at both (told, nothing to hold).
+//! 2. four streams (told, nothing to hold).
 //!
-//! `cargo bench -p pipefill --bench between`; some two minutes. Needs root and iperf3.
+//! `cargo bench -p pipefill --bench between`; some three minutes. Needs root and iperf3.
 
 #[path = "../tests/measuring/mod.rs"]
 mod measuring;
@@ -20,7 +20,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 /// Pairs of tests of each kind.
 const PAIRS: usize = 7;
 /// Options of the tests, and whether the goal is for them.
-const KINDS: [(&str, bool); 4] = [("", true), ("-R", true), ("-P 4", false), ("-Z", false)];
+const KINDS: [(&str, bool); 3] = [("", true), ("-R", true), ("-P 4", false)];
 /// Times iperf3's rate.
 const TIMES: f64 = 1.3;
 /// The server's address.
