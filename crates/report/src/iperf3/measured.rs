@@ -97,6 +97,8 @@ pub struct Measured {
     pub cookie: String,
     /// MSS of the first stream of TCP, bytes.
     pub mss_bytes: u64,
+    /// `-M`, bytes.
+    pub asked_mss: Option<u64>,
     /// `-b`, bits per second; 0 for no bound.
     pub bitrate_bps: u64,
     /// `-w`, bytes; 0 for none.
@@ -192,7 +194,9 @@ impl Measured {
             },
         });
         if !self.is_udp {
-            start["tcp_mss_default"] = json!(self.mss_bytes);
+            let (name, mss) =
+                self.asked_mss.map_or(("tcp_mss_default", self.mss_bytes), |mss| ("tcp_mss", mss));
+            start[name] = json!(mss);
         }
         start
     }

@@ -51,6 +51,7 @@ impl Told {
             title: asked.title.clone(),
             cookie: cookie.as_str().to_owned(),
             mss_bytes: mss.map_or(0, u64::from),
+            asked_mss: parameters.mss,
             bitrate_bps: parameters.bitrate_bps,
             window_bytes: parameters.window.unwrap_or(0),
             buffers: end.transfer.buffers(0),
