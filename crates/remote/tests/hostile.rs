@@ -53,6 +53,9 @@ fn members() -> impl Strategy<Value = String> {
     })
 }
 
+/// When, at which end, and a congestion window.
+type Sample = (u64, &'static str, i32);
+
 /// What a server of ours tells of its streams, with anything in it.
 fn telemetry() -> impl Strategy<Value = String> {
     let sample = (any::<u64>(), prop::sample::select(vec!["sender", "receiver", "nobody"]), any::<i32>());
@@ -63,7 +66,7 @@ fn telemetry() -> impl Strategy<Value = String> {
         prop::collection::vec(sample, 0..4),
         prop::collection::vec(transit, 0..4),
     );
-    let text = |(id, every, samples, transits): (u32, u64, Vec<(u64, &str, i32)>, Vec<(u64, i64)>)| {
+    let text = |(id, every, samples, transits): (u32, u64, Vec<Sample>, Vec<(u64, i64)>)| {
         let samples: Vec<String> = samples
             .iter()
             .map(|(t, end, cwnd)| format!(r#"{{"t_us":{t},"stream":0,"end":"{end}","cwnd_bytes":{cwnd}}}"#))
