@@ -21,6 +21,7 @@ test: ## everything that has to hold: lint, documentation, all tests
 	@scripts/need.sh rust cc rustfmt clippy
 	@scripts/need.sh clang || true # the test of the BPF object says that it is skipped
 	@scripts/need.sh iperf3 ping curl pasta nft || true # and so do the tests that run them
+	@[ "$${CI:-}" != true ] || scripts/need.sh sshd || true # nobody gets a server of ssh by running tests
 	@scripts/web.sh && scripts/need.sh chromium || true # the tests of the page say what they lack
 	@scripts/test.sh
 
@@ -37,10 +38,9 @@ bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data 
 	cargo bench -p pipefill --bench between || status=1; \
 	exit $$status
 
-proof: ## what takes long: advice, captures, goldens and peers in full, and what is killed at many instants; sweeps on Slurm and Ray, the notebook: about an hour
+proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and the notebook in full, and what is killed at many instants: more than an hour
 	@scripts/need.sh rust cc iperf3
-	@scripts/need.sh tshark tcptrace || true # the test beside them says that it is skipped
-	@scripts/need.sh slurm || true # and so does the sweep on it
+	@scripts/need.sh tshark tcptrace sshd podman slurm || true # the tests of what is missing say that they are skipped
 	@status=0; \
 	scripts/test.sh unchecked || status=1; \
 	cargo run -q -p xtask -- fixes || status=1; \
@@ -50,8 +50,10 @@ proof: ## what takes long: advice, captures, goldens and peers in full, and what
 	cargo bench -q -p pipefill --bench programs || status=1; \
 	PIPEFILL_CAPTURE_RUNS=26 cargo test -q -p pipefill --test lab_counted || status=1; \
 	cargo test -q -p pipefill --test beside_tools || status=1; \
+	cargo test -q -p pipefill --test lab_exec netem || status=1; \
 	PIPEFILL_KILLS=20 cargo test -q -p pipefill --test cli kills:: || status=1; \
 	PIPEFILL_BETWEEN_CELLS=all cargo test -q -p pipefill --test lab_between catalogue || status=1; \
+	PIPEFILL_HOSTS_ALL=1 PIPEFILL_HOSTS_KILLS=20 cargo test -q -p pipefill --test lab_hosts || status=1; \
 	PIPEFILL_EXEC_RUNS=500 cargo test -q -p pipefill --test lab_exec many_in_a_row || status=1; \
 	cargo build -q --release -p pipefill && scripts/clusters.sh || status=1; \
 	for part in notebook overhead; do scripts/python.sh $$part || { [ $$? -eq 3 ] && echo "skipped: $$part"; } || status=1; done; \

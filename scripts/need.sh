@@ -27,8 +27,9 @@ main() {
             tcptrace) has tcptrace || install tcptrace tcptrace ;;
             iperf3) has iperf3 || install iperf3 iperf3 ;;
             debootstrap) has debootstrap || [ -x /usr/sbin/debootstrap ] || install debootstrap debootstrap ;;
-            podman) has podman || install podman podman runc ;;
             slurm) { has sbatch && [ -x /usr/sbin/munged ]; } || install Slurm slurm-wlm munge ;;
+            sshd) [ -x /usr/sbin/sshd ] || RUNLEVEL=1 install sshd openssh-server ;; # its service is not started
+            podman) { has podman && has runc && [ -x /bin/busybox ]; } || install podman podman runc busybox-static ;;
             mdbook) has mdbook || refuse "mdbook is missing" "cargo install mdbook" ;;
             ns3) { has g++ && [ -e /usr/include/ns3/core-module.h ]; } || install ns-3 g++ libns3-dev ;;
             *) refuse "need.sh does not know '$tool'" "fix the call in the Makefile" ;;

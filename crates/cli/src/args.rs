@@ -6,6 +6,8 @@
 
 mod between;
 mod examples;
+mod hosts;
+mod shape;
 mod sweep;
 mod words;
 
@@ -16,14 +18,16 @@ use clap_complete::Shell;
 use examples::{
     BDP_EXAMPLES, CATALOGUE_EXAMPLES, COMPARE_EXAMPLES, COMPLETIONS_EXAMPLES, DOCTOR_EXAMPLES, EXAMPLES,
     EXEC_EXAMPLES, EXPLAIN_EXAMPLES, FIX_EXAMPLES, FUZZ_EXAMPLES, MAN_EXAMPLES, MERGE_EXAMPLES,
-    PCAP_EXAMPLES, PLAN_EXAMPLES, REPORT_EXAMPLES, RUN_EXAMPLES, SERVE_EXAMPLES, STUDY_EXAMPLES,
-    TEST_EXAMPLES, WATCH_EXAMPLES,
+    PCAP_EXAMPLES, PLAN_EXAMPLES, REPORT_EXAMPLES, RUN_EXAMPLES, SERVE_EXAMPLES, SHAPE_EXAMPLES,
+    STUDY_EXAMPLES, TEST_EXAMPLES, WATCH_EXAMPLES,
 };
+use hosts::HostsOptions;
 use pipefill_analysis::observed::View;
 use pipefill_core::cell::WIRE_OVERHEAD;
 use pipefill_core::parse;
 use pipefill_core::plan::Shard;
 use pipefill_core::units::{Bytes, Rate, Ratio};
+pub(crate) use shape::ShapeArgs;
 use std::path::PathBuf;
 use std::time::Duration;
 pub(crate) use sweep::{Engine, SweepArgs};
@@ -85,6 +89,9 @@ pub(crate) enum Command {
     /// Test the way to another host, which runs pipefill serve or an iperf3 server, and show what limits it
     #[command(after_help = TEST_EXAMPLES)]
     Test(TestArgs),
+    /// Make a real interface a path for a test, for a time: delay, rate, loss
+    #[command(after_help = SHAPE_EXAMPLES)]
+    Shape(ShapeArgs),
     /// Run a scenario on a cluster: a matrix in shards, by Slurm, Kubernetes, Ray, or processes
     Sweep(SweepArgs),
     /// Check what this machine can do, and remove what killed runs left behind
@@ -146,6 +153,9 @@ pub(crate) struct RunOptions {
     #[arg(long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true,
           default_missing_value = "cells", conflicts_with = "json")]
     pub(crate) json_stream: Option<StreamOf>,
+    /// What `--on hosts` needs beside
+    #[command(flatten)]
+    pub(crate) hosts: HostsOptions,
 }
 
 impl RunOptions {
@@ -156,7 +166,7 @@ impl RunOptions {
                 let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
                 u16::try_from(cpus).unwrap_or(JOBS_MAX).min(JOBS_MAX)
             }
-            BackendName::Lab => 1,
+            BackendName::Lab | BackendName::Hosts => 1,
         })
     }
 }
@@ -177,6 +187,8 @@ pub(crate) enum BackendName {
     Sim,
     /// This machine's real kernel
     Lab,
+    /// Between hosts that are there already: `[hosts]` in the scenario says where
+    Hosts,
 }
 
 /// Whose sockets are looked at.

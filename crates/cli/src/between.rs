@@ -17,15 +17,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-pub(crate) use client::{Asked, Tested, test};
+pub(crate) use client::{Asked, EndedStream, Tested, measure, test};
+pub(crate) use end::SAMPLE;
 pub(crate) use letters::{bare_seconds, blocks, iperf_bytes, iperf_rate, whole_seconds};
-pub(crate) use server::{Policy, serve};
+pub(crate) use server::{Listening, Policy, serve};
 
 /// Bytes that nobody can guess.
 ///
 /// # Errors
 /// The system has none.
-fn random<const N: usize>() -> io::Result<[u8; N]> {
+pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes)

@@ -17,6 +17,7 @@ mod plan;
 mod report;
 mod run;
 mod serve;
+mod shape;
 mod sweep;
 mod test;
 mod watch;
@@ -45,6 +46,7 @@ pub(crate) fn carry_out(command: Command, terminal: &Terminal) -> Result<Outcome
         Command::Pcap(args) => pcap::pcap(&args, terminal),
         Command::Exec(args) => exec::exec(&args, terminal),
         Command::Serve(args) => serve::serve(&args),
+        Command::Shape(args) => shape::shape(&args, terminal),
         Command::Test(args) => test::test(&args, terminal),
         Command::Sweep(args) => sweep::sweep(&args, terminal),
         Command::Doctor(args) => doctor::doctor(&args, terminal),

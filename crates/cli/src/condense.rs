@@ -34,10 +34,13 @@ pub(crate) fn condense(
         let Some(record) = RecordReader::open(directory)? else {
             return Ok(None);
         };
-        if view.is_some() || is_observed(&record) {
-            return condense_observed(&record, buckets, view).map(Some);
-        }
-        let manifest = record.manifest().clone();
+        let manifest = match is_observed(&record) {
+            _ if view.is_some() || is_of_sockets(&record) => {
+                return condense_observed(&record, buckets, view).map(Some);
+            }
+            true => observed::inferred(record.manifest(), samples(&record, None)?)?,
+            false => record.manifest().clone(),
+        };
         let mut condenser = Condenser::new(&manifest);
         let mut drawing = Drawing::of(&manifest, buckets);
         for row in record.rows()? {
@@ -94,6 +97,12 @@ fn is_observed(record: &RecordReader) -> bool {
     record.manifest().subject.observed().is_some()
 }
 
+/// Whether it has nothing but samples of sockets: nobody planned what the applications did.
+fn is_of_sockets(record: &RecordReader) -> bool {
+    let manifest = record.manifest();
+    is_observed(record) && manifest.backend != pipefill_lab::HOSTS_BACKEND
+}
+
 /// What the sockets of a record tell; with a `view` those of that end.
 fn samples(
     record: &RecordReader,
@@ -116,7 +125,7 @@ pub(crate) fn cut(
             return Ok(None);
         };
         let mut following = Following::of(record.manifest(), width_us);
-        if is_observed(&record) {
+        if is_of_sockets(&record) {
             for sample in samples(&record, None)? {
                 observed::rows(sample?).for_each(|row| following.take(&row));
             }

@@ -21,6 +21,7 @@ mod failure;
 mod fix_file;
 #[cfg(test)]
 mod hostile_tests;
+mod hosts;
 mod live;
 mod outcome;
 mod page;
@@ -45,7 +46,7 @@ use std::process::ExitCode;
 use terminal::Terminal;
 
 fn main() -> ExitCode {
-    if let Some(code) = pipefill_lab::program::inside(std::env::args_os()) {
+    if let Some(code) = pipefill_lab::inside().or_else(|| hosts::inside(std::env::args_os())) {
         return code;
     }
     let args = Args::parse();

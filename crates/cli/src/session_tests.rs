@@ -51,6 +51,7 @@ fn options(resume: bool) -> RunOptions {
         quiet: true,
         json: false,
         json_stream: None,
+        hosts: Default::default(),
     }
 }
 

@@ -83,7 +83,9 @@ impl Watcher {
     /// [`Failure::Unsupported`] where the kernel or a sandbox does not let us, [`Failure::Usage`] for a namespace that is none.
     pub(crate) fn open(what: What) -> Result<Self, Failure> {
         let diag = match &what.netns {
-            Some(name) => SockDiag::connect_in(&file_of(name)).map_err(|error| no_namespace(name, &error))?,
+            Some(name) => {
+                SockDiag::connect_in(&namespace_file(name)).map_err(|error| no_namespace(name, &error))?
+            }
             None => SockDiag::connect().map_err(|error| no_sock_diag(&error))?,
         };
         if let Some(pid) = what.pid.filter(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
@@ -93,7 +95,7 @@ impl Watcher {
             ));
         }
         let began = Instant::now();
-        let netns = what.netns.as_deref().map(file_of);
+        let netns = what.netns.as_deref().map(namespace_file);
         let exact = ExactStates::start(netns.as_deref());
         Ok(Self {
             what,
@@ -417,7 +419,8 @@ fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
 
-fn file_of(name: &str) -> PathBuf {
+/// The file that stands for a network namespace: what `--netns` says, or where ip-netns(8) keeps it.
+pub(crate) fn namespace_file(name: &str) -> PathBuf {
     if name.contains('/') { PathBuf::from(name) } else { Path::new(NETNS).join(name) }
 }
 

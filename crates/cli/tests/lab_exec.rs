@@ -1,6 +1,7 @@
-//! `pipefill exec`: programs that are not ours, unmodified, behind a path of this machine's kernel.
+//! `pipefill exec`: programs that are not ours, unmodified, behind a path of this machine's kernel; and `pipefill shape`.
 
 mod measuring;
+mod shaping;
 
 use measuring::namespace::{Namespace, end, folder_with, root_folder, until};
 use measuring::{Folder, Outcome, Skip, run, slow_test, test};
@@ -20,7 +21,7 @@ const FILE: usize = 20_000_000;
 const Z_999: f64 = 3.291;
 
 fn main() -> ExitCode {
-    run(vec![
+    let mut tests = vec![
         slow_test("a_file_arrives_as_it_was", || arrives("ipv4", None)),
         slow_test(
             "one_connection_sees_that_another_shares_its_queue",
@@ -41,7 +42,9 @@ fn main() -> ExitCode {
         test("nothing_is_left_of_what_a_command_started", nothing_is_left),
         test("many_in_a_row_leave_nothing", many_in_a_row),
         test("nothing_is_left_where_exec_itself_is_killed", nothing_is_left_of_a_killed_exec),
-    ])
+    ];
+    tests.extend(shaping::tests());
+    run(tests)
 }
 
 fn text(bytes: &[u8]) -> String {

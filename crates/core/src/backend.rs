@@ -6,9 +6,9 @@ use crate::record::{InMemory, Manifest, RunRecord, Sink, SinkError};
 use crate::units::Time;
 use std::time::Duration;
 
-/// Something that can carry out a run: the simulator or the lab.
+/// Something that can carry out a run: the simulator, the lab, or hosts that are there already.
 pub trait Backend: Sync {
-    /// Its name in manifests: `sim` or `lab`.
+    /// Its name in manifests: `sim`, `lab` or `hosts`.
     fn name(&self) -> &'static str;
 
     /// Carries out one run, hands its rows to `sink` as they are measured, and returns its manifest. A run that can't be

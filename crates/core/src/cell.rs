@@ -3,6 +3,7 @@
 //! A [`CellSpec`] is what a backend runs and what a manifest keeps. Never: text that still needs parsing, or a choice
 //! that a backend would have to make (then two backends would choose differently).
 
+use crate::hosts::HostsSpec;
 use crate::units::{Bytes, QueueLimit, Rate, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,9 @@ pub struct CellSpec {
     pub run: RunSpec,
     /// Assertions on the cell's results.
     pub expect: Vec<Expectation>,
+    /// Where both ends are, where the path is not built for the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<HostsSpec>,
 }
 
 impl CellSpec {

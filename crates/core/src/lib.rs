@@ -7,6 +7,7 @@ pub mod address;
 pub mod backend;
 pub mod cell;
 pub mod file_name;
+pub mod hosts;
 pub mod limit;
 pub mod parse;
 pub mod plan;

@@ -38,7 +38,7 @@ pub struct Manifest {
     pub version: u32,
     /// Version of pipefill, e.g. `0.1.0`.
     pub pipefill: String,
-    /// `lab` or `sim`.
+    /// `lab`, `sim` or `hosts`.
     pub backend: String,
     /// What was asked: experiment, cell (axes and resolved values), repetition, id, seed. Of observed connections it has their flows, and a
     /// path that asks for nothing.

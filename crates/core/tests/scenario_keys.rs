@@ -4,12 +4,13 @@ use pipefill_core::cell::CellSpec;
 use pipefill_core::scenario::{KEYS, Key, Scenario, Section};
 
 /// What other keys need in order to mean something.
-const GROUND: [&str; 6] = [
+const GROUND: [&str; 7] = [
     "path.rtt=10ms",
     "path.rate=100mbit",
     "path.reverse_rate=100mbit",
     "path.jitter=1ms",
     "path.loss=1%",
+    "hosts.receiver=netns:ground",
     "flow.bitrate=1mbit",
 ];
 

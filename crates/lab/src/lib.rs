@@ -1,7 +1,7 @@
 //! Everything Linux: namespaces, the data path, traffic and telemetry on this machine's real kernel.
 //!
 //! The only crate with `unsafe` (all of it under [`sys`]), clocks, threads inside a run, or a need for privileges.
-//! Never: a global setting changed, a name left behind, or a figure derived from the records that it writes.
+//! Never: a global setting changed (but an interface that [`shaping`] was asked for), a name left behind, or a figure derived from the records that it writes.
 
 mod bare_timer;
 mod batch;
@@ -23,12 +23,15 @@ mod netlink;
 mod offloads;
 pub mod one_end;
 mod overflow;
+pub mod places;
 pub mod privilege;
 pub mod probe;
 pub mod program;
+mod restoring;
 mod rows;
 mod run;
 pub mod sender_trace;
+pub mod shaping;
 pub mod sock_diag;
 pub mod socket_list;
 mod starvation;
@@ -45,8 +48,20 @@ mod wait;
 use pipefill_core::backend::{Backend, BackendError, Watch};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{Environment, Manifest, Sink};
+use places::Pair;
 use privilege::Privilege;
+use std::process::ExitCode;
 use std::time::Duration;
+
+pub use run::HOSTS_BACKEND;
+
+/// Where this process was started for a part of the work only, by this program itself: does it and tells the exit code. To be called before
+/// anything else.
+pub fn inside() -> Option<ExitCode> {
+    program::inside(std::env::args_os())
+        .or_else(|| restoring::inside(std::env::args_os()))
+        .or_else(|| shaping::inside(std::env::args_os()))
+}
 
 /// The backend that runs on this machine's real kernel.
 #[derive(Debug)]
@@ -60,6 +75,25 @@ impl Lab {
     pub fn new(privilege: Privilege) -> Self {
         let is_traced = std::env::var_os("PIPEFILL_BPF").is_none_or(|value| value != "0");
         Self { environment: environment::describe(privilege), is_traced }
+    }
+
+    /// This machine, as manifests keep it.
+    pub const fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// Carries out `run` between two hosts of this machine that are there already.
+    ///
+    /// # Errors
+    /// As [`Backend::stream`].
+    pub fn stream_between(
+        &self,
+        pair: &Pair,
+        run: &Run,
+        watch: &dyn Watch,
+        sink: &mut dyn Sink,
+    ) -> Result<Manifest, BackendError> {
+        run::carry_out_between(pair, run, &self.environment, self.is_traced, watch, sink)
     }
 
     /// The same lab, with BPF (where the machine lets us) or without. [`Lab::new`] wants it unless `PIPEFILL_BPF=0`.

@@ -3,7 +3,8 @@
 //! Every function acts in the calling thread's network namespace.
 
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+    NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkBuffer, NetlinkHeader,
+    NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{
@@ -45,6 +46,9 @@ pub(crate) struct IsLocal<'a> {
     pub(crate) protocol: i32,
 }
 
+/// Message types of `include/uapi/linux/netlink.h`.
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
 /// A table for routes of [`IsLocal`]; main is 254.
 const LOCAL_FOR_ALL: u8 = 100;
 
@@ -193,20 +197,52 @@ impl Rtnetlink {
         self.request(RouteNetlinkMessage::NewRoute(route), NLM_F_CREATE | NLM_F_EXCL)
     }
 
-    fn request(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+    /// Asks for a change and waits until it is made.
+    pub(crate) fn request(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
+        self.send(message, NLM_F_ACK | flags)?;
+        let (reply, _) = self.socket.recv_from_full()?;
+        match NetlinkMessage::<RouteNetlinkMessage>::deserialize(&reply).map_err(io::Error::other)?.payload {
+            NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Asks for all of a kind and hands each answer to `each` as bytes: what other programs have set up may be of any kind.
+    pub(crate) fn dump(&self, message: RouteNetlinkMessage, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+        self.send(message, NLM_F_DUMP)?;
+        loop {
+            let (reply, _) = self.socket.recv_from_full()?;
+            let mut rest = &reply[..];
+            while let Ok(answer) = NetlinkBuffer::new_checked(rest) {
+                let length = usize::try_from(answer.length()).map_err(io::Error::other)?;
+                match answer.message_type() {
+                    NLMSG_DONE => return Ok(()),
+                    NLMSG_ERROR => return Err(refusal(answer.payload())),
+                    _ => each(answer.payload()),
+                }
+                rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+            }
+        }
+    }
+
+    fn send(&self, message: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         let mut header = NetlinkHeader::default();
-        header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+        header.flags = NLM_F_REQUEST | flags;
         header.sequence_number = 1;
         let mut request = NetlinkMessage::new(header, NetlinkPayload::from(message));
         request.finalize();
         let mut bytes = vec![0; request.buffer_len()];
         request.serialize(&mut bytes);
         self.socket.send(&bytes, 0)?;
-        let (reply, _) = self.socket.recv_from_full()?;
-        match NetlinkMessage::<RouteNetlinkMessage>::deserialize(&reply).map_err(io::Error::other)?.payload {
-            NetlinkPayload::Error(error) if error.code.is_some() => Err(error.to_io()),
-            _ => Ok(()),
-        }
+        Ok(())
+    }
+}
+
+/// What `struct nlmsgerr` says.
+fn refusal(message: &[u8]) -> io::Error {
+    match message.first_chunk() {
+        Some(code) => io::Error::from_raw_os_error(-i32::from_ne_bytes(*code)),
+        None => io::Error::other("a netlink error without its code"),
     }
 }
 

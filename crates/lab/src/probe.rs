@@ -132,11 +132,13 @@ fn netem() -> Check {
         })
     });
     match found {
-        Ok(true) => Check::new("tc netem", State::Ok, "present; not needed"),
-        Ok(false) => {
-            Check::new("tc netem", State::Ok, "absent; not needed, pipefill emulates the path itself")
-        }
-        Err(error) => Check::new("tc netem", State::Ok, format!("unknown ({error}); not needed")),
+        Ok(true) => Check::new("tc netem", State::Ok, "present; the lab needs none, pipefill shape uses it"),
+        Ok(false) => Check::new(
+            "tc netem",
+            State::Ok,
+            "absent; the lab needs none, and pipefill shape has only --rate without it",
+        ),
+        Err(error) => Check::new("tc netem", State::Ok, format!("unknown ({error}); the lab needs none")),
     }
 }
 

@@ -6,7 +6,7 @@ mod flow;
 mod outcome;
 mod traffic;
 
-use crate::capture::{Count, HOSTS, Subject, Tap};
+use crate::capture::{self, Count, HOSTS, Tap};
 use crate::clock::RunClock;
 use crate::counters::{self, Snapshot};
 use crate::data_path::{Forwarder, ForwarderReport, PathState, ensure_memory};
@@ -14,6 +14,8 @@ use crate::descriptors;
 use crate::namespace::Namespace;
 use crate::offloads;
 use crate::overflow::overflowed;
+use crate::places::Pair;
+use crate::restoring::{Changes, Restorer};
 use crate::starvation::starved;
 use crate::sysctl;
 use crate::threads::{StopOnDrop, Threads, joined};
@@ -28,15 +30,18 @@ use pipefill_capture::write::file_name;
 use pipefill_core::backend::{BackendError, Watch};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
-use pipefill_core::record::{Counter, Environment, Instrument, Manifest, Setting, Sink, ThreadRole};
+use pipefill_core::record::{
+    Counter, Environment, Instrument, Manifest, Observed, Setting, Sink, Subject, ThreadRole,
+};
 use pipefill_core::traffic::waiting::connect_timeout;
 use pipefill_core::units::Time;
 use std::collections::BTreeSet;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::thread::{self, Scope, ScopedJoinHandle};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use traffic::{Traffic, TrafficOutcome};
 
 /// Carries out `run`: its rows to `sink`, and its manifest.
@@ -54,6 +59,45 @@ pub(crate) fn carry_out(
     let wall = began.elapsed().unwrap_or_default();
     Ok(outcome.into_manifest(run, environment.clone(), began, wall))
 }
+
+/// Carries out `run` between hosts that are there already: the path is theirs, and so are their settings when the run is over.
+pub(crate) fn carry_out_between(
+    pair: &Pair,
+    run: &Run,
+    environment: &Environment,
+    is_traced: bool,
+    watch: &dyn Watch,
+    sink: &mut dyn Sink,
+) -> Result<Manifest, BackendError> {
+    let began = SystemTime::now();
+    descriptors::ensure(&run.cell.spec)?;
+    let mut restorer =
+        pair.restorer().map_err(|error| failed("starting the process that gives settings back", &error))?;
+    let stage = Stage::between(pair, run, is_traced, &mut restorer)
+        .map_err(|error| failed("setting up the hosts", &error))?;
+    let outcome = stage.perform(watch, sink);
+    let left = restorer.end().map_err(|error| failed("giving settings back", &error))?;
+    let outcome = outcome?;
+    if !left.is_empty() {
+        return Err(BackendError::Failed(format!(
+            "settings of the hosts were not given back: {}",
+            left.join("; ")
+        )));
+    }
+    let wall = began.elapsed().unwrap_or_default();
+    let manifest = outcome.into_manifest(run, environment.clone(), began, wall);
+    Ok(between_hosts(manifest, pair))
+}
+
+/// Nobody planned the path: it is what the packets tell.
+fn between_hosts(manifest: Manifest, pair: &Pair) -> Manifest {
+    let [local, remote] = pair.addresses.map(|address| address.to_string());
+    let observed = Observed { local, remote, ..Observed::default() };
+    Manifest { backend: HOSTS_BACKEND.to_owned(), subject: Subject::Observed(observed), ..manifest }
+}
+
+/// The backend's name of a run between hosts.
+pub const HOSTS_BACKEND: &str = "hosts";
 
 /// Whether this machine can do `run`: every congestion control that it names, tried in a namespace.
 pub(crate) fn check(run: &Run) -> Result<(), BackendError> {
@@ -91,6 +135,10 @@ struct Stage<'a> {
     run: &'a Run,
     clock: RunClock,
     topology: Topology,
+    /// Of the sender, of the receiver.
+    addresses: [IpAddr; 2],
+    /// What is known of a path that was there already: how long it takes there and back.
+    found_rtt: Option<Duration>,
     settings: Vec<Setting>,
     before: Before,
     steal_before_us: Option<u64>,
@@ -115,13 +163,37 @@ struct Before(Vec<(String, Snapshot)>);
 impl<'a> Stage<'a> {
     fn build(run: &'a Run, is_traced: bool) -> io::Result<Self> {
         let spec = &run.cell.spec;
-        let clock = RunClock::start();
         let topology = Topology::build(&spec.path)?;
         let mut settings = sysctl::apply(&topology.a, "sender", &spec.sender)?;
         settings.extend(sysctl::apply(&topology.b, "receiver", &spec.receiver)?);
         settings.extend(offloads::apply(&topology.a, "sender", &spec.sender.offloads)?);
         settings.extend(offloads::apply(&topology.b, "receiver", &spec.receiver.offloads)?);
-        let before = Before(snapshots(&topology)?);
+        let addresses = [address_a(spec.path.family), address_b(spec.path.family)];
+        Self::set(run, is_traced, topology, addresses, None, settings)
+    }
+
+    fn between(pair: &Pair, run: &'a Run, is_traced: bool, restorer: &mut Restorer) -> io::Result<Self> {
+        let spec = &run.cell.spec;
+        let mut settings = Vec::new();
+        let ends = [(&pair.sender, "sender", &spec.sender), (&pair.receiver, "receiver", &spec.receiver)];
+        for (which, (namespace, place, host)) in ends.into_iter().enumerate() {
+            let changes = pair.is_changeable(which).then_some(Changes { restorer: &mut *restorer, which });
+            settings.extend(sysctl::apply_for_a_while(namespace, place, host, changes)?);
+        }
+        let topology = Topology::of_hosts(pair.sender.try_clone()?, pair.receiver.try_clone()?);
+        Self::set(run, is_traced, topology, pair.addresses, Some(pair.rtt), settings)
+    }
+
+    fn set(
+        run: &'a Run,
+        is_traced: bool,
+        topology: Topology,
+        addresses: [IpAddr; 2],
+        found_rtt: Option<Duration>,
+        settings: Vec<Setting>,
+    ) -> io::Result<Self> {
+        let clock = RunClock::start();
+        let before = Before(snapshots(&topology, found_rtt.is_none())?);
         let (forward, reverse) = (Mutex::default(), Mutex::default());
         let (trace, tracing) = match tracer(run, is_traced, clock, &topology) {
             Ok(trace) => (Some(Mutex::new(trace)), "bpf".to_owned()),
@@ -131,6 +203,8 @@ impl<'a> Stage<'a> {
             run,
             clock,
             topology,
+            addresses,
+            found_rtt,
             settings,
             before,
             steal_before_us: counters::steal_us(),
@@ -189,7 +263,11 @@ impl<'a> Stage<'a> {
             let began = path.drops_began.each_ref().map(Vec::as_slice);
             invalid.extend(overflowed(spec, &instrument.stalls, began));
         }
-        let data_path = if self.topology.middle.is_some() { "af_packet" } else { "veth" };
+        let data_path = match (&self.topology.middle, self.found_rtt) {
+            (Some(_), _) => Some("af_packet"),
+            (None, None) => Some("veth"),
+            (None, Some(_)) => None,
+        };
         Ok(Outcome {
             settings,
             streams: traffic.streams,
@@ -210,7 +288,7 @@ impl<'a> Stage<'a> {
         }
         let mut file = |host| sink.artifact(&file_name(host));
         let files = [file(HOSTS[0])?, file(HOSTS[1])?];
-        let subject = Subject {
+        let subject = capture::Subject {
             run: &self.run.id,
             seed: self.run.seed,
             packets: asked.capture_packets,
@@ -257,9 +335,11 @@ impl<'a> Stage<'a> {
 
     fn connect(&self, settings: &mut Vec<Setting>, watch: &dyn Watch) -> io::Result<Vec<ConnectedFlow<'a>>> {
         let spec = &self.run.cell.spec;
-        let family = spec.path.family;
-        let a = Endpoint { namespace: &self.topology.a, address: address_a(family), host: &spec.sender };
-        let b = Endpoint { namespace: &self.topology.b, address: address_b(family), host: &spec.receiver };
+        let [address_a, address_b] = self.addresses;
+        let a = Endpoint { namespace: &self.topology.a, address: address_a, host: &spec.sender };
+        let b = Endpoint { namespace: &self.topology.b, address: address_b, host: &spec.receiver };
+        // Other programs of a host may have the ports that the lab's own hosts use.
+        let picks_port = self.found_rtt.is_some();
         let timeout = connect_timeout(&spec.path);
         let mut first_stream = 0;
         let mut flows = Vec::new();
@@ -268,7 +348,7 @@ impl<'a> Stage<'a> {
                 Direction::Forward => (a, b),
                 Direction::Reverse => (b, a),
             };
-            let ends = FlowEnds { flow, index, first_stream, from, to };
+            let ends = FlowEnds { flow, index, first_stream, from, to, picks_port };
             let (sockets, asked) = match flow.protocol {
                 Protocol::Tcp => ends.connect_tcp(timeout, watch)?,
                 Protocol::Udp | Protocol::Ping => ends.connect_udp()?,
@@ -302,7 +382,8 @@ impl<'a> Stage<'a> {
     }
 
     fn counters_after(&self) -> Result<Vec<Counter>, BackendError> {
-        let after = snapshots(&self.topology).map_err(|error| failed("reading counters", &error))?;
+        let after = snapshots(&self.topology, self.found_rtt.is_none())
+            .map_err(|error| failed("reading counters", &error))?;
         Ok(self
             .before
             .0
@@ -343,12 +424,14 @@ fn tracer(run: &Run, is_traced: bool, clock: RunClock, topology: &Topology) -> R
     Trace::start(clock, [&topology.a, &topology.b])
 }
 
-fn snapshots(topology: &Topology) -> io::Result<Vec<(String, Snapshot)>> {
+/// Where the hosts are `own`, what their interfaces drop the instrument drops.
+fn snapshots(topology: &Topology, own: bool) -> io::Result<Vec<(String, Snapshot)>> {
+    let interface = if own { "interface" } else { "host's interfaces" };
     let mut all = vec![
         ("sender nstat".to_owned(), counters::nstat(&topology.a)?),
         ("receiver nstat".to_owned(), counters::nstat(&topology.b)?),
-        ("sender interface".to_owned(), counters::interfaces(&topology.a)?),
-        ("receiver interface".to_owned(), counters::interfaces(&topology.b)?),
+        (format!("sender {interface}"), counters::interfaces(&topology.a)?),
+        (format!("receiver {interface}"), counters::interfaces(&topology.b)?),
     ];
     if let Some(middle) = &topology.middle {
         all.push(("path interface".to_owned(), counters::interfaces(&middle.namespace)?));

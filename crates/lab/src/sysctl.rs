@@ -1,13 +1,13 @@
 //! Sysctls of a namespace: written, then read back, because a write can succeed and change nothing.
 //!
-//! Never: a write outside of our own namespaces. What is global or read-only there is reported, not forced.
+//! Never: a write outside of our own namespaces that nobody gives back. What is global or read-only there is reported, not forced.
 
 use crate::namespace::Namespace;
+use crate::restoring::{Changes, sysctl_path};
 use pipefill_core::cell::HostSpec;
 use pipefill_core::record::Setting;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
 
 /// Set in every host: a metrics cache must not carry one connection's ssthresh into the next.
 const ALWAYS: [(&str, &str); 1] = [("net.ipv4.tcp_no_metrics_save", "1")];
@@ -34,25 +34,63 @@ const RECORDED: [&str; 14] = [
 /// host in the records.
 pub(crate) fn apply(namespace: &Namespace, place: &str, host: &HostSpec) -> io::Result<Vec<Setting>> {
     namespace.enter(|| {
-        let asked = ALWAYS
-            .iter()
-            .map(|&(name, value)| (name, value))
-            .filter(|(name, _)| !host.sysctl.contains_key(*name))
-            .chain(host.sysctl.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-        let mut settings: Vec<Setting> = asked.map(|(name, value)| set(place, name, value)).collect();
-        for name in RECORDED.iter().filter(|name| !host.sysctl.contains_key(**name)) {
-            let got = read(name).ok();
-            settings.push(Setting {
-                place: place.to_owned(),
-                name: (*name).to_owned(),
-                asked: None,
-                got,
-                why: None,
-                met: true,
-            });
-        }
+        let mut settings: Vec<Setting> = asked(host).map(|(name, value)| set(place, name, value)).collect();
+        settings.extend(recorded(place, host));
         Ok(settings)
     })
+}
+
+/// The same in a namespace that is not our own: what it had before is given back. Without `changes` nothing is changed, and a host for which a
+/// scenario asks for a sysctl has to have been refused before.
+pub(crate) fn apply_for_a_while(
+    namespace: &Namespace,
+    place: &str,
+    host: &HostSpec,
+    changes: Option<Changes<'_>>,
+) -> io::Result<Vec<Setting>> {
+    namespace.enter(|| {
+        let mut settings = Vec::new();
+        if let Some(Changes { restorer, which }) = changes {
+            for (name, value) in asked(host) {
+                settings.push(match restorer.keep(which, name) {
+                    Ok(()) => set(place, name, value),
+                    Err(error) => refused(place, name, value, &error),
+                });
+            }
+        }
+        settings.extend(recorded(place, host));
+        Ok(settings)
+    })
+}
+
+/// What is set: what the scenario says, and what it would say.
+fn asked(host: &HostSpec) -> impl Iterator<Item = (&str, &str)> {
+    let always = ALWAYS.iter().copied().filter(|(name, _)| !host.sysctl.contains_key(*name));
+    always.chain(host.sysctl.iter().map(|(name, value)| (name.as_str(), value.as_str())))
+}
+
+/// What nobody asks for, of the calling thread's namespace.
+fn recorded(place: &str, host: &HostSpec) -> impl Iterator<Item = Setting> {
+    let names = RECORDED.iter().filter(|name| !host.sysctl.contains_key(**name));
+    names.map(move |name| Setting {
+        place: place.to_owned(),
+        name: (*name).to_owned(),
+        asked: None,
+        got: read(name).ok(),
+        why: None,
+        met: true,
+    })
+}
+
+fn refused(place: &str, name: &str, value: &str, error: &io::Error) -> Setting {
+    Setting {
+        place: place.to_owned(),
+        name: name.to_owned(),
+        asked: Some(value.to_owned()),
+        got: read(name).ok(),
+        why: Some(refusal(name, error)),
+        met: false,
+    }
 }
 
 /// Makes `name` the congestion control of sockets in `namespace` that choose none. Only what `net.ipv4.tcp_allowed_congestion_control` of the
@@ -62,7 +100,7 @@ pub(crate) fn set_congestion_control(namespace: &Namespace, place: &str, name: &
 }
 
 fn set(place: &str, name: &str, value: &str) -> Setting {
-    let written = fs::write(path(name), value);
+    let written = fs::write(sysctl_path(name), value);
     let got = read(name);
     let why = match (&written, &got) {
         (_, Ok(got)) if got == value => None,
@@ -100,9 +138,5 @@ fn refusal(name: &str, error: &io::Error) -> String {
 
 /// The value with single spaces, as scenarios write it.
 fn read(name: &str) -> io::Result<String> {
-    Ok(fs::read_to_string(path(name))?.split_whitespace().collect::<Vec<_>>().join(" "))
-}
-
-fn path(name: &str) -> PathBuf {
-    PathBuf::from("/proc/sys").join(name.replace('.', "/"))
+    Ok(fs::read_to_string(sysctl_path(name))?.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -41,6 +41,11 @@ pub(crate) struct Middle {
 }
 
 impl Topology {
+    /// Hosts that are there already, with whatever is between them.
+    pub(crate) const fn of_hosts(a: Namespace, b: Namespace) -> Self {
+        Self { a, b, middle: None }
+    }
+
     /// Builds what `path` needs, with addresses of the family that it names.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 //! Never: traffic, telemetry, namespaces (those are the lab's); a file; a length from the network that is believed before it is bounded.
 #![forbid(unsafe_code)]
 
+pub mod agent;
 pub mod clock;
 pub mod control;
 pub mod far_end;

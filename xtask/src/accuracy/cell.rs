@@ -48,6 +48,7 @@ fn spec(golden: &Golden) -> CellSpec {
             capture_packets: Default::default(),
         },
         expect: Vec::new(),
+        hosts: None,
     }
 }
 

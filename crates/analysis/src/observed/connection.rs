@@ -170,6 +170,7 @@ impl Connection<'_> {
                 capture_packets: CapturePackets::Kept,
             },
             expect: Vec::new(),
+            hosts: None,
         }
     }
 

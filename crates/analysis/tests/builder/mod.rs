@@ -77,6 +77,7 @@ pub fn spec(protocol: Protocol, rtt_ms: u64) -> CellSpec {
             capture_packets: Default::default(),
         },
         expect: Vec::new(),
+        hosts: None,
     }
 }
 

@@ -32,6 +32,7 @@ EXAMPLES:
   pipefill run scenarios/matrix.toml --on sim --records summary           thousands of runs, in one file
   sed s/cubic/bbr/ mine.toml | pipefill run - --on sim
   pipefill run scenarios/first.toml --only path.rtt=40ms,path.loss=1% --json
+  pipefill run scenarios/hosts.toml --on hosts --set hosts.receiver=ssh:user@b.example
   pipefill run scenarios/first.toml --on sim --capture            with sender.pcapng and receiver.pcapng of each run
   pipefill run scenarios/first.toml --on sim --json-stream | jq -c .event";
 
@@ -159,6 +160,21 @@ EXAMPLES:
 
 Another host then runs pipefill test HOST, or iperf3 -c HOST where there is no key. Without one, whoever reaches the port may test.
 Nothing that a client sends is run, stored or forwarded. Each test is a line on standard error.";
+
+pub(super) const SHAPE_EXAMPLES: &str = "\
+EXAMPLES:
+  pipefill shape eth0 --rtt 50ms --rate 100mbit --to b.example -- pipefill test b.example
+  pipefill shape eth0 --rtt 50ms --loss 1% --to 10.0.0.0/8 --for 1h     until Ctrl-C, an hour at most
+  pipefill shape eth0 --rate 20mbit --to b.example:5201                 connections with that port alone
+  pipefill shape eth0 --undo                                            end it now, from another terminal
+
+Only what leaves the interface is shaped. Its other packets and its qdisc stay as they are. Undone by whatever comes first: the end of the
+command, Ctrl-C (without a command), SIGTERM, SIGHUP, the end of the time, the end of this process in any way.
+
+EXIT CODES:
+  that of the command; 0 without one
+  2  an error in the options, or the interface is shaped already
+  3  this machine cannot do it; nothing was changed";
 
 pub(super) const TEST_EXAMPLES: &str = "\
 EXAMPLES:

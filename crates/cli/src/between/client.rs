@@ -1,6 +1,7 @@
 //! `pipefill test`: a test with a server that speaks iperf3's protocol, a stock one or ours.
 
 mod delays;
+mod ended;
 mod intervals;
 mod outcome;
 mod streams;
@@ -12,6 +13,8 @@ use crate::failure::Failure;
 use crate::signals::Stop;
 use crate::watch::Kept;
 use delays::Times;
+use ended::Ended;
+pub(crate) use ended::EndedStream;
 use intervals::Intervals;
 use outcome::Told;
 use pipefill_analysis::observed::TestFinding;
@@ -56,6 +59,12 @@ pub(crate) struct Asked {
     pub(crate) connect_timeout: Duration,
     /// What the server is told; a length of 0 is chosen by the transport.
     pub(crate) parameters: Parameters,
+    /// Both buffers of this end's sockets, bytes.
+    pub(crate) own_window: Option<u64>,
+    /// How long data flow, where that is no whole number of seconds.
+    pub(crate) span: Option<Duration>,
+    /// From one sample of this end's sockets to the next.
+    pub(crate) sample: Duration,
     /// From one line to the next; `None` for no lines.
     pub(crate) interval: Option<Duration>,
     /// What the server has to want a proof of.
@@ -83,6 +92,27 @@ pub(crate) type Listener<'a> = dyn FnMut(&Measured, Option<&Interval>) -> Result
 /// # Errors
 /// [`Failure`] where the server can't be reached, refuses, or does not keep to the protocol.
 pub(crate) fn test(asked: &Asked, stop: &Stop, listener: &mut Listener<'_>) -> Result<Tested, Failure> {
+    let (parameters, ended) = carry_out(asked, stop, listener)?;
+    ended.told(&parameters)
+}
+
+/// Makes the test, and keeps what both ends counted as it is.
+///
+/// # Errors
+/// As [`test`].
+pub(crate) fn measure(
+    asked: &Asked,
+    stop: &Stop,
+    listener: &mut Listener<'_>,
+) -> Result<Vec<EndedStream>, Failure> {
+    carry_out(asked, stop, listener)?.1.streams()
+}
+
+fn carry_out(
+    asked: &Asked,
+    stop: &Stop,
+    listener: &mut Listener<'_>,
+) -> Result<(Parameters, Ended), Failure> {
     let (control, target) = streams::control(asked)?;
     let mut control = Control::new(control, PATIENCE).map_err(|error| failed(&error.into()))?;
     let cookie = random()
@@ -104,7 +134,8 @@ pub(crate) fn test(asked: &Asked, stop: &Stop, listener: &mut Listener<'_>) -> R
     let (times, beside) = (Vec::new(), Beside::new(false));
     let mut session =
         Session { asked, parameters, target, cookie, control, client, times, beside, stop, listener };
-    session.whole()
+    let ended = session.whole()?;
+    Ok((session.parameters, ended))
 }
 
 fn failed(error: &ControlError) -> Failure {
@@ -134,13 +165,14 @@ struct Session<'a, 'b> {
 }
 
 impl Session<'_, '_> {
-    fn whole(&mut self) -> Result<Tested, Failure> {
+    fn whole(&mut self) -> Result<Ended, Failure> {
         self.prove_key()?;
         self.control.send_document(&self.parameters.document()).map_err(|error| failed(&error))?;
         self.expect(Step::ConnectStreams)?;
         let streams = streams::connect(self.asked, &self.parameters, self.target, &self.cookie, self.stop)?;
         let no_streams = |error: io::Error| Failure::Other(format!("starting the streams: {error}"));
-        let mut end = End::new(&self.parameters, streams, None, SAMPLES_MAX).map_err(no_streams)?;
+        let samples = (SAMPLES_MAX, self.asked.sample);
+        let mut end = End::new(&self.parameters, streams, None, samples).map_err(no_streams)?;
         self.expect(Step::Prepare)?;
         let mut told = Told::begin(self.asked, &self.parameters, &self.cookie, &end);
         self.expect(Step::Run)?;
@@ -152,7 +184,11 @@ impl Session<'_, '_> {
         self.run(&mut end, &mut told)?;
         self.control.say(State::TestEnd).map_err(|error| failed(&error))?;
         let theirs = self.exchange(&end)?;
-        told.end(&self.parameters, &mut end, theirs, &Times::of(&self.times, &self.beside))
+        let times = Times::of(
+            std::mem::take(&mut self.times),
+            std::mem::replace(&mut self.beside, Beside::new(false)),
+        );
+        Ok(Ended { told, end, theirs, times })
     }
 
     /// Waits until the server wants the parameters, and proves before that this end has the key, where it wants that.
@@ -231,7 +267,8 @@ impl Session<'_, '_> {
     fn run(&mut self, end: &mut End, told: &mut Told) -> Result<(), Failure> {
         let mut intervals = Intervals::new(self.asked.interval, end);
         let mut silence = Silence { moved: 0, since: Instant::now() };
-        while !is_done(&self.parameters, end) && !silence.is_the_end(&self.parameters, end) {
+        let span = self.span();
+        while !is_done(&self.parameters, span, end) && !silence.is_the_end(&self.parameters, end) {
             if end.tick() {
                 self.say(told, intervals.end_of_omitted(end))?;
                 if let Some(goal) = self.parameters.goal() {
@@ -256,7 +293,7 @@ impl Session<'_, '_> {
                 return Err(Failure::Other("stopped; the test was given up, and nothing is kept".to_owned()));
             }
             let is_broken = end.transfer.has_receiver_ended()
-                || end.transfer.has_sender_ended() && !is_done(&self.parameters, end);
+                || end.transfer.has_sender_ended() && !is_done(&self.parameters, span, end);
             if is_broken {
                 return Err(broken(end, &mut self.client, &mut self.control));
             }
@@ -279,9 +316,14 @@ impl Session<'_, '_> {
     /// How long the time that was asked for still lasts.
     fn time_left(&self, end: &End) -> Duration {
         match (self.parameters.goal(), end.counting_for()) {
-            (None, Some(so_far)) => Duration::from_secs(self.parameters.time_s).saturating_sub(so_far),
+            (None, Some(so_far)) => self.span().saturating_sub(so_far),
             _ => STEP,
         }
+    }
+
+    /// How long data flow, where no amount ends it.
+    fn span(&self) -> Duration {
+        self.asked.span.unwrap_or(Duration::from_secs(self.parameters.time_s))
     }
 
     fn exchange(&mut self, end: &End) -> Result<Results, Failure> {
@@ -321,10 +363,10 @@ fn sent(end: &End) -> u64 {
     (0..counted.len()).filter(|&index| end.transfer.sends(index)).map(|index| counted[index].bytes).sum()
 }
 
-fn is_done(parameters: &Parameters, end: &End) -> bool {
+fn is_done(parameters: &Parameters, span: Duration, end: &End) -> bool {
     let Some(so_far) = end.counting_for() else { return false };
     match parameters.goal() {
-        None => so_far >= Duration::from_secs(parameters.time_s),
+        None => so_far >= span,
         Some(goal) => end.moved(true) >= goal || end.moved(false) >= goal,
     }
 }

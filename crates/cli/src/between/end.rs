@@ -9,8 +9,8 @@ use pipefill_remote::iperf3::{Parameters, Results, StreamResult, Transport, stre
 use std::io;
 use std::time::Duration;
 
-/// From one sample to the next, at first.
-const EVERY: Duration = Duration::from_millis(20);
+/// From one sample to the next, at first, where nobody wants it otherwise.
+pub(crate) const SAMPLE: Duration = Duration::from_millis(20);
 
 /// What all streams had counted at a time.
 #[derive(Debug, Clone, Default)]
@@ -57,20 +57,17 @@ impl End {
         asked: &Parameters,
         streams: Vec<Stream>,
         most: Option<Rate>,
-        samples_max: usize,
+        (samples_max, every): (usize, Duration),
     ) -> io::Result<Self> {
         let is_udp = asked.transport == Transport::Udp;
         let share = most.map(|most| Rate::from_bps((most.bps() / u64::from(asked.streams.max(1))).max(1)));
         let wanted = (asked.bitrate_bps > 0).then(|| Rate::from_bps(asked.bitrate_bps));
-        let bitrate = match (wanted, share) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
+        let reads = (asked.read_rate_bps > 0).then(|| Rate::from_bps(asked.read_rate_bps));
         let work = Work {
             is_udp,
             length: Bytes::new(asked.length),
-            bitrate,
-            read_rate: share,
+            bitrate: least(wanted, share),
+            read_rate: least(reads, share),
             has_wide_counters: asked.has_wide_counters,
         };
         let count = if samples_max == 0 { 0 } else { streams.len() };
@@ -87,7 +84,7 @@ impl End {
             samples: vec![Vec::new(); tcp],
             transits: vec![Vec::new(); udp],
             samples_max,
-            every: EVERY,
+            every,
             next: Time::ZERO,
             cpu_us: cpu_times_us(),
         })
@@ -285,6 +282,13 @@ pub(super) fn halve<T>(all: &mut Vec<T>) {
         index += 1;
         index % 2 == 1
     });
+}
+
+fn least(one: Option<Rate>, other: Option<Rate>) -> Option<Rate> {
+    match (one, other) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
 }
 
 /// Segments sent again on stream `index` between two marks; `None` for UDP.

@@ -21,7 +21,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use shared::{Arrived, Shared};
 use std::io::{self, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
@@ -43,23 +43,52 @@ const STACK: usize = 1 << 20;
 /// # Errors
 /// [`Failure`] where the port can't be had.
 pub(crate) fn serve(policy: Policy, stop: &Stop) -> Result<bool, Failure> {
-    more_descriptors();
-    let (listener, address) = listener(&policy)?;
-    let udp = listen_udp(address).map_err(|error| refused("UDP", address, &error))?;
-    let shared = Arc::new(Shared::new(policy, address, stop.clone()));
-    say(&greeting(&shared), false);
-    let hellos = {
-        let shared = Arc::clone(&shared);
-        thread::Builder::new().name("hellos".to_owned()).spawn(move || hellos::answer(&udp, &shared))
-    };
-    let hellos = hellos.map_err(|error| Failure::Other(format!("starting a thread: {error}")))?;
-    let mut server = Server { shared, pending: Pending::default(), sessions: Vec::new() };
-    let served = server.run(&listener);
-    server.shared.is_over.store(true, Ordering::Relaxed);
-    server.sessions.drain(..).for_each(|session| drop(session.join()));
-    drop(hellos.join());
-    served?;
-    Ok(server.shared.went_well.load(Ordering::Relaxed))
+    Listening::begin(policy)?.serve(stop)
+}
+
+/// A server that has its port, and serves nobody yet.
+#[derive(Debug)]
+pub(crate) struct Listening {
+    policy: Policy,
+    listener: TcpListener,
+    udp: UdpSocket,
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+}
+
+impl Listening {
+    /// Takes the port.
+    ///
+    /// # Errors
+    /// [`Failure`] where it can't be had.
+    pub(crate) fn begin(policy: Policy) -> Result<Self, Failure> {
+        more_descriptors();
+        let (listener, address) = listener(&policy)?;
+        let udp = listen_udp(address).map_err(|error| refused("UDP", address, &error))?;
+        Ok(Self { policy, listener, udp, address })
+    }
+
+    /// As [`serve`].
+    ///
+    /// # Errors
+    /// There can be no more threads.
+    pub(crate) fn serve(self, stop: &Stop) -> Result<bool, Failure> {
+        let Self { policy, listener, udp, address } = self;
+        let shared = Arc::new(Shared::new(policy, address, stop.clone()));
+        say(&greeting(&shared), false);
+        let hellos = {
+            let shared = Arc::clone(&shared);
+            thread::Builder::new().name("hellos".to_owned()).spawn(move || hellos::answer(&udp, &shared))
+        };
+        let hellos = hellos.map_err(|error| Failure::Other(format!("starting a thread: {error}")))?;
+        let mut server = Server { shared, pending: Pending::default(), sessions: Vec::new() };
+        let served = server.run(&listener);
+        server.shared.is_over.store(true, Ordering::Relaxed);
+        server.sessions.drain(..).for_each(|session| drop(session.join()));
+        drop(hellos.join());
+        served?;
+        Ok(server.shared.went_well.load(Ordering::Relaxed))
+    }
 }
 
 fn greeting(shared: &Shared) -> String {

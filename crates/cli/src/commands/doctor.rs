@@ -1,4 +1,4 @@
-//! `pipefill doctor`: what this machine can do, why not, and what killed runs left behind.
+//! `pipefill doctor`: what this machine can do, why not, what is shaped, and what killed runs left behind.
 
 use super::run::tell;
 use crate::args::DoctorArgs;
@@ -7,24 +7,78 @@ use crate::outcome::Outcome;
 use crate::terminal::Terminal;
 use pipefill_lab::privilege;
 use pipefill_lab::probe::{self, Check, State};
+use pipefill_lab::shaping::{self, Found};
 use pipefill_store::Registry;
+use serde::Serialize;
 use serde_json::json;
+use std::io;
 
 /// Probes and tidies. Exit code 0 where the lab can run, otherwise 3.
 pub(super) fn doctor(args: &DoctorArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let registry = Registry::locate()?;
+    // Before a user namespace is entered, which has no right to the machine's own interfaces.
+    let shaped = Shaped::tidied().map_err(|error| Failure::Other(format!("listing interfaces: {error}")))?;
     let checks = probe::checks(&privilege::acquire());
     let removed = registry.sweep()?;
     tell(&removed, terminal);
+    shaped.undone.iter().for_each(|one| terminal.say(&undone(one)));
     let able = checks.iter().all(|check| check.state != State::Missing);
     let text = if args.json {
-        let document = json!({"schema": 1, "lab": able, "checks": checks, "removed": removed});
+        let document =
+            json!({"schema": 1, "lab": able, "checks": checks, "removed": removed, "shaping": shaped});
         serde_json::to_string_pretty(&document).map_err(Failure::Json)? + "\n"
     } else {
-        screen(&checks, able)
+        shaped.lines() + &screen(&checks, able)
     };
     terminal.print_result(&text, args.json)?;
     Ok(if able { Outcome::Done } else { Outcome::Unable })
+}
+
+/// Interfaces that are shaped.
+#[derive(Debug, Default, Serialize)]
+struct Shaped {
+    /// By somebody who lives.
+    active: Vec<Found>,
+    /// By nobody any more; undone now.
+    undone: Vec<Found>,
+    /// By nobody any more, and not ours to undo.
+    left: Vec<Found>,
+}
+
+impl Shaped {
+    /// What there is, once what nobody will undo has been undone.
+    fn tidied() -> io::Result<Self> {
+        let mut all = Self::default();
+        for one in shaping::found(None)? {
+            let place = match one.switch {
+                Some(_) => &mut all.active,
+                None if shaping::undo(&one, None).is_ok() => &mut all.undone,
+                None => &mut all.left,
+            };
+            place.push(one);
+        }
+        Ok(all)
+    }
+
+    fn lines(&self) -> String {
+        let active = self.active.iter().map(|one| {
+            let (name, pid) = (one.name(), one.switch.unwrap_or(0));
+            let left = one.left().map_or(0, |left| left.as_secs());
+            format!("shaped   {name}: for {left} s more, then process {pid} undoes it; at once: pipefill shape {name} --undo\n")
+        });
+        let left = self.left.iter().map(|one| {
+            format!(
+                "LEFT     {}: shaped, and nobody will undo it\n{:9}remedy: run pipefill doctor as root\n",
+                one.name(),
+                ""
+            )
+        });
+        active.chain(left).collect()
+    }
+}
+
+fn undone(found: &Found) -> String {
+    format!("undid the shaping of {}, whose process was killed", found.name())
 }
 
 fn screen(checks: &[Check], able: bool) -> String {

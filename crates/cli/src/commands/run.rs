@@ -3,6 +3,7 @@
 use crate::args::{BackendName, RecordsOf, RunArgs, RunOptions, StudyArgs};
 use crate::asked::Asked;
 use crate::failure::{ELSEWHERE, Failure};
+use crate::hosts::{Hosts, Options};
 use crate::outcome::{Invalid, Outcome};
 use crate::session::{Finished, Session};
 use crate::signals::Stop;
@@ -113,10 +114,14 @@ pub(super) fn carry_out(
     each: &dyn Fn(&Finished) -> Result<(), Failure>,
 ) -> Result<Vec<Finished>, Failure> {
     // All experiments of a command are asked for with the same options.
-    let on_sim = experiments.iter().all(|one| one.options.on == BackendName::Sim);
-    let registry = Registry::locate()?.optional(on_sim);
+    let options = experiments.first().map(|one| &one.options);
+    let on = options.map_or(BackendName::Lab, |options| options.on);
+    let registry = Registry::locate()?.optional(on == BackendName::Sim);
     // The process has one thread until here, and has to: see `acquire`.
-    let backend = backend(if on_sim { BackendName::Sim } else { BackendName::Lab })?;
+    let backend = match options.filter(|_| on == BackendName::Hosts) {
+        Some(options) => between_hosts(options)?,
+        None => backend(on)?,
+    };
     let prepared = experiments.into_iter().map(|one| one.prepared(&*backend));
     let experiments = prepared.collect::<Result<Vec<_>, _>>()?;
     let stop = Stop::on_signals()?;
@@ -137,10 +142,20 @@ pub(super) fn carry_out(
         .collect()
 }
 
+/// The backend of runs between hosts, which have one run at a time.
+fn between_hosts(options: &RunOptions) -> Result<Box<dyn Backend>, Failure> {
+    if options.jobs() > 1 {
+        return Err(Failure::usage("runs between the same hosts disturb each other", "leave --jobs out"));
+    }
+    Ok(Box::new(Hosts::new(options.hosts.options()?)))
+}
+
 /// The backend called `on`.
 pub(super) fn backend(on: BackendName) -> Result<Box<dyn Backend>, Failure> {
-    if on == BackendName::Sim {
-        return Ok(Box::new(Sim::new()));
+    match on {
+        BackendName::Sim => return Ok(Box::new(Sim::new())),
+        BackendName::Hosts => return Ok(Box::new(Hosts::new(Options::default()))),
+        BackendName::Lab => {}
     }
     let privilege = privilege::acquire().map_err(|denied| Failure::Unsupported {
         what: denied.what,

@@ -4,7 +4,7 @@ mod output;
 
 use super::report::result_of;
 use crate::args::TestArgs;
-use crate::between::{Asked, Tested, key, test as make_test};
+use crate::between::{Asked, SAMPLE, Tested, key, test as make_test};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::signals::Stop;
@@ -143,12 +143,16 @@ fn asked(args: &TestArgs) -> Result<Asked, Failure> {
         ));
     }
     let is_v6 = if args.v6 { Some(true) } else { args.v4.then_some(false) };
+    let parameters = parameters(args)?;
     Ok(Asked {
         host: (host, port.or(args.port).unwrap_or(PORT)),
         is_v6,
         bind: args.bind,
         connect_timeout: args.connect_timeout,
-        parameters: parameters(args)?,
+        own_window: parameters.window,
+        span: None,
+        sample: SAMPLE,
+        parameters,
         key: args.key.as_deref().map(key).transpose()?,
         title: args.title.clone(),
         interval: (!args.interval.is_zero()).then_some(args.interval),
@@ -196,11 +200,12 @@ fn parameters(args: &TestArgs) -> Result<Parameters, Failure> {
         wants_telemetry: true,
         wants_clock: true,
         wants_output: args.get_server_output,
+        read_rate_bps: 0,
     })
 }
 
 /// A host, and a port where one is named. An IPv6 address without a port needs no brackets.
-fn address(text: &str) -> Result<(String, Option<u16>), Failure> {
+pub(super) fn address(text: &str) -> Result<(String, Option<u16>), Failure> {
     let wrong =
         || Failure::usage(format!("\"{text}\" is no host and port"), "write HOST, HOST:PORT, or [IPV6]:PORT");
     if text.parse::<Ipv6Addr>().is_ok() {

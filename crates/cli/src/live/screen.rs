@@ -211,8 +211,14 @@ fn draw_help(frame: &mut Frame<'_>, state: &LiveState) {
         height: whole.height.saturating_sub(2),
     };
     frame.render_widget(Clear, area);
-    let text = HELP
-        .replace("BACKEND", if state.backend == "sim" { "the simulator" } else { "this machine's kernel" });
+    let text = HELP.replace(
+        "BACKEND",
+        match state.backend.as_str() {
+            "sim" => "the simulator",
+            "hosts" => "the hosts",
+            _ => "this machine's kernel",
+        },
+    );
     frame.render_widget(
         Paragraph::new(text).wrap(Wrap { trim: false }).block(Block::bordered().title(" help ")),
         area,

@@ -34,6 +34,10 @@ pub enum Skip {
     ReadersUnavailable(String),
     /// A program that a test runs is not installed.
     ProgramMissing(String),
+    /// Containers can't be started here.
+    ContainersUnavailable(String),
+    /// No kernel to boot, with what this machine's own lacks.
+    NoKernelKit(String),
 }
 
 impl fmt::Display for Skip {
@@ -43,7 +47,9 @@ impl fmt::Display for Skip {
             Self::NoBpf(reason) => write!(f, "no-bpf: {reason}"),
             Self::MachineLate(reason) => write!(f, "machine-late: {reason}"),
             Self::ReadersUnavailable(reason) => write!(f, "readers-unavailable: {reason}"),
+            Self::ContainersUnavailable(reason) => write!(f, "containers-unavailable: {reason}"),
             Self::ProgramMissing(name) => write!(f, "program-missing: {name}"),
+            Self::NoKernelKit(reason) => write!(f, "no-kernel-kit: {reason}"),
         }
     }
 }

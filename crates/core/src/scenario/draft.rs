@@ -5,8 +5,10 @@ use crate::cell::{
     CapturePackets, Expectation, Family, JitterDistribution, LossSpec, LossUnit, Offloads, Payload, Protocol,
     Writer,
 };
+use crate::hosts::{Place, Shape};
 use crate::parse::ParseError;
 use crate::units::{Bytes, QueueLimit, Rate, Ratio};
+use core::net::IpAddr;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -19,6 +21,7 @@ pub(super) struct Draft {
     pub(super) receiver: HostDraft,
     pub(super) flows: Vec<FlowDraft>,
     pub(super) run: RunDraft,
+    pub(super) hosts: HostsDraft,
     pub(super) expectations: Vec<Expectation>,
 }
 
@@ -131,4 +134,12 @@ pub(super) struct RunDraft {
     pub(super) warmup: Option<Duration>,
     pub(super) capture: Option<bool>,
     pub(super) capture_packets: Option<CapturePackets>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct HostsDraft {
+    pub(super) sender: Option<Place>,
+    pub(super) receiver: Option<Place>,
+    pub(super) address: Option<IpAddr>,
+    pub(super) shape: Option<Shape>,
 }

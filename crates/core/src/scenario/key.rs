@@ -1,6 +1,6 @@
 //! What a key is: where it stands, what it takes, and where its value goes.
 
-use super::draft::{Draft, FlowDraft, HostDraft, PathDraft, RunDraft};
+use super::draft::{Draft, FlowDraft, HostDraft, HostsDraft, PathDraft, RunDraft};
 use super::table::KEYS;
 use crate::cell::Expectation;
 use crate::parse::ParseError;
@@ -23,12 +23,22 @@ pub enum Section {
     Run,
     /// `[expect]`
     Expect,
+    /// `[hosts]`: where both ends are, for `--on hosts`
+    Hosts,
 }
 
 impl Section {
     /// All, in the order of the documentation.
-    pub const ALL: [Self; 7] =
-        [Self::Path, Self::Host, Self::Sender, Self::Receiver, Self::Flow, Self::Run, Self::Expect];
+    pub const ALL: [Self; 8] = [
+        Self::Path,
+        Self::Host,
+        Self::Sender,
+        Self::Receiver,
+        Self::Flow,
+        Self::Run,
+        Self::Expect,
+        Self::Hosts,
+    ];
 
     /// The name in a scenario.
     pub const fn name(self) -> &'static str {
@@ -40,6 +50,7 @@ impl Section {
             Self::Flow => "flow",
             Self::Run => "run",
             Self::Expect => "expect",
+            Self::Hosts => "hosts",
         }
     }
 
@@ -136,6 +147,7 @@ pub(super) enum Setter {
     Flow(fn(&mut FlowDraft, &str) -> Result<(), ParseError>),
     Run(fn(&mut RunDraft, &str) -> Result<(), ParseError>),
     Expect(fn(&str) -> Result<Expectation, ParseError>),
+    Hosts(fn(&mut HostsDraft, &str) -> Result<(), ParseError>),
 }
 
 /// The prefix of the free table of sysctls.
@@ -185,6 +197,7 @@ impl Slot {
             Setter::Path(set) => set(&mut draft.path, text),
             Setter::Run(set) => set(&mut draft.run, text),
             Setter::Expect(parse) => draft.expect(parse(text)?),
+            Setter::Hosts(set) => set(&mut draft.hosts, text),
             Setter::Host(set) => set(draft.host(self.section), text),
             Setter::Sysctl(set) => {
                 let name = self.name.strip_prefix(SYSCTL).unwrap_or(&self.name);

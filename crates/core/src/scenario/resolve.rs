@@ -3,10 +3,11 @@
 mod path;
 
 use super::bounds::STREAMS_MAX;
-use super::draft::{Draft, FlowDraft, HostDraft, Ways};
+use super::draft::{Draft, FlowDraft, HostDraft, HostsDraft, Ways};
 use super::expect;
 use super::key::{Section, Slot};
 use crate::cell::{Bound, CellSpec, Direction, FlowSpec, HostSpec, Offloads, PingSpec, Protocol, RunSpec};
+use crate::hosts::{HostsSpec, Place};
 use crate::units::Bytes;
 use std::time::Duration;
 
@@ -48,6 +49,7 @@ pub(super) fn cell(draft: &Draft) -> Result<CellSpec, Vec<Violation>> {
         ),
         run: run(draft, &mut violations),
         expect: draft.expectations.clone(),
+        hosts: hosts(&draft.hosts, &mut violations),
     };
     check_streams(&spec, &mut violations);
     check_expectations(&spec, &mut violations);
@@ -246,6 +248,23 @@ fn run(draft: &Draft, violations: &mut Violations) -> RunSpec {
         }
     }
     run
+}
+
+/// None where both ends are the same place: then there is nothing between them.
+fn hosts(draft: &HostsDraft, violations: &mut Violations) -> Option<HostsSpec> {
+    let [sender, receiver] =
+        [&draft.sender, &draft.receiver].map(|place| place.clone().unwrap_or(Place::Local));
+    let slots = ["receiver", "sender"].map(|name| Slot::new(Section::Hosts, name));
+    if (sender.is_far() || receiver.is_far()) && sender != Place::Local && receiver != Place::Local {
+        let message = format!("hosts: {sender} and {receiver}: with one end elsewhere the other one is here");
+        violations.add(&slots, message, "write sender = \"local\", and run pipefill where that is");
+    }
+    (sender != receiver).then(|| HostsSpec {
+        sender,
+        receiver,
+        address: draft.address,
+        shape: draft.shape.clone(),
+    })
 }
 
 fn check_streams(spec: &CellSpec, violations: &mut Violations) {

@@ -4,9 +4,10 @@ use super::bounds::{bytes, duration, queue_limit, rate, socket_buffer};
 use super::draft::{RateLayer, Split, Ways};
 use super::expect;
 use super::forms::{congestion_control, count_within, distribution, loss, sizes, sysctl};
-use super::key::Section::{Expect, Flow, Host, Path, Receiver, Run, Sender};
+use super::key::Section::{Expect, Flow, Host, Hosts, Path, Receiver, Run, Sender};
 use super::key::{Key, Kind, SYSCTL, Section, Setter};
 use crate::cell::{CapturePackets, ExpectMetric, Family, LossUnit, Payload, Protocol, Writer};
+use crate::hosts::address;
 use crate::parse::{count, flag, one_of, ratio, sysctl_triple};
 
 /// A setter that parses and stores: `store!(Path, draft => draft.rtt, duration)`.
@@ -200,6 +201,15 @@ pub const KEYS: &[Key] = &[
         "The round trip without load.", axis = false),
     key!(&[Expect], "loaded_rtt", Expectation, None, ">= 60ms", Setter::Expect(|t| expect::parse(ExpectMetric::LoadedRtt, t)),
         "The median round trip under load.", axis = false),
+
+    key!(&[Hosts], "sender", Word, Some("local"), "netns:blue", store!(Hosts, h => h.sender, str::parse),
+        "Where the sender is with `--on hosts`: `local`, `netns:NAME`, `container:NAME` (podman or docker), `ssh:USER@HOST`, `pipefill:HOST:PORT` (`pipefill serve`) or `iperf3:HOST:PORT`. One of the ends may be on another machine; then the other one is `local`."),
+    key!(&[Hosts], "receiver", Word, Some("local"), "ssh:user@b.example", store!(Hosts, h => h.receiver, str::parse),
+        "Where the receiver is, as `sender`."),
+    key!(&[Hosts], "address", Word, None, "192.0.2.7", store!(Hosts, h => h.address, address),
+        "Under which address of the receiver (or of the end that is on another machine) the data connections are made. Default: the first one that answers; with ssh the one that ssh has reached."),
+    key!(&[Hosts], "shape", Word, None, "sender:eth0", store!(Hosts, h => h.shape, str::parse),
+        "Which interface is given the path of `[path]` during a run. Without it `[path]` has to be empty with `--on hosts`: the path is there already."),
 ];
 
 /// What stands at the top of a scenario beside the sections: name, and what it means.

@@ -38,6 +38,7 @@ pub(crate) fn run(
             capture_packets: Default::default(),
         },
         expect: Vec::new(),
+        hosts: None,
     };
     let cell = Cell { index: 0, id: "bench".to_owned(), axes: Vec::new(), deterministic: false, spec };
     let run = Run {

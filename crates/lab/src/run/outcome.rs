@@ -13,7 +13,7 @@ pub(super) struct Outcome {
     pub(super) counters: Vec<Counter>,
     pub(super) instrument: Instrument,
     pub(super) invalid: Vec<Invalid>,
-    pub(super) data_path: &'static str,
+    pub(super) data_path: Option<&'static str>,
     pub(super) real_time: Option<bool>,
     pub(super) tracing: String,
 }
@@ -29,7 +29,7 @@ impl Outcome {
     ) -> Manifest {
         let started = began.duration_since(UNIX_EPOCH).unwrap_or_default();
         let scheduling = self.real_time.map(|granted| if granted { "SCHED_FIFO" } else { "SCHED_OTHER" });
-        let mut environment = Environment { data_path: Some(self.data_path.to_owned()), ..environment };
+        let mut environment = Environment { data_path: self.data_path.map(str::to_owned), ..environment };
         environment.facts.extend(scheduling.map(|word| ("path scheduling".to_owned(), word.to_owned())));
         environment.facts.insert("congestion states".to_owned(), self.tracing);
         Manifest {

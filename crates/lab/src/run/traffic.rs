@@ -159,7 +159,8 @@ impl Traffic<'_> {
         Ok(match flow.spec.protocol {
             Protocol::Ping => {
                 let rows = rows.clone();
-                let patience = ping::patience(self.stage.run.cell.spec.path.rtt());
+                let rtt = self.stage.found_rtt.unwrap_or_else(|| self.stage.run.cell.spec.path.rtt());
+                let patience = ping::patience(rtt);
                 Working {
                     receivers: Receivers::One(threads.start(scope, receiver, move || flow.echo(stops))?),
                     sender: threads
@@ -194,7 +195,7 @@ impl Traffic<'_> {
         let clock = self.stage.clock;
         let path = &self.stage.run.cell.spec.path;
         let ends = self.flows.iter().map(|flow| earliest_end(flow.spec, path, zero));
-        let end = ends.max().unwrap_or(zero);
+        let end = ends.max().unwrap_or(zero).after(self.stage.found_rtt.map_or(Duration::ZERO, on_its_way));
         let latest = end.after(LONGEST_DRAIN);
         let mut drained = end;
         while clock.now() < drained || (clock.now() < latest && self.is_draining()) {
@@ -290,6 +291,12 @@ impl Traffic<'_> {
         }
         (streams, lateness, invalid_reasons)
     }
+}
+
+/// How long what was sent last may be on its way through a path of which nothing but `rtt` is known.
+fn on_its_way(rtt: Duration) -> Duration {
+    const QUEUED: Duration = Duration::from_millis(400);
+    rtt + QUEUED
 }
 
 /// The later of two latenesses: the worst flow counts.

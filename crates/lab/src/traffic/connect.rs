@@ -41,6 +41,8 @@ pub(crate) struct FlowEnds<'a> {
     pub(crate) first_stream: u32,
     pub(crate) from: Endpoint<'a>,
     pub(crate) to: Endpoint<'a>,
+    /// Whether it listens at any port that is free.
+    pub(crate) picks_port: bool,
 }
 
 impl FlowEnds<'_> {
@@ -57,7 +59,7 @@ impl FlowEnds<'_> {
         let mut settings = Vec::new();
         let listener = self.to.namespace.enter(|| self.listener())?;
         let senders = self.from.namespace.enter(|| self.senders(&mut settings))?;
-        let target = SockAddr::from(self.target());
+        let target = listener.local_addr()?;
         for sender in &senders {
             sender.set_nonblocking(true)?;
             match sender.connect(&target) {
@@ -111,7 +113,7 @@ impl FlowEnds<'_> {
 
     fn target(&self) -> SocketAddr {
         let port = FIRST_PORT + u16::try_from(self.index).unwrap_or(0);
-        SocketAddr::new(self.to.address, port)
+        SocketAddr::new(self.to.address, if self.picks_port { 0 } else { port })
     }
 
     fn domain(&self) -> Domain {

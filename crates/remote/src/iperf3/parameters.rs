@@ -19,6 +19,9 @@ const WINDOW_MAX: u64 = 512 << 20;
 /// The largest MSS (`MAX_MSS`), bytes.
 const MSS_MAX: u64 = 9 * 1024;
 
+/// Name of [`Parameters::read_rate_bps`] in our own member.
+const READ_RATE: &str = "read_rate_bps";
+
 /// What carries the data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Transport {
@@ -96,6 +99,8 @@ pub struct Parameters {
     pub wants_clock: bool,
     /// `--get-server-output`: whether the server's results are to have what it says of the test.
     pub wants_output: bool,
+    /// Our own: what each stream of TCP is read at most, bits per second; 0 for no bound. A stock server knows nothing of it.
+    pub read_rate_bps: u64,
 }
 
 impl Parameters {
@@ -139,6 +144,7 @@ impl Parameters {
             wants_output: members.flag("get_server_output"),
             wants_clock: members.any(crate::far_end::MEMBER).and_then(|own| own.get("clock"))
                 == Some(&json!(true)),
+            read_rate_bps: members.any(crate::far_end::MEMBER).map_or(Ok(0), read_rate)?,
         })
     }
 
@@ -187,11 +193,14 @@ impl Parameters {
             }
         }
         if self.wants_telemetry {
-            let mut own = json!({"version": crate::far_end::VERSION});
-            if self.wants_clock {
-                own["clock"] = json!(true);
+            let mut member = json!({"version": crate::far_end::VERSION});
+            if self.read_rate_bps > 0 {
+                member[READ_RATE] = json!(self.read_rate_bps);
             }
-            put(crate::far_end::MEMBER, own);
+            if self.wants_clock {
+                member["clock"] = json!(true);
+            }
+            put(crate::far_end::MEMBER, member);
         }
         Value::Object(object)
     }
@@ -204,6 +213,12 @@ impl Parameters {
             (bytes, _) => Some(bytes),
         }
     }
+}
+
+/// Of our own member, which may be of a version that has more in it.
+fn read_rate(member: &Value) -> Result<u64, ProtocolError> {
+    let Ok(members) = Members::of(member) else { return Ok(0) };
+    Ok(members.count(READ_RATE, u64::MAX)?.unwrap_or(0))
 }
 
 /// Of a block: what is asked, or iperf3's default. A datagram has room for its header.
@@ -256,6 +271,7 @@ mod tests {
             wants_telemetry: true,
             wants_clock: true,
             wants_output: true,
+            read_rate_bps: 20_000_000,
             ..Parameters::default()
         };
         assert_eq!(Parameters::read(&asked.document()), Ok(asked));

@@ -8,22 +8,24 @@ use pipefill_remote::far_end::FarEnd;
 
 /// What was told of clocks.
 #[derive(Debug)]
-pub(in crate::between) struct Times<'a> {
-    before: &'a [Exchange],
-    beside: &'a [Exchange],
+pub(in crate::between) struct Times {
+    before: Vec<Exchange>,
+    beside: Vec<Exchange>,
     clocks: Option<Clocks>,
     /// This host's clock in the middle of the test.
     middle_ns: u64,
 }
 
-impl<'a> Times<'a> {
+impl Times {
     /// Of the series before and after the test, and what was asked beside its data.
-    pub(in crate::between) fn of(series: &'a [Vec<Exchange>], beside: &'a Beside) -> Self {
-        let [before, after] = [0, 1].map(|index| series.get(index).map_or(&[][..], Vec::as_slice));
+    pub(in crate::between) fn of(mut series: Vec<Vec<Exchange>>, beside: Beside) -> Self {
+        let after = if series.len() > 1 { series.swap_remove(1) } else { Vec::new() };
+        let before = series.pop().unwrap_or_default();
         let at = |series: &[Exchange]| series.last().map(Exchange::at_ns);
-        let began = at(before).unwrap_or(0);
-        let middle_ns = began + at(after).map_or(0, |ended| ended.saturating_sub(began) / 2);
-        Self { before, beside: &beside.exchanges, clocks: Clocks::of(before, after), middle_ns }
+        let began = at(&before).unwrap_or(0);
+        let middle_ns = began + at(&after).map_or(0, |ended| ended.saturating_sub(began) / 2);
+        let clocks = Clocks::of(&before, &after);
+        Self { before, beside: beside.exchanges, clocks, middle_ns }
     }
 
     /// The offset, and its error.
@@ -51,9 +53,9 @@ impl<'a> Times<'a> {
         let back = end.transits.iter().flatten();
         let back = back.map(|&(at_ns, transit_ns)| clocks.to_client_ns(at_ns, transit_ns)).collect();
         let delay = |way: usize, datagrams: Vec<f64>| {
-            let idle = ways(self.before, way);
+            let idle = ways(&self.before, way);
             if datagrams.is_empty() {
-                TestDelay::new(&idle, &ways(self.beside, way), DelayOf::Messages)
+                TestDelay::new(&idle, &ways(&self.beside, way), DelayOf::Messages)
             } else {
                 TestDelay::new(&idle, &datagrams, DelayOf::Datagrams)
             }

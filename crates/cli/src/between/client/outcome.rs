@@ -79,7 +79,7 @@ impl Told {
         parameters: &Parameters,
         end: &mut End,
         theirs: Results,
-        times: &Times<'_>,
+        times: &Times,
     ) -> Result<Tested, Failure> {
         let ours = end.results();
         for (index, stream) in self.measured.streams.iter_mut().enumerate() {

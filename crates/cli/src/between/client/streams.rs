@@ -80,7 +80,7 @@ pub(super) fn connect(
     stop: &Stop,
 ) -> Result<Vec<Stream>, Failure> {
     let options = Options {
-        window: parameters.window.map(Bytes::new),
+        window: asked.own_window.map(Bytes::new),
         mss: parameters.mss.and_then(|mss| u32::try_from(mss).ok()),
         no_delay: parameters.no_delay,
         congestion_control: parameters.congestion_control.clone(),

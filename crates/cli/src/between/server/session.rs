@@ -2,7 +2,7 @@
 
 use super::shared::Shared;
 use super::{shown, streams};
-use crate::between::end::End;
+use crate::between::end::{End, SAMPLE};
 use crate::between::{heard_within, random, time};
 use crate::terminal::say;
 use pipefill_lab::one_end::Transfer;
@@ -159,7 +159,7 @@ fn carry_out(
     }
     let streams = streams::collect(shared, cookie, peer.ip(), asked, control)?;
     let samples_max = if asked.wants_telemetry { far_end::SAMPLES_MAX } else { 0 };
-    let mut end = End::new(asked, streams, shared.policy.max_rate, samples_max)?;
+    let mut end = End::new(asked, streams, shared.policy.max_rate, (samples_max, SAMPLE))?;
     control.say(State::TestStart)?;
     shared.has_served.store(true, Ordering::Relaxed);
     end.begin()?;

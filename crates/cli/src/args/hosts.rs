@@ -1,0 +1,34 @@
+//! Options of runs between hosts.
+
+use crate::between::key;
+use crate::failure::Failure;
+use crate::hosts::Options;
+use std::path::PathBuf;
+
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "With --on hosts")]
+pub(crate) struct HostsOptions {
+    /// Change sysctls of a machine itself, which are for all of its connections; they are given back after each run
+    #[arg(long)]
+    pub(crate) allow_sysctl: bool,
+    /// Send this executable over ssh where the other host has no pipefill [default: this one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agent: Option<PathBuf>,
+    /// The key that a pipefill serve asks for
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+}
+
+impl HostsOptions {
+    /// As the backend takes them.
+    ///
+    /// # Errors
+    /// A key that can't be used.
+    pub(crate) fn options(&self) -> Result<Options, Failure> {
+        Ok(Options {
+            allows_sysctl: self.allow_sysctl,
+            executable: self.agent.clone(),
+            key: self.key.as_deref().map(key).transpose()?,
+        })
+    }
+}

@@ -1,0 +1,137 @@
+//! Settings of hosts that were there before us: changed for a run, and given back by a process of its own when the run is over, whatever became
+//! of us.
+//!
+//! That process is this program again. It hears of each value before it is changed, and waits for the end of our pipe, which comes also with
+//! SIGKILL. Never: a value that is changed before that process knows the old one.
+
+use crate::namespace::Namespace;
+use nix::sys::signal::SigSet;
+use nix::unistd::dup;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufRead, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+
+/// First argument of that process; nothing that a user would write.
+const FIRST: &str = "--give-settings-back";
+/// What it says of a value that it could not give back.
+const FAILED: &str = "not given back: ";
+
+/// Knows what is to be given back; does so when it goes.
+#[derive(Debug)]
+pub(crate) struct Restorer {
+    child: Child,
+    pipe: Option<ChildStdin>,
+}
+
+impl Restorer {
+    /// For settings of these namespaces.
+    ///
+    /// # Errors
+    /// There can be no more processes.
+    pub(crate) fn start(namespaces: &[&Namespace]) -> io::Result<Self> {
+        let mut command = Command::new("/proc/self/exe");
+        command.arg(FIRST);
+        let mut inherited: Vec<OwnedFd> = Vec::new();
+        for namespace in namespaces {
+            // Open in programs that are started from now on.
+            let copy = dup(namespace.fd())?;
+            command.arg(copy.as_raw_fd().to_string());
+            inherited.push(copy);
+        }
+        // Ctrl-C at a terminal is for us: this process ends after us.
+        command.process_group(0).current_dir("/");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        drop(inherited);
+        let pipe = child.stdin.take();
+        Ok(Self { child, pipe })
+    }
+
+    /// The sysctl `name` of namespace `which` is going to be changed.
+    ///
+    /// # Errors
+    /// It can't be read, or nobody would give it back.
+    pub(crate) fn keep(&mut self, which: usize, name: &str) -> io::Result<()> {
+        let old = fs::read_to_string(sysctl_path(name))?;
+        let pipe = self.pipe.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        pipe.write_all(format!("{which} {name} {}\n", old.trim_end_matches('\n')).as_bytes())
+    }
+
+    /// Gives everything back. Returns what could not be.
+    ///
+    /// # Errors
+    /// That process was ended before.
+    pub(crate) fn end(&mut self) -> io::Result<Vec<String>> {
+        drop(self.pipe.take());
+        let mut said = String::new();
+        if let Some(mut output) = self.child.stdout.take() {
+            output.read_to_string(&mut said)?;
+        }
+        match self.child.wait()?.success() {
+            true => {
+                Ok(said.lines().filter_map(|line| line.strip_prefix(FAILED)).map(str::to_owned).collect())
+            }
+            false => Err(io::Error::other("the process that gives settings back was ended by somebody else")),
+        }
+    }
+}
+
+impl Drop for Restorer {
+    fn drop(&mut self) {
+        // Who wants to know what could not be given back has called it before.
+        let _told = self.end();
+    }
+}
+
+/// Who gives the settings of a host back.
+pub(crate) struct Changes<'a> {
+    pub(crate) restorer: &'a mut Restorer,
+    /// Which of its namespaces it is.
+    pub(crate) which: usize,
+}
+
+/// Where a sysctl of the calling thread's namespace is.
+pub(crate) fn sysctl_path(name: &str) -> PathBuf {
+    PathBuf::from("/proc/sys").join(name.replace('.', "/"))
+}
+
+/// Where this process was started as the one that gives settings back: does its work and tells the exit code. To be called before anything else.
+pub(crate) fn inside(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    let _program = arguments.next()?;
+    if arguments.next()?.to_str() != Some(FIRST) {
+        return None;
+    }
+    // Who ends us with everything else must not end this one.
+    let _most = SigSet::all().thread_block();
+    let namespaces: io::Result<Vec<Namespace>> = arguments.map(|word| inherited(&word)).collect();
+    let Ok(namespaces) = namespaces else { return Some(ExitCode::FAILURE) };
+    let known: Vec<String> = io::stdin().lock().lines().map_while(Result::ok).collect();
+    let mut output = io::stdout();
+    for line in known.iter().rev() {
+        if let Err(why) = give_back(&namespaces, line) {
+            // We may have gone.
+            let _unheard = writeln!(output, "{FAILED}{why}");
+        }
+    }
+    Some(ExitCode::SUCCESS)
+}
+
+fn inherited(word: &OsString) -> io::Result<Namespace> {
+    Ok(Namespace::of(File::open(Path::new("/proc/self/fd").join(word))?))
+}
+
+/// `WHICH NAME VALUE`.
+fn give_back(namespaces: &[Namespace], line: &str) -> Result<(), String> {
+    let mut words = line.splitn(3, ' ');
+    let (which, name) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let value = words.next().unwrap_or_default();
+    let namespace = which.parse().ok().and_then(|which: usize| namespaces.get(which));
+    let Some(namespace) = namespace else { return Err(name.to_owned()) };
+    namespace
+        .enter(|| fs::write(sysctl_path(name), value))
+        .map_err(|error| format!("{name} = {value}: {error}"))
+}
