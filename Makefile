@@ -35,6 +35,7 @@ bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data 
 	cargo bench -p pipefill-lab --bench telemetry || status=1; \
 	cargo bench -p pipefill --bench watch || status=1; \
 	cargo bench -p pipefill --bench reading || status=1; \
+	cargo bench -p pipefill --bench between || status=1; \
 	exit $$status
 
 proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and the notebook in full, and what is killed at many instants: more than an hour
@@ -51,6 +52,7 @@ proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and
 	cargo test -q -p pipefill --test beside_tools || status=1; \
 	cargo test -q -p pipefill --test lab_exec netem || status=1; \
 	PIPEFILL_KILLS=20 cargo test -q -p pipefill --test cli kills:: || status=1; \
+	PIPEFILL_BETWEEN_CELLS=all cargo test -q -p pipefill --test lab_between catalogue || status=1; \
 	PIPEFILL_HOSTS_ALL=1 PIPEFILL_HOSTS_KILLS=20 cargo test -q -p pipefill --test lab_hosts || status=1; \
 	PIPEFILL_EXEC_RUNS=500 cargo test -q -p pipefill --test lab_exec many_in_a_row || status=1; \
 	cargo build -q --release -p pipefill && scripts/clusters.sh || status=1; \

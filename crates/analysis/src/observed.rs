@@ -9,6 +9,7 @@ mod blindfold;
 mod bottleneck;
 mod captured;
 mod connection;
+mod delays;
 mod finding;
 mod host_test;
 mod joined;
@@ -24,6 +25,7 @@ pub use advice::for_machines;
 pub use blindfold::{View, blindfolded, forget_the_plan};
 pub use captured::{CapturePoint, Captured, CapturedFlow};
 pub use connection::{BACKEND, Carried, Connection, Exact, Judged, judge_together};
+pub use delays::{ClockOffset, DelayOf, TestDelay, TestDelays};
 pub use finding::{ConnectionFinding, Connections};
 pub use host_test::{Datagrams, Ends, Server, TestFinding, TestResult};
 pub use joined::{

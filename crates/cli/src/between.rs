@@ -4,6 +4,7 @@ mod client;
 mod end;
 mod letters;
 mod server;
+mod time;
 
 use crate::failure::Failure;
 use pipefill_remote::control::{Control, ControlError};

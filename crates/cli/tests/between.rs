@@ -50,6 +50,12 @@ const KEYS: &[&str] = &[
     "-t 1 -u -R",
     "-t 1 -u --bidir",
     "-t 1 -b 20M -P 2 -O 1",
+    "-t 1 -b 20M -P 2 -R",
+    "-t 1 -b 20M -P 2 --bidir",
+    "-t 1 -u -P 2 --bidir",
+    "-t 1 -b 20M -w 64K -C reno -M 1000 -S 8",
+    "-n 1M -b 20M -T title --get-server-output",
+    "-k 20 -u -b 20M -l 1000",
 ];
 /// A test of both programs with these options.
 type Check = fn(&str) -> Outcome;

@@ -1,10 +1,12 @@
 //! Verdicts of tests between two hosts behind emulated paths, with our server and a stock one.
 
+#[path = "hosts/catalogue.rs"]
+mod catalogue;
 mod measuring;
 
 use libtest_mimic::Trial;
 use measuring::namespace::folder_with;
-use measuring::{Outcome, run, slow_test};
+use measuring::{Outcome, run, slow_test, test};
 use serde_json::Value;
 use std::process::ExitCode;
 
@@ -16,7 +18,18 @@ fn main() -> ExitCode {
             tests.push(slow_test(format!("{server}: {name}"), check));
         }
     }
+    for options in [&["-t", "2"][..], &["-t", "2", "-u", "-b", "22M"]] {
+        let name = format!("the_way_that_is_full_is_told: {}", options.join(" "));
+        tests.push(slow_test(name, || which_way(options)));
+    }
     tests.push(slow_test("a_later_test_says_what_has_changed", what_has_changed));
+    if let Some(most) = catalogue::asked() {
+        tests.extend(
+            catalogue::KINDS.iter().map(|(name, kind)| {
+                test(format!("catalogue: {name}"), move || catalogue::judge(*kind, most))
+            }),
+        );
+    }
     run(tests)
 }
 
@@ -70,6 +83,28 @@ fn what_has_changed() -> Outcome {
     assert_eq!((&cell["valid_before"], &cell["valid_after"]), (&3.into(), &3.into()));
     assert_eq!(cell["goodput_bps"]["finding"], "better", "{cell:#}");
     assert_eq!(cell["limited_by_before"], "rwnd");
+    Ok(())
+}
+
+/// The queue on the way to the server shows in the delay of that way alone; a path that is longer one way lies within the error.
+fn which_way(options: &[&str]) -> Outcome {
+    let folder = folder_with(&[])?;
+    let program = assert_cmd::cargo::cargo_bin!("pipefill").to_str().unwrap();
+    let server = format!("{program} serve --once");
+    let path = ["--set", "path.forward_delay=25ms", "--set", "path.reverse_delay=15ms", "--rate", "20mbit"];
+    let words = ["--quiet", "--server", &server, "--", program, "test", "{server}", "-J"];
+    let output = folder.pipefill(&[&["exec"], &path[..], &words, options].concat()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let (clock, delays) = (&document["pipefill"]["clock"], &document["pipefill"]["one_way_delay"]);
+    println!("{clock:#} {delays:#}");
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{clock:#} {delays:#}"));
+    // The clocks are one, the path is 10 ms longer one way: 5 ms are taken for an offset.
+    let (offset, error) = (number(&clock["offset_us"]), number(&clock["offset_error_us"]));
+    assert!(offset.abs() <= error && (19_900.0..60_000.0).contains(&error), "{clock:#}");
+    let added = |way: &str| number(&delays[way]["loaded_us_p50"]) - number(&delays[way]["idle_us"]);
+    let [there, back] = ["to_server", "to_client"].map(added);
+    assert!(there > 5_000.0 && there > back + 5_000.0, "{there} µs there, {back} µs back: {delays:#}");
     Ok(())
 }
 

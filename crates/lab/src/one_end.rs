@@ -6,6 +6,7 @@ mod sockets;
 
 pub use sockets::{
     Options, SocketError, answer_hello, apply, connect_tcp, connect_udp, listen_tcp, listen_udp, mss_of,
+    retransmits_of,
 };
 
 use crate::clock::RunClock;
@@ -73,6 +74,9 @@ pub struct Counted {
     pub reordered: u64,
     /// UDP, of a receiver: RFC 3550 jitter, nanoseconds.
     pub jitter_ns: u64,
+    /// UDP, of a receiver, once a datagram has come: when the newest one came, nanoseconds since the Unix epoch, and by how much that is
+    /// later than the time that it carries, nanoseconds. The two times are of two clocks.
+    pub transit: Option<(u64, i64)>,
     /// When a receiver had its last byte; 0 before the first one.
     pub last: Time,
 }
@@ -205,6 +209,7 @@ impl Transfer {
             received: counts.received.get(),
             reordered: counts.reordered.get(),
             jitter_ns: counts.jitter_ns.get(),
+            transit: transit(counts),
             last: Time::from_nanos(counts.last_received_ns.get()),
         }
     }
@@ -337,8 +342,13 @@ impl Shared {
         }
         let sockets: Vec<&Socket> = self.receivers.sockets.iter().collect();
         let (counts, start, read_rate) = (&self.receivers.counts, clock.now(), self.work.read_rate);
-        TcpReceiver { sockets: &sockets, counts, clock, start, read_rate, stop }.run()
+        TcpReceiver { sockets: &sockets, counts, clock, start, read_rate, discards: true, stop }.run()
     }
+}
+
+fn transit(counts: &StreamCounts) -> Option<(u64, i64)> {
+    let at = counts.transit_at_ns.get();
+    (at > 0).then(|| (at, counts.transit_ns.get().cast_signed()))
 }
 
 /// The first error of these threads.

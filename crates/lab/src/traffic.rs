@@ -5,6 +5,7 @@
 
 pub(crate) mod connect;
 pub(crate) mod counts;
+mod moderation;
 pub(crate) mod ping;
 pub(crate) mod tcp;
 pub(crate) mod udp;

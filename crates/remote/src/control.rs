@@ -1,5 +1,6 @@
 //! A control connection whose every step has a deadline, however slowly the other end sends.
 
+use crate::clock::Answer;
 use crate::iperf3::document;
 use crate::iperf3::refusal::{self, Refusal};
 use crate::iperf3::{ProtocolError, State};
@@ -42,6 +43,11 @@ impl Control {
         stream.set_nonblocking(false)?;
         stream.set_nodelay(true)?;
         Ok(Self { stream, patience })
+    }
+
+    /// From now on a step takes no longer than `patience`.
+    pub const fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
     }
 
     /// The stream itself.
@@ -120,6 +126,22 @@ impl Control {
     /// [`ControlError`].
     pub fn read_key_bytes(&mut self) -> Result<[u8; key::LENGTH], ControlError> {
         self.read(Instant::now() + self.patience)
+    }
+
+    /// Reads what follows an answer of the server's clock.
+    ///
+    /// # Errors
+    /// [`ControlError`].
+    pub fn read_clock(&mut self) -> Result<Answer, ControlError> {
+        Ok(Answer::read(self.read(Instant::now() + self.patience)?))
+    }
+
+    /// Answers with the server's clock.
+    ///
+    /// # Errors
+    /// As [`Self::say`].
+    pub fn send_clock(&mut self, answer: Answer) -> Result<(), ControlError> {
+        self.send(&[&[State::Clock.byte()][..], &answer.bytes()].concat())
     }
 
     /// Reads why the server refused.

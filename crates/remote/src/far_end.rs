@@ -1,4 +1,4 @@
-//! What our own server tells beside iperf3's results: samples of its sockets, so that a verdict rests on both ends.
+//! What our own server tells beside iperf3's results: samples of its sockets and of datagrams' delays, so that a verdict rests on both ends.
 //!
 //! A client that can read them says so by the member `pipefill` of its parameters, and the server answers with one of the same name in
 //! its results. A stock iperf3 looks at neither: cJSON hands out members by name, and nobody asks for this one.
@@ -21,7 +21,7 @@ pub struct FarEnd {
     pub version: u32,
     /// Version of its pipefill.
     pub pipefill: String,
-    /// Its streams of TCP.
+    /// Its streams.
     pub streams: Vec<FarStream>,
 }
 
@@ -36,6 +36,10 @@ pub struct FarStream {
     pub every_us: u64,
     /// Samples, in order of time; microseconds since its test began.
     pub samples: Vec<TcpSample>,
+    /// Of UDP that it receives, now and then: its clock when the newest datagram came, nanoseconds since the Unix epoch, and by how
+    /// much that is later than the time that the datagram carries, nanoseconds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transits: Vec<(u64, i64)>,
 }
 
 impl FarEnd {
@@ -46,7 +50,8 @@ impl FarEnd {
         Self { version: VERSION, pipefill: pipefill.to_owned(), streams }
     }
 
-    /// Reads the member; `None` where it is of another version, or not what it should be: then there is no telemetry.
+    /// Reads the member; `None` where it is of another version, or not what it should be: then there is no telemetry. What the
+    /// server's results may have in all bounds it.
     pub fn read(member: &Value) -> Option<Self> {
         let version = member.get("version")?.as_u64()?;
         let read = || Self::deserialize(member).ok();
@@ -62,18 +67,24 @@ impl FarEnd {
 }
 
 impl FarStream {
-    /// Leaves every n-th sample, and the last one.
+    /// Leaves so many samples, about.
     fn thin(&mut self, most: usize) {
-        let step = self.samples.len().div_ceil(most.max(2)).max(1);
-        let last = self.samples.len().saturating_sub(1);
-        let mut index = 0;
-        self.samples.retain(|_| {
-            let is_kept = index % step == 0 || index == last;
-            index += 1;
-            is_kept
-        });
+        let step = thin(&mut self.samples, most).max(thin(&mut self.transits, most));
         self.every_us = self.every_us.saturating_mul(step as u64);
     }
+}
+
+/// Leaves every n-th of `all`, and the last one; returns n.
+fn thin<T>(all: &mut Vec<T>, most: usize) -> usize {
+    let step = all.len().div_ceil(most.max(2)).max(1);
+    let last = all.len().saturating_sub(1);
+    let mut index = 0;
+    all.retain(|_| {
+        let is_kept = index % step == 0 || index == last;
+        index += 1;
+        is_kept
+    });
+    step
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+pub mod clock;
 pub mod control;
 pub mod far_end;
 pub mod iperf3;

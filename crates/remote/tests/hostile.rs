@@ -1,5 +1,7 @@
-//! Hostile ends of a test: the entries of the fuzz target, fed for a few seconds without a nightly compiler.
+//! Hostile ends of a test: the entries of the fuzz targets, fed for a few seconds without a nightly compiler.
 
+#[path = "../../../fuzz/far_end.rs"]
+mod far_end;
 #[path = "../../../fuzz/iperf3.rs"]
 mod iperf3;
 
@@ -43,11 +45,40 @@ fn members() -> impl Strategy<Value = String> {
         "\"[a-z]{0,9}\"",
         Just("[{\"id\":1,\"bytes\":2,\"retransmits\":-1,\"errors\":-5}]".to_owned()),
         Just("{\"version\":1,\"pipefill\":\"\",\"streams\":[]}".to_owned()),
+        Just("{\"version\":1,\"clock\":true}".to_owned()),
     ];
     prop::collection::vec((name, value), 0..8).prop_map(|all| {
         let members: Vec<String> = all.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
         format!("{{{}}}", members.join(","))
     })
+}
+
+/// When, at which end, and a congestion window.
+type Sample = (u64, &'static str, i32);
+
+/// What a server of ours tells of its streams, with anything in it.
+fn telemetry() -> impl Strategy<Value = String> {
+    let sample = (any::<u64>(), prop::sample::select(vec!["sender", "receiver", "nobody"]), any::<i32>());
+    let transit = (any::<u64>(), any::<i64>());
+    let stream = (
+        any::<u32>(),
+        any::<u64>(),
+        prop::collection::vec(sample, 0..4),
+        prop::collection::vec(transit, 0..4),
+    );
+    let text = |(id, every, samples, transits): (u32, u64, Vec<Sample>, Vec<(u64, i64)>)| {
+        let samples: Vec<String> = samples
+            .iter()
+            .map(|(t, end, cwnd)| format!(r#"{{"t_us":{t},"stream":0,"end":"{end}","cwnd_bytes":{cwnd}}}"#))
+            .collect();
+        let transits: Vec<String> = transits.iter().map(|(at, took)| format!("[{at},{took}]")).collect();
+        let (samples, transits) = (samples.join(","), transits.join(","));
+        format!(
+            r#"{{"id":{id},"congestion_control":"x","every_us":{every},"samples":[{samples}],"transits":[{transits}]}}"#
+        )
+    };
+    prop::collection::vec(stream.prop_map(text), 0..3)
+        .prop_map(|all| format!(r#"{{"version":1,"pipefill":"","streams":[{}]}}"#, all.join(",")))
 }
 
 proptest! {
@@ -67,13 +98,33 @@ proptest! {
     }
 
     #[test]
+    fn any_bytes_of_our_own_are_telemetry_a_clock_and_a_proof_or_nothing(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        far_end::telemetry(&bytes);
+        far_end::clock(&bytes);
+        far_end::proof(&bytes);
+    }
+
+    #[test]
+    fn any_telemetry_is_read_or_ignored(text in telemetry()) {
+        far_end::telemetry(text.as_bytes());
+    }
+
+    #[test]
     fn any_states_are_in_order_or_refused(bytes in prop::collection::vec(prop::sample::select(vec![1, 2, 4, 9, 10, 11, 13, 14, 255, 254]), 0..12)) {
         prop_assert!(iperf3::states(&bytes) <= bytes.len());
     }
 }
 
 #[test]
-fn a_whole_test_is_six_steps_and_one_for_a_key() {
+fn a_whole_test_is_six_steps_one_for_a_key_and_two_for_the_clock() {
     assert_eq!(iperf3::states(&[9, 10, 1, 2, 13, 14, 14]), 6);
     assert_eq!(iperf3::states(&[186, 9, 10, 1, 2, 13, 14, 14]), 7);
+    assert_eq!(iperf3::states(&[186, 9, 185, 10, 1, 2, 13, 185, 14, 14]), 9);
+    assert_eq!(iperf3::states(&[9, 185, 185]), 2, "a series at a time");
+}
+
+#[test]
+fn telemetry_that_is_right_is_read() {
+    let right = r#"{"version":1,"pipefill":"","streams":[{"id":1,"congestion_control":"","every_us":5,"samples":[],"transits":[[7,-3]]}]}"#;
+    assert_eq!(far_end::telemetry(right.as_bytes()).unwrap().streams[0].transits, [(7, -3)]);
 }

@@ -1,6 +1,7 @@
 //! What is said of a test between two hosts: a verdict for each of its streams, and one for all of them.
 
 use super::connection::Connection;
+use super::delays::{ClockOffset, TestDelays};
 use super::finding::{ConnectionFinding, Connections};
 use crate::changes::Changes;
 use crate::experiment::SCHEMA;
@@ -54,6 +55,10 @@ pub struct TestFinding {
     pub advice: Vec<Advice>,
     /// Each stream of TCP; empty for UDP.
     pub connections: Vec<ConnectionFinding>,
+    /// The server's clock beside this host's; null where the server does not tell it.
+    pub clock: Option<ClockOffset>,
+    /// How long packets took each way; null where the clocks could not be compared.
+    pub one_way_delay: Option<TestDelays>,
     /// Every test in order, where it was made more than once; the document is that of the one in the middle.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<TestResult>,
@@ -91,7 +96,14 @@ pub struct Datagrams {
 impl TestFinding {
     /// Of a test with TCP: `own` are this host's sockets, `far` those that the server told of, with the server as this host.
     /// `is_greedy` where the senders offered as much as they could: what looks like an application that offers no more is a CPU then.
-    pub fn of_tcp(server: Server, own: &[Connection<'_>], far: &[Connection<'_>], is_greedy: bool) -> Self {
+    /// `window` is what the test itself set both buffers to, bytes.
+    pub fn of_tcp(
+        server: Server,
+        own: &[Connection<'_>],
+        far: &[Connection<'_>],
+        is_greedy: bool,
+        window: Option<u64>,
+    ) -> Self {
         let mut found = Connections { connections: ConnectionFinding::of_all(own), ..Connections::new() };
         if !far.is_empty() {
             let told = Connections { connections: ConnectionFinding::of_all(far), ..Connections::new() };
@@ -99,6 +111,9 @@ impl TestFinding {
         }
         if is_greedy {
             found.connections.iter_mut().for_each(blame_cpu);
+        }
+        if let Some(window) = window {
+            found.connections.iter_mut().for_each(|one| blame_window(one, window));
         }
         let main = found.connections.iter().max_by_key(|one| one.rate_bps).cloned().unwrap_or_default();
         Self {
@@ -109,6 +124,8 @@ impl TestFinding {
             verdict: main.verdict.unwrap_or_else(|| "What limits it can't be told.".to_owned()),
             advice: main.advice.unwrap_or_default(),
             connections: found.connections,
+            clock: None,
+            one_way_delay: None,
             tests: Vec::new(),
             changes: None,
         }
@@ -126,6 +143,8 @@ impl TestFinding {
             ends: Ends::Own,
             advice: Vec::new(),
             connections: Vec::new(),
+            clock: None,
+            one_way_delay: None,
             tests: Vec::new(),
             changes: None,
         }
@@ -148,6 +167,17 @@ fn blame_cpu(one: &mut ConnectionFinding) {
         wording::rate(one.rate_bps.unwrap_or(0))
     ));
     one.advice = Some(Vec::new());
+}
+
+/// Buffers that the test itself has set no sysctl changes.
+fn blame_window(one: &mut ConnectionFinding, window: u64) {
+    const OF_BUFFERS: [&str; 4] = ["tcp_rmem", "tcp_wmem", "SO_RCVBUF", "SO_SNDBUF"];
+    let is_of_buffers = |advice: &&mut Advice| OF_BUFFERS.iter().any(|name| advice.change.contains(name));
+    for advice in one.advice.iter_mut().flatten().filter(is_of_buffers) {
+        let set = wording::bytes(window);
+        advice.change = format!("no -w in the test, or a larger one: it has set both buffers to {set}");
+        advice.commands.clear();
+    }
 }
 
 impl Datagrams {
@@ -214,8 +244,24 @@ mod tests {
 
     #[test]
     fn a_test_without_streams_is_unknown() {
-        let nothing = TestFinding::of_tcp(Server::Pipefill, &[], &[], true);
+        let nothing = TestFinding::of_tcp(Server::Pipefill, &[], &[], true, None);
         assert_eq!((nothing.limited_by, nothing.ends), (LimitedBy::Unknown, Ends::Own));
+    }
+
+    #[test]
+    fn buffers_that_the_test_has_set_are_its_own_to_change() {
+        let advice = |change: &str| Advice {
+            change: change.to_owned(),
+            commands: vec!["sysctl".to_owned()],
+            ..Advice::default()
+        };
+        let all =
+            ["net.ipv4.tcp_rmem = 4096 131072 6291456 on the peer", "4 connections at once"].map(advice);
+        let mut one = ConnectionFinding { advice: Some(all.to_vec()), ..ConnectionFinding::default() };
+        blame_window(&mut one, 64 << 10);
+        let told = one.advice.unwrap();
+        assert!(told[0].change.contains("no -w") && told[0].commands.is_empty(), "{:?}", told[0]);
+        assert_eq!(told[1], all[1]);
     }
 
     #[test]

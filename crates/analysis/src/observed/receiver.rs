@@ -31,8 +31,9 @@ const OFTEN: f64 = 0.25;
 const STARTED: f64 = 0.9;
 /// A window that still grows brings this much more at the end than at the beginning …
 const GROWN: f64 = 1.25;
-/// … or so much more from one third of the time to the next.
+/// … or, without any loss, so much more from one third of the time to the next, and this much in all: an application's rate wavers.
 const GROWS: f64 = 1.02;
+const STEADILY: f64 = 1.10;
 /// Segments came out of order in one of so many rounds: their sender sees losses, or what looks like them.
 const DISORDERED: usize = 20;
 /// A rate that losses do not change is the same but for this, as [`PLATEAU`].
@@ -219,7 +220,8 @@ fn grows(rates: &[f64], disordered: usize) -> bool {
     let [first, second, last] =
         [&rates[..third], &rates[third..rates.len() - third], &rates[rates.len() - third..]].map(mean);
     let rises = second >= GROWS * first && last >= GROWS * second;
-    rises && last > 0.0 && (last >= GROWN * first || disordered == 0)
+    let least = if disordered == 0 { STEADILY } else { GROWN };
+    rises && last > 0.0 && last >= least * first
 }
 
 /// What a round says by itself.

@@ -72,10 +72,13 @@ pub(crate) struct TestArgs {
     /// Payload of each stream, bits per second, e.g. 50M or 50mbit; 0 for no bound [default: 1M for UDP, no bound for TCP]
     #[arg(short, long, value_name = "RATE", value_parser = iperf_rate)]
     pub(crate) bitrate: Option<Rate>,
+    /// Let the sender's kernel pace each stream to this rate (SO_MAX_PACING_RATE), bits per second, e.g. 50M
+    #[arg(long, value_name = "RATE", value_parser = iperf_rate, help_heading = SOCKETS)]
+    pub(crate) fq_rate: Option<Rate>,
     /// Send and receive buffer of each socket, at both hosts, e.g. 4M
     #[arg(short, long, value_name = "BYTES", value_parser = iperf_bytes, help_heading = SOCKETS)]
     pub(crate) window: Option<Bytes>,
-    /// Payload of a write or a datagram [default: 128K for TCP, the MSS for UDP]
+    /// Payload of a write or a datagram [default: 256K for TCP, 128K with -k, the MSS for UDP]
     #[arg(short, long, value_name = "BYTES", value_parser = iperf_bytes, help_heading = SOCKETS)]
     pub(crate) length: Option<Bytes>,
     /// Congestion control at both hosts
@@ -117,6 +120,15 @@ pub(crate) struct TestArgs {
     /// Prove to the server that this host has the key in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
+    /// Put this text before each line, and into the JSON
+    #[arg(short = 'T', long, value_name = "TEXT")]
+    pub(crate) title: Option<String>,
+    /// Write the result into this file, after what it has already
+    #[arg(long, value_name = "FILE")]
+    pub(crate) logfile: Option<PathBuf>,
+    /// Print what the server says of the test too
+    #[arg(long)]
+    pub(crate) get_server_output: bool,
     /// Print the result as JSON in iperf3's form, with a member pipefill for the verdict
     #[arg(short = 'J', long)]
     pub(crate) json: bool,

@@ -1,21 +1,25 @@
 //! `pipefill test`: a test with a server that speaks iperf3's protocol, a stock one or ours.
 
+mod delays;
 mod ended;
 mod intervals;
 mod outcome;
 mod streams;
 
 use super::end::End;
+use super::time::{self, Beside};
 use super::{heard_within, random};
 use crate::failure::Failure;
 use crate::signals::Stop;
 use crate::watch::Kept;
+use delays::Times;
 use ended::Ended;
 pub(crate) use ended::EndedStream;
 use intervals::Intervals;
 use outcome::Told;
 use pipefill_analysis::observed::TestFinding;
 use pipefill_lab::one_end::mss_of;
+use pipefill_remote::clock::Exchange;
 use pipefill_remote::control::{Control, ControlError};
 use pipefill_remote::iperf3::order::{Client, Step};
 use pipefill_remote::iperf3::parameters::DATAGRAM_MAX;
@@ -36,6 +40,9 @@ const ACKNOWLEDGED: Duration = Duration::from_secs(10);
 const SILENT: Duration = Duration::from_secs(2);
 /// Once a stream has broken, the server may say why for so long.
 const WHY: Duration = Duration::from_secs(1);
+/// Payload of a write of TCP where nobody says how much, and of iperf3's block: larger writes leave the CPU more time.
+const WRITE: u64 = 256 << 10;
+const BLOCK: u64 = 128 << 10;
 /// Samples of all streams together.
 const SAMPLES_MAX: usize = 40_000;
 
@@ -62,6 +69,8 @@ pub(crate) struct Asked {
     pub(crate) interval: Option<Duration>,
     /// What the server has to want a proof of.
     pub(crate) key: Option<Key>,
+    /// What the result is to be known by.
+    pub(crate) title: Option<String>,
 }
 
 /// How it went.
@@ -113,11 +122,18 @@ fn carry_out(
     if parameters.length == 0 {
         let mss = mss_of(control.stream()).map_or(1_460, u64::from);
         let is_udp = parameters.transport == Transport::Udp;
-        parameters.length = if is_udp { mss.min(DATAGRAM_MAX) } else { 128 << 10 };
+        parameters.length = match (is_udp, parameters.blocks) {
+            (true, _) => mss.min(DATAGRAM_MAX),
+            (false, 0) => WRITE,
+            // A block is iperf3's.
+            (false, _) => BLOCK,
+        };
     }
     control.send(cookie.bytes()).map_err(|error| failed(&error))?;
     let client = Client::default();
-    let mut session = Session { asked, parameters, target, cookie, control, client, stop, listener };
+    let (times, beside) = (Vec::new(), Beside::new(false));
+    let mut session =
+        Session { asked, parameters, target, cookie, control, client, times, beside, stop, listener };
     let ended = session.whole()?;
     Ok((session.parameters, ended))
 }
@@ -141,6 +157,9 @@ struct Session<'a, 'b> {
     cookie: Cookie,
     control: Control,
     client: Client,
+    /// What the server told of its clock: before the test, and after it.
+    times: Vec<Vec<Exchange>>,
+    beside: Beside,
     stop: &'a Stop,
     listener: &'a mut Listener<'b>,
 }
@@ -165,7 +184,11 @@ impl Session<'_, '_> {
         self.run(&mut end, &mut told)?;
         self.control.say(State::TestEnd).map_err(|error| failed(&error))?;
         let theirs = self.exchange(&end)?;
-        Ok(Ended { told, end, theirs })
+        let times = Times::of(
+            std::mem::take(&mut self.times),
+            std::mem::replace(&mut self.beside, Beside::new(false)),
+        );
+        Ok(Ended { told, end, theirs, times })
     }
 
     /// Waits until the server wants the parameters, and proves before that this end has the key, where it wants that.
@@ -182,14 +205,26 @@ impl Session<'_, '_> {
     fn expect(&mut self, wanted: Step) -> Result<(), Failure> {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            if let Some(state) = self.control.hear_within(STEP).map_err(|error| failed(&error))? {
-                return self.take(state, wanted);
+            match self.control.hear_within(STEP).map_err(|error| failed(&error))? {
+                Some(State::Clock) => self.take_time()?,
+                Some(state) => return self.take(state, wanted),
+                None => {}
             }
             self.look_at_stop()?;
             if Instant::now() >= deadline {
                 return Err(failed(&ControlError::Late(PATIENCE)));
             }
         }
+    }
+
+    /// The server tells its time: what was asked beside the data, or that it may be asked now.
+    fn take_time(&mut self) -> Result<(), Failure> {
+        if !self.beside.take(&mut self.control).map_err(|error| failed(&error))? {
+            self.client.hear(State::Clock).map_err(|error| failed(&error.into()))?;
+            self.times.push(time::ask(&mut self.control).map_err(|error| failed(&error))?);
+            self.beside.is_told = true;
+        }
+        Ok(())
     }
 
     fn take(&mut self, state: State, wanted: Step) -> Result<(), Failure> {
@@ -241,12 +276,17 @@ impl Session<'_, '_> {
                 }
             }
             self.say(told, intervals.due(end))?;
+            self.beside.ask(&mut self.control).map_err(|error| failed(&error))?;
             let wait = end.idle_for(STEP).min(intervals.due_in(end)).min(self.time_left(end));
-            let heard = heard_within(&mut self.control, wait);
-            if let Some(state) = heard.map_err(|error| failed(&error))? {
-                // Nothing that the server can say now is good.
-                let step = self.client.hear(state).map_err(|error| failed(&error.into()))?;
-                return Err(gave_up(step, &mut self.control));
+            let heard = heard_within(&mut self.control, wait.min(self.beside.due_in()));
+            match heard.map_err(|error| failed(&error))? {
+                Some(State::Clock) if self.beside.is_waiting() => self.take_time()?,
+                Some(state) => {
+                    // Nothing else that the server can say now is good.
+                    let step = self.client.hear(state).map_err(|error| failed(&error.into()))?;
+                    return Err(gave_up(step, &mut self.control));
+                }
+                None => {}
             }
             if self.stop.is_requested() {
                 let _gone = self.control.say(State::ClientTerminate);

@@ -38,6 +38,8 @@ pub(super) struct End {
     stopped: Option<Mark>,
     /// Samples of each stream of TCP, where they are wanted.
     pub(super) samples: Vec<Vec<TcpSample>>,
+    /// What newest datagrams of each stream of UDP told, after the time that is left out, where that is wanted.
+    pub(super) transits: Vec<Vec<(u64, i64)>>,
     /// All streams together.
     samples_max: usize,
     every: Duration,
@@ -68,7 +70,8 @@ impl End {
             read_rate: least(reads, share),
             has_wide_counters: asked.has_wide_counters,
         };
-        let samples = if is_udp || samples_max == 0 { Vec::new() } else { vec![Vec::new(); streams.len()] };
+        let count = if samples_max == 0 { 0 } else { streams.len() };
+        let (tcp, udp) = if is_udp { (0, count) } else { (count, 0) };
         let transfer = Transfer::start(work, streams)?;
         Ok(Self {
             transfer,
@@ -78,7 +81,8 @@ impl End {
             base: Mark::default(),
             has_omitted: false,
             stopped: None,
-            samples,
+            samples: vec![Vec::new(); tcp],
+            transits: vec![Vec::new(); udp],
             samples_max,
             every,
             next: Time::ZERO,
@@ -111,7 +115,7 @@ impl End {
     /// Takes a sample where one is due, and notes when the time that is left out has ended: true once then.
     pub(super) fn tick(&mut self) -> bool {
         let now = self.transfer.now();
-        if now >= self.next && !self.samples.is_empty() {
+        if now >= self.next && self.is_sampling() {
             self.sample();
             while self.next <= now {
                 self.next = self.next.after(self.every);
@@ -121,24 +125,31 @@ impl End {
             return false;
         }
         self.base = self.mark();
+        self.transits.iter_mut().for_each(Vec::clear);
         self.has_omitted = true;
         true
+    }
+
+    /// Whether anybody wants samples.
+    const fn is_sampling(&self) -> bool {
+        !self.samples.is_empty() || !self.transits.is_empty()
     }
 
     fn sample(&mut self) {
         for (index, samples) in self.samples.iter_mut().enumerate() {
             samples.extend(self.transfer.sample(index));
         }
-        let held: usize = self.samples.iter().map(Vec::len).sum();
+        if !self.transits.is_empty() {
+            for (transits, counted) in self.transits.iter_mut().zip(self.transfer.counted()) {
+                // Between two samples nothing may have come.
+                transits.extend(counted.transit.filter(|newest| transits.last() != Some(newest)));
+            }
+        }
+        let held = self.samples.iter().map(Vec::len).chain(self.transits.iter().map(Vec::len)).sum::<usize>();
         if held > self.samples_max {
             self.every *= 2;
-            for samples in &mut self.samples {
-                let mut index = 0;
-                samples.retain(|_| {
-                    index += 1;
-                    index % 2 == 1
-                });
-            }
+            self.samples.iter_mut().for_each(halve);
+            self.transits.iter_mut().for_each(halve);
         }
     }
 
@@ -146,7 +157,7 @@ impl End {
     pub(super) fn idle_for(&self, most: Duration) -> Duration {
         let now = self.transfer.now();
         let omitted = (!self.has_omitted).then(|| self.began.after(self.omit));
-        let sample = (!self.samples.is_empty()).then_some(self.next);
+        let sample = self.is_sampling().then_some(self.next);
         let next = Time::earliest(omitted, sample).map_or(most, |due| due.since(now));
         next.min(most)
     }
@@ -182,7 +193,7 @@ impl End {
 
     /// The test is over at this end: nothing more is sent, and what was counted counts. The time until the senders have noticed does not.
     pub(super) fn stop(&mut self) {
-        if !self.samples.is_empty() {
+        if self.is_sampling() {
             self.sample();
         }
         let at = self.transfer.now();
@@ -219,6 +230,7 @@ impl End {
             congestion_control: self.congestion_control(),
             streams,
             telemetry: None,
+            output: None,
         }
     }
 
@@ -227,7 +239,7 @@ impl End {
         let sends = self.transfer.sends(index);
         let packets = now.packets.saturating_sub(base.packets);
         StreamResult {
-            id: stream_id(u32::try_from(index).unwrap_or(u32::MAX - 2)),
+            id: id(index),
             bytes: now.bytes.saturating_sub(base.bytes),
             retransmits: retransmits(&self.base, last, index).filter(|_| sends),
             jitter_s: now.jitter_ns as f64 / 1e9,
@@ -246,15 +258,30 @@ impl End {
     /// Its sockets' samples, for a client that can read them.
     pub(super) fn telemetry(&mut self) -> FarEnd {
         let every_us = u64::try_from(self.every.as_micros()).unwrap_or(u64::MAX);
-        let names = (0..self.transfer.len()).map(|index| self.transfer.congestion_control(index));
-        let streams = names.zip(self.samples.drain(..)).zip(0..).map(|((name, samples), index)| FarStream {
-            id: stream_id(index),
-            congestion_control: name.unwrap_or_default(),
+        let mut of = |index: usize| FarStream {
+            id: id(index),
+            congestion_control: self.transfer.congestion_control(index).unwrap_or_default(),
             every_us,
-            samples,
-        });
+            samples: self.samples.get_mut(index).map(std::mem::take).unwrap_or_default(),
+            transits: self.transits.get_mut(index).map(std::mem::take).unwrap_or_default(),
+        };
+        let streams = (0..self.transfer.len()).map(&mut of);
         FarEnd::new(env!("CARGO_PKG_VERSION"), streams.collect())
     }
+}
+
+/// The number of the stream at `index`.
+fn id(index: usize) -> u32 {
+    stream_id(u32::try_from(index).unwrap_or(u32::MAX - 2))
+}
+
+/// Leaves every second one.
+pub(super) fn halve<T>(all: &mut Vec<T>) {
+    let mut index = 0;
+    all.retain(|_| {
+        index += 1;
+        index % 2 == 1
+    });
 }
 
 fn least(one: Option<Rate>, other: Option<Rate>) -> Option<Rate> {

@@ -1,5 +1,7 @@
 //! `pipefill test`: the way to another host, and what limits it.
 
+mod output;
+
 use super::report::result_of;
 use crate::args::TestArgs;
 use crate::between::{Asked, SAMPLE, Tested, key, test as make_test};
@@ -8,6 +10,7 @@ use crate::outcome::Outcome;
 use crate::signals::Stop;
 use crate::terminal::Terminal;
 use crate::watch::{Kept, write};
+use output::Output;
 use pipefill_analysis::changes::Changes;
 use pipefill_analysis::observed::{TestFinding, TestResult};
 use pipefill_core::units::{Bytes, Rate};
@@ -40,13 +43,14 @@ pub(super) fn test(args: &TestArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let before = args.compare.as_deref().map(|before| result_of(before, None, terminal)).transpose()?;
     let as_before = || before.as_ref().map_or(1, |before| before.cells.first().map_or(1, |cell| cell.runs));
     let count = args.repeat.unwrap_or_else(|| u32::try_from(as_before()).unwrap_or(1)).max(1);
+    let output = Output::open(args, terminal)?;
     let stop = Stop::on_signals()?;
     let mut tests = Vec::new();
     for number in 1..=count {
         if count > 1 && !args.json {
-            terminal.print(&lines::number(number, count))?;
+            output.print(&lines::number(number, count))?;
         }
-        tests.push(one(args, &asked, &stop, terminal)?);
+        tests.push(one(args, &asked, &stop, &output)?);
     }
     let told = args.out.as_deref().map(|out| keep(&mut tests, out)).transpose()?;
     let changes = match (before, args.compare.as_deref(), args.out.as_deref()) {
@@ -58,20 +62,20 @@ pub(super) fn test(args: &TestArgs, terminal: &Terminal) -> Result<Outcome, Fail
         _ => None,
     };
     let is_worse = changes.as_ref().is_some_and(|changes| changes.regressions > 0);
-    print(args, tests, changes, terminal)?;
+    print(args, tests, changes, &output)?;
     told.iter().for_each(|told| terminal.say(told));
     Ok(if is_worse { Outcome::Regression } else { Outcome::Done })
 }
 
 /// One test, with its lines while it runs and its verdict at the end.
-fn one(args: &TestArgs, asked: &Asked, stop: &Stop, terminal: &Terminal) -> Result<Tested, Failure> {
+fn one(args: &TestArgs, asked: &Asked, stop: &Stop, output: &Output<'_>) -> Result<Tested, Failure> {
     let tested = make_test(asked, stop, &mut |measured, interval| match interval {
         _ if args.json => Ok(()),
-        None => terminal.print(&lines::heading(measured)),
-        Some(interval) => terminal.print(&lines::interval(measured, interval)),
+        None => output.print(&lines::heading(measured)),
+        Some(interval) => output.print(&lines::interval(measured, interval)),
     })?;
     if !args.json {
-        terminal.print(&lines::summary(&tested.measured, &tested.finding, terminal.table_style()))?;
+        output.print(&lines::summary(&tested.measured, &tested.finding, output.style()))?;
     }
     Ok(tested)
 }
@@ -95,23 +99,23 @@ fn print(
     args: &TestArgs,
     mut tests: Vec<Tested>,
     changes: Option<Changes>,
-    terminal: &Terminal,
+    output: &Output<'_>,
 ) -> Result<(), Failure> {
     let results: Vec<TestResult> = tests.iter().map(result).collect();
     let all = if results.len() > 1 { results } else { Vec::new() };
     if !args.json {
         if !all.is_empty() {
-            terminal.print(&format!("\n{}", lines::repeated(&all)))?;
+            output.print(&format!("\n{}", lines::repeated(&all)))?;
         }
-        let changes = changes.map(|changes| text::render(&changes, terminal.table_style()));
-        return changes.map_or(Ok(()), |changes| terminal.print(&format!("\n{changes}")));
+        let changes = changes.map(|changes| text::render(&changes, output.style()));
+        return changes.map_or(Ok(()), |changes| output.print(&format!("\n{changes}")));
     }
     tests.sort_by(|a, b| goodput(a).total_cmp(&goodput(b)));
     let Tested { measured, finding, .. } = tests.swap_remove((tests.len() - 1) / 2);
     let finding = TestFinding { tests: all, changes, ..finding };
     let finding = serde_json::to_value(&finding).map_err(Failure::Json)?;
     let document = serde_json::to_string_pretty(&measured.document(&finding)).map_err(Failure::Json)?;
-    terminal.print_data(&(document + "\n"))
+    output.print_data(&(document + "\n"))
 }
 
 fn result(test: &Tested) -> TestResult {
@@ -150,6 +154,7 @@ fn asked(args: &TestArgs) -> Result<Asked, Failure> {
         sample: SAMPLE,
         parameters,
         key: args.key.as_deref().map(key).transpose()?,
+        title: args.title.clone(),
         interval: (!args.interval.is_zero()).then_some(args.interval),
     })
 }
@@ -184,7 +189,7 @@ fn parameters(args: &TestArgs) -> Result<Parameters, Failure> {
         blocks: args.blocks.unwrap_or(0),
         length: length.unwrap_or(0),
         bitrate_bps: bitrate.unwrap_or(if args.udp { UDP_RATE } else { 0 }),
-        pacing_bps: 0,
+        pacing_bps: args.fq_rate.map_or(0, Rate::bps),
         window: args.window.map(Bytes::get),
         mss: args.mss.map(u64::from),
         no_delay: args.no_delay,
@@ -193,6 +198,8 @@ fn parameters(args: &TestArgs) -> Result<Parameters, Failure> {
         has_wide_counters: false,
         client_version: Some(PROTOCOL.to_owned()),
         wants_telemetry: true,
+        wants_clock: true,
+        wants_output: args.get_server_output,
         read_rate_bps: 0,
     })
 }

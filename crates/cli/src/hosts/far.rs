@@ -311,6 +311,7 @@ fn asked(ends: &Ends<'_>, spec: &CellSpec, flow: &FlowSpec, target: &Target, hos
             .is_none()
             .then_some(spec.path.family == Family::Ipv6)
             .filter(|_| is_named(target)),
+        title: None,
         bind: None,
         connect_timeout: CONNECTING,
         own_window,

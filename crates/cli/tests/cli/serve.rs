@@ -1,6 +1,8 @@
 //! `pipefill serve` and `pipefill test` over loopback, without any other program: what hostile clients do to a server, and what it refuses.
 
 use crate::pipefill::Folder;
+use pipefill_remote::iperf3::Cookie;
+use pipefill_remote::key::Key;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -168,6 +170,8 @@ fn parameters() -> Vec<Vec<u8>> {
     .collect();
     all.push(vec![0xff; 200]);
     all.push("[".repeat(60_000).into_bytes());
+    all.push(format!("{{\"parallel\":-1,\"streams\":[{}0]}}", "0,".repeat(30_000)).into_bytes());
+    all.push(format!("{{{}\"parallel\":-1}}", "\"a\":{},".repeat(8_000)).into_bytes());
     all.push(format!("{{\"title\":{}1{}}}", "[".repeat(20_000), "]".repeat(20_000)).into_bytes());
     all.push(format!("{{\"congestion\":\"{}\"}}", "a".repeat(60_000)).into_bytes());
     all
@@ -218,6 +222,9 @@ fn hostile_clients_leave_a_server_that_is_small_and_alive() {
         held.push(stream);
     }
     late_results(port, &mut next);
+    wrong_times(port, &mut next, &mut held);
+    scans(port, &mut next);
+    let slow = slow_parameters(port, &next());
     wrong_streams(port, &mut next, &mut held);
     // Datagrams that no test waits for, and one that could be a hello.
     let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -226,7 +233,8 @@ fn hostile_clients_leave_a_server_that_is_small_and_alive() {
         next();
     }
     drop(held);
-    assert!(count >= 30, "{count} clients");
+    slow.join().unwrap();
+    assert!(count >= 60, "{count} clients");
     let output = server.test(&["-t", "1", "-J"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(server.memory_kib() < MEMORY_MAX_KIB, "{} KiB", server.memory_kib());
@@ -234,6 +242,60 @@ fn hostile_clients_leave_a_server_that_is_small_and_alive() {
     assert!(!log.contains('\u{1b}'), "what a client sends reaches no terminal: {log}");
     assert!(log.contains("announced 4294967295 bytes"), "{log}");
     assert!(log.lines().count() <= 3 * count, "a line each: {log}");
+}
+
+/// Questions for the time that are too many, of no use, never read or never asked.
+fn wrong_times(port: u16, next: &mut impl FnMut() -> [u8; 37], held: &mut Vec<Client>) {
+    let asked = br#"{"tcp":true,"time":5,"parallel":1,"pipefill":{"version":1,"clock":true}}"#;
+    let mut begin = || {
+        let mut client = Client::begin(port, &next());
+        client.document(asked);
+        assert_eq!(client.hear(), Some(-71), "a word about its clock");
+        client
+    };
+    let mut often = begin();
+    often.send(&[185; 1_000]);
+    let answers = (0..1_000).take_while(|_| {
+        let is_answer = often.hear() == Some(-71);
+        is_answer && often.0.read_exact(&mut [0; 20]).is_ok()
+    });
+    assert!(answers.count() <= 66, "it answers for ever");
+    for state in [9, 4, 0, 77] {
+        let mut client = begin();
+        client.send(&[state]);
+        assert_eq!(client.hear(), None, "{state} is no question");
+    }
+    held.push(begin());
+    // While the test runs it may be asked too; answers that nobody reads end the test, or the client does.
+    let (mut control, stream) = Client::running(port, &next());
+    control.send(&[185; 100]);
+    assert_eq!(control.hear(), Some(-71));
+    held.extend([control, stream]);
+}
+
+/// Connections that are made and closed, or reset, without a word.
+fn scans(port: u16, next: &mut impl FnMut() -> [u8; 37]) {
+    for index in 0..300 {
+        let client = Client::connect(port);
+        if index % 2 == 0 {
+            let reset = nix::libc::linger { l_onoff: 1, l_linger: 0 };
+            nix::sys::socket::setsockopt(&client.0, nix::sys::socket::sockopt::Linger, &reset).unwrap();
+        }
+        next();
+    }
+}
+
+/// Parameters that come byte by byte, for as long as the server takes them.
+fn slow_parameters(port: u16, cookie: &[u8; 37]) -> thread::JoinHandle<()> {
+    let mut client = Client::begin(port, cookie);
+    client.send(&60_000_u32.to_be_bytes());
+    thread::spawn(move || {
+        let began = Instant::now();
+        while client.0.write_all(b" ").is_ok() {
+            assert!(began.elapsed() < Duration::from_secs(15), "it reads for ever");
+            thread::sleep(Duration::from_millis(100));
+        }
+    })
 }
 
 /// Results that are none, after a test that went well.
@@ -417,12 +479,102 @@ fn a_key_is_asked_for_and_nothing_else_will_do() {
         drop(client);
         thread::sleep(Duration::from_millis(100));
     }
+    replayed(server.port, &right);
     assert_eq!(said(&["--key", &right]).0, Some(0), "it serves on");
     let log = server.end();
     assert!(log.contains("it has another key") && !log.contains("horse"), "{log}");
     let server = Server::start(&[]);
     let output = server.test(&["-n", "1M", "--key", &right]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("does not ask for the key"));
+}
+
+/// An answer that was right once is so for its own question and its own test alone.
+fn replayed(port: u16, file: &str) {
+    let key = Key::read(&fs::read(file).unwrap()).unwrap();
+    let asked = |index: usize| {
+        let cookie = Client::cookie(port, index);
+        let mut client = Client::connect(port);
+        client.send(&cookie);
+        assert_eq!(client.hear(), Some(-70), "a question");
+        let mut question = [0; 32];
+        client.0.read_exact(&mut question).unwrap();
+        (client, key.answer(&question, &Cookie::read(cookie).unwrap()))
+    };
+    let (first, right) = asked(21);
+    let (mut second, _) = asked(22);
+    second.send(&right);
+    assert_eq!(second.hear(), Some(-2), "another question's answer");
+    drop(first);
+    thread::sleep(Duration::from_millis(200));
+    let (mut again, _) = asked(21);
+    again.send(&right);
+    assert_eq!(again.hear(), Some(-2), "an earlier question's answer of the same test");
+    let (mut own, right) = asked(23);
+    own.send(&right);
+    assert_eq!(own.hear(), Some(9), "PARAM_EXCHANGE");
+}
+
+#[test]
+fn clocks_and_one_way_delays_are_told_with_their_error() {
+    let server = Server::start(&[]);
+    for (words, of) in [
+        (&["-b", "20M"][..], ["messages", "messages"]),
+        (&["-u", "-b", "10M"], ["datagrams", "messages"]),
+        (&["-u", "-b", "10M", "-R"], ["messages", "datagrams"]),
+        (&["-u", "-b", "10M", "--bidir", "-O", "1"], ["datagrams", "datagrams"]),
+    ] {
+        let output = server.test(&[&["-t", "1", "-J"], words].concat());
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let (clock, delays) = (&document["pipefill"]["clock"], &document["pipefill"]["one_way_delay"]);
+        let of_clock = |name: &str| clock[name].as_f64().unwrap_or_else(|| panic!("{words:?}: {clock:#}"));
+        // Both ends have the same clock.
+        assert!(of_clock("offset_us").abs() <= of_clock("offset_error_us") + 1.0, "{clock:#}");
+        assert!(of_clock("drift_ppm").abs() <= of_clock("drift_error_ppm") + 1.0, "{clock:#}");
+        assert!(2.0 * of_clock("offset_error_us") + 2.0 >= of_clock("round_trip_us"), "{clock:#}");
+        for (way, of) in ["to_server", "to_client"].into_iter().zip(of) {
+            let delay = &delays[way];
+            assert_eq!(delay["of"], of, "{words:?}: {delays:#}");
+            let [idle, middle, high] = ["idle_us", "loaded_us_p50", "loaded_us_p95"]
+                .map(|name| delay[name].as_f64().unwrap_or_else(|| panic!("{words:?} {way}: {delays:#}")));
+            let error = delays["error_us"].as_f64().unwrap();
+            assert!(idle >= -error && middle >= -error && middle <= high, "{words:?}: {delays:#}");
+            assert!(delay["samples"].as_u64() >= Some(3), "{words:?}: {delays:#}");
+        }
+    }
+    let text = server.test(&["-t", "1", "-b", "10M"]);
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(
+        text.contains("One-way delay to the server") && text.contains("half of the round trip"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_title_a_file_and_the_servers_own_words() {
+    let server = Server::start(&[]);
+    let folder = Folder::new();
+    let port = server.port.to_string();
+    let test = |words: &[&str]| {
+        let words = [&["test", "127.0.0.1", "-p", &port, "-n", "1M"], words].concat();
+        let output = folder.pipefill(&words).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for _ in 0..2 {
+        assert_eq!(test(&["-T", "A to B", "--logfile", "log", "--get-server-output"]), "");
+    }
+    let log = fs::read_to_string(folder.path("log")).unwrap();
+    let lines: Vec<&str> = log.lines().filter(|line| !line.is_empty()).collect();
+    assert!(lines.iter().all(|line| line.starts_with("A to B:  ")), "{log}");
+    assert_eq!(log.matches("The server says:\nA to B:  TCP, 1 stream received").count(), 2, "{log}");
+    let document: Value =
+        serde_json::from_str(&test(&["-T", "A to B", "-J", "--get-server-output"])).unwrap();
+    assert_eq!(document["title"], "A to B");
+    assert!(document["server_output_text"].as_str().unwrap().starts_with("TCP, 1 stream received"));
+    let paced: Value = serde_json::from_str(&test(&["--fq-rate", "80M", "-J"])).unwrap();
+    let seconds = paced["end"]["sum_received"]["seconds"].as_f64().unwrap();
+    // The kernel lets a first burst go.
+    assert!(seconds > 0.04, "1 MiB at 80 Mbit/s takes 0.1 s: {seconds}");
 }
 
 #[test]

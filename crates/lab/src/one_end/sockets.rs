@@ -1,7 +1,8 @@
 //! Sockets of a test between hosts: connected, accepted, with what iperf3's letters ask of them.
 
-use crate::sys::socket::set_option;
+use crate::sys::socket::{set_option, tcp_info};
 use crate::traffic::connect::{pacing_rate, receive_buffer, send_buffer, set_congestion_control};
+use pipefill_core::tcp_info::decode;
 use pipefill_core::units::{Bytes, Rate};
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use std::io;
@@ -103,6 +104,13 @@ pub fn connect_tcp(target: SocketAddr, options: &Options, patience: Duration) ->
 /// Those of the socket.
 pub fn mss_of(stream: &TcpStream) -> io::Result<u32> {
     SockRef::from(stream).tcp_mss()
+}
+
+/// Segments that a connection has sent again; `None` where the kernel does not tell.
+pub fn retransmits_of(stream: &TcpStream) -> Option<u32> {
+    let mut bytes = [0; 512];
+    let length = tcp_info(stream, &mut bytes).ok()?;
+    Some(decode(&bytes[..length])?.retransmits)
 }
 
 /// Makes a socket of UDP that talks to `target` alone.

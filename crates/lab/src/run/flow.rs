@@ -82,8 +82,16 @@ impl ConnectedFlow<'_> {
     pub(super) fn receive_tcp(&self, clock: RunClock, span: Span, stops: &Stops) -> io::Result<()> {
         let sockets: Vec<&Socket> = self.sockets.iter().map(|sockets| &sockets.receiver).collect();
         let (counts, read_rate) = (&self.counts, self.spec.read_rate);
-        TcpReceiver { sockets: &sockets, counts, clock, start: span.start, read_rate, stop: &stops.receivers }
-            .run()
+        TcpReceiver {
+            sockets: &sockets,
+            counts,
+            clock,
+            start: span.start,
+            read_rate,
+            discards: false,
+            stop: &stops.receivers,
+        }
+        .run()
     }
 
     pub(super) fn send_udp(&self, clock: RunClock, span: Span, stops: &Stops) -> io::Result<LatenessMeter> {

@@ -56,6 +56,10 @@ pub(crate) struct StreamCounts {
     pub(crate) reordered: Count,
     /// UDP: RFC 3550 jitter, nanoseconds.
     pub(crate) jitter_ns: Count,
+    /// UDP: when the newest datagram came, nanoseconds since the Unix epoch; 0 = none yet.
+    pub(crate) transit_at_ns: Count,
+    /// UDP: by how much that is later than the time that it carries, the bits of an `i64`, nanoseconds.
+    pub(crate) transit_ns: Count,
     /// When the sender offered its first byte, nanoseconds of the run; 0 = not yet.
     pub(crate) started_ns: Count,
     /// When the receiver had its last byte, nanoseconds of the run; 0 = none yet.

@@ -2,6 +2,7 @@
 //! (as fast as they come, or at a fixed rate).
 
 use super::counts::{Goal, StreamCounts};
+use super::moderation::Moderation;
 use crate::clock::RunClock;
 use crate::lateness::LatenessMeter;
 use crate::wait::until_ready;
@@ -20,6 +21,10 @@ use std::time::Duration;
 const STOP_CHECK: Duration = Duration::from_millis(20);
 /// What one read takes at most.
 const READ_SIZE: usize = 256 << 10;
+/// The same where nothing is copied.
+const DISCARD_SIZE: usize = 1 << 20;
+/// A reader that lets data wait is woken after so long without enough of it.
+const QUIET: Duration = Duration::from_millis(1);
 /// A paced reader looks this often.
 const READ_TICK: Duration = Duration::from_millis(1);
 /// A paced writer hands over what this span is worth in one write, but no less than a full segment.
@@ -181,28 +186,38 @@ pub(crate) struct TcpReceiver<'a> {
     pub(crate) clock: RunClock,
     pub(crate) start: Time,
     pub(crate) read_rate: Option<Rate>,
+    /// Whether the kernel throws the data away (`MSG_TRUNC`, tcp(7)), and the reader sleeps until there is more on a fast path
+    /// ([`Moderation`]): what is measured is the path then, and not what a program does with the data.
+    pub(crate) discards: bool,
     pub(crate) stop: &'a AtomicBool,
 }
 
 impl TcpReceiver<'_> {
     /// Reads until `stop` is set or every stream has ended.
     pub(crate) fn run(&self) -> io::Result<()> {
-        let mut buffer = vec![MaybeUninit::<u8>::uninit(); READ_SIZE];
+        let (flags, size) = if self.discards { (libc::MSG_TRUNC, DISCARD_SIZE) } else { (0, READ_SIZE) };
+        let mut buffer = Vec::with_capacity(size);
+        buffer.resize_with(size, MaybeUninit::<u8>::uninit);
+        let mut moderations = vec![Moderation::new(self.start); self.sockets.len()];
         let mut open = vec![true; self.sockets.len()];
         let mut next_tick = self.start;
         while open.contains(&true) && !self.stop.load(Ordering::Relaxed) {
             let mut progressed = false;
             for (i, socket) in self.sockets.iter().enumerate().filter(|&(i, _)| open[i]).collect::<Vec<_>>() {
-                let allowed = self.allowance(i);
+                let allowed = self.allowance(i, size);
                 if allowed == 0 {
                     continue;
                 }
-                match taken(socket.recv(&mut buffer[..allowed]))? {
+                match taken(socket.recv_with_flags(&mut buffer[..allowed], flags))? {
                     Some(0) => open[i] = false,
                     Some(bytes) => {
                         self.counts[i].received_bytes.add(bytes);
-                        self.counts[i].last_received_ns.set(self.clock.now().nanos());
-                        progressed = true;
+                        let now = self.clock.now();
+                        self.counts[i].last_received_ns.set(now.nanos());
+                        if self.discards {
+                            moderations[i].note(socket, bytes, now);
+                        }
+                        progressed |= !moderations[i].is_on();
                     }
                     None => {}
                 }
@@ -215,20 +230,26 @@ impl TcpReceiver<'_> {
                 // A stream that has ended is always ready to say so.
                 let sockets =
                     self.sockets.iter().zip(&open).filter(|(_, open)| **open).map(|(socket, _)| *socket);
-                wait_for(sockets, PollFlags::POLLIN, STOP_CHECK)?;
+                let is_moderated = moderations.iter().any(Moderation::is_on);
+                let span = if is_moderated { QUIET } else { STOP_CHECK };
+                let ready = wait_for(sockets, PollFlags::POLLIN, span)?;
+                if is_moderated && !ready.contains(&true) {
+                    let now = self.clock.now();
+                    moderations.iter_mut().zip(self.sockets).for_each(|(one, socket)| one.end(socket, now));
+                }
             }
         }
         Ok(())
     }
 
-    /// Bytes that stream `i` may read now.
-    fn allowance(&self, i: usize) -> usize {
+    /// Bytes that stream `i` may read now, `most` at most.
+    fn allowance(&self, i: usize, most: usize) -> usize {
         let Some(rate) = self.read_rate else {
-            return READ_SIZE;
+            return most;
         };
         let worth = rate.bytes_in(self.clock.now().since(self.start)).get();
         let allowed = worth.saturating_sub(self.counts[i].received_bytes.get());
-        usize::try_from(allowed).unwrap_or(READ_SIZE).min(READ_SIZE)
+        usize::try_from(allowed).unwrap_or(most).min(most)
     }
 }
 
@@ -360,7 +381,10 @@ mod tests {
             cpu_time(|| {
                 let sockets = &[&waiting, &ended];
                 let (start, read_rate, stop) = (clock.now(), None, &stop);
-                TcpReceiver { sockets, counts: &counts, clock, start, read_rate, stop }.run().unwrap();
+                let discards = false;
+                TcpReceiver { sockets, counts: &counts, clock, start, read_rate, discards, stop }
+                    .run()
+                    .unwrap();
             })
         });
         assert!(used < SPAN / 4, "{used:?} of CPU time in {SPAN:?}");

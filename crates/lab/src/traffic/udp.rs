@@ -205,9 +205,13 @@ impl UdpReceiver<'_> {
     /// Notes `datagram`, and lets the telemetry see what was counted.
     fn note(&self, arrivals: &mut Arrivals, datagram: &Datagram<'_>) {
         let Some((sequence, sent_ns)) = self.header.parse(datagram.head) else { return };
-        let transit = datagram.realtime_ns.map(|realtime_ns| realtime_ns as i64 - sent_ns as i64);
+        let transit = datagram.realtime_ns.map(|realtime_ns| realtime_ns.wrapping_sub(sent_ns).cast_signed());
         if arrivals.note(sequence, transit) {
             self.counts.received_bytes.add(datagram.len as u64);
+            if let (Some(at), Some(transit)) = (datagram.realtime_ns, transit) {
+                self.counts.transit_ns.set(transit.cast_unsigned());
+                self.counts.transit_at_ns.set(at);
+            }
         }
         let counts = arrivals.counts();
         self.counts.expected.set(arrivals.expected());

@@ -12,6 +12,8 @@ pub enum Client {
     Proved,
     /// It has sent its parameters.
     Described,
+    /// And asked for the server's time.
+    Compared,
     /// It has connected its streams.
     Connected,
     /// All streams are there at the server.
@@ -20,6 +22,8 @@ pub enum Client {
     Running,
     /// The results are exchanged.
     Exchanged,
+    /// And the server's time was asked for again.
+    ComparedAgain,
     /// Over.
     Done,
 }
@@ -31,6 +35,8 @@ pub enum Step {
     ProveKey,
     /// Send the parameters.
     SendParameters,
+    /// Ask for the time, then say that it was enough.
+    AskTime,
     /// Connect the streams.
     ConnectStreams,
     /// Make ready.
@@ -59,11 +65,15 @@ impl Client {
             (Self::Asked, State::KeyQuestion) => (Self::Proved, Step::ProveKey),
             (Self::Asked | Self::Proved, State::AccessDenied) => (Self::Done, Step::Denied),
             (Self::Asked | Self::Proved, State::ParamExchange) => (Self::Described, Step::SendParameters),
-            (Self::Described, State::CreateStreams) => (Self::Connected, Step::ConnectStreams),
+            (Self::Described, State::Clock) => (Self::Compared, Step::AskTime),
+            (Self::Described | Self::Compared, State::CreateStreams) => {
+                (Self::Connected, Step::ConnectStreams)
+            }
             (Self::Connected, State::TestStart) => (Self::Ready, Step::Prepare),
             (Self::Ready, State::TestRunning) => (Self::Running, Step::Run),
             (Self::Running, State::ExchangeResults) => (Self::Exchanged, Step::ExchangeResults),
-            (Self::Exchanged, State::DisplayResults) => (Self::Done, Step::Finish),
+            (Self::Exchanged, State::Clock) => (Self::ComparedAgain, Step::AskTime),
+            (Self::Exchanged | Self::ComparedAgain, State::DisplayResults) => (Self::Done, Step::Finish),
             (Self::Done, _) => return Err(ProtocolError::OutOfOrder { got: state, when: "after the end" }),
             (_, State::ServerError) => (Self::Done, Step::Refused),
             (_, State::ServerTerminate) => (Self::Done, Step::Terminated),
@@ -76,11 +86,11 @@ impl Client {
     const fn place(self) -> &'static str {
         match self {
             Self::Asked | Self::Proved => "before it asked for the parameters",
-            Self::Described => "before it asked for streams",
+            Self::Described | Self::Compared => "before it asked for streams",
             Self::Connected => "before all streams were there",
             Self::Ready => "before the test ran",
             Self::Running => "while the test ran",
-            Self::Exchanged | Self::Done => "after the results",
+            Self::Exchanged | Self::ComparedAgain | Self::Done => "after the results",
         }
     }
 }
@@ -92,6 +102,8 @@ pub enum Wish {
     End,
     /// It gives up.
     GiveUp,
+    /// It wants to know the time.
+    Time,
 }
 
 /// What `state` of a client means while the test runs.
@@ -102,6 +114,7 @@ pub const fn while_running(state: State) -> Result<Wish, ProtocolError> {
     match state {
         State::TestEnd => Ok(Wish::End),
         State::ClientTerminate => Ok(Wish::GiveUp),
+        State::Clock => Ok(Wish::Time),
         got => Err(ProtocolError::OutOfOrder { got, when: "while the test ran" }),
     }
 }

@@ -95,6 +95,10 @@ pub struct Parameters {
     pub client_version: Option<String>,
     /// Whether it can read our telemetry ([`crate::far_end`]).
     pub wants_telemetry: bool,
+    /// Whether it asks for the time where the server says that it tells it ([`crate::clock`]).
+    pub wants_clock: bool,
+    /// `--get-server-output`: whether the server's results are to have what it says of the test.
+    pub wants_output: bool,
     /// Our own: what each stream of TCP is read at most, bits per second; 0 for no bound. A stock server knows nothing of it.
     pub read_rate_bps: u64,
 }
@@ -137,6 +141,9 @@ impl Parameters {
             has_wide_counters: members.flag("udp_counters_64bit"),
             client_version: members.text("client_version")?,
             wants_telemetry: members.any(crate::far_end::MEMBER).is_some(),
+            wants_output: members.flag("get_server_output"),
+            wants_clock: members.any(crate::far_end::MEMBER).and_then(|own| own.get("clock"))
+                == Some(&json!(true)),
             read_rate_bps: members.any(crate::far_end::MEMBER).map_or(Ok(0), read_rate)?,
         })
     }
@@ -168,7 +175,11 @@ impl Parameters {
             Way::ToClient => put("reverse", json!(true)),
             Way::Both => put("bidirectional", json!(true)),
         };
-        for (name, is_set) in [("nodelay", self.no_delay), ("udp_counters_64bit", self.has_wide_counters)] {
+        for (name, is_set) in [
+            ("nodelay", self.no_delay),
+            ("udp_counters_64bit", self.has_wide_counters),
+            ("get_server_output", self.wants_output),
+        ] {
             if is_set {
                 put(name, json!(1));
             }
@@ -185,6 +196,9 @@ impl Parameters {
             let mut member = json!({"version": crate::far_end::VERSION});
             if self.read_rate_bps > 0 {
                 member[READ_RATE] = json!(self.read_rate_bps);
+            }
+            if self.wants_clock {
+                member["clock"] = json!(true);
             }
             put(crate::far_end::MEMBER, member);
         }
@@ -255,6 +269,8 @@ mod tests {
             congestion_control: Some("reno".to_owned()),
             client_version: Some("3.12".to_owned()),
             wants_telemetry: true,
+            wants_clock: true,
+            wants_output: true,
             read_rate_bps: 20_000_000,
             ..Parameters::default()
         };

@@ -8,6 +8,10 @@ use serde_json::{Value, json};
 /// Streams of one test, both ways.
 const STREAMS_MAX: usize = 2 * super::STREAMS_MAX as usize;
 
+/// What a server says of the test is under one of these.
+const OUTPUT_TEXT: &str = "server_output_text";
+const OUTPUT_JSON: &str = "server_output_json";
+
 /// One end's counts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Results {
@@ -21,6 +25,8 @@ pub struct Results {
     pub streams: Vec<StreamResult>,
     /// Its telemetry, where it is ours and was asked for it.
     pub telemetry: Option<FarEnd>,
+    /// What a server says of the test, where it was asked: text, or a document.
+    pub output: Option<Value>,
 }
 
 /// One stream at one end, after what was left out at the start.
@@ -63,6 +69,7 @@ impl Results {
             congestion_control: members.text("congestion_used")?,
             streams: listed.iter().map(StreamResult::read).collect::<Result<_, _>>()?,
             telemetry: members.any(far_end::MEMBER).and_then(FarEnd::read),
+            output: [OUTPUT_TEXT, OUTPUT_JSON].iter().find_map(|name| members.any(name)).cloned(),
         })
     }
 
@@ -81,6 +88,9 @@ impl Results {
         }
         if let Some(telemetry) = &self.telemetry {
             document[far_end::MEMBER] = telemetry.document();
+        }
+        if let Some(output) = &self.output {
+            document[if output.is_string() { OUTPUT_TEXT } else { OUTPUT_JSON }] = output.clone();
         }
         document
     }

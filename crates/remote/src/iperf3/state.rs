@@ -34,10 +34,15 @@ pub enum State {
     ServerError,
     /// The server wants a proof of the key first: a question follows ([`crate::key`]). Ours alone.
     KeyQuestion,
+    /// Before and after a test the server says that it tells its time; later the client asks for it, or the server answers
+    /// ([`crate::clock`]). Ours alone.
+    Clock,
+    /// The client has asked for the time often enough. Ours alone.
+    ClockDone,
 }
 
 /// Each state and its byte.
-const BYTES: [(State, i8); 14] = [
+const BYTES: [(State, i8); 16] = [
     (State::TestStart, 1),
     (State::TestRunning, 2),
     (State::TestEnd, 4),
@@ -52,6 +57,8 @@ const BYTES: [(State, i8); 14] = [
     (State::AccessDenied, -1),
     (State::ServerError, -2),
     (State::KeyQuestion, -70),
+    (State::Clock, -71),
+    (State::ClockDone, -72),
 ];
 
 impl State {
@@ -90,6 +97,8 @@ impl fmt::Display for State {
             Self::AccessDenied => "ACCESS_DENIED",
             Self::ServerError => "SERVER_ERROR",
             Self::KeyQuestion => "a question for a key",
+            Self::Clock => "a word about its clock",
+            Self::ClockDone => "an end of questions for the time",
         })
     }
 }

@@ -132,7 +132,40 @@ pub fn summary(measured: &Measured, finding: &TestFinding, style: Style) -> Stri
     }
     text.push('\n');
     text.push_str(&verdicts(finding, style));
+    text.push_str(&clocks(finding, style));
     let _ = writeln!(text, "\n{}", prose::filled(&rests_on(measured, finding), "", "", style.width));
+    if let Some(output) = &measured.server_output {
+        let said = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
+        let _ = writeln!(text, "\nThe server says:\n{}", said.trim_end());
+    }
+    text
+}
+
+/// The offset of the clocks, and one-way delays.
+fn clocks(finding: &TestFinding, style: Style) -> String {
+    let time = |us: i64| Kind::Time.alone(us as f64 * 1e3);
+    let mut text = String::new();
+    if let Some(delays) = &finding.one_way_delay {
+        for (way, one) in [("to the server", &delays.to_server), ("from the server", &delays.to_client)] {
+            let Some(idle) = one.idle_us else { continue };
+            let _ = write!(text, "\nOne-way delay {way}: {}", time(idle));
+            if let (Some(middle), Some(high)) = (one.loaded_us_p50, one.loaded_us_p95) {
+                let _ = write!(text, ", under load {} (95 % below {})", time(middle), time(high));
+            }
+        }
+        text.push('\n');
+    }
+    if let Some(clock) = &finding.clock {
+        let place = if clock.offset_us < 0 { "behind" } else { "ahead of" };
+        let (offset, error) =
+            (time(clock.offset_us.abs()), Kind::Time.alone(clock.offset_error_us as f64 * 1e3));
+        let told = format!(
+            "The server's clock is {offset} {place} this host's, or up to {error} off that: half of the round trip. Each one-way delay may be wrong \
+             by as much; what load adds to it is not."
+        );
+        text.push_str(&prose::filled(&told, "", "", style.width));
+        text.push('\n');
+    }
     text
 }
 

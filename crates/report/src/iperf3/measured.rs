@@ -89,10 +89,16 @@ pub struct Measured {
     pub started_unix_ms: u64,
     /// What was asked for: host and port.
     pub host: (String, u16),
+    /// What the result is to be known by (`-T`).
+    pub title: Option<String>,
+    /// What the server said of the test, where that was asked for: text, or a document of iperf3's.
+    pub server_output: Option<Value>,
     /// The test's name.
     pub cookie: String,
     /// MSS of the first stream of TCP, bytes.
     pub mss_bytes: u64,
+    /// `-M`, bytes.
+    pub asked_mss: Option<u64>,
     /// `-b`, bits per second; 0 for no bound.
     pub bitrate_bps: u64,
     /// `-w`, bytes; 0 for none.
@@ -131,7 +137,16 @@ impl Measured {
     /// The document, with `finding` as the member `pipefill`.
     pub fn document(&self, finding: &Value) -> Value {
         let intervals: Vec<Value> = self.intervals.iter().map(|one| self.interval(one)).collect();
-        json!({"start": self.start(), "intervals": intervals, "end": self.end(), "pipefill": finding})
+        let mut document =
+            json!({"start": self.start(), "intervals": intervals, "end": self.end(), "pipefill": finding});
+        if let Some(title) = &self.title {
+            document["title"] = json!(title);
+        }
+        if let Some(output) = &self.server_output {
+            let name = if output.is_string() { "server_output_text" } else { "server_output_json" };
+            document[name] = output.clone();
+        }
+        document
     }
 
     /// Payload that was received of the streams on which this host sends, or of those on which it receives, bits per second; `None` where
@@ -179,7 +194,9 @@ impl Measured {
             },
         });
         if !self.is_udp {
-            start["tcp_mss_default"] = json!(self.mss_bytes);
+            let (name, mss) =
+                self.asked_mss.map_or(("tcp_mss_default", self.mss_bytes), |mss| ("tcp_mss", mss));
+            start[name] = json!(mss);
         }
         start
     }

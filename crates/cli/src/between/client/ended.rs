@@ -1,6 +1,7 @@
 //! A test that has come to its end: what both ends counted, and samples of their sockets, before anybody judges it.
 
 use super::Tested;
+use super::delays::Times;
 use super::outcome::Told;
 use crate::between::end::End;
 use crate::failure::Failure;
@@ -16,6 +17,7 @@ pub(super) struct Ended {
     pub(super) told: Told,
     pub(super) end: End,
     pub(super) theirs: Results,
+    pub(super) times: Times,
 }
 
 /// One of its streams.
@@ -51,8 +53,8 @@ impl Ended {
     /// # Errors
     /// The server's results lack a stream.
     pub(super) fn told(self, parameters: &Parameters) -> Result<Tested, Failure> {
-        let Self { told, mut end, theirs } = self;
-        told.end(parameters, &mut end, theirs)
+        let Self { told, mut end, theirs, times } = self;
+        told.end(parameters, &mut end, theirs, &times)
     }
 
     /// Its streams as they are.
@@ -85,7 +87,9 @@ impl Ended {
                 far_samples,
                 congestion_control: [
                     self.end.transfer.congestion_control(index),
-                    far_name.or_else(|| self.theirs.congestion_control.clone()),
+                    far_name
+                        .filter(|name| !name.is_empty())
+                        .or_else(|| self.theirs.congestion_control.clone()),
                 ],
                 buffers: self.end.transfer.buffers(index),
                 addresses: self.end.transfer.addresses(index),

@@ -1,5 +1,6 @@
 //! What a test measured, and what its sockets say: figures, verdict, records.
 
+use super::delays::Times;
 use super::{Asked, Tested};
 use crate::between::end::End;
 use crate::failure::Failure;
@@ -47,8 +48,10 @@ impl Told {
             system: system(),
             started_unix_ms: u64::try_from(since_epoch.as_millis()).unwrap_or(0),
             host: asked.host.clone(),
+            title: asked.title.clone(),
             cookie: cookie.as_str().to_owned(),
             mss_bytes: mss.map_or(0, u64::from),
+            asked_mss: parameters.mss,
             bitrate_bps: parameters.bitrate_bps,
             window_bytes: parameters.window.unwrap_or(0),
             buffers: end.transfer.buffers(0),
@@ -76,6 +79,7 @@ impl Told {
         parameters: &Parameters,
         end: &mut End,
         theirs: Results,
+        times: &Times,
     ) -> Result<Tested, Failure> {
         let ours = end.results();
         for (index, stream) in self.measured.streams.iter_mut().enumerate() {
@@ -92,8 +96,10 @@ impl Told {
         if self.measured.is_reverse {
             self.measured.congestion_control.reverse();
         }
+        self.measured.server_output = theirs.output;
         let kept = self.kept(end);
         let server = if theirs.telemetry.is_some() { Server::Pipefill } else { Server::Iperf3 };
+        let (clock, one_way_delay) = (times.clock(), times.delays(end, theirs.telemetry.as_ref()));
         let finding = match parameters.transport {
             Transport::Udp => TestFinding::of_udp(server, &self.datagrams(parameters)),
             Transport::Tcp => {
@@ -103,11 +109,13 @@ impl Told {
                     &connections(&kept),
                     &connections(&far),
                     parameters.bitrate_bps == 0,
+                    parameters.window,
                 )
             }
         };
         // What breaks now breaks because the test is over.
         let _closed = end.transfer.finish();
+        let finding = TestFinding { clock, one_way_delay, ..finding };
         Ok(Tested { measured: self.measured, finding, kept })
     }
 

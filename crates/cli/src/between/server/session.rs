@@ -3,7 +3,7 @@
 use super::shared::Shared;
 use super::{shown, streams};
 use crate::between::end::{End, SAMPLE};
-use crate::between::{heard_within, random};
+use crate::between::{heard_within, random, time};
 use crate::terminal::say;
 use pipefill_lab::one_end::Transfer;
 use pipefill_remote::control::{Control, ControlError};
@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 
 /// How long a step on the control connection may take.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The same after the data: what it says waits behind them, or behind their ACKs.
+const PATIENCE_AFTER: Duration = Duration::from_secs(30);
 /// So long beyond its time a test may go on: the client ends it.
 const GRACE: Duration = Duration::from_secs(15);
 /// A test that has moved nothing for so long is given up.
@@ -152,6 +154,9 @@ fn carry_out(
     asked: &Parameters,
     control: &mut Control,
 ) -> Result<String, Refused> {
+    if asked.wants_clock {
+        time::tell(control, PATIENCE)?;
+    }
     let streams = streams::collect(shared, cookie, peer.ip(), asked, control)?;
     let samples_max = if asked.wants_telemetry { far_end::SAMPLES_MAX } else { 0 };
     let mut end = End::new(asked, streams, shared.policy.max_rate, (samples_max, SAMPLE))?;
@@ -163,6 +168,7 @@ fn carry_out(
     end.stop();
     // A stock client reads whole blocks until it has the server's results: only an end lets it go on (`Nread()`).
     end.transfer.end_of_data();
+    control.set_patience(PATIENCE_AFTER);
     control.say(State::ExchangeResults)?;
     let theirs = control.read_document(document::CLIENT_RESULTS_MAX)?;
     let theirs = Results::read(&theirs).map_err(ControlError::from)?;
@@ -171,7 +177,12 @@ fn carry_out(
     if asked.wants_telemetry {
         results.telemetry = Some(end.telemetry());
     }
+    let told = line(asked, &results, &theirs);
+    results.output = asked.wants_output.then(|| told.clone().into());
     control.send_document(&results.document())?;
+    if asked.wants_clock {
+        time::tell(control, PATIENCE)?;
+    }
     control.say(State::DisplayResults)?;
     // A client that has closed instead has what it wants.
     match control.hear() {
@@ -179,7 +190,7 @@ fn carry_out(
         Ok(state) => return Err(Refused::Gone(format!("it sent {state} instead of IPERF_DONE"))),
         Err(error) => return Err(error.into()),
     }
-    Ok(line(asked, &results, &theirs))
+    Ok(told)
 }
 
 /// Until the client ends it.
@@ -194,6 +205,7 @@ fn run(shared: &Shared, asked: &Parameters, control: &mut Control, end: &mut End
         match heard_within(control, end.idle_for(STEP))?.map(while_running) {
             None => {}
             Some(Ok(Wish::End)) => return Ok(()),
+            Some(Ok(Wish::Time)) => time::answer(control)?,
             Some(Ok(Wish::GiveUp)) => return Err(Refused::Gone("the client gave the test up".to_owned())),
             Some(Err(error)) => return Err(Refused::Gone(error.to_string())),
         }
