@@ -99,7 +99,7 @@ pub(crate) fn test(asked: &Asked, stop: &Stop, listener: &mut Listener<'_>) -> R
 /// Makes the test, and keeps what both ends counted as it is.
 ///
 /// # Errors
-/// As [`test`].
+/// As [`test()`].
 pub(crate) fn measure(
     asked: &Asked,
     stop: &Stop,
