@@ -36,7 +36,7 @@ fn main() -> ExitCode {
             measured(SCENARIOS[at])
         })
     });
-    run([simulated].into_iter().chain(measured).collect())
+    run([("beside_tools", [simulated].into_iter().chain(measured).collect())])
 }
 
 fn text([path, host, flow]: [&str; 3], packets: &str) -> String {

@@ -33,7 +33,7 @@ repeat = 1
 
 fn main() -> ExitCode {
     let name = "data_frames_are_made_of_records_as_they_are";
-    run(vec![test(name, data_frames_are_made_of_records_as_they_are)])
+    run([("readers", vec![test(name, data_frames_are_made_of_records_as_they_are)])])
 }
 
 fn data_frames_are_made_of_records_as_they_are() -> Outcome {

@@ -162,6 +162,11 @@ impl Telemetry<'_> {
     }
 }
 
+/// A reading during which so much time passed is repeated: its time would not be that of what it says.
+const READ_WITHIN: Duration = Duration::from_micros(100);
+/// The last of so many readings counts, however long it took.
+const READINGS: usize = 3;
+
 /// One sample of one end, `is_full` with the raw bytes; `None` where the kernel no longer answers for the socket.
 pub(crate) fn sample_tcp(
     clock: RunClock,
@@ -171,10 +176,10 @@ pub(crate) fn sample_tcp(
     is_full: bool,
 ) -> Option<TcpSample> {
     let mut bytes = [0; 512];
-    let len = tcp_info(socket, &mut bytes).ok()?;
+    let (t_us, len) = read_in_time(clock, socket, &mut bytes)?;
     let memory = mem_info(socket).ok();
     Some(TcpSample {
-        t_us: clock.now().micros(),
+        t_us,
         stream,
         end,
         info: tcp_info::decode(&bytes[..len])?,
@@ -184,6 +189,20 @@ pub(crate) fn sample_tcp(
         rcvbuf_bytes: memory.map(|m| u64::from(m.rcvbuf)),
         raw: is_full.then(|| STANDARD.encode(&bytes[..len])),
     })
+}
+
+/// When the kernel told of the socket, and the length of what it told; `None` where it no longer answers.
+fn read_in_time(clock: RunClock, socket: &Socket, bytes: &mut [u8; 512]) -> Option<(u64, usize)> {
+    let mut before = clock.now();
+    let mut reading = 1;
+    loop {
+        let len = tcp_info(socket, bytes).ok()?;
+        let after = clock.now();
+        if after.since(before) <= READ_WITHIN || reading == READINGS {
+            return Some((after.micros(), len));
+        }
+        (before, reading) = (after, reading + 1);
+    }
 }
 
 fn sample_udp(clock: RunClock, probe: &StreamProbe<'_>) -> UdpSample {

@@ -1,8 +1,9 @@
-//! Tests that measure on this machine's kernel: one after the other, the slow ones three at a time, and each passes, fails, or is skipped with
-//! a typed reason.
+//! Tests that measure on this machine's kernel: first the slow ones, three at a time, then the others one by one; each passes, fails, or is
+//! skipped with a typed reason.
 //!
 //! A late run fails its test, unless the [`Witness`] shows that the machine was late. Such a run is measured again, twice at most; whether a run
-//! was late is known without a look at what it measured. A test without a valid run never passes.
+//! was late is known without a look at what it measured. A test without a valid run never passes. Where other tests ran at the same time, they
+//! may be why a run was late: that test is made again, alone, and counts as it ends then.
 #![allow(dead_code, unreachable_pub, reason = "each test crate uses a part")]
 
 pub mod namespace;
@@ -15,10 +16,12 @@ pub use pipefill::{Folder, names};
 
 use libtest_mimic::{Arguments, Completion, Trial};
 use serde_json::Value;
+use std::cell::Cell;
 use std::fmt;
 use std::process::{ExitCode, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
+use std::time::Instant;
 use witness::{Kind, Testimony, Witness};
 
 /// Why a test could not do what it is for.
@@ -30,6 +33,8 @@ pub enum Skip {
     NoBpf(String),
     /// The machine, not the program, was late in every attempt.
     MachineLate(String),
+    /// A run was late beside other tests; never the end of a test, which is made again alone.
+    BesideOthers(String),
     /// The programs that read records are not to be had.
     ReadersUnavailable(String),
     /// A program that a test runs is not installed.
@@ -46,6 +51,7 @@ impl fmt::Display for Skip {
             Self::LabUnavailable(reason) => write!(f, "lab-unavailable: {reason}"),
             Self::NoBpf(reason) => write!(f, "no-bpf: {reason}"),
             Self::MachineLate(reason) => write!(f, "machine-late: {reason}"),
+            Self::BesideOthers(reason) => write!(f, "beside-others: {reason}"),
             Self::ReadersUnavailable(reason) => write!(f, "readers-unavailable: {reason}"),
             Self::ContainersUnavailable(reason) => write!(f, "containers-unavailable: {reason}"),
             Self::ProgramMissing(name) => write!(f, "program-missing: {name}"),
@@ -57,52 +63,81 @@ impl fmt::Display for Skip {
 /// How a test ends that does not panic.
 pub type Outcome = Result<(), Skip>;
 
-/// Held for writing by a test that has the machine for itself.
-static MACHINE: RwLock<()> = RwLock::new(());
+/// A test before it is run.
+pub struct Test {
+    name: String,
+    is_slow: bool,
+    body: Box<dyn Fn() -> Outcome + Send>,
+}
 
 /// A test of that name, while no other one runs.
-pub fn test(name: impl Into<String>, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
-    trial(name, || {
-        let _alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
-        body()
-    })
+pub fn test(name: impl Into<String>, body: impl Fn() -> Outcome + Send + 'static) -> Test {
+    Test { name: name.into(), is_slow: false, body: Box::new(body) }
 }
 
 /// A test of that name that takes little of a CPU, 200 Mbit/s at most: some of them run at a time.
-pub fn slow_test(name: impl Into<String>, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
-    trial(name, || {
-        let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
-        body()
-    })
+pub fn slow_test(name: impl Into<String>, body: impl Fn() -> Outcome + Send + 'static) -> Test {
+    Test { is_slow: true, ..test(name, body) }
 }
 
-/// A test of each cell: three at a time of those that take little of a CPU, then those alone whose name has one of `fast` in it.
-pub fn tests_of(cells: Vec<String>, fast: &[&str], check: fn(&str) -> Outcome) -> Vec<Trial> {
-    let (fast, slow): (Vec<_>, Vec<_>) =
-        cells.into_iter().partition(|only| fast.iter().any(|name| only.contains(name)));
-    let slow = slow.into_iter().map(|only| slow_test(only.clone(), move || check(&only)));
-    let fast = fast.into_iter().map(|only| test(only.clone(), move || check(&only)));
-    slow.chain(fast).collect()
+/// A test of each cell: the slow ones, and those alone whose name has one of `fast` in it.
+pub fn tests_of(cells: Vec<String>, fast: &[&str], check: fn(&str) -> Outcome) -> Vec<Test> {
+    let of_cell = |only: String| Test {
+        is_slow: !fast.iter().any(|name| only.contains(name)),
+        ..test(only.clone(), move || check(&only))
+    };
+    cells.into_iter().map(of_cell).collect()
 }
 
-fn trial(name: impl Into<String>, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
-    Trial::ignorable_test(name, || {
-        Ok(match body() {
+/// Tests of a part, and its name.
+pub type Part = (&'static str, Vec<Test>);
+
+/// Runs the tests of all parts, whatever the arguments say of threads: first the slow ones, three at a time, then each of the others alone.
+pub fn run(parts: impl IntoIterator<Item = Part>) -> ExitCode {
+    let of_part = |(part, tests): Part| {
+        tests.into_iter().map(move |test| Test { name: format!("{part}::{}", test.name), ..test })
+    };
+    let (slow, fast): (Vec<_>, Vec<_>) = parts.into_iter().flat_map(of_part).partition(|test| test.is_slow);
+    let tests = slow.into_iter().chain(fast).map(trial).collect();
+    let arguments = Arguments { test_threads: Some(3), ..Arguments::from_args() };
+    libtest_mimic::run(&arguments, tests).exit_code()
+}
+
+/// Held for writing by a test that has the machine for itself.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+thread_local! {
+    /// Whether no other test runs beside that of this thread.
+    static IS_ALONE: Cell<bool> = const { Cell::new(true) };
+}
+
+fn trial(Test { name, is_slow, body }: Test) -> Trial {
+    Trial::ignorable_test(name.clone(), move || {
+        let mut ended = if is_slow { beside_others(&body) } else { alone(&name, &body) };
+        if let Err(Skip::BesideOthers(reason)) = &ended {
+            println!("beside other tests, to be made again alone: {reason}");
+            ended = alone(&name, &body);
+        }
+        Ok(match ended {
             Ok(()) => Completion::Completed,
             Err(skip) => Completion::ignored_with(skip),
         })
     })
 }
 
-/// Runs the tests in this order, whatever the arguments say of threads: three of the slow ones at a time.
-pub fn run(tests: Vec<Trial>) -> ExitCode {
-    run_at_once(tests, 3)
+fn beside_others(body: &dyn Fn() -> Outcome) -> Outcome {
+    let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
+    IS_ALONE.set(false);
+    body()
 }
 
-/// The same with so many of the slow ones at a time.
-pub fn run_at_once(tests: Vec<Trial>, count: usize) -> ExitCode {
-    let arguments = Arguments { test_threads: Some(count), ..Arguments::from_args() };
-    libtest_mimic::run(&arguments, tests).exit_code()
+fn alone(name: &str, body: &dyn Fn() -> Outcome) -> Outcome {
+    let _alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
+    IS_ALONE.set(true);
+    let began = Instant::now();
+    let ended = body();
+    println!("{name} had the machine for {:.1} s", began.elapsed().as_secs_f64());
+    ended
 }
 
 /// A folder on a machine where the lab runs.
@@ -142,7 +177,7 @@ static LATE: AtomicUsize = AtomicUsize::new(0);
 /// What `work` returns, whose runs are all valid.
 ///
 /// # Errors
-/// A run is invalid, and the machine was late meanwhile.
+/// A run is invalid, and the machine was late meanwhile, or other tests ran.
 ///
 /// # Panics
 /// A run is invalid, and the machine was not late.
@@ -159,7 +194,7 @@ pub fn in_time<const N: usize>(work: impl FnOnce() -> [Output; N]) -> Result<[Ou
 /// The report of `pipefill run` with `words`, whose runs are all valid. The records are in the folder's `lab/runs`.
 ///
 /// # Errors
-/// The machine was late in every turn.
+/// The machine was late in every turn, or other tests ran.
 ///
 /// # Panics
 /// The command failed, or a run is invalid though the machine was not late.
@@ -175,7 +210,7 @@ pub fn report(folder: &Folder, words: &[&str]) -> Result<Value, Skip> {
             return Ok(report);
         };
         let skip = excused(&seen, &invalid);
-        if turn == TURNS || LATE.fetch_add(1, Ordering::Relaxed) >= MOST_LATE {
+        if !IS_ALONE.get() || turn == TURNS || LATE.fetch_add(1, Ordering::Relaxed) >= MOST_LATE {
             return Err(skip);
         }
         println!("attempt {turn} of {TURNS}: {skip}");
@@ -208,8 +243,11 @@ fn invalid(report: &Value) -> Option<String> {
 /// The skip for a run that is `invalid`, as printed.
 ///
 /// # Panics
-/// The machine was not late, or not so: the run's lateness is the program's own.
+/// No other test ran, and the machine was not late, or not so: the run's lateness is the program's own.
 fn excused(seen: &Testimony, invalid: &str) -> Skip {
+    if !IS_ALONE.get() {
+        return Skip::BesideOthers(invalid.to_owned());
+    }
     let is_starved = invalid.contains("starved_cpu") && !invalid.contains("late_");
     let kind = match is_as_a_rule(invalid) {
         true => Kind::AsARule,

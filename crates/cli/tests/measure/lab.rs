@@ -1,14 +1,12 @@
 //! Whole experiments on this machine's kernel.
 
-mod measuring;
-
-use measuring::{Folder, INVALID, Outcome, Skip, in_time, names, run, slow_test, test};
+use crate::measuring::{self, Folder, INVALID, Outcome, Skip, Test, in_time, names, slow_test, test};
 use serde_json::Value;
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -49,17 +47,17 @@ duration = "2s"
 repeat = 1
 "#;
 
-fn main() -> ExitCode {
-    run(vec![
-        slow_test("a_scenario_runs_from_file_to_report", a_scenario_runs_from_file_to_report),
+pub(crate) fn tests() -> Vec<Test> {
+    vec![
+        test("a_scenario_runs_from_file_to_report", a_scenario_runs_from_file_to_report),
         slow_test("an_expectation_that_fails_is_exit_code_1", an_expectation_that_fails_is_exit_code_1),
         slow_test("a_signal_stops_it_and_resume_continues", a_signal_stops_it_and_resume_continues),
-        slow_test("what_a_killed_run_leaves_the_doctor_removes", what_a_killed_run_leaves_the_doctor_removes),
+        test("what_a_killed_run_leaves_the_doctor_removes", what_a_killed_run_leaves_the_doctor_removes),
         test("pings_tell_the_base_and_both_rates_apart", pings_tell_the_base_and_both_rates_apart),
         test("what_the_kernel_lacks_is_refused_before_the_first_run", what_the_kernel_lacks_is_refused),
         test("where_no_thread_is_to_be_had_a_run_ends", where_no_thread_is_to_be_had_a_run_ends),
         test("two_at_the_same_time_do_not_meet", two_at_the_same_time_do_not_meet),
-    ])
+    ]
 }
 
 /// A folder with the scenario, where the lab runs.

@@ -1,11 +1,8 @@
 //! Verdicts on this machine's kernel: twelve scenarios of the catalogue, a short one for each limit and cause.
 
-mod measuring;
-
-use measuring::{Outcome, lab, report, run, tests_of};
+use crate::measuring::{Outcome, Test, lab, report, tests_of};
 use serde_json::Value;
 use std::path::Path;
-use std::process::ExitCode;
 
 /// Names in `scenarios/catalogue/`.
 const SCENARIOS: [&str; 12] = [
@@ -25,8 +22,8 @@ const SCENARIOS: [&str; 12] = [
 /// Those that need the machine for themselves.
 const FAST: [&str; 2] = ["startup-short", "testbed-limit-udp"];
 
-fn main() -> ExitCode {
-    run(tests_of(SCENARIOS.map(str::to_owned).into(), &FAST, is_right))
+pub(crate) fn tests() -> Vec<Test> {
+    tests_of(SCENARIOS.map(str::to_owned).into(), &FAST, is_right)
 }
 
 /// Every expectation of the scenario holds, one of the limit among them.

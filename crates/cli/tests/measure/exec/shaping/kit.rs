@@ -3,8 +3,8 @@
 //! The kit is a folder with `setup.sh DIR`, which makes DIR/linux and DIR/root; its init mounts a folder of ours at /out and runs the script
 //! /out/env. The program in it is this one, linked statically.
 
-use super::super::measuring::{Folder, Outcome, Skip};
 use super::{json, rate};
+use crate::measuring::{Folder, Outcome, Skip};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

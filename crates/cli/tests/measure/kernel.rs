@@ -1,12 +1,9 @@
 //! The lab held against the machine's own kernel: delay, loss, rate and window laws. Each cell of the scenario is a test.
 
-mod measuring;
-
-use measuring::{Outcome, cells, lab, names, report, run, tests_of};
+use crate::measuring::{Outcome, Test, cells, lab, names, report, tests_of};
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
-use std::process::ExitCode;
 
 const SCENARIO: &str = include_str!("scenarios/kernel.toml");
 
@@ -19,8 +16,8 @@ const Z_99: f64 = 2.576;
 /// Cells that carry more than 200 Mbit/s.
 const FAST: [&str; 4] = ["loss", "rate=1gbit", "short", "long"];
 
-fn main() -> ExitCode {
-    run(tests_of(cells(SCENARIO), &FAST, is_as_asked))
+pub(crate) fn tests() -> Vec<Test> {
+    tests_of(cells(SCENARIO), &FAST, is_as_asked)
 }
 
 fn is_as_asked(only: &str) -> Outcome {

@@ -1,19 +1,16 @@
 //! What BPF says of a lossy flow, held against the kernel's own counter and the clock.
 
-mod measuring;
-
-use measuring::{Folder, Outcome, Skip, lab, names, run, test};
+use crate::measuring::{Folder, Outcome, Skip, Test, lab, names, test};
 use pipefill_core::record::{CaStateSource, Manifest, Retransmit, RetransmitKind, StreamSummary};
 use pipefill_store::{decode_manifest, decode_table};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-fn main() -> ExitCode {
-    run(vec![
+pub(crate) fn tests() -> Vec<Test> {
+    vec![
         test(
             "state_times_fill_the_life_and_retransmits_equal_the_kernels_counter",
             state_times_fill_the_life_and_retransmits_equal_the_kernels_counter,
@@ -23,7 +20,7 @@ fn main() -> ExitCode {
             "without_bpf_the_record_says_so_and_claims_nothing",
             without_bpf_the_record_says_so_and_claims_nothing,
         ),
-    ])
+    ]
 }
 
 const SCENARIO: &str = r#"

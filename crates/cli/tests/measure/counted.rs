@@ -1,14 +1,12 @@
 //! Captures at the sender on this machine's kernel: what their packets tell of the socket, beside what the socket told.
 
-mod counted;
-mod measuring;
+mod agreement;
 
-use counted::{Agreement, follow};
-use measuring::{Outcome, lab, names, report, run, slow_test};
+use crate::measuring::{Outcome, Test, lab, names, report, slow_test};
+use agreement::{Agreement, follow};
 use pipefill_core::record::{StreamEnd, TcpSample};
 use pipefill_store::decode_table;
 use std::fs::File;
-use std::process::ExitCode;
 
 /// Path, host, flow.
 const SCENARIOS: [[&str; 3]; 26] = [
@@ -45,13 +43,13 @@ const USUAL: usize = 6;
 /// Share of the samples in which each figure agrees.
 const SHARE: f64 = 0.99;
 
-fn main() -> ExitCode {
+pub(crate) fn tests() -> Vec<Test> {
     let runs =
         std::env::var("PIPEFILL_CAPTURE_RUNS").map_or(USUAL, |runs| runs.parse().expect("a number of runs"));
     let tests = SCENARIOS.into_iter().enumerate().take(runs).map(|(at, scenario)| {
         slow_test(format!("packets_tell_what_the_socket_told_{at:02}"), move || agree(at, scenario))
     });
-    run(tests.collect())
+    tests.collect()
 }
 
 fn agree(at: usize, [path, host, flow]: [&str; 3]) -> Outcome {

@@ -1,26 +1,24 @@
 //! Captures on this machine's kernel, held against what the kernel's own sockets counted.
 
-mod measuring;
-#[path = "../../capture/tests/reading/mod.rs"]
+#[path = "../../../capture/tests/reading/mod.rs"]
 mod reading;
 
-use measuring::namespace::folder_with;
-use measuring::{Folder, Outcome, lab, names, report, run, slow_test};
+use crate::measuring::namespace::folder_with;
+use crate::measuring::{Folder, Outcome, Test, lab, names, report, slow_test};
 use pipefill_core::record::{Manifest, StreamEnd, TcpSample};
 use pipefill_store::{decode_manifest, decode_table};
 use reading::{Capture, Checksums, read};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
-fn main() -> ExitCode {
-    run(vec![
+pub(crate) fn tests() -> Vec<Test> {
+    vec![
         slow_test("a_capture_has_what_the_kernel_counted", || has_what_the_kernel_counted("kept", "ipv4")),
         slow_test("so_has_one_that_is_split", || has_what_the_kernel_counted("split", "ipv4")),
         slow_test("so_has_one_over_ipv6", || has_what_the_kernel_counted("split", "ipv6")),
         slow_test("an_empty_path_is_captured", an_empty_path_is_captured),
         slow_test("programs_are_captured", programs_are_captured),
-    ])
+    ]
 }
 
 /// Nothing is captured for so long before and after a sample that is compared.

@@ -4,22 +4,21 @@
 
 mod kit;
 
-use super::measuring::namespace::{Namespace, end, root_folder, until};
-use super::measuring::{Folder, Outcome, slow_test, test};
-use libtest_mimic::Trial;
+use crate::measuring::namespace::{Namespace, end, root_folder, until};
+use crate::measuring::{Folder, Outcome, Test, slow_test, test};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The other end's addresses: one that is shaped, one that is not.
 const SHAPED: &str = "10.78.0.2";
 const OTHER: &str = "10.78.0.3";
 
-pub(super) fn tests() -> Vec<Trial> {
+pub(super) fn tests() -> Vec<Test> {
     let mut all = vec![
         test("shaping: a_rate_holds_for_the_named_host_alone", a_rate_holds_for_the_named_host_alone),
         slow_test("shaping: ssh_is_not_shaped", ssh_is_not_shaped),
@@ -53,6 +52,19 @@ impl Scene {
         until(|| scene.state().contains(" state UP "), "w0 is not up");
         scene.before = scene.state();
         Ok(scene)
+    }
+
+    /// Waits until nothing of the shaping is left.
+    fn until_as_before(&self, what: &str) {
+        let began = Instant::now();
+        loop {
+            let state = self.state();
+            if state == self.before {
+                return;
+            }
+            assert!(began.elapsed() < Duration::from_secs(10), "{what}: {state}\nbefore: {}", self.before);
+            sleep(Duration::from_millis(5));
+        }
     }
 
     /// Qdiscs, filters and devices of the near host.
@@ -169,21 +181,25 @@ const ENDS: &[(&str, End)] = &[
         kill(switch_of(child), Signal::SIGTERM).unwrap();
     }),
     ("doctor, where all were killed", |scene, child| {
-        kill(switch_of(child), Signal::SIGKILL).unwrap();
-        signal(child, Signal::SIGKILL);
-        let _status = child.wait();
+        kill_with_switch(scene, child);
         let output = scene.output(&["doctor", "--json"]);
         let undone = &json(&output.stdout)["shaping"]["undone"][0];
         assert_eq!(undone["interface"], "w0", "{}", String::from_utf8_lossy(&output.stdout));
     }),
     ("the next one, where all were killed", |scene, child| {
-        kill(switch_of(child), Signal::SIGKILL).unwrap();
-        signal(child, Signal::SIGKILL);
-        let _status = child.wait();
+        kill_with_switch(scene, child);
         let output = scene.output(&["shape", "w0", "--rate", "1mbit", "--", "true"]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }),
 ];
+
+/// Both, and waits until they have ended.
+fn kill_with_switch(scene: &Scene, child: &mut Child) {
+    kill(switch_of(child), Signal::SIGKILL).unwrap();
+    signal(child, Signal::SIGKILL);
+    let _status = child.wait();
+    until(|| !scene.has_switch(), "a killed switch still runs");
+}
 
 fn signal(child: &Child, signal: Signal) {
     kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
@@ -204,7 +220,7 @@ fn nothing_is_left(end: End) -> Outcome {
     let scene = Scene::new()?;
     let mut child = scene.shaping(&["--rate", "10mbit", "--for", "10min"]);
     end(&scene, &mut child);
-    until(|| scene.state() == scene.before, "something is left");
+    scene.until_as_before("ended");
     until(|| !scene.has_switch(), "the switch still runs");
     let _status = child.wait();
     Ok(())
@@ -219,12 +235,14 @@ fn killed_at_any_moment() -> Outcome {
         sleep(Duration::from_millis(moment * 8));
         let switch = (moment % 2 == 1).then(|| try_switch_of(&child)).flatten();
         signal(&child, Signal::SIGKILL);
-        if let Some(switch) = switch {
-            let _ended = kill(switch, Signal::SIGKILL);
+        let is_killed = switch.is_some_and(|switch| kill(switch, Signal::SIGKILL).is_ok());
+        // A request that waits in the kernel is carried out before the process ends.
+        let _status = child.wait();
+        if is_killed {
+            until(|| !scene.has_switch(), "a killed switch still runs");
             assert!(scene.output(&["doctor", "--json"]).status.success());
         }
-        until(|| scene.state() == scene.before, "something is left");
-        let _status = child.wait();
+        scene.until_as_before(&format!("killed after {} ms, switch: {switch:?}", moment * 8));
     }
     until(|| !scene.has_switch(), "a switch still runs");
     Ok(())

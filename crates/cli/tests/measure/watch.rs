@@ -2,22 +2,20 @@
 //!
 //! The namespaces have no names; each lives as long as a process whose standard input this test holds, however the test ends.
 
-mod measuring;
-
-use measuring::namespace::{Namespace, end, root_folder as folder, until};
-use measuring::{Folder, Outcome, Skip, run, slow_test, test};
+use crate::measuring::namespace::{Namespace, end, root_folder as folder, until};
+use crate::measuring::{Folder, Outcome, Skip, Test, slow_test, test};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
 const CLIENT: &str = "10.97.0.1";
 const SERVER: &str = "10.97.0.2";
 
-fn main() -> ExitCode {
-    run(vec![
+pub(crate) fn tests() -> Vec<Test> {
+    vec![
         slow_test("iperf3_at_20_mbit_is_limited_by_its_application", || is_said(&["-b", "20M"], &["app"])),
         slow_test("records_count_from_the_first_look_and_bpf_tells_the_states", what_is_recorded),
         slow_test("a_namespace_with_a_name_is_found_by_it", a_namespace_with_a_name),
@@ -27,7 +25,7 @@ fn main() -> ExitCode {
         }),
         test("iperf3_over_plain_veth_has_a_limit_and_no_path", iperf3_over_plain_veth),
         test("what_curl_gets_from_python_is_seen_from_both_ends", what_curl_gets_from_python),
-    ])
+    ]
 }
 
 /// Two namespaces with a veth pair between them, and a server in the second one.

@@ -1,17 +1,13 @@
 //! Verdicts of tests between two hosts behind emulated paths, with our server and a stock one.
 
-#[path = "hosts/catalogue.rs"]
 mod catalogue;
-mod measuring;
 
-use libtest_mimic::Trial;
-use measuring::namespace::folder_with;
-use measuring::{Outcome, run, slow_test, test};
+use crate::measuring::namespace::folder_with;
+use crate::measuring::{Outcome, Test, slow_test, test};
 use serde_json::Value;
-use std::process::ExitCode;
 
-fn main() -> ExitCode {
-    let mut tests: Vec<Trial> = Vec::new();
+pub(crate) fn tests() -> Vec<Test> {
+    let mut tests: Vec<Test> = Vec::new();
     for server in ["serve", "iperf3"] {
         for (name, path, options, limit) in PATHS {
             let check = move || behind_a_path(server, path, options, *limit);
@@ -30,7 +26,7 @@ fn main() -> ExitCode {
             }),
         );
     }
-    run(tests)
+    tests
 }
 
 /// Paths with a known limit: options of `exec`, those of `test`, and the verdicts with our server and with a stock one.

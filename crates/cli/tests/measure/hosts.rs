@@ -2,18 +2,13 @@
 //!
 //! `PIPEFILL_HOSTS_KILLS` says how many runs are killed, and `PIPEFILL_HOSTS_ALL=1` measures the whole study.
 
-#[path = "hosts/path.rs"]
 mod held_path;
-mod measuring;
-#[path = "hosts/podman.rs"]
 mod podman;
-#[path = "hosts/sshd.rs"]
 mod sshd;
 
+use crate::measuring::namespace::{Namespace, root_folder, until};
+use crate::measuring::{Folder, Outcome, Skip, Test, lab, read, report, slow_test, test};
 use held_path::{HeldPath, RECEIVER};
-use libtest_mimic::Trial;
-use measuring::namespace::{Namespace, root_folder, until};
-use measuring::{Folder, Outcome, read, report, run, slow_test, test};
 use podman::{BUSYBOX, Container};
 use serde_json::Value;
 use sshd::Sshd;
@@ -21,13 +16,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 /// Study 3.
-const STUDY: &str = include_str!("../../../scenarios/studies/window.toml");
+const STUDY: &str = include_str!("../../../../scenarios/studies/window.toml");
 /// How far a figure may be from the lab's, and by how much a busy machine is late with a packet, microseconds.
 const SHARE: f64 = 0.1;
 const LATE_US: f64 = 200.0;
@@ -36,8 +31,8 @@ const LISTENS: &str = "iperf3 -s";
 /// A sysctl that a run changes.
 const SCALING: &str = "/proc/sys/net/ipv4/tcp_window_scaling";
 
-fn main() -> ExitCode {
-    let mut tests: Vec<Trial> = Vec::new();
+pub(crate) fn tests() -> Vec<Test> {
+    let mut tests: Vec<Test> = Vec::new();
     let all = &["300us", "1ms", "10ms", "11ms", "20ms", "50ms"][..];
     for rtt in if is_whole() { all } else { &["10ms"] } {
         tests.push(slow_test(format!("netns: window, {rtt}"), || over_namespaces(rtt)));
@@ -51,7 +46,7 @@ fn main() -> ExitCode {
     tests.push(slow_test("an_interface_is_shaped_for_the_run", shaped));
     tests.push(slow_test("a_far_end_that_nobody_wants_ends", its_time_is_up));
     tests.push(test("a_run_that_is_killed_leaves_nothing", killed));
-    run(tests)
+    tests
 }
 
 fn is_whole() -> bool {
@@ -69,14 +64,14 @@ fn between(sender: &str, receiver: &str) -> String {
 const QUICK: [&str; 3] = ["--quick", "--set", "flow.duration=1500ms"];
 
 /// The cell that the lab measures at this round trip, once for all tests.
-fn in_the_lab(variant: &str, rtt: &str) -> Result<Value, measuring::Skip> {
+fn in_the_lab(variant: &str, rtt: &str) -> Result<Value, Skip> {
     static MEASURED: Mutex<BTreeMap<String, Value>> = Mutex::new(BTreeMap::new());
     let only = format!("variant={variant},path.rtt={rtt}");
     let mut measured = MEASURED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(cell) = measured.get(&only) {
         return Ok(cell.clone());
     }
-    let folder = measuring::lab()?;
+    let folder = lab()?;
     folder.write("study.toml", STUDY);
     let words = [&["study.toml", "--only", &only][..], &QUICK].concat();
     let cell = report(&folder, &words)?["cells"][0].clone();

@@ -1,15 +1,14 @@
 //! `pipefill exec`: programs that are not ours, unmodified, behind a path of this machine's kernel; and `pipefill shape`.
 
-mod measuring;
 mod shaping;
 
-use measuring::namespace::{Namespace, end, folder_with, root_folder, until};
-use measuring::{Folder, Outcome, Skip, run, slow_test, test};
+use crate::measuring::namespace::{Namespace, end, folder_with, root_folder, until};
+use crate::measuring::{Folder, Outcome, Skip, Test, slow_test, test};
 use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Command, ExitCode, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ const FILE: usize = 20_000_000;
 /// Two-sided 99.9 % of the normal distribution.
 const Z_999: f64 = 3.291;
 
-fn main() -> ExitCode {
+pub(crate) fn tests() -> Vec<Test> {
     let mut tests = vec![
         slow_test("a_file_arrives_as_it_was", || arrives("ipv4", None)),
         slow_test(
@@ -44,7 +43,7 @@ fn main() -> ExitCode {
         test("nothing_is_left_where_exec_itself_is_killed", nothing_is_left_of_a_killed_exec),
     ];
     tests.extend(shaping::tests());
-    run(tests)
+    tests
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -53,14 +52,20 @@ fn text(bytes: &[u8]) -> String {
 
 /// `pipefill exec` with `words`, as `user` where one is named.
 fn exec(folder: &Folder, words: &[&str], user: Option<u32>) -> Output {
-    let binary = folder.path("pipefill");
-    fs::copy(assert_cmd::cargo::cargo_bin!("pipefill"), &binary).unwrap();
-    fs::set_permissions(folder.root(), Permissions::from_mode(0o755)).unwrap();
-    let mut command = Command::new(binary);
+    let built = assert_cmd::cargo::cargo_bin!("pipefill");
+    let mut command = match user {
+        None => Command::new(built),
+        Some(user) => {
+            // Where others can reach it; not written by this process, whose other tests may start programs meanwhile.
+            let copy = folder.path("pipefill");
+            assert!(Command::new("cp").arg(built).arg(&copy).status().unwrap().success());
+            fs::set_permissions(folder.root(), Permissions::from_mode(0o755)).unwrap();
+            let mut command = Command::new(copy);
+            command.uid(user).gid(user);
+            command
+        }
+    };
     command.arg("exec").args(words).current_dir(folder.root()).stdin(Stdio::null());
-    if let Some(user) = user {
-        command.uid(user).gid(user);
-    }
     command.output().unwrap()
 }
 

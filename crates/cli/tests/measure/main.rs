@@ -1,0 +1,36 @@
+//! What is measured on this machine's kernel, part by part: `cargo test -p pipefill --test measure exec::` runs one of them.
+
+#[path = "../measuring/mod.rs"]
+mod measuring;
+
+mod between;
+mod between_verdicts;
+mod capture;
+mod counted;
+mod exec;
+mod hosts;
+mod kernel;
+mod lab;
+mod parity;
+mod trace;
+mod verdicts;
+mod watch;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    measuring::run([
+        ("hosts", hosts::tests()),
+        ("between", between::tests()),
+        ("between_verdicts", between_verdicts::tests()),
+        ("kernel", kernel::tests()),
+        ("verdicts", verdicts::tests()),
+        ("counted", counted::tests()),
+        ("exec", exec::tests()),
+        ("parity", parity::tests()),
+        ("watch", watch::tests()),
+        ("capture", capture::tests()),
+        ("lab", lab::tests()),
+        ("trace", trace::tests()),
+    ])
+}
