@@ -99,6 +99,8 @@ pub(super) struct Delivered {
     pub(super) has_resent: bool,
     /// Bytes of it that never passed the capture point.
     pub(super) unseen: u64,
+    /// Round trip of the last transmission that tells RACK one, nanoseconds.
+    pub(super) rtt_ns: Option<u64>,
 }
 
 impl Delivered {
@@ -322,9 +324,15 @@ impl Scoreboard {
             return;
         }
         self.rack_rtt_ns = rtt_ns;
+        delivered.rtt_ns = Some(rtt_ns);
         if (sent.sent_ns, sent.to()) >= (self.rack_sent_ns, self.rack_to) {
             (self.rack_sent_ns, self.rack_to) = (sent.sent_ns, sent.to());
         }
+    }
+
+    /// What an ACK has acknowledged counts after what it has SACKed (`tcp_ack()`).
+    pub(super) const fn acknowledged_last(&mut self, rtt_ns: u64) {
+        self.rack_rtt_ns = rtt_ns;
     }
 
     /// The least RTT is `ns`.

@@ -287,6 +287,10 @@ impl Sender {
             self.take_rest(data, old_to, una, next);
             return Taken { kind: Kind::OutOfOrder, fills_hole: true };
         }
+        if self.board.sacked() > 0 {
+            // The reordering timer ran out without an ACK (`tcp_rack_reo_timeout()`).
+            self.board.detect_losses(data.now(), self.reordering_window_ns());
+        }
         let kind = self.retransmit_kind(data, una, *next);
         self.board.resend(&again, kind == Kind::TlpRetransmit, data.mss);
         if kind != Kind::TlpRetransmit && self.first_resent_tsval.is_none() {

@@ -56,7 +56,11 @@ impl Sender {
         }
         let acknowledged = delivered.take_times();
         if !ack.blocks.is_empty() {
+            let acknowledged_rtt_ns = delivered.rtt_ns;
             (outcome.is_dsack, delivered) = self.take_blocks(ack, *una, next, delivered);
+            if let Some(rtt_ns) = acknowledged_rtt_ns {
+                self.board.acknowledged_last(rtt_ns);
+            }
         }
         if ack.to == before && ack.is_bare && next > before {
             self.duplicate_acks_in_row += 1;
