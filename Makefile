@@ -48,13 +48,13 @@ proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and
 	cargo run -q -p xtask -- packets || status=1; \
 	cargo run -q -p xtask -- accuracy || status=1; \
 	cargo bench -q -p pipefill --bench programs || status=1; \
-	PIPEFILL_CAPTURE_RUNS=26 cargo test -q -p pipefill --test lab_counted || status=1; \
+	PIPEFILL_CAPTURE_RUNS=26 cargo test -q -p pipefill --test measure counted:: || status=1; \
 	cargo test -q -p pipefill --test beside_tools || status=1; \
-	cargo test -q -p pipefill --test lab_exec netem || status=1; \
+	cargo test -q -p pipefill --test measure netem || status=1; \
 	PIPEFILL_KILLS=20 cargo test -q -p pipefill --test cli kills:: || status=1; \
-	PIPEFILL_BETWEEN_CELLS=all cargo test -q -p pipefill --test lab_between catalogue || status=1; \
-	PIPEFILL_HOSTS_ALL=1 PIPEFILL_HOSTS_KILLS=20 cargo test -q -p pipefill --test lab_hosts || status=1; \
-	PIPEFILL_EXEC_RUNS=500 cargo test -q -p pipefill --test lab_exec many_in_a_row || status=1; \
+	PIPEFILL_BETWEEN_CELLS=all cargo test -q -p pipefill --test measure between_verdicts::catalogue || status=1; \
+	PIPEFILL_HOSTS_ALL=1 PIPEFILL_HOSTS_KILLS=20 cargo test -q -p pipefill --test measure hosts:: || status=1; \
+	PIPEFILL_EXEC_RUNS=500 cargo test -q -p pipefill --test measure exec::many_in_a_row || status=1; \
 	cargo build -q --release -p pipefill && scripts/clusters.sh || status=1; \
 	for part in notebook overhead; do scripts/python.sh $$part || { [ $$? -eq 3 ] && echo "skipped: $$part"; } || status=1; done; \
 	exit $$status

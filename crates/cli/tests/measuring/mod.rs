@@ -1,4 +1,4 @@
-//! Tests that measure on this machine's kernel: first the slow ones, three at a time, then the others one by one; each passes, fails, or is
+//! Tests that measure on this machine's kernel: first the slow ones, five at a time, then the others one by one; each passes, fails, or is
 //! skipped with a typed reason.
 //!
 //! A late run fails its test, unless the [`Witness`] shows that the machine was late. Such a run is measured again, twice at most; whether a run
@@ -89,17 +89,20 @@ pub fn tests_of(cells: Vec<String>, fast: &[&str], check: fn(&str) -> Outcome) -
     cells.into_iter().map(of_cell).collect()
 }
 
+/// So many slow tests run at a time: they wait most of it, for a path that is slow.
+const AT_ONCE: usize = 5;
+
 /// Tests of a part, and its name.
 pub type Part = (&'static str, Vec<Test>);
 
-/// Runs the tests of all parts, whatever the arguments say of threads: first the slow ones, three at a time, then each of the others alone.
+/// Runs the tests of all parts, whatever the arguments say of threads: first the slow ones, five at a time, then each of the others alone.
 pub fn run(parts: impl IntoIterator<Item = Part>) -> ExitCode {
     let of_part = |(part, tests): Part| {
         tests.into_iter().map(move |test| Test { name: format!("{part}::{}", test.name), ..test })
     };
     let (slow, fast): (Vec<_>, Vec<_>) = parts.into_iter().flat_map(of_part).partition(|test| test.is_slow);
     let tests = slow.into_iter().chain(fast).map(trial).collect();
-    let arguments = Arguments { test_threads: Some(3), ..Arguments::from_args() };
+    let arguments = Arguments { test_threads: Some(AT_ONCE), ..Arguments::from_args() };
     libtest_mimic::run(&arguments, tests).exit_code()
 }
 
@@ -113,7 +116,7 @@ thread_local! {
 
 fn trial(Test { name, is_slow, body }: Test) -> Trial {
     Trial::ignorable_test(name.clone(), move || {
-        let mut ended = if is_slow { beside_others(&body) } else { alone(&name, &body) };
+        let mut ended = if is_slow { beside_others(&name, &body) } else { alone(&name, &body) };
         if let Err(Skip::BesideOthers(reason)) = &ended {
             println!("beside other tests, to be made again alone: {reason}");
             ended = alone(&name, &body);
@@ -125,18 +128,22 @@ fn trial(Test { name, is_slow, body }: Test) -> Trial {
     })
 }
 
-fn beside_others(body: &dyn Fn() -> Outcome) -> Outcome {
+fn beside_others(name: &str, body: &dyn Fn() -> Outcome) -> Outcome {
     let _shared = MACHINE.read().unwrap_or_else(PoisonError::into_inner);
     IS_ALONE.set(false);
-    body()
+    timed(&format!("{name}, beside others"), body)
 }
 
 fn alone(name: &str, body: &dyn Fn() -> Outcome) -> Outcome {
     let _alone = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
     IS_ALONE.set(true);
+    timed(&format!("{name}, alone"), body)
+}
+
+fn timed(what: &str, body: &dyn Fn() -> Outcome) -> Outcome {
     let began = Instant::now();
     let ended = body();
-    println!("{name} had the machine for {:.1} s", began.elapsed().as_secs_f64());
+    println!("{what}: {:.1} s", began.elapsed().as_secs_f64());
     ended
 }
 

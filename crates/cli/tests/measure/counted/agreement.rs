@@ -96,9 +96,6 @@ impl Agreement {
         let segments = info.in_flight_bytes.unwrap() / u64::from(info.mss_bytes);
         let any = |is_so: &dyn Fn(&State) -> bool| usize::from(near.iter().any(is_so));
         self.samples += 1;
-        if !near.iter().any(|state| state.in_flight.abs_diff(segments) <= 1) {
-            println!("DIFF at {} t {} info {segments} state {:?} unacked {} lost {:?} sacked {:?} retr {:?} dsack {:?} reoseen {:?} near {:?}", at/1000, row.t_us, info.ca_state, info.unacked_bytes/u64::from(info.mss_bytes), info.lost_segments, info.sacked_segments, info.retrans_segments, info.dsack_dups, info.reord_seen, near.iter().map(|s| s.in_flight).collect::<Vec<_>>());
-        }
         self.in_flight += any(&|state| state.in_flight.abs_diff(segments) <= 1);
         self.srtt += any(&|state| agrees(state.srtt_us, info.srtt_us));
         self.min_rtt += any(&|state| agrees(state.min_rtt_us, info.min_rtt_us));
