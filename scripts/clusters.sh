@@ -14,6 +14,7 @@ readonly RAY=(ray==2.60.0 pyarrow==26.0.1) VALIDATOR=(kubernetes-validate==1.37.
 
 main() {
     local status=0 engine
+    begin_alone "$@"
     [ $# -gt 0 ] || set -- local slurm ray kubernetes
     # Not local: the trap runs when main has ended.
     folder=$(mktemp -d)
@@ -32,6 +33,15 @@ main() {
         fi
     done
     return "$status"
+}
+
+# As the first process of a PID namespace, where this user may have one: whatever is started ends with this script, also by SIGKILL.
+begin_alone() {
+    local alone=(unshare --pid --fork --kill-child --mount-proc)
+    [ -z "${IS_ALONE:-}" ] || return 0
+    [ "$(id -u)" -eq 0 ] || alone+=(--user --map-current-user)
+    "${alone[@]}" true 2>/dev/null || return 0
+    IS_ALONE=1 exec "${alone[@]}" -- "$BASH" scripts/clusters.sh "$@"
 }
 
 finish() {

@@ -133,10 +133,11 @@ triple() {
     fi
 }
 
-# flags TRIPLE: what the linker is told, for the program alone and not for what runs while it is built.
+# flags TRIPLE: what the linker is told, for the program alone and not for what runs while it is built. Packed relocations are a third of a
+# megabyte less.
 flags() {
     local name=${1^^}
-    export "CARGO_TARGET_${name//-/_}_RUSTFLAGS=-C target-feature=+crt-static"
+    export "CARGO_TARGET_${name//-/_}_RUSTFLAGS=-C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs"
 }
 
 is_static() {

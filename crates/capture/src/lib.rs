@@ -9,4 +9,5 @@ pub mod join;
 pub mod read;
 pub mod rows;
 pub mod tcp;
+pub mod whole;
 pub mod write;

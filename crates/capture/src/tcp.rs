@@ -44,7 +44,7 @@ pub trait Observer {
 impl Observer for () {}
 
 /// Both are told, the first one first.
-impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
+impl<A: Observer, B: Observer + ?Sized> Observer for (&mut A, &mut B) {
     #[inline]
     fn segment(&mut self, connection: &Connection, event: &Event) {
         self.0.segment(connection, event);

@@ -40,6 +40,9 @@ pub(crate) struct Args {
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN", help_heading = GLOBAL)]
     pub(crate) color: ColorWhen,
+    /// End when this process, which started this one, ends: for programs that start pipefill
+    #[arg(long, hide = true, value_name = "PID")]
+    pub(crate) ends_with: Option<u32>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

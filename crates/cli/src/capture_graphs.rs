@@ -14,7 +14,8 @@ use layers::pictures;
 use pipefill_capture::graphs::xpl::{self, Graph as Xpl};
 use pipefill_capture::graphs::{Collector, Graphs, Series, Wanted};
 use pipefill_capture::read::Reader;
-use pipefill_capture::tcp::{Connection, Ended, Observer, Reconstruction, Side};
+use pipefill_capture::tcp::{Connection, Ended, Observer, Side};
+use pipefill_capture::whole::{Source, follow};
 use pipefill_core::parse::duration_text;
 use pipefill_store::files;
 use std::fs::{self, File};
@@ -155,20 +156,12 @@ fn collect(file: &Path, wanted: &[Wanted]) -> Result<(Vec<Graphs>, Option<String
 }
 
 /// Reads all of `file`, or what can be read: then it returns what is to be said of the rest.
-fn observe<O: Observer>(file: &Path, observer: &mut O) -> Result<Option<String>, Failure> {
+fn observe(file: &Path, observer: &mut dyn Observer) -> Result<Option<String>, Failure> {
     let opened = File::open(file).map_err(Failure::file("reading", file))?;
+    let source: Source = Box::new(opened);
     let is_none = |error| Failure::Other(format!("{}: {error}", file.display()));
-    let mut reader = Reader::open(opened).map_err(is_none)?;
-    let mut all = Reconstruction::default();
-    let broke = loop {
-        match reader.next_packet() {
-            Ok(Some(packet)) => all.take(&packet, observer),
-            Ok(None) => break None,
-            Err(error) => break Some(format!("The capture could not be read to its end: {error}.")),
-        }
-    };
-    all.finish(observer);
-    Ok(broke)
+    let broken = follow(&mut Reader::open(source).map_err(is_none)?, observer).broken;
+    Ok(broken.map(|error| format!("The capture could not be read to its end: {error}.")))
 }
 
 /// A connection that may be drawn.

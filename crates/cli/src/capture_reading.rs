@@ -2,11 +2,13 @@
 
 use crate::failure::Failure;
 use pipefill_capture::headers::Other;
+use pipefill_capture::join::Survey;
 use pipefill_capture::read::{ReadError, Reader};
-use pipefill_capture::rows::{Sampling, Watched};
-use pipefill_capture::tcp::{Counts, Observer, Reconstruction};
+use pipefill_capture::rows::Watched;
+use pipefill_capture::tcp::Counts;
+use pipefill_capture::whole::{Connections, Source, connections};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 /// Standard input, in place of a file's name.
@@ -35,22 +37,33 @@ impl CaptureRead {
     }
 }
 
-/// Reads `file`, or standard input; `also` is told of every segment.
+/// Reads `file`, or standard input; `survey` is told of it too.
 ///
 /// # Errors
 /// [`Failure::Usage`] where it can't be opened or is no capture.
-pub(crate) fn read<O: Observer>(file: &Path, also: &mut O) -> Result<CaptureRead, Failure> {
-    if file == Path::new(STDIN) {
-        return read_all(io::stdin().lock(), &name(file), also);
-    }
-    read_all(opened(file)?, &name(file), also)
+pub(crate) fn read(file: &Path, survey: Option<&mut Survey>) -> Result<CaptureRead, Failure> {
+    let (name, mut reader) = (name(file), reader(file)?);
+    let Connections { whole, watched, left_out } = connections(&mut reader, survey);
+    let broken = whole.broken.map(|error| format!("{name}: {error}"));
+    let comments = reader.comments().to_vec();
+    Ok(CaptureRead { counts: whole.counts, dropped: reader.dropped(), broken, watched, left_out, comments })
+}
+
+/// Of `file`, or of standard input.
+///
+/// # Errors
+/// [`Failure::Usage`] where it can't be opened or is no capture.
+pub(crate) fn reader(file: &Path) -> Result<Reader<Source>, Failure> {
+    let source: Source =
+        if file == Path::new(STDIN) { Box::new(io::stdin().lock()) } else { Box::new(opened(file)?) };
+    Reader::open(source).map_err(|error| no_capture(&name(file), &error))
 }
 
 /// The capture `file`, opened.
 ///
 /// # Errors
 /// [`Failure::Usage`] where that fails.
-pub(crate) fn opened(file: &Path) -> Result<File, Failure> {
+fn opened(file: &Path) -> Result<File, Failure> {
     File::open(file).map_err(|error| {
         Failure::usage(
             format!("{}: {error}", file.display()),
@@ -65,26 +78,9 @@ pub(crate) fn name(file: &Path) -> String {
 }
 
 /// What is to be said of what is no capture.
-pub(crate) fn no_capture(name: &str, error: &ReadError) -> Failure {
+fn no_capture(name: &str, error: &ReadError) -> Failure {
     Failure::usage(
         format!("{name}: {error}"),
         "name a capture as tcpdump -w or Wireshark write it: pcap or pcapng, also in gzip or zstd",
     )
-}
-
-fn read_all<O: Observer>(input: impl Read, name: &str, also: &mut O) -> Result<CaptureRead, Failure> {
-    let mut reader = Reader::open(input).map_err(|error| no_capture(name, &error))?;
-    let (mut reconstruction, mut sampling) = (Reconstruction::default(), Sampling::default());
-    let mut both = (&mut sampling, also);
-    let broken = loop {
-        match reader.next_packet() {
-            Ok(Some(packet)) => reconstruction.take(&packet, &mut both),
-            Ok(None) => break None,
-            Err(error) => break Some(format!("{name}: {error}")),
-        }
-    };
-    let counts = reconstruction.finish(&mut both);
-    let (watched, left_out) = sampling.finish();
-    let comments = reader.comments().to_vec();
-    Ok(CaptureRead { counts, dropped: reader.dropped(), broken, watched, left_out, comments })
 }

@@ -51,7 +51,8 @@ fn main() -> ExitCode {
     }
     let args = Args::parse();
     let terminal = Terminal::detect(args.color);
-    match signals::survive_file_limit().and_then(|()| commands::carry_out(args.command, &terminal)) {
+    let prepared = signals::end_with(args.ends_with).and_then(|()| signals::survive_file_limit());
+    match prepared.and_then(|()| commands::carry_out(args.command, &terminal)) {
         Ok(outcome) => outcome.exit_code(),
         Err(failure) => {
             terminal.say(&failure.render(terminal.error_style()));

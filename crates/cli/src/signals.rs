@@ -3,6 +3,7 @@
 //! Never: a thread; the lab may need the process to have one only.
 
 use crate::failure::Failure;
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use std::fs;
@@ -52,6 +53,24 @@ impl Stop {
     /// True once, for whoever looks first after somebody asked: the one who has to answer.
     pub(crate) fn is_unanswered(&self) -> bool {
         self.is_requested() && !self.answered.swap(true, Ordering::Relaxed)
+    }
+}
+
+/// SIGTERM comes when `parent`, which started this process, has ended, in whatever way (prctl(2), `PR_SET_PDEATHSIG`).
+///
+/// # Errors
+/// [`Failure`] where it has ended already, or is not the parent.
+pub(crate) fn end_with(parent: Option<u32>) -> Result<(), Failure> {
+    let Some(parent) = parent else {
+        return Ok(());
+    };
+    set_parent_process_death_signal(Some(Signal::TERM))
+        .map_err(|error| Failure::Other(format!("the end of process {parent} can't be watched: {error}")))?;
+    // It may have ended before that.
+    let is_there = getppid().is_some_and(|own| u32::try_from(own.as_raw_pid()) == Ok(parent));
+    match is_there {
+        true => Ok(()),
+        false => Err(Failure::Other(format!("process {parent}, which was to start this one, has ended"))),
     }
 }
 

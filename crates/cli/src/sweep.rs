@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, Command, Stdio};
 
 /// What the directory of a sweep holds.
 const DESCRIPTION: &str = "sweep.json";
@@ -300,6 +300,16 @@ impl Sweep {
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(Failure::file("writing", path))
+}
+
+/// This very program once more: it ends when this process ends, also by SIGKILL.
+///
+/// # Errors
+/// [`Failure`] where the program's file is not to be found.
+pub(crate) fn own_child() -> Result<Command, Failure> {
+    let mut command = Command::new(program()?);
+    command.args(["--ends-with", &std::process::id().to_string()]).stdin(Stdio::null());
+    Ok(command)
 }
 
 /// This very program: tasks on this machine, and on nodes that have it at the same path, run it.

@@ -46,8 +46,8 @@ pub struct Page<'a> {
 }
 
 /// Whether pages have their script: it was built before this program was.
-pub const fn is_interactive() -> bool {
-    !document::SCRIPT.is_empty()
+pub fn is_interactive() -> bool {
+    !crate::carried::SCRIPT.is_empty()
 }
 
 /// The page, a whole HTML document.

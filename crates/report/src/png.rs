@@ -2,6 +2,7 @@
 //!
 //! Letters that DejaVu Sans does not have come from the machine's own fonts, where it has some.
 
+use crate::carried;
 use resvg::tiny_skia::{Color, Pixmap, Transform};
 use resvg::usvg::fontdb::Database;
 use resvg::usvg::{Options, Tree};
@@ -73,8 +74,7 @@ impl Default for Painter {
 
 fn carried() -> Database {
     let mut fonts = Database::new();
-    fonts.load_font_data(dejavu::sans::regular().to_vec());
-    fonts.load_font_data(dejavu::sans::bold().to_vec());
+    carried::fonts().into_iter().for_each(|font| fonts.load_font_data(font));
     fonts.set_sans_serif_family(FAMILY);
     fonts
 }

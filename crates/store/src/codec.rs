@@ -11,6 +11,7 @@ mod rows;
 pub use error::RecordError;
 pub(crate) use rows::Rows;
 
+use crate::field::field;
 use error::{MANIFEST_MAX, ROW_MAX, io_error, row_error};
 use pipefill_core::record::{Manifest, RECORD_VERSION, RECORD_VERSION_MIN, Row};
 use serde::Deserialize;
@@ -232,11 +233,8 @@ pub fn decode_manifest(reader: impl Read) -> Result<Manifest, RecordError> {
         return Err(RecordError::Version { found, reader });
     }
     refuse_large(&text).map_err(no_manifest)?;
-    let manifest = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(&text));
-    manifest.map_err(|error: serde_path_to_error::Error<serde_json::Error>| {
-        let field = error.path().to_string();
-        RecordError::Manifest { field, source: error.into_inner() }
-    })
+    serde_json::from_slice(&text)
+        .map_err(|source| RecordError::Manifest { field: field(&text, &source), source })
 }
 
 fn no_manifest(source: serde_json::Error) -> RecordError {

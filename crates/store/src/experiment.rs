@@ -8,6 +8,7 @@ pub(crate) use part::fingerprint;
 pub use part::{Part, Records};
 
 use crate::checksum::{self, Checksum};
+use crate::field::field;
 use crate::files::{self, below};
 use crate::leftover::{self, Leftover};
 use crate::lock::LOCK;
@@ -220,9 +221,8 @@ impl ExperimentDirectory {
         if checksum::check(&text) == Checksum::Wrong {
             return Err(damaged("it has changed since it was written: its checksum does not fit".to_owned()));
         }
-        let stored: StoredExperiment =
-            serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(&text))
-                .map_err(|error| damaged(error.to_string()))?;
+        let stored: StoredExperiment = serde_json::from_slice(&text)
+            .map_err(|error| damaged(format!("{}: {error}", field(&text, &error))))?;
         if let Some(why) = stored.inconsistency() {
             return Err(damaged(why));
         }

@@ -20,6 +20,7 @@ mod codec;
 mod damage;
 mod error;
 mod experiment;
+mod field;
 pub mod files;
 mod leftover;
 mod lock;

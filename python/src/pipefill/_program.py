@@ -53,7 +53,8 @@ def command(*words: str | os.PathLike[str], input: str | None = None) -> str:
 
 def call(words: Iterable[str | os.PathLike[str]], input: str | None = None) -> subprocess.CompletedProcess[str]:
     """The same with the exit code and with what it said on standard error. Ctrl-C stops the program as it does in a terminal."""
-    line = [program(), *(os.fspath(word) for word in words)]
+    # Killed with SIGKILL, Python leaves no program at work.
+    line = [program(), "--ends-with", str(os.getpid()), *(os.fspath(word) for word in words)]
     standard_input = subprocess.PIPE if input is not None else subprocess.DEVNULL
     with subprocess.Popen(
         line, stdin=standard_input, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"

@@ -28,8 +28,9 @@ class Task(TypedDict):
 
 
 class Tasks(TypedDict):
-    """What is read on standard input."""
+    """What is read on standard input; `parent` is who writes it."""
 
+    parent: int
     cpus: int
     retries: int
     tasks: list[Task]
@@ -45,7 +46,7 @@ def perform(words: list[str]) -> int:
     Raises:
         Again: for Ray, which tries again.
     """
-    code = subprocess.run([program(), *words], preexec_fn=_end_with_parent).returncode
+    code = subprocess.run([program(), *words], preexec_fn=_end_with_worker).returncode
     if code == 4 or code < 0:
         raise Again(f"exit code {code}")
     return code
@@ -70,8 +71,11 @@ def run(tasks: Tasks) -> Iterator[tuple[int, int | None, str | None]]:
 
 
 def main() -> int:
-    tasks: Tasks = json.load(sys.stdin)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
+    _end_with_parent(signal.SIGTERM)
+    tasks: Tasks = json.load(sys.stdin)
+    if os.getppid() != tasks["parent"]:
+        return 2
     failed = 0
     for shard, code, why in run(tasks):
         print(json.dumps({"shard": shard, "exit_code": code, "error": why}), flush=True)
@@ -79,9 +83,14 @@ def main() -> int:
     return 2 if failed else 0
 
 
-def _end_with_parent() -> None:
-    """Ends the program when its worker dies, so that the next try finds nobody at work (prctl(2), PR_SET_PDEATHSIG)."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+def _end_with_worker() -> None:
+    """Ends the program when its worker dies, at once: the next try has to find nobody at work."""
+    _end_with_parent(signal.SIGKILL)
+
+
+def _end_with_parent(by: signal.Signals) -> None:
+    """This process gets the signal when its parent has ended, in whatever way (prctl(2), PR_SET_PDEATHSIG)."""
+    ctypes.CDLL(None).prctl(1, by)
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ fn capture(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> 
             "leave them out: of a capture each flow is explained, from its packets alone",
         ));
     }
-    let found = judged(&read(&args.directory, &mut ()).map_err(|failure| neither(&args.directory, failure))?);
+    let found = judged(&read(&args.directory, None).map_err(|failure| neither(&args.directory, failure))?);
     if args.json {
         terminal.print_data(&json::explained_capture(&found).map_err(Failure::Json)?)?;
     } else {

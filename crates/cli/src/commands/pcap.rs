@@ -15,7 +15,7 @@ use pipefill_report::{captured, csv};
 /// Reads the capture and says what limits each of its flows.
 pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let found = match &args.files[..] {
-        [file] => judged(&read(file, &mut ())?),
+        [file] => judged(&read(file, None)?),
         [one, other] if args.graphs.is_none() && args.page.is_none() => joined::joined(one, other)?,
         [_, _] => {
             let [option, to] =

@@ -7,14 +7,14 @@ use crate::evaluation::evaluate;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::signals::Stop;
-use crate::sweep::{Description, Place, Sweep, manifest};
+use crate::sweep::{Description, Place, Sweep, manifest, own_child};
 use crate::terminal::Terminal;
 use pipefill_analysis::experiment::quoted;
 use pipefill_report::sweep::{SweepStatus, ranges};
 use pipefill_report::table;
 use pipefill_store::ExperimentDirectory;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// Begins a sweep, or goes on with one.
 pub(super) fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
@@ -143,10 +143,9 @@ fn merge(sweep: &Sweep, as_json: bool, terminal: &Terminal) -> Result<Outcome, F
 /// In a process of its own, as a person would call it.
 fn put_together(shards: &[PathBuf], merged: &Path) -> Result<(), Failure> {
     let failed = |error| Failure::Other(format!("pipefill merge cannot be started: {error}"));
-    let program = std::env::current_exe().map_err(failed)?;
-    let mut command = Command::new(program);
+    let mut command = own_child()?;
     command.arg("merge").args(shards).arg("--out").arg(merged);
-    let output = command.stdin(Stdio::null()).stdout(Stdio::null()).output().map_err(failed)?;
+    let output = command.stdout(Stdio::null()).output().map_err(failed)?;
     if output.status.success() {
         return Ok(());
     }

@@ -41,7 +41,7 @@ pub(super) fn carry_out(
     let failed = |error: std::io::Error| Failure::Other(format!("python3 -m pipefill.ray: {error}"));
     let tasks: Vec<_> =
         shards.iter().map(|&shard| json!({ "shard": shard, "words": sweep.words(shard) })).collect();
-    let document = json!({ "cpus": sweep.description.cpus, "retries": RETRIES, "tasks": tasks });
+    let document = json!({ "parent": std::process::id(), "cpus": sweep.description.cpus, "retries": RETRIES, "tasks": tasks });
     if let Some(mut input) = child.stdin.take() {
         input.write_all(document.to_string().as_bytes()).map_err(failed)?;
     }

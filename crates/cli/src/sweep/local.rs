@@ -1,13 +1,13 @@
 //! The engine `local`: a process for each shard, so many at once.
 
-use super::{Sweep, end};
+use super::{Sweep, end, own_child};
 use crate::failure::Failure;
 use crate::signals::Stop;
 use crate::terminal::Terminal;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::Duration;
 
 /// From one look at the processes to the next.
@@ -63,9 +63,8 @@ fn start(sweep: &Sweep, shard: u32) -> Result<Child, Failure> {
     let log = File::options().create(true).append(true).open(&path);
     let log = log.map_err(Failure::file("writing", &path))?;
     let both = log.try_clone().map_err(Failure::file("writing", &path))?;
-    Command::new(super::program()?)
+    own_child()?
         .args(sweep.words(shard))
-        .stdin(Stdio::null())
         .stdout(log)
         .stderr(both)
         .process_group(0)

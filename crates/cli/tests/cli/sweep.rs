@@ -1,10 +1,15 @@
 //! `pipefill sweep` with processes, and what it says without an engine. Real engines: `scripts/clusters.sh`.
 
 use crate::pipefill::{Folder, names};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use predicates::prelude::*;
 use predicates::str::{contains, is_empty};
 use serde_json::Value;
 use std::fs;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 const SCENARIO: &str = r#"
 name = "small"
@@ -88,6 +93,50 @@ fn a_shard_that_fails_is_named_with_its_log() {
         .assert()
         .code(2)
         .stderr(contains("shards 1 of 2 are not done").and(contains("out/logs/1.log")));
+}
+
+/// SIGKILL leaves nobody to end them: each shard hears of it by itself.
+#[test]
+fn shards_end_with_a_sweep_that_is_killed() {
+    let folder = folder();
+    // Nobody waits until a shard of this is done.
+    let long = ["--set", "flow.duration=10000s", "--set", "path.loss=1%"];
+    let mut sweep = folder.start(&begin("local", &[&long[..], &["--at-once", "2"]].concat()));
+    let shards = fs::canonicalize(folder.root()).unwrap().join("out/shards");
+    let at_work = wait_for(&shards, |processes| processes.len() == 2);
+    sweep.kill().unwrap();
+    sweep.wait().unwrap();
+    let left = wait_for(&shards, <[i32]>::is_empty);
+    // Whatever comes out: this test leaves none.
+    for &process in &left {
+        let _ended_already = kill(Pid::from_raw(process), Signal::SIGKILL);
+    }
+    assert_eq!(at_work.len(), 2, "the shards were never at work");
+    assert_eq!(left, [0; 0], "{at_work:?} were at work");
+    let state = folder.pipefill(&["sweep", "out"]).assert().success();
+    state.stdout(contains("unfinished").or(contains("missing")));
+}
+
+/// The processes that have `path` in an argument, once they are as they should be; or after 30 s as they are.
+fn wait_for(path: &Path, as_it_should: impl Fn(&[i32]) -> bool) -> Vec<i32> {
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        let processes = with_argument(path);
+        if as_it_should(&processes) || Instant::now() > until {
+            return processes;
+        }
+        sleep(Duration::from_millis(20));
+    }
+}
+
+fn with_argument(path: &Path) -> Vec<i32> {
+    let path = path.to_str().unwrap();
+    let named = |process: &i32| {
+        let words = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&words).contains(path)
+    };
+    let all = names(Path::new("/proc"));
+    all.iter().filter_map(|name| name.parse().ok()).filter(named).collect()
 }
 
 #[test]

@@ -3,14 +3,13 @@
 //! The policy allows this page's own style and script by their hashes and nothing else, so that no text of a scenario can become
 //! one. Never: a `<` in the data, or a style attribute (the policy refuses it).
 
+use crate::carried::SCRIPT;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-/// The bundle of `web/`; empty where it was not built.
-pub(super) const SCRIPT: &str = include_str!(env!("PIPEFILL_PAGE_JS"));
-const STYLE: &str = include_str!(env!("PIPEFILL_PAGE_CSS"));
+const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.css"));
 
 /// What the page's script reads.
 #[derive(Debug, Default)]
@@ -45,7 +44,7 @@ pub(super) fn whole(title: &str, is_large: bool, body: &Markup, blobs: &Blobs) -
                     script type="application/octet-stream" id="segments" { (PreEscaped(harmless(&blobs.segments))) }
                 }
                 @if !SCRIPT.is_empty() {
-                    script { (PreEscaped(SCRIPT)) }
+                    script { (PreEscaped(SCRIPT.as_str())) }
                 }
             }
         }
@@ -54,7 +53,7 @@ pub(super) fn whole(title: &str, is_large: bool, body: &Markup, blobs: &Blobs) -
 }
 
 fn policy() -> String {
-    let script = if SCRIPT.is_empty() { "'none'".to_owned() } else { hash(SCRIPT) };
+    let script = if SCRIPT.is_empty() { "'none'".to_owned() } else { hash(&SCRIPT) };
     format!(
         "default-src 'none'; script-src {script}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'",
         hash(STYLE)

@@ -1,7 +1,7 @@
 //! Two captures of the same transfer, made at both ends: each is judged alone, then both are read once more and joined.
 
 use crate::capture_flows::judged;
-use crate::capture_reading::{CaptureRead, STDIN, name, no_capture, opened, read};
+use crate::capture_reading::{CaptureRead, STDIN, name, read, reader};
 use crate::failure::Failure;
 use pipefill_analysis::observed::{
     Captured, CapturedFlow, ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow,
@@ -10,8 +10,6 @@ use pipefill_analysis::observed::{
 use pipefill_capture::join::{
     Clock, Delay, Joined, JoinedPair, JoinedWay, Origin, Pairing, Placed, Survey, join,
 };
-use pipefill_capture::read::Reader;
-use std::fs::File;
 use std::path::Path;
 
 /// One capture after its first reading.
@@ -66,13 +64,9 @@ fn first_reading(file: &Path) -> Result<One<'_>, Failure> {
         ));
     }
     let mut survey = Survey::default();
-    let read = read(file, &mut survey)?;
+    let read = read(file, Some(&mut survey))?;
     survey.origin = Origin::of(&read.comments);
     Ok(One { file, read, survey })
-}
-
-fn reader(file: &Path) -> Result<Reader<File>, Failure> {
-    Reader::open(opened(file)?).map_err(|error| no_capture(&name(file), &error))
 }
 
 fn nothing_in_common(both: &[One<'_>; 2]) -> Failure {

@@ -1,0 +1,60 @@
+//! A capture from its first packet to its last: one loop for all that look at connections.
+//!
+//! It is compiled here, for a reader of any kind, and not in each crate that reads.
+
+use crate::join::Survey;
+use crate::read::{ReadError, Reader};
+use crate::rows::{Sampling, Watched};
+use crate::tcp::{Counts, Observer, Reconstruction};
+use std::io::Read;
+
+/// Where a capture comes from.
+pub type Source = Box<dyn Read>;
+
+/// What was read of a capture.
+#[derive(Debug)]
+pub struct Whole {
+    /// What was counted.
+    pub counts: Counts,
+    /// Why reading ended early.
+    pub broken: Option<ReadError>,
+}
+
+/// What a capture has.
+#[derive(Debug)]
+pub struct Connections {
+    /// How far it was read.
+    pub whole: Whole,
+    /// Its connections with data, the one with the most first.
+    pub watched: Vec<Watched>,
+    /// Smaller ones that were left out.
+    pub left_out: u64,
+}
+
+/// Tells `observer` of everything in the capture, to its end or to where it can't be read.
+pub fn follow(reader: &mut Reader<Source>, observer: &mut dyn Observer) -> Whole {
+    all(reader, &mut (&mut (), observer))
+}
+
+/// The connections of the capture, with the looks at them; `survey` is told of them too.
+pub fn connections(reader: &mut Reader<Source>, survey: Option<&mut Survey>) -> Connections {
+    let mut sampling = Sampling::default();
+    let whole = match survey {
+        None => all(reader, &mut sampling),
+        Some(survey) => all(reader, &mut (&mut sampling, survey)),
+    };
+    let (watched, left_out) = sampling.finish();
+    Connections { whole, watched, left_out }
+}
+
+fn all<O: Observer>(reader: &mut Reader<Source>, observer: &mut O) -> Whole {
+    let mut reconstruction = Reconstruction::default();
+    let broken = loop {
+        match reader.next_packet() {
+            Ok(Some(packet)) => reconstruction.take(&packet, observer),
+            Ok(None) => break None,
+            Err(error) => break Some(error),
+        }
+    };
+    Whole { counts: reconstruction.finish(observer), broken }
+}
