@@ -35,13 +35,21 @@ main() {
     return "$status"
 }
 
-# As the first process of a PID namespace, where this user may have one: whatever is started ends with this script, also by SIGKILL.
+# Once more as the first process of a PID namespace, where this user may have one: whatever is started ends with it, and it ends with this
+# process, also by SIGKILL. Ends with its exit code.
 begin_alone() {
-    local alone=(unshare --pid --fork --kill-child --mount-proc)
+    local alone=(unshare --pid --fork --kill-child --mount-proc) status
     [ -z "${IS_ALONE:-}" ] || return 0
     [ "$(id -u)" -eq 0 ] || alone+=(--user --map-current-user)
     "${alone[@]}" true 2>/dev/null || return 0
-    IS_ALONE=1 exec "${alone[@]}" -- "$BASH" scripts/clusters.sh "$@"
+    IS_ALONE=1 setpriv --pdeathsig KILL "${alone[@]}" -- "$BASH" scripts/clusters.sh "$@" &
+    own=$!
+    trap 'pkill -TERM -P "$own"' HUP INT TERM
+    # A signal ends a wait, not what is waited for.
+    while [ -e "/proc/$own" ]; do
+        wait "$own" && status=0 || status=$?
+    done
+    exit "$status"
 }
 
 finish() {
