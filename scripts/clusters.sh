@@ -111,6 +111,22 @@ shard_process() {
     return 1
 }
 
+# Nothing of a sweep on ENGINE stays at work once the sweep was killed by force.
+ends_with_sweep() {
+    local place=$folder/killed-$1 own tries
+    "$PIPEFILL" sweep "$folder/matrix.toml" --on sim --engine "$1" --shards $SHARDS --out "$place" >/dev/null 2>&1 &
+    own=$!
+    shard_process "$place" >/dev/null
+    kill -KILL "$own"
+    wait "$own" || true
+    for ((tries = 0; tries < 150; tries++)); do
+        pgrep -f -- "$place/shards/|pipefill\.ray" >/dev/null || return 0
+        sleep 0.2
+    done
+    pgrep -a -f -- "$place/shards/|pipefill\.ray" >&2
+    return 1
+}
+
 lacks_local() {
     :
 }
@@ -127,6 +143,7 @@ on_local() {
     "$PIPEFILL" sweep "$folder/local" | grep -Eq 'unfinished|missing'
     "$PIPEFILL" sweep "$folder/local" --resume >/dev/null 2>&1
     is_whole "$folder/local"
+    ends_with_sweep local
 }
 
 lacks_slurm() {
@@ -237,6 +254,7 @@ on_ray() {
     kill -KILL "$worker"
     wait $own || { cat -- "$folder/ray.log"; return 1; }
     is_whole "$folder/ray"
+    ends_with_sweep ray
 }
 
 lacks_kubernetes() {

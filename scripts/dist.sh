@@ -133,10 +133,15 @@ triple() {
     fi
 }
 
-# flags TRIPLE: what the linker is told, for the program alone and not for what runs while it is built. Packed relocations are a third of a
-# megabyte less.
+# flags TRIPLE: what the linker and zstd's compiler are told, for the program alone and not for what runs while it is built. Relocations are
+# packed, and of zstd's ways to compress those stay that its levels 1 to 3 take; nothing here asks for a higher one.
 flags() {
-    local name=${1^^}
+    local name=${1^^} way
+    local zstd=()
+    for way in GREEDY LAZY LAZY2 BTLAZY2 BTOPT BTULTRA; do
+        zstd+=("-DZSTD_EXCLUDE_${way}_BLOCK_COMPRESSOR")
+    done
+    export "CFLAGS_${1//-/_}=${zstd[*]}"
     export "CARGO_TARGET_${name//-/_}_RUSTFLAGS=-C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs"
 }
 

@@ -1,7 +1,12 @@
 """The package beside the program: the same figures, the same errors."""
 
 import json
+import os
+import signal
 import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas
@@ -119,3 +124,36 @@ def test_the_program_chooses_a_directory_where_none_is_named(monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     experiment = pipefill.run(SCENARIO, quick=True)
     assert experiment.directory == Path("pipefill-runs/two") and (experiment.directory / "experiment.json").exists()
+
+
+def test_the_program_ends_with_a_python_that_is_killed(tmp_path: Path) -> None:
+    scenario = {**SCENARIO, "path": {"rtt": "10ms", "rate": "100mbit", "loss": "1%"}, "flow": [{"duration": "10000s"}]}
+    code = f"import pipefill; pipefill.run({scenario!r}, out={str(tmp_path / 'killed')!r})"
+    python = subprocess.Popen([sys.executable, "-B", "-c", code])
+
+    def started_by_it() -> set[int]:
+        processes = [process for process in Path("/proc").glob("[0-9]*") if str(tmp_path).encode() in _words(process)]
+        return {int(process.name) for process in processes} - {python.pid}
+
+    _wait_until(lambda: bool(started_by_it()))
+    python.kill()
+    python.wait()
+    try:
+        _wait_until(lambda: not started_by_it())
+    finally:
+        for process in started_by_it():
+            os.kill(process, signal.SIGKILL)
+
+
+def _words(process: Path) -> bytes:
+    try:
+        return (process / "cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _wait_until(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < until, "it did not happen in 30 s"
+        time.sleep(0.02)
