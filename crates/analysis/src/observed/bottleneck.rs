@@ -45,8 +45,8 @@ pub(super) fn find(
     base_us: u64,
     headers: Headers,
 ) -> Option<Found> {
-    let free = plateau(tracks, rounds, base_us, |round| round.closed_share < HALF);
-    let any = || plateau(tracks, rounds, base_us, |_| true);
+    let free = plateau(tracks, rounds, base_us, is_free);
+    let any = || plateau(tracks, rounds, base_us, |round| is_free(round) || is_beyond_bursts(round, base_us));
     let alone = || {
         let alone_bps = sharing(tracks, rounds, base_us)?.alone_bps;
         let moving = rounds.iter().flatten().map(|round| delivered_bps(tracks, round.window));
@@ -67,6 +67,18 @@ pub(super) fn find(
         ..WayFacts::default()
     };
     Some(Found { way, is_by_sharing, is_tried })
+}
+
+/// Whether the receiver's window was mostly open.
+fn is_free(round: &Round) -> bool {
+    round.closed_share < HALF
+}
+
+/// Whether the round trip is longer than bursts make it: behind a closed window up to a third of it is sent at once
+/// (`tcp_tso_should_defer()`), whose end comes later by a third of the round trip at most.
+const fn is_beyond_bursts(round: &Round, base_us: u64) -> bool {
+    let without_bursts_us = round.rtt_us.0 - round.rtt_us.0 / 3;
+    without_bursts_us >= base_us
 }
 
 /// The rate of payload at which the rounds that count agree.
@@ -102,7 +114,7 @@ pub(super) fn shared(tracks: &[&Track], rounds: &[Vec<Round>], base_us: u64) -> 
 }
 
 fn sharing(tracks: &[&Track], rounds: &[Vec<Round>], base_us: u64) -> Option<Sharing> {
-    sharing::find(&standing(tracks, rounds, base_us, |round| round.closed_share < HALF))
+    sharing::find(&standing(tracks, rounds, base_us, is_free))
 }
 
 /// The rounds that count, stream by stream in order of time.

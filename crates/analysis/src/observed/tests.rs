@@ -63,6 +63,15 @@ fn a_queue_that_stands_gives_the_rate_and_one_that_does_not_gives_none() {
 }
 
 #[test]
+fn bursts_of_a_closed_window_are_no_queue() {
+    let closed = |srtt_us: u32| {
+        facts(|_, info| (info.srtt_us, info.rwnd_bytes) = (Some(srtt_us), Some(20 * MSS as u32)))
+    };
+    assert_eq!(rate_mbit(&closed(24_000)), None, "a third of the window, one after the other");
+    assert_eq!(rate_mbit(&closed(35_000)), Some(10.0));
+}
+
+#[test]
 fn a_rate_that_follows_the_window_behind_a_long_round_trip_is_no_bottlenecks() {
     let grows = facts(|n, info| {
         info.srtt_us = Some(60_000);
