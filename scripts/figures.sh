@@ -14,7 +14,7 @@ declare -A shown=(
 )
 for study in rtt bdp window buffers loss; do
     to="docs/guide/studies/$study"
-    "$pipefill" study "$study" --on sim --out "$folder/$study" > /dev/null
+    "$pipefill" study "$study" --on sim --quiet --out "$folder/$study" > /dev/null
     rm -rf "$to"
     "$pipefill" report "$folder/$study" --format svg -o "$to/pictures" > /dev/null
     find "$to/pictures" \( -name '*-over-time-*' ! -name "*-over-time-${shown[$study]}.svg" -o -name '*-repetitions-*' -o -name '*-round-trips*' \) -delete
@@ -24,8 +24,8 @@ done
 "$pipefill" pcap "$folder"/capture/runs/*/artifacts/sender.pcapng --graphs "$folder/graphs" > /dev/null 2>&1
 mkdir -p docs/guide/captures
 cp "$folder/graphs/1-time-sequence-detail.svg" docs/guide/captures/time-sequence.svg
-"$pipefill" study buffers --on sim --capture --repeat 1 --out "$folder/window" --quiet > /dev/null \
+"$pipefill" study buffers --on sim --capture --repeat 1 --out "$folder/windows-of-buffers" --quiet > /dev/null \
     --only 'variant=as-published,path.rtt=200ms,receiver.tcp_rmem=4096 131072 6000000'
-"$pipefill" pcap "$folder"/window/runs/*/artifacts/sender.pcapng --graphs "$folder/windows" > /dev/null 2>&1
+"$pipefill" pcap "$folder"/windows-of-buffers/runs/*/artifacts/sender.pcapng --graphs "$folder/windows" > /dev/null 2>&1
 cp "$folder/windows/1-window.svg" docs/guide/captures/buffers-window.svg
 FIGURES=write cargo test -q -p pipefill --test cli explained

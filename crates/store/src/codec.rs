@@ -234,7 +234,7 @@ pub fn decode_manifest(reader: impl Read) -> Result<Manifest, RecordError> {
     }
     refuse_large(&text).map_err(no_manifest)?;
     serde_json::from_slice(&text)
-        .map_err(|source| RecordError::Manifest { field: field(&text, &source), source })
+        .map_err(|source| RecordError::Manifest { field: field::<Manifest>(&text, &source), source })
 }
 
 fn no_manifest(source: serde_json::Error) -> RecordError {

@@ -222,7 +222,7 @@ impl ExperimentDirectory {
             return Err(damaged("it has changed since it was written: its checksum does not fit".to_owned()));
         }
         let stored: StoredExperiment = serde_json::from_slice(&text)
-            .map_err(|error| damaged(format!("{}: {error}", field(&text, &error))))?;
+            .map_err(|error| damaged(format!("{}: {error}", field::<StoredExperiment>(&text, &error))))?;
         if let Some(why) = stored.inconsistency() {
             return Err(damaged(why));
         }

@@ -2,13 +2,15 @@
 //!
 //! It is looked for once reading has failed: to keep it while reading takes a second copy of the code that reads each type.
 
+use serde::de::DeserializeOwned;
 use serde_json::{Deserializer, Value};
 
-/// The field of `text` at which a reader gave up with `error`, e.g. `run.cell.path.rate`; `.` is the document itself.
+/// The field of `text` at which a reader of `T` gave up with `error`, e.g. `run.cell.path.rate`; `.` is the document itself.
 ///
 /// What no JSON has is put there, and the text is read again without regard to types: that fails in the same field.
-pub(crate) fn field(text: &[u8], error: &serde_json::Error) -> String {
-    let text = [before(text, error), b"!"].concat();
+pub(crate) fn field<T: DeserializeOwned>(text: &[u8], error: &serde_json::Error) -> String {
+    let read = if error.is_data() { refused::<T>(text) } else { before(text, error) };
+    let text = [without_last(read), b"!"].concat();
     let read: Result<Value, _> = serde_path_to_error::deserialize(&mut Deserializer::from_slice(&text));
     let path = read.map_or_else(|error| error.path().to_string(), |_| UNKNOWN.to_owned());
     let known = path.trim_end_matches(UNKNOWN).trim_end_matches('.');
@@ -18,19 +20,40 @@ pub(crate) fn field(text: &[u8], error: &serde_json::Error) -> String {
 /// A field whose name was not read: the last one, where the text is cut between two.
 const UNKNOWN: &str = "?";
 
-/// `text` without the value that ends where `error` is, or without its last byte.
+/// `text` to the end of the value that `T` refuses: of what is cut before, only the end is missed.
+fn refused<T: DeserializeOwned>(text: &[u8]) -> &[u8] {
+    let is_refused =
+        |end: usize| serde_json::from_slice::<T>(&text[..end]).is_err_and(|error| error.is_data());
+    let (mut too_short, mut long_enough) = (0, text.len());
+    while too_short + 1 < long_enough {
+        let end = too_short.midpoint(long_enough);
+        if is_refused(end) {
+            long_enough = end;
+        } else {
+            too_short = end;
+        }
+    }
+    &text[..long_enough]
+}
+
+/// `text` to the place of `error`.
 fn before<'a>(text: &'a [u8], error: &serde_json::Error) -> &'a [u8] {
     let lines = text.split_inclusive(|&byte| byte == b'\n');
     let above: usize = lines.take(error.line().saturating_sub(1)).map(<[u8]>::len).sum();
-    let read = &text[..(above + error.column()).min(text.len())];
+    &text[..(above + error.column()).min(text.len())]
+}
+
+/// `text` without the number or word at its end, or without its last byte.
+fn without_last(text: &[u8]) -> &[u8] {
     let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
-    let word = read.iter().rev().take_while(|byte| is_of_word(byte)).count();
-    &read[..read.len().saturating_sub(word.max(1))]
+    let word = text.iter().rev().take_while(|byte| is_of_word(byte)).count();
+    &text[..text.len().saturating_sub(word.max(1))]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pipefill_core::file_name::FileName;
     use pipefill_core::units::Rate;
     use serde::Deserialize;
 
@@ -47,6 +70,7 @@ mod tests {
         count: u32,
         rate: Option<Rate>,
         kind: Kind,
+        file: Option<FileName>,
     }
 
     #[derive(Debug, Deserialize)]
@@ -76,6 +100,7 @@ mod tests {
             outer(&inner("1", "{\"two\": null}")),
             outer(&inner("1", "7")),
             outer(r#"{"count": 1}"#),
+            outer(r#"{"count": 1, "file": "a/b", "rate": 5, "kind": "one"}"#),
             outer("null"),
             outer("\"text\""),
             r#"{"list": {}, "name": "a"}"#.to_owned(),
@@ -90,7 +115,7 @@ mod tests {
                 serde_path_to_error::deserialize(&mut Deserializer::from_slice(text.as_bytes()));
             let error = serde_json::from_slice::<Outer>(text.as_bytes()).unwrap_err();
             assert_eq!(
-                field(text.as_bytes(), &error),
+                field::<Outer>(text.as_bytes(), &error),
                 kept.unwrap_err().path().to_string(),
                 "{text}: {error}"
             );
