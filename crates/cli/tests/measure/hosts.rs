@@ -85,7 +85,9 @@ fn agrees(cell: &Value, lab: &Value, what: &str) {
         Some(goodput) if cell["axes"]["variant"] == "tcp" => (goodput, 0.0),
         _ => (cell["ping"]["base_rtt_us"].as_f64().unwrap_or_else(|| panic!("{cell:#}")), LATE_US),
     });
-    println!("{what}: {found:.0}, and in the lab {wanted:.0}; limited by {}", cell["limited_by"]);
+    let limits = [cell, lab].map(|cell| cell["limited_by"].clone());
+    println!("{what}: {found:.0}, limited by {}, and in the lab {wanted:.0}, {}", limits[0], limits[1]);
+    assert_eq!(limits[0], limits[1], "{what}: {cell:#}");
     let is_near = (found - wanted).abs() < (SHARE * wanted).max(least);
     assert!(is_near, "{what}: {found}, and in the lab {wanted}: {cell:#}");
 }
