@@ -74,6 +74,7 @@ mod tests {
     }
 
     #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "read, not used")]
     #[serde(rename_all = "snake_case")]
     enum Kind {
         One,
