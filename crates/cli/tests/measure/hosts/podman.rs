@@ -5,9 +5,13 @@ use crate::measuring::{Folder, Skip};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Where Debian's busybox-static has it.
 pub const BUSYBOX: &str = "/bin/busybox";
+
+/// Containers of this process so far: some tests run at a time.
+static STARTED: AtomicU32 = AtomicU32::new(0);
 
 /// The container; removed when dropped.
 pub struct Container(String);
@@ -20,9 +24,11 @@ impl Container {
     pub fn start(folder: &Folder, file: &str) -> Result<Self, Skip> {
         let root = folder.path("root");
         fs::create_dir_all(root.join("bin")).unwrap();
-        fs::copy(BUSYBOX, root.join("bin/busybox")).unwrap();
+        // Not written by this process: another test's fork would hold it open for writing while it is executed.
+        assert!(Command::new("cp").arg(BUSYBOX).arg(root.join("bin/busybox")).status().unwrap().success());
         symlink("busybox", root.join("bin/sleep")).unwrap();
-        let name = format!("pipefill-test-{}", std::process::id());
+        let count = STARTED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("pipefill-test-{}-{count}", std::process::id());
         let network = format!("ns:{file}");
         let limits = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000"];
         let words = ["run", "-d", "--name", &name, "--network", &network];
