@@ -75,10 +75,10 @@ fn is_free(round: &Round) -> bool {
 }
 
 /// Whether the round trip is longer than bursts make it: behind a closed window up to a third of it is sent at once
-/// (`tcp_tso_should_defer()`), whose end comes later by a third of the round trip at most.
+/// (`tcp_tso_should_defer()`), and its end waits for its beginning. On a path whose rate is used by three fifths that adds a quarter to the round
+/// trip. Where more of the rate is used, bursts and a queue can't be told apart.
 const fn is_beyond_bursts(round: &Round, base_us: u64) -> bool {
-    let without_bursts_us = round.rtt_us.0 - round.rtt_us.0 / 3;
-    without_bursts_us >= base_us
+    round.rtt_us.0 >= base_us + base_us / 4
 }
 
 /// The rate of payload at which the rounds that count agree.
