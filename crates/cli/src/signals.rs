@@ -70,7 +70,10 @@ pub(crate) fn end_with(parent: Option<u32>) -> Result<(), Failure> {
     let is_there = getppid().is_some_and(|own| u32::try_from(own.as_raw_pid()) == Ok(parent));
     match is_there {
         true => Ok(()),
-        false => Err(Failure::Other(format!("process {parent}, which was to start this one, has ended"))),
+        false => Err(Failure::usage(
+            format!("process {parent} has ended, or is not the one that started this one"),
+            "where a script stands between the two, start pipefill with exec there",
+        )),
     }
 }
 

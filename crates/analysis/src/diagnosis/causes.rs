@@ -27,6 +27,8 @@ pub(super) struct OneCause {
 /// The figures of one stream's epochs.
 #[derive(Debug, Default)]
 struct Values {
+    /// Growth since its last loss.
+    grown_us: u64,
     /// Mean in flight × time in which the stream moved, and that time.
     flight_area: u128,
     moving_us: u128,
@@ -67,7 +69,20 @@ impl Causes {
         if let Some(cwnd_cause) = cause.1 {
             *one.cwnd_causes.entry(cwnd_cause).or_default() += counts_us;
         }
-        one.streams.entry(stream).or_default().add(epoch, counts_us);
+        let values = one.streams.entry(stream).or_default();
+        values.grown_us += if cause.1 == Some(CwndCause::Growth) { counts_us } else { 0 };
+        values.add(epoch, counts_us);
+    }
+
+    /// Segments of `stream` were lost: its growth since the loss before counts as their cause where that `recurred`.
+    pub(super) fn end_growth(&mut self, stream: u32, recurred: Option<CwndCause>) {
+        let Some(one) = self.causes.get_mut(&LimitedBy::Cwnd) else { return };
+        let Some(values) = one.streams.get_mut(&stream) else { return };
+        let grown_us = std::mem::take(&mut values.grown_us);
+        if let Some(cause) = recurred {
+            *one.cwnd_causes.entry(CwndCause::Growth).or_default() -= grown_us;
+            *one.cwnd_causes.entry(cause).or_default() += grown_us;
+        }
     }
 
     /// Whether nothing was counted.
@@ -206,6 +221,28 @@ mod tests {
         let (shares, dominant, _) = causes.shares().expect("something was counted");
         assert!((shares.values().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?}");
         assert_eq!((dominant, shares.len()), (Path, 4));
+    }
+
+    #[test]
+    fn growth_between_losses_of_one_cause_is_that_causes() {
+        use CwndCause::{Growth, QueueLoss, RandomLoss};
+        let mut causes = Causes::default();
+        let add = |causes: &mut Causes, counts_us, cause| {
+            causes.add(0, &Epoch::default(), counts_us, (LimitedBy::Cwnd, Some(cause)));
+        };
+        let most = |causes: &Causes| causes.causes[&LimitedBy::Cwnd].cwnd_cause();
+        causes.end_growth(0, None);
+        add(&mut causes, 2, QueueLoss);
+        add(&mut causes, 3, Growth);
+        assert_eq!(most(&causes), Some(Growth));
+        causes.end_growth(1, Some(RandomLoss));
+        assert_eq!(most(&causes), Some(Growth), "another stream's loss");
+        causes.end_growth(0, Some(QueueLoss));
+        assert_eq!(most(&causes), Some(QueueLoss));
+        add(&mut causes, 9, Growth);
+        causes.end_growth(0, None);
+        causes.end_growth(0, Some(QueueLoss));
+        assert_eq!(most(&causes), Some(Growth), "a loss of another cause ended it");
     }
 
     #[test]

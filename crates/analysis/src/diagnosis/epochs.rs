@@ -78,6 +78,11 @@ impl Epoch {
         Window { from_us: self.from_us, to_us: self.to_us }.bps(self.acked)
     }
 
+    /// Whether segments were sent again, or still had to be.
+    pub(super) fn has_losses(&self) -> bool {
+        self.retransmits > 0 || self.repair_share > 0.0
+    }
+
     /// Whether the congestion window is used up.
     pub(super) fn has_used_cwnd(&self) -> bool {
         self.cwnd_used.is_some_and(|used| used >= USED_UP)

@@ -319,6 +319,11 @@ impl OfStream<'_> {
             ack_wait_us: facts.ack_wait_us(flow.direction, span),
         };
         let cwnd_cause = self.refiner.see(epoch, limited_by, around);
+        if epoch.has_losses() {
+            let recurred = self.refiner.recurred();
+            of_flow.causes.end_growth(summary.stream, recurred);
+            of_flow.whole.end_growth(summary.stream, recurred);
+        }
         let drops = facts.way(flow.direction).drops;
         let is_ours = testbed::is_to_blame(drops, flow, limited_by, cwnd_cause);
         let cause: (LimitedBy, Option<CwndCause>) =

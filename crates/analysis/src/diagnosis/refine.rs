@@ -59,19 +59,24 @@ pub(super) struct Refiner {
     losses: Losses,
     /// Why segments were last sent again.
     last: Option<(u64, Option<CwndCause>)>,
+    /// The cause of the losses in the last epoch, where those before had the same.
+    recurred: Option<CwndCause>,
     memory_us: u64,
 }
 
 impl Refiner {
     pub(super) fn new(losses: Losses) -> Self {
         let memory_us = MEMORY_ROUND_TRIPS.saturating_mul(losses.base_rtt_us).max(MEMORY_US);
-        Self { losses, last: None, memory_us }
+        Self { losses, last: None, recurred: None, memory_us }
     }
 
     /// The cause of `epoch`; `None` where the congestion window did not limit it, or nothing tells why.
     pub(super) fn see(&mut self, epoch: &Epoch, limited_by: LimitedBy, around: Around) -> Option<CwndCause> {
-        if epoch.retransmits > 0 || epoch.repair_share > 0.0 {
-            self.last = Some((epoch.to_us, self.whose(epoch, around)));
+        self.recurred = None;
+        if epoch.has_losses() {
+            let cause = self.whose(epoch, around);
+            self.recurred = self.last.and_then(|(_, before)| before).filter(|before| Some(*before) == cause);
+            self.last = Some((epoch.to_us, cause));
         }
         if limited_by != LimitedBy::Cwnd {
             return None;
@@ -87,6 +92,12 @@ impl Refiner {
                 false => CwndCause::Startup,
             })),
         }
+    }
+
+    /// The cause of the losses in the epoch that [`Self::see`] was told last, where those before had the same: the growth between them is a
+    /// tooth of the saw that such losses make.
+    pub(super) const fn recurred(&self) -> Option<CwndCause> {
+        self.recurred
     }
 
     /// Whose fault it is that segments are sent again in `epoch`.
@@ -203,6 +214,20 @@ mod tests {
         assert_eq!(see(390_000, 1, Some(120_000)), Some(CwndCause::RandomLoss));
         assert_eq!(see(800_000, 0, Some(120_000)), Some(CwndCause::RandomLoss));
         assert_eq!(see(2_800_000, 0, Some(120_000)), Some(CwndCause::Growth));
+    }
+
+    #[test]
+    fn losses_of_the_same_cause_recur() {
+        let mut refiner = refiner(dropped(6, 45));
+        let mut recurred = |from_us, retransmits, overflow_us| {
+            let _cause = refiner.see(&epoch(from_us, retransmits), LimitedBy::Cwnd, after(overflow_us));
+            refiner.recurred()
+        };
+        assert_eq!(recurred(0, 9, Some(0)), None, "the first one");
+        assert_eq!(recurred(4_000_000, 0, Some(0)), None, "no loss");
+        assert_eq!(recurred(5_000_000, 9, Some(5_000_000)), Some(CwndCause::QueueLoss));
+        assert_eq!(recurred(9_000_000, 1, Some(5_000_000)), None, "chance");
+        assert_eq!(recurred(9_900_000, 1, Some(5_000_000)), Some(CwndCause::RandomLoss));
     }
 
     #[test]
