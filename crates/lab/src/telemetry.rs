@@ -164,8 +164,8 @@ impl Telemetry<'_> {
 
 /// A reading during which so much time passed is repeated: its time would not be that of what it says.
 const READ_WITHIN: Duration = Duration::from_micros(100);
-/// The last of so many readings counts, however long it took.
-const READINGS: usize = 3;
+/// But not after so long: then it is the socket itself that makes a reader wait, and the next reading would wait as long.
+const READ_AGAIN_WITHIN: Duration = Duration::from_millis(5);
 
 /// One sample of one end, `is_full` with the raw bytes; `None` where the kernel no longer answers for the socket.
 pub(crate) fn sample_tcp(
@@ -193,15 +193,15 @@ pub(crate) fn sample_tcp(
 
 /// When the kernel told of the socket, and the length of what it told; `None` where it no longer answers.
 fn read_in_time(clock: RunClock, socket: &Socket, bytes: &mut [u8; 512]) -> Option<(u64, usize)> {
-    let mut before = clock.now();
-    let mut reading = 1;
+    let began = clock.now();
+    let mut before = began;
     loop {
         let len = tcp_info(socket, bytes).ok()?;
         let after = clock.now();
-        if after.since(before) <= READ_WITHIN || reading == READINGS {
+        if after.since(before) <= READ_WITHIN || after.since(began) > READ_AGAIN_WITHIN {
             return Some((after.micros(), len));
         }
-        (before, reading) = (after, reading + 1);
+        before = after;
     }
 }
 
