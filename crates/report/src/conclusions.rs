@@ -42,7 +42,7 @@ fn block(one: &ConclusionResult, width: u16) -> String {
 pub(crate) const fn word(opinion: Opinion) -> &'static str {
     match opinion {
         Opinion::Confirmed => "Confirmed",
-        Opinion::Refuted => "Not so",
+        Opinion::Refuted => "Refuted",
         Opinion::NotTested => "Not tested",
     }
 }

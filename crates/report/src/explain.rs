@@ -177,7 +177,7 @@ fn why_nothing(cell: &CellResult) -> String {
         cell.invalid.iter().map(|one| format!("{}: {}", one.reason, one.detail)).collect();
     match (cell.runs, reasons.is_empty(), &cell.ping) {
         (0, ..) => format!("It was not run. {}", cell.repeat_command),
-        (_, false, _) => format!("No run can be believed: {}.", reasons.join("; ")),
+        (_, false, _) => format!("No run is valid: {}.", reasons.join("; ")),
         (.., Some(ping)) => pings_told(ping),
         _ => "Nothing was sampled, so nothing can be said of the cause.".to_owned(),
     }

@@ -70,7 +70,7 @@ fn the_screen_shows_the_table_of_windows_and_both_conclusions() {
     let folder = Folder::new();
     let mut run = folder.pipefill(&["study", "buffers", "--on", "sim", "--quick", "--quiet", "--out", "o"]);
     run.assert().success().stdout(
-        contains("what was in use (medians)").and(contains("published  ")).and(contains("not so     ")),
+        contains("what was in use (medians)").and(contains("published  ")).and(contains("refuted    ")),
     );
     folder.pipefill(&["report", "o", "--format", "html", "-o", "again.html"]).assert().success();
     let [left, again] =
@@ -80,5 +80,5 @@ fn the_screen_shows_the_table_of_windows_and_both_conclusions() {
     let one = folder.pipefill(&["report", run.to_str().unwrap(), "--format", "html"]).assert().success();
     one.stdout(contains("<!DOCTYPE html>").and(contains("Runs over time")));
     let markdown = folder.pipefill(&["report", "o", "--format", "md"]).assert().success();
-    markdown.stdout(contains("**Not so.**").and(contains("limited by sndbuf")));
+    markdown.stdout(contains("**Refuted.**").and(contains("limited by sndbuf")));
 }

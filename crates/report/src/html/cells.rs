@@ -57,7 +57,7 @@ fn one(page: &Page<'_>, cell: &CellResult, is_open: bool) -> Markup {
 fn without_verdict(cell: &CellResult) -> String {
     let told = match (cell.runs, cell.valid, &cell.ping) {
         (0, ..) => "It was not run.",
-        (_, 0, _) => "No run can be believed.",
+        (_, 0, _) => "No run is valid.",
         (.., Some(ping)) => return pings_told(ping),
         _ => "Nothing was sampled, so nothing can be said of the cause.",
     };

@@ -30,6 +30,6 @@ pub(super) fn told(proof: &Proof, cell: &CellResult) -> Markup {
 fn said(round: &Round) -> String {
     match &round.comparison {
         Some(comparison) => outcome(comparison, round),
-        None => "No pair of runs can be believed.".to_owned(),
+        None => "No pair of runs is valid.".to_owned(),
     }
 }
