@@ -35,6 +35,8 @@ pub struct Subject<'a> {
     pub latency: &'a Latency,
     /// Its goodput.
     pub goodput_bps: u64,
+    /// Whether nobody planned its path: only its ends tell of it.
+    pub is_observed: bool,
 }
 
 /// What theory gives for the flow as it was, bits per second of payload; `None` where the cause has no formula that holds.
@@ -166,6 +168,16 @@ impl Subject<'_> {
 
 /// Why the limit can't be known, and what would tell.
 fn not_told(subject: &Subject<'_>) -> &'static str {
+    if subject.flow.protocol == Protocol::Udp && subject.is_observed {
+        return match subject.flow.bitrate {
+            Some(_) => {
+                "the sender sent less than was asked for, and all of it arrived: its CPU or its own interface is the limit"
+            }
+            None => {
+                "the sender sent as fast as it could, and all of it arrived: its CPU or its own interface is the limit"
+            }
+        };
+    }
     // No congestion window was seen: it is a receiver's socket.
     if subject.flow.protocol == Protocol::Tcp && subject.diagnosis.figures.cwnd_bytes.is_none() {
         "the receiving socket does not tell: its window is not used up, and no queue stands in its round trip. Whether the \
@@ -181,7 +193,8 @@ fn path(subject: &Subject<'_>) -> String {
     let measured = rate(goodput_bps);
     if subject.flow.protocol == Protocol::Udp {
         let lost = percent(figures.loss_share.unwrap_or(0.0));
-        return format!("{lost} were lost on the way, {measured} arrived");
+        let or_there = if subject.is_observed { ", or by a receiver that is too slow" } else { "" };
+        return format!("{lost} were lost on the way{or_there}, {measured} arrived");
     }
     let (Some(possible), Some(bottleneck)) = (figures.path_goodput_bps, &way.bottleneck) else {
         return format!("{measured} were measured");

@@ -6,7 +6,7 @@ use pipefill_analysis::intervals::{Following, StreamIntervals};
 use pipefill_analysis::metrics::{Condenser, RunMetrics};
 use pipefill_analysis::observed::{self, View};
 use pipefill_analysis::series::{Drawing, RunSeries};
-use pipefill_core::record::{Manifest, PingSample, Retransmit, TcpSample};
+use pipefill_core::record::{DeliverySample, Manifest, PingSample, Retransmit, Row, TableSummary, TcpSample};
 use pipefill_store::{RecordReader, StoreError, undisturbed};
 use std::path::Path;
 
@@ -97,10 +97,13 @@ fn is_observed(record: &RecordReader) -> bool {
     record.manifest().subject.observed().is_some()
 }
 
-/// Whether it has nothing but samples of sockets: nobody planned what the applications did.
+/// Whether it has nothing but samples of sockets: no application of ours counted or pinged.
 fn is_of_sockets(record: &RecordReader) -> bool {
     let manifest = record.manifest();
-    is_observed(record) && manifest.backend != pipefill_lab::HOSTS_BACKEND
+    let is_counted = |table: &TableSummary| table.table == DeliverySample::TABLE;
+    is_observed(record)
+        && manifest.backend != pipefill_lab::HOSTS_BACKEND
+        && !manifest.tables.iter().flatten().any(is_counted)
 }
 
 /// What the sockets of a record tell; with a `view` those of that end.

@@ -10,7 +10,7 @@ mod tracker;
 mod view;
 
 pub(crate) use filter::Filter;
-pub(crate) use record::{Kept, keep, write};
+pub(crate) use record::{Kept, Recorded, keep, write};
 pub(crate) use view::view;
 
 use crate::failure::Failure;

@@ -167,6 +167,15 @@ pub struct UdpTotals {
     pub one_way_delay_max_ns: Option<i64>,
 }
 
+impl UdpTotals {
+    /// Of what both ends counted: datagrams `sent`, the `highest` number that arrived (0: none did), and those below it that were `lost`.
+    /// What was sent after that one may still be under way when the receiver stops: it is left out.
+    pub fn of_both_ends(sent: u64, highest: u64, lost: u64) -> Self {
+        let known = if highest == 0 { sent } else { sent.min(highest) };
+        Self { sent: known, received: highest.saturating_sub(lost).min(known), ..Self::default() }
+    }
+}
+
 /// A counter before and after.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Counter {
@@ -540,5 +549,22 @@ impl RunRecord {
         let mut rows: Vec<AnyRow> = tables.chain(all(&self.path)).chain(all(&self.cpu)).collect();
         rows.sort_by_key(AnyRow::t_us);
         rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datagrams_after_the_last_that_arrived_are_neither_lost_nor_received() {
+        let of = |sent, highest, lost| {
+            let totals = UdpTotals::of_both_ends(sent, highest, lost);
+            (totals.sent, totals.received)
+        };
+        assert_eq!(of(100, 90, 30), (90, 60));
+        assert_eq!(of(100, 100, 0), (100, 100));
+        assert_eq!(of(100, 0, 0), (100, 0), "nothing arrived");
+        assert_eq!(of(100, 120, 0), (100, 100), "the ends count over different times");
     }
 }

@@ -5,6 +5,7 @@
 pub(crate) mod buffers;
 pub(crate) mod datagram;
 pub(crate) mod ethtool;
+mod messages;
 pub(crate) mod packet;
 pub(crate) mod socket;
 pub(crate) mod socket_list;

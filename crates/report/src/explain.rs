@@ -231,12 +231,13 @@ fn advice_of(cell: &CellResult) -> impl Iterator<Item = &Advice> {
     cell.advice.iter().flatten()
 }
 
-/// The diagnosis of the run that the verdict is about.
 /// How sure the verdict of `cell` is, and why.
 pub(crate) fn confidence(cell: &CellResult) -> Option<String> {
-    diagnosis(cell).and_then(evidence::confidence)
+    let is_observed = cell.run_values.iter().any(|run| run.path_facts.is_some());
+    evidence::confidence(diagnosis(cell)?, is_observed)
 }
 
+/// The diagnosis of the run that the verdict is about.
 fn diagnosis(cell: &CellResult) -> Option<&Diagnosis> {
     diagnosis_of(cell, cell.headline()?)
 }

@@ -133,8 +133,10 @@ impl<'a> Diagnosing<'a> {
         self.judge_what_is_left();
         let Self { manifest, facts, flows, mut streams, .. } = self;
         let of_flow = |(place, flow): (usize, OfFlow<'a>)| match flow.flow.protocol {
-            // A UDP socket counts neither what arrives nor what is lost.
-            Protocol::Udp if facts.observed.is_some() => None,
+            // A UDP socket counts neither what arrives nor what is lost: applications do, where both are ours.
+            Protocol::Udp if facts.observed.is_some() => {
+                udp::diagnose_observed((flow.index, flow.flow), &summaries(manifest, flow.index))
+            }
             Protocol::Udp => {
                 let summaries = summaries(manifest, flow.index);
                 let drops = facts.way(flow.flow.direction).drops;

@@ -12,22 +12,90 @@ use std::collections::BTreeMap;
 const NEGLIGIBLE: f64 = 0.001;
 /// … but those of a queue that was full are: more rate would have brought them through.
 const NEGLIGIBLE_IN_A_QUEUE: f64 = 0.0001;
+/// Of what was asked for, so much at least was sent where nothing but the application limits it.
+const OFFERED: f64 = 0.98;
+/// Nobody counted where a datagram was lost: on the path, or in a receiver that is too slow. The path is the likelier place.
+const LIKELY: f64 = 0.6;
 
 /// The diagnosis of the UDP flow `index` with its `streams`, of whose direction the path dropped `drops`.
 pub(super) fn diagnose(
     spec: &CellSpec,
-    (index, flow): (u32, &FlowSpec),
+    flow: (u32, &FlowSpec),
     streams: &[&StreamSummary],
     drops: Drops,
 ) -> Option<Diagnosis> {
-    let totals: Vec<UdpTotals> = streams.iter().filter_map(|stream| stream.udp).collect();
-    let sent: u64 = totals.iter().map(|one| one.sent).sum();
-    if sent == 0 {
-        return None;
+    let counted = Counted::of(streams)?;
+    let found = culprit(&counted.totals, drops, counted.missing(), counted.lost_share());
+    let faults = testbed::faults(spec, flow.1, drops);
+    Some(Diagnosis { faults, ..diagnosis(flow, streams, &counted, found) })
+}
+
+/// The same of a path that nobody planned, where only both applications counted.
+pub(super) fn diagnose_observed(
+    (index, flow): (u32, &FlowSpec),
+    streams: &[&StreamSummary],
+) -> Option<Diagnosis> {
+    let counted = Counted::of(streams)?;
+    let asked_bps = flow.bitrate.map(|rate| rate.bps().saturating_mul(u64::from(flow.parallel)));
+    let sent_bps = counted.bps(counted.sent, flow);
+    let limited_by = of_ends(asked_bps, sent_bps, counted.lost_share());
+    let share = if limited_by == LimitedBy::App { 1.0 } else { LIKELY };
+    Some(diagnosis((index, flow), streams, &counted, (limited_by, share)))
+}
+
+/// What limits datagrams of which only both ends' counts are known: what was asked for (`None`: as much as goes) and sent, bits per second, and
+/// the share that did not arrive.
+pub(crate) fn of_ends(asked_bps: Option<u64>, sent_bps: u64, lost_share: f64) -> LimitedBy {
+    if lost_share > NEGLIGIBLE {
+        return LimitedBy::Path;
     }
-    let received: u64 = totals.iter().map(|one| one.received).sum();
-    let lost = sent.saturating_sub(received) as f64 / sent as f64;
-    let (limited_by, share) = culprit(&totals, drops, sent.saturating_sub(received), lost);
+    let is_all = asked_bps.is_some_and(|asked| sent_bps as f64 >= OFFERED * asked as f64);
+    if is_all { LimitedBy::App } else { LimitedBy::Unknown }
+}
+
+/// What the ends of a flow counted.
+struct Counted {
+    totals: Vec<UdpTotals>,
+    sent: u64,
+    received: u64,
+    length_us: u64,
+}
+
+impl Counted {
+    /// `None` where nothing was sent.
+    fn of(streams: &[&StreamSummary]) -> Option<Self> {
+        let totals: Vec<UdpTotals> = streams.iter().filter_map(|stream| stream.udp).collect();
+        let whole = streams.iter().map(|one| Window { from_us: one.start_us, to_us: one.stop_us });
+        let counted = Self {
+            sent: totals.iter().map(|one| one.sent).sum(),
+            received: totals.iter().map(|one| one.received).sum(),
+            length_us: whole.map(Window::length_us).max().unwrap_or(0).max(1),
+            totals,
+        };
+        (counted.sent > 0).then_some(counted)
+    }
+
+    const fn missing(&self) -> u64 {
+        self.sent.saturating_sub(self.received)
+    }
+
+    fn lost_share(&self) -> f64 {
+        self.missing() as f64 / self.sent as f64
+    }
+
+    /// Payload of `datagrams` of the flow, bits per second.
+    fn bps(&self, datagrams: u64, flow: &FlowSpec) -> u64 {
+        let bits = u128::from(datagrams) * u128::from(flow.length.get()) * 8;
+        u64::try_from(bits * 1_000_000 / u128::from(self.length_us)).unwrap_or(u64::MAX)
+    }
+}
+
+fn diagnosis(
+    (index, flow): (u32, &FlowSpec),
+    streams: &[&StreamSummary],
+    counted: &Counted,
+    (limited_by, share): (LimitedBy, f64),
+) -> Diagnosis {
     let span = |summary: &&StreamSummary| Span {
         stream: summary.stream,
         from_us: summary.start_us,
@@ -35,9 +103,7 @@ pub(super) fn diagnose(
         limited_by,
         cwnd_cause: None,
     };
-    let whole = streams.iter().map(|one| Window { from_us: one.start_us, to_us: one.stop_us });
-    let length_us = whole.map(Window::length_us).max().unwrap_or(0).max(1);
-    Some(Diagnosis {
+    Diagnosis {
         flow: index,
         protocol: flow.protocol,
         direction: flow.direction,
@@ -46,17 +112,14 @@ pub(super) fn diagnose(
         limited_fraction: BTreeMap::from([(limited_by, 1.0)]),
         timeline: streams.iter().map(span).collect(),
         figures: Figures {
-            loss_share: Some(lost),
-            acked_bps: u64::try_from(
-                u128::from(received) * u128::from(flow.length.get()) * 8_000_000 / u128::from(length_us),
-            )
-            .ok(),
+            loss_share: Some(counted.lost_share()),
+            acked_bps: Some(counted.bps(counted.received, flow)),
             ..Figures::default()
         },
         confidence: Some(Confidence::of(share, &[])),
         witnesses: Vec::new(),
-        faults: testbed::faults(spec, flow, drops),
-    })
+        faults: Vec::new(),
+    }
 }
 
 /// The place that dropped most, with its share of all drops; without losses the application, which offered no more. Where what was counted
@@ -110,5 +173,13 @@ mod tests {
         assert_eq!(culprit(&[], drops(9, 9, 9), 0, 0.0).0, LimitedBy::App);
         assert_eq!(culprit(&[], drops(0, 9, 0), 9, 0.0009).0, LimitedBy::Path, "a queue was full");
         assert_eq!(culprit(&[], drops(9, 0, 0), 9, 0.0009).0, LimitedBy::App, "a few by chance");
+    }
+
+    #[test]
+    fn where_only_the_ends_counted_losses_are_the_paths_and_a_slow_sender_is_not_the_application() {
+        assert_eq!(of_ends(Some(100), 100, 0.1), LimitedBy::Path);
+        assert_eq!(of_ends(Some(100), 99, 0.0009), LimitedBy::App);
+        assert_eq!(of_ends(Some(100), 90, 0.0), LimitedBy::Unknown);
+        assert_eq!(of_ends(None, 90, 0.0), LimitedBy::Unknown);
     }
 }

@@ -87,7 +87,8 @@ fn explain(result: &mut FlowResult, spec: &CellSpec, flow: &FlowSpec, runs: &[In
     let Some(&&(one, diagnosis)) = of_cause.get(of_cause.len() / 2) else { return };
     let goodput_bps = one.flow.figures.goodput_bps.unwrap_or(0);
     let spec = &of_the_run(spec, one.run);
-    let subject = Subject { spec, flow, diagnosis, latency: &one.flow.latency, goodput_bps };
+    let is_observed = one.run.path_facts.is_some();
+    let subject = Subject { spec, flow, diagnosis, latency: &one.flow.latency, goodput_bps, is_observed };
     result.limited_by = Some(limited_by);
     result.limited_fraction = Some(shares);
     result.cwnd_cause = diagnosis.cwnd_cause;
@@ -98,7 +99,6 @@ fn explain(result: &mut FlowResult, spec: &CellSpec, flow: &FlowSpec, runs: &[In
     result.verdict = Some(verdict::sentence(&subject) + &of_others);
     result.verdict_repeat = Some(one.run.repeat);
     let advice = advice::advise(&subject, room_bps(one.flow, &one.run.flows));
-    let is_observed = one.run.path_facts.is_some();
     let told = |advice| if is_observed { observed::for_machines(advice, flow.direction) } else { advice };
     result.advice = Some(advice.into_iter().map(told).collect());
 }

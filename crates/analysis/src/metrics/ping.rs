@@ -23,6 +23,9 @@ const SEEN: f64 = 3.0;
 /// Below a hundredth of a nanosecond a byte (800 Gbit/s) no limit is seen either.
 const LEAST_SLOPE: f64 = 0.01;
 
+/// A token bucket on a path that nobody planned is believed where the squares of what is off the line are so many times less with it.
+const BETTER: f64 = 4.0;
+
 /// Round trips are counted in nanoseconds: no base is surer than one.
 const RESOLUTION_NS: f64 = 1.0;
 
@@ -126,7 +129,11 @@ impl<'a> Following<'a> {
     pub(super) fn metrics(&self) -> Option<PingMetrics> {
         let sizes: Vec<PingSize> = self.trips.iter().filter_map(|(&pair, trips)| trips.size(pair)).collect();
         let spec = &self.manifest.run.cell.spec;
-        let beyond = Beyond::of(spec, self.direction);
+        let is_planned = self.manifest.subject.observed().is_none();
+        let beyond = match is_planned {
+            true => Beyond::of(spec, self.direction),
+            false => Some(Beyond::inferred(spec, &sizes)),
+        };
         let fitted = beyond.map_or_else(PingMetrics::default, |beyond| beyond.fitted(&sizes));
         let mut metrics = PingMetrics { sent: self.sent, lost: self.lost, ..fitted };
         metrics.readings(&sizes, Headers::of(&spec.path));
@@ -189,7 +196,27 @@ impl<'a> Beyond<'a> {
         Some(Self { path: &spec.path, request, reply })
     }
 
-    fn fitted(&self, sizes: &[PingSize]) -> PingMetrics {
+    /// Those that nobody knows: so many full frames of both directions as bring the points nearest to a line. A wire has none.
+    fn inferred(spec: &'a CellSpec, sizes: &[PingSize]) -> Self {
+        let frame = Headers::of(&spec.path).full_frame().get();
+        let path = &spec.path;
+        let with = |frames: u64| {
+            let bucket = || Bucket { depth: Bytes::new(frames * frame), overhead: Bytes::new(0) };
+            Self { path, request: bucket(), reply: bucket() }
+        };
+        let longest = sizes.iter().map(|size| wire_bytes(Bytes::new(size.payload_bytes), path).get()).max();
+        let frames = longest.unwrap_or(0) / frame;
+        let wire = with(0);
+        let beside = wire.squares(sizes).unwrap_or(0.0) / BETTER;
+        let buckets = (1..=frames).filter_map(|frames| {
+            let bucket = with(frames);
+            Some((bucket.squares(sizes)?, bucket))
+        });
+        let nearest = buckets.min_by(|a, b| a.0.total_cmp(&b.0));
+        nearest.filter(|(squares, _)| *squares < beside).map_or(wire, |(_, bucket)| bucket)
+    }
+
+    fn points(&self, sizes: &[PingSize]) -> Vec<(f64, f64, f64)> {
         let waiting = |payload: u64, bucket: &Bucket| {
             let payload = Bytes::new(payload);
             let overhead = fragments(payload, self.path).count() as u64 * bucket.overhead.get();
@@ -199,8 +226,21 @@ impl<'a> Beyond<'a> {
             let request = waiting(size.payload_bytes, &self.request);
             (request, waiting(size.reply_bytes, &self.reply), size.rtt_us_p50 * 1e3)
         };
-        let points: Vec<(f64, f64, f64)> = sizes.iter().map(point).collect();
-        let Some([base, forward, reverse]) = line::fit(&points) else { return PingMetrics::default() };
+        sizes.iter().map(point).collect()
+    }
+
+    /// How far the points are from the line: the sum of the squares.
+    fn squares(&self, sizes: &[PingSize]) -> Option<f64> {
+        let points = self.points(sizes);
+        let [base, forward, reverse] = line::fit(&points)?.map(|one| one.value);
+        let off = |&(request, reply, rtt): &(f64, f64, f64)| rtt - base - forward * request - reverse * reply;
+        Some(points.iter().map(|point| off(point).powi(2)).sum())
+    }
+
+    fn fitted(&self, sizes: &[PingSize]) -> PingMetrics {
+        let Some([base, forward, reverse]) = line::fit(&self.points(sizes)) else {
+            return PingMetrics::default();
+        };
         let (forward_bps, forward_bps_error) = rate(forward);
         let (reverse_bps, reverse_bps_error) = rate(reverse);
         let base_us = base.value.max(0.0) / 1e3;

@@ -114,12 +114,6 @@ impl Connection<'_> {
         rows.into_iter().flatten()
     }
 
-    /// Cell `index` of a plan of connections, called `name`. Its path is empty because it is unknown.
-    pub fn cell(&self, index: usize, name: &str) -> Cell {
-        let axes = vec![("connection".to_owned(), name.to_owned())];
-        Cell { index, id: format!("{index:012x}"), axes, deterministic: false, spec: self.spec() }
-    }
-
     /// Its manifest, as the only run of its cell.
     pub fn manifest(&self, run: &Run) -> Manifest {
         let mut manifest = Manifest::expected(run, 0);
@@ -132,11 +126,7 @@ impl Connection<'_> {
 
     /// What was asked of such a cell: nothing. Its path has the family of the socket's address.
     pub fn spec(&self) -> CellSpec {
-        let host = || HostSpec {
-            congestion_control: self.congestion_control.clone(),
-            sysctl: BTreeMap::new(),
-            offloads: Offloads::default(),
-        };
+        let host = || host(&self.congestion_control);
         let (from_us, to_us) = self.ends_us();
         let direction = |end| if end == StreamEnd::Sender { Direction::Forward } else { Direction::Reverse };
         let flow = |end| FlowSpec {
@@ -157,7 +147,7 @@ impl Connection<'_> {
             ping: None,
         };
         CellSpec {
-            path: PathSpec { family: self.family(), ..PathSpec::EMPTY },
+            path: PathSpec { family: family(&self.observed), ..PathSpec::EMPTY },
             sender: host(),
             receiver: host(),
             flows: self.streams().map(|(_, end)| flow(end)).collect(),
@@ -171,15 +161,6 @@ impl Connection<'_> {
             },
             expect: Vec::new(),
             hosts: None,
-        }
-    }
-
-    /// Which IP its packets have, by the socket's own address; IPv4 where that is not known, and where IPv6 only stands for it
-    /// (RFC 4291, 2.5.5.2).
-    fn family(&self) -> Family {
-        match self.observed.local.parse().map(|address: SocketAddr| address.ip().to_canonical()) {
-            Ok(IpAddr::V6(_)) => Family::Ipv6,
-            Ok(IpAddr::V4(_)) | Err(_) => Family::Ipv4,
         }
     }
 
@@ -225,6 +206,30 @@ impl Connection<'_> {
     }
 }
 
+/// Cell `index` of a plan of connections, called `name`, with the `spec` that one of them has.
+pub fn cell(index: usize, name: &str, spec: CellSpec) -> Cell {
+    let axes = vec![("connection".to_owned(), name.to_owned())];
+    Cell { index, id: format!("{index:012x}"), axes, deterministic: false, spec }
+}
+
+/// A host of which only its congestion control is known.
+pub(super) fn host(congestion_control: &str) -> HostSpec {
+    HostSpec {
+        congestion_control: congestion_control.to_owned(),
+        sysctl: BTreeMap::new(),
+        offloads: Offloads::default(),
+    }
+}
+
+/// Which IP its packets have, by the socket's own address; IPv4 where that is not known, and where IPv6 only stands for it
+/// (RFC 4291, 2.5.5.2).
+pub(super) fn family(observed: &Observed) -> Family {
+    match observed.local.parse().map(|address: SocketAddr| address.ip().to_canonical()) {
+        Ok(IpAddr::V6(_)) => Family::Ipv6,
+        Ok(IpAddr::V4(_)) | Err(_) => Family::Ipv4,
+    }
+}
+
 /// A flow, and what its verdict rests on.
 #[derive(Debug, Clone)]
 pub struct Judged {
@@ -246,12 +251,12 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         seed: Seed::new(0),
         directory: name.clone(),
     };
-    let mut all = first.manifest(&run(first.cell(0, "")));
+    let mut all = first.manifest(&run(cell(0, "", first.spec())));
     (all.run.cell.spec.flows, all.streams) = (Vec::new(), Vec::new());
     let mut samples = Vec::new();
     for connection in connections {
         let index = u32::try_from(all.streams.len()).unwrap_or(u32::MAX);
-        let own = connection.manifest(&run(connection.cell(0, "")));
+        let own = connection.manifest(&run(cell(0, "", connection.spec())));
         all.run.cell.spec.flows.extend(own.run.cell.spec.flows);
         let moved =
             |one: StreamSummary| StreamSummary { stream: one.stream + index, flow: one.flow + index, ..one };

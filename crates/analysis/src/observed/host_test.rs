@@ -4,17 +4,13 @@ use super::connection::Connection;
 use super::delays::{ClockOffset, TestDelays};
 use super::finding::{ConnectionFinding, Connections};
 use crate::changes::Changes;
+use crate::diagnosis::datagrams_limited_by;
 use crate::experiment::SCHEMA;
 use crate::finding::Advice;
 use crate::wording;
 use pipefill_core::limit::LimitedBy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// Of what was asked for, so much at least was sent where nothing but the application limits it.
-const OFFERED: f64 = 0.98;
-/// A smaller share of lost datagrams is no limit: the odd one is lost on any path.
-const LOST: f64 = 0.001;
 
 /// Who answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -186,38 +182,33 @@ impl Datagrams {
     }
 
     fn judge(self) -> (LimitedBy, String) {
-        let sent = wording::rate(self.sent_bps);
         if self.sent == 0 {
             return (LimitedBy::Unknown, "No datagram was sent.".to_owned());
         }
-        if self.lost_share() > LOST {
-            let share = self.lost_share();
-            let arrived = wording::rate((self.sent_bps as f64 * (1.0 - share)) as u64);
-            let lost = wording::percent(share);
-            let verdict = format!(
-                "Limited by the path, or by a receiver that is too slow: of {sent} that were sent {arrived} arrived, {lost} of the datagrams were lost."
-            );
-            return (LimitedBy::Path, verdict);
-        }
-        match self.asked_bps {
-            Some(asked) if self.sent_bps as f64 >= OFFERED * asked as f64 => (
-                LimitedBy::App,
+        let limited_by = datagrams_limited_by(self.asked_bps, self.sent_bps, self.lost_share());
+        (limited_by, self.sentence(limited_by))
+    }
+
+    fn sentence(self, limited_by: LimitedBy) -> String {
+        let sent = wording::rate(self.sent_bps);
+        let share = self.lost_share();
+        match (limited_by, self.asked_bps) {
+            (LimitedBy::Path, _) => {
+                let arrived = wording::rate((self.sent_bps as f64 * (1.0 - share)) as u64);
+                let lost = wording::percent(share);
                 format!(
-                    "Limited by the application: it offered {sent}, and all of it arrived. A higher -b shows what the path can carry."
-                ),
+                    "Limited by the path, or by a receiver that is too slow: of {sent} that were sent {arrived} arrived, {lost} of the datagrams were lost."
+                )
+            }
+            (LimitedBy::App, _) => format!(
+                "Limited by the application: it offered {sent}, and all of it arrived. A higher -b shows what the path can carry."
             ),
-            Some(asked) => (
-                LimitedBy::Unknown,
-                format!(
-                    "The sender sent {sent} of the {} that were asked for, and all of it arrived: its CPU or its own interface is the limit.",
-                    wording::rate(asked)
-                ),
+            (_, Some(asked)) => format!(
+                "The sender sent {sent} of the {} that were asked for, and all of it arrived: its CPU or its own interface is the limit.",
+                wording::rate(asked)
             ),
-            None => (
-                LimitedBy::Unknown,
-                format!(
-                    "The sender sent {sent}, and all of it arrived: its CPU or its own interface is the limit."
-                ),
+            (_, None) => format!(
+                "The sender sent {sent}, and all of it arrived: its CPU or its own interface is the limit."
             ),
         }
     }

@@ -49,7 +49,14 @@ fn subject<'a>(
     latency: &'a Latency,
     goodput_bps: u64,
 ) -> Subject<'a> {
-    Subject { spec, flow: &spec.flows[diagnosis.flow as usize], diagnosis, latency, goodput_bps }
+    Subject {
+        spec,
+        flow: &spec.flows[diagnosis.flow as usize],
+        diagnosis,
+        latency,
+        goodput_bps,
+        is_observed: false,
+    }
 }
 
 /// The advice for flow `flow` of `text`, which has 10 Mbit/s.

@@ -2,8 +2,9 @@
 
 use crate::builder::{Steady, cell, record, run, spec};
 use pipefill_analysis::metrics::{PingMetrics, RunMetrics};
+use pipefill_analysis::observed::forget_the_plan;
 use pipefill_core::cell::{BottleneckSpec, CellSpec, Direction, Family, PingSpec, Protocol};
-use pipefill_core::record::{PingSample, RunRecord};
+use pipefill_core::record::{Observed, PingSample, RunRecord, Subject};
 use pipefill_core::traffic::ping::{exchange, wire_bytes};
 use pipefill_core::units::{Bytes, QueueLimit, Rate};
 use proptest::prelude::*;
@@ -60,8 +61,35 @@ fn waits_ns(wire: u64, bps: u64) -> u64 {
     wire.saturating_sub(BURST) * 8_000_000_000 / bps
 }
 
+/// The same of a path that nobody planned: the specification tells nothing of it.
+fn unplanned(mut record: RunRecord) -> RunRecord {
+    record.manifest.subject = Subject::Observed(Observed::default());
+    forget_the_plan(&mut record.manifest.run.cell.spec);
+    record
+}
+
 fn of(record: &RunRecord) -> PingMetrics {
     RunMetrics::of(record).ping.unwrap()
+}
+
+#[test]
+fn a_bucket_that_nobody_told_of_is_found_and_a_wire_has_none() {
+    // One more nanosecond and less by turns: no fit is perfect.
+    let seen = |depth: u64| {
+        let mut number = 0;
+        let waits = move |wire: u64, bps| wire.saturating_sub(depth) * 8_000_000_000 / bps;
+        let rtt = std::cell::RefCell::new(move |there, back| {
+            number += 1;
+            BASE_NS + waits(there, FORWARD_BPS) + waits(back, REVERSE_BPS) + 2_000 * (number % 2)
+        });
+        of(&unplanned(pings(pinged(Direction::Forward), |there, back| Some(rtt.borrow_mut()(there, back)))))
+    };
+    for depth in [0, 1_514, 4 * 1_514] {
+        let got = seen(depth);
+        assert!((got.base_rtt_us.unwrap() - 301.0).abs() < 3.0, "{depth}: {got:?}");
+        assert!(got.forward_bps.unwrap().abs_diff(FORWARD_BPS) < FORWARD_BPS / 100, "{depth}: {got:?}");
+        assert!(got.reverse_bps.unwrap().abs_diff(REVERSE_BPS) < REVERSE_BPS / 100, "{depth}: {got:?}");
+    }
 }
 
 #[test]

@@ -108,8 +108,8 @@ pub(crate) struct TestArgs {
     /// From one line to the next, in seconds; 0 for no lines
     #[arg(short, long, value_name = "SECONDS", value_parser = bare_seconds, default_value = "1")]
     pub(crate) interval: Duration,
-    /// Keep records of this host's sockets in this new directory, for explain, report and compare; TCP only
-    #[arg(long, value_name = "DIR", conflicts_with = "udp")]
+    /// Keep records in this new directory, for explain, report and compare: of this host's sockets, of UDP what both hosts counted
+    #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Make the test so many times; what changed can be told from three on [default: 1; with --compare as often as there]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]

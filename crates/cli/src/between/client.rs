@@ -11,7 +11,7 @@ use super::time::{self, Beside};
 use super::{heard_within, random};
 use crate::failure::Failure;
 use crate::signals::Stop;
-use crate::watch::Kept;
+use crate::watch::Recorded;
 use delays::Times;
 use ended::Ended;
 pub(crate) use ended::EndedStream;
@@ -80,8 +80,8 @@ pub(crate) struct Tested {
     pub(crate) measured: Measured,
     /// What limits it.
     pub(crate) finding: TestFinding,
-    /// This host's sockets.
-    pub(crate) kept: Vec<Kept>,
+    /// This host's sockets; of UDP what both ends counted.
+    pub(crate) kept: Vec<Recorded>,
 }
 
 /// Hears of a test while it runs: that it begins, then each interval.

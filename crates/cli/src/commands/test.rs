@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::signals::Stop;
 use crate::terminal::Terminal;
-use crate::watch::{Kept, write};
+use crate::watch::{Recorded, write};
 use output::Output;
 use pipefill_analysis::changes::Changes;
 use pipefill_analysis::observed::{TestFinding, TestResult};
@@ -90,7 +90,7 @@ fn keep(tests: &mut [Tested], out: &Path) -> Result<String, Failure> {
         format!("{from}{}:{}{number}", stream.remote.0, stream.remote.1)
     };
     let names: Vec<String> = first.measured.streams.iter().enumerate().map(name).collect();
-    let kept: Vec<Vec<Kept>> = tests.iter_mut().map(|test| std::mem::take(&mut test.kept)).collect();
+    let kept: Vec<Vec<Recorded>> = tests.iter_mut().map(|test| std::mem::take(&mut test.kept)).collect();
     write(&kept, &names, "test", out)
 }
 

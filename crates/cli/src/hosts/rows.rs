@@ -158,11 +158,9 @@ impl Numbered {
     fn datagrams(&self) -> UdpTotals {
         let received = self.received();
         UdpTotals {
-            sent: self.sent().packets,
-            received: self.sent().packets.saturating_sub(received.lost),
             reordered: self.stream.reordered,
             jitter_ns: Some((received.jitter_s.max(0.0) * 1e9) as u64),
-            ..UdpTotals::default()
+            ..UdpTotals::of_both_ends(self.sent().packets, received.packets, received.lost)
         }
     }
 

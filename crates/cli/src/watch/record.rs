@@ -4,10 +4,11 @@ use super::Watcher;
 use crate::args::Selection;
 use crate::asked::Asked;
 use crate::failure::Failure;
-use pipefill_analysis::observed::{BACKEND, Connection, Exact};
+use pipefill_analysis::observed::{BACKEND, Connection, DatagramFlow, Exact, cell};
+use pipefill_core::cell::CellSpec;
 use pipefill_core::file_name::FileName;
-use pipefill_core::plan::{CELLS_MAX, Cell, Plan};
-use pipefill_core::record::{AnyRow, Observed, Sink, TcpSample};
+use pipefill_core::plan::{CELLS_MAX, Cell, Plan, Run};
+use pipefill_core::record::{AnyRow, Manifest, Observed, Sink, TcpSample};
 use pipefill_store::{Owner, Partial, Records, Staged};
 use std::path::Path;
 use std::time::Duration;
@@ -45,6 +46,42 @@ impl Kept {
     }
 }
 
+/// What one cell of such an experiment is of.
+#[derive(Debug, Clone)]
+pub(crate) enum Recorded {
+    /// A connection of TCP.
+    Connection(Kept),
+    /// A stream of datagrams of a test.
+    Datagrams(DatagramFlow),
+}
+
+impl Recorded {
+    fn spec(&self) -> CellSpec {
+        match self {
+            Self::Connection(one) => one.connection().spec(),
+            Self::Datagrams(one) => one.spec(),
+        }
+    }
+
+    fn manifest(&self, run: &Run) -> Manifest {
+        match self {
+            Self::Connection(one) => one.connection().manifest(run),
+            Self::Datagrams(one) => one.manifest(run),
+        }
+    }
+
+    fn each_row<E>(&self, take: impl FnMut(AnyRow) -> Result<(), E>) -> Result<(), E> {
+        match self {
+            Self::Connection(one) => {
+                let connection = one.connection();
+                let retransmits = connection.retransmits().map(AnyRow::Retransmit);
+                connection.rows().map(AnyRow::Tcp).chain(retransmits).try_for_each(take)
+            }
+            Self::Datagrams(one) => one.rows().try_for_each(take),
+        }
+    }
+}
+
 /// Writes every connection that carried something into `target`, where nothing is; where both ends are watched, as the end that sends more of
 /// the data tells it. Returns a line that says how many.
 ///
@@ -68,6 +105,7 @@ pub(crate) fn keep(watchers: &mut [Watcher], target: &Path) -> Result<String, Fa
         });
     }
     let names: Vec<String> = kept.iter().map(|one| one.name(&kept)).collect();
+    let kept = kept.into_iter().map(Recorded::Connection).collect();
     write(&[kept], &names, "watch", target)
 }
 
@@ -77,22 +115,19 @@ pub(crate) fn keep(watchers: &mut [Watcher], target: &Path) -> Result<String, Fa
 /// # Errors
 /// [`Failure`] where it can't be written.
 pub(crate) fn write(
-    times: &[Vec<Kept>],
+    times: &[Vec<Recorded>],
     names: &[String],
     name: &str,
     target: &Path,
 ) -> Result<String, Failure> {
     let repeat = u32::try_from(times.len()).unwrap_or(u32::MAX);
-    let spec_of = |one: &Kept| {
-        let mut spec = one.connection().spec();
+    let spec_of = |one: &Recorded| {
+        let mut spec = one.spec();
         spec.run.repeat = repeat;
         spec
     };
     let first = times.first().into_iter().flatten();
-    let cells = first.zip(names).enumerate().map(|(index, (one, name))| {
-        let cell = one.connection().cell(index, name);
-        Cell { spec: spec_of(one), ..cell }
-    });
+    let cells = first.zip(names).enumerate().map(|(index, (one, name))| cell(index, name, spec_of(one)));
     let cells: Vec<Cell> = cells.collect();
     let plan = Plan {
         experiment: FileName::cleaned(name),
@@ -120,13 +155,9 @@ pub(crate) fn write(
     for mut run in plan.runs() {
         let one = &times[run.repeat as usize - 1][run.cell.index];
         run.cell.spec = spec_of(one);
-        let connection = one.connection();
         let mut partial = Partial::create(&experiment.runs(), &run.directory, &owner)?;
-        let rows = connection.rows().map(AnyRow::Tcp).chain(connection.retransmits().map(AnyRow::Retransmit));
-        for row in rows {
-            partial.take(row).map_err(|error| Failure::Other(error.to_string()))?;
-        }
-        partial.complete(&connection.manifest(&run))?;
+        one.each_row(|row| partial.take(row)).map_err(|error| Failure::Other(error.to_string()))?;
+        partial.complete(&one.manifest(&run))?;
     }
     let count: usize = times.iter().map(Vec::len).sum();
     let plural = if count == 1 { "" } else { "s" };

@@ -19,6 +19,10 @@ pub(crate) fn tests() -> Vec<Test> {
         tests.push(slow_test(name, || which_way(options)));
     }
     tests.push(slow_test("a_later_test_says_what_has_changed", what_has_changed));
+    for options in [&["-P", "2"][..], &["-R"]] {
+        let name = format!("datagrams_are_recorded: {}", options.join(" "));
+        tests.push(slow_test(name, || recorded_datagrams(options)));
+    }
     if let Some(most) = catalogue::asked() {
         tests.extend(
             catalogue::KINDS.iter().map(|(name, kind)| {
@@ -79,6 +83,41 @@ fn what_has_changed() -> Outcome {
     assert_eq!((&cell["valid_before"], &cell["valid_after"]), (&3.into(), &3.into()));
     assert_eq!(cell["goodput_bps"]["finding"], "better", "{cell:#}");
     assert_eq!(cell["limited_by_before"], "rwnd");
+    Ok(())
+}
+
+/// What both ends counted of datagrams is a record like any other, and a later test with less to carry is compared with it.
+fn recorded_datagrams(options: &[&str]) -> Outcome {
+    let folder = folder_with(&[])?;
+    let program = assert_cmd::cargo::cargo_bin!("pipefill").to_str().unwrap();
+    let server = format!("{program} serve --once");
+    let rates = ["--rate", "20mbit", "--reverse-rate", "20mbit", "--rtt", "10ms"];
+    let test = |more: &[&str]| {
+        let exec = [&["exec", "--quiet"], &rates[..], &["--server", &server, "--", program]].concat();
+        let words = [&exec[..], &["test", "{server}", "-t", "1", "-u", "-J"], options, more].concat();
+        let output = folder.pipefill(&words).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let told = test(&["-b", "30M", "--out", "before"]);
+    let output = folder.pipefill(&["report", "before", "--json"]).output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let cells = report["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), if options.contains(&"-P") { 2 } else { 1 });
+    let flows: Vec<&Value> = cells.iter().map(|cell| &cell["flows"][0]).collect();
+    let [lost, arrived] = ["lost_percent", "goodput_bps"].map(|name| -> Vec<f64> {
+        let median = |flow: &&Value| flow[name].as_f64().unwrap_or_else(|| panic!("{name}: {flow:#}"));
+        flows.iter().map(median).collect()
+    });
+    let sum = &told["end"]["sum_received"];
+    let (count, all) = (lost.len() as f64, arrived.iter().sum::<f64>());
+    let same = |a: f64, b: &Value| (a / b.as_f64().unwrap() - 1.0).abs() < 0.02;
+    assert!(same(all, &sum["bits_per_second"]), "{arrived:?} {sum:#}");
+    assert!(same(lost.iter().sum::<f64>() / count, &sum["lost_percent"]), "{lost:?} {sum:#}");
+    assert!(flows.iter().all(|flow| flow["limited_by"] == "path"), "{flows:#?}");
+    let later = test(&["-b", "4M", "--out", "after", "--compare", "before"]);
+    let cell = &later["pipefill"]["changes"]["cells"][0];
+    assert_eq!((&cell["limited_by_before"], &cell["limited_by_after"]), (&"path".into(), &"app".into()));
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Batches of datagrams: `sendmmsg(2)` and `recvmmsg(2)`, with the kernel's receive timestamps (`SO_TIMESTAMPNS`).
 #![allow(unsafe_code)]
 
+use super::messages::{receive_all, send_all};
 use std::io;
 use std::os::fd::AsRawFd;
 
@@ -29,10 +30,7 @@ pub(crate) fn send(socket: &impl AsRawFd, buffers: &[&[u8]]) -> io::Result<usize
         messages[i].msg_hdr.msg_iovlen = 1;
     }
     // SAFETY: the messages point into `vectors` and `buffers`, which outlive the call; the kernel only reads them.
-    let sent = unsafe {
-        libc::sendmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), count as libc::c_uint, libc::MSG_DONTWAIT)
-    };
-    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+    unsafe { send_all(socket, &mut messages[..count], libc::MSG_DONTWAIT) }
 }
 
 /// One received datagram.
@@ -73,21 +71,12 @@ impl<const HEAD: usize> Receiver<HEAD> {
             messages[i].msg_hdr.msg_iov = &raw mut vectors[i];
             messages[i].msg_hdr.msg_iovlen = 1;
             messages[i].msg_hdr.msg_control = self.controls[i].as_mut_ptr().cast();
-            messages[i].msg_hdr.msg_controllen = CONTROL;
+            messages[i].msg_hdr.msg_controllen = CONTROL as _;
         }
         let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
         // SAFETY: the messages point into `vectors`, `self.heads` and `self.controls`, which outlive the call and are
         // borrowed by nobody else.
-        let count = unsafe {
-            libc::recvmmsg(
-                socket.as_raw_fd(),
-                messages.as_mut_ptr(),
-                BATCH as libc::c_uint,
-                flags,
-                std::ptr::null_mut(),
-            )
-        };
-        let count = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
+        let count = unsafe { receive_all(socket, &mut messages, flags) }?;
         for (i, message) in messages.iter().enumerate().take(count) {
             let len = message.msg_len as usize;
             let realtime_ns = timestamp(&message.msg_hdr);

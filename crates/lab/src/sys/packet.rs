@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 use super::buffers::Buffer;
+use super::messages::send_all;
 use super::whole::Whole;
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
 use pipefill_core::cell::Payload;
@@ -236,19 +237,13 @@ impl PacketSocket {
         while done < packets.len() {
             // SAFETY: the messages point into `vectors`, which point into `packets`, their payload and `ZEROS`; all outlive the call,
             // and the kernel only reads through them.
-            let sent = unsafe {
-                libc::sendmmsg(
-                    self.fd.as_raw_fd(),
-                    messages[done..].as_mut_ptr(),
-                    (packets.len() - done) as libc::c_uint,
-                    0,
-                )
-            };
-            if sent > 0 {
-                done += sent as usize;
-            } else if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-                refused += 1;
-                done += 1;
+            match unsafe { send_all(&self.fd, &mut messages[done..packets.len()], 0) } {
+                Ok(sent) => done += sent,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => {
+                    refused += 1;
+                    done += 1;
+                }
             }
         }
         refused

@@ -13,22 +13,21 @@ pub(crate) fn without_timer_slack() {
 /// Asks for `SCHED_FIFO`, priority 1, so that the path is not late because its own traffic keeps the CPU.
 /// Returns whether it was granted (it needs `CAP_SYS_NICE` in the initial user namespace).
 pub(crate) fn real_time() -> bool {
-    let priority = libc::sched_param { sched_priority: 1 };
-    // SAFETY: plain system call on the calling thread with a valid pointer.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const priority) == 0 }
+    ask(&SchedAttr { policy: libc::SCHED_FIFO as u32, priority: 1, ..SchedAttr::default() })
 }
 
 /// Asks the fair scheduler for slices of 0.1 ms, the shortest: a thread that runs briefly is then let in sooner (EEVDF, Linux 6.12
 /// and later; needs no privilege). Older kernels ignore or refuse it.
 pub(crate) fn short_slices() {
-    let attributes = SchedAttr {
-        size: size_of::<SchedAttr>() as u32,
-        policy: libc::SCHED_OTHER as u32,
-        runtime_ns: 100_000,
-        ..SchedAttr::default()
-    };
-    // SAFETY: `sched_setattr(2)` on the calling thread reads `size` bytes of the struct; it is only a wish.
-    let _refused = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+    let _refused =
+        ask(&SchedAttr { policy: libc::SCHED_OTHER as u32, runtime_ns: 100_000, ..SchedAttr::default() });
+}
+
+/// `sched_setattr(2)` of the calling thread, for which musl has no function. Returns whether it was granted.
+fn ask(wanted: &SchedAttr) -> bool {
+    let wanted = SchedAttr { size: size_of::<SchedAttr>() as u32, ..*wanted };
+    // SAFETY: the kernel reads `size` bytes of the struct.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const wanted, 0) == 0 }
 }
 
 /// `struct sched_attr` (`include/uapi/linux/sched/types.h`), first version.

@@ -84,7 +84,7 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
     let mut lines = vec![bold(&format!("{} -> {}: {rate}", flow.src, flow.dst), style)];
     let mut say = |text: &str| lines.push(filled(text, "  ", "  ", width));
     say(flow.verdict.as_deref().unwrap_or("What limits it can't be told."));
-    if let Some(text) = flow.diagnosis.as_ref().and_then(evidence::confidence) {
+    if let Some(text) = flow.diagnosis.as_ref().and_then(|one| evidence::confidence(one, true)) {
         say(&text);
     }
     say(&seen(flow));

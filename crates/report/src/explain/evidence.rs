@@ -102,14 +102,15 @@ pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
 }
 
 /// How sure the verdict is, and why.
-pub(super) fn confidence(diagnosis: &Diagnosis) -> Option<String> {
+pub(super) fn confidence(diagnosis: &Diagnosis, is_observed: bool) -> Option<String> {
     let word = match diagnosis.confidence? {
         Confidence::High => "high",
         Confidence::Medium => "medium",
         Confidence::Low => "low",
     };
     if !diagnosis.figures.are_of_tcp() {
-        return Some(format!("Confidence: {word}, by what each place has dropped."));
+        let by = if is_observed { "what both ends counted" } else { "what each place has dropped" };
+        return Some(format!("Confidence: {word}, by {by}."));
     }
     let share = diagnosis.limited_fraction.get(&diagnosis.limited_by)?;
     let against: Vec<&str> = (diagnosis.witnesses.iter())

@@ -4,12 +4,13 @@ use super::delays::Times;
 use super::{Asked, Tested};
 use crate::between::end::End;
 use crate::failure::Failure;
-use crate::watch::Kept;
-use pipefill_analysis::observed::{Connection, Datagrams, Server, TestFinding};
-use pipefill_core::record::{Observed, Process, TcpSample};
+use crate::watch::{Kept, Recorded};
+use pipefill_analysis::observed::{Connection, DatagramCount, DatagramFlow, Datagrams, Server, TestFinding};
+use pipefill_core::record::{Observed, Process, TcpSample, UdpTotals};
+use pipefill_core::units::{Bytes, Rate};
 use pipefill_remote::far_end::FarEnd;
 use pipefill_remote::iperf3::{Cookie, Parameters, Results, StreamResult, Transport, Way, stream_id};
-use pipefill_report::iperf3::measured::{Counted, Measured, Stream};
+use pipefill_report::iperf3::measured::{Counted, Interval, Measured, Stream};
 use std::fs;
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -97,20 +98,24 @@ impl Told {
             self.measured.congestion_control.reverse();
         }
         self.measured.server_output = theirs.output;
-        let kept = self.kept(end);
         let server = if theirs.telemetry.is_some() { Server::Pipefill } else { Server::Iperf3 };
         let (clock, one_way_delay) = (times.clock(), times.delays(end, theirs.telemetry.as_ref()));
-        let finding = match parameters.transport {
-            Transport::Udp => TestFinding::of_udp(server, &self.datagrams(parameters)),
+        let (finding, kept) = match parameters.transport {
+            Transport::Udp => (
+                TestFinding::of_udp(server, &self.datagrams(parameters)),
+                self.datagram_flows(parameters).map(Recorded::Datagrams).collect(),
+            ),
             Transport::Tcp => {
+                let kept = self.kept(end);
                 let far = theirs.telemetry.map(|far| self.far(far)).unwrap_or_default();
-                TestFinding::of_tcp(
+                let finding = TestFinding::of_tcp(
                     server,
                     &connections(&kept),
                     &connections(&far),
                     parameters.bitrate_bps == 0,
                     parameters.window,
-                )
+                );
+                (finding, kept.into_iter().map(Recorded::Connection).collect())
             }
         };
         // What breaks now breaks because the test is over.
@@ -150,22 +155,71 @@ impl Told {
             .collect()
     }
 
+    /// What both ends counted of each stream, after the time that is left out.
+    fn datagram_flows(&self, parameters: &Parameters) -> impl Iterator<Item = DatagramFlow> + use<'_> {
+        let asked = (parameters.bitrate_bps > 0).then(|| Rate::from_bps(parameters.bitrate_bps));
+        let length = Bytes::new(parameters.length);
+        let process = Process { pid: std::process::id(), name: "pipefill".to_owned() };
+        self.measured.streams.iter().enumerate().map(move |(index, one)| {
+            let [local, remote] = self.addresses[index];
+            DatagramFlow {
+                observed: observed(local, remote, Some(process.clone())),
+                sends: one.sends,
+                asked,
+                length,
+                span_us: one.sent.span_us,
+                end_us: one.sent.span_us.max(one.received.span_us),
+                sent_bytes: one.sent.bytes,
+                received_bytes: one.received.bytes,
+                totals: UdpTotals {
+                    reordered: one.received.reordered,
+                    jitter_ns: Some(one.received.jitter_ns),
+                    ..totals(one)
+                },
+                counts: if one.sends { Vec::new() } else { self.counts(index) },
+            }
+        })
+    }
+
+    /// What this host had received by the end of each interval.
+    fn counts(&self, index: usize) -> Vec<DatagramCount> {
+        let counted = self.measured.intervals.iter().filter(|one| !one.is_omitted);
+        let sum = |so_far: &mut DatagramCount, interval: &Interval| {
+            let one = interval.streams[index].counted;
+            *so_far = DatagramCount {
+                t_us: interval.to_us,
+                sent: so_far.sent + one.packets,
+                received: so_far.received + one.packets.saturating_sub(one.lost),
+                reordered: so_far.reordered + one.reordered,
+                jitter_ns: one.jitter_ns,
+            };
+            Some(*so_far)
+        };
+        counted.scan(DatagramCount::default(), sum).collect()
+    }
+
     fn datagrams(&self, parameters: &Parameters) -> Vec<Datagrams> {
         let of_way = |sends: bool| {
             let streams: Vec<&Stream> =
                 self.measured.streams.iter().filter(|one| one.sends == sends).collect();
             let span_us = streams.iter().map(|one| one.sent.span_us).max()?.max(1);
             let bytes: u64 = streams.iter().map(|one| one.sent.bytes).sum();
+            let totals = || streams.iter().map(|one| totals(one));
             let asked = parameters.bitrate_bps.saturating_mul(streams.len() as u64);
             Some(Datagrams {
                 asked_bps: (asked > 0).then_some(asked),
                 sent_bps: (bytes as f64 * 8e6 / span_us as f64) as u64,
-                sent: streams.iter().map(|one| one.sent.packets).sum(),
-                lost: streams.iter().map(|one| one.received.lost).sum(),
+                sent: totals().map(|one| one.sent).sum(),
+                lost: totals().map(|one| one.sent - one.received).sum(),
             })
         };
         [true, false].into_iter().filter_map(of_way).collect()
     }
+}
+
+/// Datagrams of a stream.
+fn totals(one: &Stream) -> UdpTotals {
+    UdpTotals::of_both_ends(one.sent.packets, one.received.packets, one.received.lost)
 }
 
 fn connections(all: &[Kept]) -> Vec<Connection<'_>> {

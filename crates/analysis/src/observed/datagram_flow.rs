@@ -1,0 +1,134 @@
+//! Datagrams between two hosts as a record: what both applications counted, for no socket counts what arrives.
+
+use super::connection::{BACKEND, family, host};
+use pipefill_core::cell::{
+    CapturePackets, CellSpec, Direction, FlowSpec, PathSpec, Protocol, RunSpec, Writer,
+};
+use pipefill_core::plan::Run;
+use pipefill_core::record::{
+    AnyRow, DeliverySample, Manifest, Observed, StreamSummary, Subject, UdpSample, UdpTotals,
+};
+use pipefill_core::units::{Bytes, Rate};
+use std::time::Duration;
+
+/// One stream of datagrams of a test. Its times count from when data began to flow.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DatagramFlow {
+    /// Whose.
+    pub observed: Observed,
+    /// Whether this host sent.
+    pub sends: bool,
+    /// What was asked for, bits per second of payload; `None` for as much as goes.
+    pub asked: Option<Rate>,
+    /// Payload of a datagram.
+    pub length: Bytes,
+    /// How long was sent.
+    pub span_us: u64,
+    /// When both ends had stopped counting.
+    pub end_us: u64,
+    /// Payload that was sent, and that arrived.
+    pub sent_bytes: u64,
+    /// See [`Self::sent_bytes`].
+    pub received_bytes: u64,
+    /// Datagrams.
+    pub totals: UdpTotals,
+    /// What the receiver had counted meanwhile, in order of time; none where it is the other host.
+    pub counts: Vec<DatagramCount>,
+}
+
+/// What had arrived by a time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DatagramCount {
+    /// When.
+    pub t_us: u64,
+    /// Datagrams that the receiver knows to have been sent, by their numbers.
+    pub sent: u64,
+    /// Those that arrived.
+    pub received: u64,
+    /// Those that came after a later one.
+    pub reordered: u64,
+    /// RFC 3550, then.
+    pub jitter_ns: u64,
+}
+
+impl DatagramFlow {
+    /// What was asked of such a cell: the datagrams, over a path that is unknown.
+    pub fn spec(&self) -> CellSpec {
+        let flow = FlowSpec {
+            protocol: Protocol::Udp,
+            direction: if self.sends { Direction::Forward } else { Direction::Reverse },
+            start: Duration::ZERO,
+            duration: Duration::from_micros(self.span_us),
+            parallel: 1,
+            bitrate: self.asked,
+            length: self.length,
+            read_rate: None,
+            sndbuf: None,
+            rcvbuf: None,
+            max_pacing_rate: None,
+            congestion_control: None,
+            writer: Writer::default(),
+            table: None,
+            ping: None,
+        };
+        CellSpec {
+            path: PathSpec { family: family(&self.observed), ..PathSpec::EMPTY },
+            sender: host(""),
+            receiver: host(""),
+            flows: vec![flow],
+            run: RunSpec {
+                repeat: 1,
+                seed: 0,
+                sample: Duration::from_secs(1),
+                warmup: Some(Duration::ZERO),
+                capture: false,
+                capture_packets: CapturePackets::Kept,
+            },
+            expect: Vec::new(),
+            hosts: None,
+        }
+    }
+
+    /// The record's rows. What was sent is the other end's count where this one received, and is known at the end.
+    pub fn rows(&self) -> impl Iterator<Item = AnyRow> + '_ {
+        let payload = |datagrams: u64| datagrams.saturating_mul(self.length.get());
+        let delivery = |t_us, sent_bytes, received_bytes| {
+            AnyRow::Delivery(DeliverySample { t_us, stream: 0, sent_bytes, received_bytes })
+        };
+        let within = self.counts.iter().filter(|one| one.t_us < self.end_us).flat_map(move |one| {
+            let count = UdpSample {
+                t_us: one.t_us,
+                stream: 0,
+                sent: one.sent,
+                received: one.received,
+                duplicates: 0,
+                reordered: one.reordered,
+                jitter_ns: Some(one.jitter_ns),
+            };
+            [AnyRow::Udp(count), delivery(one.t_us, payload(one.sent), payload(one.received))]
+        });
+        let last = delivery(self.end_us, self.sent_bytes, self.received_bytes);
+        std::iter::once(delivery(0, 0, 0)).chain(within).chain([last])
+    }
+
+    /// Its manifest, as a run of its cell.
+    pub fn manifest(&self, run: &Run) -> Manifest {
+        let mut manifest = Manifest::expected(run, 0);
+        BACKEND.clone_into(&mut manifest.backend);
+        manifest.subject = Subject::Observed(self.observed.clone());
+        manifest.streams = vec![StreamSummary {
+            stream: 0,
+            flow: 0,
+            start_us: 0,
+            stop_us: self.span_us,
+            end_us: self.end_us,
+            sent_bytes: self.sent_bytes,
+            received_bytes: self.received_bytes,
+            tcp: None,
+            udp: Some(self.totals),
+            ca_state_us: None,
+            ca_state_source: None,
+        }];
+        manifest
+    }
+}
