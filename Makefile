@@ -56,6 +56,7 @@ proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and
 	PIPEFILL_HOSTS_ALL=1 PIPEFILL_HOSTS_KILLS=20 cargo test -q -p pipefill --test measure hosts:: || status=1; \
 	PIPEFILL_EXEC_RUNS=500 cargo test -q -p pipefill --test measure exec::many_in_a_row || status=1; \
 	cargo build -q --release -p pipefill && scripts/clusters.sh || status=1; \
+	scripts/iperf3-checks.sh "$${IPERF3_CHECKOUT:-}" || [ $$? -eq 3 ] || status=1; \
 	for part in notebook overhead; do scripts/python.sh $$part || { [ $$? -eq 3 ] && echo "skipped: $$part"; } || status=1; done; \
 	exit $$status
 
@@ -63,6 +64,7 @@ proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and
 dist: ## the packages, into target/packages: static program, .tar.gz, .deb, wheel, Containerfile; each tried in a clean root
 	@scripts/need.sh rust cc
 	@scripts/need.sh debootstrap podman || true # the trial says that it is skipped
+	@scripts/need.sh musl || true # the program is linked with glibc then
 	@scripts/web.sh
 	@scripts/dist.sh
 	@scripts/clean-root.sh || [ $$? -eq 3 ]

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # The packages that are handed out, into target/packages: dist.sh [program|archive|deb|wheel|image]...
 #
-# program: one static file, which needs no library of the machine. musl where its target is installed (rustup target add), glibc otherwise.
+# program: one static file, which needs no library of the machine. musl where rustup has its target, or Debian its standard library's sources
+#          (musl.sh); glibc otherwise.
 # archive: the program, manual pages, completions and licences as .tar.gz.   deb: the same for Debian and Ubuntu.
 # wheel:   the program and the Python package in python/.                    image: what `podman build` needs, and the command.
 # What a machine lacks for one of them is said, and the exit code is 3. The others are built all the same.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/musl.sh
 
 TARGET=$(realpath -m -- "${CARGO_TARGET_DIR:-target}")
 readonly TARGET
@@ -38,7 +40,7 @@ make_program() {
     local triple size
     triple=$(triple)
     flags "$triple"
-    cargo build --locked --profile dist -p pipefill --target "$triple"
+    cargo build --locked --profile dist -p pipefill --target "$triple" "${configured[@]}"
     install -m 755 -- "$TARGET/$triple/dist/pipefill" "$PACKAGES/pipefill"
     is_static "$PACKAGES/pipefill" || fail "the program asks for a dynamic linker"
     size=$(stat -c %s -- "$PACKAGES/pipefill")
@@ -100,7 +102,8 @@ make_wheel() {
     triple=$(triple)
     flags "$triple"
     rm -f -- "$PACKAGES"/*.whl
-    (cd python && CARGO_TARGET_DIR=$TARGET "$place/bin/maturin" build --profile dist --locked --target "$triple" --out "$PACKAGES")
+    (cd python && CARGO_TARGET_DIR=$TARGET "$place/bin/maturin" build --profile dist --locked --target "$triple" "${configured[@]}" \
+        --out "$PACKAGES")
 }
 
 make_image() {
@@ -126,7 +129,7 @@ furnish() {
 # The target of a static program on this machine.
 triple() {
     local musl=$MACHINE-unknown-linux-musl
-    if rustup target list --installed 2>/dev/null | grep -qx "$musl"; then
+    if has_target "$musl" || has_debian_std; then
         echo "$musl"
     else
         echo "$MACHINE-unknown-linux-gnu"
@@ -134,15 +137,21 @@ triple() {
 }
 
 # flags TRIPLE: what the linker and zstd's compiler are told, for the program alone and not for what runs while it is built. Relocations are
-# packed, and of zstd's ways to compress those stay that its levels 1 to 3 take; nothing here asks for a higher one.
+# packed where the library's start understands that, and of zstd's ways to compress those stay that its levels 1 to 3 take; nothing here asks for
+# a higher one.
 flags() {
-    local name=${1^^} way
+    local name=${1^^} way told="-C target-feature=+crt-static"
     local zstd=()
     for way in GREEDY LAZY LAZY2 BTLAZY2 BTOPT BTULTRA; do
         zstd+=("-DZSTD_EXCLUDE_${way}_BLOCK_COMPRESSOR")
     done
+    configured=()
+    case $1 in
+        *-gnu) told+=" -C link-arg=-Wl,-z,pack-relative-relocs" ;;
+        *) has_target "$1" || { use_debian_std "$1" "$TARGET/musl" && told+=" $DEBIAN_FLAGS"; } ;;
+    esac
     export "CFLAGS_${1//-/_}=${zstd[*]}"
-    export "CARGO_TARGET_${name//-/_}_RUSTFLAGS=-C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs"
+    export "CARGO_TARGET_${name//-/_}_RUSTFLAGS=$told"
 }
 
 is_static() {

@@ -16,6 +16,7 @@ main() {
             rust) need_rust ;;
             rustfmt | clippy) need_component "$tool" ;;
             clang) { has clang-14 && has llvm-strip-14; } || install clang-14 clang-14 llvm-14 ;;
+            musl) need_musl ;;
             cc) has cc || install cc gcc libc6-dev ;;
             node) need_node ;;
             chromium) has chromium || install chromium chromium fonts-dejavu-core fonts-noto-color-emoji ;;
@@ -45,6 +46,16 @@ need_rust() {
     at_least "$version" "$RUST_MIN" ||
         refuse "rustc is $version, and pipefill needs $RUST_MIN or newer" \
             "rustup update stable (without rustup: https://rustup.rs)"
+}
+
+# Its standard library: rustup's, or Debian's sources of one.
+need_musl() {
+    local target
+    target=$(uname -m)-unknown-linux-musl
+    rustup target list --installed 2>/dev/null | grep -qx "$target" && return
+    has rustup && rustup target add "$target" >/dev/null 2>&1 </dev/null && return
+    { [ -e /usr/lib/rustlib/src/rust/library/std ] && has musl-gcc && compgen -G '/usr/lib/llvm-*/lib/libunwind.a' >/dev/null; } ||
+        install "Rust for musl" rustc-web cargo-web rust-web-src musl-tools libunwind-14-dev
 }
 
 need_node() {

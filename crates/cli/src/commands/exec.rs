@@ -137,7 +137,7 @@ fn tell(
         }
     }
     if let Some(out) = &args.out {
-        let kept = keep(watchers, out)?;
+        let kept = keep(watchers, out, terminal)?;
         if !args.quiet && !args.json {
             terminal.say(&kept);
             carried.captured.iter().for_each(|count| terminal.say(&capture_line(count, out)));

@@ -52,7 +52,7 @@ pub(super) fn test(args: &TestArgs, terminal: &Terminal) -> Result<Outcome, Fail
         }
         tests.push(one(args, &asked, &stop, &output)?);
     }
-    let told = args.out.as_deref().map(|out| keep(&mut tests, out)).transpose()?;
+    let told = args.out.as_deref().map(|out| keep(&mut tests, out, terminal)).transpose()?;
     let changes = match (before, args.compare.as_deref(), args.out.as_deref()) {
         (Some(before), Some(before_in), Some(out)) => {
             let after = result_of(out, None, terminal)?;
@@ -81,7 +81,7 @@ fn one(args: &TestArgs, asked: &Asked, stop: &Stop, output: &Output<'_>) -> Resu
 }
 
 /// Writes the records of all tests. A stream has the same name each time, whatever its ports were.
-fn keep(tests: &mut [Tested], out: &Path) -> Result<String, Failure> {
+fn keep(tests: &mut [Tested], out: &Path, terminal: &Terminal) -> Result<String, Failure> {
     let Some(first) = tests.first() else { return Ok(String::new()) };
     let streams = first.measured.streams.len();
     let name = |(index, stream): (usize, &Stream)| {
@@ -91,7 +91,7 @@ fn keep(tests: &mut [Tested], out: &Path) -> Result<String, Failure> {
     };
     let names: Vec<String> = first.measured.streams.iter().enumerate().map(name).collect();
     let kept: Vec<Vec<Recorded>> = tests.iter_mut().map(|test| std::mem::take(&mut test.kept)).collect();
-    write(&kept, &names, "test", out)
+    write(&kept, &names, "test", out, terminal)
 }
 
 /// What all tests have in common, and what changed; as JSON the document of the test in the middle.

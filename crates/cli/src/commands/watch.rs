@@ -44,7 +44,7 @@ pub(super) fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Outcome, Fa
         watcher.look_until(until, &stop, |_| Ok(true))?;
     }
     if let Some(out) = &args.out {
-        let kept = keep(std::slice::from_mut(&mut watcher), out)?;
+        let kept = keep(std::slice::from_mut(&mut watcher), out, terminal)?;
         terminal.say(&kept);
     }
     let was_shown = args.json_stream || (until.is_none() && terminal.is_interactive());

@@ -3,7 +3,10 @@
 use super::Watcher;
 use crate::args::Selection;
 use crate::asked::Asked;
+use crate::evaluation::evaluate;
 use crate::failure::Failure;
+use crate::page;
+use crate::terminal::Terminal;
 use pipefill_analysis::observed::{BACKEND, Connection, DatagramFlow, Exact, cell};
 use pipefill_core::cell::CellSpec;
 use pipefill_core::file_name::FileName;
@@ -87,7 +90,7 @@ impl Recorded {
 ///
 /// # Errors
 /// [`Failure`] where it can't be written.
-pub(crate) fn keep(watchers: &mut [Watcher], target: &Path) -> Result<String, Failure> {
+pub(crate) fn keep(watchers: &mut [Watcher], target: &Path, terminal: &Terminal) -> Result<String, Failure> {
     let mut kept = Vec::new();
     let has_both_ends = watchers.len() > 1;
     for watcher in watchers {
@@ -106,11 +109,11 @@ pub(crate) fn keep(watchers: &mut [Watcher], target: &Path) -> Result<String, Fa
     }
     let names: Vec<String> = kept.iter().map(|one| one.name(&kept)).collect();
     let kept = kept.into_iter().map(Recorded::Connection).collect();
-    write(&[kept], &names, "watch", target)
+    write(&[kept], &names, "watch", target, terminal)
 }
 
-/// Writes the experiment `name` into `target`, where nothing is: each of `times` has the same connections, called `names`, once more. Returns a line
-/// that says how many there are.
+/// Writes the experiment `name` into `target`, where nothing is, and its page: each of `times` has the same connections, called `names`, once more.
+/// Returns lines that say how many there are, and where.
 ///
 /// # Errors
 /// [`Failure`] where it can't be written.
@@ -119,6 +122,7 @@ pub(crate) fn write(
     names: &[String],
     name: &str,
     target: &Path,
+    terminal: &Terminal,
 ) -> Result<String, Failure> {
     let repeat = u32::try_from(times.len()).unwrap_or(u32::MAX);
     let spec_of = |one: &Recorded| {
@@ -161,5 +165,10 @@ pub(crate) fn write(
     }
     let count: usize = times.iter().map(Vec::len).sum();
     let plural = if count == 1 { "" } else { "s" };
-    Ok(format!("records of {count} connection{plural}: {}", target.display()))
+    let mut told = format!("records of {count} connection{plural}: {}", target.display());
+    if page::is_of_use(&experiment) {
+        let page = page::leave(&experiment, &evaluate(&experiment, None, terminal)?, terminal)?;
+        told += &format!("\npage: {}", page.display());
+    }
+    Ok(told)
 }
