@@ -1,10 +1,11 @@
 //! What a test between two hosts can carry: `pipefill test` against `pipefill serve` beside a stock iperf3 at both ends, over a plain veth pair
 //! between two namespaces, in turn.
 //!
-//! 1. one stream from the client to the server, and the other way (to hold: at least 1.3 times iperf3's rate, the median of the pairs);
+//! 1. one stream from the client to the server, and the other way, with the machine's own congestion control and with cubic, which does not pace
+//!    (to hold: at least 1.3 times iperf3's rate, the median of the pairs);
 //! 2. four streams (told, nothing to hold).
 //!
-//! `cargo bench -p pipefill --bench between`; some three minutes. Needs root and iperf3.
+//! `cargo bench -p pipefill --bench between`; some five minutes. Needs root and iperf3.
 
 #[path = "../tests/measuring/mod.rs"]
 mod measuring;
@@ -20,7 +21,8 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 /// Pairs of tests of each kind.
 const PAIRS: usize = 7;
 /// Options of the tests, and whether the goal is for them.
-const KINDS: [(&str, bool); 3] = [("", true), ("-R", true), ("-P 4", false)];
+const KINDS: [(&str, bool); 5] =
+    [("", true), ("-R", true), ("-C cubic", true), ("-C cubic -R", true), ("-P 4", false)];
 /// Times iperf3's rate.
 const TIMES: f64 = 1.3;
 /// The server's address.
@@ -71,7 +73,7 @@ fn kind(here: &Namespace, there: &Namespace, options: &str) -> Outcome<f64> {
     );
     let (times, [theirs, own]) = (median(&mut ratios), rates.map(|mut rates| median(&mut rates)));
     println!(
-        "  {options:>5}: iperf3 {:5.1}, pipefill {:5.1}: {times:.2} times ({spread})",
+        "  {options:>11}: iperf3 {:5.1}, pipefill {:5.1}: {times:.2} times ({spread})",
         theirs / 1e9,
         own / 1e9
     );

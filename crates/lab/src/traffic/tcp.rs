@@ -1,6 +1,7 @@
 //! TCP applications: one that offers bytes (as fast as the socket takes them, or at a fixed rate) and one that reads them
 //! (as fast as they come, or at a fixed rate).
 
+use super::awake::Awake;
 use super::counts::{Goal, StreamCounts};
 use super::moderation::Moderation;
 use crate::clock::RunClock;
@@ -186,8 +187,8 @@ pub(crate) struct TcpReceiver<'a> {
     pub(crate) clock: RunClock,
     pub(crate) start: Time,
     pub(crate) read_rate: Option<Rate>,
-    /// Whether the kernel throws the data away (`MSG_TRUNC`, tcp(7)), and the reader sleeps until there is more on a fast path
-    /// ([`Moderation`]): what is measured is the path then, and not what a program does with the data.
+    /// Whether the kernel throws the data away (`MSG_TRUNC`, tcp(7)), and the reader of a fast path is not woken for every packet
+    /// ([`Moderation`], [`Awake`]): what is measured is the path then, and not what a program does with the data.
     pub(crate) discards: bool,
     pub(crate) stop: &'a AtomicBool,
 }
@@ -199,6 +200,7 @@ impl TcpReceiver<'_> {
         let mut buffer = Vec::with_capacity(size);
         buffer.resize_with(size, MaybeUninit::<u8>::uninit);
         let mut moderations = vec![Moderation::new(self.start); self.sockets.len()];
+        let mut awake = Awake::new();
         let mut open = vec![true; self.sockets.len()];
         let mut next_tick = self.start;
         while open.contains(&true) && !self.stop.load(Ordering::Relaxed) {
@@ -217,6 +219,7 @@ impl TcpReceiver<'_> {
                         if self.discards {
                             moderations[i].note(socket, bytes, now);
                         }
+                        awake.note();
                         progressed |= !moderations[i].is_on();
                     }
                     None => {}
@@ -227,10 +230,13 @@ impl TcpReceiver<'_> {
                 next_tick = next_tick.after(READ_TICK).max(self.clock.now());
                 self.clock.sleep_until(next_tick);
             } else if !progressed {
+                let is_moderated = moderations.iter().any(Moderation::is_on);
+                if is_moderated && awake.waits() {
+                    continue;
+                }
                 // A stream that has ended is always ready to say so.
                 let sockets =
                     self.sockets.iter().zip(&open).filter(|(_, open)| **open).map(|(socket, _)| *socket);
-                let is_moderated = moderations.iter().any(Moderation::is_on);
                 let span = if is_moderated { QUIET } else { STOP_CHECK };
                 let ready = wait_for(sockets, PollFlags::POLLIN, span)?;
                 if is_moderated && !ready.contains(&true) {
