@@ -53,6 +53,7 @@ use privilege::Privilege;
 use std::process::ExitCode;
 use std::time::Duration;
 
+pub use restoring::give_back_left;
 pub use run::HOSTS_BACKEND;
 
 /// Where this process was started for a part of the work only, by this program itself: does it and tells the exit code. To be called before

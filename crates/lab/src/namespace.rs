@@ -3,10 +3,12 @@
 //!
 //! Never: an entry in `/run/netns`, which would outlive us.
 
+use crate::sys::socket::netns_cookie;
 use crate::threads::{joined, start_thread};
 use nix::sched::{CloneFlags, setns, unshare};
 use std::fs::File;
 use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -54,6 +56,14 @@ impl Namespace {
     /// The number that the kernel knows it by (`net->ns.inum`): the inode of its file (namespaces(7)).
     pub(crate) fn inum(&self) -> io::Result<u32> {
         u32::try_from(self.handle.metadata()?.ino()).map_err(io::Error::other)
+    }
+
+    /// `SO_NETNS_COOKIE`: its number, unique on the machine until it is started again.
+    ///
+    /// # Errors
+    /// A kernel before 5.14 knows none.
+    pub(crate) fn cookie(&self) -> io::Result<u64> {
+        self.enter(|| netns_cookie(&UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?))
     }
 
     /// A file that stands for it in this process.

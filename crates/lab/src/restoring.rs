@@ -2,11 +2,17 @@
 //! of us.
 //!
 //! That process is this program again. It hears of each value before it is changed, and waits for the end of our pipe, which comes also with
-//! SIGKILL. Never: a value that is changed before that process knows the old one.
+//! SIGKILL. What it knows is on paper too ([`note`]), for the case that it is killed itself. Never: a value that is changed before the old one is
+//! known.
+
+mod note;
+
+pub use note::give_back_left;
 
 use crate::namespace::Namespace;
 use nix::sys::signal::SigSet;
 use nix::unistd::dup;
+use note::Note;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufRead, Read, Write};
@@ -25,6 +31,10 @@ const FAILED: &str = "not given back: ";
 pub(crate) struct Restorer {
     child: Child,
     pipe: Option<ChildStdin>,
+    /// None where this process is not root: its settings end with their namespaces.
+    note: Option<Note>,
+    /// Of the namespaces; 0 where the kernel tells none (before Linux 5.14).
+    cookies: Vec<u64>,
 }
 
 impl Restorer {
@@ -33,9 +43,14 @@ impl Restorer {
     /// # Errors
     /// There can be no more processes.
     pub(crate) fn start(namespaces: &[&Namespace]) -> io::Result<Self> {
+        let note = Note::create().ok();
         let mut command = Command::new("/proc/self/exe");
-        command.arg(FIRST);
+        command.arg(FIRST).arg(note.as_ref().map_or(Path::new(""), Note::path));
         let mut inherited: Vec<OwnedFd> = Vec::new();
+        if let Some(note) = &note {
+            // Its lock is that process's too.
+            inherited.push(dup(note.file())?);
+        }
         for namespace in namespaces {
             // Open in programs that are started from now on.
             let copy = dup(namespace.fd())?;
@@ -48,7 +63,8 @@ impl Restorer {
         let mut child = command.spawn()?;
         drop(inherited);
         let pipe = child.stdin.take();
-        Ok(Self { child, pipe })
+        let cookies = namespaces.iter().map(|one| one.cookie().unwrap_or(0)).collect();
+        Ok(Self { child, pipe, note, cookies })
     }
 
     /// The sysctl `name` of namespace `which` is going to be changed.
@@ -57,8 +73,13 @@ impl Restorer {
     /// It can't be read, or nobody would give it back.
     pub(crate) fn keep(&mut self, which: usize, name: &str) -> io::Result<()> {
         let old = fs::read_to_string(sysctl_path(name))?;
+        let old = old.trim_end_matches('\n');
+        let cookie = self.cookies.get(which).copied().filter(|&cookie| cookie != 0);
+        if let Some((note, cookie)) = self.note.as_mut().zip(cookie) {
+            note.add(cookie, name, old)?;
+        }
         let pipe = self.pipe.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        pipe.write_all(format!("{which} {name} {}\n", old.trim_end_matches('\n')).as_bytes())
+        pipe.write_all(format!("{which} {name} {old}\n").as_bytes())
     }
 
     /// Gives everything back. Returns what could not be.
@@ -75,7 +96,17 @@ impl Restorer {
             true => {
                 Ok(said.lines().filter_map(|line| line.strip_prefix(FAILED)).map(str::to_owned).collect())
             }
-            false => Err(io::Error::other("the process that gives settings back was ended by somebody else")),
+            false => {
+                // Unlocked, it is anybody's to read.
+                drop(self.note.take());
+                let told = give_back_left();
+                let why = "the process that gives settings back was ended by somebody else";
+                Err(io::Error::other(if told.is_empty() {
+                    why.to_owned()
+                } else {
+                    format!("{why}; {}", told.join("; "))
+                }))
+            }
         }
     }
 }
@@ -107,6 +138,7 @@ pub(crate) fn inside(mut arguments: impl Iterator<Item = OsString>) -> Option<Ex
     }
     // Who ends us with everything else must not end this one.
     let _most = SigSet::all().thread_block();
+    let note = arguments.next()?;
     let namespaces: io::Result<Vec<Namespace>> = arguments.map(|word| inherited(&word)).collect();
     let Ok(namespaces) = namespaces else { return Some(ExitCode::FAILURE) };
     let known: Vec<String> = io::stdin().lock().lines().map_while(Result::ok).collect();
@@ -116,6 +148,9 @@ pub(crate) fn inside(mut arguments: impl Iterator<Item = OsString>) -> Option<Ex
             // We may have gone.
             let _unheard = writeln!(output, "{FAILED}{why}");
         }
+    }
+    if !note.is_empty() {
+        note::remove(Path::new(&note));
     }
     Some(ExitCode::SUCCESS)
 }

@@ -5,6 +5,7 @@ use crate::args::DoctorArgs;
 use crate::failure::{ELSEWHERE, Failure};
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
+use pipefill_lab::give_back_left;
 use pipefill_lab::privilege;
 use pipefill_lab::probe::{self, Check, State};
 use pipefill_lab::shaping::{self, Found};
@@ -16,16 +17,17 @@ use std::io;
 /// Probes and tidies. Exit code 0 where the lab can run, otherwise 3.
 pub(super) fn doctor(args: &DoctorArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let registry = Registry::locate()?;
+    let given_back = give_back_left();
     // Before a user namespace is entered, which has no right to the machine's own interfaces.
     let shaped = Shaped::tidied().map_err(|error| Failure::Other(format!("listing interfaces: {error}")))?;
     let checks = probe::checks(&privilege::acquire());
     let removed = registry.sweep()?;
     tell(&removed, terminal);
+    given_back.iter().for_each(|line| terminal.say(line));
     shaped.undone.iter().for_each(|one| terminal.say(&undone(one)));
     let able = checks.iter().all(|check| check.state != State::Missing);
     let text = if args.json {
-        let document =
-            json!({"schema": 1, "lab": able, "checks": checks, "removed": removed, "shaping": shaped});
+        let document = json!({"schema": 1, "lab": able, "checks": checks, "removed": removed, "settings": given_back, "shaping": shaped});
         serde_json::to_string_pretty(&document).map_err(Failure::Json)? + "\n"
     } else {
         shaped.lines() + &screen(&checks, able)

@@ -2,7 +2,7 @@
 
 use super::explain::keep;
 use super::report::{ensure_directory, result_of};
-use super::run::{backend, say_chosen, tell};
+use super::run::{backend, say_chosen, tidy};
 use crate::args::{BackendName, FixArgs};
 use crate::asked::Asked;
 use crate::failure::Failure;
@@ -40,7 +40,7 @@ pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failur
     // The process has one thread until here, and has to: see `acquire`.
     let backend = backend(on)?;
     let stop = Stop::on_signals()?;
-    tell(&registry.sweep()?, terminal);
+    tidy(&registry, terminal)?;
     let base = Path::new("");
     let session =
         Session { backend: &*backend, registry: &registry, stop: &stop, terminal, base, leaves_pages: false };

@@ -12,7 +12,7 @@ use crate::terminal::Terminal;
 use pipefill_analysis::experiment::quoted;
 use pipefill_core::backend::Backend;
 use pipefill_core::plan::Shard;
-use pipefill_lab::{Lab, privilege};
+use pipefill_lab::{Lab, give_back_left, privilege};
 use pipefill_report::{json, table};
 use pipefill_sim::Sim;
 use pipefill_store::{Records, Registry, Removed};
@@ -78,6 +78,13 @@ pub(super) fn study(args: &StudyArgs, terminal: &Terminal) -> Result<Outcome, Fa
 }
 
 /// Says what a sweep has removed.
+/// Undoes what killed runs left behind, and says so.
+pub(super) fn tidy(registry: &Registry, terminal: &Terminal) -> Result<(), Failure> {
+    give_back_left().iter().for_each(|line| terminal.say(line));
+    tell(&registry.sweep()?, terminal);
+    Ok(())
+}
+
 pub(super) fn tell(removed: &[Removed], terminal: &Terminal) {
     for one in removed {
         terminal.say(&one.line());
@@ -125,7 +132,7 @@ pub(super) fn carry_out(
     let prepared = experiments.into_iter().map(|one| one.prepared(&*backend));
     let experiments = prepared.collect::<Result<Vec<_>, _>>()?;
     let stop = Stop::on_signals()?;
-    tell(&registry.sweep()?, terminal);
+    tidy(&registry, terminal)?;
     let base = Path::new("");
     let session =
         Session { backend: &*backend, registry: &registry, stop: &stop, terminal, base, leaves_pages };

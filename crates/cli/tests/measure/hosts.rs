@@ -45,6 +45,7 @@ pub(crate) fn tests() -> Vec<Test> {
     tests.push(slow_test("an_interface_is_shaped_for_the_run", shaped));
     tests.push(slow_test("a_far_end_that_nobody_wants_ends", its_time_is_up));
     tests.push(test("a_run_that_is_killed_leaves_nothing", killed));
+    tests.push(test("what_is_killed_with_its_guard_is_given_back_by_the_next_run", killed_with_its_guard));
     tests
 }
 
@@ -300,6 +301,42 @@ fn killed() -> Outcome {
     }
     listening.kill().unwrap();
     listening.wait().unwrap();
+    Ok(())
+}
+
+/// A run and the process that would give its settings back, killed together: the next command does so.
+fn killed_with_its_guard() -> Outcome {
+    let folder = root_folder(&["pgrep"])?;
+    let (here, there) = (Namespace::new(), Namespace::new());
+    here.join("10.99.0.1", &there, "10.99.0.2");
+    let scaling = || {
+        let output = there.command(&["cat", SCALING]).output().unwrap().stdout;
+        String::from_utf8_lossy(&output).trim().to_owned()
+    };
+    assert_eq!(scaling(), "1");
+    folder.write("netns.toml", &between("local", &format!("netns:{}", there.file())));
+    let program = assert_cmd::cargo::cargo_bin!("pipefill").to_str().unwrap().to_owned();
+    let words = [&program, "run", "netns.toml", "--on", "hosts", "--only", "variant=tcp", "--quiet"];
+    let mut run = here.command(&words);
+    run.current_dir(folder.root()).env("XDG_RUNTIME_DIR", folder.runtime());
+    let mut child = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    until(|| scaling() == "0", "the run has set nothing");
+    let guards =
+        Command::new("pgrep").args(["-P", &child.id().to_string(), "-f", "--", HELPERS[1]]).output().unwrap();
+    let guards = String::from_utf8(guards.stdout).unwrap();
+    assert!(!guards.trim().is_empty(), "nobody would give it back");
+    let killed =
+        Command::new("kill").arg("-9").args(guards.split_whitespace()).arg(child.id().to_string()).status();
+    assert!(killed.unwrap().success());
+    child.wait().unwrap();
+    assert_eq!(scaling(), "0", "somebody else has given it back");
+    let told = folder.pipefill(&["doctor", "--json"]).output().unwrap();
+    let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+    assert!(told["settings"].to_string().contains("net.ipv4.tcp_window_scaling = 1"), "{told:#}");
+    assert_eq!(scaling(), "1");
+    let again = folder.pipefill(&["doctor", "--json"]).output().unwrap();
+    let again: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(again["settings"], serde_json::json!([]));
     Ok(())
 }
 

@@ -60,6 +60,14 @@ pub(crate) fn cookie(socket: &impl AsRawFd) -> io::Result<u64> {
     Ok(cookie[0])
 }
 
+/// `SO_NETNS_COOKIE` (`include/uapi/asm-generic/socket.h`): the number of the socket's network namespace, likewise.
+pub(crate) fn netns_cookie(socket: &impl AsRawFd) -> io::Result<u64> {
+    const SO_NETNS_COOKIE: i32 = 71;
+    let mut cookie = [0_u64; 1];
+    get_option(socket, libc::SOL_SOCKET, SO_NETNS_COOKIE, &mut cookie)?;
+    Ok(cookie[0])
+}
+
 /// `SO_MAX_PACING_RATE` as it is set, bytes per second.
 pub(crate) fn max_pacing_rate(socket: &impl AsRawFd) -> io::Result<u64> {
     let mut rate = [0_u64; 1];
