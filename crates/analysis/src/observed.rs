@@ -21,11 +21,12 @@ mod reproduce;
 mod rounds;
 mod samples;
 mod sharing;
+mod unplanned;
 
 pub use advice::for_machines;
 pub use blindfold::{View, blindfolded, forget_the_plan};
 pub use captured::{CapturePoint, Captured, CapturedFlow};
-pub use connection::{BACKEND, Carried, Connection, Exact, Judged, cell, judge_together};
+pub use connection::{BACKEND, Carried, Connection, Exact, Judged, judge_together};
 pub use datagram_flow::{DatagramCount, DatagramFlow};
 pub use delays::{ClockOffset, DelayOf, TestDelay, TestDelays};
 pub use finding::{ConnectionFinding, Connections};
@@ -36,6 +37,7 @@ pub use joined::{
 };
 pub(crate) use receiver::Receiving;
 pub use reproduce::{Draft, Fit, Knob, Setting, Simulated, fit};
+pub use unplanned::cell;
 
 use crate::models::headers::Headers;
 use crate::wording;

@@ -3,24 +3,20 @@
 //! A socket sends and receives: what it sends is the first flow, seen from its sender, and what it receives the second one, seen from its
 //! receiver. Only the directions that carried data are flows.
 
+use super::unplanned::{cell, flow, spec};
 use super::{inferred, rows};
 use crate::diagnosis::Diagnosis;
 use crate::experiment::{FlowResult, flow_results};
 use crate::metrics::{Condenser, RetransmitCounts};
-use core::net::{IpAddr, SocketAddr};
-use pipefill_core::cell::{
-    CapturePackets, CellSpec, Direction, Family, FlowSpec, HostSpec, Offloads, PathSpec, Protocol, RunSpec,
-    Writer,
-};
+use pipefill_core::cell::{CellSpec, Direction, Protocol};
 use pipefill_core::file_name::FileName;
-use pipefill_core::plan::{Cell, Run};
+use pipefill_core::plan::Run;
 use pipefill_core::record::{
     CaStateSource, CaStateTimes, Manifest, Observed, PathFacts, Retransmit, StreamEnd, StreamSummary,
     Subject, TcpSample,
 };
 use pipefill_core::tcp_info::TcpInfo;
-use pipefill_core::units::{Bytes, Seed};
-use std::collections::BTreeMap;
+use pipefill_core::units::Seed;
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -126,42 +122,12 @@ impl Connection<'_> {
 
     /// What was asked of such a cell: nothing. Its path has the family of the socket's address.
     pub fn spec(&self) -> CellSpec {
-        let host = || host(&self.congestion_control);
         let (from_us, to_us) = self.ends_us();
-        let direction = |end| if end == StreamEnd::Sender { Direction::Forward } else { Direction::Reverse };
-        let flow = |end| FlowSpec {
-            protocol: Protocol::Tcp,
-            direction: direction(end),
-            start: Duration::from_micros(from_us),
-            duration: Duration::from_micros(to_us - from_us),
-            parallel: 1,
-            bitrate: None,
-            length: Bytes::new(0),
-            read_rate: None,
-            sndbuf: None,
-            rcvbuf: None,
-            max_pacing_rate: None,
-            congestion_control: None,
-            writer: Writer::default(),
-            table: None,
-            ping: None,
-        };
-        CellSpec {
-            path: PathSpec { family: family(&self.observed), ..PathSpec::EMPTY },
-            sender: host(),
-            receiver: host(),
-            flows: self.streams().map(|(_, end)| flow(end)).collect(),
-            run: RunSpec {
-                repeat: 1,
-                seed: 0,
-                sample: self.every,
-                warmup: Some(Duration::ZERO),
-                capture: false,
-                capture_packets: CapturePackets::Kept,
-            },
-            expect: Vec::new(),
-            hosts: None,
-        }
+        let flows = self.streams().map(|(_, end)| match end {
+            StreamEnd::Sender => flow(Protocol::Tcp, Direction::Forward, from_us..to_us),
+            StreamEnd::Receiver => flow(Protocol::Tcp, Direction::Reverse, from_us..to_us),
+        });
+        spec(&self.observed, &self.congestion_control, self.every, flows.collect())
     }
 
     /// From the first sample to the last.
@@ -203,30 +169,6 @@ impl Connection<'_> {
     pub fn judge(&self) -> Vec<FlowResult> {
         let judged = judge_together(std::slice::from_ref(self)).0.pop().unwrap_or_default();
         judged.into_iter().map(|one| one.flow).collect()
-    }
-}
-
-/// Cell `index` of a plan of connections, called `name`, with the `spec` that one of them has.
-pub fn cell(index: usize, name: &str, spec: CellSpec) -> Cell {
-    let axes = vec![("connection".to_owned(), name.to_owned())];
-    Cell { index, id: format!("{index:012x}"), axes, deterministic: false, spec }
-}
-
-/// A host of which only its congestion control is known.
-pub(super) fn host(congestion_control: &str) -> HostSpec {
-    HostSpec {
-        congestion_control: congestion_control.to_owned(),
-        sysctl: BTreeMap::new(),
-        offloads: Offloads::default(),
-    }
-}
-
-/// Which IP its packets have, by the socket's own address; IPv4 where that is not known, and where IPv6 only stands for it
-/// (RFC 4291, 2.5.5.2).
-pub(super) fn family(observed: &Observed) -> Family {
-    match observed.local.parse().map(|address: SocketAddr| address.ip().to_canonical()) {
-        Ok(IpAddr::V6(_)) => Family::Ipv6,
-        Ok(IpAddr::V4(_)) | Err(_) => Family::Ipv4,
     }
 }
 

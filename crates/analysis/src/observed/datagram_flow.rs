@@ -1,15 +1,17 @@
 //! Datagrams between two hosts as a record: what both applications counted, for no socket counts what arrives.
 
-use super::connection::{BACKEND, family, host};
-use pipefill_core::cell::{
-    CapturePackets, CellSpec, Direction, FlowSpec, PathSpec, Protocol, RunSpec, Writer,
-};
+use super::connection::BACKEND;
+use super::unplanned::{flow, spec};
+use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
     AnyRow, DeliverySample, Manifest, Observed, StreamSummary, Subject, UdpSample, UdpTotals,
 };
 use pipefill_core::units::{Bytes, Rate};
 use std::time::Duration;
+
+/// How often an application of ours tells what it has counted.
+const EVERY: Duration = Duration::from_secs(1);
 
 /// One stream of datagrams of a test. Its times count from when data began to flow.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -54,39 +56,10 @@ pub struct DatagramCount {
 impl DatagramFlow {
     /// What was asked of such a cell: the datagrams, over a path that is unknown.
     pub fn spec(&self) -> CellSpec {
-        let flow = FlowSpec {
-            protocol: Protocol::Udp,
-            direction: if self.sends { Direction::Forward } else { Direction::Reverse },
-            start: Duration::ZERO,
-            duration: Duration::from_micros(self.span_us),
-            parallel: 1,
-            bitrate: self.asked,
-            length: self.length,
-            read_rate: None,
-            sndbuf: None,
-            rcvbuf: None,
-            max_pacing_rate: None,
-            congestion_control: None,
-            writer: Writer::default(),
-            table: None,
-            ping: None,
-        };
-        CellSpec {
-            path: PathSpec { family: family(&self.observed), ..PathSpec::EMPTY },
-            sender: host(""),
-            receiver: host(""),
-            flows: vec![flow],
-            run: RunSpec {
-                repeat: 1,
-                seed: 0,
-                sample: Duration::from_secs(1),
-                warmup: Some(Duration::ZERO),
-                capture: false,
-                capture_packets: CapturePackets::Kept,
-            },
-            expect: Vec::new(),
-            hosts: None,
-        }
+        let direction = if self.sends { Direction::Forward } else { Direction::Reverse };
+        let flow = flow(Protocol::Udp, direction, 0..self.span_us);
+        let flow = FlowSpec { bitrate: self.asked, length: self.length, ..flow };
+        spec(&self.observed, "", EVERY, vec![flow])
     }
 
     /// The record's rows. What was sent is the other end's count where this one received, and is known at the end.

@@ -17,17 +17,8 @@ pub(super) unsafe fn send_all(
     messages: &mut [libc::mmsghdr],
     flags: i32,
 ) -> io::Result<usize> {
-    // SAFETY: the caller's; unused bits of the headers are 0.
-    let count = unsafe {
-        libc::syscall(
-            libc::SYS_sendmmsg,
-            socket.as_raw_fd(),
-            messages.as_mut_ptr(),
-            messages.len() as c_long,
-            flags,
-        )
-    };
-    usize::try_from(count).map_err(|_| io::Error::last_os_error())
+    // SAFETY: the caller's.
+    unsafe { all(libc::SYS_sendmmsg, socket, messages, flags) }
 }
 
 /// Receives into `messages`, as many as there are; returns how many.
@@ -42,15 +33,27 @@ pub(super) unsafe fn receive_all(
     messages: &mut [libc::mmsghdr],
     flags: i32,
 ) -> io::Result<usize> {
-    // SAFETY: the caller's; unused bits of the headers are 0.
+    // SAFETY: the caller's.
+    unsafe { all(libc::SYS_recvmmsg, socket, messages, flags) }
+}
+
+unsafe fn all(
+    call: c_long,
+    socket: &impl AsRawFd,
+    messages: &mut [libc::mmsghdr],
+    flags: i32,
+) -> io::Result<usize> {
+    // How long recvmmsg waits: no longer than for the first message. sendmmsg takes no fifth argument.
+    let timeout = std::ptr::null_mut::<libc::timespec>();
+    // SAFETY: the callers'; unused bits of the headers are 0.
     let count = unsafe {
         libc::syscall(
-            libc::SYS_recvmmsg,
+            call,
             socket.as_raw_fd(),
             messages.as_mut_ptr(),
             messages.len() as c_long,
             flags,
-            std::ptr::null_mut::<libc::timespec>(),
+            timeout,
         )
     };
     usize::try_from(count).map_err(|_| io::Error::last_os_error())

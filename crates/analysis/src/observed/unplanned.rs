@@ -1,0 +1,79 @@
+//! The plan of traffic that nobody planned: what its packets tell of themselves, over an empty path, because it is unknown.
+
+use core::net::{IpAddr, SocketAddr};
+use core::ops::Range;
+use pipefill_core::cell::{
+    CapturePackets, CellSpec, Direction, Family, FlowSpec, HostSpec, Offloads, PathSpec, Protocol, RunSpec,
+    Writer,
+};
+use pipefill_core::plan::Cell;
+use pipefill_core::record::Observed;
+use pipefill_core::units::Bytes;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Cell `index` of a plan of connections, called `name`, with the `spec` that one of them has.
+pub fn cell(index: usize, name: &str, spec: CellSpec) -> Cell {
+    let axes = vec![("connection".to_owned(), name.to_owned())];
+    Cell { index, id: format!("{index:012x}"), axes, deterministic: false, spec }
+}
+
+/// What was asked of both hosts: nothing but `flows`, looked at so often.
+pub(super) fn spec(
+    observed: &Observed,
+    congestion_control: &str,
+    every: Duration,
+    flows: Vec<FlowSpec>,
+) -> CellSpec {
+    let host = || HostSpec {
+        congestion_control: congestion_control.to_owned(),
+        sysctl: BTreeMap::new(),
+        offloads: Offloads::default(),
+    };
+    CellSpec {
+        path: PathSpec { family: family(observed), ..PathSpec::EMPTY },
+        sender: host(),
+        receiver: host(),
+        flows,
+        run: RunSpec {
+            repeat: 1,
+            seed: 0,
+            sample: every,
+            warmup: Some(Duration::ZERO),
+            capture: false,
+            capture_packets: CapturePackets::Kept,
+        },
+        expect: Vec::new(),
+        hosts: None,
+    }
+}
+
+/// A flow of which only its time is known, microseconds.
+pub(super) const fn flow(protocol: Protocol, direction: Direction, time_us: Range<u64>) -> FlowSpec {
+    FlowSpec {
+        protocol,
+        direction,
+        start: Duration::from_micros(time_us.start),
+        duration: Duration::from_micros(time_us.end - time_us.start),
+        parallel: 1,
+        bitrate: None,
+        length: Bytes::new(0),
+        read_rate: None,
+        sndbuf: None,
+        rcvbuf: None,
+        max_pacing_rate: None,
+        congestion_control: None,
+        writer: Writer::Blocking,
+        table: None,
+        ping: None,
+    }
+}
+
+/// Which IP its packets have, by the socket's own address; IPv4 where that is not known, and where IPv6 only stands for it
+/// (RFC 4291, 2.5.5.2).
+fn family(observed: &Observed) -> Family {
+    match observed.local.parse().map(|address: SocketAddr| address.ip().to_canonical()) {
+        Ok(IpAddr::V6(_)) => Family::Ipv6,
+        Ok(IpAddr::V4(_)) | Err(_) => Family::Ipv4,
+    }
+}
