@@ -63,6 +63,23 @@ pub(crate) fn leave(
     Ok(path)
 }
 
+/// The same where a page is of use. One that can't be written hides no result: that is said.
+pub(crate) fn try_leave(
+    experiment: &ExperimentDirectory,
+    evaluated: &Evaluated,
+    terminal: &Terminal,
+) -> Option<PathBuf> {
+    let page = is_of_use(experiment).then(|| leave(experiment, evaluated, terminal))?;
+    let told = |failure: &Failure| {
+        terminal.say(&format!(
+            "note: there is no report page: {failure}; the records are complete, make it with pipefill report {} \
+             --format html -o FILE",
+            experiment.path.display()
+        ));
+    };
+    page.inspect_err(told).ok()
+}
+
 /// Makes the page of `experiment` anew, if it has one.
 ///
 /// # Errors

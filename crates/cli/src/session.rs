@@ -198,22 +198,11 @@ impl Session<'_> {
         Ok([first?, second?])
     }
 
-    /// Reads the records of `experiment` and leaves its page beside them. A page that can't be written hides no result.
+    /// Reads the records of `experiment` and leaves its page beside them.
     fn finished(&self, experiment: &ExperimentDirectory) -> Result<Finished, Failure> {
         let evaluated = evaluate(experiment, None, self.terminal)?;
-        let is_wanted = self.leaves_pages && page::is_of_use(experiment);
-        let page = match is_wanted.then(|| page::leave(experiment, &evaluated, self.terminal)) {
-            Some(Ok(path)) => Some(path),
-            Some(Err(failure)) => {
-                self.terminal.say(&format!(
-                    "note: there is no report page: {failure}; the records are complete, make it with pipefill report {} \
-                     --format html -o FILE",
-                    experiment.path.display()
-                ));
-                None
-            }
-            None => None,
-        };
+        let page =
+            self.leaves_pages.then(|| page::try_leave(experiment, &evaluated, self.terminal)).flatten();
         Ok(Finished { directory: experiment.path.clone(), result: evaluated.result, page })
     }
 

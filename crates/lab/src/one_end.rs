@@ -5,8 +5,8 @@
 mod sockets;
 
 pub use sockets::{
-    Options, SocketError, answer_hello, apply, connect_tcp, connect_udp, listen_tcp, listen_udp, mss_of,
-    retransmits_of,
+    Options, SocketError, answer_hello, apply, connect_tcp, connect_udp, insist, listen_tcp, listen_udp,
+    mss_of, retransmits_of,
 };
 
 use crate::clock::RunClock;
@@ -292,13 +292,18 @@ impl Transfer {
         }
     }
 
+    /// What still comes stays in the sockets: their windows close, and the way back is free of acknowledgements.
+    pub fn stop_reading(&self) {
+        self.shared.stop_receivers.store(true, Ordering::Relaxed);
+    }
+
     /// Everything stops. Returns the first error of a stream.
     ///
     /// # Errors
     /// A connection broke.
     pub fn finish(&mut self) -> io::Result<()> {
         self.stop_sending();
-        self.shared.stop_receivers.store(true, Ordering::Relaxed);
+        self.stop_reading();
         let received = joined(&mut self.receivers);
         std::mem::replace(&mut self.sent, Ok(())).and(received)
     }

@@ -37,7 +37,9 @@ pub(super) fn diagnose_observed(
 ) -> Option<Diagnosis> {
     let counted = Counted::of(streams)?;
     let asked_bps = flow.bitrate.map(|rate| rate.bps().saturating_mul(u64::from(flow.parallel)));
-    let sent_bps = counted.bps(counted.sent, flow);
+    // Also what was still under way when the receiver stopped.
+    let sent_bytes: u64 = streams.iter().map(|one| one.sent_bytes).sum();
+    let sent_bps = counted.bps(sent_bytes);
     let limited_by = of_ends(asked_bps, sent_bps, counted.lost_share());
     let share = if limited_by == LimitedBy::App { 1.0 } else { LIKELY };
     Some(diagnosis((index, flow), streams, &counted, (limited_by, share)))
@@ -49,8 +51,13 @@ pub(crate) fn of_ends(asked_bps: Option<u64>, sent_bps: u64, lost_share: f64) ->
     if lost_share > NEGLIGIBLE {
         return LimitedBy::Path;
     }
-    let is_all = asked_bps.is_some_and(|asked| sent_bps as f64 >= OFFERED * asked as f64);
-    if is_all { LimitedBy::App } else { LimitedBy::Unknown }
+    let is_offered = asked_bps.is_some_and(|asked| is_all(asked, sent_bps));
+    if is_offered { LimitedBy::App } else { LimitedBy::Unknown }
+}
+
+/// Whether what was `carried` is all that an application had to offer, bits per second.
+pub(crate) fn is_all(offered_bps: u64, carried_bps: u64) -> bool {
+    carried_bps as f64 >= OFFERED * offered_bps as f64
 }
 
 /// What the ends of a flow counted.
@@ -83,10 +90,9 @@ impl Counted {
         self.missing() as f64 / self.sent as f64
     }
 
-    /// Payload of `datagrams` of the flow, bits per second.
-    fn bps(&self, datagrams: u64, flow: &FlowSpec) -> u64 {
-        let bits = u128::from(datagrams) * u128::from(flow.length.get()) * 8;
-        u64::try_from(bits * 1_000_000 / u128::from(self.length_us)).unwrap_or(u64::MAX)
+    /// `bytes` of payload as bits per second.
+    fn bps(&self, bytes: u64) -> u64 {
+        u64::try_from(u128::from(bytes) * 8_000_000 / u128::from(self.length_us)).unwrap_or(u64::MAX)
     }
 }
 
@@ -113,7 +119,7 @@ fn diagnosis(
         timeline: streams.iter().map(span).collect(),
         figures: Figures {
             loss_share: Some(counted.lost_share()),
-            acked_bps: Some(counted.bps(counted.received, flow)),
+            acked_bps: Some(counted.bps(counted.received.saturating_mul(flow.length.get()))),
             ..Figures::default()
         },
         confidence: Some(Confidence::of(share, &[])),

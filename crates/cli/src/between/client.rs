@@ -18,7 +18,7 @@ pub(crate) use ended::EndedStream;
 use intervals::Intervals;
 use outcome::Told;
 use pipefill_analysis::observed::TestFinding;
-use pipefill_lab::one_end::mss_of;
+use pipefill_lab::one_end::{insist, mss_of};
 use pipefill_remote::clock::Exchange;
 use pipefill_remote::control::{Control, ControlError};
 use pipefill_remote::iperf3::order::{Client, Step};
@@ -114,6 +114,7 @@ fn carry_out(
     listener: &mut Listener<'_>,
 ) -> Result<(Parameters, Ended), Failure> {
     let (control, target) = streams::control(asked)?;
+    insist(&control);
     let mut control = Control::new(control, PATIENCE).map_err(|error| failed(&error.into()))?;
     let cookie = random()
         .map(Cookie::from_random)
@@ -183,6 +184,10 @@ impl Session<'_, '_> {
         end.begin().map_err(no_streams)?;
         self.run(&mut end, &mut told)?;
         self.control.say(State::TestEnd).map_err(|error| failed(&error))?;
+        // A stock server hears of the end between two writes, and has to be read until then; ours tells its time, and hears while it writes.
+        if !self.times.is_empty() {
+            end.transfer.stop_reading();
+        }
         let theirs = self.exchange(&end)?;
         let times = Times::of(
             std::mem::take(&mut self.times),

@@ -41,7 +41,7 @@ pub(super) fn merge(args: &MergeArgs, terminal: &Terminal) -> Result<Outcome, Fa
         ));
     }
     if page::is_of_use(experiment) {
-        page::leave(experiment, &evaluate(experiment, None, terminal)?, terminal)?;
+        let _said = page::try_leave(experiment, &evaluate(experiment, None, terminal)?, terminal);
     }
     say(args, experiment, &shards, terminal)?;
     Ok(Outcome::Done)

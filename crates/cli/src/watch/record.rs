@@ -166,8 +166,9 @@ pub(crate) fn write(
     let count: usize = times.iter().map(Vec::len).sum();
     let plural = if count == 1 { "" } else { "s" };
     let mut told = format!("records of {count} connection{plural}: {}", target.display());
-    if page::is_of_use(&experiment) {
-        let page = page::leave(&experiment, &evaluate(&experiment, None, terminal)?, terminal)?;
+    if page::is_of_use(&experiment)
+        && let Some(page) = page::try_leave(&experiment, &evaluate(&experiment, None, terminal)?, terminal)
+    {
         told += &format!("\npage: {}", page.display());
     }
     Ok(told)

@@ -112,7 +112,7 @@ impl Told {
                     server,
                     &connections(&kept),
                     &connections(&far),
-                    parameters.bitrate_bps == 0,
+                    (parameters.bitrate_bps > 0).then_some(parameters.bitrate_bps),
                     parameters.window,
                 );
                 (finding, kept.into_iter().map(Recorded::Connection).collect())

@@ -5,7 +5,7 @@ use super::{shown, streams};
 use crate::between::end::{End, SAMPLE};
 use crate::between::{heard_within, random, time};
 use crate::terminal::say;
-use pipefill_lab::one_end::Transfer;
+use pipefill_lab::one_end::{Transfer, insist};
 use pipefill_remote::control::{Control, ControlError};
 use pipefill_remote::far_end;
 use pipefill_remote::iperf3::order::{Wish, while_running};
@@ -60,6 +60,7 @@ impl From<io::Error> for Refused {
 /// Serves the test, and writes a line about it.
 pub(super) fn serve(shared: &Shared, cookie: Cookie, stream: TcpStream, peer: SocketAddr) {
     let peer = shown(peer);
+    insist(&stream);
     let told = match Control::new(stream, PATIENCE) {
         Ok(mut control) => match whole(shared, cookie, peer, &mut control) {
             Ok(told) => {
