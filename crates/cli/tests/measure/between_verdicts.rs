@@ -48,7 +48,7 @@ const PATHS: &[Path] = &[
         "application, reverse",
         &["--rtt", "40ms", "--reverse-rate", "50mbit"],
         &["-t", "3", "-b", "5M", "-R"],
-        ["app", "unknown"],
+        ["app", "app"],
     ),
     ("loss", &["--rtt", "40ms", "--loss", "1%"], &["-t", "5", "-C", "reno"], ["cwnd", "cwnd"]),
     ("datagrams", &["--rtt", "40ms", "--rate", "50mbit"], &["-t", "3", "-u", "-b", "80M"], ["path", "path"]),
