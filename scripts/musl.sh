@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sourced by dist.sh: programs for musl where rustup has no target for it, but Debian has the sources of a standard library (rust-web-src) and
+# Sourced by dist.sh and need.sh: programs for musl where rustup has no target for it, but Debian has the sources of a standard library (rust-web-src) and
 # the compiler of the same version. RUSTC_BOOTSTRAP lets that compiler build its own library, as Debian does; our code uses nothing of it.
 
 # Where Debian's packages put them.

@@ -6,6 +6,8 @@
 # anywhere but the machine's own package sources and rustup.
 set -euo pipefail
 
+. "$(dirname "$0")/musl.sh"
+
 readonly RUST_MIN=1.95.0
 readonly NODE_MIN=20.19.0
 
@@ -48,14 +50,12 @@ need_rust() {
             "rustup update stable (without rustup: https://rustup.rs)"
 }
 
-# Its standard library: rustup's, or Debian's sources of one.
 need_musl() {
     local target
     target=$(uname -m)-unknown-linux-musl
-    rustup target list --installed 2>/dev/null | grep -qx "$target" && return
+    has_target "$target" || has_debian_std && return
     has rustup && rustup target add "$target" >/dev/null 2>&1 </dev/null && return
-    { [ -e /usr/lib/rustlib/src/rust/library/std ] && has musl-gcc && compgen -G '/usr/lib/llvm-*/lib/libunwind.a' >/dev/null; } ||
-        install "Rust for musl" rustc-web cargo-web rust-web-src musl-tools libunwind-14-dev
+    install "Rust for musl" rustc-web cargo-web rust-web-src musl-tools libunwind-14-dev
 }
 
 need_node() {

@@ -51,12 +51,12 @@ pub(crate) fn of_ends(asked_bps: Option<u64>, sent_bps: u64, lost_share: f64) ->
     if lost_share > NEGLIGIBLE {
         return LimitedBy::Path;
     }
-    let is_offered = asked_bps.is_some_and(|asked| is_all(asked, sent_bps));
+    let is_offered = asked_bps.is_some_and(|asked| carries_all(asked, sent_bps));
     if is_offered { LimitedBy::App } else { LimitedBy::Unknown }
 }
 
 /// Whether what was `carried` is all that an application had to offer, bits per second.
-pub(crate) fn is_all(offered_bps: u64, carried_bps: u64) -> bool {
+pub(crate) fn carries_all(offered_bps: u64, carried_bps: u64) -> bool {
     carried_bps as f64 >= OFFERED * offered_bps as f64
 }
 

@@ -4,7 +4,7 @@ use super::connection::Connection;
 use super::delays::{ClockOffset, TestDelays};
 use super::finding::{ConnectionFinding, Connections};
 use crate::changes::Changes;
-use crate::diagnosis::{datagrams_limited_by, is_all};
+use crate::diagnosis::{carries_all, datagrams_limited_by};
 use crate::experiment::SCHEMA;
 use crate::finding::Advice;
 use crate::wording;
@@ -170,7 +170,7 @@ fn blame_cpu(one: &mut ConnectionFinding) {
 /// What was offered has arrived: nothing else was the limit for long.
 fn blame_app(one: &mut ConnectionFinding, offered_bps: u64) {
     let carried_bps = one.rate_bps.unwrap_or(0);
-    if one.limited_by == Some(LimitedBy::App) || !is_all(offered_bps, carried_bps) {
+    if one.limited_by == Some(LimitedBy::App) || !carries_all(offered_bps, carried_bps) {
         return;
     }
     one.limited_by = Some(LimitedBy::App);

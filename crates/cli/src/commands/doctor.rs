@@ -27,7 +27,14 @@ pub(super) fn doctor(args: &DoctorArgs, terminal: &Terminal) -> Result<Outcome, 
     shaped.undone.iter().for_each(|one| terminal.say(&undone(one)));
     let able = checks.iter().all(|check| check.state != State::Missing);
     let text = if args.json {
-        let document = json!({"schema": 1, "lab": able, "checks": checks, "removed": removed, "settings": given_back, "shaping": shaped});
+        let document = json!({
+            "schema": 1,
+            "lab": able,
+            "checks": checks,
+            "removed": removed,
+            "settings": given_back,
+            "shaping": shaped,
+        });
         serde_json::to_string_pretty(&document).map_err(Failure::Json)? + "\n"
     } else {
         shaped.lines() + &screen(&checks, able)

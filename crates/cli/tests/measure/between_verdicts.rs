@@ -100,6 +100,7 @@ fn recorded_datagrams(options: &[&str]) -> Outcome {
         serde_json::from_slice::<Value>(&output.stdout).unwrap()
     };
     let told = test(&["-b", "30M", "--out", "before"]);
+    assert!(folder.path("before/report.html").is_file());
     let output = folder.pipefill(&["report", "before", "--json"]).output().unwrap();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let cells = report["cells"].as_array().unwrap();

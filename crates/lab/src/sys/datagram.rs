@@ -1,7 +1,7 @@
 //! Batches of datagrams: `sendmmsg(2)` and `recvmmsg(2)`, with the kernel's receive timestamps (`SO_TIMESTAMPNS`).
 #![allow(unsafe_code)]
 
-use super::messages::{receive_all, send_all};
+use super::messages::batch;
 use std::io;
 use std::os::fd::AsRawFd;
 
@@ -30,7 +30,7 @@ pub(crate) fn send(socket: &impl AsRawFd, buffers: &[&[u8]]) -> io::Result<usize
         messages[i].msg_hdr.msg_iovlen = 1;
     }
     // SAFETY: the messages point into `vectors` and `buffers`, which outlive the call; the kernel only reads them.
-    unsafe { send_all(socket, &mut messages[..count], libc::MSG_DONTWAIT) }
+    unsafe { batch(libc::SYS_sendmmsg, socket, &mut messages[..count], libc::MSG_DONTWAIT) }
 }
 
 /// One received datagram.
@@ -76,7 +76,7 @@ impl<const HEAD: usize> Receiver<HEAD> {
         let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
         // SAFETY: the messages point into `vectors`, `self.heads` and `self.controls`, which outlive the call and are
         // borrowed by nobody else.
-        let count = unsafe { receive_all(socket, &mut messages, flags) }?;
+        let count = unsafe { batch(libc::SYS_recvmmsg, socket, &mut messages, flags) }?;
         for (i, message) in messages.iter().enumerate().take(count) {
             let len = message.msg_len as usize;
             let realtime_ns = timestamp(&message.msg_hdr);

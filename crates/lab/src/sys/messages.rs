@@ -1,43 +1,18 @@
-//! `sendmmsg(2)` and `recvmmsg(2)` themselves: musl's function of that name makes a system call for each message.
+//! `sendmmsg(2)` and `recvmmsg(2)` themselves: musl's function of the first name makes a system call for each message.
 #![allow(unsafe_code)]
 
 use std::ffi::c_long;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Sends `messages`; returns how many the socket took.
+/// Makes `call`, `SYS_sendmmsg` or `SYS_recvmmsg`, with all `messages`; returns how many were sent or received.
 ///
 /// # Safety
-/// What the messages point to is valid, and as long as they say.
+/// What the messages point to is valid, and as long as they say; to receive, nobody else has borrowed it.
 ///
 /// # Errors
-/// Those of `sendmmsg(2)`.
-pub(super) unsafe fn send_all(
-    socket: &impl AsRawFd,
-    messages: &mut [libc::mmsghdr],
-    flags: i32,
-) -> io::Result<usize> {
-    // SAFETY: the caller's.
-    unsafe { all(libc::SYS_sendmmsg, socket, messages, flags) }
-}
-
-/// Receives into `messages`, as many as there are; returns how many.
-///
-/// # Safety
-/// What the messages point to is valid, borrowed by nobody else, and as long as they say.
-///
-/// # Errors
-/// Those of `recvmmsg(2)`.
-pub(super) unsafe fn receive_all(
-    socket: &impl AsRawFd,
-    messages: &mut [libc::mmsghdr],
-    flags: i32,
-) -> io::Result<usize> {
-    // SAFETY: the caller's.
-    unsafe { all(libc::SYS_recvmmsg, socket, messages, flags) }
-}
-
-unsafe fn all(
+/// Those of the call.
+pub(super) unsafe fn batch(
     call: c_long,
     socket: &impl AsRawFd,
     messages: &mut [libc::mmsghdr],
@@ -45,7 +20,7 @@ unsafe fn all(
 ) -> io::Result<usize> {
     // How long recvmmsg waits: no longer than for the first message. sendmmsg takes no fifth argument.
     let timeout = std::ptr::null_mut::<libc::timespec>();
-    // SAFETY: the callers'; unused bits of the headers are 0.
+    // SAFETY: the caller's; unused bits of the headers are 0.
     let count = unsafe {
         libc::syscall(
             call,

@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use super::buffers::Buffer;
-use super::messages::send_all;
+use super::messages::batch;
 use super::whole::Whole;
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
 use pipefill_core::cell::Payload;
@@ -237,7 +237,7 @@ impl PacketSocket {
         while done < packets.len() {
             // SAFETY: the messages point into `vectors`, which point into `packets`, their payload and `ZEROS`; all outlive the call,
             // and the kernel only reads through them.
-            match unsafe { send_all(&self.fd, &mut messages[done..packets.len()], 0) } {
+            match unsafe { batch(libc::SYS_sendmmsg, &self.fd, &mut messages[done..packets.len()], 0) } {
                 Ok(sent) => done += sent,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => {
