@@ -26,7 +26,7 @@ mod witness;
 pub use confidence::Confidence;
 pub use judging::Diagnosing;
 pub use rules::FULL;
-pub(crate) use udp::{carries_all, of_ends as datagrams_limited_by};
+pub(crate) use udp::of_ends as datagrams_limited_by;
 pub use witness::Witness;
 
 use pipefill_core::cell::{Direction, Protocol};

@@ -86,6 +86,7 @@ fn connection<'a>(one: &Watched, samples: &'a [TcpSample]) -> Connection<'a> {
             ..Observed::default()
         },
         congestion_control: String::new(),
+        offered: None,
         every: Duration::from_nanos(one.every_ns()),
         samples,
         exact: None,

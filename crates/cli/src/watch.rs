@@ -364,6 +364,7 @@ impl Watcher {
             observed: one
                 .observed(one.process.as_deref().or_else(|| self.processes.of(one.inode).map(Rc::as_ref))),
             congestion_control: one.congestion_control.clone(),
+            offered: None,
             every: self.step(),
             samples,
             exact: one.exact.as_ref(),

@@ -6,9 +6,10 @@ use super::facts::Facts;
 use super::refine::{Around, Losses, Refiner};
 use super::rules::{self, Case, Stream};
 use super::timeline::Timeline;
+use super::udp::{self, carries_all};
 use super::utilisation::Utilisation;
 use super::witness::{self, AppLimited};
-use super::{Confidence, Diagnosis, Figures, Span, testbed, udp};
+use super::{Confidence, Diagnosis, Figures, Span, testbed};
 use crate::metrics::window::{self, Window, flow_of};
 use crate::models::headers::Headers;
 use crate::observed::Receiving;
@@ -16,7 +17,7 @@ use crate::statistics::rounded;
 use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::record::{AnyRow, Manifest, StreamEnd, StreamSummary};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Rows of other tables, and of other streams, come so much later than what they tell; an epoch waits for them.
 const PATIENCE_US: u64 = 1_000_000;
@@ -253,10 +254,15 @@ impl<'a> OfFlow<'a> {
 
     fn diagnosis(self, manifest: &Manifest, facts: &Facts<'_>, timeline: Vec<Span>) -> Option<Diagnosis> {
         let causes = if self.causes.is_empty() { &self.whole } else { &self.causes };
-        let (limited_fraction, limited_by, cause) = causes.shares()?;
+        let (mut limited_fraction, mut limited_by, cause) = causes.shares()?;
+        let (mut cwnd_cause, mut timeline) = (cause.cwnd_cause(), timeline);
         let summaries = summaries(manifest, self.index);
+        if facts.observed.is_some() && self.carries_what_is_offered(&summaries) {
+            (limited_by, cwnd_cause) = (LimitedBy::App, None);
+            limited_fraction = BTreeMap::from([(limited_by, 1.0)]);
+            timeline.iter_mut().for_each(|span| (span.limited_by, span.cwnd_cause) = (limited_by, None));
+        }
         let witnesses = witness::all(&summaries, &self.app_limited, limited_by);
-        let cwnd_cause = cause.cwnd_cause();
         let figures = self.figures(facts, &summaries, cause.figures());
         Some(Diagnosis {
             flow: self.index,
@@ -271,6 +277,16 @@ impl<'a> OfFlow<'a> {
             timeline,
             faults: testbed::faults(facts.spec, self.flow, facts.way(self.flow.direction).drops),
         })
+    }
+
+    /// Whether all that its application was to send has arrived: then nothing else was the limit for long, whatever single samples look like.
+    fn carries_what_is_offered(&self, summaries: &[&StreamSummary]) -> bool {
+        let Some(rate) = self.flow.bitrate else { return false };
+        let carried = summaries.iter().map(|one| {
+            let life_us = one.stop_us.saturating_sub(one.start_us).max(1);
+            one.received_bytes.saturating_mul(8_000_000) / life_us
+        });
+        carries_all(rate.bps().saturating_mul(u64::from(self.flow.parallel)), carried.sum())
     }
 
     /// `figures` of the cause, with what is known of the whole flow.

@@ -56,7 +56,7 @@ pub(crate) fn of_ends(asked_bps: Option<u64>, sent_bps: u64, lost_share: f64) ->
 }
 
 /// Whether what was `carried` is all that an application had to offer, bits per second.
-pub(crate) fn carries_all(offered_bps: u64, carried_bps: u64) -> bool {
+pub(super) fn carries_all(offered_bps: u64, carried_bps: u64) -> bool {
     carried_bps as f64 >= OFFERED * offered_bps as f64
 }
 

@@ -8,7 +8,7 @@ use super::{inferred, rows};
 use crate::diagnosis::Diagnosis;
 use crate::experiment::{FlowResult, flow_results};
 use crate::metrics::{Condenser, RetransmitCounts};
-use pipefill_core::cell::{CellSpec, Direction, Protocol};
+use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
@@ -16,7 +16,7 @@ use pipefill_core::record::{
     Subject, TcpSample,
 };
 use pipefill_core::tcp_info::TcpInfo;
-use pipefill_core::units::Seed;
+use pipefill_core::units::{Rate, Seed};
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -30,6 +30,8 @@ pub struct Connection<'a> {
     pub observed: Observed,
     /// Name of its congestion control.
     pub congestion_control: String,
+    /// What its application was to send, bits per second of payload; `None` where that is not known, or as much as goes.
+    pub offered: Option<Rate>,
     /// How often it was looked at.
     pub every: Duration,
     /// What was seen.
@@ -127,7 +129,8 @@ impl Connection<'_> {
             StreamEnd::Sender => flow(Protocol::Tcp, Direction::Forward, from_us..to_us),
             StreamEnd::Receiver => flow(Protocol::Tcp, Direction::Reverse, from_us..to_us),
         });
-        spec(&self.observed, &self.congestion_control, self.every, flows.collect())
+        let flows = flows.map(|flow| FlowSpec { bitrate: self.offered, ..flow }).collect();
+        spec(&self.observed, &self.congestion_control, self.every, flows)
     }
 
     /// From the first sample to the last.

@@ -4,7 +4,7 @@ use super::connection::Connection;
 use super::delays::{ClockOffset, TestDelays};
 use super::finding::{ConnectionFinding, Connections};
 use crate::changes::Changes;
-use crate::diagnosis::{carries_all, datagrams_limited_by};
+use crate::diagnosis::datagrams_limited_by;
 use crate::experiment::SCHEMA;
 use crate::finding::Advice;
 use crate::wording;
@@ -91,14 +91,12 @@ pub struct Datagrams {
 
 impl TestFinding {
     /// Of a test with TCP: `own` are this host's sockets, `far` those that the server told of, with the server as this host.
-    /// `offered_bps` is what each stream was to send, bits per second of payload: it is the limit where it arrived. Where it is `None` the senders
-    /// offered as much as they could, and what looks like an application that offers no more is a CPU. `window` is what the test itself set both
-    /// buffers to, bytes.
+    /// A sender without a rate offers as much as it can: what looks like an application that offers no more is a CPU then. `window` is what the test
+    /// itself set both buffers to, bytes.
     pub fn of_tcp(
         server: Server,
         own: &[Connection<'_>],
         far: &[Connection<'_>],
-        offered_bps: Option<u64>,
         window: Option<u64>,
     ) -> Self {
         let mut found = Connections { connections: ConnectionFinding::of_all(own), ..Connections::new() };
@@ -106,9 +104,8 @@ impl TestFinding {
             let told = Connections { connections: ConnectionFinding::of_all(far), ..Connections::new() };
             found.ask_senders(&told);
         }
-        match offered_bps {
-            None => found.connections.iter_mut().for_each(blame_cpu),
-            Some(bps) => found.connections.iter_mut().for_each(|one| blame_app(one, bps)),
+        if own.iter().all(|one| one.offered.is_none()) {
+            found.connections.iter_mut().for_each(blame_cpu);
         }
         if let Some(window) = window {
             found.connections.iter_mut().for_each(|one| blame_window(one, window));
@@ -163,22 +160,6 @@ fn blame_cpu(one: &mut ConnectionFinding) {
     one.verdict = Some(format!(
         "Limited by a CPU of the sender: it wrote as fast as it could, and no window was used up; {} were measured.",
         wording::rate(one.rate_bps.unwrap_or(0))
-    ));
-    one.advice = Some(Vec::new());
-}
-
-/// What was offered has arrived: nothing else was the limit for long.
-fn blame_app(one: &mut ConnectionFinding, offered_bps: u64) {
-    let carried_bps = one.rate_bps.unwrap_or(0);
-    if one.limited_by == Some(LimitedBy::App) || !carries_all(offered_bps, carried_bps) {
-        return;
-    }
-    one.limited_by = Some(LimitedBy::App);
-    one.limited_fraction = Some([(LimitedBy::App, 1.0)].into());
-    one.verdict = Some(format!(
-        "Limited by the application: it offers {}, {} were measured. A higher -b shows what the path can carry.",
-        wording::rate(offered_bps),
-        wording::rate(carried_bps)
     ));
     one.advice = Some(Vec::new());
 }
@@ -253,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_test_without_streams_is_unknown() {
-        let nothing = TestFinding::of_tcp(Server::Pipefill, &[], &[], None, None);
+        let nothing = TestFinding::of_tcp(Server::Pipefill, &[], &[], None);
         assert_eq!((nothing.limited_by, nothing.ends), (LimitedBy::Unknown, Ends::Own));
     }
 
@@ -271,21 +252,6 @@ mod tests {
         let told = one.advice.unwrap();
         assert!(told[0].change.contains("no -w") && told[0].commands.is_empty(), "{:?}", told[0]);
         assert_eq!(told[1], all[1]);
-    }
-
-    #[test]
-    fn what_was_offered_and_has_arrived_was_the_applications() {
-        let of = |rate_bps| {
-            let mut one = ConnectionFinding {
-                limited_by: Some(LimitedBy::Sndbuf),
-                rate_bps: Some(rate_bps),
-                ..ConnectionFinding::default()
-            };
-            blame_app(&mut one, 10_000_000);
-            one.limited_by
-        };
-        assert_eq!(of(9_900_000), Some(LimitedBy::App));
-        assert_eq!(of(9_700_000), Some(LimitedBy::Sndbuf));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::LossKind;
 use pipefill_core::scenario::Scenario;
 use pipefill_core::tcp_info::TcpInfo;
+use pipefill_core::units::Rate;
 use proptest::prelude::*;
 
 const MSS: u64 = 1_448;
@@ -162,6 +163,7 @@ fn the_family_follows_from_the_socket_s_address() {
         let connection = Connection {
             observed: Observed { local: local.to_owned(), ..Observed::default() },
             congestion_control: "cubic".to_owned(),
+            offered: None,
             every: std::time::Duration::from_secs(1),
             samples: &[],
             exact: None,
@@ -174,6 +176,11 @@ fn the_family_follows_from_the_socket_s_address() {
 
 /// What is said of a sender that got nothing through for ten seconds, while data waits.
 fn stalled(say: impl Fn(u32, &mut TcpInfo)) -> ConnectionFinding {
+    waiting(None, say)
+}
+
+/// What is said of a sender whose data wait for ten seconds, and which was to send `offered`.
+fn waiting(offered: Option<Rate>, say: impl Fn(u32, &mut TcpInfo)) -> ConnectionFinding {
     let samples: Vec<TcpSample> = (0..100)
         .map(|n| {
             let mut info = TcpInfo {
@@ -205,6 +212,7 @@ fn stalled(say: impl Fn(u32, &mut TcpInfo)) -> ConnectionFinding {
     ConnectionFinding::of(&Connection {
         observed: Observed::default(),
         congestion_control: "cubic".to_owned(),
+        offered,
         every: std::time::Duration::from_millis(100),
         samples: &samples,
         exact: None,
@@ -218,6 +226,25 @@ fn data_that_waits_for_a_closed_window_is_not_idle() {
     });
     assert_eq!(found.limited_by, Some(LimitedBy::Receiver), "{found:#?}");
     assert_eq!(found.direction, Some(Direction::Forward));
+}
+
+/// Single samples look like a closed window all the time, and yet everything arrives.
+#[test]
+fn what_was_offered_and_has_arrived_was_the_applications() {
+    let judged = |offered: u64| {
+        waiting(Some(Rate::from_bps(offered)), |n, info| {
+            info.bytes_acked = Some(u64::from(n) * 125_000);
+            (info.rwnd_bytes, info.unacked_bytes) = (Some(20 * MSS as u32), 20 * MSS);
+            info.rwnd_limited_us = Some(u64::from(n) * 100_000);
+        })
+    };
+    let (whole, part) = (judged(10_100_000), judged(10_300_000));
+    assert_eq!(
+        (whole.limited_by, part.limited_by),
+        (Some(LimitedBy::App), Some(LimitedBy::Rwnd)),
+        "{part:#?}"
+    );
+    assert!(whole.verdict.unwrap().contains("the application offers 10.1 Mbit/s, 10.0 Mbit/s were measured"));
 }
 
 #[test]

@@ -12,6 +12,7 @@ use pipefill_core::cell::CellSpec;
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{CELLS_MAX, Cell, Plan, Run};
 use pipefill_core::record::{AnyRow, Manifest, Observed, Sink, TcpSample};
+use pipefill_core::units::Rate;
 use pipefill_store::{Owner, Partial, Records, Staged};
 use std::path::Path;
 use std::time::Duration;
@@ -24,6 +25,7 @@ const TEXT: &str = "# Connections that were seen. There is no scenario to run ag
 pub(crate) struct Kept {
     pub(crate) observed: Observed,
     pub(crate) congestion_control: String,
+    pub(crate) offered: Option<Rate>,
     pub(crate) every: Duration,
     pub(crate) samples: Vec<TcpSample>,
     pub(crate) exact: Option<Exact>,
@@ -34,6 +36,7 @@ impl Kept {
         Connection {
             observed: self.observed.clone(),
             congestion_control: self.congestion_control.clone(),
+            offered: self.offered,
             every: self.every,
             samples: &self.samples,
             exact: self.exact.as_ref(),
@@ -100,6 +103,7 @@ pub(crate) fn keep(watchers: &mut [Watcher], target: &Path, terminal: &Terminal)
                 kept.push(Kept {
                     observed: one.observed.clone(),
                     congestion_control: one.congestion_control.clone(),
+                    offered: None,
                     every: one.every,
                     samples: one.samples.to_vec(),
                     exact: one.exact.cloned(),

@@ -442,6 +442,7 @@ mod tests {
         ConnectionFinding::of(&Connection {
             observed: one.observed(None),
             congestion_control: one.congestion_control.clone(),
+            offered: None,
             every: Duration::from_millis(STEP_MS),
             samples: &samples,
             exact: one.exact.as_ref(),

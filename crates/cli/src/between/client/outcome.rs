@@ -8,7 +8,7 @@ use crate::watch::{Kept, Recorded};
 use pipefill_analysis::observed::{Connection, DatagramCount, DatagramFlow, Datagrams, Server, TestFinding};
 use pipefill_core::record::{Observed, Process, TcpSample, UdpTotals};
 use pipefill_core::units::{Bytes, Rate};
-use pipefill_remote::far_end::FarEnd;
+use pipefill_remote::far_end::{FarEnd, FarStream};
 use pipefill_remote::iperf3::{Cookie, Parameters, Results, StreamResult, Transport, Way, stream_id};
 use pipefill_report::iperf3::measured::{Counted, Interval, Measured, Stream};
 use std::fs;
@@ -106,15 +106,11 @@ impl Told {
                 self.datagram_flows(parameters).map(Recorded::Datagrams).collect(),
             ),
             Transport::Tcp => {
-                let kept = self.kept(end);
-                let far = theirs.telemetry.map(|far| self.far(far)).unwrap_or_default();
-                let finding = TestFinding::of_tcp(
-                    server,
-                    &connections(&kept),
-                    &connections(&far),
-                    (parameters.bitrate_bps > 0).then_some(parameters.bitrate_bps),
-                    parameters.window,
-                );
+                let offered = offered(parameters);
+                let kept = self.kept(end, offered);
+                let far = theirs.telemetry.map(|far| self.far(far, offered)).unwrap_or_default();
+                let finding =
+                    TestFinding::of_tcp(server, &connections(&kept), &connections(&far), parameters.window);
                 (finding, kept.into_iter().map(Recorded::Connection).collect())
             }
         };
@@ -125,7 +121,7 @@ impl Told {
     }
 
     /// This host's sockets after the time that is left out.
-    fn kept(&self, end: &mut End) -> Vec<Kept> {
+    fn kept(&self, end: &mut End, offered: Option<Rate>) -> Vec<Kept> {
         let from_us = end.base().at.micros();
         let every = end.every();
         let samples = std::mem::take(&mut end.samples);
@@ -134,13 +130,14 @@ impl Told {
             let [local, remote] = self.addresses[index];
             let congestion_control = end.transfer.congestion_control(index).unwrap_or_default();
             let process = Process { pid: std::process::id(), name: "pipefill".to_owned() };
-            kept(observed(local, remote, Some(process)), congestion_control, every, samples)
+            let observed = observed(local, remote, Some(process));
+            Kept { observed, congestion_control, offered, every, samples, exact: None }
         };
         samples.into_iter().enumerate().map(own).collect()
     }
 
     /// The server's sockets, which it looked at itself. Addresses are those that this host sees: another host's may stand between.
-    fn far(&self, far: FarEnd) -> Vec<Kept> {
+    fn far(&self, far: FarEnd, offered: Option<Rate>) -> Vec<Kept> {
         let index = |id: u32| {
             (0..self.addresses.len())
                 .find(|&index| u32::try_from(index).is_ok_and(|index| stream_id(index) == id))
@@ -150,14 +147,16 @@ impl Told {
             .map(|(index, one)| {
                 let [local, remote] = self.addresses[index];
                 let every = Duration::from_micros(one.every_us);
-                kept(observed(remote, local, None), one.congestion_control, every, one.samples)
+                let observed = observed(remote, local, None);
+                let FarStream { congestion_control, samples, .. } = one;
+                Kept { observed, congestion_control, offered, every, samples, exact: None }
             })
             .collect()
     }
 
     /// What both ends counted of each stream, after the time that is left out.
     fn datagram_flows(&self, parameters: &Parameters) -> impl Iterator<Item = DatagramFlow> + use<'_> {
-        let asked = (parameters.bitrate_bps > 0).then(|| Rate::from_bps(parameters.bitrate_bps));
+        let asked = offered(parameters);
         let length = Bytes::new(parameters.length);
         let process = Process { pid: std::process::id(), name: "pipefill".to_owned() };
         self.measured.streams.iter().enumerate().map(move |(index, one)| {
@@ -217,6 +216,11 @@ impl Told {
     }
 }
 
+/// What each stream is to send; `None` for as much as goes.
+fn offered(parameters: &Parameters) -> Option<Rate> {
+    (parameters.bitrate_bps > 0).then(|| Rate::from_bps(parameters.bitrate_bps))
+}
+
 /// Datagrams of a stream.
 fn totals(one: &Stream) -> UdpTotals {
     UdpTotals::of_both_ends(one.sent.packets, one.received.packets, one.received.lost)
@@ -228,10 +232,6 @@ fn connections(all: &[Kept]) -> Vec<Connection<'_>> {
 
 fn observed(local: SocketAddr, remote: SocketAddr, process: Option<Process>) -> Observed {
     Observed { process, local: local.to_string(), remote: remote.to_string(), ..Observed::default() }
-}
-
-fn kept(observed: Observed, congestion_control: String, every: Duration, samples: Vec<TcpSample>) -> Kept {
-    Kept { observed, congestion_control, every, samples, exact: None }
 }
 
 fn counted(one: &StreamResult, reordered: u64) -> Counted {
