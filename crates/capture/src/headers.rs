@@ -13,7 +13,7 @@ pub use ip::Address;
 pub use options::{Options, SACKS_MAX};
 pub use segment::{Endpoint, Flags, Segment};
 
-use crate::read::Packet;
+use crate::read::{LinkType, Packet};
 
 /// Larger payloads are a damaged length. BIG TCP has up to 512 KiB (`GSO_MAX_SIZE` and `IPV6_MAXPLEN` in Linux).
 pub const PAYLOAD_LIMIT: u32 = 1 << 20;
@@ -109,15 +109,21 @@ pub fn segment(packet: &Packet<'_>) -> Result<Segment, Other> {
 /// The same, in place of what is in `to`.
 #[inline(always)]
 pub(crate) fn read(packet: &Packet<'_>, to: &mut Segment) -> Result<(), Other> {
-    if usual::read(packet, to) { Ok(()) } else { read_any(packet, to) }
+    (to.time_ns, to.number) = (packet.time_ns, packet.number);
+    if usual::read(packet, to) {
+        Ok(())
+    } else {
+        read_any(packet.link, packet.original_length, packet.bytes, to)
+    }
 }
 
+/// Not of a [`Packet`]: what a call gets the address of has to be in memory, also where it is not made.
 #[inline(never)]
-fn read_any(packet: &Packet<'_>, to: &mut Segment) -> Result<(), Other> {
-    let (ip, from) = link::ip(packet.link, packet.bytes)?;
-    let length = packet.original_length.saturating_sub(from as u32);
+fn read_any(link: LinkType, original_length: u32, bytes: &[u8], to: &mut Segment) -> Result<(), Other> {
+    let (ip, from) = link::ip(link, bytes)?;
+    let length = original_length.saturating_sub(from as u32);
     match ip::read(ip, length)? {
-        ip::Inner::Tcp(inner) => segment::read(packet, &inner, to),
-        ip::Inner::Tunnel(tunnel) => segment::read(packet, &ip::inside(&tunnel)?, to),
+        ip::Inner::Tcp(inner) => segment::read(&inner, to),
+        ip::Inner::Tunnel(tunnel) => segment::read(&ip::inside(&tunnel)?, to),
     }
 }

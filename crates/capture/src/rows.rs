@@ -66,6 +66,17 @@ impl Sampling {
         (self.done, self.left_out)
     }
 
+    /// Of a connection that has carried data.
+    #[inline]
+    fn followed(&mut self, connection: &Connection, event: &Event) -> Option<&mut Followed> {
+        let is_full = self.looks >= ALL_LOOKS_MAX;
+        match self.followed.find(connection.id()) {
+            Some(at) => Some(self.followed.at(at)),
+            None if is_full || event.payload == 0 => None,
+            None => Some(self.followed.insert(Followed::new(connection.id(), event.time_ns))),
+        }
+    }
+
     fn sort(&mut self) {
         self.done.sort_by_key(|one| std::cmp::Reverse(payload(&one.connection)));
     }
@@ -87,16 +98,14 @@ fn payload(connection: &Connection) -> u64 {
 }
 
 impl Observer for Sampling {
+    #[inline]
     fn segment(&mut self, connection: &Connection, event: &Event) {
-        let is_full = self.looks >= ALL_LOOKS_MAX;
-        let one = match self.followed.find(connection.id()) {
-            Some(at) => self.followed.at(at),
-            None if is_full || event.payload == 0 => return,
-            None => self.followed.insert(Followed::new(connection.id(), event.time_ns)),
-        };
-        let before = one.looks.len();
+        let Some(one) = self.followed(connection, event) else { return };
         one.see(connection, event);
-        self.looks = (self.looks + one.looks.len()).saturating_sub(before);
+        if event.time_ns >= one.next_ns {
+            let (before, now) = one.look(connection, event);
+            self.looks = (self.looks + now).saturating_sub(before);
+        }
     }
 
     fn ended(&mut self, connection: &Connection, _why: Ended) {
@@ -119,6 +128,7 @@ impl Followed {
         Self { id, looks: Vec::new(), every_ns: EVERY_NS, next_ns: now_ns, clocking }
     }
 
+    #[inline]
     fn see(&mut self, connection: &Connection, event: &Event) {
         let sender = event.side as usize;
         if event.payload > 0 && event.kind == Kind::New {
@@ -128,9 +138,13 @@ impl Followed {
             let peer = event.side.other();
             self.clocking[peer as usize].acked(event.time_ns, connection.half(peer));
         }
-        if event.time_ns < self.next_ns {
-            return;
-        }
+    }
+
+    /// Takes a look. Returns how many there were, and are.
+    #[cold]
+    #[inline(never)]
+    fn look(&mut self, connection: &Connection, event: &Event) -> (usize, usize) {
+        let before = self.looks.len();
         self.fill_the_pause(event.time_ns);
         let clocking = self.clocking;
         self.looks.push(Look::of(connection, event.time_ns, clocking));
@@ -140,6 +154,7 @@ impl Followed {
             self.every_ns *= 2;
         }
         self.next_ns = event.time_ns.saturating_add(self.every_ns);
+        (before, self.looks.len())
     }
 
     /// Nothing passed since the last look: what was so then stayed so.

@@ -67,7 +67,10 @@ impl Options {
     /// What nearly every segment has (RFC 7323, appendix A), in place of what was there; `false` where it is something else.
     #[inline(always)]
     pub(super) fn read_stamps(&mut self, bytes: &[u8; STAMPS]) -> bool {
-        let &[NOP, NOP, TIMESTAMPS, 10, a, b, c, d, e, f, g, h] = bytes else { return false };
+        let &[_, _, _, _, a, b, c, d, e, f, g, h] = bytes;
+        if bytes[..4] != [NOP, NOP, TIMESTAMPS, 10] {
+            return false;
+        }
         self.clear();
         self.timestamps = Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])));
         true

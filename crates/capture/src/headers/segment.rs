@@ -2,7 +2,6 @@
 
 use super::ip::{Address, Carried};
 use super::{Options, Other, PAYLOAD_LIMIT};
-use crate::read::Packet;
 use core::net::SocketAddr;
 use std::fmt;
 
@@ -17,6 +16,15 @@ pub struct Endpoint {
     pub address: Address,
     /// Of TCP.
     pub port: u16,
+}
+
+impl Endpoint {
+    /// Whether the other is the same one. Without a branch, unlike `==`.
+    #[inline(always)]
+    pub(crate) const fn is(&self, other: &Self) -> bool {
+        let ((high, low), (other_high, other_low)) = (self.address.bits(), other.address.bits());
+        ((high ^ other_high) | (low ^ other_low) == 0) & (self.port == other.port)
+    }
 }
 
 impl fmt::Display for Endpoint {
@@ -88,14 +96,14 @@ pub struct Segment {
 
 /// The segment in an IP packet.
 #[inline(always)]
-pub(super) fn read(packet: &Packet<'_>, carried: &Carried<'_>, to: &mut Segment) -> Result<(), Other> {
+pub(super) fn read(carried: &Carried<'_>, to: &mut Segment) -> Result<(), Other> {
     let bytes = carried.bytes.first_chunk().ok_or(Other::CutTcp)?;
     let header = length(bytes);
     let payload = carried.length.checked_sub(header as u32).ok_or(Other::BadTcp)?;
     if header < HEADER || payload > PAYLOAD_LIMIT {
         return Err(Other::BadTcp);
     }
-    write(packet, carried, bytes, payload, to);
+    write(carried, bytes, payload, to);
     to.options.read(carried.bytes.get(HEADER..header.min(carried.bytes.len())).unwrap_or_default());
     Ok(())
 }
@@ -106,19 +114,11 @@ pub(super) fn length(header: &[u8; FIELDS]) -> usize {
     usize::from(header[12] >> 4) * 4
 }
 
-/// Everything but the options. Written in place: a copy of what was just written piece by piece costs more than the writing.
+/// Everything but the options and what the packet's record has. Written in place: a copy of what was just written piece by piece costs more than the writing.
 #[inline(always)]
-pub(super) fn write(
-    packet: &Packet<'_>,
-    carried: &Carried<'_>,
-    header: &[u8; FIELDS],
-    payload: u32,
-    to: &mut Segment,
-) {
+pub(super) fn write(carried: &Carried<'_>, header: &[u8; FIELDS], payload: u32, to: &mut Segment) {
     let number = |at: usize| u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
     let port = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
-    to.time_ns = packet.time_ns;
-    to.number = packet.number;
     to.source = Endpoint { address: carried.source, port: port(0) };
     to.destination = Endpoint { address: carried.destination, port: port(2) };
     (to.is_v6, to.ip_id, to.ecn, to.hops) = (carried.is_v6, carried.id, carried.ecn, carried.hops);

@@ -12,6 +12,8 @@ const IP: usize = ETHERNET_HEADER;
 const TCP: usize = IP + ip::IPV4_HEADER;
 const OPTIONS: usize = TCP + HEADER;
 const HEADERS: usize = OPTIONS + STAMPS;
+const IPV4_WITHOUT_OPTIONS: u32 = (TYPE_IPV4 as u32) << 16 | 0x45_00;
+const FIRST_OF_PROTOCOL: u32 = (ip::FRAGMENT_OFFSET as u32) << 16 | 0xff;
 
 /// Writes the segment of `packet` to `to`; `false` where the packet is no such one.
 #[inline(always)]
@@ -19,14 +21,18 @@ pub(super) fn read(packet: &Packet<'_>, to: &mut Segment) -> bool {
     let Some(bytes) = packet.bytes.first_chunk::<HEADERS>() else { return false };
     let two = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
     let four = |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    let is_ip = packet.link.0 == ETHERNET && two(12) == TYPE_IPV4 && bytes[IP] == 0x45;
+    // The type, then version, length and type of service of IP; its fragment offset, then time to live and protocol.
+    let is_ip = packet.link.0 == ETHERNET && four(IP - 2) & !0xff == IPV4_WITHOUT_OPTIONS;
+    let is_tcp = four(IP + 6) & FIRST_OF_PROTOCOL == u32::from(ip::TCP);
+    if !is_ip || !is_tcp {
+        return false;
+    }
     let length = u32::from(two(IP + 2));
-    let is_tcp = is_ip && two(IP + 6) & ip::FRAGMENT_OFFSET == 0 && bytes[IP + 9] == ip::TCP;
     let Some(header) = bytes[TCP..].first_chunk() else { return false };
     let Some(options) = bytes[OPTIONS..].first_chunk() else { return false };
     let end = TCP + segment::length(header);
     let Some(payload) = length.checked_sub((end - IP) as u32) else { return false };
-    if !is_tcp || end < HEADERS || !to.options.read_stamps(options) {
+    if end < HEADERS || !to.options.read_stamps(options) {
         return false;
     }
     if end > HEADERS {
@@ -42,7 +48,7 @@ pub(super) fn read(packet: &Packet<'_>, to: &mut Segment) -> bool {
         length: length - ip::IPV4_HEADER as u32,
         bytes: &bytes[TCP..],
     };
-    segment::write(packet, &carried, header, payload, to);
+    segment::write(&carried, header, payload, to);
     true
 }
 
@@ -102,7 +108,7 @@ mod tests {
             let packet = Packet::new(5, LinkType(link), 1514, &bytes[..captured]);
             let (mut usual, mut general) = (full(), full());
             if read(&packet, &mut usual) {
-                prop_assert_eq!(read_any(&packet, &mut general), Ok(()));
+                prop_assert_eq!(read_any(packet.link, 1514, packet.bytes, &mut general), Ok(()));
                 prop_assert_eq!(usual, general);
             }
         }

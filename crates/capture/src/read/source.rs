@@ -7,7 +7,7 @@ use std::io::{ErrorKind, Read};
 use std::ops::Range;
 
 /// Small enough to stay in a CPU's cache, large enough that calls of the system don't count.
-const BUFFER: usize = 64 << 10;
+const BUFFER: usize = 128 << 10;
 
 pub(super) struct Source<R> {
     input: R,

@@ -35,6 +35,7 @@ pub(super) struct Clocking {
 
 impl Clocking {
     /// New data passed.
+    #[inline]
     pub(super) fn sent(&mut self, event: &Event, connection: &Connection) {
         let (own, peer) = (connection.half(event.side), connection.half(event.side.other()));
         let is_prompt = event.time_ns.saturating_sub(self.last_ack_ns) <= PROMPT_NS;
@@ -64,7 +65,12 @@ impl Clocking {
     }
 
     /// The peer acknowledged what `own` has sent, or a part of it.
+    #[inline]
     pub(super) fn acked(&mut self, now_ns: u64, own: &Half) {
+        // Nothing was outstanding, and nothing is.
+        if own.acked_to() == self.acked_to && own.sent_to() == self.acked_to {
+            return;
+        }
         if own.acked_to() > self.acked_to {
             (self.last_ack_ns, self.acked_to) = (now_ns, own.acked_to());
             self.before_acks += self.current;

@@ -1,5 +1,6 @@
 //! One connection: both directions, the handshake, and how a segment moves them on.
 
+mod predicted;
 mod step;
 mod vantage;
 

@@ -38,6 +38,8 @@ pub struct Half {
     window_field: u16,
     window_is_scaled: bool,
     has_window: bool,
+    /// What these say in bytes.
+    window_bytes: Option<u32>,
     ecn: EcnCounts,
     /// `snd_una` and `snd_nxt`, from its first sequence number.
     pub(super) una: u64,
@@ -79,11 +81,16 @@ impl Half {
         (self.una, self.next) = (u64::from(relative), u64::from(relative));
     }
 
+    /// The sequence number, as headers have it, of `number`.
+    #[inline(always)]
+    pub(super) const fn wrap(&self, number: u64) -> u32 {
+        self.isn.wrapping_add(number as u32)
+    }
+
     /// The number of `seq` from the first, next to `near`; negative for what came before.
     #[inline]
     pub(super) const fn unwrap(&self, seq: u32, near: u64) -> i64 {
-        let low = self.isn.wrapping_add(near as u32);
-        near as i64 + seq.wrapping_sub(low).cast_signed() as i64
+        near as i64 + seq.wrapping_sub(self.wrap(near)).cast_signed() as i64
     }
 
     /// Counts what every segment has.
@@ -105,14 +112,33 @@ impl Half {
     /// The window that a segment advertises. Returns whether it differs from the one before.
     #[inline]
     pub(super) fn advertise(&mut self, segment: &Segment) -> bool {
+        let is_scaled = !segment.flags.has(Flags::SYN);
         let differs = !self.has_window || segment.window != self.window_field;
         if segment.window == 0 || self.window_field == 0 {
             self.watch_zero_window(segment);
         }
-        self.window_field = segment.window;
-        self.window_is_scaled = !segment.flags.has(Flags::SYN);
-        self.has_window = true;
+        if differs || is_scaled != self.window_is_scaled {
+            (self.window_field, self.window_is_scaled, self.has_window) = (segment.window, is_scaled, true);
+            self.scale_window();
+        }
         differs
+    }
+
+    #[inline]
+    fn scale_window(&mut self) {
+        let field = u32::from(self.window_field);
+        self.window_bytes = match self.scale {
+            _ if !self.has_window => None,
+            _ if !self.window_is_scaled || field == 0 => Some(field),
+            Some(shift) => Some(field << shift),
+            None => None,
+        };
+    }
+
+    /// Whether the window of `segment` is the one that was advertised before, and none of the kinds that are watched.
+    #[inline(always)]
+    pub(super) const fn advertises_again(&self, segment: &Segment) -> bool {
+        segment.window == self.window_field && segment.window != 0 && self.window_is_scaled
     }
 
     #[cold]
@@ -164,6 +190,7 @@ impl Half {
             (false, true) if peer.shift_option.is_none() => Some(0),
             _ => None,
         };
+        self.scale_window();
         self.may_get_sacks = (!self.has_syn || self.sack_option) && (!peer.has_syn || peer.sack_option);
         self.set_mss(peer, is_v6);
     }
@@ -279,14 +306,8 @@ impl Half {
 
     /// The window that it last advertised, bytes; `None` where the scale is not known, but for a window of 0.
     #[inline]
-    pub fn window_bytes(&self) -> Option<u32> {
-        let field = u32::from(self.window_field);
-        match self.scale {
-            _ if !self.has_window => None,
-            _ if !self.window_is_scaled || field == 0 => Some(field),
-            Some(shift) => Some(field << shift),
-            None => None,
-        }
+    pub const fn window_bytes(&self) -> Option<u32> {
+        self.window_bytes
     }
 
     /// How long it advertised a window of 0 until its last packet, nanoseconds.

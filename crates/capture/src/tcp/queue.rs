@@ -38,7 +38,13 @@ impl<T> Queue<T> {
     /// The first entry goes; there has to be one.
     #[inline]
     pub(super) fn drop_first(&mut self) {
-        self.gone += 1;
+        self.drop_front(1);
+    }
+
+    /// So many entries at the front go; there have to be as many.
+    #[inline]
+    pub(super) fn drop_front(&mut self, count: usize) {
+        self.gone += count;
         if self.gone == self.all.len() {
             self.all.clear();
             self.gone = 0;

@@ -173,8 +173,8 @@ impl Scoreboard {
     /// `tcp_packets_in_flight()`.
     #[inline]
     pub(super) const fn in_flight(&self) -> u32 {
-        let gone = self.sacked.saturating_add(self.lost);
-        self.out.saturating_add(self.resent).saturating_sub(gone)
+        // What is SACKed is not lost, and both are parts of what is out.
+        self.out.saturating_sub(self.sacked + self.lost).saturating_add(self.resent)
     }
 
     pub(super) fn front(&self) -> Option<&Sent> {
@@ -240,6 +240,7 @@ impl Scoreboard {
     #[inline]
     pub(super) fn acknowledge(&mut self, to: u64, now: u64, mss: u32) -> Delivered {
         let mut delivered = Delivered::default();
+        self.acknowledge_unmarked(to, now, &mut delivered);
         while let Some(&sent) = self.queue.first() {
             if sent.to() > to {
                 if sent.from >= to {
@@ -259,6 +260,30 @@ impl Scoreboard {
             }
         }
         delivered
+    }
+
+    /// The first of them, as long as they were sent once and not SACKed: nearly all, so that they are taken away together.
+    #[inline]
+    fn acknowledge_unmarked(&mut self, to: u64, now: u64, delivered: &mut Delivered) {
+        let Some(first) = self.queue.first().copied() else { return };
+        let mut last = None;
+        let (mut count, mut segments) = (0, 0);
+        for sent in self.queue.iter().take_while(|sent| sent.marks == 0 && sent.to() <= to) {
+            count += 1;
+            segments += u32::from(sent.segments);
+            delivered.bytes += u64::from(sent.length);
+            if (sent.sent_ns, sent.to()) >= (self.rack_sent_ns, self.rack_to) {
+                (self.rack_sent_ns, self.rack_to) = (sent.sent_ns, sent.to());
+            }
+            last = Some(sent.sent_ns);
+        }
+        let Some(last_ns) = last else { return };
+        self.queue.drop_front(count);
+        self.out -= segments;
+        delivered.times = Some((first.sent_ns, last_ns));
+        self.has_reordering |= first.from < self.high_sacked;
+        self.rack_rtt_ns = now.saturating_sub(last_ns);
+        delivered.rtt_ns = Some(self.rack_rtt_ns);
     }
 
     /// The receiver has `from..to`, which lies above the cumulative ACK.

@@ -187,6 +187,12 @@ impl Sender {
         self.take_new(data, data.from, una, next);
     }
 
+    /// Whether the initial window is known.
+    #[inline]
+    pub(super) const fn is_past_first_round(&self) -> bool {
+        self.is_past_first_round
+    }
+
     /// Data that begins elsewhere.
     #[cold]
     #[inline(never)]

@@ -95,7 +95,7 @@ impl Table {
     pub(super) fn same_again(&self, segment: &Segment) -> Option<(u32, bool)> {
         let (key, at) = self.last.as_ref()?;
         let is_between =
-            |from: &Endpoint, to: &Endpoint| segment.source == *from && segment.destination == *to;
+            |from: &Endpoint, to: &Endpoint| segment.source.is(from) & segment.destination.is(to);
         if is_between(&key.low, &key.high) {
             Some((*at, false))
         } else {

@@ -34,10 +34,26 @@ impl Connection {
         event: &mut Event,
         observer: &mut O,
     ) {
-        let now = segment.time_ns;
-        self.last_ns = self.last_ns.max(now);
-        let flags = segment.flags;
+        self.last_ns = self.last_ns.max(segment.time_ns);
         event.begin(segment, side);
+        let Some(has_found) = self.take_predicted(segment, side, event) else {
+            return self.take_any(segment, side, event, observer);
+        };
+        observer.segment(self, event);
+        if has_found {
+            self.tell_spurious(observer);
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn take_any<O: Observer>(
+        &mut self,
+        segment: &Segment,
+        side: Side,
+        event: &mut Event,
+        observer: &mut O,
+    ) {
+        let flags = segment.flags;
         let is_known = self.halves[0].is_known && self.halves[1].is_known;
         let begun = if !is_known || flags.0 & (Flags::SYN.0 | Flags::RST.0) != 0 {
             self.begin(segment, side)
@@ -47,12 +63,7 @@ impl Connection {
         let full_rtt_us = self.full_rtt_us();
         let (own, peer) = pair(&mut self.halves, side);
         own.count(segment);
-        if let Some((tsval, tsecr)) = segment.options.timestamps {
-            own.stamp(now, tsval);
-            if flags.has(Flags::ACK) {
-                peer.echoed(now, tsecr);
-            }
-        }
+        take_stamps(segment, own, peer);
         let window_differs = own.advertise(segment);
         let from = own.unwrap(segment.seq, own.next);
         let controls = u32::from(flags.has(Flags::SYN)) + u32::from(flags.has(Flags::FIN));
@@ -92,6 +103,15 @@ impl Connection {
                 observer.spurious(self, side, &spurious);
             }
         }
+    }
+}
+
+#[inline(always)]
+pub(super) fn take_stamps(segment: &Segment, own: &mut Half, peer: &mut Half) {
+    let Some((tsval, tsecr)) = segment.options.timestamps else { return };
+    own.stamp(segment.time_ns, tsval);
+    if segment.flags.has(Flags::ACK) {
+        peer.echoed(segment.time_ns, tsecr);
     }
 }
 

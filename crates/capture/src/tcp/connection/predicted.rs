@@ -1,0 +1,239 @@
+//! Header prediction (Van Jacobson; `tcp_rcv_established()`): what most segments of a bulk transfer are, in few steps.
+//!
+//! Invariant: what is taken here is taken the same by the general way, which gets every other segment.
+
+use super::step::take_stamps;
+use super::{Connection, Side, pair};
+use crate::headers::{Flags, Segment};
+use crate::tcp::event::{Event, Kind};
+use crate::tcp::half::Half;
+use crate::tcp::sender::{Ack, Data, segments};
+
+impl Connection {
+    /// Data in order that acknowledge nothing new and change no window, or an ACK of something new and nothing else. Returns whether that
+    /// showed something that was sent for nothing; `None` where the segment is something else: nothing is changed then.
+    #[inline(always)]
+    pub(super) fn take_predicted(
+        &mut self,
+        segment: &Segment,
+        side: Side,
+        event: &mut Event,
+    ) -> Option<bool> {
+        let full_rtt_us = self.full_rtt_us();
+        let (own, peer) = pair(&mut self.halves, side);
+        let is_plain = segment.flags.0 & !Flags::PSH.0 == Flags::ACK.0 && !segment.options.has_sacks();
+        if !is_plain || segment.seq != own.wrap(own.next) {
+            return None;
+        }
+        let news = u64::from(segment.ack.wrapping_sub(peer.wrap(peer.una)));
+        if news == 0 {
+            take_data(segment, own, peer, event).then_some(false)
+        } else {
+            take_ack(segment, own, peer, (news, full_rtt_us), event)
+        }
+    }
+}
+
+#[inline(always)]
+fn take_data(segment: &Segment, own: &mut Half, peer: &mut Half, event: &mut Event) -> bool {
+    let is_usual = segment.payload > 1 && own.advertises_again(segment) && peer.is_known;
+    let Some(sender) = own.sender.as_mut().filter(|sender| is_usual && sender.is_past_first_round()) else {
+        return false;
+    };
+    let (from, mss) = (own.next, u32::from(own.effective_mss));
+    let to = from + u64::from(segment.payload);
+    let has_sack = own.may_get_sacks;
+    let data = Data { segment, from, to, mss, has_sack, full_rtt_us: None, is_first: false };
+    sender.take_in_order(&data, own.una, &mut own.next);
+    own.count(segment);
+    take_stamps(segment, own, peer);
+    (event.seq_from, event.seq_to) = (from, to);
+    event.segments = segments(segment.payload, mss);
+    event.window_bytes = own.window_bytes();
+    (event.ack, event.kind) = (Some(peer.una), Kind::New);
+    true
+}
+
+#[inline(always)]
+fn take_ack(
+    segment: &Segment,
+    own: &mut Half,
+    peer: &mut Half,
+    (news, full_rtt_us): (u64, Option<u32>),
+    event: &mut Event,
+) -> Option<bool> {
+    let is_usual = segment.payload == 0 && own.is_known;
+    let is_of_data = peer.una > 0 && news <= peer.unacked_bytes() && peer.sender.is_some();
+    if !(is_usual && is_of_data) {
+        return None;
+    }
+    own.count(segment);
+    take_stamps(segment, own, peer);
+    own.advertise(segment);
+    let (to, mss) = (peer.una + news, peer.mss_bytes());
+    let outcome = peer.acknowledged(&Ack { segment, to, blocks: &[], is_bare: false, mss, full_rtt_us });
+    (event.seq_from, event.seq_to, event.segments) = (own.next, own.next, 1);
+    event.window_bytes = own.window_bytes();
+    (event.ack, event.rtt_us, event.kind) = (Some(to), outcome.rtt_us, Kind::PureAck);
+    Some(outcome.has_found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::headers;
+    use crate::read::{LinkType, Packet};
+    use crate::tcp::table::Key;
+    use crate::write::{End, Headers, MOST_SACKS, Tcp};
+    use core::net::{IpAddr, Ipv4Addr};
+    use proptest::prelude::*;
+
+    const MSS: u32 = 1448;
+    const SYN: u8 = 0x02;
+    const ACK: u8 = 0x10;
+
+    /// What a segment is, beside what the one before it of its side was.
+    #[derive(Debug, Clone)]
+    struct Next {
+        from_a: bool,
+        after_ns: i64,
+        flags: u8,
+        payload: u32,
+        window: u16,
+        /// From where its side's data ended, and from where its last ACK was.
+        seq_jump: i32,
+        ack_jump: i32,
+        sacks: usize,
+    }
+
+    /// What each side has sent and acknowledged so far, and the time.
+    #[derive(Default)]
+    struct Exchange {
+        next: [u32; 2],
+        acked: [u32; 2],
+        time_ns: u64,
+    }
+
+    impl Exchange {
+        fn segment(&mut self, next: &Next) -> Segment {
+            let side = usize::from(!next.from_a);
+            let seq = self.next[side].wrapping_add_signed(next.seq_jump);
+            let ack = self.acked[side].wrapping_add_signed(next.ack_jump);
+            (self.next[side], self.acked[side]) = (seq.wrapping_add(next.payload), ack);
+            self.time_ns = self.time_ns.saturating_add_signed(next.after_ns);
+            let block = (ack.wrapping_add(MSS), ack.wrapping_add(2 * MSS));
+            let stamp = (self.time_ns / 1_000_000) as u32;
+            let tcp = Tcp {
+                seq,
+                ack,
+                flags: next.flags,
+                window: next.window,
+                timestamps: Some((stamp, stamp.wrapping_sub(1))),
+                sacks: [block; MOST_SACKS],
+                sack_count: next.sacks,
+                ..Tcp::default()
+            };
+            let end =
+                |last| End { mac: [0; 6], address: IpAddr::V4(Ipv4Addr::new(192, 0, 2, last)), port: 80 };
+            let (a, b) = (end(1), end(2));
+            let ends = if next.from_a { [&a, &b] } else { [&b, &a] };
+            let made = Headers::tcp(ends, 7, &tcp, next.payload);
+            let packet = Packet::new(self.time_ns, LinkType(1), made.length(), made.bytes());
+            headers::segment(&packet).expect("a segment")
+        }
+    }
+
+    fn syn(from_a: bool) -> Next {
+        let flags = if from_a { SYN } else { SYN | ACK };
+        let (seq_jump, ack_jump) = (0, i32::from(!from_a));
+        Next { from_a, after_ns: 1_000_000, flags, payload: 0, window: 500, seq_jump, ack_jump, sacks: 0 }
+    }
+
+    fn any_next() -> impl Strategy<Value = Next> {
+        let flags = prop_oneof![12 => Just(ACK), 6 => Just(0x18), 1 => Just(0x11), 1 => Just(0x50), 1 => Just(0x14), 1 => Just(SYN)];
+        let payload =
+            prop_oneof![4 => Just(0), 6 => Just(MSS), 1 => Just(1), 1 => Just(4 * MSS), 1 => Just(700)];
+        let window = prop_oneof![8 => Just(500), 1 => Just(0), 1 => Just(600)];
+        let seq = prop_oneof![12 => Just(0), 1 => Just(-(MSS as i32)), 1 => Just(MSS as i32), 1 => Just(-1)];
+        let ack = prop_oneof![6 => Just(0), 6 => Just(MSS as i32), 2 => Just(3 * MSS as i32), 1 => Just(-(MSS as i32))];
+        let sacks = prop_oneof![12 => Just(0), 1 => Just(1), 1 => Just(2)];
+        let after = prop_oneof![9 => 0..3_000_000_i64, 1 => Just(300_000_000), 1 => Just(-50_000)];
+        (any::<bool>(), after, flags, payload, window, seq, ack, sacks).prop_map(
+            |(from_a, after_ns, flags, payload, window, seq_jump, ack_jump, sacks)| Next {
+                from_a,
+                after_ns,
+                flags,
+                payload,
+                window,
+                seq_jump,
+                ack_jump,
+                sacks,
+            },
+        )
+    }
+
+    /// A connection that takes every segment the general way, or first as it is predicted. Counts what was.
+    struct Follower {
+        connection: Connection,
+        event: Event,
+        predicts: bool,
+        predicted: u32,
+    }
+
+    impl Follower {
+        fn new(first: &Segment, predicts: bool) -> Self {
+            let (key, from_high) = Key::of(first);
+            let connection = Connection::new(0, key, first, from_high);
+            Self { connection, event: Event::none(), predicts, predicted: 0 }
+        }
+
+        fn take(&mut self, segment: &Segment) {
+            let side = self.connection.side(Key::of(segment).1);
+            self.event.begin(segment, side);
+            if self.predicts && self.connection.take_predicted(segment, side, &mut self.event).is_some() {
+                self.predicted += 1;
+            } else {
+                self.connection.take_any(segment, side, &mut self.event, &mut ());
+            }
+        }
+    }
+
+    /// Both ways, over the handshake and what follows; how many segments were predicted.
+    fn both_ways(follow: &[Next]) -> Result<u32, TestCaseError> {
+        let mut exchange = Exchange::default();
+        let mut both: Option<[Follower; 2]> = None;
+        for next in [syn(true), syn(false)].iter().chain(follow) {
+            let segment = exchange.segment(next);
+            let both =
+                both.get_or_insert_with(|| [true, false].map(|predicts| Follower::new(&segment, predicts)));
+            both.iter_mut().for_each(|one| one.take(&segment));
+            prop_assert_eq!(both[0].event, both[1].event);
+            if next.flags & SYN != 0 {
+                exchange.next[usize::from(!next.from_a)] += 1;
+            }
+        }
+        let [one, other] = both.expect("a handshake");
+        prop_assert_eq!(format!("{:?}", one.connection), format!("{:?}", other.connection));
+        Ok(one.predicted)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1024))]
+
+        #[test]
+        fn what_is_predicted_is_what_the_general_way_finds(follow in prop::collection::vec(any_next(), 0..60)) {
+            both_ways(&follow)?;
+        }
+    }
+
+    #[test]
+    fn nearly_all_of_a_bulk_transfer_is_predicted() {
+        let data =
+            Next { after_ns: 10_000_000, flags: ACK, payload: MSS, seq_jump: 0, ack_jump: 0, ..syn(true) };
+        let ack = Next { from_a: false, payload: 0, ack_jump: 2 * MSS as i32, ..data.clone() };
+        let mut follow = vec![Next { ack_jump: 1, payload: 0, ..data.clone() }];
+        follow.extend((0..100).flat_map(|_| [data.clone(), data.clone(), ack.clone()]));
+        let predicted = both_ways(&follow).expect("the same both ways");
+        assert!(predicted > 290, "{predicted} of {}", follow.len());
+    }
+}
