@@ -190,10 +190,16 @@ mod tests {
         fn take(&mut self, segment: &Segment) {
             let side = self.connection.side(Key::of(segment).1);
             self.event.begin(segment, side);
-            if self.predicts && self.connection.take_predicted(segment, side, &mut self.event).is_some() {
-                self.predicted += 1;
-            } else {
-                self.connection.take_any(segment, side, &mut self.event, &mut ());
+            let predicted =
+                self.predicts.then(|| self.connection.take_predicted(segment, side, &mut self.event));
+            match predicted.flatten() {
+                Some(has_found) => {
+                    self.predicted += 1;
+                    if has_found {
+                        self.connection.tell_spurious(&mut ());
+                    }
+                }
+                None => self.connection.take_any(segment, side, &mut self.event, &mut ()),
             }
         }
     }

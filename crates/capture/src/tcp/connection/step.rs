@@ -95,7 +95,7 @@ impl Connection {
 
     /// What was found to be for nothing, in either direction.
     #[cold]
-    fn tell_spurious<O: Observer>(&mut self, observer: &mut O) {
+    pub(super) fn tell_spurious<O: Observer>(&mut self, observer: &mut O) {
         for side in [Side::A, Side::B] {
             let has_found = |sender: &&mut Box<Sender>| !sender.found.is_empty();
             let Some(sender) = self.halves[side as usize].sender.as_mut().filter(has_found) else { continue };
