@@ -34,7 +34,7 @@ bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data 
 	cargo bench -p pipefill-lab --bench throughput || status=1; \
 	cargo bench -p pipefill-lab --bench telemetry || status=1; \
 	cargo bench -p pipefill --bench watch || status=1; \
-	cargo bench -p pipefill --bench reading || status=1; \
+	cargo bench --profile dist -p pipefill --bench reading || status=1; \
 	cargo bench -p pipefill --bench between || status=1; \
 	exit $$status
 

@@ -3,9 +3,10 @@
 
 use pipefill_capture::graphs::{Collector, Graphs, Series, Wanted, choose, levels};
 use pipefill_capture::join::{Pairing, Survey, join};
-use pipefill_capture::read::{LinkType, Packet, Reader};
+use pipefill_capture::read::{LinkType, Mapped, Packet, Reader};
 use pipefill_capture::rows::Sampling;
 use pipefill_capture::tcp::{Connection, Ended, Event, Limits, Observer, Reconstruction, Side, Spurious};
+use std::io;
 
 /// Looks at what must always hold.
 struct Judge;
@@ -30,6 +31,31 @@ impl Observer for Judge {
     }
 }
 
+/// A file in memory.
+struct InMemory<'a>(&'a [u8]);
+
+impl Mapped for InMemory<'_> {
+    fn bytes(&self) -> &[u8] {
+        self.0
+    }
+
+    fn fetch(&self, _offset: usize, _stride: usize) {}
+
+    fn pass(&self, _offset: usize) {}
+
+    fn failure(&self) -> Option<io::Error> {
+        None
+    }
+}
+
+/// What is read of a file in memory that is not packed: as many packets.
+fn of_mapped(bytes: &[u8]) -> u64 {
+    let file = InMemory(bytes);
+    let Ok(mut reader) = Reader::of_mapped(&file, io::empty()) else { return 0 };
+    while let Ok(Some(_)) = reader.next_packet() {}
+    reader.packets()
+}
+
 /// A file. Returns how many packets were read.
 pub(crate) fn file(bytes: &[u8]) -> u64 {
     let (mut all, mut sampling) = (Reconstruction::new(Limits { connections: 64 }), Sampling::default());
@@ -46,6 +72,9 @@ pub(crate) fn file(bytes: &[u8]) -> u64 {
                 break;
             }
         }
+    }
+    if reader.compression().is_none() {
+        assert_eq!(reader.packets(), of_mapped(bytes));
     }
     all.memory();
     let counts = all.finish(&mut (&mut Judge, &mut sampling));

@@ -88,7 +88,11 @@ pub struct Delay {
 }
 
 /// Reads both captures and joins what `pairing` says that they have in common.
-pub fn join<A: Read, B: Read>(first: &mut Reader<A>, second: &mut Reader<B>, pairing: Pairing) -> Joined {
+pub fn join<A: Read, B: Read>(
+    first: &mut Reader<'_, A>,
+    second: &mut Reader<'_, B>,
+    pairing: Pairing,
+) -> Joined {
     let mut joining = Joining::new(&pairing);
     let (mut broken_a, mut broken_b) = (None, None);
     let (mut one, mut other) = (next(first, &mut broken_a), next(second, &mut broken_b));
@@ -115,7 +119,7 @@ pub fn join<A: Read, B: Read>(first: &mut Reader<A>, second: &mut Reader<B>, pai
 }
 
 /// The next TCP segment of a capture.
-fn next<R: Read>(reader: &mut Reader<R>, broken: &mut Option<ReadError>) -> Option<Segment> {
+fn next<R: Read>(reader: &mut Reader<'_, R>, broken: &mut Option<ReadError>) -> Option<Segment> {
     loop {
         match reader.next_packet() {
             Ok(Some(packet)) => {

@@ -9,6 +9,7 @@
 mod comments;
 mod compression;
 mod error;
+mod mapped;
 mod pcap;
 mod pcapng;
 mod source;
@@ -16,6 +17,7 @@ mod source;
 pub use comments::Comments;
 pub use compression::Compression;
 pub use error::{Problem, ReadError};
+pub use mapped::{BEGINNING, Mapped, is_sparse};
 
 use compression::Input;
 use pcap::Pcap;
@@ -98,7 +100,7 @@ struct Found {
 }
 
 impl Found {
-    fn packet<R>(self, source: &Source<R>) -> Packet<'_> {
+    fn packet<'s, R>(self, source: &'s Source<'_, R>) -> Packet<'s> {
         Packet {
             number: 0,
             offset: self.offset,
@@ -121,8 +123,8 @@ enum Format {
 }
 
 /// Reads the packets of a capture.
-pub struct Reader<R: Read> {
-    source: Source<Input<R>>,
+pub struct Reader<'m, R: Read> {
+    source: Source<'m, Input<R>>,
     format: Format,
     container: Container,
     compression: Option<Compression>,
@@ -131,7 +133,7 @@ pub struct Reader<R: Read> {
     dropped: Option<u64>,
 }
 
-impl<R: Read> Reader<R> {
+impl<'m, R: Read> Reader<'m, R> {
     /// Looks at the first bytes: the compression, the container, its header.
     ///
     /// # Errors
@@ -139,7 +141,18 @@ impl<R: Read> Reader<R> {
     pub fn open(input: R) -> Result<Self, ReadError> {
         let input = Input::detect(input).map_err(|error| ReadError::new(0, Problem::Read(error)))?;
         let compression = input.compression();
-        let mut source = Source::new(input);
+        Self::begin(Source::new(input), compression)
+    }
+
+    /// The same, from a file in memory that is not packed; `rest` is not read.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn of_mapped(file: &'m dyn Mapped, rest: R) -> Result<Self, ReadError> {
+        Self::begin(Source::of_mapped(file, Input::plain(rest)), None)
+    }
+
+    fn begin(mut source: Source<'m, Input<R>>, compression: Option<Compression>) -> Result<Self, ReadError> {
         let opened = open(&mut source);
         let (format, container) = opened.map_err(|error| error.within(compression))?;
         Ok(Self { source, format, container, compression, packets: 0, comments: Vec::new(), dropped: None })
@@ -212,15 +225,18 @@ impl<R: Read> Reader<R> {
 #[inline(never)]
 fn next_of_pcapng<'s, R: Read>(
     pcapng: &mut Pcapng,
-    source: &'s mut Source<R>,
+    source: &'s mut Source<'_, R>,
     comments: &mut Vec<String>,
     dropped: &mut Option<u64>,
 ) -> Result<Option<Packet<'s>>, ReadError> {
-    let found = pcapng.advance(source, comments, dropped)?;
-    Ok(found.map(|found| found.packet(source)))
+    match pcapng.advance(source, comments, dropped) {
+        Ok(Some(found)) => Ok(Some(found.packet(source))),
+        // Zeros in place of what can't be had are no block.
+        end_or_error => source.check().and(end_or_error.map(|_| None)),
+    }
 }
 
-fn open<R: Read>(source: &mut Source<Input<R>>) -> Result<(Format, Container), ReadError> {
+fn open<R: Read>(source: &mut Source<'_, Input<R>>) -> Result<(Format, Container), ReadError> {
     let found = source.fill(4)?;
     if found == 0 {
         return Err(ReadError::new(0, Problem::Empty));

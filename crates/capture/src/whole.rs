@@ -32,12 +32,12 @@ pub struct Connections {
 }
 
 /// Tells `observer` of everything in the capture, to its end or to where it can't be read.
-pub fn follow(reader: &mut Reader<Source>, observer: &mut dyn Observer) -> Whole {
+pub fn follow(reader: &mut Reader<'_, Source>, observer: &mut dyn Observer) -> Whole {
     all(reader, &mut (&mut (), observer))
 }
 
 /// The connections of the capture, with the looks at them; `survey` is told of them too.
-pub fn connections(reader: &mut Reader<Source>, survey: Option<&mut Survey>) -> Connections {
+pub fn connections(reader: &mut Reader<'_, Source>, survey: Option<&mut Survey>) -> Connections {
     let mut sampling = Sampling::default();
     let whole = match survey {
         None => all(reader, &mut sampling),
@@ -47,7 +47,7 @@ pub fn connections(reader: &mut Reader<Source>, survey: Option<&mut Survey>) -> 
     Connections { whole, watched, left_out }
 }
 
-fn all<O: Observer>(reader: &mut Reader<Source>, observer: &mut O) -> Whole {
+fn all<O: Observer>(reader: &mut Reader<'_, Source>, observer: &mut O) -> Whole {
     let mut reconstruction = Reconstruction::default();
     let broken = loop {
         match reader.next_packet() {

@@ -9,13 +9,13 @@ pub(crate) mod page;
 mod tests;
 
 use crate::args::PcapArgs;
+use crate::capture_reading::CaptureFile;
 use crate::failure::Failure;
 use layers::pictures;
 use pipefill_capture::graphs::xpl::{self, Graph as Xpl};
 use pipefill_capture::graphs::{Collector, Graphs, Series, Wanted};
-use pipefill_capture::read::Reader;
 use pipefill_capture::tcp::{Connection, Ended, Observer, Side};
-use pipefill_capture::whole::{Source, follow};
+use pipefill_capture::whole::follow;
 use pipefill_core::parse::duration_text;
 use pipefill_store::files;
 use std::fs::{self, File};
@@ -157,10 +157,8 @@ fn collect(file: &Path, wanted: &[Wanted]) -> Result<(Vec<Graphs>, Option<String
 
 /// Reads all of `file`, or what can be read: then it returns what is to be said of the rest.
 fn observe(file: &Path, observer: &mut dyn Observer) -> Result<Option<String>, Failure> {
-    let opened = File::open(file).map_err(Failure::file("reading", file))?;
-    let source: Source = Box::new(opened);
-    let is_none = |error| Failure::Other(format!("{}: {error}", file.display()));
-    let broken = follow(&mut Reader::open(source).map_err(is_none)?, observer).broken;
+    let mut opened = CaptureFile::open(file)?;
+    let broken = follow(&mut opened.reader()?, observer).broken;
     Ok(broken.map(|error| format!("The capture could not be read to its end: {error}.")))
 }
 

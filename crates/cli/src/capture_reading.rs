@@ -7,6 +7,7 @@ use pipefill_capture::read::{ReadError, Reader};
 use pipefill_capture::rows::Watched;
 use pipefill_capture::tcp::Counts;
 use pipefill_capture::whole::{Connections, Source, connections};
+use pipefill_lab::mapped_file::MappedFile;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -42,34 +43,53 @@ impl CaptureRead {
 /// # Errors
 /// [`Failure::Usage`] where it can't be opened or is no capture.
 pub(crate) fn read(file: &Path, survey: Option<&mut Survey>) -> Result<CaptureRead, Failure> {
-    let (name, mut reader) = (name(file), reader(file)?);
+    let (name, mut opened) = (name(file), CaptureFile::open(file)?);
+    let mut reader = opened.reader()?;
     let Connections { whole, watched, left_out } = connections(&mut reader, survey);
     let broken = whole.broken.map(|error| format!("{name}: {error}"));
     let comments = reader.comments().to_vec();
     Ok(CaptureRead { counts: whole.counts, dropped: reader.dropped(), broken, watched, left_out, comments })
 }
 
-/// Of `file`, or of standard input.
-///
-/// # Errors
-/// [`Failure::Usage`] where it can't be opened or is no capture.
-pub(crate) fn reader(file: &Path) -> Result<Reader<Source>, Failure> {
-    let source: Source =
-        if file == Path::new(STDIN) { Box::new(io::stdin().lock()) } else { Box::new(opened(file)?) };
-    Reader::open(source).map_err(|error| no_capture(&name(file), &error))
+/// A capture that is open, from its first byte.
+pub(crate) struct CaptureFile {
+    name: String,
+    source: Source,
+    mapped: Option<MappedFile>,
 }
 
-/// The capture `file`, opened.
-///
-/// # Errors
-/// [`Failure::Usage`] where that fails.
-fn opened(file: &Path) -> Result<File, Failure> {
-    File::open(file).map_err(|error| {
-        Failure::usage(
-            format!("{}: {error}", file.display()),
-            "name a capture: pcap or pcapng, also in gzip or zstd; - is standard input",
-        )
-    })
+impl CaptureFile {
+    /// `file`, or standard input.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] where it can't be opened.
+    pub(crate) fn open(file: &Path) -> Result<Self, Failure> {
+        let name = name(file);
+        if file == Path::new(STDIN) {
+            return Ok(Self { name, source: Box::new(io::stdin().lock()), mapped: None });
+        }
+        let opened = File::open(file).map_err(|error| {
+            Failure::usage(
+                format!("{name}: {error}"),
+                "name a capture: pcap or pcapng, also in gzip or zstd; - is standard input",
+            )
+        })?;
+        let mapped = MappedFile::of(&opened);
+        Ok(Self { name, source: Box::new(opened), mapped })
+    }
+
+    /// Reads it; once.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] where it is no capture.
+    pub(crate) fn reader(&mut self) -> Result<Reader<'_, Source>, Failure> {
+        let source = std::mem::replace(&mut self.source, Box::new(io::empty()));
+        let reader = match &self.mapped {
+            Some(mapped) => Reader::of_mapped(mapped, source),
+            None => Reader::open(source),
+        };
+        reader.map_err(|error| no_capture(&self.name, &error))
+    }
 }
 
 /// How messages call it.

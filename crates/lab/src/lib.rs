@@ -18,6 +18,7 @@ pub mod hostile;
 pub mod hosts;
 mod kernel_types;
 mod lateness;
+pub mod mapped_file;
 mod namespace;
 mod netlink;
 mod offloads;

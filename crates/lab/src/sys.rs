@@ -5,6 +5,7 @@
 pub(crate) mod buffers;
 pub(crate) mod datagram;
 pub(crate) mod ethtool;
+pub(crate) mod mapping;
 mod messages;
 pub(crate) mod packet;
 pub(crate) mod socket;

@@ -13,6 +13,18 @@ pub enum Compression {
     Zstd,
 }
 
+impl Compression {
+    /// What the first four bytes say.
+    pub fn of(first: &[u8]) -> Option<Self> {
+        match first {
+            [0x1f, 0x8b, ..] => Some(Self::Gzip),
+            // A frame, or one of those that are passed over (RFC 8878 3.1.2).
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Compression {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str(match self {
@@ -44,17 +56,18 @@ impl<R: Read> Input<R> {
                 Err(error) => return Err(error),
             }
         }
-        let is_gzip = first.starts_with(&[0x1f, 0x8b]);
-        // A frame, or one of those that are passed over (RFC 8878 3.1.2).
-        let is_zstd = matches!(first[..], [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18]);
+        let compression = Compression::of(&first);
         let whole = Cursor::new(first).chain(input);
-        Ok(if is_gzip {
-            Self::Gzip(Box::new(MultiGzDecoder::new(whole)))
-        } else if is_zstd {
-            Self::Zstd(zstd::stream::read::Decoder::new(whole)?)
-        } else {
-            Self::Plain(whole)
+        Ok(match compression {
+            Some(Compression::Gzip) => Self::Gzip(Box::new(MultiGzDecoder::new(whole))),
+            Some(Compression::Zstd) => Self::Zstd(zstd::stream::read::Decoder::new(whole)?),
+            None => Self::Plain(whole),
         })
+    }
+
+    /// What is not packed.
+    pub(super) fn plain(input: R) -> Self {
+        Self::Plain(Cursor::new(Vec::new()).chain(input))
     }
 
     pub(super) const fn compression(&self) -> Option<Compression> {

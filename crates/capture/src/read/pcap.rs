@@ -27,7 +27,10 @@ pub(super) struct Record {
 
 impl Pcap {
     /// The header behind `magic`; `None` where that is no pcap's.
-    pub(super) fn open<R: Read>(magic: [u8; 4], source: &mut Source<R>) -> Result<Option<Self>, ReadError> {
+    pub(super) fn open<R: Read>(
+        magic: [u8; 4],
+        source: &mut Source<'_, R>,
+    ) -> Result<Option<Self>, ReadError> {
         let form = |order: Order| match order.u32(magic) {
             0xa1b2_c3d4 => Some((order, 1000, RECORD)),
             0xa1b2_3c4d => Some((order, 1, RECORD)),
@@ -53,7 +56,7 @@ impl Pcap {
 
     /// The next record, all of which the buffer then has; `None` at the end.
     #[inline(always)]
-    pub(super) fn next<R: Read>(&self, source: &mut Source<R>) -> Result<Option<Record>, ReadError> {
+    pub(super) fn next<R: Read>(&self, source: &mut Source<'_, R>) -> Result<Option<Record>, ReadError> {
         match self.whole(source.available()) {
             Some(record) => Ok(Some(record)),
             None => self.fill(source),
@@ -74,7 +77,9 @@ impl Pcap {
     #[inline(always)]
     fn whole(&self, available: &[u8]) -> Option<Record> {
         let record = self.header(available.first_chunk()?);
-        let is_there = record.captured <= PACKET_LIMIT && self.length(&record) <= available.len();
+        // Without a byte: rare, and what zeros in place of what can't be had look like.
+        let is_usual = (1..=PACKET_LIMIT).contains(&record.captured);
+        let is_there = is_usual && self.length(&record) <= available.len();
         is_there.then_some(record)
     }
 
@@ -85,7 +90,7 @@ impl Pcap {
 
     #[cold]
     #[inline(never)]
-    fn fill<R: Read>(&self, source: &mut Source<R>) -> Result<Option<Record>, ReadError> {
+    fn fill<R: Read>(&self, source: &mut Source<'_, R>) -> Result<Option<Record>, ReadError> {
         let offset = source.offset();
         let available = source.fill(self.record)?;
         let Some(header) = source.available().first_chunk().filter(|_| available >= self.record) else {
@@ -95,6 +100,9 @@ impl Pcap {
             };
         };
         let record = self.header(header);
+        if record.captured == 0 {
+            source.check()?;
+        }
         if record.captured > PACKET_LIMIT {
             let (length, limit) = (u64::from(record.captured), u64::from(PACKET_LIMIT));
             return Err(ReadError::new(offset, Problem::TooLong { what: "a packet", length, limit }));
@@ -113,7 +121,7 @@ impl Pcap {
         &self,
         number: u64,
         record: &Record,
-        source: &'s mut Source<R>,
+        source: &'s mut Source<'_, R>,
     ) -> Packet<'s> {
         let offset = source.offset();
         Packet {
@@ -123,7 +131,7 @@ impl Pcap {
             interface: 0,
             link: self.link,
             original_length: record.original.max(record.captured),
-            bytes: &source.take(self.length(record))[self.record..],
+            bytes: &source.take_record(self.length(record))[self.record..],
             options: &[],
             is_big_endian: self.order.is_big_endian,
         }

@@ -51,7 +51,7 @@ impl Pcapng {
     #[inline]
     pub(super) fn advance<R: Read>(
         &mut self,
-        source: &mut Source<R>,
+        source: &mut Source<'_, R>,
         comments: &mut Vec<String>,
         dropped: &mut Option<u64>,
     ) -> Result<Option<Found>, ReadError> {
@@ -66,7 +66,7 @@ impl Pcapng {
                     None
                 }
             };
-            source.consume(block.length);
+            source.take_record(block.length);
             if found.is_some() {
                 return Ok(found);
             }
@@ -75,7 +75,7 @@ impl Pcapng {
 
     /// The next block that is looked into, whole in the buffer. `None` at the end.
     #[inline]
-    fn block<R: Read>(&mut self, source: &mut Source<R>) -> Result<Option<Block>, ReadError> {
+    fn block<R: Read>(&mut self, source: &mut Source<'_, R>) -> Result<Option<Block>, ReadError> {
         loop {
             let offset = source.offset();
             let available = source.fill(HEAD)?;
@@ -124,7 +124,12 @@ impl Pcapng {
         }
     }
 
-    fn pass_over<R: Read>(&self, offset: u64, length: u32, source: &mut Source<R>) -> Result<(), ReadError> {
+    fn pass_over<R: Read>(
+        &self,
+        offset: u64,
+        length: u32,
+        source: &mut Source<'_, R>,
+    ) -> Result<(), ReadError> {
         let passed = source.skip(u64::from(length) - 4)?;
         let found = source.fill(4)?.min(4) as u64;
         if passed + found < u64::from(length) {
@@ -139,7 +144,7 @@ impl Pcapng {
     }
 
     /// A section begins: its byte order, no interface yet.
-    fn section<R: Read>(&mut self, source: &mut Source<R>) -> Result<(), ReadError> {
+    fn section<R: Read>(&mut self, source: &mut Source<'_, R>) -> Result<(), ReadError> {
         let offset = source.offset();
         let found = source.fill(16)?;
         let Some(head) = source.available().first_chunk::<16>() else {
@@ -168,7 +173,7 @@ impl Pcapng {
     fn describe<R>(
         &mut self,
         block: &Block,
-        source: &Source<R>,
+        source: &Source<'_, R>,
         sink: &mut Sink<'_>,
     ) -> Result<(), ReadError> {
         let bytes = &source.available()[..block.length - 4];
@@ -202,7 +207,7 @@ impl Pcapng {
 
     /// 4.3 of the draft.
     #[inline]
-    fn enhanced<R>(&self, block: &Block, source: &Source<R>) -> Result<Found, ReadError> {
+    fn enhanced<R>(&self, block: &Block, source: &Source<'_, R>) -> Result<Found, ReadError> {
         let bytes = source.available();
         let field = |at: usize| self.order.u32_at(bytes, at);
         let (index, high, low, captured, original) = (field(8), field(12), field(16), field(20), field(24));
@@ -210,7 +215,7 @@ impl Pcapng {
     }
 
     /// Appendix A of the draft: as an enhanced one, its interface in 16 bits, its drops behind it.
-    fn obsolete<R>(&self, block: &Block, source: &Source<R>) -> Result<Found, ReadError> {
+    fn obsolete<R>(&self, block: &Block, source: &Source<'_, R>) -> Result<Found, ReadError> {
         let bytes = source.available();
         let index = u32::from(self.order.u16_at(bytes, 8));
         let field = |at: usize| self.order.u32_at(bytes, at);
@@ -219,7 +224,7 @@ impl Pcapng {
     }
 
     /// 4.4: no time, no options, the first interface; its bytes end with its interface's snap length or with the block.
-    fn simple<R>(&self, block: &Block, source: &Source<R>) -> Result<Found, ReadError> {
+    fn simple<R>(&self, block: &Block, source: &Source<'_, R>) -> Result<Found, ReadError> {
         let original = self.order.u32_at(source.available(), 8);
         let interface = self.interface(0, block.offset)?;
         let room = (block.length - 16) as u32;
@@ -232,7 +237,7 @@ impl Pcapng {
     }
 
     #[inline]
-    fn packet<R>(&self, block: &Block, source: &Source<R>, fields: &Fields) -> Result<Found, ReadError> {
+    fn packet<R>(&self, block: &Block, source: &Source<'_, R>, fields: &Fields) -> Result<Found, ReadError> {
         let interface = self.interface(fields.index, block.offset)?;
         let captured = fields.captured;
         let room = (block.length - fields.from - 4) as u32;

@@ -1,17 +1,29 @@
-//! Bytes from a reader, with the place in the stream where they stand.
+//! Bytes from a reader, or from a file in memory, with the place in the stream where they stand.
 //!
 //! Invariant: the buffer doubles only when it is full of bytes that were read, so no length in a file makes it grow.
 
-use super::{Problem, ReadError};
+use super::{Mapped, Problem, ReadError};
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
 
 /// Small enough to stay in a CPU's cache, large enough that calls of the system don't count.
 const BUFFER: usize = 128 << 10;
 
-pub(super) struct Source<R> {
+/// Bytes of a file in memory that are in use at once.
+const WINDOW: usize = 4 << 20;
+/// A packet with payload. What comes behind one is, in bulk, as long again.
+const LONG: usize = 512;
+
+enum Bytes<'m> {
+    Read(Vec<u8>),
+    Mapped(&'m [u8], &'m dyn Mapped),
+}
+
+pub(super) struct Source<'m, R> {
     input: R,
-    buffer: Vec<u8>,
+    bytes: Bytes<'m>,
+    /// Length of the last record that was long.
+    stride: usize,
     start: usize,
     end: usize,
     /// Place of `start` in the stream.
@@ -19,17 +31,25 @@ pub(super) struct Source<R> {
     is_at_end: bool,
 }
 
-impl<R> Source<R> {
+impl<'m, R> Source<'m, R> {
+    #[inline]
+    fn all(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Read(buffer) => buffer,
+            Bytes::Mapped(all, _) => all,
+        }
+    }
+
     /// What was read and not yet consumed.
     #[inline]
     pub(super) fn available(&self) -> &[u8] {
-        &self.buffer[self.start..self.end]
+        &self.all()[self.start..self.end]
     }
 
     /// Bytes at places of the buffer, as `range` gave them before the last call of `fill`.
     #[inline]
     pub(super) fn bytes(&self, range: Range<usize>) -> &[u8] {
-        &self.buffer[range]
+        &self.all()[range]
     }
 
     /// Where the available bytes from `from` to `to` lie in the buffer.
@@ -38,12 +58,38 @@ impl<R> Source<R> {
         self.start + from..self.start + to
     }
 
-    /// The next `count` bytes, which are available, and consumes them.
+    /// The next `count` bytes, which are available and a packet's record, and consumes them.
     #[inline]
-    pub(super) fn take(&mut self, count: usize) -> &[u8] {
+    pub(super) fn take_record(&mut self, count: usize) -> &[u8] {
         let start = self.start;
         self.consume(count);
-        &self.buffer[start..start + count]
+        let all = match &self.bytes {
+            Bytes::Read(buffer) => &buffer[..],
+            Bytes::Mapped(all, file) => {
+                if count >= LONG {
+                    self.stride = count;
+                }
+                file.fetch(self.start, self.stride);
+                all
+            }
+        };
+        &all[start..start + count]
+    }
+
+    /// Why bytes can't be had any more.
+    #[cold]
+    pub(super) fn check(&self) -> Result<(), ReadError> {
+        let Bytes::Mapped(_, file) = &self.bytes else { return Ok(()) };
+        match file.failure() {
+            Some(error) => Err(ReadError::new(self.offset, Problem::Read(error))),
+            None => Ok(()),
+        }
+    }
+
+    /// From a file in memory; `input` is not read.
+    pub(super) fn of_mapped(file: &'m dyn Mapped, input: R) -> Self {
+        let bytes = Bytes::Mapped(file.bytes(), file);
+        Self { input, bytes, stride: 0, start: 0, end: 0, offset: 0, is_at_end: false }
     }
 
     #[inline]
@@ -59,9 +105,10 @@ impl<R> Source<R> {
     }
 }
 
-impl<R: Read> Source<R> {
+impl<R: Read> Source<'_, R> {
     pub(super) fn new(input: R) -> Self {
-        Self { input, buffer: vec![0; BUFFER], start: 0, end: 0, offset: 0, is_at_end: false }
+        let bytes = Bytes::Read(vec![0; BUFFER]);
+        Self { input, bytes, stride: 0, start: 0, end: 0, offset: 0, is_at_end: false }
     }
 
     /// Reads until `wanted` bytes are available, or the stream ends. Returns how many are.
@@ -74,14 +121,22 @@ impl<R: Read> Source<R> {
     #[cold]
     #[inline(never)]
     fn read_more(&mut self, wanted: usize) -> Result<usize, ReadError> {
-        self.buffer.copy_within(self.start..self.end, 0);
+        let buffer = match &mut self.bytes {
+            Bytes::Read(buffer) => buffer,
+            Bytes::Mapped(all, file) => {
+                file.pass(self.start);
+                self.end = self.start.saturating_add(wanted.max(WINDOW)).min(all.len());
+                return Ok(self.end - self.start);
+            }
+        };
+        buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
         while self.end < wanted && !self.is_at_end {
-            if self.end == self.buffer.len() {
-                self.buffer.resize(self.buffer.len() * 2, 0);
+            if self.end == buffer.len() {
+                buffer.resize(buffer.len() * 2, 0);
             }
-            match self.input.read(&mut self.buffer[self.end..]) {
+            match self.input.read(&mut buffer[self.end..]) {
                 Ok(0) => self.is_at_end = true,
                 Ok(count) => self.end += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -1,9 +1,12 @@
 //! The same packets, whatever holds them.
 
 use crate::made::container::{Entry, Order, block, enhanced, interface, option, pcap, pcapng, section};
+use crate::made::in_memory::InMemory;
 use flate2::Compression as Level;
 use flate2::write::GzEncoder;
-use pipefill_capture::read::{Compression, Container, LinkType, Problem, Reader};
+use pipefill_capture::read::{
+    BEGINNING, Compression, Container, LinkType, Problem, ReadError, Reader, is_sparse,
+};
 use proptest::prelude::*;
 use std::io::{self, Read, Write};
 
@@ -14,7 +17,11 @@ const LITTLE: Order = Order { is_big: false };
 type Plain = (u64, u32, Vec<u8>);
 
 fn read_all(input: impl Read) -> (Vec<Plain>, Option<String>) {
-    let mut reader = match Reader::open(input) {
+    all_of(Reader::open(input))
+}
+
+fn all_of<R: Read>(opened: Result<Reader<'_, R>, ReadError>) -> (Vec<Plain>, Option<String>) {
+    let mut reader = match opened {
         Ok(reader) => reader,
         Err(error) => return (Vec::new(), Some(error.to_string())),
     };
@@ -273,5 +280,50 @@ fn compression_is_found_by_its_first_bytes() {
     ] {
         let reader = Reader::open(&packed[..]).expect("a capture");
         assert_eq!(reader.compression(), expected);
+    }
+}
+
+/// Whole packets, so many that they do not lie in memory at once.
+fn many() -> Vec<Entry> {
+    let entry =
+        |n: u64| Entry { time_ns: n * 1000, original: 1500, bytes: vec![n as u8; 1400 + n as usize % 100] };
+    (1..8_000).map(entry).collect()
+}
+
+#[test]
+fn a_file_in_memory_is_read_as_a_stream_is_and_passed_on_the_way() {
+    for bytes in [pcap(BIG, false, &many()), pcapng(LITTLE, 6, 1000, &many())] {
+        let file = InMemory::of(&bytes);
+        assert_eq!(all_of(Reader::of_mapped(&file, io::empty())), read_all(&bytes[..]));
+        assert!(file.passed() > bytes.len() / 2, "{} of {}", file.passed(), bytes.len());
+    }
+}
+
+#[test]
+fn what_can_not_be_had_any_more_is_told_and_its_zeros_are_no_packets() {
+    for whole in [pcap(LITTLE, false, &many()), pcapng(BIG, 6, 1000, &many())] {
+        let cut = whole.len() / 3;
+        let mut bytes = whole.clone();
+        bytes[cut..].fill(0);
+        let (packets, error) = all_of(Reader::of_mapped(&InMemory::cut(&bytes, cut), io::empty()));
+        let (expected, _) = read_all(&whole[..cut]);
+        assert!(packets.starts_with(&expected));
+        assert!(packets.len() <= expected.len() + 1, "at most the one that was cut");
+        assert!(error.is_some_and(|told| told.ends_with("reading failed: gone")));
+    }
+}
+
+#[test]
+fn whole_packets_are_sparse_and_headers_packed_ones_and_others_are_not() {
+    let headers = vec![entry(1); 100];
+    for (bytes, expected) in [
+        (pcap(LITTLE, false, &many()), true),
+        (pcapng(BIG, 6, 1000, &many()), true),
+        (pcap(LITTLE, false, &headers), false),
+        (zstd(&pcap(LITTLE, false, &many())), false),
+        (pcap(LITTLE, false, &[]), false),
+        (b"no capture".to_vec(), false),
+    ] {
+        assert_eq!(is_sparse(&bytes[..bytes.len().min(BEGINNING)]), expected);
     }
 }

@@ -3,9 +3,10 @@
 use crate::made::container::{
     Entry, Order, block, enhanced, interface, option, pcap, pcap_header, pcap_record, pcapng, section,
 };
+use crate::made::in_memory::InMemory;
 use flate2::write::GzEncoder;
-use pipefill_capture::read::Reader;
-use std::io::Write;
+use pipefill_capture::read::{Compression, ReadError, Reader};
+use std::io::{self, Read, Write};
 
 const ORDER: Order = Order { is_big: false };
 const BIG: Order = Order { is_big: true };
@@ -381,7 +382,11 @@ fn each_yields_what_could_be_read_and_an_error_that_says_where() {
     assert!(cases.len() >= 40, "{}", cases.len());
     let mut wrong = Vec::new();
     for (name, bytes, expected, told) in cases {
-        let (packets, error) = read(&bytes);
+        let (packets, error) = read(Reader::open(&bytes[..]));
+        if Compression::of(&bytes).is_none() {
+            let file = InMemory::of(&bytes);
+            assert_eq!(read(Reader::of_mapped(&file, io::empty())), (packets, error.clone()), "{name}");
+        }
         if packets != expected || !error.starts_with(told) {
             wrong.push(format!("{name}: {packets} packets, {error:?}"));
         }
@@ -389,8 +394,8 @@ fn each_yields_what_could_be_read_and_an_error_that_says_where() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn read(bytes: &[u8]) -> (usize, String) {
-    let mut reader = match Reader::open(bytes) {
+fn read<R: Read>(opened: Result<Reader<'_, R>, ReadError>) -> (usize, String) {
+    let mut reader = match opened {
         Ok(reader) => reader,
         Err(error) => return (0, error.to_string()),
     };

@@ -1,6 +1,7 @@
 //! `pcap`: verdicts from packets alone, of captures that the simulator wrote, and what is refused.
 
 use crate::pipefill::{Folder, names};
+use pipefill_capture::read::Reader;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
@@ -165,6 +166,41 @@ fn standard_input_and_csv() {
     let mut lines = text.lines();
     assert!(lines.next().is_some_and(|line| line.starts_with("src,dst,packets,")), "{text}");
     assert!(lines.next().is_some_and(|line| line.starts_with("10.77.0.1:")), "{text}");
+}
+
+/// The same packets in a pcap, with their payload: zeros.
+fn with_payload(capture: &Path) -> Vec<u8> {
+    let mut reader = Reader::open(fs::File::open(capture).unwrap()).unwrap();
+    let mut file = vec![0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0];
+    while let Some(packet) = reader.next_packet().unwrap() {
+        let (time_ns, length) = (packet.time_ns, packet.original_length);
+        let (seconds, ns) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
+        file.extend([seconds as u32, ns as u32, length, length].map(u32::to_le_bytes).concat());
+        let end = file.len() + length as usize;
+        file.extend(packet.bytes);
+        file.resize(end, 0);
+    }
+    file
+}
+
+/// A file with payload is mapped, and a stream is read.
+#[test]
+fn a_file_tells_what_a_stream_tells() {
+    let (folder, capture) = captured(&LOSSY.replace("5s", "20s"), "sender");
+    let whole = with_payload(&capture);
+    assert!(whole.len() > 4 << 20, "large enough to be mapped: {}", whole.len());
+    let file = folder.path("whole.pcap");
+    fs::write(&file, &whole).unwrap();
+    let mut command = folder.pipefill(&["pcap", "-", "--json"]);
+    let output = command.pipe_stdin(&file).unwrap().output().unwrap();
+    let stream: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told(&folder, &file)["flows"], stream["flows"]);
+    assert_eq!(stream["flows"][0]["retransmits"], told(&folder, &capture)["flows"][0]["retransmits"]);
+    // Cut, it tells what a cut stream tells.
+    fs::write(&file, &whole[..whole.len() - 700]).unwrap();
+    let cut = folder.pipefill(&["pcap", "whole.pcap"]).output().unwrap();
+    let text = String::from_utf8_lossy(&cut.stdout);
+    assert!(cut.status.code() == Some(2) && text.contains("a packet is cut"), "{text}");
 }
 
 #[test]

@@ -3,3 +3,4 @@
 pub(crate) mod container;
 pub(crate) mod exchange;
 pub(crate) mod frame;
+pub(crate) mod in_memory;

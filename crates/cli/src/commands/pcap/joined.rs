@@ -1,7 +1,7 @@
 //! Two captures of the same transfer, made at both ends: each is judged alone, then both are read once more and joined.
 
 use crate::capture_flows::judged;
-use crate::capture_reading::{CaptureRead, STDIN, name, read, reader};
+use crate::capture_reading::{CaptureFile, CaptureRead, STDIN, name, read};
 use crate::failure::Failure;
 use pipefill_analysis::observed::{
     Captured, CapturedFlow, ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow,
@@ -33,8 +33,8 @@ pub(super) fn joined(one: &Path, other: &Path) -> Result<Captured, Failure> {
         Some(_) => {}
     }
     let (only, left_out) = (pairing.only, pairing.left_out);
-    let [mut sender, mut receiver] = [reader(both[0].file)?, reader(both[1].file)?];
-    let joined = join(&mut sender, &mut receiver, pairing);
+    let [mut sender, mut receiver] = [CaptureFile::open(both[0].file)?, CaptureFile::open(both[1].file)?];
+    let joined = join(&mut sender.reader()?, &mut receiver.reader()?, pairing);
     let mut ways = joined.pairs.iter().flat_map(|pair| &pair.ways);
     if ways.all(|way| way.counts.matched == 0) {
         return Err(nothing_matched(&both));
