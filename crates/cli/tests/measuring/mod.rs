@@ -16,11 +16,12 @@ pub use pipefill::{Folder, names};
 
 use libtest_mimic::{Arguments, Completion, Trial};
 use serde_json::Value;
+use signal_hook::consts::SIGHUP;
 use std::cell::Cell;
 use std::fmt;
 use std::process::{ExitCode, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Instant;
 use witness::{Kind, Testimony, Witness};
 
@@ -100,10 +101,22 @@ pub fn run(parts: impl IntoIterator<Item = Part>) -> ExitCode {
     let of_part = |(part, tests): Part| {
         tests.into_iter().map(move |test| Test { name: format!("{part}::{}", test.name), ..test })
     };
+    let_children_hang_up();
     let (slow, fast): (Vec<_>, Vec<_>) = parts.into_iter().flat_map(of_part).partition(|test| test.is_slow);
     let tests = slow.into_iter().chain(fast).map(trial).collect();
     let arguments = Arguments { test_threads: Some(AT_ONCE), ..Arguments::from_args() };
     libtest_mimic::run(&arguments, tests).exit_code()
+}
+
+/// Some tests send SIGHUP, which under nohup(1) this process and all that it starts ignore. A signal that is handled here has its default in a
+/// new program (execve(2)).
+fn let_children_hang_up() {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    if ignored >> (SIGHUP - 1) & 1 == 1 {
+        signal_hook::flag::register(SIGHUP, Arc::default()).unwrap();
+    }
 }
 
 /// Held for writing by a test that has the machine for itself.
