@@ -129,7 +129,7 @@ furnish() {
 # The target of a static program on this machine.
 triple() {
     local musl=$MACHINE-unknown-linux-musl
-    if has_target "$musl" || has_debian_std; then
+    if has_rustup_std "$musl" || has_debian_std; then
         echo "$musl"
     else
         echo "$MACHINE-unknown-linux-gnu"
@@ -148,7 +148,14 @@ flags() {
     configured=()
     case $1 in
         *-gnu) told+=" -C link-arg=-Wl,-z,pack-relative-relocs" ;;
-        *) has_target "$1" || { use_debian_std "$1" "$TARGET/musl" && told+=" $DEBIAN_FLAGS"; } ;;
+        *)
+            if has_rustup_std "$1"; then
+                export "CC_${1//-/_}=musl-gcc"
+            else
+                use_debian_std "$1" "$TARGET/musl"
+                told+=" $DEBIAN_FLAGS"
+            fi
+            ;;
     esac
     export "CFLAGS_${1//-/_}=${zstd[*]}"
     export "CARGO_TARGET_${name//-/_}_RUSTFLAGS=$told"

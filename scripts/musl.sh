@@ -11,6 +11,11 @@ has_target() {
     rustup target list --installed 2>/dev/null | grep -qx "$1"
 }
 
+# has_rustup_std TRIPLE: whether that is there, and a compiler for the C that is linked: rustup brings none.
+has_rustup_std() {
+    has_target "$1" && command -v musl-gcc >/dev/null
+}
+
 # Whether Debian's packages are there: need.sh musl.
 has_debian_std() {
     [ -e "$DEBIAN_SOURCES" ] && [ -x "$DEBIAN_RUSTC" ] && command -v musl-gcc >/dev/null && [ -n "$(llvm_unwind)" ]

@@ -53,8 +53,11 @@ need_rust() {
 need_musl() {
     local target
     target=$(uname -m)-unknown-linux-musl
-    has_target "$target" || has_debian_std && return
-    has rustup && rustup target add "$target" >/dev/null 2>&1 </dev/null && return
+    has_rustup_std "$target" || has_debian_std && return
+    if has_target "$target" || { has rustup && rustup target add "$target" >/dev/null 2>&1 </dev/null; }; then
+        has musl-gcc || install "a C compiler for musl" musl-tools
+        return
+    fi
     install "Rust for musl" rustc-web cargo-web rust-web-src musl-tools libunwind-14-dev
 }
 
