@@ -47,6 +47,10 @@ impl Sent {
         self.from + self.length as u64
     }
 
+    const fn order(&self) -> SendingOrder {
+        (self.sent_ns, self.to())
+    }
+
     const fn is(&self, mark: u8) -> bool {
         self.marks & mark != 0
     }
@@ -64,6 +68,9 @@ impl Sent {
         self.is(LOST) && !self.is(RESENT)
     }
 }
+
+/// When a transmission was sent, and where it ends: which of two was sent later (`RACK_sent_after()`, RFC 8985, section 6.2).
+type SendingOrder = (u64, u64);
 
 /// A transmission.
 #[derive(Debug, Clone, Copy)]
@@ -123,8 +130,7 @@ pub(super) struct Scoreboard {
     /// Blocks of the last ACKs that were worked through.
     known: [(u64, u64); 4],
     /// RACK (RFC 8985): latest transmission that arrived.
-    rack_sent_ns: u64,
-    rack_to: u64,
+    latest_arrived: SendingOrder,
     /// The RTT of what arrived last, whichever transmission it was (`tcp_rack_advance()`).
     rack_rtt_ns: u64,
     /// The least RTT so far.
@@ -187,9 +193,8 @@ impl Scoreboard {
     }
 
     /// Whether something arrived that was sent after it: RACK will find it lost.
-    pub(super) const fn was_overtaken(&self, sent: &Sent) -> bool {
-        let is_later = sent.sent_ns == self.rack_sent_ns && sent.to() >= self.rack_to;
-        sent.sent_ns <= self.rack_sent_ns && !is_later
+    pub(super) fn was_overtaken(&self, sent: &Sent) -> bool {
+        sent.order() < self.latest_arrived
     }
 
     /// Bytes of capacity, for the table's account.
@@ -272,9 +277,7 @@ impl Scoreboard {
             count += 1;
             segments += u32::from(sent.segments);
             delivered.bytes += u64::from(sent.length);
-            if (sent.sent_ns, sent.to()) >= (self.rack_sent_ns, self.rack_to) {
-                (self.rack_sent_ns, self.rack_to) = (sent.sent_ns, sent.to());
-            }
+            self.latest_arrived = self.latest_arrived.max(sent.order());
             last = Some(sent.sent_ns);
         }
         let Some(last_ns) = last else { return };
@@ -350,9 +353,7 @@ impl Scoreboard {
         }
         self.rack_rtt_ns = rtt_ns;
         delivered.rtt_ns = Some(rtt_ns);
-        if (sent.sent_ns, sent.to()) >= (self.rack_sent_ns, self.rack_to) {
-            (self.rack_sent_ns, self.rack_to) = (sent.sent_ns, sent.to());
-        }
+        self.latest_arrived = self.latest_arrived.max(sent.order());
     }
 
     /// What an ACK has acknowledged counts after what it has SACKed (`tcp_ack()`).
@@ -377,7 +378,7 @@ impl Scoreboard {
 
     /// When the latest transmission that arrived was sent.
     pub(super) const fn latest_arrived_ns(&self) -> u64 {
-        self.rack_sent_ns
+        self.latest_arrived.0
     }
 
     /// Marks as lost what was sent so much earlier than something that arrived (`tcp_rack_detect_loss()`).
@@ -385,7 +386,7 @@ impl Scoreboard {
     /// Below `settled_to` everything is SACKed or lost already, and can only be lost again where it was sent again. Returns whether such a
     /// retransmission was lost.
     pub(super) fn detect_losses(&mut self, now: u64, reordering_window_ns: u64) -> bool {
-        if self.rack_sent_ns >= self.first_resent_ns {
+        if self.latest_arrived_ns() >= self.first_resent_ns {
             (self.settled_to, self.first_resent_ns) = (0, u64::MAX);
         }
         let patience = self.rack_rtt_ns.saturating_add(reordering_window_ns);
