@@ -43,8 +43,9 @@ use crate::models::headers::Headers;
 use crate::wording;
 use look::Track;
 use pipefill_core::cell::{CellSpec, Direction};
+use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{
-    AnyRow, DeliverySample, LossKind, Manifest, Observed, PathFacts, StreamEnd, Subject, TcpSample,
+    AnyRow, DeliverySample, Manifest, Observed, PathFacts, StreamEnd, Subject, TcpSample,
 };
 use rounds::Round;
 use std::collections::BTreeMap;
@@ -96,8 +97,7 @@ impl Inference {
             facts.way_mut(direction).loss = losses::find(&its, base.value);
         }
         for (direction, one) in Direction::ALL.into_iter().zip(&mut found) {
-            let is_a_queue = facts.way(direction).loss.is_some_and(|loss| loss.value == LossKind::Queue);
-            *one = one.filter(|one| is_a_queue || !one.is_by_sharing);
+            *one = one.filter(|one| !one.is_by_sharing || facts.way(direction).has_full_queue());
         }
         // Both directions share the round trip: where one of them has tried its bottleneck, the queue is its own.
         let is_tried = found.iter().flatten().any(|one| one.is_tried);
@@ -107,8 +107,8 @@ impl Inference {
                 (way.rate_bps, way.queue_us) = (one.way.rate_bps, one.way.queue_us);
             }
             let way = facts.way_mut(direction);
-            // ACKs that wait on their way back make a round trip long too: it has to be this direction's queue.
-            if way.rate_bps.is_some() || way.loss.is_some_and(|loss| loss.value == LossKind::Queue) {
+            // ACKs that wait on their way back make a round trip long too, and drop no data: losses have to be this direction's queue's.
+            if way.rate_bps.is_some() || way.loss.is_none() || way.has_full_queue() {
                 way.shared_bps = shared[usize::from(direction != Direction::Forward)];
             }
         }
@@ -152,13 +152,18 @@ pub fn with_facts(manifest: &Manifest, facts: PathFacts) -> Manifest {
     known
 }
 
-/// What is to be said of others at the bottleneck of the flows in `direction`; `None` where none were seen.
-pub fn of_others(facts: &PathFacts, direction: Direction) -> Option<String> {
-    let slow = facts.way(direction).shared_bps?.value;
-    Some(format!(
-        " At times only {} got through although the round trip stayed up: others share the bottleneck, or its rate changes.",
-        wording::rate(slow)
-    ))
+/// What is to be said of others at the bottleneck of a flow in `direction`; `None` where none were seen.
+pub fn of_others(facts: &PathFacts, direction: Direction, limited_by: LimitedBy) -> Option<String> {
+    let way = facts.way(direction);
+    let is_without_a_rate = limited_by == LimitedBy::Path && way.rate_bps.is_none() && way.has_full_queue();
+    let because = match way.shared_bps.map(|slow| wording::rate(slow.value)) {
+        Some(slow) => format!("At times only {slow} got through although the round trip stayed up"),
+        None if is_without_a_rate => "What rate that is can't be told from here".to_owned(),
+        None => return None,
+    };
+    let is_of_data = way.rate_bps.is_some() || way.has_full_queue();
+    let or_acks = if is_of_data { "" } else { ", or ACKs wait on their way back" };
+    Some(format!(" {because}: others share the bottleneck, or its rate changes{or_acks}."))
 }
 
 /// `spec` with the path that `facts` tell of. Where the rate is unknown it has none.

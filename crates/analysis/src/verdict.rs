@@ -197,7 +197,12 @@ fn path(subject: &Subject<'_>) -> String {
         return format!("{lost} were lost on the way{or_there}, {measured} arrived");
     }
     let (Some(possible), Some(bottleneck)) = (figures.path_goodput_bps, &way.bottleneck) else {
-        return format!("{measured} were measured");
+        if figures.cwnd_bytes.is_none() {
+            return format!("{measured} were measured");
+        }
+        return format!(
+            "its queue overflows, and is not empty in between: the pipe is full; {measured} were measured by this flow"
+        );
     };
     let asked = rate(bottleneck.rate.bps());
     let full = figures.utilisation.map_or_else(String::new, |share| match subject.is_alone() {

@@ -1,6 +1,6 @@
 //! What is known of a run beside a stream's own samples: both directions of the path, what passed lately, and the base round trip.
 
-use super::history::History;
+use super::history::{History, place};
 use super::rules::FULL;
 use super::way::Way;
 use crate::metrics::window::{Window, flow_of};
@@ -11,6 +11,11 @@ use pipefill_core::record::{AnyRow, Manifest, PathFacts};
 /// A stream that gets less than this share of an equal part does not want more.
 const MODEST: f64 = 0.9;
 
+/// Where fewer pass while a round trip is long, timers are waited for, and it is one of before.
+const FEWEST_FRAMES: f64 = 8.0;
+/// Less than one part in so many of what goes one way fills no queue of the other.
+const NEXT_TO_NOTHING: u64 = 20;
+
 /// One run's facts.
 pub(super) struct Facts<'a> {
     pub(super) spec: &'a CellSpec,
@@ -18,6 +23,8 @@ pub(super) struct Facts<'a> {
     pub(super) history: History,
     /// Forward, reverse.
     ways: [Way; 2],
+    /// Payload of all streams over their whole lives: forward, reverse.
+    carried: [u64; 2],
     /// The path's fixed round trip, microseconds; 0 where it has none.
     pub(super) base_rtt_us: u64,
     /// What is known of the path of observed connections; `None` where it was planned.
@@ -29,8 +36,14 @@ impl<'a> Facts<'a> {
         let spec = &manifest.run.cell.spec;
         let observed = manifest.subject.observed().map(|observed| &observed.path);
         let known = |stream: &'a _| flow_of(spec, stream).map(|flow| (stream, flow));
+        let mut carried = [0; 2];
+        for (stream, flow) in manifest.streams.iter().filter_map(known) {
+            let sum: &mut u64 = &mut carried[place(flow.direction)];
+            *sum = sum.saturating_add(stream.received_bytes);
+        }
         Self {
             spec,
+            carried,
             history: History::of(manifest.streams.iter().filter_map(known), Headers::of(&spec.path))
                 .on(observed.cloned()),
             ways: Direction::ALL.map(|direction| Way::of(manifest, direction)),
@@ -45,28 +58,34 @@ impl<'a> Facts<'a> {
     }
 
     pub(super) fn way(&self, direction: Direction) -> &Way {
-        &self.ways[usize::from(direction != Direction::Forward)]
+        &self.ways[place(direction)]
     }
 
     /// Whether the bottleneck of `direction` was busy over the whole of `window`: at its rate, or with something in the queue at
-    /// every look.
+    /// every look. Where others share it its rate may not be known: then its queue has to be one that drops.
     pub(super) fn is_busy(&self, direction: Direction, window: Window) -> bool {
         let way = self.way(direction);
-        let Some(rate) = way.rate else { return false };
         let passed = self.history.passed(direction, window, way.overhead);
+        let Some(rate) = way.rate else {
+            let frames =
+                passed.wire_bps * window.length_us() as f64 / 8e6 / self.spec.path.full_frame().get() as f64;
+            return self.has_full_queue(direction)
+                && frames >= FEWEST_FRAMES
+                && is_always(self.history.waits(direction, window));
+        };
         // A bucket that was never empty lets anything through.
         if passed.wire_bytes_so_far <= way.burst as f64 {
             return false;
         }
-        if passed.wire_bps >= FULL * rate.bps() as f64 {
-            return true;
-        }
-        let (mut count, mut waiting) = (0, true);
-        for backlog in self.history.queue_looks(direction, window) {
-            count += 1;
-            waiting &= backlog > 0;
-        }
-        waiting && count >= 2
+        passed.wire_bps >= FULL * rate.bps() as f64
+            || is_always(self.history.queue_looks(direction, window).map(|backlog| backlog > 0))
+    }
+
+    /// Whether losses tell of a queue of `direction`, and too little goes the other way for a queue there to make the round trips long.
+    fn has_full_queue(&self, direction: Direction) -> bool {
+        let carried = |direction| self.carried[place(direction)];
+        self.observed.is_some_and(|path| path.way(direction).has_full_queue())
+            && carried(direction.opposite()).saturating_mul(NEXT_TO_NOTHING) < carried(direction)
     }
 
     /// What one more greedy stream of `direction` gets beside the others, bits per second of payload (max-min fairness): streams that take
@@ -96,6 +115,16 @@ impl<'a> Facts<'a> {
         }
         self.way(back).wait_us(sum.checked_div(count)?)
     }
+}
+
+/// Whether each of several looks saw it.
+fn is_always(looks: impl Iterator<Item = bool>) -> bool {
+    let (mut count, mut seen) = (0, 0);
+    for look in looks {
+        count += 1;
+        seen += u32::from(look);
+    }
+    count >= 2 && seen == count
 }
 
 #[cfg(test)]

@@ -46,6 +46,8 @@ pub(super) struct History {
     headers: Headers,
     /// Bytes in the bottleneck's queue: forward, reverse.
     queues: [VecDeque<(u64, u64)>; 2],
+    /// Whether round trips tell of a queue, where nobody looked into it: forward, reverse.
+    waits: [VecDeque<(u64, bool)>; 2],
     /// When that queue dropped: forward, reverse.
     overflows: [Overflows; 2],
     /// CPU time of each thread so far, and its wait for a CPU, microseconds.
@@ -89,6 +91,7 @@ impl History {
             streams,
             headers,
             queues: Default::default(),
+            waits: Default::default(),
             overflows: Default::default(),
             threads: BTreeMap::new(),
             path: None,
@@ -109,11 +112,13 @@ impl History {
                         through.frame.1 = u64::from(row.info.mss_bytes);
                     }
                     through.points.extend(row.info.bytes_acked.map(|bytes| (row.t_us, bytes)));
-                    let queue = &mut self.queues[place(through.direction)];
                     let rtt_us = row.info.srtt_us.map(u64::from);
-                    let waits = self.path.as_ref().zip(rtt_us);
-                    let bytes = waits.and_then(|(path, rtt_us)| path.queue_bytes(through.direction, rtt_us));
-                    queue.extend(bytes.map(|bytes| (row.t_us, bytes)));
+                    if let Some((path, rtt_us)) = self.path.as_ref().zip(rtt_us) {
+                        let direction = place(through.direction);
+                        let bytes = path.queue_bytes(through.direction, rtt_us);
+                        self.queues[direction].extend(bytes.map(|bytes| (row.t_us, bytes)));
+                        self.waits[direction].push_back((row.t_us, path.is_beyond_bursts(rtt_us)));
+                    }
                 }
             }
             AnyRow::Udp(row) => {
@@ -151,6 +156,9 @@ impl History {
         }
         for queue in &mut self.queues {
             while queue.pop_front_if(|(t_us, _)| *t_us < from_us).is_some() {}
+        }
+        for waits in &mut self.waits {
+            while waits.pop_front_if(|(t_us, _)| *t_us < from_us).is_some() {}
         }
         for Overflows { at_us, .. } in &mut self.overflows {
             while at_us.get(1).is_some_and(|&t_us| t_us <= from_us) {
@@ -191,10 +199,12 @@ impl History {
 
     /// What was in the bottleneck's queue at each look in `window`, bytes.
     pub(super) fn queue_looks(&self, direction: Direction, window: Window) -> impl Iterator<Item = u64> {
-        let queue = &self.queues[place(direction)];
-        let from = queue.partition_point(|&(t_us, _)| t_us < window.from_us);
-        let looks = queue.range(from..).take_while(move |(t_us, _)| *t_us < window.to_us);
-        looks.map(|&(_, bytes)| bytes)
+        within(&self.queues[place(direction)], window)
+    }
+
+    /// Whether the round trip told of a queue at each look in `window`; nothing where the path was planned.
+    pub(super) fn waits(&self, direction: Direction, window: Window) -> impl Iterator<Item = bool> {
+        within(&self.waits[place(direction)], window)
     }
 
     /// Bytes on the wire for each byte of payload.
@@ -223,7 +233,14 @@ impl History {
     }
 }
 
-fn place(direction: Direction) -> usize {
+/// The values of `looks`, in order of time, in `window`.
+fn within<T: Copy>(looks: &VecDeque<(u64, T)>, window: Window) -> impl Iterator<Item = T> {
+    let from = looks.partition_point(|&(t_us, _)| t_us < window.from_us);
+    looks.range(from..).take_while(move |(t_us, _)| *t_us < window.to_us).map(|&(_, value)| value)
+}
+
+/// Where values of a direction stand: forward, reverse.
+pub(super) fn place(direction: Direction) -> usize {
     usize::from(direction != Direction::Forward)
 }
 

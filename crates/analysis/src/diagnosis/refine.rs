@@ -78,7 +78,7 @@ impl Refiner {
             self.recurred = self.last.and_then(|(_, before)| before).filter(|before| Some(*before) == cause);
             self.last = Some((epoch.to_us, cause));
         }
-        if limited_by != LimitedBy::Cwnd {
+        if limited_by != LimitedBy::Cwnd || self.may_be_others() {
             return None;
         }
         let recent = self.last.filter(|(at_us, _)| epoch.to_us - at_us <= self.memory_us);
@@ -161,14 +161,33 @@ impl Refiner {
     }
 
     fn is_held_by_acks(&self, epoch: &Epoch, around: Around) -> bool {
-        let round_trip = epoch.srtt_mean_us.or(epoch.srtt_us).unwrap_or(0) as f64;
         let they_wait =
-            around.ack_wait_us.is_some_and(|wait| wait > 0 && wait as f64 >= ACKS_WAIT * round_trip);
-        // A round trip that is long, and no rate that the data would have met: it is the ACKs that wait.
-        let is_long = self.losses.observed.is_some_and(|way| way.rate_bps.is_none())
-            && round_trip >= LONG * self.losses.base_rtt_us as f64;
-        they_wait || is_long || self.losses.acks.share().is_some_and(|share| share >= ACKS_LOST)
+            around.ack_wait_us.is_some_and(|wait| wait > 0 && wait as f64 >= ACKS_WAIT * round_trip(epoch));
+        they_wait
+            || self.meets_no_queue(epoch)
+            || self.losses.acks.share().is_some_and(|share| share >= ACKS_LOST)
     }
+
+    /// A round trip that is long, and neither a rate that the data would have met nor a queue that dropped some: it is the ACKs that wait.
+    fn meets_no_queue(&self, epoch: &Epoch) -> bool {
+        self.losses.observed.is_some_and(has_no_queue)
+            && round_trip(epoch) >= LONG * self.losses.base_rtt_us as f64
+    }
+
+    /// What gets through has fallen from a level that it had, and nothing was lost: nothing tells others from ACKs that wait.
+    fn may_be_others(&self) -> bool {
+        self.losses.observed.is_some_and(|way| has_no_queue(way) && way.shared_bps.is_some())
+    }
+}
+
+/// Whether nothing tells of a queue that the data has met.
+fn has_no_queue(way: WayFacts) -> bool {
+    way.rate_bps.is_none() && !way.has_full_queue()
+}
+
+/// The mean one of an epoch, microseconds.
+fn round_trip(epoch: &Epoch) -> f64 {
+    epoch.srtt_mean_us.or(epoch.srtt_us).unwrap_or(0) as f64
 }
 
 /// It drops many at once, and chance a packet here and there.

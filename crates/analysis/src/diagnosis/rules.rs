@@ -168,7 +168,8 @@ impl Case<'_> {
         };
         let share = self.facts.fair_share_bps(flow.direction, summary.stream, self.window());
         let alone = bytes as f64 * 8e6 / base_us as f64;
-        base_us > 0 && share.is_some_and(|share| alone < share)
+        // Where the path's rate is not known, what holds the stream by itself stays its limit.
+        base_us > 0 && share.is_none_or(|share| alone < share)
     }
 
     /// How the thread that works most for one end of the stream spent its time.

@@ -87,12 +87,13 @@ impl Way {
         let rate = bottleneck.map(|one| one.rate);
         let queue = bottleneck.map(|one| one.queue_bytes(path.rtt(), path.full_frame()).get());
         let burst = bottleneck.map_or(0, |one| one.burst.get());
+        let hosts_rate = manifest.environment.host_rate().filter(|_| rate.is_none());
         let looks_policed = manifest.subject.observed().is_some_and(|observed| {
             observed.path.way(direction).loss.is_some_and(|loss| loss.value == LossKind::Policer)
         });
         Self {
-            rate: rate.or_else(|| manifest.environment.host_rate()),
-            is_the_hosts: rate.is_none(),
+            rate: rate.or(hosts_rate),
+            is_the_hosts: hosts_rate.is_some(),
             headers: Headers::of(path),
             overhead: bottleneck.map_or(Bytes::new(0), |one| one.overhead),
             burst,

@@ -93,8 +93,13 @@ fn explain(result: &mut FlowResult, spec: &CellSpec, flow: &FlowSpec, runs: &[In
     result.limited_fraction = Some(shares);
     result.cwnd_cause = diagnosis.cwnd_cause;
     result.predicted_bps = verdict::predicted_bps(&subject);
-    let of_others = one.run.path_facts.as_ref().and_then(|facts| observed::of_others(facts, flow.direction));
-    let is_sharers = limited_by == LimitedBy::Path || diagnosis.cwnd_cause == Some(CwndCause::QueueLoss);
+    let facts = one.run.path_facts.as_ref();
+    let of_others = facts.and_then(|facts| observed::of_others(facts, flow.direction, limited_by));
+    let is_sharers = match (limited_by, diagnosis.cwnd_cause) {
+        (LimitedBy::Path, _) => true,
+        (LimitedBy::Cwnd, cause) => cause.is_none_or(|cause| cause == CwndCause::QueueLoss),
+        _ => false,
+    };
     let of_others = of_others.filter(|_| is_sharers).unwrap_or_default();
     result.verdict = Some(verdict::sentence(&subject) + &of_others);
     result.verdict_repeat = Some(one.run.repeat);

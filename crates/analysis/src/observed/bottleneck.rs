@@ -12,7 +12,7 @@ use crate::metrics::window::Window;
 use crate::models::headers::Headers;
 use crate::statistics::{median, percentile, relative_spread};
 use pipefill_core::cell::Protocol;
-use pipefill_core::record::{Fact, WayFacts, standing_us};
+use pipefill_core::record::{Fact, WayFacts, beyond_bursts_us, standing_us};
 use pipefill_core::units::Bytes;
 
 /// Rounds that have to agree.
@@ -46,7 +46,8 @@ pub(super) fn find(
     headers: Headers,
 ) -> Option<Found> {
     let free = plateau(tracks, rounds, base_us, is_free);
-    let any = || plateau(tracks, rounds, base_us, |round| is_free(round) || is_beyond_bursts(round, base_us));
+    let is_beyond_bursts = |round: &Round| round.rtt_us.0 >= beyond_bursts_us(base_us);
+    let any = || plateau(tracks, rounds, base_us, |round| is_free(round) || is_beyond_bursts(round));
     let alone = || {
         let alone_bps = sharing(tracks, rounds, base_us)?.alone_bps;
         let moving = rounds.iter().flatten().map(|round| delivered_bps(tracks, round.window));
@@ -72,13 +73,6 @@ pub(super) fn find(
 /// Whether the receiver's window was mostly open.
 fn is_free(round: &Round) -> bool {
     round.closed_share < HALF
-}
-
-/// Whether the round trip is longer than bursts make it: behind a closed window up to a third of it is sent at once
-/// (`tcp_tso_should_defer()`), and its end waits for its beginning. On a path whose rate is used by three fifths that adds a quarter to the round
-/// trip. Where more of the rate is used, bursts and a queue can't be told apart.
-const fn is_beyond_bursts(round: &Round, base_us: u64) -> bool {
-    round.rtt_us.0 >= base_us + base_us / 4
 }
 
 /// The rate of payload at which the rounds that count agree.

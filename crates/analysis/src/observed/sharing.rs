@@ -10,8 +10,8 @@ use crate::statistics::{median, percentile, relative_spread};
 const TOGETHER: usize = 4;
 /// Groups that tell.
 const FEWEST_GROUPS: usize = 8;
-/// Of the fastest rate at most this part gets through at the slowest.
-const FALLEN: f64 = 0.70;
+/// Of the fastest rate at most this part gets through at the slowest: where it is more, all rounds agree on one rate.
+const FALLEN: f64 = 0.80;
 /// Where less than this part gets through, nobody's share is that small: a timer is waited for.
 const STALLED: f64 = 0.05;
 /// The fastest ones agree within this part.

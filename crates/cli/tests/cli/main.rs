@@ -22,6 +22,7 @@ mod pipefill;
 mod schemas;
 mod serve;
 mod shards;
+mod sharers;
 mod studies;
 mod sweep;
 mod verdicts;

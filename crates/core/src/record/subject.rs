@@ -116,10 +116,14 @@ impl PathFacts {
     /// What a round trip of `rtt_us` says of the bottleneck's queue in `direction`, bytes: nothing where the rate is unknown.
     pub fn queue_bytes(&self, direction: Direction, rtt_us: u64) -> Option<u64> {
         let (base, rate) = (self.base_rtt_us?.value, self.way(direction).rate_bps?.value);
-        let wait_us = rtt_us.saturating_sub(base);
-        let counts = wait_us >= standing_us(base);
-        let bytes = u128::from(wait_us) * u128::from(rate) / 8_000_000;
+        let bytes = u128::from(rtt_us.saturating_sub(base)) * u128::from(rate) / 8_000_000;
+        let counts = rtt_us.saturating_sub(base) >= standing_us(base);
         Some(if counts { u64::try_from(bytes).unwrap_or(u64::MAX) } else { 0 })
+    }
+
+    /// Whether a round trip of `rtt_us` is longer than bursts alone make it; `false` where the base round trip is unknown.
+    pub fn is_beyond_bursts(&self, rtt_us: u64) -> bool {
+        self.base_rtt_us.is_some_and(|base| rtt_us >= beyond_bursts_us(base.value))
     }
 }
 
@@ -128,6 +132,13 @@ impl PathFacts {
 pub const fn standing_us(base_us: u64) -> u64 {
     let twentieth = base_us / 20;
     if twentieth > 200 { twentieth } else { 200 }
+}
+
+/// The round trip from which on a queue stands, and not only a burst waits for its own beginning: up to a third of a window is sent at once
+/// (`tcp_tso_should_defer()`), which on a path whose rate is used by three fifths adds a quarter. Where more of the rate is used, a round trip
+/// below it tells nothing.
+pub const fn beyond_bursts_us(base_us: u64) -> u64 {
+    base_us + base_us / 4
 }
 
 /// What is known of one direction.
@@ -143,6 +154,13 @@ pub struct WayFacts {
     pub shared_bps: Option<Fact<u64>>,
     /// Why packets were lost.
     pub loss: Option<Fact<LossKind>>,
+}
+
+impl WayFacts {
+    /// Whether losses look like those of a queue that overflows.
+    pub fn has_full_queue(&self) -> bool {
+        self.loss.is_some_and(|loss| loss.value == LossKind::Queue)
+    }
 }
 
 /// What losses look like.

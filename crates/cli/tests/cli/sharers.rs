@@ -1,0 +1,104 @@
+//! A connection whose bottleneck others share, judged by its own socket alone, as `watch` and `exec` do.
+
+use crate::pipefill::Folder;
+use pipefill_analysis::observed::{Connection, judge_together};
+use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::record::{Observed, StreamEnd, TcpSample};
+use pipefill_store::RecordReader;
+use serde_json::Value;
+use std::path::Path;
+use std::time::Duration;
+
+/// Each of these has the path for itself for 5 s, and shares it for 5 s with another one like it.
+const SCENARIO: &str = r#"
+name = "sharers"
+[path]
+rtt = ["10ms", "40ms", "80ms"]
+rate = ["20mbit", "100mbit"]
+[host]
+tcp_rmem = "4096 131072 64MiB"
+tcp_wmem = "4096 16KiB 64MiB"
+[[flow]]
+duration = "10s"
+[[flow]]
+start = "5s"
+duration = "5s"
+[run]
+warmup = "0s"
+repeat = 1
+"#;
+
+/// What is found of the first flow of a run by its own socket.
+struct Found {
+    run: String,
+    limited_by: Option<LimitedBy>,
+    cwnd_cause: Option<CwndCause>,
+    verdict: String,
+}
+
+/// In the simulator with `sets`.
+fn found(sets: &[&str]) -> Vec<Found> {
+    let folder = Folder::new();
+    folder.write("sharers.toml", SCENARIO);
+    let sets = sets.iter().flat_map(|&set| ["--set", set]);
+    let words: Vec<&str> =
+        ["run", "sharers.toml", "--on", "sim", "--out", "o", "--quiet"].into_iter().chain(sets).collect();
+    assert!(folder.pipefill(&words).output().unwrap().status.success());
+    let planned = folder.pipefill(&["report", "o", "--format", "json"]).output().unwrap();
+    let planned: Value = serde_json::from_slice(&planned.stdout).unwrap();
+    for cell in planned["cells"].as_array().unwrap() {
+        assert_eq!(cell["flows"][0]["limited_by"], "path", "the plan's own verdict: {cell:#}");
+    }
+    let runs = std::fs::read_dir(folder.path("o/runs")).unwrap();
+    runs.map(|run| judged_alone(&run.unwrap().path())).collect()
+}
+
+fn judged_alone(directory: &Path) -> Found {
+    let record = RecordReader::open(directory).unwrap().expect("a record");
+    let samples = record.table::<TcpSample>().unwrap().map(Result::unwrap);
+    let samples: Vec<TcpSample> =
+        samples.filter(|sample| sample.stream == 0 && sample.end == StreamEnd::Sender).collect();
+    let connection = Connection {
+        observed: Observed::default(),
+        congestion_control: record.manifest().run.cell.spec.sender.congestion_control.clone(),
+        offered: None,
+        every: Duration::from_millis(10),
+        samples: &samples,
+        exact: None,
+    };
+    let flow = judge_together(&[connection]).0.remove(0).remove(0).flow;
+    Found {
+        run: directory.display().to_string(),
+        limited_by: flow.limited_by,
+        cwnd_cause: flow.cwnd_cause,
+        verdict: flow.verdict.unwrap_or_default(),
+    }
+}
+
+#[test]
+fn a_queue_that_overflows_is_the_paths_whoever_fills_it() {
+    for congestion_control in ["cubic", "reno"] {
+        let set = format!("host.congestion_control={congestion_control}");
+        let all = found(&[&set, "path.queue=[1bdp,2bdp]"]);
+        for Found { run, limited_by, verdict, .. } in &all {
+            assert_eq!(*limited_by, Some(LimitedBy::Path), "{congestion_control} {run}: {verdict}");
+        }
+        // Of a slow one the second connection takes little in 5 s.
+        let told = all.iter().filter(|one| one.verdict.contains("others share")).count();
+        assert!(2 * told >= all.len(), "{congestion_control}: {told} of {}", all.len());
+    }
+}
+
+/// BBR fills a deep queue without a loss: then nothing tells others at the bottleneck from ACKs that wait.
+#[test]
+fn a_queue_that_loses_nothing_may_be_that_of_the_acks() {
+    let all = found(&["host.congestion_control=bbr", "path.queue=4bdp"]);
+    let is_open = |one: &&Found| one.limited_by == Some(LimitedBy::Cwnd) && one.cwnd_cause.is_none();
+    for Found { run, verdict, .. } in all.iter().filter(is_open) {
+        assert!(verdict.contains("or ACKs wait"), "{run}: {verdict}");
+    }
+    for Found { run, limited_by, verdict, .. } in all.iter().filter(|one| !is_open(one)) {
+        assert_eq!(*limited_by, Some(LimitedBy::Path), "{run}: {verdict}");
+    }
+    assert!(all.iter().filter(is_open).count() >= 3);
+}
