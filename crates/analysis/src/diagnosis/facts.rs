@@ -129,8 +129,10 @@ fn is_always(looks: impl Iterator<Item = bool>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{acked, manifest, queue};
+    use super::super::samples::{acked, manifest, of_sender, queue};
     use super::*;
+    use pipefill_core::record::{Fact, LossKind, Observed, Subject};
+    use pipefill_core::tcp_info::TcpInfo;
 
     const WINDOW: Window = Window { from_us: 1_000_000, to_us: 2_000_000 };
 
@@ -163,6 +165,34 @@ mod tests {
         let other_way: Vec<AnyRow> =
             (0..30).map(|n| queue(n * 100_000, Direction::Reverse, 1514, 0)).collect();
         assert!(!is_busy(&[flowing(0, 10), other_way].concat()));
+    }
+
+    /// Of a path that nobody planned, with a base round trip of 20 ms, where a queue has dropped and no rate is known.
+    #[test]
+    fn a_path_without_a_rate_is_busy_while_a_queue_that_drops_stands() {
+        let is_busy = |rtt_ms: u32, mbit: u64, carried_back: u64, loss: LossKind| {
+            let mut manifest = manifest("[[flow]]\n[[flow]]\ndirection = \"reverse\"\n");
+            let mut path = PathFacts { base_rtt_us: Some(Fact::inferred(20_000)), ..PathFacts::default() };
+            path.forward.loss = Some(Fact::inferred(loss));
+            manifest.subject = Subject::Observed(Observed { path, ..Observed::default() });
+            (manifest.streams[0].received_bytes, manifest.streams[1].received_bytes) =
+                (1_000_000, carried_back);
+            let row = |tenth: u64| {
+                let info = TcpInfo {
+                    bytes_acked: Some(tenth * mbit * 12_500),
+                    mss_bytes: 1448,
+                    srtt_us: Some(rtt_ms * 1_000),
+                    ..TcpInfo::default()
+                };
+                AnyRow::Tcp(of_sender(tenth * 100_000, info))
+            };
+            facts(&manifest, &(0..=30).map(row).collect::<Vec<_>>()).is_busy(Direction::Forward, WINDOW)
+        };
+        assert!(is_busy(25, 10, 49_999, LossKind::Queue));
+        assert!(!is_busy(24, 10, 0, LossKind::Queue), "a burst waits for its own beginning");
+        assert!(!is_busy(25, 0, 0, LossKind::Queue), "nothing moves: the round trip is one of before");
+        assert!(!is_busy(25, 10, 50_000, LossKind::Queue), "the queue may be that of the other way");
+        assert!(!is_busy(25, 10, 0, LossKind::Chance));
     }
 
     #[test]
