@@ -215,6 +215,10 @@ fn path(subject: &Subject<'_>) -> String {
                 percent(share)
             )
         }
+        // What others send is not seen.
+        true if share < FULL && subject.is_observed => {
+            format!(": this flow fills {} of the pipe", percent(share))
+        }
         true => format!(": the pipe is {} full", percent(share)),
         false => {
             format!(" by this flow: with the others of its direction the pipe is {} full", percent(share))
