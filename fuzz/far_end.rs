@@ -1,14 +1,23 @@
 //! What anybody may send in place of our own server's telemetry, its clock, or the proof of a key: fed to the parsers by the fuzz target and by
 //! an ordinary test (`crates/remote/tests/hostile.rs`). Any bytes are what they should be, or nothing; never a panic.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use pipefill_remote::clock::{self, Answer, Clocks, Exchange};
-use pipefill_remote::far_end::FarEnd;
+use pipefill_remote::far_end::{self, FarEnd, FarStream};
 use pipefill_remote::iperf3::cookie::{self, Cookie};
 use pipefill_remote::key::{self, Key};
+use serde_json::json;
 
-/// JSON in the member's place. What was read can be sent and read again.
+/// JSON in the member's place, a compressed text in it, and JSON of its streams. What was read can be sent and read again.
 pub(crate) fn telemetry(bytes: &[u8]) -> Option<FarEnd> {
-    let far = FarEnd::read(&serde_json::from_slice(bytes).ok()?)?;
+    let members = [
+        serde_json::from_slice(bytes).ok(),
+        Some(json!({"version": far_end::VERSION, "pipefill": "", "streams": BASE64_STANDARD.encode(bytes)})),
+    ];
+    let read = members.iter().flatten().find_map(FarEnd::read);
+    let streams = || FarStream::read_all(bytes).map(|streams| FarEnd { streams, ..FarEnd::default() });
+    let far = read.or_else(streams)?;
     assert_eq!(FarEnd::read(&far.document()).as_ref(), Some(&far));
     Some(far)
 }

@@ -45,7 +45,7 @@ use look::Track;
 use pipefill_core::cell::{CellSpec, Direction};
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{
-    AnyRow, DeliverySample, Manifest, Observed, PathFacts, StreamEnd, Subject, TcpSample,
+    AnyRow, DeliverySample, Fact, Manifest, Observed, PathFacts, StreamEnd, Subject, TcpSample,
 };
 use rounds::Round;
 use std::collections::BTreeMap;
@@ -94,7 +94,11 @@ impl Inference {
                 bottleneck::find(&its, &rounds, base.value, self.headers);
             shared[usize::from(direction != Direction::Forward)] =
                 bottleneck::shared(&its, &rounds, base.value);
-            facts.way_mut(direction).loss = losses::find(&its, base.value);
+            if let Some(losses) = losses::find(&its, base.value) {
+                let way = facts.way_mut(direction);
+                way.loss = Some(Fact::inferred(losses.kind));
+                way.overflow_rtt_us = losses.rtt_us.filter(|_| way.has_full_queue()).map(Fact::inferred);
+            }
         }
         for (direction, one) in Direction::ALL.into_iter().zip(&mut found) {
             *one = one.filter(|one| !one.is_by_sharing || facts.way(direction).has_full_queue());

@@ -1,24 +1,32 @@
 //! What our own server tells beside iperf3's results: samples of its sockets and of datagrams' delays, so that a verdict rests on both ends.
 //!
 //! A client that can read them says so by the member `pipefill` of its parameters, and the server answers with one of the same name in
-//! its results. A stock iperf3 looks at neither: cJSON hands out members by name, and nobody asks for this one.
+//! its results. A stock iperf3 looks at neither: cJSON hands out members by name, and nobody asks for this one. The samples are compressed (JSON,
+//! zstd, Base64), because the way back may be as slow as the one that was measured.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use pipefill_core::record::TcpSample;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::io::Read as _;
 
 /// The member's name.
 pub const MEMBER: &str = "pipefill";
 /// The version of what it contains. A reader ignores a version that it does not know.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Samples of all streams together. Where there are more, they lie further apart.
 pub const SAMPLES_MAX: usize = 4_000;
+/// JSON of all streams, bytes: what is longer is not read.
+const STREAMS_BYTES_MAX: u64 = 16 << 20;
+/// Its window is at most this power of two, bytes, so that nobody asks for more memory.
+const WINDOW_LOG_MAX: u32 = 23;
+/// A second's samples of one stream are some 40 kB of JSON: what is sent may have to go through 50 kbit/s.
+const LEVEL: i32 = 9;
 
 /// The server's sockets.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct FarEnd {
-    /// [`VERSION`].
-    pub version: u32,
     /// Version of its pipefill.
     pub pipefill: String,
     /// Its streams.
@@ -47,26 +55,45 @@ impl FarEnd {
     pub fn new(pipefill: &str, mut streams: Vec<FarStream>) -> Self {
         let most = SAMPLES_MAX / streams.len().max(1);
         streams.iter_mut().for_each(|stream| stream.thin(most));
-        Self { version: VERSION, pipefill: pipefill.to_owned(), streams }
+        Self { pipefill: pipefill.to_owned(), streams }
     }
 
-    /// Reads the member; `None` where it is of another version, or not what it should be: then there is no telemetry. What the
-    /// server's results may have in all bounds it.
+    /// Reads the member; `None` where it is of another version, or not what it should be: then there is no telemetry.
     pub fn read(member: &Value) -> Option<Self> {
-        let version = member.get("version")?.as_u64()?;
-        let read = || Self::deserialize(member).ok();
-        let read = (version == u64::from(VERSION)).then(read).flatten()?;
-        let is_in_order = |one: &FarStream| one.samples.is_sorted_by_key(|sample| sample.t_us);
-        read.streams.iter().all(is_in_order).then_some(read)
+        if member.get("version")?.as_u64()? != u64::from(VERSION) {
+            return None;
+        }
+        let pipefill = member.get("pipefill")?.as_str()?.to_owned();
+        let compressed = BASE64_STANDARD.decode(member.get("streams")?.as_str()?).ok()?;
+        Some(Self { pipefill, streams: FarStream::read_all(&decompressed(&compressed)?)? })
     }
 
     /// As it is sent.
     pub fn document(&self) -> Value {
-        serde_json::to_value(self).unwrap_or(Value::Null)
+        let compressed =
+            serde_json::to_vec(&self.streams).ok().and_then(|json| zstd::bulk::compress(&json, LEVEL).ok());
+        let streams = compressed.map(|bytes| BASE64_STANDARD.encode(bytes));
+        json!({"version": VERSION, "pipefill": self.pipefill, "streams": streams})
     }
 }
 
+/// At most [`STREAMS_BYTES_MAX`] of them.
+fn decompressed(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut decoder = zstd::Decoder::with_buffer(bytes).ok()?;
+    decoder.window_log_max(WINDOW_LOG_MAX).ok()?;
+    let mut all = Vec::new();
+    decoder.take(STREAMS_BYTES_MAX + 1).read_to_end(&mut all).ok()?;
+    (all.len() as u64 <= STREAMS_BYTES_MAX).then_some(all)
+}
+
 impl FarStream {
+    /// Reads the JSON of all streams; `None` where it is not what it should be, or samples are not in order of time.
+    pub fn read_all(json: &[u8]) -> Option<Vec<Self>> {
+        let all: Vec<Self> = serde_json::from_slice(json).ok()?;
+        let is_in_order = |one: &Self| one.samples.is_sorted_by_key(|sample| sample.t_us);
+        all.iter().all(is_in_order).then_some(all)
+    }
+
     /// Leaves so many samples, about.
     fn thin(&mut self, most: usize) {
         let step = thin(&mut self.samples, most).max(thin(&mut self.transits, most));
@@ -126,7 +153,31 @@ mod tests {
         let mut far = FarEnd::new("0", vec![stream(3)]);
         far.streams[0].samples.reverse();
         assert_eq!(FarEnd::read(&far.document()), None);
+        assert_eq!(FarEnd::read(&json!({"version": 1, "pipefill": "0", "streams": []})), None);
         assert_eq!(FarEnd::read(&json!({"version": 2})), None);
         assert_eq!(FarEnd::read(&json!("pipefill")), None);
+    }
+
+    #[test]
+    fn samples_are_sent_compressed_and_read_within_bounds() {
+        let far = FarEnd::new("0", vec![stream(4_000)]);
+        let (sent, json) =
+            (far.document().to_string().len(), serde_json::to_vec(&far.streams).unwrap().len());
+        assert!(10 * sent < json, "{sent} of {json} bytes");
+        let of = |length: u64| {
+            let json = [b"[", &vec![b' '; length as usize - 2][..], b"]"].concat();
+            let streams = BASE64_STANDARD.encode(zstd::bulk::compress(&json, 1).unwrap());
+            FarEnd::read(&json!({"version": VERSION, "pipefill": "", "streams": streams}))
+        };
+        assert_eq!(of(STREAMS_BYTES_MAX), Some(FarEnd::default()));
+        assert_eq!(of(STREAMS_BYTES_MAX + 1), None);
+        let cut = |bytes: &[u8]| {
+            FarEnd::read(
+                &json!({"version": VERSION, "pipefill": "", "streams": BASE64_STANDARD.encode(bytes)}),
+            )
+        };
+        let whole = zstd::bulk::compress(b"[]", 1).unwrap();
+        assert_eq!(cut(&whole), Some(FarEnd::default()));
+        assert!((0..whole.len()).all(|length| cut(&whole[..length]).is_none()));
     }
 }

@@ -5,6 +5,7 @@ mod far_end;
 #[path = "../../../fuzz/iperf3.rs"]
 mod iperf3;
 
+use pipefill_remote::far_end::FarEnd;
 use proptest::prelude::*;
 
 /// JSON that has the members of both documents, with anything in them.
@@ -44,8 +45,12 @@ fn members() -> impl Strategy<Value = String> {
         Just("null".to_owned()),
         "\"[a-z]{0,9}\"",
         Just("[{\"id\":1,\"bytes\":2,\"retransmits\":-1,\"errors\":-5}]".to_owned()),
-        Just("{\"version\":1,\"pipefill\":\"\",\"streams\":[]}".to_owned()),
-        Just("{\"version\":1,\"clock\":true}".to_owned()),
+        // "[]", as it is sent.
+        Just(format!(
+            "{{\"version\":2,\"pipefill\":\"\",\"streams\":{}}}",
+            FarEnd::default().document()["streams"]
+        )),
+        Just("{\"version\":2,\"clock\":true}".to_owned()),
     ];
     prop::collection::vec((name, value), 0..8).prop_map(|all| {
         let members: Vec<String> = all.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
@@ -77,8 +82,7 @@ fn telemetry() -> impl Strategy<Value = String> {
             r#"{{"id":{id},"congestion_control":"x","every_us":{every},"samples":[{samples}],"transits":[{transits}]}}"#
         )
     };
-    prop::collection::vec(stream.prop_map(text), 0..3)
-        .prop_map(|all| format!(r#"{{"version":1,"pipefill":"","streams":[{}]}}"#, all.join(",")))
+    prop::collection::vec(stream.prop_map(text), 0..3).prop_map(|all| format!("[{}]", all.join(",")))
 }
 
 proptest! {
@@ -125,6 +129,6 @@ fn a_whole_test_is_six_steps_one_for_a_key_and_two_for_the_clock() {
 
 #[test]
 fn telemetry_that_is_right_is_read() {
-    let right = r#"{"version":1,"pipefill":"","streams":[{"id":1,"congestion_control":"","every_us":5,"samples":[],"transits":[[7,-3]]}]}"#;
+    let right = r#"[{"id":1,"congestion_control":"","every_us":5,"samples":[],"transits":[[7,-3]]}]"#;
     assert_eq!(far_end::telemetry(right.as_bytes()).unwrap().streams[0].transits, [(7, -3)]);
 }

@@ -69,7 +69,7 @@ impl<'a> Facts<'a> {
         let Some(rate) = way.rate else {
             let frames =
                 passed.wire_bps * window.length_us() as f64 / 8e6 / self.spec.path.full_frame().get() as f64;
-            return self.has_full_queue(direction)
+            return !self.is_two_way(direction)
                 && frames >= FEWEST_FRAMES
                 && is_always(self.history.waits(direction, window));
         };
@@ -81,11 +81,10 @@ impl<'a> Facts<'a> {
             || is_always(self.history.queue_looks(direction, window).map(|backlog| backlog > 0))
     }
 
-    /// Whether losses tell of a queue of `direction`, and too little goes the other way for a queue there to make the round trips long.
-    fn has_full_queue(&self, direction: Direction) -> bool {
+    /// Whether enough goes the other way than `direction` for a queue there to make the round trips long.
+    fn is_two_way(&self, direction: Direction) -> bool {
         let carried = |direction| self.carried[place(direction)];
-        self.observed.is_some_and(|path| path.way(direction).has_full_queue())
-            && carried(direction.opposite()).saturating_mul(NEXT_TO_NOTHING) < carried(direction)
+        carried(direction.opposite()).saturating_mul(NEXT_TO_NOTHING) >= carried(direction)
     }
 
     /// What one more greedy stream of `direction` gets beside the others, bits per second of payload (max-min fairness): streams that take
@@ -174,6 +173,7 @@ mod tests {
             let mut manifest = manifest("[[flow]]\n[[flow]]\ndirection = \"reverse\"\n");
             let mut path = PathFacts { base_rtt_us: Some(Fact::inferred(20_000)), ..PathFacts::default() };
             path.forward.loss = Some(Fact::inferred(loss));
+            path.forward.overflow_rtt_us = path.forward.has_full_queue().then(|| Fact::inferred(40_000));
             manifest.subject = Subject::Observed(Observed { path, ..Observed::default() });
             (manifest.streams[0].received_bytes, manifest.streams[1].received_bytes) =
                 (1_000_000, carried_back);
@@ -190,6 +190,8 @@ mod tests {
         };
         assert!(is_busy(25, 10, 49_999, LossKind::Queue));
         assert!(!is_busy(24, 10, 0, LossKind::Queue), "a burst waits for its own beginning");
+        assert!(is_busy(79, 10, 0, LossKind::Queue));
+        assert!(!is_busy(80, 10, 0, LossKind::Queue), "what waits so long is not lost: ACKs");
         assert!(!is_busy(25, 0, 0, LossKind::Queue), "nothing moves: the round trip is one of before");
         assert!(!is_busy(25, 10, 50_000, LossKind::Queue), "the queue may be that of the other way");
         assert!(!is_busy(25, 10, 0, LossKind::Chance));

@@ -46,7 +46,7 @@ pub(super) struct History {
     headers: Headers,
     /// Bytes in the bottleneck's queue: forward, reverse.
     queues: [VecDeque<(u64, u64)>; 2],
-    /// Whether round trips tell of a queue, where nobody looked into it: forward, reverse.
+    /// Whether round trips tell of a queue that overflows, where nobody looked into it: forward, reverse.
     waits: [VecDeque<(u64, bool)>; 2],
     /// When that queue dropped: forward, reverse.
     overflows: [Overflows; 2],
@@ -117,7 +117,8 @@ impl History {
                         let direction = place(through.direction);
                         let bytes = path.queue_bytes(through.direction, rtt_us);
                         self.queues[direction].extend(bytes.map(|bytes| (row.t_us, bytes)));
-                        self.waits[direction].push_back((row.t_us, path.is_beyond_bursts(rtt_us)));
+                        self.waits[direction]
+                            .push_back((row.t_us, path.has_full_queue(through.direction, rtt_us)));
                     }
                 }
             }
@@ -202,7 +203,7 @@ impl History {
         within(&self.queues[place(direction)], window)
     }
 
-    /// Whether the round trip told of a queue at each look in `window`; nothing where the path was planned.
+    /// Whether the round trip told of a queue that overflows at each look in `window`; nothing where the path was planned.
     pub(super) fn waits(&self, direction: Direction, window: Window) -> impl Iterator<Item = bool> {
         within(&self.waits[place(direction)], window)
     }

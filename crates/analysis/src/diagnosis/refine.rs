@@ -168,21 +168,22 @@ impl Refiner {
             || self.losses.acks.share().is_some_and(|share| share >= ACKS_LOST)
     }
 
-    /// A round trip that is long, and neither a rate that the data would have met nor a queue that dropped some: it is the ACKs that wait.
+    /// A round trip that is long, and neither a rate that the data would have met nor a queue that drops some at such a one: it is the ACKs
+    /// that wait.
     fn meets_no_queue(&self, epoch: &Epoch) -> bool {
-        self.losses.observed.is_some_and(has_no_queue)
-            && round_trip(epoch) >= LONG * self.losses.base_rtt_us as f64
+        let round_trip = round_trip(epoch);
+        self.losses
+            .observed
+            .is_some_and(|way| way.rate_bps.is_none() && !way.may_be_its_queue(round_trip as u64))
+            && round_trip >= LONG * self.losses.base_rtt_us as f64
     }
 
     /// What gets through has fallen from a level that it had, and nothing was lost: nothing tells others from ACKs that wait.
     fn may_be_others(&self) -> bool {
-        self.losses.observed.is_some_and(|way| has_no_queue(way) && way.shared_bps.is_some())
+        self.losses
+            .observed
+            .is_some_and(|way| way.shared_bps.is_some() && way.rate_bps.is_none() && !way.has_full_queue())
     }
-}
-
-/// Whether nothing tells of a queue that the data has met.
-fn has_no_queue(way: WayFacts) -> bool {
-    way.rate_bps.is_none() && !way.has_full_queue()
 }
 
 /// The mean one of an epoch, microseconds.

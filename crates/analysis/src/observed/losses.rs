@@ -6,8 +6,8 @@
 
 use super::look::{Look, Track};
 use crate::metrics::window::Window;
-use crate::statistics::{median, relative_spread};
-use pipefill_core::record::{Fact, LossKind, standing_us};
+use crate::statistics::{median, relative_spread, rounded};
+use pipefill_core::record::{LossKind, standing_us};
 
 /// The round trip before a queue drops is longer than its base by this part.
 const RISEN: f64 = 0.20;
@@ -35,8 +35,16 @@ struct Loss {
     look: Look,
 }
 
+/// What losses of one direction look like.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    pub(super) kind: LossKind,
+    /// Round trip before a loss, the median, microseconds.
+    pub(super) rtt_us: Option<u64>,
+}
+
 /// Of the streams of one direction; `None` where nothing was lost.
-pub(super) fn find(tracks: &[&Track], base_us: u64) -> Option<Fact<LossKind>> {
+pub(super) fn find(tracks: &[&Track], base_us: u64) -> Option<Found> {
     let losses: Vec<Vec<Loss>> = tracks.iter().map(|track| losses(track)).collect();
     if losses.iter().all(Vec::is_empty) {
         return None;
@@ -51,7 +59,12 @@ pub(super) fn find(tracks: &[&Track], base_us: u64) -> Option<Fact<LossKind>> {
         _ if is_a_queue(&losses, base_us) => LossKind::Queue,
         _ => LossKind::Chance,
     };
-    Some(Fact::inferred(kind))
+    Some(Found { kind, rtt_us: median(&round_trips(&losses)).map(rounded) })
+}
+
+/// Of the samples before the losses that have one, microseconds.
+fn round_trips(losses: &[Vec<Loss>]) -> Vec<f64> {
+    losses.iter().flatten().filter_map(|loss| loss.look.srtt_us).map(|rtt_us| rtt_us as f64).collect()
 }
 
 /// Whether most of what was sent again had arrived; `None` where nothing was, or nobody reports it.
@@ -101,13 +114,8 @@ fn are_acks(tracks: &[&Track]) -> bool {
 }
 
 fn is_a_queue(losses: &[Vec<Loss>], base_us: u64) -> bool {
-    let rtts: Vec<f64> = losses
-        .iter()
-        .flatten()
-        .filter_map(|loss| loss.look.srtt_us)
-        .map(|rtt_us| rtt_us as f64 / base_us.max(1) as f64)
-        .collect();
-    let Some(rtt) = median(&rtts) else { return false };
+    let Some(rtt_us) = median(&round_trips(losses)) else { return false };
+    let rtt = rtt_us / base_us.max(1) as f64;
     let has_risen_a_little = (rtt - 1.0) * base_us as f64 >= standing_us(base_us) as f64;
     let same = losses.iter().all(|of_stream| {
         let windows: Vec<f64> = of_stream.iter().skip(1).map(|loss| loss.look.unacked as f64).collect();

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Each of these has the path for itself for 5 s, and shares it for 5 s with another one like it.
-const SCENARIO: &str = r#"
+const SHARED: &str = r#"
 name = "sharers"
 [path]
 rtt = ["10ms", "40ms", "80ms"]
@@ -28,6 +28,25 @@ warmup = "0s"
 repeat = 1
 "#;
 
+/// Slow start overflows the queue of the data once, and then 50 kbit/s carry the ACKs.
+const SLOW_WAY_BACK: &str = r#"
+name = "slow"
+[path]
+rtt = ["20ms", "40ms"]
+rate = ["20mbit", "50mbit"]
+queue = ["0.5bdp", "1bdp"]
+reverse_rate = "50kbit"
+reverse_queue = "200p"
+[host]
+tcp_rmem = "4096 131072 64MiB"
+tcp_wmem = "4096 16KiB 64MiB"
+[[flow]]
+duration = "8s"
+[run]
+warmup = "0s"
+repeat = 1
+"#;
+
 /// What is found of the first flow of a run by its own socket.
 struct Found {
     run: String,
@@ -36,18 +55,18 @@ struct Found {
     verdict: String,
 }
 
-/// In the simulator with `sets`.
-fn found(sets: &[&str]) -> Vec<Found> {
+/// Of each cell of `scenario` in the simulator with `sets`, whose first flow is `planned` with all facts.
+fn found(scenario: &str, planned: &str, sets: &[&str]) -> Vec<Found> {
     let folder = Folder::new();
-    folder.write("sharers.toml", SCENARIO);
+    folder.write("sharers.toml", scenario);
     let sets = sets.iter().flat_map(|&set| ["--set", set]);
     let words: Vec<&str> =
         ["run", "sharers.toml", "--on", "sim", "--out", "o", "--quiet"].into_iter().chain(sets).collect();
     assert!(folder.pipefill(&words).output().unwrap().status.success());
-    let planned = folder.pipefill(&["report", "o", "--format", "json"]).output().unwrap();
-    let planned: Value = serde_json::from_slice(&planned.stdout).unwrap();
-    for cell in planned["cells"].as_array().unwrap() {
-        assert_eq!(cell["flows"][0]["limited_by"], "path", "the plan's own verdict: {cell:#}");
+    let report = folder.pipefill(&["report", "o", "--format", "json"]).output().unwrap();
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    for cell in report["cells"].as_array().unwrap() {
+        assert_eq!(cell["flows"][0]["limited_by"], planned, "with all facts: {cell:#}");
     }
     let runs = std::fs::read_dir(folder.path("o/runs")).unwrap();
     runs.map(|run| judged_alone(&run.unwrap().path())).collect()
@@ -79,7 +98,7 @@ fn judged_alone(directory: &Path) -> Found {
 fn a_queue_that_overflows_is_the_paths_whoever_fills_it() {
     for congestion_control in ["cubic", "reno"] {
         let set = format!("host.congestion_control={congestion_control}");
-        let all = found(&[&set, "path.queue=[1bdp,2bdp]"]);
+        let all = found(SHARED, "path", &[&set, "path.queue=[1bdp,2bdp]"]);
         for Found { run, limited_by, verdict, .. } in &all {
             assert_eq!(*limited_by, Some(LimitedBy::Path), "{congestion_control} {run}: {verdict}");
         }
@@ -92,7 +111,7 @@ fn a_queue_that_overflows_is_the_paths_whoever_fills_it() {
 /// BBR fills a deep queue without a loss: then nothing tells others at the bottleneck from ACKs that wait.
 #[test]
 fn a_queue_that_loses_nothing_may_be_that_of_the_acks() {
-    let all = found(&["host.congestion_control=bbr", "path.queue=4bdp"]);
+    let all = found(SHARED, "path", &["host.congestion_control=bbr", "path.queue=4bdp"]);
     let is_open = |one: &&Found| one.limited_by == Some(LimitedBy::Cwnd) && one.cwnd_cause.is_none();
     for Found { run, verdict, .. } in all.iter().filter(is_open) {
         assert!(verdict.contains("or ACKs wait"), "{run}: {verdict}");
@@ -101,4 +120,13 @@ fn a_queue_that_loses_nothing_may_be_that_of_the_acks() {
         assert_eq!(*limited_by, Some(LimitedBy::Path), "{run}: {verdict}");
     }
     assert!(all.iter().filter(is_open).count() >= 3);
+}
+
+/// A round trip of several times that at which the queue dropped is not that queue's.
+#[test]
+fn acks_that_wait_are_told_from_a_queue_that_dropped_once() {
+    for Found { run, limited_by, cwnd_cause, verdict } in found(SLOW_WAY_BACK, "cwnd", &[]) {
+        let told = (limited_by, cwnd_cause);
+        assert_eq!(told, (Some(LimitedBy::Cwnd), Some(CwndCause::AckPath)), "{run}: {verdict}");
+    }
 }

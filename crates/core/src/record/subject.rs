@@ -121,9 +121,10 @@ impl PathFacts {
         Some(if counts { u64::try_from(bytes).unwrap_or(u64::MAX) } else { 0 })
     }
 
-    /// Whether a round trip of `rtt_us` is longer than bursts alone make it; `false` where the base round trip is unknown.
-    pub fn is_beyond_bursts(&self, rtt_us: u64) -> bool {
+    /// Whether a round trip of `rtt_us` is that of a queue that overflows, and longer than bursts alone make it; `false` where nothing tells.
+    pub fn has_full_queue(&self, direction: Direction, rtt_us: u64) -> bool {
         self.base_rtt_us.is_some_and(|base| rtt_us >= beyond_bursts_us(base.value))
+            && self.way(direction).may_be_its_queue(rtt_us)
     }
 }
 
@@ -154,12 +155,21 @@ pub struct WayFacts {
     pub shared_bps: Option<Fact<u64>>,
     /// Why packets were lost.
     pub loss: Option<Fact<LossKind>>,
+    /// The round trip at which its queue overflows, microseconds; absent where losses are not a queue's.
+    #[serde(default)]
+    pub overflow_rtt_us: Option<Fact<u64>>,
 }
 
 impl WayFacts {
     /// Whether losses look like those of a queue that overflows.
     pub fn has_full_queue(&self) -> bool {
         self.loss.is_some_and(|loss| loss.value == LossKind::Queue)
+    }
+
+    /// Whether a round trip of `rtt_us` may be that of a queue that overflows: what takes twice as long and is not lost waits somewhere else,
+    /// as ACKs do on their way back.
+    pub fn may_be_its_queue(&self, rtt_us: u64) -> bool {
+        self.overflow_rtt_us.is_some_and(|at| rtt_us < at.value.saturating_mul(2))
     }
 }
 
