@@ -159,13 +159,14 @@ pub fn with_facts(manifest: &Manifest, facts: PathFacts) -> Manifest {
 /// What is to be said of others at the bottleneck of a flow in `direction`; `None` where none were seen.
 pub fn of_others(facts: &PathFacts, direction: Direction, limited_by: LimitedBy) -> Option<String> {
     let way = facts.way(direction);
-    let is_without_a_rate = limited_by == LimitedBy::Path && way.rate_bps.is_none() && way.has_full_queue();
+    let is_without_a_rate =
+        limited_by == LimitedBy::Path && way.rate_bps.is_none() && way.overflow_rtt_us.is_some();
     let because = match way.shared_bps.map(|slow| wording::rate(slow.value)) {
         Some(slow) => format!("At times only {slow} got through although the round trip stayed up"),
         None if is_without_a_rate => "What rate that is can't be told from here".to_owned(),
         None => return None,
     };
-    let is_of_data = way.rate_bps.is_some() || way.has_full_queue();
+    let is_of_data = way.rate_bps.is_some() || way.overflow_rtt_us.is_some();
     let or_acks = if is_of_data { "" } else { ", or ACKs wait on their way back" };
     Some(format!(" {because}: others share the bottleneck, or its rate changes{or_acks}."))
 }

@@ -178,11 +178,11 @@ impl Refiner {
             && round_trip >= LONG * self.losses.base_rtt_us as f64
     }
 
-    /// What gets through has fallen from a level that it had, and nothing was lost: nothing tells others from ACKs that wait.
+    /// What gets through has fallen from a level that it had, and nothing was lost, or once: nothing tells others from ACKs that wait.
     fn may_be_others(&self) -> bool {
-        self.losses
-            .observed
-            .is_some_and(|way| way.shared_bps.is_some() && way.rate_bps.is_none() && !way.has_full_queue())
+        self.losses.observed.is_some_and(|way| {
+            way.shared_bps.is_some() && way.rate_bps.is_none() && way.overflow_rtt_us.is_none()
+        })
     }
 }
 

@@ -39,7 +39,7 @@ struct Loss {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
     pub(super) kind: LossKind,
-    /// Round trip before a loss, the median, microseconds.
+    /// Round trip before a loss, the median, microseconds; `None` where that was once: the end of slow start drops whatever makes it long.
     pub(super) rtt_us: Option<u64>,
 }
 
@@ -59,7 +59,8 @@ pub(super) fn find(tracks: &[&Track], base_us: u64) -> Option<Found> {
         _ if is_a_queue(&losses, base_us) => LossKind::Queue,
         _ => LossKind::Chance,
     };
-    Some(Found { kind, rtt_us: median(&round_trips(&losses)).map(rounded) })
+    let rtts = round_trips(&losses);
+    Some(Found { kind, rtt_us: median(&rtts).filter(|_| rtts.len() > 1).map(rounded) })
 }
 
 /// Of the samples before the losses that have one, microseconds.

@@ -51,6 +51,13 @@ const PATHS: &[Path] = &[
         ["app", "app"],
     ),
     ("loss", &["--rtt", "40ms", "--loss", "1%"], &["-t", "5", "-C", "reno"], ["cwnd", "cwnd"]),
+    // What the server tells of its sockets has to go that way too.
+    (
+        "a slow way back",
+        &["--rtt", "40ms", "--rate", "100mbit", "--reverse-rate", "50kbit"],
+        &["-t", "6"],
+        ["cwnd", "cwnd"],
+    ),
     ("datagrams", &["--rtt", "40ms", "--rate", "50mbit"], &["-t", "3", "-u", "-b", "80M"], ["path", "path"]),
 ];
 
