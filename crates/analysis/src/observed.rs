@@ -90,10 +90,8 @@ impl Inference {
         for direction in Direction::ALL {
             let its: Vec<&Track> = self.tracks.values().filter(|one| one.direction == direction).collect();
             let rounds: Vec<Vec<Round>> = its.iter().map(|track| rounds::of(track)).collect();
-            found[usize::from(direction != Direction::Forward)] =
-                bottleneck::find(&its, &rounds, base.value, self.headers);
-            shared[usize::from(direction != Direction::Forward)] =
-                bottleneck::shared(&its, &rounds, base.value);
+            found[direction.index()] = bottleneck::find(&its, &rounds, base.value, self.headers);
+            shared[direction.index()] = bottleneck::shared(&its, &rounds, base.value);
             if let Some(losses) = losses::find(&its, base.value) {
                 let way = facts.way_mut(direction);
                 way.loss = Some(Fact::inferred(losses.kind));
@@ -113,7 +111,7 @@ impl Inference {
             let way = facts.way_mut(direction);
             // ACKs that wait on their way back make a round trip long too, and drop no data: losses have to be this direction's queue's.
             if way.rate_bps.is_some() || way.loss.is_none() || way.has_full_queue() {
-                way.shared_bps = shared[usize::from(direction != Direction::Forward)];
+                way.shared_bps = shared[direction.index()];
             }
         }
         facts

@@ -410,6 +410,14 @@ impl Direction {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Forward, Self::Reverse];
 
+    /// Its place in [`Self::ALL`].
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Forward => 0,
+            Self::Reverse => 1,
+        }
+    }
+
     /// `forward` or `reverse`.
     pub const fn as_str(self) -> &'static str {
         match self {

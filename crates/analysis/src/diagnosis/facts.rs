@@ -1,6 +1,6 @@
 //! What is known of a run beside a stream's own samples: both directions of the path, what passed lately, and the base round trip.
 
-use super::history::{History, place};
+use super::history::History;
 use super::rules::FULL;
 use super::way::Way;
 use crate::metrics::window::{Window, flow_of};
@@ -38,7 +38,7 @@ impl<'a> Facts<'a> {
         let known = |stream: &'a _| flow_of(spec, stream).map(|flow| (stream, flow));
         let mut carried = [0; 2];
         for (stream, flow) in manifest.streams.iter().filter_map(known) {
-            let sum: &mut u64 = &mut carried[place(flow.direction)];
+            let sum: &mut u64 = &mut carried[flow.direction.index()];
             *sum = sum.saturating_add(stream.received_bytes);
         }
         Self {
@@ -58,7 +58,7 @@ impl<'a> Facts<'a> {
     }
 
     pub(super) fn way(&self, direction: Direction) -> &Way {
-        &self.ways[place(direction)]
+        &self.ways[direction.index()]
     }
 
     /// Whether the bottleneck of `direction` was busy over the whole of `window`: at its rate, or with something in the queue at
@@ -83,7 +83,7 @@ impl<'a> Facts<'a> {
 
     /// Whether enough goes the other way than `direction` for a queue there to make the round trips long.
     fn is_two_way(&self, direction: Direction) -> bool {
-        let carried = |direction| self.carried[place(direction)];
+        let carried = |direction: Direction| self.carried[direction.index()];
         carried(direction.opposite()).saturating_mul(NEXT_TO_NOTHING) >= carried(direction)
     }
 

@@ -114,11 +114,11 @@ impl History {
                     through.points.extend(row.info.bytes_acked.map(|bytes| (row.t_us, bytes)));
                     let rtt_us = row.info.srtt_us.map(u64::from);
                     if let Some((path, rtt_us)) = self.path.as_ref().zip(rtt_us) {
-                        let direction = place(through.direction);
+                        let direction = through.direction.index();
                         let bytes = path.queue_bytes(through.direction, rtt_us);
                         self.queues[direction].extend(bytes.map(|bytes| (row.t_us, bytes)));
                         self.waits[direction]
-                            .push_back((row.t_us, path.has_full_queue(through.direction, rtt_us)));
+                            .push_back((row.t_us, path.is_full_queue(through.direction, rtt_us)));
                     }
                 }
             }
@@ -129,7 +129,7 @@ impl History {
                 }
             }
             AnyRow::Path(row) if row.element == Element::Queue => {
-                let direction = place(row.direction);
+                let direction = row.direction.index();
                 self.queues[direction].push_back((row.t_us, row.backlog_bytes));
                 self.overflows[direction].see(row.t_us, row.dropped_packets);
             }
@@ -200,12 +200,12 @@ impl History {
 
     /// What was in the bottleneck's queue at each look in `window`, bytes.
     pub(super) fn queue_looks(&self, direction: Direction, window: Window) -> impl Iterator<Item = u64> {
-        within(&self.queues[place(direction)], window)
+        within(&self.queues[direction.index()], window)
     }
 
     /// Whether the round trip told of a queue that overflows at each look in `window`; nothing where the path was planned.
     pub(super) fn waits(&self, direction: Direction, window: Window) -> impl Iterator<Item = bool> {
-        within(&self.waits[place(direction)], window)
+        within(&self.waits[direction.index()], window)
     }
 
     /// Bytes on the wire for each byte of payload.
@@ -216,7 +216,7 @@ impl History {
 
     /// When the bottleneck's queue was last seen to have dropped, by `t_us`.
     pub(super) fn last_overflow_us(&self, direction: Direction, t_us: u64) -> Option<u64> {
-        let Overflows { at_us, .. } = &self.overflows[place(direction)];
+        let Overflows { at_us, .. } = &self.overflows[direction.index()];
         at_us.partition_point(|&at| at <= t_us).checked_sub(1).map(|last| at_us[last])
     }
 
@@ -238,11 +238,6 @@ impl History {
 fn within<T: Copy>(looks: &VecDeque<(u64, T)>, window: Window) -> impl Iterator<Item = T> {
     let from = looks.partition_point(|&(t_us, _)| t_us < window.from_us);
     looks.range(from..).take_while(move |(t_us, _)| *t_us < window.to_us).map(|&(_, value)| value)
-}
-
-/// Where values of a direction stand: forward, reverse.
-pub(super) fn place(direction: Direction) -> usize {
-    usize::from(direction != Direction::Forward)
 }
 
 impl Overflows {

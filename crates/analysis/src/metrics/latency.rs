@@ -92,13 +92,12 @@ impl<'a> Following<'a> {
                     flow.srtt.add(srtt_us, span.length_us());
                     let queued = self.path.and_then(|path| path.queue_bytes(stream.direction, srtt_us));
                     if let Some(bytes) = queued {
-                        flow.queues[usize::from(stream.direction != Direction::Forward)]
-                            .add(bytes, span.length_us());
+                        flow.queues[stream.direction.index()].add(bytes, span.length_us());
                     }
                 }
             }
             AnyRow::Path(row) if row.element == Element::Queue => {
-                let place = usize::from(row.direction != Direction::Forward);
+                let place = row.direction.index();
                 let Some((from_us, bytes)) = self.looks[place].replace((row.t_us, row.backlog_bytes)) else {
                     return;
                 };
@@ -221,7 +220,7 @@ impl OfFlow {
     /// What the queue of `direction` holds in the median, and how long that takes to leave it.
     fn standing(&self, spec: &CellSpec, direction: Direction) -> Option<(Direction, u64, u64)> {
         let rate = spec.path.way(direction).bottleneck.as_ref()?.rate.bps().max(1);
-        let standing = self.queues[usize::from(direction != Direction::Forward)].lower_median()?;
+        let standing = self.queues[direction.index()].lower_median()?;
         let wait_us = u64::try_from(u128::from(standing) * 8_000_000 / u128::from(rate)).ok()?;
         Some((direction, standing, wait_us))
     }

@@ -122,7 +122,7 @@ impl PathFacts {
     }
 
     /// Whether a round trip of `rtt_us` is that of a queue that overflows, and longer than bursts alone make it; `false` where nothing tells.
-    pub fn has_full_queue(&self, direction: Direction, rtt_us: u64) -> bool {
+    pub fn is_full_queue(&self, direction: Direction, rtt_us: u64) -> bool {
         self.base_rtt_us.is_some_and(|base| rtt_us >= beyond_bursts_us(base.value))
             && self.way(direction).may_be_its_queue(rtt_us)
     }
@@ -155,7 +155,7 @@ pub struct WayFacts {
     pub shared_bps: Option<Fact<u64>>,
     /// Why packets were lost.
     pub loss: Option<Fact<LossKind>>,
-    /// The round trip at which its queue overflows, microseconds; absent where losses are not a queue's.
+    /// The round trip at which its queue overflows, microseconds; absent where losses are not a queue's, or came once.
     #[serde(default)]
     pub overflow_rtt_us: Option<Fact<u64>>,
 }
