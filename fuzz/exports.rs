@@ -1,9 +1,9 @@
 //! What is made of a record that anybody may have written: the figures, the verdict, every form of a report. Called by the fuzz target
 //! `exports`, and for a moment by `crates/report/tests/report/hostile.rs`. Any record that can be read has a report, or an error; never a panic.
 
-use pipefill_analysis::experiment::ExperimentBuilder;
-use pipefill_analysis::intervals::Following;
-use pipefill_analysis::series::Drawing;
+use pipefill_analysis::findings::experiment::ExperimentBuilder;
+use pipefill_analysis::findings::intervals::Following;
+use pipefill_analysis::findings::series::Drawing;
 use pipefill_core::plan::Plan;
 use pipefill_core::record::{AnyRow, RunRecord};
 use pipefill_report::html::{Page, RunPart};

@@ -2,7 +2,7 @@
 //! most one prediction in ten more than a quarter off.
 
 use crate::program::{Program, scenarios};
-use pipefill_analysis::diagnosis::FULL;
+use pipefill_analysis::judge::FULL;
 use serde_json::Value;
 use std::path::Path;
 

@@ -2,12 +2,12 @@
 //!
 //! Never: a schema that was edited by hand, or one of a type that no program prints.
 
-use pipefill_analysis::calculator::Calculation;
-use pipefill_analysis::changes::Changes;
-use pipefill_analysis::confusion::Catalogue;
-use pipefill_analysis::experiment::Experiment;
-use pipefill_analysis::fix::Proof;
-use pipefill_analysis::observed::{Captured, Connections, TestFinding};
+use pipefill_analysis::findings::changes::Changes;
+use pipefill_analysis::findings::confusion::Catalogue;
+use pipefill_analysis::findings::connections::{Captured, Connections, TestFinding};
+use pipefill_analysis::findings::experiment::Experiment;
+use pipefill_analysis::findings::fix::Proof;
+use pipefill_analysis::ground::calculator::Calculation;
 use pipefill_core::plan::Plan;
 use pipefill_core::record::{
     CpuSample, DeliverySample, Manifest, NO_VALUE, PathSample, PingSample, Retransmit, Row, TcpSample,

@@ -1,7 +1,7 @@
 //! The command that carries out a stored experiment again.
 
 use crate::studies;
-use pipefill_analysis::experiment::quoted;
+use pipefill_analysis::findings::experiment::quoted;
 use pipefill_core::plan::Shard;
 use pipefill_store::{ExperimentDirectory, Records};
 

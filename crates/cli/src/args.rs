@@ -22,7 +22,7 @@ use examples::{
     STUDY_EXAMPLES, TEST_EXAMPLES, WATCH_EXAMPLES,
 };
 use hosts::HostsOptions;
-use pipefill_analysis::observed::View;
+use pipefill_analysis::infer::View;
 use pipefill_core::cell::WIRE_OVERHEAD;
 use pipefill_core::parse;
 use pipefill_core::plan::Shard;

@@ -1,7 +1,9 @@
 //! What is said of the connections of a capture: judged together where they share a path.
 
 use crate::capture_reading::CaptureRead;
-use pipefill_analysis::observed::{CapturePoint, Captured, CapturedFlow, Connection, Judged, judge_together};
+use pipefill_analysis::findings::connections::{
+    CapturePoint, Captured, CapturedFlow, Connection, Judged, judge_together,
+};
 use pipefill_capture::headers::Other;
 use pipefill_capture::rows::Watched;
 use pipefill_capture::tcp::{Counts, Half, Side};

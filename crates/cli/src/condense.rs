@@ -2,10 +2,11 @@
 //!
 //! Never: all rows of a run in memory.
 
-use pipefill_analysis::intervals::{Following, StreamIntervals};
-use pipefill_analysis::metrics::{Condenser, RunMetrics};
-use pipefill_analysis::observed::{self, View};
-use pipefill_analysis::series::{Drawing, RunSeries};
+use pipefill_analysis::findings::intervals::{Following, StreamIntervals};
+use pipefill_analysis::findings::metrics::{Condenser, RunMetrics};
+use pipefill_analysis::findings::series::{Drawing, RunSeries};
+use pipefill_analysis::infer;
+use pipefill_analysis::infer::View;
 use pipefill_core::record::{DeliverySample, Manifest, PingSample, Retransmit, Row, TableSummary, TcpSample};
 use pipefill_store::{RecordReader, StoreError, undisturbed};
 use std::path::Path;
@@ -38,7 +39,7 @@ pub(crate) fn condense(
             _ if view.is_some() || is_of_sockets(&record) => {
                 return condense_observed(&record, buckets, view).map(Some);
             }
-            true => observed::inferred(record.manifest(), samples(&record, None)?)?,
+            true => infer::inferred(record.manifest(), samples(&record, None)?)?,
             false => record.manifest().clone(),
         };
         let mut condenser = Condenser::new(&manifest);
@@ -71,13 +72,13 @@ fn condense_observed(
     view: Option<View>,
 ) -> Result<Condensed, StoreError> {
     let manifest = match view {
-        Some(view) => observed::blindfolded(record.manifest(), view),
+        Some(view) => infer::blindfolded(record.manifest(), view),
         None => record.manifest().clone(),
     };
-    let manifest = observed::inferred(&manifest, samples(record, view)?)?;
+    let manifest = infer::inferred(&manifest, samples(record, view)?)?;
     let (mut condenser, mut drawing) = (Condenser::new(&manifest), Drawing::of(&manifest, buckets));
     for sample in samples(record, view)? {
-        for row in observed::rows(sample?) {
+        for row in infer::rows(sample?) {
             condenser.take(&row);
             drawing.take(&row);
         }
@@ -130,7 +131,7 @@ pub(crate) fn cut(
         let mut following = Following::of(record.manifest(), width_us);
         if is_of_sockets(&record) {
             for sample in samples(&record, None)? {
-                observed::rows(sample?).for_each(|row| following.take(&row));
+                infer::rows(sample?).for_each(|row| following.take(&row));
             }
         } else {
             for row in record.rows()? {

@@ -4,10 +4,10 @@ use crate::again;
 use crate::condense::{Condensed, condense};
 use crate::failure::Failure;
 use crate::terminal::Terminal;
-use pipefill_analysis::experiment::{CellResult, Experiment, ExperimentBuilder};
-use pipefill_analysis::metrics::RunMetrics;
-use pipefill_analysis::observed::{View, forget_the_plan};
-use pipefill_analysis::series;
+use pipefill_analysis::findings::experiment::{CellResult, Experiment, ExperimentBuilder};
+use pipefill_analysis::findings::metrics::RunMetrics;
+use pipefill_analysis::findings::series;
+use pipefill_analysis::infer::{View, forget_the_plan};
 use pipefill_core::plan::{Cell, Plan, Run};
 use pipefill_report::html::RunPart;
 use pipefill_store::{

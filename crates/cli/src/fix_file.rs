@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::terminal::Terminal;
-use pipefill_analysis::fix::Proof;
+use pipefill_analysis::findings::fix::Proof;
 use pipefill_report::json;
 use pipefill_store::files;
 use serde::Deserialize;

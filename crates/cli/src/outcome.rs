@@ -2,7 +2,7 @@
 //! [`crate::failure`].
 
 use indexmap::IndexMap;
-use pipefill_analysis::experiment::Experiment;
+use pipefill_analysis::findings::experiment::Experiment;
 use std::process::ExitCode;
 
 /// A command's result, from good to bad.
@@ -35,7 +35,7 @@ impl Outcome {
             Self::ExpectationFailed
         } else if experiment.cells.iter().any(|cell| cell.valid < cell.runs) {
             Self::Invalid
-        } else if expectations().any(pipefill_analysis::expect::ExpectationResult::failed) {
+        } else if expectations().any(pipefill_analysis::findings::expect::ExpectationResult::failed) {
             Self::ExpectationFailed
         } else {
             Self::Done

@@ -5,7 +5,7 @@ use crate::evaluation::{Evaluated, evaluate};
 use crate::failure::Failure;
 use crate::fix_file;
 use crate::terminal::Terminal;
-use pipefill_analysis::experiment::{CellResult, quoted};
+use pipefill_analysis::findings::experiment::{CellResult, quoted};
 use pipefill_core::file_name::FileName;
 use pipefill_report::html::{self, Page, RunCapture, RunPart, of_verdict};
 use pipefill_store::{ExperimentDirectory, artifact_path, files};

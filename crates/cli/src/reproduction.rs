@@ -3,8 +3,9 @@
 use crate::failure::Failure;
 use crate::terminal::Terminal;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use pipefill_analysis::experiment::ExperimentBuilder;
-use pipefill_analysis::observed::{Captured, Draft, Fit, Simulated, fit};
+use pipefill_analysis::findings::connections::Captured;
+use pipefill_analysis::findings::experiment::ExperimentBuilder;
+use pipefill_analysis::findings::reproduce::{Draft, Fit, Simulated, fit};
 use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::file_name::FileName;
 use pipefill_core::scenario::Scenario;

@@ -8,7 +8,7 @@ use crate::live::LiveTap;
 use crate::outcome::counted;
 use crate::progress::Progress;
 use crate::signals::Stop;
-use pipefill_analysis::metrics::RunMetrics;
+use pipefill_analysis::findings::metrics::RunMetrics;
 use pipefill_core::backend::{Backend, BackendError, Watch};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{InMemory, Manifest, Sink};

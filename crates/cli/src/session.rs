@@ -14,7 +14,7 @@ use crate::progress::{Estimate, Progress, span};
 use crate::runner::{Runner, copies, pending, recorded};
 use crate::signals::Stop;
 use crate::terminal::Terminal;
-use pipefill_analysis::experiment::Experiment;
+use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_core::backend::Backend;
 use pipefill_core::plan::Run;
 use pipefill_store::{DamagedRun, ExperimentDirectory, Owner, Records, Registry, SummaryWriter};

@@ -16,7 +16,7 @@ use crate::runner::pending;
 use crate::signals::Stop;
 use crate::terminal::Terminal;
 use clap::ValueEnum;
-use pipefill_analysis::experiment::quoted;
+use pipefill_analysis::findings::experiment::quoted;
 use pipefill_report::sweep::{SCHEMA, ShardState, ShardStatus, SweepStatus};
 use pipefill_store::ExperimentDirectory;
 use rustix::process::{Pid, Signal, kill_process};

@@ -16,7 +16,7 @@ pub(crate) use view::view;
 use crate::failure::Failure;
 use crate::signals::Stop;
 use exact::ExactStates;
-use pipefill_analysis::observed::{Connection, ConnectionFinding, Connections};
+use pipefill_analysis::findings::connections::{Connection, ConnectionFinding, Connections};
 use pipefill_core::record::TcpSample;
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_lab::sock_diag::{Dump, Seen, SockDiag};

@@ -1,7 +1,9 @@
 //! `pipefill bdp`: the calculator's screen, 80 columns and at most 40 lines.
 
 use crate::quantity::Kind;
-use pipefill_analysis::calculator::{BufferAnswer, Calculation, LossAnswer, PredictedBy, WindowAnswer};
+use pipefill_analysis::ground::calculator::{
+    BufferAnswer, Calculation, LossAnswer, PredictedBy, WindowAnswer,
+};
 
 /// Width of the screen.
 const COLUMNS: usize = 80;

@@ -4,7 +4,7 @@ use crate::quantity::{Kind, MISSING};
 use crate::sheet::{Entry, Heading, Tone};
 use crate::table::{Style, grid};
 use crate::{joined, prose};
-use pipefill_analysis::observed::{CapturePoint, Captured, CapturedFlow};
+use pipefill_analysis::findings::connections::{CapturePoint, Captured, CapturedFlow};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use std::fmt::Write;
 

@@ -7,9 +7,9 @@ use crate::quantity::{Kind, MISSING, Scale};
 use crate::sheet::{Column, Entry, Heading, Sheet, Tone, axis_columns};
 use crate::table::{Style, drawn};
 use indexmap::IndexMap;
-use pipefill_analysis::changes::{CellChange, Change, Changes, Finding};
-use pipefill_analysis::experiment::coordinates;
-use pipefill_analysis::statistics::VALUES_MIN;
+use pipefill_analysis::findings::changes::{CellChange, Change, Changes, Finding};
+use pipefill_analysis::findings::experiment::coordinates;
+use pipefill_analysis::ground::statistics::VALUES_MIN;
 
 /// Stands for a difference that is not shown.
 const SAME: &str = "≈";

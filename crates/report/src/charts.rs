@@ -18,7 +18,7 @@ pub(crate) use trips::{Trip, Trips};
 
 use crate::pictures::RUNS;
 use crate::sheet::by_variant;
-use pipefill_analysis::experiment::{CellResult, Experiment};
+use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! The catalogue in Markdown: scenario by scenario, and the confusion matrix. It reads well on a terminal too.
 
 use crate::quantity::MISSING;
-use pipefill_analysis::confusion::{Blindfold, Catalogue, Finding};
+use pipefill_analysis::findings::confusion::{Blindfold, Catalogue, Finding};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 

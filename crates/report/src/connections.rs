@@ -5,7 +5,7 @@ use crate::prose;
 use crate::quantity::{Kind, MISSING};
 use crate::sheet::{Entry, Heading, Tone};
 use crate::table::{Style, grid};
-use pipefill_analysis::observed::{ConnectionFinding, Connections};
+use pipefill_analysis::findings::connections::{ConnectionFinding, Connections};
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use std::fmt::Write;

@@ -5,8 +5,8 @@
 //! missing value is an empty field, never 0. Text that a spreadsheet would take for a formula has an apostrophe before it, as OWASP's page on
 //! CSV injection advises: names and texts of a scenario are anybody's.
 
-use pipefill_analysis::experiment::Experiment;
-use pipefill_analysis::observed::Captured;
+use pipefill_analysis::findings::connections::Captured;
+use pipefill_analysis::findings::experiment::Experiment;
 use serde_json::Value;
 
 /// JSON pointers of the scalar fields, in the order of the columns.

@@ -1,8 +1,8 @@
 //! What the curves of a run are called and which colour they have, where its flows and directions decide that; and the path's rate beside
 //! them. The still picture and the page's script have it from here.
 
-use pipefill_analysis::series::{Quantity, RunSeries, with_bands};
-use pipefill_analysis::theory;
+use pipefill_analysis::findings::series::{Quantity, RunSeries, with_bands};
+use pipefill_analysis::ground::theory;
 use pipefill_core::cell::{CellSpec, Direction};
 
 /// Colours of curves.

@@ -13,9 +13,9 @@ use crate::quantity::Kind;
 use crate::sheet::{environment_line, pings_told};
 use crate::table::Style;
 use indexmap::IndexMap;
-use pipefill_analysis::diagnosis::{Confidence, Diagnosis, Figures, Span, Witness};
-use pipefill_analysis::experiment::{CellResult, Experiment, FlowResult};
-use pipefill_analysis::finding::Advice;
+use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult};
+use pipefill_analysis::findings::finding::Advice;
+use pipefill_analysis::judge::{Confidence, Diagnosis, Figures, Span, Witness};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -161,7 +161,7 @@ fn flows(cell: &CellResult, width: u16) -> Vec<String> {
 /// What limited each stream of every flow when, in the run that the verdict is about.
 fn timeline(cell: &CellResult) -> Vec<Span> {
     let run = cell.run_values.iter().find(|run| Some(run.repeat) == cell.verdict_repeat);
-    run.into_iter().flat_map(pipefill_analysis::metrics::RunMetrics::timeline).copied().collect()
+    run.into_iter().flat_map(pipefill_analysis::findings::metrics::RunMetrics::timeline).copied().collect()
 }
 
 fn title(cell: &CellResult) -> String {

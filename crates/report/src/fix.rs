@@ -5,11 +5,11 @@
 use crate::prose::filled;
 use crate::quantity::{Kind, MISSING, share};
 use crate::table::Style;
-use pipefill_analysis::diagnosis::FULL;
-use pipefill_analysis::experiment::coordinates;
-use pipefill_analysis::fix::{End, Proof, ROUNDS, Round};
-use pipefill_analysis::paired_runs::{Comparison, Difference, Median};
-use pipefill_analysis::statistics::VALUES_MIN;
+use pipefill_analysis::findings::experiment::coordinates;
+use pipefill_analysis::findings::fix::{End, Proof, ROUNDS, Round};
+use pipefill_analysis::findings::paired_runs::{Comparison, Difference, Median};
+use pipefill_analysis::ground::statistics::VALUES_MIN;
+use pipefill_analysis::judge::FULL;
 use pipefill_core::limit::LimitedBy;
 
 /// Prose is hard to read in longer lines.
@@ -175,10 +175,10 @@ fn rate(bps: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{of_path, outcome};
-    use pipefill_analysis::experiment::CellResult;
-    use pipefill_analysis::finding::Advice;
-    use pipefill_analysis::fix::Round;
-    use pipefill_analysis::paired_runs::Comparison;
+    use pipefill_analysis::findings::experiment::CellResult;
+    use pipefill_analysis::findings::finding::Advice;
+    use pipefill_analysis::findings::fix::Round;
+    use pipefill_analysis::findings::paired_runs::Comparison;
 
     fn told(pairs: &[(u64, u64)]) -> String {
         let advice = Advice {

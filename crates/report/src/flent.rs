@@ -7,7 +7,7 @@
 use crate::runs::why_invalid;
 use crate::wall_clock;
 use flate2::{Compression, GzBuilder};
-use pipefill_analysis::intervals::{Interval, StreamIntervals};
+use pipefill_analysis::findings::intervals::{Interval, StreamIntervals};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::record::{Manifest, StreamSummary};
 use serde_json::{Map, Value, json};

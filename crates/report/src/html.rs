@@ -22,8 +22,8 @@ pub use model::data_schema;
 use crate::charts;
 use crate::sheet::{environment_line, source_line};
 use maud::{Markup, html};
-use pipefill_analysis::experiment::Experiment;
-use pipefill_analysis::fix::Proof;
+use pipefill_analysis::findings::experiment::Experiment;
+use pipefill_analysis::findings::fix::Proof;
 
 /// With more cells than this a page is large.
 const LARGE: usize = 60;

@@ -11,7 +11,7 @@ pub mod measured;
 use crate::runs::why_invalid;
 use crate::wall_clock;
 use counts::Counts;
-use pipefill_analysis::intervals::{Interval, StreamIntervals};
+use pipefill_analysis::findings::intervals::{Interval, StreamIntervals};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::record::{Manifest, StreamSummary, ThreadRole, UdpTotals};
 use pipefill_core::units::{Bytes, Rate};

@@ -3,7 +3,7 @@
 use crate::quantity::{Kind, MISSING};
 use crate::sheet::{Entry, Heading};
 use crate::table::{Style, grid};
-use pipefill_analysis::observed::{
+use pipefill_analysis::findings::connections::{
     ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket, PlacedBy,
 };
 

@@ -1,11 +1,11 @@
 //! The report's JSON, schema 1: what other programs read.
 
 use crate::explain::{ExplainedCapture, Explanation};
-use pipefill_analysis::calculator::Calculation;
-use pipefill_analysis::changes::Changes;
-use pipefill_analysis::experiment::{Experiment, SCHEMA};
-use pipefill_analysis::fix::Proof;
-use pipefill_analysis::observed::Captured;
+use pipefill_analysis::findings::changes::Changes;
+use pipefill_analysis::findings::connections::Captured;
+use pipefill_analysis::findings::experiment::{Experiment, SCHEMA};
+use pipefill_analysis::findings::fix::Proof;
+use pipefill_analysis::ground::calculator::Calculation;
 use pipefill_core::plan::Plan;
 use schemars::JsonSchema;
 use serde::Serialize;

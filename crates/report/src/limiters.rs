@@ -1,9 +1,9 @@
 //! What limited a run when, in few enough spans for a picture.
 
-use pipefill_analysis::diagnosis::Span;
-use pipefill_analysis::metrics::RunMetrics;
-use pipefill_analysis::series::RunSeries;
-use pipefill_analysis::step_function::{Step, StepFunction};
+use pipefill_analysis::findings::metrics::RunMetrics;
+use pipefill_analysis::findings::series::RunSeries;
+use pipefill_analysis::ground::step_function::{Step, StepFunction};
+use pipefill_analysis::judge::Span;
 
 /// What limited the run when, in as many spans as its curves have buckets: a run of many has few.
 pub(crate) fn over_time(metrics: &RunMetrics, series: &RunSeries) -> Vec<Span> {

@@ -4,7 +4,7 @@
 
 use crate::conclusions;
 use crate::sheet::{Heading, Sheet, environment_line, interval_line, sheets, source_line};
-use pipefill_analysis::experiment::Experiment;
+use pipefill_analysis::findings::experiment::Experiment;
 
 /// A picture that the text shows.
 #[derive(Debug, Clone, PartialEq, Eq)]

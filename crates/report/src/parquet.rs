@@ -14,8 +14,8 @@ use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::Type;
 use columns::{COLUMNS, Column, Value};
 use indexmap::IndexSet;
-use pipefill_analysis::experiment::{CellResult, Experiment};
-use pipefill_analysis::metrics::RunMetrics;
+use pipefill_analysis::findings::experiment::{CellResult, Experiment};
+use pipefill_analysis::findings::metrics::RunMetrics;
 use std::io::Write;
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use crate::curves;
 use crate::limiters;
 use crate::runs::{RunPart, of_verdict, why_invalid};
 use crate::svg::{self, Picture};
-use pipefill_analysis::experiment::{CellResult, Experiment};
+use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 
 /// Cells whose runs have a picture: more nobody prints.
 pub(crate) const RUNS: usize = 12;

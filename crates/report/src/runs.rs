@@ -1,8 +1,8 @@
 //! What a page and its pictures show of each run beside its figures, and which run stands for a cell.
 
-use pipefill_analysis::experiment::{CellResult, Experiment};
-use pipefill_analysis::metrics::RunMetrics;
-use pipefill_analysis::series::RunSeries;
+use pipefill_analysis::findings::experiment::{CellResult, Experiment};
+use pipefill_analysis::findings::metrics::RunMetrics;
+use pipefill_analysis::findings::series::RunSeries;
 use pipefill_core::record::{Instrument, Invalid, Setting};
 
 /// A run as it was recorded.

@@ -12,7 +12,7 @@ mod windows;
 
 use crate::quantity::MISSING;
 use indexmap::IndexMap;
-use pipefill_analysis::experiment::{CellResult, Experiment, FlowResult};
+use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult};
 
 pub(crate) use columns::{EXACT, SUM};
 pub(crate) use notes::{environment_line, interval_line, problems, source_line};

@@ -3,7 +3,7 @@
 //! Never: an event that holds what only a later one can know.
 
 use indexmap::IndexMap;
-use pipefill_analysis::experiment::CellResult;
+use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_core::record::{AnyRow, Invalid};
 use schemars::JsonSchema;
 use serde::Serialize;

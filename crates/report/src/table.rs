@@ -3,7 +3,7 @@
 use crate::sheet::{Entry, Heading, Sheet, Tone, environment_line, interval_line, sheets, source_line};
 use crate::{conclusions, prose};
 use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table, presets};
-use pipefill_analysis::experiment::Experiment;
+use pipefill_analysis::findings::experiment::Experiment;
 
 /// How to draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

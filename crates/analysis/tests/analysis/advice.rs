@@ -1,9 +1,9 @@
 //! Advice proposes only what the scenario and the kernel can take, for the flow and the direction that it is about.
 
-use pipefill_analysis::advice::advise;
-use pipefill_analysis::diagnosis::{Diagnosis, Figures};
-use pipefill_analysis::finding::{Advice, Bufferbloat, Goal, Latency};
-use pipefill_analysis::verdict::{Subject, predicted_bps, sentence};
+use pipefill_analysis::findings::advice::advise;
+use pipefill_analysis::findings::finding::{Advice, Bufferbloat, Goal, Latency};
+use pipefill_analysis::findings::verdict::{Subject, predicted_bps, sentence};
+use pipefill_analysis::judge::{Diagnosis, Figures};
 use pipefill_core::cell::{CellSpec, Direction};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::scenario::Scenario;

@@ -1,8 +1,8 @@
 //! Runs joined to cells: medians, validity, the JSON contract, expectations.
 
 use crate::builder::{Steady, capped, cell, plan, record, run, spec};
-use pipefill_analysis::expect;
-use pipefill_analysis::experiment::{CellResult, Experiment, ExperimentBuilder};
+use pipefill_analysis::findings::expect;
+use pipefill_analysis::findings::experiment::{CellResult, Experiment, ExperimentBuilder};
 use pipefill_core::cell::{Bound, Comparison, ExpectMetric, Expectation, Protocol};
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::plan::{Cell, Published};
@@ -124,7 +124,8 @@ fn a_cell_is_found_by_its_id_where_the_plan_has_grown() {
 fn the_command_repeats_the_cell_in_a_shell() {
     let odd =
         cell(0, &[("path.rtt", "10ms"), ("host.tcp_rmem", "4096 131072 6MiB")], spec(Protocol::Tcp, 10));
-    let got = pipefill_analysis::experiment::repeat_command("pipefill run rtt.toml", &odd, Some("sim"));
+    let got =
+        pipefill_analysis::findings::experiment::repeat_command("pipefill run rtt.toml", &odd, Some("sim"));
     assert_eq!(got, "pipefill run rtt.toml --on sim --only 'path.rtt=10ms,host.tcp_rmem=4096 131072 6MiB'");
     let words = shlex::split(&got).unwrap();
     assert_eq!(words.last().unwrap(), "path.rtt=10ms,host.tcp_rmem=4096 131072 6MiB");

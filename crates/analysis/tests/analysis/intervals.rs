@@ -1,8 +1,8 @@
 //! Intervals of runs of any length: their number is bounded, whatever a record says.
 
 use crate::builder::{Steady, cell, record, run, spec};
-use pipefill_analysis::intervals::Following;
-use pipefill_analysis::series::Drawing;
+use pipefill_analysis::findings::intervals::Following;
+use pipefill_analysis::findings::series::Drawing;
 use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::record::{AnyRow, Element, PathSample, RunRecord};
 

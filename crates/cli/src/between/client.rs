@@ -17,7 +17,7 @@ use ended::Ended;
 pub(crate) use ended::EndedStream;
 use intervals::Intervals;
 use outcome::Told;
-use pipefill_analysis::observed::TestFinding;
+use pipefill_analysis::findings::connections::TestFinding;
 use pipefill_lab::one_end::{insist, mss_of};
 use pipefill_remote::clock::Exchange;
 use pipefill_remote::control::{Control, ControlError};

@@ -6,8 +6,8 @@
 use super::layers::{all_parts, layer, pictures, place, title};
 use super::{Found, Which, collect, find};
 use crate::failure::Failure;
-use pipefill_analysis::experiment::quoted;
-use pipefill_analysis::observed::Captured;
+use pipefill_analysis::findings::connections::Captured;
+use pipefill_analysis::findings::experiment::quoted;
 use pipefill_capture::graphs::{Graphs, Wanted, choose, levels};
 use pipefill_report::html::{CapturePage, render_capture};
 use pipefill_report::segments::{Level, Payload, Segments};

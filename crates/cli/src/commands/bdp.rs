@@ -4,7 +4,7 @@ use crate::args::BdpArgs;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
-use pipefill_analysis::calculator::{Question, calculate};
+use pipefill_analysis::ground::calculator::{Question, calculate};
 use pipefill_report::{calculator, json};
 
 /// Answers one path's arithmetic.

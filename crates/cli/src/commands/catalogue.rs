@@ -10,9 +10,9 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::session::Finished;
 use crate::terminal::Terminal;
-use pipefill_analysis::confusion::{Blindfold, Catalogue};
-use pipefill_analysis::experiment::Experiment;
-use pipefill_analysis::observed::View;
+use pipefill_analysis::findings::confusion::{Blindfold, Catalogue};
+use pipefill_analysis::findings::experiment::Experiment;
+use pipefill_analysis::infer::View;
 use pipefill_report::confusion;
 use std::path::{Path, PathBuf};
 

@@ -5,8 +5,8 @@ use crate::args::CompareArgs;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
-use pipefill_analysis::changes::{CellChange, Changes};
-use pipefill_analysis::experiment::{CellResult, Experiment};
+use pipefill_analysis::findings::changes::{CellChange, Changes};
+use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use pipefill_report::{changes as text, json};
 
 /// Reads both and compares them. A regression is exit code 1, so that it can stop a pipeline.

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::select;
 use crate::terminal::Terminal;
-use pipefill_analysis::experiment::{Experiment, quoted};
+use pipefill_analysis::findings::experiment::{Experiment, quoted};
 use pipefill_report::{explain as text, json};
 use std::path::Path;
 

@@ -9,7 +9,7 @@ use crate::session::{Finished, Session};
 use crate::signals::Stop;
 use crate::studies::{self, STUDIES};
 use crate::terminal::Terminal;
-use pipefill_analysis::experiment::quoted;
+use pipefill_analysis::findings::experiment::quoted;
 use pipefill_core::backend::Backend;
 use pipefill_core::plan::Shard;
 use pipefill_lab::{Lab, give_back_left, privilege};

@@ -9,7 +9,7 @@ use crate::outcome::Outcome;
 use crate::signals::Stop;
 use crate::sweep::{Description, Place, Sweep, manifest, own_child};
 use crate::terminal::Terminal;
-use pipefill_analysis::experiment::quoted;
+use pipefill_analysis::findings::experiment::quoted;
 use pipefill_report::sweep::{SweepStatus, ranges};
 use pipefill_report::table;
 use pipefill_store::ExperimentDirectory;

@@ -3,7 +3,7 @@
 use super::flow::{COLUMNS, Column, FlowHistory};
 use super::history::RunHistory;
 use super::state::{CurrentRun, Snapshot};
-use pipefill_analysis::diagnosis::Span as CauseSpan;
+use pipefill_analysis::judge::Span as CauseSpan;
 use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::tcp_info::CaState;
 use pipefill_report::cause::{self, Cause};

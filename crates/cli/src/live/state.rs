@@ -4,7 +4,7 @@
 use super::history::RunHistory;
 use crate::progress::{Estimate, label};
 use indexmap::IndexMap;
-use pipefill_analysis::diagnosis::Span;
+use pipefill_analysis::judge::Span;
 use pipefill_core::cell::Direction;
 use pipefill_core::plan::Run;
 use std::collections::VecDeque;

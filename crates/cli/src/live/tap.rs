@@ -4,7 +4,7 @@
 use super::history::RunHistory;
 use super::locked;
 use super::state::{LiveState, Snapshot};
-use pipefill_analysis::diagnosis::{Diagnosing, Span};
+use pipefill_analysis::judge::{Diagnosing, Span};
 use pipefill_core::file_name::FileName;
 use pipefill_core::limit::CwndCause;
 use pipefill_core::plan::Run;

@@ -3,7 +3,7 @@
 use super::{Description, Queued, SHARD, Sweep, shell};
 use crate::failure::Failure;
 use crate::signals::Stop;
-use pipefill_analysis::experiment::quoted;
+use pipefill_analysis::findings::experiment::quoted;
 use pipefill_report::sweep::ranges;
 use std::collections::BTreeSet;
 use std::io;

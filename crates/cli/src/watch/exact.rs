@@ -4,7 +4,7 @@
 //! retransmissions of each; what is beyond is counted as lost.
 
 use super::tracker::{Tracked, Tracker};
-use pipefill_analysis::observed::Exact;
+use pipefill_analysis::findings::connections::Exact;
 use pipefill_core::record::Retransmit;
 use pipefill_core::tcp_info::CaState;
 use pipefill_lab::sender_trace::SenderTrace;

@@ -7,7 +7,7 @@ use crate::evaluation::evaluate;
 use crate::failure::Failure;
 use crate::page;
 use crate::terminal::Terminal;
-use pipefill_analysis::observed::{BACKEND, Connection, DatagramFlow, Exact, cell};
+use pipefill_analysis::findings::connections::{BACKEND, Connection, DatagramFlow, Exact, cell};
 use pipefill_core::cell::CellSpec;
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{CELLS_MAX, Cell, Plan, Run};

@@ -3,7 +3,7 @@
 use super::carried;
 use super::view::{Mode, Sort};
 use crate::terminal::visible;
-use pipefill_analysis::observed::{ConnectionFinding, Connections};
+use pipefill_analysis::findings::connections::{ConnectionFinding, Connections};
 use pipefill_core::cell::Direction;
 use pipefill_core::record::TcpSample;
 use pipefill_report::cause;

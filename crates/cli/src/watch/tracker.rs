@@ -3,7 +3,7 @@
 //! What is held is bounded: connections beyond [`CONNECTIONS_MAX`] are counted and not followed, and a connection keeps [`SAMPLES_MAX`]
 //! samples at most. The same is held of those that closed.
 
-use pipefill_analysis::observed::Exact;
+use pipefill_analysis::findings::connections::Exact;
 use pipefill_core::record::{Observed, Process, StreamEnd, TcpSample};
 use pipefill_core::tcp_info::{self, TcpInfo};
 use pipefill_lab::sock_diag::Seen;
@@ -376,7 +376,7 @@ fn sample(seen: &Seen<'_>, t_us: u64) -> Option<TcpSample> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pipefill_analysis::observed::{Connection, ConnectionFinding};
+    use pipefill_analysis::findings::connections::{Connection, ConnectionFinding};
     use pipefill_core::limit::LimitedBy;
     use std::time::Duration;
 

@@ -6,7 +6,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::signals::Stop;
 use crate::terminal::Terminal;
-use pipefill_analysis::observed::ConnectionFinding;
+use pipefill_analysis::findings::connections::ConnectionFinding;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};

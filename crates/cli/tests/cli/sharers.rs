@@ -1,7 +1,7 @@
 //! A connection whose bottleneck others share, judged by its own socket alone, as `watch` and `exec` do.
 
 use crate::pipefill::Folder;
-use pipefill_analysis::observed::{Connection, judge_together};
+use pipefill_analysis::findings::connections::{Connection, judge_together};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::record::{Observed, StreamEnd, TcpSample};
 use pipefill_store::RecordReader;

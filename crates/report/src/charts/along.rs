@@ -8,7 +8,7 @@ use super::{laws, name_of, plots, titled};
 use crate::quantity::Kind;
 use crate::sheet::anchor;
 use indexmap::IndexMap;
-use pipefill_analysis::experiment::{CellResult, Experiment, FlowResult};
+use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use super::titled;
 use crate::sheet::anchor;
 use indexmap::{IndexMap, IndexSet};
-use pipefill_analysis::experiment::CellResult;
+use pipefill_analysis::findings::experiment::CellResult;
 use schemars::JsonSchema;
 use serde::Serialize;
 

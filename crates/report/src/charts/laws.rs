@@ -5,8 +5,8 @@
 use super::plots::Quantity;
 use super::short;
 use indexmap::IndexMap;
-use pipefill_analysis::experiment::CellResult;
-use pipefill_analysis::theory::{Bound, Law, bounds, segment_loss};
+use pipefill_analysis::findings::experiment::CellResult;
+use pipefill_analysis::ground::theory::{Bound, Law, bounds, segment_loss};
 use pipefill_core::cell::CellSpec;
 use pipefill_core::units::Ratio;
 use schemars::JsonSchema;

@@ -2,8 +2,8 @@
 
 use super::titled;
 use crate::sheet::anchor;
-use pipefill_analysis::experiment::{CellResult, Experiment};
-use pipefill_analysis::metrics::RunMetrics;
+use pipefill_analysis::findings::experiment::{CellResult, Experiment};
+use pipefill_analysis::findings::metrics::RunMetrics;
 use pipefill_core::cell::Protocol;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -5,7 +5,7 @@ use super::{name_of, titled};
 use crate::quantity::Kind;
 use crate::sheet::anchor;
 use indexmap::IndexMap;
-use pipefill_analysis::experiment::{CellResult, Experiment};
+use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use pipefill_core::cell::{CellSpec, LossSpec};
 use pipefill_core::units::Ratio;
 use schemars::JsonSchema;

@@ -2,8 +2,8 @@
 
 use super::titled;
 use crate::sheet::anchor;
-use pipefill_analysis::experiment::CellResult;
-use pipefill_analysis::statistics::{percentile, rounded};
+use pipefill_analysis::findings::experiment::CellResult;
+use pipefill_analysis::ground::statistics::{percentile, rounded};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -2,8 +2,8 @@
 
 use super::titled;
 use crate::sheet::anchor;
-use pipefill_analysis::experiment::{CellResult, FlowResult};
-use pipefill_analysis::finding::Distribution;
+use pipefill_analysis::findings::experiment::{CellResult, FlowResult};
+use pipefill_analysis::findings::finding::Distribution;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -5,9 +5,9 @@ use crate::captured::{hidden, notes, seen};
 use crate::prose::filled;
 use crate::quantity::Kind;
 use crate::table::Style;
-use pipefill_analysis::diagnosis::{Confidence, Figures, Span, Witness};
-use pipefill_analysis::experiment::SCHEMA;
-use pipefill_analysis::observed::{Captured, CapturedFlow};
+use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
+use pipefill_analysis::findings::experiment::SCHEMA;
+use pipefill_analysis::judge::{Confidence, Figures, Span, Witness};
 use schemars::JsonSchema;
 use serde::Serialize;
 

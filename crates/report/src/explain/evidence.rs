@@ -1,7 +1,7 @@
 //! What the verdict rests on, figure by figure, and who says otherwise.
 
 use crate::quantity::Kind;
-use pipefill_analysis::diagnosis::{Confidence, Diagnosis, Witness};
+use pipefill_analysis::judge::{Confidence, Diagnosis, Witness};
 use pipefill_core::limit::LimitedBy;
 
 /// The figures of `diagnosis`, one a line; what limited is marked.

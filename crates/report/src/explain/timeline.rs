@@ -3,7 +3,7 @@
 use crate::cause::{self, Cause, letter, meaning};
 use crate::quantity::Kind;
 use crate::table::Style;
-use pipefill_analysis::diagnosis::Span;
+use pipefill_analysis::judge::Span;
 use pipefill_core::limit::LimitedBy;
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use super::terms::term;
 use crate::quantity::Kind;
 use maud::{Markup, html};
-use pipefill_analysis::experiment::{CellResult, Experiment};
+use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use pipefill_core::limit::LimitedBy;
 use std::collections::BTreeMap;
 

@@ -10,8 +10,8 @@ use crate::segments::Segments;
 use crate::sheet::{Entry, Heading, anchor};
 use crate::svg;
 use maud::{Markup, html};
-use pipefill_analysis::experiment::CellResult;
-use pipefill_analysis::observed::{Captured, CapturedFlow};
+use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
+use pipefill_analysis::findings::experiment::CellResult;
 
 /// Flows of the table and of the verdicts below it; more nobody reads.
 const FLOWS: usize = 200;

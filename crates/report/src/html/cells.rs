@@ -8,8 +8,8 @@ use crate::explain;
 use crate::quantity::Kind;
 use crate::sheet::{anchor, pings_told, problems};
 use maud::{Markup, html};
-use pipefill_analysis::experiment::CellResult;
-use pipefill_analysis::finding::Advice;
+use pipefill_analysis::findings::experiment::CellResult;
+use pipefill_analysis::findings::finding::Advice;
 use pipefill_core::limit::LimitedBy;
 
 /// With more cells than this each is closed until somebody asks.

@@ -3,8 +3,8 @@
 use crate::fix::{conclusion, outcome};
 use crate::svg;
 use maud::{Markup, html};
-use pipefill_analysis::experiment::CellResult;
-use pipefill_analysis::fix::{Proof, Round};
+use pipefill_analysis::findings::experiment::CellResult;
+use pipefill_analysis::findings::fix::{Proof, Round};
 
 /// The proof of `cell`'s advice, if it was tried.
 pub(super) fn of<'a>(proofs: &'a [Proof], cell: &CellResult) -> Option<&'a Proof> {

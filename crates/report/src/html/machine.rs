@@ -8,7 +8,7 @@ use crate::quantity::{Kind, MISSING};
 use crate::runs::RunPart;
 use indexmap::IndexMap;
 use maud::{Markup, html};
-use pipefill_analysis::experiment::EnvironmentSummary;
+use pipefill_analysis::findings::experiment::EnvironmentSummary;
 use pipefill_core::record::{Lateness, Setting};
 use std::collections::BTreeSet;
 

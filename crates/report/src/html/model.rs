@@ -9,9 +9,9 @@ use crate::curves::{self, PathRate};
 use crate::limiters;
 use crate::runs::RunPart;
 use crate::segments::{self, Segments};
-use pipefill_analysis::experiment::CellResult;
-use pipefill_analysis::metrics::RunMetrics;
-use pipefill_analysis::series::{Quantity, RunSeries};
+use pipefill_analysis::findings::experiment::CellResult;
+use pipefill_analysis::findings::metrics::RunMetrics;
+use pipefill_analysis::findings::series::{Quantity, RunSeries};
 use pipefill_core::cell::CellSpec;
 use pipefill_core::limit::CwndCause;
 use schemars::generate::SchemaSettings;
@@ -133,7 +133,7 @@ impl Run {
         let states = series.states.iter().flat_map(|(stream, steps)| {
             steps.iter().map(|step| (*stream, since(step.from_us), since(step.to_us), step.value.as_str()))
         });
-        let retransmit = |mark: &pipefill_analysis::series::Retransmitted| {
+        let retransmit = |mark: &pipefill_analysis::findings::series::Retransmitted| {
             let [fast, rto, tlp, spurious] = mark.by_kind;
             [since(mark.t_us), fast, rto, tlp, spurious, mark.sampled]
         };
@@ -157,7 +157,11 @@ impl Run {
 }
 
 impl Curve {
-    fn of(series: &RunSeries, curve: &pipefill_analysis::series::Curve, since: impl Fn(u64) -> u64) -> Self {
+    fn of(
+        series: &RunSeries,
+        curve: &pipefill_analysis::findings::series::Curve,
+        since: impl Fn(u64) -> u64,
+    ) -> Self {
         let mut before = 0;
         let mut step = |t_us: u64| {
             let t_us = since(t_us);

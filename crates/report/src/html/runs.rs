@@ -5,7 +5,7 @@ use crate::pictures::{RUNS, timelines};
 use crate::sheet::anchor;
 use crate::svg::Picture;
 use maud::{Markup, html};
-use pipefill_analysis::experiment::CellResult;
+use pipefill_analysis::findings::experiment::CellResult;
 
 /// The section.
 pub(super) fn section(page: &Page<'_>) -> Markup {

@@ -1,6 +1,6 @@
 //! A stream's intervals in whole numbers that add up to its totals, as iperf3's own do.
 
-use pipefill_analysis::intervals::{Interval, Look};
+use pipefill_analysis::findings::intervals::{Interval, Look};
 use pipefill_core::record::StreamSummary;
 
 /// What the client counted of one stream in one interval.

@@ -5,8 +5,8 @@ use crate::connections::in_words;
 use crate::prose;
 use crate::quantity::Kind;
 use crate::table::Style;
-use pipefill_analysis::observed::{Ends, Server, TestFinding, TestResult};
-use pipefill_analysis::statistics::median;
+use pipefill_analysis::findings::connections::{Ends, Server, TestFinding, TestResult};
+use pipefill_analysis::ground::statistics::median;
 use std::fmt::Write;
 
 /// The head of the lines of intervals.

@@ -1,8 +1,8 @@
 //! What each column of the Parquet file holds, beside the axes.
 
 use ::parquet::basic::Type as Physical;
-use pipefill_analysis::experiment::CellResult;
-use pipefill_analysis::metrics::{CaStateTimes, RetransmitCounts, RunMetrics};
+use pipefill_analysis::findings::experiment::CellResult;
+use pipefill_analysis::findings::metrics::{CaStateTimes, RetransmitCounts, RunMetrics};
 use pipefill_core::limit::LimitedBy;
 
 /// A column.

@@ -2,7 +2,7 @@
 
 use super::{Entry, Heading, Tone, windows};
 use crate::quantity::{Kind, MISSING, Scale};
-use pipefill_analysis::experiment::{CellResult, Experiment, FlowResult};
+use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult};
 use pipefill_core::cell::Protocol;
 use std::collections::BTreeMap;
 

@@ -3,8 +3,8 @@
 use super::columns::{self, Column, column, float};
 use super::{Entry, Heading};
 use crate::quantity::Kind;
-use pipefill_analysis::experiment::{CellResult, FlowResult};
-use pipefill_analysis::finding::RttSource;
+use pipefill_analysis::findings::experiment::{CellResult, FlowResult};
+use pipefill_analysis::findings::finding::RttSource;
 
 const COLUMNS: [Column<FlowResult>; 7] = [
     column("goodput", Kind::Rate, |flow| float(flow.figures.goodput_bps)),

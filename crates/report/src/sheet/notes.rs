@@ -3,9 +3,9 @@
 use super::columns::EXACT;
 use crate::quantity::{Kind, MISSING, share};
 use indexmap::IndexMap;
-use pipefill_analysis::expect::{ExpectationResult, Value};
-use pipefill_analysis::experiment::{CellResult, Experiment};
-use pipefill_analysis::metrics::UnmetSetting;
+use pipefill_analysis::findings::expect::{ExpectationResult, Value};
+use pipefill_analysis::findings::experiment::{CellResult, Experiment};
+use pipefill_analysis::findings::metrics::UnmetSetting;
 use std::collections::BTreeMap;
 
 /// A table with more cells than this keeps its verdicts for `explain`: a page of sentences is not read.
@@ -79,7 +79,7 @@ pub(crate) fn environment_line(experiment: &Experiment) -> Option<String> {
 }
 
 fn invalid(cell: &CellResult) -> Vec<String> {
-    let line = |count: &pipefill_analysis::experiment::InvalidCount| {
+    let line = |count: &pipefill_analysis::findings::experiment::InvalidCount| {
         format!(
             "! {}: {} of {} runs invalid, {}: {}",
             cell.coordinates(),

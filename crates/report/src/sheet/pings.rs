@@ -3,8 +3,8 @@
 use super::columns::{self, Column, column, float};
 use super::{Entry, Heading};
 use crate::quantity::{Kind, MISSING};
-use pipefill_analysis::experiment::CellResult;
-use pipefill_analysis::metrics::{PingMetrics, PingSize};
+use pipefill_analysis::findings::experiment::CellResult;
+use pipefill_analysis::findings::metrics::{PingMetrics, PingSize};
 use std::collections::BTreeSet;
 
 /// The fit, and what three ways of reading make of the largest ping.

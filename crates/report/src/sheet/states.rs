@@ -4,8 +4,8 @@
 
 use super::{Column, Entry, Heading, Sheet};
 use crate::quantity::{Kind, MILLISECONDS, MISSING};
-use pipefill_analysis::experiment::CellResult;
-use pipefill_analysis::metrics::CaStateTimes;
+use pipefill_analysis::findings::experiment::CellResult;
+use pipefill_analysis::findings::metrics::CaStateTimes;
 use pipefill_core::plan::PublishedStates;
 use pipefill_core::record::CaStateSource;
 

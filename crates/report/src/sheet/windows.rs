@@ -3,7 +3,7 @@
 use super::columns::{self, Column, column, float};
 use super::{Entry, Heading};
 use crate::quantity::Kind;
-use pipefill_analysis::experiment::CellResult;
+use pipefill_analysis::findings::experiment::CellResult;
 
 /// Keys that set a buffer.
 const BUFFERS: [&str; 4] = ["tcp_rmem", "tcp_wmem", "rcvbuf", "sndbuf"];

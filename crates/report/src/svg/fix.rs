@@ -6,8 +6,8 @@ use super::scale::Scale;
 use super::{Frame, Picture, WIDTH, n, x_axis};
 use crate::quantity::Kind;
 use maud::{Markup, html};
-use pipefill_analysis::fix::{Proof, Round};
-use pipefill_analysis::paired_runs::Median;
+use pipefill_analysis::findings::fix::{Proof, Round};
+use pipefill_analysis::findings::paired_runs::Median;
 
 /// Height of a bar with the gap below it, and of a round's name.
 const BAR: f64 = 19.0;

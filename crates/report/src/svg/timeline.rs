@@ -6,10 +6,10 @@ use super::{Frame, Picture, WIDTH, n, through, y_axis};
 use crate::curves::{self, PathRate};
 use crate::quantity::Kind;
 use maud::{Markup, html};
-use pipefill_analysis::diagnosis::Span;
-use pipefill_analysis::downsampling::{Downsampler, Point};
-use pipefill_analysis::series::{DrawnFlow, Quantity, RunSeries};
-use pipefill_analysis::step_function::Step;
+use pipefill_analysis::findings::series::{DrawnFlow, Quantity, RunSeries};
+use pipefill_analysis::ground::downsampling::{Downsampler, Point};
+use pipefill_analysis::ground::step_function::Step;
+use pipefill_analysis::judge::Span;
 use pipefill_core::cell::Protocol;
 use pipefill_core::tcp_info::CaState;
 

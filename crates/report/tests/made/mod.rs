@@ -2,11 +2,11 @@
 #![allow(dead_code, unreachable_pub, reason = "test support, shared by several test crates")]
 
 use crate::builder::{Steady, cell, flow, plan, record, run, spec};
-use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
-use pipefill_analysis::finding::Advice;
-use pipefill_analysis::fix::{End, Proof, Round};
-use pipefill_analysis::paired_runs::Comparison;
-use pipefill_analysis::series::Drawing;
+use pipefill_analysis::findings::experiment::{Experiment, ExperimentBuilder};
+use pipefill_analysis::findings::finding::Advice;
+use pipefill_analysis::findings::fix::{End, Proof, Round};
+use pipefill_analysis::findings::paired_runs::Comparison;
+use pipefill_analysis::findings::series::Drawing;
 use pipefill_core::cell::{Direction, FlowSpec, PingSpec, Protocol};
 use pipefill_core::record::{PingSample, RunRecord};
 use pipefill_core::units::Bytes;

@@ -4,10 +4,10 @@
 mod exports;
 
 use exports::{RECORD, count, nth};
-use pipefill_analysis::changes::Changes;
-use pipefill_analysis::experiment::Experiment;
-use pipefill_analysis::intervals::Following;
-use pipefill_analysis::series::Drawing;
+use pipefill_analysis::findings::changes::Changes;
+use pipefill_analysis::findings::experiment::Experiment;
+use pipefill_analysis::findings::intervals::Following;
+use pipefill_analysis::findings::series::Drawing;
 use pipefill_core::record::{AnyRow, RunRecord};
 use pipefill_report::html::{Page, RunPart};
 use pipefill_report::stream::Event;

@@ -1,7 +1,7 @@
 //! What the renderings look like (snapshots), and what has to be true of them whatever they look like.
 
 use crate::builder::{Steady, capped, cell, plan, record, run, spec};
-use pipefill_analysis::experiment::{Experiment, ExperimentBuilder};
+use pipefill_analysis::findings::experiment::{Experiment, ExperimentBuilder};
 use pipefill_core::cell::{Bound, Comparison, ExpectMetric, Expectation, Protocol};
 use pipefill_core::plan::{Cell, Published, PublishedStates};
 use pipefill_core::record::{CaStateSource, CaStateTimes, Invalid};

@@ -1,6 +1,6 @@
 //! The calculator's screen and the plan.
 
-use pipefill_analysis::calculator::{Question, calculate};
+use pipefill_analysis::ground::calculator::{Question, calculate};
 use pipefill_core::cell::{Protocol, WIRE_OVERHEAD};
 use pipefill_core::plan::Plan;
 use pipefill_core::units::{Bytes, Rate, Ratio};

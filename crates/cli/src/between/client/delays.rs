@@ -2,7 +2,7 @@
 
 use crate::between::end::End;
 use crate::between::time::Beside;
-use pipefill_analysis::observed::{ClockOffset, DelayOf, TestDelay, TestDelays};
+use pipefill_analysis::findings::connections::{ClockOffset, DelayOf, TestDelay, TestDelays};
 use pipefill_remote::clock::{Clocks, Exchange};
 use pipefill_remote::far_end::FarEnd;
 

@@ -5,7 +5,9 @@ use super::{Asked, Tested};
 use crate::between::end::End;
 use crate::failure::Failure;
 use crate::watch::{Kept, Recorded};
-use pipefill_analysis::observed::{Connection, DatagramCount, DatagramFlow, Datagrams, Server, TestFinding};
+use pipefill_analysis::findings::connections::{
+    Connection, DatagramCount, DatagramFlow, Datagrams, Server, TestFinding,
+};
 use pipefill_core::record::{Observed, Process, TcpSample, UdpTotals};
 use pipefill_core::units::{Bytes, Rate};
 use pipefill_remote::far_end::{FarEnd, FarStream};

@@ -3,7 +3,7 @@
 use crate::capture_flows::judged;
 use crate::capture_reading::{CaptureFile, CaptureRead, STDIN, name, read};
 use crate::failure::Failure;
-use pipefill_analysis::observed::{
+use pipefill_analysis::findings::connections::{
     Captured, CapturedFlow, ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow,
     LostPacket, OneWayDelay, PlacedBy, UnmatchedPackets,
 };

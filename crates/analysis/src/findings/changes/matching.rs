@@ -1,0 +1,46 @@
+//! Which cell of one experiment is which of another.
+//!
+//! Never: two cells of one experiment matched with the same one of the other, or a cell that nobody ran.
+
+use crate::findings::experiment::{CellResult, Experiment};
+
+/// The cells of two experiments that were run, each in exactly one of these.
+#[derive(Debug, Default)]
+pub(super) struct Matched<'a> {
+    /// Before and after, in the order of before.
+    pub(super) pairs: Vec<(&'a CellResult, &'a CellResult)>,
+    pub(super) only_before: Vec<&'a CellResult>,
+    pub(super) only_after: Vec<&'a CellResult>,
+}
+
+/// Whether two cells are the same point.
+type Rule = fn(&CellResult, &CellResult) -> bool;
+
+/// In this order: what an earlier one has matched is no later one's. An axis on one side may be a fixed value on the other; then
+/// the resolved cells tell.
+const RULES: [Rule; 3] = [
+    |one, other| one.axes == other.axes && one.backend == other.backend,
+    |one, other| one.axes == other.axes,
+    |one, other| one.id == other.id,
+];
+
+/// Matches the cells of both. Where each side has one cell only these are meant, whatever their coordinates.
+pub(super) fn matched<'a>(before: &'a Experiment, after: &'a Experiment) -> Matched<'a> {
+    let ran = |experiment: &'a Experiment| -> Vec<&'a CellResult> {
+        experiment.cells.iter().filter(|cell| cell.runs > 0).collect()
+    };
+    let (mut left, mut right) = (ran(before), ran(after));
+    if let ([one], [other]) = (&left[..], &right[..]) {
+        return Matched { pairs: vec![(*one, *other)], ..Matched::default() };
+    }
+    let mut pairs = Vec::new();
+    for rule in RULES {
+        left.retain(|one| {
+            let at = right.iter().position(|other| rule(one, other));
+            pairs.extend(at.map(|at| (*one, right.remove(at))));
+            at.is_none()
+        });
+    }
+    pairs.sort_by_key(|(one, _)| (one.index, one.backend.clone()));
+    Matched { pairs, only_before: left, only_after: right }
+}

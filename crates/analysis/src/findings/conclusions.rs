@@ -1,0 +1,177 @@
+//! What a source concluded, held against our own figures.
+//!
+//! A conclusion stands where every claim holds in every cell that it speaks of. Never: an opinion about a cell that was not
+//! measured, or a figure that is not of this experiment.
+
+mod evidence;
+
+use crate::findings::expect::{self, Value};
+use crate::findings::experiment::CellResult;
+use pipefill_core::cell::CellSpec;
+use pipefill_core::plan::{Against, Claim, Conclusion, Pair, Plan};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A published conclusion, judged.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ConclusionResult {
+    /// What was published.
+    pub published: String,
+    /// Whether our figures bear it out.
+    pub opinion: Opinion,
+    /// What we conclude; null where the scenario has no words for that outcome.
+    pub ours: Option<String>,
+    /// The figures that say so, a sentence each.
+    pub evidence: Vec<String>,
+    /// Every claim that it rests on.
+    pub claims: Vec<ClaimResult>,
+}
+
+/// Whether a conclusion stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Opinion {
+    /// Every claim holds in every cell.
+    Confirmed,
+    /// A claim fails in some cell.
+    Refuted,
+    /// A claim could not be judged, and none failed.
+    NotTested,
+}
+
+/// A claim, judged in every cell that it speaks of.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ClaimResult {
+    /// As the scenario has it.
+    pub text: String,
+    /// Each cell, on each backend that ran it.
+    pub cells: Vec<JudgedCell>,
+}
+
+/// A claim about one cell.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct JudgedCell {
+    /// Index of the cell in the plan.
+    pub cell: usize,
+    /// Index of the cell that it is compared with; null where the claim speaks of one.
+    pub other: Option<usize>,
+    /// What ran it; null where nothing did.
+    pub backend: Option<String>,
+    /// Whether it holds; null where it could not be judged.
+    pub held: Option<bool>,
+    /// What was measured, in the metric's unit.
+    pub measured: Option<Value>,
+    /// What it was compared with: the bound, or the other cell's figure before a share of it is taken.
+    pub compared_with: Option<Value>,
+}
+
+/// Judges every conclusion of `plan` by its `cells`.
+pub fn judge(plan: &Plan, cells: &[CellResult]) -> Vec<ConclusionResult> {
+    plan.conclusions.iter().map(|conclusion| judged(plan, conclusion, cells)).collect()
+}
+
+fn judged(plan: &Plan, conclusion: &Conclusion, cells: &[CellResult]) -> ConclusionResult {
+    let claims: Vec<ClaimResult> =
+        conclusion.claims.iter().map(|claim| judged_claim(plan, claim, cells)).collect();
+    let opinion = opinion(&claims);
+    let ours = match opinion {
+        Opinion::Confirmed => conclusion.if_so.clone(),
+        Opinion::Refuted => conclusion.if_not.clone(),
+        Opinion::NotTested => None,
+    };
+    let said = conclusion.claims.iter().zip(&claims);
+    let evidence = said.flat_map(|(claim, result)| evidence::lines(claim, result, cells)).collect();
+    ConclusionResult { published: conclusion.published.clone(), opinion, ours, evidence, claims }
+}
+
+fn opinion(claims: &[ClaimResult]) -> Opinion {
+    let held = || claims.iter().flat_map(|claim| claim.cells.iter().map(|cell| cell.held));
+    let is_judged = |claim: &ClaimResult| !claim.cells.is_empty();
+    if held().any(|held| held == Some(false)) {
+        Opinion::Refuted
+    } else if !claims.is_empty() && claims.iter().all(is_judged) && held().all(|held| held == Some(true)) {
+        Opinion::Confirmed
+    } else {
+        Opinion::NotTested
+    }
+}
+
+fn judged_claim(plan: &Plan, claim: &Claim, cells: &[CellResult]) -> ClaimResult {
+    let of_pair = |pair: &Pair| {
+        let results = cells.iter().filter(|result| result.index == pair.cell);
+        results.map(|result| judged_cell(plan, claim, *pair, result, cells)).collect::<Vec<_>>()
+    };
+    ClaimResult { text: claim.text.clone(), cells: claim.pairs.iter().flat_map(of_pair).collect() }
+}
+
+fn judged_cell(
+    plan: &Plan,
+    claim: &Claim,
+    pair: Pair,
+    result: &CellResult,
+    cells: &[CellResult],
+) -> JudgedCell {
+    let spec = &plan.cell(pair.cell).spec;
+    let other = pair.other.and_then(|index| of_index(cells, index, result));
+    let measured = expect::measured(result, claim.metric);
+    let compared_with = compared_with(claim, spec, other);
+    let held = measured
+        .as_ref()
+        .zip(compared_with.as_ref())
+        .and_then(|(measured, with)| expect::compare(measured, claim.comparison, &shared(claim, with)).ok());
+    JudgedCell {
+        cell: pair.cell,
+        other: pair.other,
+        backend: result.backend.clone(),
+        held,
+        measured,
+        compared_with,
+    }
+}
+
+/// The result of the cell `index` on the backend of `beside`.
+fn of_index<'a>(cells: &'a [CellResult], index: usize, beside: &CellResult) -> Option<&'a CellResult> {
+    cells.iter().find(|cell| cell.index == index && cell.backend == beside.backend)
+}
+
+fn compared_with(claim: &Claim, spec: &CellSpec, other: Option<&CellResult>) -> Option<Value> {
+    match &claim.against {
+        Against::Bound(bound) => expect::bound(spec, bound),
+        Against::OtherCell { metric, .. } => expect::measured(other?, *metric),
+    }
+}
+
+/// The share of `with` that the claim speaks of.
+fn shared(claim: &Claim, with: &Value) -> Value {
+    match (&claim.against, with) {
+        (Against::OtherCell { share, .. }, Value::Number(number)) => Value::Number(number * share.fraction()),
+        _ => with.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(held: &[Option<bool>]) -> ClaimResult {
+        let cell = |&held: &Option<bool>| JudgedCell {
+            cell: 0,
+            other: None,
+            backend: None,
+            held,
+            measured: None,
+            compared_with: None,
+        };
+        ClaimResult { text: String::new(), cells: held.iter().map(cell).collect() }
+    }
+
+    #[test]
+    fn a_conclusion_stands_where_every_claim_holds_everywhere() {
+        let (yes, no, unknown) = (Some(true), Some(false), None);
+        assert_eq!(opinion(&[claim(&[yes, yes]), claim(&[yes])]), Opinion::Confirmed);
+        assert_eq!(opinion(&[claim(&[yes, no]), claim(&[unknown])]), Opinion::Refuted);
+        assert_eq!(opinion(&[claim(&[yes, unknown])]), Opinion::NotTested);
+        assert_eq!(opinion(&[claim(&[yes]), claim(&[])]), Opinion::NotTested);
+        assert_eq!(opinion(&[]), Opinion::NotTested);
+    }
+}

@@ -1,0 +1,27 @@
+//! Connections that no scenario describes: of sockets, of captures, of tests between hosts.
+
+mod advice;
+mod captured;
+mod connection;
+mod datagram_flow;
+mod delays;
+mod finding;
+mod host_test;
+mod joined;
+mod unplanned;
+
+pub use advice::for_machines;
+pub use captured::{CapturePoint, Captured, CapturedFlow};
+pub use connection::{BACKEND, Carried, Connection, Exact, Judged, judge_together};
+pub use datagram_flow::{DatagramCount, DatagramFlow};
+pub use delays::{ClockOffset, DelayOf, TestDelay, TestDelays};
+pub use finding::{ConnectionFinding, Connections};
+pub use host_test::{Datagrams, Ends, Server, TestFinding, TestResult};
+pub use joined::{
+    ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket, OneWayDelay,
+    PlacedBy, UnmatchedPackets,
+};
+pub use unplanned::cell;
+
+#[cfg(test)]
+mod tests;

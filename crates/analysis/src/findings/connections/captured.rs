@@ -1,0 +1,189 @@
+//! What is said of the connections of a capture: one entry for each connection and direction that carried data.
+
+use super::advice::for_machines;
+use super::connection::Judged;
+use super::joined::{JoinedCaptures, JoinedFlow};
+use crate::findings::experiment::{FlowResult, SCHEMA};
+use crate::findings::finding::Advice;
+use crate::ground::wording;
+use crate::judge::Diagnosis;
+use pipefill_core::cell::Direction;
+use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::record::{LossKind, PathFacts};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Most of the time.
+const MOSTLY: f64 = 0.6;
+
+/// The flows of a capture.
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Captured {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Packets that were read, of both captures where there are two.
+    pub packets: u64,
+    /// Packets that could not be understood, by what they were.
+    pub not_understood: BTreeMap<String, u64>,
+    /// Packets that whoever captured dropped; null where the capture does not tell.
+    pub dropped: Option<u64>,
+    /// Connections that had to be forgotten before their end, for want of memory.
+    pub forgotten: u64,
+    /// Connections that carried little, of more than are kept: they have no entry.
+    pub left_out: u64,
+    /// Where and why reading ended before the end of the capture; null where it did not.
+    pub broken: Option<String>,
+    /// The two captures that were joined; null where one was read.
+    pub joined: Option<JoinedCaptures>,
+    /// One entry for each connection and direction that carried data, the largest first.
+    pub flows: Vec<CapturedFlow>,
+}
+
+/// Where the capture point is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CapturePoint {
+    /// Near who sends the data.
+    Sender,
+    /// Near who receives them.
+    Receiver,
+    /// A part of the path on either side.
+    Between,
+    /// It can't be told.
+    #[default]
+    Unknown,
+}
+
+/// One connection in one direction.
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct CapturedFlow {
+    /// Address and port of the sender.
+    pub src: String,
+    /// Address and port of the receiver.
+    pub dst: String,
+    /// Packets of the sender.
+    pub packets: u64,
+    /// Segments with data, those that were sent again included.
+    pub segments: u64,
+    /// Payload that was carried, bytes, each counted once.
+    pub bytes: u64,
+    /// The same from first to last data, bits per second; null for a single packet.
+    pub goodput_bps: Option<u64>,
+    /// From the first data between these two hosts to its own, microseconds.
+    pub start_us: u64,
+    /// From first to last data, microseconds.
+    pub span_us: u64,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// By why they were: in fast recovery, after a timeout, as loss probes, and of all these those for nothing.
+    pub retransmits_by_kind: BTreeMap<String, u64>,
+    /// The least round trip of the path; null where none was seen.
+    pub min_rtt_us: Option<u64>,
+    /// The largest window that the receiver advertised, bytes; null where its scale is not known.
+    pub rwnd_bytes: Option<u64>,
+    /// The most that was in flight, bytes.
+    pub in_flight_bytes: Option<u64>,
+    /// The bottleneck's rate, bits per second of frames; null where no flow has tried it.
+    pub path_rate_bps: Option<u64>,
+    /// The largest rate of payload over some round trips, bits per second.
+    pub fastest_bps: Option<u64>,
+    /// The longest wait in its queue that was seen, microseconds.
+    pub queue_us: Option<u64>,
+    /// Whether its losses come at any time, and not because a queue is full.
+    pub loss_is_chance: bool,
+    /// What limits it; null where it was too short to judge.
+    pub limited_by: Option<LimitedBy>,
+    /// Category → share of the time.
+    pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
+    /// Where that is the congestion window: why it is no larger.
+    pub cwnd_cause: Option<CwndCause>,
+    /// In a sentence.
+    pub verdict: Option<String>,
+    /// What to change, and on which machine.
+    pub advice: Option<Vec<Advice>>,
+    /// Where it was captured.
+    pub vantage: CapturePoint,
+    /// What a capture at the other end adds; null where there is none, or where it does not have this flow.
+    pub joined: Option<JoinedFlow>,
+    /// Packets without data that came back: ACKs.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub acks: u64,
+    /// The smoothed round trip, its median over the samples, microseconds; null where none was seen.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub srtt_us: Option<u64>,
+    /// What the verdict rests on, and what limited when: `explain` prints it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub diagnosis: Option<Diagnosis>,
+}
+
+impl Captured {
+    /// Of nothing yet.
+    pub fn new() -> Self {
+        Self { schema: SCHEMA, ..Self::default() }
+    }
+}
+
+impl CapturedFlow {
+    /// Adds what was found of it, by its connection: that has this flow's direction; none where it was too short.
+    pub fn judge(&mut self, found: &[Judged], direction: Direction) {
+        match found.iter().find(|one| one.flow.figures.direction == direction) {
+            Some(one) => {
+                self.take(one.flow.clone());
+                self.diagnosis.clone_from(&one.diagnosis);
+            }
+            None => self.verdict = Some("Too short to judge.".to_owned()),
+        }
+    }
+
+    /// Adds what is known of the path in `direction`.
+    pub fn know(&mut self, facts: &PathFacts, direction: Direction) {
+        let way = facts.way(direction);
+        self.path_rate_bps = way.rate_bps.map(|rate| rate.value);
+        self.queue_us = way.queue_us.map(|wait| wait.value);
+        self.loss_is_chance = way.loss.is_some_and(|loss| loss.value == LossKind::Chance);
+    }
+
+    /// Where the receiver's end does not tell, what arrives and when may: `limit` held the sender back in `share` of the time.
+    pub fn judge_from_afar(&mut self, limit: LimitedBy, share: f64) {
+        // The receiver's round trip is longer where the sender has nothing to answer with, as with a queue.
+        let may_be = matches!(self.limited_by, Some(LimitedBy::Unknown | LimitedBy::Path));
+        if self.vantage != CapturePoint::Receiver || !may_be || share < MOSTLY {
+            return;
+        }
+        let (name, because) = match limit {
+            LimitedBy::Pacing => {
+                ("pacing", "data came evenly, at the same rate, without a queue and without losses")
+            }
+            LimitedBy::Sndbuf => (
+                "the send buffer",
+                "data came in bursts a round trip apart, at the same rate, without a queue and without losses, as from a buffer that \
+                 is emptied and filled again; a window of the sender's would have grown",
+            ),
+            _ => ("the application", "segments with PSH show that all that was written was sent"),
+        };
+        let goodput = self
+            .goodput_bps
+            .map_or_else(String::new, |bps| format!(", {} were measured", wording::rate(bps)));
+        self.limited_by = Some(limit);
+        // It is about what the receiver's end told.
+        self.diagnosis = None;
+        self.limited_fraction = Some(BTreeMap::from([(limit, share), (LimitedBy::Unknown, 1.0 - share)]));
+        self.verdict =
+            Some(format!("Limited by {name} {} of the time: {because}{goodput}.", wording::percent(share)));
+        self.advice = Some(Vec::new());
+    }
+
+    fn take(&mut self, flow: FlowResult) {
+        let direction = flow.figures.direction;
+        self.limited_by = flow.limited_by;
+        self.limited_fraction = flow.limited_fraction;
+        self.cwnd_cause = flow.cwnd_cause;
+        self.verdict = flow.verdict;
+        self.advice =
+            flow.advice.map(|all| all.into_iter().map(|one| for_machines(one, direction)).collect());
+    }
+}

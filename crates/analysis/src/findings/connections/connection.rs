@@ -1,0 +1,227 @@
+//! One connection that was there: its samples as a record, and what they say.
+//!
+//! A socket sends and receives: what it sends is the first flow, seen from its sender, and what it receives the second one, seen from its
+//! receiver. Only the directions that carried data are flows.
+
+use super::unplanned::{cell, flow, spec};
+use crate::findings::experiment::{FlowResult, flow_results};
+use crate::findings::metrics::{Condenser, RetransmitCounts};
+use crate::infer::{inferred, rows};
+use crate::judge::Diagnosis;
+use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
+use pipefill_core::file_name::FileName;
+use pipefill_core::plan::Run;
+use pipefill_core::record::{
+    CaStateSource, CaStateTimes, Manifest, Observed, PathFacts, Retransmit, StreamEnd, StreamSummary,
+    Subject, TcpSample,
+};
+use pipefill_core::tcp_info::TcpInfo;
+use pipefill_core::units::{Rate, Seed};
+use std::convert::Infallible;
+use std::time::Duration;
+
+/// What is recorded of observed sockets, beside `lab` and `sim`.
+pub const BACKEND: &str = "sockets";
+
+/// A connection and its samples, in order of time. [`TcpSample::stream`] and [`TcpSample::end`] of them do not matter.
+#[derive(Debug, Clone)]
+pub struct Connection<'a> {
+    /// Who it is.
+    pub observed: Observed,
+    /// Name of its congestion control.
+    pub congestion_control: String,
+    /// What its application was to send, bits per second of payload; `None` where that is not known, or as much as goes.
+    pub offered: Option<Rate>,
+    /// How often it was looked at.
+    pub every: Duration,
+    /// What was seen.
+    pub samples: &'a [TcpSample],
+    /// What BPF told of it, where that is permitted.
+    pub exact: Option<&'a Exact>,
+}
+
+/// What BPF told of a sending socket since it began to watch it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Exact {
+    /// Time in each congestion state; `None` where it could not be read.
+    pub ca_state_us: Option<CaStateTimes>,
+    /// What was sent again, in order of time; [`Retransmit::stream`] does not matter.
+    pub retransmits: Vec<Retransmit>,
+    /// Retransmissions that are missing from these.
+    pub lost: u64,
+}
+
+impl Exact {
+    /// What was sent again by why it was; `None` where some are missing.
+    pub fn retransmits_by_kind(&self) -> Option<RetransmitCounts> {
+        (self.lost == 0).then(|| RetransmitCounts::of(&self.retransmits))
+    }
+}
+
+/// Which way a connection carried data between two samples, in bytes of payload: sent and acknowledged, received.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// Acknowledged by the peer.
+    pub sent: u64,
+    /// Received from it.
+    pub received: u64,
+}
+
+impl Connection<'_> {
+    /// What it carried from the first sample to the last: nothing where that is not counted. Counters that go back are another socket's.
+    pub fn carried(&self) -> Carried {
+        let (Some(first), Some(last)) = (self.samples.first(), self.samples.last()) else {
+            return Carried::default();
+        };
+        Carried {
+            sent: grown(first.info.bytes_acked, last.info.bytes_acked),
+            received: grown(first.info.bytes_received, last.info.bytes_received),
+        }
+    }
+
+    /// The flows, and the end that each is seen from: the sender's where it sent or tries to, the receiver's where it received.
+    fn streams(&self) -> impl Iterator<Item = (u32, StreamEnd)> + Clone + use<> {
+        let Carried { sent, received } = self.carried();
+        let waits =
+            |info: &TcpInfo| info.unacked_bytes > 0 || info.notsent_bytes.is_some_and(|bytes| bytes > 0);
+        let tries = self.samples.iter().any(|sample| waits(&sample.info));
+        let sender = (sent > 0 || (tries && received == 0)).then_some(StreamEnd::Sender);
+        let receiver = (received > 0).then_some(StreamEnd::Receiver);
+        (0..).zip([sender, receiver].into_iter().flatten())
+    }
+
+    /// The record's rows: each sample once for each flow, with counters that begin at the first sample, as those of a planned run do.
+    pub fn rows(&self) -> impl Iterator<Item = TcpSample> + '_ {
+        let streams = self.streams();
+        self.samples.iter().flat_map(move |sample| {
+            let info = self.counted(sample);
+            streams.clone().map(move |(stream, end)| TcpSample { stream, end, info, ..sample.clone() })
+        })
+    }
+
+    fn counted(&self, sample: &TcpSample) -> TcpInfo {
+        self.samples.first().map_or(sample.info, |first| sample.info.since(&first.info))
+    }
+
+    /// What its sending end sent again.
+    pub fn retransmits(&self) -> impl Iterator<Item = Retransmit> + '_ {
+        let sender = self.streams().find(|&(_, end)| end == StreamEnd::Sender);
+        let rows = sender.zip(self.exact).map(|((stream, _), exact)| {
+            exact.retransmits.iter().map(move |row| Retransmit { stream, ..*row })
+        });
+        rows.into_iter().flatten()
+    }
+
+    /// Its manifest, as the only run of its cell.
+    pub fn manifest(&self, run: &Run) -> Manifest {
+        let mut manifest = Manifest::expected(run, 0);
+        BACKEND.clone_into(&mut manifest.backend);
+        manifest.subject = Subject::Observed(self.observed.clone());
+        manifest.streams = self.streams().map(|(stream, end)| self.summary(stream, end)).collect();
+        manifest.instrument.trace_lost_events = self.exact.map(|exact| exact.lost);
+        manifest
+    }
+
+    /// What was asked of such a cell: nothing. Its path has the family of the socket's address.
+    pub fn spec(&self) -> CellSpec {
+        let (from_us, to_us) = self.ends_us();
+        let flows = self.streams().map(|(_, end)| match end {
+            StreamEnd::Sender => flow(Protocol::Tcp, Direction::Forward, from_us..to_us),
+            StreamEnd::Receiver => flow(Protocol::Tcp, Direction::Reverse, from_us..to_us),
+        });
+        let flows = flows.map(|flow| FlowSpec { bitrate: self.offered, ..flow }).collect();
+        spec(&self.observed, &self.congestion_control, self.every, flows)
+    }
+
+    /// From the first sample to the last.
+    pub fn span_us(&self) -> u64 {
+        let (from_us, to_us) = self.ends_us();
+        to_us - from_us
+    }
+
+    fn ends_us(&self) -> (u64, u64) {
+        let at = |sample: Option<&TcpSample>| sample.map_or(0, |sample| sample.t_us);
+        (at(self.samples.first()), at(self.samples.last()))
+    }
+
+    fn summary(&self, stream: u32, end: StreamEnd) -> StreamSummary {
+        let (from_us, to_us) = self.ends_us();
+        let exact = self.exact.filter(|_| end == StreamEnd::Sender);
+        let last = self.samples.last().map(|last| self.counted(last));
+        let count = last.and_then(|info| match end {
+            StreamEnd::Sender => info.bytes_acked,
+            StreamEnd::Receiver => info.bytes_received,
+        });
+        let count = count.unwrap_or(0);
+        StreamSummary {
+            stream,
+            flow: stream,
+            start_us: from_us,
+            stop_us: to_us,
+            end_us: to_us,
+            sent_bytes: count,
+            received_bytes: count,
+            tcp: last.filter(|_| end == StreamEnd::Sender),
+            udp: None,
+            ca_state_us: exact.and_then(|exact| exact.ca_state_us),
+            ca_state_source: exact.map(|_| CaStateSource::Bpf),
+        }
+    }
+
+    /// What limits each direction that carried data: the sent one first.
+    pub fn judge(&self) -> Vec<FlowResult> {
+        let judged = judge_together(std::slice::from_ref(self)).0.pop().unwrap_or_default();
+        judged.into_iter().map(|one| one.flow).collect()
+    }
+}
+
+/// A flow, and what its verdict rests on.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// With its verdict.
+    pub flow: FlowResult,
+    /// Its figures and what limited it when; `None` where nothing was sampled.
+    pub diagnosis: Option<Diagnosis>,
+}
+
+/// The same of connections between the same two hosts, which share a path: what each tells of it counts for all. And what that is.
+pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, PathFacts) {
+    let Some(first) = connections.first() else { return (Vec::new(), PathFacts::default()) };
+    let name = FileName::cleaned("connection");
+    let run = |cell| Run {
+        experiment: name.clone(),
+        cell,
+        repeat: 1,
+        id: String::new(),
+        seed: Seed::new(0),
+        directory: name.clone(),
+    };
+    let mut all = first.manifest(&run(cell(0, "", first.spec())));
+    (all.run.cell.spec.flows, all.streams) = (Vec::new(), Vec::new());
+    let mut samples = Vec::new();
+    for connection in connections {
+        let index = u32::try_from(all.streams.len()).unwrap_or(u32::MAX);
+        let own = connection.manifest(&run(cell(0, "", connection.spec())));
+        all.run.cell.spec.flows.extend(own.run.cell.spec.flows);
+        let moved =
+            |one: StreamSummary| StreamSummary { stream: one.stream + index, flow: one.flow + index, ..one };
+        all.streams.extend(own.streams.into_iter().map(moved));
+        samples.extend(connection.rows().map(|row| TcpSample { stream: row.stream + index, ..row }));
+    }
+    samples.sort_by_key(|row| row.t_us);
+    let Ok(manifest) = inferred::<Infallible>(&all, samples.iter().cloned().map(Ok));
+    let mut condenser = Condenser::new(&manifest);
+    samples.into_iter().flat_map(rows).for_each(|row| condenser.take(&row));
+    let metrics = condenser.finish();
+    let results = flow_results(&manifest.run.cell.spec, &[&metrics]);
+    let mut flows = results.into_iter().map(|flow| {
+        let same = metrics.flows.iter().find(|one| one.figures.flow == flow.figures.flow);
+        Judged { diagnosis: same.and_then(|one| one.diagnosis.clone()), flow }
+    });
+    let facts = manifest.subject.observed().map(|observed| observed.path.clone()).unwrap_or_default();
+    (connections.iter().map(|one| flows.by_ref().take(one.streams().count()).collect()).collect(), facts)
+}
+
+fn grown(before: Option<u64>, now: Option<u64>) -> u64 {
+    before.zip(now).map_or(0, |(before, now)| now.saturating_sub(before))
+}

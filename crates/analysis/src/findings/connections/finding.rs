@@ -1,0 +1,170 @@
+//! What is said of the connections of a host: one entry each, for people and programs.
+
+use super::advice::told_by_peer;
+use super::connection::{Carried, Connection, Exact, judge_together};
+use crate::findings::experiment::{FlowResult, SCHEMA};
+use crate::findings::finding::Advice;
+use crate::findings::metrics::RetransmitCounts;
+use pipefill_core::cell::Direction;
+use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::record::CaStateTimes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Fewer samples tell a rate and no limit.
+const FEWEST_SAMPLES: usize = 2;
+
+/// The connections of a host.
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Connections {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Looks at all sockets.
+    pub looks: u64,
+    /// From the first look to the last, microseconds.
+    pub span_us: u64,
+    /// By how much a look was late at most, microseconds.
+    pub late_us: u64,
+    /// Looks in which sockets came and went while the kernel told of them: one may be missing.
+    pub interrupted: u64,
+    /// Connections that were too short to judge: seen in one look only.
+    pub too_short: u64,
+    /// Connections that closed between the looks, and were judged.
+    pub closed: u64,
+    /// Connections beyond those that are followed.
+    pub not_followed: u64,
+    /// Connections that carried nothing.
+    pub idle: u64,
+    /// One entry each, the fastest first.
+    pub connections: Vec<ConnectionFinding>,
+}
+
+impl Connections {
+    /// None yet.
+    pub fn new() -> Self {
+        Self { schema: SCHEMA, ..Self::default() }
+    }
+
+    /// What the sockets at the other end say of the connections that receive: a sender's sockets tell more than a receiver's.
+    pub fn ask_senders(&mut self, peer: &Self) {
+        for one in self.connections.iter_mut().filter(|one| one.direction == Some(Direction::Reverse)) {
+            let is_other_end = |other: &&ConnectionFinding| {
+                (&other.local, &other.remote) == (&one.remote, &one.local)
+                    && other.direction == Some(Direction::Forward)
+            };
+            if let Some(sender) = peer.connections.iter().find(is_other_end) {
+                one.take_from_sender(sender.clone());
+            }
+        }
+    }
+}
+
+/// One connection.
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ConnectionFinding {
+    /// Address and port of this host.
+    pub local: String,
+    /// Address and port of the peer.
+    pub remote: String,
+    /// Name of the process that has the socket; null where that is not ours to know.
+    pub process: Option<String>,
+    /// Its number.
+    pub pid: Option<u32>,
+    /// Whether this host sends most of the data (`forward`) or receives it (`reverse`); null where nothing was carried.
+    pub direction: Option<Direction>,
+    /// Payload in that direction over the time it was looked at, bits per second; null after one look.
+    pub rate_bps: Option<u64>,
+    /// Smoothed round trip now; null before the first one was measured.
+    pub rtt_us: Option<u64>,
+    /// The least one.
+    pub min_rtt_us: Option<u64>,
+    /// Segments sent again over the connection's life.
+    pub retransmits: Option<u64>,
+    /// The same by why they were, since BPF watches it; null where it does not, and where some are missing.
+    pub retransmits_by_kind: Option<RetransmitCounts>,
+    /// Time in each congestion state since then, microseconds.
+    pub ca_state_us: Option<CaStateTimes>,
+    /// Samples that the verdict rests on.
+    pub samples: usize,
+    /// What limits it; null where that was too short to judge.
+    pub limited_by: Option<LimitedBy>,
+    /// Category → share of the time.
+    pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
+    /// Where that is the congestion window: why it is no larger.
+    pub cwnd_cause: Option<CwndCause>,
+    /// In a sentence.
+    pub verdict: Option<String>,
+    /// What to change, and on which machine.
+    pub advice: Option<Vec<Advice>>,
+}
+
+impl ConnectionFinding {
+    /// What the samples of `connection` say.
+    pub fn of(connection: &Connection<'_>) -> Self {
+        Self::judged(connection, || connection.judge())
+    }
+
+    /// The same of connections between the same two hosts: what each tells of the path counts for all.
+    pub fn of_all(connections: &[Connection<'_>]) -> Vec<Self> {
+        let flows = judge_together(connections).0;
+        let flows = flows.into_iter().map(|judged| judged.into_iter().map(|one| one.flow).collect());
+        connections.iter().zip(flows).map(|(one, flows)| Self::judged(one, || flows)).collect()
+    }
+
+    fn judged(connection: &Connection<'_>, judge: impl FnOnce() -> Vec<FlowResult>) -> Self {
+        let observed = &connection.observed;
+        let last = connection.samples.last().map(|sample| sample.info);
+        let mut finding = Self {
+            local: observed.local.clone(),
+            remote: observed.remote.clone(),
+            process: observed.process.as_ref().map(|process| process.name.clone()),
+            pid: observed.process.as_ref().map(|process| process.pid),
+            rtt_us: last.and_then(|info| info.srtt_us).map(u64::from),
+            min_rtt_us: last.and_then(|info| info.min_rtt_us).map(u64::from),
+            retransmits: last.map(|info| u64::from(info.retransmits)),
+            retransmits_by_kind: connection.exact.and_then(Exact::retransmits_by_kind),
+            ca_state_us: connection.exact.and_then(|exact| exact.ca_state_us),
+            samples: connection.samples.len(),
+            ..Self::default()
+        };
+        if connection.samples.len() < FEWEST_SAMPLES {
+            finding.verdict = Some("Too short to judge: it was seen once.".to_owned());
+            return finding;
+        }
+        let Carried { sent, received } = connection.carried();
+        let span_us = connection.span_us().max(1);
+        finding.rate_bps = Some(sent.max(received).saturating_mul(8_000_000) / span_us);
+        let flows = judge();
+        let main = if received > sent { Direction::Reverse } else { Direction::Forward };
+        match flows.into_iter().find(|flow| flow.figures.direction == main) {
+            Some(flow) => finding.take(flow),
+            None => finding.set_idle(),
+        }
+        finding
+    }
+
+    /// Makes it one that carried nothing while it was looked at.
+    pub fn set_idle(&mut self) {
+        self.rate_bps = Some(0);
+        self.limited_by = Some(LimitedBy::App);
+        self.verdict = Some("Idle: nothing was sent or received.".to_owned());
+    }
+
+    /// Takes what the sending end tells.
+    fn take_from_sender(&mut self, sender: Self) {
+        let (local, remote) = (std::mem::take(&mut self.local), std::mem::take(&mut self.remote));
+        let advice = sender.advice.map(|all| all.into_iter().map(told_by_peer).collect());
+        let (process, pid, direction) = (self.process.take(), self.pid, self.direction);
+        *self = Self { local, remote, process, pid, direction, advice, ..sender };
+    }
+
+    fn take(&mut self, flow: FlowResult) {
+        self.direction = Some(flow.figures.direction);
+        self.limited_by = flow.limited_by;
+        self.limited_fraction = flow.limited_fraction;
+        self.cwnd_cause = flow.cwnd_cause;
+        self.verdict = flow.verdict;
+        self.advice = flow.advice;
+    }
+}

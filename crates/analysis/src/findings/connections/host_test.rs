@@ -1,0 +1,272 @@
+//! What is said of a test between two hosts: a verdict for each of its streams, and one for all of them.
+
+use super::connection::Connection;
+use super::delays::{ClockOffset, TestDelays};
+use super::finding::{ConnectionFinding, Connections};
+use crate::findings::changes::Changes;
+use crate::findings::experiment::SCHEMA;
+use crate::findings::finding::Advice;
+use crate::ground::wording;
+use crate::judge::datagrams_limited_by;
+use pipefill_core::limit::LimitedBy;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Who answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Server {
+    /// `pipefill serve`.
+    Pipefill,
+    /// A stock iperf3.
+    #[default]
+    Iperf3,
+}
+
+/// Whose sockets the verdict rests on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ends {
+    /// Those of this host alone.
+    #[default]
+    Own,
+    /// Those of both hosts.
+    Both,
+}
+
+/// What a test says beside its figures: the member `pipefill` of `pipefill test --json`.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct TestFinding {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Who answered.
+    pub server: Server,
+    /// Whose sockets the verdict rests on.
+    pub ends: Ends,
+    /// What limits it: of several streams the one that carried most.
+    pub limited_by: LimitedBy,
+    /// In a sentence.
+    pub verdict: String,
+    /// What to change, and on which machine.
+    pub advice: Vec<Advice>,
+    /// Each stream of TCP; empty for UDP.
+    pub connections: Vec<ConnectionFinding>,
+    /// The server's clock beside this host's; null where the server does not tell it.
+    pub clock: Option<ClockOffset>,
+    /// How long packets took each way; null where the clocks could not be compared.
+    pub one_way_delay: Option<TestDelays>,
+    /// Every test in order, where it was made more than once; the document is that of the one in the middle.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<TestResult>,
+    /// What changed since an earlier test, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Changes>,
+}
+
+/// One test of several.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct TestResult {
+    /// Payload that the server received, bits per second, all streams together; null where nothing went there.
+    pub to_server_bps: Option<f64>,
+    /// Payload that this host received, bits per second, all streams together; null where nothing came here.
+    pub to_client_bps: Option<f64>,
+    /// What limited it.
+    pub limited_by: LimitedBy,
+    /// In a sentence.
+    pub verdict: String,
+}
+
+/// One direction of a test with UDP, all streams together.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Datagrams {
+    /// What was asked for, bits per second of payload; `None` for as much as goes.
+    pub asked_bps: Option<u64>,
+    /// What was sent, bits per second of payload.
+    pub sent_bps: u64,
+    /// Datagrams that were sent.
+    pub sent: u64,
+    /// Datagrams that did not arrive.
+    pub lost: u64,
+}
+
+impl TestFinding {
+    /// Of a test with TCP: `own` are this host's sockets, `far` those that the server told of, with the server as this host.
+    /// A sender without a rate offers as much as it can: what looks like an application that offers no more is a CPU then. `window` is what the test
+    /// itself set both buffers to, bytes.
+    pub fn of_tcp(
+        server: Server,
+        own: &[Connection<'_>],
+        far: &[Connection<'_>],
+        window: Option<u64>,
+    ) -> Self {
+        let mut found = Connections { connections: ConnectionFinding::of_all(own), ..Connections::new() };
+        if !far.is_empty() {
+            let told = Connections { connections: ConnectionFinding::of_all(far), ..Connections::new() };
+            found.ask_senders(&told);
+        }
+        if own.iter().all(|one| one.offered.is_none()) {
+            found.connections.iter_mut().for_each(blame_cpu);
+        }
+        if let Some(window) = window {
+            found.connections.iter_mut().for_each(|one| blame_window(one, window));
+        }
+        let main = found.connections.iter().max_by_key(|one| one.rate_bps).cloned().unwrap_or_default();
+        Self {
+            schema: SCHEMA,
+            server,
+            ends: if far.is_empty() { Ends::Own } else { Ends::Both },
+            limited_by: main.limited_by.unwrap_or(LimitedBy::Unknown),
+            verdict: main.verdict.unwrap_or_else(|| "What limits it can't be told.".to_owned()),
+            advice: main.advice.unwrap_or_default(),
+            connections: found.connections,
+            clock: None,
+            one_way_delay: None,
+            tests: Vec::new(),
+            changes: None,
+        }
+    }
+
+    /// Of a test with UDP, by the direction that lost more.
+    pub fn of_udp(server: Server, ways: &[Datagrams]) -> Self {
+        let worst = ways.iter().max_by(|a, b| a.lost_share().total_cmp(&b.lost_share()));
+        let (limited_by, verdict) = worst.copied().unwrap_or_default().judge();
+        Self {
+            schema: SCHEMA,
+            server,
+            limited_by,
+            verdict,
+            ends: Ends::Own,
+            advice: Vec::new(),
+            connections: Vec::new(),
+            clock: None,
+            one_way_delay: None,
+            tests: Vec::new(),
+            changes: None,
+        }
+    }
+}
+
+/// A sender that writes whenever there is room never has nothing to send: where no window was used up, it had no time to write.
+fn blame_cpu(one: &mut ConnectionFinding) {
+    if one.limited_by != Some(LimitedBy::App) || one.rate_bps == Some(0) {
+        return;
+    }
+    one.limited_by = Some(LimitedBy::Cpu);
+    if let Some(shares) = &mut one.limited_fraction
+        && let Some(share) = shares.remove(&LimitedBy::App)
+    {
+        *shares.entry(LimitedBy::Cpu).or_default() += share;
+    }
+    one.verdict = Some(format!(
+        "Limited by a CPU of the sender: it wrote as fast as it could, and no window was used up; {} were measured.",
+        wording::rate(one.rate_bps.unwrap_or(0))
+    ));
+    one.advice = Some(Vec::new());
+}
+
+/// Buffers that the test itself has set no sysctl changes.
+fn blame_window(one: &mut ConnectionFinding, window: u64) {
+    const OF_BUFFERS: [&str; 4] = ["tcp_rmem", "tcp_wmem", "SO_RCVBUF", "SO_SNDBUF"];
+    let is_of_buffers = |advice: &&mut Advice| OF_BUFFERS.iter().any(|name| advice.change.contains(name));
+    for advice in one.advice.iter_mut().flatten().filter(is_of_buffers) {
+        let set = wording::bytes(window);
+        advice.change = format!("no -w in the test, or a larger one: it has set both buffers to {set}");
+        advice.commands.clear();
+    }
+}
+
+impl Datagrams {
+    fn lost_share(&self) -> f64 {
+        self.lost as f64 / self.sent.max(1) as f64
+    }
+
+    fn judge(self) -> (LimitedBy, String) {
+        if self.sent == 0 {
+            return (LimitedBy::Unknown, "No datagram was sent.".to_owned());
+        }
+        let limited_by = datagrams_limited_by(self.asked_bps, self.sent_bps, self.lost_share());
+        (limited_by, self.sentence(limited_by))
+    }
+
+    fn sentence(self, limited_by: LimitedBy) -> String {
+        let sent = wording::rate(self.sent_bps);
+        let share = self.lost_share();
+        match (limited_by, self.asked_bps) {
+            (LimitedBy::Path, _) => {
+                let arrived = wording::rate((self.sent_bps as f64 * (1.0 - share)) as u64);
+                let lost = wording::percent(share);
+                format!(
+                    "Limited by the path, or by a receiver that is too slow: of {sent} that were sent {arrived} arrived, {lost} of the datagrams were lost."
+                )
+            }
+            (LimitedBy::App, _) => format!(
+                "Limited by the application: it offered {sent}, and all of it arrived. A higher -b shows what the path can carry."
+            ),
+            (_, Some(asked)) => format!(
+                "The sender sent {sent} of the {} that were asked for, and all of it arrived: its CPU or its own interface is the limit.",
+                wording::rate(asked)
+            ),
+            (_, None) => format!(
+                "The sender sent {sent}, and all of it arrived: its CPU or its own interface is the limit."
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn udp(asked_bps: Option<u64>, sent_bps: u64, lost: u64) -> TestFinding {
+        let way = Datagrams { asked_bps, sent_bps, sent: 10_000, lost };
+        TestFinding::of_udp(Server::Iperf3, &[Datagrams { lost: 0, ..way }, way])
+    }
+
+    #[test]
+    fn datagrams_that_are_lost_are_the_paths_and_a_sender_that_is_slow_is_not() {
+        let lossy = udp(Some(100_000_000), 100_000_000, 1_000);
+        assert_eq!(lossy.limited_by, LimitedBy::Path);
+        assert!(lossy.verdict.contains("90.0 Mbit/s arrived, 10 %"), "{}", lossy.verdict);
+        assert_eq!(udp(Some(1_000_000), 999_000, 1).limited_by, LimitedBy::App);
+        assert_eq!(udp(Some(1_000_000_000), 500_000_000, 0).limited_by, LimitedBy::Unknown);
+        assert_eq!(udp(None, 500_000_000, 0).limited_by, LimitedBy::Unknown);
+    }
+
+    #[test]
+    fn a_test_without_streams_is_unknown() {
+        let nothing = TestFinding::of_tcp(Server::Pipefill, &[], &[], None);
+        assert_eq!((nothing.limited_by, nothing.ends), (LimitedBy::Unknown, Ends::Own));
+    }
+
+    #[test]
+    fn buffers_that_the_test_has_set_are_its_own_to_change() {
+        let advice = |change: &str| Advice {
+            change: change.to_owned(),
+            commands: vec!["sysctl".to_owned()],
+            ..Advice::default()
+        };
+        let all =
+            ["net.ipv4.tcp_rmem = 4096 131072 6291456 on the peer", "4 connections at once"].map(advice);
+        let mut one = ConnectionFinding { advice: Some(all.to_vec()), ..ConnectionFinding::default() };
+        blame_window(&mut one, 64 << 10);
+        let told = one.advice.unwrap();
+        assert!(told[0].change.contains("no -w") && told[0].commands.is_empty(), "{:?}", told[0]);
+        assert_eq!(told[1], all[1]);
+    }
+
+    #[test]
+    fn a_sender_that_always_has_data_is_not_limited_by_its_application() {
+        let of = |limited_by| ConnectionFinding {
+            limited_by: Some(limited_by),
+            limited_fraction: Some([(limited_by, 1.0)].into()),
+            rate_bps: Some(1_000_000_000),
+            ..ConnectionFinding::default()
+        };
+        let (mut greedy, mut full) = (of(LimitedBy::App), of(LimitedBy::Path));
+        blame_cpu(&mut greedy);
+        blame_cpu(&mut full);
+        assert_eq!((greedy.limited_by, full.limited_by), (Some(LimitedBy::Cpu), Some(LimitedBy::Path)));
+        assert_eq!(greedy.limited_fraction, Some([(LimitedBy::Cpu, 1.0)].into()));
+        assert!(greedy.verdict.unwrap().contains("1.00 Gbit/s"));
+    }
+}

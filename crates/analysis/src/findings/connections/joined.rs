@@ -1,0 +1,387 @@
+//! What two captures of one transfer say together: what the path lost, how long it took, and what that means for the verdict.
+
+use super::captured::CapturedFlow;
+use crate::findings::verdict;
+use crate::ground::wording;
+use pipefill_core::limit::{CwndCause, LimitedBy};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A queue is told from the noise of timestamps from this on, microseconds.
+const QUEUE_US: i64 = 1_000;
+/// And where it is this part of the least round trip.
+const QUEUE_PART: f64 = 0.2;
+/// A queue in one direction is the cause where it is so many times that of the other.
+const ONE_SIDED: i64 = 2;
+/// Losses are drops of a full queue where what came before them had waited this part of the longest wait, and none below the other.
+const FULL: f64 = 0.7;
+const NOT_FULL: f64 = 0.3;
+
+/// The two captures.
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct JoinedCaptures {
+    /// The capture at the end that sends most of the largest connection.
+    pub sender_file: String,
+    /// The other.
+    pub receiver_file: String,
+    /// Both were made by one clock: by pipefill itself, in the same run.
+    pub same_clock: bool,
+    /// How the clocks differ; null where they are the same, and where packets of one direction alone were matched.
+    pub clock: Option<ClockDifference>,
+    /// Connections that only the sender's capture has.
+    pub only_at_sender: u64,
+    /// Connections that only the receiver's has.
+    pub only_at_receiver: u64,
+    /// Connections that were not joined because there are too many.
+    pub left_out: u64,
+    /// Packets of the sender's capture whose headers the snap length has cut off: they may be missing here.
+    pub cut_at_sender: u64,
+    /// The same of the receiver's.
+    pub cut_at_receiver: u64,
+    /// Packets that the sender's capture itself dropped; null where it does not tell.
+    pub dropped_at_sender: Option<u64>,
+    /// The same of the receiver's: these are among the lost ones.
+    pub dropped_at_receiver: Option<u64>,
+}
+
+/// The clock of the receiver's capture less that of the sender's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ClockDifference {
+    /// In the middle of what was matched, microseconds; the least delays of both directions are taken to be the same.
+    pub offset_us: i64,
+    /// How far that may be wrong where they are.
+    pub offset_error_us: u64,
+    /// How far it may be wrong whatever they are: half of the least round trip.
+    pub offset_bound_us: u64,
+    /// By so much the receiver's runs faster, millionths; null where less than a second was matched.
+    pub drift_ppm: Option<f64>,
+    /// How far that may be wrong.
+    pub drift_error_ppm: Option<f64>,
+}
+
+/// How it is known which capture is at which end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PlacedBy {
+    /// Each end answers sooner at one of them.
+    Answers,
+    /// The captures say it.
+    Comment,
+    /// It is assumed: the first file is the sender's.
+    #[default]
+    Assumed,
+}
+
+/// How a least one-way delay is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DelayBasis {
+    /// Measured: both captures have the same clock.
+    SameClock,
+    /// Half of the least round trip: both directions are taken to be the same.
+    #[default]
+    HalfRtt,
+}
+
+/// A flow that both captures have.
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct JoinedFlow {
+    /// How it is known which capture is the sender's.
+    pub placed_by: PlacedBy,
+    /// Its sender's address and port as the receiver's capture has them, where a NAT has changed an address; else null.
+    pub src_at_receiver: Option<String>,
+    /// Its receiver's, likewise.
+    pub dst_at_receiver: Option<String>,
+    /// From the flow's sender to its receiver.
+    pub forward: JoinedDirection,
+    /// Back: its ACKs.
+    pub reverse: JoinedDirection,
+}
+
+/// What the path did with the packets of one direction. Super-packets count as the segments that they are on the wire.
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct JoinedDirection {
+    /// Segments with data, SYN or FIN that were sent, retransmissions included.
+    pub data_segments: u64,
+    /// Packets without data that were sent.
+    pub pure_acks: u64,
+    /// Segments with data, SYN or FIN that the path lost.
+    pub lost_data_segments: u64,
+    /// Packets without data that the path lost.
+    pub lost_pure_acks: u64,
+    /// Both, as a share of what was sent and could have been seen at the other end; null where nothing was.
+    pub lost_share: Option<f64>,
+    /// Lost retransmissions; they are among the lost ones.
+    pub lost_retransmits: u64,
+    /// Segments that arrived once more.
+    pub duplicated: u64,
+    /// Segments that arrived behind one that was sent later (RFC 4737).
+    pub reordered: u64,
+    /// What was not matched.
+    pub unmatched: UnmatchedPackets,
+    /// The first that were lost, at most 16.
+    pub first_losses: Vec<LostPacket>,
+    /// How long packets took; null where none was matched, or where the clocks can't be compared.
+    pub one_way_delay: Option<OneWayDelay>,
+}
+
+/// Packets of one capture without their match in the other, and that are not lost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct UnmatchedPackets {
+    /// Sent before the other capture begins.
+    pub sent_before: u64,
+    /// Sent when it was over, or so late that they may not have arrived by then.
+    pub sent_after: u64,
+    /// Received before the sender's capture begins.
+    pub received_before: u64,
+    /// Received, and sent after its end.
+    pub received_after: u64,
+    /// Received, and missing in the sender's capture although it was there.
+    pub received_only: u64,
+    /// Judged early, because too many packets were held: they may be taken for lost.
+    pub hurried: u64,
+}
+
+/// A packet that the path lost, or a part of a super-packet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct LostPacket {
+    /// When it was sent, microseconds since the first packet of its direction.
+    pub t_us: u64,
+    /// Its number in its sender's capture.
+    pub packet: u64,
+    /// Its first sequence number, from the first of its direction.
+    pub seq_from: i64,
+    /// The one behind its last; the same for a packet without data.
+    pub seq_to: i64,
+    /// It was a retransmission.
+    pub retransmit: bool,
+}
+
+/// One-way delays, microseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct OneWayDelay {
+    /// Packets of which it is known.
+    pub samples: u64,
+    /// The least.
+    pub min_us: i64,
+    /// How that is known. What follows does not depend on it.
+    pub basis: DelayBasis,
+    /// Above the least: the median, which is the wait in queues.
+    pub above_min_us_p50: i64,
+    /// 95th percentile.
+    pub above_min_us_p95: i64,
+    /// 99th percentile.
+    pub above_min_us_p99: i64,
+    /// Difference from the packet sent before (IPDV, RFC 3393) without its sign: median; null without two packets in a row.
+    pub ipdv_us_p50: Option<i64>,
+    /// 95th percentile.
+    pub ipdv_us_p95: Option<i64>,
+    /// 99th percentile.
+    pub ipdv_us_p99: Option<i64>,
+    /// Above the least, median over lost data: the last packet that arrived before them; null without losses.
+    pub above_min_us_before_loss: Option<i64>,
+}
+
+impl CapturedFlow {
+    /// Adds what both captures say together. The verdict stays that of the sender's capture, unless the receiver's shows another cause of a
+    /// small congestion window.
+    pub fn join(&mut self, joined: JoinedFlow) {
+        if let Some((cause, why)) = self.other_cause(&joined) {
+            let limit = self.limited_by.unwrap_or(LimitedBy::Cwnd);
+            let share = self.take_share(limit);
+            self.limited_by = Some(LimitedBy::Cwnd);
+            self.cwnd_cause = Some(cause);
+            self.loss_is_chance = cause == CwndCause::RandomLoss;
+            let share =
+                share.map_or_else(String::new, |share| format!(" {} of the time", wording::percent(share)));
+            let name = verdict::named(LimitedBy::Cwnd, Some(cause));
+            self.verdict = Some(format!("Limited by {name}{share}: both captures show that {why}."));
+            // What was advised, and what it rested on, was for the other cause.
+            self.advice = Some(Vec::new());
+            self.diagnosis = None;
+        }
+        self.joined = Some(joined);
+    }
+
+    /// The share of `limit` becomes the congestion window's.
+    fn take_share(&mut self, limit: LimitedBy) -> Option<f64> {
+        let shares = self.limited_fraction.as_mut()?;
+        let share = shares.remove(&limit)?;
+        let all = shares.entry(LimitedBy::Cwnd).or_insert(0.0);
+        *all += share;
+        Some(*all)
+    }
+
+    /// What the receiver's capture says against the sender's, and why.
+    fn other_cause(&self, joined: &JoinedFlow) -> Option<(CwndCause, String)> {
+        let may_be = matches!(self.limited_by, Some(LimitedBy::Cwnd | LimitedBy::Path | LimitedBy::Unknown));
+        let cause = self.ack_queue(joined).map(|why| (CwndCause::AckPath, why));
+        let cause = cause.filter(|_| may_be).or_else(|| self.other_loss(joined));
+        cause.filter(|&(cause, _)| self.cwnd_cause != Some(cause))
+    }
+
+    /// ACKs wait on their way back, and data do not.
+    fn ack_queue(&self, joined: &JoinedFlow) -> Option<String> {
+        let (data, acks) = (joined.forward.one_way_delay?, joined.reverse.one_way_delay?);
+        let (wait, other) = (acks.above_min_us_p50, data.above_min_us_p50);
+        let is_queue = wait >= self.least_queue_us() && wait >= ONE_SIDED * other;
+        is_queue.then(|| {
+            let time = |us: i64| wording::duration(us.unsigned_abs());
+            format!(
+                "half of the ACKs waited {} or more on their way back, and half of the data {} or less",
+                time(wait),
+                time(other)
+            )
+        })
+    }
+
+    /// Why the window was cut, where that is not what the sender's capture says.
+    fn other_loss(&self, joined: &JoinedFlow) -> Option<(CwndCause, String)> {
+        if self.limited_by != Some(LimitedBy::Cwnd) || !self.cwnd_cause?.is_loss() {
+            return None;
+        }
+        let (forward, reverse) = (&joined.forward, &joined.reverse);
+        if forward.lost_data_segments == 0 {
+            return self.without_losses(forward, reverse);
+        }
+        let delay = forward.one_way_delay?;
+        let (wait, longest) = (delay.above_min_us_before_loss? as f64, delay.above_min_us_p99 as f64);
+        if longest < self.least_queue_us() as f64 {
+            return None;
+        }
+        let told = |what: &str| {
+            let [wait, longest] = [wait, longest].map(|us| wording::duration(us as u64));
+            format!("{what}: before half of the losses packets waited {wait} or more, of {longest} at most")
+        };
+        match self.cwnd_cause? {
+            CwndCause::RandomLoss if wait >= FULL * longest => {
+                Some((CwndCause::QueueLoss, told("data were lost when the queue was full")))
+            }
+            CwndCause::QueueLoss if wait <= NOT_FULL * longest => {
+                Some((CwndCause::RandomLoss, told("data were lost when the queue was not full")))
+            }
+            _ => None,
+        }
+    }
+
+    /// Data were sent again, and none were lost.
+    fn without_losses(
+        &self,
+        forward: &JoinedDirection,
+        reverse: &JoinedDirection,
+    ) -> Option<(CwndCause, String)> {
+        if self.retransmits == 0 {
+            None
+        } else if forward.reordered > 0 {
+            let why = format!("nothing was lost, and {} segments were overtaken", forward.reordered);
+            Some((CwndCause::Reordering, why))
+        } else if reverse.lost_pure_acks > 0 {
+            let (lost, all) = (reverse.lost_pure_acks, reverse.pure_acks);
+            Some((CwndCause::AckPath, format!("no data were lost, and {lost} of {all} ACKs were")))
+        } else {
+            None
+        }
+    }
+
+    fn least_queue_us(&self) -> i64 {
+        QUEUE_US.max((QUEUE_PART * self.min_rtt_us.unwrap_or(0) as f64) as i64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// A flow that its sender's capture says is limited so, on a path of 40 ms.
+    fn flow(limit: LimitedBy, cause: Option<CwndCause>) -> CapturedFlow {
+        CapturedFlow {
+            limited_by: Some(limit),
+            cwnd_cause: cause,
+            limited_fraction: Some(BTreeMap::from([(limit, 0.75), (LimitedBy::App, 0.25)])),
+            verdict: Some("The sender's.".to_owned()),
+            min_rtt_us: Some(40_000),
+            retransmits: 9,
+            ..CapturedFlow::default()
+        }
+    }
+
+    fn waits(p50: i64, p99: i64, before_loss: Option<i64>) -> Option<OneWayDelay> {
+        Some(OneWayDelay {
+            above_min_us_p50: p50,
+            above_min_us_p99: p99,
+            above_min_us_before_loss: before_loss,
+            ..OneWayDelay::default()
+        })
+    }
+
+    fn lossy(lost: u64, delay: Option<OneWayDelay>) -> JoinedFlow {
+        let forward =
+            JoinedDirection { lost_data_segments: lost, one_way_delay: delay, ..JoinedDirection::default() };
+        let reverse = JoinedDirection { one_way_delay: waits(0, 0, None), ..JoinedDirection::default() };
+        JoinedFlow { forward, reverse, ..JoinedFlow::default() }
+    }
+
+    fn cause_of(mut flow: CapturedFlow, joined: JoinedFlow) -> (Option<LimitedBy>, Option<CwndCause>) {
+        flow.join(joined);
+        (flow.limited_by, flow.cwnd_cause)
+    }
+
+    #[test]
+    fn acks_that_wait_while_data_do_not_are_the_cause() {
+        let mut joined = lossy(0, waits(200, 900, None));
+        joined.reverse.one_way_delay = waits(30_000, 31_000, None);
+        let mut path = flow(LimitedBy::Path, None);
+        path.join(joined.clone());
+        assert_eq!((path.limited_by, path.cwnd_cause), (Some(LimitedBy::Cwnd), Some(CwndCause::AckPath)));
+        let shares = BTreeMap::from([(LimitedBy::Cwnd, 0.75), (LimitedBy::App, 0.25)]);
+        assert_eq!(path.limited_fraction, Some(shares));
+        let verdict = path.verdict.expect("one");
+        assert!(verdict.contains("75 % of the time") && verdict.contains("30.0 ms"), "{verdict}");
+        // Where data wait as long, the queue is theirs; and an application stays what it is.
+        joined.forward.one_way_delay = waits(25_000, 31_000, None);
+        assert_eq!(cause_of(flow(LimitedBy::Path, None), joined.clone()), (Some(LimitedBy::Path), None));
+        joined.forward.one_way_delay = waits(0, 0, None);
+        assert_eq!(cause_of(flow(LimitedBy::App, None), joined), (Some(LimitedBy::App), None));
+    }
+
+    #[test]
+    fn the_wait_before_losses_tells_a_full_queue_from_chance() {
+        for (told, wait, expected) in [
+            (CwndCause::RandomLoss, 19_000, CwndCause::QueueLoss),
+            (CwndCause::QueueLoss, 2_000, CwndCause::RandomLoss),
+            (CwndCause::QueueLoss, 19_000, CwndCause::QueueLoss),
+            (CwndCause::RandomLoss, 10_000, CwndCause::RandomLoss),
+            (CwndCause::Policer, 19_000, CwndCause::Policer),
+        ] {
+            let found = cause_of(flow(LimitedBy::Cwnd, Some(told)), lossy(5, waits(0, 20_000, Some(wait))));
+            assert_eq!(found.1, Some(expected), "{told:?} {wait}");
+        }
+        // A queue that never stood tells nothing.
+        let short = lossy(5, waits(0, 900, Some(900)));
+        assert_eq!(
+            cause_of(flow(LimitedBy::Cwnd, Some(CwndCause::RandomLoss)), short).1,
+            Some(CwndCause::RandomLoss)
+        );
+    }
+
+    #[test]
+    fn what_was_never_lost_is_no_loss() {
+        let random = || flow(LimitedBy::Cwnd, Some(CwndCause::RandomLoss));
+        let mut joined = lossy(0, waits(0, 0, None));
+        joined.reverse.lost_pure_acks = 50;
+        assert_eq!(cause_of(random(), joined.clone()).1, Some(CwndCause::AckPath));
+        joined.forward.reordered = 7;
+        assert_eq!(cause_of(random(), joined.clone()).1, Some(CwndCause::Reordering));
+        joined.forward.lost_data_segments = 1;
+        assert_eq!(cause_of(random(), joined).1, Some(CwndCause::RandomLoss));
+    }
+
+    #[test]
+    fn where_both_agree_the_verdict_stays_the_senders() {
+        let mut agreed = flow(LimitedBy::Cwnd, Some(CwndCause::RandomLoss));
+        agreed.join(lossy(5, waits(0, 20_000, Some(100))));
+        assert_eq!(agreed.verdict.as_deref(), Some("The sender's."));
+        assert!(agreed.joined.is_some());
+    }
+}

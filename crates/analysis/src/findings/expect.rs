@@ -1,0 +1,182 @@
+//! Judges a cell's `[expect]` assertions.
+//!
+//! Never: an expectation that holds because nothing was measured.
+
+use crate::findings::experiment::CellResult;
+use crate::findings::metrics::PingMetrics;
+use pipefill_core::cell::{Bound, CellSpec, Comparison, ExpectMetric, Expectation};
+use pipefill_core::limit::LimitedBy;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One assertion, judged.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct ExpectationResult {
+    /// The scenario's text.
+    pub text: String,
+    /// Whether it held; null where it could not be judged, which counts as failed.
+    pub held: Option<bool>,
+    /// What was measured: a number in the metric's unit, or a word.
+    pub measured: Option<Value>,
+    /// What it was compared with, in the same unit.
+    pub bound: Option<Value>,
+    /// Why it could not be judged.
+    pub reason: Option<String>,
+}
+
+impl ExpectationResult {
+    /// Whether exit code 1 is due: it did not hold, or could not be judged.
+    pub fn failed(&self) -> bool {
+        self.held != Some(true)
+    }
+}
+
+/// A side of a comparison.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A number in the metric's unit: bits/s, µs, per cent, or a count.
+    Number(f64),
+    /// A word (`limited_by`).
+    Word(String),
+}
+
+/// Judges all assertions of `spec` on `result`, in order.
+pub fn evaluate(spec: &CellSpec, result: &CellResult) -> Vec<ExpectationResult> {
+    spec.expect.iter().map(|expectation| judge(spec, result, expectation)).collect()
+}
+
+fn judge(spec: &CellSpec, result: &CellResult, expectation: &Expectation) -> ExpectationResult {
+    let measured = measured(result, expectation.metric);
+    let bound = bound(spec, &expectation.bound);
+    let is_list = expectation.metric == ExpectMetric::Flows;
+    let verdict = match (&measured, &bound) {
+        (Some(Value::Word(found)), Some(Value::Word(wanted))) if is_list => Ok(are_as_wanted(found, wanted)),
+        (None, _) => Err(not_measured(result, expectation.metric)),
+        (_, None) => Err("the path has no rate to take a share of".to_owned()),
+        (Some(measured), Some(bound)) => compare(measured, expectation.comparison, bound),
+    };
+    let (held, reason) = match verdict {
+        Ok(held) => (Some(held), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    ExpectationResult { text: expectation.text.clone(), held, measured, bound, reason }
+}
+
+/// What `metric` of a cell came to; `None` where it was not measured.
+pub(crate) fn measured(result: &CellResult, metric: ExpectMetric) -> Option<Value> {
+    let number = |value: Option<u64>| value.map(|v| Value::Number(v as f64));
+    match metric {
+        ExpectMetric::Goodput => number(result.goodput_bps),
+        ExpectMetric::Sender => number(result.sender_bps),
+        ExpectMetric::Retransmits => number(result.retransmits),
+        ExpectMetric::MinRtt => number(result.min_rtt_us),
+        ExpectMetric::Srtt => number(result.srtt_us_p50),
+        ExpectMetric::Lost => result.lost_percent.map(Value::Number),
+        ExpectMetric::BaseRtt => ping(result, |ping| ping.base_rtt_us),
+        ExpectMetric::ForwardRate => ping(result, |ping| ping.forward_bps.map(|bps| bps as f64)),
+        ExpectMetric::ReverseRate => ping(result, |ping| ping.reverse_bps.map(|bps| bps as f64)),
+        ExpectMetric::PingNaive => ping(result, |ping| ping.naive_bps.map(|bps| bps as f64)),
+        ExpectMetric::PingDoubled => ping(result, |ping| ping.doubled_bps.map(|bps| bps as f64)),
+        ExpectMetric::PingLaw => ping(result, |ping| ping.law_bps.map(|bps| bps as f64)),
+        ExpectMetric::LimitedBy => result.limited_by.map(|l| Value::Word(l.as_str().to_owned())),
+        ExpectMetric::CwndCause => result.cwnd_cause.map(|cause| Value::Word(cause.as_str().to_owned())),
+        ExpectMetric::AlsoLimitedBy => runner_up(result).map(|l| Value::Word(l.as_str().to_owned())),
+        ExpectMetric::Flows => flows(result).map(Value::Word),
+        ExpectMetric::Bufferbloat => result.headline().map(|flow| {
+            let direction = flow.latency.bufferbloat.map(|one| one.direction.as_str());
+            Value::Word(direction.unwrap_or("none").to_owned())
+        }),
+        ExpectMetric::IdleRtt => number(result.headline().and_then(|flow| flow.latency.idle_rtt_us)),
+        ExpectMetric::LoadedRtt => number(result.headline().and_then(|flow| flow.latency.loaded_rtt_us_p50)),
+    }
+}
+
+/// `limited_by` and `cwnd_cause` of each flow; `None` where one was not diagnosed.
+fn flows(result: &CellResult) -> Option<String> {
+    let word = |flow: &crate::findings::experiment::FlowResult| {
+        let limit = flow.limited_by?.as_str();
+        Some(flow.cwnd_cause.map_or_else(|| limit.to_owned(), |cause| format!("{limit} {}", cause.as_str())))
+    };
+    let words: Option<Vec<String>> = result.flows.iter().map(word).collect();
+    words.filter(|words| !words.is_empty()).map(|words| words.join(", "))
+}
+
+/// Whether the words of all flows are among those that are `wanted` for each. A limiter that is wanted without a cause may have any.
+fn are_as_wanted(found: &str, wanted: &str) -> bool {
+    let (found, wanted): (Vec<&str>, Vec<&str>) = (found.split(", ").collect(), wanted.split(',').collect());
+    let is_one = |found: &str, one: &str| {
+        let one = one.trim();
+        found == one || (!one.contains(' ') && found.split(' ').next() == Some(one))
+    };
+    found.len() == wanted.len()
+        && found.iter().zip(&wanted).all(|(found, wanted)| wanted.split('|').any(|one| is_one(found, one)))
+}
+
+fn ping(result: &CellResult, figure: fn(&PingMetrics) -> Option<f64>) -> Option<Value> {
+    result.ping.as_ref().and_then(figure).map(Value::Number)
+}
+
+/// The second cause, where it took a tenth of the time and more.
+fn runner_up(result: &CellResult) -> Option<LimitedBy> {
+    let shares = result.limited_fraction.as_ref()?;
+    let others = shares.iter().filter(|&(&cause, &share)| Some(cause) != result.limited_by && share >= 0.1);
+    others.max_by(|a, b| a.1.total_cmp(b.1)).map(|(&cause, _)| cause)
+}
+
+/// The right-hand side of a comparison in numbers.
+pub(crate) fn bound(spec: &CellSpec, bound: &Bound) -> Option<Value> {
+    match bound {
+        Bound::Value(value) => Some(Value::Number(*value)),
+        Bound::Word(word) => Some(Value::Word(word.clone())),
+        Bound::OfRate(share) => {
+            let rate = spec.path.forward.bottleneck.as_ref()?.rate;
+            Some(Value::Number(rate.bps() as f64 * share.fraction()))
+        }
+    }
+}
+
+/// Whether `measured` is to `bound` as `comparison` says.
+///
+/// # Errors
+/// A number against a word.
+pub(crate) fn compare(measured: &Value, comparison: Comparison, bound: &Value) -> Result<bool, String> {
+    match (measured, comparison, bound) {
+        (Value::Number(x), Comparison::AtLeast, Value::Number(y)) => Ok(x >= y),
+        (Value::Number(x), Comparison::AtMost, Value::Number(y)) => Ok(x <= y),
+        (Value::Number(x), Comparison::Within(share), Value::Number(y)) => {
+            Ok((x - y).abs() <= share.fraction() * y)
+        }
+        (Value::Number(x), Comparison::Equal, Value::Number(y)) => Ok(x == y),
+        (Value::Word(x), Comparison::Equal, Value::Word(y)) => Ok(y.split('|').any(|one| one.trim() == x)),
+        _ => Err("a number and a word cannot be compared".to_owned()),
+    }
+}
+
+fn not_measured(result: &CellResult, metric: ExpectMetric) -> String {
+    if result.valid == 0 {
+        return format!("no valid run ({} recorded)", result.runs);
+    }
+    let name = match metric {
+        ExpectMetric::Goodput => "goodput_bps",
+        ExpectMetric::Sender => "sender_bps",
+        ExpectMetric::Retransmits => "retransmits",
+        ExpectMetric::MinRtt => "min_rtt_us",
+        ExpectMetric::Srtt => "srtt_us_p50",
+        ExpectMetric::Lost => "lost_percent",
+        ExpectMetric::BaseRtt => "ping.base_rtt_us",
+        ExpectMetric::ForwardRate => "ping.forward_bps",
+        ExpectMetric::ReverseRate => "ping.reverse_bps",
+        ExpectMetric::PingNaive => "ping.naive_bps",
+        ExpectMetric::PingDoubled => "ping.doubled_bps",
+        ExpectMetric::PingLaw => "ping.law_bps",
+        ExpectMetric::LimitedBy => "limited_by",
+        ExpectMetric::CwndCause => "cwnd_cause",
+        ExpectMetric::AlsoLimitedBy => "a second cause",
+        ExpectMetric::Flows => "flows",
+        ExpectMetric::Bufferbloat => "bufferbloat",
+        ExpectMetric::IdleRtt => "idle_rtt_us",
+        ExpectMetric::LoadedRtt => "loaded_rtt_us_p50",
+    };
+    format!("{name} was not measured")
+}

@@ -1,0 +1,281 @@
+//! The runs of a plan, joined to its cells: what `pipefill report` prints.
+//!
+//! The names of [`CellResult`]'s fields are the JSON contract of schema 1. Never: a cell's figure from an invalid run, or a
+//! contract name that is missing where nothing was measured (null instead).
+
+mod builder;
+mod flows;
+
+pub use builder::{ExperimentBuilder, UnknownCell, quoted, repeat_command};
+pub use flows::results as flow_results;
+
+use crate::findings::conclusions::ConclusionResult;
+use crate::findings::expect::ExpectationResult;
+use crate::findings::finding::{Advice, Latency};
+use crate::findings::metrics::{
+    CaStateTimes, FlowFigures, PingMetrics, RetransmitCounts, RunMetrics, UnmetSetting,
+};
+use indexmap::IndexMap;
+use pipefill_core::cell::flow_name;
+use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::plan::{Plan, PublishedStates};
+use pipefill_core::record::CaStateSource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The version of the report's JSON.
+pub const SCHEMA: u32 = 1;
+
+/// Everything that a report shows.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Experiment {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The scenario's `name`.
+    pub experiment: String,
+    /// Where it was run.
+    pub environment: EnvironmentSummary,
+    /// In plan order; a cell that ran on two backends has a result for each.
+    pub cells: Vec<CellResult>,
+    /// What was published of it, judged by these cells.
+    #[serde(default)]
+    pub conclusions: Vec<ConclusionResult>,
+    /// What was asked.
+    pub plan: Plan,
+}
+
+/// The machines of all runs: every distinct value, sorted. More than one kernel in a table is worth a second look.
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct EnvironmentSummary {
+    /// Versions of pipefill.
+    pub pipefill: BTreeSet<String>,
+    /// `uname -r`.
+    pub kernel: BTreeSet<String>,
+    /// CPUs that the process could use.
+    pub cpus: BTreeSet<u32>,
+    /// CPU models.
+    pub cpu_model: BTreeSet<String>,
+    /// `root` or `user-namespace`.
+    pub privilege: BTreeSet<String>,
+    /// What emulated the path.
+    pub data_path: BTreeSet<String>,
+}
+
+/// One cell's result: medians over its valid runs.
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct CellResult {
+    /// Position in the plan.
+    pub index: usize,
+    /// The cell's id.
+    pub id: String,
+    /// Scenario path → value as text, in the scenario's order.
+    pub axes: IndexMap<String, String>,
+    /// `lab` or `sim`; null where the cell was not run.
+    pub backend: Option<String>,
+    /// Runs recorded.
+    pub runs: usize,
+    /// Of these, valid.
+    pub valid: usize,
+    /// Whether nothing in the cell is left to chance: it was run once, and every other run of it would be the same.
+    #[serde(default)]
+    pub deterministic: bool,
+    /// Goodput at the receivers.
+    pub goodput_bps: Option<u64>,
+    /// Lower end of the interval of that median, a run's goodput; null with fewer than two valid runs. Of a deterministic cell both ends
+    /// are its goodput.
+    pub goodput_bps_low: Option<u64>,
+    /// Upper end.
+    pub goodput_bps_high: Option<u64>,
+    /// The share of such intervals that hold the true median: 0.75 with three runs, 0.9375 with five, 0.95 and more from six on; 1 of a
+    /// deterministic cell.
+    #[serde(default)]
+    pub goodput_coverage: Option<f64>,
+    /// Goodput without leaving out a warm-up.
+    pub goodput_whole_bps: Option<u64>,
+    /// What the sending sockets took.
+    pub sender_bps: Option<u64>,
+    /// What the applications offer, as asked: the sum of `bitrate × parallel`; null where a flow has no limit.
+    pub offered_bps: Option<u64>,
+    /// Jain's index over the streams.
+    pub fairness_index: Option<f64>,
+    /// TCP segments retransmitted.
+    pub retransmits: Option<u64>,
+    /// The same by kind; null where no run saw every one.
+    pub retransmits_by_kind: Option<RetransmitCounts>,
+    /// Smallest RTT.
+    pub min_rtt_us: Option<u64>,
+    /// Median smoothed RTT.
+    pub srtt_us_p50: Option<u64>,
+    /// Smoothed RTT that 95 % of the time did not exceed.
+    pub srtt_us_p95: Option<u64>,
+    /// Median congestion window.
+    pub cwnd_bytes_p50: Option<u64>,
+    /// Median advertised window.
+    pub rwnd_bytes_p50: Option<u64>,
+    /// Median in flight.
+    pub in_flight_bytes_p50: Option<u64>,
+    /// Median send queue, truesize.
+    pub wmem_queued_bytes_p50: Option<u64>,
+    /// Median limit of the send queue.
+    pub sndbuf_bytes_p50: Option<u64>,
+    /// Every flow but pings, in the scenario's order.
+    #[serde(default)]
+    pub flows: Vec<FlowResult>,
+    /// Which of `flows` the verdict is about: the index in the cell of the one with the most to gain.
+    #[serde(default)]
+    pub headline_flow: Option<u32>,
+    /// What limited that flow; null where nothing was sampled.
+    pub limited_by: Option<LimitedBy>,
+    /// Where that is the congestion window: why it was no larger.
+    pub cwnd_cause: Option<CwndCause>,
+    /// Category → share of that flow's time; null where nothing was sampled.
+    pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
+    /// Microseconds in each congestion state.
+    pub ca_state_us: Option<CaStateTimes>,
+    /// Where these times come from: `sampled` as soon as one run's are.
+    pub ca_state_source: Option<CaStateSource>,
+    /// UDP loss.
+    pub lost_percent: Option<f64>,
+    /// UDP: datagrams sent.
+    pub datagrams_sent: Option<u64>,
+    /// UDP: datagrams received, duplicates not counted.
+    pub datagrams_received: Option<u64>,
+    /// UDP: dropped by the receivers' own sockets.
+    pub socket_drops: Option<u64>,
+    /// UDP: received again.
+    pub duplicates: Option<u64>,
+    /// UDP: arrived after a later one.
+    pub reordered: Option<u64>,
+    /// UDP: RFC 3550 jitter.
+    pub jitter_ns: Option<u64>,
+    /// UDP: smallest one-way delay.
+    pub one_way_delay_min_ns: Option<i64>,
+    /// UDP: median one-way delay.
+    pub one_way_delay_p50_ns: Option<i64>,
+    /// UDP: 99th percentile of the one-way delay.
+    pub one_way_delay_p99_ns: Option<i64>,
+    /// What pings measured: of the valid run whose fitted base is the (upper) median; null where there was none.
+    #[serde(default)]
+    pub ping: Option<PingMetrics>,
+    /// What theory predicts; null where nothing was sampled.
+    pub predicted_bps: Option<u64>,
+    /// A sentence; null where nothing was sampled.
+    pub verdict: Option<String>,
+    /// Which repetition the sentence is about; null where there is none.
+    pub verdict_repeat: Option<u32>,
+    /// What to change; null where nothing was sampled.
+    pub advice: Option<Vec<Advice>>,
+    /// What somebody else measured in this cell.
+    pub published: Option<PublishedFigures>,
+    /// The cell's assertions, judged.
+    pub expectations: Vec<ExpectationResult>,
+    /// Why runs were invalid, by reason.
+    pub invalid: Vec<InvalidCount>,
+    /// What was asked of the machine and not granted, in any run; each once.
+    pub unmet_settings: Vec<UnmetSetting>,
+    /// Lateness of the path's releases, 99th percentile: the largest of the valid runs.
+    pub path_lateness_p99_ns: Option<u64>,
+    /// The command that repeats this cell.
+    pub repeat_command: String,
+    /// Every run, valid or not.
+    pub run_values: Vec<RunMetrics>,
+}
+
+impl CellResult {
+    /// The flow that the verdict is about.
+    pub fn headline(&self) -> Option<&FlowResult> {
+        self.flows.iter().find(|flow| Some(flow.figures.flow) == self.headline_flow)
+    }
+
+    /// The coordinates in one line, e.g. `tcp, rtt 10ms, loss 1%`.
+    pub fn coordinates(&self) -> String {
+        coordinates(&self.axes)
+    }
+
+    /// Those of its coordinates that `other` does not have.
+    pub(crate) fn coordinates_beside(&self, other: &Self) -> Vec<String> {
+        self.axes
+            .iter()
+            .filter(|(path, value)| other.axes.get(*path) != Some(value))
+            .map(coordinate)
+            .collect()
+    }
+}
+
+/// The axes of a cell in one line, each named by the last part of its path; the variant by its name alone.
+pub fn coordinates(axes: &IndexMap<String, String>) -> String {
+    let parts: Vec<String> = axes.iter().map(coordinate).collect();
+    if parts.is_empty() { "the only cell".to_owned() } else { parts.join(", ") }
+}
+
+fn coordinate((path, value): (&String, &String)) -> String {
+    let last = path.rsplit('.').next().unwrap_or(path);
+    if path == "variant" { value.clone() } else { format!("{last} {value}") }
+}
+
+/// One flow of a cell: medians over its valid runs, and what limited it.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct FlowResult {
+    /// What it is and what it got, medians over the runs.
+    #[serde(flatten)]
+    pub figures: FlowFigures,
+    /// What limited it; null where nothing was sampled.
+    pub limited_by: Option<LimitedBy>,
+    /// Category → share of the time, mean over the runs.
+    pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
+    /// Where it is the congestion window: why it was no larger.
+    pub cwnd_cause: Option<CwndCause>,
+    /// What theory predicts; null where it does not apply.
+    pub predicted_bps: Option<u64>,
+    /// A sentence.
+    pub verdict: Option<String>,
+    /// Which repetition the sentence is about.
+    pub verdict_repeat: Option<u32>,
+    /// What to change.
+    pub advice: Option<Vec<Advice>>,
+    /// Its round trips, without load and under it: medians over the runs.
+    #[serde(flatten)]
+    pub latency: Latency,
+}
+
+impl FlowResult {
+    /// What it is, in a few words: `tcp, forward`, `4 tcp streams, reverse`.
+    pub fn describe(&self) -> String {
+        let (protocol, direction) = (self.figures.protocol.as_str(), self.figures.direction.as_str());
+        match self.figures.streams {
+            1 => format!("{protocol}, {direction}"),
+            streams => format!("{streams} {protocol} streams, {direction}"),
+        }
+    }
+
+    /// Its name in tables and pictures.
+    pub fn name(&self) -> String {
+        let figures = &self.figures;
+        flow_name(figures.flow, figures.protocol, figures.streams, figures.direction)
+    }
+}
+
+/// Published figures of a cell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct PublishedFigures {
+    /// Goodput at the receiver.
+    pub goodput_bps: Option<f64>,
+    /// UDP loss.
+    pub lost_percent: Option<f64>,
+    /// Retransmitted segments.
+    pub retransmits: Option<f64>,
+    /// Time in congestion states.
+    pub ca_state_us: Option<PublishedStates>,
+}
+
+/// A reason for which runs of a cell were invalid.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct InvalidCount {
+    /// The stable word.
+    pub reason: String,
+    /// Runs with this reason.
+    pub runs: usize,
+    /// What happened in the first of them.
+    pub detail: String,
+}

@@ -1,0 +1,335 @@
+//! Joins runs to the cells of their plan.
+//!
+//! Never: a run counted for a cell that it does not belong to, or an invalid one in a median.
+
+use super::flows;
+use super::{CellResult, EnvironmentSummary, Experiment, InvalidCount, PublishedFigures, SCHEMA};
+use crate::findings::metrics::{CaStateTimes, PingMetrics, RetransmitCounts, RunMetrics, UnmetSetting};
+use crate::findings::{conclusions, expect};
+use crate::ground::statistics::{median, median_interval, rounded};
+use indexmap::{IndexMap, IndexSet};
+use pipefill_core::plan::{Cell, Plan};
+use pipefill_core::record::{CaStateSource, Environment, Manifest, RunRecord};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A record whose cell the plan does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("run {run} belongs to cell {cell}, which the plan does not have")]
+pub struct UnknownCell {
+    /// The run's id.
+    pub run: String,
+    /// Its cell's id.
+    pub cell: String,
+}
+
+/// Takes runs one by one and keeps their figures only.
+#[derive(Debug, Clone)]
+pub struct ExperimentBuilder {
+    plan: Plan,
+    environment: EnvironmentSummary,
+    /// Per cell index and backend.
+    runs: BTreeMap<(usize, String), Vec<RunMetrics>>,
+}
+
+impl ExperimentBuilder {
+    /// An experiment of which nothing has run yet.
+    pub fn new(plan: Plan) -> Self {
+        Self { plan, environment: EnvironmentSummary::default(), runs: BTreeMap::new() }
+    }
+
+    /// Adds a run that is in memory.
+    ///
+    /// # Errors
+    /// As [`ExperimentBuilder::add_condensed`].
+    pub fn add(&mut self, record: &RunRecord) -> Result<(), UnknownCell> {
+        self.add_condensed(&record.manifest, RunMetrics::of(record))
+    }
+
+    /// Adds a run's figures. Cells match by index where the ids agree, else by id.
+    ///
+    /// # Errors
+    /// [`UnknownCell`] where the plan has no such cell; nothing is added.
+    pub fn add_condensed(&mut self, manifest: &Manifest, metrics: RunMetrics) -> Result<(), UnknownCell> {
+        let index = self
+            .cell_index(&metrics)
+            .ok_or_else(|| UnknownCell { run: metrics.id.clone(), cell: metrics.cell_id.clone() })?;
+        self.environment.add(&manifest.environment, &manifest.pipefill);
+        let key = (index, metrics.backend.clone());
+        self.runs.entry(key).or_default().push(metrics);
+        Ok(())
+    }
+
+    /// The experiment, which takes the runs' figures over. `command` is what ran it, up to and without `--on`, e.g. `pipefill run rtt.toml`.
+    pub fn finish(mut self, command: &str) -> Experiment {
+        for runs in self.runs.values_mut() {
+            runs.sort_by_key(|run| run.repeat);
+        }
+        let mut cells: Vec<CellResult> = Vec::with_capacity(self.plan.cells.len());
+        for cell in &self.plan.cells {
+            cells.extend(results(&self.plan, cell.index, &mut self.runs, command));
+        }
+        Experiment {
+            schema: SCHEMA,
+            experiment: self.plan.experiment.to_string(),
+            environment: self.environment,
+            conclusions: conclusions::judge(&self.plan, &cells),
+            cells,
+            plan: self.plan,
+        }
+    }
+
+    fn cell_index(&self, metrics: &RunMetrics) -> Option<usize> {
+        let is_it = |cell: &Cell| cell.id == metrics.cell_id;
+        let at_index = self.plan.find(metrics.cell_index).filter(|cell| is_it(cell));
+        at_index.or_else(|| self.plan.cells.iter().find(|cell| is_it(cell))).map(|cell| cell.index)
+    }
+}
+
+/// One result for each backend that ran the cell, or one empty result. Its runs are taken out of `runs`.
+fn results(
+    plan: &Plan,
+    index: usize,
+    runs: &mut BTreeMap<(usize, String), Vec<RunMetrics>>,
+    command: &str,
+) -> Vec<CellResult> {
+    let of_cell = runs.range((index, String::new())..(index + 1, String::new()));
+    let keys: Vec<(usize, String)> = of_cell.map(|(key, _)| key.clone()).collect();
+    let ran = keys.iter().filter_map(|key| runs.remove_entry(key));
+    let mut results: Vec<CellResult> =
+        ran.map(|((_, backend), runs)| cell_result(plan, index, Some(&backend), runs, command)).collect();
+    if results.is_empty() {
+        results.push(cell_result(plan, index, None, Vec::new(), command));
+    }
+    results
+}
+
+impl EnvironmentSummary {
+    fn add(&mut self, environment: &Environment, pipefill: &str) {
+        let Environment { kernel, cpus, cpu_model, privilege, data_path, host_rate_bps: _, facts: _ } =
+            environment;
+        self.pipefill.insert(pipefill.to_owned());
+        self.kernel.extend(kernel.clone());
+        self.cpus.extend(*cpus);
+        self.cpu_model.extend(cpu_model.clone());
+        self.privilege.extend(privilege.clone());
+        self.data_path.extend(data_path.clone());
+    }
+}
+
+/// The shell command that repeats `cell`: `command`, the backend, and its coordinates as `--only axis=value,axis=value`.
+pub fn repeat_command(command: &str, cell: &Cell, backend: Option<&str>) -> String {
+    let mut words = vec![command.to_owned()];
+    if let Some(backend) = backend {
+        words.push(format!("--on {backend}"));
+    }
+    let axes: Vec<String> = cell.axes.iter().map(|(path, value)| format!("{path}={value}")).collect();
+    if !axes.is_empty() {
+        words.push(format!("--only {}", quoted(&axes.join(","))));
+    }
+    words.join(" ")
+}
+
+/// `text` as one word of a POSIX shell. No shell can pass a NUL: in its place stands U+FFFD, and the word is quoted all the same, since what is
+/// in it was not written by whoever copies the command.
+pub fn quoted(text: &str) -> String {
+    let passable = text.replace('\0', "\u{fffd}");
+    shlex::try_quote(&passable).map_or_else(|_| "''".to_owned(), Cow::into_owned)
+}
+
+fn cell_result(
+    plan: &Plan,
+    index: usize,
+    backend: Option<&str>,
+    runs: Vec<RunMetrics>,
+    command: &str,
+) -> CellResult {
+    let cell = plan.cell(index);
+    let valid: Vec<&RunMetrics> = runs.iter().filter(|run| run.is_valid()).collect();
+    let mut result = CellResult {
+        index,
+        id: cell.id.clone(),
+        axes: cell.axes.iter().cloned().collect(),
+        backend: backend.map(str::to_owned),
+        runs: runs.len(),
+        valid: valid.len(),
+        deterministic: cell.deterministic,
+        offered_bps: offered(cell),
+        published: published(plan, index),
+        invalid: invalid_counts(&runs),
+        unmet_settings: unmet_settings(&runs),
+        repeat_command: repeat_command(command, cell, backend),
+        ..medians(&valid)
+    };
+    if cell.deterministic && result.goodput_bps.is_some() {
+        (result.goodput_bps_low, result.goodput_bps_high) = (result.goodput_bps, result.goodput_bps);
+        result.goodput_coverage = Some(1.0);
+    }
+    explain(&mut result, cell, &valid);
+    result.run_values = runs;
+    result.expectations = expect::evaluate(&cell.spec, &result);
+    result
+}
+
+/// What limited each flow, and the cell: the flow with the most to gain in most runs.
+fn explain(result: &mut CellResult, cell: &Cell, valid: &[&RunMetrics]) {
+    result.flows = flows::results(&cell.spec, valid);
+    result.headline_flow = flows::headline(valid, &result.flows);
+    let Some(flow) = result.headline().cloned() else { return };
+    let sentence = flow.verdict.as_ref().map(|verdict| match result.flows.len() {
+        1 => verdict.clone(),
+        all => format!("Flow {} of {all} ({}): {verdict}", flow.figures.flow + 1, flow.describe()),
+    });
+    result.limited_by = flow.limited_by;
+    result.cwnd_cause = flow.cwnd_cause;
+    result.limited_fraction = flow.limited_fraction;
+    result.predicted_bps = flow.predicted_bps;
+    result.verdict_repeat = flow.verdict_repeat;
+    result.verdict = sentence;
+    result.advice = flow.advice;
+}
+
+/// A result that holds what the valid runs say, and nothing about the cell.
+fn medians(valid: &[&RunMetrics]) -> CellResult {
+    let whole = |field: fn(&RunMetrics) -> Option<u64>| {
+        median_of(valid, |run| field(run).map(|v| v as f64)).map(rounded)
+    };
+    let signed = |field: fn(&RunMetrics) -> Option<i64>| {
+        median_of(valid, |run| field(run).map(|v| v as f64)).map(|v| v.round() as i64)
+    };
+    let goodputs: Vec<f64> = valid.iter().filter_map(|run| run.goodput_bps.map(|v| v as f64)).collect();
+    let covered = median_interval(&goodputs);
+    let interval = covered.map(|covered| covered.interval);
+    CellResult {
+        goodput_bps: whole(|r| r.goodput_bps),
+        goodput_bps_low: interval.map(|i| rounded(i.low)),
+        goodput_bps_high: interval.map(|i| rounded(i.high)),
+        goodput_coverage: covered.map(|covered| covered.coverage),
+        goodput_whole_bps: whole(|r| r.goodput_whole_bps),
+        sender_bps: whole(|r| r.sender_bps),
+        fairness_index: median_of(valid, |r| r.fairness_index),
+        retransmits: whole(|r| r.tcp.retransmits),
+        retransmits_by_kind: retransmits_by_kind(valid),
+        min_rtt_us: whole(|r| r.tcp.min_rtt_us),
+        srtt_us_p50: whole(|r| r.tcp.srtt_us_p50),
+        srtt_us_p95: whole(|r| r.tcp.srtt_us_p95),
+        cwnd_bytes_p50: whole(|r| r.tcp.cwnd_bytes_p50),
+        rwnd_bytes_p50: whole(|r| r.tcp.rwnd_bytes_p50),
+        in_flight_bytes_p50: whole(|r| r.tcp.in_flight_bytes_p50),
+        wmem_queued_bytes_p50: whole(|r| r.tcp.wmem_queued_bytes_p50),
+        sndbuf_bytes_p50: whole(|r| r.tcp.sndbuf_bytes_p50),
+        ca_state_us: ca_states(valid),
+        ca_state_source: ca_state_source(valid),
+        lost_percent: median_of(valid, |r| r.udp.lost_percent),
+        datagrams_sent: whole(|r| r.udp.datagrams_sent),
+        datagrams_received: whole(|r| r.udp.datagrams_received),
+        socket_drops: whole(|r| r.udp.socket_drops),
+        duplicates: whole(|r| r.udp.duplicates),
+        reordered: whole(|r| r.udp.reordered),
+        jitter_ns: whole(|r| r.udp.jitter_ns),
+        one_way_delay_min_ns: signed(|r| r.udp.one_way_delay_min_ns),
+        one_way_delay_p50_ns: signed(|r| r.udp.one_way_delay_p50_ns),
+        one_way_delay_p99_ns: signed(|r| r.udp.one_way_delay_p99_ns),
+        ping: middle_ping(valid),
+        path_lateness_p99_ns: valid.iter().filter_map(|r| r.instrument.path_lateness_p99_ns).max(),
+        ..CellResult::default()
+    }
+}
+
+/// The pings of the run in the middle: its figures belong together, medians of each would not. A run without a fitted base
+/// stands for the cell only where no run has one.
+fn middle_ping(valid: &[&RunMetrics]) -> Option<PingMetrics> {
+    let pings = || valid.iter().filter_map(|run| run.ping.as_ref());
+    let mut fitted: Vec<(f64, &PingMetrics)> =
+        pings().filter_map(|ping| Some((ping.base_rtt_us?, ping))).collect();
+    fitted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    fitted.get(fitted.len() / 2).map(|&(_, ping)| ping).or_else(|| pings().next()).cloned()
+}
+
+/// The median over the runs that have the value.
+fn median_of(runs: &[&RunMetrics], field: impl Fn(&RunMetrics) -> Option<f64>) -> Option<f64> {
+    let values: Vec<f64> = runs.iter().filter_map(|run| field(run)).collect();
+    median(&values)
+}
+
+/// The median of each state by itself: they need not add up to a run.
+fn ca_states(valid: &[&RunMetrics]) -> Option<CaStateTimes> {
+    let state = |field: fn(&CaStateTimes) -> u64| {
+        median_of(valid, |run| run.tcp.ca_state_us.as_ref().map(|times| field(times) as f64)).map(rounded)
+    };
+    Some(CaStateTimes {
+        open: state(|t| t.open)?,
+        disorder: state(|t| t.disorder)?,
+        cwr: state(|t| t.cwr)?,
+        recovery: state(|t| t.recovery)?,
+        loss: state(|t| t.loss)?,
+    })
+}
+
+fn ca_state_source(valid: &[&RunMetrics]) -> Option<CaStateSource> {
+    let sources = || valid.iter().filter_map(|run| run.tcp.ca_state_source);
+    sources().find(|&source| source == CaStateSource::Sampled).or_else(|| sources().next())
+}
+
+/// The median of each kind by itself, over the runs that saw every retransmit.
+fn retransmits_by_kind(valid: &[&RunMetrics]) -> Option<RetransmitCounts> {
+    let kind = |field: fn(&RetransmitCounts) -> u64| {
+        median_of(valid, |run| run.tcp.retransmits_by_kind.as_ref().map(|c| field(c) as f64)).map(rounded)
+    };
+    Some(RetransmitCounts {
+        fast: kind(|c| c.fast)?,
+        rto: kind(|c| c.rto)?,
+        tlp: kind(|c| c.tlp)?,
+        spurious: kind(|c| c.spurious)?,
+    })
+}
+
+fn offered(cell: &Cell) -> Option<u64> {
+    let of_flow = cell.spec.flows.iter().map(|flow| Some(flow.bitrate?.bps() * u64::from(flow.parallel)));
+    of_flow.sum::<Option<u64>>().filter(|_| !cell.spec.flows.is_empty())
+}
+
+/// All figures that the plan has for the cell; the first wins.
+fn published(plan: &Plan, index: usize) -> Option<PublishedFigures> {
+    let mut of_cell = plan.published.iter().filter(|p| p.cell == index).peekable();
+    of_cell.peek()?;
+    Some(of_cell.fold(PublishedFigures::default(), |known, more| PublishedFigures {
+        goodput_bps: known.goodput_bps.or(more.goodput_bps),
+        lost_percent: known.lost_percent.or(more.lost_percent),
+        retransmits: known.retransmits.or(more.retransmits),
+        ca_state_us: known.ca_state_us.or(more.ca_state_us),
+    }))
+}
+
+fn invalid_counts(runs: &[RunMetrics]) -> Vec<InvalidCount> {
+    let mut counts: IndexMap<&str, InvalidCount> = IndexMap::new();
+    for run in runs {
+        let mut seen = BTreeSet::new();
+        for invalid in run.invalid.iter().filter(|i| seen.insert(&i.reason)) {
+            let count = counts.entry(&invalid.reason).or_insert_with(|| InvalidCount {
+                reason: invalid.reason.clone(),
+                runs: 0,
+                detail: invalid.detail.clone(),
+            });
+            count.runs += 1;
+        }
+    }
+    counts.into_values().collect()
+}
+
+/// Of all runs, valid or not, each once: a machine that refuses does so in every run.
+fn unmet_settings(runs: &[RunMetrics]) -> Vec<UnmetSetting> {
+    let distinct: IndexSet<&UnmetSetting> = runs.iter().flat_map(|run| &run.unmet_settings).collect();
+    distinct.into_iter().cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_nul_does_not_take_the_quotes_away() {
+        assert_eq!(quoted("a\0; reboot"), "'a\u{fffd}; reboot'");
+        assert_eq!(quoted("plain"), "plain");
+    }
+}

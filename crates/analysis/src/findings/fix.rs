@@ -1,0 +1,323 @@
+//! Whether an advice was right: rounds of runs before and after it, and what to try next.
+//!
+//! The loop that runs them is elsewhere; here is what it decides and what it tells. Never: a change that is kept although it
+//! did not help and the limit stayed the same, or a round without its own measurement of how it was before.
+
+use crate::findings::experiment::CellResult;
+use crate::findings::finding::{Advice, Goal};
+use crate::findings::metrics::RunMetrics;
+use crate::findings::paired_runs::{Comparison, Difference};
+use crate::judge::FULL;
+use indexmap::IndexMap;
+use pipefill_core::limit::LimitedBy;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Rounds of a cell at most: a limit, the one behind it, and one more.
+pub const ROUNDS: usize = 3;
+
+/// After the first round a change is tried only where it promises this much more.
+const WORTH: f64 = 1.05;
+
+/// What was tried in one cell, and what came of it.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Proof {
+    /// Position in the plan.
+    pub index: usize,
+    /// The cell's id, as it was.
+    pub id: String,
+    /// Scenario path → value as text.
+    pub axes: IndexMap<String, String>,
+    /// `lab` or `sim`.
+    pub backend: String,
+    /// What was done, in order; at most [`ROUNDS`].
+    pub rounds: Vec<Round>,
+    /// The assignments that stay in the end; empty where nothing helped, or nothing was tried.
+    pub set: Vec<String>,
+    /// What the path lets through as payload; null where it has no rate.
+    pub path_goodput_bps: Option<u64>,
+    /// Why it ended.
+    pub end: End,
+    /// In words, where nothing in the scenario helps: the advice that says so; or what failed.
+    pub why: Option<String>,
+    /// The command that repeats it.
+    pub repeat_command: String,
+}
+
+/// One change, measured.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Round {
+    /// Assignments that both sides have, from earlier rounds.
+    pub base: Vec<String>,
+    /// The change.
+    pub advice: Advice,
+    /// Before and after; null where no pair is valid.
+    pub comparison: Option<Comparison>,
+    /// What limited it before.
+    pub limited_by_before: Option<LimitedBy>,
+    /// What limits it after.
+    pub limited_by_after: Option<LimitedBy>,
+    /// The verdict before.
+    pub verdict_before: Option<String>,
+    /// The verdict after.
+    pub verdict_after: Option<String>,
+    /// Predicted over measured, less one.
+    pub prediction_error: Option<f64>,
+    /// Whether the change stays.
+    pub kept: bool,
+    /// Where the records are, from the proof's directory.
+    pub before_directory: String,
+    /// Where those after it are.
+    pub after_directory: String,
+}
+
+/// Why no further round follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// The path is the limit, and nearly all of its rate is used: the pipe is full.
+    PipeFull,
+    /// The limit is nothing that a scenario can change, or nothing was measured.
+    NothingToChange,
+    /// What could be changed was tried, or promises less than a twentieth more.
+    NothingLeft,
+    /// [`ROUNDS`] are over.
+    RoundsUsed,
+    /// It failed; `why` says how.
+    Failed,
+}
+
+impl Round {
+    /// What two sides of `advice` say of the flow that the verdict before is about. Pairs are the runs of the same repetition; one of which
+    /// either run is invalid is left out.
+    pub fn of(base: Vec<String>, advice: Advice, before: &CellResult, after: &CellResult) -> Self {
+        let goodput = |run: &RunMetrics| match before.headline_flow {
+            Some(flow) => run.flows.iter().find(|one| one.figures.flow == flow)?.figures.goodput_bps,
+            None => run.goodput_bps,
+        };
+        let pairs: Vec<(u64, u64)> = before
+            .run_values
+            .iter()
+            .filter_map(|one| {
+                let other = after.run_values.iter().find(|other| other.repeat == one.repeat)?;
+                (one.is_valid() && other.is_valid()).then_some((goodput(one)?, goodput(other)?))
+            })
+            .collect();
+        let comparison = Comparison::of(&pairs, before.runs.max(after.runs));
+        let measured = comparison.as_ref().map(|one| one.after.bps).filter(|&bps| bps > 0.0);
+        let error = |measured: f64| Some(advice.predicted_bps? as f64 / measured - 1.0);
+        Self {
+            prediction_error: measured.and_then(error),
+            kept: is_kept(comparison.as_ref(), before, after),
+            limited_by_before: before.limited_by,
+            limited_by_after: after.limited_by,
+            verdict_before: before.verdict.clone(),
+            verdict_after: after.verdict.clone(),
+            comparison,
+            base,
+            advice,
+            before_directory: String::new(),
+            after_directory: String::new(),
+        }
+    }
+}
+
+/// It helped; or it lifted a limit behind which another one stood at the same height.
+fn is_kept(comparison: Option<&Comparison>, before: &CellResult, after: &CellResult) -> bool {
+    match comparison.map(|one| one.verdict) {
+        Some(Difference::More) => true,
+        Some(Difference::NotShown) => before.limited_by != after.limited_by,
+        _ => false,
+    }
+}
+
+/// What to try next.
+#[derive(Debug, Clone)]
+pub struct Search {
+    set: Vec<String>,
+    candidates: VecDeque<Advice>,
+    tried: Vec<Vec<String>>,
+    /// The flow that the proof is about: that of the first verdict.
+    flow: Option<u32>,
+    is_full: bool,
+    why: Option<String>,
+}
+
+impl Search {
+    /// Begins with the advice of a cell that was measured.
+    pub fn of(cell: &CellResult) -> Self {
+        let mut search = Self {
+            set: Vec::new(),
+            candidates: VecDeque::new(),
+            tried: Vec::new(),
+            flow: cell.headline_flow,
+            is_full: false,
+            why: None,
+        };
+        search.take(cell, 1.0);
+        search
+    }
+
+    /// The next change to measure, if there is one. After [`ROUNDS`] there is none.
+    pub fn next_change(&mut self) -> Option<Advice> {
+        if self.tried.len() == ROUNDS {
+            return None;
+        }
+        let advice = self.candidates.pop_front()?;
+        self.tried.push(advice.set.clone());
+        Some(advice)
+    }
+
+    /// Learns from `round`, whose side after the change is `after`: goes on from there, or tries the next of the same advice.
+    pub fn see(&mut self, round: &Round, after: &CellResult) {
+        if round.kept {
+            self.set.extend(round.advice.set.iter().cloned());
+            self.take(after, WORTH);
+        }
+    }
+
+    /// The assignments that helped so far.
+    pub fn set(&self) -> &[String] {
+        &self.set
+    }
+
+    /// Why there is no next one.
+    pub fn end(&self) -> End {
+        if self.is_full {
+            End::PipeFull
+        } else if self.tried.is_empty() {
+            End::NothingToChange
+        } else if self.candidates.is_empty() {
+            End::NothingLeft
+        } else {
+            End::RoundsUsed
+        }
+    }
+
+    /// What the last advice says where it names no change.
+    pub fn why(&self) -> Option<&str> {
+        self.why.as_deref()
+    }
+
+    /// Whether an earlier round set the key of `line`: a change that is taken back by the next one goes in a circle.
+    fn has_set(&self, line: &str) -> bool {
+        let key = |line: &str| line.split('=').next().map(str::to_owned);
+        self.set.iter().any(|old| key(old) == key(line))
+    }
+
+    fn take(&mut self, cell: &CellResult, worth: f64) {
+        let advice = cell.advice.as_deref().unwrap_or_default();
+        let goodput_bps = cell.headline().map_or(cell.goodput_bps, |flow| flow.figures.goodput_bps);
+        let promises = |one: &Advice| match (one.predicted_bps, goodput_bps) {
+            (Some(predicted), Some(measured)) => predicted as f64 >= measured as f64 * worth,
+            _ => true,
+        };
+        let is_new = |one: &&Advice| {
+            one.goal == Goal::Throughput
+                && !one.set.is_empty()
+                && !self.tried.contains(&one.set)
+                && !one.set.iter().any(|line| self.has_set(line))
+                && promises(one)
+        };
+        self.candidates = advice.iter().filter(is_new).cloned().collect();
+        self.is_full = cell.limited_by == Some(LimitedBy::Path) && is_full(cell, self.flow);
+        self.why = advice.iter().find(|one| one.set.is_empty()).map(|one| one.why.clone());
+    }
+}
+
+/// Whether the path of `flow` was used up in every valid run: by what passed, and by what was read of the flows that share it.
+fn is_full(cell: &CellResult, flow: Option<u32>) -> bool {
+    let valid = cell.run_values.iter().filter(|run| run.is_valid());
+    valid.filter_map(|run| used(run, flow?)).all(|share| share >= FULL)
+}
+
+/// The share of the path that the flows of `flow`'s direction got in one run; `None` where the path has no rate.
+fn used(run: &RunMetrics, flow: u32) -> Option<f64> {
+    let one = run.flows.iter().find(|one| one.figures.flow == flow)?;
+    let figures = &one.diagnosis.as_ref()?.figures;
+    let beside = run.flows.iter().filter(|other| other.figures.direction == one.figures.direction);
+    let read: u64 = beside.filter_map(|other| other.figures.goodput_bps).sum();
+    Some((read as f64 / figures.path_goodput_bps? as f64).min(figures.utilisation?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn advice(set: &str, predicted_mbit: u64) -> Advice {
+        Advice {
+            change: set.to_owned(),
+            set: vec![set.to_owned()],
+            commands: Vec::new(),
+            why: "because".to_owned(),
+            predicted_bps: Some(predicted_mbit * 1_000_000),
+            ..Advice::default()
+        }
+    }
+
+    fn cell(limited_by: LimitedBy, mbit: u64, advice: Vec<Advice>) -> CellResult {
+        CellResult {
+            limited_by: Some(limited_by),
+            goodput_bps: Some(mbit * 1_000_000),
+            advice: Some(advice),
+            ..CellResult::default()
+        }
+    }
+
+    fn round(search: &Search, advice: &Advice, kept: bool) -> Round {
+        let nothing = CellResult::default();
+        Round { kept, ..Round::of(search.set().to_vec(), advice.clone(), &nothing, &nothing) }
+    }
+
+    #[test]
+    fn a_limit_behind_a_limit_is_tried_next() {
+        let mut search = Search::of(&cell(LimitedBy::Rwnd, 100, vec![advice("receiver.tcp_rmem=1", 300)]));
+        let first = search.next_change().unwrap();
+        let after = cell(LimitedBy::Sndbuf, 200, vec![advice("sender.tcp_wmem=1", 300)]);
+        search.see(&round(&search, &first, true), &after);
+        let second = search.next_change().unwrap();
+        assert_eq!(second.set, ["sender.tcp_wmem=1"]);
+        search.see(&round(&search, &second, true), &cell(LimitedBy::Path, 300, Vec::new()));
+        assert_eq!((search.next_change(), search.end()), (None, End::PipeFull));
+        assert_eq!(search.set(), ["receiver.tcp_rmem=1", "sender.tcp_wmem=1"]);
+    }
+
+    #[test]
+    fn what_did_not_help_is_dropped_and_the_next_of_the_same_advice_tried() {
+        let both = vec![advice("sender.congestion_control=bbr", 300), advice("flow.parallel=4", 250)];
+        let mut search = Search::of(&cell(LimitedBy::Cwnd, 100, both));
+        let first = search.next_change().unwrap();
+        search.see(&round(&search, &first, false), &cell(LimitedBy::Cwnd, 90, Vec::new()));
+        assert_eq!(search.next_change().unwrap().set, ["flow.parallel=4"]);
+        assert!(search.set().is_empty());
+        assert_eq!((search.next_change(), search.end()), (None, End::NothingLeft));
+    }
+
+    #[test]
+    fn what_promises_little_or_was_tried_is_left() {
+        let mut search = Search::of(&cell(LimitedBy::Cwnd, 100, vec![advice("path.queue=1bdp", 300)]));
+        let first = search.next_change().unwrap();
+        let again = vec![advice("path.queue=1bdp", 300), advice("flow.parallel=4", 300)];
+        search.see(&round(&search, &first, true), &cell(LimitedBy::Cwnd, 290, again));
+        assert_eq!((search.next_change(), search.end()), (None, End::NothingLeft));
+    }
+
+    #[test]
+    fn three_rounds_are_enough() {
+        let mut search =
+            Search::of(&cell(LimitedBy::Cwnd, 1, (0..9).map(|n| advice(&format!("a={n}"), 9)).collect()));
+        assert_eq!(std::iter::from_fn(|| search.next_change()).count(), ROUNDS);
+        assert_eq!(search.end(), End::RoundsUsed);
+    }
+
+    #[test]
+    fn nothing_to_change_says_why() {
+        let nothing = Advice { set: Vec::new(), ..advice("nothing", 100) };
+        let mut search = Search::of(&cell(LimitedBy::App, 100, vec![nothing]));
+        assert_eq!(
+            (search.next_change(), search.end(), search.why()),
+            (None, End::NothingToChange, Some("because"))
+        );
+    }
+}

@@ -1,0 +1,53 @@
+//! Which flow a cell's verdict is about: the one with the most to gain.
+
+use crate::findings::metrics::FlowMetrics;
+use pipefill_core::limit::LimitedBy;
+
+/// What lifting a flow's own limit brings, in three steps and within them by size. Declared from little to much.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+enum Gain {
+    /// The application offers no more, or reads no more: nothing. By goodput.
+    Nothing(f64),
+    /// Only a faster path would: by goodput.
+    FasterPath(f64),
+    /// A change at an end would: by how much, bits per second.
+    Change(f64),
+}
+
+/// The flow with the most to gain, the first of equals; `None` where none was diagnosed.
+pub(crate) fn headline(flows: &[FlowMetrics]) -> Option<&FlowMetrics> {
+    let gains = flows.iter().filter_map(|flow| Some((gain(flow, flows)?, flow)));
+    let first_largest = |best: (Gain, _), next: (Gain, _)| if next.0 > best.0 { next } else { best };
+    gains.reduce(first_largest).map(|(_, flow)| flow)
+}
+
+/// What `flow` could reach beside the others of its direction: what is free and what it has, or an equal part of the path. `None` where the
+/// path has no rate.
+pub(crate) fn room_bps(flow: &FlowMetrics, flows: &[FlowMetrics]) -> Option<f64> {
+    let figures = &flow.diagnosis.as_ref()?.figures;
+    let path = figures.path_goodput_bps? as f64;
+    let goodput = flow.figures.goodput_bps.unwrap_or(0) as f64;
+    let is_beside = |other: &&FlowMetrics| {
+        other.figures.direction == flow.figures.direction
+            && other.figures.goodput_bps.is_some_and(|bps| bps > 0)
+    };
+    let beside = flows.iter().filter(is_beside).count().max(1);
+    let free = path * (1.0 - figures.utilisation.unwrap_or(0.0)).max(0.0);
+    let alone = if beside == 1 { path } else { 0.0 };
+    Some((goodput + free).max(path / beside as f64).max(alone).min(path))
+}
+
+fn gain(flow: &FlowMetrics, flows: &[FlowMetrics]) -> Option<Gain> {
+    let goodput = flow.figures.goodput_bps.unwrap_or(0) as f64;
+    Some(match flow.diagnosis.as_ref()?.limited_by {
+        LimitedBy::App | LimitedBy::Receiver => Gain::Nothing(goodput),
+        LimitedBy::Path => Gain::FasterPath(goodput),
+        LimitedBy::Sndbuf
+        | LimitedBy::Rwnd
+        | LimitedBy::Cwnd
+        | LimitedBy::Pacing
+        | LimitedBy::Cpu
+        | LimitedBy::Testbed
+        | LimitedBy::Unknown => Gain::Change((room_bps(flow, flows).unwrap_or(goodput) - goodput).max(0.0)),
+    })
+}

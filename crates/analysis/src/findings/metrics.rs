@@ -1,0 +1,196 @@
+//! One run's record, condensed: every figure that a table, a comparison or a verdict starts from.
+//!
+//! `docs/metrics.md` defines each with formula, unit, source field and pitfall; a change here is a change there. Never: a
+//! choice that depends on the backend, or a figure made up for what was not recorded (`None` instead).
+
+mod delivery;
+mod flow;
+mod instrument;
+mod latency;
+mod ping;
+mod retransmits;
+mod settings;
+mod sums;
+mod tcp;
+mod udp;
+
+use crate::findings::headline::headline;
+use crate::judge::{Diagnosing, Diagnosis, Span};
+use pipefill_core::record::{AnyRow, Invalid, Manifest, PathFacts, PingSample, Retransmit, RunRecord};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+pub use delivery::StreamGoodput;
+pub use flow::{FlowFigures, FlowMetrics};
+pub use instrument::InstrumentMetrics;
+pub use ping::{PingMetrics, PingSize};
+pub use pipefill_core::record::CaStateTimes;
+pub use retransmits::RetransmitCounts;
+pub use settings::UnmetSetting;
+pub use tcp::TcpMetrics;
+pub use udp::UdpMetrics;
+
+/// The figures of one run.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct RunMetrics {
+    /// The run's id, `{cell id}-{repeat}`.
+    pub id: String,
+    /// The cell's id.
+    pub cell_id: String,
+    /// Position of the cell in the plan that was run.
+    pub cell_index: usize,
+    /// Which repetition, from 1.
+    pub repeat: u32,
+    /// The run's seed.
+    pub seed: u64,
+    /// Name of the run's directory.
+    pub directory: String,
+    /// `lab` or `sim`.
+    pub backend: String,
+    /// Why the run must not be believed; empty = valid.
+    pub invalid: Vec<Invalid>,
+    /// What was asked of the machine and not granted; empty = everything was.
+    pub unmet_settings: Vec<UnmetSetting>,
+    /// Payload bits/s that the receiving applications read in the measured windows, all streams.
+    pub goodput_bps: Option<u64>,
+    /// The same without leaving out a warm-up.
+    pub goodput_whole_bps: Option<u64>,
+    /// Payload bits/s that the sending sockets took in the measured windows, all streams.
+    pub sender_bps: Option<u64>,
+    /// Goodput of every stream.
+    pub streams: Vec<StreamGoodput>,
+    /// Jain's index over the streams' goodputs; `None` for a single stream.
+    pub fairness_index: Option<f64>,
+    /// What TCP's senders saw.
+    #[serde(flatten)]
+    pub tcp: TcpMetrics,
+    /// What UDP's receivers saw.
+    #[serde(flatten)]
+    pub udp: UdpMetrics,
+    /// What pings measured; `None` where there was none.
+    #[serde(default)]
+    pub ping: Option<PingMetrics>,
+    /// How good the instrument was, and what the path dropped.
+    #[serde(flatten)]
+    pub instrument: InstrumentMetrics,
+    /// Each flow but pings, in the order of the cell.
+    #[serde(default)]
+    pub flows: Vec<FlowMetrics>,
+    /// What is known of the path, where nobody planned it.
+    #[serde(default)]
+    pub path_facts: Option<PathFacts>,
+}
+
+/// Condenses a run whose rows pass by once, in order of time: what it holds does not grow with the run's length.
+pub struct Condenser<'a> {
+    manifest: &'a Manifest,
+    rates: delivery::Following,
+    tcp: tcp::Following<'a>,
+    pings: ping::Following<'a>,
+    latency: latency::Following<'a>,
+    diagnosis: Diagnosing<'a>,
+}
+
+impl<'a> Condenser<'a> {
+    /// Of the run that `manifest` is about; no row was seen yet.
+    pub fn new(manifest: &'a Manifest) -> Self {
+        Self {
+            manifest,
+            rates: delivery::Following::of(manifest),
+            tcp: tcp::Following::of(manifest),
+            pings: ping::Following::of(manifest),
+            latency: latency::Following::of(manifest),
+            diagnosis: Diagnosing::new(manifest),
+        }
+    }
+
+    /// Takes the next row of any table; its time is not before that of the last one.
+    pub fn take(&mut self, row: &AnyRow) {
+        match row {
+            AnyRow::Delivery(row) => self.rates.take(row),
+            AnyRow::Tcp(row) => self.tcp.take(row),
+            AnyRow::Retransmit(row) => self.count(row),
+            AnyRow::Ping(row) => self.answer(row),
+            AnyRow::Udp(_) | AnyRow::Path(_) | AnyRow::Cpu(_) => {}
+        }
+        self.latency.take(row);
+        self.diagnosis.take(row);
+    }
+
+    /// Counts a retransmission; these come in any order.
+    pub fn count(&mut self, row: &Retransmit) {
+        self.tcp.count(row);
+    }
+
+    /// Takes the answer to a ping; these come in any order.
+    pub fn answer(&mut self, row: &PingSample) {
+        self.pings.take(row);
+        self.latency.answer(row);
+    }
+
+    /// The figures, after the last row.
+    pub fn finish(self) -> RunMetrics {
+        let manifest = self.manifest;
+        let run = &manifest.run;
+        let rates = self.rates.rates();
+        let flows =
+            flow::metrics(manifest, &rates.streams, self.latency.latencies(), self.diagnosis.finish());
+        RunMetrics {
+            id: run.id.clone(),
+            cell_id: run.cell.id.clone(),
+            cell_index: run.cell.index,
+            repeat: run.repeat,
+            seed: run.seed.get(),
+            directory: run.directory.to_string(),
+            backend: manifest.backend.clone(),
+            invalid: manifest.invalid.clone(),
+            unmet_settings: settings::unmet(&manifest.settings),
+            goodput_bps: rates.goodput_bps,
+            goodput_whole_bps: rates.goodput_whole_bps,
+            sender_bps: rates.sender_bps,
+            fairness_index: rates.fairness_index,
+            streams: rates.streams,
+            tcp: self.tcp.metrics(),
+            udp: udp::metrics(&manifest.streams),
+            ping: self.pings.metrics(),
+            instrument: instrument::metrics(manifest),
+            flows,
+            path_facts: manifest.subject.observed().map(|observed| observed.path.clone()),
+        }
+    }
+}
+
+impl RunMetrics {
+    /// Condenses a record that is in memory, its rows in any order.
+    pub fn of(record: &RunRecord) -> Self {
+        let mut condenser = Condenser::new(&record.manifest);
+        record.rows().iter().for_each(|row| condenser.take(row));
+        record.retransmits.iter().for_each(|row| condenser.count(row));
+        record.ping.iter().for_each(|row| condenser.answer(row));
+        condenser.finish()
+    }
+
+    /// The flow with the most to gain; `None` where nothing was sampled.
+    pub fn headline(&self) -> Option<&FlowMetrics> {
+        headline(&self.flows)
+    }
+
+    /// What limited that flow.
+    pub fn diagnosis(&self) -> Option<&Diagnosis> {
+        self.headline()?.diagnosis.as_ref()
+    }
+
+    /// What limited each stream of every flow when.
+    pub fn timeline(&self) -> impl Iterator<Item = &Span> {
+        self.flows.iter().filter_map(|flow| flow.diagnosis.as_ref()).flat_map(|diagnosis| &diagnosis.timeline)
+    }
+
+    /// Whether the run may be believed.
+    pub fn is_valid(&self) -> bool {
+        self.invalid.is_empty()
+    }
+}
+
+/// Counts under a name, in the names' order.
+pub type Counts = BTreeMap<String, u64>;

@@ -1,0 +1,92 @@
+//! The figures of each flow of a run: its goodput, its losses, its round trips, and what limited it.
+
+use super::delivery::StreamGoodput;
+use crate::findings::finding::Latency;
+use crate::judge::Diagnosis;
+use pipefill_core::cell::{Direction, Protocol};
+use pipefill_core::record::{Manifest, StreamSummary};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What a flow is and what it got, in one run or as medians of several; the streams of a flow are one.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct FlowFigures {
+    /// Index of the flow in the cell, from 0.
+    pub flow: u32,
+    /// Its transport.
+    pub protocol: Protocol,
+    /// Which way its data goes.
+    pub direction: Direction,
+    /// Number of its streams.
+    pub streams: u32,
+    /// Payload bits/s that the receiving applications read in the measured windows, all its streams.
+    pub goodput_bps: Option<u64>,
+    /// TCP: segments retransmitted.
+    pub retransmits: Option<u64>,
+    /// UDP: `100 × (sent − received) / sent`.
+    pub lost_percent: Option<f64>,
+}
+
+/// One flow of a run.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct FlowMetrics {
+    /// What it is and what it got.
+    #[serde(flatten)]
+    pub figures: FlowFigures,
+    /// Its round trips.
+    #[serde(flatten)]
+    pub latency: Latency,
+    /// What limited it; null where nothing was sampled.
+    pub diagnosis: Option<Diagnosis>,
+}
+
+/// Every flow but pings, in the order of the cell.
+pub(super) fn metrics(
+    manifest: &Manifest,
+    goodputs: &[StreamGoodput],
+    mut latencies: BTreeMap<u32, Latency>,
+    mut diagnoses: Vec<Diagnosis>,
+) -> Vec<FlowMetrics> {
+    let flows =
+        (0_u32..).zip(&manifest.run.cell.spec.flows).filter(|(_, flow)| flow.protocol != Protocol::Ping);
+    flows
+        .map(|(index, flow)| {
+            let streams: Vec<&StreamSummary> =
+                manifest.streams.iter().filter(|one| one.flow == index).collect();
+            let at = diagnoses.iter().position(|one| one.flow == index);
+            let figures = FlowFigures {
+                flow: index,
+                protocol: flow.protocol,
+                direction: flow.direction,
+                streams: flow.parallel,
+                goodput_bps: goodput(goodputs, index),
+                retransmits: retransmits(&streams),
+                lost_percent: lost_percent(&streams),
+            };
+            FlowMetrics {
+                figures,
+                latency: latencies.remove(&index).unwrap_or_default(),
+                diagnosis: at.map(|at| diagnoses.swap_remove(at)),
+            }
+        })
+        .collect()
+}
+
+fn goodput(goodputs: &[StreamGoodput], index: u32) -> Option<u64> {
+    let mut its = goodputs.iter().filter(|one| one.flow == index).peekable();
+    its.peek()?;
+    its.map(|one| one.goodput_bps).sum()
+}
+
+fn retransmits(streams: &[&StreamSummary]) -> Option<u64> {
+    let mut infos = streams.iter().filter_map(|one| one.tcp).peekable();
+    infos.peek()?;
+    Some(infos.map(|info| u64::from(info.retransmits)).sum())
+}
+
+fn lost_percent(streams: &[&StreamSummary]) -> Option<f64> {
+    let totals = streams.iter().filter_map(|one| one.udp);
+    let (sent, received) = totals.fold((0_u64, 0_u64), |sum, one| (sum.0 + one.sent, sum.1 + one.received));
+    (sent > 0).then(|| 100.0 * sent.saturating_sub(received) as f64 / sent as f64)
+}

@@ -1,0 +1,153 @@
+//! What sockets alone tell of a path that nobody planned: base round trip, bottleneck rate, queue, and what losses look like.
+//!
+//! A first pass over the samples gives the facts ([`Inference`]), a second one judges with them: [`Manifest`] carries them as its subject.
+//! What no flow has tried stays absent.
+
+mod base_rtt;
+mod blindfold;
+mod bottleneck;
+mod look;
+mod losses;
+mod rounds;
+pub(crate) mod samples;
+mod sharing;
+
+pub use blindfold::{View, blindfolded, forget_the_plan};
+
+use crate::ground::models::headers::Headers;
+use crate::ground::wording;
+use look::Track;
+use pipefill_core::cell::{CellSpec, Direction};
+use pipefill_core::limit::LimitedBy;
+use pipefill_core::record::{
+    AnyRow, DeliverySample, Fact, Manifest, Observed, PathFacts, StreamEnd, Subject, TcpSample,
+};
+use rounds::Round;
+use std::collections::BTreeMap;
+
+/// Samples that are kept of all streams together: beyond it each second one goes.
+const LOOKS_MAX: usize = 1 << 19;
+
+/// Collects samples of sockets and finds what they tell of the path.
+#[derive(Debug)]
+pub struct Inference {
+    tracks: BTreeMap<u32, Track>,
+    headers: Headers,
+}
+
+impl Inference {
+    /// Of the connections of `manifest`; no sample was seen yet.
+    pub fn new(manifest: &Manifest) -> Self {
+        let spec = &manifest.run.cell.spec;
+        let most = (LOOKS_MAX / manifest.streams.len().max(1)).max(256);
+        let direction = |flow: u32| spec.flows.get(usize::try_from(flow).ok()?).map(|flow| flow.direction);
+        let track = |direction| Track::new(direction, most);
+        let tracks =
+            manifest.streams.iter().filter_map(|one| Some((one.stream, track(direction(one.flow)?))));
+        Self { tracks: tracks.collect(), headers: Headers::of(&spec.path) }
+    }
+
+    /// Takes the next sample, in order of time.
+    pub fn take(&mut self, row: &TcpSample) {
+        let Some(track) = self.tracks.get_mut(&row.stream) else { return };
+        match row.end {
+            StreamEnd::Sender => track.see(row),
+            StreamEnd::Receiver => {}
+        }
+    }
+
+    /// The facts, after the last sample.
+    pub fn facts(&self) -> PathFacts {
+        let mut facts =
+            PathFacts { base_rtt_us: base_rtt::find(self.tracks.values()), ..PathFacts::default() };
+        let Some(base) = facts.base_rtt_us else { return facts };
+        let (mut found, mut shared) = ([None; 2], [None; 2]);
+        for direction in Direction::ALL {
+            let its: Vec<&Track> = self.tracks.values().filter(|one| one.direction == direction).collect();
+            let rounds: Vec<Vec<Round>> = its.iter().map(|track| rounds::of(track)).collect();
+            found[direction.index()] = bottleneck::find(&its, &rounds, base.value, self.headers);
+            shared[direction.index()] = bottleneck::shared(&its, &rounds, base.value);
+            if let Some(losses) = losses::find(&its, base.value) {
+                let way = facts.way_mut(direction);
+                way.loss = Some(Fact::inferred(losses.kind));
+                way.overflow_rtt_us = losses.rtt_us.filter(|_| way.has_full_queue()).map(Fact::inferred);
+            }
+        }
+        for (direction, one) in Direction::ALL.into_iter().zip(&mut found) {
+            *one = one.filter(|one| !one.is_by_sharing || facts.way(direction).has_full_queue());
+        }
+        // Both directions share the round trip: where one of them has tried its bottleneck, the queue is its own.
+        let is_tried = found.iter().flatten().any(|one| one.is_tried);
+        for (direction, one) in Direction::ALL.into_iter().zip(found) {
+            if let Some(one) = one.filter(|one| one.is_tried || !is_tried) {
+                let way = facts.way_mut(direction);
+                (way.rate_bps, way.queue_us) = (one.way.rate_bps, one.way.queue_us);
+            }
+            let way = facts.way_mut(direction);
+            // ACKs that wait on their way back make a round trip long too, and drop no data: losses have to be this direction's queue's.
+            if way.rate_bps.is_some() || way.loss.is_none() || way.has_full_queue() {
+                way.shared_bps = shared[direction.index()];
+            }
+        }
+        facts
+    }
+}
+
+/// `manifest` with what all of `samples` tell of its path.
+///
+/// # Errors
+/// The first sample that could not be read.
+pub fn inferred<E>(
+    manifest: &Manifest,
+    samples: impl Iterator<Item = Result<TcpSample, E>>,
+) -> Result<Manifest, E> {
+    let mut inference = Inference::new(manifest);
+    for sample in samples {
+        inference.take(&sample?);
+    }
+    Ok(with_facts(manifest, inference.facts()))
+}
+
+/// The rows that a sample of a socket stands for: itself, and the application's byte counts as far as a socket tells them (what was
+/// acknowledged, or what came in).
+pub fn rows(sample: TcpSample) -> impl Iterator<Item = AnyRow> {
+    let bytes = match sample.end {
+        StreamEnd::Sender => sample.info.bytes_acked,
+        StreamEnd::Receiver => sample.info.bytes_received,
+    };
+    let TcpSample { t_us, stream, .. } = sample;
+    let delivery = |bytes| DeliverySample { t_us, stream, sent_bytes: bytes, received_bytes: bytes };
+    std::iter::once(AnyRow::Tcp(sample)).chain(bytes.map(|bytes| AnyRow::Delivery(delivery(bytes))))
+}
+
+/// `manifest` with `facts` as what is known of its path, in the subject and in the cell.
+pub fn with_facts(manifest: &Manifest, facts: PathFacts) -> Manifest {
+    let mut known = manifest.clone();
+    apply(&mut known.run.cell.spec, &facts);
+    let observed = manifest.subject.observed().cloned().unwrap_or_default();
+    known.subject = Subject::Observed(Observed { path: facts, ..observed });
+    known
+}
+
+/// What is to be said of others at the bottleneck of a flow in `direction`; `None` where none were seen.
+pub fn of_others(facts: &PathFacts, direction: Direction, limited_by: LimitedBy) -> Option<String> {
+    let way = facts.way(direction);
+    let is_without_a_rate =
+        limited_by == LimitedBy::Path && way.rate_bps.is_none() && way.overflow_rtt_us.is_some();
+    let because = match way.shared_bps.map(|slow| wording::rate(slow.value)) {
+        Some(slow) => format!("At times only {slow} got through although the round trip stayed up"),
+        None if is_without_a_rate => "What rate that is can't be told from here".to_owned(),
+        None => return None,
+    };
+    let is_of_data = way.rate_bps.is_some() || way.overflow_rtt_us.is_some();
+    let or_acks = if is_of_data { "" } else { ", or ACKs wait on their way back" };
+    Some(format!(" {because}: others share the bottleneck, or its rate changes{or_acks}."))
+}
+
+/// `spec` with the path that `facts` tell of. Where the rate is unknown it has none.
+pub fn apply(spec: &mut CellSpec, facts: &PathFacts) {
+    blindfold::dress(&mut spec.path, facts);
+}
+
+#[cfg(test)]
+mod tests;

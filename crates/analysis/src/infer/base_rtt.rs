@@ -1,0 +1,30 @@
+//! The round trip without load: the least one that the kernel saw (`tcpi_min_rtt`, the minimum of a window of 300 s, `tcp_update_rtt_min()`).
+//!
+//! A segment that overtakes others, or an ACK that is taken for another's, makes that minimum absurd; then the round trip that most samples
+//! do not exceed by much stands for it.
+
+use super::look::Track;
+use crate::ground::statistics::{percentile, rounded};
+use pipefill_core::record::Fact;
+
+/// A minimum below this part of what nearly all samples show is no round trip.
+const ABSURD: u64 = 4;
+
+/// Of all streams, since they share the path.
+pub(super) fn find<'a>(tracks: impl Iterator<Item = &'a Track>) -> Option<Fact<u64>> {
+    let (mut least, mut smoothed): (Option<u64>, Vec<f64>) = (None, Vec::new());
+    let mut is_reordered = false;
+    for track in tracks {
+        is_reordered |= track.has_seen_reordering;
+        least = least.into_iter().chain(track.min_rtt_us).min();
+        smoothed.extend(track.looks.as_slice().iter().filter_map(|look| look.srtt_us).map(|us| us as f64));
+    }
+    let at = |share| percentile(&smoothed, share).map(rounded);
+    match (least, at(0.05)) {
+        (Some(least), Some(low)) if is_reordered && least.saturating_mul(ABSURD) < low => {
+            at(0.75).map(Fact::inferred)
+        }
+        (Some(least), _) => Some(Fact::measured(least)),
+        (None, _) => at(0.0).map(Fact::inferred),
+    }
+}

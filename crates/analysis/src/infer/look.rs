@@ -1,0 +1,137 @@
+//! One stream's samples as far as inference needs them, and no more of them than fit.
+
+use super::samples::{Samples, Timed};
+use crate::ground::models::window::{USED_UP, has_shrunk, rwnd_used};
+use pipefill_core::cell::Direction;
+use pipefill_core::record::TcpSample;
+use pipefill_core::tcp_info::TcpInfo;
+
+/// One sample of a sender.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Look {
+    pub(super) t_us: u64,
+    /// Payload delivered so far: acknowledged, selectively or not.
+    pub(super) delivered: u64,
+    /// Payload acknowledged in order.
+    pub(super) acked: u64,
+    pub(super) unacked: u64,
+    pub(super) srtt_us: Option<u64>,
+    pub(super) retransmits: u32,
+    pub(super) rto_count: u32,
+    /// Written data that was never sent.
+    pub(super) has_unsent: bool,
+    /// The advertised window has no room for more.
+    pub(super) is_closed: bool,
+    /// And it was larger before: its reader is slow.
+    pub(super) has_shrunk: bool,
+}
+
+impl Timed for Look {
+    fn t_us(&self) -> u64 {
+        self.t_us
+    }
+}
+
+/// One stream.
+#[derive(Debug)]
+pub(super) struct Track {
+    pub(super) direction: Direction,
+    pub(super) looks: Samples<Look>,
+    /// The kernel's own minimum.
+    pub(super) min_rtt_us: Option<u64>,
+    pub(super) mss: u64,
+    pub(super) retransmits: u32,
+    pub(super) dsacks: Option<u32>,
+    pub(super) has_seen_reordering: bool,
+    /// Payload delivered by the last sample, and the kernel's count of segments, which wraps.
+    delivered: u64,
+    segments: Option<u32>,
+    /// The largest window that was advertised.
+    widest: Option<u64>,
+}
+
+impl Track {
+    pub(super) fn new(direction: Direction, most: usize) -> Self {
+        Self {
+            direction,
+            looks: Samples::new(most),
+            min_rtt_us: None,
+            mss: 0,
+            retransmits: 0,
+            dsacks: None,
+            has_seen_reordering: false,
+            delivered: 0,
+            segments: None,
+            widest: None,
+        }
+    }
+
+    /// Payload delivered between two times.
+    pub(super) fn delivered(&self, from_us: u64, to_us: u64) -> u64 {
+        let count = |t_us| self.looks.at(t_us).map_or(0, |look| look.delivered);
+        count(to_us).saturating_sub(count(from_us))
+    }
+
+    pub(super) fn see(&mut self, row: &TcpSample) {
+        let info = &row.info;
+        self.min_rtt_us = self.min_rtt_us.into_iter().chain(info.min_rtt_us.map(u64::from)).min();
+        self.mss = u64::from(info.mss_bytes);
+        self.retransmits = info.retransmits;
+        self.dsacks = info.dsack_dups;
+        self.has_seen_reordering |= info.reord_seen.is_some_and(|times| times > 0);
+        self.widest = self.widest.max(info.rwnd_bytes.map(u64::from));
+        self.count(info);
+        let window = info.rwnd_bytes.map(u64::from);
+        self.looks.push(Look {
+            t_us: row.t_us,
+            delivered: self.delivered,
+            acked: info.bytes_acked.unwrap_or(0),
+            unacked: info.unacked_bytes,
+            srtt_us: info.srtt_us.map(u64::from),
+            retransmits: info.retransmits,
+            rto_count: u32::from(info.rto_count.unwrap_or(0)),
+            has_unsent: info.may_have_unsent(),
+            is_closed: rwnd_used(info).is_some_and(|used| used >= USED_UP),
+            has_shrunk: window.zip(self.widest).is_some_and(|(now, widest)| has_shrunk(now, widest)),
+        });
+    }
+
+    /// Adds what was delivered since the sample before. Older kernels do not count it: what was acknowledged then.
+    fn count(&mut self, info: &TcpInfo) {
+        self.delivered = match (info.delivered_segments, self.segments) {
+            (Some(now), Some(before)) => {
+                self.delivered.saturating_add(u64::from(now.wrapping_sub(before)) * self.mss)
+            }
+            (Some(now), None) => u64::from(now) * self.mss,
+            (None, _) => info.bytes_acked.unwrap_or(self.delivered),
+        };
+        self.segments = info.delivered_segments;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::record::StreamEnd;
+
+    fn row(t_us: u64, segments: u32) -> TcpSample {
+        TcpSample {
+            t_us,
+            stream: 0,
+            end: StreamEnd::Sender,
+            info: TcpInfo { mss_bytes: 1_000, delivered_segments: Some(segments), ..TcpInfo::default() },
+            wmem_queued_bytes: None,
+            sndbuf_bytes: None,
+            rmem_alloc_bytes: None,
+            rcvbuf_bytes: None,
+            raw: None,
+        }
+    }
+
+    #[test]
+    fn a_count_of_segments_that_wraps_is_counted_on() {
+        let mut track = Track::new(Direction::Forward, 256);
+        [row(1, u32::MAX - 9), row(2, 20)].iter().for_each(|row| track.see(row));
+        assert_eq!(track.delivered(1, 2), 30_000);
+    }
+}

@@ -1,0 +1,162 @@
+//! What losses look like: a queue's, chance, a policer's; and segments that were sent again without need.
+//!
+//! A queue drops when it is full: the round trip has risen before (Biaz and Vaidya 1999), or, where the queue is too short to be seen, the
+//! window is always the same. A policer drops at a constant rate and lets bursts pass in between, without any queue (Flach et al., SIGCOMM
+//! 2016). What the receiver reports as a duplicate (DSACK, RFC 2883) had arrived.
+
+use super::look::{Look, Track};
+use crate::ground::interval::TimeInterval;
+use crate::ground::statistics::{median, relative_spread, rounded};
+use pipefill_core::record::{LossKind, standing_us};
+
+/// The round trip before a queue drops is longer than its base by this part.
+const RISEN: f64 = 0.20;
+/// Where it is longer by less, the windows at the losses have to be the same but for this (standard deviation over mean).
+const SAME_WINDOW: f64 = 0.25;
+/// Losses that tell whether the window is always the same.
+const FEWEST_LOSSES: usize = 5;
+/// Of what was sent again, the receiver had this share already.
+const SPURIOUS: f64 = 0.5;
+/// After a time-out, one segment that is sent again is followed by an ACK of so many that were out: they had arrived.
+const ARRIVED_SEGMENTS: u64 = 3;
+/// Between losses a policer lets through the same rate every time, but for this part.
+const SAME_RATE: f64 = 0.12;
+/// And at the end of such a time more than on average: what was saved up.
+const BURST: f64 = 1.03;
+/// Losses closer together are one event.
+const APART_ROUND_TRIPS: u64 = 2;
+/// A policer's bursts wait behind each other for a moment; more is a queue.
+const RISES_BY: u64 = 2;
+
+/// A first loss after a while without any.
+#[derive(Debug, Clone, Copy)]
+struct Loss {
+    /// The sample before it.
+    look: Look,
+}
+
+/// What losses of one direction look like.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    pub(super) kind: LossKind,
+    /// Round trip before a loss, the median, microseconds; `None` where that was once: the end of slow start drops whatever makes it long.
+    pub(super) rtt_us: Option<u64>,
+}
+
+/// Of the streams of one direction; `None` where nothing was lost.
+pub(super) fn find(tracks: &[&Track], base_us: u64) -> Option<Found> {
+    let losses: Vec<Vec<Loss>> = tracks.iter().map(|track| losses(track)).collect();
+    if losses.iter().all(Vec::is_empty) {
+        return None;
+    }
+    let kind = match are_spurious(tracks) {
+        Some(true) => match tracks.iter().any(|track| track.has_seen_reordering) {
+            true => LossKind::Reordering,
+            false => LossKind::Acks,
+        },
+        _ if are_acks(tracks) => LossKind::Acks,
+        _ if is_policed(tracks, &losses, base_us) => LossKind::Policer,
+        _ if is_a_queue(&losses, base_us) => LossKind::Queue,
+        _ => LossKind::Chance,
+    };
+    let rtts = round_trips(&losses);
+    Some(Found { kind, rtt_us: median(&rtts).filter(|_| rtts.len() > 1).map(rounded) })
+}
+
+/// Of the samples before the losses that have one, microseconds.
+fn round_trips(losses: &[Vec<Loss>]) -> Vec<f64> {
+    losses.iter().flatten().filter_map(|loss| loss.look.srtt_us).map(|rtt_us| rtt_us as f64).collect()
+}
+
+/// Whether most of what was sent again had arrived; `None` where nothing was, or nobody reports it.
+fn are_spurious(tracks: &[&Track]) -> Option<bool> {
+    let again: u64 = tracks.iter().map(|track| u64::from(track.retransmits)).sum();
+    let reported: Option<u64> = tracks.iter().map(|track| track.dsacks.map(u64::from)).sum();
+    let share = reported? as f64 / again as f64;
+    (again > 0).then_some(share >= SPURIOUS)
+}
+
+fn losses(track: &Track) -> Vec<Loss> {
+    let (mut found, mut last_us) = (Vec::new(), None);
+    for pair in track.looks.as_slice().windows(2) {
+        let [before, now] = pair else { continue };
+        if now.retransmits <= before.retransmits {
+            continue;
+        }
+        let quiet_us = now.srtt_us.unwrap_or(0).saturating_mul(2);
+        if last_us.is_none_or(|last_us: u64| now.t_us - last_us > quiet_us) {
+            found.push(Loss { look: *before });
+        }
+        last_us = Some(now.t_us);
+    }
+    found
+}
+
+/// Timers fire for data that arrived: one segment sent again, and all that was out is acknowledged.
+fn are_acks(tracks: &[&Track]) -> bool {
+    let (mut timeouts, mut needless) = (0, 0);
+    for track in tracks {
+        let mut open: Option<Look> = None;
+        for pair in track.looks.as_slice().windows(2) {
+            let [before, now] = pair else { continue };
+            if now.rto_count > before.rto_count {
+                timeouts += now.rto_count - before.rto_count;
+                open.get_or_insert(*before);
+            }
+            let Some(since) = open.filter(|since| now.acked > since.acked) else { continue };
+            let rounds = now.rto_count.saturating_sub(since.rto_count);
+            let is_one_segment = now.retransmits.saturating_sub(since.retransmits) <= rounds;
+            let arrived = (now.acked - since.acked) / track.mss.max(1);
+            needless += if is_one_segment && arrived >= ARRIVED_SEGMENTS { rounds } else { 0 };
+            open = None;
+        }
+    }
+    timeouts > 0 && 2 * needless >= timeouts
+}
+
+fn is_a_queue(losses: &[Vec<Loss>], base_us: u64) -> bool {
+    let Some(rtt_us) = median(&round_trips(losses)) else { return false };
+    let rtt = rtt_us / base_us.max(1) as f64;
+    let has_risen_a_little = (rtt - 1.0) * base_us as f64 >= standing_us(base_us) as f64;
+    let same = losses.iter().all(|of_stream| {
+        let windows: Vec<f64> = of_stream.iter().skip(1).map(|loss| loss.look.unacked as f64).collect();
+        windows.len() >= FEWEST_LOSSES && variation(&windows) <= SAME_WINDOW
+    });
+    rtt >= 1.0 + RISEN || (has_risen_a_little && same)
+}
+
+/// Between losses the same rate gets through every time, more than that just before each of them, and the round trip does not rise. All
+/// streams together, since they share the bucket.
+fn is_policed(tracks: &[&Track], losses: &[Vec<Loss>], base_us: u64) -> bool {
+    let rises = |loss: &&Loss| loss.look.srtt_us.unwrap_or(0) > base_us + RISES_BY * standing_us(base_us);
+    let all = || losses.iter().flatten();
+    if 2 * all().filter(rises).count() > all().count() {
+        return false;
+    }
+    let mut times: Vec<u64> = all().map(|loss| loss.look.t_us).collect();
+    times.sort_unstable();
+    // What is dropped at once comes in several samples.
+    times.dedup_by(|later, first| *later - *first <= APART_ROUND_TRIPS * base_us);
+    let delivered = |from_us: u64, to_us: u64| {
+        let bytes = tracks.iter().map(|track| track.delivered(from_us, to_us)).sum();
+        TimeInterval { from_us, to_us }.bps(bytes)
+    };
+    // Slow start overshoots, and what comes next has to recover from that.
+    let settled = &times[times.len() / 3..];
+    let pairs = || settled.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?)));
+    let between: Vec<f64> = pairs().map(|(from, to)| delivered(from, to)).collect();
+    let before: Vec<f64> = pairs()
+        .map(|(from, to)| delivered(to.saturating_sub(2 * base_us), to) / delivered(from, to).max(1.0))
+        .collect();
+    between.len() >= FEWEST_LOSSES
+        && relative_spread(&between).is_some_and(|spread| spread <= SAME_RATE)
+        && median(&before).is_some_and(|ratio| ratio >= BURST)
+}
+
+/// Standard deviation over mean.
+fn variation(values: &[f64]) -> f64 {
+    let count = values.len().max(1) as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+    variance.sqrt() / mean.max(f64::MIN_POSITIVE)
+}

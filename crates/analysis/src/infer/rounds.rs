@@ -1,0 +1,50 @@
+//! A stream's samples in rounds of a round trip and more: how long a round trip took, what was in flight, and what held it.
+
+use super::look::{Look, Track};
+use super::samples::Cut;
+use crate::ground::interval::TimeInterval;
+
+/// One round.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Round {
+    pub(super) window: TimeInterval,
+    /// Least and largest smoothed round trip.
+    pub(super) rtt_us: (u64, u64),
+    /// Share of its samples with written data that was not sent.
+    pub(super) unsent_share: f64,
+    /// Share with a closed window.
+    pub(super) closed_share: f64,
+    /// Whether that was because the reader is slow.
+    pub(super) has_shrunk: bool,
+    /// Most that was unacknowledged.
+    pub(super) flight: u64,
+}
+
+/// A round in which a queue stands and data wait behind it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StandingRound {
+    /// What all streams of the direction deliver, payload.
+    pub(super) rate_bps: f64,
+    /// The least round trip.
+    pub(super) rtt_us: f64,
+}
+
+/// The rounds of `track` in which a round trip was measured, in order of time.
+pub(super) fn of(track: &Track) -> Vec<Round> {
+    track.looks.rounds(|first| first.srtt_us.unwrap_or(0)).iter().filter_map(round).collect()
+}
+
+fn round(cut: &Cut<'_, Look>) -> Option<Round> {
+    let rtts = || cut.samples.iter().filter_map(|look| look.srtt_us);
+    let share = |is: fn(&Look) -> bool| {
+        cut.samples.iter().filter(|look| is(look)).count() as f64 / cut.samples.len() as f64
+    };
+    Some(Round {
+        window: cut.window,
+        rtt_us: (rtts().min()?, rtts().max()?),
+        unsent_share: share(|look| look.has_unsent),
+        closed_share: share(|look| look.is_closed),
+        has_shrunk: cut.samples.iter().any(|look| look.is_closed && look.has_shrunk),
+        flight: cut.samples.iter().map(|look| look.unacked).max().unwrap_or(0),
+    })
+}

@@ -1,0 +1,150 @@
+//! What synthetic samples of a sender tell of their path.
+
+use super::*;
+use pipefill_core::cell::Direction;
+use pipefill_core::record::LossKind;
+use pipefill_core::scenario::Scenario;
+use pipefill_core::tcp_info::TcpInfo;
+use proptest::prelude::*;
+
+const MSS: u64 = 1_448;
+const BASE_US: u32 = 20_000;
+/// Payload of a path of 10 Mbit/s in a millisecond, bytes.
+const BYTES_A_MS: u64 = 1_196;
+
+/// What a sender says every 10 ms of ten seconds: `say` changes what a path without a queue and without losses would give.
+fn facts(say: impl Fn(u64, &mut TcpInfo)) -> PathFacts {
+    let scenario = Scenario::parse("name = \"x\"\n[[flow]]\n", "x.toml").unwrap_or_else(|e| panic!("{e}"));
+    let manifest = Manifest::expected(&scenario.plan().runs()[0], 0);
+    let mut inference = Inference::new(&manifest);
+    for n in 0..1_000 {
+        let mut info = TcpInfo {
+            mss_bytes: MSS as u32,
+            min_rtt_us: Some(BASE_US),
+            srtt_us: Some(BASE_US),
+            bytes_acked: Some(n * 10 * BYTES_A_MS),
+            unacked_bytes: 20 * MSS,
+            notsent_bytes: Some(100_000),
+            rwnd_bytes: Some(1_000_000),
+            dsack_dups: Some(0),
+            ..TcpInfo::default()
+        };
+        say(n, &mut info);
+        let sample = TcpSample {
+            t_us: n * 10_000,
+            stream: 0,
+            end: StreamEnd::Sender,
+            info,
+            wmem_queued_bytes: None,
+            sndbuf_bytes: None,
+            rmem_alloc_bytes: None,
+            rcvbuf_bytes: None,
+            raw: None,
+        };
+        inference.take(&sample);
+    }
+    inference.facts()
+}
+
+fn rate_mbit(facts: &PathFacts) -> Option<f64> {
+    facts.forward.rate_bps.map(|rate| (rate.value as f64 / 1e5).round() / 10.0)
+}
+
+#[test]
+fn a_queue_that_stands_gives_the_rate_and_one_that_does_not_gives_none() {
+    let standing = facts(|_, info| info.srtt_us = Some(35_000));
+    assert_eq!(rate_mbit(&standing), Some(10.0));
+    assert_eq!(standing.base_rtt_us.map(|base| base.value), Some(u64::from(BASE_US)));
+    assert_eq!(standing.queue_bytes(Direction::Forward, 35_000), Some(18_757));
+    assert_eq!(rate_mbit(&facts(|_, _| {})), None, "nobody tried it");
+    let written_slowly = facts(|_, info| (info.srtt_us, info.notsent_bytes) = (Some(35_000), Some(0)));
+    assert_eq!(rate_mbit(&written_slowly), None, "the application offered no more");
+}
+
+#[test]
+fn bursts_of_a_closed_window_are_no_queue() {
+    let closed = |srtt_us: u32| {
+        facts(|_, info| (info.srtt_us, info.rwnd_bytes) = (Some(srtt_us), Some(20 * MSS as u32)))
+    };
+    assert_eq!(rate_mbit(&closed(24_000)), None, "a third of the window, one after the other");
+    assert_eq!(rate_mbit(&closed(35_000)), Some(10.0));
+}
+
+#[test]
+fn a_rate_that_follows_the_window_behind_a_long_round_trip_is_no_bottlenecks() {
+    let grows = facts(|n, info| {
+        info.srtt_us = Some(60_000);
+        info.bytes_acked = Some(n * n * BYTES_A_MS / 50);
+        info.unacked_bytes = 20 * MSS + n * MSS;
+    });
+    assert_eq!(rate_mbit(&grows), None);
+}
+
+#[test]
+fn a_minimum_that_reordering_made_absurd_is_no_base() {
+    let base = |facts: PathFacts| facts.base_rtt_us.map(|base| base.value);
+    let reordered = facts(|_, info| (info.min_rtt_us, info.reord_seen) = (Some(1), Some(9)));
+    assert_eq!(base(reordered), Some(u64::from(BASE_US)));
+    let bloated = facts(|_, info| info.srtt_us = Some(400_000));
+    assert_eq!(base(bloated), Some(u64::from(BASE_US)), "a long queue is no reason to doubt it");
+}
+
+/// A segment is sent again every second.
+fn losses(say: impl Fn(u64, &mut TcpInfo)) -> Option<LossKind> {
+    let facts = facts(|n, info| {
+        info.retransmits = (n / 100) as u32;
+        say(n, info);
+    });
+    facts.forward.loss.map(|loss| loss.value)
+}
+
+#[test]
+fn losses_are_told_apart_by_what_came_before_them() {
+    assert_eq!(facts(|_, _| {}).forward.loss, None);
+    assert_eq!(
+        losses(|_, info| info.srtt_us = Some(30_000)),
+        Some(LossKind::Queue),
+        "the round trip has risen"
+    );
+    let at_any_window = |n: u64, info: &mut TcpInfo| info.unacked_bytes = (5 + n * 7919 % 40) * MSS;
+    assert_eq!(losses(at_any_window), Some(LossKind::Chance));
+    let disordered = |_, info: &mut TcpInfo| {
+        (info.dsack_dups, info.reord_seen) = (Some(info.retransmits), Some(1));
+    };
+    assert_eq!(losses(disordered), Some(LossKind::Reordering));
+    let saw_tooth = |n: u64, info: &mut TcpInfo| {
+        // From half of the rate to one and a half of it within a second.
+        let (seconds, part) = (n / 100, n % 100);
+        info.bytes_acked = Some(10 * BYTES_A_MS * (seconds * 100 + part / 2 + part * part / 200));
+    };
+    assert_eq!(losses(saw_tooth), Some(LossKind::Policer));
+}
+
+#[test]
+fn a_timer_for_what_had_arrived_is_the_acks_fault() {
+    let timed_out = losses(|n, info| {
+        info.rto_count = Some((n / 100) as u16);
+        // All that was out is acknowledged at once, after one segment was sent again.
+        info.bytes_acked = Some(n / 100 * 40 * MSS);
+        info.srtt_us = Some(BASE_US);
+    });
+    assert_eq!(timed_out, Some(LossKind::Acks));
+}
+
+proptest! {
+    #[test]
+    fn no_samples_make_it_fail(values in proptest::collection::vec(any::<[u32; 8]>(), 1..300)) {
+        let known = facts(|n, info| {
+            let value = values[n as usize % values.len()];
+            info.bytes_acked = Some(u64::from(value[0]));
+            info.unacked_bytes = u64::from(value[1]);
+            info.srtt_us = Some(value[2]).filter(|&us| us > 0);
+            info.min_rtt_us = Some(value[3]);
+            info.retransmits = value[4];
+            info.rwnd_bytes = Some(value[5]);
+            info.rto_count = Some(value[6] as u16);
+            info.mss_bytes = value[7];
+        });
+        prop_assert!(known.forward.rate_bps.is_none_or(|rate| rate.value > 0));
+    }
+}

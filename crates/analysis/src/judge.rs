@@ -1,0 +1,149 @@
+//! Why a flow was as fast as it was: what limited each of its streams, when, and for what share of the time.
+//!
+//! Samples become epochs of at least a round trip ([`epochs`]), each epoch gets a limiter ([`rules`]), the congestion window is
+//! refined ([`refine`]), and what is left is counted, flow by flow. `docs/guide/verdicts.md` explains every rule. No rule asks who made
+//! the record, and where there are several witnesses no verdict rests on one alone (see [`Witness`]).
+
+mod causes;
+mod confidence;
+mod epochs;
+mod facts;
+mod history;
+mod judging;
+mod receiver;
+mod refine;
+mod rules;
+#[cfg(test)]
+mod samples;
+mod sockets;
+mod stall;
+mod testbed;
+mod timeline;
+mod udp;
+mod utilisation;
+mod way;
+mod witness;
+
+pub use confidence::Confidence;
+pub use judging::Diagnosing;
+pub use rules::FULL;
+pub(crate) use udp::of_ends as datagrams_limited_by;
+pub use witness::Witness;
+
+use pipefill_core::cell::{Direction, Protocol};
+use pipefill_core::limit::{CwndCause, LimitedBy};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What limited one flow in one run.
+#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Diagnosis {
+    /// Index of the flow in the cell.
+    pub flow: u32,
+    /// Its transport.
+    pub protocol: Protocol,
+    /// Which way its data goes.
+    pub direction: Direction,
+    /// The category with the largest share of the time.
+    pub limited_by: LimitedBy,
+    /// Where that is the congestion window: why it was no larger.
+    pub cwnd_cause: Option<CwndCause>,
+    /// Category → share of the measured time, all streams of the flow; the shares add up to one.
+    pub limited_fraction: BTreeMap<LimitedBy, f64>,
+    /// Every stream's spans in order of time; neighbours with the same cause are one.
+    pub timeline: Vec<Span>,
+    /// What the figures of the verdict come from, medians over the epochs of its cause.
+    pub figures: Figures,
+    /// How sure that is; `None` in records judged before there was such a word.
+    #[serde(default)]
+    pub confidence: Option<Confidence>,
+    /// Others who have an opinion on the cause.
+    pub witnesses: Vec<Witness>,
+    /// What is wrong with the testbed, a sentence each.
+    #[serde(default)]
+    pub faults: Vec<String>,
+}
+
+/// A cause that stood for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Span {
+    /// Stream of the run.
+    pub stream: u32,
+    /// Since when, microseconds.
+    pub from_us: u64,
+    /// Until when.
+    pub to_us: u64,
+    /// The cause.
+    pub limited_by: LimitedBy,
+    /// Where it is the congestion window: why.
+    pub cwnd_cause: Option<CwndCause>,
+}
+
+/// What the arithmetic of a verdict needs; medians over the epochs of its cause, sums over the flow's streams.
+#[derive(Debug, Clone, Copy, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Figures {
+    /// Peak of `snd_nxt − snd_una` in a round trip.
+    pub flight_bytes: Option<u64>,
+    /// Mean over the time in which the streams moved.
+    pub flight_mean_bytes: Option<u64>,
+    /// Share of the time in which a stream with data out heard of nothing delivered for longer than a round trip.
+    pub stalled_share: Option<f64>,
+    /// Mean over that time of the smoothed round trip, by which `flight_mean_bytes` gives the rate (Little's law).
+    pub rtt_mean_us: Option<u64>,
+    /// Payload acknowledged while this was the limit, bits per second.
+    pub acked_bps: Option<u64>,
+    /// Congestion window.
+    pub cwnd_bytes: Option<u64>,
+    /// TimeInterval that the receivers advertised.
+    pub rwnd_bytes: Option<u64>,
+    /// Memory of the send queues.
+    pub wmem_queued_bytes: Option<u64>,
+    /// Its limit.
+    pub sndbuf_bytes: Option<u64>,
+    /// Smoothed round trip.
+    pub srtt_us: Option<u64>,
+    /// Least round trip.
+    pub min_rtt_us: Option<u64>,
+    /// Pacing rate.
+    pub pacing_rate_bps: Option<u64>,
+    /// Payload of a full segment.
+    pub mss_bytes: Option<u64>,
+    /// Segments lost of those sent, in the measured time.
+    pub loss_share: Option<f64>,
+    /// Of those sent, lost by chance; where the queue dropped others. Theory of random losses knows these only.
+    #[serde(default)]
+    pub random_loss_share: Option<f64>,
+    /// What the path's rate lets through as payload of this flow, were it alone.
+    pub path_goodput_bps: Option<u64>,
+    /// What passed in the flow's direction, all flows together, over the path's rate, in the measured time; one at most.
+    pub utilisation: Option<f64>,
+    /// By which part of its peak what was in flight changed within an epoch: where that is much, Little's law does not hold.
+    #[serde(default)]
+    pub changing_share: Option<f64>,
+    /// The path's fixed round trip, or the least one that was measured where it has none.
+    #[serde(default)]
+    pub base_rtt_us: Option<u64>,
+    /// Share of the segments sent again that had arrived already (DSACK).
+    #[serde(default)]
+    pub spurious_share: Option<f64>,
+    /// Share of what went the other way, ACKs among it, that the path dropped.
+    #[serde(default)]
+    pub ack_loss_share: Option<f64>,
+    /// Mean wait of ACKs in the queue of their way, in the epochs that the congestion window limited.
+    #[serde(default)]
+    pub ack_wait_us: Option<u64>,
+    /// Share of the time in which the busiest thread of the flow computed, in the epochs that the CPU limited.
+    #[serde(default)]
+    pub cpu_share: Option<f64>,
+    /// The same of waiting for a CPU.
+    #[serde(default)]
+    pub cpu_wait_share: Option<f64>,
+}
+
+impl Figures {
+    /// Whether they are of TCP: datagrams have no segments.
+    pub fn are_of_tcp(&self) -> bool {
+        self.mss_bytes.is_some()
+    }
+}
