@@ -14,11 +14,11 @@ mod receiver;
 mod sender;
 
 use crate::headers::Endpoint;
-use crate::tcp::{Connection, Ended, Event, Kind, Observer, Side};
+use crate::tcp::{Connection, Ended, Event, Kind, Observer, Side, Vantage};
 use followings::Followings;
 use look::{Clocking, Look, SideLook};
 use pipefill_core::limit::LimitedBy;
-use pipefill_core::record::TcpSample;
+use pipefill_core::record::{CapturePoint, PacketSample, StreamEnd, TcpSample};
 
 /// From one look to the next, nanoseconds.
 const EVERY_NS: u64 = 10_000_000;
@@ -192,6 +192,28 @@ impl Watched {
     /// Address and port of a side.
     pub const fn endpoint(&self, side: Side) -> Endpoint {
         self.connection.endpoint(side)
+    }
+
+    /// Where the data of `sender` were captured.
+    pub fn capture_point(&self, sender: Side) -> CapturePoint {
+        match (self.connection.vantage(), sender) {
+            (Vantage::NearA, Side::A) | (Vantage::NearB, Side::B) => CapturePoint::Sender,
+            (Vantage::NearA, Side::B) | (Vantage::NearB, Side::A) => CapturePoint::Receiver,
+            (Vantage::Between, _) => CapturePoint::Between,
+            (Vantage::Unknown, _) => CapturePoint::Unknown,
+        }
+    }
+
+    /// What packets show of the data of `sender`, in order of time; times count from `from_ns`.
+    pub fn samples(&self, sender: Side, from_ns: u64) -> Vec<PacketSample> {
+        let end = if sender == self.near() { StreamEnd::Sender } else { StreamEnd::Receiver };
+        let of_connection = PacketSample {
+            end,
+            capture_point: self.capture_point(sender),
+            path_rtt_us: self.connection.full_rtt_us(),
+            ..PacketSample::default()
+        };
+        self.looks.iter().map(|look| look.sample(sender, from_ns, of_connection)).collect()
     }
 
     /// What the socket of [`Watched::near`] would have told, in order of time; times count from `from_ns`.

@@ -2,13 +2,13 @@
 
 use crate::capture_reading::CaptureRead;
 use pipefill_analysis::findings::connections::{
-    CapturePoint, Captured, CapturedFlow, Connection, Judged, judge_together,
+    Captured, CapturedFlow, Connection, ConnectionPackets, Judged, judge_together,
 };
 use pipefill_capture::headers::Other;
 use pipefill_capture::rows::Watched;
 use pipefill_capture::tcp::{Counts, Half, Side};
 use pipefill_core::cell::Direction;
-use pipefill_core::record::{Observed, TcpSample};
+use pipefill_core::record::{Observed, PacketSample, TcpSample};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -55,9 +55,13 @@ fn not_understood(counts: &Counts) -> BTreeMap<String, u64> {
 fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
     let from_ns = group.iter().map(|one| one.connection.first_ns()).min().unwrap_or(0);
     let samples: Vec<Vec<TcpSample>> = group.iter().map(|one| one.rows(from_ns)).collect();
+    let packets: Vec<[Vec<PacketSample>; 2]> = group
+        .iter()
+        .map(|one| [one.near(), one.near().other()].map(|side| one.samples(side, from_ns)))
+        .collect();
     let judged: Vec<usize> = (0..group.len()).filter(|&at| samples[at].len() >= FEWEST_SAMPLES).collect();
     let connections: Vec<Connection<'_>> =
-        judged.iter().map(|&at| connection(group[at], &samples[at])).collect();
+        judged.iter().map(|&at| connection(group[at], &samples[at], &packets[at])).collect();
     let (results, facts) = judge_together(&connections);
     let mut found: BTreeMap<usize, Vec<Judged>> = judged.into_iter().zip(results).collect();
     let mut flows = Vec::new();
@@ -79,7 +83,11 @@ fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
     flows
 }
 
-fn connection<'a>(one: &Watched, samples: &'a [TcpSample]) -> Connection<'a> {
+fn connection<'a>(
+    one: &Watched,
+    samples: &'a [TcpSample],
+    [sent, received]: &'a [Vec<PacketSample>; 2],
+) -> Connection<'a> {
     let near = one.near();
     Connection {
         observed: Observed {
@@ -91,6 +99,7 @@ fn connection<'a>(one: &Watched, samples: &'a [TcpSample]) -> Connection<'a> {
         offered: None,
         every: Duration::from_nanos(one.every_ns()),
         samples,
+        packets: ConnectionPackets { sent, received },
         exact: None,
     }
 }
@@ -121,7 +130,7 @@ fn flow(one: &Watched, side: Side, samples: &[TcpSample], from_ns: u64) -> Captu
         rwnd_bytes: samples.iter().filter_map(window).max().map(u64::from),
         in_flight_bytes: half.largest_flight_bytes(),
         fastest_bps: half.bottleneck_bps(),
-        vantage: vantage(one, side),
+        vantage: one.capture_point(side),
         acks: back.packets().saturating_sub(back.counts().segments),
         srtt_us: rtts.get(rtts.len() / 2).copied().map(u64::from),
         ..CapturedFlow::default()
@@ -133,14 +142,4 @@ fn by_kind(half: &Half) -> BTreeMap<String, u64> {
     let kinds =
         [("fast", counts.fast), ("rto", counts.rto), ("tlp", counts.tlp), ("spurious", counts.spurious)];
     kinds.into_iter().map(|(kind, count)| (kind.to_owned(), u64::from(count))).collect()
-}
-
-fn vantage(one: &Watched, sender: Side) -> CapturePoint {
-    use pipefill_capture::tcp::Vantage;
-    match (one.connection.vantage(), sender) {
-        (Vantage::NearA, Side::A) | (Vantage::NearB, Side::B) => CapturePoint::Sender,
-        (Vantage::NearA, Side::B) | (Vantage::NearB, Side::A) => CapturePoint::Receiver,
-        (Vantage::Between, _) => CapturePoint::Between,
-        (Vantage::Unknown, _) => CapturePoint::Unknown,
-    }
 }

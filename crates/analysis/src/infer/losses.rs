@@ -6,7 +6,7 @@
 
 use super::look::{Look, Track};
 use crate::ground::interval::TimeInterval;
-use crate::ground::statistics::{median, relative_spread, rounded};
+use crate::ground::statistics::{median, relative_spread, rounded, variation};
 use pipefill_core::record::{LossKind, standing_us};
 
 /// The round trip before a queue drops is longer than its base by this part.
@@ -120,7 +120,7 @@ fn is_a_queue(losses: &[Vec<Loss>], base_us: u64) -> bool {
     let has_risen_a_little = (rtt - 1.0) * base_us as f64 >= standing_us(base_us) as f64;
     let same = losses.iter().all(|of_stream| {
         let windows: Vec<f64> = of_stream.iter().skip(1).map(|loss| loss.look.unacked as f64).collect();
-        windows.len() >= FEWEST_LOSSES && variation(&windows) <= SAME_WINDOW
+        windows.len() >= FEWEST_LOSSES && variation(&windows).is_none_or(|variation| variation <= SAME_WINDOW)
     });
     rtt >= 1.0 + RISEN || (has_risen_a_little && same)
 }
@@ -151,12 +151,4 @@ fn is_policed(tracks: &[&Track], losses: &[Vec<Loss>], base_us: u64) -> bool {
     between.len() >= FEWEST_LOSSES
         && relative_spread(&between).is_some_and(|spread| spread <= SAME_RATE)
         && median(&before).is_some_and(|ratio| ratio >= BURST)
-}
-
-/// Standard deviation over mean.
-fn variation(values: &[f64]) -> f64 {
-    let count = values.len().max(1) as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
-    variance.sqrt() / mean.max(f64::MIN_POSITIVE)
 }

@@ -142,6 +142,7 @@ impl History {
             | AnyRow::Path(_)
             | AnyRow::Delivery(_)
             | AnyRow::Ping(_)
+            | AnyRow::Packets(_)
             | AnyRow::Retransmit(_) => {}
         }
     }

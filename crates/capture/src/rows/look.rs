@@ -2,6 +2,7 @@
 
 use crate::headers::Flags;
 use crate::tcp::{Connection, Event, Half, Side};
+use pipefill_core::record::PacketSample;
 use pipefill_core::tcp_info::CaState;
 
 /// Data that leave so soon after an ACK were waiting for it, nanoseconds.
@@ -157,6 +158,46 @@ impl Look {
 
     pub(super) const fn of_side(&self, side: Side) -> &SideLook {
         &self.sides[side as usize]
+    }
+
+    /// What it shows of the data of `sender`.
+    pub(super) fn sample(&self, sender: Side, from_ns: u64, of_connection: PacketSample) -> PacketSample {
+        let (own, peer) = (self.of_side(sender), self.of_side(sender.other()));
+        let Clocking { prompt, unprompted, pushes, tails, largest, before_acks, acks, .. } = own.clocking;
+        PacketSample {
+            t_us: self.time_ns.saturating_sub(from_ns) / 1_000,
+            mss_bytes: own.mss,
+            ca_state: own.ca_state,
+            acked_bytes: own.acked_to.saturating_sub(1),
+            unacked_bytes: own.unacked,
+            in_flight_bytes: own.in_flight,
+            sacked_segments: own.sacked,
+            lost_segments: own.lost,
+            retrans_segments: own.again_in_flight,
+            rwnd_bytes: own.window,
+            srtt_us: own.srtt_us,
+            min_rtt_us: own.min_rtt_us,
+            rto_us: own.rto_us,
+            receiver_rtt_us: peer.answer_us,
+            segments: own.segments,
+            retransmits: own.retransmits,
+            retransmitted_bytes: own.retransmitted_bytes,
+            timeouts: own.timeouts,
+            dsacks: own.dsacks,
+            sack_acks: own.sack_acks,
+            out_of_order_segments: own.disordered,
+            prompt_bytes: prompt,
+            unprompted_bytes: unprompted,
+            pushes,
+            tails,
+            largest_bytes: largest,
+            acks,
+            in_flight_before_acks_bytes: before_acks,
+            in_flight_peak_bytes: own.clocking.in_flight,
+            unacked_peak_bytes: own.clocking.unacked,
+            rwnd_at_peak_bytes: own.clocking.window,
+            ..of_connection
+        }
     }
 
     /// The same at `time_ns`, when nothing more was sent.

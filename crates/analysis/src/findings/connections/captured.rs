@@ -9,7 +9,7 @@ use crate::ground::wording;
 use crate::judge::Diagnosis;
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::{CwndCause, LimitedBy};
-use pipefill_core::record::{LossKind, PathFacts};
+use pipefill_core::record::{CapturePoint, LossKind, PathFacts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,21 +38,6 @@ pub struct Captured {
     pub joined: Option<JoinedCaptures>,
     /// One entry for each connection and direction that carried data, the largest first.
     pub flows: Vec<CapturedFlow>,
-}
-
-/// Where the capture point is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CapturePoint {
-    /// Near who sends the data.
-    Sender,
-    /// Near who receives them.
-    Receiver,
-    /// A part of the path on either side.
-    Between,
-    /// It can't be told.
-    #[default]
-    Unknown,
 }
 
 /// One connection in one direction.

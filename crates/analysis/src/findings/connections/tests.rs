@@ -26,6 +26,7 @@ fn the_family_follows_from_the_socket_s_address() {
             offered: None,
             every: std::time::Duration::from_secs(1),
             samples: &[],
+            packets: ConnectionPackets::default(),
             exact: None,
         };
         let mut spec = connection.spec();
@@ -75,6 +76,7 @@ fn waiting(offered: Option<Rate>, say: impl Fn(u32, &mut TcpInfo)) -> Connection
         offered,
         every: std::time::Duration::from_millis(100),
         samples: &samples,
+        packets: ConnectionPackets::default(),
         exact: None,
     })
 }
