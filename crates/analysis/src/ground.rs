@@ -11,5 +11,7 @@ pub mod models;
 pub mod statistics;
 pub mod step_function;
 pub mod theory;
+pub mod threshold;
+pub mod thresholds;
 pub mod weighted_values;
 pub(crate) mod wording;
