@@ -21,6 +21,7 @@ mod witness;
 pub use confidence::Confidence;
 pub use decision::{Decision, decide, decide_traced};
 pub use judging::{Diagnosing, datagrams_limited_by};
+pub(crate) use ledger::{Holding, LedgerSums};
 pub use revisions::{REVISIONS, Revision};
 pub use rule::{Part, Rule, RuleId};
 pub use rules::RULES;

@@ -8,7 +8,9 @@ use pipefill_analysis::findings::series::{Drawing, RunSeries};
 use pipefill_analysis::ground::thresholds::STANDARD;
 use pipefill_analysis::infer;
 use pipefill_analysis::infer::View;
-use pipefill_core::record::{DeliverySample, Manifest, PingSample, Retransmit, Row, TableSummary, TcpSample};
+use pipefill_core::record::{
+    AnyRow, DeliverySample, Manifest, PingSample, Retransmit, Row, TableSummary, TcpSample,
+};
 use pipefill_store::{RecordReader, StoreError, undisturbed};
 use std::path::Path;
 
@@ -93,6 +95,30 @@ fn condense_observed(
     }
     let (metrics, series) = (condenser.finish(), drawing.finish());
     Ok(Condensed { manifest, metrics, series })
+}
+
+/// A run's manifest and all its rows, in memory: to be judged many times; with a `view` what the sockets of one end show. `None` where the
+/// directory has no manifest.
+///
+/// # Errors
+/// As [`condense`].
+pub(crate) fn rows(
+    directory: &Path,
+    view: Option<View>,
+) -> Result<Option<(Manifest, Vec<AnyRow>)>, StoreError> {
+    undisturbed(directory, || {
+        let Some(record) = RecordReader::open(directory)? else {
+            return Ok(None);
+        };
+        let Some(view) = view else {
+            return Ok(Some((record.manifest().clone(), record.rows()?.collect::<Result<_, _>>()?)));
+        };
+        let mut rows = Vec::new();
+        for sample in samples(&record, Some(view))? {
+            rows.extend(infer::rows(sample?));
+        }
+        Ok(Some((infer::blindfolded(record.manifest(), view), rows)))
+    })
 }
 
 fn is_observed(record: &RecordReader) -> bool {

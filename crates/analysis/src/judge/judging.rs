@@ -135,6 +135,18 @@ impl<'a> Diagnosing<'a> {
     pub fn finish(mut self) -> Vec<Diagnosis> {
         self.judge(u64::MAX);
         self.judge_what_is_left();
+        self.diagnoses()
+    }
+
+    /// The same, with the ledger of each TCP stream as the rules left it: before revisions.
+    pub(crate) fn finish_with_ledgers(mut self) -> (Vec<Diagnosis>, Vec<(Vec<Step<Holding>>, LedgerSums)>) {
+        self.judge(u64::MAX);
+        self.judge_what_is_left();
+        let ledgers = self.streams.iter().map(|stream| stream.ledger.clone().finish()).collect();
+        (self.diagnoses(), ledgers)
+    }
+
+    fn diagnoses(self) -> Vec<Diagnosis> {
         let Self { manifest, thresholds, facts, flows, mut streams, .. } = self;
         let diagnosis = |(place, flow): (usize, JudgedFlow<'a>)| match flow.flow.protocol {
             Protocol::Udp => flow.diagnosis_of_datagrams(manifest, &facts, thresholds),

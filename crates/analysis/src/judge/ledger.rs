@@ -23,6 +23,7 @@ pub(crate) struct Holding {
 /// A span as it was judged.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct JudgedSpan {
+    /// The time of its evidence.
     pub(crate) interval: TimeInterval,
     pub(crate) holding: Holding,
     /// See [`super::Decision::margin`].
@@ -36,9 +37,11 @@ pub(crate) struct JudgedSpan {
 pub(crate) struct Ledger {
     life: TimeInterval,
     measured: TimeInterval,
-    /// The last span, which may become longer.
-    last: Option<JudgedSpan>,
+    /// The last span, and the time that it covers: it may become longer.
+    last: Option<(JudgedSpan, TimeInterval)>,
     spans: StepFunction<Holding>,
+    /// Where the spans that are counted end.
+    spans_end_us: u64,
     sums: LedgerSums,
     /// Growth of the congestion window since the last loss.
     grown: BTreeMap<RuleId, Held>,
@@ -51,10 +54,14 @@ pub(crate) struct LedgerSums {
     margins: BTreeMap<LimitedBy, Margins>,
 }
 
-/// Time of the whole lives, and of the measured time.
+/// Time that is held.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Held {
+    /// Of the whole lives.
     life_us: u64,
+    /// Of it, time of which there is evidence: without the gaps, less than a round trip, that spans cover beside.
+    judged_us: u64,
+    /// Of that, what lies in the measured time.
     measured_us: u64,
 }
 
@@ -74,6 +81,7 @@ impl Ledger {
             measured,
             last: None,
             spans: StepFunction::of(SPANS_MAX),
+            spans_end_us: life.from_us,
             sums: LedgerSums::default(),
             grown: BTreeMap::new(),
         }
@@ -94,20 +102,17 @@ impl Ledger {
             return;
         }
         let gap = TimeInterval { from_us: end_us, to_us: span.interval.from_us };
-        match &mut self.last {
-            _ if gap.length_us() == 0 => {}
-            Some(last) if gap.length_us() <= last.interval.length_us() => last.interval.to_us = gap.to_us,
-            None if gap.length_us() <= span.interval.length_us() => span.interval.from_us = gap.from_us,
-            _ => {
-                self.settle();
-                self.count(not_sampled(gap));
-            }
+        let mut covers = span.interval;
+        if self.last.is_none() && gap.length_us() <= span.interval.length_us() {
+            covers.from_us = gap.from_us;
+        } else {
+            self.fill(gap);
         }
         self.settle();
         if let Some(recurred) = span.losses {
             self.end_growth(recurred);
         }
-        self.last = Some(span);
+        self.last = Some((span, covers));
     }
 
     /// The spans so far, up to the last one that was judged.
@@ -119,37 +124,45 @@ impl Ledger {
 
     /// All spans and their sums; what is left at the end belongs to the last span, or to nobody who is known.
     pub(crate) fn finish(mut self) -> (Vec<Step<Holding>>, LedgerSums) {
-        let gap = TimeInterval { from_us: self.end_us(), to_us: self.life.to_us };
-        match &mut self.last {
-            Some(last) if gap.length_us() <= last.interval.length_us() => last.interval.to_us = gap.to_us,
-            _ if gap.length_us() == 0 => {}
-            _ => {
-                self.settle();
-                self.count(not_sampled(gap));
-            }
-        }
+        self.fill(TimeInterval { from_us: self.end_us(), to_us: self.life.to_us });
         self.settle();
         (self.spans.into_steps(), self.sums)
     }
 
     fn end_us(&self) -> u64 {
-        self.last.map_or(self.life.from_us, |last| last.interval.to_us)
+        self.last.map_or(self.spans_end_us, |(_, covers)| covers.to_us)
     }
 
-    fn settle(&mut self) {
-        if let Some(last) = self.last {
-            self.count(last);
+    /// Gives `gap` to the last span, or to nobody who is known where it is longer than that.
+    fn fill(&mut self, gap: TimeInterval) {
+        match &mut self.last {
+            _ if gap.length_us() == 0 => {}
+            Some((last, covers)) if gap.length_us() <= last.interval.length_us() => covers.to_us = gap.to_us,
+            _ => {
+                self.settle();
+                self.count(not_sampled(gap), gap);
+            }
         }
     }
 
-    /// Counts `span`, which becomes no longer.
-    fn count(&mut self, span: JudgedSpan) {
+    fn settle(&mut self) {
+        if let Some((last, covers)) = self.last {
+            self.count(last, covers);
+        }
+    }
+
+    /// Counts `span`, which covers no more than that.
+    fn count(&mut self, span: JudgedSpan, covers: TimeInterval) {
         let JudgedSpan { interval, holding, margin, .. } = span;
-        let held =
-            Held { life_us: interval.length_us(), measured_us: interval.within(self.measured).length_us() };
-        self.spans.push(Step { from_us: interval.from_us, to_us: interval.to_us, value: holding });
+        let held = Held {
+            life_us: covers.length_us(),
+            judged_us: interval.length_us(),
+            measured_us: interval.within(self.measured).length_us(),
+        };
+        self.spans.push(Step { from_us: covers.from_us, to_us: covers.to_us, value: holding });
+        self.spans_end_us = covers.to_us;
         self.sums.held.entry(holding).or_default().add(held);
-        self.sums.margins.entry(holding.limited_by).or_default().add(margin, interval.length_us());
+        self.sums.margins.entry(holding.limited_by).or_default().add(margin, covers.length_us());
         if holding.cause == Some(CwndCause::Growth) {
             self.grown.entry(holding.rule).or_default().add(held);
         }
@@ -163,6 +176,7 @@ impl Ledger {
             let holding = |cause| Holding { limited_by: LimitedBy::Cwnd, cause: Some(cause), rule };
             if let Some(growth) = self.sums.held.get_mut(&holding(CwndCause::Growth)) {
                 growth.life_us -= held.life_us;
+                growth.judged_us -= held.judged_us;
                 growth.measured_us -= held.measured_us;
             }
             self.sums.held.entry(holding(cause)).or_default().add(held);
@@ -259,15 +273,16 @@ impl LedgerSums {
 
     fn clipped(&self) -> impl Iterator<Item = (Holding, u64)> {
         let is_measured = self.held.values().any(|held| held.measured_us > 0);
-        self.held
-            .iter()
-            .map(move |(&holding, held)| (holding, if is_measured { held.measured_us } else { held.life_us }))
+        self.held.iter().map(move |(&holding, held)| {
+            (holding, if is_measured { held.measured_us } else { held.judged_us })
+        })
     }
 }
 
 impl Held {
     const fn add(&mut self, other: Self) {
         self.life_us += other.life_us;
+        self.judged_us += other.judged_us;
         self.measured_us += other.measured_us;
     }
 }
