@@ -29,7 +29,7 @@ pub struct Perturbation {
     pub span_us: u64,
     /// Of it, time that has another holder with one threshold of a rule moved.
     pub moved_us: u64,
-    /// Time whose margin is no larger than the part.
+    /// Time whose margin is less than the part.
     pub within_margin_us: u64,
 }
 

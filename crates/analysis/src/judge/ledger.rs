@@ -255,9 +255,9 @@ impl LedgerSums {
         (middle < decided.total()).then(|| decided.at(middle) as f64 / MARGIN_PARTS)
     }
 
-    /// Time of the whole lives on which a threshold decides that moves by no more than `by`.
+    /// Time of the whole lives whose margin is less than `by`: at `by` itself a comparison has not turned yet.
     pub(crate) fn within_margin_us(&self, by: f64) -> u64 {
-        let most = (by * MARGIN_PARTS) as u64;
+        let most = ((by * MARGIN_PARTS).round() as u64).saturating_sub(1);
         self.margins.values().map(|margins| margins.decided.weight_up_to(most)).sum()
     }
 
@@ -290,7 +290,7 @@ impl Held {
 impl Margins {
     fn add(&mut self, margin: Option<f64>, us: u64) {
         match margin {
-            Some(margin) => self.decided.add((margin * MARGIN_PARTS) as u64, us),
+            Some(margin) => self.decided.add((margin * MARGIN_PARTS).ceil() as u64, us),
             None => self.firm_us += us,
         }
     }
@@ -372,7 +372,10 @@ mod tests {
         }
         let sums = ledger.finish().1;
         assert_eq!((sums.margin(LimitedBy::Path), sums.margin(LimitedBy::App)), (Some(0.4), None));
-        assert_eq!([sums.within_margin_us(0.2), sums.within_margin_us(0.4)], [30, 70]);
+        assert_eq!(
+            [sums.within_margin_us(0.2), sums.within_margin_us(0.21), sums.within_margin_us(0.5)],
+            [0, 30, 70]
+        );
     }
 
     proptest! {
