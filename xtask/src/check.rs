@@ -1,7 +1,7 @@
 //! All rules, one after the other; every problem is printed, not only the first.
 
 use crate::workspace::Workspace;
-use crate::{book, bpf, directions, sources};
+use crate::{book, bpf, directions, layers, literals, purity, sources};
 
 /// What a rule found.
 pub(crate) enum Found {
@@ -17,6 +17,9 @@ type Rule = fn(&Workspace) -> Result<Found, String>;
 const RULES: &[(&str, Rule)] = &[
     ("directions", |workspace| Ok(Found::Problems(directions::check(&workspace.crates)))),
     ("sources", |workspace| sources::check(workspace).map(Found::Problems)),
+    ("purity", |workspace| purity::check(workspace).map(Found::Problems)),
+    ("layers", |workspace| layers::check(workspace).map(Found::Problems)),
+    ("literals", |workspace| literals::check(workspace).map(Found::Problems)),
     ("book", |workspace| book::check(&workspace.root).map(Found::Problems)),
     ("bpf", |workspace| bpf::check(&workspace.root)),
     #[cfg(feature = "generated")]
