@@ -10,6 +10,7 @@ mod accuracy;
 mod book;
 mod bpf;
 mod check;
+mod circles;
 mod directions;
 #[cfg(feature = "generated")]
 mod fixes;
@@ -25,6 +26,7 @@ mod program;
 mod purity;
 #[cfg(feature = "generated")]
 mod reproduce;
+mod rule;
 #[cfg(feature = "generated")]
 mod schemas;
 mod sources;
@@ -42,6 +44,7 @@ usage: cargo run -p xtask -- COMMAND
           sources     unsafe code, sizes, folder names
           purity      no clocks, sockets, files, threads in the pure crates
           layers      of analysis: none uses a later one
+          circles     of modules that use each other
           literals    no numbers of the judge outside of thresholds.rs
           book        pages in the summary, links between pages
           bpf         the BPF object is what its source compiles to
