@@ -110,7 +110,7 @@ impl PingStream {
         let all = |payload| fragments(payload, &self.path).count();
         match way {
             PingWay::Request if one.request.complete(index, all(payload)) => {
-                self.send(PingWay::Reply, number, reply)
+                self.send(PingWay::Reply, number, reply);
             }
             PingWay::Reply if one.reply.complete(index, all(reply)) => {
                 self.replied_bytes += payload.get();
