@@ -3,11 +3,14 @@
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use std::collections::BTreeSet;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Field, ImplItem, Item, ItemUse, Lit, Local, Macro, Path, TraitItem, UseTree, Variant};
+use syn::{
+    Attribute, ExprMethodCall, Field, ImplItem, Item, ItemUse, Lit, Local, Macro, Path, TraitItem, UseTree,
+    Variant,
+};
 
 /// A path as it is written, or one leaf of an import.
 pub(crate) struct Name {
-    /// The last one ends in `!` where it is a macro, and is `*` where all is imported.
+    /// The last one ends in `!` where it is a macro, and is `*` where all is imported; `.method` alone is a call of a method.
     pub(crate) segments: Vec<String>,
     /// From 1.
     pub(crate) line: usize,
@@ -104,15 +107,22 @@ impl Collector {
     fn tokens(&mut self, tokens: TokenStream) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let is_punct = |at: usize, sign: char| matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == sign);
+        // `pair.0` has the number of a field; `..0` has none.
+        let is_member = |at: usize| at >= 1 && is_punct(at - 1, '.') && !(at >= 2 && is_punct(at - 2, '.'));
         let mut at = 0;
         while let Some(token) = tokens.get(at) {
             match token {
                 TokenTree::Group(group) => self.tokens(group.stream()),
                 TokenTree::Literal(literal) => {
-                    // `pair.0` has the number of a field; `..0` has none.
-                    let is_field = at >= 1 && is_punct(at - 1, '.') && !(at >= 2 && is_punct(at - 2, '.'));
-                    if !is_field && let Lit::Int(_) | Lit::Float(_) = Lit::new(literal.clone()) {
+                    if !is_member(at)
+                        && let Lit::Int(_) | Lit::Float(_) = Lit::new(literal.clone())
+                    {
                         self.literal(literal.to_string(), literal.span());
+                    }
+                }
+                TokenTree::Ident(member) if is_member(at) => {
+                    if matches!(tokens.get(at + 1), Some(TokenTree::Group(_))) {
+                        self.name(vec![format!(".{member}")], member.span());
                     }
                 }
                 TokenTree::Ident(first) => {
@@ -190,6 +200,11 @@ impl<'ast> Visit<'ast> for Collector {
             self.name(segments, first.ident.span());
         }
         visit::visit_path(self, path);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
+        self.name(vec![format!(".{}", plain(&call.method))], call.method.span());
+        visit::visit_expr_method_call(self, call);
     }
 
     fn visit_macro(&mut self, invocation: &'ast Macro) {

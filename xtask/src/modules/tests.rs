@@ -81,16 +81,17 @@ fn imports_that_import_each_other_end() {
 fn names_are_those_of_imports_types_expressions_and_macros() {
     let text = "use a::{self, b::C as D, e::*};\n\
         struct F { g: Option<h::I> }\n\
-        fn k() -> Vec<l::M> { n::o(p::Q { r: 1 }); s!(\"t::u\", v::w, aa::bb!(), cc != (dd)); x.y::<z::A>() }\n\
+        fn k() -> Vec<l::M> { n::o(p::Q { r: 1 }); s!(\"t::u\", v::w, aa::bb!(), cc != (dd), ee.ff(gg.hh)); x.y::<z::A>() }\n\
         #[derive(serde::Serialize)] struct B;";
     let tree = tree(&[("lib.rs", text)]);
     let names: Vec<String> = tree.modules[0].names.iter().map(|name| name.segments.join("::")).collect();
-    for expected in
-        ["a", "a::b::C", "a::e::*", "h::I", "l::M", "n::o", "p::Q", "s!", "v::w", "aa::bb!", "cc", "z::A"]
-    {
+    for expected in [
+        "a", "a::b::C", "a::e::*", "h::I", "l::M", "n::o", "p::Q", "s!", "v::w", "aa::bb!", "cc", ".ff",
+        ".y", "z::A",
+    ] {
         assert!(names.iter().any(|name| name == expected), "{expected} in {names:?}");
     }
-    for other in ["t::u", "serde::Serialize", "D"] {
+    for other in ["t::u", "serde::Serialize", "D", "hh", "ff"] {
         assert!(!names.iter().any(|name| name == other), "{other} in {names:?}");
     }
     let line = tree.modules[0].names.iter().find(|name| name.segments == ["v", "w"]).unwrap().line;
