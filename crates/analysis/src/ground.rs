@@ -12,5 +12,7 @@ pub mod models;
 pub mod statistics;
 pub mod step_function;
 pub mod theory;
+pub mod threshold;
+pub mod thresholds;
 pub mod weighted_values;
 pub(crate) mod wording;

@@ -3,18 +3,30 @@
 //! A first pass over the samples gives the facts ([`Inference`]), a second one judges with them: [`Manifest`] carries them as its subject.
 //! What no flow has tried stays absent.
 
+pub(crate) mod arrivals;
 mod base_rtt;
 mod blindfold;
 mod bottleneck;
+pub(crate) mod datagrams;
+pub(crate) mod epochs;
+mod history;
 mod look;
 mod losses;
+pub(crate) mod queue;
 mod rounds;
+pub(crate) mod run;
 pub(crate) mod samples;
 mod sharing;
+mod stall;
+#[cfg(test)]
+pub(crate) mod synthetic;
+pub(crate) mod utilisation;
+pub(crate) mod way;
 
 pub use blindfold::{View, blindfolded, forget_the_plan};
 
 use crate::ground::models::headers::Headers;
+use crate::ground::thresholds::{SAMPLES_MAX, SAMPLES_OF_A_STREAM, Thresholds};
 use crate::ground::wording;
 use look::Track;
 use pipefill_core::cell::{CellSpec, Direction};
@@ -25,49 +37,50 @@ use pipefill_core::record::{
 use rounds::Round;
 use std::collections::BTreeMap;
 
-/// Samples that are kept of all streams together: beyond it each second one goes.
-const LOOKS_MAX: usize = 1 << 19;
-
 /// Collects samples of sockets and finds what they tell of the path.
 #[derive(Debug)]
-pub struct Inference {
+pub struct Inference<'a> {
+    thresholds: &'a Thresholds,
     tracks: BTreeMap<u32, Track>,
     headers: Headers,
 }
 
-impl Inference {
+impl<'a> Inference<'a> {
     /// Of the connections of `manifest`; no sample was seen yet.
-    pub fn new(manifest: &Manifest) -> Self {
+    pub fn new(manifest: &Manifest, thresholds: &'a Thresholds) -> Self {
         let spec = &manifest.run.cell.spec;
-        let most = (LOOKS_MAX / manifest.streams.len().max(1)).max(256);
+        let most = (SAMPLES_MAX / manifest.streams.len().max(1)).max(SAMPLES_OF_A_STREAM);
         let direction = |flow: u32| spec.flows.get(usize::try_from(flow).ok()?).map(|flow| flow.direction);
         let track = |direction| Track::new(direction, most);
         let tracks =
             manifest.streams.iter().filter_map(|one| Some((one.stream, track(direction(one.flow)?))));
-        Self { tracks: tracks.collect(), headers: Headers::of(&spec.path) }
+        Self { thresholds, tracks: tracks.collect(), headers: Headers::of(&spec.path) }
     }
 
     /// Takes the next sample, in order of time.
     pub fn take(&mut self, row: &TcpSample) {
         let Some(track) = self.tracks.get_mut(&row.stream) else { return };
         match row.end {
-            StreamEnd::Sender => track.see(row),
+            StreamEnd::Sender => track.see(row, self.thresholds),
             StreamEnd::Receiver => {}
         }
     }
 
     /// The facts, after the last sample.
     pub fn facts(&self) -> PathFacts {
-        let mut facts =
-            PathFacts { base_rtt_us: base_rtt::find(self.tracks.values()), ..PathFacts::default() };
+        let thresholds = self.thresholds;
+        let mut facts = PathFacts {
+            base_rtt_us: base_rtt::find(self.tracks.values(), thresholds),
+            ..PathFacts::default()
+        };
         let Some(base) = facts.base_rtt_us else { return facts };
         let (mut found, mut shared) = ([None; 2], [None; 2]);
         for direction in Direction::ALL {
             let its: Vec<&Track> = self.tracks.values().filter(|one| one.direction == direction).collect();
-            let rounds: Vec<Vec<Round>> = its.iter().map(|track| rounds::of(track)).collect();
-            found[direction.index()] = bottleneck::find(&its, &rounds, base.value, self.headers);
-            shared[direction.index()] = bottleneck::shared(&its, &rounds, base.value);
-            if let Some(losses) = losses::find(&its, base.value) {
+            let rounds: Vec<Vec<Round>> = its.iter().map(|track| rounds::of(track, thresholds)).collect();
+            found[direction.index()] = bottleneck::find(&its, &rounds, base.value, self.headers, thresholds);
+            shared[direction.index()] = bottleneck::shared(&its, &rounds, base.value, thresholds);
+            if let Some(losses) = losses::find(&its, base.value, thresholds) {
                 let way = facts.way_mut(direction);
                 way.loss = Some(Fact::inferred(losses.kind));
                 way.overflow_rtt_us = losses.rtt_us.filter(|_| way.has_full_queue()).map(Fact::inferred);
@@ -100,8 +113,9 @@ impl Inference {
 pub fn inferred<E>(
     manifest: &Manifest,
     samples: impl Iterator<Item = Result<TcpSample, E>>,
+    thresholds: &Thresholds,
 ) -> Result<Manifest, E> {
-    let mut inference = Inference::new(manifest);
+    let mut inference = Inference::new(manifest, thresholds);
     for sample in samples {
         inference.take(&sample?);
     }

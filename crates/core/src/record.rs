@@ -17,9 +17,7 @@ pub use congestion::{CaStateSource, CaStateTimes, Episode, Retransmit, Retransmi
 pub use evidence::{DropReason, Element, PathCount, ThreadRole};
 pub use files::{ArtifactSummary, TableSummary};
 pub use sink::{AnyRow, InMemory, Sink, SinkError};
-pub use subject::{
-    Fact, LossKind, Observed, Origin, PathFacts, Process, Subject, WayFacts, beyond_bursts_us, standing_us,
-};
+pub use subject::{Fact, LossKind, Observed, Origin, PathFacts, Process, Subject, WayFacts};
 
 use crate::cell::Direction;
 use crate::plan::Run;

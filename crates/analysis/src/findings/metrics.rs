@@ -15,6 +15,7 @@ mod tcp;
 mod udp;
 
 use crate::findings::headline::headline;
+use crate::ground::thresholds::{STANDARD, Thresholds};
 use crate::judge::{Diagnosing, Diagnosis, Span};
 use pipefill_core::record::{AnyRow, Invalid, Manifest, PathFacts, PingSample, Retransmit, RunRecord};
 use schemars::JsonSchema;
@@ -95,13 +96,18 @@ pub struct Condenser<'a> {
 impl<'a> Condenser<'a> {
     /// Of the run that `manifest` is about; no row was seen yet.
     pub fn new(manifest: &'a Manifest) -> Self {
+        Self::with_thresholds(manifest, &STANDARD)
+    }
+
+    /// The same, judged by `thresholds`.
+    pub fn with_thresholds(manifest: &'a Manifest, thresholds: &'a Thresholds) -> Self {
         Self {
             manifest,
             rates: delivery::Following::of(manifest),
             tcp: tcp::Following::of(manifest),
             pings: ping::Following::of(manifest),
             latency: latency::Following::of(manifest),
-            diagnosis: Diagnosing::new(manifest),
+            diagnosis: Diagnosing::new(manifest, thresholds),
         }
     }
 

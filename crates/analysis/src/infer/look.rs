@@ -1,7 +1,8 @@
 //! One stream's samples as far as inference needs them, and no more of them than fit.
 
 use super::samples::{Samples, Timed};
-use crate::ground::models::window::{USED_UP, has_shrunk, rwnd_used};
+use crate::ground::models::window::rwnd_used;
+use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::Direction;
 use pipefill_core::record::TcpSample;
 use pipefill_core::tcp_info::TcpInfo;
@@ -72,7 +73,7 @@ impl Track {
         count(to_us).saturating_sub(count(from_us))
     }
 
-    pub(super) fn see(&mut self, row: &TcpSample) {
+    pub(super) fn see(&mut self, row: &TcpSample, thresholds: &Thresholds) {
         let info = &row.info;
         self.min_rtt_us = self.min_rtt_us.into_iter().chain(info.min_rtt_us.map(u64::from)).min();
         self.mss = u64::from(info.mss_bytes);
@@ -91,8 +92,10 @@ impl Track {
             retransmits: info.retransmits,
             rto_count: u32::from(info.rto_count.unwrap_or(0)),
             has_unsent: info.may_have_unsent(),
-            is_closed: rwnd_used(info).is_some_and(|used| used >= USED_UP),
-            has_shrunk: window.zip(self.widest).is_some_and(|(now, widest)| has_shrunk(now, widest)),
+            is_closed: rwnd_used(info).is_some_and(|used| used >= thresholds.window_used.value()),
+            has_shrunk: window
+                .zip(self.widest)
+                .is_some_and(|(now, widest)| now as f64 <= thresholds.window_shrunk.value() * widest as f64),
         });
     }
 
@@ -112,6 +115,7 @@ impl Track {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ground::thresholds::STANDARD;
     use pipefill_core::record::StreamEnd;
 
     fn row(t_us: u64, segments: u32) -> TcpSample {
@@ -131,7 +135,7 @@ mod tests {
     #[test]
     fn a_count_of_segments_that_wraps_is_counted_on() {
         let mut track = Track::new(Direction::Forward, 256);
-        [row(1, u32::MAX - 9), row(2, 20)].iter().for_each(|row| track.see(row));
+        [row(1, u32::MAX - 9), row(2, 20)].iter().for_each(|row| track.see(row, &STANDARD));
         assert_eq!(track.delivered(1, 2), 30_000);
     }
 }

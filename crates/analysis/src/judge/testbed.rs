@@ -2,35 +2,16 @@
 //!
 //! Never: a fault of the path that was asked for, or a note without the figures that it follows from.
 
-use super::way::Drops;
 use crate::ground::models::headers::Headers;
 use crate::ground::models::window::slow_start_time;
+use crate::ground::thresholds::Thresholds;
 use crate::ground::wording::{bytes, rate, span};
+use crate::infer::way::Drops;
 use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, FlowSpec, Protocol};
-use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::units::{Bytes, QueueLimit};
 
-/// A transfer shorter than this many times its slow start measures slow start.
-const STARTUPS: u32 = 3;
-
-/// Whether `limited_by` is only what follows from the testbed's `drops`: a loss-based window after them, however long ago,
-/// and a rate that BBR measured through them. A pacing rate that was asked for does not.
-pub(super) fn is_to_blame(
-    drops: Drops,
-    flow: &FlowSpec,
-    limited_by: LimitedBy,
-    cause: Option<CwndCause>,
-) -> bool {
-    let follows = match limited_by {
-        LimitedBy::Cwnd => cause.is_some_and(|cause| cause.is_loss() || cause == CwndCause::Growth),
-        LimitedBy::Pacing => flow.max_pacing_rate.is_none(),
-        _ => false,
-    };
-    follows && drops.are_the_testbeds()
-}
-
 /// What is wrong with the testbed for the data of `flow`, a sentence each.
-pub(super) fn faults(spec: &CellSpec, flow: &FlowSpec, drops: Drops) -> Vec<String> {
+pub(super) fn faults(spec: &CellSpec, flow: &FlowSpec, drops: Drops, thresholds: &Thresholds) -> Vec<String> {
     let path = spec.path.way(flow.direction);
     let mut faults = Vec::new();
     faults.extend(delay_limit(spec, flow.direction));
@@ -40,7 +21,7 @@ pub(super) fn faults(spec: &CellSpec, flow: &FlowSpec, drops: Drops) -> Vec<Stri
         drops.exceeds_burst.unwrap_or(0),
         "the token bucket, which is smaller than they were",
     ));
-    faults.extend(short(spec, path, flow));
+    faults.extend(short(spec, path, flow, thresholds));
     faults
 }
 
@@ -82,15 +63,16 @@ fn dropped(packets: u64, place: &str) -> Option<String> {
 }
 
 /// Slow start up to the BDP is a large part of the transfer.
-fn short(spec: &CellSpec, path: &DirectionSpec, flow: &FlowSpec) -> Option<String> {
+fn short(spec: &CellSpec, path: &DirectionSpec, flow: &FlowSpec, thresholds: &Thresholds) -> Option<String> {
     let rtt = spec.path.rtt();
     let bdp = path.bottleneck.as_ref()?.rate.bdp(rtt);
     let startup = slow_start_time(bdp, Bytes::new(Headers::of(&spec.path).mss()), rtt)?;
     if startup.is_zero() {
         return None;
     }
-    let is_short =
-        flow.protocol == Protocol::Tcp && flow.bitrate.is_none() && flow.duration < startup * STARTUPS;
+    let is_short = flow.protocol == Protocol::Tcp
+        && flow.bitrate.is_none()
+        && flow.duration < startup.mul_f64(thresholds.startups.value());
     is_short.then(|| {
         format!(
             "{} are short: slow start alone takes {} to fill this path",
@@ -102,12 +84,13 @@ fn short(spec: &CellSpec, path: &DirectionSpec, flow: &FlowSpec) -> Option<Strin
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::manifest;
     use super::*;
+    use crate::ground::thresholds::STANDARD;
+    use crate::infer::synthetic::manifest;
 
     fn found(text: &str, drops: Drops) -> Vec<String> {
         let spec = manifest(text).run.cell.spec;
-        faults(&spec, &spec.flows[0], drops)
+        faults(&spec, &spec.flows[0], drops, &STANDARD)
     }
 
     #[test]
@@ -130,20 +113,5 @@ mod tests {
         assert!(told[1].starts_with("1.00 s are short: slow start alone takes"), "{told:?}");
         let small = "[path]\nrate = \"1mbit\"\nrtt = \"1ms\"\n[[flow]]\nduration = \"20ms\"\n";
         assert!(found(small, Drops::default()).is_empty(), "ten segments are more than its BDP");
-    }
-
-    #[test]
-    fn what_follows_from_the_testbeds_drops_is_its_fault_and_what_was_asked_for_is_not() {
-        let drops = Drops { random: Some(1), queue: Some(1), delay_limit: Some(5), ..Drops::default() };
-        let spec = manifest("[[flow]]\n[[flow]]\nmax_pacing_rate = \"1mbit\"\n").run.cell.spec;
-        let [free, paced] = &spec.flows[..] else { panic!("two flows") };
-        let blamed = |flow, limit, cause| is_to_blame(drops, flow, limit, cause);
-        assert!(blamed(free, LimitedBy::Cwnd, Some(CwndCause::QueueLoss)));
-        assert!(blamed(free, LimitedBy::Pacing, None) && !blamed(paced, LimitedBy::Pacing, None));
-        assert!(
-            !blamed(free, LimitedBy::Rwnd, None) && !blamed(free, LimitedBy::Cwnd, Some(CwndCause::Startup))
-        );
-        let fewer = Drops { queue: Some(9), ..drops };
-        assert!(!is_to_blame(fewer, free, LimitedBy::Cwnd, Some(CwndCause::QueueLoss)));
     }
 }

@@ -2,13 +2,11 @@
 //!
 //! Never: a verdict. A witness that disagrees is shown, because it may be the one that is right.
 
+use crate::ground::thresholds::STANDARD;
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{StreamEnd, StreamSummary, TcpSample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// A share that a witness needs in order to say that this was the limit.
-const SAYS_SO: f64 = 0.5;
 
 /// What somebody else measured.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -26,7 +24,7 @@ pub struct Witness {
 impl Witness {
     /// Whether it names another cause than the verdict; one that saw nothing names none.
     pub fn accuses_another(&self) -> bool {
-        !self.agrees && self.share >= SAYS_SO
+        !self.agrees && self.share >= STANDARD.counter_names.value()
     }
 }
 
@@ -69,7 +67,7 @@ pub(super) fn all(
         name: name.to_owned(),
         accuses,
         share,
-        agrees: (share >= SAYS_SO) == is_same(accuses, limited_by),
+        agrees: (share >= STANDARD.counter_names.value()) == is_same(accuses, limited_by),
     })
     .collect()
 }

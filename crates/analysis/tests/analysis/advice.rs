@@ -24,6 +24,8 @@ fn diagnosis(spec: &CellSpec, flow: u32, limited_by: LimitedBy, cwnd_cause: Opti
         direction: of.direction,
         limited_by,
         cwnd_cause,
+        rule: None,
+        margin: None,
         limited_fraction: BTreeMap::from([(limited_by, 1.0)]),
         timeline: Vec::new(),
         figures: Figures {

@@ -6,6 +6,7 @@
 use super::unplanned::{cell, flow, spec};
 use crate::findings::experiment::{FlowResult, flow_results};
 use crate::findings::metrics::{Condenser, RetransmitCounts};
+use crate::ground::thresholds::STANDARD;
 use crate::infer::{inferred, rows};
 use crate::judge::Diagnosis;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
@@ -209,7 +210,7 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         samples.extend(connection.rows().map(|row| TcpSample { stream: row.stream + index, ..row }));
     }
     samples.sort_by_key(|row| row.t_us);
-    let Ok(manifest) = inferred::<Infallible>(&all, samples.iter().cloned().map(Ok));
+    let Ok(manifest) = inferred::<Infallible>(&all, samples.iter().cloned().map(Ok), &STANDARD);
     let mut condenser = Condenser::new(&manifest);
     samples.into_iter().flat_map(rows).for_each(|row| condenser.take(&row));
     let metrics = condenser.finish();

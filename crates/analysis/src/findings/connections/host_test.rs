@@ -184,7 +184,11 @@ impl Datagrams {
         if self.sent == 0 {
             return (LimitedBy::Unknown, "No datagram was sent.".to_owned());
         }
-        let limited_by = datagrams_limited_by(self.asked_bps, self.sent_bps, self.lost_share());
+        let limited_by = datagrams_limited_by(pipefill_core::evidence::Datagrams {
+            lost_share: self.lost_share(),
+            offered_share: self.asked_bps.map(|asked| self.sent_bps as f64 / (asked as f64).max(1.0)),
+            ..Default::default()
+        });
         (limited_by, self.sentence(limited_by))
     }
 

@@ -1,9 +1,12 @@
 //! What was seen of a run in the last while: enough to judge an epoch that has just ended, and no more.
 
+use super::queue;
 use crate::ground::count_at::between;
 use crate::ground::interval::TimeInterval;
 use crate::ground::models::headers::Headers;
+use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
+use pipefill_core::evidence::ThreadUse;
 use pipefill_core::record::{AnyRow, Element, PathFacts, StreamEnd, StreamSummary, ThreadRole};
 use pipefill_core::units::Bytes;
 use std::collections::{BTreeMap, VecDeque};
@@ -32,16 +35,17 @@ struct Through {
 
 /// What passed in a direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Passed {
+pub(crate) struct Passed {
     /// Of all streams, as the path's rate counts it.
-    pub(super) wire_bps: f64,
+    pub(crate) wire_bps: f64,
     /// The same in bytes, since the run began.
-    pub(super) wire_bytes_so_far: f64,
+    pub(crate) wire_bytes_so_far: f64,
 }
 
 /// The rows of the last while.
 #[derive(Debug)]
-pub(super) struct History {
+pub(crate) struct History<'a> {
+    thresholds: &'a Thresholds,
     streams: BTreeMap<u32, Through>,
     headers: Headers,
     /// Bytes in the bottleneck's queue: forward, reverse.
@@ -56,26 +60,12 @@ pub(super) struct History {
     path: Option<PathFacts>,
 }
 
-/// Shares of a while in which a thread computed, and waited for a CPU.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct ThreadUse {
-    pub(super) computed: f64,
-    /// 0 where the record does not tell.
-    pub(super) waited: f64,
-}
-
-impl ThreadUse {
-    /// Both together: it had no time left for anything else.
-    pub(super) fn total(self) -> f64 {
-        self.computed + self.waited
-    }
-}
-
-impl History {
+impl<'a> History<'a> {
     /// Of streams with their flows, whose packets have `headers`.
-    pub(super) fn of<'a>(
-        streams: impl Iterator<Item = (&'a StreamSummary, &'a FlowSpec)>,
+    pub(crate) fn of<'b>(
+        streams: impl Iterator<Item = (&'b StreamSummary, &'b FlowSpec)>,
         headers: Headers,
+        thresholds: &'a Thresholds,
     ) -> Self {
         let through = |flow: &FlowSpec| Through {
             direction: flow.direction,
@@ -88,6 +78,7 @@ impl History {
         };
         let streams = streams.map(|(summary, flow)| (summary.stream, through(flow))).collect();
         Self {
+            thresholds,
             streams,
             headers,
             queues: Default::default(),
@@ -99,12 +90,12 @@ impl History {
     }
 
     /// The same, where round trips have to tell what the queues of `path` hold.
-    pub(super) fn on(self, path: Option<PathFacts>) -> Self {
+    pub(crate) fn on(self, path: Option<PathFacts>) -> Self {
         Self { path, ..self }
     }
 
     /// Takes the next row of any table, in order of time.
-    pub(super) fn take(&mut self, row: &AnyRow) {
+    pub(crate) fn take(&mut self, row: &AnyRow) {
         match row {
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
                 if let Some(through) = self.streams.get_mut(&row.stream) {
@@ -115,10 +106,12 @@ impl History {
                     let rtt_us = row.info.srtt_us.map(u64::from);
                     if let Some((path, rtt_us)) = self.path.as_ref().zip(rtt_us) {
                         let direction = through.direction.index();
-                        let bytes = path.queue_bytes(through.direction, rtt_us);
+                        let bytes = queue::bytes_of(path, through.direction, rtt_us, self.thresholds);
                         self.queues[direction].extend(bytes.map(|bytes| (row.t_us, bytes)));
-                        self.waits[direction]
-                            .push_back((row.t_us, path.is_full_queue(through.direction, rtt_us)));
+                        self.waits[direction].push_back((
+                            row.t_us,
+                            queue::is_full(path, through.direction, rtt_us, self.thresholds),
+                        ));
                     }
                 }
             }
@@ -147,7 +140,7 @@ impl History {
     }
 
     /// Drops what only an epoch from before `from_us` could ask for.
-    pub(super) fn forget(&mut self, from_us: u64) {
+    pub(crate) fn forget(&mut self, from_us: u64) {
         let streams = self.streams.values_mut().map(|through| &mut through.points);
         let threads = self.threads.values_mut().flat_map(|(cpu, wait)| [cpu, wait]);
         for points in streams.chain(threads) {
@@ -169,12 +162,12 @@ impl History {
     }
 
     /// Payload that `stream` has got through by `t_us`.
-    pub(super) fn got_through(&self, stream: u32, t_us: u64) -> f64 {
+    pub(crate) fn got_through(&self, stream: u32, t_us: u64) -> f64 {
         self.streams.get(&stream).map_or(0.0, |through| count_at(&through.points, t_us))
     }
 
     /// What all streams of `direction` got through in `window`, where each frame costs `overhead` beside its own bytes.
-    pub(super) fn passed(&self, direction: Direction, window: TimeInterval, overhead: Bytes) -> Passed {
+    pub(crate) fn passed(&self, direction: Direction, window: TimeInterval, overhead: Bytes) -> Passed {
         let (mut bytes, mut so_far) = (0.0, 0.0);
         for through in self.streams.values().filter(|through| through.direction == direction) {
             let to = count_at(&through.points, window.to_us);
@@ -186,7 +179,7 @@ impl History {
     }
 
     /// What each other stream of `direction` that moved got through in `window`, bits per second of payload.
-    pub(super) fn others_bps(&self, direction: Direction, stream: u32, window: TimeInterval) -> Vec<f64> {
+    pub(crate) fn others_bps(&self, direction: Direction, stream: u32, window: TimeInterval) -> Vec<f64> {
         let others = self
             .streams
             .iter()
@@ -199,7 +192,7 @@ impl History {
     }
 
     /// What was in the bottleneck's queue at each look in `window`, bytes.
-    pub(super) fn queue_looks(
+    pub(crate) fn queue_looks(
         &self,
         direction: Direction,
         window: TimeInterval,
@@ -208,7 +201,7 @@ impl History {
     }
 
     /// Whether the round trip told of a queue that overflows at each look in `window`; nothing where the path was planned.
-    pub(super) fn waits(&self, direction: Direction, window: TimeInterval) -> impl Iterator<Item = bool> {
+    pub(crate) fn waits(&self, direction: Direction, window: TimeInterval) -> impl Iterator<Item = bool> {
         within(&self.waits[direction.index()], window)
     }
 
@@ -219,13 +212,13 @@ impl History {
     }
 
     /// When the bottleneck's queue was last seen to have dropped, by `t_us`.
-    pub(super) fn last_overflow_us(&self, direction: Direction, t_us: u64) -> Option<u64> {
+    pub(crate) fn last_overflow_us(&self, direction: Direction, t_us: u64) -> Option<u64> {
         let Overflows { at_us, .. } = &self.overflows[direction.index()];
         at_us.partition_point(|&at| at <= t_us).checked_sub(1).map(|last| at_us[last])
     }
 
     /// How the busiest thread with such a role spent its time between the samples around `window`.
-    pub(super) fn thread_use(
+    pub(crate) fn thread_use(
         &self,
         is_it: impl Fn(&ThreadRole) -> bool,
         window: TimeInterval,
@@ -274,6 +267,7 @@ fn share(points: &Points, window: TimeInterval) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ground::thresholds::STANDARD;
     use pipefill_core::record::{CpuSample, PathSample};
 
     fn path_row(t_us: u64, dropped_packets: u64) -> AnyRow {
@@ -289,11 +283,11 @@ mod tests {
 
     #[test]
     fn the_queues_last_drop_is_found_after_what_was_before_is_forgotten() {
-        let mut history = History::of(std::iter::empty(), Headers::USUAL);
+        let mut history = History::of(std::iter::empty(), Headers::USUAL, &STANDARD);
         for (t_us, dropped) in [(10, 0), (20, 3), (30, 3), (40, 4), (50, 4)] {
             history.take(&path_row(t_us, dropped));
         }
-        let last = |history: &History, t_us| history.last_overflow_us(Direction::Forward, t_us);
+        let last = |history: &History<'_>, t_us| history.last_overflow_us(Direction::Forward, t_us);
         assert_eq!(
             [19, 20, 39, 40, 90].map(|t_us| last(&history, t_us)),
             [None, Some(20), Some(20), Some(40), Some(40)]
@@ -307,14 +301,14 @@ mod tests {
 
     #[test]
     fn what_is_left_answers_as_before_for_what_is_to_come() {
-        let mut history = History::of(std::iter::empty(), Headers::USUAL);
+        let mut history = History::of(std::iter::empty(), Headers::USUAL, &STANDARD);
         let thread = ThreadRole::Sender { flow: 0 };
         for t_us in (0..100).step_by(10) {
             let (cpu_us, wait_us) = (t_us * t_us / 100, Some(t_us / 2));
             history.take(&AnyRow::Cpu(CpuSample { t_us, thread: thread.clone(), cpu_us, wait_us }));
         }
         let window = TimeInterval { from_us: 55, to_us: 75 };
-        let used = |history: &History| history.thread_use(|role| role.flow() == Some(0), window);
+        let used = |history: &History<'_>| history.thread_use(|role| role.flow() == Some(0), window);
         let before = used(&history);
         history.forget(55);
         assert_eq!(history.threads[&thread].0.len(), 5);

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// Of one direction, in one window.
 #[derive(Debug)]
-pub(super) struct Utilisation {
+pub(crate) struct Utilisation {
     window: TimeInterval,
     rate: Rate,
     headers: Headers,
@@ -33,7 +33,7 @@ struct Ends {
 
 impl Utilisation {
     /// Of the `streams` that go in `direction`. `None` where the path has no rate or the window is empty.
-    pub(super) fn of<'a>(
+    pub(crate) fn of<'a>(
         direction: Direction,
         window: TimeInterval,
         way: &Way,
@@ -57,7 +57,7 @@ impl Utilisation {
     }
 
     /// Takes the next row of any table, in order of time.
-    pub(super) fn see(&mut self, row: &AnyRow) {
+    pub(crate) fn see(&mut self, row: &AnyRow) {
         let (stream, count, mss) = match row {
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
                 let Some(acked) = row.info.bytes_acked else { return };
@@ -76,7 +76,7 @@ impl Utilisation {
     }
 
     /// One at most: what is acknowledged in a lump when a hole is filled, or out of a full bucket, arrived before.
-    pub(super) fn share(&self) -> f64 {
+    pub(crate) fn share(&self) -> f64 {
         let wire = |ends: &Ends| {
             let bytes = (ends.to.value_or_first() - ends.from.value_or_first()) * ends.unit as f64;
             let frame = self.headers.frame(ends.protocol, Bytes::new(ends.payload));

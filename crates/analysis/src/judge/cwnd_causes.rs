@@ -3,30 +3,13 @@
 //! A cause needs evidence: a queue's loss needs drops of that queue in the direction of the data. What was not counted is not 0, and then
 //! the window has no cause.
 
-use super::epochs::Epoch;
-use super::way::Drops;
+use super::trace::Trace;
+use crate::ground::thresholds::Thresholds;
+use crate::infer::queue;
+use crate::infer::way::Drops;
+use pipefill_core::evidence::{Evidence, SenderEvidence};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::record::{LossKind, WayFacts};
-
-/// A loss is forgotten after so many round trips: what follows is growth.
-const MEMORY_ROUND_TRIPS: u64 = 20;
-/// And not before this.
-const MEMORY_US: u64 = 2_000_000;
-/// A segment that the queue dropped is sent again within so many round trips …
-const REPAIR_ROUND_TRIPS: u64 = 3;
-/// … or when the retransmission timer says so, which is no sooner than this (`TCP_RTO_MIN`).
-const REPAIR_US: u64 = 200_000;
-/// Of the segments that were sent again, the receiver had this share already (DSACK, RFC 3708): they were not lost.
-const SPURIOUS: f64 = 0.5;
-/// With so many of the ACKs lost, fewer than one in two segments is acknowledged by its own: the window grows slowly and in bursts, and
-/// timers fire for data that arrived.
-const ACKS_LOST: f64 = 0.5;
-/// ACKs that wait for this part of the round trip in a queue make it what it is.
-const ACKS_WAIT: f64 = 0.5;
-/// A round trip of so many base ones has a queue somewhere.
-const LONG: f64 = 2.0;
-/// Losses at such a round trip are those of a queue.
-const RISEN: f64 = 1.5;
 
 /// What is known of the path for one direction of data.
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,8 +38,9 @@ pub(super) struct Around {
 }
 
 /// Follows one stream.
-pub(super) struct Refiner {
+pub(super) struct Refiner<'a> {
     losses: Losses,
+    thresholds: &'a Thresholds,
     /// Why segments were last sent again.
     last: Option<(u64, Option<CwndCause>)>,
     /// The cause of the losses in the last epoch, where those before had the same.
@@ -64,60 +48,74 @@ pub(super) struct Refiner {
     memory_us: u64,
 }
 
-impl Refiner {
-    pub(super) fn new(losses: Losses) -> Self {
-        let memory_us = MEMORY_ROUND_TRIPS.saturating_mul(losses.base_rtt_us).max(MEMORY_US);
-        Self { losses, last: None, recurred: None, memory_us }
+impl<'a> Refiner<'a> {
+    pub(super) fn new(losses: Losses, thresholds: &'a Thresholds) -> Self {
+        let round_trips_us = thresholds.loss_memory.value() * losses.base_rtt_us as f64;
+        let memory_us = (round_trips_us as u64).max(thresholds.loss_memory_us.whole());
+        Self { losses, thresholds, last: None, recurred: None, memory_us }
     }
 
     /// The cause of `epoch`; `None` where the congestion window did not limit it, or nothing tells why.
-    pub(super) fn see(&mut self, epoch: &Epoch, limited_by: LimitedBy, around: Around) -> Option<CwndCause> {
+    pub(super) fn see(
+        &mut self,
+        evidence: &Evidence,
+        limited_by: LimitedBy,
+        around: Around,
+    ) -> Option<CwndCause> {
+        let sender = evidence.sender.as_ref()?;
+        let mut trace = Trace::default();
         self.recurred = None;
-        if epoch.has_losses() {
-            let cause = self.whose(epoch, around);
+        if sender.has_losses() {
+            let cause = self.whose(evidence, sender, around, &mut trace);
             self.recurred = self.last.and_then(|(_, before)| before).filter(|before| Some(*before) == cause);
-            self.last = Some((epoch.to_us, cause));
+            self.last = Some((evidence.to_us, cause));
         }
         if limited_by != LimitedBy::Cwnd || self.may_be_others() {
             return None;
         }
-        let recent = self.last.filter(|(at_us, _)| epoch.to_us - at_us <= self.memory_us);
-        let by_acks = || self.is_held_by_acks(epoch, around).then_some(CwndCause::AckPath);
+        let recent = self.last.filter(|(at_us, _)| evidence.to_us - at_us <= self.memory_us);
+        if let Some((_, cause)) = recent
+            && cause != Some(CwndCause::QueueLoss)
+        {
+            return cause;
+        }
+        if self.is_held_by_acks(sender, around, &mut trace) {
+            return Some(CwndCause::AckPath);
+        }
         match (recent, self.last) {
-            (Some((_, cause)), _) if cause != Some(CwndCause::QueueLoss) => cause,
-            (Some((_, cause)), _) => by_acks().or(cause),
-            (None, Some(_)) => by_acks().or(Some(CwndCause::Growth)),
-            (None, None) => by_acks().or(Some(match epoch.has_ssthresh {
-                true => CwndCause::HystartExit,
-                false => CwndCause::Startup,
-            })),
+            (Some((_, cause)), _) => cause,
+            (None, Some(_)) => Some(CwndCause::Growth),
+            (None, None) if sender.has_ssthresh => Some(CwndCause::HystartExit),
+            (None, None) => Some(CwndCause::Startup),
         }
     }
 
-    /// The cause of the losses in the epoch that [`Self::see`] was told last, where those before had the same: the growth between them is a
-    /// tooth of the saw that such losses make.
+    /// The cause of the losses in the last epoch, where those before had the same: the growth between them is theirs too.
     pub(super) const fn recurred(&self) -> Option<CwndCause> {
         self.recurred
     }
 
-    /// Whose fault it is that segments are sent again in `epoch`.
-    fn whose(&self, epoch: &Epoch, around: Around) -> Option<CwndCause> {
+    /// Why segments are sent again in the interval of `evidence`.
+    fn whose(
+        &self,
+        evidence: &Evidence,
+        sender: &SenderEvidence,
+        around: Around,
+        trace: &mut Trace,
+    ) -> Option<CwndCause> {
         if let Some(way) = self.losses.observed {
-            return self.whose_by_sockets(epoch, way);
+            return self.whose_by_sockets(sender, way, trace);
         }
         let (random, queue) = (self.losses.data.random?, self.losses.data.queue?);
         let by_queue = if self.losses.is_policer { CwndCause::Policer } else { CwndCause::QueueLoss };
-        let has_just_dropped = has_just_dropped(epoch, around.overflow_us);
-        if self.are_spurious(epoch) && !has_just_dropped {
-            return self.spurious_cause(epoch).or(Some(if random > 0 {
-                CwndCause::RandomLoss
-            } else {
-                by_queue
-            }));
+        let has_just_dropped = self.has_just_dropped(evidence, sender, around.overflow_us, trace);
+        if self.are_spurious(sender, trace) && !has_just_dropped {
+            let lost = if random > 0 { CwndCause::RandomLoss } else { by_queue };
+            return self.spurious_cause(sender, trace).or(Some(lost));
         }
         match (random, queue) {
             (0, 0) if self.losses.data.by_the_testbed() > 0 => Some(by_queue),
-            (0, 0) => self.spurious_cause(epoch),
+            (0, 0) => self.spurious_cause(sender, trace),
             (0, _) => Some(by_queue),
             (_, 0) => Some(CwndCause::RandomLoss),
             _ if has_just_dropped => Some(by_queue),
@@ -126,8 +124,15 @@ impl Refiner {
     }
 
     /// The kind of most losses, and a queue's where the round trip is as long as only a queue makes it.
-    fn whose_by_sockets(&self, epoch: &Epoch, way: WayFacts) -> Option<CwndCause> {
-        let has_risen = epoch.srtt_us.is_some_and(|rtt| rtt as f64 >= RISEN * self.losses.base_rtt_us as f64);
+    fn whose_by_sockets(
+        &self,
+        sender: &SenderEvidence,
+        way: WayFacts,
+        trace: &mut Trace,
+    ) -> Option<CwndCause> {
+        let has_risen = sender.srtt_us.is_some_and(|rtt_us| {
+            trace.at_least(self.thresholds.loss_in_queue, self.over_base(rtt_us as f64))
+        });
         Some(match way.loss?.value {
             LossKind::Chance if has_risen && way.rate_bps.is_some() => CwndCause::QueueLoss,
             LossKind::Queue => CwndCause::QueueLoss,
@@ -139,20 +144,24 @@ impl Refiner {
     }
 
     /// Whether most of what was sent again had arrived: by the path's own drops, else by the receiver's DSACKs.
-    fn are_spurious(&self, epoch: &Epoch) -> bool {
+    fn are_spurious(&self, sender: &SenderEvidence, trace: &mut Trace) -> bool {
         let (again, dsacks) =
-            self.losses.sent_again.unwrap_or((epoch.retransmits_so_far, epoch.dsacks_so_far));
-        let needed = f64::from(again) * SPURIOUS;
-        let by_dsack = dsacks.is_some_and(|dsacks| dsacks > 0 && f64::from(dsacks) >= needed);
-        let by_drops = self.losses.data.by_the_path().is_some_and(|lost| (lost as f64) < needed);
-        by_dsack && by_drops
+            self.losses.sent_again.unwrap_or((sender.retransmits_so_far, sender.dsacks_so_far));
+        let share = |count: f64| if again > 0 { count / f64::from(again) } else { f64::INFINITY };
+        dsacks.is_some_and(|dsacks| {
+            dsacks > 0 && trace.at_least(self.thresholds.spurious, share(f64::from(dsacks)))
+        }) && self
+            .losses
+            .data
+            .by_the_path()
+            .is_some_and(|lost| trace.below(self.thresholds.spurious, share(lost as f64)))
     }
 
     /// Why a sender takes what arrived for lost: it came in another order, or its ACKs did not come.
-    fn spurious_cause(&self, epoch: &Epoch) -> Option<CwndCause> {
+    fn spurious_cause(&self, sender: &SenderEvidence, trace: &mut Trace) -> Option<CwndCause> {
         let is_reordered =
-            self.losses.data.reordered.is_some_and(|count| count > 0) || epoch.has_seen_reordering;
-        let acks_are_lost = self.losses.acks.share().is_some_and(|share| share >= ACKS_LOST);
+            self.losses.data.reordered.is_some_and(|count| count > 0) || sender.has_seen_reordering;
+        let acks_are_lost = self.are_acks_lost(trace);
         match (is_reordered, acks_are_lost) {
             (_, true) => Some(CwndCause::AckPath),
             (true, _) => Some(CwndCause::Reordering),
@@ -160,22 +169,47 @@ impl Refiner {
         }
     }
 
-    fn is_held_by_acks(&self, epoch: &Epoch, around: Around) -> bool {
-        let they_wait =
-            around.ack_wait_us.is_some_and(|wait| wait > 0 && wait as f64 >= ACKS_WAIT * round_trip(epoch));
-        they_wait
-            || self.meets_no_queue(epoch)
-            || self.losses.acks.share().is_some_and(|share| share >= ACKS_LOST)
+    fn is_held_by_acks(&self, sender: &SenderEvidence, around: Around, trace: &mut Trace) -> bool {
+        let they_wait = around.ack_wait_us.filter(|&wait_us| wait_us > 0).is_some_and(|wait_us| {
+            let round_trip_us = round_trip_us(sender);
+            let share = if round_trip_us > 0.0 { wait_us as f64 / round_trip_us } else { f64::INFINITY };
+            trace.at_least(self.thresholds.acks_wait, share)
+        });
+        they_wait || self.meets_no_queue(sender, trace) || self.are_acks_lost(trace)
+    }
+
+    fn are_acks_lost(&self, trace: &mut Trace) -> bool {
+        self.losses.acks.share().is_some_and(|share| trace.at_least(self.thresholds.acks_lost, share))
     }
 
     /// A round trip that is long, and neither a rate that the data would have met nor a queue that drops some at such a one: it is the ACKs
     /// that wait.
-    fn meets_no_queue(&self, epoch: &Epoch) -> bool {
-        let round_trip = round_trip(epoch);
-        self.losses
-            .observed
-            .is_some_and(|way| way.rate_bps.is_none() && !way.may_be_its_queue(round_trip as u64))
-            && round_trip >= LONG * self.losses.base_rtt_us as f64
+    fn meets_no_queue(&self, sender: &SenderEvidence, trace: &mut Trace) -> bool {
+        let round_trip_us = round_trip_us(sender);
+        self.losses.observed.is_some_and(|way| {
+            way.rate_bps.is_none() && !queue::may_overflow(&way, round_trip_us as u64, self.thresholds)
+        }) && trace.at_least(self.thresholds.round_trip_long, self.over_base(round_trip_us))
+    }
+
+    fn over_base(&self, rtt_us: f64) -> f64 {
+        let base_us = self.losses.base_rtt_us as f64;
+        if base_us > 0.0 { rtt_us / base_us } else { f64::INFINITY }
+    }
+
+    /// A queue drops many at once, and chance a packet here and there: whether it dropped so shortly before that what is sent again now
+    /// is what it dropped.
+    fn has_just_dropped(
+        &self,
+        evidence: &Evidence,
+        sender: &SenderEvidence,
+        overflow_us: Option<u64>,
+        trace: &mut Trace,
+    ) -> bool {
+        let Some(at_us) = overflow_us else { return false };
+        let since_us = evidence.from_us.saturating_sub(at_us) as f64;
+        let srtt_us = sender.srtt_us.unwrap_or(0) as f64;
+        let beyond_us = (since_us - self.thresholds.repair.value() * srtt_us).max(0.0);
+        trace.at_most(self.thresholds.repair_timer_us, beyond_us)
     }
 
     /// What gets through has fallen from a level that it had, and nothing was lost, or once: nothing tells others from ACKs that wait.
@@ -186,31 +220,31 @@ impl Refiner {
     }
 }
 
-/// The mean one of an epoch, microseconds.
-fn round_trip(epoch: &Epoch) -> f64 {
-    epoch.srtt_mean_us.or(epoch.srtt_us).unwrap_or(0) as f64
-}
-
-/// It drops many at once, and chance a packet here and there.
-fn has_just_dropped(epoch: &Epoch, overflow_us: Option<u64>) -> bool {
-    let repair_us = REPAIR_ROUND_TRIPS.saturating_mul(epoch.srtt_us.unwrap_or(0)).saturating_add(REPAIR_US);
-    overflow_us.is_some_and(|at| epoch.from_us.saturating_sub(at) <= repair_us)
+/// The mean round trip of an interval, microseconds.
+fn round_trip_us(sender: &SenderEvidence) -> f64 {
+    sender.srtt_mean_us.or(sender.srtt_us).unwrap_or(0) as f64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ground::thresholds::STANDARD;
 
     fn dropped(random: u64, queue: u64) -> Drops {
         Drops { random: Some(random), queue: Some(queue), ..Drops::default() }
     }
 
-    fn refiner(data: Drops) -> Refiner {
-        Refiner::new(Losses { data, ..Losses::default() })
+    fn refiner(data: Drops) -> Refiner<'static> {
+        refiner_of(Losses { data, ..Losses::default() })
     }
 
-    fn epoch(from_us: u64, retransmits: u32) -> Epoch {
-        Epoch { from_us, to_us: from_us + 40_000, retransmits, srtt_us: Some(10_000), ..Epoch::default() }
+    fn refiner_of(losses: Losses) -> Refiner<'static> {
+        Refiner::new(losses, &STANDARD)
+    }
+
+    fn epoch(from_us: u64, retransmits: u32) -> Evidence {
+        let sender = SenderEvidence { retransmits, srtt_us: Some(10_000), ..SenderEvidence::default() };
+        Evidence { from_us, to_us: from_us + 40_000, sender: Some(sender), ..Evidence::default() }
     }
 
     fn after(overflow_us: Option<u64>) -> Around {
@@ -256,7 +290,7 @@ mod tests {
         assert_eq!(of(dropped(3, 0)), Some(CwndCause::RandomLoss));
         assert_eq!(of(dropped(0, 3)), Some(CwndCause::QueueLoss));
         assert_eq!(refiner(dropped(3, 3)).see(&epoch(0, 1), LimitedBy::Rwnd, after(None)), None);
-        let mut policed = Refiner::new(Losses { data: dropped(0, 3), is_policer: true, ..Losses::default() });
+        let mut policed = refiner_of(Losses { data: dropped(0, 3), is_policer: true, ..Losses::default() });
         assert_eq!(policed.see(&epoch(0, 1), LimitedBy::Cwnd, after(None)), Some(CwndCause::Policer));
     }
 
@@ -276,11 +310,11 @@ mod tests {
             ..Losses::default()
         };
         assert_eq!(
-            Refiner::new(lost).see(&epoch(0, 1), LimitedBy::Cwnd, after(None)),
+            refiner_of(lost).see(&epoch(0, 1), LimitedBy::Cwnd, after(None)),
             Some(CwndCause::AckPath)
         );
         assert_eq!(
-            Refiner::new(lost).see(&epoch(0, 0), LimitedBy::Cwnd, after(None)),
+            refiner_of(lost).see(&epoch(0, 0), LimitedBy::Cwnd, after(None)),
             Some(CwndCause::AckPath)
         );
         let waiting = |wait| Around { ack_wait_us: Some(wait), ..Around::default() };
@@ -295,7 +329,7 @@ mod tests {
             sent_again: Some((100, Some(90))),
             ..Losses::default()
         };
-        let of = |losses| Refiner::new(losses).see(&epoch(0, 1), LimitedBy::Cwnd, after(None));
+        let of = |losses| refiner_of(losses).see(&epoch(0, 1), LimitedBy::Cwnd, after(None));
         assert_eq!(of(losses), Some(CwndCause::Reordering));
         let lossy = Losses { data: Drops { reordered: Some(50), ..dropped(80, 0) }, ..losses };
         assert_eq!(of(lossy), Some(CwndCause::RandomLoss), "the drops explain them");

@@ -6,14 +6,14 @@ use pipefill_core::scenario::Scenario;
 use pipefill_core::tcp_info::TcpInfo;
 
 /// The record, without its end, of the first run of a scenario whose sections are `text`.
-pub(super) fn manifest(text: &str) -> Manifest {
+pub(crate) fn manifest(text: &str) -> Manifest {
     let scenario =
         Scenario::parse(&format!("name = \"x\"\n{text}"), "x.toml").unwrap_or_else(|e| panic!("{e}"));
     Manifest::expected(&scenario.plan().runs()[0], 0)
 }
 
 /// A look at the bottleneck's queue.
-pub(super) fn queue(t_us: u64, direction: Direction, backlog_bytes: u64, dropped_packets: u64) -> AnyRow {
+pub(crate) fn queue(t_us: u64, direction: Direction, backlog_bytes: u64, dropped_packets: u64) -> AnyRow {
     let backlog_packets = backlog_bytes / 1514;
     AnyRow::Path(PathSample {
         t_us,
@@ -26,13 +26,13 @@ pub(super) fn queue(t_us: u64, direction: Direction, backlog_bytes: u64, dropped
 }
 
 /// What the sender of `stream` had acknowledged at `t_us`.
-pub(super) fn acked(t_us: u64, stream: u32, bytes_acked: u64) -> AnyRow {
+pub(crate) fn acked(t_us: u64, stream: u32, bytes_acked: u64) -> AnyRow {
     let info = TcpInfo { bytes_acked: Some(bytes_acked), mss_bytes: 1448, ..TcpInfo::default() };
     AnyRow::Tcp(TcpSample { stream, ..of_sender(t_us, info) })
 }
 
 /// What the sender of stream 0 said at `t_us`, without its buffers.
-pub(super) fn of_sender(t_us: u64, info: TcpInfo) -> TcpSample {
+pub(crate) fn of_sender(t_us: u64, info: TcpInfo) -> TcpSample {
     TcpSample {
         t_us,
         stream: 0,

@@ -7,7 +7,7 @@ use pipefill_core::record::TcpSample;
 
 /// One stream's deliveries, sample by sample.
 #[derive(Debug, Default)]
-pub(super) struct Stall {
+pub(crate) struct Stall {
     last: Option<Seen>,
 }
 
@@ -22,7 +22,7 @@ struct Seen {
 
 impl Stall {
     /// Takes the sender's next sample; how much of the time since the last one it stood still, microseconds.
-    pub(super) fn see(&mut self, row: &TcpSample) -> u64 {
+    pub(crate) fn see(&mut self, row: &TcpSample) -> u64 {
         let delivered = (row.info.bytes_acked, row.info.delivered_segments);
         let still =
             self.last.as_ref().filter(|last| last.delivered == delivered && row.info.unacked_bytes > 0);
@@ -37,7 +37,7 @@ impl Stall {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::of_sender;
+    use super::super::synthetic::of_sender;
     use super::*;
     use pipefill_core::tcp_info::TcpInfo;
 

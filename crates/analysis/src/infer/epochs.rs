@@ -5,100 +5,28 @@
 
 use super::stall::Stall;
 use crate::ground::interval::TimeInterval;
-use crate::ground::models::window::{USED_UP, rwnd_used};
+use crate::ground::models::window::rwnd_used;
+use crate::ground::thresholds::Thresholds;
+use pipefill_core::evidence::SenderEvidence;
 use pipefill_core::record::{StreamEnd, TcpSample};
 use pipefill_core::tcp_info::CaState;
 
-/// Samples that an epoch has at least.
-const FEWEST_SAMPLES: usize = 4;
-
-/// One span of at least a round trip.
+/// What was seen of a stream during at least a round trip.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Epoch {
-    pub(super) from_us: u64,
-    pub(super) to_us: u64,
-    /// Largest `snd_nxt − snd_una`.
-    pub(super) unacked_peak: u64,
-    /// Mean of `snd_nxt − snd_una` while the stream moved: divided by the mean round trip it is the rate (Little's law).
-    pub(super) unacked_mean: u64,
-    /// Time in which it stood still.
-    pub(super) stalled_us: u64,
-    /// Mean of the smoothed round trip while the stream moved.
-    pub(super) srtt_mean_us: Option<u64>,
-    /// Payload acknowledged between its first sample and its end.
-    pub(super) acked: u64,
-    /// By how much what was in flight changed meanwhile: where that is much, nothing is in a steady state.
-    pub(super) flight_change: u64,
-    /// Largest share of cwnd in flight at a sample; `None` where cwnd is not known.
-    pub(super) cwnd_used: Option<f64>,
-    /// cwnd at that sample.
-    pub(super) cwnd: Option<u64>,
-    /// Largest share of the advertised window that was out.
-    pub(super) rwnd_used: Option<f64>,
-    /// The window at that sample.
-    pub(super) rwnd: Option<u64>,
-    /// The largest window so far.
-    pub(super) rwnd_widest: Option<u64>,
-    /// Largest share of the send buffer in use, truesize.
-    pub(super) sndbuf_used: Option<f64>,
-    /// The smallest share.
-    pub(super) sndbuf_least: Option<f64>,
-    /// Most memory of the send queue.
-    pub(super) wmem_peak: Option<u64>,
-    /// Its limit.
-    pub(super) sndbuf: Option<u64>,
-    /// Share of the samples with written data that was never sent.
-    pub(super) unsent_share: f64,
-    /// Share of the samples whose delivery rate the application limited (`tcpi_delivery_rate_app_limited`).
-    pub(super) app_limited_share: f64,
-    /// Largest share of the receive buffer that waits for the application.
-    pub(super) unread_share: Option<f64>,
-    /// Share of the samples in Recovery or Loss.
-    pub(super) repair_share: f64,
-    /// Whether slow start has a ceiling yet.
-    pub(super) has_ssthresh: bool,
-    /// Segments retransmitted in the epoch.
-    pub(super) retransmits: u32,
-    /// Of those sent so far, and DSACKs that came for them: sent again without need.
-    pub(super) retransmits_so_far: u32,
-    pub(super) dsacks_so_far: Option<u32>,
-    /// Whether the sender has seen reordering so far (`tcpi_reord_seen`).
-    pub(super) has_seen_reordering: bool,
-    pub(super) pacing_rate_bps: Option<u64>,
-    /// For how long that was the same.
-    pub(super) pacing_steady_us: u64,
-    pub(super) srtt_us: Option<u64>,
-    pub(super) min_rtt_us: Option<u64>,
-    pub(super) mss: u64,
-}
-
-impl Epoch {
-    /// Payload acknowledged, bits per second.
-    pub(super) fn acked_bps(&self) -> f64 {
-        TimeInterval { from_us: self.from_us, to_us: self.to_us }.bps(self.acked)
-    }
-
-    /// Whether segments were sent again, or still had to be.
-    pub(super) fn has_losses(&self) -> bool {
-        self.retransmits > 0 || self.repair_share > 0.0
-    }
-
-    /// Whether the congestion window is used up.
-    pub(super) fn has_used_cwnd(&self) -> bool {
-        self.cwnd_used.is_some_and(|used| used >= USED_UP)
-    }
-
-    /// Whether the advertised window is used up.
-    pub(super) fn has_used_rwnd(&self) -> bool {
-        self.rwnd_used.is_some_and(|used| used >= USED_UP)
-    }
+pub(crate) struct Epoch {
+    pub(crate) interval: TimeInterval,
+    pub(crate) sender: SenderEvidence,
+    /// Largest share of the receive buffer that waits for the application; `None` where the receiver's socket was not sampled.
+    pub(crate) unread_share: Option<f64>,
 }
 
 /// Cuts one stream's samples into epochs while they pass by. What is left over at the end, less than a round trip, is not
 /// judged.
 #[derive(Debug)]
-pub(super) struct Cutter {
+pub(crate) struct Cutter {
     life: TimeInterval,
+    /// Samples that an epoch has at least.
+    fewest: usize,
     open: Option<Open>,
     /// The sender's last sample, without its raw bytes.
     last: Option<TcpSample>,
@@ -153,9 +81,10 @@ struct Unread {
 
 impl Cutter {
     /// For a stream that is alive in `life`.
-    pub(super) fn new(life: TimeInterval) -> Self {
+    pub(crate) fn new(life: TimeInterval, thresholds: &Thresholds) -> Self {
         Self {
             life,
+            fewest: thresholds.epoch_samples.count(),
             open: None,
             last: None,
             unread: Unread::default(),
@@ -166,7 +95,7 @@ impl Cutter {
     }
 
     /// Takes the next sample of either end, in order of time; returns the epoch that it ends.
-    pub(super) fn see(&mut self, row: &TcpSample) -> Option<Epoch> {
+    pub(crate) fn see(&mut self, row: &TcpSample) -> Option<Epoch> {
         if !(self.life.from_us..=self.life.to_us).contains(&row.t_us) {
             return None;
         }
@@ -183,13 +112,13 @@ impl Cutter {
         };
         open.stalled_us += stalled_us;
         let round_trip = row.info.srtt_us.map_or(0, u64::from);
-        if open.samples < FEWEST_SAMPLES || row.t_us - open.from_us < round_trip.max(1) {
+        if open.samples < self.fewest || row.t_us - open.from_us < round_trip.max(1) {
             open.add(row, stalled_us > 0);
             return None;
         }
         let epoch = open.ended(row, self.unread.until(row.t_us));
         self.open = Some(Open::of(row, stalled_us > 0));
-        Some(self.with_the_past(&epoch))
+        Some(self.with_the_past(epoch))
     }
 
     /// What an epoch has to know of those before it.
@@ -201,25 +130,23 @@ impl Cutter {
         }
     }
 
-    fn with_the_past(&self, epoch: &Epoch) -> Epoch {
-        let since_us = self.pacing.map_or(epoch.to_us, |(_, since_us)| since_us);
-        Epoch {
-            rwnd_widest: self.rwnd_widest,
-            pacing_steady_us: epoch.to_us.saturating_sub(since_us),
-            ..*epoch
-        }
+    fn with_the_past(&self, mut epoch: Epoch) -> Epoch {
+        let since_us = self.pacing.map_or(epoch.interval.to_us, |(_, since_us)| since_us);
+        epoch.sender.rwnd_widest = self.rwnd_widest;
+        epoch.sender.pacing_steady_us = epoch.interval.to_us.saturating_sub(since_us);
+        epoch
     }
 
     /// What is left over after the last sample: less than a round trip, or fewer samples than an epoch has. For a stream that has no
     /// whole epoch.
-    pub(super) fn rest(&mut self) -> Option<Epoch> {
+    pub(crate) fn rest(&mut self) -> Option<Epoch> {
         let (open, last) = (self.open.take()?, self.last.take()?);
         let unread = self.unread.until(last.t_us);
-        (last.t_us > open.from_us).then(|| self.with_the_past(&open.ended(&last, unread)))
+        (last.t_us > open.from_us).then(|| self.with_the_past(open.ended(&last, unread)))
     }
 
     /// Since when there is an epoch that may end after `now_us`.
-    pub(super) fn open_since_us(&self, now_us: u64) -> Option<u64> {
+    pub(crate) fn open_since_us(&self, now_us: u64) -> Option<u64> {
         self.open.as_ref().filter(|_| now_us <= self.life.to_us).map(|open| open.from_us)
     }
 }
@@ -288,9 +215,7 @@ impl Open {
     /// The epoch up to `last`, which is the first sample of the next one.
     fn ended(&self, last: &TcpSample, unread_share: Option<f64>) -> Epoch {
         let share = |samples: usize| samples as f64 / self.samples as f64;
-        Epoch {
-            from_us: self.from_us,
-            to_us: last.t_us,
+        let sender = SenderEvidence {
             unacked_peak: self.unacked_peak,
             unacked_mean: self.unacked_sum.checked_div(self.moving).unwrap_or(0),
             stalled_us: self.stalled_us,
@@ -307,7 +232,6 @@ impl Open {
             wmem_peak: self.sndbuf.map(|(_, queued, _)| queued),
             sndbuf: self.sndbuf.map(|(.., limit)| limit),
             unsent_share: share(self.unsent),
-            unread_share,
             repair_share: share(self.repair),
             app_limited_share: share(self.app_limited),
             has_ssthresh: last.info.ssthresh_bytes.is_some(),
@@ -320,7 +244,9 @@ impl Open {
             srtt_us: last.info.srtt_us.map(u64::from),
             min_rtt_us: last.info.min_rtt_us.map(u64::from),
             mss: u64::from(last.info.mss_bytes),
-        }
+        };
+        let interval = TimeInterval { from_us: self.from_us, to_us: last.t_us };
+        Epoch { interval, sender, unread_share }
     }
 }
 
@@ -368,8 +294,9 @@ fn ratio(part: u64, whole: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::of_sender;
+    use super::super::synthetic::of_sender;
     use super::*;
+    use crate::ground::thresholds::STANDARD;
     use pipefill_core::tcp_info::TcpInfo;
 
     fn sample(t_us: u64, rwnd_bytes: u32, unacked_bytes: u64) -> TcpSample {
@@ -380,7 +307,7 @@ mod tests {
 
     #[test]
     fn an_epoch_has_four_samples_and_a_round_trip_and_the_receivers_rows_before_its_end() {
-        let mut cutter = Cutter::new(TimeInterval { from_us: 10, to_us: 100 });
+        let mut cutter = Cutter::new(TimeInterval { from_us: 10, to_us: 100 }, &STANDARD);
         let unread = |t_us, rmem| TcpSample {
             end: StreamEnd::Receiver,
             rmem_alloc_bytes: Some(rmem),
@@ -393,9 +320,12 @@ mod tests {
             ended.extend(cutter.see(&unread(t_us, t_us)));
             ended.extend(cutter.see(&sample(t_us, 100_000, t_us)));
         }
-        let told: Vec<_> =
-            ended.iter().map(|one| (one.from_us, one.to_us, one.unacked_peak, one.unread_share)).collect();
-        assert_eq!(told, [(10, 50, 40, Some(0.4)), (50, 90, 80, Some(0.8))]);
+        let told: Vec<_> = ended
+            .iter()
+            .map(|epoch| (epoch.interval, epoch.sender.unacked_peak, epoch.unread_share))
+            .collect();
+        let interval = |from_us, to_us| TimeInterval { from_us, to_us };
+        assert_eq!(told, [(interval(10, 50), 40, Some(0.4)), (interval(50, 90), 80, Some(0.8))]);
         assert_eq!((cutter.open_since_us(100), cutter.open_since_us(101)), (Some(90), None));
     }
 }

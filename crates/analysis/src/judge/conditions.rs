@@ -1,0 +1,78 @@
+//! Conditions that rules of several holders share.
+
+use super::trace::Trace;
+use crate::ground::thresholds::Thresholds;
+use pipefill_core::evidence::{Evidence, SenderEvidence};
+use pipefill_core::limit::LimitedBy;
+
+/// Whether the advertised window is used up.
+pub(super) fn has_used_rwnd(sender: &SenderEvidence, t: &Thresholds, trace: &mut Trace) -> bool {
+    sender.rwnd_used.is_some_and(|used| trace.at_least(t.window_used, used))
+}
+
+/// Whether the congestion window is used up.
+pub(super) fn has_used_cwnd(sender: &SenderEvidence, t: &Thresholds, trace: &mut Trace) -> bool {
+    sender.cwnd_used.is_some_and(|used| trace.at_least(t.window_used, used))
+}
+
+/// The window that is used up; of two the smaller one.
+pub(super) fn used_window(sender: &SenderEvidence, t: &Thresholds, trace: &mut Trace) -> Option<LimitedBy> {
+    let (by_rwnd, by_cwnd) = (has_used_rwnd(sender, t, trace), has_used_cwnd(sender, t, trace));
+    let is_smaller = sender.rwnd.zip(sender.cwnd).is_some_and(|(rwnd, cwnd)| rwnd < cwnd);
+    if by_rwnd && (is_smaller || !by_cwnd) {
+        return Some(LimitedBy::Rwnd);
+    }
+    by_cwnd.then_some(LimitedBy::Cwnd)
+}
+
+/// Whether written data waits to be sent.
+pub(super) fn is_waiting(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
+    evidence.sender.as_ref().is_some_and(|sender| trace.at_least(t.waiting, sender.unsent_share))
+}
+
+/// Whether the sender recovers from losses most of the time.
+pub(super) fn is_repairing(sender: &SenderEvidence, t: &Thresholds, trace: &mut Trace) -> bool {
+    trace.at_least(t.repairing, sender.repair_share)
+}
+
+/// Whether the bottleneck is full during the whole interval: at its rate, or with something in the queue at every sample. Where others
+/// share it its rate may not be known: then its queue has to be one that drops, and no queue of the other way.
+pub(super) fn is_path_full(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
+    let path = &evidence.path;
+    let Some(used) = path.rate_used else {
+        return path.overflow_always
+            && trace.at_least(t.frames_fewest, path.frames)
+            && trace.below(t.back_traffic, path.back_share);
+    };
+    // A bucket that was never empty lets anything through.
+    !path.is_within_burst && (path.queue_always || trace.at_least(t.path_full, used))
+}
+
+/// Whether `bytes` each base round trip are less than the stream's fair share of the path.
+pub(super) fn is_below_fair_share(evidence: &Evidence, bytes: u64) -> bool {
+    let least = evidence.sender.as_ref().and_then(|sender| sender.min_rtt_us).unwrap_or(0);
+    let base_us = if evidence.path.base_rtt_us > 0 { evidence.path.base_rtt_us } else { least };
+    let alone = bytes as f64 * 8e6 / base_us as f64;
+    // Where the path's rate is not known, what holds the stream by itself stays its limit.
+    base_us > 0 && evidence.path.fair_share_bps.is_none_or(|share| alone < share)
+}
+
+/// Whether a thread of an end had no time left: it computed, or waited for a CPU that others had.
+pub(super) fn is_cpu_bound(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
+    evidence.endpoint_thread.is_some_and(|used| trace.at_least(t.cpu_busy, used.total()))
+}
+
+/// Whether the advertised window is closed in front of data that the application has not read. What waits for a lost segment does not
+/// count. Without the receiver's socket: the window was larger before.
+pub(super) fn is_unread(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
+    let Some(sender) = &evidence.sender else { return false };
+    let is_full = match (evidence.receiver, evidence.plan) {
+        (Some(receiver), _) => trace.at_least(t.unread, receiver.unread_share),
+        (None, Some(_)) => false,
+        (None, None) => sender.rwnd.zip(sender.rwnd_widest).is_some_and(|(now, widest)| {
+            // A window that was never open is as closed as one that closed.
+            trace.at_most(t.window_shrunk, if widest > 0 { now as f64 / widest as f64 } else { 0.0 })
+        }),
+    };
+    is_full && has_used_rwnd(sender, t, trace) && !is_repairing(sender, t, trace)
+}
