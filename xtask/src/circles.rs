@@ -42,7 +42,6 @@ const EXCEPTIONS: &[Exception] = &[
     Exception { package: "pipefill-analysis", reason: OPEN, modules: &[
         "crate::findings::reproduce::knob", "crate::findings::reproduce::path",
     ] },
-    Exception { package: "pipefill-analysis", reason: OPEN, modules: &["crate::judge::facts", "crate::judge::rules"] },
     Exception { package: "pipefill-report", reason: OPEN, modules: &[
         "crate::capture_graphs", "crate::charts", "crate::pictures", "crate::svg",
     ] },

@@ -4,8 +4,8 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use std::collections::BTreeSet;
 use syn::visit::{self, Visit};
 use syn::{
-    Attribute, ExprMethodCall, Field, ImplItem, Item, ItemUse, Lit, Local, Macro, Path, TraitItem, UseTree,
-    Variant,
+    Attribute, Expr, ExprMethodCall, Field, ImplItem, Item, ItemUse, Lit, Local, Macro, Path, TraitItem,
+    TypeArray, UseTree, Variant,
 };
 
 /// A path as it is written, or one leaf of an import.
@@ -215,6 +215,14 @@ impl<'ast> Visit<'ast> for Collector {
             self.name(segments, first.ident.span());
         }
         self.tokens(invocation.tokens.clone());
+    }
+
+    /// The length of an array decides nothing: the compiler counts its elements.
+    fn visit_type_array(&mut self, array: &'ast TypeArray) {
+        self.visit_type(&array.elem);
+        if !matches!(array.len, Expr::Lit(_)) {
+            self.visit_expr(&array.len);
+        }
     }
 
     fn visit_lit(&mut self, literal: &'ast Lit) {

@@ -118,10 +118,10 @@ fn only_what_is_under_cfg_test_is_for_tests() {
 }
 
 #[test]
-fn numbers_are_those_of_code_and_of_macros_but_not_of_fields() {
+fn numbers_are_those_of_code_and_of_macros_but_not_of_fields_and_arrays() {
     let text = "const A: f64 = 0.5; fn b() -> u8 { c.3; d!(e.4, f.5.6, &g[..7], \"8\", 9_000); 10 }\n\
-        #[allow(x = 11)] struct H([u8; 12]);";
+        #[allow(x = 11)] struct H([u8; 12], [u8; { 13 }]);";
     let tree = tree(&[("lib.rs", text)]);
     let numbers: Vec<&str> = tree.modules[0].literals.iter().map(|literal| literal.text.as_str()).collect();
-    assert_eq!(numbers, ["0.5", "7", "9_000", "10", "12"]);
+    assert_eq!(numbers, ["0.5", "7", "9_000", "10", "13"]);
 }
