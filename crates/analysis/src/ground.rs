@@ -5,6 +5,7 @@
 pub(crate) mod buffers;
 pub mod calculator;
 pub(crate) mod count_at;
+pub mod distribution;
 pub mod downsampling;
 pub mod interval;
 pub mod models;

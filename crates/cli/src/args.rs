@@ -7,6 +7,7 @@
 mod between;
 mod examples;
 mod hosts;
+mod letters;
 mod shape;
 mod sweep;
 mod words;

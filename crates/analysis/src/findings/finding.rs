@@ -1,5 +1,6 @@
 //! What is said of a flow beside its figures: what to change, and how long a round trip is under load.
 
+pub use crate::ground::distribution::{Distribution, PERCENTS};
 use pipefill_core::cell::Direction;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,19 +61,6 @@ pub struct Latency {
     /// Pings of that size while no flow had data under way, the same for all flows; null without any.
     #[serde(default)]
     pub idle_ping_distribution: Option<Distribution>,
-}
-
-/// The per cents of every [`Distribution`].
-pub const PERCENTS: [u8; 25] =
-    [0, 1, 2, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95, 98, 99, 100];
-
-/// How round trips are distributed: two lists of the same length.
-#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct Distribution {
-    /// Per cent of the time, or of the pings.
-    pub percent: Vec<u8>,
-    /// The round trip that so much of these did not exceed.
-    pub rtt_us: Vec<u64>,
 }
 
 /// What measured a round trip under load.

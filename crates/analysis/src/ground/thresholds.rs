@@ -19,6 +19,9 @@ pub(crate) const SEGMENT_BYTES: f64 = 1_448.0;
 /// Parts into which the time of a stream is cut to see a trend.
 pub(crate) const THIRDS: usize = 3;
 
+/// A margin moves a threshold this much past the point at which a comparison turns.
+pub(crate) const PAST: f64 = 1e-9;
+
 macro_rules! thresholds {
     ($($(#[doc = $about:literal])+ $name:ident: $layer:ident, $unit:ident = $value:literal, $source:expr;)+) => {
         /// The values of all thresholds.

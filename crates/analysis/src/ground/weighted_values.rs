@@ -3,7 +3,7 @@
 //! Exact up to [`MOST`] distinct values; past that values are told apart by fewer leading bits, as many as fit. Never: a
 //! result that depends on the order in which the values came.
 
-use crate::findings::finding::{Distribution, PERCENTS};
+use crate::ground::distribution::{Distribution, PERCENTS};
 use std::cmp::Ordering;
 
 /// Distinct values that are kept apart.

@@ -4,11 +4,8 @@ use super::rule::Rule;
 use super::rules::RULES;
 use super::trace::{ThresholdComparison, Trace};
 use crate::ground::threshold::Threshold;
-use crate::ground::thresholds::Thresholds;
+use crate::ground::thresholds::{PAST, Thresholds};
 use pipefill_core::evidence::Evidence;
-
-/// A threshold is moved this much past the point at which a comparison turns.
-const PAST: f64 = 1e-9;
 
 /// The answer on one interval.
 #[derive(Clone, Copy)]

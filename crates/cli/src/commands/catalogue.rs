@@ -1,7 +1,6 @@
 //! `pipefill catalogue`: runs every scenario with a known limit, and counts the verdicts that name it. A verdict is right only if every
 //! other expectation of its scenario holds too.
 
-use super::report::result_of;
 use super::run::{self, Wanted};
 use crate::args::CatalogueArgs;
 use crate::asked::Asked;
@@ -9,6 +8,7 @@ use crate::catalogue_scenarios::{CATALOGUE, Entry};
 use crate::condense;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
+use crate::results::result_of;
 use crate::session::Finished;
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::confusion::{Blindfold, Catalogue};

@@ -1,11 +1,11 @@
 //! `pipefill explain`: what limited each cell of records, or each flow of a capture, when, and how that is known.
 
-use super::report::result_of;
 use crate::args::{End, ExplainArgs};
 use crate::capture_flows::judged;
 use crate::capture_reading::{STDIN, name, read};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
+use crate::results::result_of;
 use crate::select;
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::experiment::{Experiment, quoted};

@@ -1,7 +1,6 @@
 //! `pipefill fix`: the advice, applied to the scenario and measured beside what was.
 
 use super::explain::keep;
-use super::report::{ensure_directory, result_of};
 use super::run::{backend, say_chosen, tidy};
 use crate::args::{BackendName, FixArgs};
 use crate::asked::Asked;
@@ -9,6 +8,7 @@ use crate::failure::Failure;
 use crate::fix_file;
 use crate::outcome::Outcome;
 use crate::page;
+use crate::results::{ensure_directory, result_of};
 use crate::session::{Finished, Session};
 use crate::signals::Stop;
 use crate::terminal::Terminal;

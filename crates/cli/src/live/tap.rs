@@ -88,7 +88,7 @@ fn causes(mut spans: Vec<Span>, stream: Option<u32>) -> Vec<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::progress::Estimate;
+    use crate::estimate::Estimate;
     use crate::synthetic;
     use pipefill_core::cell::Direction;
 

@@ -5,7 +5,7 @@ use pipefill_core::units::{Bytes, Rate};
 use std::time::Duration;
 
 /// `128K`, `1.5M`, `2G` in powers of 1024, a bare number of bytes, or `128KiB`.
-pub(crate) fn iperf_bytes(text: &str) -> Result<Bytes, ParseError> {
+pub(super) fn iperf_bytes(text: &str) -> Result<Bytes, ParseError> {
     match scaled(text, 1024.0) {
         Some(bytes) => Ok(Bytes::new(bytes)),
         None => parse::bytes(text),
@@ -13,7 +13,7 @@ pub(crate) fn iperf_bytes(text: &str) -> Result<Bytes, ParseError> {
 }
 
 /// `10M` in powers of 1000, a bare number of bits per second (0 for no bound), or `10mbit`.
-pub(crate) fn iperf_rate(text: &str) -> Result<Rate, ParseError> {
+pub(super) fn iperf_rate(text: &str) -> Result<Rate, ParseError> {
     match scaled(text, 1000.0) {
         Some(bps) => Ok(Rate::from_bps(bps)),
         None => parse::rate(text),
@@ -21,13 +21,13 @@ pub(crate) fn iperf_rate(text: &str) -> Result<Rate, ParseError> {
 }
 
 /// A bare number of seconds, or `10s`.
-pub(crate) fn bare_seconds(text: &str) -> Result<Duration, ParseError> {
+pub(super) fn bare_seconds(text: &str) -> Result<Duration, ParseError> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..1e9).contains(seconds));
     seconds.map_or_else(|| parse::duration(text), |seconds| Ok(Duration::from_secs_f64(seconds)))
 }
 
 /// The same in whole seconds, as iperf3's protocol has them.
-pub(crate) fn whole_seconds(text: &str) -> Result<u64, ParseError> {
+pub(super) fn whole_seconds(text: &str) -> Result<u64, ParseError> {
     let span = bare_seconds(text)?;
     if span.subsec_nanos() == 0 {
         return Ok(span.as_secs());
@@ -39,7 +39,7 @@ pub(crate) fn whole_seconds(text: &str) -> Result<u64, ParseError> {
 }
 
 /// A number of blocks: `1000`, `10K` in powers of 1024.
-pub(crate) fn blocks(text: &str) -> Result<u64, ParseError> {
+pub(super) fn blocks(text: &str) -> Result<u64, ParseError> {
     scaled(text, 1024.0).map_or_else(|| parse::count(text), Ok)
 }
 
