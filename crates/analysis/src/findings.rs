@@ -13,6 +13,7 @@ mod headline;
 pub mod intervals;
 pub mod metrics;
 pub mod paired_runs;
+pub mod proposal;
 pub mod reproduce;
 pub mod series;
 pub mod verdict;

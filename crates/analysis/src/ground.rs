@@ -12,4 +12,3 @@ pub mod statistics;
 pub mod step_function;
 pub mod theory;
 pub mod weighted_values;
-pub(crate) mod wording;

@@ -27,6 +27,7 @@ mod witness;
 pub use confidence::Confidence;
 pub use judging::Diagnosing;
 pub use rules::FULL;
+pub use testbed::TestbedFault;
 pub(crate) use udp::of_ends as datagrams_limited_by;
 pub use witness::Witness;
 
@@ -62,7 +63,8 @@ pub struct Diagnosis {
     pub witnesses: Vec<Witness>,
     /// What is wrong with the testbed, a sentence each.
     #[serde(default)]
-    pub faults: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub faults: Vec<TestbedFault>,
 }
 
 /// A cause that stood for a while.

@@ -6,7 +6,7 @@
 mod builder;
 mod flows;
 
-pub use builder::{ExperimentBuilder, UnknownCell, quoted, repeat_command};
+pub use builder::{ExperimentBuilder, UnknownCell};
 pub use flows::results as flow_results;
 
 use crate::findings::conclusions::ConclusionResult;
@@ -15,6 +15,7 @@ use crate::findings::finding::{Advice, Latency};
 use crate::findings::metrics::{
     CaStateTimes, FlowFigures, PingMetrics, RetransmitCounts, RunMetrics, UnmetSetting,
 };
+use crate::findings::verdict::JudgedFlow;
 use indexmap::IndexMap;
 use pipefill_core::cell::flow_name;
 use pipefill_core::limit::{CwndCause, LimitedBy};
@@ -194,7 +195,7 @@ impl CellResult {
     }
 
     /// Those of its coordinates that `other` does not have.
-    pub(crate) fn coordinates_beside(&self, other: &Self) -> Vec<String> {
+    pub fn coordinates_beside(&self, other: &Self) -> Vec<String> {
         self.axes
             .iter()
             .filter(|(path, value)| other.axes.get(*path) != Some(value))
@@ -234,6 +235,10 @@ pub struct FlowResult {
     pub verdict_repeat: Option<u32>,
     /// What to change.
     pub advice: Option<Vec<Advice>>,
+    /// What its sentence is composed from; none once it is.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub judged: Option<Box<JudgedFlow>>,
     /// Its round trips, without load and under it: medians over the runs.
     #[serde(flatten)]
     pub latency: Latency,

@@ -23,7 +23,7 @@ fn experiment(cells: &[(Cell, &[(u64, u32)])]) -> Experiment {
             builder.add(&record(run(cell, repeat), &[steady])).unwrap();
         }
     }
-    builder.finish("pipefill run s.toml")
+    builder.finish()
 }
 
 fn changes(before: &Experiment, after: &Experiment) -> Changes {
@@ -179,7 +179,7 @@ fn invalid_runs_do_not_count_and_a_cell_without_others_can_not_be_judged() {
     let invalid = Invalid { reason: "ring_drops".to_owned(), detail: "7 packets".to_owned() };
     bad.manifest.invalid.push(invalid);
     builder.add(&bad).unwrap();
-    let got = changes(&before, &builder.finish("pipefill run s.toml"));
+    let got = changes(&before, &builder.finish());
     assert_eq!((got.cells[0].goodput_bps, got.cells[0].valid_after), (None, 0));
     assert!(got.cells[0].is_unusable() && got.regressions == 0);
 }

@@ -16,6 +16,7 @@ use pipefill_analysis::infer::View;
 use pipefill_core::plan::{Plan, Run};
 use pipefill_report::html::RunPart;
 use pipefill_report::pictures::{PictureFile, files};
+use pipefill_report::words::complete_experiment;
 use pipefill_report::{csv, json, md, parquet, table};
 use pipefill_store::ExperimentDirectory;
 use std::fs::{self, File};
@@ -168,7 +169,7 @@ fn single(directory: &Path, condensed: Condensed, view: Option<View>) -> Result<
     let mut builder = ExperimentBuilder::new(as_seen(plan, view));
     let added = builder.add_condensed(&manifest, metrics);
     added.map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?;
-    let result = builder.finish(&command);
+    let result = complete_experiment(builder.finish(), &command);
     let part = RunPart { series, settings: manifest.settings, instrument: manifest.instrument };
     Ok(Read { evaluated: Evaluated { result, parts: vec![part] }, scenario, runs: None })
 }

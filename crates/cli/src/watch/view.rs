@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::signals::Stop;
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::connections::ConnectionFinding;
+use pipefill_report::words::complete_connections;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
@@ -173,7 +174,7 @@ impl Screen {
         if self.is_paused {
             return;
         }
-        self.found = watcher.found(most);
+        self.found = complete_connections(watcher.found(most));
         self.curves = watcher.curves(screen::CURVE);
         self.sort.apply(&mut self.found.connections);
         self.selected = self.selected.min(self.found.connections.len().saturating_sub(1));

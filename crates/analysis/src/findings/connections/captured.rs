@@ -1,11 +1,10 @@
 //! What is said of the connections of a capture: one entry for each connection and direction that carried data.
 
-use super::advice::for_machines;
 use super::connection::Judged;
 use super::joined::{JoinedCaptures, JoinedFlow};
 use crate::findings::experiment::{FlowResult, SCHEMA};
 use crate::findings::finding::Advice;
-use crate::ground::wording;
+use crate::findings::verdict::VerdictReason;
 use crate::judge::Diagnosis;
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::{CwndCause, LimitedBy};
@@ -114,6 +113,10 @@ pub struct CapturedFlow {
     #[serde(skip)]
     #[schemars(skip)]
     pub srtt_us: Option<u64>,
+    /// What `verdict` is composed from; none once it is.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub reason: Option<VerdictReason>,
     /// What the verdict rests on, and what limited when: `explain` prints it.
     #[serde(skip)]
     #[schemars(skip)]
@@ -135,7 +138,7 @@ impl CapturedFlow {
                 self.take(one.flow.clone());
                 self.diagnosis.clone_from(&one.diagnosis);
             }
-            None => self.verdict = Some("Too short to judge.".to_owned()),
+            None => self.reason = Some(VerdictReason::TooShort),
         }
     }
 
@@ -154,36 +157,19 @@ impl CapturedFlow {
         if self.vantage != CapturePoint::Receiver || !may_be || share < MOSTLY {
             return;
         }
-        let (name, because) = match limit {
-            LimitedBy::Pacing => {
-                ("pacing", "data came evenly, at the same rate, without a queue and without losses")
-            }
-            LimitedBy::Sndbuf => (
-                "the send buffer",
-                "data came in bursts a round trip apart, at the same rate, without a queue and without losses, as from a buffer that \
-                 is emptied and filled again; a window of the sender's would have grown",
-            ),
-            _ => ("the application", "segments with PSH show that all that was written was sent"),
-        };
-        let goodput = self
-            .goodput_bps
-            .map_or_else(String::new, |bps| format!(", {} were measured", wording::rate(bps)));
         self.limited_by = Some(limit);
         // It is about what the receiver's end told.
         self.diagnosis = None;
         self.limited_fraction = Some(BTreeMap::from([(limit, share), (LimitedBy::Unknown, 1.0 - share)]));
-        self.verdict =
-            Some(format!("Limited by {name} {} of the time: {because}{goodput}.", wording::percent(share)));
+        self.reason = Some(VerdictReason::SeenFromAfar(limit, share));
         self.advice = Some(Vec::new());
     }
 
     fn take(&mut self, flow: FlowResult) {
-        let direction = flow.figures.direction;
         self.limited_by = flow.limited_by;
         self.limited_fraction = flow.limited_fraction;
         self.cwnd_cause = flow.cwnd_cause;
-        self.verdict = flow.verdict;
-        self.advice =
-            flow.advice.map(|all| all.into_iter().map(|one| for_machines(one, direction)).collect());
+        self.reason = flow.judged.map(VerdictReason::Judged);
+        self.advice = flow.advice;
     }
 }

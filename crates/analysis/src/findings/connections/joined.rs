@@ -1,8 +1,7 @@
 //! What two captures of one transfer say together: what the path lost, how long it took, and what that means for the verdict.
 
 use super::captured::CapturedFlow;
-use crate::findings::verdict;
-use crate::ground::wording;
+use crate::findings::verdict::{JoinedEvidence, VerdictReason};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -186,16 +185,13 @@ impl CapturedFlow {
     /// Adds what both captures say together. The verdict stays that of the sender's capture, unless the receiver's shows another cause of a
     /// small congestion window.
     pub fn join(&mut self, joined: JoinedFlow) {
-        if let Some((cause, why)) = self.other_cause(&joined) {
+        if let Some((cause, evidence)) = self.other_cause(&joined) {
             let limit = self.limited_by.unwrap_or(LimitedBy::Cwnd);
             let share = self.take_share(limit);
             self.limited_by = Some(LimitedBy::Cwnd);
             self.cwnd_cause = Some(cause);
             self.loss_is_chance = cause == CwndCause::RandomLoss;
-            let share =
-                share.map_or_else(String::new, |share| format!(" {} of the time", wording::percent(share)));
-            let name = verdict::named(LimitedBy::Cwnd, Some(cause));
-            self.verdict = Some(format!("Limited by {name}{share}: both captures show that {why}."));
+            self.reason = Some(VerdictReason::BothCaptures(cause, share, evidence));
             // What was advised, and what it rested on, was for the other cause.
             self.advice = Some(Vec::new());
             self.diagnosis = None;
@@ -213,7 +209,7 @@ impl CapturedFlow {
     }
 
     /// What the receiver's capture says against the sender's, and why.
-    fn other_cause(&self, joined: &JoinedFlow) -> Option<(CwndCause, String)> {
+    fn other_cause(&self, joined: &JoinedFlow) -> Option<(CwndCause, JoinedEvidence)> {
         let may_be = matches!(self.limited_by, Some(LimitedBy::Cwnd | LimitedBy::Path | LimitedBy::Unknown));
         let cause = self.ack_queue(joined).map(|why| (CwndCause::AckPath, why));
         let cause = cause.filter(|_| may_be).or_else(|| self.other_loss(joined));
@@ -221,22 +217,16 @@ impl CapturedFlow {
     }
 
     /// ACKs wait on their way back, and data do not.
-    fn ack_queue(&self, joined: &JoinedFlow) -> Option<String> {
+    fn ack_queue(&self, joined: &JoinedFlow) -> Option<JoinedEvidence> {
         let (data, acks) = (joined.forward.one_way_delay?, joined.reverse.one_way_delay?);
         let (wait, other) = (acks.above_min_us_p50, data.above_min_us_p50);
         let is_queue = wait >= self.least_queue_us() && wait >= ONE_SIDED * other;
-        is_queue.then(|| {
-            let time = |us: i64| wording::duration(us.unsigned_abs());
-            format!(
-                "half of the ACKs waited {} or more on their way back, and half of the data {} or less",
-                time(wait),
-                time(other)
-            )
-        })
+        is_queue
+            .then(|| JoinedEvidence::AcksWait { acks_us: wait.unsigned_abs(), data_us: other.unsigned_abs() })
     }
 
     /// Why the window was cut, where that is not what the sender's capture says.
-    fn other_loss(&self, joined: &JoinedFlow) -> Option<(CwndCause, String)> {
+    fn other_loss(&self, joined: &JoinedFlow) -> Option<(CwndCause, JoinedEvidence)> {
         if self.limited_by != Some(LimitedBy::Cwnd) || !self.cwnd_cause?.is_loss() {
             return None;
         }
@@ -249,19 +239,13 @@ impl CapturedFlow {
         if longest < self.least_queue_us() as f64 {
             return None;
         }
-        let told = |what: &str| {
-            let [wait, longest] = [wait, longest].map(|us| wording::duration(us as u64));
-            format!("{what}: before half of the losses packets waited {wait} or more, of {longest} at most")
+        let (is_full, cause) = match self.cwnd_cause? {
+            CwndCause::RandomLoss if wait >= FULL * longest => (true, CwndCause::QueueLoss),
+            CwndCause::QueueLoss if wait <= NOT_FULL * longest => (false, CwndCause::RandomLoss),
+            _ => return None,
         };
-        match self.cwnd_cause? {
-            CwndCause::RandomLoss if wait >= FULL * longest => {
-                Some((CwndCause::QueueLoss, told("data were lost when the queue was full")))
-            }
-            CwndCause::QueueLoss if wait <= NOT_FULL * longest => {
-                Some((CwndCause::RandomLoss, told("data were lost when the queue was not full")))
-            }
-            _ => None,
-        }
+        let (wait_us, longest_us) = (wait as u64, longest as u64);
+        Some((cause, JoinedEvidence::WaitBeforeLoss { is_full, wait_us, longest_us }))
     }
 
     /// Data were sent again, and none were lost.
@@ -269,15 +253,14 @@ impl CapturedFlow {
         &self,
         forward: &JoinedDirection,
         reverse: &JoinedDirection,
-    ) -> Option<(CwndCause, String)> {
+    ) -> Option<(CwndCause, JoinedEvidence)> {
         if self.retransmits == 0 {
             None
         } else if forward.reordered > 0 {
-            let why = format!("nothing was lost, and {} segments were overtaken", forward.reordered);
-            Some((CwndCause::Reordering, why))
+            Some((CwndCause::Reordering, JoinedEvidence::Overtaken(forward.reordered)))
         } else if reverse.lost_pure_acks > 0 {
             let (lost, all) = (reverse.lost_pure_acks, reverse.pure_acks);
-            Some((CwndCause::AckPath, format!("no data were lost, and {lost} of {all} ACKs were")))
+            Some((CwndCause::AckPath, JoinedEvidence::AcksLost { lost, all }))
         } else {
             None
         }
@@ -299,7 +282,7 @@ mod tests {
             limited_by: Some(limit),
             cwnd_cause: cause,
             limited_fraction: Some(BTreeMap::from([(limit, 0.75), (LimitedBy::App, 0.25)])),
-            verdict: Some("The sender's.".to_owned()),
+            reason: Some(VerdictReason::TooShort),
             min_rtt_us: Some(40_000),
             retransmits: 9,
             ..CapturedFlow::default()
@@ -336,8 +319,9 @@ mod tests {
         assert_eq!((path.limited_by, path.cwnd_cause), (Some(LimitedBy::Cwnd), Some(CwndCause::AckPath)));
         let shares = BTreeMap::from([(LimitedBy::Cwnd, 0.75), (LimitedBy::App, 0.25)]);
         assert_eq!(path.limited_fraction, Some(shares));
-        let verdict = path.verdict.expect("one");
-        assert!(verdict.contains("75 % of the time") && verdict.contains("30.0 ms"), "{verdict}");
+        let evidence = JoinedEvidence::AcksWait { acks_us: 30_000, data_us: 200 };
+        let reason = VerdictReason::BothCaptures(CwndCause::AckPath, Some(0.75), evidence);
+        assert_eq!(path.reason, Some(reason));
         // Where data wait as long, the queue is theirs; and an application stays what it is.
         joined.forward.one_way_delay = waits(25_000, 31_000, None);
         assert_eq!(cause_of(flow(LimitedBy::Path, None), joined.clone()), (Some(LimitedBy::Path), None));
@@ -381,7 +365,7 @@ mod tests {
     fn where_both_agree_the_verdict_stays_the_senders() {
         let mut agreed = flow(LimitedBy::Cwnd, Some(CwndCause::RandomLoss));
         agreed.join(lossy(5, waits(0, 20_000, Some(100))));
-        assert_eq!(agreed.verdict.as_deref(), Some("The sender's."));
+        assert_eq!(agreed.reason, Some(VerdictReason::TooShort), "the sender's");
         assert!(agreed.joined.is_some());
     }
 }

@@ -10,7 +10,6 @@ use crate::ground::statistics::{median, median_interval, rounded};
 use indexmap::{IndexMap, IndexSet};
 use pipefill_core::plan::{Cell, Plan};
 use pipefill_core::record::{CaStateSource, Environment, Manifest, RunRecord};
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A record whose cell the plan does not have.
@@ -60,14 +59,14 @@ impl ExperimentBuilder {
         Ok(())
     }
 
-    /// The experiment, which takes the runs' figures over. `command` is what ran it, up to and without `--on`, e.g. `pipefill run rtt.toml`.
-    pub fn finish(mut self, command: &str) -> Experiment {
+    /// The experiment, which takes the runs' figures over. Its words are `report`'s to add.
+    pub fn finish(mut self) -> Experiment {
         for runs in self.runs.values_mut() {
             runs.sort_by_key(|run| run.repeat);
         }
         let mut cells: Vec<CellResult> = Vec::with_capacity(self.plan.cells.len());
         for cell in &self.plan.cells {
-            cells.extend(results(&self.plan, cell.index, &mut self.runs, command));
+            cells.extend(results(&self.plan, cell.index, &mut self.runs));
         }
         Experiment {
             schema: SCHEMA,
@@ -91,15 +90,14 @@ fn results(
     plan: &Plan,
     index: usize,
     runs: &mut BTreeMap<(usize, String), Vec<RunMetrics>>,
-    command: &str,
 ) -> Vec<CellResult> {
     let of_cell = runs.range((index, String::new())..(index + 1, String::new()));
     let keys: Vec<(usize, String)> = of_cell.map(|(key, _)| key.clone()).collect();
     let ran = keys.iter().filter_map(|key| runs.remove_entry(key));
     let mut results: Vec<CellResult> =
-        ran.map(|((_, backend), runs)| cell_result(plan, index, Some(&backend), runs, command)).collect();
+        ran.map(|((_, backend), runs)| cell_result(plan, index, Some(&backend), runs)).collect();
     if results.is_empty() {
-        results.push(cell_result(plan, index, None, Vec::new(), command));
+        results.push(cell_result(plan, index, None, Vec::new()));
     }
     results
 }
@@ -117,33 +115,7 @@ impl EnvironmentSummary {
     }
 }
 
-/// The shell command that repeats `cell`: `command`, the backend, and its coordinates as `--only axis=value,axis=value`.
-pub fn repeat_command(command: &str, cell: &Cell, backend: Option<&str>) -> String {
-    let mut words = vec![command.to_owned()];
-    if let Some(backend) = backend {
-        words.push(format!("--on {backend}"));
-    }
-    let axes: Vec<String> = cell.axes.iter().map(|(path, value)| format!("{path}={value}")).collect();
-    if !axes.is_empty() {
-        words.push(format!("--only {}", quoted(&axes.join(","))));
-    }
-    words.join(" ")
-}
-
-/// `text` as one word of a POSIX shell. No shell can pass a NUL: in its place stands U+FFFD, and the word is quoted all the same, since what is
-/// in it was not written by whoever copies the command.
-pub fn quoted(text: &str) -> String {
-    let passable = text.replace('\0', "\u{fffd}");
-    shlex::try_quote(&passable).map_or_else(|_| "''".to_owned(), Cow::into_owned)
-}
-
-fn cell_result(
-    plan: &Plan,
-    index: usize,
-    backend: Option<&str>,
-    runs: Vec<RunMetrics>,
-    command: &str,
-) -> CellResult {
+fn cell_result(plan: &Plan, index: usize, backend: Option<&str>, runs: Vec<RunMetrics>) -> CellResult {
     let cell = plan.cell(index);
     let valid: Vec<&RunMetrics> = runs.iter().filter(|run| run.is_valid()).collect();
     let mut result = CellResult {
@@ -158,7 +130,6 @@ fn cell_result(
         published: published(plan, index),
         invalid: invalid_counts(&runs),
         unmet_settings: unmet_settings(&runs),
-        repeat_command: repeat_command(command, cell, backend),
         ..medians(&valid)
     };
     if cell.deterministic && result.goodput_bps.is_some() {
@@ -176,16 +147,11 @@ fn explain(result: &mut CellResult, cell: &Cell, valid: &[&RunMetrics]) {
     result.flows = flows::results(&cell.spec, valid);
     result.headline_flow = flows::headline(valid, &result.flows);
     let Some(flow) = result.headline().cloned() else { return };
-    let sentence = flow.verdict.as_ref().map(|verdict| match result.flows.len() {
-        1 => verdict.clone(),
-        all => format!("Flow {} of {all} ({}): {verdict}", flow.figures.flow + 1, flow.describe()),
-    });
     result.limited_by = flow.limited_by;
     result.cwnd_cause = flow.cwnd_cause;
     result.limited_fraction = flow.limited_fraction;
     result.predicted_bps = flow.predicted_bps;
     result.verdict_repeat = flow.verdict_repeat;
-    result.verdict = sentence;
     result.advice = flow.advice;
 }
 
@@ -321,15 +287,4 @@ fn invalid_counts(runs: &[RunMetrics]) -> Vec<InvalidCount> {
 fn unmet_settings(runs: &[RunMetrics]) -> Vec<UnmetSetting> {
     let distinct: IndexSet<&UnmetSetting> = runs.iter().flat_map(|run| &run.unmet_settings).collect();
     distinct.into_iter().cloned().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn a_nul_does_not_take_the_quotes_away() {
-        assert_eq!(quoted("a\0; reboot"), "'a\u{fffd}; reboot'");
-        assert_eq!(quoted("plain"), "plain");
-    }
 }

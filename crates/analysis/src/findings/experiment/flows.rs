@@ -2,17 +2,15 @@
 
 use super::FlowResult;
 use crate::findings::advice;
-use crate::findings::connections::for_machines;
 use crate::findings::finding::{Distribution, Latency};
 use crate::findings::headline::room_bps;
 use crate::findings::metrics::{FlowFigures, FlowMetrics, RunMetrics};
-use crate::findings::verdict::{self, Subject};
+use crate::findings::verdict::JudgedFlow;
 use crate::ground::statistics::{median, rounded};
 use crate::infer;
 use crate::judge::Diagnosis;
 use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Every flow of `spec` but pings; none without a valid run.
@@ -65,6 +63,7 @@ fn result(spec: &CellSpec, index: u32, flow: &FlowSpec, valid: &[&RunMetrics]) -
         verdict: None,
         verdict_repeat: None,
         advice: None,
+        judged: None,
         latency: latency(&runs),
     };
     explain(&mut result, spec, flow, &runs);
@@ -86,43 +85,47 @@ fn explain(result: &mut FlowResult, spec: &CellSpec, flow: &FlowSpec, runs: &[In
         diagnosed.iter().filter(|(_, diagnosis)| diagnosis.limited_by == limited_by).collect();
     of_cause.sort_by_key(|(one, _)| one.flow.figures.goodput_bps);
     let Some(&&(one, diagnosis)) = of_cause.get(of_cause.len() / 2) else { return };
-    let goodput_bps = one.flow.figures.goodput_bps.unwrap_or(0);
-    let spec = &of_the_run(spec, one.run);
-    let is_observed = one.run.path_facts.is_some();
-    let subject = Subject { spec, flow, diagnosis, latency: &one.flow.latency, goodput_bps, is_observed };
-    result.limited_by = Some(limited_by);
-    result.limited_fraction = Some(shares);
-    result.cwnd_cause = diagnosis.cwnd_cause;
-    result.predicted_bps = verdict::predicted_bps(&subject);
     let facts = one.run.path_facts.as_ref();
-    let of_others = facts.and_then(|facts| infer::of_others(facts, flow.direction, limited_by));
     let is_sharers = match (limited_by, diagnosis.cwnd_cause) {
         (LimitedBy::Path, _) => true,
         (LimitedBy::Cwnd, cause) => cause.is_none_or(|cause| cause == CwndCause::QueueLoss),
         _ => false,
     };
-    let of_others = of_others.filter(|_| is_sharers).unwrap_or_default();
-    result.verdict = Some(verdict::sentence(&subject) + &of_others);
+    let judged = JudgedFlow {
+        spec: of_the_run(spec, one.run),
+        flow: flow.clone(),
+        // What limited when stays with its run.
+        diagnosis: Diagnosis { timeline: Vec::new(), ..diagnosis.clone() },
+        latency: one.flow.latency.clone(),
+        goodput_bps: one.flow.figures.goodput_bps.unwrap_or(0),
+        is_observed: facts.is_some(),
+        shared: facts
+            .filter(|_| is_sharers)
+            .and_then(|facts| infer::of_others(facts, flow.direction, limited_by)),
+    };
+    result.limited_by = Some(limited_by);
+    result.limited_fraction = Some(shares);
+    result.cwnd_cause = diagnosis.cwnd_cause;
+    result.predicted_bps = judged.predicted_bps();
     result.verdict_repeat = Some(one.run.repeat);
-    let advice = advice::advise(&subject, room_bps(one.flow, &one.run.flows));
-    let told = |advice| if is_observed { for_machines(advice, flow.direction) } else { advice };
-    result.advice = Some(advice.into_iter().map(told).collect());
+    result.advice = Some(advice::advise(&judged, room_bps(one.flow, &one.run.flows)));
+    result.judged = Some(Box::new(judged));
 }
 
 /// A flow with less than one part in so many of the largest one's goodput.
 const NEXT_TO_NOTHING: u64 = 20;
 
 /// `spec`, with the path that the run's own samples tell of where nobody planned it.
-fn of_the_run<'a>(spec: &'a CellSpec, run: &RunMetrics) -> Cow<'a, CellSpec> {
-    let Some(facts) = &run.path_facts else { return Cow::Borrowed(spec) };
+fn of_the_run(spec: &CellSpec, run: &RunMetrics) -> CellSpec {
     let mut known = spec.clone();
+    let Some(facts) = &run.path_facts else { return known };
     infer::apply(&mut known, facts);
     // Who carries next to nothing takes nothing from the others.
     let carried = |at: usize| run.flows.get(at).and_then(|one| one.figures.goodput_bps).unwrap_or(0);
     let most = (0..run.flows.len()).map(carried).max().unwrap_or(0);
     let mut carries = (0..).map(|at| carried(at) >= most / NEXT_TO_NOTHING);
     known.flows.retain(|_| carries.next().unwrap_or(true));
-    Cow::Owned(known)
+    known
 }
 
 /// Medians of each figure; the queue is that of the run in the middle.

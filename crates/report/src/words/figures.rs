@@ -3,27 +3,27 @@
 use std::time::Duration;
 
 /// Bits per second, decimal prefixes: `251 Mbit/s`.
-pub(crate) fn rate(bps: u64) -> String {
+pub(super) fn rate(bps: u64) -> String {
     scaled(bps, ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"])
 }
 
 /// Bytes, decimal prefixes, as the window law's arithmetic needs them: `3.15 MB`.
-pub(crate) fn bytes(bytes: u64) -> String {
+pub(super) fn bytes(bytes: u64) -> String {
     scaled(bytes, ["B", "kB", "MB", "GB"])
 }
 
 /// A duration: `100 ms`.
-pub(crate) fn duration(us: u64) -> String {
+pub(super) fn duration(us: u64) -> String {
     scaled(us, ["µs", "ms", "s"])
 }
 
 /// The same of a [`Duration`].
-pub(crate) fn span(span: Duration) -> String {
+pub(super) fn span(span: Duration) -> String {
     duration(u64::try_from(span.as_micros()).unwrap_or(u64::MAX))
 }
 
 /// A share of one: `97 %`; below one per cent with a second digit.
-pub(crate) fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent > 0.0 && percent < 1.0 { format!("{percent:.2} %") } else { format!("{percent:.0} %") }
 }

@@ -1,9 +1,10 @@
 //! The figures behind an opinion, as sentences.
 
-use super::{ClaimResult, JudgedCell};
-use crate::findings::expect::Value;
-use crate::findings::experiment::CellResult;
-use crate::ground::wording::{bytes, duration, percent, rate};
+use super::figures::{bytes, duration, percent, rate};
+use pipefill_analysis::findings::conclusions::{ClaimResult, JudgedCell};
+use pipefill_analysis::findings::expect::Value;
+use pipefill_analysis::findings::experiment::CellResult;
+use pipefill_analysis::ground::statistics::rounded;
 use pipefill_core::cell::ExpectMetric;
 use pipefill_core::plan::{Against, Claim};
 
@@ -153,14 +154,13 @@ const fn name(metric: ExpectMetric) -> &'static str {
 }
 
 fn told_value(metric: ExpectMetric, value: &Value) -> String {
-    let whole = |number: f64| crate::ground::statistics::rounded(number);
     match (metric, value) {
         (_, Value::Word(word)) => word.clone(),
         (ExpectMetric::MinRtt | ExpectMetric::Srtt | ExpectMetric::BaseRtt, Value::Number(us)) => {
-            duration(whole(*us))
+            duration(rounded(*us))
         }
         (ExpectMetric::Retransmits, Value::Number(count)) => format!("{count:.0}"),
         (ExpectMetric::Lost, Value::Number(lost)) => percent(lost / 100.0),
-        (_, Value::Number(bps)) => rate(whole(*bps)),
+        (_, Value::Number(bps)) => rate(rounded(*bps)),
     }
 }
