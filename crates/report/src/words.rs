@@ -4,13 +4,13 @@ mod advice;
 mod commands;
 mod conclusions;
 mod faults;
-mod figures;
 mod reasons;
 mod verdict;
 
 pub use commands::{quoted, repeat_command};
 pub use verdict::verdict_sentence;
 
+use crate::quantity::{percent, rate};
 use pipefill_analysis::findings::connections::{Captured, Connections, TestFinding};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult};
 use pipefill_analysis::findings::finding::Advice;
@@ -19,7 +19,7 @@ use pipefill_analysis::judge::TestbedFault;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 
 /// What is said of a limit that is not known.
-pub(crate) const UNKNOWN: &str = "What limits it can't be told";
+pub(crate) const UNKNOWN: &str = "What limits it can't be told.";
 
 /// `found` with its words. `command` is what ran it, up to and without `--on`, e.g. `pipefill run rtt.toml`.
 pub fn complete_experiment(mut found: Experiment, command: &str) -> Experiment {
@@ -97,7 +97,7 @@ pub fn complete_test(mut found: TestFinding) -> TestFinding {
     if let Some(reason) = found.reason.take() {
         found.verdict = reasons::sentence(&reason, rate_bps);
     } else if found.verdict.is_empty() {
-        found.verdict = format!("{UNKNOWN}.");
+        UNKNOWN.clone_into(&mut found.verdict);
     }
     found.advice.iter_mut().for_each(advice::complete);
     found
@@ -114,14 +114,14 @@ pub fn fitted(fit: &Fit) -> String {
         .map_or_else(String::new, |setting| format!("; {} was fitted to that", setting.knob.key()));
     format!(
         "On the simulator its largest flow has {}, {} were captured{fitted}.",
-        figures::rate(result.goodput_bps as u64),
-        figures::rate(result.captured_bps as u64)
+        rate(result.goodput_bps as u64),
+        rate(result.captured_bps as u64)
     )
 }
 
 /// The one sentence that names a limit: for which share of the time, where that is known, and why.
 fn limited(name: &str, share: Option<f64>, because: &str) -> String {
-    let share = share.map_or_else(String::new, |share| format!(" {} of the time", figures::percent(share)));
+    let share = share.map_or_else(String::new, |share| format!(" {} of the time", percent(share)));
     format!("Limited by {name}{share}: {because}.")
 }
 

@@ -1,6 +1,6 @@
 //! What the verdict rests on, figure by figure, and who says otherwise.
 
-use crate::quantity::Kind;
+use crate::quantity::{self, Kind};
 use pipefill_analysis::judge::{Confidence, Diagnosis, Witness};
 use pipefill_core::limit::LimitedBy;
 
@@ -8,14 +8,14 @@ use pipefill_core::limit::LimitedBy;
 pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
     let figures = &diagnosis.figures;
     let limit = diagnosis.limited_by;
-    let bytes = |value: Option<u64>| value.map(decimal);
-    let time = |us: Option<u64>| us.map(|us| Kind::Time.alone(us as f64 * 1e3));
-    let rate = |bps: Option<u64>| bps.map(|bps| Kind::Rate.alone(bps as f64));
-    let percent = |share: Option<f64>| share.map(|share| format!("{} %", three(share * 100.0)));
+    let bytes = |value: Option<u64>| value.map(quantity::bytes);
+    let time = |us: Option<u64>| us.map(quantity::duration);
+    let rate = |bps: Option<u64>| bps.map(quantity::rate);
+    let percent = |share: Option<f64>| share.map(|share| Kind::Percent.alone(share * 100.0));
     let sndbuf = figures
         .sndbuf_bytes
         .zip(figures.wmem_queued_bytes)
-        .map(|(limit, queued)| format!("{} of {}", decimal(queued), decimal(limit)));
+        .map(|(limit, queued)| format!("{} of {}", quantity::bytes(queued), quantity::bytes(limit)));
     // Datagrams are not sent again.
     let (lost, of_all) = match figures.are_of_tcp() {
         true => ("sent again", "of all segments"),
@@ -122,7 +122,7 @@ pub(super) fn confidence(diagnosis: &Diagnosis, is_observed: bool) -> Option<Str
         [] => ", and the kernel's counters agree".to_owned(),
         names => format!(", and {} points to another cause", names.join(", ")),
     };
-    Some(format!("Confidence: {word}; it held {:.0} % of the time{heard}.", share * 100.0))
+    Some(format!("Confidence: {word}; it held {} of the time{heard}.", quantity::percent(*share)))
 }
 
 /// The witnesses of `diagnosis`, one a line, with what is known of those that disagree.
@@ -131,7 +131,7 @@ pub(super) fn witnesses(diagnosis: &Diagnosis) -> Vec<String> {
         let opinion = if witness.agrees { "agrees" } else { "disagrees" };
         let remark =
             remark(witness, diagnosis.limited_by).map_or_else(String::new, |text| format!(": {text}"));
-        let share = format!("{:.0} %", witness.share * 100.0);
+        let share = quantity::percent(witness.share);
         format!("{:<32}{share:>6} of the time, {opinion}{remark}", witness.name)
     };
     diagnosis.witnesses.iter().map(line).collect()
@@ -142,19 +142,4 @@ fn remark(witness: &Witness, limited_by: LimitedBy) -> Option<&'static str> {
         (LimitedBy::Sndbuf, LimitedBy::Sndbuf, false) => Some("it misses most send buffers"),
         _ => None,
     }
-}
-
-/// Bytes with decimal prefixes, as the arithmetic of rates needs them.
-fn decimal(bytes: u64) -> String {
-    let (factor, unit) = match bytes {
-        1_000_000_000.. => (1e9, "GB"),
-        1_000_000.. => (1e6, "MB"),
-        1_000.. => (1e3, "kB"),
-        _ => (1.0, "B"),
-    };
-    format!("{} {unit}", three(bytes as f64 / factor))
-}
-
-fn three(value: f64) -> String {
-    Kind::Ratio.alone(value)
 }

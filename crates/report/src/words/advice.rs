@@ -1,6 +1,6 @@
 //! Advice in words: the change, why, and lines to paste.
 
-use super::figures::{bytes, rate, span};
+use crate::quantity::{Kind, bytes, rate};
 use pipefill_analysis::findings::finding::Advice;
 use pipefill_analysis::findings::proposal::{Change, HostNames, Proposal, Reason, Setting, Target};
 use pipefill_core::cell::Direction;
@@ -100,7 +100,9 @@ fn why(reason: Reason) -> String {
                 bytes(size)
             );
         }
-        Reason::SlowStart(startup) => return format!("slow start alone takes {} here", span(startup)),
+        Reason::SlowStart(startup) => {
+            return format!("slow start alone takes {} here", Kind::Time.alone(startup.as_nanos() as f64));
+        }
         Reason::DatagramsAreDropped => {
             "the path drops datagrams, and nobody sends those again; only a better path, or less offered, helps"
         }

@@ -1,6 +1,6 @@
 //! The figures behind an opinion, as sentences.
 
-use super::figures::{bytes, duration, percent, rate};
+use crate::quantity::{bytes, duration, percent, rate};
 use pipefill_analysis::findings::conclusions::{ClaimResult, JudgedCell};
 use pipefill_analysis::findings::expect::Value;
 use pipefill_analysis::findings::experiment::CellResult;

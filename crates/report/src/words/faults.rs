@@ -1,6 +1,6 @@
 //! What is wrong with a testbed, in words.
 
-use super::figures::{bytes, duration, rate};
+use crate::quantity::{bytes, duration, rate};
 use pipefill_analysis::judge::TestbedFault;
 use pipefill_core::units::QueueLimit;
 

@@ -1,7 +1,7 @@
 //! The verdict on a connection, a captured flow or a test, where samples alone did not decide.
 
-use super::figures::{duration, percent, rate};
 use super::{limit_name, limited, verdict_sentence};
+use crate::quantity::{duration, percent, rate};
 use pipefill_analysis::findings::verdict::{DatagramEvidence, JoinedEvidence, VerdictReason};
 use pipefill_core::limit::LimitedBy;
 

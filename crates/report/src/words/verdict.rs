@@ -2,8 +2,8 @@
 //!
 //! A figure above its own bound is explained or left out.
 
-use super::figures::{bytes, duration, percent, rate};
 use super::{UNKNOWN, faults, limit_name, limited};
+use crate::quantity::{bytes, duration, percent, rate};
 use pipefill_analysis::findings::finding::{Bufferbloat, Latency};
 use pipefill_analysis::findings::verdict::{
     JudgedFlow, MOSTLY_STANDS_STILL, STANDS_STILL, agree, flight_product, window_product,
@@ -48,7 +48,7 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
     };
     let name = limit_name(diagnosis.limited_by, diagnosis.cwnd_cause);
     let limit = match diagnosis.limited_by {
-        LimitedBy::Unknown => format!("{UNKNOWN}: {because}."),
+        LimitedBy::Unknown => format!("{}: {because}.", UNKNOWN.trim_end_matches('.')),
         _ => limited(name, Some(share_of_limit(diagnosis)), &because),
     };
     let faults: Vec<String> = diagnosis.faults.iter().map(faults::in_words).collect();

@@ -77,7 +77,7 @@ fn the_other_graphs_have_their_units() {
         (
             Subject::Windows,
             vec![(Shows::Outstanding, marks(1 << 20)), (Shows::Window, marks(1 << 20))],
-            "512 KiB",
+            "600 kB",
         ),
         (
             Subject::Rtt,
@@ -118,7 +118,7 @@ fn a_part_has_what_holds_at_its_begin_and_nothing_from_elsewhere() {
     let has = |name: &str| texts.iter().any(|text| text == name);
     assert!(has("ACK") && has("data") && !has("RTO retransmit"), "{texts:?}");
     assert!(has("time from 0.400000 s after the first packet") && has("40 ms"), "{texts:?}");
-    assert!(has("sequence number, from 1000 on") && has("512 B"), "{texts:?}");
+    assert!(has("sequence number, from 1000 on") && has("400 B"), "{texts:?}");
 }
 
 #[test]
