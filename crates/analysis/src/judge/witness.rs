@@ -28,6 +28,11 @@ impl Witness {
     pub fn accuses_another(&self) -> bool {
         !self.agrees && self.share >= SAYS_SO
     }
+
+    /// Whether it has measured the verdict's own cause.
+    pub fn confirms(&self) -> bool {
+        self.agrees && self.share >= SAYS_SO
+    }
 }
 
 /// Samples of senders, and those of them whose rate the application limited (`tcpi_delivery_rate_app_limited`).

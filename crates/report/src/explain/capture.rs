@@ -40,7 +40,7 @@ pub struct ExplainedFlow<'a> {
     pub figures: Option<&'a Figures>,
     /// Who else has an opinion.
     pub witnesses: Option<&'a [Witness]>,
-    /// How sure the verdict is.
+    /// How sure the verdict is; null where the limit is unknown.
     pub confidence: Option<Confidence>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> ExplainedFlow<'a> {
             timeline: diagnosis.map(|one| one.timeline.as_slice()),
             figures: diagnosis.map(|one| &one.figures),
             witnesses: diagnosis.map(|one| one.witnesses.as_slice()),
-            confidence: diagnosis.and_then(|one| one.confidence),
+            confidence: diagnosis.and_then(evidence::confidence_of),
         }
     }
 }

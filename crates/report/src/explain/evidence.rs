@@ -101,9 +101,14 @@ pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
         .collect()
 }
 
+/// How sure the verdict is; `None` where the limit is unknown: then there is nothing to be sure of.
+pub(super) fn confidence_of(diagnosis: &Diagnosis) -> Option<Confidence> {
+    diagnosis.confidence.filter(|_| diagnosis.limited_by != LimitedBy::Unknown)
+}
+
 /// How sure the verdict is, and why.
 pub(super) fn confidence(diagnosis: &Diagnosis, is_observed: bool) -> Option<String> {
-    let word = match diagnosis.confidence? {
+    let word = match confidence_of(diagnosis)? {
         Confidence::High => "high",
         Confidence::Medium => "medium",
         Confidence::Low => "low",
@@ -113,16 +118,24 @@ pub(super) fn confidence(diagnosis: &Diagnosis, is_observed: bool) -> Option<Str
         return Some(format!("Confidence: {word}, by {by}."));
     }
     let share = diagnosis.limited_fraction.get(&diagnosis.limited_by)?;
-    let against: Vec<&str> = (diagnosis.witnesses.iter())
-        .filter(|witness| witness.accuses_another())
-        .map(|witness| witness.name.as_str())
-        .collect();
-    let heard = match &against[..] {
-        _ if diagnosis.witnesses.is_empty() => String::new(),
-        [] => ", and the kernel's counters agree".to_owned(),
-        names => format!(", and {} points to another cause", names.join(", ")),
-    };
-    Some(format!("Confidence: {word}; it held {} of the time{heard}.", quantity::percent(*share)))
+    let counters = of_counters(diagnosis);
+    Some(format!("Confidence: {word}; it held {} of the time{counters}.", quantity::percent(*share)))
+}
+
+/// What the kernel's counters say to the verdict. One agrees only where it has measured the same limit.
+fn of_counters(diagnosis: &Diagnosis) -> String {
+    let witnesses = || diagnosis.witnesses.iter();
+    let against: Vec<&str> =
+        witnesses().filter(|witness| witness.accuses_another()).map(|witness| witness.name.as_str()).collect();
+    if !against.is_empty() {
+        format!(", and {} points to another cause", against.join(", "))
+    } else if witnesses().any(Witness::confirms) {
+        ", and the kernel's counters agree".to_owned()
+    } else if witnesses().next().is_some() {
+        ", and no kernel counter objects".to_owned()
+    } else {
+        String::new()
+    }
 }
 
 /// The witnesses of `diagnosis`, one a line, with what is known of those that disagree.
@@ -141,5 +154,47 @@ fn remark(witness: &Witness, limited_by: LimitedBy) -> Option<&'static str> {
     match (witness.accuses, limited_by, witness.agrees) {
         (LimitedBy::Sndbuf, LimitedBy::Sndbuf, false) => Some("it misses most send buffers"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_analysis::judge::Figures;
+    use pipefill_core::cell::{Direction, Protocol};
+
+    fn told(limited_by: LimitedBy, counters: &[(LimitedBy, f64)]) -> Option<String> {
+        let witness = |&(accuses, share): &(LimitedBy, f64)| {
+            let agrees = (share >= 0.5) == (accuses == limited_by);
+            Witness { name: "counter".to_owned(), accuses, share, agrees }
+        };
+        let diagnosis = Diagnosis {
+            flow: 0,
+            protocol: Protocol::Tcp,
+            direction: Direction::Forward,
+            limited_by,
+            cwnd_cause: None,
+            limited_fraction: [(limited_by, 0.974)].into(),
+            timeline: Vec::new(),
+            figures: Figures { mss_bytes: Some(1448), ..Figures::default() },
+            confidence: Some(Confidence::High),
+            witnesses: counters.iter().map(witness).collect(),
+            faults: Vec::new(),
+        };
+        confidence(&diagnosis, false)
+    }
+
+    #[test]
+    fn counters_agree_only_where_one_has_measured_the_limit() {
+        use LimitedBy::{App, Path, Rwnd, Unknown};
+        let held = "Confidence: high; it held 97 % of the time";
+        assert_eq!(told(Path, &[]), Some(format!("{held}.")));
+        assert_eq!(told(Path, &[(Rwnd, 0.0)]), Some(format!("{held}, and no kernel counter objects.")));
+        assert_eq!(told(Rwnd, &[(Rwnd, 0.9)]), Some(format!("{held}, and the kernel's counters agree.")));
+        assert_eq!(
+            told(Path, &[(App, 0.9)]),
+            Some(format!("{held}, and counter points to another cause."))
+        );
+        assert_eq!(told(Unknown, &[(Rwnd, 0.0)]), None, "nothing to be sure of");
     }
 }
