@@ -5,6 +5,7 @@
 
 mod builder;
 mod flows;
+mod medians;
 
 pub use builder::{ExperimentBuilder, UnknownCell};
 pub use flows::results as flow_results;
@@ -12,15 +13,12 @@ pub use flows::results as flow_results;
 use crate::findings::conclusions::ConclusionResult;
 use crate::findings::expect::ExpectationResult;
 use crate::findings::finding::{Advice, Latency};
-use crate::findings::metrics::{
-    CaStateTimes, FlowFigures, PingMetrics, RetransmitCounts, RunMetrics, UnmetSetting,
-};
+use crate::findings::metrics::{FlowFigures, PingMetrics, RunMetrics, TcpMetrics, UdpMetrics, UnmetSetting};
 use crate::findings::verdict::JudgedFlow;
 use indexmap::IndexMap;
 use pipefill_core::cell::flow_name;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::plan::{Plan, PublishedStates};
-use pipefill_core::record::CaStateSource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,26 +98,9 @@ pub struct CellResult {
     pub offered_bps: Option<u64>,
     /// Jain's index over the streams.
     pub fairness_index: Option<f64>,
-    /// TCP segments retransmitted.
-    pub retransmits: Option<u64>,
-    /// The same by kind; null where no run saw every one.
-    pub retransmits_by_kind: Option<RetransmitCounts>,
-    /// Smallest RTT.
-    pub min_rtt_us: Option<u64>,
-    /// Median smoothed RTT.
-    pub srtt_us_p50: Option<u64>,
-    /// Smoothed RTT that 95 % of the time did not exceed.
-    pub srtt_us_p95: Option<u64>,
-    /// Median congestion window.
-    pub cwnd_bytes_p50: Option<u64>,
-    /// Median advertised window.
-    pub rwnd_bytes_p50: Option<u64>,
-    /// Median in flight.
-    pub in_flight_bytes_p50: Option<u64>,
-    /// Median send queue, truesize.
-    pub wmem_queued_bytes_p50: Option<u64>,
-    /// Median limit of the send queue.
-    pub sndbuf_bytes_p50: Option<u64>,
+    /// What TCP's senders saw: medians of each figure; `ca_state_source` is `sampled` as soon as one run's is.
+    #[serde(flatten)]
+    pub tcp: TcpMetrics,
     /// Every flow but pings, in the scenario's order.
     #[serde(default)]
     pub flows: Vec<FlowResult>,
@@ -132,30 +113,9 @@ pub struct CellResult {
     pub cwnd_cause: Option<CwndCause>,
     /// Category → share of that flow's time; null where nothing was sampled.
     pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
-    /// Microseconds in each congestion state.
-    pub ca_state_us: Option<CaStateTimes>,
-    /// Where these times come from: `sampled` as soon as one run's are.
-    pub ca_state_source: Option<CaStateSource>,
-    /// UDP loss.
-    pub lost_percent: Option<f64>,
-    /// UDP: datagrams sent.
-    pub datagrams_sent: Option<u64>,
-    /// UDP: datagrams received, duplicates not counted.
-    pub datagrams_received: Option<u64>,
-    /// UDP: dropped by the receivers' own sockets.
-    pub socket_drops: Option<u64>,
-    /// UDP: received again.
-    pub duplicates: Option<u64>,
-    /// UDP: arrived after a later one.
-    pub reordered: Option<u64>,
-    /// UDP: RFC 3550 jitter.
-    pub jitter_ns: Option<u64>,
-    /// UDP: smallest one-way delay.
-    pub one_way_delay_min_ns: Option<i64>,
-    /// UDP: median one-way delay.
-    pub one_way_delay_p50_ns: Option<i64>,
-    /// UDP: 99th percentile of the one-way delay.
-    pub one_way_delay_p99_ns: Option<i64>,
+    /// What UDP's receivers saw: medians of each figure.
+    #[serde(flatten)]
+    pub udp: UdpMetrics,
     /// What pings measured: of the valid run whose fitted base is the (upper) median; null where there was none.
     #[serde(default)]
     pub ping: Option<PingMetrics>,

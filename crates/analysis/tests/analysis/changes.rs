@@ -97,7 +97,7 @@ fn a_figure_is_the_one_that_a_report_has() {
     let got = &changes(&before, &after).cells[0];
     let of = |side: &Experiment| {
         let cell = &side.cells[0];
-        (cell.goodput_bps.unwrap() as f64, cell.srtt_us_p95.unwrap() as f64)
+        (cell.goodput_bps.unwrap() as f64, cell.tcp.srtt_us_p95.unwrap() as f64)
     };
     let (goodput, trip) = (got.goodput_bps.unwrap(), got.srtt_us_p95.unwrap());
     assert!(

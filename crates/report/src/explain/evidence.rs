@@ -125,8 +125,10 @@ pub(super) fn confidence(diagnosis: &Diagnosis, is_observed: bool) -> Option<Str
 /// What the kernel's counters say to the verdict. One agrees only where it has measured the same limit.
 fn of_counters(diagnosis: &Diagnosis) -> String {
     let witnesses = || diagnosis.witnesses.iter();
-    let against: Vec<&str> =
-        witnesses().filter(|witness| witness.accuses_another()).map(|witness| witness.name.as_str()).collect();
+    let against: Vec<&str> = witnesses()
+        .filter(|witness| witness.accuses_another())
+        .map(|witness| witness.name.as_str())
+        .collect();
     if !against.is_empty() {
         format!(", and {} points to another cause", against.join(", "))
     } else if witnesses().any(Witness::confirms) {
@@ -191,10 +193,7 @@ mod tests {
         assert_eq!(told(Path, &[]), Some(format!("{held}.")));
         assert_eq!(told(Path, &[(Rwnd, 0.0)]), Some(format!("{held}, and no kernel counter objects.")));
         assert_eq!(told(Rwnd, &[(Rwnd, 0.9)]), Some(format!("{held}, and the kernel's counters agree.")));
-        assert_eq!(
-            told(Path, &[(App, 0.9)]),
-            Some(format!("{held}, and counter points to another cause."))
-        );
+        assert_eq!(told(Path, &[(App, 0.9)]), Some(format!("{held}, and counter points to another cause.")));
         assert_eq!(told(Unknown, &[(Rwnd, 0.0)]), None, "nothing to be sure of");
     }
 }

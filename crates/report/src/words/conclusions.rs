@@ -100,12 +100,12 @@ fn windows(cell: &CellResult, word: &str) -> String {
         None => format!("limited by {word}"),
     }];
     let named = [
-        ("in flight", cell.in_flight_bytes_p50),
-        ("cwnd", cell.cwnd_bytes_p50),
-        ("rwnd", cell.rwnd_bytes_p50),
+        ("in flight", cell.tcp.in_flight_bytes_p50),
+        ("cwnd", cell.tcp.cwnd_bytes_p50),
+        ("rwnd", cell.tcp.rwnd_bytes_p50),
     ];
     parts.extend(named.iter().filter_map(|&(name, value)| Some(format!("{name} {}", bytes(value?)))));
-    if let (Some(used), Some(limit)) = (cell.wmem_queued_bytes_p50, cell.sndbuf_bytes_p50) {
+    if let (Some(used), Some(limit)) = (cell.tcp.wmem_queued_bytes_p50, cell.tcp.sndbuf_bytes_p50) {
         parts.push(format!("send buffer {} of {}", bytes(used), bytes(limit)));
     }
     parts.join(", ")

@@ -3,8 +3,9 @@
 //! Never: a run counted for a cell that it does not belong to, or an invalid one in a median.
 
 use super::flows;
+use super::medians::medians;
 use super::{CellResult, EnvironmentSummary, Experiment, InvalidCount, PublishedFigures, SCHEMA};
-use crate::findings::metrics::{CaStateTimes, PingMetrics, RetransmitCounts, RunMetrics, UnmetSetting};
+use crate::findings::metrics::{PingMetrics, RunMetrics, TcpMetrics, UnmetSetting};
 use crate::findings::{conclusions, expect};
 use crate::ground::statistics::{median, median_interval, rounded};
 use indexmap::{IndexMap, IndexSet};
@@ -130,7 +131,7 @@ fn cell_result(plan: &Plan, index: usize, backend: Option<&str>, runs: Vec<RunMe
         published: published(plan, index),
         invalid: invalid_counts(&runs),
         unmet_settings: unmet_settings(&runs),
-        ..medians(&valid)
+        ..figures(&valid)
     };
     if cell.deterministic && result.goodput_bps.is_some() {
         (result.goodput_bps_low, result.goodput_bps_high) = (result.goodput_bps, result.goodput_bps);
@@ -156,48 +157,27 @@ fn explain(result: &mut CellResult, cell: &Cell, valid: &[&RunMetrics]) {
 }
 
 /// A result that holds what the valid runs say, and nothing about the cell.
-fn medians(valid: &[&RunMetrics]) -> CellResult {
+fn figures(valid: &[&RunMetrics]) -> CellResult {
     let whole = |field: fn(&RunMetrics) -> Option<u64>| {
-        median_of(valid, |run| field(run).map(|v| v as f64)).map(rounded)
+        median_of(valid, |run| field(run).map(|value| value as f64)).map(rounded)
     };
-    let signed = |field: fn(&RunMetrics) -> Option<i64>| {
-        median_of(valid, |run| field(run).map(|v| v as f64)).map(|v| v.round() as i64)
-    };
-    let goodputs: Vec<f64> = valid.iter().filter_map(|run| run.goodput_bps.map(|v| v as f64)).collect();
+    let goodputs: Vec<f64> =
+        valid.iter().filter_map(|run| run.goodput_bps.map(|value| value as f64)).collect();
     let covered = median_interval(&goodputs);
     let interval = covered.map(|covered| covered.interval);
+    let tcp = medians(valid.iter().map(|run| &run.tcp)).unwrap_or_default();
     CellResult {
-        goodput_bps: whole(|r| r.goodput_bps),
-        goodput_bps_low: interval.map(|i| rounded(i.low)),
-        goodput_bps_high: interval.map(|i| rounded(i.high)),
+        goodput_bps: whole(|run| run.goodput_bps),
+        goodput_bps_low: interval.map(|interval| rounded(interval.low)),
+        goodput_bps_high: interval.map(|interval| rounded(interval.high)),
         goodput_coverage: covered.map(|covered| covered.coverage),
-        goodput_whole_bps: whole(|r| r.goodput_whole_bps),
-        sender_bps: whole(|r| r.sender_bps),
-        fairness_index: median_of(valid, |r| r.fairness_index),
-        retransmits: whole(|r| r.tcp.retransmits),
-        retransmits_by_kind: retransmits_by_kind(valid),
-        min_rtt_us: whole(|r| r.tcp.min_rtt_us),
-        srtt_us_p50: whole(|r| r.tcp.srtt_us_p50),
-        srtt_us_p95: whole(|r| r.tcp.srtt_us_p95),
-        cwnd_bytes_p50: whole(|r| r.tcp.cwnd_bytes_p50),
-        rwnd_bytes_p50: whole(|r| r.tcp.rwnd_bytes_p50),
-        in_flight_bytes_p50: whole(|r| r.tcp.in_flight_bytes_p50),
-        wmem_queued_bytes_p50: whole(|r| r.tcp.wmem_queued_bytes_p50),
-        sndbuf_bytes_p50: whole(|r| r.tcp.sndbuf_bytes_p50),
-        ca_state_us: ca_states(valid),
-        ca_state_source: ca_state_source(valid),
-        lost_percent: median_of(valid, |r| r.udp.lost_percent),
-        datagrams_sent: whole(|r| r.udp.datagrams_sent),
-        datagrams_received: whole(|r| r.udp.datagrams_received),
-        socket_drops: whole(|r| r.udp.socket_drops),
-        duplicates: whole(|r| r.udp.duplicates),
-        reordered: whole(|r| r.udp.reordered),
-        jitter_ns: whole(|r| r.udp.jitter_ns),
-        one_way_delay_min_ns: signed(|r| r.udp.one_way_delay_min_ns),
-        one_way_delay_p50_ns: signed(|r| r.udp.one_way_delay_p50_ns),
-        one_way_delay_p99_ns: signed(|r| r.udp.one_way_delay_p99_ns),
+        goodput_whole_bps: whole(|run| run.goodput_whole_bps),
+        sender_bps: whole(|run| run.sender_bps),
+        fairness_index: median_of(valid, |run| run.fairness_index),
+        tcp: TcpMetrics { ca_state_source: ca_state_source(valid), ..tcp },
+        udp: medians(valid.iter().map(|run| &run.udp)).unwrap_or_default(),
         ping: middle_ping(valid),
-        path_lateness_p99_ns: valid.iter().filter_map(|r| r.instrument.path_lateness_p99_ns).max(),
+        path_lateness_p99_ns: valid.iter().filter_map(|run| run.instrument.path_lateness_p99_ns).max(),
         ..CellResult::default()
     }
 }
@@ -218,36 +198,9 @@ fn median_of(runs: &[&RunMetrics], field: impl Fn(&RunMetrics) -> Option<f64>) -
     median(&values)
 }
 
-/// The median of each state by itself: they need not add up to a run.
-fn ca_states(valid: &[&RunMetrics]) -> Option<CaStateTimes> {
-    let state = |field: fn(&CaStateTimes) -> u64| {
-        median_of(valid, |run| run.tcp.ca_state_us.as_ref().map(|times| field(times) as f64)).map(rounded)
-    };
-    Some(CaStateTimes {
-        open: state(|t| t.open)?,
-        disorder: state(|t| t.disorder)?,
-        cwr: state(|t| t.cwr)?,
-        recovery: state(|t| t.recovery)?,
-        loss: state(|t| t.loss)?,
-    })
-}
-
 fn ca_state_source(valid: &[&RunMetrics]) -> Option<CaStateSource> {
     let sources = || valid.iter().filter_map(|run| run.tcp.ca_state_source);
     sources().find(|&source| source == CaStateSource::Sampled).or_else(|| sources().next())
-}
-
-/// The median of each kind by itself, over the runs that saw every retransmit.
-fn retransmits_by_kind(valid: &[&RunMetrics]) -> Option<RetransmitCounts> {
-    let kind = |field: fn(&RetransmitCounts) -> u64| {
-        median_of(valid, |run| run.tcp.retransmits_by_kind.as_ref().map(|c| field(c) as f64)).map(rounded)
-    };
-    Some(RetransmitCounts {
-        fast: kind(|c| c.fast)?,
-        rto: kind(|c| c.rto)?,
-        tlp: kind(|c| c.tlp)?,
-        spurious: kind(|c| c.spurious)?,
-    })
 }
 
 fn offered(cell: &Cell) -> Option<u64> {

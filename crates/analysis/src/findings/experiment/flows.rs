@@ -1,12 +1,12 @@
 //! Each flow of a cell over its valid runs: medians, what limited it most of the time, its sentence and its advice.
 
 use super::FlowResult;
+use super::medians::medians;
 use crate::findings::advice;
-use crate::findings::finding::{Distribution, Latency};
+use crate::findings::finding::Latency;
 use crate::findings::headline::room_bps;
 use crate::findings::metrics::{FlowFigures, FlowMetrics, RunMetrics};
 use crate::findings::verdict::JudgedFlow;
-use crate::ground::statistics::{median, rounded};
 use crate::infer;
 use crate::judge::Diagnosis;
 use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
@@ -42,18 +42,16 @@ fn result(spec: &CellSpec, index: u32, flow: &FlowSpec, valid: &[&RunMetrics]) -
     let in_run = |run: &&'_ RunMetrics| run.flows.iter().position(|one| one.figures.flow == index);
     let runs: Vec<InRun<'_>> =
         valid.iter().filter_map(|run| Some(InRun { run, flow: &run.flows[in_run(run)?] })).collect();
-    let whole = |field: fn(&FlowFigures) -> Option<u64>| {
-        median_of(&runs, |one| field(&one.figures).map(|v| v as f64)).map(rounded)
-    };
-    let figures = FlowFigures {
+    let of_spec = FlowFigures {
         flow: index,
         protocol: flow.protocol,
         direction: flow.direction,
         streams: flow.parallel,
-        goodput_bps: whole(|one| one.goodput_bps),
-        retransmits: whole(|one| one.retransmits),
-        lost_percent: median_of(&runs, |one| one.figures.lost_percent),
+        goodput_bps: None,
+        retransmits: None,
+        lost_percent: None,
     };
+    let figures = medians(runs.iter().map(|one| &one.flow.figures)).unwrap_or(of_spec);
     let mut result = FlowResult {
         figures,
         limited_by: None,
@@ -130,39 +128,11 @@ fn of_the_run(spec: &CellSpec, run: &RunMetrics) -> CellSpec {
 
 /// Medians of each figure; the queue is that of the run in the middle.
 fn latency(runs: &[InRun<'_>]) -> Latency {
-    let whole = |field: fn(&Latency) -> Option<u64>| {
-        median_of(runs, |one| field(&one.latency).map(|v| v as f64)).map(rounded)
-    };
     let mut bloated: Vec<_> = runs.iter().filter_map(|one| one.flow.latency.bufferbloat).collect();
     bloated.sort_by_key(|one| one.added_us);
     let is_mostly = 2 * bloated.len() > runs.len();
     Latency {
-        idle_rtt_us: whole(|one| one.idle_rtt_us),
-        loaded_rtt_us_p50: whole(|one| one.loaded_rtt_us_p50),
-        loaded_rtt_us_p95: whole(|one| one.loaded_rtt_us_p95),
-        loaded_rtt_us_p99: whole(|one| one.loaded_rtt_us_p99),
-        loaded_rtt_source: runs.iter().find_map(|one| one.flow.latency.loaded_rtt_source),
         bufferbloat: bloated.get(bloated.len() / 2).copied().filter(|_| is_mostly),
-        srtt_distribution: distribution(runs, |one| one.srtt_distribution.as_ref()),
-        ping_distribution: distribution(runs, |one| one.ping_distribution.as_ref()),
-        idle_ping_distribution: distribution(runs, |one| one.idle_ping_distribution.as_ref()),
+        ..medians(runs.iter().map(|one| &one.flow.latency)).unwrap_or_default()
     }
-}
-
-/// The median of each per cent's round trip over the runs that have one.
-fn distribution(runs: &[InRun<'_>], field: fn(&Latency) -> Option<&Distribution>) -> Option<Distribution> {
-    let known: Vec<&Distribution> = runs.iter().filter_map(|one| field(&one.flow.latency)).collect();
-    let percent = known.first()?.percent.clone();
-    let at = |place: usize| {
-        let values: Vec<f64> =
-            known.iter().filter_map(|one| one.rtt_us.get(place)).map(|&us| us as f64).collect();
-        median(&values).map(rounded)
-    };
-    let rtt_us: Option<Vec<u64>> = (0..percent.len()).map(at).collect();
-    Some(Distribution { rtt_us: rtt_us?, percent })
-}
-
-fn median_of(runs: &[InRun<'_>], field: impl Fn(&FlowMetrics) -> Option<f64>) -> Option<f64> {
-    let values: Vec<f64> = runs.iter().filter_map(|one| field(one.flow)).collect();
-    median(&values)
 }
