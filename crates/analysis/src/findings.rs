@@ -9,7 +9,7 @@ pub mod expect;
 pub mod experiment;
 pub mod finding;
 pub mod fix;
-mod headline;
+pub mod headline;
 pub mod intervals;
 pub mod metrics;
 pub mod paired_runs;

@@ -97,7 +97,7 @@ pub struct Figures {
     pub acked_bps: Option<u64>,
     /// Congestion window.
     pub cwnd_bytes: Option<u64>,
-    /// TimeInterval that the receivers advertised.
+    /// Window that the receivers advertised.
     pub rwnd_bytes: Option<u64>,
     /// Memory of the send queues.
     pub wmem_queued_bytes: Option<u64>,

@@ -7,6 +7,7 @@ mod delays;
 mod finding;
 mod host_test;
 mod joined;
+mod second_capture;
 mod unplanned;
 
 pub use captured::{CapturePoint, Captured, CapturedFlow};

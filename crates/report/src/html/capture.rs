@@ -4,7 +4,7 @@ use super::document::{self, Blobs};
 use super::model;
 use super::{Page, tools, without_script};
 use crate::captured::{LIMIT, headings, notes, row, seen, unknown};
-use crate::pictures::RUNS;
+use crate::charts::RUNS;
 use crate::quantity::Kind;
 use crate::segments::Segments;
 use crate::sheet::{Entry, Heading, anchor};

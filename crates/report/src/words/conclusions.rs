@@ -1,9 +1,9 @@
 //! The figures behind an opinion, as sentences.
 
 use crate::quantity::{bytes, duration, percent, rate};
-use pipefill_analysis::findings::conclusions::{ClaimResult, JudgedCell};
-use pipefill_analysis::findings::expect::Value;
 use pipefill_analysis::findings::experiment::CellResult;
+use pipefill_analysis::findings::experiment::Value;
+use pipefill_analysis::findings::experiment::{ClaimResult, JudgedCell};
 use pipefill_analysis::ground::statistics::rounded;
 use pipefill_core::cell::ExpectMetric;
 use pipefill_core::plan::{Against, Claim};

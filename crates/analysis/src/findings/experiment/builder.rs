@@ -4,7 +4,7 @@
 
 use super::flows;
 use super::medians::medians;
-use super::{CellResult, EnvironmentSummary, Experiment, InvalidCount, PublishedFigures, SCHEMA};
+use super::result::{CellResult, EnvironmentSummary, Experiment, InvalidCount, PublishedFigures, SCHEMA};
 use crate::findings::metrics::{PingMetrics, RunMetrics, TcpMetrics, UnmetSetting};
 use crate::findings::{conclusions, expect};
 use crate::ground::statistics::{median, median_interval, rounded};

@@ -1,10 +1,10 @@
 //! Each flow of a cell over its valid runs: medians, what limited it most of the time, its sentence and its advice.
 
-use super::FlowResult;
 use super::medians::medians;
+use super::result::FlowResult;
 use crate::findings::advice;
 use crate::findings::finding::Latency;
-use crate::findings::headline::room_bps;
+use crate::findings::headline::{self, room_bps};
 use crate::findings::metrics::{FlowFigures, FlowMetrics, RunMetrics};
 use crate::findings::verdict::JudgedFlow;
 use crate::infer;
@@ -25,7 +25,7 @@ pub fn results(spec: &CellSpec, valid: &[&RunMetrics]) -> Vec<FlowResult> {
 /// The flow that most runs are about; of equals the first.
 pub(super) fn headline(valid: &[&RunMetrics], flows: &[FlowResult]) -> Option<u32> {
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-    for flow in valid.iter().filter_map(|run| run.headline()) {
+    for flow in valid.iter().filter_map(|run| headline::of(&run.flows)) {
         *counts.entry(flow.figures.flow).or_default() += 1;
     }
     let most = *counts.values().max()?;
