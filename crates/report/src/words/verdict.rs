@@ -17,6 +17,8 @@ use pipefill_core::limit::{CwndCause, LimitedBy};
 const NEARLY_ALL: f64 = 0.95;
 /// Measured may be so much above a bound, by rounding and by the ends of epochs; more needs a reason, or the bound is not told.
 const ABOVE: f64 = 1.01;
+/// A response function is about a long transfer in a steady state: of one that was faster by more than this it tells nothing.
+const ABOVE_THEORY: f64 = 1.25;
 /// Why more than the path's rate was read.
 const EARLIER: &str = "; what was read beyond that had arrived before the measured time, and waited for a lost segment or in \
                        the token bucket";
@@ -275,7 +277,7 @@ fn in_flight(figures: &Figures, measured: &Measured) -> String {
 
 fn cwnd(judged: &JudgedFlow, measured: &Measured) -> String {
     let figures = &judged.diagnosis.figures;
-    let measured = in_flight(figures, measured);
+    let (measured_bps, measured) = (measured.bps, in_flight(figures, measured));
     let lost = percent(figures.loss_share.unwrap_or(0.0));
     match judged.diagnosis.cwnd_cause {
         // A queue that overflows drops many segments at once, which is one event; theory counts events, and they come as they like.
@@ -283,6 +285,7 @@ fn cwnd(judged: &JudgedFlow, measured: &Measured) -> String {
         Some(CwndCause::RandomLoss) => {
             let theory = judged
                 .response_bps()
+                .filter(|&bps| measured_bps as f64 <= ABOVE_THEORY * bps as f64)
                 .map_or_else(String::new, |bps| format!(", for which theory gives {}", rate(bps)));
             let by_chance = figures
                 .random_loss_share

@@ -6,7 +6,7 @@ use pipefill_analysis::findings::experiment::{Experiment, ExperimentBuilder};
 use pipefill_analysis::findings::finding::Latency;
 use pipefill_analysis::judge::{Diagnosis, Figures};
 use pipefill_core::cell::Protocol;
-use pipefill_core::limit::LimitedBy;
+use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::plan::{Cell, Published};
 use pipefill_core::record::RunRecord;
 use pipefill_core::units::Rate;
@@ -110,4 +110,15 @@ fn what_was_offered_is_told_beside_what_has_arrived() {
     let diagnosis = diagnosis(&spec, 0, LimitedBy::App, None);
     let said = verdict_sentence(&judged(&spec, diagnosis, Latency::default(), 10_000_000));
     assert!(said.contains("the application offers 10.1 Mbit/s, 10.0 Mbit/s were measured"), "{said}");
+}
+
+#[test]
+fn theory_of_a_steady_state_is_not_told_of_a_flow_that_was_much_faster() {
+    let spec = spec(&format!("{PATH}loss = \"0.1%\"\n[[flow]]\n"));
+    let diagnosis = || diagnosis(&spec, 0, LimitedBy::Cwnd, Some(CwndCause::RandomLoss));
+    let of = |bps| verdict_sentence(&judged(&spec, diagnosis(), Latency::default(), bps));
+    let theory = judged(&spec, diagnosis(), Latency::default(), 1).response_bps().unwrap();
+    assert!(of(theory * 6 / 5).contains("for which theory gives"), "{}", of(theory * 6 / 5));
+    let faster = of(theory * 8 / 5);
+    assert!(faster.ends_with("0.10 % of the segments were sent again."), "{faster}");
 }
