@@ -15,4 +15,3 @@ pub mod theory;
 pub mod threshold;
 pub mod thresholds;
 pub mod weighted_values;
-pub(crate) mod wording;

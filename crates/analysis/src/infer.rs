@@ -27,7 +27,6 @@ pub use blindfold::{View, blindfolded, forget_the_plan};
 
 use crate::ground::models::headers::Headers;
 use crate::ground::thresholds::{SAMPLES_MAX, SAMPLES_OF_A_STREAM, Thresholds};
-use crate::ground::wording;
 use look::Track;
 use pipefill_core::cell::{CellSpec, Direction};
 use pipefill_core::limit::LimitedBy;
@@ -143,19 +142,25 @@ pub fn with_facts(manifest: &Manifest, facts: PathFacts) -> Manifest {
     known
 }
 
-/// What is to be said of others at the bottleneck of a flow in `direction`; `None` where none were seen.
-pub fn of_others(facts: &PathFacts, direction: Direction, limited_by: LimitedBy) -> Option<String> {
+/// What a flow shows of others at its bottleneck.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SharedBottleneck {
+    /// What got through at times although the round trip stayed up, bits per second; `None` where the path's rate is unknown.
+    pub slow_bps: Option<u64>,
+    /// Whether it may as well be ACKs that wait on their way back.
+    pub may_be_acks: bool,
+}
+
+/// What `facts` show of others at the bottleneck of a flow in `direction`; `None` where none were seen.
+pub fn of_others(facts: &PathFacts, direction: Direction, limited_by: LimitedBy) -> Option<SharedBottleneck> {
     let way = facts.way(direction);
     let is_without_a_rate =
         limited_by == LimitedBy::Path && way.rate_bps.is_none() && way.overflow_rtt_us.is_some();
-    let because = match way.shared_bps.map(|slow| wording::rate(slow.value)) {
-        Some(slow) => format!("At times only {slow} got through although the round trip stayed up"),
-        None if is_without_a_rate => "What rate that is can't be told from here".to_owned(),
-        None => return None,
-    };
-    let is_of_data = way.rate_bps.is_some() || way.overflow_rtt_us.is_some();
-    let or_acks = if is_of_data { "" } else { ", or ACKs wait on their way back" };
-    Some(format!(" {because}: others share the bottleneck, or its rate changes{or_acks}."))
+    let slow_bps = way.shared_bps.map(|slow| slow.value);
+    (slow_bps.is_some() || is_without_a_rate).then(|| SharedBottleneck {
+        slow_bps,
+        may_be_acks: way.rate_bps.is_none() && way.overflow_rtt_us.is_none(),
+    })
 }
 
 /// `spec` with the path that `facts` tell of. Where the rate is unknown it has none.

@@ -25,6 +25,7 @@ pub(crate) use ledger::{Holding, LedgerSums};
 pub use revisions::{REVISIONS, Revision};
 pub use rule::{Part, Rule, RuleId};
 pub use rules::RULES;
+pub use testbed::TestbedFault;
 pub use trace::{ThresholdComparison, Trace};
 pub use witness::Witness;
 
@@ -77,7 +78,8 @@ pub struct Diagnosis {
     pub witnesses: Vec<Witness>,
     /// What is wrong with the testbed, a sentence each.
     #[serde(default)]
-    pub faults: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub faults: Vec<TestbedFault>,
 }
 
 /// A cause that stood for a while.

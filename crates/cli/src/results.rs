@@ -11,6 +11,7 @@ use pipefill_analysis::infer::View;
 use pipefill_core::plan::{Plan, Run};
 use pipefill_report::html::RunPart;
 use pipefill_report::pictures::{PictureFile, files};
+use pipefill_report::words::complete_experiment;
 use pipefill_store::ExperimentDirectory;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -101,7 +102,7 @@ fn single(directory: &Path, condensed: Condensed, view: Option<View>) -> Result<
     let mut builder = ExperimentBuilder::new(as_seen(plan, view));
     let added = builder.add_condensed(&manifest, metrics);
     added.map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?;
-    let result = builder.finish(&command);
+    let result = complete_experiment(builder.finish(), &command);
     let part = RunPart { series, settings: manifest.settings, instrument: manifest.instrument };
     Ok(Results { evaluated: Evaluated { result, parts: vec![part] }, scenario, runs: None })
 }

@@ -14,9 +14,8 @@ mod sums;
 mod tcp;
 mod udp;
 
-use crate::findings::headline::headline;
 use crate::ground::thresholds::{STANDARD, Thresholds};
-use crate::judge::{Diagnosing, Diagnosis, Span};
+use crate::judge::{Diagnosing, Span};
 use pipefill_core::record::{AnyRow, Invalid, Manifest, PathFacts, PingSample, Retransmit, RunRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -175,16 +174,6 @@ impl RunMetrics {
         record.retransmits.iter().for_each(|row| condenser.count(row));
         record.ping.iter().for_each(|row| condenser.answer(row));
         condenser.finish()
-    }
-
-    /// The flow with the most to gain; `None` where nothing was sampled.
-    pub fn headline(&self) -> Option<&FlowMetrics> {
-        headline(&self.flows)
-    }
-
-    /// What limited that flow.
-    pub fn diagnosis(&self) -> Option<&Diagnosis> {
-        self.headline()?.diagnosis.as_ref()
     }
 
     /// What limited each stream of every flow when.

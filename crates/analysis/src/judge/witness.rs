@@ -26,6 +26,11 @@ impl Witness {
     pub fn accuses_another(&self) -> bool {
         !self.agrees && self.share >= STANDARD.counter_names.value()
     }
+
+    /// Whether it has measured the verdict's own cause.
+    pub fn confirms(&self) -> bool {
+        self.agrees && self.share >= STANDARD.counter_names.value()
+    }
 }
 
 /// Samples of senders, and those of them whose rate the application limited (`tcpi_delivery_rate_app_limited`).

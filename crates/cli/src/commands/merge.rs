@@ -11,7 +11,7 @@ use crate::page;
 use crate::results::ensure_directory;
 use crate::signals::Stop;
 use crate::terminal::Terminal;
-use pipefill_analysis::findings::experiment::quoted;
+use pipefill_report::words::quoted;
 use pipefill_store::{ExperimentDirectory, Owner, Registry, Shards, ShardsError};
 use serde_json::json;
 use std::path::Path;

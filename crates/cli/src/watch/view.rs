@@ -7,6 +7,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::signals::Stop;
 use crate::terminal::Terminal;
+use pipefill_report::words::complete_connections;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::time::{Duration, Instant};
 
@@ -120,7 +121,7 @@ impl Screen {
         if self.is_paused {
             return;
         }
-        self.found = watcher.found(most);
+        self.found = complete_connections(watcher.found(most));
         self.curves = watcher.curves(CURVE);
         self.sort.apply(&mut self.found.connections);
         self.selected = self.selected.min(self.found.connections.len().saturating_sub(1));

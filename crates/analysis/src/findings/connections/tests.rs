@@ -1,6 +1,7 @@
 //! What synthetic samples of a connection are judged to be.
 
 use super::*;
+use crate::findings::verdict::VerdictReason;
 use crate::infer::apply;
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::LimitedBy;
@@ -104,7 +105,9 @@ fn what_was_offered_and_has_arrived_was_the_applications() {
         (Some(LimitedBy::App), Some(LimitedBy::Rwnd)),
         "{part:#?}"
     );
-    assert!(whole.verdict.unwrap().contains("the application offers 10.1 Mbit/s, 10.0 Mbit/s were measured"));
+    let Some(VerdictReason::Judged(judged)) = whole.reason else { panic!("{whole:#?}") };
+    let offered = judged.of_all_streams(judged.flow.bitrate);
+    assert_eq!((offered, judged.goodput_bps), (Some(10_100_000), 10_000_000));
 }
 
 #[test]

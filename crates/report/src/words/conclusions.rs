@@ -1,9 +1,10 @@
 //! The figures behind an opinion, as sentences.
 
-use super::{ClaimResult, JudgedCell};
-use crate::findings::expect::Value;
-use crate::findings::experiment::CellResult;
-use crate::ground::wording::{bytes, duration, percent, rate};
+use crate::quantity::{bytes, duration, percent, rate};
+use pipefill_analysis::findings::experiment::CellResult;
+use pipefill_analysis::findings::experiment::Value;
+use pipefill_analysis::findings::experiment::{ClaimResult, JudgedCell};
+use pipefill_analysis::ground::statistics::rounded;
 use pipefill_core::cell::ExpectMetric;
 use pipefill_core::plan::{Against, Claim};
 
@@ -99,12 +100,12 @@ fn windows(cell: &CellResult, word: &str) -> String {
         None => format!("limited by {word}"),
     }];
     let named = [
-        ("in flight", cell.in_flight_bytes_p50),
-        ("cwnd", cell.cwnd_bytes_p50),
-        ("rwnd", cell.rwnd_bytes_p50),
+        ("in flight", cell.tcp.in_flight_bytes_p50),
+        ("cwnd", cell.tcp.cwnd_bytes_p50),
+        ("rwnd", cell.tcp.rwnd_bytes_p50),
     ];
     parts.extend(named.iter().filter_map(|&(name, value)| Some(format!("{name} {}", bytes(value?)))));
-    if let (Some(used), Some(limit)) = (cell.wmem_queued_bytes_p50, cell.sndbuf_bytes_p50) {
+    if let (Some(used), Some(limit)) = (cell.tcp.wmem_queued_bytes_p50, cell.tcp.sndbuf_bytes_p50) {
         parts.push(format!("send buffer {} of {}", bytes(used), bytes(limit)));
     }
     parts.join(", ")
@@ -153,14 +154,13 @@ const fn name(metric: ExpectMetric) -> &'static str {
 }
 
 fn told_value(metric: ExpectMetric, value: &Value) -> String {
-    let whole = |number: f64| crate::ground::statistics::rounded(number);
     match (metric, value) {
         (_, Value::Word(word)) => word.clone(),
         (ExpectMetric::MinRtt | ExpectMetric::Srtt | ExpectMetric::BaseRtt, Value::Number(us)) => {
-            duration(whole(*us))
+            duration(rounded(*us))
         }
         (ExpectMetric::Retransmits, Value::Number(count)) => format!("{count:.0}"),
         (ExpectMetric::Lost, Value::Number(lost)) => percent(lost / 100.0),
-        (_, Value::Number(bps)) => rate(whole(*bps)),
+        (_, Value::Number(bps)) => rate(rounded(*bps)),
     }
 }
