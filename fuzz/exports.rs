@@ -7,6 +7,7 @@ use pipefill_analysis::findings::series::Drawing;
 use pipefill_core::plan::Plan;
 use pipefill_core::record::{AnyRow, RunRecord};
 use pipefill_report::html::{Page, RunPart};
+use pipefill_report::words::complete_experiment;
 use pipefill_report::{csv, explain, flent, html, iperf3, json, md, pictures, table};
 use serde_json::Value;
 use std::sync::LazyLock;
@@ -67,7 +68,7 @@ fn report(record: &RunRecord) {
     if builder.add(record).is_err() {
         return;
     }
-    let experiment = builder.finish("pipefill run x.toml");
+    let experiment = complete_experiment(builder.finish(), "pipefill run x.toml");
     let parts = [part];
     json::render(&experiment).expect("a report is JSON");
     csv::render(&experiment).expect("a report is CSV");

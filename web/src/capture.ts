@@ -1,7 +1,7 @@
 // The graphs of a capture's connections: panels below one another on one axis of time, from the whole down to single segments.
 import { Chart, axis, type Entry } from "./chart";
 import { bubble, button, byId, element } from "./dom";
-import { bytes, percent, rate, short, time } from "./format";
+import { bytes, percent, rate, short, time, wholeStep } from "./format";
 import type { CaptureHead, Shows } from "../build/model";
 import { below, levelFor, marksOf, partsIn, rates, shareOfEvery, unpack, type Flow, type Mark, type Span } from "./segments";
 import { LOOKS, elements, forgetPaints, type Look, type Panel, type Place } from "./strokes";
@@ -243,7 +243,7 @@ export class CaptureView {
       gridIndex,
       min,
       max,
-      ...(format === bytes ? { interval: powerStep(max - min) } : { splitNumber: panel === "sequence numbers" ? 6 : 3 }),
+      ...(format === bytes ? { interval: wholeStep(max - min, 5) } : { splitNumber: panel === "sequence numbers" ? 6 : 3 }),
       axisLabel: { color: colour("ink"), hideOverlap: true, showMinLabel: min === 0, showMaxLabel: false, formatter: (value: number) => short(format(value)) },
     }));
     return {
@@ -579,11 +579,6 @@ function seconds(ns: number, direction: "up" | "down"): string {
   const whole = Math.max(0, direction === "up" ? Math.ceil(ns) : Math.floor(ns));
   const text = `${Math.floor(whole / 1e9)}.${String(whole % 1e9).padStart(9, "0")}`;
   return text.replace(/\.?0+$/u, "");
-}
-
-/** A power of two that cuts a range of bytes into a few parts. */
-function powerStep(range: number): number {
-  return 2 ** Math.ceil(Math.log2(Math.max(1, range) / 5));
 }
 
 /** The least and the largest value that a panel shows: from 0 on, unless it shows a part. A limit far above is cut off. */

@@ -2,7 +2,7 @@
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import { Chart, axis, tooltip, type Entry } from "./chart";
 import { bubble, button, byId, element } from "./dom";
-import { bytes, rate, short, time } from "./format";
+import { bytes, rate, short, time, wholeStep } from "./format";
 import type { Head, Run } from "../build/model";
 import { colour } from "./theme";
 
@@ -258,7 +258,7 @@ export class RunView {
       type: "value",
       gridIndex: number,
       nameTextStyle: { color: colour("soft"), align: "left", padding: [0, 0, 0, -76] },
-      ...(format === bytes ? this.#powers(name, hidden) : { splitNumber: 3 }),
+      ...(format === bytes ? this.#wholeSteps(name, hidden) : { splitNumber: 3 }),
       axisLabel: { color: colour("ink"), formatter: (value: number) => short(format(value)) },
     }));
     const names = {
@@ -332,10 +332,10 @@ export class RunView {
     };
   }
 
-  /** Steps of a power of two for a panel of bytes. */
-  #powers(panel: string, hidden: Set<string>): Record<string, number> {
+  /** The range and the steps of a panel of bytes, from 0 on. */
+  #wholeSteps(panel: string, hidden: Set<string>): Record<string, number> {
     const most = this.#most(panel, hidden);
-    const interval = 2 ** Math.ceil(Math.log2(most / 3));
+    const interval = wholeStep(most, 3);
     return { min: 0, max: Math.ceil(most / interval) * interval, interval };
   }
 

@@ -2,7 +2,7 @@
 //!
 //! Never: an object from another clang than the one that the checked-in one names; its version is part of the result.
 
-use crate::check::Found;
+use crate::rule::Outcome;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -29,9 +29,9 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
 ///
 /// # Errors
 /// A file can't be read or written.
-pub(crate) fn check(root: &Path) -> Result<Found, String> {
+pub(crate) fn check(root: &Path) -> Result<Outcome, String> {
     if let Err(why) = is_comparable() {
-        return Ok(Found::CannotLook(why));
+        return Ok(Outcome::CannotLook(why));
     }
     let mut problems = Vec::new();
     for name in NAMES {
@@ -42,7 +42,7 @@ pub(crate) fn check(root: &Path) -> Result<Found, String> {
             ));
         }
     }
-    Ok(Found::Problems(problems))
+    Ok(Outcome::Problems(problems))
 }
 
 fn is_made_from_source(root: &Path, name: &str) -> Result<bool, String> {

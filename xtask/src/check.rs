@@ -1,28 +1,22 @@
 //! All rules, one after the other; every problem is printed, not only the first.
 
+use crate::rule::{Outcome, Rule};
 use crate::workspace::Workspace;
-use crate::{book, bpf, directions, sources};
-
-/// What a rule found.
-pub(crate) enum Found {
-    /// What does not hold; empty where everything does.
-    Problems(Vec<String>),
-    /// Why this machine can't look.
-    CannotLook(String),
-}
-
-/// Looks; an error is a file that can't be read.
-type Rule = fn(&Workspace) -> Result<Found, String>;
+use crate::{book, bpf, circles, directions, layers, literals, purity, sources};
 
 const RULES: &[(&str, Rule)] = &[
-    ("directions", |workspace| Ok(Found::Problems(directions::check(&workspace.crates)))),
-    ("sources", |workspace| sources::check(workspace).map(Found::Problems)),
-    ("book", |workspace| book::check(&workspace.root).map(Found::Problems)),
+    ("directions", |workspace| Ok(Outcome::Problems(directions::check(&workspace.crates)))),
+    ("sources", |workspace| sources::check(workspace).map(Outcome::Problems)),
+    ("purity", |workspace| purity::check(workspace).map(Outcome::Problems)),
+    ("layers", |workspace| layers::check(workspace).map(Outcome::Problems)),
+    ("circles", |workspace| circles::check(workspace).map(Outcome::Problems)),
+    ("literals", |workspace| literals::check(workspace).map(Outcome::Problems)),
+    ("book", |workspace| book::check(&workspace.root).map(Outcome::Problems)),
     ("bpf", |workspace| bpf::check(&workspace.root)),
     #[cfg(feature = "generated")]
     ("generated", |workspace| {
         let [keys, schemas] = [crate::key_reference::check, crate::schemas::check];
-        Ok(Found::Problems([keys(&workspace.root)?, schemas(&workspace.root)?].concat()))
+        Ok(Outcome::Problems([keys(&workspace.root)?, schemas(&workspace.root)?].concat()))
     }),
 ];
 
@@ -39,8 +33,8 @@ pub(crate) fn run(workspace: &Workspace, names: &[String]) -> Result<u8, String>
     let (mut problems, mut code) = (Vec::new(), OK);
     for (name, rule) in chosen(names)? {
         match rule(workspace)? {
-            Found::Problems(found) => problems.extend(found),
-            Found::CannotLook(why) => {
+            Outcome::Problems(found) => problems.extend(found),
+            Outcome::CannotLook(why) => {
                 println!("{name} is not checked: {why}");
                 code = CANNOT_LOOK;
             }

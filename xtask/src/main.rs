@@ -1,7 +1,7 @@
 //! The checks that people forget, and the simulator against its oracle:
-//! `cargo run -p xtask -- check|keys|schemas|catalogue|fixes|reproduce|packets|bpf|accuracy`.
+//! `cargo run -p xtask -- check|keys|schemas|catalogue|fixes|reproduce|packets|literals|bpf|accuracy`.
 //!
-//! Without the feature `generated` it is built in seconds, and knows check (without the generated files), catalogue and bpf only. Never: a rule of the product
+//! Without the feature `generated` it is built in seconds, and knows check (without the generated files), catalogue, literals and bpf only. Never: a rule of the product
 //! itself, or anything that the product needs at run time.
 #![forbid(unsafe_code)]
 
@@ -10,17 +10,23 @@ mod accuracy;
 mod book;
 mod bpf;
 mod check;
+mod circles;
 mod directions;
 #[cfg(feature = "generated")]
 mod fixes;
 #[cfg(feature = "generated")]
 mod key_reference;
+mod layers;
+mod literals;
+mod modules;
 #[cfg(feature = "generated")]
 mod packets;
 #[cfg(feature = "generated")]
 mod program;
+mod purity;
 #[cfg(feature = "generated")]
 mod reproduce;
+mod rule;
 #[cfg(feature = "generated")]
 mod schemas;
 mod sources;
@@ -35,7 +41,11 @@ usage: cargo run -p xtask -- COMMAND
   check [RULE…]
           what has to hold in the workspace; exit code 3 where this machine lacks what a rule needs. The rules:
           directions  of dependencies
-          sources     unsafe code, purity, sizes, folder names
+          sources     unsafe code, sizes, folder names
+          purity      no clocks, sockets, files, threads in the pure crates
+          layers      of analysis: none uses a later one
+          circles     of modules that use each other
+          literals    no numbers of the judge outside of thresholds.rs
           book        pages in the summary, links between pages
           bpf         the BPF object is what its source compiles to
           generated   the key reference and the schemas are up to date
@@ -50,6 +60,8 @@ usage: cargo run -p xtask -- COMMAND
   packets [PROGRAM]
           captures every scenario of the three sets of verdicts in the simulator at both ends; fails where too few verdicts from packets
           are those with all facts. PROGRAM instead of a release build
+  literals
+          prints the numbers of the judge that are outside of thresholds.rs
   bpf     compiles the lab's BPF programs (clang-14)
   accuracy [CELL…]
           runs the oracle's cells in the simulator, writes docs/accuracy.md and fails where a bound does not hold;
@@ -71,6 +83,7 @@ fn main() -> ExitCode {
         "reproduce" => reproduce::run(&workspace.root, rules.first()).map(|()| ExitCode::SUCCESS),
         #[cfg(feature = "generated")]
         "packets" => packets::run(&workspace.root, rules.first()).map(|()| ExitCode::SUCCESS),
+        "literals" => literals::print(&workspace).map(|()| ExitCode::SUCCESS),
         "bpf" => bpf::write(&workspace.root).map(|()| ExitCode::SUCCESS),
         #[cfg(feature = "generated")]
         "accuracy" => accuracy::run(&workspace.root, std::env::args().skip(2)),

@@ -1,8 +1,6 @@
-//! What every source file has to obey: size, a first line that says why it exists, names of folders, where `unsafe` may
-//! stand, and what the pure crates must not touch.
+//! What every source file has to obey: size, a first line that says why it exists, names of folders, where `unsafe` may stand.
 //!
-//! The rules look at text, not at syntax; they are here to remind, the compiler's own lints judge. Never: a rule without a test
-//! that breaks it.
+//! These rules look at text, not at syntax; the compiler's own lints judge. Every rule has a test that breaks it.
 
 use crate::workspace::{Crate, Workspace};
 use std::ffi::OsStr;
@@ -20,23 +18,6 @@ const FOREIGN_FOLDERS: [&str; 4] = ["target", ".git", "node_modules", "corpus"];
 const LAB: &str = "pipefill-lab";
 /// The only place where `unsafe` may be allowed.
 const UNSAFE_FOLDER: &str = "crates/lab/src/sys/";
-/// Crates in which time and chance are arguments.
-const PURE: [&str; 4] = ["crates/core/src/", "crates/link/src/", "crates/analysis/src/", "crates/sim/src/"];
-/// Clocks, sockets, files, threads, and maps in random order.
-const IMPURE: [&str; 11] = [
-    "Instant::now",
-    "SystemTime",
-    "std::net",
-    "std::fs",
-    "std::env",
-    "std::process",
-    "std::thread",
-    "HashMap",
-    "HashSet",
-    "println!",
-    "rand::",
-];
-
 /// A Rust file; its path is relative to the workspace, with `/`.
 pub(crate) struct Source {
     path: String,
@@ -54,7 +35,6 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>, String> {
         problems.extend(size(source));
         problems.extend(purpose(source));
         problems.extend(allows_unsafe(source));
-        problems.extend(impurities(source));
     }
     problems.extend(forbids_unsafe(&workspace.crates, &sources));
     Ok(problems)
@@ -132,20 +112,6 @@ fn forbids_unsafe(crates: &[Crate], sources: &[Source]) -> Vec<String> {
         .collect()
 }
 
-/// Words of the world outside in a pure crate. Unit tests may read what they like.
-fn impurities(source: &Source) -> Vec<String> {
-    if !PURE.iter().any(|folder| source.path.starts_with(folder)) || source.path.ends_with("/tests.rs") {
-        return Vec::new();
-    }
-    code(source)
-        .take_while(|(_, line)| *line != "#[cfg(test)]")
-        .filter_map(|(number, line)| {
-            let word = IMPURE.iter().find(|word| line.contains(**word))?;
-            Some(format!("{}:{number}: {word} in a pure crate", source.path))
-        })
-        .collect()
-}
-
 /// Trimmed lines that aren't comments, with their numbers from 1.
 fn code(source: &Source) -> impl Iterator<Item = (usize, &str)> {
     (1..).zip(source.text.lines().map(str::trim)).filter(|(_, line)| !line.starts_with("//"))
@@ -200,15 +166,5 @@ mod tests {
             source("lab.rs", "//! Why.\n"),
         ];
         assert_eq!(forbids_unsafe(&crates, &sources), ["cli.rs: has to begin with #![forbid(unsafe_code)]"]);
-    }
-
-    #[test]
-    fn a_pure_crate_touches_nothing() {
-        let text = "//! Never: std::fs.\nlet now = Instant::now();\n#[cfg(test)]\nuse std::fs;\n";
-        assert_eq!(
-            impurities(&source("crates/link/src/a.rs", text)),
-            ["crates/link/src/a.rs:2: Instant::now in a pure crate"]
-        );
-        assert_eq!(impurities(&source("crates/lab/src/a.rs", text)), Vec::<String>::new());
     }
 }

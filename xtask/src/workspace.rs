@@ -2,15 +2,18 @@
 //!
 //! Never: a path that is written down here and in a `Cargo.toml`.
 
+use crate::modules::Tree;
 use cargo_metadata::{Metadata, MetadataCommand, Package, TargetKind};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// All crates of the workspace.
 pub(crate) struct Workspace {
     /// Absolute.
     pub(crate) root: PathBuf,
     pub(crate) crates: Vec<Crate>,
+    trees: OnceLock<Result<Vec<Tree>, String>>,
 }
 
 /// One crate.
@@ -39,7 +42,20 @@ impl Workspace {
             .iter()
             .map(|package| describe(package, &members, &metadata))
             .collect();
-        Ok(Self { root: metadata.workspace_root.into(), crates })
+        Ok(Self { root: metadata.workspace_root.into(), crates, trees: OnceLock::new() })
+    }
+
+    /// The module trees of all crates; they are read once.
+    ///
+    /// # Errors
+    /// A file that is absent or that is not Rust.
+    pub(crate) fn trees(&self) -> Result<&[Tree], String> {
+        let read = || {
+            let roots =
+                self.crates.iter().flat_map(|each| each.roots.iter().map(move |root| (&each.name, root)));
+            roots.map(|(package, root)| Tree::read(package, &self.root, root)).collect()
+        };
+        self.trees.get_or_init(read).as_deref().map_err(String::clone)
     }
 }
 

@@ -4,7 +4,8 @@
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use std::process::{Command, ExitCode};
 
-const RULES: [&str; 5] = ["directions", "sources", "book", "bpf", "generated"];
+const RULES: [&str; 9] =
+    ["directions", "sources", "purity", "layers", "circles", "literals", "book", "bpf", "generated"];
 /// Exit code where this machine lacks what a rule needs.
 const CANNOT_LOOK: i32 = 3;
 

@@ -5,11 +5,13 @@
 pub(crate) mod buffers;
 pub mod calculator;
 pub(crate) mod count_at;
+pub mod distribution;
 pub mod downsampling;
 pub mod interval;
 pub mod models;
 pub mod statistics;
 pub mod step_function;
 pub mod theory;
+pub mod threshold;
+pub mod thresholds;
 pub mod weighted_values;
-pub(crate) mod wording;

@@ -3,22 +3,34 @@
 //! A first pass over the samples gives the facts ([`Inference`]), a second one judges with them: [`Manifest`] carries them as its subject.
 //! What no flow has tried stays absent.
 
+pub(crate) mod arrivals;
 mod base_rtt;
 mod blindfold;
 mod bottleneck;
+pub(crate) mod datagrams;
+pub(crate) mod epochs;
+mod history;
 mod look;
 mod losses;
 pub(crate) mod packets;
+pub(crate) mod queue;
 mod rounds;
+pub(crate) mod run;
 pub(crate) mod samples;
+mod sender_sample;
 mod sharing;
+mod stall;
+#[cfg(test)]
+pub(crate) mod synthetic;
+pub(crate) mod utilisation;
+pub(crate) mod way;
 
 pub use blindfold::{View, blindfolded, forget_the_plan};
 
 use crate::ground::models::headers::Headers;
-use crate::ground::wording;
+use crate::ground::thresholds::{SAMPLES_MAX, SAMPLES_OF_A_STREAM, Thresholds};
 use look::Track;
-use packets::{PacketEvidence, PacketTrack};
+use packets::{PacketTrack, StreamPackets};
 use pipefill_core::cell::{CellSpec, Direction};
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{
@@ -27,27 +39,30 @@ use pipefill_core::record::{
 use rounds::Round;
 use std::collections::BTreeMap;
 
-/// Samples that are kept of all streams together: beyond it each second one goes.
-const LOOKS_MAX: usize = 1 << 19;
-
 /// Collects samples of sockets and finds what they tell of the path.
 #[derive(Debug)]
-pub struct Inference {
+pub struct Inference<'a> {
+    thresholds: &'a Thresholds,
     tracks: BTreeMap<u32, Track>,
     packets: BTreeMap<u32, PacketTrack>,
     headers: Headers,
 }
 
-impl Inference {
+impl<'a> Inference<'a> {
     /// Of the connections of `manifest`; no sample was seen yet.
-    pub fn new(manifest: &Manifest) -> Self {
+    pub fn new(manifest: &Manifest, thresholds: &'a Thresholds) -> Self {
         let spec = &manifest.run.cell.spec;
-        let most = (LOOKS_MAX / manifest.streams.len().max(1)).max(256);
+        let most = (SAMPLES_MAX / manifest.streams.len().max(1)).max(SAMPLES_OF_A_STREAM);
         let direction = |flow: u32| spec.flows.get(usize::try_from(flow).ok()?).map(|flow| flow.direction);
         let track = |direction| Track::new(direction, most);
         let tracks =
             manifest.streams.iter().filter_map(|one| Some((one.stream, track(direction(one.flow)?))));
-        Self { tracks: tracks.collect(), packets: BTreeMap::new(), headers: Headers::of(&spec.path) }
+        Self {
+            thresholds,
+            tracks: tracks.collect(),
+            packets: BTreeMap::new(),
+            headers: Headers::of(&spec.path),
+        }
     }
 
     /// Takes the next row, in order of time.
@@ -55,7 +70,7 @@ impl Inference {
         match row {
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
                 if let Some(track) = self.tracks.get_mut(&row.stream) {
-                    track.see(row);
+                    track.see(row, self.thresholds);
                 }
             }
             AnyRow::Packets(row) if row.end == StreamEnd::Sender && self.tracks.contains_key(&row.stream) => {
@@ -67,21 +82,25 @@ impl Inference {
 
     /// The facts, after the last sample.
     pub fn facts(mut self) -> PathFacts {
+        let thresholds = self.thresholds;
         for (stream, samples) in std::mem::take(&mut self.packets) {
             if let Some(track) = self.tracks.get_mut(&stream) {
-                *track = Track::of_packets(track.direction, &PacketEvidence::of(samples.as_slice()));
+                let evidence = StreamPackets::of(samples.as_slice(), thresholds);
+                *track = Track::of_packets(track.direction, &evidence, thresholds);
             }
         }
-        let mut facts =
-            PathFacts { base_rtt_us: base_rtt::find(self.tracks.values()), ..PathFacts::default() };
+        let mut facts = PathFacts {
+            base_rtt_us: base_rtt::find(self.tracks.values(), thresholds),
+            ..PathFacts::default()
+        };
         let Some(base) = facts.base_rtt_us else { return facts };
         let (mut found, mut shared) = ([None; 2], [None; 2]);
         for direction in Direction::ALL {
             let its: Vec<&Track> = self.tracks.values().filter(|one| one.direction == direction).collect();
-            let rounds: Vec<Vec<Round>> = its.iter().map(|track| rounds::of(track)).collect();
-            found[direction.index()] = bottleneck::find(&its, &rounds, base.value, self.headers);
-            shared[direction.index()] = bottleneck::shared(&its, &rounds, base.value);
-            if let Some(losses) = losses::find(&its, base.value) {
+            let rounds: Vec<Vec<Round>> = its.iter().map(|track| rounds::of(track, thresholds)).collect();
+            found[direction.index()] = bottleneck::find(&its, &rounds, base.value, self.headers, thresholds);
+            shared[direction.index()] = bottleneck::shared(&its, &rounds, base.value, thresholds);
+            if let Some(losses) = losses::find(&its, base.value, thresholds) {
                 let way = facts.way_mut(direction);
                 way.loss = Some(Fact::inferred(losses.kind));
                 way.overflow_rtt_us = losses.rtt_us.filter(|_| way.has_full_queue()).map(Fact::inferred);
@@ -114,8 +133,9 @@ impl Inference {
 pub fn inferred<E>(
     manifest: &Manifest,
     rows: impl Iterator<Item = Result<AnyRow, E>>,
+    thresholds: &Thresholds,
 ) -> Result<Manifest, E> {
-    let mut inference = Inference::new(manifest);
+    let mut inference = Inference::new(manifest, thresholds);
     for row in rows {
         inference.take(&row?);
     }
@@ -149,19 +169,25 @@ pub fn with_facts(manifest: &Manifest, facts: PathFacts) -> Manifest {
     known
 }
 
-/// What is to be said of others at the bottleneck of a flow in `direction`; `None` where none were seen.
-pub fn of_others(facts: &PathFacts, direction: Direction, limited_by: LimitedBy) -> Option<String> {
+/// What a flow shows of others at its bottleneck.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SharedBottleneck {
+    /// What got through at times although the round trip stayed up, bits per second; `None` where the path's rate is unknown.
+    pub slow_bps: Option<u64>,
+    /// Whether it may as well be ACKs that wait on their way back.
+    pub may_be_acks: bool,
+}
+
+/// What `facts` show of others at the bottleneck of a flow in `direction`; `None` where none were seen.
+pub fn of_others(facts: &PathFacts, direction: Direction, limited_by: LimitedBy) -> Option<SharedBottleneck> {
     let way = facts.way(direction);
     let is_without_a_rate =
         limited_by == LimitedBy::Path && way.rate_bps.is_none() && way.overflow_rtt_us.is_some();
-    let because = match way.shared_bps.map(|slow| wording::rate(slow.value)) {
-        Some(slow) => format!("At times only {slow} got through although the round trip stayed up"),
-        None if is_without_a_rate => "What rate that is can't be told from here".to_owned(),
-        None => return None,
-    };
-    let is_of_data = way.rate_bps.is_some() || way.overflow_rtt_us.is_some();
-    let or_acks = if is_of_data { "" } else { ", or ACKs wait on their way back" };
-    Some(format!(" {because}: others share the bottleneck, or its rate changes{or_acks}."))
+    let slow_bps = way.shared_bps.map(|slow| slow.value);
+    (slow_bps.is_some() || is_without_a_rate).then(|| SharedBottleneck {
+        slow_bps,
+        may_be_acks: way.rate_bps.is_none() && way.overflow_rtt_us.is_none(),
+    })
 }
 
 /// `spec` with the path that `facts` tell of. Where the rate is unknown it has none.

@@ -1,40 +1,50 @@
-//! Why a flow was as fast as it was: what limited each of its streams, when, and for what share of the time.
+//! The judge: evidence in, verdict with its rule and its margin out.
 //!
-//! Samples become epochs of at least a round trip ([`epochs`]), each epoch gets a limiter ([`rules`]), the congestion window is
-//! refined ([`refine`]), and what is left is counted, flow by flow. `docs/guide/verdicts.md` explains every rule. No rule asks who made
-//! the record, and where there are several witnesses no verdict rests on one alone (see [`Witness`]).
+//! Intervals of at least a round trip become [`Evidence`](pipefill_core::evidence::Evidence), the first rule of [`RULES`] that holds names
+//! who holds each, the [`ledger`] owns the time, and [`REVISIONS`] change what only the whole flow shows. `docs/guide/verdicts.md` lists
+//! them. No rule asks who made the record.
 
-mod causes;
+mod conditions;
 mod confidence;
-mod epochs;
-mod facts;
-mod history;
+mod cwnd_causes;
+mod decision;
+mod figures;
 mod judging;
-mod receiver;
-mod refine;
+mod ledger;
+mod packets;
+mod revisions;
+mod rule;
 mod rules;
-#[cfg(test)]
-mod samples;
-mod sockets;
-mod stall;
 mod testbed;
-mod timeline;
-mod udp;
-mod utilisation;
-mod way;
+mod trace;
 mod witness;
 
 pub use confidence::Confidence;
-pub use judging::Diagnosing;
-pub use rules::FULL;
-pub(crate) use udp::of_ends as datagrams_limited_by;
+pub use decision::{Decision, decide, decide_traced};
+pub use judging::{Diagnosing, datagrams_limited_by};
+pub(crate) use ledger::{Holding, LedgerSums};
+pub use revisions::{REVISIONS, Revision};
+pub use rule::{Part, Rule, RuleId};
+pub use rules::RULES;
+pub use testbed::TestbedFault;
+pub use trace::{ThresholdComparison, Trace};
 pub use witness::Witness;
 
+use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// From this share of its rate on a path is full.
+pub const FULL: f64 = Thresholds::standard().path_full.value();
+
+/// Every name of a rule or a revision.
+pub fn rule_ids() -> impl Iterator<Item = RuleId> {
+    let rules = RULES.iter().map(|rule| rule.id);
+    rules.chain([rules::unknown::NOT_SAMPLED]).chain(REVISIONS.iter().map(|revision| revision.id))
+}
 
 /// What limited one flow in one run.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -49,20 +59,28 @@ pub struct Diagnosis {
     pub limited_by: LimitedBy,
     /// Where that is the congestion window: why it was no larger.
     pub cwnd_cause: Option<CwndCause>,
+    /// The rule or revision that gave the category most of its time; `None` in records judged before rules had names.
+    #[serde(default)]
+    pub rule: Option<RuleId>,
+    /// The smallest relative move of one threshold that gives an interval another holder: the median over the category's time. `None` where
+    /// no threshold decides.
+    #[serde(default)]
+    pub margin: Option<f64>,
     /// Category → share of the measured time, all streams of the flow; the shares add up to one.
     pub limited_fraction: BTreeMap<LimitedBy, f64>,
     /// Every stream's spans in order of time; neighbours with the same cause are one.
     pub timeline: Vec<Span>,
     /// What the figures of the verdict come from, medians over the epochs of its cause.
     pub figures: Figures,
-    /// How sure that is; `None` in records judged before there was such a word.
+    /// How sure that is; `None` where the category is unknown, and in records judged before there was such a word.
     #[serde(default)]
     pub confidence: Option<Confidence>,
     /// Others who have an opinion on the cause.
     pub witnesses: Vec<Witness>,
     /// What is wrong with the testbed, a sentence each.
     #[serde(default)]
-    pub faults: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub faults: Vec<TestbedFault>,
 }
 
 /// A cause that stood for a while.
@@ -78,6 +96,9 @@ pub struct Span {
     pub limited_by: LimitedBy,
     /// Where it is the congestion window: why.
     pub cwnd_cause: Option<CwndCause>,
+    /// The rule or revision that says so; `None` in records judged before rules had names.
+    #[serde(default)]
+    pub rule: Option<RuleId>,
 }
 
 /// What the arithmetic of a verdict needs; medians over the epochs of its cause, sums over the flow's streams.
@@ -95,7 +116,7 @@ pub struct Figures {
     pub acked_bps: Option<u64>,
     /// Congestion window.
     pub cwnd_bytes: Option<u64>,
-    /// TimeInterval that the receivers advertised.
+    /// Window that the receivers advertised.
     pub rwnd_bytes: Option<u64>,
     /// Memory of the send queues.
     pub wmem_queued_bytes: Option<u64>,
@@ -142,6 +163,11 @@ pub struct Figures {
 }
 
 impl Figures {
+    /// Whether the sender was seen, by its socket or by packets near it: a receiver shows nothing of what is in flight.
+    pub fn are_of_the_sender(&self) -> bool {
+        self.flight_bytes.is_some_and(|bytes| bytes > 0)
+    }
+
     /// Whether they are of TCP: datagrams have no segments.
     pub fn are_of_tcp(&self) -> bool {
         self.mss_bytes.is_some()

@@ -10,6 +10,7 @@ mod comments;
 mod compression;
 mod error;
 mod mapped;
+mod order;
 mod pcap;
 mod pcapng;
 mod source;

@@ -7,9 +7,11 @@
 //! carry some; 40 bytes for each packet in flight, and room for at most twice as many more. Reading a packet allocates nothing where that holds already.
 
 mod connection;
+mod data;
 mod event;
 mod gaps;
 mod half;
+mod key;
 mod patience;
 mod queue;
 mod resent;
@@ -17,17 +19,20 @@ mod rounds;
 mod rtt;
 mod scoreboard;
 mod sender;
+mod side;
 mod table;
 
-pub use connection::{Connection, Handshake, Side, Vantage};
+pub use connection::{Connection, Handshake, Vantage};
 pub use event::{Ended, Event, Kind, Sacks};
 pub use half::{EcnCounts, Half};
 pub use resent::{KnownBy, Spurious};
 pub use sender::SenderCounts;
+pub use side::Side;
 
 use crate::headers::{self, Flags, Other, Segment};
 use crate::read::Packet;
-use table::{Key, Table};
+use key::Key;
+use table::Table;
 
 /// Gets what was found, as it is found. `()` takes nothing.
 pub trait Observer {

@@ -1,8 +1,8 @@
 //! The command that carries out a stored experiment again.
 
 use crate::studies;
-use pipefill_analysis::findings::experiment::quoted;
 use pipefill_core::plan::Shard;
+use pipefill_report::words::quoted;
 use pipefill_store::{ExperimentDirectory, Records};
 
 /// The command that makes the runs of `experiment` that are damaged or missing.

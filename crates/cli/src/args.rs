@@ -7,6 +7,7 @@
 mod between;
 mod examples;
 mod hosts;
+mod letters;
 mod shape;
 mod sweep;
 mod words;
@@ -292,6 +293,10 @@ pub(crate) struct CatalogueArgs {
     /// Judge a second time, as if nobody had planned the runs: by the sockets of this end alone, without the scenario and without the path's counters
     #[arg(long, value_enum, value_name = "END")]
     pub(crate) blindfold: Option<End>,
+    /// Judge the records again with each threshold moved by this part, up and down, one at a time, and list the verdicts that change; with
+    /// --blindfold those of that end
+    #[arg(long, value_name = "PART", value_parser = parse::ratio)]
+    pub(crate) perturb: Option<Ratio>,
     #[command(flatten)]
     pub(crate) options: RunOptions,
 }

@@ -2,7 +2,6 @@
 
 mod client;
 mod end;
-mod letters;
 mod server;
 mod time;
 
@@ -19,7 +18,6 @@ use std::time::Duration;
 
 pub(crate) use client::{Asked, EndedStream, Tested, measure, test};
 pub(crate) use end::SAMPLE;
-pub(crate) use letters::{bare_seconds, blocks, iperf_bytes, iperf_rate, whole_seconds};
 pub(crate) use server::{Listening, Policy, serve};
 
 /// Bytes that nobody can guess.

@@ -17,6 +17,7 @@ use pipefill_capture::graphs::{Collector, Graphs, Series, Wanted};
 use pipefill_capture::tcp::{Connection, Ended, Observer, Side};
 use pipefill_capture::whole::follow;
 use pipefill_core::parse::duration_text;
+use pipefill_report::pictures::capture_graph;
 use pipefill_store::files;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -211,7 +212,7 @@ impl Made {
         let mut names = Vec::new();
         for (name, mut graph) in pictures(graphs, MARKS) {
             graph.notes.extend(broke.map(str::to_owned));
-            let Some(svg) = graph.svg() else { continue };
+            let Some(svg) = capture_graph(&graph) else { continue };
             let name = format!("{number}-{name}.svg");
             let path = self.path.join(&name);
             files::create(&path, svg.as_bytes()).map_err(Failure::file("writing", &path))?;

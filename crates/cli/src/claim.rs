@@ -3,8 +3,8 @@
 //! Never: a directory that two processes write at once, or one that is made where it can't be kept.
 
 use crate::failure::Failure;
-use crate::progress::span;
 use crate::terminal::Terminal;
+use crate::wording::span;
 use pipefill_store::{
     Attempt, Entry, ExperimentDirectory, LEASE, Leftover, Lock, Owner, Place, Registry, Request, Staged,
     choose,

@@ -5,6 +5,7 @@
 use pipefill_analysis::findings::intervals::{Following, StreamIntervals};
 use pipefill_analysis::findings::metrics::{Condenser, RunMetrics};
 use pipefill_analysis::findings::series::{Drawing, RunSeries};
+use pipefill_analysis::ground::thresholds::STANDARD;
 use pipefill_analysis::infer;
 use pipefill_analysis::infer::View;
 use pipefill_core::record::{AnyRow, DeliverySample, Manifest, PingSample, Retransmit, Row, TableSummary};
@@ -39,7 +40,7 @@ pub(crate) fn condense(
             _ if view.is_some() || is_of_sockets(&record) => {
                 return condense_observed(&record, buckets, view).map(Some);
             }
-            true => infer::inferred(record.manifest(), samples(&record, None)?)?,
+            true => infer::inferred(record.manifest(), samples(&record, None)?, &STANDARD)?,
             false => record.manifest().clone(),
         };
         let mut condenser = Condenser::new(&manifest);
@@ -75,7 +76,7 @@ fn condense_observed(
         Some(view) => infer::blindfolded(record.manifest(), view),
         None => record.manifest().clone(),
     };
-    let manifest = infer::inferred(&manifest, samples(record, view)?)?;
+    let manifest = infer::inferred(&manifest, samples(record, view)?, &STANDARD)?;
     let (mut condenser, mut drawing) = (Condenser::new(&manifest), Drawing::of(&manifest, buckets));
     for sample in samples(record, view)? {
         for row in infer::rows(sample?) {
@@ -92,6 +93,30 @@ fn condense_observed(
     }
     let (metrics, series) = (condenser.finish(), drawing.finish());
     Ok(Condensed { manifest, metrics, series })
+}
+
+/// A run's manifest and all its rows, in memory: to be judged many times; with a `view` what the sockets of one end show. `None` where the
+/// directory has no manifest.
+///
+/// # Errors
+/// As [`condense`].
+pub(crate) fn rows(
+    directory: &Path,
+    view: Option<View>,
+) -> Result<Option<(Manifest, Vec<AnyRow>)>, StoreError> {
+    undisturbed(directory, || {
+        let Some(record) = RecordReader::open(directory)? else {
+            return Ok(None);
+        };
+        let Some(view) = view else {
+            return Ok(Some((record.manifest().clone(), record.rows()?.collect::<Result<_, _>>()?)));
+        };
+        let mut rows = Vec::new();
+        for sample in samples(&record, Some(view))? {
+            rows.extend(infer::rows(sample?));
+        }
+        Ok(Some((infer::blindfolded(record.manifest(), view), rows)))
+    })
 }
 
 fn is_observed(record: &RecordReader) -> bool {

@@ -10,6 +10,7 @@ use pipefill_analysis::findings::series;
 use pipefill_analysis::infer::{View, forget_the_plan};
 use pipefill_core::plan::{Cell, Plan, Run};
 use pipefill_report::html::RunPart;
+use pipefill_report::words::complete_experiment;
 use pipefill_store::{
     Damage, DamagedRun, ExperimentDirectory, Records, StoreError, read_manifest, summaries,
 };
@@ -75,7 +76,7 @@ pub(crate) fn evaluate(
     if !damaged.is_empty() {
         return Err(Failure::Damaged { runs: damaged, repeat: Some(again::resume_command(experiment)) });
     }
-    Ok(Evaluated { result: builder.finish(&again::command(experiment)), parts })
+    Ok(Evaluated { result: finished(builder, experiment), parts })
 }
 
 /// The result of all summaries in `experiment`, read one by one. There are no curves.
@@ -99,7 +100,11 @@ fn summed_up(experiment: &ExperimentDirectory, view: Option<View>) -> Result<Eva
         }
         Err(error) => return Err(error),
     }
-    Ok(Evaluated { result: builder.finish(&again::command(experiment)), parts: Vec::new() })
+    Ok(Evaluated { result: finished(builder, experiment), parts: Vec::new() })
+}
+
+fn finished(builder: ExperimentBuilder, experiment: &ExperimentDirectory) -> Experiment {
+    complete_experiment(builder.finish(), &again::command(experiment))
 }
 
 /// What needs rows can't be had of `experiment`, which has none.
@@ -142,7 +147,7 @@ pub(crate) fn evaluate_cell(
             add(&mut builder, &directory, condensed)?;
         }
     }
-    Ok(builder.finish(&again::command(experiment)).cells.into_iter().next())
+    Ok(finished(builder, experiment).cells.into_iter().next())
 }
 
 /// Of two directories with one run the copy is the one whose name is not the run's.

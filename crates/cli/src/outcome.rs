@@ -35,7 +35,7 @@ impl Outcome {
             Self::ExpectationFailed
         } else if experiment.cells.iter().any(|cell| cell.valid < cell.runs) {
             Self::Invalid
-        } else if expectations().any(pipefill_analysis::findings::expect::ExpectationResult::failed) {
+        } else if expectations().any(pipefill_analysis::findings::experiment::ExpectationResult::failed) {
             Self::ExpectationFailed
         } else {
             Self::Done

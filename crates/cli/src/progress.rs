@@ -1,12 +1,10 @@
 //! What the user sees during runs, on standard error: a live view on a terminal, a line a second at most elsewhere.
 
-mod estimate;
-
-pub(crate) use estimate::Estimate;
-
+use crate::estimate::Estimate;
 use crate::live::{LiveState, View, locked};
 use crate::signals::Stop;
-use crate::terminal::{self, Terminal, visible};
+use crate::terminal::{self, Terminal};
+use crate::wording::{label, span};
 use pipefill_core::plan::Run;
 use pipefill_core::units::Time;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -130,23 +128,6 @@ fn line(estimate: &Estimate, run: &Run, measured: Duration, note: &str) -> Strin
         String::new()
     };
     format!("[{finished:>width$}/{total}] {}: {took}{note}{left}", label(run))
-}
-
-/// The coordinates of a run, fit for a terminal: `variant=tcp path.rtt=10ms, run 1 of 3`.
-pub(crate) fn label(run: &Run) -> String {
-    let axes: Vec<String> = run.cell.axes.iter().map(|(axis, value)| format!("{axis}={value}")).collect();
-    let of = format!("run {} of {}", run.repeat, run.cell.spec.run.repeat);
-    if axes.is_empty() { of } else { format!("{}, {of}", visible(&axes.join(" "), false)) }
-}
-
-/// `2 h 5 min`, `5 min 20 s`, `12 s`; rounded up to the second.
-pub(crate) fn span(span: Duration) -> String {
-    let seconds = span.as_secs().saturating_add(u64::from(span.subsec_nanos() > 0));
-    match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, seconds) => format!("{seconds} s"),
-        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
-        (hours, minutes, _) => format!("{hours} h {minutes} min"),
-    }
 }
 
 #[cfg(test)]

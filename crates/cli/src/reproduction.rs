@@ -5,10 +5,11 @@ use crate::terminal::Terminal;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pipefill_analysis::findings::connections::Captured;
 use pipefill_analysis::findings::experiment::ExperimentBuilder;
-use pipefill_analysis::findings::reproduce::{Draft, Fit, Simulated, fit};
+use pipefill_analysis::findings::reproduce::{Draft, Simulated, fit};
 use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::file_name::FileName;
 use pipefill_core::scenario::Scenario;
+use pipefill_report::words;
 use pipefill_sim::Sim;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -53,9 +54,10 @@ fn fitted(draft: &Draft<'_>, terminal: &Terminal) -> String {
     });
     bar.finish_and_clear();
     match found {
-        Ok(Fit { text, note, runs }) => {
-            terminal.say(&format!("scenario: {note} Runs of the simulator: {runs}."));
-            text
+        Ok(fit) => {
+            let note = words::fitted(&fit);
+            terminal.say(&format!("scenario: {note} Runs of the simulator: {}.", fit.runs));
+            draft.text(fit.setting, Some(&note))
         }
         Err(why) => {
             terminal.say(&format!("note: the scenario was not fitted: {why}"));
@@ -86,7 +88,7 @@ fn simulate(text: &str) -> Result<Simulated, String> {
         let streams = record.manifest.streams.iter();
         bytes += streams.filter_map(|one| received(one.stream)).map(|row| row.received_bytes).sum::<u64>();
     }
-    let result = builder.finish("");
+    let result = builder.finish();
     let first = result.cells.first().and_then(|cell| cell.flows.first());
     let goodput_bps = first.and_then(|flow| flow.figures.goodput_bps).ok_or("a run has no result")?;
     Ok(Simulated { goodput_bps: goodput_bps as f64, bytes })

@@ -5,15 +5,17 @@
 use crate::args::RunOptions;
 use crate::asked::Asked;
 use crate::claim::{Claim, Claimed, lock};
+use crate::estimate::Estimate;
 use crate::evaluation::evaluate;
 use crate::events::Events;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::page;
-use crate::progress::{Estimate, Progress, span};
+use crate::progress::Progress;
 use crate::runner::{Runner, copies, pending, recorded};
 use crate::signals::Stop;
 use crate::terminal::Terminal;
+use crate::wording::span;
 use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_core::backend::Backend;
 use pipefill_core::plan::Run;

@@ -6,6 +6,7 @@ mod processes;
 mod record;
 mod screen;
 mod short_list;
+mod state;
 mod tracker;
 mod view;
 

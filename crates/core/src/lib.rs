@@ -6,6 +6,7 @@
 pub mod address;
 pub mod backend;
 pub mod cell;
+pub mod evidence;
 pub mod file_name;
 pub mod hosts;
 pub mod limit;

@@ -15,13 +15,15 @@ mod key;
 mod layer;
 mod published;
 mod resolve;
+mod section;
 mod set;
 mod table;
 mod toml;
 
 pub use bounds::TEXT_MAX;
 pub use error::{Problem, ScenarioError, Style};
-pub use key::{Key, Kind, Section};
+pub use key::{Key, Kind};
+pub use section::Section;
 pub use table::{KEYS, TOP};
 
 use crate::plan::Plan;

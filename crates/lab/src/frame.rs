@@ -4,7 +4,8 @@
 //! super-packets again. The header arithmetic follows `tcp_gso_segment()`, `inet_gso_segment()` and `ipv6_gso_segment()`.
 
 use crate::sys::buffers::Buffer;
-use crate::sys::packet::{Outgoing, Packet, Received, SNAP, VNET_LEN};
+use crate::sys::packet::{Outgoing, SNAP};
+use crate::sys::received::{Packet, Received, VNET_LEN};
 use pipefill_capture::write::checksum::{fold, sum};
 use pipefill_core::cell::Family;
 use std::ops::Range;

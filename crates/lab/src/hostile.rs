@@ -2,7 +2,8 @@
 //! every `make test`. Not part of the product: built for tests, and with the feature `fuzzing`.
 
 use crate::frame::Frame;
-use crate::sys::packet::{Packet, Received, SNAP, VNET_LEN};
+use crate::sys::packet::SNAP;
+use crate::sys::received::{Packet, Received, VNET_LEN};
 use crate::trace;
 
 /// A packet from the ring: its virtio header, its length in three bytes, and its first bytes. It is cut in every place, and no byte of

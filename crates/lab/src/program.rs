@@ -6,6 +6,7 @@
 
 mod inside;
 mod listening;
+mod refusal;
 mod relay;
 mod uplink;
 

@@ -8,6 +8,7 @@ pub(crate) mod ethtool;
 pub(crate) mod mapping;
 mod messages;
 pub(crate) mod packet;
+pub(crate) mod received;
 pub(crate) mod socket;
 pub(crate) mod socket_list;
 pub(crate) mod thread;

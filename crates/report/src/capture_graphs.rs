@@ -2,7 +2,6 @@
 //!
 //! What is drawn comes as plain numbers; who reads captures is not known here.
 
-use crate::svg;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -114,10 +113,5 @@ impl Graph {
     /// Whether there is anything to draw.
     pub(crate) fn has_marks(&self) -> bool {
         self.layers.iter().any(|layer| !layer.marks.is_empty())
-    }
-
-    /// An SVG document with its style inside, on white; `None` where there is nothing to draw.
-    pub fn svg(&self) -> Option<String> {
-        self.has_marks().then(|| svg::capture(self).document())
     }
 }

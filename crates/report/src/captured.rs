@@ -3,6 +3,7 @@
 use crate::quantity::{Kind, MISSING};
 use crate::sheet::{Entry, Heading, Tone};
 use crate::table::{Style, grid};
+use crate::words::UNKNOWN;
 use crate::{joined, prose};
 use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
 use pipefill_core::limit::{CwndCause, LimitedBy};
@@ -41,7 +42,7 @@ fn in_words(flow: &CapturedFlow, style: Style) -> String {
     let mut line = |words: &str, first: &str, later: &str| {
         let _ = writeln!(text, "{}", prose::filled(words, first, later, style.width));
     };
-    line(flow.verdict.as_deref().unwrap_or("What limits it can't be told."), "  ", "  ");
+    line(flow.verdict.as_deref().unwrap_or(UNKNOWN), "  ", "  ");
     line(&seen(flow), "  ", "  ");
     if let Some(both) = &flow.joined {
         text.push_str(&joined::tables(both, style));

@@ -9,6 +9,9 @@ mod repeats;
 mod trips;
 
 pub(crate) use along::{Along, Step, Steps, Upward};
+/// Cells whose runs have a picture: more nobody prints.
+pub(crate) const RUNS: usize = 12;
+
 pub(crate) use heats::{Field, Heat, Map};
 pub(crate) use laws::Line;
 pub(crate) use losses::Losses;
@@ -16,7 +19,6 @@ pub(crate) use plots::{Plot, Point, SERIES, Series};
 pub(crate) use repeats::{Repeats, Row};
 pub(crate) use trips::{Trip, Trips};
 
-use crate::pictures::RUNS;
 use crate::sheet::by_variant;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use schemars::JsonSchema;

@@ -1,8 +1,8 @@
 //! What was published, what we conclude, and the figures on which that rests.
 
 use crate::prose;
-use pipefill_analysis::findings::conclusions::{ConclusionResult, Opinion};
 use pipefill_analysis::findings::experiment::Experiment;
+use pipefill_analysis::findings::experiment::{ConclusionResult, Opinion};
 
 /// Width of the labels.
 const LABEL: usize = 11;

@@ -2,6 +2,7 @@
 
 use crate::quantity::MISSING;
 use pipefill_analysis::findings::confusion::{Blindfold, Catalogue, Finding};
+use pipefill_analysis::findings::perturbation::Perturbation;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -32,6 +33,40 @@ pub fn render(catalogue: &Catalogue) -> String {
         text.extend(one.verdict.iter().map(|verdict| format!("  {verdict}\n")));
     }
     text.extend(catalogue.blindfold.as_ref().map(blindfolded));
+    text.extend(catalogue.perturbation.as_ref().map(perturbed));
+    text
+}
+
+/// Which verdicts hang on one threshold, and whether margins say the same.
+pub fn perturbed(perturbation: &Perturbation) -> String {
+    let Perturbation { by, thresholds, flows, span_us, moved_us, within_margin_us, .. } = *perturbation;
+    let part = |us: u64| format!("{:.2} %", 100.0 * us as f64 / span_us.max(1) as f64);
+    let mut text = format!(
+        "\n{thresholds} thresholds moved by {:.0} %, up and down, one at a time: {} of {flows} verdicts change with one of them.\n\
+         Of the time {} changes its holder with a threshold of the rules moved; margins say {}.\n",
+        100.0 * by,
+        perturbation.hanging.len(),
+        part(moved_us),
+        part(within_margin_us)
+    );
+    let rows = perturbation.hanging.iter().flat_map(|verdict| {
+        verdict.changes.iter().map(|change| {
+            vec![
+                format!("{}, flow {}", verdict.scenario, verdict.flow + 1),
+                verdict.limited_by.as_str().to_owned(),
+                verdict
+                    .margin
+                    .map_or_else(|| MISSING.to_owned(), |margin| format!("{:.1} %", 100.0 * margin)),
+                format!("{} {:+.0} %", change.threshold, 100.0 * change.by),
+                change.limited_by.as_str().to_owned(),
+            ]
+        })
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    if !rows.is_empty() {
+        text.push('\n');
+        text.push_str(&table(&["verdict", "limited by", "margin", "threshold", "becomes"], &rows));
+    }
     text
 }
 

@@ -5,6 +5,7 @@ use crate::prose;
 use crate::quantity::{Kind, MISSING};
 use crate::sheet::{Entry, Heading, Tone};
 use crate::table::{Style, grid};
+use crate::words::UNKNOWN;
 use pipefill_analysis::findings::connections::{ConnectionFinding, Connections};
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::{CwndCause, LimitedBy};
@@ -36,7 +37,7 @@ pub fn render(found: &Connections, style: Style) -> String {
 pub fn in_words(one: &ConnectionFinding, style: Style) -> String {
     let arrow = if one.direction == Some(Direction::Reverse) { "<-" } else { "->" };
     let mut text = format!("{} {arrow} {}{}\n", one.local, one.remote, owner(one));
-    let verdict = one.verdict.as_deref().unwrap_or("What limits it can't be told.");
+    let verdict = one.verdict.as_deref().unwrap_or(UNKNOWN);
     let _ = writeln!(text, "{}", prose::filled(verdict, "  ", "  ", style.width));
     if let Some(exact) = exact(one) {
         let _ = writeln!(text, "{}", prose::filled(&exact, "  ", "  ", style.width));

@@ -10,7 +10,7 @@ use pipefill_analysis::findings::experiment::Experiment;
 use serde_json::Value;
 
 /// JSON pointers of the scalar fields, in the order of the columns.
-const FIELDS: [&str; 75] = [
+const FIELDS: [&str; 78] = [
     "/backend",
     "/runs",
     "/valid",
@@ -55,6 +55,9 @@ const FIELDS: [&str; 75] = [
     "/ca_state_us/recovery",
     "/ca_state_us/loss",
     "/ca_state_source",
+    "/tcp_samples",
+    "/sample_interval_us_p50",
+    "/sample_interval_us_max",
     "/lost_percent",
     "/datagrams_sent",
     "/datagrams_received",

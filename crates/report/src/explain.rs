@@ -62,7 +62,7 @@ pub struct Explanation<'a> {
     pub figures: Option<&'a Figures>,
     /// Who else has an opinion.
     pub witnesses: Option<&'a [Witness]>,
-    /// How sure the verdict is.
+    /// How sure the verdict is; null where the limit is unknown.
     pub confidence: Option<Confidence>,
     /// What to change.
     pub advice: Option<&'a [Advice]>,
@@ -93,7 +93,7 @@ impl<'a> Explanation<'a> {
             timeline: diagnosis.map(|one| one.timeline.as_slice()),
             figures: diagnosis.map(|one| &one.figures),
             witnesses: diagnosis.map(|one| one.witnesses.as_slice()),
-            confidence: diagnosis.and_then(|one| one.confidence),
+            confidence: diagnosis.and_then(evidence::confidence_of),
             advice: cell.advice.as_deref(),
             flows: &cell.flows,
             repeat_command: &cell.repeat_command,

@@ -39,3 +39,4 @@ mod svg;
 pub mod sweep;
 pub mod table;
 mod wall_clock;
+pub mod words;

@@ -2,15 +2,14 @@
 //!
 //! Never: a name that a file system or a link could read as something else, or two files of one name.
 
-use crate::charts::{self, Heat};
+use crate::capture_graphs::Graph;
+use crate::charts::{self, Heat, RUNS};
 use crate::curves;
 use crate::limiters;
 use crate::runs::{RunPart, of_verdict, why_invalid};
 use crate::svg::{self, Picture};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 
-/// Cells whose runs have a picture: more nobody prints.
-pub(crate) const RUNS: usize = 12;
 /// Letters of a file's name.
 const NAME: usize = 60;
 
@@ -48,6 +47,11 @@ pub fn files(experiment: &Experiment, runs: &[RunPart]) -> Vec<PictureFile> {
         .enumerate()
         .map(|(number, picture)| file(number + 1, &picture))
         .collect()
+}
+
+/// A graph of a capture as an SVG document with its style inside, on white; `None` where there is nothing to draw.
+pub fn capture_graph(graph: &Graph) -> Option<String> {
+    graph.has_marks().then(|| svg::capture(graph).document())
 }
 
 /// Of each cell the run that its verdict is about.

@@ -11,7 +11,7 @@ pub const MISSING: &str = "–";
 pub enum Kind {
     /// Bits per second, powers of 1000.
     Rate,
-    /// Bytes, powers of 1024 (IEC).
+    /// Bytes, powers of 1000, as the arithmetic of rates needs them.
     Bytes,
     /// Nanoseconds, shown as ns, µs, ms or s.
     Time,
@@ -38,6 +38,27 @@ pub(crate) const MILLISECONDS: Scale = Scale::Shared(2);
 /// Below this the shared prefix would hide a value.
 const READABLE: f64 = 0.01;
 
+/// Bits per second: `251 Mbit/s`.
+pub(crate) fn rate(bps: u64) -> String {
+    Kind::Rate.alone(bps as f64)
+}
+
+/// Bytes: `3.15 MB`.
+pub(crate) fn bytes(bytes: u64) -> String {
+    Kind::Bytes.alone(bytes as f64)
+}
+
+/// Microseconds: `100 ms`.
+pub(crate) fn duration(us: u64) -> String {
+    Kind::Time.alone(us as f64 * 1e3)
+}
+
+/// A share of one: `97 %`; below one per cent with a second digit.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent > 0.0 && percent < 1.0 { format!("{percent:.2} %") } else { format!("{percent:.0} %") }
+}
+
 /// A share of one in per cent, one digit behind the point where there is one: `75 %`, `93.8 %`.
 pub(crate) fn share(of_one: f64) -> String {
     let digits = format!("{:.1}", of_one * 100.0);
@@ -45,18 +66,13 @@ pub(crate) fn share(of_one: f64) -> String {
 }
 
 impl Kind {
-    /// Prefixes, smallest first, each `base` times the one before.
+    /// Prefixes, smallest first, each a thousand times the one before.
     fn prefixes(self) -> &'static [&'static str] {
         match self {
-            Self::Rate => &["", "k", "M", "G", "T"],
-            Self::Bytes => &["", "Ki", "Mi", "Gi", "Ti"],
+            Self::Rate | Self::Bytes => &["", "k", "M", "G", "T"],
             Self::Time => &["n", "µ", "m", ""],
             Self::Count | Self::Percent | Self::Ratio => &[""],
         }
-    }
-
-    fn base(self) -> f64 {
-        if self == Self::Bytes { 1024.0 } else { 1000.0 }
     }
 
     fn unit(self) -> &'static str {
@@ -74,7 +90,7 @@ impl Kind {
         let sizes = || values.iter().map(|v| v.abs()).filter(|&v| v > 0.0);
         let largest = self.level(sizes().fold(0.0, f64::max));
         let smallest = sizes().fold(f64::INFINITY, f64::min);
-        if smallest / self.factor(largest) < READABLE { Scale::Own } else { Scale::Shared(largest) }
+        if smallest / factor(largest) < READABLE { Scale::Own } else { Scale::Shared(largest) }
     }
 
     /// What the heading of a column in `scale` says, e.g. `Mbit/s`; empty where there is nothing to say.
@@ -88,30 +104,26 @@ impl Kind {
     /// `value` as a column in `scale` shows it.
     pub(crate) fn in_column(self, value: f64, scale: Scale) -> String {
         match scale {
-            Scale::Shared(level) => self.digits(value / self.factor(level)),
+            Scale::Shared(level) => self.digits(value / factor(level)),
             Scale::Own => {
                 let level = self.level(value.abs());
-                let number = self.digits(value / self.factor(level));
+                let number = self.digits(value / factor(level));
                 join(&number, self.prefixes()[level])
             }
         }
     }
 
-    /// `value` by itself, with unit: `956 Mbit/s`, `1.19 MiB`, `10.4 ms`.
+    /// `value` by itself, with unit: `956 Mbit/s`, `1.25 MB`, `10.4 ms`.
     pub fn alone(self, value: f64) -> String {
         let level = self.level(value.abs());
         let unit = format!("{}{}", self.prefixes()[level], self.unit());
-        join(&self.digits(value / self.factor(level)), &unit)
-    }
-
-    fn factor(self, level: usize) -> f64 {
-        (0..level).fold(1.0, |factor, _| factor * self.base())
+        join(&self.digits(value / factor(level)), &unit)
     }
 
     /// The largest prefix in which `value` (not negative) is at least one, once rounded.
     fn level(self, value: f64) -> usize {
         let mut level = 0;
-        while level + 1 < self.prefixes().len() && value / self.factor(level) >= self.base() - 0.5 {
+        while level + 1 < self.prefixes().len() && value / factor(level) >= 999.5 {
             level += 1;
         }
         level
@@ -120,6 +132,11 @@ impl Kind {
     fn digits(self, value: f64) -> String {
         if self == Self::Count { format!("{value:.0}") } else { three_digits(value) }
     }
+}
+
+/// What the prefix at `level` stands for.
+fn factor(level: usize) -> f64 {
+    (0..level).fold(1.0, |factor, _| factor * 1000.0)
 }
 
 /// `value` to three significant digits, more where the integer part has more; never in exponent form.
@@ -159,11 +176,21 @@ mod tests {
     }
 
     #[test]
+    fn a_sentence_has_three_digits_and_a_unit() {
+        assert_eq!(rate(251_300_000), "251 Mbit/s");
+        assert_eq!(rate(2_330_000_000), "2.33 Gbit/s");
+        assert_eq!(bytes(3_145_728), "3.15 MB");
+        assert_eq!(duration(100_070), "100 ms");
+        assert_eq!(duration(10_500), "10.5 ms");
+        assert_eq!((percent(0.974), percent(0.0021)), ("97 %".to_owned(), "0.21 %".to_owned()));
+    }
+
+    #[test]
     fn prefixes_follow_the_rounded_value() {
         assert_eq!(Kind::Rate.alone(65.6e9), "65.6 Gbit/s");
         assert_eq!(Kind::Rate.alone(999_600.0), "1.00 Mbit/s");
         assert_eq!(Kind::Rate.alone(999_400.0), "999 kbit/s");
-        assert_eq!(Kind::Bytes.alone(1_250_000.0), "1.19 MiB");
+        assert_eq!(Kind::Bytes.alone(1_250_000.0), "1.25 MB");
         assert_eq!(Kind::Time.alone(10_400_000.0), "10.4 ms");
         assert_eq!(Kind::Time.alone(3.6e12), "3600 s");
         assert_eq!(Kind::Count.alone(11_524.0), "11524");

@@ -5,8 +5,7 @@
 
 mod wire;
 
-use crate::segment::{Body, Segment};
-use crate::stream::{Stream, join};
+use crate::segment::{Body, Identity, Segment};
 use pipefill_capture::write::{About, Packet, SNAP_LENGTH, Way, Writer, file_name};
 use pipefill_core::address;
 use pipefill_core::backend::BackendError;
@@ -55,7 +54,7 @@ impl Capture {
     /// Those of `sink`, and of what it gives.
     pub(crate) fn begin(
         run: &Run,
-        streams: &[Stream],
+        streams: impl Iterator<Item = Identity>,
         sink: &mut dyn Sink,
     ) -> Result<Option<Box<Self>>, BackendError> {
         let spec = &run.cell.spec;
@@ -78,7 +77,7 @@ impl Capture {
             Ok::<_, BackendError>(Interface { writer, held: None, error: None })
         };
         let hosts = [interface("sender")?, interface("receiver")?];
-        let streams = streams.iter().map(|stream| Wire::new(run, stream)).collect();
+        let streams = streams.map(|stream| Wire::new(run, &stream)).collect();
         let is_split = spec.run.capture_packets == CapturePackets::Split;
         Ok(Some(Box::new(Self { is_split, streams, hosts })))
     }
@@ -138,7 +137,7 @@ impl Seen {
     fn takes(&mut self, next: &Self) -> bool {
         let is_same = (self.at, self.way, self.gso_id) == (next.at, next.way, next.gso_id);
         match (&mut self.segment.body, &next.segment.body) {
-            (Body::Data(first), Body::Data(next)) if is_same => join(first, next),
+            (Body::Data(first), Body::Data(next)) if is_same => first.join(next),
             _ => false,
         }
     }

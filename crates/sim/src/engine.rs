@@ -7,7 +7,7 @@
 use crate::invariants::Checks;
 use crate::network::Network;
 use crate::segment::{Body, Data, Segment};
-use crate::stream::{Stream, join};
+use crate::stream::Stream;
 use pipefill_core::units::Time;
 use pipefill_link::Released;
 use std::cmp::Reverse;
@@ -102,8 +102,7 @@ impl Engine {
             let Segment { stream, body, .. } = &packet.payload;
             match body {
                 Body::Data(data) if self.joins(*stream) => {
-                    if !held.as_mut().is_some_and(|(of, _, first)| *of == packet.gso_id && join(first, data))
-                    {
+                    if !held.as_mut().is_some_and(|(of, _, first)| *of == packet.gso_id && first.join(data)) {
                         let before = held.replace((packet.gso_id, *stream, *data));
                         self.arrive_held(before);
                     }

@@ -7,6 +7,7 @@ mod dice;
 mod flows;
 mod scenario;
 mod shrink;
+mod text;
 
 pub use scenario::scenario;
 

@@ -2,7 +2,7 @@
 //!
 //! Never: a second request under way, or a reply to a request of which a fragment is missing.
 
-use crate::segment::Body;
+use crate::segment::{Body, PingWay};
 use pipefill_core::cell::{PathSpec, PingSpec};
 use pipefill_core::record::PingSample;
 use pipefill_core::traffic::ping::{Exchange, exchange, fragments, patience};
@@ -20,18 +20,11 @@ pub(crate) struct PingStream {
     number: u64,
     due: Time,
     under_way: Option<UnderWay>,
-    outbox: Vec<(Way, Body)>,
+    outbox: Vec<(PingWay, Body)>,
     samples: Vec<PingSample>,
     sent_bytes: u64,
     replied_bytes: u64,
     last: Option<Time>,
-}
-
-/// Which way a packet goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
-    Request,
-    Reply,
 }
 
 /// The request that waits for its reply.
@@ -101,23 +94,25 @@ impl PingStream {
             self.under_way = Some(UnderWay { number, exchange, sent: now, request, reply });
             self.number += 1;
             self.sent_bytes += exchange.payload.get();
-            self.send(Way::Request, number, exchange.payload);
+            self.send(PingWay::Request, number, exchange.payload);
         }
     }
 
     /// What is to be handed to the path, in order.
-    pub(crate) fn outbox(&mut self) -> std::vec::Drain<'_, (Way, Body)> {
+    pub(crate) fn outbox(&mut self) -> std::vec::Drain<'_, (PingWay, Body)> {
         self.outbox.drain(..)
     }
 
     /// A fragment reached the other end.
-    pub(crate) fn on_fragment(&mut self, now: Time, way: Way, number: u64, index: u32) {
+    pub(crate) fn on_fragment(&mut self, now: Time, way: PingWay, number: u64, index: u32) {
         let Some(one) = self.under_way.as_mut().filter(|one| one.number == number) else { return };
         let Exchange { payload, reply } = one.exchange;
         let all = |payload| fragments(payload, &self.path).count();
         match way {
-            Way::Request if one.request.complete(index, all(payload)) => self.send(Way::Reply, number, reply),
-            Way::Reply if one.reply.complete(index, all(reply)) => {
+            PingWay::Request if one.request.complete(index, all(payload)) => {
+                self.send(PingWay::Reply, number, reply);
+            }
+            PingWay::Reply if one.reply.complete(index, all(reply)) => {
                 self.replied_bytes += payload.get();
                 self.last = Some(now);
                 self.end(now, Some(now));
@@ -141,7 +136,7 @@ impl PingStream {
         self.last
     }
 
-    fn send(&mut self, way: Way, number: u64, payload: Bytes) {
+    fn send(&mut self, way: PingWay, number: u64, payload: Bytes) {
         let packet = |(index, len)| (way, Body::Fragment { way, number, index, len });
         self.outbox.extend((0..).zip(fragments(payload, &self.path)).map(packet));
     }
@@ -177,13 +172,13 @@ mod tests {
         let mut stream = stream();
         stream.act(Time::ZERO);
         assert_eq!(stream.outbox().count(), 2);
-        stream.on_fragment(Time::from_nanos(5), Way::Request, 0, 1);
-        stream.on_fragment(Time::from_nanos(5), Way::Request, 0, 1);
+        stream.on_fragment(Time::from_nanos(5), PingWay::Request, 0, 1);
+        stream.on_fragment(Time::from_nanos(5), PingWay::Request, 0, 1);
         assert_eq!(stream.outbox().count(), 0);
-        stream.on_fragment(Time::from_nanos(6), Way::Request, 0, 0);
+        stream.on_fragment(Time::from_nanos(6), PingWay::Request, 0, 0);
         assert_eq!(stream.outbox().count(), 2);
-        stream.on_fragment(Time::from_nanos(8), Way::Reply, 0, 0);
-        stream.on_fragment(Time::from_nanos(9), Way::Reply, 0, 1);
+        stream.on_fragment(Time::from_nanos(8), PingWay::Reply, 0, 0);
+        stream.on_fragment(Time::from_nanos(9), PingWay::Reply, 0, 1);
         let samples: Vec<_> = stream.samples(3).collect();
         assert_eq!((samples[0].stream, samples[0].reply_bytes, samples[0].rtt_ns), (3, 2000, Some(9)));
         assert_eq!(stream.next(), Some(Time::from_nanos(1_000_009)));
@@ -197,7 +192,7 @@ mod tests {
         assert_eq!(late, Time::from_nanos(1_000_000_000));
         stream.act(late);
         assert_eq!(stream.samples(0).map(|sample| sample.rtt_ns).collect::<Vec<_>>(), [None]);
-        stream.on_fragment(late, Way::Request, 0, 0);
+        stream.on_fragment(late, PingWay::Request, 0, 0);
         assert_eq!(stream.next(), Some(late.after(Duration::from_millis(1))));
     }
 }

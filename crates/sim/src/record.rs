@@ -4,14 +4,22 @@
 
 use crate::engine::Engine;
 use crate::network::HOST_RATE;
-use crate::run::Outcome;
 use crate::stream::{Stream, Transport};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
-    CaStateSource, Environment, Instrument, Manifest, RECORD_VERSION, Setting, StreamSummary, Subject,
+    CaStateSource, Environment, Instrument, Invalid, Manifest, RECORD_VERSION, Setting, StreamSummary,
+    Subject,
 };
 use pipefill_core::units::Time;
 use std::collections::BTreeMap;
+
+/// How a run went.
+pub(crate) struct Outcome {
+    /// When the traffic's clock began: all connections stand.
+    pub(crate) zero: Time,
+    /// Why it must not be believed.
+    pub(crate) invalid: Vec<Invalid>,
+}
 
 /// The manifest of `run`.
 pub(crate) fn manifest(run: &Run, engine: &Engine, settings: Vec<Setting>, outcome: Outcome) -> Manifest {

@@ -7,7 +7,7 @@ use crate::invariants::Checks;
 use crate::network::Network;
 use crate::options::{Options, WriterHabit};
 use crate::ping::PingStream;
-use crate::record;
+use crate::record::{self, Outcome};
 use crate::sampler;
 use crate::segment::{Ip, UDP};
 use crate::settings;
@@ -54,7 +54,7 @@ pub(crate) fn carry_out(
         }
     }
     let carries = |direction| spec.flows.iter().any(|flow| flow.direction == direction);
-    let capture = Capture::begin(run, &streams, sink)?;
+    let capture = Capture::begin(run, streams.iter().map(Stream::identity), sink)?;
     let network = Network::new(&spec.path, run.seed, carries, capture);
     let checks = is_checked.then(|| Checks::new(&spec.path, streams.len()));
     let mut traffic = Traffic {
@@ -90,14 +90,6 @@ fn hosts(spec: &CellSpec, options: Options) -> Result<[Host; 2], BackendError> {
         refuse_many_writes(flow, from)?;
     }
     Ok(hosts)
-}
-
-/// How a run went.
-pub(crate) struct Outcome {
-    /// When the traffic's clock began: all connections stand.
-    pub(crate) zero: Time,
-    /// Why it must not be believed.
-    pub(crate) invalid: Vec<Invalid>,
 }
 
 fn refuse_what_is_not_modelled(spec: &CellSpec) -> Result<(), BackendError> {

@@ -2,8 +2,7 @@
 //!
 //! Never: payload; only its place in the stream travels.
 
-use crate::ping::Way;
-use pipefill_core::cell::PathSpec;
+use pipefill_core::cell::{Direction, PathSpec};
 use pipefill_core::units::Time;
 
 /// The Ethernet header.
@@ -14,6 +13,8 @@ pub(crate) const TCP: u32 = 20;
 pub(crate) const UDP: u32 = 8;
 /// Timestamps with their padding (RFC 7323, appendix A).
 pub(crate) const TIMESTAMPS: u32 = 12;
+/// What fits the header's window field.
+pub(crate) const WINDOW_MAX: u64 = 65_535;
 /// Most SACK blocks beside timestamps (RFC 2018, section 3).
 pub(crate) const MAX_SACKS: usize = 3;
 
@@ -91,6 +92,21 @@ pub(crate) struct Data {
     pub(crate) ts_echo: u32,
 }
 
+impl Data {
+    /// Takes `next` into the same super-packet where both arrive together; false where they do not fit.
+    pub(crate) fn join(&mut self, next: &Self) -> bool {
+        const GRO_MAX: u32 = 65_536 - 100;
+        let fits = self.seq + u64::from(self.len) == next.seq && self.len + next.len <= GRO_MAX;
+        if fits {
+            self.len += next.len;
+            self.push = next.push;
+            self.ts = next.ts;
+            self.ts_echo = next.ts_echo;
+        }
+        fits
+    }
+}
+
 /// A segment without payload.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ack {
@@ -133,11 +149,18 @@ pub(crate) enum Body {
     },
     /// A fragment of a ping; `len` is its IP payload.
     Fragment {
-        way: Way,
+        way: PingWay,
         number: u64,
         index: u32,
         len: u32,
     },
+}
+
+/// Which way a packet of a ping goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PingWay {
+    Request,
+    Reply,
 }
 
 /// A packet with its stream.
@@ -147,6 +170,40 @@ pub(crate) struct Segment {
     /// IPv4's identification; 0 where packets are not captured.
     pub(crate) id: u16,
     pub(crate) body: Body,
+}
+
+/// What all packets of a stream have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Identity {
+    /// Number in the run.
+    pub(crate) number: u32,
+    /// Index of its flow.
+    pub(crate) flow: u32,
+    /// Which way its data goes.
+    pub(crate) direction: Direction,
+    /// Whether the receiver takes a super-packet in one piece.
+    pub(crate) joins: bool,
+    pub(crate) protocol: ProtocolIdentity,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ProtocolIdentity {
+    Tcp(TcpIdentity),
+    Udp,
+    Ping,
+}
+
+/// What a connection's headers have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TcpIdentity {
+    pub(crate) mss: u16,
+    pub(crate) timestamps: bool,
+    /// The receiver's window scale; `None` where windows are not scaled.
+    pub(crate) scale: Option<u8>,
+    /// Window and scale of the end that sends the data, which stay as they were: it receives nothing.
+    pub(crate) own_window: u16,
+    pub(crate) own_scale: u8,
+    pub(crate) first_window: u16,
 }
 
 impl Body {

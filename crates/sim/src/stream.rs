@@ -3,8 +3,8 @@
 use crate::apps::{Reader, Writer};
 use crate::handshake::{Handshake, Learned};
 use crate::network::Network;
-use crate::ping::{PingStream, Way};
-use crate::segment::{Body, Data, Ip, Segment};
+use crate::ping::PingStream;
+use crate::segment::{Body, Identity, Ip, PingWay, ProtocolIdentity, Segment, TcpIdentity, WINDOW_MAX};
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use crate::udp::UdpStream;
@@ -63,6 +63,26 @@ impl TcpStream {
     pub(crate) fn connect(&mut self, now: Time) {
         let syn = self.handshake.connect(now);
         self.messages.push((true, syn));
+    }
+
+    fn identity(&self) -> TcpIdentity {
+        let host = self.sender.host;
+        let advertised = host.ip.advertised_mss();
+        let own = Receiver::new(host, None);
+        // `tcp_connect_init()`: whole segments without options, since no timestamp has come yet.
+        let space = own.full_space().min(WINDOW_MAX);
+        let mss = u64::from(advertised);
+        let first_window = if space > mss { space / mss * mss } else { space };
+        let scales = self.receiver.host.window_scaling;
+        let own_scale = if scales { own.scale } else { 0 };
+        TcpIdentity {
+            mss: advertised as u16,
+            timestamps: host.timestamps,
+            scale: scales.then_some(self.receiver.scale as u8),
+            own_window: first_window.div_ceil(1 << own_scale) as u16,
+            own_scale: own_scale as u8,
+            first_window: first_window as u16,
+        }
     }
 
     /// When an application acts of itself.
@@ -141,6 +161,21 @@ impl Stream {
     /// Whether the receiver takes a super-packet in one piece.
     pub(crate) fn joins(&self) -> bool {
         matches!(&self.transport, Transport::Tcp(tcp) if tcp.receiver.host.gro)
+    }
+
+    /// What a capture has to know of it.
+    pub(crate) fn identity(&self) -> Identity {
+        Identity {
+            number: self.number,
+            flow: self.flow,
+            direction: self.direction,
+            joins: self.joins(),
+            protocol: match &self.transport {
+                Transport::Tcp(tcp) => ProtocolIdentity::Tcp(tcp.identity()),
+                Transport::Udp(_) => ProtocolIdentity::Udp,
+                Transport::Ping(_) => ProtocolIdentity::Ping,
+            },
+        }
     }
 
     /// Ready for traffic: UDP always, TCP once the connection is accepted.
@@ -273,23 +308,10 @@ impl Stream {
                 ping.act(now);
                 for (way, body) in ping.outbox() {
                     self.last_gso_id += 1;
-                    offer(if way == Way::Request { data } else { back }, self.last_gso_id, body, false);
+                    offer(if way == PingWay::Request { data } else { back }, self.last_gso_id, body, false);
                 }
             }
             Transport::Ping(_) => {}
         }
     }
-}
-
-/// Joins a segment to the one before it where both arrive together in one super-packet; false where they do not fit.
-pub(crate) fn join(first: &mut Data, next: &Data) -> bool {
-    const GRO_MAX: u32 = 65_536 - 100;
-    let fits = first.seq + u64::from(first.len) == next.seq && first.len + next.len <= GRO_MAX;
-    if fits {
-        first.len += next.len;
-        first.push = next.push;
-        first.ts = next.ts;
-        first.ts_echo = next.ts_echo;
-    }
-    fits
 }

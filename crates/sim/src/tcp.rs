@@ -8,6 +8,7 @@ pub(crate) mod ack_policy;
 pub(crate) mod chrono;
 pub(crate) mod cwnd_use;
 pub(crate) mod info;
+pub(crate) mod limits;
 pub(crate) mod output;
 pub(crate) mod packet_memory;
 pub(crate) mod paws;

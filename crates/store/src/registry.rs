@@ -6,7 +6,7 @@
 
 use crate::files;
 use crate::owner::Life;
-use crate::{Attempt, ExperimentDirectory, Leftover, Lock, Owner, RUNS, Staged, StoreError};
+use crate::{Attempt, ExperimentDirectory, Leftover, Lock, Owner, RUNS, Removed, Staged, StoreError};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -44,19 +44,6 @@ struct Active {
     directory: PathBuf,
     /// Whether this process made that directory.
     created: bool,
-}
-
-/// The leftovers of one killed process, removed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Removed {
-    /// Its number.
-    pub pid: u32,
-    /// The experiment that it was writing.
-    pub directory: PathBuf,
-    /// Runs in the making that are gone.
-    pub partial_runs: Vec<String>,
-    /// Whether the whole directory is gone, because it held no run.
-    pub directory_removed: bool,
 }
 
 impl Registry {
@@ -153,18 +140,6 @@ impl Drop for Entry {
         // What can't be removed now is swept once this process is gone.
         let _left_to_the_sweep = fs::remove_file(path);
         remove_if_empty(root);
-    }
-}
-
-impl Removed {
-    /// One line for the person.
-    pub fn line(&self) -> String {
-        let what = match (self.directory_removed, self.partial_runs.len()) {
-            (true, _) => "the directory, which held no finished run".to_owned(),
-            (false, 0) => "nothing but its entry".to_owned(),
-            (false, _) => self.partial_runs.join(", "),
-        };
-        format!("removed the leftovers of {} (pid {}, killed): {what}", self.directory.display(), self.pid)
     }
 }
 

@@ -4,18 +4,18 @@
 //! flow and of its direction, within the limits of the kernel and of the scenario, and nothing that is so already. The path's rate, delay
 //! and loss are given and never changed; its queue may be.
 
-mod change;
+mod keys;
 mod latency;
 mod prediction;
 mod window;
 
 use crate::findings::finding::Advice;
-use crate::findings::verdict::Subject;
+use crate::findings::proposal::{Change, HostNames, Proposal, Reason, Setting, Target};
+use crate::findings::verdict::JudgedFlow;
 use crate::ground::models::window as laws;
 use crate::ground::statistics::rounded;
-use crate::ground::wording::span;
-use change::{Change, flow_key, host_name, nothing, shares_its_table};
-use pipefill_core::cell::{Direction, Protocol};
+use keys::{flow_key, host_name, shares_its_table};
+use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::units::{Bytes, Rate};
 use prediction::Changed;
@@ -33,50 +33,77 @@ const QUEUE_BDP: f64 = 1.0;
 const BELOW_A_POLICER: f64 = 0.95;
 /// Streams share a loss between them while losses are rare.
 const RARE: f64 = 0.1;
+/// From this share of the time on a thread that waits for a CPU waits for other programs.
+const CPU_IS_TAKEN: f64 = 0.1;
+/// What the delay element of a testbed is to hold, packets.
+const DELAY_LIMIT: u64 = 1_000_000;
 
 /// The advice for one flow; the first is the smallest change. Never empty: where nothing helps it says so. `room_bps` is what the flow could
 /// reach beside the others, `None` where the path has no rate.
-pub fn advise(subject: &Subject<'_>, room_bps: Option<f64>) -> Vec<Advice> {
-    let case = Case { subject, room_bps };
+pub fn advise(judged: &JudgedFlow, room_bps: Option<f64>) -> Vec<Advice> {
+    let case = Case { judged, room_bps };
     let mut advice = case.for_throughput();
     advice.extend(case.for_latency());
     advice
 }
 
 struct Case<'a> {
-    subject: &'a Subject<'a>,
+    judged: &'a JudgedFlow,
     room_bps: Option<f64>,
 }
 
 impl Case<'_> {
     fn for_throughput(&self) -> Vec<Advice> {
-        let found = match self.subject.diagnosis.limited_by {
+        let found = match self.judged.diagnosis.limited_by {
             LimitedBy::Path => vec![self.nothing(self.of_the_path())],
             LimitedBy::Rwnd => vec![self.larger_receive_buffer()],
             LimitedBy::Sndbuf => vec![self.larger_send_buffer()],
             LimitedBy::Cwnd => self.larger_cwnd(),
             LimitedBy::Pacing => vec![self.faster_pacing()],
-            LimitedBy::App => {
-                vec![self.nothing("the application offers no more; the network is not the limit")]
-            }
+            LimitedBy::App => vec![self.nothing(Reason::ApplicationOffersNoMore)],
             LimitedBy::Receiver => vec![self.nothing(self.of_the_receiver())],
             LimitedBy::Cpu => vec![self.nothing(self.of_the_cpu())],
             LimitedBy::Testbed => vec![self.testbed()],
-            LimitedBy::Unknown => vec![self.nothing("what was recorded does not tell what to change")],
+            LimitedBy::Unknown => vec![self.nothing(Reason::LimitIsUnknown)],
         };
-        if found.is_empty() { vec![self.nothing("no change of an end lifts this limit")] } else { found }
+        if found.is_empty() { vec![self.nothing(Reason::NoChangeHelps)] } else { found }
     }
 
-    fn nothing(&self, why: &str) -> Advice {
-        nothing(why, self.subject.goodput_bps)
+    fn nothing(&self, reason: Reason) -> Advice {
+        self.proposed(Vec::new(), reason, Some(self.judged.goodput_bps))
+    }
+
+    /// `changes`, which should bring `predicted_bps`. Nothing of an observed flow can be set in a scenario.
+    fn proposed(&self, changes: Vec<Change>, reason: Reason, predicted_bps: Option<u64>) -> Advice {
+        let JudgedFlow { flow, goodput_bps, is_observed, .. } = self.judged;
+        let names = if *is_observed { HostNames::Observed } else { HostNames::Scenario };
+        let proposal = Proposal { changes, reason, hosts: names(flow.direction) };
+        let mut advice = Advice::of(proposal, predicted_bps);
+        if *is_observed {
+            advice.set.clear();
+        }
+        let carried = flow.duration.as_micros() * u128::from(*goodput_bps);
+        let time = |bps: u64| u64::try_from(carried.checked_div(u128::from(bps))?).ok();
+        Advice { predicted_us: predicted_bps.and_then(time), ..advice }
+    }
+
+    /// A setting of this flow.
+    fn of_flow(&self, target: Target, setting: Setting, name: &str) -> Change {
+        Change { target, setting, key: self.key(name) }
+    }
+
+    /// A setting of the host that sends the flow's data, or of the one that receives it.
+    fn of_host(&self, sends: bool, setting: Setting, name: &str) -> Change {
+        let target = if sends { Target::Sender } else { Target::Receiver };
+        Change { target, setting, key: format!("{}.{name}", host_name(&self.judged.flow, sends)) }
     }
 
     fn key(&self, name: &str) -> String {
-        flow_key(self.subject.spec, self.index(), name)
+        flow_key(&self.judged.spec, self.index(), name)
     }
 
     fn index(&self) -> usize {
-        usize::try_from(self.subject.diagnosis.flow).unwrap_or(usize::MAX)
+        usize::try_from(self.judged.diagnosis.flow).unwrap_or(usize::MAX)
     }
 
     /// The scenario's name of a key of the path in `direction`.
@@ -88,37 +115,31 @@ impl Case<'_> {
     }
 
     /// Why no change of an end helps where the path is the limit. Without a window, what the path loses by itself limits too.
-    fn of_the_path(&self) -> &'static str {
-        match self.subject.flow.protocol {
-            Protocol::Udp => {
-                "the path drops datagrams, and nobody sends those again; only a better path, or less offered, helps"
-            }
-            _ => "the pipe is full; only a faster path helps",
+    fn of_the_path(&self) -> Reason {
+        match self.judged.flow.protocol {
+            Protocol::Udp => Reason::DatagramsAreDropped,
+            _ => Reason::PathIsFull,
         }
     }
 
-    fn of_the_receiver(&self) -> &'static str {
-        match self.subject.flow.protocol {
-            Protocol::Udp => {
-                "the receiving socket's buffer overflows; a larger one (SO_RCVBUF) or a faster reader helps"
-            }
-            _ => "the receiving application reads no faster; no buffer makes up for that",
+    fn of_the_receiver(&self) -> Reason {
+        match self.judged.flow.protocol {
+            Protocol::Udp => Reason::ReaderOverflows,
+            _ => Reason::ReaderIsSlow,
         }
     }
 
-    fn of_the_cpu(&self) -> &'static str {
-        match self.subject.diagnosis.figures.cpu_wait_share {
-            Some(waited) if waited >= 0.1 => {
-                "other programs use the CPU that the endpoint needs; end them, or give it one of its own"
-            }
-            _ => "an endpoint is CPU-bound; fewer, larger packets or a faster CPU help",
+    fn of_the_cpu(&self) -> Reason {
+        match self.judged.diagnosis.figures.cpu_wait_share {
+            Some(waited) if waited >= CPU_IS_TAKEN => Reason::CpuIsTaken,
+            _ => Reason::CpuIsBusy,
         }
     }
 
     /// What the flow should reach: its room beside the others, or twice what it had; no more than its application, its reader and its pacing
     /// allow.
     fn target_bps(&self) -> u64 {
-        let Subject { flow, goodput_bps, .. } = *self.subject;
+        let JudgedFlow { ref flow, goodput_bps, .. } = *self.judged;
         let room = self.room_bps.map_or(goodput_bps.saturating_mul(UNKNOWN_RATE_FACTOR), rounded);
         let own = [flow.bitrate, flow.read_rate, self.pacing_limit()];
         let own = own.into_iter().flatten().map(|rate| rate.bps().saturating_mul(u64::from(flow.parallel)));
@@ -126,171 +147,137 @@ impl Case<'_> {
     }
 
     fn pacing_limit(&self) -> Option<Rate> {
-        self.subject.flow.max_pacing_rate.filter(|_| self.subject.diagnosis.limited_by != LimitedBy::Pacing)
+        self.judged.flow.max_pacing_rate.filter(|_| self.judged.diagnosis.limited_by != LimitedBy::Pacing)
     }
 
     fn base_rtt(&self) -> Option<Duration> {
-        let figures = &self.subject.diagnosis.figures;
+        let figures = &self.judged.diagnosis.figures;
         let us = figures.base_rtt_us.or(figures.min_rtt_us).or(figures.srtt_us).filter(|&us| us > 0)?;
         Some(Duration::from_micros(us))
     }
 
     fn larger_cwnd(&self) -> Vec<Advice> {
-        let found = match self.subject.diagnosis.cwnd_cause {
+        let found = match self.judged.diagnosis.cwnd_cause {
             Some(CwndCause::Startup) => vec![Some(self.longer_transfer())],
             Some(CwndCause::QueueLoss) => {
-                vec![
-                    self.larger_queue(),
-                    self.bbr("it does not fill the queue until it drops"),
-                    self.more_streams(),
-                ]
+                vec![self.larger_queue(), self.bbr(Reason::BbrSparesTheQueue), self.more_streams()]
             }
             Some(CwndCause::Policer) => vec![Some(self.pace_below_the_policer())],
-            Some(CwndCause::AckPath) => vec![
-                self.pace_the_other_way(),
-                self.bbr("it keeps its rate where few ACKs come"),
-                self.more_streams(),
-            ],
-            Some(CwndCause::RandomLoss) => {
-                vec![self.bbr("it does not take a lost packet for a full queue"), self.more_streams()]
+            Some(CwndCause::AckPath) => {
+                vec![self.pace_the_other_way(), self.bbr(Reason::BbrNeedsFewAcks), self.more_streams()]
             }
+            Some(CwndCause::RandomLoss) => vec![self.bbr(Reason::BbrIgnoresLoss), self.more_streams()],
             // BBR takes what overtakes for the least round trip, and its BDP becomes too small.
             Some(CwndCause::Reordering) => vec![self.more_streams()],
             Some(CwndCause::Growth | CwndCause::HystartExit) | None => {
-                vec![
-                    self.bbr("it measures the path's rate instead of growing towards it"),
-                    self.more_streams(),
-                ]
+                vec![self.bbr(Reason::BbrMeasuresTheRate), self.more_streams()]
             }
         };
         found.into_iter().flatten().collect()
     }
 
     fn longer_transfer(&self) -> Advice {
-        let figures = &self.subject.diagnosis.figures;
+        let figures = &self.judged.diagnosis.figures;
         let rtt =
             self.base_rtt().unwrap_or_default().max(Duration::from_micros(figures.srtt_us.unwrap_or(0)));
         let mss = Bytes::new(figures.mss_bytes.unwrap_or(1448));
         let startup = laws::slow_start_time(self.flight_needed(), mss, rtt).unwrap_or(rtt).max(rtt);
-        let needed = (startup * STARTUP_PART).max(self.subject.flow.duration * 2);
-        let mut change = Change::default();
-        change.set.push(format!("{}={}ms", self.key("duration"), needed.as_millis()));
-        self.buffers_behind(&mut change);
-        {
-            let predicted = self.predicted(self.target_bps(), self.as_it_is());
-            change.advice(format!("slow start alone takes {} here", span(startup)), predicted)
-        }
+        let needed = (startup * STARTUP_PART).max(self.judged.flow.duration * 2);
+        let mut changes = vec![self.of_flow(Target::Program, Setting::Duration(needed), "duration")];
+        changes.extend(self.buffers_behind());
+        let predicted = self.predicted(self.target_bps(), self.as_it_is());
+        self.proposed(changes, Reason::SlowStart(startup), predicted)
     }
 
     fn larger_queue(&self) -> Option<Advice> {
-        let direction = self.subject.flow.direction;
         if self.queue_bdp()? >= QUEUE_BDP {
             return None;
         }
-        let mut change = Change::default();
-        change.set.push(format!("{}=1bdp", Self::path_key(direction, "queue")));
-        let why = "a window that is cut to 0.7 of itself keeps the pipe full where the queue holds 0.43 BDP (CUBIC) to one BDP (Reno)";
-        let predicted =
-            self.predicted(self.target_bps(), Changed { has_long_queue: true, ..self.as_it_is() });
-        Some(change.advice(why.to_owned(), predicted))
+        let change = Change {
+            target: Target::Bottleneck,
+            setting: Setting::LongerQueue(QUEUE_BDP),
+            key: Self::path_key(self.judged.flow.direction, "queue"),
+        };
+        let changed = Changed { has_long_queue: true, ..self.as_it_is() };
+        let predicted = self.predicted(self.target_bps(), changed);
+        Some(self.proposed(vec![change], Reason::QueueRunsEmpty, predicted))
     }
 
     fn congestion_control(&self) -> &str {
-        let Subject { spec, flow, .. } = *self.subject;
+        let JudgedFlow { spec, flow, .. } = self.judged;
         flow.congestion_control.as_deref().unwrap_or(&spec.data_sender(flow.direction).congestion_control)
     }
 
     /// `None` where it is BBR already.
-    fn bbr(&self, why: &str) -> Option<Advice> {
+    fn bbr(&self, reason: Reason) -> Option<Advice> {
         let change = self.with_bbr()?;
         let predicted = self.predicted(self.target_bps(), Changed { control: "bbr", ..self.as_it_is() });
-        Some(change.advice(why.to_owned(), predicted))
+        Some(self.proposed(vec![change], reason, predicted))
     }
 
     fn with_bbr(&self) -> Option<Change> {
-        let Subject { spec, flow, .. } = *self.subject;
+        let JudgedFlow { spec, flow, .. } = self.judged;
         if self.congestion_control() == "bbr" {
             return None;
         }
-        let mut change = Change::default();
         let is_shared = shares_its_table(spec, self.index());
         let has_own = flow.congestion_control.is_some();
-        if has_own || (spec.flows.len() > 1 && !is_shared) {
-            change.set.push(format!("{}=bbr", self.key("congestion_control")));
+        Some(if has_own || (spec.flows.len() > 1 && !is_shared) {
+            self.of_flow(Target::Sender, Setting::Bbr, "congestion_control")
         } else {
             // The end's own key: it holds over [host], and over what the scenario may say of that end.
-            change.set.push(format!("{}.congestion_control=bbr", host_name(flow, true)));
-        }
-        change
-            .commands
-            .push("sysctl -w net.ipv4.tcp_congestion_control=bbr    # on the host that sends".to_owned());
-        Some(change)
+            self.of_host(true, Setting::Bbr, "congestion_control")
+        })
     }
 
     /// `None` where there are as many streams as there may be.
     fn more_streams(&self) -> Option<Advice> {
-        let Subject { flow, goodput_bps, .. } = *self.subject;
+        let JudgedFlow { ref flow, goodput_bps, .. } = *self.judged;
         let streams = u64::from(flow.parallel);
         let factor = (self.target_bps() / goodput_bps.max(1)).saturating_add(1).clamp(2, 16);
         let more = (streams * factor).min(STREAMS_MAX);
         if more <= streams {
             return None;
         }
-        let mut change = Change::default();
-        change.set.push(format!("{}={more}", self.key("parallel")));
         let each = goodput_bps.saturating_mul(more / streams.max(1));
-        let is_rare = self.subject.diagnosis.figures.loss_share.is_none_or(|share| share <= RARE);
+        let is_rare = self.judged.diagnosis.figures.loss_share.is_none_or(|share| share <= RARE);
         let is_known =
             is_rare && !self.is_disordered(false) && !self.acks_are_held_up() && !self.has_rivals();
         let predicted = is_known.then(|| self.target_bps().min(each));
-        let why = "each stream recovers on its own, and a loss cuts only one of them".to_owned();
-        Some(change.advice(why, predicted))
+        let change = self.of_flow(Target::Program, Setting::Parallel(more), "parallel");
+        Some(self.proposed(vec![change], Reason::StreamsRecoverAlone, predicted))
     }
 
     fn faster_pacing(&self) -> Advice {
-        if self.subject.flow.max_pacing_rate.is_none() {
-            return self.nothing("the congestion control paces at what it takes for the path's rate");
+        if self.judged.flow.max_pacing_rate.is_none() {
+            return self.nothing(Reason::ControlPaces);
         }
-        let streams = u64::from(self.subject.flow.parallel).max(1);
-        let target = self.target_bps() / streams;
-        let change = self.paced(target + target / 10);
+        let target = self.target_bps() / u64::from(self.judged.flow.parallel).max(1);
+        // A tenth more, three digits, upwards: a limit is no measurement.
+        let kbit = (target + target / 10).div_ceil(1_000).max(1);
+        let step = 10_u64.pow(kbit.ilog10().saturating_sub(2));
         let predicted = self.predicted(self.target_bps(), self.as_it_is());
-        change.advice("the socket's own limit is below the path's rate".to_owned(), predicted)
+        self.proposed(vec![self.paced(kbit.div_ceil(step) * step)], Reason::OwnPacingLimit, predicted)
     }
 
-    /// Paced at `bps` a stream, three digits, upwards: a limit is no measurement.
-    fn paced(&self, bps: u64) -> Change {
-        let kbit = bps.div_ceil(1_000).max(1);
-        let step = 10_u64.pow(kbit.ilog10().saturating_sub(2));
-        let kbit = kbit.div_ceil(step) * step;
-        let mut change = Change::default();
-        change.set.push(format!("{}={kbit}kbit", self.key("max_pacing_rate")));
-        change
-            .commands
-            .push(format!("setsockopt(SO_MAX_PACING_RATE, {})    # bytes/s", kbit.saturating_mul(125)));
-        change
+    fn paced(&self, kbit: u64) -> Change {
+        self.of_flow(Target::Sender, Setting::MaxPacingRate(kbit), "max_pacing_rate")
     }
 
     fn pace_below_the_policer(&self) -> Advice {
-        let streams = u64::from(self.subject.flow.parallel).max(1);
+        let streams = u64::from(self.judged.flow.parallel).max(1);
         let target = rounded(self.target_bps() as f64 * BELOW_A_POLICER);
-        let kbit = (target / streams / 1_000).max(1);
-        let mut change = Change::default();
-        change.set.push(format!("{}={kbit}kbit", self.key("max_pacing_rate")));
-        change
-            .commands
-            .push(format!("setsockopt(SO_MAX_PACING_RATE, {})    # bytes/s", kbit.saturating_mul(125)));
-        let why = "a sender that stays below the policer's rate loses nothing to it".to_owned();
+        let change = self.paced((target / streams / 1_000).max(1));
         // Bursts of super-packets may still be too much for its short queue.
-        change.advice(why, None)
+        self.proposed(vec![change], Reason::BelowThePolicer, None)
     }
 
     /// Another flow fills the queue in which this one's ACKs wait: paced, it leaves room for them. `None` where no such flow is found.
     fn pace_the_other_way(&self) -> Option<Advice> {
-        let Subject { spec, flow, .. } = *self.subject;
+        let JudgedFlow { spec, flow, .. } = self.judged;
         let back = flow.direction.opposite();
         let rate = spec.path.way(back).bottleneck.as_ref()?.rate;
-        let is_bulk = |other: &&(usize, &pipefill_core::cell::FlowSpec)| {
+        let is_bulk = |other: &&(usize, &FlowSpec)| {
             other.1.direction == back && other.1.protocol == Protocol::Tcp && other.1.bitrate.is_none()
         };
         let (index, other) = spec.flows.iter().enumerate().find(|other| is_bulk(&other))?;
@@ -301,25 +288,27 @@ impl Case<'_> {
         let acks = self.target_bps() as f64 * 66.0 / (2.0 * 1448.0);
         let left = ((rate.bps() as f64 - 1.2 * acks) * 0.9).max(rate.bps() as f64 / 10.0);
         let kbit = (rounded(left) / u64::from(other.parallel).max(1) / 1_000).max(1);
-        let mut change = Change::default();
-        change.set.push(format!("{}={kbit}kbit", flow_key(spec, index, "max_pacing_rate")));
-        change
-            .commands
-            .push(format!("setsockopt(SO_MAX_PACING_RATE, {})    # bytes/s, on the other flow", kbit * 125));
-        let why = "the flow of the other direction fills the queue in which these ACKs wait; paced below its rate it leaves it empty";
+        let change = Change {
+            // What comes back is sent where this flow's data go.
+            target: Target::Receiver,
+            setting: Setting::OtherFlowsMaxPacingRate(kbit),
+            key: flow_key(spec, index, "max_pacing_rate"),
+        };
         // How much of the path the ACKs then leave is not known beforehand.
-        Some(change.advice(why.to_owned(), None))
+        Some(self.proposed(vec![change], Reason::OtherFlowFillsAckQueue, None))
     }
 
     fn testbed(&self) -> Advice {
-        let direction = self.subject.flow.direction;
-        if self.subject.spec.path.way(direction).delay_limit.is_none() {
-            return self.nothing("the testbed itself is at its limit: lower the rate");
+        let direction = self.judged.flow.direction;
+        if self.judged.spec.path.way(direction).delay_limit.is_none() {
+            return self.nothing(Reason::TestbedIsFull);
         }
-        let mut change = Change::default();
-        change.set.push(format!("{}=1000000p", Self::path_key(direction, "delay_limit")));
-        change.commands.push("tc qdisc change … netem limit 1000000".to_owned());
-        let why = "the delay element holds fewer packets than rate × delay, and drops the rest".to_owned();
-        change.advice(why, self.predicted(self.target_bps(), self.as_it_is()))
+        let change = Change {
+            target: Target::Bottleneck,
+            setting: Setting::DelayLimit(DELAY_LIMIT),
+            key: Self::path_key(direction, "delay_limit"),
+        };
+        let predicted = self.predicted(self.target_bps(), self.as_it_is());
+        self.proposed(vec![change], Reason::DelayElementIsSmall, predicted)
     }
 }

@@ -3,67 +3,12 @@
 //! A conclusion stands where every claim holds in every cell that it speaks of. Never: an opinion about a cell that was not
 //! measured, or a figure that is not of this experiment.
 
-mod evidence;
-
-use crate::findings::expect::{self, Value};
-use crate::findings::experiment::CellResult;
+use crate::findings::expect;
+use crate::findings::experiment::result::{
+    CellResult, ClaimResult, ConclusionResult, JudgedCell, Opinion, Value,
+};
 use pipefill_core::cell::CellSpec;
 use pipefill_core::plan::{Against, Claim, Conclusion, Pair, Plan};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// A published conclusion, judged.
-#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
-pub struct ConclusionResult {
-    /// What was published.
-    pub published: String,
-    /// Whether our figures bear it out.
-    pub opinion: Opinion,
-    /// What we conclude; null where the scenario has no words for that outcome.
-    pub ours: Option<String>,
-    /// The figures that say so, a sentence each.
-    pub evidence: Vec<String>,
-    /// Every claim that it rests on.
-    pub claims: Vec<ClaimResult>,
-}
-
-/// Whether a conclusion stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Opinion {
-    /// Every claim holds in every cell.
-    Confirmed,
-    /// A claim fails in some cell.
-    Refuted,
-    /// A claim could not be judged, and none failed.
-    NotTested,
-}
-
-/// A claim, judged in every cell that it speaks of.
-#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
-pub struct ClaimResult {
-    /// As the scenario has it.
-    pub text: String,
-    /// Each cell, on each backend that ran it.
-    pub cells: Vec<JudgedCell>,
-}
-
-/// A claim about one cell.
-#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
-pub struct JudgedCell {
-    /// Index of the cell in the plan.
-    pub cell: usize,
-    /// Index of the cell that it is compared with; null where the claim speaks of one.
-    pub other: Option<usize>,
-    /// What ran it; null where nothing did.
-    pub backend: Option<String>,
-    /// Whether it holds; null where it could not be judged.
-    pub held: Option<bool>,
-    /// What was measured, in the metric's unit.
-    pub measured: Option<Value>,
-    /// What it was compared with: the bound, or the other cell's figure before a share of it is taken.
-    pub compared_with: Option<Value>,
-}
 
 /// Judges every conclusion of `plan` by its `cells`.
 pub fn judge(plan: &Plan, cells: &[CellResult]) -> Vec<ConclusionResult> {
@@ -79,9 +24,7 @@ fn judged(plan: &Plan, conclusion: &Conclusion, cells: &[CellResult]) -> Conclus
         Opinion::Refuted => conclusion.if_not.clone(),
         Opinion::NotTested => None,
     };
-    let said = conclusion.claims.iter().zip(&claims);
-    let evidence = said.flat_map(|(claim, result)| evidence::lines(claim, result, cells)).collect();
-    ConclusionResult { published: conclusion.published.clone(), opinion, ours, evidence, claims }
+    ConclusionResult { published: conclusion.published.clone(), opinion, ours, evidence: Vec::new(), claims }
 }
 
 fn opinion(claims: &[ClaimResult]) -> Opinion {

@@ -7,6 +7,7 @@ mod blindfold;
 pub use blindfold::{BlindFlow, Blindfold};
 
 use crate::findings::experiment::{CellResult, Experiment, SCHEMA};
+use crate::findings::perturbation::Perturbation;
 use pipefill_core::cell::{Bound, CellSpec, ExpectMetric};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,9 @@ pub struct Catalogue {
     /// The same scenarios judged by the sockets of one end alone; absent where nobody asked for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blindfold: Option<Blindfold>,
+    /// Which verdicts hang on one threshold; absent where nobody asked for that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub perturbation: Option<Perturbation>,
 }
 
 /// One scenario of the catalogue.
@@ -76,6 +80,7 @@ impl Catalogue {
             confusion,
             findings,
             blindfold: None,
+            perturbation: None,
         }
     }
 }

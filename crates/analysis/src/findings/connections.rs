@@ -1,6 +1,5 @@
 //! Connections that no scenario describes: of sockets, of captures, of tests between hosts.
 
-mod advice;
 mod captured;
 mod connection;
 mod datagram_flow;
@@ -8,9 +7,9 @@ mod delays;
 mod finding;
 mod host_test;
 mod joined;
+mod second_capture;
 mod unplanned;
 
-pub use advice::for_machines;
 pub use captured::{Captured, CapturedFlow};
 pub use connection::{BACKEND, Carried, Connection, ConnectionPackets, Exact, Judged, judge_together};
 pub use datagram_flow::{DatagramCount, DatagramFlow};

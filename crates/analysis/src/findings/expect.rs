@@ -2,44 +2,10 @@
 //!
 //! Never: an expectation that holds because nothing was measured.
 
-use crate::findings::experiment::CellResult;
+use crate::findings::experiment::result::{CellResult, ExpectationResult, FlowResult, Value};
 use crate::findings::metrics::PingMetrics;
 use pipefill_core::cell::{Bound, CellSpec, Comparison, ExpectMetric, Expectation};
 use pipefill_core::limit::LimitedBy;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// One assertion, judged.
-#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
-pub struct ExpectationResult {
-    /// The scenario's text.
-    pub text: String,
-    /// Whether it held; null where it could not be judged, which counts as failed.
-    pub held: Option<bool>,
-    /// What was measured: a number in the metric's unit, or a word.
-    pub measured: Option<Value>,
-    /// What it was compared with, in the same unit.
-    pub bound: Option<Value>,
-    /// Why it could not be judged.
-    pub reason: Option<String>,
-}
-
-impl ExpectationResult {
-    /// Whether exit code 1 is due: it did not hold, or could not be judged.
-    pub fn failed(&self) -> bool {
-        self.held != Some(true)
-    }
-}
-
-/// A side of a comparison.
-#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Value {
-    /// A number in the metric's unit: bits/s, µs, per cent, or a count.
-    Number(f64),
-    /// A word (`limited_by`).
-    Word(String),
-}
 
 /// Judges all assertions of `spec` on `result`, in order.
 pub fn evaluate(spec: &CellSpec, result: &CellResult) -> Vec<ExpectationResult> {
@@ -69,10 +35,10 @@ pub(crate) fn measured(result: &CellResult, metric: ExpectMetric) -> Option<Valu
     match metric {
         ExpectMetric::Goodput => number(result.goodput_bps),
         ExpectMetric::Sender => number(result.sender_bps),
-        ExpectMetric::Retransmits => number(result.retransmits),
-        ExpectMetric::MinRtt => number(result.min_rtt_us),
-        ExpectMetric::Srtt => number(result.srtt_us_p50),
-        ExpectMetric::Lost => result.lost_percent.map(Value::Number),
+        ExpectMetric::Retransmits => number(result.tcp.retransmits),
+        ExpectMetric::MinRtt => number(result.tcp.min_rtt_us),
+        ExpectMetric::Srtt => number(result.tcp.srtt_us_p50),
+        ExpectMetric::Lost => result.udp.lost_percent.map(Value::Number),
         ExpectMetric::BaseRtt => ping(result, |ping| ping.base_rtt_us),
         ExpectMetric::ForwardRate => ping(result, |ping| ping.forward_bps.map(|bps| bps as f64)),
         ExpectMetric::ReverseRate => ping(result, |ping| ping.reverse_bps.map(|bps| bps as f64)),
@@ -94,7 +60,7 @@ pub(crate) fn measured(result: &CellResult, metric: ExpectMetric) -> Option<Valu
 
 /// `limited_by` and `cwnd_cause` of each flow; `None` where one was not diagnosed.
 fn flows(result: &CellResult) -> Option<String> {
-    let word = |flow: &crate::findings::experiment::FlowResult| {
+    let word = |flow: &FlowResult| {
         let limit = flow.limited_by?.as_str();
         Some(flow.cwnd_cause.map_or_else(|| limit.to_owned(), |cause| format!("{limit} {}", cause.as_str())))
     };

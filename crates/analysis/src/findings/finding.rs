@@ -1,5 +1,7 @@
 //! What is said of a flow beside its figures: what to change, and how long a round trip is under load.
 
+use super::proposal::{Change, Proposal, Target};
+pub use crate::ground::distribution::{Distribution, PERCENTS};
 use pipefill_core::cell::Direction;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,24 +18,68 @@ pub enum Goal {
 }
 
 /// One change, why, and what it should bring.
-#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Advice {
+    /// Where the first of its settings is; null where nothing is to be changed.
+    #[serde(default)]
+    pub target: Option<Target>,
+    /// What is set there: a sysctl, a socket option, or the key of a scenario.
+    #[serde(default)]
+    pub setting: Option<String>,
+    /// To what.
+    #[serde(default)]
+    pub value: Option<String>,
     /// The change in one line: its assignments, or `nothing`.
     pub change: String,
     /// Scenario assignments, as `--set` takes them; empty where nothing in the scenario helps.
     pub set: Vec<String>,
+    /// The first of `commands`; null where there is none.
+    #[serde(default)]
+    pub command: Option<String>,
     /// The same for a real machine: lines to paste.
     pub commands: Vec<String>,
     /// Why.
     pub why: String,
     /// Goodput of the flow with it.
     pub predicted_bps: Option<u64>,
+    /// Time that what the flow carried would take at that goodput.
+    #[serde(default)]
+    pub predicted_us: Option<u64>,
     /// What it is for.
     #[serde(default)]
     pub goal: Goal,
     /// Median round trip under load with it; null where that is not what it is for.
     #[serde(default)]
     pub predicted_rtt_us: Option<u64>,
+    /// What its words are composed from; none once they are.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub proposal: Option<Proposal>,
+}
+
+impl Advice {
+    /// Of a change that can be assigned in a scenario.
+    pub(crate) fn of(proposal: Proposal, predicted_bps: Option<u64>) -> Self {
+        let assigned = |change: &Change| Some(format!("{}={}", change.key, change.setting.value()?));
+        let advice = Self {
+            set: proposal.changes.iter().filter_map(assigned).collect(),
+            predicted_bps,
+            ..Self::default()
+        };
+        advice.with(proposal)
+    }
+
+    /// With `proposal`, whose first change is what it names.
+    pub(crate) fn with(self, proposal: Proposal) -> Self {
+        let first = proposal.changes.first();
+        Self {
+            target: first.map(|change| change.target),
+            setting: first.map(|change| change.setting.name().to_owned()),
+            value: first.and_then(|change| change.setting.value()),
+            proposal: Some(proposal),
+            ..self
+        }
+    }
 }
 
 /// The round trip of one flow, without load and under it.
@@ -60,19 +106,6 @@ pub struct Latency {
     /// Pings of that size while no flow had data under way, the same for all flows; null without any.
     #[serde(default)]
     pub idle_ping_distribution: Option<Distribution>,
-}
-
-/// The per cents of every [`Distribution`].
-pub const PERCENTS: [u8; 25] =
-    [0, 1, 2, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80, 85, 90, 95, 98, 99, 100];
-
-/// How round trips are distributed: two lists of the same length.
-#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct Distribution {
-    /// Per cent of the time, or of the pings.
-    pub percent: Vec<u8>,
-    /// The round trip that so much of these did not exceed.
-    pub rtt_us: Vec<u64>,
 }
 
 /// What measured a round trip under load.

@@ -1,6 +1,7 @@
 //! Which flow a cell's verdict is about: the one with the most to gain.
 
 use crate::findings::metrics::FlowMetrics;
+use crate::judge::Diagnosis;
 use pipefill_core::limit::LimitedBy;
 
 /// What lifting a flow's own limit brings, in three steps and within them by size. Declared from little to much.
@@ -15,10 +16,15 @@ enum Gain {
 }
 
 /// The flow with the most to gain, the first of equals; `None` where none was diagnosed.
-pub(crate) fn headline(flows: &[FlowMetrics]) -> Option<&FlowMetrics> {
+pub fn of(flows: &[FlowMetrics]) -> Option<&FlowMetrics> {
     let gains = flows.iter().filter_map(|flow| Some((gain(flow, flows)?, flow)));
     let first_largest = |best: (Gain, _), next: (Gain, _)| if next.0 > best.0 { next } else { best };
     gains.reduce(first_largest).map(|(_, flow)| flow)
+}
+
+/// What limited that flow.
+pub fn diagnosis(flows: &[FlowMetrics]) -> Option<&Diagnosis> {
+    of(flows)?.diagnosis.as_ref()
 }
 
 /// What `flow` could reach beside the others of its direction: what is free and what it has, or an equal part of the path. `None` where the

@@ -14,8 +14,8 @@ mod sums;
 mod tcp;
 mod udp;
 
-use crate::findings::headline::headline;
-use crate::judge::{Diagnosing, Diagnosis, Span};
+use crate::ground::thresholds::{STANDARD, Thresholds};
+use crate::judge::{Diagnosing, Span};
 use pipefill_core::record::{AnyRow, Invalid, Manifest, PathFacts, PingSample, Retransmit, RunRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -95,13 +95,18 @@ pub struct Condenser<'a> {
 impl<'a> Condenser<'a> {
     /// Of the run that `manifest` is about; no row was seen yet.
     pub fn new(manifest: &'a Manifest) -> Self {
+        Self::with_thresholds(manifest, &STANDARD)
+    }
+
+    /// The same, judged by `thresholds`.
+    pub fn with_thresholds(manifest: &'a Manifest, thresholds: &'a Thresholds) -> Self {
         Self {
             manifest,
             rates: delivery::Following::of(manifest),
             tcp: tcp::Following::of(manifest),
             pings: ping::Following::of(manifest),
             latency: latency::Following::of(manifest),
-            diagnosis: Diagnosing::new(manifest),
+            diagnosis: Diagnosing::new(manifest, thresholds),
         }
     }
 
@@ -170,16 +175,6 @@ impl RunMetrics {
         record.retransmits.iter().for_each(|row| condenser.count(row));
         record.ping.iter().for_each(|row| condenser.answer(row));
         condenser.finish()
-    }
-
-    /// The flow with the most to gain; `None` where nothing was sampled.
-    pub fn headline(&self) -> Option<&FlowMetrics> {
-        headline(&self.flows)
-    }
-
-    /// What limited that flow.
-    pub fn diagnosis(&self) -> Option<&Diagnosis> {
-        self.headline()?.diagnosis.as_ref()
     }
 
     /// What limited each stream of every flow when.

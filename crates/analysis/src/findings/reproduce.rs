@@ -5,7 +5,7 @@ mod fit;
 mod knob;
 mod path;
 
-pub use fit::{Fit, Simulated, fit};
+pub use fit::{Fit, FitResult, Simulated, fit};
 pub use knob::{Knob, Setting};
 
 use crate::findings::connections::{Captured, CapturedFlow};

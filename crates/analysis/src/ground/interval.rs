@@ -14,7 +14,7 @@ const WARMUP_FIXED: Duration = Duration::from_millis(500);
 const WARMUP_SHARE: u32 = 5;
 
 /// A half-open span of the run, `from_us <= t < to_us`, in microseconds since the run began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TimeInterval {
     /// First microsecond.
     pub from_us: u64,

@@ -3,7 +3,7 @@
 //! Exact up to [`MOST`] distinct values; past that values are told apart by fewer leading bits, as many as fit. Never: a
 //! result that depends on the order in which the values came.
 
-use crate::findings::finding::{Distribution, PERCENTS};
+use crate::ground::distribution::{Distribution, PERCENTS};
 use std::cmp::Ordering;
 
 /// Distinct values that are kept apart.
@@ -40,6 +40,16 @@ impl WeightedValues {
         }
     }
 
+    /// Adds all values of `other`.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        other.weights.iter().for_each(|&(value, weight)| self.add(value, weight));
+    }
+
+    /// The weight of all values up to `most`.
+    pub(crate) fn weight_up_to(&self, most: u64) -> u64 {
+        self.weights.iter().filter(|(value, _)| *value <= most).map(|(_, weight)| weight).sum()
+    }
+
     /// The lower weighted median: see [`WeightedValues::lower_percentile`].
     pub(crate) fn lower_median(&self) -> Option<u64> {
         self.lower_percentile(50)
@@ -66,12 +76,13 @@ impl WeightedValues {
         (total > 0).then(|| self.at((total - 1) / 2) as f64 / 2.0 + self.at(total / 2) as f64 / 2.0)
     }
 
-    fn total(&self) -> u128 {
+    /// The weight of all values.
+    pub(crate) fn total(&self) -> u128 {
         self.weights.iter().map(|&(_, weight)| u128::from(weight)).sum()
     }
 
     /// The value at `rank`, from 0, where each stands as often as it weighs.
-    fn at(&self, rank: u128) -> u64 {
+    pub(crate) fn at(&self, rank: u128) -> u64 {
         let mut seen = 0;
         let is_there = |&&(_, weight): &&(u64, u64)| {
             seen += u128::from(weight);

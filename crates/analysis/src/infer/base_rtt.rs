@@ -5,13 +5,14 @@
 
 use super::look::Track;
 use crate::ground::statistics::{percentile, rounded};
+use crate::ground::thresholds::Thresholds;
 use pipefill_core::record::Fact;
 
-/// A minimum below this part of what nearly all samples show is no round trip.
-const ABSURD: u64 = 4;
-
 /// Of all streams, since they share the path.
-pub(super) fn find<'a>(tracks: impl Iterator<Item = &'a Track>) -> Option<Fact<u64>> {
+pub(super) fn find<'a>(
+    tracks: impl Iterator<Item = &'a Track>,
+    thresholds: &Thresholds,
+) -> Option<Fact<u64>> {
     let (mut least, mut smoothed): (Option<u64>, Vec<f64>) = (None, Vec::new());
     let mut is_reordered = false;
     for track in tracks {
@@ -20,9 +21,11 @@ pub(super) fn find<'a>(tracks: impl Iterator<Item = &'a Track>) -> Option<Fact<u
         smoothed.extend(track.looks.as_slice().iter().filter_map(|look| look.srtt_us).map(|us| us as f64));
     }
     let at = |share| percentile(&smoothed, share).map(rounded);
-    match (least, at(0.05)) {
-        (Some(least), Some(low)) if is_reordered && least.saturating_mul(ABSURD) < low => {
-            at(0.75).map(Fact::inferred)
+    match (least, at(thresholds.base_rtt_low.value())) {
+        (Some(least), Some(low))
+            if is_reordered && (least as f64) < thresholds.base_rtt_absurd.value() * low as f64 =>
+        {
+            at(thresholds.base_rtt_usual.value()).map(Fact::inferred)
         }
         (Some(least), _) => Some(Fact::measured(least)),
         (None, _) => at(0.0).map(Fact::inferred),

@@ -6,27 +6,16 @@
 //! exceeded at other times.
 
 use super::look::Track;
+use super::queue::{beyond_bursts_us, standing_us};
 use super::rounds::{Round, StandingRound};
 use super::sharing::{self, Sharing};
 use crate::ground::interval::TimeInterval;
 use crate::ground::models::headers::Headers;
 use crate::ground::statistics::{median, percentile, relative_spread};
+use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::Protocol;
-use pipefill_core::record::{Fact, WayFacts, beyond_bursts_us, standing_us};
+use pipefill_core::record::{Fact, WayFacts};
 use pipefill_core::units::Bytes;
-
-/// Rounds that have to agree.
-const FEWEST_ROUNDS: usize = 5;
-/// From the first to the third quartile the rates of a plateau differ by no more than this part of their median.
-const PLATEAU: f64 = 0.20;
-/// More than that part above a bottleneck's rate is not delivered in one round of ten.
-const EXCEEDED: f64 = 1.30;
-/// A round of fewer segments shows the receiver's delayed ACKs, not a queue.
-const FEWEST_SEGMENTS: u64 = 8;
-/// Windows that shrink in more than one round of so many are those of slow readers, whose ACKs are late too.
-const SLOW_READER: usize = 10;
-/// Half of the samples.
-const HALF: f64 = 0.5;
 
 /// What is known of a bottleneck, and who tried it.
 #[derive(Debug, Clone, Copy)]
@@ -44,15 +33,18 @@ pub(super) fn find(
     rounds: &[Vec<Round>],
     base_us: u64,
     headers: Headers,
+    thresholds: &Thresholds,
 ) -> Option<Found> {
-    let free = plateau(tracks, rounds, base_us, is_free);
-    let is_beyond_bursts = |round: &Round| round.rtt_us.0 >= beyond_bursts_us(base_us);
-    let any = || plateau(tracks, rounds, base_us, |round| is_free(round) || is_beyond_bursts(round));
+    let is_free = |round: &Round| is_free(round, thresholds);
+    let free = plateau(tracks, rounds, base_us, thresholds, is_free);
+    let is_beyond_bursts = |round: &Round| round.rtt_us.0 >= beyond_bursts_us(base_us, thresholds);
+    let any =
+        || plateau(tracks, rounds, base_us, thresholds, |round| is_free(round) || is_beyond_bursts(round));
     let alone = || {
-        let alone_bps = sharing(tracks, rounds, base_us)?.alone_bps;
-        let moving = rounds.iter().flatten().map(|round| delivered_bps(tracks, round.window));
+        let alone_bps = sharing(tracks, rounds, base_us, thresholds)?.alone_bps;
+        let moving = rounds.iter().flatten().map(|round| delivered_bps(tracks, round.interval));
         let fastest = moving.fold(0.0, f64::max);
-        (fastest <= EXCEEDED * alone_bps).then_some(alone_bps)
+        (fastest <= thresholds.plateau_exceeded.value() * alone_bps).then_some(alone_bps)
     };
     let (payload_bps, is_tried, is_by_sharing) = free
         .map(|rate| (rate, true, false))
@@ -71,8 +63,8 @@ pub(super) fn find(
 }
 
 /// Whether the receiver's window was mostly open.
-fn is_free(round: &Round) -> bool {
-    round.closed_share < HALF
+fn is_free(round: &Round, thresholds: &Thresholds) -> bool {
+    round.closed_share < thresholds.round_open.value()
 }
 
 /// The rate of payload at which the rounds that count agree.
@@ -80,26 +72,39 @@ fn plateau(
     tracks: &[&Track],
     rounds: &[Vec<Round>],
     base_us: u64,
+    thresholds: &Thresholds,
     counts: impl Fn(&Round) -> bool,
 ) -> Option<f64> {
     let moves = |rate: &f64| *rate > 0.0;
-    let stands = standing(tracks, rounds, base_us, counts);
+    let stands = standing(tracks, rounds, base_us, thresholds, counts);
     let rates: Vec<f64> = stands.iter().map(|one| one.rate_bps).filter(moves).collect();
     let every: Vec<f64> =
-        rounds.iter().flatten().map(|round| delivered_bps(tracks, round.window)).filter(moves).collect();
-    let middle = median(&rates).filter(|_| rates.len() >= FEWEST_ROUNDS)?;
+        rounds.iter().flatten().map(|round| delivered_bps(tracks, round.interval)).filter(moves).collect();
+    let middle = median(&rates).filter(|_| rates.len() >= thresholds.plateau_rounds.count())?;
     let spread = relative_spread(&rates)?;
-    let most = percentile(&every, 0.9)?;
-    (spread <= PLATEAU && most <= EXCEEDED * middle).then_some(middle)
+    let most = percentile(&every, thresholds.plateau_high.value())?;
+    (spread <= thresholds.plateau_spread.value() && most <= thresholds.plateau_exceeded.value() * middle)
+        .then_some(middle)
 }
 
 /// Whether others have a part of the bottleneck at times: what gets through then.
-pub(super) fn shared(tracks: &[&Track], rounds: &[Vec<Round>], base_us: u64) -> Option<Fact<u64>> {
-    sharing(tracks, rounds, base_us).map(|found| Fact::inferred(found.shared_bps as u64))
+pub(super) fn shared(
+    tracks: &[&Track],
+    rounds: &[Vec<Round>],
+    base_us: u64,
+    thresholds: &Thresholds,
+) -> Option<Fact<u64>> {
+    sharing(tracks, rounds, base_us, thresholds).map(|found| Fact::inferred(found.shared_bps as u64))
 }
 
-fn sharing(tracks: &[&Track], rounds: &[Vec<Round>], base_us: u64) -> Option<Sharing> {
-    sharing::find(&standing(tracks, rounds, base_us, is_free))
+fn sharing(
+    tracks: &[&Track],
+    rounds: &[Vec<Round>],
+    base_us: u64,
+    thresholds: &Thresholds,
+) -> Option<Sharing> {
+    let is_free = |round: &Round| is_free(round, thresholds);
+    sharing::find(&standing(tracks, rounds, base_us, thresholds, is_free), thresholds)
 }
 
 /// The rounds that count, stream by stream in order of time.
@@ -107,18 +112,19 @@ fn standing(
     tracks: &[&Track],
     rounds: &[Vec<Round>],
     base_us: u64,
+    thresholds: &Thresholds,
     counts: impl Fn(&Round) -> bool,
 ) -> Vec<StandingRound> {
     let Some(mss) = mss(tracks) else { return Vec::new() };
-    let read = rounds.iter().filter(|of_stream| !is_read_slowly(of_stream)).flatten();
+    let read = rounds.iter().filter(|of_stream| !is_read_slowly(of_stream, thresholds)).flatten();
     let stands = |round: &&Round| {
-        round.rtt_us.0 >= base_us + standing_us(base_us)
-            && round.unsent_share >= HALF
+        round.rtt_us.0 >= base_us + standing_us(base_us, thresholds)
+            && round.unsent_share >= thresholds.round_open.value()
             && counts(round)
-            && in_flight(tracks, round) >= FEWEST_SEGMENTS * mss
+            && in_flight(tracks, round) >= thresholds.plateau_segments.whole() * mss
     };
     let standing = |round: &Round| StandingRound {
-        rate_bps: delivered_bps(tracks, round.window),
+        rate_bps: delivered_bps(tracks, round.interval),
         rtt_us: round.rtt_us.0 as f64,
     };
     read.filter(stands).map(standing).collect()
@@ -128,17 +134,18 @@ fn mss(tracks: &[&Track]) -> Option<u64> {
     tracks.iter().map(|track| track.mss).max().filter(|&mss| mss > 0)
 }
 
-fn is_read_slowly(rounds: &[Round]) -> bool {
-    rounds.iter().filter(|round| round.has_shrunk).count() * SLOW_READER > rounds.len()
+fn is_read_slowly(rounds: &[Round], thresholds: &Thresholds) -> bool {
+    rounds.iter().filter(|round| round.has_shrunk).count() as f64
+        > thresholds.slow_reader.value() * rounds.len() as f64
 }
 
 fn in_flight(tracks: &[&Track], round: &Round) -> u64 {
     let others: u64 =
-        tracks.iter().filter_map(|track| Some(track.looks.at(round.window.from_us)?.unacked)).sum();
+        tracks.iter().filter_map(|track| Some(track.looks.at(round.interval.from_us)?.unacked)).sum();
     others.max(round.flight)
 }
 
 /// What all of them delivered in `window`, bits per second of payload.
-fn delivered_bps(tracks: &[&Track], window: TimeInterval) -> f64 {
-    window.bps(tracks.iter().map(|track| track.delivered(window.from_us, window.to_us)).sum())
+fn delivered_bps(tracks: &[&Track], interval: TimeInterval) -> f64 {
+    interval.bps(tracks.iter().map(|track| track.delivered(interval.from_us, interval.to_us)).sum())
 }

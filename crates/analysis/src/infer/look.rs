@@ -1,8 +1,9 @@
 //! One stream's samples as far as inference needs them, and no more of them than fit.
 
-use super::packets::{PacketEvidence, PacketSpan};
+use super::packets::{CutSpan, StreamPackets};
 use super::samples::{Samples, Timed};
-use crate::ground::models::window::{USED_UP, has_shrunk, rwnd_used, window_used};
+use crate::ground::models::window::{rwnd_used, window_used};
+use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::Direction;
 use pipefill_core::record::{PacketSample, TcpSample};
 use pipefill_core::tcp_info::TcpInfo;
@@ -73,7 +74,7 @@ impl Track {
         count(to_us).saturating_sub(count(from_us))
     }
 
-    pub(super) fn see(&mut self, row: &TcpSample) {
+    pub(super) fn see(&mut self, row: &TcpSample, thresholds: &Thresholds) {
         let info = &row.info;
         self.min_rtt_us = self.min_rtt_us.into_iter().chain(info.min_rtt_us.map(u64::from)).min();
         self.mss = u64::from(info.mss_bytes);
@@ -92,21 +93,25 @@ impl Track {
             retransmits: info.retransmits,
             rto_count: u32::from(info.rto_count.unwrap_or(0)),
             has_unsent: info.may_have_unsent(),
-            is_closed: rwnd_used(info).is_some_and(|used| used >= USED_UP),
-            has_shrunk: window.zip(self.widest).is_some_and(|(now, widest)| has_shrunk(now, widest)),
+            is_closed: rwnd_used(info).is_some_and(|used| used >= thresholds.window_used.value()),
+            has_shrunk: window
+                .zip(self.widest)
+                .is_some_and(|(now, widest)| now as f64 <= thresholds.window_shrunk.value() * widest as f64),
         });
     }
 
     /// Of a stream whose packets were captured near its sender.
-    pub(super) fn of_packets(direction: Direction, evidence: &PacketEvidence<'_>) -> Self {
-        let mut track = Self::new(direction, evidence.samples.len().max(1));
-        for span in &evidence.spans {
-            evidence.samples[span.samples.clone()].iter().for_each(|sample| track.see_packets(sample, span));
-        }
+    pub(super) fn of_packets(
+        direction: Direction,
+        packets: &StreamPackets<'_>,
+        thresholds: &Thresholds,
+    ) -> Self {
+        let mut track = Self::new(direction, packets.samples.len().max(1));
+        packets.in_spans().for_each(|(span, sample)| track.see_packets(sample, span, thresholds));
         track
     }
 
-    fn see_packets(&mut self, sample: &PacketSample, span: &PacketSpan) {
+    fn see_packets(&mut self, sample: &PacketSample, span: &CutSpan, thresholds: &Thresholds) {
         self.min_rtt_us = self.min_rtt_us.into_iter().chain(sample.min_rtt_us.map(u64::from)).min();
         self.mss = u64::from(sample.mss_bytes);
         self.retransmits = sample.retransmits;
@@ -122,9 +127,13 @@ impl Track {
             srtt_us: sample.srtt_us.map(u64::from),
             retransmits: sample.retransmits,
             rto_count: sample.timeouts,
-            has_unsent: span.has_unsent(),
-            is_closed: window.is_some_and(|window| window_used(window, unacked, self.mss) >= USED_UP),
-            has_shrunk: window.zip(self.widest).is_some_and(|(now, widest)| has_shrunk(now, widest)),
+            has_unsent: span.has_unsent,
+            is_closed: window.is_some_and(|window| {
+                window_used(window, unacked, self.mss) >= thresholds.window_used.value()
+            }),
+            has_shrunk: window
+                .zip(self.widest)
+                .is_some_and(|(now, widest)| now as f64 <= thresholds.window_shrunk.value() * widest as f64),
         });
     }
 
@@ -144,6 +153,7 @@ impl Track {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ground::thresholds::STANDARD;
     use pipefill_core::record::StreamEnd;
 
     fn row(t_us: u64, segments: u32) -> TcpSample {
@@ -163,7 +173,7 @@ mod tests {
     #[test]
     fn a_count_of_segments_that_wraps_is_counted_on() {
         let mut track = Track::new(Direction::Forward, 256);
-        [row(1, u32::MAX - 9), row(2, 20)].iter().for_each(|row| track.see(row));
+        [row(1, u32::MAX - 9), row(2, 20)].iter().for_each(|row| track.see(row, &STANDARD));
         assert_eq!(track.delivered(1, 2), 30_000);
     }
 }

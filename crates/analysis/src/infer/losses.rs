@@ -5,28 +5,11 @@
 //! 2016). What the receiver reports as a duplicate (DSACK, RFC 2883) had arrived.
 
 use super::look::{Look, Track};
+use super::queue::standing_us;
 use crate::ground::interval::TimeInterval;
 use crate::ground::statistics::{median, relative_spread, rounded, variation};
-use pipefill_core::record::{LossKind, standing_us};
-
-/// The round trip before a queue drops is longer than its base by this part.
-const RISEN: f64 = 0.20;
-/// Where it is longer by less, the windows at the losses have to be the same but for this (standard deviation over mean).
-const SAME_WINDOW: f64 = 0.25;
-/// Losses that tell whether the window is always the same.
-const FEWEST_LOSSES: usize = 5;
-/// Of what was sent again, the receiver had this share already.
-const SPURIOUS: f64 = 0.5;
-/// After a time-out, one segment that is sent again is followed by an ACK of so many that were out: they had arrived.
-const ARRIVED_SEGMENTS: u64 = 3;
-/// Between losses a policer lets through the same rate every time, but for this part.
-const SAME_RATE: f64 = 0.12;
-/// And at the end of such a time more than on average: what was saved up.
-const BURST: f64 = 1.03;
-/// Losses closer together are one event.
-const APART_ROUND_TRIPS: u64 = 2;
-/// A policer's bursts wait behind each other for a moment; more is a queue.
-const RISES_BY: u64 = 2;
+use crate::ground::thresholds::{THIRDS, Thresholds};
+use pipefill_core::record::LossKind;
 
 /// A first loss after a while without any.
 #[derive(Debug, Clone, Copy)]
@@ -44,19 +27,19 @@ pub(super) struct Found {
 }
 
 /// Of the streams of one direction; `None` where nothing was lost.
-pub(super) fn find(tracks: &[&Track], base_us: u64) -> Option<Found> {
+pub(super) fn find(tracks: &[&Track], base_us: u64, thresholds: &Thresholds) -> Option<Found> {
     let losses: Vec<Vec<Loss>> = tracks.iter().map(|track| losses(track)).collect();
     if losses.iter().all(Vec::is_empty) {
         return None;
     }
-    let kind = match are_spurious(tracks) {
+    let kind = match are_spurious(tracks, thresholds) {
         Some(true) => match tracks.iter().any(|track| track.has_seen_reordering) {
             true => LossKind::Reordering,
             false => LossKind::Acks,
         },
-        _ if are_acks(tracks) => LossKind::Acks,
-        _ if is_policed(tracks, &losses, base_us) => LossKind::Policer,
-        _ if is_a_queue(&losses, base_us) => LossKind::Queue,
+        _ if are_acks(tracks, thresholds) => LossKind::Acks,
+        _ if is_policed(tracks, &losses, base_us, thresholds) => LossKind::Policer,
+        _ if is_a_queue(&losses, base_us, thresholds) => LossKind::Queue,
         _ => LossKind::Chance,
     };
     let rtts = round_trips(&losses);
@@ -69,11 +52,11 @@ fn round_trips(losses: &[Vec<Loss>]) -> Vec<f64> {
 }
 
 /// Whether most of what was sent again had arrived; `None` where nothing was, or nobody reports it.
-fn are_spurious(tracks: &[&Track]) -> Option<bool> {
+fn are_spurious(tracks: &[&Track], thresholds: &Thresholds) -> Option<bool> {
     let again: u64 = tracks.iter().map(|track| u64::from(track.retransmits)).sum();
     let reported: Option<u64> = tracks.iter().map(|track| track.dsacks.map(u64::from)).sum();
     let share = reported? as f64 / again as f64;
-    (again > 0).then_some(share >= SPURIOUS)
+    (again > 0).then_some(share >= thresholds.spurious.value())
 }
 
 fn losses(track: &Track) -> Vec<Loss> {
@@ -93,62 +76,67 @@ fn losses(track: &Track) -> Vec<Loss> {
 }
 
 /// Timers fire for data that arrived: one segment sent again, and all that was out is acknowledged.
-fn are_acks(tracks: &[&Track]) -> bool {
-    let (mut timeouts, mut needless) = (0, 0);
+fn are_acks(tracks: &[&Track], thresholds: &Thresholds) -> bool {
+    let (mut timeouts, mut needless) = (0_u64, 0_u64);
     for track in tracks {
         let mut open: Option<Look> = None;
         for pair in track.looks.as_slice().windows(2) {
             let [before, now] = pair else { continue };
             if now.rto_count > before.rto_count {
-                timeouts += now.rto_count - before.rto_count;
+                timeouts += u64::from(now.rto_count - before.rto_count);
                 open.get_or_insert(*before);
             }
             let Some(since) = open.filter(|since| now.acked > since.acked) else { continue };
             let rounds = now.rto_count.saturating_sub(since.rto_count);
             let is_one_segment = now.retransmits.saturating_sub(since.retransmits) <= rounds;
             let arrived = (now.acked - since.acked) / track.mss.max(1);
-            needless += if is_one_segment && arrived >= ARRIVED_SEGMENTS { rounds } else { 0 };
+            if is_one_segment && arrived >= thresholds.arrived_segments.whole() {
+                needless += u64::from(rounds);
+            }
             open = None;
         }
     }
     timeouts > 0 && 2 * needless >= timeouts
 }
 
-fn is_a_queue(losses: &[Vec<Loss>], base_us: u64) -> bool {
+fn is_a_queue(losses: &[Vec<Loss>], base_us: u64, thresholds: &Thresholds) -> bool {
     let Some(rtt_us) = median(&round_trips(losses)) else { return false };
     let rtt = rtt_us / base_us.max(1) as f64;
-    let has_risen_a_little = (rtt - 1.0) * base_us as f64 >= standing_us(base_us) as f64;
+    let has_risen_a_little = (rtt - 1.0) * base_us as f64 >= standing_us(base_us, thresholds) as f64;
     let same = losses.iter().all(|of_stream| {
         let windows: Vec<f64> = of_stream.iter().skip(1).map(|loss| loss.look.unacked as f64).collect();
-        windows.len() >= FEWEST_LOSSES && variation(&windows).is_none_or(|variation| variation <= SAME_WINDOW)
+        windows.len() >= thresholds.losses_fewest.count()
+            && variation(&windows).is_none_or(|share| share <= thresholds.queue_loss_same_window.value())
     });
-    rtt >= 1.0 + RISEN || (has_risen_a_little && same)
+    rtt >= 1.0 + thresholds.queue_loss_risen.value() || (has_risen_a_little && same)
 }
 
 /// Between losses the same rate gets through every time, more than that just before each of them, and the round trip does not rise. All
 /// streams together, since they share the bucket.
-fn is_policed(tracks: &[&Track], losses: &[Vec<Loss>], base_us: u64) -> bool {
-    let rises = |loss: &&Loss| loss.look.srtt_us.unwrap_or(0) > base_us + RISES_BY * standing_us(base_us);
+fn is_policed(tracks: &[&Track], losses: &[Vec<Loss>], base_us: u64, thresholds: &Thresholds) -> bool {
+    // A policer's bursts wait behind each other for a moment; more is a queue.
+    let rises =
+        |loss: &&Loss| loss.look.srtt_us.unwrap_or(0) > base_us + 2 * standing_us(base_us, thresholds);
     let all = || losses.iter().flatten();
     if 2 * all().filter(rises).count() > all().count() {
         return false;
     }
     let mut times: Vec<u64> = all().map(|loss| loss.look.t_us).collect();
     times.sort_unstable();
-    // What is dropped at once comes in several samples.
-    times.dedup_by(|later, first| *later - *first <= APART_ROUND_TRIPS * base_us);
+    // What is dropped at once comes in several samples: losses within two round trips are one event.
+    times.dedup_by(|later, first| *later - *first <= 2 * base_us);
     let delivered = |from_us: u64, to_us: u64| {
         let bytes = tracks.iter().map(|track| track.delivered(from_us, to_us)).sum();
         TimeInterval { from_us, to_us }.bps(bytes)
     };
     // Slow start overshoots, and what comes next has to recover from that.
-    let settled = &times[times.len() / 3..];
+    let settled = &times[times.len() / THIRDS..];
     let pairs = || settled.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?)));
     let between: Vec<f64> = pairs().map(|(from, to)| delivered(from, to)).collect();
     let before: Vec<f64> = pairs()
         .map(|(from, to)| delivered(to.saturating_sub(2 * base_us), to) / delivered(from, to).max(1.0))
         .collect();
-    between.len() >= FEWEST_LOSSES
-        && relative_spread(&between).is_some_and(|spread| spread <= SAME_RATE)
-        && median(&before).is_some_and(|ratio| ratio >= BURST)
+    between.len() >= thresholds.losses_fewest.count()
+        && relative_spread(&between).is_some_and(|spread| spread <= thresholds.policer_same_rate.value())
+        && median(&before).is_some_and(|ratio| ratio >= thresholds.policer_burst_rate.value())
 }

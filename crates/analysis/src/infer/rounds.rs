@@ -3,11 +3,12 @@
 use super::look::{Look, Track};
 use super::samples::Cut;
 use crate::ground::interval::TimeInterval;
+use crate::ground::thresholds::Thresholds;
 
 /// One round.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
-    pub(super) window: TimeInterval,
+    pub(super) interval: TimeInterval,
     /// Least and largest smoothed round trip.
     pub(super) rtt_us: (u64, u64),
     /// Share of its samples with written data that was not sent.
@@ -30,8 +31,13 @@ pub(super) struct StandingRound {
 }
 
 /// The rounds of `track` in which a round trip was measured, in order of time.
-pub(super) fn of(track: &Track) -> Vec<Round> {
-    track.looks.rounds(|first| first.srtt_us.unwrap_or(0)).iter().filter_map(round).collect()
+pub(super) fn of(track: &Track, thresholds: &Thresholds) -> Vec<Round> {
+    track
+        .looks
+        .rounds(thresholds.epoch_samples.count(), |first| first.srtt_us.unwrap_or(0))
+        .iter()
+        .filter_map(round)
+        .collect()
 }
 
 fn round(cut: &Cut<'_, Look>) -> Option<Round> {
@@ -40,7 +46,7 @@ fn round(cut: &Cut<'_, Look>) -> Option<Round> {
         cut.samples.iter().filter(|look| is(look)).count() as f64 / cut.samples.len() as f64
     };
     Some(Round {
-        window: cut.window,
+        interval: cut.interval,
         rtt_us: (rtts().min()?, rtts().max()?),
         unsent_share: share(|look| look.has_unsent),
         closed_share: share(|look| look.is_closed),

@@ -2,9 +2,6 @@
 
 use crate::ground::interval::TimeInterval;
 
-/// Samples that a round has at least.
-const FEWEST_SAMPLES: usize = 4;
-
 /// What has a time.
 pub(crate) trait Timed {
     /// Microseconds since the record began.
@@ -24,8 +21,8 @@ pub(crate) struct Samples<T> {
 /// The samples of one round.
 #[derive(Debug)]
 pub(crate) struct Cut<'a, T> {
-    pub(crate) window: TimeInterval,
-    /// At least [`FEWEST_SAMPLES`].
+    pub(crate) interval: TimeInterval,
+    /// As many as a round has at least, or more.
     pub(crate) samples: &'a [T],
     /// The sample that ends it.
     pub(crate) next: &'a T,
@@ -65,17 +62,18 @@ impl<T: Timed> Samples<T> {
         self.kept.get(next.saturating_sub(1))
     }
 
-    /// Rounds that last at least as long as `least_us` says of their first sample. What is left over at the end is none.
-    pub(crate) fn rounds(&self, least_us: impl Fn(&T) -> u64) -> Vec<Cut<'_, T>> {
+    /// Rounds of at least `fewest` samples that last at least as long as `least_us` says of their first one. What is left over at the end is
+    /// none.
+    pub(crate) fn rounds(&self, fewest: usize, least_us: impl Fn(&T) -> u64) -> Vec<Cut<'_, T>> {
         let (mut rounds, mut from) = (Vec::new(), 0);
         for (at, next) in self.kept.iter().enumerate() {
             let samples = &self.kept[from..at];
-            let Some(first) = samples.first().filter(|_| samples.len() >= FEWEST_SAMPLES) else { continue };
-            let window = TimeInterval { from_us: first.t_us(), to_us: next.t_us() };
+            let Some(first) = samples.first().filter(|_| samples.len() >= fewest.max(1)) else { continue };
+            let interval = TimeInterval { from_us: first.t_us(), to_us: next.t_us() };
             if next.t_us().saturating_sub(first.t_us()) < least_us(first).max(1) {
                 continue;
             }
-            rounds.push(Cut { window, samples, next });
+            rounds.push(Cut { interval, samples, next });
             from = at;
         }
         rounds
@@ -98,8 +96,8 @@ mod tests {
         let mut samples = Samples::new(64);
         (0..10).for_each(|n| samples.push(n * 10));
         let windows = |least_us| -> Vec<(u64, u64)> {
-            let rounds = samples.rounds(|_| least_us);
-            rounds.iter().map(|round| (round.window.from_us, round.window.to_us)).collect()
+            let rounds = samples.rounds(4, |_| least_us);
+            rounds.iter().map(|round| (round.interval.from_us, round.interval.to_us)).collect()
         };
         assert_eq!(windows(0), [(0, 40), (40, 80)], "four samples at least");
         assert_eq!(windows(55), [(0, 60)]);

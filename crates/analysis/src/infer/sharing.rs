@@ -5,23 +5,7 @@
 
 use super::rounds::StandingRound;
 use crate::ground::statistics::{median, percentile, relative_spread};
-
-/// StandingRound rounds that are looked at together, so that the ACKs of one round do not count.
-const TOGETHER: usize = 4;
-/// Groups that tell.
-const FEWEST_GROUPS: usize = 8;
-/// Of the fastest rate at most this part gets through at the slowest: where it is more, all rounds agree on one rate.
-const FALLEN: f64 = 0.80;
-/// Where less than this part gets through, nobody's share is that small: a timer is waited for.
-const STALLED: f64 = 0.05;
-/// The fastest ones agree within this part.
-const AGREE: f64 = 0.10;
-/// A plateau is as long as this part of the groups at least: a window that grows has fewer near its largest.
-const ALONE: f64 = 0.15;
-/// And its rates, from the first to the third quartile, differ by no more than this part of their median.
-const LEVEL: f64 = 0.02;
-/// The round trip is then no shorter than this part of what it was at the fastest.
-const STAYS_UP: f64 = 0.95;
+use crate::ground::thresholds::Thresholds;
 
 /// What gets through a bottleneck that others share at times, bits per second of payload.
 #[derive(Debug, Clone, Copy)]
@@ -33,25 +17,28 @@ pub(super) struct Sharing {
 }
 
 /// `None` where the rate is always nearly the same, or falls with the round trip.
-pub(super) fn find(standing: &[StandingRound]) -> Option<Sharing> {
-    let groups: Vec<StandingRound> = standing.chunks_exact(TOGETHER).map(mean).collect();
-    if groups.len() < FEWEST_GROUPS {
+pub(super) fn find(standing: &[StandingRound], thresholds: &Thresholds) -> Option<Sharing> {
+    let groups: Vec<StandingRound> =
+        standing.chunks_exact(thresholds.sharing_together.count().max(1)).map(mean).collect();
+    if groups.len() < thresholds.sharing_groups.count() {
         return None;
     }
     let rates: Vec<f64> = groups.iter().map(|one| one.rate_bps).collect();
-    let (slow, fast) = (percentile(&rates, 0.1)?, percentile(&rates, 0.9)?);
-    let plateau: Vec<f64> = rates.iter().copied().filter(|&rate| rate >= (1.0 - AGREE) * fast).collect();
+    let ends = thresholds.sharing_ends.value();
+    let (slow, fast) = (percentile(&rates, ends)?, percentile(&rates, 1.0 - ends)?);
+    let nearly_fast = (1.0 - thresholds.sharing_agree.value()) * fast;
+    let plateau: Vec<f64> = rates.iter().copied().filter(|&rate| rate >= nearly_fast).collect();
     let rtts = |is_its: &dyn Fn(f64) -> bool| -> Vec<f64> {
         groups.iter().filter(|one| is_its(one.rate_bps)).map(|one| one.rtt_us).collect()
     };
     // A bottleneck that was once ours alone shows a plateau; a window that grows does not.
-    let at_the_fastest = rtts(&|rate| rate >= (1.0 - AGREE) * fast);
-    let at_the_slowest = rtts(&|rate| rate <= FALLEN * fast);
-    let is_told = slow >= STALLED * fast
-        && slow <= FALLEN * fast
-        && plateau.len() as f64 >= ALONE * groups.len() as f64
-        && relative_spread(&plateau)? <= LEVEL
-        && median(&at_the_slowest)? >= STAYS_UP * median(&at_the_fastest)?;
+    let at_the_fastest = rtts(&|rate| rate >= nearly_fast);
+    let at_the_slowest = rtts(&|rate| rate <= thresholds.sharing_fallen.value() * fast);
+    let is_told = slow >= thresholds.sharing_stalled.value() * fast
+        && slow <= thresholds.sharing_fallen.value() * fast
+        && plateau.len() as f64 >= thresholds.sharing_alone.value() * groups.len() as f64
+        && relative_spread(&plateau)? <= thresholds.sharing_level.value()
+        && median(&at_the_slowest)? >= thresholds.sharing_stays_up.value() * median(&at_the_fastest)?;
     is_told.then_some(Sharing { alone_bps: fast, shared_bps: slow })
 }
 
@@ -66,6 +53,7 @@ fn mean(rounds: &[StandingRound]) -> StandingRound {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ground::thresholds::STANDARD;
 
     /// A hundred rounds, each with a rate in Mbit/s and a round trip in milliseconds.
     fn found(round: impl Fn(usize) -> (f64, f64)) -> Option<u64> {
@@ -73,7 +61,7 @@ mod tests {
             .map(round)
             .map(|(mbit, ms)| StandingRound { rate_bps: mbit * 1e6, rtt_us: ms * 1e3 })
             .collect();
-        find(&rounds).map(|found| found.shared_bps as u64)
+        find(&rounds, &STANDARD).map(|found| found.shared_bps as u64)
     }
 
     #[test]

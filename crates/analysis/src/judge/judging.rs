@@ -1,189 +1,203 @@
 //! From the rows of a run to the diagnosis of each of its flows, row by row: what is held does not grow with the run.
 
-use super::causes::Causes;
-use super::epochs::{Cutter, Epoch};
-use super::facts::Facts;
-use super::receiver::Receiving;
-use super::refine::{Around, Losses, Refiner};
-use super::rules::{self, Case, Stream};
-use super::timeline::Timeline;
-use super::udp::{self, carries_all};
-use super::utilisation::Utilisation;
+use super::confidence::Grounds;
+use super::cwnd_causes::{Around, Losses, Refiner};
+use super::figures::HolderFigures;
+use super::ledger::{Holding, JudgedSpan, Ledger, LedgerSums};
+use super::packets::arriving;
+use super::revisions::{is_carried, offered_and_carried, own_drops};
+use super::rules::unknown::NOT_SAMPLED;
 use super::witness::{self, AppLimited};
-use super::{Confidence, Diagnosis, Figures, Span, testbed};
+use super::{Confidence, Diagnosis, Figures, Span, decide, testbed};
 use crate::ground::interval::{self, TimeInterval, flow_of};
 use crate::ground::models::headers::Headers;
 use crate::ground::statistics::rounded;
+use crate::ground::step_function::Step;
+use crate::ground::thresholds::{PATIENCE_US, STANDARD, Thresholds};
+use crate::infer::arrivals::Receiving;
+use crate::infer::datagrams::DatagramCounts;
+use crate::infer::epochs::{Cutter, Epoch};
+use crate::infer::packets::{PacketTrack, StreamPackets};
+use crate::infer::run::{AskedStream, RunFacts};
+use crate::infer::utilisation::Utilisation;
 use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
+use pipefill_core::evidence::{Arrivals, Datagrams, Evidence};
 use pipefill_core::limit::{CwndCause, LimitedBy};
-use pipefill_core::record::{AnyRow, Manifest, StreamEnd, StreamSummary};
-use std::collections::{BTreeMap, VecDeque};
-
-/// Rows of other tables, and of other streams, come so much later than what they tell; an epoch waits for them.
-const PATIENCE_US: u64 = 1_000_000;
+use pipefill_core::record::{AnyRow, CapturePoint, Manifest, StreamEnd, StreamSummary};
+use std::collections::VecDeque;
 
 /// Finds the diagnosis of each flow of a run whose rows pass by once, in order of time.
 pub struct Diagnosing<'a> {
     manifest: &'a Manifest,
-    facts: Facts<'a>,
-    flows: Vec<OfFlow<'a>>,
-    streams: Vec<OfStream<'a>>,
+    thresholds: &'a Thresholds,
+    facts: RunFacts<'a>,
+    flows: Vec<JudgedFlow<'a>>,
+    streams: Vec<JudgedStream<'a>>,
     /// When to judge next.
-    look_us: u64,
+    next_us: u64,
 }
 
 /// One flow: what its streams add up to.
-struct OfFlow<'a> {
+struct JudgedFlow<'a> {
     index: u32,
     flow: &'a FlowSpec,
     app_limited: AppLimited,
     /// Of the measured time.
-    causes: Causes,
+    figures: HolderFigures,
     /// Of the streams' whole lives: for a flow that was shorter than its warm-up.
-    whole: Causes,
+    whole: HolderFigures,
     utilisation: Option<Utilisation>,
-    /// How its busiest thread spent the time in which the CPU limited.
-    computed: Mean,
-    waited: Mean,
-    /// How long ACKs waited while the congestion window limited, microseconds.
-    ack_wait: Mean,
 }
 
-/// A mean over time.
-#[derive(Default)]
-struct Mean {
-    sum: f64,
-    time_us: f64,
-}
-
-/// One TCP stream on the way from samples to causes.
-struct OfStream<'a> {
-    stream: Stream<'a>,
+/// One TCP stream on the way from samples to its ledger.
+struct JudgedStream<'a> {
+    stream: AskedStream<'a>,
     /// Position of its flow in [`Diagnosing::flows`].
     place: usize,
     measured: TimeInterval,
     cutter: Cutter,
     /// Epochs that have ended and are not judged.
     ended: VecDeque<Epoch>,
-    refiner: Refiner,
-    timeline: Timeline,
-    /// What the receiving socket tells, where nobody planned the connection.
-    receiving: Receiving,
-    /// Whether its sending socket was sampled.
+    refiner: Refiner<'a>,
+    ledger: Ledger,
+    /// What the receiving socket shows, where no scenario describes the connection.
+    receiving: Receiving<'a>,
+    /// Whether its sending socket was sampled, or its packets were captured near it.
     is_sender_seen: bool,
+    packets: PacketTrack,
+    /// Where its packets were captured.
+    capture_point: CapturePoint,
+}
+
+/// What limits datagrams of which only both ends' counts are known.
+pub fn datagrams_limited_by(datagrams: Datagrams) -> LimitedBy {
+    let evidence = Evidence { datagrams: Some(datagrams), ..Evidence::default() };
+    decide(&evidence, &STANDARD).map_or(LimitedBy::Unknown, |decision| decision.rule.limited_by)
 }
 
 impl<'a> Diagnosing<'a> {
     /// Of the run that `manifest` is about.
-    pub fn new(manifest: &'a Manifest) -> Self {
+    pub fn new(manifest: &'a Manifest, thresholds: &'a Thresholds) -> Self {
         let spec = &manifest.run.cell.spec;
-        let facts = Facts::of(manifest);
-        let is_judged = |(_, flow): &(u32, &FlowSpec)| flow.protocol != Protocol::Ping;
-        let flows: Vec<OfFlow<'_>> = (0..)
+        let facts = RunFacts::of(manifest, thresholds);
+        let flows: Vec<JudgedFlow<'_>> = (0..)
             .zip(&spec.flows)
-            .filter(is_judged)
-            .map(|(index, flow)| OfFlow::new(manifest, &facts, index, flow))
+            .filter(|(_, flow)| flow.protocol != Protocol::Ping)
+            .map(|(index, flow)| JudgedFlow::new(manifest, &facts, index, flow))
             .collect();
         let streams = manifest.streams.iter().filter_map(|summary| {
-            let place = flows.iter().position(|one| one.index == summary.flow)?;
+            let place = flows.iter().position(|flow| flow.index == summary.flow)?;
             let flow = flows[place].flow;
-            (flow.protocol == Protocol::Tcp).then(|| OfStream {
-                stream: Stream { index: summary.flow, flow, summary },
-                place,
-                measured: interval::measured(spec, summary),
-                cutter: Cutter::new(interval::life(summary)),
-                ended: VecDeque::new(),
-                refiner: Refiner::new(losses(&facts, flow, summary)),
-                timeline: Timeline::default(),
-                receiving: Receiving::default(),
-                is_sender_seen: false,
+            (flow.protocol == Protocol::Tcp).then(|| {
+                let (life, measured) = (interval::life(summary), interval::measured(spec, summary));
+                JudgedStream {
+                    stream: AskedStream { flow_index: summary.flow, flow, summary },
+                    place,
+                    measured,
+                    cutter: Cutter::new(life, thresholds),
+                    ended: VecDeque::new(),
+                    refiner: Refiner::new(losses(&facts, flow, summary), thresholds),
+                    ledger: Ledger::new(life, measured),
+                    receiving: Receiving::new(thresholds),
+                    is_sender_seen: false,
+                    packets: PacketTrack::default(),
+                    capture_point: CapturePoint::Unknown,
+                }
             })
         });
         let streams = streams.collect();
-        Self { manifest, facts, flows, streams, look_us: 0 }
+        Self { manifest, thresholds, facts, flows, streams, next_us: 0 }
     }
 
     /// Takes the next row of any table; its time is not before that of the last one.
     pub fn take(&mut self, row: &AnyRow) {
         self.facts.take(row);
-        self.flows.iter_mut().filter_map(|one| one.utilisation.as_mut()).for_each(|one| one.see(row));
-        if let AnyRow::Tcp(row) = row {
-            let of = |one: &&mut OfStream<'_>| one.stream.summary.stream == row.stream;
-            if let Some(one) = self.streams.iter_mut().find(of) {
-                self.flows[one.place].app_limited.see(row);
-                one.is_sender_seen |= row.end == StreamEnd::Sender;
-                one.ended.extend(one.cutter.see(row));
-                if row.end == StreamEnd::Receiver && self.facts.observed.is_some() {
-                    one.receiving.see(row);
-                }
-            }
+        self.flows.iter_mut().filter_map(|flow| flow.utilisation.as_mut()).for_each(|used| used.see(row));
+        let number = match row {
+            AnyRow::Tcp(row) => Some(row.stream),
+            AnyRow::Packets(row) => Some(row.stream),
+            _ => None,
+        };
+        let is_its = |stream: &&mut JudgedStream<'_>| Some(stream.stream.summary.stream) == number;
+        if let Some(stream) = self.streams.iter_mut().find(is_its) {
+            self.flows[stream.place].app_limited.see(row);
+            stream.see(row, self.facts.observed.is_some());
         }
-        if row.t_us() >= self.look_us {
-            self.look(row.t_us());
+        if row.t_us() >= self.next_us {
+            self.judge_and_forget(row.t_us());
         }
     }
 
     /// What limited each stream when, as far as it is judged: up to about a second before the last row.
     pub fn so_far(&self) -> Vec<Span> {
-        self.streams.iter().flat_map(|one| one.timeline.clone().into_spans()).collect()
+        let spans = |stream: &JudgedStream<'_>| {
+            let index = stream.stream.summary.stream;
+            stream.ledger.spans_so_far().into_iter().map(move |step| span(index, step)).collect::<Vec<_>>()
+        };
+        self.streams.iter().flat_map(spans).collect()
     }
 
     /// The diagnosis of each flow but pings, after the last row, in the order of the cell. A flow of which nothing was sampled has none.
     pub fn finish(mut self) -> Vec<Diagnosis> {
-        self.judge(u64::MAX);
-        self.judge_what_is_left();
-        let Self { manifest, facts, flows, mut streams, .. } = self;
-        let of_flow = |(place, flow): (usize, OfFlow<'a>)| match flow.flow.protocol {
-            // A UDP socket counts neither what arrives nor what is lost: applications do, where both are ours.
-            Protocol::Udp if facts.observed.is_some() => {
-                udp::diagnose_observed((flow.index, flow.flow), &summaries(manifest, flow.index))
-            }
-            Protocol::Udp => {
-                let summaries = summaries(manifest, flow.index);
-                let drops = facts.way(flow.flow.direction).drops;
-                let found = udp::diagnose(facts.spec, (flow.index, flow.flow), &summaries, drops)?;
-                Some(Diagnosis {
-                    figures: Figures {
-                        path_goodput_bps: flow.path_goodput(&facts, &found.figures),
-                        ..found.figures
-                    },
-                    ..found
-                })
-            }
-            _ => {
-                let its = streams.extract_if(.., |one| one.place == place);
-                let timeline = its.flat_map(|one| one.timeline.into_spans()).collect();
-                flow.diagnosis(manifest, &facts, timeline)
-            }
-        };
-        flows.into_iter().enumerate().filter_map(of_flow).collect()
+        self.judge_to_the_end();
+        self.diagnoses()
     }
 
-    /// Judges what has ended a while ago, and forgets what nobody will ask for.
-    fn look(&mut self, now_us: u64) {
+    /// The same, with the ledger of each TCP stream as the rules left it: before revisions.
+    pub(crate) fn finish_with_ledgers(mut self) -> (Vec<Diagnosis>, Vec<(Vec<Step<Holding>>, LedgerSums)>) {
+        self.judge_to_the_end();
+        let ledgers = self.streams.iter().map(|stream| stream.ledger.clone().finish()).collect();
+        (self.diagnoses(), ledgers)
+    }
+
+    fn judge_to_the_end(&mut self) {
+        for stream in self.streams.iter_mut().filter(|stream| stream.is_sender_seen) {
+            let packets = StreamPackets::of(stream.packets.as_slice(), self.thresholds);
+            stream.ended.extend(stream.cutter.cut(&packets));
+        }
+        self.judge(u64::MAX);
+        self.judge_what_is_left();
+    }
+
+    fn diagnoses(self) -> Vec<Diagnosis> {
+        let Self { manifest, thresholds, facts, flows, mut streams, .. } = self;
+        let diagnosis = |(place, flow): (usize, JudgedFlow<'a>)| match flow.flow.protocol {
+            Protocol::Udp => flow.diagnosis_of_datagrams(manifest, &facts, thresholds),
+            _ => {
+                let its: Vec<JudgedStream<'_>> =
+                    streams.extract_if(.., |stream| stream.place == place).collect();
+                flow.diagnosis(manifest, &facts, its, thresholds)
+            }
+        };
+        flows.into_iter().enumerate().filter_map(diagnosis).collect()
+    }
+
+    /// Judges what has ended a while ago, and forgets what no later epoch asks for.
+    fn judge_and_forget(&mut self, now_us: u64) {
         self.judge(now_us.saturating_sub(PATIENCE_US));
-        let needed = self.streams.iter().filter_map(|one| one.needs_us(now_us)).min();
+        let needed = self.streams.iter().filter_map(|stream| stream.needs_us(now_us)).min();
         self.facts.history.forget(needed.unwrap_or(now_us));
-        self.look_us = now_us.saturating_add(PATIENCE_US);
+        self.next_us = now_us.saturating_add(PATIENCE_US);
     }
 
     /// Judges every epoch that has ended by `until_us`.
     fn judge(&mut self, until_us: u64) {
-        for one in &mut self.streams {
-            while let Some(epoch) = one.ended.pop_front_if(|epoch| epoch.to_us <= until_us) {
-                one.judge(&epoch, &self.facts, &mut self.flows[one.place]);
+        for stream in &mut self.streams {
+            while let Some(epoch) = stream.ended.pop_front_if(|epoch| epoch.interval.to_us <= until_us) {
+                stream.judge(&epoch, &self.facts, &mut self.flows[stream.place], self.thresholds);
             }
         }
     }
 
-    /// Streams that ended before their first epoch did have at least their last samples.
+    /// Streams that ended before their first epoch did have at least their last samples; of streams whose sending socket was not seen the
+    /// receiving one is asked.
     fn judge_what_is_left(&mut self) {
-        for one in &mut self.streams {
-            let flow = &mut self.flows[one.place];
+        for stream in &mut self.streams {
+            let flow = &mut self.flows[stream.place];
             if flow.whole.is_empty()
-                && let Some(epoch) = one.cutter.rest()
+                && let Some(epoch) = stream.cutter.rest()
             {
-                one.judge(&epoch, &self.facts, flow);
+                stream.judge(&epoch, &self.facts, flow, self.thresholds);
             }
         }
         for place in 0..self.streams.len() {
@@ -193,110 +207,223 @@ impl<'a> Diagnosing<'a> {
         }
     }
 
-    /// Nobody saw the sending socket of the stream at `place`: what the receiving one tells.
     fn judge_by_the_receiver(&mut self, place: usize) {
-        let one = &self.streams[place];
-        let direction = one.stream.flow.direction;
-        let is_beside =
-            |(other, it): &(usize, &OfStream<'_>)| *other != place && it.stream.flow.direction == direction;
-        let others: Vec<&Receiving> =
+        let stream = &self.streams[place];
+        let direction = stream.stream.flow.direction;
+        let is_beside = |(other, it): &(usize, &JudgedStream<'_>)| {
+            *other != place && it.stream.flow.direction == direction
+        };
+        let others: Vec<&Receiving<'_>> =
             self.streams.iter().enumerate().filter(is_beside).map(|(_, it)| &it.receiving).collect();
-        let spans = one.receiving.judge(interval::life(one.stream.summary), one.measured, &others);
-        let one = &mut self.streams[place];
-        let flow = &mut self.flows[one.place];
-        let stream = one.stream.summary.stream;
-        for (span, limited_by) in spans {
-            let TimeInterval { from_us, to_us } = span;
-            let epoch = Epoch { from_us, to_us, ..Epoch::default() };
-            flow.causes.add(stream, &epoch, span.within(one.measured).length_us(), (limited_by, None));
-            flow.whole.add(stream, &epoch, span.length_us(), (limited_by, None));
-            one.timeline.push(Span { stream, from_us, to_us, limited_by, cwnd_cause: None });
+        let life = interval::life(stream.stream.summary);
+        let rounds = stream.receiving.arrivals(life, stream.measured, &others);
+        let stream = &mut self.streams[place];
+        let packets = (stream.capture_point == CapturePoint::Receiver).then(|| {
+            arriving(&StreamPackets::of(stream.packets.as_slice(), self.thresholds), self.thresholds)
+        });
+        for (interval, arrivals) in rounds {
+            let evidence = Evidence {
+                from_us: interval.from_us,
+                to_us: interval.to_us,
+                arrivals: Some(Arrivals { packets, ..arrivals }),
+                ..Evidence::default()
+            };
+            stream.judge_evidence(
+                &evidence,
+                Around::default(),
+                &mut self.flows[stream.place],
+                self.thresholds,
+            );
         }
     }
 }
 
+fn span(stream: u32, step: Step<Holding>) -> Span {
+    let Holding { limited_by, cause, rule } = step.value;
+    Span { stream, from_us: step.from_us, to_us: step.to_us, limited_by, cwnd_cause: cause, rule: Some(rule) }
+}
+
 /// What is known of the path for the data of `flow` and its ACKs.
-fn losses(facts: &Facts<'_>, flow: &FlowSpec, summary: &StreamSummary) -> Losses {
+fn losses(facts: &RunFacts<'_>, flow: &FlowSpec, summary: &StreamSummary) -> Losses {
     let way = facts.way(flow.direction);
     Losses {
         data: way.drops,
         acks: facts.way(flow.direction.opposite()).drops,
         is_policer: way.is_policer,
         base_rtt_us: facts.base_rtt_us,
-        sent_again: summary.tcp.map(|info| (info.retransmits, info.dsack_dups)),
+        sent_again: (summary.tcp.map(|info| (info.retransmits, info.dsack_dups)))
+            .or(summary.packets.map(|sample| (sample.retransmits, Some(sample.dsacks)))),
         observed: facts.observed.map(|path| *path.way(flow.direction)),
     }
 }
 
 fn summaries(manifest: &Manifest, index: u32) -> Vec<&StreamSummary> {
-    manifest.streams.iter().filter(|one| one.flow == index).collect()
+    manifest.streams.iter().filter(|stream| stream.flow == index).collect()
 }
 
-impl<'a> OfFlow<'a> {
-    fn new(manifest: &'a Manifest, facts: &Facts<'a>, index: u32, flow: &'a FlowSpec) -> Self {
+impl<'a> JudgedFlow<'a> {
+    fn new(manifest: &'a Manifest, facts: &RunFacts<'a>, index: u32, flow: &'a FlowSpec) -> Self {
         let spec: &'a CellSpec = &manifest.run.cell.spec;
-        let windows = manifest.streams.iter().filter(|one| one.flow == index);
-        let whole = windows.map(|one| interval::measured(spec, one)).reduce(TimeInterval::around);
-        let streams = manifest.streams.iter().filter_map(|one| Some((one, flow_of(spec, one)?)));
+        let its = manifest.streams.iter().filter(|stream| stream.flow == index);
+        let whole = its.map(|stream| interval::measured(spec, stream)).reduce(TimeInterval::around);
+        let streams = manifest.streams.iter().filter_map(|stream| Some((stream, flow_of(spec, stream)?)));
         let way = facts.way(flow.direction);
         Self {
             index,
             flow,
             app_limited: AppLimited::default(),
-            causes: Causes::default(),
-            whole: Causes::default(),
-            utilisation: whole.and_then(|window| Utilisation::of(flow.direction, window, way, streams)),
-            computed: Mean::default(),
-            waited: Mean::default(),
-            ack_wait: Mean::default(),
+            figures: HolderFigures::default(),
+            whole: HolderFigures::default(),
+            utilisation: whole.and_then(|interval| Utilisation::of(flow.direction, interval, way, streams)),
         }
     }
 
-    fn diagnosis(self, manifest: &Manifest, facts: &Facts<'_>, timeline: Vec<Span>) -> Option<Diagnosis> {
-        let causes = if self.causes.is_empty() { &self.whole } else { &self.causes };
-        let (mut limited_fraction, mut limited_by, cause) = causes.shares()?;
-        let (mut cwnd_cause, mut timeline) = (cause.cwnd_cause(), timeline);
-        let summaries = summaries(manifest, self.index);
-        if facts.observed.is_some() && self.carries_what_is_offered(&summaries) {
-            (limited_by, cwnd_cause) = (LimitedBy::App, None);
-            limited_fraction = BTreeMap::from([(limited_by, 1.0)]);
-            timeline.iter_mut().for_each(|span| (span.limited_by, span.cwnd_cause) = (limited_by, None));
+    fn diagnosis(
+        self,
+        manifest: &Manifest,
+        facts: &RunFacts<'_>,
+        streams: Vec<JudgedStream<'_>>,
+        thresholds: &Thresholds,
+    ) -> Option<Diagnosis> {
+        if streams.iter().all(|stream| stream.ledger.is_empty()) {
+            return None;
         }
+        let drops = facts.way(self.flow.direction).drops;
+        let own_drops = own_drops(drops, self.flow);
+        let (mut timeline, mut sums) = (Vec::new(), LedgerSums::default());
+        for stream in streams {
+            let index = stream.stream.summary.stream;
+            let (steps, own) = stream.ledger.finish();
+            let revised = steps
+                .into_iter()
+                .map(|step| Step { value: own_drops(step.value).unwrap_or(step.value), ..step });
+            timeline.extend(revised.map(|step| span(index, step)));
+            sums.absorb(own);
+        }
+        sums.revise(&own_drops);
+        let held = if self.figures.is_empty() { &self.whole } else { &self.figures };
+        let figures = held.of(sums.main_holder()?, &own_drops);
+        let summaries = summaries(manifest, self.index);
+        let figures = self.whole.means(self.figures(facts, &summaries, figures), &own_drops);
+        if facts.observed.is_some() && self.carries_what_is_offered(&summaries, thresholds) {
+            sums.revise(offered_and_carried);
+            for span in &mut timeline {
+                (span.limited_by, span.cwnd_cause) = (LimitedBy::App, None);
+                span.rule = Some(super::revisions::OFFERED_AND_CARRIED.id);
+            }
+        }
+        let limited_by = sums.main_holder()?;
+        let limited_fraction = sums.shares()?;
         let witnesses = witness::all(&summaries, &self.app_limited, limited_by);
-        let figures = self.figures(facts, &summaries, cause.figures());
+        let margin = sums.margin(limited_by);
+        let grounds = Grounds {
+            limited_by,
+            share: limited_fraction[&limited_by],
+            margin,
+            witnesses: &witnesses,
+            is_ambiguous: false,
+        };
         Some(Diagnosis {
             flow: self.index,
             protocol: self.flow.protocol,
             direction: self.flow.direction,
             limited_by,
-            cwnd_cause,
+            cwnd_cause: sums.main_cause(limited_by),
+            rule: sums.main_rule(limited_by),
+            margin,
             figures,
-            confidence: Some(Confidence::of(limited_fraction[&limited_by], &witnesses)),
+            confidence: Confidence::of(&grounds, thresholds),
             witnesses,
             limited_fraction,
             timeline,
-            faults: testbed::faults(facts.spec, self.flow, facts.way(self.flow.direction).drops),
+            faults: testbed::faults(facts.spec, self.flow, drops, thresholds),
         })
     }
 
-    /// Whether all that its application was to send has arrived: then nothing else was the limit for long, whatever single samples look like.
-    fn carries_what_is_offered(&self, summaries: &[&StreamSummary]) -> bool {
+    /// A UDP socket counts neither what arrives nor what is lost: applications do, where both are ours.
+    fn diagnosis_of_datagrams(
+        self,
+        manifest: &Manifest,
+        facts: &RunFacts<'_>,
+        thresholds: &Thresholds,
+    ) -> Option<Diagnosis> {
+        let streams = summaries(manifest, self.index);
+        let counts = DatagramCounts::of(&streams)?;
+        let drops = facts.observed.is_none().then(|| facts.way(self.flow.direction).drops);
+        let decision = decide(&counts.evidence(self.flow, drops), thresholds)?;
+        let limited_by = decision.rule.limited_by;
+        let holding = Holding { limited_by, cause: None, rule: decision.rule.id };
+        let (mut timeline, mut sums) = (Vec::new(), LedgerSums::default());
+        for stream in &streams {
+            let life = interval::life(stream);
+            let mut ledger = Ledger::new(life, life);
+            ledger.push(JudgedSpan { interval: life, holding, margin: decision.margin, losses: None });
+            let (steps, own) = ledger.finish();
+            timeline.extend(steps.into_iter().map(|step| span(stream.stream, step)));
+            sums.absorb(own);
+        }
+        let figures = Figures {
+            loss_share: Some(counts.lost_share()),
+            acked_bps: Some(counts.received_bps(self.flow.length.get())),
+            ..Figures::default()
+        };
+        let grounds = Grounds {
+            limited_by,
+            share: 1.0,
+            margin: decision.margin,
+            witnesses: &[],
+            // Both ends' counts do not tell a path that drops from a receiver that is too slow.
+            is_ambiguous: drops.is_none() && limited_by != LimitedBy::App,
+        };
+        Some(Diagnosis {
+            flow: self.index,
+            protocol: self.flow.protocol,
+            direction: self.flow.direction,
+            limited_by,
+            cwnd_cause: None,
+            rule: Some(decision.rule.id),
+            margin: decision.margin,
+            limited_fraction: sums.shares().unwrap_or_else(|| [(limited_by, 1.0)].into()),
+            timeline,
+            figures: Figures {
+                path_goodput_bps: drops.and_then(|_| self.path_goodput(facts, &figures)),
+                ..figures
+            },
+            confidence: Confidence::of(&grounds, thresholds),
+            witnesses: Vec::new(),
+            faults: drops
+                .map_or_else(Vec::new, |drops| testbed::faults(facts.spec, self.flow, drops, thresholds)),
+        })
+    }
+
+    fn carries_what_is_offered(&self, summaries: &[&StreamSummary], thresholds: &Thresholds) -> bool {
         let Some(rate) = self.flow.bitrate else { return false };
-        let carried = summaries.iter().map(|one| {
-            let life_us = one.stop_us.saturating_sub(one.start_us).max(1);
-            one.received_bytes.saturating_mul(8_000_000) / life_us
+        let carried = summaries.iter().map(|stream| {
+            let life_us = stream.stop_us.saturating_sub(stream.start_us).max(1);
+            stream.received_bytes.saturating_mul(8_000_000) / life_us
         });
-        carries_all(rate.bps().saturating_mul(u64::from(self.flow.parallel)), carried.sum())
+        let offered = rate.bps().saturating_mul(u64::from(self.flow.parallel));
+        is_carried(offered, carried.sum(), thresholds)
     }
 
     /// `figures` of the cause, with what is known of the whole flow.
-    fn figures(&self, facts: &Facts<'_>, summaries: &[&StreamSummary], figures: Figures) -> Figures {
+    fn figures(&self, facts: &RunFacts<'_>, summaries: &[&StreamSummary], figures: Figures) -> Figures {
         let (data, acks) = (facts.way(self.flow.direction), facts.way(self.flow.direction.opposite()));
-        let infos = || summaries.iter().filter_map(|one| one.tcp);
-        let (sent, again) = infos().fold((0, 0), |sum, info| {
-            (sum.0 + u64::from(info.data_segs_out.unwrap_or(0)), sum.1 + u64::from(info.retransmits))
-        });
-        let dsacks: Option<u64> = infos().map(|info| info.dsack_dups.map(u64::from)).sum();
+        // Segments sent, those that were sent again, and DSACKs for these.
+        let counts = |stream: &&StreamSummary| match (stream.tcp, stream.packets) {
+            (Some(info), _) => {
+                let (sent, dsacks) = (info.data_segs_out.unwrap_or(0).into(), info.dsack_dups.map(u64::from));
+                Some((sent, u64::from(info.retransmits), dsacks))
+            }
+            (None, Some(sample)) if sample.end == StreamEnd::Sender => {
+                Some((sample.segments, u64::from(sample.retransmits), Some(sample.dsacks.into())))
+            }
+            _ => None,
+        };
+        let counts: Vec<(u64, u64, Option<u64>)> = summaries.iter().filter_map(counts).collect();
+        let sent: u64 = counts.iter().map(|(sent, ..)| sent).sum();
+        let again: u64 = counts.iter().map(|(_, again, _)| again).sum();
+        let dsacks: Option<u64> = counts.iter().map(|(.., dsacks)| *dsacks).sum();
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         let is_mixed = data.drops.random.is_some_and(|n| n > 0) && data.drops.queue.is_some_and(|n| n > 0);
         let random =
@@ -310,14 +437,11 @@ impl<'a> OfFlow<'a> {
             utilisation: self.utilisation.as_ref().map(Utilisation::share),
             base_rtt_us: Some(facts.base_rtt_us).filter(|&us| us > 0).or(least),
             ack_loss_share: acks.drops.share(),
-            ack_wait_us: self.ack_wait.get().map(rounded),
-            cpu_share: self.computed.get().map(|share| share.min(1.0)),
-            cpu_wait_share: self.waited.get().map(|share| share.min(1.0)),
             ..figures
         }
     }
 
-    fn path_goodput(&self, facts: &Facts<'_>, figures: &Figures) -> Option<u64> {
+    fn path_goodput(&self, facts: &RunFacts<'_>, figures: &Figures) -> Option<u64> {
         let payload = match self.flow.protocol {
             Protocol::Udp => self.flow.length.get(),
             _ => figures.mss_bytes.unwrap_or(Headers::of(&facts.spec.path).mss()),
@@ -326,59 +450,73 @@ impl<'a> OfFlow<'a> {
     }
 }
 
-impl OfStream<'_> {
-    fn judge(&mut self, epoch: &Epoch, facts: &Facts<'_>, of_flow: &mut OfFlow<'_>) {
-        let Stream { flow, summary, .. } = self.stream;
-        let span = TimeInterval { from_us: epoch.from_us, to_us: epoch.to_us };
-        let case = Case { epoch, stream: self.stream, facts };
-        let limited_by = rules::limiter(&case);
+impl JudgedStream<'_> {
+    fn judge(
+        &mut self,
+        epoch: &Epoch,
+        facts: &RunFacts<'_>,
+        flow: &mut JudgedFlow<'_>,
+        thresholds: &Thresholds,
+    ) {
+        let direction = self.stream.flow.direction;
         let around = Around {
-            overflow_us: facts.history.last_overflow_us(flow.direction, epoch.to_us),
-            ack_wait_us: facts.ack_wait_us(flow.direction, span),
+            overflow_us: facts.history.last_overflow_us(direction, epoch.interval.to_us),
+            ack_wait_us: facts.ack_wait_us(direction, epoch.interval),
         };
-        let cwnd_cause = self.refiner.see(epoch, limited_by, around);
-        if epoch.has_losses() {
-            let recurred = self.refiner.recurred();
-            of_flow.causes.end_growth(summary.stream, recurred);
-            of_flow.whole.end_growth(summary.stream, recurred);
-        }
-        let drops = facts.way(flow.direction).drops;
-        let is_ours = testbed::is_to_blame(drops, flow, limited_by, cwnd_cause);
-        let cause: (LimitedBy, Option<CwndCause>) =
-            if is_ours { (LimitedBy::Testbed, None) } else { (limited_by, cwnd_cause) };
-        match cause.0 {
-            LimitedBy::Cpu => {
-                let used = case.thread_use();
-                of_flow.computed.add(used.computed, span.length_us());
-                of_flow.waited.add(used.waited, span.length_us());
+        self.judge_evidence(&facts.evidence(epoch, self.stream), around, flow, thresholds);
+    }
+
+    fn judge_evidence(
+        &mut self,
+        evidence: &Evidence,
+        around: Around,
+        flow: &mut JudgedFlow<'_>,
+        thresholds: &Thresholds,
+    ) {
+        let interval = TimeInterval { from_us: evidence.from_us, to_us: evidence.to_us };
+        let decision = decide(evidence, thresholds);
+        let limited_by = decision.map_or(LimitedBy::Unknown, |decision| decision.rule.limited_by);
+        let cause: Option<CwndCause> = self.refiner.see(evidence, limited_by, around);
+        let rule = decision.map_or(NOT_SAMPLED, |decision| decision.rule.id);
+        let holding = Holding { limited_by, cause, rule };
+        let has_losses = evidence.sender.as_ref().is_some_and(|sender| sender.has_losses());
+        self.ledger.push(JudgedSpan {
+            interval,
+            holding,
+            margin: decision.and_then(|decision| decision.margin),
+            losses: has_losses.then(|| self.refiner.recurred()),
+        });
+        let stream = self.stream.summary.stream;
+        let measured_us = interval.within(self.measured).length_us();
+        flow.figures.add(stream, evidence, measured_us, holding, around.ack_wait_us);
+        flow.whole.add(stream, evidence, interval.length_us(), holding, around.ack_wait_us);
+    }
+
+    fn see(&mut self, row: &AnyRow, is_observed: bool) {
+        match row {
+            AnyRow::Tcp(row) => {
+                self.is_sender_seen |= row.end == StreamEnd::Sender;
+                self.ended.extend(self.cutter.see(row));
+                if row.end == StreamEnd::Receiver && is_observed {
+                    self.receiving.see(row);
+                }
             }
-            LimitedBy::Cwnd => {
-                if let Some(wait_us) = around.ack_wait_us {
-                    of_flow.ack_wait.add(wait_us as f64, span.length_us());
+            AnyRow::Packets(row) => {
+                self.is_sender_seen |= row.end == StreamEnd::Sender;
+                self.capture_point = row.capture_point;
+                self.packets.push(row);
+                if row.end == StreamEnd::Receiver {
+                    self.receiving.see_packets(row);
                 }
             }
             _ => {}
         }
-        of_flow.causes.add(summary.stream, epoch, span.within(self.measured).length_us(), cause);
-        of_flow.whole.add(summary.stream, epoch, span.length_us(), cause);
-        let (limited_by, cwnd_cause) = cause;
-        let (from_us, to_us) = (epoch.from_us, epoch.to_us);
-        self.timeline.push(Span { stream: summary.stream, from_us, to_us, limited_by, cwnd_cause });
     }
 
-    /// Since when its epochs to be judged, or to end after `now_us`, ask for what was.
+    /// Since when its epochs to be judged, or to end after `now_us`, ask for what was. Those of packets are cut at the end.
     fn needs_us(&self, now_us: u64) -> Option<u64> {
-        self.ended.front().map(|epoch| epoch.from_us).or_else(|| self.cutter.open_since_us(now_us))
-    }
-}
-
-impl Mean {
-    fn add(&mut self, value: f64, time_us: u64) {
-        self.sum += value * time_us as f64;
-        self.time_us += time_us as f64;
-    }
-
-    fn get(&self) -> Option<f64> {
-        (self.time_us > 0.0).then(|| self.sum / self.time_us)
+        let packets = self.packets.as_slice().first().map(|sample| sample.t_us);
+        let waiting = packets.or(self.ended.front().map(|epoch| epoch.interval.from_us));
+        waiting.or_else(|| self.cutter.open_since_us(now_us))
     }
 }

@@ -2,112 +2,126 @@
 //!
 //! Never: a fault of the path that was asked for, or a note without the figures that it follows from.
 
-use super::way::Drops;
 use crate::ground::models::headers::Headers;
 use crate::ground::models::window::slow_start_time;
-use crate::ground::wording::{bytes, rate, span};
+use crate::ground::thresholds::Thresholds;
+use crate::infer::way::Drops;
 use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, FlowSpec, Protocol};
-use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::units::{Bytes, QueueLimit};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
-/// A transfer shorter than this many times its slow start measures slow start.
-const STARTUPS: u32 = 3;
+/// What is wrong with the testbed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TestbedFault {
+    /// The delay element holds less than a bandwidth-delay product of its own delay (netem's `limit`).
+    SmallDelayElement {
+        /// What it holds.
+        holds: QueueLimit,
+        /// What goes through it at most.
+        rate_bps: u64,
+        /// How long it holds a packet.
+        delay_us: u64,
+        /// What it would have to hold.
+        needed_packets: u64,
+    },
+    /// The bottleneck's queue, in bytes, holds no two full frames: what the bucket lets through at once arrives at once too.
+    SmallQueue(u64),
+    /// Packets were dropped by the delay element, which was full.
+    DroppedByDelay(u64),
+    /// Packets were dropped by the token bucket, which is smaller than they were.
+    DroppedByBucket(u64),
+    /// Slow start up to the BDP is a large part of the transfer.
+    ShortTransfer {
+        /// How long it takes.
+        duration_us: u64,
+        /// How long slow start alone takes.
+        startup_us: u64,
+    },
+    /// In a sentence: as `report` has it, and as earlier versions recorded it.
+    #[serde(untagged)]
+    Told(String),
+}
 
-/// Whether `limited_by` is only what follows from the testbed's `drops`: a loss-based window after them, however long ago,
-/// and a rate that BBR measured through them. A pacing rate that was asked for does not.
-pub(super) fn is_to_blame(
-    drops: Drops,
+/// What is wrong with the testbed for the data of `flow`.
+pub(super) fn faults(
+    spec: &CellSpec,
     flow: &FlowSpec,
-    limited_by: LimitedBy,
-    cause: Option<CwndCause>,
-) -> bool {
-    let follows = match limited_by {
-        LimitedBy::Cwnd => cause.is_some_and(|cause| cause.is_loss() || cause == CwndCause::Growth),
-        LimitedBy::Pacing => flow.max_pacing_rate.is_none(),
-        _ => false,
-    };
-    follows && drops.are_the_testbeds()
-}
-
-/// What is wrong with the testbed for the data of `flow`, a sentence each.
-pub(super) fn faults(spec: &CellSpec, flow: &FlowSpec, drops: Drops) -> Vec<String> {
+    drops: Drops,
+    thresholds: &Thresholds,
+) -> Vec<TestbedFault> {
     let path = spec.path.way(flow.direction);
-    let mut faults = Vec::new();
-    faults.extend(delay_limit(spec, flow.direction));
-    faults.extend(small_queue(path, spec.path.full_frame()));
-    faults.extend(dropped(drops.delay_limit.unwrap_or(0), "the delay element, which was full"));
-    faults.extend(dropped(
-        drops.exceeds_burst.unwrap_or(0),
-        "the token bucket, which is smaller than they were",
-    ));
-    faults.extend(short(spec, path, flow));
-    faults
+    let some = |packets: Option<u64>| packets.filter(|&packets| packets > 0);
+    let faults = [
+        small_delay_element(spec, flow.direction),
+        small_queue(path, spec.path.full_frame()),
+        some(drops.delay_limit).map(TestbedFault::DroppedByDelay),
+        some(drops.exceeds_burst).map(TestbedFault::DroppedByBucket),
+        short_transfer(spec, path, flow, thresholds),
+    ];
+    faults.into_iter().flatten().collect()
 }
 
-/// The delay element holds a bandwidth-delay product of its own delay, or it drops (netem's `limit`).
-fn delay_limit(spec: &CellSpec, direction: Direction) -> Option<String> {
+fn small_delay_element(spec: &CellSpec, direction: Direction) -> Option<TestbedFault> {
     let path = spec.path.way(direction);
     let flows = spec.flows.iter().filter(|flow| flow.direction == direction);
     let offers = flows.map(|flow| flow.bitrate?.bps().checked_mul(u64::from(flow.parallel)));
     let offered: Option<u64> = offers.sum();
     let rate_bps = path.bottleneck.as_ref().map(|one| one.rate.bps()).into_iter().chain(offered).min()?;
-    let frame = spec.path.full_frame().get();
     let needed_bytes = u128::from(rate_bps) * path.delay.as_nanos() / 8_000_000_000;
-    let needed = needed_bytes / u128::from(frame);
-    let (held, is_short) = match path.delay_limit? {
-        QueueLimit::Packets(packets) => (format!("{packets} packets"), u128::from(packets) < needed),
-        QueueLimit::Bytes(size) => (bytes(size.get()), u128::from(size.get()) < needed_bytes),
+    let needed_packets = needed_bytes / u128::from(spec.path.full_frame().get());
+    let holds = path.delay_limit?;
+    let is_small = match holds {
+        QueueLimit::Packets(packets) => u128::from(packets) < needed_packets,
+        QueueLimit::Bytes(size) => u128::from(size.get()) < needed_bytes,
         // A plan has resolved it.
-        QueueLimit::Bdp(_) => return None,
+        QueueLimit::Bdp(_) => false,
     };
-    is_short.then(|| {
-        format!(
-            "the delay element holds {held}; {} over {} are {needed} packets",
-            rate(rate_bps),
-            span(path.delay)
-        )
+    is_small.then(|| TestbedFault::SmallDelayElement {
+        holds,
+        rate_bps,
+        delay_us: micros(path.delay),
+        needed_packets: u64::try_from(needed_packets).unwrap_or(u64::MAX),
     })
 }
 
-/// What the bucket lets through at once arrives at once too.
-fn small_queue(path: &DirectionSpec, frame: Bytes) -> Option<String> {
-    let bottleneck = path.bottleneck.as_ref()?;
-    let QueueLimit::Bytes(queue) = bottleneck.queue else { return None };
-    (queue.get() < 2 * frame.get())
-        .then(|| format!("the bottleneck's queue of {} holds no two full frames", bytes(queue.get())))
+fn small_queue(path: &DirectionSpec, frame: Bytes) -> Option<TestbedFault> {
+    let QueueLimit::Bytes(queue) = path.bottleneck.as_ref()?.queue else { return None };
+    (queue.get() < 2 * frame.get()).then(|| TestbedFault::SmallQueue(queue.get()))
 }
 
-fn dropped(packets: u64, place: &str) -> Option<String> {
-    (packets > 0).then(|| format!("{packets} packets were dropped by {place}"))
-}
-
-/// Slow start up to the BDP is a large part of the transfer.
-fn short(spec: &CellSpec, path: &DirectionSpec, flow: &FlowSpec) -> Option<String> {
+fn short_transfer(
+    spec: &CellSpec,
+    path: &DirectionSpec,
+    flow: &FlowSpec,
+    thresholds: &Thresholds,
+) -> Option<TestbedFault> {
     let rtt = spec.path.rtt();
     let bdp = path.bottleneck.as_ref()?.rate.bdp(rtt);
     let startup = slow_start_time(bdp, Bytes::new(Headers::of(&spec.path).mss()), rtt)?;
-    if startup.is_zero() {
-        return None;
-    }
-    let is_short =
-        flow.protocol == Protocol::Tcp && flow.bitrate.is_none() && flow.duration < startup * STARTUPS;
-    is_short.then(|| {
-        format!(
-            "{} are short: slow start alone takes {} to fill this path",
-            span(flow.duration),
-            span(startup)
-        )
+    let is_short = flow.protocol == Protocol::Tcp
+        && flow.bitrate.is_none()
+        && flow.duration < startup.mul_f64(thresholds.startups.value());
+    (is_short && !startup.is_zero()).then(|| TestbedFault::ShortTransfer {
+        duration_us: micros(flow.duration),
+        startup_us: micros(startup),
     })
+}
+
+fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::manifest;
     use super::*;
+    use crate::ground::thresholds::STANDARD;
+    use crate::infer::synthetic::manifest;
 
-    fn found(text: &str, drops: Drops) -> Vec<String> {
+    fn found(text: &str, drops: Drops) -> Vec<TestbedFault> {
         let spec = manifest(text).run.cell.spec;
-        faults(&spec, &spec.flows[0], drops)
+        faults(&spec, &spec.flows[0], drops, &STANDARD)
     }
 
     #[test]
@@ -126,24 +140,25 @@ mod tests {
     fn drops_are_told_with_their_place_and_a_short_transfer_with_its_slow_start() {
         let drops = Drops { delay_limit: Some(7), exceeds_burst: Some(0), ..Drops::default() };
         let told = found("[path]\nrate = \"1gbit\"\nrtt = \"100ms\"\n[[flow]]\nduration = \"1s\"\n", drops);
-        assert!(told[0].starts_with("7 packets were dropped by the delay element"), "{told:?}");
-        assert!(told[1].starts_with("1.00 s are short: slow start alone takes"), "{told:?}");
+        assert_eq!(told[0], TestbedFault::DroppedByDelay(7));
+        let is_short = matches!(told[1], TestbedFault::ShortTransfer { duration_us: 1_000_000, .. });
+        assert!(is_short, "{told:?}");
         let small = "[path]\nrate = \"1mbit\"\nrtt = \"1ms\"\n[[flow]]\nduration = \"20ms\"\n";
         assert!(found(small, Drops::default()).is_empty(), "ten segments are more than its BDP");
     }
 
     #[test]
-    fn what_follows_from_the_testbeds_drops_is_its_fault_and_what_was_asked_for_is_not() {
-        let drops = Drops { random: Some(1), queue: Some(1), delay_limit: Some(5), ..Drops::default() };
-        let spec = manifest("[[flow]]\n[[flow]]\nmax_pacing_rate = \"1mbit\"\n").run.cell.spec;
-        let [free, paced] = &spec.flows[..] else { panic!("two flows") };
-        let blamed = |flow, limit, cause| is_to_blame(drops, flow, limit, cause);
-        assert!(blamed(free, LimitedBy::Cwnd, Some(CwndCause::QueueLoss)));
-        assert!(blamed(free, LimitedBy::Pacing, None) && !blamed(paced, LimitedBy::Pacing, None));
-        assert!(
-            !blamed(free, LimitedBy::Rwnd, None) && !blamed(free, LimitedBy::Cwnd, Some(CwndCause::Startup))
-        );
-        let fewer = Drops { queue: Some(9), ..drops };
-        assert!(!is_to_blame(fewer, free, LimitedBy::Cwnd, Some(CwndCause::QueueLoss)));
+    fn a_fault_is_read_as_it_was_written_and_as_earlier_versions_wrote_it() {
+        let fault = TestbedFault::SmallDelayElement {
+            holds: QueueLimit::Packets(100),
+            rate_bps: 1,
+            delay_us: 2,
+            needed_packets: 3,
+        };
+        let text = serde_json::to_string(&[fault.clone(), TestbedFault::SmallQueue(9)]).unwrap();
+        let read: Vec<TestbedFault> = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, [fault, TestbedFault::SmallQueue(9)], "{text}");
+        let earlier: Vec<TestbedFault> = serde_json::from_str(r#"["7 packets were dropped"]"#).unwrap();
+        assert_eq!(earlier, [TestbedFault::Told("7 packets were dropped".to_owned())]);
     }
 }

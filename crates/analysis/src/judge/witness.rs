@@ -2,13 +2,11 @@
 //!
 //! Never: a verdict. A witness that disagrees is shown, because it may be the one that is right.
 
+use crate::ground::thresholds::STANDARD;
 use pipefill_core::limit::LimitedBy;
-use pipefill_core::record::{StreamEnd, StreamSummary, TcpSample};
+use pipefill_core::record::{AnyRow, StreamEnd, StreamSummary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// A share that a witness needs in order to say that this was the limit.
-const SAYS_SO: f64 = 0.5;
 
 /// What somebody else measured.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -26,7 +24,12 @@ pub struct Witness {
 impl Witness {
     /// Whether it names another cause than the verdict; one that saw nothing names none.
     pub fn accuses_another(&self) -> bool {
-        !self.agrees && self.share >= SAYS_SO
+        !self.agrees && self.share >= STANDARD.counter_names.value()
+    }
+
+    /// Whether it has measured the verdict's own cause.
+    pub fn confirms(&self) -> bool {
+        self.agrees && self.share >= STANDARD.counter_names.value()
     }
 }
 
@@ -38,8 +41,10 @@ pub(super) struct AppLimited {
 }
 
 impl AppLimited {
-    pub(super) fn see(&mut self, row: &TcpSample) {
-        if row.end == StreamEnd::Sender {
+    pub(super) fn see(&mut self, row: &AnyRow) {
+        if let AnyRow::Tcp(row) = row
+            && row.end == StreamEnd::Sender
+        {
             self.samples += u64::from(row.info.delivery_app_limited.is_some());
             self.limited += u64::from(row.info.delivery_app_limited == Some(true));
         }
@@ -58,18 +63,18 @@ pub(super) fn all(
     let busy = sum(|info| info.busy_us).filter(|&busy| busy > 0);
     let clock =
         |field: fn(&pipefill_core::tcp_info::TcpInfo) -> Option<u64>| Some(sum(field)? as f64 / busy? as f64);
-    let app = app_limited.limited as f64 / app_limited.samples.max(1) as f64;
+    let app = (app_limited.samples > 0).then(|| app_limited.limited as f64 / app_limited.samples as f64);
     let named = [
         ("tcpi_rwnd_limited", LimitedBy::Rwnd, clock(|info| info.rwnd_limited_us)),
         ("tcpi_sndbuf_limited", LimitedBy::Sndbuf, clock(|info| info.sndbuf_limited_us)),
-        ("tcpi_delivery_rate_app_limited", LimitedBy::App, Some(app)),
+        ("tcpi_delivery_rate_app_limited", LimitedBy::App, app),
     ];
     let said = named.into_iter().filter_map(|(name, accuses, share)| Some((name, accuses, share?)));
     said.map(|(name, accuses, share)| Witness {
         name: name.to_owned(),
         accuses,
         share,
-        agrees: (share >= SAYS_SO) == is_same(accuses, limited_by),
+        agrees: (share >= STANDARD.counter_names.value()) == is_same(accuses, limited_by),
     })
     .collect()
 }

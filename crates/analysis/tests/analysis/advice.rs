@@ -1,69 +1,19 @@
 //! Advice proposes only what the scenario and the kernel can take, for the flow and the direction that it is about.
 
+use crate::judged::{PATH, bloated, diagnosis, judged, spec};
 use pipefill_analysis::findings::advice::advise;
-use pipefill_analysis::findings::finding::{Advice, Bufferbloat, Goal, Latency};
-use pipefill_analysis::findings::verdict::{Subject, predicted_bps, sentence};
+use pipefill_analysis::findings::finding::{Advice, Goal, Latency};
+use pipefill_analysis::findings::proposal::Target;
 use pipefill_analysis::judge::{Diagnosis, Figures};
-use pipefill_core::cell::{CellSpec, Direction};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::scenario::Scenario;
-use std::collections::BTreeMap;
-
-const PATH: &str = "[path]\nrate = \"100mbit\"\nreverse_rate = \"100mbit\"\nrtt = \"40ms\"\nqueue = \"2p\"\nreverse_queue = \"2p\"\n";
-
-fn spec(text: &str) -> CellSpec {
-    let text = format!("name = \"x\"\n{text}");
-    Scenario::parse(&text, "x.toml").unwrap_or_else(|error| panic!("{error}")).plan().cells[0].spec.clone()
-}
-
-fn diagnosis(spec: &CellSpec, flow: u32, limited_by: LimitedBy, cwnd_cause: Option<CwndCause>) -> Diagnosis {
-    let of = &spec.flows[flow as usize];
-    Diagnosis {
-        flow,
-        protocol: of.protocol,
-        direction: of.direction,
-        limited_by,
-        cwnd_cause,
-        limited_fraction: BTreeMap::from([(limited_by, 1.0)]),
-        timeline: Vec::new(),
-        figures: Figures {
-            path_goodput_bps: Some(95_640_000),
-            base_rtt_us: Some(40_000),
-            srtt_us: Some(40_000),
-            rtt_mean_us: Some(40_000),
-            mss_bytes: Some(1448),
-            utilisation: Some(0.1),
-            loss_share: Some(0.001),
-            ..Figures::default()
-        },
-        confidence: None,
-        witnesses: Vec::new(),
-        faults: Vec::new(),
-    }
-}
-
-/// The flow that `diagnosis` is of, with what was found of it.
-fn subject<'a>(
-    spec: &'a CellSpec,
-    diagnosis: &'a Diagnosis,
-    latency: &'a Latency,
-    goodput_bps: u64,
-) -> Subject<'a> {
-    Subject {
-        spec,
-        flow: &spec.flows[diagnosis.flow as usize],
-        diagnosis,
-        latency,
-        goodput_bps,
-        is_observed: false,
-    }
-}
 
 /// The advice for flow `flow` of `text`, which has 10 Mbit/s.
 fn advice(text: &str, flow: u32, limited_by: LimitedBy, cause: Option<CwndCause>) -> Vec<Advice> {
     let spec = spec(text);
     let diagnosis = diagnosis(&spec, flow, limited_by, cause);
-    let advice = advise(&subject(&spec, &diagnosis, &Latency::default(), 10_000_000), Some(95_640_000.0));
+    let judged = judged(&spec, diagnosis, Latency::default(), 10_000_000);
+    let advice = advise(&judged, Some(95_640_000.0));
     for line in advice.iter().flat_map(|one| &one.set) {
         let mut scenario = Scenario::parse(&format!("name = \"x\"\n{text}"), "x.toml").unwrap();
         scenario.set(line).unwrap_or_else(|error| panic!("{line}: {error}"));
@@ -150,57 +100,31 @@ fn a_queue_that_is_never_empty_is_shortened_for_latency_alone() {
     let text = PATH.replace("\"2p\"", "\"4bdp\"") + "[[flow]]\n";
     let spec = spec(&text);
     let diagnosis = diagnosis(&spec, 0, LimitedBy::Path, None);
-    let bloat = Bufferbloat {
-        direction: Direction::Forward,
-        standing_bytes: Some(1_500_000),
-        standing_bdp: Some(3.0),
-        added_us: 120_000,
-    };
-    let latency = Latency {
-        idle_rtt_us: Some(40_000),
-        loaded_rtt_us_p50: Some(160_000),
-        bufferbloat: Some(bloat),
-        ..Latency::default()
-    };
-    let subject = subject(&spec, &diagnosis, &latency, 95_000_000);
-    let advice = advise(&subject, Some(95_640_000.0));
+    let advice = advise(&judged(&spec, diagnosis, bloated(), 95_000_000), Some(95_640_000.0));
     let shown: Vec<_> =
-        advice.iter().map(|one| (one.change.as_str(), one.goal, one.predicted_rtt_us)).collect();
+        advice.iter().map(|one| (one.set.join(", "), one.goal, one.predicted_rtt_us)).collect();
     assert_eq!(
         shown,
         [
-            ("nothing", Goal::Throughput, None),
-            ("path.queue=0.5bdp", Goal::Latency, Some(60_000)),
-            ("sender.congestion_control=bbr", Goal::Latency, Some(50_000)),
+            (String::new(), Goal::Throughput, None),
+            ("path.queue=0.5bdp".to_owned(), Goal::Latency, Some(60_000)),
+            ("sender.congestion_control=bbr".to_owned(), Goal::Latency, Some(50_000)),
         ]
-    );
-    let said = sentence(&subject);
-    assert!(
-        said.ends_with(
-            "Bufferbloat: the queue (forward) holds 1.50 MB (3.0 BDP) and adds 120 ms to the round trip: 40.0 ms without load, 160 ms in \
-             the median under it."
-        ),
-        "{said}"
     );
 }
 
 #[test]
-fn a_bound_below_what_was_measured_is_not_told() {
-    let spec = spec(&format!("{PATH}[[flow]]\n"));
-    let of = |window: u64, acked: u64| {
-        let base = diagnosis(&spec, 0, LimitedBy::Rwnd, None);
-        let figures = Figures { rwnd_bytes: Some(window), acked_bps: Some(acked), ..base.figures };
-        let diagnosis = Diagnosis { figures, ..base };
-        sentence(&subject(&spec, &diagnosis, &Latency::default(), acked))
-    };
-    assert!(
-        of(65_535, 13_000_000).contains("65.5 kB / 40.0 ms allows 13.1 Mbit/s, 13.0 Mbit/s were measured")
-    );
-    let above = of(65_535, 20_000_000);
-    assert!(
-        above.contains("the advertised window of 65.5 kB was used up; 20.0 Mbit/s were measured"),
-        "{above}"
-    );
+fn an_advice_names_where_what_and_to_what_and_how_long_it_would_take() {
+    let host = "[host]\ntcp_rmem = \"4096 65536 128KiB\"\ntcp_wmem = \"4096 16KiB 64MiB\"\n";
+    let long = PATH.replace("\"2p\"", "\"1bdp\"");
+    let rwnd = &advice(&format!("{long}{host}[[flow]]\n"), 0, LimitedBy::Rwnd, None)[0];
+    assert_eq!((rwnd.target, rwnd.setting.as_deref()), (Some(Target::Receiver), Some("net.ipv4.tcp_rmem")));
+    assert!(rwnd.value.as_ref().unwrap().starts_with("4096 65536 "), "{rwnd:?}");
+    // 10 s at 10 Mbit/s are 1.05 s at 95.64 Mbit/s.
+    assert_eq!((rwnd.predicted_bps, rwnd.predicted_us), (Some(95_640_000), Some(1_045_587)));
+    let nothing = &advice(&format!("{PATH}[[flow]]\n"), 0, LimitedBy::Path, None)[0];
+    assert_eq!((nothing.target, &nothing.setting, &nothing.value), (None, &None, &None));
+    assert_eq!(nothing.predicted_us, Some(10_000_000));
 }
 
 #[test]
@@ -209,7 +133,7 @@ fn theory_is_told_where_it_applies() {
         let spec = spec(&format!("{path}[[flow]]\n"));
         let base = diagnosis(&spec, 0, LimitedBy::Cwnd, Some(cause));
         let diagnosis = Diagnosis { figures: Figures { loss_share: Some(loss), ..base.figures }, ..base };
-        predicted_bps(&subject(&spec, &diagnosis, &Latency::default(), 3_000_000)).is_some()
+        judged(&spec, diagnosis, Latency::default(), 3_000_000).predicted_bps().is_some()
     };
     let lossy = format!("{PATH}loss = \"1%\"\n");
     assert!(theory(&lossy, CwndCause::RandomLoss, 0.01));

@@ -23,7 +23,7 @@ fn experiment(cells: &[(Cell, &[(u64, u32)])]) -> Experiment {
             builder.add(&record(run(cell, repeat), &[steady])).unwrap();
         }
     }
-    builder.finish("pipefill run s.toml")
+    builder.finish()
 }
 
 fn changes(before: &Experiment, after: &Experiment) -> Changes {
@@ -97,7 +97,7 @@ fn a_figure_is_the_one_that_a_report_has() {
     let got = &changes(&before, &after).cells[0];
     let of = |side: &Experiment| {
         let cell = &side.cells[0];
-        (cell.goodput_bps.unwrap() as f64, cell.srtt_us_p95.unwrap() as f64)
+        (cell.goodput_bps.unwrap() as f64, cell.tcp.srtt_us_p95.unwrap() as f64)
     };
     let (goodput, trip) = (got.goodput_bps.unwrap(), got.srtt_us_p95.unwrap());
     assert!(
@@ -179,7 +179,7 @@ fn invalid_runs_do_not_count_and_a_cell_without_others_can_not_be_judged() {
     let invalid = Invalid { reason: "ring_drops".to_owned(), detail: "7 packets".to_owned() };
     bad.manifest.invalid.push(invalid);
     builder.add(&bad).unwrap();
-    let got = changes(&before, &builder.finish("pipefill run s.toml"));
+    let got = changes(&before, &builder.finish());
     assert_eq!((got.cells[0].goodput_bps, got.cells[0].valid_after), (None, 0));
     assert!(got.cells[0].is_unusable() && got.regressions == 0);
 }

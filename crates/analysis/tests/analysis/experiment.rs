@@ -38,7 +38,7 @@ fn three_runs() -> Experiment {
     for (repeat, mbit) in [(2, 80), (1, 60), (3, 90)] {
         builder.add(&at(&cell, repeat, mbit)).unwrap();
     }
-    builder.finish("pipefill run rtt.toml")
+    builder.finish()
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_cell_is_the_median_of_its_valid_runs() {
     builder.add(&at(&cell, 1, 60)).unwrap();
     builder.add(&at(&cell, 2, 80)).unwrap();
     builder.add(&spoilt(at(&cell, 3, 900))).unwrap();
-    let got = &builder.finish("pipefill run rtt.toml").cells[0];
+    let got = &builder.finish().cells[0];
     assert_eq!((got.runs, got.valid), (3, 2));
     assert_eq!(got.goodput_bps, Some(70_000_000));
     assert_eq!((got.goodput_bps_low, got.goodput_bps_high), (Some(60_000_000), Some(80_000_000)));
@@ -67,7 +67,7 @@ fn a_refused_setting_is_told_once_and_a_granted_one_not() {
         record.manifest.settings = vec![doubled, capped("stream 0 receiver"), capped("stream 1 receiver")];
         builder.add(&record).unwrap();
     }
-    let got = builder.finish("pipefill run rtt.toml");
+    let got = builder.finish();
     let places: Vec<&str> = got.cells[0].unmet_settings.iter().map(|unmet| unmet.place.as_str()).collect();
     assert_eq!(places, ["stream 0 receiver", "stream 1 receiver"]);
     assert_eq!(got.cells[0].run_values[2].unmet_settings, got.cells[0].unmet_settings);
@@ -84,7 +84,7 @@ fn one_run_has_no_interval_and_none_has_no_figure() {
     let (run_once, never) = (tcp_cell(), cell(1, &[("path.rtt", "20ms")], spec(Protocol::Tcp, 20)));
     let mut builder = ExperimentBuilder::new(plan(vec![run_once.clone(), never]));
     builder.add(&at(&run_once, 1, 60)).unwrap();
-    let got = builder.finish("pipefill run rtt.toml");
+    let got = builder.finish();
     assert_eq!(got.cells[0].goodput_bps, Some(60_000_000));
     assert_eq!((got.cells[0].goodput_bps_low, got.cells[0].goodput_bps_high), (None, None));
     assert_eq!(got.cells[0].goodput_coverage, None);
@@ -103,7 +103,7 @@ fn backends_are_kept_apart_and_strangers_refused() {
     let mut stranger = at(&cell, 1, 80);
     stranger.manifest.run.cell.id = "somewhere else".to_owned();
     assert!(builder.add(&stranger).is_err());
-    let cells = builder.finish("pipefill run rtt.toml").cells;
+    let cells = builder.finish().cells;
     let got: Vec<_> = cells.iter().map(|c| (c.backend.as_deref(), c.goodput_bps)).collect();
     assert_eq!(got, [(Some("lab"), Some(60_000_000)), (Some("sim"), Some(80_000_000))]);
 }
@@ -116,43 +116,13 @@ fn a_cell_is_found_by_its_id_where_the_plan_has_grown() {
     let first = Cell { index: 0, ..crate::builder::cell(7, &[], spec(Protocol::Tcp, 1)) };
     let mut builder = ExperimentBuilder::new(plan(vec![first, moved]));
     builder.add(&at(&cell, 1, 60)).unwrap();
-    let got = builder.finish("pipefill run rtt.toml");
+    let got = builder.finish();
     assert_eq!((got.cells[0].runs, got.cells[1].runs), (0, 1));
 }
 
 #[test]
-fn the_command_repeats_the_cell_in_a_shell() {
-    let odd =
-        cell(0, &[("path.rtt", "10ms"), ("host.tcp_rmem", "4096 131072 6MiB")], spec(Protocol::Tcp, 10));
-    let got =
-        pipefill_analysis::findings::experiment::repeat_command("pipefill run rtt.toml", &odd, Some("sim"));
-    assert_eq!(got, "pipefill run rtt.toml --on sim --only 'path.rtt=10ms,host.tcp_rmem=4096 131072 6MiB'");
-    let words = shlex::split(&got).unwrap();
-    assert_eq!(words.last().unwrap(), "path.rtt=10ms,host.tcp_rmem=4096 131072 6MiB");
-}
-
-/// The contract: every name is there, in this form, null where nothing was measured.
-#[test]
-fn the_json_of_a_cell() {
-    let experiment = three_runs();
-    let mut json = serde_json::to_value(&experiment.cells[0]).unwrap();
-    let runs = json["run_values"].as_array_mut().unwrap();
-    assert_eq!(runs.len(), 3);
-    runs.truncate(1);
-    insta::assert_json_snapshot!(json);
-}
-
-#[test]
-fn the_json_has_its_envelope_and_comes_back() {
-    let experiment = three_runs();
-    let text = serde_json::to_string(&experiment).unwrap();
-    assert!(text.starts_with(r#"{"schema":1,"experiment":"synthetic","#), "{text}");
-    assert_eq!(serde_json::from_str::<Experiment>(&text).unwrap(), experiment);
-}
-
-#[test]
 fn every_name_of_the_contract_is_there_even_where_nothing_ran() {
-    let empty = ExperimentBuilder::new(plan(vec![tcp_cell()])).finish("pipefill run rtt.toml");
+    let empty = ExperimentBuilder::new(plan(vec![tcp_cell()])).finish();
     let json = serde_json::to_value(&empty.cells[0]).unwrap();
     let names = "axes backend runs valid goodput_bps goodput_bps_low goodput_bps_high goodput_coverage sender_bps retransmits \
                  min_rtt_us srtt_us_p50 cwnd_bytes_p50 rwnd_bytes_p50 in_flight_bytes_p50 limited_by limited_fraction \

@@ -7,5 +7,7 @@ mod changes;
 mod drawing;
 mod experiment;
 mod intervals;
+#[path = "../builder/judged.rs"]
+mod judged;
 mod metrics;
 mod ping;

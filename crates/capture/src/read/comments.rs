@@ -1,6 +1,6 @@
 //! The comments among a block's options (draft-ietf-opsawg-pcapng, 3.5).
 
-use super::pcapng::Order;
+use super::order::Order;
 
 /// `opt_endofopt` and `opt_comment`.
 pub(super) const END: u16 = 0;

@@ -3,7 +3,7 @@
 //! Read are the forms of microseconds and of nanoseconds, in both byte orders, and the records of the "modified" form (a1b2cd34), whose
 //! headers are eight bytes longer.
 
-use super::pcapng::Order;
+use super::order::Order;
 use super::{LinkType, PACKET_LIMIT, Packet, Problem, ReadError, Source};
 use std::io::Read;
 

@@ -6,8 +6,7 @@
 mod interface;
 mod options;
 
-pub(super) use options::Order;
-
+use super::order::Order;
 use super::{Found, PACKET_LIMIT, Problem, ReadError, Source};
 use interface::{INTERFACES_MAX, Interface};
 use options::{Options, Sink};

@@ -8,28 +8,9 @@ pub use vantage::Vantage;
 
 use super::event::Kind;
 use super::half::Half;
-use super::table::Key;
+use super::key::Key;
+use super::side::Side;
 use crate::headers::{Endpoint, Flags, Segment};
-
-/// One end of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Side {
-    /// Who opened the connection, where its SYN or SYN-ACK was seen; else who sent its first packet.
-    A,
-    /// The other.
-    B,
-}
-
-impl Side {
-    /// The one at the other end.
-    #[must_use]
-    pub const fn other(self) -> Self {
-        match self {
-            Self::A => Self::B,
-            Self::B => Self::A,
-        }
-    }
-}
 
 /// The times of a handshake, where it was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

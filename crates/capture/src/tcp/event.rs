@@ -1,6 +1,6 @@
 //! What is told of each segment, after it was understood.
 
-use super::Side;
+use super::side::Side;
 use crate::headers::{Flags, SACKS_MAX, Segment};
 
 /// What a segment is, seen from the capture point.

@@ -408,19 +408,9 @@ impl Half {
         self.of_rtt(|sender| sender.rtt.min_us())
     }
 
-    /// The last sample.
-    pub fn last_rtt_us(&self) -> Option<u32> {
-        self.of_rtt(|sender| sender.rtt.last_us())
-    }
-
     /// The timeout that follows from them.
     pub fn rto_us(&self) -> Option<u32> {
         self.of_rtt(|sender| sender.rtt.srtt_us().map(|_| sender.rtt.rto_us()))
-    }
-
-    /// Samples so far.
-    pub fn rtt_samples(&self) -> u64 {
-        self.sender.as_deref().map_or(0, |sender| sender.rtt.samples())
     }
 
     /// Everything that was counted of its data; zeros before the first.
@@ -431,11 +421,6 @@ impl Half {
     /// Segments that were sent again, SYNs included: `tcpi_total_retrans` of a sender whose packets all were captured.
     pub fn retransmits(&self) -> u32 {
         self.counts().retransmits() + u32::from(self.syns_again)
-    }
-
-    /// Of these, SYNs.
-    pub const fn retransmitted_syns(&self) -> u16 {
-        self.syns_again
     }
 
     /// When its first data passed, nanoseconds since 1970.
@@ -468,19 +453,9 @@ impl Half {
         self.sender.as_deref().map(|sender| u64::from(sender.rounds.largest()) * u64::from(self.mss_bytes()))
     }
 
-    /// What arrived in the last whole round, bytes: at the receiver, what stands in for a cwnd.
-    pub fn delivered_of_round_bytes(&self) -> Option<u64> {
-        self.sender.as_deref().and_then(|sender| sender.rounds.last_bytes())
-    }
-
     /// The largest rate at which data arrived over a round, payload bits per second: no more than the bottleneck's.
     pub fn bottleneck_bps(&self) -> Option<u64> {
         self.sender.as_deref().and_then(|sender| sender.rounds.best_bps())
-    }
-
-    /// Packets in flight whose fate was forgotten, since there were too many.
-    pub fn forgotten_packets(&self) -> u64 {
-        self.sender.as_deref().map_or(0, |sender| sender.board.forgotten())
     }
 
     /// Bytes on the heap.

@@ -3,8 +3,9 @@
 //!
 //! Memory: at most 1024 of a direction.
 
+use super::data::Data;
 use super::event::Kind;
-use super::sender::Data;
+
 use std::collections::VecDeque;
 
 const KEPT_MAX: usize = 1024;

@@ -21,9 +21,7 @@ pub(super) struct Rounds {
     flight: u32,
     flight_before: u32,
     flight_max: u32,
-    last_bytes: u64,
     best_bps: u64,
-    count: u32,
 }
 
 impl Rounds {
@@ -49,7 +47,6 @@ impl Rounds {
         if elapsed < rtt_us.map_or(UNKNOWN_RTT_NS, |us| u64::from(us) * 1000) {
             return;
         }
-        self.last_bytes = self.delivered - self.begun[0].1;
         let (start_ns, before) = self.begun[SPAN - 1];
         if usize::from(self.begun_count) == SPAN {
             let (bytes, elapsed) = (self.delivered - before, now.saturating_sub(start_ns));
@@ -58,7 +55,6 @@ impl Rounds {
                 self.best_bps = self.best_bps.max(u64::try_from(bps).unwrap_or(u64::MAX));
             }
         }
-        self.count += 1;
         self.flight_before = self.flight;
         self.start(now, next);
     }
@@ -79,11 +75,6 @@ impl Rounds {
     /// The most segments that ever were in flight.
     pub(super) const fn largest(&self) -> u32 {
         self.flight_max
-    }
-
-    /// Bytes that arrived in the last round that ended.
-    pub(super) fn last_bytes(&self) -> Option<u64> {
-        (self.count > 0).then_some(self.last_bytes)
     }
 
     pub(super) fn best_bps(&self) -> Option<u64> {

@@ -19,7 +19,6 @@ pub(super) struct Rtt {
     /// The end of the round in which the variance is watched.
     round_end: u64,
     min_us: u32,
-    last_us: u32,
     samples: u64,
 }
 
@@ -29,7 +28,6 @@ impl Rtt {
     pub(super) fn take(&mut self, sample_us: u32, shortest_us: u32, una: u64, next: u64) {
         let (sample, shortest) = (sample_us.clamp(1, RTO_MAX_US), shortest_us.clamp(1, RTO_MAX_US));
         self.min_us = if self.samples == 0 { shortest } else { self.min_us.min(shortest) };
-        self.last_us = shortest;
         self.samples += 1;
         if self.srtt_8 == 0 {
             self.srtt_8 = sample << 3;
@@ -75,14 +73,6 @@ impl Rtt {
         self.known(self.min_us)
     }
 
-    pub(super) fn last_us(&self) -> Option<u32> {
-        self.known(self.last_us)
-    }
-
-    pub(super) const fn samples(&self) -> u64 {
-        self.samples
-    }
-
     /// `__tcp_set_rto()`, without the doublings of a timeout.
     pub(super) fn rto_us(&self) -> u32 {
         let rto = (self.srtt_8 >> 3).saturating_add(self.rttvar_4).min(RTO_MAX_US);
@@ -109,7 +99,7 @@ mod tests {
         let mut rtt = Rtt::default();
         rtt.take(8_000, 8_000, 0, 10);
         rtt.take(16_000, 12_000, 5, 10);
-        assert_eq!((rtt.srtt_us(), rtt.min_us(), rtt.last_us()), (Some(9_000), Some(8_000), Some(12_000)));
+        assert_eq!((rtt.srtt_us(), rtt.min_us()), (Some(9_000), Some(8_000)));
     }
 
     #[test]

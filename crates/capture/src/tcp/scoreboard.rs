@@ -2,7 +2,7 @@
 //! `TCP_SKB_CB(skb)->sacked`.
 //!
 //! Invariant: the four counts are the sums over the entries, and entries are sorted, without overlap. In-order data and its ACK cost O(1).
-//! Memory: 40 bytes for each packet in flight, and room for at most twice as many more, of at most [`ENTRIES_MAX`] packets; the oldest are forgotten, and counted.
+//! Memory: 40 bytes for each packet in flight, and room for at most twice as many more, of at most [`ENTRIES_MAX`] packets; the oldest are forgotten.
 
 use super::queue::Queue;
 
@@ -142,7 +142,6 @@ pub(super) struct Scoreboard {
     /// No transmission that was a repetition and is in flight is older.
     first_resent_ns: u64,
     has_reordering: bool,
-    forgotten: u64,
 }
 
 impl Scoreboard {
@@ -166,10 +165,6 @@ impl Scoreboard {
 
     pub(super) const fn high_sacked(&self) -> u64 {
         self.high_sacked
-    }
-
-    pub(super) const fn forgotten(&self) -> u64 {
-        self.forgotten
     }
 
     pub(super) const fn has_reordering(&self) -> bool {
@@ -236,7 +231,6 @@ impl Scoreboard {
     fn forget(&mut self) {
         if let Some(&oldest) = self.queue.first() {
             self.queue.drop_first();
-            self.forgotten += 1;
             self.uncount(&oldest);
         }
     }

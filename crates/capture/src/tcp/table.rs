@@ -6,10 +6,11 @@
 
 use super::connection::Connection;
 use super::event::Ended;
+use super::key::Key;
 use crate::headers::{Endpoint, Segment};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 
 /// Slots that are looked at for the one that goes.
 const NEIGHBOURS: usize = 16;
@@ -17,38 +18,6 @@ const NEIGHBOURS: usize = 16;
 const SWEPT: usize = 2;
 /// A closed connection stays for this long: late packets belong to it (TIME-WAIT, RFC 9293 3.3.2).
 const CLOSED_NS: u64 = 10_000_000_000;
-
-/// Both ends, in their order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Key {
-    pub(super) low: Endpoint,
-    pub(super) high: Endpoint,
-}
-
-impl Key {
-    /// Of a segment; and whether the higher end sent it.
-    #[inline]
-    pub(super) fn of(segment: &Segment) -> (Self, bool) {
-        let (source, destination) = (segment.source, segment.destination);
-        let order = |end: Endpoint| (end.address.bits(), end.port);
-        if order(source) > order(destination) {
-            (Self { low: destination, high: source }, true)
-        } else {
-            (Self { low: source, high: destination }, false)
-        }
-    }
-}
-
-impl Hash for Key {
-    #[inline]
-    fn hash<H: Hasher>(&self, to: &mut H) {
-        for (high, low) in [self.low.address.bits(), self.high.address.bits()] {
-            to.write_u64(high);
-            to.write_u64(low);
-        }
-        to.write_u32(u32::from(self.low.port) << 16 | u32::from(self.high.port));
-    }
-}
 
 pub(super) struct Table {
     hasher: RandomState,

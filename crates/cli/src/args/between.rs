@@ -4,7 +4,7 @@
     reason = "the comments are help texts, in which brackets are brackets"
 )]
 
-use crate::between::{bare_seconds, blocks, iperf_bytes, iperf_rate, whole_seconds};
+use super::letters::{bare_seconds, blocks, iperf_bytes, iperf_rate, whole_seconds};
 use ipnet::IpNet;
 use pipefill_core::parse;
 use pipefill_core::units::{Bytes, Rate};

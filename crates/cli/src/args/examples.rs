@@ -56,6 +56,7 @@ pub(super) const CATALOGUE_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill catalogue --on sim                      all scenarios, in some seconds
   pipefill catalogue rwnd sndbuf-socket --on sim   a group and a scenario
+  pipefill catalogue --on sim --perturb 10%        which verdicts hang on one threshold
   pipefill catalogue --on lab --out /tmp/catalogue --json";
 
 pub(super) const REPORT_EXAMPLES: &str = "\

@@ -1,8 +1,5 @@
 //! Options of runs between hosts.
 
-use crate::between::key;
-use crate::failure::Failure;
-use crate::hosts::Options;
 use std::path::PathBuf;
 
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -17,18 +14,4 @@ pub(crate) struct HostsOptions {
     /// The key that a pipefill serve asks for
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
-}
-
-impl HostsOptions {
-    /// As the backend takes them.
-    ///
-    /// # Errors
-    /// A key that can't be used.
-    pub(crate) fn options(&self) -> Result<Options, Failure> {
-        Ok(Options {
-            allows_sysctl: self.allow_sysctl,
-            executable: self.agent.clone(),
-            key: self.key.as_deref().map(key).transpose()?,
-        })
-    }
 }

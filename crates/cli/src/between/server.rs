@@ -5,6 +5,7 @@
 
 mod hellos;
 mod pending;
+mod refused;
 mod session;
 mod shared;
 mod streams;

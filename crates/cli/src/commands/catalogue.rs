@@ -1,19 +1,22 @@
 //! `pipefill catalogue`: runs every scenario with a known limit, and counts the verdicts that name it. A verdict is right only if every
 //! other expectation of its scenario holds too.
 
-use super::report::result_of;
 use super::run::{self, Wanted};
 use crate::args::CatalogueArgs;
 use crate::asked::Asked;
 use crate::catalogue_scenarios::{CATALOGUE, Entry};
+use crate::condense;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
+use crate::results::result_of;
 use crate::session::Finished;
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::confusion::{Blindfold, Catalogue};
 use pipefill_analysis::findings::experiment::Experiment;
+use pipefill_analysis::findings::perturbation::Perturbation;
 use pipefill_analysis::infer::View;
 use pipefill_report::confusion;
+use pipefill_store::ExperimentDirectory;
 use std::path::{Path, PathBuf};
 
 /// Where the records go if the user names no directory; numbered where that is taken.
@@ -32,6 +35,10 @@ pub(super) fn catalogue(args: &CatalogueArgs, terminal: &Terminal) -> Result<Out
         .collect::<Result<Vec<_>, Failure>>()?;
     let finished = run::carry_out(experiments, terminal, false, &|_| Ok(()))?;
     let mut result = Catalogue::of(finished.iter().map(|one| &one.result));
+    result.perturbation = args
+        .perturb
+        .map(|part| perturbed(&finished, args.blindfold.map(|end| end.view()), part.fraction()))
+        .transpose()?;
     result.blindfold = args.blindfold.map(|end| blindfolded(&finished, end.view(), terminal)).transpose()?;
     if args.options.json {
         terminal.print_data(&(serde_json::to_string_pretty(&result).map_err(Failure::Json)? + "\n"))?;
@@ -53,6 +60,21 @@ fn blindfolded(finished: &[Finished], view: View, terminal: &Terminal) -> Result
         .map(|one| result_of(&one.directory, Some(view), terminal))
         .collect::<Result<_, Failure>>()?;
     Ok(Blindfold::of(view, finished.iter().map(|one| &one.result).zip(&seen)))
+}
+
+/// The same records judged again with one threshold moved at a time.
+fn perturbed(finished: &[Finished], view: Option<View>, part: f64) -> Result<Perturbation, Failure> {
+    let mut perturbation = Perturbation::new(part);
+    for one in finished {
+        let Some(experiment) = ExperimentDirectory::open(&one.directory)? else { continue };
+        // One run of a cell shows what the others would.
+        if let Some(directory) = experiment.run_directories()?.first()
+            && let Some((manifest, rows)) = condense::rows(directory, view)?
+        {
+            perturbation.add(&one.result.experiment, &manifest, &rows);
+        }
+    }
+    Ok(perturbation)
 }
 
 fn chosen(names: &[String]) -> Result<Vec<Entry>, Failure> {

@@ -1,9 +1,9 @@
 //! `pipefill compare`: two recorded experiments, cell by cell.
 
-use super::report::result_of;
 use crate::args::CompareArgs;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
+use crate::results::result_of;
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::changes::{CellChange, Changes};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};

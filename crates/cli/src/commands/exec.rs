@@ -127,6 +127,7 @@ fn tell(
     let mut found = watchers.iter_mut().map(|watcher| watcher.found(usize::MAX));
     let mut connections = found.next().unwrap_or_default();
     found.for_each(|peer| connections.ask_senders(&peer));
+    let connections = pipefill_report::words::complete_connections(connections);
     if args.json {
         terminal.say(&serde_json::to_string_pretty(&connections).map_err(Failure::Json)?);
     } else if !args.quiet {

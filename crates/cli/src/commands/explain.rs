@@ -1,14 +1,15 @@
 //! `pipefill explain`: what limited each cell of records, or each flow of a capture, when, and how that is known.
 
-use super::report::result_of;
 use crate::args::{End, ExplainArgs};
 use crate::capture_flows::judged;
 use crate::capture_reading::{STDIN, name, read};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
+use crate::results::result_of;
 use crate::select;
 use crate::terminal::Terminal;
-use pipefill_analysis::findings::experiment::{Experiment, quoted};
+use pipefill_analysis::findings::experiment::Experiment;
+use pipefill_report::words::{complete_capture, quoted};
 use pipefill_report::{explain as text, json};
 use std::path::Path;
 
@@ -46,7 +47,8 @@ fn capture(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> 
             "leave them out: of a capture each flow is explained, from its packets alone",
         ));
     }
-    let found = judged(&read(&args.directory, None).map_err(|failure| neither(&args.directory, failure))?);
+    let read = read(&args.directory, None).map_err(|failure| neither(&args.directory, failure))?;
+    let found = complete_capture(judged(&read));
     if args.json {
         terminal.print_data(&json::explained_capture(&found).map_err(Failure::Json)?)?;
     } else {

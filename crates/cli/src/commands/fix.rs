@@ -1,7 +1,6 @@
 //! `pipefill fix`: the advice, applied to the scenario and measured beside what was.
 
 use super::explain::keep;
-use super::report::{ensure_directory, result_of};
 use super::run::{backend, say_chosen, tidy};
 use crate::args::{BackendName, FixArgs};
 use crate::asked::Asked;
@@ -9,16 +8,19 @@ use crate::failure::Failure;
 use crate::fix_file;
 use crate::outcome::Outcome;
 use crate::page;
+use crate::results::{ensure_directory, result_of};
 use crate::session::{Finished, Session};
 use crate::signals::Stop;
 use crate::terminal::Terminal;
 use clap::ValueEnum;
 use pipefill_analysis::findings::connections::BACKEND;
-use pipefill_analysis::findings::experiment::{CellResult, quoted, repeat_command};
+use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_analysis::findings::finding::Advice;
 use pipefill_analysis::findings::fix::{End, Proof, Round, Search};
+use pipefill_analysis::findings::headline::diagnosis;
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Plan};
+use pipefill_report::words::{quoted, repeat_command};
 use pipefill_report::{fix as text, json};
 use pipefill_store::{ExperimentDirectory, Registry, fresh};
 use std::fs;
@@ -207,7 +209,7 @@ fn path_goodput(result: &CellResult) -> Option<u64> {
     let flow = &result.headline()?.figures;
     let mut flows = result.flows.iter().map(|one| &one.figures);
     let is_shared = flows.any(|one| one.flow != flow.flow && one.direction == flow.direction);
-    let goodput = || result.run_values.iter().find_map(|run| run.diagnosis()?.figures.path_goodput_bps);
+    let goodput = || result.run_values.iter().find_map(|run| diagnosis(&run.flows)?.figures.path_goodput_bps);
     if is_shared { None } else { goodput() }
 }
 

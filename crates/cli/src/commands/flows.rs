@@ -1,10 +1,10 @@
 //! `pipefill report --format iperf3` and `--format flent`: a document for each flow of each run.
 
-use super::report::ensure_directory;
 use crate::condense::cut;
 use crate::evaluation::without_rows;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
+use crate::results::ensure_directory;
 use crate::terminal::Terminal;
 use pipefill_core::file_name::FileName;
 use pipefill_report::{flent, iperf3};

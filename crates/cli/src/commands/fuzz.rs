@@ -5,9 +5,9 @@
 use crate::args::FuzzArgs;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::progress::span;
 use crate::signals::Stop;
 use crate::terminal::Terminal;
+use crate::wording::span;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pipefill_core::backend::{BackendError, Watch};
 use pipefill_core::scenario::Scenario;

@@ -1,6 +1,5 @@
 //! `pipefill merge`: the shards of an experiment, wherever they were run, as one experiment.
 
-use super::report::ensure_directory;
 use super::run::tell;
 use crate::again;
 use crate::args::MergeArgs;
@@ -9,9 +8,10 @@ use crate::evaluation::evaluate;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::page;
+use crate::results::ensure_directory;
 use crate::signals::Stop;
 use crate::terminal::Terminal;
-use pipefill_analysis::findings::experiment::quoted;
+use pipefill_report::words::quoted;
 use pipefill_store::{ExperimentDirectory, Owner, Registry, Shards, ShardsError};
 use serde_json::json;
 use std::path::Path;

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::reproduction;
 use crate::terminal::Terminal;
+use pipefill_report::words::complete_capture;
 use pipefill_report::{captured, csv};
 
 /// Reads the capture and says what limits each of its flows.
@@ -32,6 +33,7 @@ pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Fail
             ));
         }
     };
+    let found = complete_capture(found);
     if let Some(file) = &args.scenario {
         reproduction::write(&found, file, !args.no_fit, terminal)?;
     }

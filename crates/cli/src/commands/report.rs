@@ -1,25 +1,17 @@
 //! `pipefill report`: the result of records, whoever made them.
 
 use super::flows::{self, Form};
-use crate::again;
 use crate::args::{End, Format, ReportArgs};
-use crate::condense::{Condensed, condense};
-use crate::evaluation::{Evaluated, as_seen, evaluate};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::page::{self, Place};
 use crate::pictures::{self, Kind};
+use crate::results::{Results, results};
 use crate::terminal::Terminal;
-use pipefill_analysis::findings::experiment::{Experiment, ExperimentBuilder};
-use pipefill_analysis::findings::series;
-use pipefill_analysis::infer::View;
-use pipefill_core::plan::{Plan, Run};
-use pipefill_report::html::RunPart;
-use pipefill_report::pictures::{PictureFile, files};
+use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_report::{csv, json, md, parquet, table};
-use pipefill_store::ExperimentDirectory;
 use std::fs::{self, File};
-use std::io::{BufWriter, ErrorKind};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 /// Reads the records and writes the report. Done is done: whether expectations hold is said by `run`, and in the report.
@@ -33,7 +25,7 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
     if let Some(form) = of_flows {
         return flows::write(&args.directory, form, args.output.as_deref(), terminal);
     }
-    let read = read(&args.directory, args.blindfold.map(End::view), terminal)?;
+    let read = results(&args.directory, args.blindfold.map(End::view), terminal)?;
     let result = &read.evaluated.result;
     let text = match format {
         Format::Svg => return draw(args, &read, Kind::Svg, terminal),
@@ -83,7 +75,7 @@ fn columns(args: &ReportArgs, result: &Experiment) -> Result<Outcome, Failure> {
 }
 
 /// Writes the pictures of what was read, and prints where they are.
-fn draw(args: &ReportArgs, read: &Read, kind: Kind, terminal: &Terminal) -> Result<Outcome, Failure> {
+fn draw(args: &ReportArgs, read: &Results, kind: Kind, terminal: &Terminal) -> Result<Outcome, Failure> {
     let folder = match &args.output {
         Some(folder) => folder.clone(),
         None => pictures::folder(&args.directory)?,
@@ -92,98 +84,4 @@ fn draw(args: &ReportArgs, read: &Read, kind: Kind, terminal: &Terminal) -> Resu
     let lines: String = written.iter().map(|path| format!("{}\n", path.display())).collect();
     terminal.print(&lines)?;
     Ok(Outcome::Done)
-}
-
-/// The result of the experiment or the run in `directory`.
-pub(super) fn result_of(
-    directory: &Path,
-    view: Option<View>,
-    terminal: &Terminal,
-) -> Result<Experiment, Failure> {
-    Ok(read(directory, view, terminal)?.evaluated.result)
-}
-
-/// Records that were read, and the scenario's text where it is kept.
-struct Read {
-    evaluated: Evaluated,
-    scenario: Option<String>,
-    /// The folder of an experiment's runs; `None` for a single run.
-    runs: Option<PathBuf>,
-}
-
-impl Read {
-    fn pictures(&self) -> Vec<PictureFile> {
-        files(&self.evaluated.result, &self.evaluated.parts)
-    }
-}
-
-/// Whether `directory` is one at all.
-///
-/// # Errors
-/// [`Failure::Usage`] where it is a file, or does not exist.
-pub(super) fn ensure_directory(directory: &Path) -> Result<(), Failure> {
-    let name = directory.display();
-    let what = match directory.metadata() {
-        Ok(found) if found.is_dir() => return Ok(()),
-        Ok(_) => format!("{name} is a file, not the directory of an experiment or a run"),
-        Err(error) if error.kind() == ErrorKind::NotFound => format!("there is no directory {name}"),
-        Err(error) => return Err(Failure::file("reading", directory)(error)),
-    };
-    Err(Failure::usage(what, "give the directory that `pipefill run` named, or one of those under its runs/"))
-}
-
-fn read(directory: &Path, view: Option<View>, terminal: &Terminal) -> Result<Read, Failure> {
-    ensure_directory(directory)?;
-    if let Some(experiment) = ExperimentDirectory::open(directory)? {
-        let evaluated = evaluate(&experiment, view, terminal)?;
-        return Ok(Read { evaluated, scenario: experiment.scenario_text()?, runs: Some(experiment.runs()) });
-    }
-    match condense(directory, series::buckets(1), view)? {
-        Some(condensed) => single(directory, condensed, view),
-        None => Err(Failure::usage(
-            format!("{} holds no experiment and no run", directory.display()),
-            "give the directory that `pipefill run` named, or one of those under its runs/",
-        )),
-    }
-}
-
-/// One run's result, with the command of its experiment where that is still around it.
-fn single(directory: &Path, condensed: Condensed, view: Option<View>) -> Result<Read, Failure> {
-    let Condensed { manifest, metrics, series } = condensed;
-    let run = &manifest.run;
-    let around = directory.parent().and_then(Path::parent);
-    let experiment = around.map(ExperimentDirectory::open).transpose()?.flatten();
-    let scenario = experiment.as_ref().map(ExperimentDirectory::scenario_text).transpose()?.flatten();
-    let (mut plan, command) = match experiment {
-        Some(experiment) => {
-            let command = again::command(&experiment);
-            (experiment.stored.plan, command)
-        }
-        None => alone(run),
-    };
-    plan.keep(|cell| cell.id == run.cell.id);
-    for cell in &mut plan.cells {
-        cell.spec.run.repeat = 1;
-    }
-    let mut builder = ExperimentBuilder::new(as_seen(plan, view));
-    let added = builder.add_condensed(&manifest, metrics);
-    added.map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?;
-    let result = builder.finish(&command);
-    let part = RunPart { series, settings: manifest.settings, instrument: manifest.instrument };
-    Ok(Read { evaluated: Evaluated { result, parts: vec![part] }, scenario, runs: None })
-}
-
-/// A run without its experiment: a plan of its own cell, and a command in which the scenario is to be filled in.
-fn alone(run: &Run) -> (Plan, String) {
-    let mut cell = run.cell.clone();
-    cell.index = 0;
-    let plan = Plan {
-        experiment: run.experiment.clone(),
-        title: None,
-        cells: vec![cell],
-        published: Vec::new(),
-        published_source: None,
-        conclusions: Vec::new(),
-    };
-    (plan, format!("pipefill run {}.toml", run.experiment))
 }

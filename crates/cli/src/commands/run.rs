@@ -2,6 +2,7 @@
 
 use crate::args::{BackendName, RecordsOf, RunArgs, RunOptions, StudyArgs};
 use crate::asked::Asked;
+use crate::between::key;
 use crate::failure::{ELSEWHERE, Failure};
 use crate::hosts::{Hosts, Options};
 use crate::outcome::{Invalid, Outcome};
@@ -9,10 +10,10 @@ use crate::session::{Finished, Session};
 use crate::signals::Stop;
 use crate::studies::{self, STUDIES};
 use crate::terminal::Terminal;
-use pipefill_analysis::findings::experiment::quoted;
 use pipefill_core::backend::Backend;
 use pipefill_core::plan::Shard;
 use pipefill_lab::{Lab, give_back_left, privilege};
+use pipefill_report::words::quoted;
 use pipefill_report::{json, table};
 use pipefill_sim::Sim;
 use pipefill_store::{Records, Registry, Removed};
@@ -154,7 +155,12 @@ fn between_hosts(options: &RunOptions) -> Result<Box<dyn Backend>, Failure> {
     if options.jobs() > 1 {
         return Err(Failure::usage("runs between the same hosts disturb each other", "leave --jobs out"));
     }
-    Ok(Box::new(Hosts::new(options.hosts.options()?)))
+    let said = &options.hosts;
+    Ok(Box::new(Hosts::new(Options {
+        allows_sysctl: said.allow_sysctl,
+        executable: said.agent.clone(),
+        key: said.key.as_deref().map(key).transpose()?,
+    })))
 }
 
 /// The backend called `on`.

@@ -2,11 +2,11 @@
 
 mod output;
 
-use super::report::result_of;
 use crate::args::TestArgs;
 use crate::between::{Asked, SAMPLE, Tested, key, test as make_test};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
+use crate::results::result_of;
 use crate::signals::Stop;
 use crate::terminal::Terminal;
 use crate::watch::{Recorded, write};

@@ -7,6 +7,7 @@ use crate::signals::Stop;
 use crate::terminal::Terminal;
 use crate::watch::{Filter, Watcher, What, keep, view};
 use pipefill_report::connections;
+use pipefill_report::words::complete_connections;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -34,7 +35,7 @@ pub(super) fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let until = span.map(|span| Instant::now() + span.max(args.interval));
     if args.json_stream {
         watcher.look_until(until, &stop, |watcher| {
-            let found = watcher.news();
+            let found = complete_connections(watcher.news());
             terminal.print_data(&(serde_json::to_string(&found).map_err(Failure::Json)? + "\n"))?;
             Ok(true)
         })?;
@@ -49,7 +50,7 @@ pub(super) fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Outcome, Fa
     }
     let was_shown = args.json_stream || (until.is_none() && terminal.is_interactive());
     if !was_shown {
-        let found = watcher.found(usize::MAX);
+        let found = complete_connections(watcher.found(usize::MAX));
         if args.json {
             terminal.print_data(&(serde_json::to_string_pretty(&found).map_err(Failure::Json)? + "\n"))?;
         } else {

@@ -2,10 +2,10 @@
 //!
 //! Each flow is a test of its own, all of them at once.
 
-use super::rows::{self, Measured};
+use super::rows::{self, Measured, OfFlow};
 use super::ssh::{self, Agent};
 use super::{Hosts, needs_leave, wrong};
-use crate::between::{Asked, EndedStream, measure};
+use crate::between::{Asked, measure};
 use crate::failure::Failure;
 use crate::signals::Stop;
 use pipefill_core::backend::{BackendError, Watch};
@@ -232,9 +232,6 @@ fn restore(backend: &Hosts, far: &Place) -> Result<(), BackendError> {
     // One that has gone gives back what it changed; the next run starts another one.
     restored.inspect_err(|_| *held = None)
 }
-
-/// Streams of one flow.
-pub(super) type OfFlow = Vec<EndedStream>;
 
 /// All flows at once; and the instant from which the run's time counts.
 fn traffic(

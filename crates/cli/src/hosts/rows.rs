@@ -3,7 +3,6 @@
 //! The other end's samples have another clock. Its first one is taken to be as old as this end's first one: both ends begin within the time that
 //! the word for it travels.
 
-use super::far::OfFlow;
 use crate::between::EndedStream;
 use pipefill_core::backend::BackendError;
 use pipefill_core::plan::Run;
@@ -14,6 +13,9 @@ use pipefill_core::record::{
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_lab::HOSTS_BACKEND;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Streams of one flow.
+pub(super) type OfFlow = Vec<EndedStream>;
 
 /// What was measured.
 pub(super) struct Measured {

@@ -2,7 +2,7 @@
 
 use super::rows::{Drawn, Row, rows};
 use super::state::{CurrentRun, Ended, LiveState};
-use crate::progress::span;
+use crate::wording::span;
 use pipefill_report::quantity::{Kind, MISSING};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};

@@ -1,9 +1,9 @@
 //! What the view looks like (snapshots), and what has to be true of it on any terminal.
 
 use super::*;
+use crate::estimate::Estimate;
 use crate::live::state::Snapshot;
 use crate::live::tap::LiveTap;
-use crate::progress::Estimate;
 use crate::synthetic;
 use pipefill_core::plan::Run;
 use pipefill_core::record::{AnyRow, Sink, SinkError, TcpSample};

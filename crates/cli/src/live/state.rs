@@ -2,7 +2,8 @@
 //! number, but for a mark each.
 
 use super::history::RunHistory;
-use crate::progress::{Estimate, label};
+use crate::estimate::Estimate;
+use crate::wording::label;
 use indexmap::IndexMap;
 use pipefill_analysis::judge::Span;
 use pipefill_core::cell::Direction;

@@ -4,6 +4,7 @@
 use super::history::RunHistory;
 use super::locked;
 use super::state::{LiveState, Snapshot};
+use pipefill_analysis::ground::thresholds::STANDARD;
 use pipefill_analysis::judge::{Diagnosing, Span};
 use pipefill_core::file_name::FileName;
 use pipefill_core::limit::CwndCause;
@@ -60,7 +61,8 @@ impl Sink for LiveTap<'_> {
     fn take(&mut self, row: AnyRow) -> Result<(), SinkError> {
         self.history.take(&row);
         let (run, t_us) = (self.run, row.t_us());
-        let begin = || Diagnosing::new(self.expected.get_or_init(|| Manifest::expected(run, t_us)));
+        let begin =
+            || Diagnosing::new(self.expected.get_or_init(|| Manifest::expected(run, t_us)), &STANDARD);
         self.diagnosing.get_or_insert_with(begin).take(&row);
         if self.updated.elapsed() >= EVERY {
             self.update();
@@ -86,7 +88,7 @@ fn causes(mut spans: Vec<Span>, stream: Option<u32>) -> Vec<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::progress::Estimate;
+    use crate::estimate::Estimate;
     use crate::synthetic;
     use pipefill_core::cell::Direction;
 

@@ -3,8 +3,8 @@
 use super::{Description, Queued, SHARD, Sweep, shell};
 use crate::failure::Failure;
 use crate::signals::Stop;
-use pipefill_analysis::findings::experiment::quoted;
 use pipefill_report::sweep::ranges;
+use pipefill_report::words::quoted;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The live view as lines of a terminal of any size: the table of connections, and one of them. No information is in a colour alone.
 
 use super::carried;
-use super::view::{Mode, Sort};
+use super::state::{CURVE, Mode, Sort};
 use crate::terminal::visible;
 use pipefill_analysis::findings::connections::{ConnectionFinding, Connections};
 use pipefill_core::cell::Direction;
@@ -16,8 +16,6 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Sparkline, Table, TableState, Wrap};
 use std::collections::{BTreeMap, HashMap};
 
-/// Intervals in the small curve of a line.
-pub(super) const CURVE: usize = 10;
 /// Columns from which on there is room for it, and those of an IPv4 address with its port.
 const WITH_CURVE: u16 = 92;
 const PEER: u16 = 21;

@@ -1,72 +1,20 @@
 //! The live view of this host's connections: keys, and when to look and to draw.
 
 use super::screen::{self, Screen};
+use super::state::{CURVE, Mode};
 use super::{Filter, Watcher};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::signals::Stop;
 use crate::terminal::Terminal;
-use pipefill_analysis::findings::connections::ConnectionFinding;
+use pipefill_report::words::complete_connections;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
 /// Connections that are judged for the table: more than a terminal shows.
 const SHOWN_MAX: usize = 200;
 /// Longest time until a wish to stop is noticed.
 const TICK: Duration = Duration::from_millis(50);
-
-/// What the table is sorted by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sort {
-    Rate,
-    RoundTrip,
-    Retransmits,
-    Limit,
-}
-
-impl Sort {
-    /// Its name at the head of the table.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::RoundTrip => "round trip",
-            Self::Retransmits => "retransmits",
-            Self::Limit => "limit",
-        }
-    }
-
-    const fn next(self) -> Self {
-        match self {
-            Self::Rate => Self::RoundTrip,
-            Self::RoundTrip => Self::Retransmits,
-            Self::Retransmits => Self::Limit,
-            Self::Limit => Self::Rate,
-        }
-    }
-
-    fn apply(self, connections: &mut [ConnectionFinding]) {
-        match self {
-            Self::Rate => connections.sort_by_key(|one| Reverse(one.rate_bps)),
-            Self::RoundTrip => connections.sort_by_key(|one| Reverse(one.rtt_us)),
-            Self::Retransmits => connections.sort_by_key(|one| Reverse(one.retransmits)),
-            Self::Limit => connections.sort_by_key(|one| (one.limited_by, Reverse(one.rate_bps))),
-        }
-    }
-}
-
-/// What the keys go to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Mode {
-    /// The table.
-    Table,
-    /// One connection, by its ends.
-    One(String, String),
-    /// A new filter that is being typed, and what is wrong with it.
-    Filter(String, Option<String>),
-    /// The help.
-    Help,
-}
 
 /// Shows the connections until the user leaves.
 ///
@@ -173,8 +121,8 @@ impl Screen {
         if self.is_paused {
             return;
         }
-        self.found = watcher.found(most);
-        self.curves = watcher.curves(screen::CURVE);
+        self.found = complete_connections(watcher.found(most));
+        self.curves = watcher.curves(CURVE);
         self.sort.apply(&mut self.found.connections);
         self.selected = self.selected.min(self.found.connections.len().saturating_sub(1));
         self.refresh_one(watcher);

@@ -202,7 +202,7 @@ fn hostile_text_never_reaches_the_terminal() {
         let output = folder.pipefill(&words).output().unwrap();
         for stream in [&output.stdout, &output.stderr] {
             let stream = text(stream);
-            assert_eq!(hidden(&stream), [], "{words:?}: {stream:?}");
+            assert_eq!(hidden(&stream), Vec::<char>::new(), "{words:?}: {stream:?}");
             shown += stream.matches("\\u{1b}").count() + stream.matches("\\u{202e}").count();
         }
         // With colours the only escape sequences are those that set them.

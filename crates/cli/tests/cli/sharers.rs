@@ -4,6 +4,7 @@ use crate::pipefill::Folder;
 use pipefill_analysis::findings::connections::{Connection, ConnectionPackets, judge_together};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::record::{Observed, StreamEnd, TcpSample};
+use pipefill_report::words::verdict_sentence;
 use pipefill_store::RecordReader;
 use serde_json::Value;
 use std::path::Path;
@@ -91,7 +92,7 @@ fn judged_alone(directory: &Path) -> Found {
         run: directory.display().to_string(),
         limited_by: flow.limited_by,
         cwnd_cause: flow.cwnd_cause,
-        verdict: flow.verdict.unwrap_or_default(),
+        verdict: flow.judged.map_or_else(String::new, |judged| verdict_sentence(&judged)),
     }
 }
 

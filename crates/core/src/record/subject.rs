@@ -74,6 +74,11 @@ pub struct Fact<T> {
 }
 
 impl<T> Fact<T> {
+    /// What a scenario asked for.
+    pub const fn asked(value: T) -> Self {
+        Self { value, origin: Origin::Asked }
+    }
+
     /// What the kernel measured.
     pub const fn measured(value: T) -> Self {
         Self { value, origin: Origin::Measured }
@@ -112,34 +117,6 @@ impl PathFacts {
             Direction::Reverse => &mut self.reverse,
         }
     }
-
-    /// What a round trip of `rtt_us` says of the bottleneck's queue in `direction`, bytes: nothing where the rate is unknown.
-    pub fn queue_bytes(&self, direction: Direction, rtt_us: u64) -> Option<u64> {
-        let (base, rate) = (self.base_rtt_us?.value, self.way(direction).rate_bps?.value);
-        let bytes = u128::from(rtt_us.saturating_sub(base)) * u128::from(rate) / 8_000_000;
-        let counts = rtt_us.saturating_sub(base) >= standing_us(base);
-        Some(if counts { u64::try_from(bytes).unwrap_or(u64::MAX) } else { 0 })
-    }
-
-    /// Whether a round trip of `rtt_us` is that of a queue that overflows, and longer than bursts alone make it; `false` where nothing tells.
-    pub fn is_full_queue(&self, direction: Direction, rtt_us: u64) -> bool {
-        self.base_rtt_us.is_some_and(|base| rtt_us >= beyond_bursts_us(base.value))
-            && self.way(direction).may_be_its_queue(rtt_us)
-    }
-}
-
-/// By how much a round trip has to be above its base before a queue is the reason: a twentieth, and no less than what a host's own
-/// scheduling adds.
-pub const fn standing_us(base_us: u64) -> u64 {
-    let twentieth = base_us / 20;
-    if twentieth > 200 { twentieth } else { 200 }
-}
-
-/// The round trip from which on a queue stands, and not only a burst waits for its own beginning: up to a third of a window is sent at once
-/// (`tcp_tso_should_defer()`), which on a path whose rate is used by three fifths adds a quarter. Where more of the rate is used, a round trip
-/// below it tells nothing.
-pub const fn beyond_bursts_us(base_us: u64) -> u64 {
-    base_us + base_us / 4
 }
 
 /// What is known of one direction.
@@ -164,12 +141,6 @@ impl WayFacts {
     /// Whether losses look like those of a queue that overflows.
     pub fn has_full_queue(&self) -> bool {
         self.loss.is_some_and(|loss| loss.value == LossKind::Queue)
-    }
-
-    /// Whether a round trip of `rtt_us` may be that of a queue that overflows: what takes twice as long and is not lost waits somewhere else,
-    /// as ACKs do on their way back.
-    pub fn may_be_its_queue(&self, rtt_us: u64) -> bool {
-        self.overflow_rtt_us.is_some_and(|at| rtt_us < at.value.saturating_mul(2))
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::bounds::{FLOWS_MAX, TEXT_MAX};
 use super::error::{Origin, Problem};
-use super::key::{Key, Kind, SYSCTL, Section, Slot};
+use super::key::{Key, Kind, SYSCTL, Slot};
 use super::layer::{Layer, Setting, Text, unknown_key, unknown_table};
 use super::published::{self, PublishedTable};
+use super::section::Section;
 use super::toml::{Entry, entries, in_file, scalar, tables};
 use std::collections::BTreeSet;
 use toml_edit::{Item, TableLike, Value};

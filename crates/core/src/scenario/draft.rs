@@ -1,6 +1,6 @@
 //! A cell while its values come in: what was said, and nothing that wasn't.
 
-use super::key::Section;
+use super::section::Section;
 use crate::cell::{
     CapturePackets, Expectation, Family, JitterDistribution, LossSpec, LossUnit, Offloads, Payload, Protocol,
     Writer,

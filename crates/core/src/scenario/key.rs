@@ -1,70 +1,9 @@
 //! What a key is: where it stands, what it takes, and where its value goes.
 
 use super::draft::{Draft, FlowDraft, HostDraft, HostsDraft, PathDraft, RunDraft};
-use super::table::KEYS;
+use super::section::Section;
 use crate::cell::Expectation;
 use crate::parse::ParseError;
-use std::fmt;
-
-/// A table of the scenario that holds keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Section {
-    /// `[path]`
-    Path,
-    /// `[host]`: both ends.
-    Host,
-    /// `[sender]` overrides `[host]`.
-    Sender,
-    /// `[receiver]` overrides `[host]`.
-    Receiver,
-    /// `[[flow]]`
-    Flow,
-    /// `[run]`
-    Run,
-    /// `[expect]`
-    Expect,
-    /// `[hosts]`: where both ends are, for `--on hosts`
-    Hosts,
-}
-
-impl Section {
-    /// All, in the order of the documentation.
-    pub const ALL: [Self; 8] = [
-        Self::Path,
-        Self::Host,
-        Self::Sender,
-        Self::Receiver,
-        Self::Flow,
-        Self::Run,
-        Self::Expect,
-        Self::Hosts,
-    ];
-
-    /// The name in a scenario.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Path => "path",
-            Self::Host => "host",
-            Self::Sender => "sender",
-            Self::Receiver => "receiver",
-            Self::Flow => "flow",
-            Self::Run => "run",
-            Self::Expect => "expect",
-            Self::Hosts => "hosts",
-        }
-    }
-
-    /// The section called `name`.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|section| section.name() == name)
-    }
-}
-
-impl fmt::Display for Section {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// What a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,18 +91,6 @@ pub(super) enum Setter {
 
 /// The prefix of the free table of sysctls.
 pub(super) const SYSCTL: &str = "sysctl.";
-
-impl Key {
-    /// The key called `name` in `section`.
-    pub fn find(section: Section, name: &str) -> Option<&'static Self> {
-        Self::of(section).find(|key| key.name == name || (key.name == SYSCTL && name.starts_with(SYSCTL)))
-    }
-
-    /// The keys of a section, in the order of the table.
-    pub fn of(section: Section) -> impl Iterator<Item = &'static Self> {
-        KEYS.iter().filter(move |key| key.sections.contains(&section))
-    }
-}
 
 /// The place of one value: a section, the flow where it is one of several, and a key's name (with the sysctl's own).
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use super::draft::Draft;
 use super::error::{Origin, Problem};
-use super::key::{Key, SYSCTL, Section, Slot};
+use super::key::{Key, SYSCTL, Slot};
+use super::section::Section;
 use super::table::TOP;
 use crate::parse::nearest;
 use std::collections::BTreeSet;

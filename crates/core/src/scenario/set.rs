@@ -2,8 +2,9 @@
 
 use super::bounds::FLOWS_MAX;
 use super::error::{Origin, Problem};
-use super::key::{Key, Section, Slot};
+use super::key::{Key, Slot};
 use super::layer::{Setting, Text, unknown_key, unknown_table};
+use super::section::Section;
 use std::ops::Range;
 
 /// Reads `KEY=VALUE` or `KEY=[VALUE,VALUE]`; values with commas stand in double quotes there. `source` is the index of the

@@ -4,8 +4,8 @@ use super::bounds::{bytes, duration, queue_limit, rate, socket_buffer};
 use super::draft::{RateLayer, Split, Ways};
 use super::expect;
 use super::forms::{congestion_control, count_within, distribution, loss, sizes, sysctl};
-use super::key::Section::{Expect, Flow, Host, Hosts, Path, Receiver, Run, Sender};
-use super::key::{Key, Kind, SYSCTL, Section, Setter};
+use super::key::{Key, Kind, SYSCTL, Setter};
+use super::section::Section::{self, Expect, Flow, Host, Hosts, Path, Receiver, Run, Sender};
 use crate::cell::{CapturePackets, ExpectMetric, Family, LossUnit, Payload, Protocol, Writer};
 use crate::hosts::address;
 use crate::parse::{count, flag, one_of, ratio, sysctl_triple};
@@ -211,6 +211,18 @@ pub const KEYS: &[Key] = &[
     key!(&[Hosts], "shape", Word, None, "sender:eth0", store!(Hosts, h => h.shape, str::parse),
         "Which interface is given the path of `[path]` during a run. Without it `[path]` has to be empty with `--on hosts`: the path is there already."),
 ];
+
+impl Key {
+    /// The key called `name` in `section`.
+    pub fn find(section: Section, name: &str) -> Option<&'static Self> {
+        Self::of(section).find(|key| key.name == name || (key.name == SYSCTL && name.starts_with(SYSCTL)))
+    }
+
+    /// The keys of a section, in the order of the table.
+    pub fn of(section: Section) -> impl Iterator<Item = &'static Self> {
+        KEYS.iter().filter(move |key| key.sections.contains(&section))
+    }
+}
 
 /// What stands at the top of a scenario beside the sections: name, and what it means.
 pub const TOP: &[(&str, &str)] = &[

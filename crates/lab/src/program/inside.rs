@@ -2,6 +2,7 @@
 //! their own user id back.
 
 use super::listening::{Server, wait_until_it_listens};
+use super::refusal::{FAILED, Refusal};
 use super::uplink;
 use crate::namespace::Namespace;
 use nix::errno::Errno;
@@ -28,11 +29,6 @@ pub(super) const FIRST: &str = "--first-process-of-a-path";
 pub(super) const UPLINK: &str = "uplink";
 /// First argument of the process that becomes the command.
 const AS_USER: &str = "--command-of-a-path";
-/// What a shell tells of a command that it does not find, and of one that it can't execute.
-const NOT_FOUND: i32 = 127;
-const NOT_EXECUTABLE: i32 = 126;
-/// Our own failures.
-const FAILED: i32 = 2;
 /// How long a server may take to end once it was asked to.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -50,29 +46,6 @@ pub fn inside(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode>
         code
     });
     Some(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)))
-}
-
-/// Why there is no command, and the exit code that says so.
-pub(super) struct Refusal {
-    code: i32,
-    why: String,
-}
-
-impl Refusal {
-    pub(super) fn new(why: String) -> Self {
-        Self { code: FAILED, why }
-    }
-
-    fn of_command(word: &OsStr, error: &io::Error) -> Self {
-        let code = if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_EXECUTABLE };
-        Self { code, why: format!("{}: {error}", word.to_string_lossy()) }
-    }
-}
-
-impl From<io::Error> for Refusal {
-    fn from(error: io::Error) -> Self {
-        Self::new(format!("starting the command: {error}"))
-    }
 }
 
 /// Starts server and command, hands on signals, takes what has ended off the kernel's hands, and ends with the command.

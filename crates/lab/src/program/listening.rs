@@ -1,6 +1,6 @@
 //! When a server is ready: once a socket of its host listens.
 
-use super::inside::Refusal;
+use super::refusal::Refusal;
 use crate::namespace::Namespace;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;

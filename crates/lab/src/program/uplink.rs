@@ -3,7 +3,7 @@
 //!
 //! Nothing on the machine changes: no address, no route, no forwarding, no firewall. As root too.
 
-use super::inside::Refusal;
+use super::refusal::Refusal;
 use super::relay;
 use crate::namespace::Namespace;
 use crate::netlink::Rtnetlink;

@@ -7,6 +7,7 @@
 
 use super::buffers::Buffer;
 use super::messages::batch;
+use super::received::{Packet, Received, VNET_LEN};
 use super::whole::Whole;
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
 use pipefill_core::cell::Payload;
@@ -18,8 +19,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Bytes of headers kept of a packet: Ethernet 14 + IPv6 40 + TCP at most 60, or UDP 8 and the start of its payload.
 pub(crate) const SNAP: usize = 160;
-/// `struct virtio_net_hdr`.
-pub(crate) const VNET_LEN: usize = 10;
 /// A slot holds `struct tpacket2_hdr` (32), `sockaddr_ll` (20), padding, the virtio-net header and [`SNAP`] bytes.
 const SLOT: usize = 256;
 const SLOTS: usize = 1 << 15;
@@ -37,28 +36,6 @@ pub(crate) struct PacketSocket {
     payload: Payload,
     /// Of the ring, where headers alone are received.
     slots: usize,
-}
-
-/// What the ring says of a packet.
-pub(crate) struct Received<'a> {
-    /// The kernel's receive timestamp, `CLOCK_REALTIME` nanoseconds.
-    pub(crate) realtime_ns: u64,
-    /// Whether the host sends it; else it arrives.
-    pub(crate) is_outgoing: bool,
-    /// Full length of the packet, Ethernet header included.
-    pub(crate) len: u32,
-    /// `struct virtio_net_hdr`.
-    pub(crate) vnet: [u8; VNET_LEN],
-    /// Its bytes.
-    pub(crate) packet: Packet<'a>,
-}
-
-/// What is kept of a packet.
-pub(crate) enum Packet<'a> {
-    /// The first bytes, at most [`SNAP`].
-    Head(&'a [u8]),
-    /// All of it.
-    Whole(Buffer),
 }
 
 /// One packet to send: headers, and how long it is with its payload.

@@ -1,7 +1,7 @@
 //! Whole packets from an `AF_PACKET` socket, several for one system call, each with the instant at which the kernel saw it.
 
 use super::buffers::Buffers;
-use super::packet::{Packet, Received, VNET_LEN};
+use super::received::{Packet, Received, VNET_LEN};
 use super::socket::set_option;
 use nix::cmsg_space;
 use nix::errno::Errno;

@@ -104,7 +104,7 @@ fn at(quantity: Quantity, x: f64, cell: &CellResult, spec: &CellSpec) -> Vec<Bou
 pub(super) fn round_trip(spec: &CellSpec, cell: &CellResult) -> Option<Duration> {
     let asked = spec.path.rtt();
     if asked.is_zero() {
-        cell.srtt_us_p50.filter(|&us| us > 0).map(Duration::from_micros)
+        cell.tcp.srtt_us_p50.filter(|&us| us > 0).map(Duration::from_micros)
     } else {
         Some(asked)
     }

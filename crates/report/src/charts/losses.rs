@@ -51,8 +51,11 @@ pub(super) fn of(experiment: &Experiment, variant: Option<&str>, cells: &[&CellR
         let flows = &experiment.plan.cell(cell.index).spec.flows;
         !flows.is_empty() && flows.iter().all(|flow| flow.protocol == Protocol::Udp)
     };
-    let cells: Vec<&&CellResult> =
-        cells.iter().filter(is_udp).filter(|cell| cell.datagrams_sent.is_some_and(|sent| sent > 0)).collect();
+    let cells: Vec<&&CellResult> = cells
+        .iter()
+        .filter(is_udp)
+        .filter(|cell| cell.udp.datagrams_sent.is_some_and(|sent| sent > 0))
+        .collect();
     let runs = || cells.iter().flat_map(|cell| valid(cell));
     let reasons: BTreeSet<&str> = runs()
         .flat_map(|run| &run.instrument.path_drops)

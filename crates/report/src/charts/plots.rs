@@ -265,7 +265,7 @@ fn left_out(experiment: &Experiment, quantity: Quantity, cells: &[&CellResult]) 
         })
         .collect();
     let moved = measured().any(|cell| {
-        quantity == Quantity::Rtt && spec(cell).path.rtt().is_zero() && cell.srtt_us_p50.is_some()
+        quantity == Quantity::Rtt && spec(cell).path.rtt().is_zero() && cell.tcp.srtt_us_p50.is_some()
     });
     let mut notes = Vec::new();
     match without.len() {

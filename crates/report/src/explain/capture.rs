@@ -5,6 +5,7 @@ use crate::captured::{hidden, notes, seen};
 use crate::prose::filled;
 use crate::quantity::Kind;
 use crate::table::Style;
+use crate::words::UNKNOWN;
 use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
 use pipefill_analysis::findings::experiment::SCHEMA;
 use pipefill_analysis::judge::{Confidence, Figures, Span, Witness};
@@ -39,7 +40,7 @@ pub struct ExplainedFlow<'a> {
     pub figures: Option<&'a Figures>,
     /// Who else has an opinion.
     pub witnesses: Option<&'a [Witness]>,
-    /// How sure the verdict is.
+    /// How sure the verdict is; null where the limit is unknown.
     pub confidence: Option<Confidence>,
 }
 
@@ -60,7 +61,7 @@ impl<'a> ExplainedFlow<'a> {
             timeline: diagnosis.map(|one| one.timeline.as_slice()),
             figures: diagnosis.map(|one| &one.figures),
             witnesses: diagnosis.map(|one| one.witnesses.as_slice()),
-            confidence: diagnosis.and_then(|one| one.confidence),
+            confidence: diagnosis.and_then(evidence::confidence_of),
         }
     }
 }
@@ -83,7 +84,7 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
         flow.goodput_bps.map_or_else(|| "a single packet".to_owned(), |bps| Kind::Rate.alone(bps as f64));
     let mut lines = vec![bold(&format!("{} -> {}: {rate}", flow.src, flow.dst), style)];
     let mut say = |text: &str| lines.push(filled(text, "  ", "  ", width));
-    say(flow.verdict.as_deref().unwrap_or("What limits it can't be told."));
+    say(flow.verdict.as_deref().unwrap_or(UNKNOWN));
     if let Some(text) = flow.diagnosis.as_ref().and_then(|one| evidence::confidence(one, true)) {
         say(&text);
     }
@@ -93,10 +94,7 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
         // One flow is one stream, whatever its number among those that were judged together.
         let alone: Vec<Span> = diagnosis.timeline.iter().map(|span| Span { stream: 0, ..*span }).collect();
         lines.extend(section("What limited it when", &timeline::drawing(&alone, style)));
-        lines.extend(section(
-            "Evidence from packets (cwnd, send buffer and pacing are estimates)",
-            &evidence::lines(diagnosis),
-        ));
+        lines.extend(section("Evidence from packets", &evidence::lines(diagnosis)));
         lines.extend(section("Other witnesses", &evidence::witnesses(diagnosis)));
     }
     let wanted = flow.advice.iter().flatten().filter(|advice| advice.change != "nothing");

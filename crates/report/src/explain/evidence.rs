@@ -1,6 +1,6 @@
 //! What the verdict rests on, figure by figure, and who says otherwise.
 
-use crate::quantity::Kind;
+use crate::quantity::{self, Kind};
 use pipefill_analysis::judge::{Confidence, Diagnosis, Witness};
 use pipefill_core::limit::LimitedBy;
 
@@ -8,14 +8,14 @@ use pipefill_core::limit::LimitedBy;
 pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
     let figures = &diagnosis.figures;
     let limit = diagnosis.limited_by;
-    let bytes = |value: Option<u64>| value.map(decimal);
-    let time = |us: Option<u64>| us.map(|us| Kind::Time.alone(us as f64 * 1e3));
-    let rate = |bps: Option<u64>| bps.map(|bps| Kind::Rate.alone(bps as f64));
-    let percent = |share: Option<f64>| share.map(|share| format!("{} %", three(share * 100.0)));
+    let bytes = |value: Option<u64>| value.map(quantity::bytes);
+    let time = |us: Option<u64>| us.map(quantity::duration);
+    let rate = |bps: Option<u64>| bps.map(quantity::rate);
+    let percent = |share: Option<f64>| share.map(|share| Kind::Percent.alone(share * 100.0));
     let sndbuf = figures
         .sndbuf_bytes
         .zip(figures.wmem_queued_bytes)
-        .map(|(limit, queued)| format!("{} of {}", decimal(queued), decimal(limit)));
+        .map(|(limit, queued)| format!("{} of {}", quantity::bytes(queued), quantity::bytes(limit)));
     // Datagrams are not sent again.
     let (lost, of_all) = match figures.are_of_tcp() {
         true => ("sent again", "of all segments"),
@@ -101,9 +101,14 @@ pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
         .collect()
 }
 
+/// How sure the verdict is; `None` where the limit is unknown: then there is nothing to be sure of.
+pub(super) fn confidence_of(diagnosis: &Diagnosis) -> Option<Confidence> {
+    diagnosis.confidence.filter(|_| diagnosis.limited_by != LimitedBy::Unknown)
+}
+
 /// How sure the verdict is, and why.
 pub(super) fn confidence(diagnosis: &Diagnosis, is_observed: bool) -> Option<String> {
-    let word = match diagnosis.confidence? {
+    let word = match confidence_of(diagnosis)? {
         Confidence::High => "high",
         Confidence::Medium => "medium",
         Confidence::Low => "low",
@@ -113,16 +118,26 @@ pub(super) fn confidence(diagnosis: &Diagnosis, is_observed: bool) -> Option<Str
         return Some(format!("Confidence: {word}, by {by}."));
     }
     let share = diagnosis.limited_fraction.get(&diagnosis.limited_by)?;
-    let against: Vec<&str> = (diagnosis.witnesses.iter())
+    let counters = of_counters(diagnosis);
+    Some(format!("Confidence: {word}; it held {} of the time{counters}.", quantity::percent(*share)))
+}
+
+/// What the kernel's counters say to the verdict. One agrees only where it has measured the same limit.
+fn of_counters(diagnosis: &Diagnosis) -> String {
+    let witnesses = || diagnosis.witnesses.iter();
+    let against: Vec<&str> = witnesses()
         .filter(|witness| witness.accuses_another())
         .map(|witness| witness.name.as_str())
         .collect();
-    let heard = match &against[..] {
-        _ if diagnosis.witnesses.is_empty() => String::new(),
-        [] => ", and the kernel's counters agree".to_owned(),
-        names => format!(", and {} points to another cause", names.join(", ")),
-    };
-    Some(format!("Confidence: {word}; it held {:.0} % of the time{heard}.", share * 100.0))
+    if !against.is_empty() {
+        format!(", and {} points to another cause", against.join(", "))
+    } else if witnesses().any(Witness::confirms) {
+        ", and the kernel's counters agree".to_owned()
+    } else if witnesses().next().is_some() {
+        ", and no kernel counter objects".to_owned()
+    } else {
+        String::new()
+    }
 }
 
 /// The witnesses of `diagnosis`, one a line, with what is known of those that disagree.
@@ -131,7 +146,7 @@ pub(super) fn witnesses(diagnosis: &Diagnosis) -> Vec<String> {
         let opinion = if witness.agrees { "agrees" } else { "disagrees" };
         let remark =
             remark(witness, diagnosis.limited_by).map_or_else(String::new, |text| format!(": {text}"));
-        let share = format!("{:.0} %", witness.share * 100.0);
+        let share = quantity::percent(witness.share);
         format!("{:<32}{share:>6} of the time, {opinion}{remark}", witness.name)
     };
     diagnosis.witnesses.iter().map(line).collect()
@@ -144,17 +159,43 @@ fn remark(witness: &Witness, limited_by: LimitedBy) -> Option<&'static str> {
     }
 }
 
-/// Bytes with decimal prefixes, as the arithmetic of rates needs them.
-fn decimal(bytes: u64) -> String {
-    let (factor, unit) = match bytes {
-        1_000_000_000.. => (1e9, "GB"),
-        1_000_000.. => (1e6, "MB"),
-        1_000.. => (1e3, "kB"),
-        _ => (1.0, "B"),
-    };
-    format!("{} {unit}", three(bytes as f64 / factor))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_analysis::judge::Figures;
+    use pipefill_core::cell::{Direction, Protocol};
 
-fn three(value: f64) -> String {
-    Kind::Ratio.alone(value)
+    fn told(limited_by: LimitedBy, counters: &[(LimitedBy, f64)]) -> Option<String> {
+        let witness = |&(accuses, share): &(LimitedBy, f64)| {
+            let agrees = (share >= 0.5) == (accuses == limited_by);
+            Witness { name: "counter".to_owned(), accuses, share, agrees }
+        };
+        let diagnosis = Diagnosis {
+            flow: 0,
+            protocol: Protocol::Tcp,
+            direction: Direction::Forward,
+            limited_by,
+            cwnd_cause: None,
+            rule: None,
+            margin: None,
+            limited_fraction: [(limited_by, 0.974)].into(),
+            timeline: Vec::new(),
+            figures: Figures { mss_bytes: Some(1448), ..Figures::default() },
+            confidence: Some(Confidence::High),
+            witnesses: counters.iter().map(witness).collect(),
+            faults: Vec::new(),
+        };
+        confidence(&diagnosis, false)
+    }
+
+    #[test]
+    fn counters_agree_only_where_one_has_measured_the_limit() {
+        use LimitedBy::{App, Path, Rwnd, Unknown};
+        let held = "Confidence: high; it held 97 % of the time";
+        assert_eq!(told(Path, &[]), Some(format!("{held}.")));
+        assert_eq!(told(Path, &[(Rwnd, 0.0)]), Some(format!("{held}, and no kernel counter objects.")));
+        assert_eq!(told(Rwnd, &[(Rwnd, 0.9)]), Some(format!("{held}, and the kernel's counters agree.")));
+        assert_eq!(told(Path, &[(App, 0.9)]), Some(format!("{held}, and counter points to another cause.")));
+        assert_eq!(told(Unknown, &[(Rwnd, 0.0)]), None, "nothing to be sure of");
+    }
 }

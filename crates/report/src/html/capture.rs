@@ -4,11 +4,12 @@ use super::document::{self, Blobs};
 use super::model;
 use super::{Page, tools, without_script};
 use crate::captured::{LIMIT, headings, notes, row, seen, unknown};
-use crate::pictures::RUNS;
+use crate::charts::RUNS;
 use crate::quantity::Kind;
 use crate::segments::Segments;
 use crate::sheet::{Entry, Heading, anchor};
 use crate::svg;
+use crate::words::UNKNOWN;
 use maud::{Markup, html};
 use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
 use pipefill_analysis::findings::experiment::CellResult;
@@ -206,7 +207,7 @@ fn verdict(number: usize, flow: &CapturedFlow, is_open: bool) -> Markup {
                 }
             }
             div id={ "flow-" (number) } {
-                p { (flow.verdict.as_deref().unwrap_or("What limits it can't be told.")) }
+                p { (flow.verdict.as_deref().unwrap_or(UNKNOWN)) }
                 p { (seen(flow)) }
                 h3 { "What can't be known from here" }
                 ul { @for sentence in unknown(flow) { li { (sentence) } } }

@@ -72,9 +72,9 @@ fn figures(cell: &CellResult) -> Markup {
         (term("interval", "interval"), tables::covered_interval(cell)),
         (term("published", "published"), published),
         (html! { "theory gives" }, rate(cell.predicted_bps)),
-        (term("rtt", "RTT"), cell.srtt_us_p50.map(|us| Kind::Time.alone(us as f64 * 1e3))),
-        (term("min-rtt", "least RTT"), cell.min_rtt_us.map(|us| Kind::Time.alone(us as f64 * 1e3))),
-        (term("retransmits", "retransmits"), cell.retransmits.map(|count| count.to_string())),
+        (term("rtt", "RTT"), cell.tcp.srtt_us_p50.map(|us| Kind::Time.alone(us as f64 * 1e3))),
+        (term("min-rtt", "least RTT"), cell.tcp.min_rtt_us.map(|us| Kind::Time.alone(us as f64 * 1e3))),
+        (term("retransmits", "retransmits"), cell.tcp.retransmits.map(|count| count.to_string())),
     ];
     html! {
         @if rows.iter().any(|(_, text)| text.is_some()) {

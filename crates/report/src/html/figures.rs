@@ -1,8 +1,8 @@
 //! The charts as figures of the page: a still picture, where the script lays its chart over it, and what can be read below.
 
 use super::terms::term;
+use crate::charts::RUNS;
 use crate::charts::{Charts, Heat, Losses, Plot, Point};
-use crate::pictures::RUNS;
 use crate::quantity::{Kind, MISSING};
 use crate::svg;
 use maud::{Markup, html};

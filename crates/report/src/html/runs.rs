@@ -1,7 +1,8 @@
 //! Runs over time: a choice and a chart for the script, and a picture of each cell's run that its verdict speaks of.
 
 use super::Page;
-use crate::pictures::{RUNS, timelines};
+use crate::charts::RUNS;
+use crate::pictures::timelines;
 use crate::sheet::anchor;
 use crate::svg::Picture;
 use maud::{Markup, html};

@@ -5,8 +5,8 @@ use crate::conclusions;
 use crate::quantity::{Kind, MISSING, share};
 use crate::sheet::{EXACT, Entry, Heading, SUM, Sheet, Tone, anchor, sheets};
 use maud::{Markup, html};
-use pipefill_analysis::findings::conclusions::{ConclusionResult, Opinion};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
+use pipefill_analysis::findings::experiment::{ConclusionResult, Opinion};
 
 /// Rows of a table. A longer one comes in parts, each with its headings: a reader always sees what a column is, and a browser
 /// lays out those parts only that are in sight.

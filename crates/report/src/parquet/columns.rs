@@ -2,6 +2,7 @@
 
 use ::parquet::basic::Type as Physical;
 use pipefill_analysis::findings::experiment::CellResult;
+use pipefill_analysis::findings::headline::diagnosis;
 use pipefill_analysis::findings::metrics::{CaStateTimes, RetransmitCounts, RunMetrics};
 use pipefill_core::limit::LimitedBy;
 
@@ -108,7 +109,7 @@ fn state(run: &RunMetrics, of: fn(&CaStateTimes) -> u64) -> Option<Value> {
 }
 
 fn share(run: &RunMetrics, of: LimitedBy) -> Option<Value> {
-    let shares = &run.diagnosis()?.limited_fraction;
+    let shares = &diagnosis(&run.flows)?.limited_fraction;
     Some(Value::Float(shares.get(&of).copied().unwrap_or_default()))
 }
 
@@ -165,10 +166,10 @@ pub(super) const COLUMNS: &[Column] = &[
     integer("ca_state_us_recovery", "time in Recovery", |_, run| state(run, |one| one.recovery)),
     integer("ca_state_us_loss", "time in Loss", |_, run| state(run, |one| one.loss)),
     text("limited_by", "what limited the flow with the most to gain", |_, run| {
-        word(run.diagnosis()?.limited_by.as_str())
+        word(diagnosis(&run.flows)?.limited_by.as_str())
     }),
     text("cwnd_cause", "where that is cwnd: why it was no larger", |_, run| {
-        word(run.diagnosis()?.cwnd_cause?.as_str())
+        word(diagnosis(&run.flows)?.cwnd_cause?.as_str())
     }),
     float("limited_fraction_app", "share of the time that app limited it", |_, run| {
         share(run, LimitedBy::App)

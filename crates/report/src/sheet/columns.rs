@@ -37,19 +37,19 @@ const COLUMNS: [Column; 11] = [
     column("±%", Kind::Ratio, half_width_percent),
     column("publ.", Kind::Rate, |c| c.published?.goodput_bps),
     column("ratio", Kind::Ratio, published_ratio),
-    column("lost", Kind::Percent, |c| c.lost_percent),
+    column("lost", Kind::Percent, |c| c.udp.lost_percent),
     column("publ. lost", Kind::Percent, |c| c.published?.lost_percent),
-    column("jitter", Kind::Time, |c| float(c.jitter_ns)),
-    column("retr", Kind::Count, |c| float(c.retransmits)),
+    column("jitter", Kind::Time, |c| float(c.udp.jitter_ns)),
+    column("retr", Kind::Count, |c| float(c.tcp.retransmits)),
     column("publ. retr", Kind::Count, |c| c.published?.retransmits),
-    column("RTT", Kind::Time, |c| float(c.srtt_us_p50).map(|us| us * 1e3)),
+    column("RTT", Kind::Time, |c| float(c.tcp.srtt_us_p50).map(|us| us * 1e3)),
 ];
 
 /// Left to a table of their own where buffers are what is asked about.
 const WINDOWS: [Column; 3] = [
-    column("cwnd", Kind::Bytes, |c| float(c.cwnd_bytes_p50)),
-    column("rwnd", Kind::Bytes, |c| float(c.rwnd_bytes_p50)),
-    column("flight", Kind::Bytes, |c| float(c.in_flight_bytes_p50)),
+    column("cwnd", Kind::Bytes, |c| float(c.tcp.cwnd_bytes_p50)),
+    column("rwnd", Kind::Bytes, |c| float(c.tcp.rwnd_bytes_p50)),
+    column("flight", Kind::Bytes, |c| float(c.tcp.in_flight_bytes_p50)),
 ];
 
 /// What goodput is called where it is of flows that go both ways, or of both protocols.

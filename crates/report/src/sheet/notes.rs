@@ -3,8 +3,8 @@
 use super::columns::EXACT;
 use crate::quantity::{Kind, MISSING, share};
 use indexmap::IndexMap;
-use pipefill_analysis::findings::expect::{ExpectationResult, Value};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
+use pipefill_analysis::findings::experiment::{ExpectationResult, Value};
 use pipefill_analysis::findings::metrics::UnmetSetting;
 use std::collections::BTreeMap;
 

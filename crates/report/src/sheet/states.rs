@@ -33,7 +33,7 @@ pub(super) fn sheet(variant: Option<&str>, cells: &[&CellResult]) -> Option<Shee
     let title = variant.map_or(title.clone(), |variant| format!("{variant}: {title}"));
     let measured = STATES
         .iter()
-        .map(|state| column(state.name, "", cells, |cell| cell.ca_state_us.as_ref().map(state.measured)));
+        .map(|state| column(state.name, "", cells, |cell| cell.tcp.ca_state_us.as_ref().map(state.measured)));
     let beside = STATES.iter().filter_map(|state| {
         let time = |cell: &CellResult| published(cell).and_then(|times| (state.published)(&times));
         cells.iter().find_map(|cell| time(cell))?;
@@ -48,7 +48,7 @@ fn published(cell: &CellResult) -> Option<PublishedStates> {
 
 /// How the times are known: no better than the worst of them.
 fn how(cells: &[&CellResult]) -> Option<String> {
-    let sources = || cells.iter().filter_map(|cell| cell.ca_state_source);
+    let sources = || cells.iter().filter_map(|cell| cell.tcp.ca_state_source);
     let worst = sources().find(|&source| source == CaStateSource::Sampled).or_else(|| sources().next())?;
     Some(match worst {
         CaStateSource::Bpf => "every change seen by BPF".to_owned(),

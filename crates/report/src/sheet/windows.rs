@@ -13,14 +13,14 @@ const COLUMNS: [Column; 6] = [
     column("of time", Kind::Percent, |c| {
         c.limited_fraction.as_ref()?.get(&c.limited_by?).map(|share| 100.0 * share)
     }),
-    column("flight", Kind::Bytes, |c| float(c.in_flight_bytes_p50)),
-    column("cwnd", Kind::Bytes, |c| float(c.cwnd_bytes_p50)),
-    column("rwnd", Kind::Bytes, |c| float(c.rwnd_bytes_p50)),
-    column("sndbuf", Kind::Bytes, |c| float(c.sndbuf_bytes_p50)),
+    column("flight", Kind::Bytes, |c| float(c.tcp.in_flight_bytes_p50)),
+    column("cwnd", Kind::Bytes, |c| float(c.tcp.cwnd_bytes_p50)),
+    column("rwnd", Kind::Bytes, |c| float(c.tcp.rwnd_bytes_p50)),
+    column("sndbuf", Kind::Bytes, |c| float(c.tcp.sndbuf_bytes_p50)),
     column("used", Kind::Percent, |c| {
         Some(
-            100.0 * float(c.wmem_queued_bytes_p50)?
-                / float(c.sndbuf_bytes_p50).filter(|&limit| limit > 0.0)?,
+            100.0 * float(c.tcp.wmem_queued_bytes_p50)?
+                / float(c.tcp.sndbuf_bytes_p50).filter(|&limit| limit > 0.0)?,
         )
     }),
 ];
@@ -29,7 +29,7 @@ const COLUMNS: [Column; 6] = [
 pub(super) fn are_asked_for(cells: &[&CellResult]) -> bool {
     let is_buffer = |path: &String| path.rsplit('.').next().is_some_and(|name| BUFFERS.contains(&name));
     cells.iter().any(|cell| cell.axes.keys().any(is_buffer))
-        && cells.iter().any(|cell| cell.in_flight_bytes_p50.is_some())
+        && cells.iter().any(|cell| cell.tcp.in_flight_bytes_p50.is_some())
 }
 
 /// The columns beside the axes.

@@ -6,7 +6,7 @@ use super::{Frame, Picture, WIDTH, n, x_axis, y_axis};
 use crate::capture_graphs::{Graph, Layer, Mark, Shows, Subject};
 use crate::quantity::Kind;
 use maud::{Markup, html};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 const LEFT: f64 = 78.0;
@@ -300,7 +300,7 @@ fn stairs(marks: &[&Mark], places: &Places, end_ns: u64) -> String {
 
 /// A shape at the middle of each mark; of those that would cover one another one.
 fn each(marks: &[&Mark], places: &Places, shape: impl Fn(f64, f64) -> String) -> String {
-    let mut seen = HashSet::new();
+    let mut seen = BTreeSet::new();
     let middles = marks.iter().map(|mark| places.middle(mark));
     middles.filter(|&(x, y)| seen.insert((n(x), n(y)))).map(|(x, y)| shape(x, y)).collect()
 }

@@ -69,13 +69,13 @@ impl Scale {
     }
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten from `low` to `high`; of bytes those of a power of two.
+/// Multiples of 1, 2 or 5 times a power of ten from `low` to `high`; of bytes whole ones.
 fn steps([low, high]: [f64; 2], kind: Kind, most: usize) -> Vec<f64> {
     let rough = (high - low) / most.max(1) as f64;
     if rough <= 0.0 {
         return vec![low];
     }
-    let step = if kind == Kind::Bytes { rough.log2().ceil().exp2().max(1.0) } else { round_above(rough) };
+    let step = if kind == Kind::Bytes { round_above(rough).max(1.0) } else { round_above(rough) };
     let (first, last) = ((low / step - 1e-9).ceil() as i64, (high / step + 1e-9).floor() as i64);
     (first..=last).map(|number| number as f64 * step).collect()
 }
@@ -125,9 +125,9 @@ mod tests {
     }
 
     #[test]
-    fn bytes_have_steps_of_their_own_prefixes() {
+    fn bytes_have_whole_steps() {
         let ticks = Scale::linear([0.0, 5e6], [100.0, 0.0]).ticks(Kind::Bytes, 3);
-        assert_eq!(texts(&ticks), ["0", "2 MiB", "4 MiB"]);
+        assert_eq!(texts(&ticks), ["0", "2 MB", "4 MB"]);
         assert_eq!(texts(&Scale::linear([0.0, 1.05], [1.0, 0.0]).ticks(Kind::Bytes, 3)), ["0", "1 B"]);
     }
 

@@ -11,6 +11,7 @@ use pipefill_core::cell::{Direction, FlowSpec, PingSpec, Protocol};
 use pipefill_core::record::{PingSample, RunRecord};
 use pipefill_core::units::Bytes;
 use pipefill_report::html::RunPart;
+use pipefill_report::words::complete_experiment;
 use std::time::Duration;
 
 pub const HURT: &str = "</script><script>hurt()</script> & \"it's\"";
@@ -35,7 +36,7 @@ pub fn experiment(repeats: u32) -> (Experiment, Vec<RunPart>) {
             builder.add(&record).unwrap();
         }
     }
-    (builder.finish("pipefill run synthetic.toml"), parts)
+    (complete_experiment(builder.finish(), "pipefill run synthetic.toml"), parts)
 }
 
 /// One run of TCP and UDP to the receiver, TCP back, and pings, half of which are sent before the others begin. The path is limited one way.
@@ -63,7 +64,7 @@ pub fn mixed() -> (Experiment, Vec<RunPart>) {
     record.ping = (0..90).map(ping).collect();
     let mut builder = ExperimentBuilder::new(plan(vec![cell]));
     builder.add(&record).unwrap();
-    (builder.finish("pipefill run synthetic.toml"), vec![part(&record)])
+    (complete_experiment(builder.finish(), "pipefill run synthetic.toml"), vec![part(&record)])
 }
 
 fn part(record: &RunRecord) -> RunPart {

@@ -6,6 +6,7 @@ use pipefill_core::cell::{Bound, Comparison, ExpectMetric, Expectation, Protocol
 use pipefill_core::plan::{Cell, Published, PublishedStates};
 use pipefill_core::record::{CaStateSource, CaStateTimes, Invalid};
 use pipefill_report::table::Style;
+use pipefill_report::words::complete_experiment;
 use pipefill_report::{csv, json, md, table};
 use serde_json::Value;
 
@@ -40,7 +41,7 @@ fn matrix(rates: [u64; 4]) -> Experiment {
             builder.add(&record(run(cell, repeat), &[tcp_stream(mbit, u64::from(repeat))])).unwrap();
         }
     }
-    builder.finish("pipefill run loss.toml")
+    complete_experiment(builder.finish(), "pipefill run loss.toml")
 }
 
 fn tcp_stream(mbit: u64, repeat: u64) -> Steady {
@@ -80,7 +81,7 @@ fn variants() -> Experiment {
             Steady { rate_bps: 100_000_000, one_way_us: 500_000, lost_permille: 880, ..Steady::default() };
         builder.add(&record(run(&udp, repeat), &[lossy])).unwrap();
     }
-    builder.finish("pipefill study rtt")
+    complete_experiment(builder.finish(), "pipefill study rtt")
 }
 
 fn add_tcp(builder: &mut ExperimentBuilder, cell: &Cell) {
@@ -98,7 +99,7 @@ fn all() -> Vec<Experiment> {
         tcp_matrix(),
         matrix([65_600, 21_900, 224, 5]),
         variants(),
-        never_run.finish("pipefill run none.toml"),
+        complete_experiment(never_run.finish(), "pipefill run none.toml"),
     ]
 }
 
@@ -137,7 +138,7 @@ fn states(is_watched: bool) -> Experiment {
         }
         builder.add(&record).unwrap();
     }
-    builder.finish("pipefill study loss")
+    complete_experiment(builder.finish(), "pipefill study loss")
 }
 
 #[test]
@@ -178,7 +179,7 @@ fn a_refused_setting_is_noted_below_the_table_and_nowhere_in_the_csv() {
             record.manifest.settings = settings.iter().map(|place| capped(place)).collect();
             builder.add(&record).unwrap();
         }
-        let experiment = builder.finish("pipefill run rtt.toml");
+        let experiment = complete_experiment(builder.finish(), "pipefill run rtt.toml");
         (
             table::render(&experiment, Style::default()),
             md::render(&experiment, &[]),
@@ -351,7 +352,7 @@ fn markdown_cannot_be_broken_by_a_value() {
     let odd = cell(0, &[("host.tcp_rmem", "a|b\n| c")], spec(Protocol::Tcp, 10));
     let mut builder = ExperimentBuilder::new(plan(vec![odd.clone()]));
     builder.add(&record(run(&odd, 1), &[Steady::default()])).unwrap();
-    let text = md::render(&builder.finish("pipefill run odd.toml"), &[]);
+    let text = md::render(&complete_experiment(builder.finish(), "pipefill run odd.toml"), &[]);
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
     // A buffer is an axis: two tables of a heading, a rule and a row.
     assert_eq!(rows.len(), 6, "{text}");

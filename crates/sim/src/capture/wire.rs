@@ -3,10 +3,9 @@
 //! The simulator numbers bytes from 0, tells windows in bytes and starts its timestamps at 0. Here every end has an initial sequence
 //! number, an offset of its timestamps (`tp->tsoffset`) and an IPv4 identification to start from, drawn from the seed.
 
-use crate::ping::Way;
-use crate::segment::{Ack, Body, Data, Segment};
-use crate::stream::{Stream, TcpStream, Transport};
-use crate::tcp::receiver::Receiver;
+use crate::segment::{
+    Ack, Body, Data, Identity, PingWay, ProtocolIdentity, Segment, TcpIdentity, WINDOW_MAX,
+};
 use pipefill_capture::write::{End, Headers, MOST_SACKS, Piece, Tcp, flag};
 use pipefill_core::address::{self, RECEIVER_MAC, SENDER_MAC};
 use pipefill_core::cell::{Direction, PathSpec, PingSpec};
@@ -19,8 +18,6 @@ use pipefill_core::units::Bytes;
 const FIRST_SERVER_PORT: u16 = 5201;
 /// The calling ends': one for each stream (`ip_local_port_range`).
 const FIRST_CLIENT_PORT: u16 = 32_768;
-/// What fits the header's field.
-const WINDOW_MAX: u64 = 65_535;
 
 /// A stream's own numbers.
 pub(super) struct Wire {
@@ -43,21 +40,9 @@ struct Numbered {
 }
 
 enum Kind {
-    Tcp(TcpNumbers),
+    Tcp(TcpIdentity),
     Udp,
     Ping(PingSpec, Box<PathSpec>),
-}
-
-/// What a connection's packets have beside what the simulator tells of each.
-struct TcpNumbers {
-    mss: u16,
-    timestamps: bool,
-    /// The receiver's window scale; `None` where windows are not scaled.
-    scale: Option<u8>,
-    /// Window and scale of the end that sends the data, which stay as they were: it receives nothing.
-    own_window: u16,
-    own_scale: u8,
-    first_window: u16,
 }
 
 /// Who sends a packet: the end that sends the data, or the one that takes it.
@@ -65,7 +50,7 @@ const DATA: usize = 0;
 const BACK: usize = 1;
 
 impl Wire {
-    pub(super) fn new(run: &Run, stream: &Stream) -> Self {
+    pub(super) fn new(run: &Run, stream: &Identity) -> Self {
         let path = &run.cell.spec.path;
         let mut chance = Prng::stream(run.seed, &format!("stream {} headers", stream.number));
         let hosts = [
@@ -87,15 +72,15 @@ impl Wire {
             next_id: chance.next_u64() as u16,
         };
         let ends = [end(from, ports[0]), end(to, ports[1])];
-        let kind = match &stream.transport {
-            Transport::Tcp(tcp) => Kind::Tcp(TcpNumbers::of(tcp)),
-            Transport::Udp(_) => Kind::Udp,
-            Transport::Ping(_) => {
+        let kind = match stream.protocol {
+            ProtocolIdentity::Tcp(tcp) => Kind::Tcp(tcp),
+            ProtocolIdentity::Udp => Kind::Udp,
+            ProtocolIdentity::Ping => {
                 let flow = &run.cell.spec.flows[stream.flow as usize];
                 Kind::Ping(flow.ping.clone().unwrap_or_default(), Box::new(path.clone()))
             }
         };
-        Self { ends, joins: stream.joins(), kind }
+        Self { ends, joins: stream.joins, kind }
     }
 
     /// IPv4's identification of a packet that leaves: one more than the last, a datagram's for all of its fragments, and none in an
@@ -120,7 +105,7 @@ impl Wire {
         match (&segment.body, &self.kind) {
             (Body::Fragment { way, number, index, .. }, Kind::Ping(spec, path)) => {
                 let exchange = exchange(spec, *number);
-                let payload = if *way == Way::Request { exchange.payload } else { exchange.reply };
+                let payload = if *way == PingWay::Request { exchange.payload } else { exchange.reply };
                 match piece(payload, path, *index) {
                     None => Headers::udp(ends, segment.id, payload.get() as u32),
                     Some(piece) => Headers::udp_piece(ends, segment.id, payload.get() as u32, piece),
@@ -136,7 +121,7 @@ impl Wire {
         }
     }
 
-    fn tcp(&self, tcp: &TcpNumbers, body: &Body, from: &Numbered, to: &Numbered) -> Tcp {
+    fn tcp(&self, tcp: &TcpIdentity, body: &Body, from: &Numbered, to: &Numbered) -> Tcp {
         let sequence = |number: u64| from.isn.wrapping_add(number as u32);
         let acknowledged = |number: u64| to.isn.wrapping_add(number as u32);
         let stamps = |value: u32, echo: u32| {
@@ -198,28 +183,6 @@ impl Wire {
     }
 }
 
-impl TcpNumbers {
-    fn of(tcp: &TcpStream) -> Self {
-        let host = tcp.sender.host;
-        let advertised = host.ip.advertised_mss();
-        let own = Receiver::new(host, None);
-        // `tcp_connect_init()`: whole segments without options, since no timestamp has come yet.
-        let space = own.full_space().min(WINDOW_MAX);
-        let mss = u64::from(advertised);
-        let first_window = if space > mss { space / mss * mss } else { space };
-        let scales = tcp.receiver.host.window_scaling;
-        let own_scale = if scales { own.scale } else { 0 };
-        Self {
-            mss: advertised as u16,
-            timestamps: host.timestamps,
-            scale: scales.then_some(tcp.receiver.scale as u8),
-            own_window: first_window.div_ceil(1 << own_scale) as u16,
-            own_scale: own_scale as u8,
-            first_window: first_window as u16,
-        }
-    }
-}
-
 /// Which end sends it.
 fn from(body: &Body) -> usize {
     match body {
@@ -230,8 +193,8 @@ fn from(body: &Body) -> usize {
         | Body::Datagram { .. } => DATA,
         Body::SynAck { .. } | Body::Ack(_) => BACK,
         Body::Fragment { way, .. } => match way {
-            Way::Request => DATA,
-            Way::Reply => BACK,
+            PingWay::Request => DATA,
+            PingWay::Reply => BACK,
         },
     }
 }

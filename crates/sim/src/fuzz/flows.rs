@@ -3,7 +3,7 @@
 //! Never: more packets than the run's budget, whatever the rate.
 
 use super::dice::Dice;
-use super::scenario::{Path, line, quoted};
+use super::text::{line, quoted};
 
 /// The packets that a run may send, about.
 const BUDGET: u64 = 100_000;
@@ -13,6 +13,17 @@ const SHORTEST_MS: u64 = 5;
 const LONGEST_MS: u64 = 60_000;
 /// More than any window: what is in flight over a long path bounds its rate.
 const WINDOW_BITS: u64 = 8 * (16 << 20);
+
+/// What the flows have to know of the path.
+#[derive(Debug)]
+pub(super) struct Path {
+    /// The faster direction's bottleneck, bits per second.
+    pub(super) rate: u64,
+    pub(super) rtt_us: u64,
+    /// The largest IP packet and its header, bytes.
+    pub(super) mtu: u64,
+    pub(super) header: u64,
+}
 
 /// The flows as TOML, and an interval for the telemetry, milliseconds.
 pub(super) fn flows(dice: &mut Dice, path: &Path) -> (String, u64) {

@@ -3,22 +3,12 @@
 //! Every key and every form that the simulator models can come up, mild values and absurd ones.
 
 use super::dice::Dice;
-use super::flows;
+use super::flows::{self, Path};
+use super::text::{line, quoted};
 use std::fmt::Write;
 
 /// What a path without a rate carries, bits per second.
 const HOST_RATE: u64 = 25_000_000_000;
-
-/// What the flows have to know of the path.
-#[derive(Debug)]
-pub(super) struct Path {
-    /// The faster direction's bottleneck, bits per second.
-    pub(super) rate: u64,
-    pub(super) rtt_us: u64,
-    /// The largest IP packet and its header, bytes.
-    pub(super) mtu: u64,
-    pub(super) header: u64,
-}
 
 /// The scenario of `seed`, as TOML.
 pub fn scenario(seed: u64) -> String {
@@ -32,16 +22,6 @@ pub fn scenario(seed: u64) -> String {
     line(&mut text, "seed", dice.between(1, 1_000_000));
     quoted(&mut text, "sample", format_args!("{sample_ms}ms"));
     text
-}
-
-/// `key = value`.
-pub(super) fn line(text: &mut String, key: &str, value: impl std::fmt::Display) {
-    let _written = writeln!(text, "{key} = {value}");
-}
-
-/// `key = "value"`.
-pub(super) fn quoted(text: &mut String, key: &str, value: impl std::fmt::Display) {
-    let _written = writeln!(text, "{key} = \"{value}\"");
 }
 
 fn path(dice: &mut Dice, text: &mut String) -> Path {

@@ -2,8 +2,8 @@
 
 use super::{Verdict, holds};
 use crate::segment::{Body, Range};
+use crate::tcp::limits::FIRST_BYTE;
 use crate::tcp::receiver::Receiver;
-use crate::tcp::sender::FIRST_BYTE;
 
 /// Ranges of bytes that reached the receiving end.
 #[derive(Debug)]

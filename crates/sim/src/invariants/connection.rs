@@ -5,9 +5,10 @@
 use super::{Verdict, holds};
 use crate::apps::{Reader, Writer};
 use crate::stream::TcpStream;
+use crate::tcp::limits::FIRST_BYTE;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::rtt::{RTO_MAX_MS, RTO_MIN_US};
-use crate::tcp::sender::{FIRST_BYTE, Sender};
+use crate::tcp::sender::Sender;
 
 /// Segments that an instant's share of the recount looks at.
 const RECOUNTED: u32 = 32;

@@ -1,6 +1,7 @@
 //! Whether cwnd was used: it grows only then, and what stood unused for long is given up (RFC 2861).
 
-use super::sender::{INIT_CWND, Sender};
+use super::limits::INIT_CWND;
+use super::sender::Sender;
 use crate::cc::Event;
 use pipefill_core::tcp_info::CaState;
 use std::time::Duration;

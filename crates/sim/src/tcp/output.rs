@@ -2,9 +2,9 @@
 //!
 //! Never: a segment beyond the window's edge, or a burst beyond what pacing and cwnd allow.
 
+use super::limits::{GSO_MAX_SIZE, INIT_CWND, Push};
 use super::scoreboard::{Sent, mark};
-use super::send_queue::GSO_MAX_SIZE;
-use super::sender::{INIT_CWND, Sender};
+use super::sender::Sender;
 use crate::cc::Event;
 use crate::jiffies;
 use crate::segment::{Body, Data};
@@ -22,16 +22,6 @@ const WINDOW_DIVISOR: u64 = 3;
 const PACING_SHIFT: u32 = 10;
 /// … and a part of the largest that halves with every 2^9 µs of round trip (`tcp_tso_rtt_log`).
 const TSO_RTT_LOG: u32 = 9;
-
-/// How much new data is pushed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Push {
-    All,
-    /// One packet (`tcp_push_one()`).
-    First,
-    /// A tail loss probe: one packet, cwnd or not.
-    Probe,
-}
 
 /// Why sending stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -79,7 +79,8 @@ mod tests {
     use crate::host::Host;
     use crate::options::Options;
     use crate::segment::Sacks;
-    use crate::tcp::sender::{FIRST_BYTE, SenderSettings};
+    use crate::tcp::limits::FIRST_BYTE;
+    use crate::tcp::sender::SenderSettings;
     use pipefill_core::units::Seed;
 
     const SEGMENT: u64 = 1448;

@@ -1,10 +1,10 @@
 //! The receiving end of a connection: puts data in order, holds it until the application reads, and answers.
 
 use super::ack_policy::AckPolicy;
+use super::limits::FIRST_BYTE;
 use super::packet_memory;
 use super::reassembly::Reassembly;
 use super::receive_window::{DEFAULT_RATIO, Tuning};
-use super::sender::FIRST_BYTE;
 use crate::host::Host;
 use crate::segment::{Body, Data, Range};
 use pipefill_core::units::Time;

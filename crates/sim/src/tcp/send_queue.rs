@@ -2,8 +2,8 @@
 //!
 //! A buffer limits memory, not payload: every packet costs its own overhead beside its bytes (`truesize`).
 
-use super::output::Push;
-use super::sender::{FIRST_BYTE, INIT_CWND, Sender};
+use super::limits::{FIRST_BYTE, GSO_MAX_SIZE, INIT_CWND, Push};
+use super::sender::Sender;
 use crate::host::Host;
 
 /// Memory of a packet beside its payload: `struct sk_buff` (256) and its head with `struct skb_shared_info` (704), as the
@@ -15,8 +15,6 @@ const SEGMENT_HEAD: u64 = 640;
 const SK_BUFF: u64 = 256;
 /// `SOCK_MIN_SNDBUF`, roughly: two packets.
 const SMALLEST: u64 = 4608;
-/// `GSO_LEGACY_MAX_SIZE` less the largest header.
-pub(crate) const GSO_MAX_SIZE: u64 = 65_536 - 320;
 
 /// Packets after which a write looks after the backlog (`process_backlog` of `tcp_sendmsg_locked()`).
 const FLUSH_AFTER: u32 = 16;

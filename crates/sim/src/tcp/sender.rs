@@ -3,6 +3,7 @@
 //! The mechanisms stand in modules of their own beside this one, each a part of this end.
 
 use super::chrono::Chrono;
+use super::limits::{FIRST_BYTE, INIT_CWND};
 use super::process::Process;
 use super::rack::Rack;
 use super::rate::Rate;
@@ -21,12 +22,8 @@ use pipefill_core::units::Time;
 const GSO_MAX: u32 = 65_536;
 /// `MAX_TCP_HEADER` + 1 of a usual x86-64 kernel: kept free by `sk_dst_gso_max_size()`.
 const MAX_TCP_HEADER: u32 = 321;
-/// `TCP_INIT_CWND` (RFC 6928).
-pub(crate) const INIT_CWND: u32 = 10;
 /// `sysctl_tcp_reordering`.
 pub(crate) const REORDERING: u32 = 3;
-/// The first byte's sequence number; the SYN has 0.
-pub(crate) const FIRST_BYTE: u64 = 1;
 
 /// What a connection is made with.
 #[derive(Debug)]

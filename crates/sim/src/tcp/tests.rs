@@ -2,7 +2,8 @@
 //!
 //! Segments are numbered from 0, times are milliseconds.
 
-use super::sender::{FIRST_BYTE, Sender, SenderSettings};
+use super::limits::FIRST_BYTE;
+use super::sender::{Sender, SenderSettings};
 use crate::cc;
 use crate::host::Host;
 use crate::jiffies;

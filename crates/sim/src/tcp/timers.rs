@@ -1,7 +1,7 @@
 //! The sender's timers: one for retransmission, reordering, loss probe and persist (as in the kernel only one of them can be
 //! armed), and a precise one for pacing.
 
-use super::output::Push;
+use super::limits::Push;
 use super::rtt::{RTO_INIT_MS, RTO_MAX_MS, RTO_MIN_US};
 use super::sender::Sender;
 use crate::jiffies;

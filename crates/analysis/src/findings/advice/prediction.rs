@@ -1,6 +1,7 @@
 //! What a change should bring, where that can be foreseen: nothing that comes after the limit that it lifts may be unknown.
 
 use super::Case;
+use crate::findings::verdict::JudgedFlow;
 use crate::ground::buffers;
 use crate::ground::models::headers::Headers;
 use crate::ground::models::loss::{self, AckPolicy};
@@ -32,7 +33,7 @@ pub(super) struct Changed<'a> {
 impl Case<'_> {
     /// The flow as it is.
     pub(super) fn as_it_is(&self) -> Changed<'_> {
-        let streams = u64::from(self.subject.flow.parallel);
+        let streams = u64::from(self.judged.flow.parallel);
         Changed { control: self.congestion_control(), streams, has_long_queue: false }
     }
 
@@ -50,13 +51,13 @@ impl Case<'_> {
             return None;
         }
         let left = self.after_losses(self.within_the_buffers(bps), changed)?;
-        Some(left.max(self.subject.goodput_bps))
+        Some(left.max(self.judged.goodput_bps))
     }
 
     /// Nobody's theory tells what reordering costs, nor where jitter ends slow start.
     pub(super) fn is_disordered(&self, is_bbr: bool) -> bool {
-        let way = self.subject.spec.path.way(self.subject.flow.direction);
-        let back = self.subject.spec.path.way(self.subject.flow.direction.opposite());
+        let way = self.judged.spec.path.way(self.judged.flow.direction);
+        let back = self.judged.spec.path.way(self.judged.flow.direction.opposite());
         let has_jitter = way.jitter.is_some() || back.jitter.is_some();
         let overtakes = way.jitter.as_ref().is_some_and(|jitter| jitter.reorder);
         way.reorder.fraction() > 0.0 || overtakes || (has_jitter && !is_bbr)
@@ -64,10 +65,10 @@ impl Case<'_> {
 
     /// ACKs are lost, or share a bottleneck with data that goes their way.
     pub(super) fn acks_are_held_up(&self) -> bool {
-        let back = self.subject.flow.direction.opposite();
-        let are_lost = self.subject.diagnosis.figures.ack_loss_share.is_some_and(|share| share >= ACKS_LOST);
-        let is_filled = self.subject.spec.path.way(back).bottleneck.is_some()
-            && self.subject.spec.flows.iter().any(|flow| {
+        let back = self.judged.flow.direction.opposite();
+        let are_lost = self.judged.diagnosis.figures.ack_loss_share.is_some_and(|share| share >= ACKS_LOST);
+        let is_filled = self.judged.spec.path.way(back).bottleneck.is_some()
+            && self.judged.spec.flows.iter().any(|flow| {
                 flow.direction == back
                     && flow.protocol == Protocol::Tcp
                     && flow.bitrate.is_none()
@@ -78,7 +79,7 @@ impl Case<'_> {
 
     /// Another flow of its direction takes what it can: how both share the path depends on how each of them answers to loss.
     pub(super) fn has_rivals(&self) -> bool {
-        let direction = self.subject.flow.direction;
+        let direction = self.judged.flow.direction;
         let takes_all = |flow: &FlowSpec| {
             flow.direction == direction
                 && flow.protocol == Protocol::Tcp
@@ -86,29 +87,29 @@ impl Case<'_> {
                 && flow.read_rate.is_none()
                 && flow.max_pacing_rate.is_none()
         };
-        let others = self.subject.spec.flows.iter().enumerate().filter(|(at, _)| *at != self.index());
+        let others = self.judged.spec.flows.iter().enumerate().filter(|(at, _)| *at != self.index());
         others.into_iter().any(|(_, flow)| takes_all(flow))
     }
 
     /// What a full bucket lets through at once is a part of the transfer.
     fn bucket_is_large(&self) -> bool {
-        let Some(one) = &self.subject.spec.path.way(self.subject.flow.direction).bottleneck else {
+        let Some(one) = &self.judged.spec.path.way(self.judged.flow.direction).bottleneck else {
             return false;
         };
-        let carried = u128::from(one.rate.bps()) * self.subject.flow.duration.as_nanos() / 8_000_000_000;
+        let carried = u128::from(one.rate.bps()) * self.judged.flow.duration.as_nanos() / 8_000_000_000;
         u128::from(one.burst.get()) * 10 > carried
     }
 
     /// What the queue of the data's way holds, in BDPs of the path.
     pub(super) fn queue_bdp(&self) -> Option<f64> {
-        let path = &self.subject.spec.path;
-        let one = path.way(self.subject.flow.direction).bottleneck.as_ref()?;
+        let path = &self.judged.spec.path;
+        let one = path.way(self.judged.flow.direction).bottleneck.as_ref()?;
         Some(one.queue_bdp(path.rtt(), path.full_frame()))
     }
 
     /// `bps`, or what both ends' buffers allow over the base round trip.
     fn within_the_buffers(&self, bps: u64) -> u64 {
-        let (spec, flow) = (self.subject.spec, self.subject.flow);
+        let JudgedFlow { spec, flow, .. } = self.judged;
         let Some(base) = self.base_rtt() else { return bps };
         let [receive, send] = self.widened(buffers::windows(spec, flow));
         let law = laws::window_law(receive.min(send), base).map(|one| one * f64::from(flow.parallel));
@@ -119,7 +120,7 @@ impl Case<'_> {
     fn widened(&self, [receive, send]: [Bytes; 2]) -> [Bytes; 2] {
         use pipefill_core::limit::LimitedBy::{Rwnd, Sndbuf};
         let all = Bytes::new(u64::MAX);
-        match self.subject.diagnosis.limited_by {
+        match self.judged.diagnosis.limited_by {
             Rwnd => [all, send.max(self.flight_needed())],
             Sndbuf => [receive, all],
             _ => [receive, send],
@@ -128,7 +129,7 @@ impl Case<'_> {
 
     /// What is left of `bps` where the path loses segments by chance.
     fn after_losses(&self, bps: u64, changed: Changed<'_>) -> Option<u64> {
-        let p = match &self.subject.spec.path.way(self.subject.flow.direction).loss {
+        let p = match &self.judged.spec.path.way(self.judged.flow.direction).loss {
             LossSpec::None => return Some(bps),
             LossSpec::Independent(p) => p.fraction(),
             LossSpec::GilbertElliott { p, r, loss_bad, loss_good } => {
@@ -144,7 +145,7 @@ impl Case<'_> {
             return (p <= BBR_LOSS).then(|| rounded(bps as f64 * (1.0 - p)));
         }
         let mss = Bytes::new(
-            self.subject.diagnosis.figures.mss_bytes.unwrap_or(Headers::of(&self.subject.spec.path).mss()),
+            self.judged.diagnosis.figures.mss_bytes.unwrap_or(Headers::of(&self.judged.spec.path).mss()),
         );
         let (rtt, ratio) = (self.base_rtt()?, Ratio::from_fraction(p));
         let one = match changed.control {

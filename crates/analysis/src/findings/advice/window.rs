@@ -1,12 +1,12 @@
 //! Larger windows: the receiver's and the send buffer.
 
 use super::Case;
-use super::change::{Change, host_name};
 use crate::findings::finding::Advice;
+use crate::findings::proposal::{Change, Reason, Setting, Target};
+use crate::findings::verdict::JudgedFlow;
 use crate::ground::buffers::{self, triple};
 use crate::ground::models::sizing;
 use crate::ground::statistics::rounded;
-use crate::ground::wording::{bytes, rate};
 use pipefill_core::units::{Bytes, Rate};
 
 /// A window of exactly one BDP leaves the path idle whenever an ACK is late.
@@ -20,29 +20,27 @@ impl Case<'_> {
     pub(super) fn flight_needed(&self) -> Bytes {
         let rtt = self.base_rtt().unwrap_or_default();
         let bdp = Rate::from_bps(self.target_bps()).bdp(rtt).get();
-        let streams = u64::from(self.subject.flow.parallel).max(1);
+        let streams = u64::from(self.judged.flow.parallel).max(1);
         Bytes::new((rounded(bdp as f64 * MARGIN) / streams).saturating_add(sizing::SUPER_PACKET.get()))
     }
 
     pub(super) fn larger_receive_buffer(&self) -> Advice {
         let needed = self.flight_needed();
-        let mut change = Change::default();
-        self.receive_buffer(&mut change, needed);
-        self.send_buffer_behind(&mut change, needed);
-        if change.set.is_empty() {
-            return self.nothing("the receive buffer is as large as it can be");
+        let mut changes = self.receive_buffer(needed);
+        // The next limit behind a larger window, where it is near.
+        if buffers::send_maximum(&self.judged.spec, &self.judged.flow) < needed.get() {
+            changes.extend(self.send_buffer(needed));
         }
-        let why = format!(
-            "a window of {} is needed to keep {} in flight over the round trip",
-            bytes(needed.get()),
-            rate(self.target_bps())
-        );
-        change.advice(why, self.predicted(self.reachable(needed), self.as_it_is()))
+        if changes.is_empty() {
+            return self.nothing(Reason::ReceiveBufferIsLargest);
+        }
+        let reason = Reason::WindowNeeded { bytes: needed.get(), rate_bps: self.target_bps() };
+        self.proposed(changes, reason, self.predicted(self.reachable(needed), self.as_it_is()))
     }
 
     /// The target, less where a buffer cannot be as large as it needs.
     fn reachable(&self, needed: Bytes) -> u64 {
-        let flow = self.subject.flow;
+        let flow = &self.judged.flow;
         let largest = if flow.rcvbuf.is_some() { REQUEST_MAX } else { BUFFER_MAX / sizing::RMEM_PER_BYTE };
         let target = self.target_bps();
         if needed.get() <= largest {
@@ -53,81 +51,65 @@ impl Case<'_> {
     }
 
     /// The smallest change that lets the receiver advertise `needed`; none where it can.
-    fn receive_buffer(&self, change: &mut Change, needed: Bytes) {
-        let (spec, flow) = (self.subject.spec, self.subject.flow);
-        let (host, name) = (spec.data_receiver(flow.direction), host_name(flow, false));
+    fn receive_buffer(&self, needed: Bytes) -> Vec<Change> {
+        let JudgedFlow { spec, flow, .. } = self.judged;
+        let mut changes = Vec::new();
         if !buffers::windows_are_scaled(spec) {
-            change.set.push("host.sysctl.net.ipv4.tcp_window_scaling=1".to_owned());
-            change.commands.push("sysctl -w net.ipv4.tcp_window_scaling=1    # both ends".to_owned());
+            let key = "host.sysctl.net.ipv4.tcp_window_scaling".to_owned();
+            changes.push(Change { target: Target::Receiver, setting: Setting::WindowScaling, key });
         }
         if let Some(asked) = flow.rcvbuf {
             // A request of the flight itself leaves room for its overhead, for the kernel doubles it.
             let wanted = needed.get().min(REQUEST_MAX);
             if asked.get() < wanted {
-                change.set.push(format!("{}={wanted}B", self.key("rcvbuf")));
-                change.commands.push(format!("setsockopt(SO_RCVBUF, {wanted})    # needs rmem_max"));
+                changes.push(self.of_flow(Target::Receiver, Setting::Rcvbuf(wanted), "rcvbuf"));
             }
-            return;
+            return changes;
         }
+        let host = spec.data_receiver(flow.direction);
         let [least, initial, maximum] = triple(host, "net.ipv4.tcp_rmem").unwrap_or([4096, 131_072, 0]);
-        let is_fixed =
-            host.sysctl.get("net.ipv4.tcp_moderate_rcvbuf").is_some_and(|value| value.trim() == "0");
+        let autotuning = host.sysctl.get("net.ipv4.tcp_moderate_rcvbuf");
+        if autotuning.is_some_and(|value| value.trim() == "0") {
+            let name = "sysctl.net.ipv4.tcp_moderate_rcvbuf";
+            changes.push(self.of_host(false, Setting::ReceiveAutotuning, name));
+        }
         let wanted = sizing::tcp_rmem(needed)[2].min(BUFFER_MAX);
-        if is_fixed {
-            let key = "sysctl.net.ipv4.tcp_moderate_rcvbuf";
-            change.set.push(format!("{name}.{key}=1"));
-            change.commands.push(format!("sysctl -w net.ipv4.tcp_moderate_rcvbuf=1    # {name}"));
-        }
         if maximum < wanted {
-            change.sysctl(name, "tcp_rmem", [least, initial, wanted]);
+            changes.push(self.of_host(false, Setting::TcpRmem([least, initial, wanted]), "tcp_rmem"));
         }
-    }
-
-    /// The next limit behind a larger window, where it is near.
-    fn send_buffer_behind(&self, change: &mut Change, needed: Bytes) {
-        if buffers::send_maximum(self.subject.spec, self.subject.flow) < needed.get() {
-            self.send_buffer(change, needed);
-        }
+        changes
     }
 
     /// A longer transfer only shows the next limit where a buffer is too small for the path.
-    pub(super) fn buffers_behind(&self, change: &mut Change) {
+    pub(super) fn buffers_behind(&self) -> Vec<Change> {
+        let JudgedFlow { spec, flow, .. } = self.judged;
         let needed = self.flight_needed();
-        if buffers::send_maximum(self.subject.spec, self.subject.flow) < sizing::tcp_wmem(needed)[2] {
-            self.send_buffer(change, needed);
-        }
-        self.receive_buffer(change, needed);
+        let is_small = buffers::send_maximum(spec, flow) < sizing::tcp_wmem(needed)[2];
+        let sends = is_small.then(|| self.send_buffer(needed)).flatten();
+        sends.into_iter().chain(self.receive_buffer(needed)).collect()
     }
 
     pub(super) fn larger_send_buffer(&self) -> Advice {
         let needed = self.flight_needed();
-        let mut change = Change::default();
-        self.send_buffer(&mut change, needed);
-        if change.set.is_empty() {
-            return self.nothing("the send buffer is as large as it can be");
-        }
-        let why = format!(
-            "{} have to be in flight; a writer keeps two thirds of the send buffer filled, and packets cost more memory than their payload",
-            bytes(needed.get())
-        );
-        change.advice(why, self.predicted(self.target_bps(), self.as_it_is()))
+        let Some(change) = self.send_buffer(needed) else {
+            return self.nothing(Reason::SendBufferIsLargest);
+        };
+        let predicted = self.predicted(self.target_bps(), self.as_it_is());
+        self.proposed(vec![change], Reason::FlightNeeded { bytes: needed.get() }, predicted)
     }
 
-    fn send_buffer(&self, change: &mut Change, needed: Bytes) {
-        let (spec, flow) = (self.subject.spec, self.subject.flow);
+    /// The change that lets the send buffer hold `needed`; `None` where it can.
+    fn send_buffer(&self, needed: Bytes) -> Option<Change> {
+        let JudgedFlow { spec, flow, .. } = self.judged;
         let maximum = sizing::tcp_wmem(needed)[2].min(BUFFER_MAX);
         if let Some(asked) = flow.sndbuf {
             let wanted = (maximum / 2).min(REQUEST_MAX);
-            if asked.get() < wanted {
-                change.set.push(format!("{}={wanted}B", self.key("sndbuf")));
-                change.commands.push(format!("setsockopt(SO_SNDBUF, {wanted})    # needs wmem_max"));
-            }
-            return;
+            return (asked.get() < wanted)
+                .then(|| self.of_flow(Target::Sender, Setting::Sndbuf(wanted), "sndbuf"));
         }
         let host = spec.data_sender(flow.direction);
         let [least, initial, before] = triple(host, "net.ipv4.tcp_wmem").unwrap_or([4096, 16_384, 0]);
-        if before < maximum {
-            change.sysctl(host_name(flow, true), "tcp_wmem", [least, initial, maximum]);
-        }
+        (before < maximum)
+            .then(|| self.of_host(true, Setting::TcpWmem([least, initial, maximum]), "tcp_wmem"))
     }
 }

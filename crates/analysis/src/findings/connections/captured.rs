@@ -1,21 +1,17 @@
 //! What is said of the connections of a capture: one entry for each connection and direction that carried data.
 
-use super::advice::for_machines;
 use super::connection::Judged;
 use super::joined::{JoinedCaptures, JoinedFlow};
 use crate::findings::experiment::{FlowResult, SCHEMA};
 use crate::findings::finding::Advice;
-use crate::ground::wording;
-use crate::judge::Diagnosis;
+use crate::findings::verdict::VerdictReason;
+use crate::judge::{Diagnosis, RuleId};
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::record::{CapturePoint, LossKind, PathFacts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// Most of the time.
-const MOSTLY: f64 = 0.6;
 
 /// The flows of a capture.
 #[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -83,6 +79,10 @@ pub struct CapturedFlow {
     pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
     /// Where that is the congestion window: why it is no larger.
     pub cwnd_cause: Option<CwndCause>,
+    /// The rule that gives it most of its time; null where no rule was asked.
+    pub rule: Option<RuleId>,
+    /// The smallest relative move of one threshold that names another: the median over its time; null where no threshold decides.
+    pub margin: Option<f64>,
     /// In a sentence.
     pub verdict: Option<String>,
     /// What to change, and on which machine.
@@ -99,6 +99,10 @@ pub struct CapturedFlow {
     #[serde(skip)]
     #[schemars(skip)]
     pub srtt_us: Option<u64>,
+    /// What `verdict` is composed from; none once it is.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub reason: Option<VerdictReason>,
     /// What the verdict rests on, and what limited when: `explain` prints it.
     #[serde(skip)]
     #[schemars(skip)]
@@ -120,7 +124,7 @@ impl CapturedFlow {
                 self.take(one.flow.clone());
                 self.diagnosis.clone_from(&one.diagnosis);
             }
-            None => self.verdict = Some("Too short to judge.".to_owned()),
+            None => self.reason = Some(VerdictReason::TooShort),
         }
     }
 
@@ -132,43 +136,13 @@ impl CapturedFlow {
         self.loss_is_chance = way.loss.is_some_and(|loss| loss.value == LossKind::Chance);
     }
 
-    /// Where the receiver's end does not tell, what arrives and when may: `limit` held the sender back in `share` of the time.
-    pub fn judge_from_afar(&mut self, limit: LimitedBy, share: f64) {
-        // The receiver's round trip is longer where the sender has nothing to answer with, as with a queue.
-        let may_be = matches!(self.limited_by, Some(LimitedBy::Unknown | LimitedBy::Path));
-        if self.vantage != CapturePoint::Receiver || !may_be || share < MOSTLY {
-            return;
-        }
-        let (name, because) = match limit {
-            LimitedBy::Pacing => {
-                ("pacing", "data came evenly, at the same rate, without a queue and without losses")
-            }
-            LimitedBy::Sndbuf => (
-                "the send buffer",
-                "data came in bursts a round trip apart, at the same rate, without a queue and without losses, as from a buffer that \
-                 is emptied and filled again; a window of the sender's would have grown",
-            ),
-            _ => ("the application", "segments with PSH show that all that was written was sent"),
-        };
-        let goodput = self
-            .goodput_bps
-            .map_or_else(String::new, |bps| format!(", {} were measured", wording::rate(bps)));
-        self.limited_by = Some(limit);
-        // It is about what the receiver's end told.
-        self.diagnosis = None;
-        self.limited_fraction = Some(BTreeMap::from([(limit, share), (LimitedBy::Unknown, 1.0 - share)]));
-        self.verdict =
-            Some(format!("Limited by {name} {} of the time: {because}{goodput}.", wording::percent(share)));
-        self.advice = Some(Vec::new());
-    }
-
     fn take(&mut self, flow: FlowResult) {
-        let direction = flow.figures.direction;
         self.limited_by = flow.limited_by;
         self.limited_fraction = flow.limited_fraction;
         self.cwnd_cause = flow.cwnd_cause;
-        self.verdict = flow.verdict;
-        self.advice =
-            flow.advice.map(|all| all.into_iter().map(|one| for_machines(one, direction)).collect());
+        self.rule = flow.rule;
+        self.margin = flow.margin;
+        self.reason = flow.judged.map(VerdictReason::Judged);
+        self.advice = flow.advice;
     }
 }

@@ -6,6 +6,7 @@
 use super::unplanned::{cell, flow, spec};
 use crate::findings::experiment::{FlowResult, flow_results};
 use crate::findings::metrics::{Condenser, RetransmitCounts};
+use crate::ground::thresholds::STANDARD;
 use crate::infer::{inferred, rows};
 use crate::judge::Diagnosis;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
@@ -248,10 +249,9 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         samples.extend(connection.rows().map(|row| row.of_stream(|stream| stream + index)));
     }
     samples.sort_by_key(AnyRow::t_us);
-    let Ok(manifest) = inferred::<Infallible>(&all, samples.iter().cloned().map(Ok));
+    let Ok(manifest) = inferred::<Infallible>(&all, samples.iter().cloned().map(Ok), &STANDARD);
     let mut condenser = Condenser::new(&manifest);
-    let is_judged = |row: &AnyRow| !matches!(row, AnyRow::Packets(_));
-    samples.into_iter().filter(is_judged).flat_map(rows).for_each(|row| condenser.take(&row));
+    samples.into_iter().flat_map(rows).for_each(|row| condenser.take(&row));
     let metrics = condenser.finish();
     let results = flow_results(&manifest.run.cell.spec, &[&metrics]);
     let mut flows = results.into_iter().map(|flow| {

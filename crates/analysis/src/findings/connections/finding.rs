@@ -1,10 +1,12 @@
 //! What is said of the connections of a host: one entry each, for people and programs.
 
-use super::advice::told_by_peer;
 use super::connection::{Carried, Connection, Exact, judge_together};
 use crate::findings::experiment::{FlowResult, SCHEMA};
 use crate::findings::finding::Advice;
 use crate::findings::metrics::RetransmitCounts;
+use crate::findings::proposal::Proposal;
+use crate::findings::verdict::VerdictReason;
+use crate::judge::RuleId;
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::record::CaStateTimes;
@@ -93,10 +95,18 @@ pub struct ConnectionFinding {
     pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
     /// Where that is the congestion window: why it is no larger.
     pub cwnd_cause: Option<CwndCause>,
+    /// The rule that gives it most of its time; null where no rule was asked.
+    pub rule: Option<RuleId>,
+    /// The smallest relative move of one threshold that names another: the median over its time; null where no threshold decides.
+    pub margin: Option<f64>,
     /// In a sentence.
     pub verdict: Option<String>,
     /// What to change, and on which machine.
     pub advice: Option<Vec<Advice>>,
+    /// What `verdict` is composed from; none once it is.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub reason: Option<VerdictReason>,
 }
 
 impl ConnectionFinding {
@@ -129,7 +139,7 @@ impl ConnectionFinding {
             ..Self::default()
         };
         if connection.samples.len() < FEWEST_SAMPLES {
-            finding.verdict = Some("Too short to judge: it was seen once.".to_owned());
+            finding.reason = Some(VerdictReason::SeenOnce);
             return finding;
         }
         let Carried { sent, received } = connection.carried();
@@ -148,13 +158,16 @@ impl ConnectionFinding {
     pub fn set_idle(&mut self) {
         self.rate_bps = Some(0);
         self.limited_by = Some(LimitedBy::App);
-        self.verdict = Some("Idle: nothing was sent or received.".to_owned());
+        self.reason = Some(VerdictReason::Idle);
     }
 
     /// Takes what the sending end tells.
     fn take_from_sender(&mut self, sender: Self) {
         let (local, remote) = (std::mem::take(&mut self.local), std::mem::take(&mut self.remote));
-        let advice = sender.advice.map(|all| all.into_iter().map(told_by_peer).collect());
+        let mut advice = sender.advice;
+        for one in advice.iter_mut().flatten() {
+            one.proposal = one.proposal.take().map(Proposal::at_the_peer);
+        }
         let (process, pid, direction) = (self.process.take(), self.pid, self.direction);
         *self = Self { local, remote, process, pid, direction, advice, ..sender };
     }
@@ -164,7 +177,9 @@ impl ConnectionFinding {
         self.limited_by = flow.limited_by;
         self.limited_fraction = flow.limited_fraction;
         self.cwnd_cause = flow.cwnd_cause;
-        self.verdict = flow.verdict;
+        self.rule = flow.rule;
+        self.margin = flow.margin;
+        self.reason = flow.judged.map(VerdictReason::Judged);
         self.advice = flow.advice;
     }
 }

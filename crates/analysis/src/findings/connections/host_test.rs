@@ -6,7 +6,8 @@ use super::finding::{ConnectionFinding, Connections};
 use crate::findings::changes::Changes;
 use crate::findings::experiment::SCHEMA;
 use crate::findings::finding::Advice;
-use crate::ground::wording;
+use crate::findings::proposal::{Change, Proposal, Setting, Target};
+use crate::findings::verdict::{DatagramEvidence, VerdictReason};
 use crate::judge::datagrams_limited_by;
 use pipefill_core::limit::LimitedBy;
 use schemars::JsonSchema;
@@ -61,6 +62,10 @@ pub struct TestFinding {
     /// What changed since an earlier test, where that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<Changes>,
+    /// What `verdict` is composed from; none where nothing was judged, and once it is composed.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub reason: Option<VerdictReason>,
 }
 
 /// One test of several.
@@ -112,36 +117,37 @@ impl TestFinding {
         }
         let main = found.connections.iter().max_by_key(|one| one.rate_bps).cloned().unwrap_or_default();
         Self {
-            schema: SCHEMA,
-            server,
             ends: if far.is_empty() { Ends::Own } else { Ends::Both },
             limited_by: main.limited_by.unwrap_or(LimitedBy::Unknown),
-            verdict: main.verdict.unwrap_or_else(|| "What limits it can't be told.".to_owned()),
+            reason: main.reason,
             advice: main.advice.unwrap_or_default(),
             connections: found.connections,
-            clock: None,
-            one_way_delay: None,
-            tests: Vec::new(),
-            changes: None,
+            ..Self::of(server)
         }
     }
 
     /// Of a test with UDP, by the direction that lost more.
     pub fn of_udp(server: Server, ways: &[Datagrams]) -> Self {
         let worst = ways.iter().max_by(|a, b| a.lost_share().total_cmp(&b.lost_share()));
-        let (limited_by, verdict) = worst.copied().unwrap_or_default().judge();
+        let evidence = worst.copied().unwrap_or_default().judge();
+        let reason = Some(VerdictReason::Datagrams(evidence));
+        Self { limited_by: evidence.limited_by, reason, ..Self::of(server) }
+    }
+
+    fn of(server: Server) -> Self {
         Self {
             schema: SCHEMA,
             server,
-            limited_by,
-            verdict,
             ends: Ends::Own,
+            limited_by: LimitedBy::Unknown,
+            verdict: String::new(),
             advice: Vec::new(),
             connections: Vec::new(),
             clock: None,
             one_way_delay: None,
             tests: Vec::new(),
             changes: None,
+            reason: None,
         }
     }
 }
@@ -157,21 +163,17 @@ fn blame_cpu(one: &mut ConnectionFinding) {
     {
         *shares.entry(LimitedBy::Cpu).or_default() += share;
     }
-    one.verdict = Some(format!(
-        "Limited by a CPU of the sender: it wrote as fast as it could, and no window was used up; {} were measured.",
-        wording::rate(one.rate_bps.unwrap_or(0))
-    ));
+    one.reason = Some(VerdictReason::SenderCpu);
     one.advice = Some(Vec::new());
 }
 
 /// Buffers that the test itself has set no sysctl changes.
 fn blame_window(one: &mut ConnectionFinding, window: u64) {
-    const OF_BUFFERS: [&str; 4] = ["tcp_rmem", "tcp_wmem", "SO_RCVBUF", "SO_SNDBUF"];
-    let is_of_buffers = |advice: &&mut Advice| OF_BUFFERS.iter().any(|name| advice.change.contains(name));
-    for advice in one.advice.iter_mut().flatten().filter(is_of_buffers) {
-        let set = wording::bytes(window);
-        advice.change = format!("no -w in the test, or a larger one: it has set both buffers to {set}");
-        advice.commands.clear();
+    for advice in one.advice.iter_mut().flatten() {
+        let Some(proposal) = advice.proposal.take_if(Proposal::is_of_buffers) else { continue };
+        let change =
+            Change { target: Target::Program, setting: Setting::TestBuffers(window), key: String::new() };
+        *advice = std::mem::take(advice).with(Proposal { changes: vec![change], ..proposal });
     }
 }
 
@@ -180,42 +182,26 @@ impl Datagrams {
         self.lost as f64 / self.sent.max(1) as f64
     }
 
-    fn judge(self) -> (LimitedBy, String) {
-        if self.sent == 0 {
-            return (LimitedBy::Unknown, "No datagram was sent.".to_owned());
-        }
-        let limited_by = datagrams_limited_by(self.asked_bps, self.sent_bps, self.lost_share());
-        (limited_by, self.sentence(limited_by))
-    }
-
-    fn sentence(self, limited_by: LimitedBy) -> String {
-        let sent = wording::rate(self.sent_bps);
-        let share = self.lost_share();
-        match (limited_by, self.asked_bps) {
-            (LimitedBy::Path, _) => {
-                let arrived = wording::rate((self.sent_bps as f64 * (1.0 - share)) as u64);
-                let lost = wording::percent(share);
-                format!(
-                    "Limited by the path, or by a receiver that is too slow: of {sent} that were sent {arrived} arrived, {lost} of the datagrams were lost."
-                )
-            }
-            (LimitedBy::App, _) => format!(
-                "Limited by the application: it offered {sent}, and all of it arrived. A higher -b shows what the path can carry."
-            ),
-            (_, Some(asked)) => format!(
-                "The sender sent {sent} of the {} that were asked for, and all of it arrived: its CPU or its own interface is the limit.",
-                wording::rate(asked)
-            ),
-            (_, None) => format!(
-                "The sender sent {sent}, and all of it arrived: its CPU or its own interface is the limit."
-            ),
-        }
+    fn judge(self) -> DatagramEvidence {
+        let lost_share = self.lost_share();
+        let limited_by = match self.sent {
+            0 => LimitedBy::Unknown,
+            _ => datagrams_limited_by(pipefill_core::evidence::Datagrams {
+                lost_share,
+                offered_share: self.asked_bps.map(|asked| self.sent_bps as f64 / (asked as f64).max(1.0)),
+                ..Default::default()
+            }),
+        };
+        let sent_bps = (self.sent > 0).then_some(self.sent_bps);
+        DatagramEvidence { limited_by, asked_bps: self.asked_bps, sent_bps, lost_share }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::findings::proposal::{HostNames, Reason};
+    use pipefill_core::cell::Direction;
 
     fn udp(asked_bps: Option<u64>, sent_bps: u64, lost: u64) -> TestFinding {
         let way = Datagrams { asked_bps, sent_bps, sent: 10_000, lost };
@@ -226,7 +212,8 @@ mod tests {
     fn datagrams_that_are_lost_are_the_paths_and_a_sender_that_is_slow_is_not() {
         let lossy = udp(Some(100_000_000), 100_000_000, 1_000);
         assert_eq!(lossy.limited_by, LimitedBy::Path);
-        assert!(lossy.verdict.contains("90.0 Mbit/s arrived, 10 %"), "{}", lossy.verdict);
+        let Some(VerdictReason::Datagrams(told)) = lossy.reason else { panic!("{lossy:?}") };
+        assert_eq!((told.sent_bps, told.lost_share), (Some(100_000_000), 0.1));
         assert_eq!(udp(Some(1_000_000), 999_000, 1).limited_by, LimitedBy::App);
         assert_eq!(udp(Some(1_000_000_000), 500_000_000, 0).limited_by, LimitedBy::Unknown);
         assert_eq!(udp(None, 500_000_000, 0).limited_by, LimitedBy::Unknown);
@@ -240,17 +227,18 @@ mod tests {
 
     #[test]
     fn buffers_that_the_test_has_set_are_its_own_to_change() {
-        let advice = |change: &str| Advice {
-            change: change.to_owned(),
-            commands: vec!["sysctl".to_owned()],
-            ..Advice::default()
+        let advice = |setting| {
+            let changes = vec![Change { target: Target::Receiver, setting, key: String::new() }];
+            let hosts = HostNames::Observed(Direction::Forward);
+            let proposal = Proposal { changes, reason: Reason::StreamsRecoverAlone, hosts };
+            Advice { set: Vec::new(), ..Advice::of(proposal, None) }
         };
-        let all =
-            ["net.ipv4.tcp_rmem = 4096 131072 6291456 on the peer", "4 connections at once"].map(advice);
+        let all = [Setting::TcpRmem([4096, 131_072, 6_291_456]), Setting::Parallel(4)].map(advice);
         let mut one = ConnectionFinding { advice: Some(all.to_vec()), ..ConnectionFinding::default() };
         blame_window(&mut one, 64 << 10);
         let told = one.advice.unwrap();
-        assert!(told[0].change.contains("no -w") && told[0].commands.is_empty(), "{:?}", told[0]);
+        assert_eq!(told[0].target, Some(Target::Program));
+        assert_eq!(told[0].proposal.as_ref().unwrap().changes[0].setting, Setting::TestBuffers(64 << 10));
         assert_eq!(told[1], all[1]);
     }
 
@@ -267,6 +255,6 @@ mod tests {
         blame_cpu(&mut full);
         assert_eq!((greedy.limited_by, full.limited_by), (Some(LimitedBy::Cpu), Some(LimitedBy::Path)));
         assert_eq!(greedy.limited_fraction, Some([(LimitedBy::Cpu, 1.0)].into()));
-        assert!(greedy.verdict.unwrap().contains("1.00 Gbit/s"));
+        assert_eq!(greedy.reason, Some(VerdictReason::SenderCpu));
     }
 }

@@ -3,14 +3,14 @@
 //! Never: a run counted for a cell that it does not belong to, or an invalid one in a median.
 
 use super::flows;
-use super::{CellResult, EnvironmentSummary, Experiment, InvalidCount, PublishedFigures, SCHEMA};
-use crate::findings::metrics::{CaStateTimes, PingMetrics, RetransmitCounts, RunMetrics, UnmetSetting};
+use super::medians::medians;
+use super::result::{CellResult, EnvironmentSummary, Experiment, InvalidCount, PublishedFigures, SCHEMA};
+use crate::findings::metrics::{PingMetrics, RunMetrics, TcpMetrics, UnmetSetting};
 use crate::findings::{conclusions, expect};
 use crate::ground::statistics::{median, median_interval, rounded};
 use indexmap::{IndexMap, IndexSet};
 use pipefill_core::plan::{Cell, Plan};
 use pipefill_core::record::{CaStateSource, Environment, Manifest, RunRecord};
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A record whose cell the plan does not have.
@@ -60,14 +60,14 @@ impl ExperimentBuilder {
         Ok(())
     }
 
-    /// The experiment, which takes the runs' figures over. `command` is what ran it, up to and without `--on`, e.g. `pipefill run rtt.toml`.
-    pub fn finish(mut self, command: &str) -> Experiment {
+    /// The experiment, which takes the runs' figures over. Its words are `report`'s to add.
+    pub fn finish(mut self) -> Experiment {
         for runs in self.runs.values_mut() {
             runs.sort_by_key(|run| run.repeat);
         }
         let mut cells: Vec<CellResult> = Vec::with_capacity(self.plan.cells.len());
         for cell in &self.plan.cells {
-            cells.extend(results(&self.plan, cell.index, &mut self.runs, command));
+            cells.extend(results(&self.plan, cell.index, &mut self.runs));
         }
         Experiment {
             schema: SCHEMA,
@@ -91,15 +91,14 @@ fn results(
     plan: &Plan,
     index: usize,
     runs: &mut BTreeMap<(usize, String), Vec<RunMetrics>>,
-    command: &str,
 ) -> Vec<CellResult> {
     let of_cell = runs.range((index, String::new())..(index + 1, String::new()));
     let keys: Vec<(usize, String)> = of_cell.map(|(key, _)| key.clone()).collect();
     let ran = keys.iter().filter_map(|key| runs.remove_entry(key));
     let mut results: Vec<CellResult> =
-        ran.map(|((_, backend), runs)| cell_result(plan, index, Some(&backend), runs, command)).collect();
+        ran.map(|((_, backend), runs)| cell_result(plan, index, Some(&backend), runs)).collect();
     if results.is_empty() {
-        results.push(cell_result(plan, index, None, Vec::new(), command));
+        results.push(cell_result(plan, index, None, Vec::new()));
     }
     results
 }
@@ -117,33 +116,7 @@ impl EnvironmentSummary {
     }
 }
 
-/// The shell command that repeats `cell`: `command`, the backend, and its coordinates as `--only axis=value,axis=value`.
-pub fn repeat_command(command: &str, cell: &Cell, backend: Option<&str>) -> String {
-    let mut words = vec![command.to_owned()];
-    if let Some(backend) = backend {
-        words.push(format!("--on {backend}"));
-    }
-    let axes: Vec<String> = cell.axes.iter().map(|(path, value)| format!("{path}={value}")).collect();
-    if !axes.is_empty() {
-        words.push(format!("--only {}", quoted(&axes.join(","))));
-    }
-    words.join(" ")
-}
-
-/// `text` as one word of a POSIX shell. No shell can pass a NUL: in its place stands U+FFFD, and the word is quoted all the same, since what is
-/// in it was not written by whoever copies the command.
-pub fn quoted(text: &str) -> String {
-    let passable = text.replace('\0', "\u{fffd}");
-    shlex::try_quote(&passable).map_or_else(|_| "''".to_owned(), Cow::into_owned)
-}
-
-fn cell_result(
-    plan: &Plan,
-    index: usize,
-    backend: Option<&str>,
-    runs: Vec<RunMetrics>,
-    command: &str,
-) -> CellResult {
+fn cell_result(plan: &Plan, index: usize, backend: Option<&str>, runs: Vec<RunMetrics>) -> CellResult {
     let cell = plan.cell(index);
     let valid: Vec<&RunMetrics> = runs.iter().filter(|run| run.is_valid()).collect();
     let mut result = CellResult {
@@ -158,8 +131,7 @@ fn cell_result(
         published: published(plan, index),
         invalid: invalid_counts(&runs),
         unmet_settings: unmet_settings(&runs),
-        repeat_command: repeat_command(command, cell, backend),
-        ..medians(&valid)
+        ..figures(&valid)
     };
     if cell.deterministic && result.goodput_bps.is_some() {
         (result.goodput_bps_low, result.goodput_bps_high) = (result.goodput_bps, result.goodput_bps);
@@ -176,62 +148,38 @@ fn explain(result: &mut CellResult, cell: &Cell, valid: &[&RunMetrics]) {
     result.flows = flows::results(&cell.spec, valid);
     result.headline_flow = flows::headline(valid, &result.flows);
     let Some(flow) = result.headline().cloned() else { return };
-    let sentence = flow.verdict.as_ref().map(|verdict| match result.flows.len() {
-        1 => verdict.clone(),
-        all => format!("Flow {} of {all} ({}): {verdict}", flow.figures.flow + 1, flow.describe()),
-    });
     result.limited_by = flow.limited_by;
     result.cwnd_cause = flow.cwnd_cause;
+    result.rule = flow.rule;
+    result.margin = flow.margin;
     result.limited_fraction = flow.limited_fraction;
     result.predicted_bps = flow.predicted_bps;
     result.verdict_repeat = flow.verdict_repeat;
-    result.verdict = sentence;
     result.advice = flow.advice;
 }
 
 /// A result that holds what the valid runs say, and nothing about the cell.
-fn medians(valid: &[&RunMetrics]) -> CellResult {
+fn figures(valid: &[&RunMetrics]) -> CellResult {
     let whole = |field: fn(&RunMetrics) -> Option<u64>| {
-        median_of(valid, |run| field(run).map(|v| v as f64)).map(rounded)
+        median_of(valid, |run| field(run).map(|value| value as f64)).map(rounded)
     };
-    let signed = |field: fn(&RunMetrics) -> Option<i64>| {
-        median_of(valid, |run| field(run).map(|v| v as f64)).map(|v| v.round() as i64)
-    };
-    let goodputs: Vec<f64> = valid.iter().filter_map(|run| run.goodput_bps.map(|v| v as f64)).collect();
+    let goodputs: Vec<f64> =
+        valid.iter().filter_map(|run| run.goodput_bps.map(|value| value as f64)).collect();
     let covered = median_interval(&goodputs);
     let interval = covered.map(|covered| covered.interval);
+    let tcp = medians(valid.iter().map(|run| &run.tcp)).unwrap_or_default();
     CellResult {
-        goodput_bps: whole(|r| r.goodput_bps),
-        goodput_bps_low: interval.map(|i| rounded(i.low)),
-        goodput_bps_high: interval.map(|i| rounded(i.high)),
+        goodput_bps: whole(|run| run.goodput_bps),
+        goodput_bps_low: interval.map(|interval| rounded(interval.low)),
+        goodput_bps_high: interval.map(|interval| rounded(interval.high)),
         goodput_coverage: covered.map(|covered| covered.coverage),
-        goodput_whole_bps: whole(|r| r.goodput_whole_bps),
-        sender_bps: whole(|r| r.sender_bps),
-        fairness_index: median_of(valid, |r| r.fairness_index),
-        retransmits: whole(|r| r.tcp.retransmits),
-        retransmits_by_kind: retransmits_by_kind(valid),
-        min_rtt_us: whole(|r| r.tcp.min_rtt_us),
-        srtt_us_p50: whole(|r| r.tcp.srtt_us_p50),
-        srtt_us_p95: whole(|r| r.tcp.srtt_us_p95),
-        cwnd_bytes_p50: whole(|r| r.tcp.cwnd_bytes_p50),
-        rwnd_bytes_p50: whole(|r| r.tcp.rwnd_bytes_p50),
-        in_flight_bytes_p50: whole(|r| r.tcp.in_flight_bytes_p50),
-        wmem_queued_bytes_p50: whole(|r| r.tcp.wmem_queued_bytes_p50),
-        sndbuf_bytes_p50: whole(|r| r.tcp.sndbuf_bytes_p50),
-        ca_state_us: ca_states(valid),
-        ca_state_source: ca_state_source(valid),
-        lost_percent: median_of(valid, |r| r.udp.lost_percent),
-        datagrams_sent: whole(|r| r.udp.datagrams_sent),
-        datagrams_received: whole(|r| r.udp.datagrams_received),
-        socket_drops: whole(|r| r.udp.socket_drops),
-        duplicates: whole(|r| r.udp.duplicates),
-        reordered: whole(|r| r.udp.reordered),
-        jitter_ns: whole(|r| r.udp.jitter_ns),
-        one_way_delay_min_ns: signed(|r| r.udp.one_way_delay_min_ns),
-        one_way_delay_p50_ns: signed(|r| r.udp.one_way_delay_p50_ns),
-        one_way_delay_p99_ns: signed(|r| r.udp.one_way_delay_p99_ns),
+        goodput_whole_bps: whole(|run| run.goodput_whole_bps),
+        sender_bps: whole(|run| run.sender_bps),
+        fairness_index: median_of(valid, |run| run.fairness_index),
+        tcp: TcpMetrics { ca_state_source: ca_state_source(valid), ..tcp },
+        udp: medians(valid.iter().map(|run| &run.udp)).unwrap_or_default(),
         ping: middle_ping(valid),
-        path_lateness_p99_ns: valid.iter().filter_map(|r| r.instrument.path_lateness_p99_ns).max(),
+        path_lateness_p99_ns: valid.iter().filter_map(|run| run.instrument.path_lateness_p99_ns).max(),
         ..CellResult::default()
     }
 }
@@ -252,36 +200,9 @@ fn median_of(runs: &[&RunMetrics], field: impl Fn(&RunMetrics) -> Option<f64>) -
     median(&values)
 }
 
-/// The median of each state by itself: they need not add up to a run.
-fn ca_states(valid: &[&RunMetrics]) -> Option<CaStateTimes> {
-    let state = |field: fn(&CaStateTimes) -> u64| {
-        median_of(valid, |run| run.tcp.ca_state_us.as_ref().map(|times| field(times) as f64)).map(rounded)
-    };
-    Some(CaStateTimes {
-        open: state(|t| t.open)?,
-        disorder: state(|t| t.disorder)?,
-        cwr: state(|t| t.cwr)?,
-        recovery: state(|t| t.recovery)?,
-        loss: state(|t| t.loss)?,
-    })
-}
-
 fn ca_state_source(valid: &[&RunMetrics]) -> Option<CaStateSource> {
     let sources = || valid.iter().filter_map(|run| run.tcp.ca_state_source);
     sources().find(|&source| source == CaStateSource::Sampled).or_else(|| sources().next())
-}
-
-/// The median of each kind by itself, over the runs that saw every retransmit.
-fn retransmits_by_kind(valid: &[&RunMetrics]) -> Option<RetransmitCounts> {
-    let kind = |field: fn(&RetransmitCounts) -> u64| {
-        median_of(valid, |run| run.tcp.retransmits_by_kind.as_ref().map(|c| field(c) as f64)).map(rounded)
-    };
-    Some(RetransmitCounts {
-        fast: kind(|c| c.fast)?,
-        rto: kind(|c| c.rto)?,
-        tlp: kind(|c| c.tlp)?,
-        spurious: kind(|c| c.spurious)?,
-    })
 }
 
 fn offered(cell: &Cell) -> Option<u64> {
@@ -321,15 +242,4 @@ fn invalid_counts(runs: &[RunMetrics]) -> Vec<InvalidCount> {
 fn unmet_settings(runs: &[RunMetrics]) -> Vec<UnmetSetting> {
     let distinct: IndexSet<&UnmetSetting> = runs.iter().flat_map(|run| &run.unmet_settings).collect();
     distinct.into_iter().cloned().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn a_nul_does_not_take_the_quotes_away() {
-        assert_eq!(quoted("a\0; reboot"), "'a\u{fffd}; reboot'");
-        assert_eq!(quoted("plain"), "plain");
-    }
 }

@@ -1,18 +1,16 @@
 //! Each flow of a cell over its valid runs: medians, what limited it most of the time, its sentence and its advice.
 
-use super::FlowResult;
+use super::medians::medians;
+use super::result::FlowResult;
 use crate::findings::advice;
-use crate::findings::connections::for_machines;
-use crate::findings::finding::{Distribution, Latency};
-use crate::findings::headline::room_bps;
+use crate::findings::finding::Latency;
+use crate::findings::headline::{self, room_bps};
 use crate::findings::metrics::{FlowFigures, FlowMetrics, RunMetrics};
-use crate::findings::verdict::{self, Subject};
-use crate::ground::statistics::{median, rounded};
+use crate::findings::verdict::JudgedFlow;
 use crate::infer;
 use crate::judge::Diagnosis;
 use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Every flow of `spec` but pings; none without a valid run.
@@ -27,7 +25,7 @@ pub fn results(spec: &CellSpec, valid: &[&RunMetrics]) -> Vec<FlowResult> {
 /// The flow that most runs are about; of equals the first.
 pub(super) fn headline(valid: &[&RunMetrics], flows: &[FlowResult]) -> Option<u32> {
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-    for flow in valid.iter().filter_map(|run| run.headline()) {
+    for flow in valid.iter().filter_map(|run| headline::of(&run.flows)) {
         *counts.entry(flow.figures.flow).or_default() += 1;
     }
     let most = *counts.values().max()?;
@@ -44,27 +42,28 @@ fn result(spec: &CellSpec, index: u32, flow: &FlowSpec, valid: &[&RunMetrics]) -
     let in_run = |run: &&'_ RunMetrics| run.flows.iter().position(|one| one.figures.flow == index);
     let runs: Vec<InRun<'_>> =
         valid.iter().filter_map(|run| Some(InRun { run, flow: &run.flows[in_run(run)?] })).collect();
-    let whole = |field: fn(&FlowFigures) -> Option<u64>| {
-        median_of(&runs, |one| field(&one.figures).map(|v| v as f64)).map(rounded)
-    };
-    let figures = FlowFigures {
+    let of_spec = FlowFigures {
         flow: index,
         protocol: flow.protocol,
         direction: flow.direction,
         streams: flow.parallel,
-        goodput_bps: whole(|one| one.goodput_bps),
-        retransmits: whole(|one| one.retransmits),
-        lost_percent: median_of(&runs, |one| one.figures.lost_percent),
+        goodput_bps: None,
+        retransmits: None,
+        lost_percent: None,
     };
+    let figures = medians(runs.iter().map(|one| &one.flow.figures)).unwrap_or(of_spec);
     let mut result = FlowResult {
         figures,
         limited_by: None,
         limited_fraction: None,
         cwnd_cause: None,
+        rule: None,
+        margin: None,
         predicted_bps: None,
         verdict: None,
         verdict_repeat: None,
         advice: None,
+        judged: None,
         latency: latency(&runs),
     };
     explain(&mut result, spec, flow, &runs);
@@ -86,80 +85,58 @@ fn explain(result: &mut FlowResult, spec: &CellSpec, flow: &FlowSpec, runs: &[In
         diagnosed.iter().filter(|(_, diagnosis)| diagnosis.limited_by == limited_by).collect();
     of_cause.sort_by_key(|(one, _)| one.flow.figures.goodput_bps);
     let Some(&&(one, diagnosis)) = of_cause.get(of_cause.len() / 2) else { return };
-    let goodput_bps = one.flow.figures.goodput_bps.unwrap_or(0);
-    let spec = &of_the_run(spec, one.run);
-    let is_observed = one.run.path_facts.is_some();
-    let subject = Subject { spec, flow, diagnosis, latency: &one.flow.latency, goodput_bps, is_observed };
-    result.limited_by = Some(limited_by);
-    result.limited_fraction = Some(shares);
-    result.cwnd_cause = diagnosis.cwnd_cause;
-    result.predicted_bps = verdict::predicted_bps(&subject);
     let facts = one.run.path_facts.as_ref();
-    let of_others = facts.and_then(|facts| infer::of_others(facts, flow.direction, limited_by));
     let is_sharers = match (limited_by, diagnosis.cwnd_cause) {
         (LimitedBy::Path, _) => true,
         (LimitedBy::Cwnd, cause) => cause.is_none_or(|cause| cause == CwndCause::QueueLoss),
         _ => false,
     };
-    let of_others = of_others.filter(|_| is_sharers).unwrap_or_default();
-    result.verdict = Some(verdict::sentence(&subject) + &of_others);
+    let judged = JudgedFlow {
+        spec: of_the_run(spec, one.run),
+        flow: flow.clone(),
+        // What limited when stays with its run.
+        diagnosis: Diagnosis { timeline: Vec::new(), ..diagnosis.clone() },
+        latency: one.flow.latency.clone(),
+        goodput_bps: one.flow.figures.goodput_bps.unwrap_or(0),
+        is_observed: facts.is_some(),
+        shared: facts
+            .filter(|_| is_sharers)
+            .and_then(|facts| infer::of_others(facts, flow.direction, limited_by)),
+    };
+    result.limited_by = Some(limited_by);
+    result.limited_fraction = Some(shares);
+    result.cwnd_cause = diagnosis.cwnd_cause;
+    result.rule = diagnosis.rule;
+    result.margin = diagnosis.margin;
+    result.predicted_bps = judged.predicted_bps();
     result.verdict_repeat = Some(one.run.repeat);
-    let advice = advice::advise(&subject, room_bps(one.flow, &one.run.flows));
-    let told = |advice| if is_observed { for_machines(advice, flow.direction) } else { advice };
-    result.advice = Some(advice.into_iter().map(told).collect());
+    result.advice = Some(advice::advise(&judged, room_bps(one.flow, &one.run.flows)));
+    result.judged = Some(Box::new(judged));
 }
 
 /// A flow with less than one part in so many of the largest one's goodput.
 const NEXT_TO_NOTHING: u64 = 20;
 
 /// `spec`, with the path that the run's own samples tell of where nobody planned it.
-fn of_the_run<'a>(spec: &'a CellSpec, run: &RunMetrics) -> Cow<'a, CellSpec> {
-    let Some(facts) = &run.path_facts else { return Cow::Borrowed(spec) };
+fn of_the_run(spec: &CellSpec, run: &RunMetrics) -> CellSpec {
     let mut known = spec.clone();
+    let Some(facts) = &run.path_facts else { return known };
     infer::apply(&mut known, facts);
     // Who carries next to nothing takes nothing from the others.
     let carried = |at: usize| run.flows.get(at).and_then(|one| one.figures.goodput_bps).unwrap_or(0);
     let most = (0..run.flows.len()).map(carried).max().unwrap_or(0);
     let mut carries = (0..).map(|at| carried(at) >= most / NEXT_TO_NOTHING);
     known.flows.retain(|_| carries.next().unwrap_or(true));
-    Cow::Owned(known)
+    known
 }
 
 /// Medians of each figure; the queue is that of the run in the middle.
 fn latency(runs: &[InRun<'_>]) -> Latency {
-    let whole = |field: fn(&Latency) -> Option<u64>| {
-        median_of(runs, |one| field(&one.latency).map(|v| v as f64)).map(rounded)
-    };
     let mut bloated: Vec<_> = runs.iter().filter_map(|one| one.flow.latency.bufferbloat).collect();
     bloated.sort_by_key(|one| one.added_us);
     let is_mostly = 2 * bloated.len() > runs.len();
     Latency {
-        idle_rtt_us: whole(|one| one.idle_rtt_us),
-        loaded_rtt_us_p50: whole(|one| one.loaded_rtt_us_p50),
-        loaded_rtt_us_p95: whole(|one| one.loaded_rtt_us_p95),
-        loaded_rtt_us_p99: whole(|one| one.loaded_rtt_us_p99),
-        loaded_rtt_source: runs.iter().find_map(|one| one.flow.latency.loaded_rtt_source),
         bufferbloat: bloated.get(bloated.len() / 2).copied().filter(|_| is_mostly),
-        srtt_distribution: distribution(runs, |one| one.srtt_distribution.as_ref()),
-        ping_distribution: distribution(runs, |one| one.ping_distribution.as_ref()),
-        idle_ping_distribution: distribution(runs, |one| one.idle_ping_distribution.as_ref()),
+        ..medians(runs.iter().map(|one| &one.flow.latency)).unwrap_or_default()
     }
-}
-
-/// The median of each per cent's round trip over the runs that have one.
-fn distribution(runs: &[InRun<'_>], field: fn(&Latency) -> Option<&Distribution>) -> Option<Distribution> {
-    let known: Vec<&Distribution> = runs.iter().filter_map(|one| field(&one.flow.latency)).collect();
-    let percent = known.first()?.percent.clone();
-    let at = |place: usize| {
-        let values: Vec<f64> =
-            known.iter().filter_map(|one| one.rtt_us.get(place)).map(|&us| us as f64).collect();
-        median(&values).map(rounded)
-    };
-    let rtt_us: Option<Vec<u64>> = (0..percent.len()).map(at).collect();
-    Some(Distribution { rtt_us: rtt_us?, percent })
-}
-
-fn median_of(runs: &[InRun<'_>], field: impl Fn(&FlowMetrics) -> Option<f64>) -> Option<f64> {
-    let values: Vec<f64> = runs.iter().filter_map(|one| field(one.flow)).collect();
-    median(&values)
 }

@@ -2,7 +2,9 @@
 
 use crate::findings::finding::{Bufferbloat, Latency, RttSource};
 use crate::ground::interval::{self, TimeInterval, flow_of};
+use crate::ground::thresholds::STANDARD;
 use crate::ground::weighted_values::WeightedValues;
+use crate::infer::queue;
 use pipefill_core::cell::{CellSpec, Direction, Protocol};
 use pipefill_core::record::{AnyRow, Element, Manifest, PathFacts, PingSample, StreamEnd, StreamSummary};
 use std::collections::BTreeMap;
@@ -110,7 +112,8 @@ impl<'a> Following<'a> {
             let span = TimeInterval { from_us, to_us: t_us }.within(stream.measured);
             let flow = &mut self.flows[stream.place];
             flow.srtt.add(srtt_us, span.length_us());
-            let queued = self.path.and_then(|path| path.queue_bytes(stream.direction, srtt_us));
+            let queued =
+                self.path.and_then(|path| queue::bytes_of(path, stream.direction, srtt_us, &STANDARD));
             if let Some(bytes) = queued {
                 flow.queues[stream.direction.index()].add(bytes, span.length_us());
             }

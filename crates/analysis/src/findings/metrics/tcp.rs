@@ -32,7 +32,7 @@ pub struct TcpMetrics {
     pub srtt_us_p95: Option<u64>,
     /// Congestion window.
     pub cwnd_bytes_p50: Option<u64>,
-    /// TimeInterval that the receiver advertised, as the sender knew it.
+    /// Window that the receiver advertised, as the sender knew it.
     pub rwnd_bytes_p50: Option<u64>,
     /// In flight as the kernel counts it (`tcp_packets_in_flight()`).
     pub in_flight_bytes_p50: Option<u64>,

@@ -2,7 +2,6 @@
 
 use super::Draft;
 use super::knob::{Knob, Setting};
-use crate::ground::wording;
 
 /// Goodput this close is the same.
 const CLOSE: f64 = 0.05;
@@ -21,13 +20,22 @@ pub struct Simulated {
     pub bytes: u64,
 }
 
+/// The goodput of a fitted scenario beside the captured one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FitResult {
+    /// Of the scenario's largest flow on the simulator, bits per second.
+    pub goodput_bps: f64,
+    /// The same as it was captured.
+    pub captured_bps: f64,
+}
+
 /// The scenario that comes closest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
-    /// Its text.
-    pub text: String,
-    /// What came of it, in a sentence.
-    pub note: String,
+    /// What was changed in it to come closest.
+    pub setting: Option<Setting>,
+    /// What came of it; `None` where it was not run, because that would take too long, or there is no goodput to compare.
+    pub result: Option<FitResult>,
     /// Runs of a scenario that it took, each with all its repetitions.
     pub runs: u32,
 }
@@ -40,9 +48,7 @@ pub fn fit<E>(draft: &Draft<'_>, simulate: &mut dyn FnMut(&str) -> Result<Simula
     let target = draft.main.goodput_bps.unwrap_or(0) as f64;
     let bytes: u64 = draft.flows.iter().map(|(flow, _)| flow.bytes).sum();
     if target <= 0.0 || 3 * bytes / SEGMENT > PACKETS_MAX / 4 {
-        let note =
-            "It was not run on the simulator: that would take too long, or there is no goodput to compare.";
-        return Ok(Fit { text: draft.text(None, Some(note)), note: note.to_owned(), runs: 0 });
+        return Ok(Fit { setting: None, result: None, runs: 0 });
     }
     let mut search = Search { draft, simulate, target, runs: 0, packets: 0, best: None };
     search.run(None)?;
@@ -117,15 +123,8 @@ impl<E> Search<'_, E> {
 
     fn finish(self) -> Fit {
         let (setting, bps) = self.best.unwrap_or((None, 0.0));
-        let rate = |bps: f64| wording::rate(bps as u64);
-        let fitted =
-            setting.map_or_else(String::new, |one| format!("; {} was fitted to that", one.knob.key()));
-        let note = format!(
-            "On the simulator its largest flow has {}, {} were captured{fitted}.",
-            rate(bps),
-            rate(self.target)
-        );
-        Fit { text: self.draft.text(setting, Some(&note)), note, runs: self.runs }
+        let result = FitResult { goodput_bps: bps, captured_bps: self.target };
+        Fit { setting, result: Some(result), runs: self.runs }
     }
 }
 

@@ -9,13 +9,6 @@ use std::time::Duration;
 /// The initial congestion window, segments (RFC 6928 section 2).
 pub const INITIAL_WINDOW_SEGMENTS: u64 = 10;
 
-/// From this share of a window on it counts as used up: a sender waits for room for a whole packet (RFC 9293, 3.8.6.2.1; TSO
-/// sends up to 64 KB at once).
-pub const USED_UP: f64 = 0.90;
-/// A window that was this much larger before is closed by data that is not read: a receiver never takes a window back
-/// (RFC 9293, 3.8.6), it only leaves less of it free.
-const SHRUNK: f64 = 0.75;
-
 /// Share of the advertised window that is out, as its sender sees it. One without room for a full segment is used up: the sender waits
 /// (`tcp_snd_wnd_test()`; RFC 9293, 3.8.6.2.1). `None` where the window is unknown.
 pub fn rwnd_used(info: &TcpInfo) -> Option<f64> {
@@ -27,11 +20,6 @@ pub fn window_used(window: u64, unacked: u64, mss: u64) -> f64 {
     let is_full = window.saturating_sub(unacked) < mss;
     let used = unacked as f64 / window.max(1) as f64;
     if is_full { used.max(1.0) } else { used }
-}
-
-/// Whether an advertised window, once `widest` bytes, has become so much smaller that data waits unread behind it.
-pub fn has_shrunk(now: u64, widest: u64) -> bool {
-    now as f64 <= SHRUNK * widest as f64
 }
 
 /// The window law: at most one window per round trip, `8 × window / rtt` bits per second. `None` at a zero RTT.

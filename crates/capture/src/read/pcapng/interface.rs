@@ -1,6 +1,7 @@
 //! What an interface description block says of the packets of its interface (draft-ietf-opsawg-pcapng, 4.2).
 
-use super::options::{Options, Order, Sink};
+use super::options::{Options, Sink};
+use crate::read::order::Order;
 use crate::read::{LinkType, PACKET_LIMIT, Problem, ReadError};
 
 /// The most interfaces of a section.

@@ -1,51 +1,13 @@
-//! The byte order of a section, and the options at the end of a block (draft-ietf-opsawg-pcapng, 3.5).
+//! The options at the end of a block (draft-ietf-opsawg-pcapng, 3.5).
 
 use crate::read::comments::{COMMENT, END};
+use crate::read::order::Order;
 use crate::read::{Problem, ReadError};
 
 /// More comments than this are not kept.
 const COMMENTS_MAX: usize = 1024;
 /// `isb_ifdrop` (4.6).
 const INTERFACE_DROPS: u16 = 5;
-
-/// Whether numbers begin with their highest byte.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::read) struct Order {
-    pub(in crate::read) is_big_endian: bool,
-}
-
-impl Order {
-    pub(in crate::read) const LITTLE: Self = Self { is_big_endian: false };
-    pub(in crate::read) const BIG: Self = Self { is_big_endian: true };
-
-    #[inline]
-    pub(in crate::read) const fn u16(self, bytes: [u8; 2]) -> u16 {
-        if self.is_big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) }
-    }
-
-    #[inline]
-    pub(in crate::read) const fn u32(self, bytes: [u8; 4]) -> u32 {
-        if self.is_big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
-    }
-
-    /// The two bytes at `at`, which are there.
-    #[inline]
-    pub(in crate::read) fn u16_at(self, bytes: &[u8], at: usize) -> u16 {
-        self.u16([bytes[at], bytes[at + 1]])
-    }
-
-    /// The four bytes at `at`, which are there.
-    #[inline]
-    pub(in crate::read) fn u32_at(self, bytes: &[u8], at: usize) -> u32 {
-        let bytes = &bytes[at..at + 4];
-        self.u32([bytes[0], bytes[1], bytes[2], bytes[3]])
-    }
-
-    /// A number of eight bytes.
-    pub(super) const fn u64(self, bytes: [u8; 8]) -> u64 {
-        if self.is_big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
-    }
-}
 
 /// One option.
 pub(super) struct OptionOf<'a> {

@@ -3,11 +3,13 @@
 //! Invariant: what is taken here is taken the same by the general way, which gets every other segment.
 
 use super::step::take_stamps;
-use super::{Connection, Side, pair};
+use super::{Connection, pair};
 use crate::headers::{Flags, Segment};
+use crate::tcp::data::{Data, segments};
 use crate::tcp::event::{Event, Kind};
 use crate::tcp::half::Half;
-use crate::tcp::sender::{Ack, Data, segments};
+use crate::tcp::sender::Ack;
+use crate::tcp::side::Side;
 
 impl Connection {
     /// Data in order that acknowledge nothing new and change no window, or an ACK of something new and nothing else. Returns whether that
@@ -84,7 +86,7 @@ mod tests {
     use super::*;
     use crate::headers;
     use crate::read::{LinkType, Packet};
-    use crate::tcp::table::Key;
+    use crate::tcp::key::Key;
     use crate::write::{End, Headers, MOST_SACKS, Tcp};
     use core::net::{IpAddr, Ipv4Addr};
     use proptest::prelude::*;

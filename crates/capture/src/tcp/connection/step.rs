@@ -1,11 +1,13 @@
 //! How one segment moves a connection on: what it acknowledges for the other side, and what it is itself.
 
-use super::{Connection, Handshake, Side, micros, pair};
+use super::{Connection, Handshake, micros, pair};
 use crate::headers::{Flags, SACKS_MAX, Segment};
 use crate::tcp::Observer;
+use crate::tcp::data::{Data, segments};
 use crate::tcp::event::{Event, Kind, Sacks};
 use crate::tcp::half::Half;
-use crate::tcp::sender::{Ack, AckOutcome, Data, HOLE_LIMIT, Sender, segments};
+use crate::tcp::sender::{Ack, AckOutcome, HOLE_LIMIT, Sender};
+use crate::tcp::side::Side;
 
 /// A segment in the numbers of its sender.
 struct Numbers {

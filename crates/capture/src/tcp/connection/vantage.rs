@@ -1,7 +1,7 @@
 //! Where on the path a connection was captured: how long each end takes to answer tells.
 
 use super::{Connection, Handshake};
-use crate::tcp::Side;
+use crate::tcp::side::Side;
 
 /// The nearer end takes no more than this part of the path's RTT.
 const NEAR_PART: u32 = 10;

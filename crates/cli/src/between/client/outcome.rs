@@ -13,6 +13,7 @@ use pipefill_core::units::{Bytes, Rate};
 use pipefill_remote::far_end::{FarEnd, FarStream};
 use pipefill_remote::iperf3::{Cookie, Parameters, Results, StreamResult, Transport, Way, stream_id};
 use pipefill_report::iperf3::measured::{Counted, Interval, Measured, Stream};
+use pipefill_report::words::complete_test;
 use std::fs;
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -118,7 +119,7 @@ impl Told {
         };
         // What breaks now breaks because the test is over.
         let _closed = end.transfer.finish();
-        let finding = TestFinding { clock, one_way_delay, ..finding };
+        let finding = complete_test(TestFinding { clock, one_way_delay, ..finding });
         Ok(Tested { measured: self.measured, finding, kept })
     }
 

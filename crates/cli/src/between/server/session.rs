@@ -1,5 +1,6 @@
 //! One test at the server, from its parameters to its results.
 
+use super::refused::Refused;
 use super::shared::Shared;
 use super::{shown, streams};
 use crate::between::end::{End, SAMPLE};
@@ -13,7 +14,6 @@ use pipefill_remote::iperf3::refusal::{self, Refusal};
 use pipefill_remote::iperf3::{Cookie, Parameters, Results, State, Transport, Way, document};
 use pipefill_remote::key::{Key, LENGTH};
 use pipefill_report::quantity::Kind;
-use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -31,31 +31,6 @@ const STEP: Duration = Duration::from_millis(100);
 /// What is on its way when the client has ended is waited for so long at most, and so long after the last byte.
 const LATE_MAX: Duration = Duration::from_secs(3);
 const QUIET: Duration = Duration::from_millis(100);
-
-/// Why a test did not come to its end.
-#[derive(Debug)]
-pub(super) enum Refused {
-    /// The client is told why.
-    Test {
-        /// Of [`refusal`].
-        code: u32,
-        why: String,
-    },
-    /// The client does not keep to the protocol, or has gone.
-    Gone(String),
-}
-
-impl From<ControlError> for Refused {
-    fn from(error: ControlError) -> Self {
-        Self::Gone(error.to_string())
-    }
-}
-
-impl From<io::Error> for Refused {
-    fn from(error: io::Error) -> Self {
-        Self::Gone(error.to_string())
-    }
-}
 
 /// Serves the test, and writes a line about it.
 pub(super) fn serve(shared: &Shared, cookie: Cookie, stream: TcpStream, peer: SocketAddr) {

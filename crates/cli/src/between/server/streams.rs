@@ -1,6 +1,6 @@
 //! The streams of a test at the server: waited for, in the order in which the client made them.
 
-use super::session::Refused;
+use super::refused::Refused;
 use super::shared::{Arrived, Hello, Shared};
 use pipefill_core::units::{Bytes, Rate};
 use pipefill_lab::one_end::{Options, Socket, Stream, apply};

@@ -1,0 +1,214 @@
+//! Advice as data: what to set, where, to what, and why. `report` puts it into words.
+
+use pipefill_core::cell::Direction;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Where something is to be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Target {
+    /// The host that sends the flow's data.
+    Sender,
+    /// The host that receives it.
+    Receiver,
+    /// The path's bottleneck, or what emulates the path.
+    Bottleneck,
+    /// The program that carries the data.
+    Program,
+}
+
+/// What is to be set, and to what.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Setting {
+    /// `net.ipv4.tcp_rmem`: least, initial, maximum.
+    TcpRmem([u64; 3]),
+    /// `net.ipv4.tcp_wmem`.
+    TcpWmem([u64; 3]),
+    /// `net.ipv4.tcp_window_scaling=1`, at both ends.
+    WindowScaling,
+    /// `net.ipv4.tcp_moderate_rcvbuf=1`.
+    ReceiveAutotuning,
+    /// `net.ipv4.tcp_congestion_control=bbr`.
+    Bbr,
+    /// `SO_RCVBUF`, bytes.
+    Rcvbuf(u64),
+    /// `SO_SNDBUF`, bytes.
+    Sndbuf(u64),
+    /// `SO_MAX_PACING_RATE`, kbit/s.
+    MaxPacingRate(u64),
+    /// The same for the flow of the other direction.
+    OtherFlowsMaxPacingRate(u64),
+    /// Parallel streams.
+    Parallel(u64),
+    /// How long the transfer takes, at least.
+    Duration(Duration),
+    /// A longer queue at the bottleneck, BDPs.
+    LongerQueue(f64),
+    /// A shorter one, or an AQM.
+    ShorterQueue(f64),
+    /// What the delay element can hold, packets.
+    DelayLimit(u64),
+    /// The buffers of both ends, which the test itself has set to so many bytes: not to set them, or larger.
+    TestBuffers(u64),
+}
+
+impl Setting {
+    /// The name of what is set: a sysctl, a socket option, or the key of a scenario.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::TcpRmem(_) => "net.ipv4.tcp_rmem",
+            Self::TcpWmem(_) => "net.ipv4.tcp_wmem",
+            Self::WindowScaling => "net.ipv4.tcp_window_scaling",
+            Self::ReceiveAutotuning => "net.ipv4.tcp_moderate_rcvbuf",
+            Self::Bbr => "net.ipv4.tcp_congestion_control",
+            Self::Rcvbuf(_) => "SO_RCVBUF",
+            Self::Sndbuf(_) => "SO_SNDBUF",
+            Self::MaxPacingRate(_) | Self::OtherFlowsMaxPacingRate(_) => "SO_MAX_PACING_RATE",
+            Self::Parallel(_) => "parallel",
+            Self::Duration(_) => "duration",
+            Self::LongerQueue(_) | Self::ShorterQueue(_) => "queue",
+            Self::DelayLimit(_) => "delay_limit",
+            Self::TestBuffers(_) => "window",
+        }
+    }
+
+    /// Its value, as a scenario takes it. A buffer that the test has set has none.
+    pub fn value(&self) -> Option<String> {
+        Some(match self {
+            Self::TcpRmem([least, initial, maximum]) | Self::TcpWmem([least, initial, maximum]) => {
+                format!("{least} {initial} {maximum}")
+            }
+            Self::WindowScaling | Self::ReceiveAutotuning => "1".to_owned(),
+            Self::Bbr => "bbr".to_owned(),
+            Self::Rcvbuf(bytes) | Self::Sndbuf(bytes) => format!("{bytes}B"),
+            Self::MaxPacingRate(kbit) | Self::OtherFlowsMaxPacingRate(kbit) => format!("{kbit}kbit"),
+            Self::Parallel(streams) => streams.to_string(),
+            Self::Duration(duration) => format!("{}ms", duration.as_millis()),
+            Self::LongerQueue(bdp) | Self::ShorterQueue(bdp) => format!("{bdp}bdp"),
+            Self::DelayLimit(packets) => format!("{packets}p"),
+            Self::TestBuffers(_) => return None,
+        })
+    }
+
+    /// Whether it sizes a socket's buffer.
+    pub const fn is_of_buffers(&self) -> bool {
+        matches!(self, Self::TcpRmem(_) | Self::TcpWmem(_) | Self::Rcvbuf(_) | Self::Sndbuf(_))
+    }
+}
+
+/// One setting at one place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// Where.
+    pub target: Target,
+    /// What, and to what.
+    pub setting: Setting,
+    /// The scenario's key for it, as `--set` takes it.
+    pub key: String,
+}
+
+/// Why something is to be changed, or why nothing is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Reason {
+    /// The path drops datagrams, which are not sent again.
+    DatagramsAreDropped,
+    /// The pipe is full.
+    PathIsFull,
+    /// The application offers no more.
+    ApplicationOffersNoMore,
+    /// The receiving application reads no faster.
+    ReaderIsSlow,
+    /// The receiving socket's buffer overflows with datagrams.
+    ReaderOverflows,
+    /// Others use the CPU.
+    CpuIsTaken,
+    /// An endpoint computes all the time.
+    CpuIsBusy,
+    /// The limit is unknown.
+    LimitIsUnknown,
+    /// No change of an end lifts the limit.
+    NoChangeHelps,
+    /// The congestion control paces by its own estimate.
+    ControlPaces,
+    /// The receive buffer can't be larger.
+    ReceiveBufferIsLargest,
+    /// The send buffer can't be larger.
+    SendBufferIsLargest,
+    /// The testbed is at its limit.
+    TestbedIsFull,
+    /// A window of these bytes keeps this rate in flight.
+    WindowNeeded {
+        /// Of one stream.
+        bytes: u64,
+        /// Of the flow.
+        rate_bps: u64,
+    },
+    /// These bytes have to be in flight, more than the send buffer holds.
+    FlightNeeded {
+        /// Of one stream.
+        bytes: u64,
+    },
+    /// Slow start takes this long.
+    SlowStart(Duration),
+    /// A queue below one BDP runs empty after a loss.
+    QueueRunsEmpty,
+    /// BBR does not fill a queue until it drops.
+    BbrSparesTheQueue,
+    /// BBR keeps its rate where few ACKs come.
+    BbrNeedsFewAcks,
+    /// BBR does not take a lost packet for a full queue.
+    BbrIgnoresLoss,
+    /// BBR measures the path's rate.
+    BbrMeasuresTheRate,
+    /// BBR keeps about one BDP in flight.
+    BbrKeepsOneBdp,
+    /// Each stream recovers by itself.
+    StreamsRecoverAlone,
+    /// The socket's own pacing limit is below the path's rate.
+    OwnPacingLimit,
+    /// Below a policer's rate nothing is lost.
+    BelowThePolicer,
+    /// A flow of the other direction fills the queue of the ACKs.
+    OtherFlowFillsAckQueue,
+    /// The delay element is too small.
+    DelayElementIsSmall,
+    /// The queue is never empty for long.
+    StandingQueue,
+}
+
+/// By which names the two hosts of a flow go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostNames {
+    /// Those of a scenario, for a flow in this direction.
+    Scenario(Direction),
+    /// This host and its peer, for a flow in this direction as this host sees it.
+    Observed(Direction),
+}
+
+/// One advice without its words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Proposal {
+    /// What to set; nothing where no change helps.
+    pub changes: Vec<Change>,
+    /// Why.
+    pub reason: Reason,
+    /// Whose names the hosts have.
+    pub hosts: HostNames,
+}
+
+impl Proposal {
+    /// Whether a part of it sizes a socket's buffer.
+    pub(crate) fn is_of_buffers(&mut self) -> bool {
+        self.changes.iter().any(|change| change.setting.is_of_buffers())
+    }
+
+    /// The same as it reads at the other end of an observed connection.
+    pub(crate) fn at_the_peer(mut self) -> Self {
+        if let HostNames::Observed(direction) = self.hosts {
+            self.hosts = HostNames::Observed(direction.opposite());
+        }
+        self
+    }
+}

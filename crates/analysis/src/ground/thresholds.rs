@@ -1,0 +1,365 @@
+//! Every threshold of `infer` and `judge`, once: name, layer, unit, value, source.
+//!
+//! A judgement takes them as a value ([`Thresholds`]), so that `catalogue --perturb` can judge again with one of them moved.
+
+use super::threshold::{Layer, Source, Threshold, ThresholdAbout, Unit};
+
+/// Samples of one stream that inference keeps: beyond that every second one goes. A bound on memory.
+pub(crate) const SAMPLES_MAX: usize = 1 << 19;
+/// The same of a receiver's samples, one stream.
+pub(crate) const RECEIVER_SAMPLES_MAX: usize = 1 << 14;
+/// Samples of a stream's packets that are kept, each of an interval: beyond that neighbours become one.
+pub(crate) const PACKET_SAMPLES_MAX: usize = 1 << 14;
+/// Samples that a stream may keep however many streams there are.
+pub(crate) const SAMPLES_OF_A_STREAM: usize = 256;
+/// Spans of a ledger that are kept apart. A terminal shows some hundred columns, a page some thousand.
+pub(crate) const SPANS_MAX: usize = 1000;
+/// Rows of other tables and streams arrive at most this much later than the time they describe, microseconds; an epoch waits for them.
+pub(crate) const PATIENCE_US: u64 = 1_000_000;
+/// Payload of a full segment on Ethernet with timestamps, bytes: what a receiver's socket does not report.
+pub(crate) const SEGMENT_BYTES: f64 = 1_448.0;
+/// Parts into which the time of a stream is cut to see a trend.
+pub(crate) const THIRDS: usize = 3;
+
+/// A margin moves a threshold this much past the point at which a comparison turns.
+pub(crate) const PAST: f64 = 1e-9;
+
+macro_rules! thresholds {
+    ($($(#[doc = $about:literal])+ $name:ident: $layer:ident, $unit:ident = $value:literal, $source:expr;)+) => {
+        /// The values of all thresholds.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Thresholds {
+            $($(#[doc = $about])+ pub $name: Threshold,)+
+        }
+
+        /// All thresholds in their order.
+        pub static ABOUT: &[ThresholdAbout] = &[$(ThresholdAbout {
+            name: stringify!($name),
+            layer: Layer::$layer,
+            unit: Unit::$unit,
+            value: $value,
+            source: $source,
+            about: concat!($($about),+),
+        },)+];
+
+        impl Thresholds {
+            /// The values that are compared with where nothing else is said.
+            pub const fn standard() -> Self {
+                let mut next = 0;
+                Self {
+                    $($name: {
+                        next += 1;
+                        Threshold::new(next - 1, $value)
+                    },)+
+                }
+            }
+
+            fn all_mut(&mut self) -> impl Iterator<Item = &mut Threshold> {
+                [$(&mut self.$name),+].into_iter()
+            }
+        }
+    };
+}
+
+/// The thresholds of every judgement that says nothing else.
+pub static STANDARD: Thresholds = Thresholds::standard();
+
+impl Thresholds {
+    /// These with the one at `index` of [`ABOUT`] `factor` times as large.
+    #[must_use]
+    pub fn with_moved(&self, index: usize, factor: f64) -> Self {
+        let mut moved = self.clone();
+        for threshold in moved.all_mut().filter(|threshold| threshold.index() == index) {
+            *threshold = threshold.moved(factor);
+        }
+        moved
+    }
+}
+
+thresholds! {
+    /// From this part on a window counts as used up: its sender waits for room for a whole packet, and TSO sends up to 64 KB at once.
+    window_used: Judge, Share = 0.90, Source::Rfc("9293, 3.8.6.2.1");
+    /// Where nothing else explains the rate, a window of which this part is out limits: a sender may wait until a third of it is free.
+    window_nearly_used: Judge, Share = 0.60, Source::Kernel("tcp_tso_should_defer()");
+    /// A window that is no larger than this part of the largest one is closed by data that is not read: a receiver never takes a window back.
+    window_shrunk: Judge, Share = 0.75, Source::Rfc("9293, 3.8.6");
+    /// A writer is woken when two thirds of the send buffer are in use, so a buffer that limits rarely looks fuller than that.
+    sndbuf_used: Judge, Share = 0.60, Source::Kernel("sk_stream_min_wspace()");
+    /// A buffer of which this part is used between two samples, and of whose writer nothing else is known, limits.
+    sndbuf_partly_used: Judge, Share = 0.30, Source::Kernel("sk_stream_min_wspace()");
+    /// A buffer that limits shows at least this part at its fullest.
+    sndbuf_fullest: Judge, Share = 0.65, Source::Kernel("sk_stream_min_wspace()");
+    /// A buffer that limits is never emptier than this for long: its writer is woken when a third is free.
+    sndbuf_emptiest: Judge, Share = 0.30, Source::Kernel("sk_stream_min_wspace()");
+    /// This part of the receive buffer holds data that the application has not read.
+    unread: Judge, Share = 0.50, Source::Catalogue;
+    /// In this part of the samples the sender recovers from losses: they decide, and not the window.
+    repairing: Judge, Share = 0.50, Source::Catalogue;
+    /// In this part of the samples written data waits to be sent: only then can a window be what holds it.
+    waiting: Judge, Share = 0.50, Source::Catalogue;
+    /// A thread that computes, or waits for a CPU, for this part of the time has no more to give on a machine where others run too.
+    cpu_busy: Judge, Share = 0.85, Source::Catalogue;
+    /// A thread that is late and waited for a CPU for this part of the time is late for that reason.
+    cpu_waited: Judge, Share = 0.10, Source::Catalogue;
+    /// A writer without a rate whose thread is busy for this part of the time, and which leaves room everywhere, is limited by its CPU.
+    cpu_partly_busy: Judge, Share = 0.50, Source::Catalogue;
+    /// An application that has written this part of what it wanted to by now keeps its pace: it starts a round trip late.
+    on_time: Judge, Share = 0.98, Source::Catalogue;
+    /// The same where the path is full: what is written one per cent too slowly piles up.
+    on_time_in_full_path: Judge, Share = 0.995, Source::Catalogue;
+    /// A pacing rate that was asked for is reached from this part on.
+    pacing_reached: Judge, Share = 0.95, Source::Catalogue;
+    /// A path that carries this part of its rate is full.
+    path_full: Judge, Share = 0.95, Source::Catalogue;
+    /// Pacing explains what is acknowledged from this part of its rate on: headers and gaps between bursts take the rest.
+    paced: Judge, Share = 0.80, Source::Catalogue;
+    /// A pacing rate that a program has set is what gets through, except for what rounding takes.
+    paced_by_program: Judge, Share = 0.92, Source::Kernel("tcp_update_pacing_rate()");
+    /// A pacing rate that a program has set is the same for this long: BBR's own changes in cycles of eight.
+    paced_steadily: Judge, RoundTrips = 12.0, Source::Kernel("bbr_update_cycle_phase()");
+    /// A pacing rate of which less than this gets through does not hold data back.
+    unpaced: Judge, Share = 0.70, Source::Catalogue;
+    /// With fewer frames in an epoch whose round trip is long, timers are awaited, and the round trip is one of before.
+    frames_fewest: Judge, Count = 8.0, Source::Catalogue;
+    /// Traffic of the other way that is this part of the flow's may fill the other way's queue.
+    back_traffic: Judge, Share = 0.05, Source::Catalogue;
+    /// A stream that takes less than this part of an equal share does not want more.
+    modest: Infer, Share = 0.9, Source::Catalogue;
+    /// Samples of an epoch, or of a round, at least.
+    epoch_samples: Infer, Count = 4.0, Source::Catalogue;
+
+    /// A loss is forgotten after this many round trips: what follows is growth.
+    loss_memory: Judge, RoundTrips = 20.0, Source::Catalogue;
+    /// And no sooner than this.
+    loss_memory_us: Judge, Microseconds = 2_000_000.0, Source::Catalogue;
+    /// A segment that the queue dropped is sent again within this many round trips …
+    repair: Judge, RoundTrips = 3.0, Source::Rfc("5681, 3.2");
+    /// … or when the retransmission timer expires, which is no sooner than this.
+    repair_timer_us: Judge, Microseconds = 200_000.0, Source::Kernel("TCP_RTO_MIN");
+    /// Where the receiver had this part of what was sent again already (DSACK), it was not lost.
+    spurious: Judge, Share = 0.50, Source::Rfc("3708");
+    /// With this part of the ACKs lost, fewer than one in two segments is acknowledged by its own: the window grows in bursts.
+    acks_lost: Judge, Share = 0.50, Source::Kernel("tcp_cong_avoid_ai()");
+    /// ACKs that wait for this part of the round trip in a queue make it what it is.
+    acks_wait: Judge, Share = 0.50, Source::Catalogue;
+    /// A round trip this long, against the base one, has a queue somewhere.
+    round_trip_long: Judge, Times = 2.0, Source::Catalogue;
+    /// Losses at a round trip this long, against the base one, are those of a queue.
+    loss_in_queue: Judge, Times = 1.5, Source::Catalogue;
+
+    /// Datagrams lost up to this part are not what limits a flow …
+    datagrams_lost: Judge, Share = 0.001, Source::Catalogue;
+    /// … except in a queue that was full: more rate would have brought them through.
+    datagrams_lost_in_queue: Judge, Share = 0.0001, Source::Catalogue;
+    /// Drops that were counted explain the losses from this part of them on.
+    drops_explain: Judge, Share = 0.50, Source::Catalogue;
+    /// An application of which this part of what it offered was carried offered no more.
+    offered_carried: Judge, Share = 0.98, Source::Catalogue;
+
+    /// A counter of the kernel names a limit from this part of the time on.
+    counter_names: Judge, Share = 0.50, Source::Catalogue;
+    /// A holder of this part of the time leaves little room for another.
+    confidence_clear: Judge, Share = 0.75, Source::Catalogue;
+    /// A holder of less than this part of the time is only the largest of several.
+    confidence_most: Judge, Share = 0.50, Source::Catalogue;
+    /// A verdict whose margin is at least this does not hang on one threshold.
+    confidence_margin: Judge, Share = 0.10, Source::Catalogue;
+    /// A transfer shorter than this many times its slow start measures slow start.
+    startups: Judge, Times = 3.0, Source::Catalogue;
+
+    /// A bucket this many times as large as the queue behind it lets bursts through and drops what follows: a policer.
+    policer_burst: Infer, Times = 4.0, Source::Catalogue;
+    /// A policer's queue empties within this part of the round trip …
+    policer_queue: Infer, Share = 0.1, Source::Catalogue;
+    /// … or holds no more full frames than this.
+    policer_frames: Infer, Count = 10.0, Source::Catalogue;
+
+    /// A round trip has a queue in it when it is above its base by this part …
+    queue_stands: Infer, Share = 0.05, Source::Catalogue;
+    /// … and by this much, which a host's own scheduling adds.
+    queue_stands_us: Infer, Microseconds = 200.0, Source::Catalogue;
+    /// A round trip this much above its base holds more than a burst that waits for its own beginning: a third of a window is sent at once.
+    beyond_bursts: Infer, Share = 0.25, Source::Kernel("tcp_tso_should_defer()");
+    /// What takes this many times the round trip at which a queue overflows waits somewhere else, as ACKs do on their way back.
+    overflow_reach: Infer, Times = 2.0, Source::Catalogue;
+
+    /// A minimum below this part of what nearly all samples show is no round trip.
+    base_rtt_absurd: Infer, Share = 0.25, Source::Catalogue;
+    /// Nearly all samples are at or above this percentile.
+    base_rtt_low: Infer, Share = 0.05, Source::Catalogue;
+    /// Where the minimum is absurd, this percentile stands for the base round trip.
+    base_rtt_usual: Infer, Share = 0.75, Source::Catalogue;
+
+    /// Rounds of a plateau that have to agree.
+    plateau_rounds: Infer, Count = 5.0, Source::Catalogue;
+    /// From the first to the third quartile the rates of a plateau differ by no more than this part of their median.
+    plateau_spread: Infer, Share = 0.20, Source::Catalogue;
+    /// The rate that nine of ten rounds do not exceed is at most this many times the plateau's.
+    plateau_exceeded: Infer, Times = 1.30, Source::Catalogue;
+    /// The rounds whose rate is looked at for that.
+    plateau_high: Infer, Share = 0.90, Source::Catalogue;
+    /// A round of fewer segments shows the receiver's delayed ACKs, not a queue.
+    plateau_segments: Infer, Count = 8.0, Source::Catalogue;
+    /// Windows that shrink in more than this part of the rounds are those of slow readers, whose ACKs are late too.
+    slow_reader: Infer, Share = 0.1, Source::Catalogue;
+    /// A round counts where its window was open, and data waited, for this part of its samples.
+    round_open: Infer, Share = 0.5, Source::Catalogue;
+
+    /// Standing rounds that are looked at together, so that the ACKs of one round do not count.
+    sharing_together: Infer, Count = 4.0, Source::Catalogue;
+    /// Groups of them that show sharing.
+    sharing_groups: Infer, Count = 8.0, Source::Catalogue;
+    /// At the slowest at most this part of the fastest rate gets through: where it is more, all rounds agree on one rate.
+    sharing_fallen: Infer, Share = 0.80, Source::Catalogue;
+    /// Where less than this part gets through, nobody's share is that small: a timer is awaited.
+    sharing_stalled: Infer, Share = 0.05, Source::Catalogue;
+    /// The fastest groups agree within this part.
+    sharing_agree: Infer, Share = 0.10, Source::Catalogue;
+    /// A plateau has this part of the groups: a window that grows has fewer near its largest.
+    sharing_alone: Infer, Share = 0.15, Source::Catalogue;
+    /// From the first to the third quartile its rates differ by no more than this part of their median.
+    sharing_level: Infer, Share = 0.02, Source::Catalogue;
+    /// The round trip is then no shorter than this part of what it was at the fastest.
+    sharing_stays_up: Infer, Share = 0.95, Source::Catalogue;
+    /// The slowest and the fastest groups are those at this percentile from either end.
+    sharing_ends: Infer, Share = 0.1, Source::Catalogue;
+
+    /// The round trip before a queue drops is longer than its base by this part.
+    queue_loss_risen: Infer, Share = 0.20, Source::Paper("Biaz and Vaidya (1999)");
+    /// Where it is longer by less, the windows at the losses are the same but for this (standard deviation over mean).
+    queue_loss_same_window: Infer, Share = 0.25, Source::Catalogue;
+    /// Losses that show whether the window, or the rate between them, is always the same.
+    losses_fewest: Infer, Count = 5.0, Source::Catalogue;
+    /// After a timeout, one segment that is sent again is followed by an ACK of this many that were out: they had arrived.
+    arrived_segments: Infer, Count = 3.0, Source::Catalogue;
+    /// Between losses a policer lets through the same rate every time, but for this part.
+    policer_same_rate: Infer, Share = 0.12, Source::Paper("Flach et al. (2016)");
+    /// And at the end of such a time this many times the average: what was saved up.
+    policer_burst_rate: Infer, Times = 1.03, Source::Paper("Flach et al. (2016)");
+
+    /// A span of packets has this many round trips …
+    packet_span: Infer, RoundTrips = 6.0, Source::Paper("Zhang et al. (2002)");
+    /// … lasts this long …
+    packet_span_us: Infer, Microseconds = 100_000.0, Source::Catalogue;
+    /// … and has this many samples.
+    packet_span_samples: Infer, Count = 6.0, Source::Catalogue;
+    /// The advertised window has no room for another packet in this part of the samples in which data leave: the sender waits for it …
+    packet_window_full: Judge, Share = 0.50, Source::Catalogue;
+    /// … unless less than this part of the largest flight is out when ACKs come.
+    packet_window_filled: Judge, Share = 0.60, Source::Catalogue;
+    /// Between two PSHs a longer queue sends half of the largest window; with less than this part of that it has run dry.
+    packet_dry: Judge, Share = 0.70, Source::Kernel("forced_push()");
+    /// Programs write no more at once: in a queue that is never empty the end of a write shows more seldom.
+    packet_write: Judge, Bytes = 196_608.0, Source::Catalogue;
+    /// An application that writes less than this part of what is in flight fills no buffer …
+    packet_write_small: Judge, Share = 0.25, Source::Catalogue;
+    /// … nor one that writes less than this many segments …
+    packet_write_segments: Judge, Count = 3.0, Source::Catalogue;
+    /// … nor one of whose writes this part ends in a segment that is not full …
+    packet_tails: Judge, Share = 0.70, Source::Catalogue;
+    /// … nor one that lets the pipe run empty in this part of the samples.
+    packet_drained_often: Judge, Share = 0.30, Source::Catalogue;
+    /// It is empty with less than this part of the span's largest flight.
+    packet_drained: Infer, Share = 0.34, Source::Catalogue;
+    /// For this many spans after a loss the congestion window is what the loss has left.
+    packet_loss_memory: Judge, Count = 3.0, Source::Catalogue;
+    /// Where less than this part of the new data follows an ACK at once, ACKs do not let it out.
+    packet_prompt: Judge, Share = 0.50, Source::Catalogue;
+    /// Data that is paced leaves so evenly: standard deviation over mean of what leaves in each sample.
+    packet_even: Judge, Share = 0.35, Source::Catalogue;
+    /// A round trip this many times the least one has a queue in it …
+    packet_rtt_risen: Judge, Times = 1.10, Source::Catalogue;
+    /// … or one that is longer by this.
+    packet_rtt_risen_us: Judge, Microseconds = 1_000.0, Source::Catalogue;
+    /// A queue stands where the round trip is this many times the least one …
+    packet_queue_stands: Infer, Times = 1.20, Source::Catalogue;
+    /// … in this part of the samples.
+    packet_queue_share: Infer, Share = 0.50, Source::Catalogue;
+    /// A send buffer's writer waits until a third of it is free: of the largest flight less than this part is out when ACKs come.
+    packet_refilled: Judge, Share = 0.88, Source::Kernel("sk_stream_min_wspace()");
+    /// A flight that neither grows nor shrinks is the same in both halves of a span, but for this part.
+    packet_flight_same: Judge, Share = 0.15, Source::Catalogue;
+    /// A flight that is the same to a segment over this many spans is no congestion window's.
+    packet_flight_constant: Judge, Count = 1.0, Source::Catalogue;
+    /// A span of this many round trips is long enough to see a window grow.
+    packet_growth: Judge, RoundTrips = 3.0, Source::Catalogue;
+    /// In slow start the flight grows in this many round trips …
+    packet_slow_start: Infer, RoundTrips = 3.0, Source::Rfc("5681, 3.1");
+    /// … by this factor at least.
+    packet_doubling: Infer, Times = 1.50, Source::Rfc("5681, 3.1");
+    /// Spans of a rate that stays the same, near the receiver.
+    arrival_spans: Infer, Count = 3.0, Source::Catalogue;
+    /// None of its rates differs from the median by more than this part …
+    arrival_same: Infer, Share = 0.12, Source::Catalogue;
+    /// … nor the last third's mean from the first one's by more than this: a congestion window grows.
+    arrival_trend: Infer, Share = 0.04, Source::Catalogue;
+    /// What arriving packets show holds a stream that they show for this part of the time.
+    arrival_share: Judge, Share = 0.60, Source::Catalogue;
+    /// Data that was paced arrives so evenly: standard deviation over mean of what comes in each sample …
+    arrival_even: Judge, Share = 0.20, Source::Catalogue;
+    /// … with round trips of at most this many times the least.
+    arrival_flat: Judge, Times = 1.10, Source::Catalogue;
+    /// A buffer that is emptied and filled again sends bursts a round trip apart, which arrive so unevenly …
+    arrival_bursts: Judge, Share = 0.50, Source::Kernel("sk_stream_min_wspace()");
+    /// … with round trips of at most this many times the least: bursts wait for each other.
+    arrival_flat_of_bursts: Judge, Times = 1.25, Source::Catalogue;
+
+    /// A round trip of this many times the receiver's median is none.
+    receiver_rtt_too_long: Infer, Times = 3.0, Source::Catalogue;
+    /// What arrives in a round trip is nearly the window.
+    receiver_window_used: Judge, Share = 0.80, Source::Catalogue;
+    /// From the first to the third quartile the rates of a full path differ by no more than this part of their median.
+    receiver_plateau: Judge, Share = 0.20, Source::Catalogue;
+    /// The same where every round has a queue and nothing was lost.
+    receiver_settled: Judge, Share = 0.10, Source::Catalogue;
+    /// A receiver's round trip with a queue is this many times its least …
+    receiver_risen: Judge, Times = 1.12, Source::Catalogue;
+    /// … and longer by this: two of the kernel's milliseconds.
+    receiver_risen_us: Judge, Microseconds = 2_000.0, Source::Kernel("tcp_rcv_rtt_measure_ts()");
+    /// With fewer segments in a round trip the receiver's estimate of it says little.
+    receiver_segments: Judge, Count = 20.0, Source::Catalogue;
+    /// A full path has a queue in this part of its rounds …
+    receiver_queue_share: Infer, Share = 0.75, Source::Catalogue;
+    /// … and where losses do not change the rate, in this part.
+    receiver_queue_often: Infer, Share = 0.25, Source::Catalogue;
+    /// From this part of the median rate on, the start is over.
+    receiver_started: Infer, Share = 0.9, Source::Catalogue;
+    /// The rounds after the start are at least this part of all.
+    receiver_settled_share: Judge, Share = 0.5, Source::Catalogue;
+    /// A window that still grows brings this many times as much at the end as at the beginning …
+    receiver_grown: Judge, Times = 1.25, Source::Catalogue;
+    /// … or, without a loss, this many times as much in each third of the time as in the one before …
+    receiver_grows: Judge, Times = 1.02, Source::Catalogue;
+    /// … and this many times in all: an application's rate wavers.
+    receiver_grows_steadily: Judge, Times = 1.10, Source::Catalogue;
+    /// Segments come out of order in this part of the rounds: their sender sees losses, or what looks like them.
+    receiver_disordered: Judge, Share = 0.05, Source::Catalogue;
+    /// A rate that losses do not change is the same but for this.
+    receiver_unchanged: Judge, Share = 0.02, Source::Catalogue;
+    /// Rounds that show a limit.
+    receiver_rounds: Judge, Count = 3.0, Source::Catalogue;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_threshold_is_defined_once_and_found_by_its_index() {
+        let names: BTreeSet<&str> = ABOUT.iter().map(|about| about.name).collect();
+        assert_eq!(names.len(), ABOUT.len());
+        let mut standard = STANDARD.clone();
+        for (at, threshold) in standard.all_mut().enumerate() {
+            assert_eq!((threshold.index(), threshold.value()), (at, ABOUT[at].value), "{}", ABOUT[at].name);
+            assert!(threshold.value() > 0.0, "{}: a move of a part of nothing is none", ABOUT[at].name);
+        }
+    }
+
+    #[test]
+    fn one_is_moved_and_the_others_stay() {
+        let moved = STANDARD.with_moved(STANDARD.on_time.index(), 0.5);
+        assert_eq!(moved.on_time.value(), 0.49);
+        assert_eq!(Thresholds { on_time: STANDARD.on_time, ..moved }, STANDARD);
+    }
+}

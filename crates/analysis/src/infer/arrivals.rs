@@ -1,0 +1,209 @@
+//! What the receiving socket shows by itself: bytes per round trip against its window, data that is not read, segments out of order.
+//!
+//! The receiver measures its own round trip (`tcp_rcv_rtt_measure_ts()`, RFC 7323 timestamps) and knows its window, its queue and what
+//! arrives.
+
+use super::samples::{Cut, Samples, Timed};
+use crate::ground::interval::TimeInterval;
+use crate::ground::statistics::{median, percentile, relative_spread};
+use crate::ground::thresholds::{RECEIVER_SAMPLES_MAX, SEGMENT_BYTES, THIRDS, Thresholds};
+use pipefill_core::evidence::{Arrivals, ArrivalsOfAll, Growth, Risen, Settled};
+use pipefill_core::record::{PacketSample, TcpSample};
+
+/// One sample of a receiver.
+#[derive(Debug, Clone, Copy)]
+struct ReceiverSample {
+    t_us: u64,
+    received: u64,
+    rtt_us: Option<u64>,
+    window: Option<u64>,
+    unread: Option<f64>,
+    out_of_order: u32,
+}
+
+/// Some round trips.
+#[derive(Debug, Clone, Copy)]
+struct ArrivalRound {
+    interval: TimeInterval,
+    rate_bps: f64,
+    /// What arrives in a round trip over the advertised window.
+    used: Option<f64>,
+    unread: f64,
+    is_disordered: bool,
+}
+
+/// Collects one stream's samples.
+#[derive(Debug)]
+pub(crate) struct Receiving<'a> {
+    samples: Samples<ReceiverSample>,
+    /// The largest window that packets showed.
+    widest: u64,
+    thresholds: &'a Thresholds,
+}
+
+impl Timed for ReceiverSample {
+    fn t_us(&self) -> u64 {
+        self.t_us
+    }
+}
+
+impl<'a> Receiving<'a> {
+    pub(crate) fn new(thresholds: &'a Thresholds) -> Self {
+        Self { samples: Samples::new(RECEIVER_SAMPLES_MAX), widest: 0, thresholds }
+    }
+
+    /// Takes the next sample, in order of time.
+    pub(crate) fn see(&mut self, row: &TcpSample) {
+        let info = &row.info;
+        let share = |(used, size): (u64, u64)| used as f64 / size.max(1) as f64;
+        self.samples.push(ReceiverSample {
+            t_us: row.t_us,
+            received: info.bytes_received.unwrap_or(0),
+            rtt_us: info.rcv_rtt_us.map(u64::from),
+            window: info.local_rwnd_bytes.map(u64::from),
+            unread: row.rmem_alloc_bytes.zip(row.rcvbuf_bytes).map(share),
+            out_of_order: info.rcv_ooo_segments.unwrap_or(0),
+        });
+    }
+
+    /// The same of packets. What is not read takes room from the window; the kernel's round trip is from its ACKs to the data that echo their
+    /// timestamps (`tcp_rcv_rtt_measure_ts()`).
+    pub(crate) fn see_packets(&mut self, row: &PacketSample) {
+        let window = row.rwnd_bytes.map(u64::from);
+        self.widest = self.widest.max(window.unwrap_or(0));
+        let unread = |window: u64| (self.widest - window) as f64 / self.widest.max(1) as f64;
+        self.samples.push(ReceiverSample {
+            t_us: row.t_us,
+            received: row.acked_bytes,
+            rtt_us: row.receiver_rtt_us.or(row.path_rtt_us).map(u64::from),
+            window,
+            unread: window.map(unread),
+            out_of_order: row.out_of_order_segments,
+        });
+    }
+
+    /// The evidence of each round of a stream. Of its life, `measured` counts where single rounds show nothing; `others` go the same way.
+    pub(crate) fn arrivals(
+        &self,
+        life: TimeInterval,
+        measured: TimeInterval,
+        others: &[&Self],
+    ) -> Vec<(TimeInterval, Arrivals)> {
+        let rounds = self.rounds();
+        let within = |interval: TimeInterval| {
+            rounds.iter().copied().filter(move |round| round.interval.within(interval).length_us() > 0)
+        };
+        let counted: Vec<ArrivalRound> = within(measured).collect();
+        let is_few = counted.len() < self.thresholds.receiver_rounds.count();
+        let counted = if is_few { within(life).collect() } else { counted };
+        let whole = self.whole(&counted, others);
+        let arrivals = |round: ArrivalRound| {
+            let (unread_share, window_used) = (round.unread, round.used);
+            (round.interval, Arrivals { unread_share, window_used, whole, packets: None })
+        };
+        within(life).map(arrivals).collect()
+    }
+
+    fn rounds(&self) -> Vec<ArrivalRound> {
+        // The first round trip of a connection that was idle at first is the time since it was opened.
+        let rtts: Vec<f64> = self.round_trips().collect();
+        let too_long = self.thresholds.receiver_rtt_too_long.value();
+        let most_us = median(&rtts).map_or(u64::MAX, |usual| (too_long * usual) as u64);
+        // Two round trips, so that bursts of one do not count.
+        let least_us = |first: &ReceiverSample| 2 * first.rtt_us.unwrap_or(0).min(most_us);
+        self.samples.rounds(self.thresholds.epoch_samples.count(), least_us).iter().map(round).collect()
+    }
+
+    /// What all rounds together show.
+    fn whole(&self, rounds: &[ArrivalRound], others: &[&Self]) -> ArrivalsOfAll {
+        let together = |round: &ArrivalRound| {
+            round.rate_bps + others.iter().map(|other| other.rate_bps(round.interval)).sum::<f64>()
+        };
+        let all: Vec<f64> = rounds.iter().map(together).collect();
+        let own: Vec<f64> = rounds.iter().map(|round| round.rate_bps).collect();
+        let disordered = rounds.iter().filter(|round| round.is_disordered).count();
+        let rtts = self.rtts_of(rounds);
+        let middle = median(&rtts).unwrap_or(0.0);
+        let mean_bps = own.iter().sum::<f64>() / own.len().max(1) as f64;
+        ArrivalsOfAll {
+            rounds: rounds.len(),
+            segments: (!rtts.is_empty()).then_some(mean_bps * middle / 8e6 / SEGMENT_BYTES),
+            spread: relative_spread(&all).unwrap_or(f64::INFINITY),
+            disordered_share: disordered as f64 / rounds.len().max(1) as f64,
+            settled: self.settled(rounds, &own),
+            growth: growth(&own),
+            risen_always: self.risen(rounds, self.thresholds.receiver_queue_share.value()),
+            risen_often: self.risen(rounds, self.thresholds.receiver_queue_often.value()),
+            // Without timestamps it sees a round trip only where a window ends (`tcp_rcv_rtt_measure()`).
+            has_one_rtt_only: rtts.iter().all(|rtt| Some(rtt) == rtts.first()),
+        }
+    }
+
+    /// The rounds once the start is over.
+    fn settled(&self, rounds: &[ArrivalRound], rates: &[f64]) -> Settled {
+        let usual = median(rates).unwrap_or(0.0);
+        let started = self.thresholds.receiver_started.value() * usual;
+        let from = rates.iter().position(|&rate| rate >= started).unwrap_or(0);
+        let (settled, rates) = (&rounds[from..], &rates[from..]);
+        Settled {
+            rounds: settled.len(),
+            share: settled.len() as f64 / rounds.len().max(1) as f64,
+            spread: relative_spread(rates),
+            risen: self.risen(settled, self.thresholds.receiver_queue_share.value()),
+            is_disordered: settled.iter().any(|round| round.is_disordered),
+            growth: growth(rates),
+        }
+    }
+
+    /// The round trip that `share` of the samples of `rounds` reach, against the least one of all.
+    fn risen(&self, rounds: &[ArrivalRound], share: f64) -> Option<Risen> {
+        let least = self.round_trips().reduce(f64::min)?;
+        let low = percentile(&self.rtts_of(rounds), 1.0 - share)?;
+        Some(Risen { times: if least > 0.0 { low / least } else { f64::INFINITY }, above_us: low - least })
+    }
+
+    fn round_trips(&self) -> impl Iterator<Item = f64> {
+        self.samples.as_slice().iter().filter_map(|sample| sample.rtt_us).map(|us| us as f64)
+    }
+
+    /// The round trips that were measured in the time of `rounds`, microseconds.
+    fn rtts_of(&self, rounds: &[ArrivalRound]) -> Vec<f64> {
+        let (Some(first), Some(last)) = (rounds.first(), rounds.last()) else { return Vec::new() };
+        let interval = first.interval.from_us..last.interval.to_us;
+        let samples = self.samples.as_slice().iter().filter(|sample| interval.contains(&sample.t_us));
+        samples.filter_map(|sample| sample.rtt_us).map(|us| us as f64).collect()
+    }
+
+    fn rate_bps(&self, interval: TimeInterval) -> f64 {
+        let count = |t_us| self.samples.at(t_us).map_or(0, |sample| sample.received);
+        interval.bps(count(interval.to_us).saturating_sub(count(interval.from_us)))
+    }
+}
+
+fn round(cut: &Cut<'_, ReceiverSample>) -> ArrivalRound {
+    let first = cut.samples.first().unwrap_or(cut.next);
+    let rate_bps = cut.interval.bps(cut.next.received.saturating_sub(first.received));
+    let rtt_us = cut.samples.iter().filter_map(|sample| sample.rtt_us).min();
+    let largest = cut.samples.iter().filter_map(|sample| sample.window).max();
+    let used = |(rtt, window): (u64, u64)| rate_bps * rtt as f64 / 8e6 / window.max(1) as f64;
+    ArrivalRound {
+        interval: cut.interval,
+        rate_bps,
+        used: rtt_us.zip(largest).map(used),
+        unread: cut.samples.iter().filter_map(|sample| sample.unread).fold(0.0, f64::max),
+        is_disordered: cut.next.out_of_order > first.out_of_order,
+    }
+}
+
+/// How `rates` grow from third to third of their time.
+fn growth(rates: &[f64]) -> Growth {
+    let third = rates.len() / THIRDS;
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
+    let [first, second, last] =
+        [&rates[..third], &rates[third..rates.len() - third], &rates[rates.len() - third..]].map(mean);
+    let over = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { f64::INFINITY };
+    Growth {
+        each: over(second, first).min(over(last, second)),
+        whole: if last > 0.0 { over(last, first) } else { 0.0 },
+    }
+}

@@ -1,0 +1,332 @@
+//! What was seen of a run in the last while: enough to judge an epoch that has just ended, and no more.
+
+use super::queue;
+use crate::ground::count_at::between;
+use crate::ground::interval::TimeInterval;
+use crate::ground::models::headers::Headers;
+use crate::ground::thresholds::Thresholds;
+use pipefill_core::cell::{Direction, FlowSpec, Protocol};
+use pipefill_core::evidence::ThreadUse;
+use pipefill_core::record::{AnyRow, Element, PathFacts, StreamEnd, StreamSummary, ThreadRole};
+use pipefill_core::units::Bytes;
+use std::collections::{BTreeMap, VecDeque};
+
+/// A cumulative count as samples (microsecond, count) in order of time.
+type Points = VecDeque<(u64, u64)>;
+
+/// The looks at a queue by which it had dropped since the look before.
+#[derive(Debug, Default)]
+struct Overflows {
+    dropped: u64,
+    at_us: VecDeque<u64>,
+}
+
+/// What one stream has got through.
+#[derive(Debug)]
+struct Through {
+    direction: Direction,
+    /// UDP: the payload of a datagram, by which the count of datagrams becomes bytes.
+    datagram: u64,
+    /// Protocol, and payload of a full segment or datagram.
+    frame: (Protocol, u64),
+    /// Payload: acknowledged (TCP), received (UDP).
+    points: Points,
+}
+
+/// What passed in a direction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Passed {
+    /// Of all streams, as the path's rate counts it.
+    pub(crate) wire_bps: f64,
+    /// The same in bytes, since the run began.
+    pub(crate) wire_bytes_so_far: f64,
+}
+
+/// The rows of the last while.
+#[derive(Debug)]
+pub(crate) struct History<'a> {
+    thresholds: &'a Thresholds,
+    streams: BTreeMap<u32, Through>,
+    headers: Headers,
+    /// Bytes in the bottleneck's queue: forward, reverse.
+    queues: [VecDeque<(u64, u64)>; 2],
+    /// Whether round trips tell of a queue that overflows, where nobody looked into it: forward, reverse.
+    waits: [VecDeque<(u64, bool)>; 2],
+    /// When that queue dropped: forward, reverse.
+    overflows: [Overflows; 2],
+    /// CPU time of each thread so far, and its wait for a CPU, microseconds.
+    threads: BTreeMap<ThreadRole, (Points, Points)>,
+    /// Where nobody looked into the queues: what is known of the path, by which round trips tell what they hold.
+    path: Option<PathFacts>,
+}
+
+impl<'a> History<'a> {
+    /// Of streams with their flows, whose packets have `headers`.
+    pub(crate) fn of<'b>(
+        streams: impl Iterator<Item = (&'b StreamSummary, &'b FlowSpec)>,
+        headers: Headers,
+        thresholds: &'a Thresholds,
+    ) -> Self {
+        let through = |flow: &FlowSpec| Through {
+            direction: flow.direction,
+            datagram: if flow.protocol == Protocol::Udp { flow.length.get() } else { 1 },
+            frame: match flow.protocol {
+                Protocol::Udp => (Protocol::Udp, flow.length.get()),
+                other => (other, headers.mss()),
+            },
+            points: Points::new(),
+        };
+        let streams = streams.map(|(summary, flow)| (summary.stream, through(flow))).collect();
+        Self {
+            thresholds,
+            streams,
+            headers,
+            queues: Default::default(),
+            waits: Default::default(),
+            overflows: Default::default(),
+            threads: BTreeMap::new(),
+            path: None,
+        }
+    }
+
+    /// The same, where round trips have to tell what the queues of `path` hold.
+    pub(crate) fn on(self, path: Option<PathFacts>) -> Self {
+        Self { path, ..self }
+    }
+
+    /// Takes the next row of any table, in order of time.
+    pub(crate) fn take(&mut self, row: &AnyRow) {
+        match row {
+            AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
+                let info = &row.info;
+                self.acknowledged(row.stream, row.t_us, (info.bytes_acked, info.mss_bytes), info.srtt_us);
+            }
+            AnyRow::Packets(row) if row.end == StreamEnd::Sender => {
+                self.acknowledged(row.stream, row.t_us, (Some(row.acked_bytes), row.mss_bytes), row.srtt_us);
+            }
+            AnyRow::Udp(row) => {
+                if let Some(through) = self.streams.get_mut(&row.stream) {
+                    let bytes = row.received.saturating_mul(through.datagram);
+                    through.points.push_back((row.t_us, bytes));
+                }
+            }
+            AnyRow::Path(row) if row.element == Element::Queue => {
+                let direction = row.direction.index();
+                self.queues[direction].push_back((row.t_us, row.backlog_bytes));
+                self.overflows[direction].see(row.t_us, row.dropped_packets);
+            }
+            AnyRow::Cpu(row) => {
+                let (cpu, wait) = self.threads.entry(row.thread.clone()).or_default();
+                cpu.push_back((row.t_us, row.cpu_us));
+                wait.extend(row.wait_us.map(|wait_us| (row.t_us, wait_us)));
+            }
+            AnyRow::Tcp(_)
+            | AnyRow::Path(_)
+            | AnyRow::Delivery(_)
+            | AnyRow::Ping(_)
+            | AnyRow::Packets(_)
+            | AnyRow::Retransmit(_) => {}
+        }
+    }
+
+    /// A sender's sample: payload acknowledged so far in segments of so many bytes, and its round trip.
+    fn acknowledged(
+        &mut self,
+        stream: u32,
+        t_us: u64,
+        (acked, mss): (Option<u64>, u32),
+        srtt_us: Option<u32>,
+    ) {
+        let Some(through) = self.streams.get_mut(&stream) else { return };
+        if mss > 0 {
+            through.frame.1 = u64::from(mss);
+        }
+        through.points.extend(acked.map(|bytes| (t_us, bytes)));
+        let rtt_us = srtt_us.map(u64::from);
+        if let Some((path, rtt_us)) = self.path.as_ref().zip(rtt_us) {
+            let direction = through.direction.index();
+            let bytes = queue::bytes_of(path, through.direction, rtt_us, self.thresholds);
+            self.queues[direction].extend(bytes.map(|bytes| (t_us, bytes)));
+            let is_full = queue::is_full(path, through.direction, rtt_us, self.thresholds);
+            self.waits[direction].push_back((t_us, is_full));
+        }
+    }
+
+    /// Drops what only an epoch from before `from_us` could ask for.
+    pub(crate) fn forget(&mut self, from_us: u64) {
+        let streams = self.streams.values_mut().map(|through| &mut through.points);
+        let threads = self.threads.values_mut().flat_map(|(cpu, wait)| [cpu, wait]);
+        for points in streams.chain(threads) {
+            while points.get(1).is_some_and(|&(t_us, _)| t_us <= from_us) {
+                points.pop_front();
+            }
+        }
+        for queue in &mut self.queues {
+            while queue.pop_front_if(|(t_us, _)| *t_us < from_us).is_some() {}
+        }
+        for waits in &mut self.waits {
+            while waits.pop_front_if(|(t_us, _)| *t_us < from_us).is_some() {}
+        }
+        for Overflows { at_us, .. } in &mut self.overflows {
+            while at_us.get(1).is_some_and(|&t_us| t_us <= from_us) {
+                at_us.pop_front();
+            }
+        }
+    }
+
+    /// Payload that `stream` has got through by `t_us`.
+    pub(crate) fn got_through(&self, stream: u32, t_us: u64) -> f64 {
+        self.streams.get(&stream).map_or(0.0, |through| count_at(&through.points, t_us))
+    }
+
+    /// What all streams of `direction` got through in `window`, where each frame costs `overhead` beside its own bytes.
+    pub(crate) fn passed(&self, direction: Direction, window: TimeInterval, overhead: Bytes) -> Passed {
+        let (mut bytes, mut so_far) = (0.0, 0.0);
+        for through in self.streams.values().filter(|through| through.direction == direction) {
+            let to = count_at(&through.points, window.to_us);
+            let wire = self.wire(through.frame, overhead);
+            bytes += (to - count_at(&through.points, window.from_us)) * wire;
+            so_far += to * wire;
+        }
+        Passed { wire_bps: bytes * 8e6 / window.length_us().max(1) as f64, wire_bytes_so_far: so_far }
+    }
+
+    /// What each other stream of `direction` that moved got through in `window`, bits per second of payload.
+    pub(crate) fn others_bps(&self, direction: Direction, stream: u32, window: TimeInterval) -> Vec<f64> {
+        let others = self
+            .streams
+            .iter()
+            .filter(|&(&other, through)| other != stream && through.direction == direction);
+        let bps = |points: &Points| {
+            (count_at(points, window.to_us) - count_at(points, window.from_us)) * 8e6
+                / window.length_us().max(1) as f64
+        };
+        others.map(|(_, through)| bps(&through.points)).filter(|&bps| bps > 0.0).collect()
+    }
+
+    /// What was in the bottleneck's queue at each look in `window`, bytes.
+    pub(crate) fn queue_looks(
+        &self,
+        direction: Direction,
+        window: TimeInterval,
+    ) -> impl Iterator<Item = u64> {
+        within(&self.queues[direction.index()], window)
+    }
+
+    /// Whether the round trip told of a queue that overflows at each look in `window`; nothing where the path was planned.
+    pub(crate) fn waits(&self, direction: Direction, window: TimeInterval) -> impl Iterator<Item = bool> {
+        within(&self.waits[direction.index()], window)
+    }
+
+    /// Bytes on the wire for each byte of payload.
+    fn wire(&self, (protocol, payload): (Protocol, u64), overhead: Bytes) -> f64 {
+        let frame = self.headers.frame(protocol, Bytes::new(payload)).get();
+        (frame + overhead.get()) as f64 / payload.max(1) as f64
+    }
+
+    /// When the bottleneck's queue was last seen to have dropped, by `t_us`.
+    pub(crate) fn last_overflow_us(&self, direction: Direction, t_us: u64) -> Option<u64> {
+        let Overflows { at_us, .. } = &self.overflows[direction.index()];
+        at_us.partition_point(|&at| at <= t_us).checked_sub(1).map(|last| at_us[last])
+    }
+
+    /// How the busiest thread with such a role spent its time between the samples around `window`.
+    pub(crate) fn thread_use(
+        &self,
+        is_it: impl Fn(&ThreadRole) -> bool,
+        window: TimeInterval,
+    ) -> Option<ThreadUse> {
+        let those = self.threads.iter().filter(|(role, _)| is_it(role));
+        let used = those.filter_map(|(_, (cpu, wait))| {
+            Some(ThreadUse { computed: share(cpu, window)?, waited: share(wait, window).unwrap_or(0.0) })
+        });
+        used.max_by(|a, b| a.total().total_cmp(&b.total()))
+    }
+}
+
+/// The values of `looks`, in order of time, in `window`.
+fn within<T: Copy>(looks: &VecDeque<(u64, T)>, window: TimeInterval) -> impl Iterator<Item = T> {
+    let from = looks.partition_point(|&(t_us, _)| t_us < window.from_us);
+    looks.range(from..).take_while(move |(t_us, _)| *t_us < window.to_us).map(|&(_, value)| value)
+}
+
+impl Overflows {
+    fn see(&mut self, t_us: u64, dropped: u64) {
+        if dropped > self.dropped {
+            self.at_us.push_back(t_us);
+        }
+        self.dropped = dropped;
+    }
+}
+
+/// The count at `t_us`, between two samples in proportion.
+fn count_at(points: &Points, t_us: u64) -> f64 {
+    let next = points.partition_point(|&(t, _)| t < t_us);
+    match (next.checked_sub(1).map(|before| points[before]), points.get(next)) {
+        (Some(before), Some(&after)) => between(before, after, t_us),
+        (Some((_, bytes)), None) | (None, Some(&(_, bytes))) => bytes as f64,
+        (None, None) => 0.0,
+    }
+}
+
+/// A count of microseconds over wall time between the last sample before `window` and the first after it.
+fn share(points: &Points, window: TimeInterval) -> Option<f64> {
+    let begin = points.partition_point(|&(t, _)| t <= window.from_us).saturating_sub(1);
+    let end = points.partition_point(|&(t, _)| t < window.to_us).min(points.len().checked_sub(1)?);
+    let ((t0, before), (t1, after)) = (points[begin], points[end]);
+    (t1 > t0).then(|| after.saturating_sub(before) as f64 / (t1 - t0) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ground::thresholds::STANDARD;
+    use pipefill_core::record::{CpuSample, PathSample};
+
+    fn path_row(t_us: u64, dropped_packets: u64) -> AnyRow {
+        AnyRow::Path(PathSample {
+            t_us,
+            direction: Direction::Forward,
+            element: Element::Queue,
+            backlog_packets: 0,
+            backlog_bytes: 0,
+            dropped_packets,
+        })
+    }
+
+    #[test]
+    fn the_queues_last_drop_is_found_after_what_was_before_is_forgotten() {
+        let mut history = History::of(std::iter::empty(), Headers::USUAL, &STANDARD);
+        for (t_us, dropped) in [(10, 0), (20, 3), (30, 3), (40, 4), (50, 4)] {
+            history.take(&path_row(t_us, dropped));
+        }
+        let last = |history: &History<'_>, t_us| history.last_overflow_us(Direction::Forward, t_us);
+        assert_eq!(
+            [19, 20, 39, 40, 90].map(|t_us| last(&history, t_us)),
+            [None, Some(20), Some(20), Some(40), Some(40)]
+        );
+        history.forget(39);
+        assert_eq!([last(&history, 39), last(&history, 90)], [Some(20), Some(40)]);
+        history.forget(60);
+        assert_eq!(last(&history, 90), Some(40));
+        assert_eq!(history.last_overflow_us(Direction::Reverse, 90), None);
+    }
+
+    #[test]
+    fn what_is_left_answers_as_before_for_what_is_to_come() {
+        let mut history = History::of(std::iter::empty(), Headers::USUAL, &STANDARD);
+        let thread = ThreadRole::Sender { flow: 0 };
+        for t_us in (0..100).step_by(10) {
+            let (cpu_us, wait_us) = (t_us * t_us / 100, Some(t_us / 2));
+            history.take(&AnyRow::Cpu(CpuSample { t_us, thread: thread.clone(), cpu_us, wait_us }));
+        }
+        let window = TimeInterval { from_us: 55, to_us: 75 };
+        let used = |history: &History<'_>| history.thread_use(|role| role.flow() == Some(0), window);
+        let before = used(&history);
+        history.forget(55);
+        assert_eq!(history.threads[&thread].0.len(), 5);
+        assert_eq!(before, Some(ThreadUse { computed: 1.3, waited: 0.5 }));
+        assert_eq!(used(&history), before);
+        assert_eq!(history.thread_use(|role| role.flow() == Some(1), window), None);
+    }
+}

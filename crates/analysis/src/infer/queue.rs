@@ -1,0 +1,44 @@
+//! What a round trip shows of the bottleneck's queue, where nobody sampled that queue.
+
+use crate::ground::thresholds::Thresholds;
+use pipefill_core::cell::Direction;
+use pipefill_core::record::{PathFacts, WayFacts};
+
+/// By how much a round trip is above its base, microseconds, before a queue is the reason.
+pub(crate) fn standing_us(base_us: u64, thresholds: &Thresholds) -> u64 {
+    ((base_us as f64 * thresholds.queue_stands.value()) as u64).max(thresholds.queue_stands_us.whole())
+}
+
+/// The round trip from which on a queue stands, and not only a burst waits for its own beginning: up to a third of a window is sent at once
+/// (`tcp_tso_should_defer()`), which on a path whose rate is used by three fifths adds a quarter. Where more of the rate is used, a shorter
+/// round trip shows nothing.
+pub(crate) fn beyond_bursts_us(base_us: u64, thresholds: &Thresholds) -> u64 {
+    base_us + (base_us as f64 * thresholds.beyond_bursts.value()) as u64
+}
+
+/// What the bottleneck's queue in `direction` holds at a round trip of `rtt_us`, bytes; `None` where the rate is unknown.
+pub(crate) fn bytes_of(
+    path: &PathFacts,
+    direction: Direction,
+    rtt_us: u64,
+    thresholds: &Thresholds,
+) -> Option<u64> {
+    let (base, rate) = (path.base_rtt_us?.value, path.way(direction).rate_bps?.value);
+    let above = rtt_us.saturating_sub(base);
+    let bytes = u128::from(above) * u128::from(rate) / 8_000_000;
+    let stands = above >= standing_us(base, thresholds);
+    Some(if stands { u64::try_from(bytes).unwrap_or(u64::MAX) } else { 0 })
+}
+
+/// Whether a round trip of `rtt_us` is that of a queue which overflows, and longer than bursts alone make it; `false` where that is unknown.
+pub(crate) fn is_full(path: &PathFacts, direction: Direction, rtt_us: u64, thresholds: &Thresholds) -> bool {
+    path.base_rtt_us.is_some_and(|base| rtt_us >= beyond_bursts_us(base.value, thresholds))
+        && may_overflow(path.way(direction), rtt_us, thresholds)
+}
+
+/// Whether a round trip of `rtt_us` may be that of a queue which overflows: what takes much longer and is not lost waits somewhere else, as
+/// ACKs do on their way back.
+pub(crate) fn may_overflow(way: &WayFacts, rtt_us: u64, thresholds: &Thresholds) -> bool {
+    way.overflow_rtt_us
+        .is_some_and(|overflow| (rtt_us as f64) < overflow.value as f64 * thresholds.overflow_reach.value())
+}

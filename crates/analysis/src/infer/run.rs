@@ -1,0 +1,223 @@
+//! What is known of a run beside a stream's own samples: both directions of the path, what passed lately, the base round trip; and the
+//! evidence on an epoch that follows.
+
+use super::epochs::Epoch;
+use super::history::History;
+use super::way::Way;
+use crate::ground::interval::{TimeInterval, flow_of};
+use crate::ground::models::headers::Headers;
+use crate::ground::thresholds::Thresholds;
+use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
+use pipefill_core::evidence::{Evidence, Offer, PathEvidence, Plan, ReceiverMemory, ThreadUse};
+use pipefill_core::record::{AnyRow, Fact, Manifest, PathFacts, StreamSummary, ThreadRole};
+use pipefill_core::units::Rate;
+
+/// A stream and what was asked of it.
+#[derive(Clone, Copy)]
+pub(crate) struct AskedStream<'a> {
+    /// Index of the flow.
+    pub(crate) flow_index: u32,
+    pub(crate) flow: &'a FlowSpec,
+    pub(crate) summary: &'a StreamSummary,
+}
+
+/// One run's facts.
+pub(crate) struct RunFacts<'a> {
+    pub(crate) spec: &'a CellSpec,
+    thresholds: &'a Thresholds,
+    /// What was seen last.
+    pub(crate) history: History<'a>,
+    /// Forward, reverse.
+    ways: [Way; 2],
+    /// Payload of all streams over their whole lives: forward, reverse.
+    carried: [u64; 2],
+    /// The path's fixed round trip, microseconds; 0 where it has none.
+    pub(crate) base_rtt_us: u64,
+    /// What is known of the path of observed connections; `None` where it was planned.
+    pub(crate) observed: Option<&'a PathFacts>,
+}
+
+impl<'a> RunFacts<'a> {
+    pub(crate) fn of(manifest: &'a Manifest, thresholds: &'a Thresholds) -> Self {
+        let spec = &manifest.run.cell.spec;
+        let observed = manifest.subject.observed().map(|observed| &observed.path);
+        let known = |stream: &'a _| flow_of(spec, stream).map(|flow| (stream, flow));
+        let mut carried = [0; 2];
+        for (stream, flow) in manifest.streams.iter().filter_map(known) {
+            let sum: &mut u64 = &mut carried[flow.direction.index()];
+            *sum = sum.saturating_add(stream.received_bytes);
+        }
+        let streams = manifest.streams.iter().filter_map(known);
+        Self {
+            spec,
+            thresholds,
+            carried,
+            history: History::of(streams, Headers::of(&spec.path), thresholds).on(observed.cloned()),
+            ways: Direction::ALL.map(|direction| Way::of(manifest, direction, thresholds)),
+            base_rtt_us: u64::try_from(spec.path.rtt().as_micros()).unwrap_or(u64::MAX),
+            observed,
+        }
+    }
+
+    /// Takes the next row of any table, in order of time.
+    pub(crate) fn take(&mut self, row: &AnyRow) {
+        self.history.take(row);
+    }
+
+    pub(crate) fn way(&self, direction: Direction) -> &Way {
+        &self.ways[direction.index()]
+    }
+
+    /// The evidence on `epoch` of `stream`.
+    pub(crate) fn evidence(&self, epoch: &Epoch, stream: AskedStream<'_>) -> Evidence {
+        let interval = epoch.interval;
+        let flow = stream.flow;
+        let kept = |rate: Rate| self.kept_share(epoch, stream, rate);
+        Evidence {
+            from_us: interval.from_us,
+            to_us: interval.to_us,
+            plan: self.observed.is_none().then(|| Plan { pacing_kept: flow.max_pacing_rate.map(kept) }),
+            offer: flow.bitrate.map(|rate| Offer { kept: kept(rate) }),
+            sender: Some(epoch.sender.clone()),
+            packets: epoch.packets,
+            receiver: epoch.unread_share.map(|unread_share| ReceiverMemory { unread_share }),
+            arrivals: None,
+            path: self.path_evidence(stream, interval),
+            endpoint_thread: self.thread_use(stream, interval),
+            path_thread: self.history.thread_use(|role| matches!(role, ThreadRole::Path(_)), interval),
+            datagrams: None,
+        }
+    }
+
+    /// What got through or is under way since the stream's start, but for the write in progress, over what `rate` gives by then.
+    fn kept_share(&self, epoch: &Epoch, stream: AskedStream<'_>, rate: Rate) -> f64 {
+        let since_us = epoch.interval.to_us.saturating_sub(stream.summary.start_us);
+        let wanted = rate.bps() as f64 / 8e6 * since_us as f64;
+        let under_way = epoch.sender.unacked_peak.max(stream.flow.length.get()) as f64;
+        let got = self.history.got_through(stream.summary.stream, epoch.interval.to_us) + under_way;
+        if wanted > 0.0 { got / wanted } else { f64::INFINITY }
+    }
+
+    fn path_evidence(&self, stream: AskedStream<'_>, interval: TimeInterval) -> PathEvidence {
+        let direction = stream.flow.direction;
+        let way = self.way(direction);
+        let passed = self.history.passed(direction, interval, way.overhead);
+        let fact = if self.observed.is_some() { Fact::inferred } else { Fact::asked };
+        let carried = |direction: Direction| self.carried[direction.index()] as f64;
+        let frame = self.spec.path.full_frame().get() as f64;
+        PathEvidence {
+            base_rtt_us: self.base_rtt_us,
+            rate_bps: way.rate.map(|rate| fact(rate.bps())),
+            is_the_hosts: way.is_the_hosts,
+            rate_used: way.rate.map(|rate| passed.wire_bps / rate.bps() as f64),
+            is_within_burst: passed.wire_bytes_so_far <= way.burst as f64,
+            queue_always: is_always(self.history.queue_looks(direction, interval).map(|backlog| backlog > 0)),
+            overflow_always: is_always(self.history.waits(direction, interval)),
+            frames: passed.wire_bps * interval.length_us() as f64 / 8e6 / frame,
+            back_share: over(carried(direction.opposite()), carried(direction)),
+            fair_share_bps: self.fair_share_bps(direction, stream.summary.stream, interval),
+        }
+    }
+
+    /// How the thread that works most for one end of the stream spent its time.
+    fn thread_use(&self, stream: AskedStream<'_>, interval: TimeInterval) -> Option<ThreadUse> {
+        let is_own = |role: &ThreadRole| match role {
+            ThreadRole::Sender { flow } => *flow == stream.flow_index,
+            ThreadRole::Receiver { flow, stream: received } => {
+                *flow == stream.flow_index
+                    && received.is_none_or(|received| received == stream.summary.stream)
+            }
+            _ => false,
+        };
+        self.history.thread_use(is_own, interval)
+    }
+
+    /// What one more greedy stream of `direction` gets beside the others, bits per second of payload (max-min fairness): streams that take
+    /// less than an equal part keep what they take, and `stream` and the rest share what is left. `None` where the path has no rate.
+    fn fair_share_bps(&self, direction: Direction, stream: u32, interval: TimeInterval) -> Option<f64> {
+        let capacity = self.way(direction).payload_bps(Protocol::Tcp, Headers::of(&self.spec.path).mss())?;
+        let mut others: Vec<f64> = self.history.others_bps(direction, stream, interval);
+        others.sort_by(f64::total_cmp);
+        let (mut left, mut sharing) = (capacity, others.len() as f64 + 1.0);
+        for taken in others {
+            if taken >= self.thresholds.modest.value() * left / sharing {
+                break;
+            }
+            left -= taken;
+            sharing -= 1.0;
+        }
+        Some(left / sharing)
+    }
+
+    /// What waits for the ACKs of data that goes in `direction`: the mean wait in the queue of the way back.
+    pub(crate) fn ack_wait_us(&self, direction: Direction, interval: TimeInterval) -> Option<u64> {
+        let back = direction.opposite();
+        let (mut sum, mut count) = (0_u64, 0_u64);
+        for backlog in self.history.queue_looks(back, interval) {
+            sum = sum.saturating_add(backlog);
+            count += 1;
+        }
+        self.way(back).wait_us(sum.checked_div(count)?)
+    }
+}
+
+/// `part` over `whole`; without bound over nothing.
+fn over(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { f64::INFINITY }
+}
+
+/// Whether each of several samples shows it.
+fn is_always(samples: impl Iterator<Item = bool>) -> bool {
+    let (mut count, mut seen) = (0, 0);
+    for is_seen in samples {
+        count += 1;
+        seen += u32::from(is_seen);
+    }
+    count >= 2 && seen == count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::{acked, manifest, queue};
+    use super::*;
+    use crate::ground::thresholds::STANDARD;
+
+    const WINDOW: TimeInterval = TimeInterval { from_us: 1_000_000, to_us: 2_000_000 };
+
+    fn facts<'a>(manifest: &'a Manifest, rows: &[AnyRow]) -> RunFacts<'a> {
+        let mut facts = RunFacts::of(manifest, &STANDARD);
+        rows.iter().for_each(|row| facts.take(row));
+        facts
+    }
+
+    fn flowing(stream: u32, mbit: u64) -> Vec<AnyRow> {
+        (0..=30).map(|tenth| acked(tenth * 100_000, stream, tenth * mbit * 12_500)).collect()
+    }
+
+    fn path(more: &str) -> Manifest {
+        let flows = "[[flow]]\n[[flow]]\n[[flow]]\n";
+        manifest(&format!("[path]\nrate = \"100mbit\"\nrtt = \"20ms\"\n{more}{flows}"))
+    }
+
+    #[test]
+    fn the_fair_share_is_what_modest_streams_leave_in_equal_parts() {
+        let manifest = path("");
+        let share = |others: &[(u32, u64)]| {
+            let rows: Vec<AnyRow> = others.iter().flat_map(|&(stream, mbit)| flowing(stream, mbit)).collect();
+            facts(&manifest, &rows)
+                .fair_share_bps(Direction::Forward, 0, WINDOW)
+                .map(|bps| (bps / 1e6).round())
+        };
+        assert_eq!(share(&[(0, 5)]), Some(96.0), "alone");
+        assert_eq!(share(&[(0, 5), (1, 90)]), Some(48.0));
+        assert_eq!(share(&[(0, 5), (1, 6), (2, 80)]), Some(45.0));
+    }
+
+    #[test]
+    fn acks_wait_in_the_queue_of_the_way_back() {
+        let manifest = path("reverse_rate = \"1mbit\"\n");
+        let rows: Vec<AnyRow> = (0..30).map(|n| queue(n * 100_000, Direction::Reverse, 12_500, 0)).collect();
+        assert_eq!(facts(&manifest, &rows).ack_wait_us(Direction::Forward, WINDOW), Some(100_000));
+        assert_eq!(facts(&manifest, &rows).ack_wait_us(Direction::Reverse, WINDOW), None, "nobody looked");
+    }
+}

@@ -1,0 +1,339 @@
+//! What the figures of a verdict were while each holder held: sums and medians over the epochs of one flow.
+//!
+//! Never: an epoch kept, or one from outside of the measured time.
+
+use super::Figures;
+use super::ledger::Holding;
+use super::rule::OTHER;
+use crate::ground::statistics::rounded;
+use crate::ground::weighted_values::WeightedValues;
+use pipefill_core::evidence::Evidence;
+use pipefill_core::limit::{CwndCause, LimitedBy};
+use std::collections::BTreeMap;
+
+/// The figures of one flow by who held it.
+#[derive(Debug, Default)]
+pub(super) struct HolderFigures {
+    held: BTreeMap<(LimitedBy, Option<CwndCause>), FiguresOfStreams>,
+}
+
+/// The figures of one holder, stream by stream.
+#[derive(Debug, Default)]
+struct FiguresOfStreams {
+    streams: BTreeMap<u32, Values>,
+    /// Mean wait of ACKs in the queue of their way, microseconds.
+    ack_wait_us: Mean,
+    /// How the busiest thread of the flow spent its time.
+    computed: Mean,
+    waited: Mean,
+}
+
+/// A mean over time.
+#[derive(Debug, Clone, Copy, Default)]
+struct Mean {
+    sum: f64,
+    time_us: f64,
+}
+
+/// The figures of one stream's epochs.
+#[derive(Debug, Default)]
+struct Values {
+    /// Mean in flight × time in which the stream moved, and that time.
+    flight_area: u128,
+    moving_us: u128,
+    /// Mean round trip × time, and that time.
+    rtt_area: u128,
+    timed_us: u128,
+    /// Change of what was in flight × time, and what was in flight at most × time.
+    change_area: u128,
+    peak_area: u128,
+    /// Payload acknowledged.
+    acked: u128,
+    span_us: u128,
+    unacked_peak: WeightedValues,
+    cwnd: WeightedValues,
+    rwnd: WeightedValues,
+    wmem_peak: WeightedValues,
+    sndbuf: WeightedValues,
+    pacing_rate_bps: WeightedValues,
+    srtt_us: WeightedValues,
+    min_rtt_us: WeightedValues,
+    mss: WeightedValues,
+}
+
+impl HolderFigures {
+    /// Whether nothing was counted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Counts the evidence on `stream` in an interval of which `counts_us` count. ACKs waited for `ack_wait_us` meanwhile.
+    pub(super) fn add(
+        &mut self,
+        stream: u32,
+        evidence: &Evidence,
+        counts_us: u64,
+        holding: Holding,
+        ack_wait_us: Option<u64>,
+    ) {
+        if counts_us == 0 {
+            return;
+        }
+        let held = self.held.entry((holding.limited_by, holding.cause)).or_default();
+        held.streams.entry(stream).or_default().add(evidence, counts_us);
+        if let Some(wait_us) = ack_wait_us {
+            held.ack_wait_us.add(wait_us as f64, evidence.length_us());
+        }
+        if let Some(used) = evidence.endpoint_thread {
+            held.computed.add(used.computed, evidence.length_us());
+            held.waited.add(used.waited, evidence.length_us());
+        }
+    }
+
+    /// The figures while `limited_by` held, where `revised` gives what was counted under another holder.
+    pub(super) fn of(&self, limited_by: LimitedBy, revised: impl Fn(Holding) -> Option<Holding>) -> Figures {
+        let mut sum = FiguresOfStreams::default();
+        self.held_by(limited_by, &revised).for_each(|held| sum.absorb(held));
+        sum.figures()
+    }
+
+    /// How long ACKs waited while the congestion window held, and how threads spent the time in which the CPU did: into `figures`.
+    pub(super) fn means(&self, figures: Figures, revised: impl Fn(Holding) -> Option<Holding>) -> Figures {
+        let mean = |holder, field: fn(&FiguresOfStreams) -> Mean| {
+            self.held_by(holder, &revised).map(field).fold(Mean::default(), Mean::plus).get()
+        };
+        Figures {
+            ack_wait_us: mean(LimitedBy::Cwnd, |held| held.ack_wait_us).map(rounded),
+            cpu_share: mean(LimitedBy::Cpu, |held| held.computed).map(|share| share.min(1.0)),
+            cpu_wait_share: mean(LimitedBy::Cpu, |held| held.waited).map(|share| share.min(1.0)),
+            ..figures
+        }
+    }
+
+    fn held_by(
+        &self,
+        limited_by: LimitedBy,
+        revised: &impl Fn(Holding) -> Option<Holding>,
+    ) -> impl Iterator<Item = &FiguresOfStreams> {
+        let holder = |limited_by, cause| {
+            let before = Holding { limited_by, cause, rule: OTHER };
+            revised(before).unwrap_or(before).limited_by
+        };
+        let its = move |&(&(held_by, cause), _): &(&(LimitedBy, Option<CwndCause>), _)| {
+            holder(held_by, cause) == limited_by
+        };
+        self.held.iter().filter(its).map(|(_, held)| held)
+    }
+}
+
+impl FiguresOfStreams {
+    fn absorb(&mut self, other: &Self) {
+        for (&stream, values) in &other.streams {
+            self.streams.entry(stream).or_default().absorb(values);
+        }
+    }
+
+    /// Sums over the streams of each stream's median.
+    fn figures(&self) -> Figures {
+        // The receiver's socket has none of them.
+        if self.streams.values().all(|values| values.span_us == 0) {
+            return Figures::default();
+        }
+        let medians = |field: fn(&Values) -> &WeightedValues| {
+            self.streams.values().filter_map(move |values| field(values).median().map(rounded))
+        };
+        let sum = |field: fn(&Values) -> &WeightedValues| medians(field).reduce(|sum, median| sum + median);
+        Figures {
+            flight_bytes: sum(|v| &v.unacked_peak).map(|peak| peak.max(self.flight_mean())),
+            flight_mean_bytes: Some(self.flight_mean()),
+            stalled_share: Some(self.stalled_share()),
+            rtt_mean_us: self.rtt_mean_us(),
+            // The sockets of a receiver tell nothing of it.
+            acked_bps: Some(self.acked_bps()).filter(|&bps| bps > 0),
+            cwnd_bytes: sum(|v| &v.cwnd),
+            rwnd_bytes: sum(|v| &v.rwnd),
+            wmem_queued_bytes: sum(|v| &v.wmem_peak),
+            sndbuf_bytes: sum(|v| &v.sndbuf),
+            pacing_rate_bps: sum(|v| &v.pacing_rate_bps),
+            srtt_us: medians(|v| &v.srtt_us).min(),
+            min_rtt_us: medians(|v| &v.min_rtt_us).min(),
+            mss_bytes: medians(|v| &v.mss).min(),
+            changing_share: Some(self.changing_share()),
+            ..Figures::default()
+        }
+    }
+
+    /// Sum over the streams of each one's mean, weighted with the time: Little's law knows no median.
+    fn flight_mean(&self) -> u64 {
+        self.streams.values().map(|one| quotient(one.flight_area, one.moving_us)).sum()
+    }
+
+    fn stalled_share(&self) -> f64 {
+        let sum = |time: fn(&Values) -> u128| self.streams.values().map(time).sum::<u128>();
+        1.0 - sum(|one| one.moving_us) as f64 / sum(|one| one.span_us).max(1) as f64
+    }
+
+    /// By which part of its peak what was in flight changed from one end of an epoch to the other, in the mean.
+    fn changing_share(&self) -> f64 {
+        let sum = |area: fn(&Values) -> u128| self.streams.values().map(area).sum::<u128>();
+        sum(|one| one.change_area) as f64 / sum(|one| one.peak_area).max(1) as f64
+    }
+
+    /// The round trip by which what the streams had in flight gives the sum of their rates.
+    fn rtt_mean_us(&self) -> Option<u64> {
+        let rate = |one: &Values| {
+            let rtt_us = one.rtt_area as f64 / one.timed_us as f64;
+            (one.timed_us > 0).then(|| quotient(one.flight_area, one.moving_us) as f64 / rtt_us)
+        };
+        let total = self.streams.values().filter_map(rate).sum::<f64>();
+        (total > 0.0).then(|| rounded(self.flight_mean() as f64 / total))
+    }
+
+    /// Sum over the streams of what was acknowledged in each one's time.
+    fn acked_bps(&self) -> u64 {
+        self.streams.values().map(|one| quotient(one.acked * 8_000_000, one.span_us)).sum()
+    }
+}
+
+fn quotient(whole: u128, by: u128) -> u64 {
+    u64::try_from(whole / by.max(1)).unwrap_or(u64::MAX)
+}
+
+impl Mean {
+    fn add(&mut self, value: f64, time_us: u64) {
+        self.sum += value * time_us as f64;
+        self.time_us += time_us as f64;
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self { sum: self.sum + other.sum, time_us: self.time_us + other.time_us }
+    }
+
+    fn get(self) -> Option<f64> {
+        (self.time_us > 0.0).then(|| self.sum / self.time_us)
+    }
+}
+
+impl Values {
+    fn absorb(&mut self, other: &Self) {
+        self.flight_area += other.flight_area;
+        self.moving_us += other.moving_us;
+        self.rtt_area += other.rtt_area;
+        self.timed_us += other.timed_us;
+        self.change_area += other.change_area;
+        self.peak_area += other.peak_area;
+        self.acked += other.acked;
+        self.span_us += other.span_us;
+        for (own, others) in self.medians_mut().into_iter().zip(other.medians()) {
+            own.absorb(others);
+        }
+    }
+
+    fn add(&mut self, evidence: &Evidence, counts_us: u64) {
+        let Some(sender) = &evidence.sender else { return };
+        self.span_us += u128::from(counts_us);
+        let length_us = evidence.length_us();
+        let stalled = u128::from(counts_us) * u128::from(sender.stalled_us) / u128::from(length_us.max(1));
+        let moving_us = u128::from(counts_us).saturating_sub(stalled);
+        self.flight_area += u128::from(sender.unacked_mean) * moving_us;
+        self.moving_us += moving_us;
+        self.change_area += u128::from(sender.flight_change) * u128::from(counts_us);
+        self.peak_area += u128::from(sender.unacked_peak) * u128::from(counts_us);
+        self.acked += u128::from(sender.acked) * u128::from(counts_us) / u128::from(length_us.max(1));
+        if let Some(srtt_us) = sender.srtt_mean_us {
+            self.rtt_area += u128::from(srtt_us) * moving_us;
+            self.timed_us += moving_us;
+        }
+        let values = [
+            Some(sender.unacked_peak),
+            sender.cwnd,
+            sender.rwnd,
+            sender.wmem_peak,
+            sender.sndbuf,
+            sender.pacing_rate_bps,
+            sender.srtt_us,
+            sender.min_rtt_us,
+            Some(sender.mss),
+        ];
+        for (own, value) in self.medians_mut().into_iter().zip(values) {
+            if let Some(value) = value {
+                own.add(value, 1);
+            }
+        }
+    }
+
+    fn medians(&self) -> [&WeightedValues; 9] {
+        [
+            &self.unacked_peak,
+            &self.cwnd,
+            &self.rwnd,
+            &self.wmem_peak,
+            &self.sndbuf,
+            &self.pacing_rate_bps,
+            &self.srtt_us,
+            &self.min_rtt_us,
+            &self.mss,
+        ]
+    }
+
+    fn medians_mut(&mut self) -> [&mut WeightedValues; 9] {
+        [
+            &mut self.unacked_peak,
+            &mut self.cwnd,
+            &mut self.rwnd,
+            &mut self.wmem_peak,
+            &mut self.sndbuf,
+            &mut self.pacing_rate_bps,
+            &mut self.srtt_us,
+            &mut self.min_rtt_us,
+            &mut self.mss,
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::evidence::SenderEvidence;
+
+    fn evidence(to_us: u64, sender: SenderEvidence) -> Evidence {
+        Evidence { to_us, sender: Some(sender), ..Evidence::default() }
+    }
+
+    fn holding(limited_by: LimitedBy) -> Holding {
+        Holding { limited_by, cause: None, rule: OTHER }
+    }
+
+    #[test]
+    fn over_the_mean_round_trip_what_the_streams_had_in_flight_gives_the_sum_of_their_rates() {
+        let mut figures = HolderFigures::default();
+        for (stream, unacked_mean, rtt) in [(0, 1_000, 10_000), (1, 1_000, 40_000)] {
+            let sender = SenderEvidence {
+                unacked_mean,
+                srtt_mean_us: Some(rtt),
+                acked: 40_000_000 / rtt,
+                ..SenderEvidence::default()
+            };
+            figures.add(stream, &evidence(40_000, sender), 20_000, holding(LimitedBy::Cwnd), None);
+        }
+        let of = figures.of(LimitedBy::Cwnd, |_| None);
+        assert_eq!((of.flight_mean_bytes, of.rtt_mean_us), (Some(2_000), Some(16_000)));
+        assert_eq!(of.acked_bps, Some(1_000_000));
+    }
+
+    #[test]
+    fn the_mean_in_flight_is_weighted_with_the_time_and_revised_holders_count_under_their_new_one() {
+        let mut figures = HolderFigures::default();
+        for (counts_us, unacked_mean, limited_by) in
+            [(1, 4_000, LimitedBy::Sndbuf), (3, 0, LimitedBy::Sndbuf), (4, 3_000, LimitedBy::Pacing)]
+        {
+            let sender = SenderEvidence { unacked_mean, ..SenderEvidence::default() };
+            figures.add(0, &evidence(9, sender), counts_us, holding(limited_by), None);
+        }
+        let flight = |revised: fn(Holding) -> Option<Holding>| {
+            figures.of(LimitedBy::Sndbuf, revised).flight_mean_bytes
+        };
+        assert_eq!(flight(|_| None), Some(1_000));
+        assert_eq!(flight(|_| Some(holding(LimitedBy::Sndbuf))), Some(2_000));
+    }
+}

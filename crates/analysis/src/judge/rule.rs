@@ -1,0 +1,110 @@
+//! What a rule is: one question to the evidence, and the holder of the interval where its answer is yes.
+
+use super::trace::Trace;
+use crate::ground::thresholds::Thresholds;
+use pipefill_core::evidence::Evidence;
+use pipefill_core::limit::LimitedBy;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
+
+/// The name of a rule, e.g. `rwnd.used_up`: its holder, and what it asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize)]
+#[serde(transparent)]
+pub struct RuleId(#[schemars(with = "String")] &'static str);
+
+/// A part of the evidence that a rule needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// A scenario that describes the flow and its path.
+    Plan,
+    /// The absence of such a scenario: the rule stands in for what the scenario says.
+    NoPlan,
+    /// The rate that the application was to offer.
+    Offer,
+    /// The sender's socket, or its packets.
+    Sender,
+    /// The receiver's socket beside the sender's.
+    Receiver,
+    /// The receiver's socket alone.
+    Arrivals,
+    /// What both ends counted of datagrams.
+    Datagrams,
+}
+
+/// A rule.
+pub struct Rule {
+    /// Its name.
+    pub id: RuleId,
+    /// Who holds the interval where it holds.
+    pub limited_by: LimitedBy,
+    /// What it asks.
+    pub question: &'static str,
+    /// Without these parts of the evidence it does not apply.
+    pub needs: &'static [Part],
+    /// Whether it holds.
+    pub(super) holds: fn(&Evidence, &Thresholds, &mut Trace) -> bool,
+}
+
+impl RuleId {
+    pub(super) const fn new(name: &'static str) -> Self {
+        Self(name)
+    }
+
+    /// The name.
+    pub const fn as_str(self) -> &'static str {
+        self.0
+    }
+}
+
+impl fmt::Display for RuleId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for RuleId {
+    /// The rule of that name; [`OTHER`] for one that this version does not have.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        Ok(super::rule_ids().find(|id| id.0 == name).unwrap_or(OTHER))
+    }
+}
+
+/// A rule of another version.
+pub(super) const OTHER: RuleId = RuleId::new("other");
+
+impl Part {
+    /// Whether `evidence` has it.
+    pub fn is_in(self, evidence: &Evidence) -> bool {
+        match self {
+            Self::Plan => evidence.plan.is_some(),
+            Self::NoPlan => evidence.plan.is_none(),
+            Self::Offer => evidence.offer.is_some(),
+            Self::Sender => evidence.sender.is_some(),
+            Self::Receiver => evidence.receiver.is_some(),
+            Self::Arrivals => evidence.arrivals.is_some(),
+            Self::Datagrams => evidence.datagrams.is_some(),
+        }
+    }
+
+    /// In the words of the guide.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Plan => "scenario",
+            Self::NoPlan => "no scenario",
+            Self::Offer => "offered rate",
+            Self::Sender => "sender",
+            Self::Receiver => "receiver's socket",
+            Self::Arrivals => "receiver alone",
+            Self::Datagrams => "datagrams",
+        }
+    }
+}
+
+impl Rule {
+    /// Whether the evidence has what it needs, and it holds.
+    pub(super) fn decides(&self, evidence: &Evidence, thresholds: &Thresholds, trace: &mut Trace) -> bool {
+        self.needs.iter().all(|part| part.is_in(evidence)) && (self.holds)(evidence, thresholds, trace)
+    }
+}

@@ -1,0 +1,109 @@
+//! When the application holds an interval: it offers no more.
+
+use super::super::conditions::{
+    has_used_cwnd, has_used_rwnd, has_used_sndbuf, is_path_full, is_waiting, paced_share,
+};
+use super::super::rule::{Part, Rule, RuleId};
+use super::cwnd::arriving_packets;
+use pipefill_core::limit::LimitedBy;
+
+/// Losses of a queue count sooner than others.
+pub(super) const DATAGRAMS_ARRIVE: Rule = Rule {
+    id: RuleId::new("app.datagrams_arrive"),
+    limited_by: LimitedBy::App,
+    question: "Do nearly all datagrams arrive, or are the few losses not those of a full queue?",
+    needs: &[Part::Datagrams, Part::Plan],
+    holds: |evidence, t, trace| {
+        let Some(datagrams) = evidence.datagrams else { return false };
+        let is_of_a_queue = datagrams.queue_drops.is_some_and(|part| trace.at_least(t.drops_explain, part));
+        let negligible = if is_of_a_queue { t.datagrams_lost_in_queue } else { t.datagrams_lost };
+        trace.at_most(negligible, datagrams.lost_share)
+    },
+};
+
+pub(super) const DATAGRAMS_OFFERED: Rule = Rule {
+    id: RuleId::new("app.datagrams_offered"),
+    limited_by: LimitedBy::App,
+    question: "Was all that was asked for sent, and did it arrive?",
+    needs: &[Part::Datagrams, Part::NoPlan],
+    holds: |evidence, t, trace| {
+        let offered = evidence.datagrams.and_then(|datagrams| datagrams.offered_share);
+        offered.is_some_and(|share| trace.at_least(t.offered_carried, share))
+    },
+};
+
+/// Nothing behind an application that is on time holds it back, even where a large write waits for its turn.
+pub(super) const ON_TIME: Rule = Rule {
+    id: RuleId::new("app.on_time"),
+    limited_by: LimitedBy::App,
+    question: "Has the application got through what it was to offer by now, but for the write in progress?",
+    needs: &[Part::Offer, Part::Sender],
+    holds: |evidence, t, trace| {
+        let Some(offer) = evidence.offer else { return false };
+        let is_full = is_path_full(evidence, t, trace);
+        trace.at_least(if is_full { t.on_time_in_full_path } else { t.on_time }, offer.kept)
+    },
+};
+
+/// Whoever wants more fills at least one of them.
+pub(super) const OFFERS_LESS_IN_FULL_PATH: Rule = Rule {
+    id: RuleId::new("app.offers_less_in_full_path"),
+    limited_by: LimitedBy::App,
+    question: "Is the path full while neither a window nor the send buffer of this stream is used up?",
+    needs: &[Part::Sender, Part::NoPlan],
+    holds: |evidence, t, trace| {
+        let Some(sender) = &evidence.sender else { return false };
+        is_path_full(evidence, t, trace)
+            && !has_used_cwnd(evidence, t, trace)
+            && !has_used_rwnd(sender, t, trace)
+            && !has_used_sndbuf(evidence, t, trace)
+    },
+};
+
+pub(super) const ARRIVES_DRY: Rule = Rule {
+    id: RuleId::new("app.arrives_dry"),
+    limited_by: LimitedBy::App,
+    question: "Do the PSH flags of what arrives show, most of the time, that all that was written was sent?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some(packets) = arriving_packets(evidence, t, trace) else { return false };
+        trace.at_least(t.arrival_share, packets.dry_share)
+    },
+};
+
+pub(super) const WRITES_IN_LUMPS: Rule = Rule {
+    id: RuleId::new("app.writes_in_lumps"),
+    limited_by: LimitedBy::App,
+    question: "Does data wait that no window holds back, although the pacing rate allows much more or the kernel flags the application?",
+    needs: &[Part::Sender, Part::NoPlan],
+    holds: |evidence, t, trace| {
+        let Some(sender) = &evidence.sender else { return false };
+        is_waiting(evidence, t, trace)
+            && (sender.app_limited_share > 0.0
+                || paced_share(evidence, t, trace).is_some_and(|share| trace.below(t.unpaced, share)))
+    },
+};
+
+pub(super) const OFFERS_RATE: Rule = Rule {
+    id: RuleId::new("app.offers_rate"),
+    limited_by: LimitedBy::App,
+    question: "Is everything sent that was written, of an application that was to offer a rate?",
+    needs: &[Part::Sender, Part::Offer],
+    holds: |_, _, _| true,
+};
+
+pub(super) const OFFERS_LESS: Rule = Rule {
+    id: RuleId::new("app.offers_less"),
+    limited_by: LimitedBy::App,
+    question: "Is everything sent that was written, with room in the send buffer?",
+    needs: &[Part::Sender, Part::NoPlan],
+    holds: |_, _, _| true,
+};
+
+pub(super) const NOTHING_WAITS: Rule = Rule {
+    id: RuleId::new("app.nothing_waits"),
+    limited_by: LimitedBy::App,
+    question: "Is everything sent that was written, with an idle CPU and an empty send buffer?",
+    needs: &[Part::Sender],
+    holds: |_, _, _| true,
+};

@@ -1,0 +1,74 @@
+//! When the congestion window holds an interval.
+
+use super::super::conditions::{cwnd_used, is_repairing, is_waiting, used_window};
+use super::super::rule::{Part, Rule, RuleId};
+use super::super::trace::Trace;
+use super::path::{ARRIVES_WITH_QUEUE, carries_enough, grows};
+use crate::ground::thresholds::Thresholds;
+use pipefill_core::evidence::{ArrivingPackets, Evidence};
+use pipefill_core::limit::LimitedBy;
+
+pub(super) const REPAIRING: Rule = Rule {
+    id: RuleId::new("cwnd.repairing"),
+    limited_by: LimitedBy::Cwnd,
+    question: "Does the sender recover from losses most of the time?",
+    needs: &[Part::Sender],
+    holds: |evidence, t, trace| evidence.sender.as_ref().is_some_and(|sender| is_repairing(sender, t, trace)),
+};
+
+pub(super) const USED_UP: Rule = Rule {
+    id: RuleId::new("cwnd.used_up"),
+    limited_by: LimitedBy::Cwnd,
+    question: "Does data wait while the congestion window is used up, and is it smaller than a receive window that is used up?",
+    needs: &[Part::Sender],
+    holds: |evidence, t, trace| {
+        is_waiting(evidence, t, trace) && used_window(evidence, t, trace) == Some(LimitedBy::Cwnd)
+    },
+};
+
+pub(super) const NEARLY_USED_UP: Rule = Rule {
+    id: RuleId::new("cwnd.nearly_used_up"),
+    limited_by: LimitedBy::Cwnd,
+    question: "Does data wait, unexplained, while most of the congestion window is out?",
+    needs: &[Part::Sender],
+    holds: |evidence, t, trace| {
+        is_waiting(evidence, t, trace)
+            && cwnd_used(evidence, t, trace).is_some_and(|used| trace.at_least(t.window_nearly_used, used))
+    },
+};
+
+pub(super) const ARRIVALS_GROW: Rule = Rule {
+    id: RuleId::new("cwnd.arrivals_grow"),
+    limited_by: LimitedBy::Cwnd,
+    question: "Does what arrives grow from third to third of the time?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some(whole) = evidence.arrivals.map(|arrivals| arrivals.whole) else { return false };
+        carries_enough(&whole, t, trace) && grows(whole.growth, whole.disordered_share > 0.0, t, trace)
+    },
+};
+
+pub(super) const ARRIVALS_DISORDERED: Rule = Rule {
+    id: RuleId::new("cwnd.arrivals_disordered"),
+    limited_by: LimitedBy::Cwnd,
+    question: "Does the rate of what arrives vary while segments often come out of order?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some(whole) = evidence.arrivals.map(|arrivals| arrivals.whole) else { return false };
+        trace.above(t.receiver_plateau, whole.spread)
+            && trace.at_least(t.receiver_disordered, whole.disordered_share)
+    },
+};
+
+/// What packets that arrive show of a sender, unless its congestion window shows itself in what arrives. A receiver's round trip is longer where
+/// the sender has nothing to answer with, as with a queue: the path gives way.
+pub(super) fn arriving_packets(
+    evidence: &Evidence,
+    t: &Thresholds,
+    trace: &mut Trace,
+) -> Option<ArrivingPackets> {
+    let packets = evidence.arrivals?.packets?;
+    let shows_itself =
+        [&ARRIVALS_GROW, &ARRIVALS_DISORDERED].iter().any(|rule| (rule.holds)(evidence, t, trace));
+    (!shows_itself || (ARRIVES_WITH_QUEUE.holds)(evidence, t, trace)).then_some(packets)
+}

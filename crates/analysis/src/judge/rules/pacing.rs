@@ -1,0 +1,71 @@
+//! When a pacing rate holds an interval.
+
+use super::super::conditions::{is_waiting, paced_share};
+use super::super::rule::{Part, Rule, RuleId};
+use super::cwnd::arriving_packets;
+use pipefill_core::limit::LimitedBy;
+
+pub(super) const REACHED: Rule = Rule {
+    id: RuleId::new("pacing.reached"),
+    limited_by: LimitedBy::Pacing,
+    question: "Does data wait while the stream gets the max_pacing_rate that the scenario sets?",
+    needs: &[Part::Sender, Part::Plan],
+    holds: |evidence, t, trace| {
+        let kept = evidence.plan.and_then(|plan| plan.pacing_kept);
+        kept.is_some_and(|kept| trace.at_least(t.pacing_reached, kept)) && is_waiting(evidence, t, trace)
+    },
+};
+
+/// No socket reports its own limit (`SO_MAX_PACING_RATE`).
+pub(super) const BY_PROGRAM: Rule = Rule {
+    id: RuleId::new("pacing.by_program"),
+    limited_by: LimitedBy::Pacing,
+    question: "Does data wait while the pacing rate is what gets through, and has it not changed for long?",
+    needs: &[Part::Sender, Part::NoPlan],
+    holds: |evidence, t, trace| {
+        let Some(sender) = &evidence.sender else { return false };
+        let Some(share) = paced_share(evidence, t, trace) else { return false };
+        let round_trip = sender.srtt_us.or(sender.min_rtt_us).unwrap_or(0).max(1);
+        let steady_us = evidence.packets.map_or(sender.pacing_steady_us, |packets| packets.paced_us);
+        trace.at_least(t.paced_steadily, steady_us as f64 / round_trip as f64)
+            && trace.at_least(t.paced_by_program, share)
+            && is_waiting(evidence, t, trace)
+    },
+};
+
+pub(super) const ARRIVES_EVENLY: Rule = Rule {
+    id: RuleId::new("pacing.arrives_evenly"),
+    limited_by: LimitedBy::Pacing,
+    question: "Do data arrive evenly, at the same rate most of the time, without a queue and without losses?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let steady = arriving_packets(evidence, t, trace).and_then(|packets| packets.steady);
+        steady.is_some_and(|rate| {
+            trace.at_least(t.arrival_share, rate.share)
+                && trace.at_most(t.arrival_even, rate.unevenness)
+                && trace.at_most(t.arrival_flat, rate.rtt_risen_most)
+        })
+    },
+};
+
+pub(super) const EXPLAINS_RATE: Rule = Rule {
+    id: RuleId::new("pacing.explains_rate"),
+    limited_by: LimitedBy::Pacing,
+    question: "Does data wait with room in both windows, while the pacing rate explains what is acknowledged?",
+    needs: &[Part::Sender],
+    holds: |evidence, t, trace| {
+        is_waiting(evidence, t, trace)
+            && paced_share(evidence, t, trace).is_some_and(|share| trace.at_least(t.paced, share))
+    },
+};
+
+pub(super) const LEFT_OVER: Rule = Rule {
+    id: RuleId::new("pacing.left_over"),
+    limited_by: LimitedBy::Pacing,
+    question: "Does data wait with room in both windows, in a socket that paces?",
+    needs: &[Part::Sender, Part::Plan],
+    holds: |evidence, t, trace| {
+        is_waiting(evidence, t, trace)
+            && evidence.sender.as_ref().is_some_and(|sender| sender.pacing_rate_bps.is_some())
+    },
+};

@@ -1,0 +1,119 @@
+//! When the path holds an interval: the bottleneck is full, or drops what is offered.
+
+use super::super::conditions::is_path_full;
+use super::super::rule::{Part, Rule, RuleId};
+use super::super::trace::Trace;
+use crate::ground::threshold::Threshold;
+use crate::ground::thresholds::Thresholds;
+use pipefill_core::evidence::{ArrivalsOfAll, Datagrams, Growth, Risen};
+use pipefill_core::limit::LimitedBy;
+
+pub(super) const DATAGRAMS_DROPPED: Rule = Rule {
+    id: RuleId::new("path.datagrams_dropped"),
+    limited_by: LimitedBy::Path,
+    question: "Do counted drops explain the losses, most of them the path's own?",
+    needs: &[Part::Datagrams, Part::Plan],
+    holds: |evidence, t, trace| {
+        evidence
+            .datagrams
+            .is_some_and(|datagrams| most_dropped(&datagrams, t, trace) == Some(LimitedBy::Path))
+    },
+};
+
+pub(super) const DATAGRAMS_LOST: Rule = Rule {
+    id: RuleId::new("path.datagrams_lost"),
+    limited_by: LimitedBy::Path,
+    question: "Are datagrams lost, where only both ends counted?",
+    needs: &[Part::Datagrams, Part::NoPlan],
+    holds: |evidence, t, trace| {
+        evidence.datagrams.is_some_and(|datagrams| trace.above(t.datagrams_lost, datagrams.lost_share))
+    },
+};
+
+/// A window or a buffer that would not let through the stream's fair share of an empty path stands before it.
+pub(super) const FULL: Rule = Rule {
+    id: RuleId::new("path.full"),
+    limited_by: LimitedBy::Path,
+    question: "Is the bottleneck at its rate, or its queue never empty?",
+    needs: &[Part::Sender],
+    holds: is_path_full,
+};
+
+pub(super) const ARRIVES_WITH_QUEUE: Rule = Rule {
+    id: RuleId::new("path.arrives_with_queue"),
+    limited_by: LimitedBy::Path,
+    question: "Is the rate the same once the start is over, with a queue all the time and nothing out of order?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some(whole) = evidence.arrivals.map(|arrivals| arrivals.whole) else { return false };
+        let settled = whole.settled;
+        carries_enough(&whole, t, trace)
+            && trace.at_least(t.receiver_settled_share, settled.share)
+            && trace.at_least(t.receiver_rounds, settled.rounds as f64)
+            && settled.spread.is_some_and(|spread| trace.at_most(t.receiver_settled, spread))
+            && has_risen(settled.risen, t, trace)
+            && !settled.is_disordered
+            && !grows(settled.growth, true, t, trace)
+    },
+};
+
+/// A loss that does not change the rate is made up for by a queue, which is there now and then; or an application offers no more.
+pub(super) const LOSSES_CHANGE_NOTHING: Rule = Rule {
+    id: RuleId::new("path.losses_change_nothing"),
+    limited_by: LimitedBy::Path,
+    question: "Is the rate exactly the same although segments come out of order now and then, with a queue now and then?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some(whole) = evidence.arrivals.map(|arrivals| arrivals.whole) else { return false };
+        is_plateau(&whole, t.receiver_plateau, t, trace)
+            && trace.at_most(t.receiver_unchanged, whole.spread)
+            && whole.disordered_share > 0.0
+            && trace.below(t.receiver_disordered, whole.disordered_share)
+            && (has_risen(whole.risen_often, t, trace) || whole.has_one_rtt_only)
+    },
+};
+
+pub(super) const ARRIVES_STEADILY: Rule = Rule {
+    id: RuleId::new("path.arrives_steadily"),
+    limited_by: LimitedBy::Path,
+    question: "Is the rate nearly the same, with a queue nearly all the time?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some(whole) = evidence.arrivals.map(|arrivals| arrivals.whole) else { return false };
+        is_plateau(&whole, t.receiver_plateau, t, trace) && has_risen(whole.risen_always, t, trace)
+    },
+};
+
+fn is_plateau(whole: &ArrivalsOfAll, spread: Threshold, t: &Thresholds, trace: &mut Trace) -> bool {
+    trace.at_most(spread, whole.spread) && carries_enough(whole, t, trace)
+}
+
+/// The place of most drops, where all that were counted explain what is missing.
+pub(super) fn most_dropped(datagrams: &Datagrams, t: &Thresholds, trace: &mut Trace) -> Option<LimitedBy> {
+    let places = [
+        (datagrams.path_drops, LimitedBy::Path),
+        (datagrams.testbed_drops, LimitedBy::Testbed),
+        (datagrams.socket_drops, LimitedBy::Receiver),
+    ];
+    let counted = places.into_iter().filter_map(|(part, place)| Some((part?, place)));
+    let all: f64 = counted.clone().map(|(part, _)| part).sum();
+    let (_, place) = counted.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (all > 0.0 && trace.at_least(t.drops_explain, all)).then_some(place)
+}
+
+/// Whether enough arrives in a round trip for its rate to show anything.
+pub(super) fn carries_enough(whole: &ArrivalsOfAll, t: &Thresholds, trace: &mut Trace) -> bool {
+    whole.segments.is_some_and(|segments| trace.at_least(t.receiver_segments, segments))
+}
+
+/// Whether the rate rises from third to third of the time: by much, or steadily and without any loss.
+pub(super) fn grows(growth: Growth, has_losses: bool, t: &Thresholds, trace: &mut Trace) -> bool {
+    let least = if has_losses { t.receiver_grown } else { t.receiver_grows_steadily };
+    trace.at_least(t.receiver_grows, growth.each) && trace.at_least(least, growth.whole)
+}
+
+fn has_risen(risen: Option<Risen>, t: &Thresholds, trace: &mut Trace) -> bool {
+    risen.is_some_and(|risen| {
+        trace.at_least(t.receiver_risen_us, risen.above_us) && trace.at_least(t.receiver_risen, risen.times)
+    })
+}

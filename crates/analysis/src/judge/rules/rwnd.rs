@@ -1,0 +1,52 @@
+//! When the advertised window holds an interval.
+
+use super::super::conditions::{cwnd_used, is_below_fair_share, is_path_full, is_waiting, used_window};
+use super::super::rule::{Part, Rule, RuleId};
+use pipefill_core::limit::LimitedBy;
+
+pub(super) const BELOW_FAIR_SHARE: Rule = Rule {
+    id: RuleId::new("rwnd.below_fair_share"),
+    limited_by: LimitedBy::Rwnd,
+    question: "Is the receive window used up, and would it not let through the fair share of an empty path, although the path is full?",
+    needs: &[Part::Sender],
+    holds: |evidence, t, trace| {
+        let Some(sender) = &evidence.sender else { return false };
+        is_path_full(evidence, t, trace)
+            && used_window(evidence, t, trace) == Some(LimitedBy::Rwnd)
+            && sender.rwnd.is_some_and(|window| is_below_fair_share(evidence, window))
+    },
+};
+
+pub(super) const USED_UP: Rule = Rule {
+    id: RuleId::new("rwnd.used_up"),
+    limited_by: LimitedBy::Rwnd,
+    question: "Does data wait while the receive window is used up, and is it smaller than a congestion window that is used up?",
+    needs: &[Part::Sender],
+    holds: |evidence, t, trace| {
+        is_waiting(evidence, t, trace) && used_window(evidence, t, trace) == Some(LimitedBy::Rwnd)
+    },
+};
+
+pub(super) const NEARLY_USED_UP: Rule = Rule {
+    id: RuleId::new("rwnd.nearly_used_up"),
+    limited_by: LimitedBy::Rwnd,
+    question: "Does data wait, unexplained, while most of the receive window is out, and no smaller part than of the congestion window?",
+    needs: &[Part::Sender],
+    holds: |evidence, t, trace| {
+        let Some(sender) = &evidence.sender else { return false };
+        let cwnd = cwnd_used(evidence, t, trace).unwrap_or(0.0);
+        is_waiting(evidence, t, trace)
+            && sender.rwnd_used.is_some_and(|used| used >= cwnd && trace.at_least(t.window_nearly_used, used))
+    },
+};
+
+pub(super) const ARRIVES_WHOLE: Rule = Rule {
+    id: RuleId::new("rwnd.arrives_whole"),
+    limited_by: LimitedBy::Rwnd,
+    question: "Does nearly the whole advertised window arrive in a round trip?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let used = evidence.arrivals.and_then(|arrivals| arrivals.window_used);
+        used.is_some_and(|used| trace.at_least(t.receiver_window_used, used))
+    },
+};

@@ -1,0 +1,78 @@
+//! When the send buffer holds an interval: the application would write more, and has no room.
+
+use super::super::conditions::{
+    has_used_cwnd, has_used_rwnd, has_used_sndbuf, is_below_fair_share, is_path_full, is_waiting,
+};
+use super::super::rule::{Part, Rule, RuleId};
+use super::cwnd::arriving_packets;
+use pipefill_core::limit::LimitedBy;
+
+pub(super) const BELOW_FAIR_SHARE: Rule = Rule {
+    id: RuleId::new("sndbuf.below_fair_share"),
+    limited_by: LimitedBy::Sndbuf,
+    question: "Is the send buffer used up with all of it sent, and would it not let through the fair share of an empty path, although the path is full?",
+    needs: &[Part::Sender],
+    holds: |evidence, t, trace| {
+        let Some(sender) = &evidence.sender else { return false };
+        is_path_full(evidence, t, trace)
+            && !has_used_rwnd(sender, t, trace)
+            && !has_used_cwnd(evidence, t, trace)
+            && !is_waiting(evidence, t, trace)
+            && has_used_sndbuf(evidence, t, trace)
+            && is_below_fair_share(evidence, sender.unacked_peak)
+    },
+};
+
+pub(super) const USED_UP: Rule = Rule {
+    id: RuleId::new("sndbuf.used_up"),
+    limited_by: LimitedBy::Sndbuf,
+    question: "Is everything sent that the send buffer holds, and the buffer used up?",
+    needs: &[Part::Sender, Part::Plan],
+    holds: |evidence, t, trace| {
+        let used = evidence.sender.as_ref().and_then(|sender| sender.sndbuf_used);
+        used.is_some_and(|used| trace.at_least(t.sndbuf_used, used))
+    },
+};
+
+/// Its writer waits for it, and not it for its writer.
+pub(super) const KEPT_FULL: Rule = Rule {
+    id: RuleId::new("sndbuf.kept_full"),
+    limited_by: LimitedBy::Sndbuf,
+    question: "Is everything sent that the send buffer holds, and does it get full and is never nearly empty?",
+    needs: &[Part::Sender, Part::NoPlan],
+    holds: |evidence, t, trace| {
+        let Some(sender) = &evidence.sender else { return false };
+        if let Some(packets) = &evidence.packets {
+            return packets.flight_least > 0 && has_used_sndbuf(evidence, t, trace);
+        }
+        sender.sndbuf_used.is_some_and(|most| trace.at_least(t.sndbuf_fullest, most))
+            && sender.sndbuf_least.is_none_or(|least| trace.at_least(t.sndbuf_emptiest, least))
+    },
+};
+
+/// A buffer is emptied and filled again; a congestion window would have grown.
+pub(super) const ARRIVES_IN_BURSTS: Rule = Rule {
+    id: RuleId::new("sndbuf.arrives_in_bursts"),
+    limited_by: LimitedBy::Sndbuf,
+    question: "Do data arrive in bursts a round trip apart, at the same rate most of the time, without a queue and without losses?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let steady = arriving_packets(evidence, t, trace).and_then(|packets| packets.steady);
+        steady.is_some_and(|rate| {
+            trace.at_least(t.arrival_share, rate.share)
+                && trace.at_least(t.arrival_bursts, rate.unevenness)
+                && trace.at_most(t.arrival_flat_of_bursts, rate.rtt_risen)
+        })
+    },
+};
+
+pub(super) const PARTLY_USED: Rule = Rule {
+    id: RuleId::new("sndbuf.partly_used"),
+    limited_by: LimitedBy::Sndbuf,
+    question: "Is everything sent that was written, with part of the send buffer in use between two samples?",
+    needs: &[Part::Sender],
+    holds: |evidence, t, trace| {
+        let used = evidence.sender.as_ref().and_then(|sender| sender.sndbuf_used);
+        used.is_some_and(|used| trace.at_least(t.sndbuf_partly_used, used))
+    },
+};

@@ -1,0 +1,240 @@
+//! Rules on evidence from synthetic rows, one boundary after the other.
+
+use super::super::conditions::is_path_full;
+use super::super::decision::decide;
+use super::super::trace::Trace;
+use super::*;
+use crate::ground::interval::TimeInterval;
+use crate::ground::thresholds::STANDARD;
+use crate::infer::epochs::Epoch;
+use crate::infer::run::{AskedStream, RunFacts};
+use crate::infer::synthetic::{acked, manifest, of_sender, queue};
+use pipefill_core::cell::Direction;
+use pipefill_core::evidence::{Evidence, SenderEvidence};
+use pipefill_core::limit::LimitedBy;
+use pipefill_core::record::{AnyRow, CpuSample, Fact, LossKind, Manifest, Observed, PathFacts, Subject};
+use pipefill_core::tcp_info::TcpInfo;
+
+const SECOND: TimeInterval = TimeInterval { from_us: 1_000_000, to_us: 2_000_000 };
+const PATH: &str = "[path]\nrate = \"100mbit\"\nrtt = \"20ms\"\nqueue = \"1bdp\"\n";
+
+/// A second of a stream that waits with data, an eighth of its windows used, 10 Mbit/s acknowledged.
+fn idle() -> SenderEvidence {
+    SenderEvidence {
+        acked: 1_250_000,
+        unacked_peak: 25_000,
+        cwnd_used: Some(0.125),
+        cwnd: Some(200_000),
+        rwnd_used: Some(0.125),
+        rwnd: Some(200_000),
+        sndbuf_used: Some(0.2),
+        unsent_share: Some(1.0),
+        srtt_us: Some(20_000),
+        min_rtt_us: Some(20_000),
+        mss: 1448,
+        ..SenderEvidence::default()
+    }
+}
+
+/// What limits the first stream of a path with `flows` in that second, of which `rows` were seen, and the rule that says so.
+fn decided(flows: &str, rows: &[AnyRow], epoch: Epoch) -> (LimitedBy, &'static str) {
+    let manifest = manifest(&format!("{PATH}{flows}"));
+    let decision = decide(&evidence(&manifest, rows, epoch), &STANDARD).expect("a sender was seen");
+    (decision.rule.limited_by, decision.rule.id.as_str())
+}
+
+fn judged(flows: &str, rows: &[AnyRow], sender: &SenderEvidence) -> LimitedBy {
+    decided(
+        flows,
+        rows,
+        Epoch { interval: SECOND, sender: sender.clone(), packets: None, unread_share: None },
+    )
+    .0
+}
+
+fn evidence(manifest: &Manifest, rows: &[AnyRow], epoch: Epoch) -> Evidence {
+    let mut facts = RunFacts::of(manifest, &STANDARD);
+    rows.iter().for_each(|row| facts.take(row));
+    let flow = &manifest.run.cell.spec.flows[0];
+    facts.evidence(&epoch, AskedStream { flow_index: 0, flow, summary: &manifest.streams[0] })
+}
+
+const BULK: &str = "[[flow]]\nduration = \"10s\"\n";
+
+/// `stream` acknowledges `mbit` Mbit/s for three seconds.
+fn flowing(stream: u32, mbit: u64) -> Vec<AnyRow> {
+    (0..=30).map(|tenth| acked(tenth * 100_000, stream, tenth * mbit * 12_500)).collect()
+}
+
+/// The queue is never empty.
+fn full() -> Vec<AnyRow> {
+    (0..=300).map(|n| queue(n * 10_000, Direction::Forward, 50_000, 0)).collect()
+}
+
+#[test]
+fn of_two_windows_that_are_used_up_the_smaller_one_limits() {
+    let of = |cwnd_used, cwnd, rwnd_used, rwnd| {
+        judged(
+            BULK,
+            &[],
+            &SenderEvidence {
+                cwnd_used: Some(cwnd_used),
+                cwnd: Some(cwnd),
+                rwnd_used: Some(rwnd_used),
+                rwnd: Some(rwnd),
+                ..idle()
+            },
+        )
+    };
+    assert_eq!(of(0.95, 100_000, 0.95, 90_000), LimitedBy::Rwnd);
+    assert_eq!(of(0.95, 90_000, 0.95, 100_000), LimitedBy::Cwnd);
+    assert_eq!(of(0.50, 200_000, 0.95, 300_000), LimitedBy::Rwnd);
+    assert_eq!(judged(BULK, &[], &SenderEvidence { repair_share: 0.6, ..idle() }), LimitedBy::Cwnd);
+}
+
+#[test]
+fn a_window_in_front_of_unread_data_is_the_readers_also_in_a_full_path() {
+    let of = |rows: &[AnyRow], unread_share, repair_share| {
+        let sender = SenderEvidence { rwnd_used: Some(1.0), repair_share, ..idle() };
+        decided(
+            BULK,
+            rows,
+            Epoch { interval: SECOND, sender, packets: None, unread_share: Some(unread_share) },
+        )
+    };
+    assert_eq!(of(&full(), 0.8, 0.0), (LimitedBy::Receiver, "receiver.unread"));
+    assert_eq!(of(&[], 0.1, 0.0), (LimitedBy::Rwnd, "rwnd.used_up"));
+    assert_eq!(of(&[], 0.8, 0.9), (LimitedBy::Cwnd, "cwnd.repairing"), "it waits for a lost segment");
+}
+
+#[test]
+fn an_application_that_keeps_its_pace_is_the_limit_also_in_a_full_path() {
+    let flow = |mbit: f64| format!("[[flow]]\nbitrate = \"{mbit}mbit\"\nlength = \"1448B\"\n");
+    let rows = |mbit| [flowing(0, mbit), full()].concat();
+    assert_eq!(judged(&flow(93.0), &rows(93), &idle()), LimitedBy::App);
+    assert_eq!(judged(&flow(97.0), &rows(93), &idle()), LimitedBy::Path, "it wants more than it gets");
+    assert_eq!(judged(&flow(20.0), &flowing(0, 20), &idle()), LimitedBy::App);
+    assert_ne!(judged(&flow(20.0), &flowing(0, 10), &idle()), LimitedBy::App, "something holds it back");
+}
+
+#[test]
+fn a_full_path_is_the_limit_of_what_wants_more_than_its_share() {
+    let windowed = |bytes: u64| SenderEvidence { rwnd_used: Some(1.0), rwnd: Some(bytes), ..idle() };
+    let two = format!("{BULK}{BULK}");
+    let rows = [flowing(0, 10), flowing(1, 85), full()].concat();
+    // 100 kB / 20 ms are 40 Mbit/s, and an equal part of the path is 48.
+    assert_eq!(judged(&two, &rows, &windowed(100_000)), LimitedBy::Rwnd);
+    assert_eq!(judged(&two, &rows, &windowed(150_000)), LimitedBy::Path);
+    // Beside a trickle the rest is its share.
+    let rows = [flowing(0, 94), flowing(1, 1), full()].concat();
+    assert_eq!(judged(&two, &rows, &windowed(150_000)), LimitedBy::Rwnd);
+}
+
+#[test]
+fn pacing_needs_a_rate_that_explains_the_goodput() {
+    let paced = |mbit: u64| SenderEvidence { pacing_rate_bps: Some(mbit * 1_000_000), ..idle() };
+    assert_eq!(judged(BULK, &[], &paced(11)), LimitedBy::Pacing);
+    let behind_a_window = SenderEvidence { rwnd_used: Some(0.83), ..paced(14) };
+    assert_eq!(judged(BULK, &[], &behind_a_window), LimitedBy::Rwnd);
+    let asked = "[[flow]]\nmax_pacing_rate = \"10mbit\"\n";
+    assert_eq!(judged(asked, &[flowing(0, 10), full()].concat(), &idle()), LimitedBy::Pacing);
+}
+
+/// A thread that computes and waits for so many per cent of the time.
+fn thread(thread: &str, computes: u64, waits: u64) -> Vec<AnyRow> {
+    let row = |tenth: u64| {
+        let (cpu_us, wait_us) = (tenth * computes * 1_000, Some(tenth * waits * 1_000));
+        AnyRow::Cpu(CpuSample { t_us: tenth * 100_000, thread: thread.into(), cpu_us, wait_us })
+    };
+    (0..=30).map(row).collect()
+}
+
+#[test]
+fn the_flows_own_threads_and_their_wait_for_a_cpu_count() {
+    let of = |name, computes, waits| judged(BULK, &thread(name, computes, waits), &idle());
+    assert_eq!(of("flow 0 sender", 90, 0), LimitedBy::Cpu);
+    assert_eq!(of("flow 0 receiver", 30, 60), LimitedBy::Cpu);
+    assert_ne!(of("flow 1 sender", 100, 0), LimitedBy::Cpu, "another flow's");
+    assert_eq!(of("path forward", 90, 0), LimitedBy::Testbed);
+    let written = SenderEvidence { unsent_share: Some(0.0), ..idle() };
+    let waits = |flow: &str| judged(flow, &thread("flow 0 sender", 10, 15), &written);
+    assert_eq!(waits("[[flow]]\nbitrate = \"50mbit\"\n"), LimitedBy::Cpu, "it offers more, and had no CPU");
+    assert_eq!(waits(BULK), LimitedBy::Cpu);
+}
+
+#[test]
+fn what_is_written_and_sent_is_limited_by_the_buffer_or_the_writer() {
+    let written = |used| SenderEvidence { unsent_share: Some(0.0), sndbuf_used: Some(used), ..idle() };
+    assert_eq!(judged(BULK, &[], &written(0.7)), LimitedBy::Sndbuf);
+    assert_eq!(judged("[[flow]]\nbitrate = \"50mbit\"\n", &[], &written(0.1)), LimitedBy::App);
+}
+
+fn is_full(manifest: &Manifest, rows: &[AnyRow]) -> bool {
+    let epoch = Epoch { interval: SECOND, ..Epoch::default() };
+    is_path_full(&evidence(manifest, rows, epoch), &STANDARD, &mut Trace::default())
+}
+
+fn three_flows(more: &str) -> Manifest {
+    manifest(&format!("[path]\nrate = \"100mbit\"\nrtt = \"20ms\"\n{more}[[flow]]\n[[flow]]\n[[flow]]\n"))
+}
+
+#[test]
+fn a_path_is_full_at_its_rate_with_headers_or_with_a_queue_at_every_look() {
+    let manifest = three_flows("");
+    let is_busy = |rows: &[AnyRow]| is_full(&manifest, rows);
+    assert!(is_busy(&[flowing(0, 50), flowing(1, 42)].concat()), "92 of payload are 96 on the wire");
+    assert!(!is_busy(&flowing(0, 85)));
+    let looks = |bytes: u64| {
+        [flowing(0, 10), (0..30).map(|n| queue(n * 100_000, Direction::Forward, bytes, 0)).collect()].concat()
+    };
+    assert_eq!([is_busy(&looks(1514)), is_busy(&looks(0))], [true, false]);
+    let other_way: Vec<AnyRow> = (0..30).map(|n| queue(n * 100_000, Direction::Reverse, 1514, 0)).collect();
+    assert!(!is_busy(&[flowing(0, 10), other_way].concat()));
+}
+
+/// Of a path that no scenario describes, with a base round trip of 20 ms, where a queue has dropped and no rate is known.
+#[test]
+fn a_path_without_a_rate_is_full_while_a_queue_that_drops_stands() {
+    let is_busy = |rtt_ms: u32, mbit: u64, carried_back: u64, loss: LossKind| {
+        let mut manifest = manifest("[[flow]]\n[[flow]]\ndirection = \"reverse\"\n");
+        let mut path = PathFacts { base_rtt_us: Some(Fact::inferred(20_000)), ..PathFacts::default() };
+        path.forward.loss = Some(Fact::inferred(loss));
+        path.forward.overflow_rtt_us = path.forward.has_full_queue().then(|| Fact::inferred(40_000));
+        manifest.subject = Subject::Observed(Observed { path, ..Observed::default() });
+        (manifest.streams[0].received_bytes, manifest.streams[1].received_bytes) = (1_000_000, carried_back);
+        let row = |tenth: u64| {
+            let info = TcpInfo {
+                bytes_acked: Some(tenth * mbit * 12_500),
+                mss_bytes: 1448,
+                srtt_us: Some(rtt_ms * 1_000),
+                ..TcpInfo::default()
+            };
+            AnyRow::Tcp(of_sender(tenth * 100_000, info))
+        };
+        is_full(&manifest, &(0..=30).map(row).collect::<Vec<_>>())
+    };
+    assert!(is_busy(25, 10, 49_999, LossKind::Queue));
+    assert!(!is_busy(24, 10, 0, LossKind::Queue), "a burst waits for its own beginning");
+    assert!(is_busy(79, 10, 0, LossKind::Queue));
+    assert!(!is_busy(80, 10, 0, LossKind::Queue), "what waits so long is not lost: ACKs");
+    assert!(!is_busy(25, 0, 0, LossKind::Queue), "nothing moves: the round trip is one of before");
+    assert!(!is_busy(25, 10, 50_000, LossKind::Queue), "the queue may be that of the other way");
+    assert!(!is_busy(25, 10, 0, LossKind::Chance));
+}
+
+#[test]
+fn a_bucket_that_was_never_empty_makes_no_path_full() {
+    let manifest = three_flows("burst = \"64MiB\"\n");
+    assert!(!is_full(&manifest, &flowing(0, 100)));
+}
+
+#[test]
+fn every_rule_has_a_name_of_its_own_that_begins_with_its_holder() {
+    let names: std::collections::BTreeSet<&str> = RULES.iter().map(|rule| rule.id.as_str()).collect();
+    assert_eq!(names.len(), RULES.len());
+    for rule in RULES {
+        let holder = rule.id.as_str().split('.').next();
+        assert_eq!(holder, Some(rule.limited_by.as_str()), "{}", rule.id);
+        assert!(rule.question.ends_with('?'), "{}", rule.id);
+    }
+}

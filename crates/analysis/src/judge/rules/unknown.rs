@@ -1,0 +1,50 @@
+//! When the evidence does not show who holds an interval.
+
+use super::super::conditions::is_waiting;
+use super::super::rule::{Part, Rule, RuleId};
+use pipefill_core::limit::LimitedBy;
+
+/// Of time for which there is no evidence at all: no rule is asked.
+pub(in crate::judge) const NOT_SAMPLED: RuleId = RuleId::new("unknown.not_sampled");
+
+pub(super) const DATAGRAMS: Rule = Rule {
+    id: RuleId::new("unknown.datagrams"),
+    limited_by: LimitedBy::Unknown,
+    question: "Do the counters explain neither the losses of datagrams nor a sender that sent less than it was asked for?",
+    needs: &[Part::Datagrams],
+    holds: |_, _, _| true,
+};
+
+pub(super) const WAITING_UNEXPLAINED: Rule = Rule {
+    id: RuleId::new("unknown.waiting_unexplained"),
+    limited_by: LimitedBy::Unknown,
+    question: "Does data wait that no window, no pacing and no application explains?",
+    needs: &[Part::Sender, Part::NoPlan],
+    holds: is_waiting,
+};
+
+pub(super) const WAITING: Rule = Rule {
+    id: RuleId::new("unknown.waiting"),
+    limited_by: LimitedBy::Unknown,
+    question: "Does data wait with room in both windows, in a socket that does not pace?",
+    needs: &[Part::Sender, Part::Plan],
+    holds: is_waiting,
+};
+
+pub(super) const FEW_ROUNDS: Rule = Rule {
+    id: RuleId::new("unknown.few_rounds"),
+    limited_by: LimitedBy::Unknown,
+    question: "Did the receiver see too few round trips?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        evidence.arrivals.is_some_and(|arrivals| trace.below(t.receiver_rounds, arrivals.whole.rounds as f64))
+    },
+};
+
+pub(super) const ARRIVALS: Rule = Rule {
+    id: RuleId::new("unknown.arrivals"),
+    limited_by: LimitedBy::Unknown,
+    question: "Does the receiver's socket show neither a used window nor a queue?",
+    needs: &[Part::Arrivals],
+    holds: |_, _, _| true,
+};

@@ -1,0 +1,55 @@
+//! A segment with data, as its sender gets it.
+
+use super::scoreboard::Transmission;
+use crate::headers::Segment;
+
+/// A segment with data (or a FIN), for its sender.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Data<'a> {
+    pub(super) segment: &'a Segment,
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) mss: u32,
+    /// SACK is in use, or may be.
+    pub(super) has_sack: bool,
+    /// From the capture point to both ends and back, where known.
+    pub(super) full_rtt_us: Option<u32>,
+    /// Nothing of this direction was seen before.
+    pub(super) is_first: bool,
+}
+
+impl Data<'_> {
+    #[inline(always)]
+    pub(super) const fn now(&self) -> u64 {
+        self.segment.time_ns
+    }
+
+    #[inline(always)]
+    pub(super) fn tsval(&self) -> Option<u32> {
+        self.segment.options.timestamps.map(|(tsval, _)| tsval)
+    }
+
+    #[inline(always)]
+    pub(super) fn transmission(&self, from: u64, to: u64) -> Transmission {
+        Transmission {
+            from,
+            to,
+            now: self.now(),
+            tsval: self.tsval().unwrap_or(0),
+            ip_id: self.segment.ip_id,
+            segments: segments((to - from).min(u64::from(u32::MAX)) as u32, self.mss),
+        }
+    }
+
+    /// Segments that it is cut into.
+    #[inline(always)]
+    pub(super) fn segments(&self) -> u32 {
+        segments(self.segment.payload, self.mss)
+    }
+}
+
+/// Segments that `bytes` are cut into; a FIN alone is one.
+#[inline]
+pub(super) fn segments(bytes: u32, mss: u32) -> u32 {
+    if bytes <= mss { 1 } else { bytes.div_ceil(mss) }
+}

@@ -1,0 +1,21 @@
+//! The two ends of a connection.
+
+/// One end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// Who opened the connection, where its SYN or SYN-ACK was seen; else who sent its first packet.
+    A,
+    /// The other.
+    B,
+}
+
+impl Side {
+    /// The one at the other end.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! What is known of one stream during one interval: all that a rule of the judge may ask for.
+//!
+//! Every part and every quantity is there or absent, and none is filled in: a rule that needs an absent part does not apply. The parts have
+//! their origin: [`Plan`] was asked, sockets and threads were measured, and a quantity of the path says where it comes from ([`Fact`]).
+
+mod packets;
+
+pub use packets::{ArrivingPackets, PacketSpan, SentPackets, SteadyRate};
+
+use crate::record::Fact;
+
+/// The evidence on one stream during one interval.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Evidence {
+    /// The interval, microseconds since the record began.
+    pub from_us: u64,
+    /// See [`Self::from_us`].
+    pub to_us: u64,
+    /// What a scenario asked of the flow and of its path; absent where no scenario describes them.
+    pub plan: Option<Plan>,
+    /// What the sending application was to offer; absent where nobody asked for a rate.
+    pub offer: Option<Offer>,
+    /// What was seen of the sender.
+    pub sender: Option<SenderEvidence>,
+    /// What the packets near the sender show; absent where its socket was seen.
+    pub packets: Option<SentPackets>,
+    /// What the receiver's socket shows while the sender's is seen too.
+    pub receiver: Option<ReceiverMemory>,
+    /// What the receiver's socket shows by itself; absent where the sender's is seen.
+    pub arrivals: Option<Arrivals>,
+    /// The path.
+    pub path: PathEvidence,
+    /// How the busiest thread of the flow spent the interval.
+    pub endpoint_thread: Option<ThreadUse>,
+    /// The same of the threads that carry packets.
+    pub path_thread: Option<ThreadUse>,
+    /// What both ends counted of datagrams.
+    pub datagrams: Option<Datagrams>,
+}
+
+/// What a scenario asked for, beside the path.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Plan {
+    /// What got through or is under way since the stream began, over what `max_pacing_rate` allows by then; absent without one.
+    pub pacing_kept: Option<f64>,
+}
+
+/// A rate that the application was to offer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Offer {
+    /// What got through or is under way since the stream began, over what it was to offer by then.
+    pub kept: f64,
+}
+
+/// The sender during an interval of at least a round trip.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SenderEvidence {
+    /// Largest `snd_nxt − snd_una`, bytes.
+    pub unacked_peak: u64,
+    /// Mean of `snd_nxt − snd_una` while the stream moved, bytes: divided by the mean round trip it is the rate (Little's law).
+    pub unacked_mean: u64,
+    /// Time in which it stood still.
+    pub stalled_us: u64,
+    /// Mean of the smoothed round trip while the stream moved.
+    pub srtt_mean_us: Option<u64>,
+    /// Payload acknowledged between the first sample and the end, bytes.
+    pub acked: u64,
+    /// By how much what was in flight changed meanwhile, bytes: where that is much, nothing is in a steady state.
+    pub flight_change: u64,
+    /// Largest share of cwnd in flight at a sample.
+    pub cwnd_used: Option<f64>,
+    /// cwnd at that sample, bytes.
+    pub cwnd: Option<u64>,
+    /// Largest share of the advertised window that was out.
+    pub rwnd_used: Option<f64>,
+    /// The window at that sample, bytes.
+    pub rwnd: Option<u64>,
+    /// The largest window so far, bytes.
+    pub rwnd_widest: Option<u64>,
+    /// Largest share of the send buffer in use, truesize.
+    pub sndbuf_used: Option<f64>,
+    /// The smallest share.
+    pub sndbuf_least: Option<f64>,
+    /// Most memory of the send queue, bytes.
+    pub wmem_peak: Option<u64>,
+    /// Its limit, bytes.
+    pub sndbuf: Option<u64>,
+    /// Share of the samples with written data that was never sent.
+    pub unsent_share: Option<f64>,
+    /// Share of the samples whose delivery rate the application limited (`tcpi_delivery_rate_app_limited`).
+    pub app_limited_share: f64,
+    /// Share of the samples in Recovery or Loss.
+    pub repair_share: f64,
+    /// Whether slow start has a ceiling yet.
+    pub has_ssthresh: bool,
+    /// Segments retransmitted in the interval.
+    pub retransmits: u32,
+    /// Of those sent so far.
+    pub retransmits_so_far: u32,
+    /// DSACKs that came for them: sent again without need.
+    pub dsacks_so_far: Option<u32>,
+    /// Whether the sender has seen reordering so far (`tcpi_reord_seen`).
+    pub has_seen_reordering: bool,
+    /// Pacing rate at the end, bits per second.
+    pub pacing_rate_bps: Option<u64>,
+    /// For how long that was the same.
+    pub pacing_steady_us: u64,
+    /// Smoothed round trip at the end.
+    pub srtt_us: Option<u64>,
+    /// Least round trip so far.
+    pub min_rtt_us: Option<u64>,
+    /// Payload of a full segment, bytes.
+    pub mss: u64,
+}
+
+/// The receive buffer during an interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ReceiverMemory {
+    /// Largest share of it that waits for the application.
+    pub unread_share: f64,
+}
+
+/// What arrives, by the receiver's socket alone: during some round trips, and over the whole of the stream.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Arrivals {
+    /// Largest share of the receive buffer that waits for the application.
+    pub unread_share: f64,
+    /// What arrives in a round trip over the advertised window.
+    pub window_used: Option<f64>,
+    /// What all rounds that count show together.
+    pub whole: ArrivalsOfAll,
+    /// What the packets show; absent where they were not captured near the receiver.
+    pub packets: Option<ArrivingPackets>,
+}
+
+/// What arrives over all rounds of a stream.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ArrivalsOfAll {
+    /// Number of rounds.
+    pub rounds: usize,
+    /// Segments that arrive in a round trip, on average; absent where no round trip was measured.
+    pub segments: Option<f64>,
+    /// Interquartile range over median of the rates of all streams of the direction together.
+    pub spread: f64,
+    /// Share of the rounds in which segments came out of order.
+    pub disordered_share: f64,
+    /// The rounds after the start.
+    pub settled: Settled,
+    /// How the rates grow.
+    pub growth: Growth,
+    /// The round trip that nearly all rounds reach, over the least, and microseconds above it.
+    pub risen_always: Option<Risen>,
+    /// The round trip that a quarter of the rounds reach, likewise.
+    pub risen_often: Option<Risen>,
+    /// Whether the receiver's round trip was measured once and never again.
+    pub has_one_rtt_only: bool,
+}
+
+/// The rounds after a stream's start.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Settled {
+    /// Number of them.
+    pub rounds: usize,
+    /// Their share of all.
+    pub share: f64,
+    /// Interquartile range over median of their rates; absent where there is none.
+    pub spread: Option<f64>,
+    /// The round trip that nearly all of them reach.
+    pub risen: Option<Risen>,
+    /// Whether segments came out of order in any.
+    pub is_disordered: bool,
+    /// How their rates grow.
+    pub growth: Growth,
+}
+
+/// How a rate grows over the thirds of a time: ratios of mean rates.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Growth {
+    /// The smaller one of the second third over the first and the last over the second.
+    pub each: f64,
+    /// The last over the first; 0 where nothing comes at the end.
+    pub whole: f64,
+}
+
+/// A round trip against the least one.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Risen {
+    /// Over it.
+    pub times: f64,
+    /// Above it, microseconds.
+    pub above_us: f64,
+}
+
+/// The path in the direction of the data.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PathEvidence {
+    /// The round trip without load, microseconds; 0 where it has none.
+    pub base_rtt_us: u64,
+    /// The bottleneck's rate, bits per second of frames.
+    pub rate_bps: Option<Fact<u64>>,
+    /// Whether that is the rate of a simulated host.
+    pub is_the_hosts: bool,
+    /// What passed, all streams together, over that rate.
+    pub rate_used: Option<f64>,
+    /// Whether all that passed so far fits into its token bucket.
+    pub is_within_burst: bool,
+    /// Whether the bottleneck's queue held something at each of several samples.
+    pub queue_always: bool,
+    /// Whether the round trip was that of a queue which overflows at each of several samples; for a path whose queue nobody sampled.
+    pub overflow_always: bool,
+    /// Full frames that passed, all streams together.
+    pub frames: f64,
+    /// What the other direction carried over what this one did, whole streams.
+    pub back_share: f64,
+    /// What one more greedy stream gets beside the others, bits per second of payload.
+    pub fair_share_bps: Option<f64>,
+}
+
+/// Shares of an interval in which a thread computed, and waited for a CPU.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ThreadUse {
+    /// Computed.
+    pub computed: f64,
+    /// Waited; 0 where the record does not have it.
+    pub waited: f64,
+}
+
+/// Datagrams of a flow.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Datagrams {
+    /// Share that did not arrive.
+    pub lost_share: f64,
+    /// What was sent over what was asked for; absent where as much as possible was.
+    pub offered_share: Option<f64>,
+    /// Drops by the path that was asked for, over what is missing; absent where nobody counted.
+    pub path_drops: Option<f64>,
+    /// Of these, those of its queue.
+    pub queue_drops: Option<f64>,
+    /// Drops by the instrument, likewise.
+    pub testbed_drops: Option<f64>,
+    /// Drops by the receiver's socket, likewise.
+    pub socket_drops: Option<f64>,
+}
+
+impl Evidence {
+    /// Its length.
+    pub fn length_us(&self) -> u64 {
+        self.to_us.saturating_sub(self.from_us)
+    }
+
+    /// Payload that the sender had acknowledged, bits per second; 0 where it was not seen.
+    pub fn acked_bps(&self) -> f64 {
+        let acked = self.sender.as_ref().map_or(0, |sender| sender.acked);
+        acked as f64 * 8e6 / self.length_us().max(1) as f64
+    }
+}
+
+impl SenderEvidence {
+    /// Whether segments were sent again, or still had to be.
+    pub fn has_losses(&self) -> bool {
+        self.retransmits > 0 || self.repair_share > 0.0
+    }
+}
+
+impl ThreadUse {
+    /// Both together: it had no time left for anything else.
+    pub fn total(self) -> f64 {
+        self.computed + self.waited
+    }
+}

@@ -1,0 +1,33 @@
+//! Why a command was not started.
+
+use std::ffi::OsStr;
+use std::io;
+
+/// What a shell tells of a command that it does not find, and of one that it can't execute.
+const NOT_FOUND: i32 = 127;
+const NOT_EXECUTABLE: i32 = 126;
+/// Our own failures.
+pub(super) const FAILED: i32 = 2;
+
+/// Why there is no command, and the exit code that says so.
+pub(super) struct Refusal {
+    pub(super) code: i32,
+    pub(super) why: String,
+}
+
+impl Refusal {
+    pub(super) fn new(why: String) -> Self {
+        Self { code: FAILED, why }
+    }
+
+    pub(super) fn of_command(word: &OsStr, error: &io::Error) -> Self {
+        let code = if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_EXECUTABLE };
+        Self { code, why: format!("{}: {error}", word.to_string_lossy()) }
+    }
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Self::new(format!("starting the command: {error}"))
+    }
+}

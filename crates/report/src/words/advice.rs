@@ -1,0 +1,197 @@
+//! Advice in words: the change, why, and lines to paste.
+
+use crate::quantity::{Kind, bytes, rate};
+use pipefill_analysis::findings::finding::Advice;
+use pipefill_analysis::findings::proposal::{Change, HostNames, Proposal, Reason, Setting, Target};
+use pipefill_core::cell::Direction;
+
+/// Composes what `advice` says; what has its words keeps them.
+pub(super) fn complete(advice: &mut Advice) {
+    let Some(Proposal { changes, reason, hosts }) = advice.proposal.take() else { return };
+    let parts: Vec<String> = changes.iter().map(|change| in_words(change, hosts)).collect();
+    advice.change = if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") };
+    advice.why = why(reason);
+    advice.commands = changes.iter().filter_map(|change| command(change, hosts)).collect();
+    advice.command = advice.commands.first().cloned();
+}
+
+/// A change as an assignment of a scenario, or of a machine where no scenario describes the connection.
+fn in_words(change: &Change, hosts: HostNames) -> String {
+    let value = change.setting.value().unwrap_or_default();
+    if let Setting::TestBuffers(size) = change.setting {
+        return format!("no -w in the test, or a larger one: it has set both buffers to {}", bytes(size));
+    }
+    if let HostNames::Scenario(_) = hosts {
+        return format!("{}={value}", change.key);
+    }
+    let (name, host) = (change.setting.name(), host(change.target, hosts));
+    match change.setting {
+        Setting::Parallel(_) => format!("{value} connections at once"),
+        Setting::Duration(_) => format!("a transfer of {value} and more"),
+        Setting::LongerQueue(_) | Setting::ShorterQueue(_) => format!("a queue of {value} at the bottleneck"),
+        Setting::DelayLimit(_) => format!("{name} of {value} on the path"),
+        Setting::Bbr => format!("congestion control {value} {host}"),
+        Setting::WindowScaling => format!("{name} = {value} on both hosts"),
+        Setting::TcpRmem(_) | Setting::TcpWmem(_) | Setting::ReceiveAutotuning => {
+            format!("{name} = {value} {host}")
+        }
+        _ => format!("{name} of {value} {host}"),
+    }
+}
+
+/// The line for a real machine; what follows `#` says which.
+fn command(change: &Change, hosts: HostNames) -> Option<String> {
+    let host = host(change.target, hosts);
+    let is_observed = matches!(hosts, HostNames::Observed(_));
+    let note = |of_scenario: &'static str| if is_observed { host } else { of_scenario };
+    let sysctl = |value: &str, note: &str| format!("sysctl -w {}={value}    # {note}", change.setting.name());
+    let option =
+        |value: u64, note: &str| format!("setsockopt({}, {value})    # {note}", change.setting.name());
+    Some(match change.setting {
+        Setting::TcpRmem([least, initial, maximum]) | Setting::TcpWmem([least, initial, maximum]) => {
+            sysctl(&format!("'{least} {initial} {maximum}'"), host)
+        }
+        Setting::WindowScaling => sysctl("1", "both ends"),
+        Setting::ReceiveAutotuning => sysctl("1", host),
+        Setting::Bbr => sysctl("bbr", note("on the host that sends")),
+        Setting::Rcvbuf(size) => option(size, note("needs rmem_max")),
+        Setting::Sndbuf(size) => option(size, note("needs wmem_max")),
+        Setting::MaxPacingRate(kbit) => option(bytes_a_second(kbit), note("bytes/s")),
+        Setting::OtherFlowsMaxPacingRate(kbit) => {
+            option(bytes_a_second(kbit), note("bytes/s, on the other flow"))
+        }
+        Setting::ShorterQueue(_) => {
+            "tc qdisc replace dev DEV root fq_codel    # on the bottleneck: an AQM".to_owned()
+        }
+        Setting::DelayLimit(packets) => format!("tc qdisc change … netem limit {packets}"),
+        Setting::LongerQueue(_) | Setting::Parallel(_) | Setting::Duration(_) | Setting::TestBuffers(_) => {
+            return None;
+        }
+    })
+}
+
+const fn bytes_a_second(kbit: u64) -> u64 {
+    kbit.saturating_mul(125)
+}
+
+/// The host that is meant: a scenario's is named after forward data, which an observed connection sends from here.
+fn host(target: Target, hosts: HostNames) -> &'static str {
+    let sends = target == Target::Sender;
+    match hosts {
+        HostNames::Scenario(direction) if sends == (direction == Direction::Forward) => "sender",
+        HostNames::Scenario(_) => "receiver",
+        HostNames::Observed(direction) if sends == (direction == Direction::Forward) => "on this host",
+        HostNames::Observed(_) => "on the peer",
+    }
+}
+
+fn why(reason: Reason) -> String {
+    let why = match reason {
+        Reason::WindowNeeded { bytes: size, rate_bps } => {
+            return format!(
+                "a window of {} is needed to keep {} in flight over the round trip",
+                bytes(size),
+                rate(rate_bps)
+            );
+        }
+        Reason::FlightNeeded { bytes: size } => {
+            return format!(
+                "{} have to be in flight; a writer keeps two thirds of the send buffer filled, and packets cost more memory than their payload",
+                bytes(size)
+            );
+        }
+        Reason::SlowStart(startup) => {
+            return format!("slow start alone takes {} here", Kind::Time.alone(startup.as_nanos() as f64));
+        }
+        Reason::DatagramsAreDropped => {
+            "the path drops datagrams, and nobody sends those again; only a better path, or less offered, helps"
+        }
+        Reason::PathIsFull => "the pipe is full; only a faster path helps",
+        Reason::ApplicationOffersNoMore => "the application offers no more; the network is not the limit",
+        Reason::ReaderIsSlow => "the receiving application reads no faster; no buffer makes up for that",
+        Reason::ReaderOverflows => {
+            "the receiving socket's buffer overflows; a larger one (SO_RCVBUF) or a faster reader helps"
+        }
+        Reason::CpuIsTaken => {
+            "other programs use the CPU that the endpoint needs; end them, or give it one of its own"
+        }
+        Reason::CpuIsBusy => "an endpoint is CPU-bound; fewer, larger packets or a faster CPU help",
+        Reason::LimitIsUnknown => "what was recorded does not tell what to change",
+        Reason::NoChangeHelps => "no change of an end lifts this limit",
+        Reason::ControlPaces => "the congestion control paces at what it takes for the path's rate",
+        Reason::ReceiveBufferIsLargest => "the receive buffer is as large as it can be",
+        Reason::SendBufferIsLargest => "the send buffer is as large as it can be",
+        Reason::TestbedIsFull => "the testbed itself is at its limit: lower the rate",
+        Reason::QueueRunsEmpty => {
+            "a window that is cut to 0.7 of itself keeps the pipe full where the queue holds 0.43 BDP (CUBIC) to one BDP (Reno)"
+        }
+        Reason::BbrSparesTheQueue => "it does not fill the queue until it drops",
+        Reason::BbrNeedsFewAcks => "it keeps its rate where few ACKs come",
+        Reason::BbrIgnoresLoss => "it does not take a lost packet for a full queue",
+        Reason::BbrMeasuresTheRate => "it measures the path's rate instead of growing towards it",
+        Reason::BbrKeepsOneBdp => "it keeps what is in flight near one BDP, whatever the queue holds",
+        Reason::StreamsRecoverAlone => "each stream recovers on its own, and a loss cuts only one of them",
+        Reason::OwnPacingLimit => "the socket's own limit is below the path's rate",
+        Reason::BelowThePolicer => "a sender that stays below the policer's rate loses nothing to it",
+        Reason::OtherFlowFillsAckQueue => {
+            "the flow of the other direction fills the queue in which these ACKs wait; paced below its rate it leaves it empty"
+        }
+        Reason::DelayElementIsSmall => {
+            "the delay element holds fewer packets than rate × delay, and drops the rest"
+        }
+        Reason::StandingQueue => {
+            "the queue is never empty for long; what is beyond half a BDP adds delay and no goodput"
+        }
+    };
+    why.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(target: Target, setting: Setting, key: &str, hosts: HostNames) -> (String, String) {
+        let changes = vec![Change { target, setting, key: key.to_owned() }];
+        let proposal = Proposal { changes, reason: Reason::StreamsRecoverAlone, hosts };
+        let mut advice = Advice { proposal: Some(proposal), ..Advice::default() };
+        complete(&mut advice);
+        assert_eq!(advice.command, advice.commands.first().cloned());
+        (advice.change, advice.command.unwrap_or_default())
+    }
+
+    #[test]
+    fn a_change_names_its_machine() {
+        let rmem = || Setting::TcpRmem([4096, 131_072, 6_291_456]);
+        let (forward, reverse) = (Direction::Forward, Direction::Reverse);
+        let (change, command) = told(Target::Receiver, rmem(), "", HostNames::Observed(forward));
+        assert_eq!(change, "net.ipv4.tcp_rmem = 4096 131072 6291456 on the peer");
+        assert_eq!(command, "sysctl -w net.ipv4.tcp_rmem='4096 131072 6291456'    # on the peer");
+        // What is received from the peer is read here.
+        let (change, command) = told(Target::Receiver, rmem(), "", HostNames::Observed(reverse));
+        assert_eq!(change, "net.ipv4.tcp_rmem = 4096 131072 6291456 on this host");
+        assert_eq!(command, "sysctl -w net.ipv4.tcp_rmem='4096 131072 6291456'    # on this host");
+        let observed = |setting| told(Target::Receiver, setting, "", HostNames::Observed(forward));
+        assert_eq!(observed(Setting::Rcvbuf(9)).1, "setsockopt(SO_RCVBUF, 9)    # on the peer");
+        let (change, command) = told(Target::Sender, Setting::Bbr, "", HostNames::Observed(reverse));
+        assert_eq!(change, "congestion control bbr on the peer");
+        assert_eq!(command, "sysctl -w net.ipv4.tcp_congestion_control=bbr    # on the peer");
+        let (change, command) = told(Target::Program, Setting::Parallel(4), "", HostNames::Observed(forward));
+        assert_eq!((&*change, &*command), ("4 connections at once", ""));
+    }
+
+    #[test]
+    fn a_planned_change_is_an_assignment_and_its_command_names_the_scenarios_host() {
+        let key = "sender.tcp_rmem";
+        let hosts = HostNames::Scenario(Direction::Reverse);
+        let (change, command) = told(Target::Receiver, Setting::TcpRmem([1, 2, 3]), key, hosts);
+        assert_eq!(change, "sender.tcp_rmem=1 2 3");
+        assert_eq!(command, "sysctl -w net.ipv4.tcp_rmem='1 2 3'    # sender");
+    }
+
+    #[test]
+    fn what_has_its_words_keeps_them() {
+        let mut advice = Advice { change: "as it was read".to_owned(), ..Advice::default() };
+        complete(&mut advice);
+        assert_eq!(advice.change, "as it was read");
+    }
+}

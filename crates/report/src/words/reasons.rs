@@ -1,0 +1,114 @@
+//! The verdict on a connection, a captured flow or a test, where samples alone did not decide.
+
+use super::{limit_name, limited, verdict_sentence};
+use crate::quantity::{duration, percent, rate};
+use pipefill_analysis::findings::verdict::{DatagramEvidence, JoinedEvidence, VerdictReason};
+use pipefill_core::limit::LimitedBy;
+
+/// The sentence; `measured_bps` is what the flow carried.
+pub(super) fn sentence(reason: &VerdictReason, measured_bps: Option<u64>) -> String {
+    match *reason {
+        VerdictReason::Judged(ref judged) => verdict_sentence(judged),
+        VerdictReason::TooShort => "Too short to judge.".to_owned(),
+        VerdictReason::SeenOnce => "Too short to judge: it was seen once.".to_owned(),
+        VerdictReason::Idle => "Idle: nothing was sent or received.".to_owned(),
+        VerdictReason::SenderCpu => {
+            let measured = rate(measured_bps.unwrap_or(0));
+            let because =
+                format!("it wrote as fast as it could, and no window was used up; {measured} were measured");
+            limited("a CPU of the sender", None, &because)
+        }
+        VerdictReason::BothCaptures(cause, share, evidence) => {
+            let because = format!("both captures show that {}", of_both(evidence));
+            limited(limit_name(LimitedBy::Cwnd, Some(cause)), share, &because)
+        }
+        VerdictReason::Datagrams(evidence) => datagrams(evidence),
+    }
+}
+
+fn of_both(evidence: JoinedEvidence) -> String {
+    match evidence {
+        JoinedEvidence::AcksWait { acks_us, data_us } => format!(
+            "half of the ACKs waited {} or more on their way back, and half of the data {} or less",
+            duration(acks_us),
+            duration(data_us)
+        ),
+        JoinedEvidence::WaitBeforeLoss { is_full, wait_us, longest_us } => format!(
+            "data were lost when the queue was {}full: before half of the losses packets waited {} or more, of {} at most",
+            if is_full { "" } else { "not " },
+            duration(wait_us),
+            duration(longest_us)
+        ),
+        JoinedEvidence::Overtaken(segments) => {
+            format!("nothing was lost, and {segments} segments were overtaken")
+        }
+        JoinedEvidence::AcksLost { lost, all } => {
+            format!("no data were lost, and {lost} of {all} ACKs were")
+        }
+    }
+}
+
+fn datagrams(evidence: DatagramEvidence) -> String {
+    let DatagramEvidence { limited_by, asked_bps, sent_bps, lost_share } = evidence;
+    let Some(sent_bps) = sent_bps else { return "No datagram was sent.".to_owned() };
+    let sent = rate(sent_bps);
+    match (limited_by, asked_bps) {
+        (LimitedBy::Path, _) => {
+            let arrived = rate((sent_bps as f64 * (1.0 - lost_share)) as u64);
+            let lost = percent(lost_share);
+            let because =
+                format!("of {sent} that were sent {arrived} arrived, {lost} of the datagrams were lost");
+            limited("the path, or by a receiver that is too slow", None, &because)
+        }
+        (LimitedBy::App, _) => {
+            let because = format!("it offered {sent}, and all of it arrived");
+            limited("the application", None, &because) + " A higher -b shows what the path can carry."
+        }
+        (_, Some(asked)) => format!(
+            "The sender sent {sent} of the {} that were asked for, and all of it arrived: its CPU or its own interface is the limit.",
+            rate(asked)
+        ),
+        (_, None) => {
+            format!(
+                "The sender sent {sent}, and all of it arrived: its CPU or its own interface is the limit."
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::limit::CwndCause;
+
+    #[test]
+    fn a_second_capture_says_what_it_shows() {
+        let evidence = JoinedEvidence::AcksWait { acks_us: 30_000, data_us: 200 };
+        let reason = VerdictReason::BothCaptures(CwndCause::AckPath, Some(0.75), evidence);
+        assert_eq!(
+            sentence(&reason, None),
+            "Limited by the congestion window (the path of the ACKs) 75 % of the time: both captures show that half of the ACKs waited \
+             30.0 ms or more on their way back, and half of the data 200 µs or less."
+        );
+    }
+
+    #[test]
+    fn datagrams_that_are_lost_and_those_that_arrive_have_their_figures() {
+        let lossy = DatagramEvidence {
+            limited_by: LimitedBy::Path,
+            asked_bps: Some(100_000_000),
+            sent_bps: Some(100_000_000),
+            lost_share: 0.1,
+        };
+        let said = sentence(&VerdictReason::Datagrams(lossy), None);
+        assert!(said.contains("90.0 Mbit/s arrived, 10 %"), "{said}");
+        let none = DatagramEvidence { sent_bps: None, ..lossy };
+        assert_eq!(sentence(&VerdictReason::Datagrams(none), None), "No datagram was sent.");
+    }
+
+    #[test]
+    fn a_sender_without_time_has_its_goodput() {
+        let said = sentence(&VerdictReason::SenderCpu, Some(1_000_000_000));
+        assert!(said.contains("1.00 Gbit/s"), "{said}");
+    }
+}

@@ -1,0 +1,422 @@
+//! The sentence on a judged flow: what limited it, for how long, and the arithmetic that shows it.
+//!
+//! A figure above its own bound is explained or left out.
+
+use super::{UNKNOWN, faults, limit_name, limited};
+use crate::quantity::{bytes, duration, percent, rate};
+use pipefill_analysis::findings::finding::{Bufferbloat, Latency};
+use pipefill_analysis::findings::verdict::{
+    JudgedFlow, MOSTLY_STANDS_STILL, STANDS_STILL, agree, flight_product, window_product,
+};
+use pipefill_analysis::infer::SharedBottleneck;
+use pipefill_analysis::judge::{Diagnosis, FULL, Figures};
+use pipefill_core::cell::{Direction, Protocol};
+use pipefill_core::limit::{CwndCause, LimitedBy};
+
+/// Where the cause held for less of the time than this, what was measured meanwhile is said beside what was measured in all.
+const NEARLY_ALL: f64 = 0.95;
+/// Measured may be so much above a bound, by rounding and by the ends of epochs; more needs a reason, or the bound is not told.
+const ABOVE: f64 = 1.01;
+/// A response function is about a long transfer in a steady state: of one that was faster by more than this it tells nothing.
+const ABOVE_THEORY: f64 = 1.25;
+/// Why more than the path's rate was read.
+const EARLIER: &str = "; what was read beyond that had arrived before the measured time, and waited for a lost segment or in \
+                       the token bucket";
+
+/// What was measured while the cause held, and in words.
+struct Measured {
+    bps: u64,
+    text: String,
+}
+
+/// The verdict on a flow.
+pub fn verdict_sentence(judged: &JudgedFlow) -> String {
+    let diagnosis = &judged.diagnosis;
+    let figures = &diagnosis.figures;
+    let measured = measured(judged);
+    let because = match diagnosis.limited_by {
+        limit @ (LimitedBy::App | LimitedBy::Pacing | LimitedBy::Sndbuf) if is_from_afar(judged) => {
+            format!("{}, {}", what_arrives(limit), measured.text)
+        }
+        LimitedBy::Path => path(judged),
+        LimitedBy::Rwnd => windowed(figures, &measured.text),
+        LimitedBy::Sndbuf => sndbuf(figures, &measured),
+        LimitedBy::Cwnd => cwnd(judged, &measured),
+        LimitedBy::Pacing => pacing(judged),
+        LimitedBy::App => app(judged),
+        LimitedBy::Receiver => receiver(judged),
+        LimitedBy::Cpu => cpu(figures, judged.goodput_bps),
+        LimitedBy::Testbed => testbed(figures, judged.goodput_bps),
+        LimitedBy::Unknown => {
+            format!("{}; {} were measured", not_told(judged), rate(judged.goodput_bps))
+        }
+    };
+    let name = limit_name(diagnosis.limited_by, diagnosis.cwnd_cause);
+    let limit = match diagnosis.limited_by {
+        LimitedBy::Unknown => format!("{}: {because}.", UNKNOWN.trim_end_matches('.')),
+        _ => limited(name, Some(share_of_limit(diagnosis)), &because),
+    };
+    let faults: Vec<String> = diagnosis.faults.iter().map(faults::in_words).collect();
+    let testbed = if faults.is_empty() || diagnosis.limited_by == LimitedBy::Unknown {
+        String::new()
+    } else {
+        format!(" The testbed: {}.", faults.join("; "))
+    };
+    let shared = judged.shared.map_or_else(String::new, of_others);
+    limit + &rest(diagnosis) + &latency(&judged.latency) + &testbed + &shared
+}
+
+/// Whether only what arrives at the receiver was seen, of a connection that no scenario describes.
+fn is_from_afar(judged: &JudgedFlow) -> bool {
+    let figures = &judged.diagnosis.figures;
+    judged.is_observed && judged.flow.protocol == Protocol::Tcp && !figures.are_of_the_sender()
+}
+
+/// What the receiver's end shows of a sender that `limit` holds back.
+const fn what_arrives(limit: LimitedBy) -> &'static str {
+    match limit {
+        LimitedBy::Pacing => "data came evenly, at the same rate, without a queue and without losses",
+        LimitedBy::Sndbuf => {
+            "data came in bursts a round trip apart, at the same rate, without a queue and without losses, as from a buffer that is \
+             emptied and filled again; a window of the sender's would have grown"
+        }
+        _ => "segments with PSH show that all that was written was sent",
+    }
+}
+
+fn share_of_limit(diagnosis: &Diagnosis) -> f64 {
+    diagnosis.limited_fraction.get(&diagnosis.limited_by).copied().unwrap_or(1.0)
+}
+
+/// What was measured: the arithmetic is about the time in which the cause held, and the goodput about all of it.
+fn measured(judged: &JudgedFlow) -> Measured {
+    let in_all = rate(judged.goodput_bps);
+    let is_all = share_of_limit(&judged.diagnosis) >= NEARLY_ALL;
+    match judged.diagnosis.figures.acked_bps.filter(|_| !is_all) {
+        Some(bps) => {
+            Measured { bps, text: format!("{} were measured in that time, {in_all} in all", rate(bps)) }
+        }
+        None => Measured { bps: judged.goodput_bps, text: format!("{in_all} were measured") },
+    }
+}
+
+/// Why the limit can't be known, and what would tell.
+fn not_told(judged: &JudgedFlow) -> &'static str {
+    let (flow, figures) = (&judged.flow, &judged.diagnosis.figures);
+    match flow.protocol {
+        Protocol::Udp if judged.is_observed && flow.bitrate.is_some() => {
+            "the sender sent less than was asked for, and all of it arrived: its CPU or its own interface is the limit"
+        }
+        Protocol::Udp if judged.is_observed => {
+            "the sender sent as fast as it could, and all of it arrived: its CPU or its own interface is the limit"
+        }
+        Protocol::Tcp if !figures.are_of_the_sender() => {
+            "the receiving socket does not tell: its window is not used up, and no queue stands in its round trip. Whether the \
+             sender's application, buffer, pacing or congestion window holds it back, its own socket would tell (pipefill watch there)"
+        }
+        _ => "what was recorded does not tell",
+    }
+}
+
+fn path(judged: &JudgedFlow) -> String {
+    let (figures, goodput_bps) = (&judged.diagnosis.figures, judged.goodput_bps);
+    let way = judged.spec.path.way(judged.flow.direction);
+    let measured = rate(goodput_bps);
+    if judged.flow.protocol == Protocol::Udp {
+        let lost = percent(figures.loss_share.unwrap_or(0.0));
+        let or_there = if judged.is_observed { ", or by a receiver that is too slow" } else { "" };
+        return format!("{lost} were lost on the way{or_there}, {measured} arrived");
+    }
+    let (Some(possible), Some(bottleneck)) = (figures.path_goodput_bps, &way.bottleneck) else {
+        if !figures.are_of_the_sender() {
+            return format!("{measured} were measured");
+        }
+        return format!(
+            "its queue overflows, and is not empty in between: the pipe is full; {measured} were measured by this flow"
+        );
+    };
+    let asked = rate(bottleneck.rate.bps());
+    let full = figures.utilisation.map_or_else(String::new, |share| match judged.is_alone() {
+        true if goodput_bps as f64 > ABOVE * possible as f64 => {
+            format!(": the pipe is {} full{EARLIER}", percent(share))
+        }
+        true if share < FULL && shares_with_acks(judged) => {
+            format!(
+                ": the pipe is {} full of data, and ACKs of what goes the other way take the rest",
+                percent(share)
+            )
+        }
+        // What others send is not seen.
+        true if share < FULL && judged.is_observed => {
+            format!(": this flow fills {} of the pipe", percent(share))
+        }
+        true => format!(": the pipe is {} full", percent(share)),
+        false => {
+            format!(" by this flow: with the others of its direction the pipe is {} full", percent(share))
+        }
+    });
+    format!("{asked} leave {} of payload, {measured} were measured{full}", rate(possible))
+}
+
+/// Whether TCP data goes the other way too: its ACKs go this way.
+fn shares_with_acks(judged: &JudgedFlow) -> bool {
+    let back = judged.flow.direction.opposite();
+    judged.spec.flows.iter().any(|flow| flow.direction == back && flow.protocol == Protocol::Tcp)
+}
+
+fn windowed(figures: &Figures, measured: &str) -> String {
+    let (Some(window), Some(rtt)) = (figures.rwnd_bytes, figures.rtt_mean_us) else {
+        return format!("the advertised window was used up; {measured}");
+    };
+    let allows = window_product(window, figures).filter(|&bps| is_within(figures.acked_bps, bps));
+    match allows {
+        Some(bps) => {
+            let (window, rtt) = (bytes(window), duration(rtt));
+            format!("the advertised window, {window} / {rtt} allows {}, {measured}", rate(bps))
+        }
+        None => format!("the advertised window of {} was used up; {measured}", bytes(window)),
+    }
+}
+
+/// Whether what was measured is no more than a bound allows.
+fn is_within(measured_bps: Option<u64>, bound_bps: u64) -> bool {
+    measured_bps.is_none_or(|measured| measured as f64 <= ABOVE * bound_bps as f64)
+}
+
+/// The buffer counts memory, not payload, and its writer is woken when a third of it is free (`sk_stream_min_wspace()`). With GSO
+/// a write may go in whole whatever the size, since memory is looked at before a new packet only (`tcp_sendmsg_locked()`).
+fn sndbuf(figures: &Figures, measured: &Measured) -> String {
+    let flows = in_flight(figures, measured);
+    let Some(limit) = figures.sndbuf_bytes else {
+        return format!("{flows}, all that a send buffer holds, whose writer wakes when a third is free");
+    };
+    let size = bytes(limit);
+    let is_overfilled = |used: Option<u64>| used.is_some_and(|used| used > limit);
+    if is_overfilled(figures.flight_mean_bytes) || is_overfilled(figures.wmem_queued_bytes) {
+        return format!(
+            "{flows}; the send buffer is {size} of memory, which writes overfill and then wait until a third is free"
+        );
+    }
+    format!(
+        "{flows}, all that a send buffer of {size} of memory holds, whose writer wakes when a third is free"
+    )
+}
+
+fn testbed(figures: &Figures, goodput_bps: u64) -> String {
+    match figures.path_goodput_bps.filter(|&possible| goodput_bps as f64 >= 0.9 * possible as f64) {
+        Some(possible) => format!(
+            "the path has no rate, and the host itself sends {} of payload at most, {} were measured",
+            rate(possible),
+            rate(goodput_bps)
+        ),
+        None => format!(
+            "what was lost or slow belongs to the testbed, not to TCP or the path; {} were measured",
+            rate(goodput_bps)
+        ),
+    }
+}
+
+/// More than is offered comes out where a backlog from before is worked off.
+fn app(judged: &JudgedFlow) -> String {
+    let offered_bps = judged.of_all_streams(judged.flow.bitrate);
+    let said = asked("the application offers", offered_bps, judged.goodput_bps);
+    let is_above = offered_bps.is_some_and(|bps| judged.goodput_bps as f64 > 1.005 * bps as f64);
+    if is_above { format!("{said}; the difference was written before the measured time") } else { said }
+}
+
+fn cpu(figures: &Figures, goodput_bps: u64) -> String {
+    let measured = rate(goodput_bps);
+    let shares = figures.cpu_share.zip(figures.cpu_wait_share);
+    match shares {
+        Some((computed, waited)) if waited >= 0.05 => format!(
+            "its busiest thread computed {} of that time and waited {} for a CPU that others used; {measured} were measured",
+            percent(computed),
+            percent(waited)
+        ),
+        Some((computed, _)) => {
+            format!(
+                "its busiest thread computed {} of that time; {measured} were measured",
+                percent(computed)
+            )
+        }
+        None => format!("an endpoint's thread was CPU-bound at {measured}"),
+    }
+}
+
+fn receiver(judged: &JudgedFlow) -> String {
+    match judged.of_all_streams(judged.flow.read_rate) {
+        Some(bps) => asked("the receiving application reads", Some(bps), judged.goodput_bps),
+        // Of datagrams its socket drops what is not read in time.
+        None if judged.flow.protocol == Protocol::Udp => {
+            let lost = percent(judged.diagnosis.figures.loss_share.unwrap_or(0.0));
+            format!("its socket's buffer was full; {lost} were lost, {} arrived", rate(judged.goodput_bps))
+        }
+        None => format!("it left its receive buffer full; {} were measured", rate(judged.goodput_bps)),
+    }
+}
+
+fn pacing(judged: &JudgedFlow) -> String {
+    let figures = &judged.diagnosis.figures;
+    match (judged.of_all_streams(judged.flow.max_pacing_rate), figures.pacing_rate_bps) {
+        (Some(bps), _) => asked("the pacing rate", Some(bps), judged.goodput_bps),
+        (None, Some(bps)) if is_within(Some(judged.goodput_bps), bps) => {
+            format!("the sender paced at {}, {} were measured", rate(bps), rate(judged.goodput_bps))
+        }
+        _ => format!("{} were measured, and no window was used up", rate(judged.goodput_bps)),
+    }
+}
+
+/// What was in flight, and what that gives a round trip where Little's law holds: of what was acknowledged, and of what is told as measured.
+fn in_flight(figures: &Figures, measured: &Measured) -> String {
+    let (Some(flight), Some(rtt)) = (figures.flight_mean_bytes, figures.rtt_mean_us) else {
+        return measured.text.clone();
+    };
+    let (measured_bps, measured) = (measured.bps, &measured.text);
+    let still = figures.stalled_share.unwrap_or(0.0);
+    let (flight, rtt) = (bytes(flight), duration(rtt));
+    if still >= MOSTLY_STANDS_STILL {
+        return format!(
+            "for {} of the time nothing came back for longer than a round trip, and the sender waited for a timer; in the rest {flight} \
+             were in flight on average; {measured}",
+            percent(still)
+        );
+    }
+    match flight_product(figures).filter(|&bps| agree(bps, measured_bps)) {
+        Some(bps) if still >= STANDS_STILL => format!(
+            "{flight} were in flight on average; {flight} / {rtt}, less the {} of the time in which nothing came back for longer than a \
+             round trip, gives {}, {measured}",
+            percent(still),
+            rate(bps)
+        ),
+        Some(bps) => {
+            format!("{flight} were in flight on average; {flight} / {rtt} gives {}, {measured}", rate(bps))
+        }
+        None => format!("{flight} were in flight on average, with a round trip of {rtt}; {measured}"),
+    }
+}
+
+fn cwnd(judged: &JudgedFlow, measured: &Measured) -> String {
+    let figures = &judged.diagnosis.figures;
+    let (measured_bps, measured) = (measured.bps, in_flight(figures, measured));
+    let lost = percent(figures.loss_share.unwrap_or(0.0));
+    match judged.diagnosis.cwnd_cause {
+        // A queue that overflows drops many segments at once, which is one event; theory counts events, and they come as they like.
+        Some(CwndCause::QueueLoss) => format!("{measured}; {lost} of the segments were sent again"),
+        Some(CwndCause::RandomLoss) => {
+            let theory = judged
+                .response_bps()
+                .filter(|&bps| measured_bps as f64 <= ABOVE_THEORY * bps as f64)
+                .map_or_else(String::new, |bps| format!(", for which theory gives {}", rate(bps)));
+            let by_chance = figures
+                .random_loss_share
+                .map_or_else(String::new, |share| format!("; {} were lost by chance", percent(share)));
+            format!("{measured}; {lost} of the segments were sent again{by_chance}{theory}")
+        }
+        Some(CwndCause::Policer) => {
+            format!("{measured}; {lost} of the segments were sent again{}", policer(judged))
+        }
+        Some(CwndCause::Reordering) => {
+            let again = match figures.spurious_share.filter(|&share| share > 0.0) {
+                Some(share) => format!(
+                    "{lost} of the segments were sent again, {} of these without need",
+                    percent(share)
+                ),
+                None => format!("{lost} of the segments were sent again"),
+            };
+            format!("{measured}; {again}: they came in another order, and were taken for lost")
+        }
+        Some(CwndCause::AckPath) => format!("{measured}; {}", ack_path(figures)),
+        Some(CwndCause::Startup) => format!("{measured}; the transfer ended before slow start did"),
+        Some(CwndCause::HystartExit) => {
+            format!(
+                "{measured}; slow start ended below the BDP, and growth from there takes many round trips"
+            )
+        }
+        Some(CwndCause::Growth) => {
+            format!("{measured}; the last loss is long ago, and the window has not recovered yet")
+        }
+        None => format!("{measured}; nothing that was recorded tells why it was no larger"),
+    }
+}
+
+fn policer(judged: &JudgedFlow) -> String {
+    let way = judged.spec.path.way(judged.flow.direction);
+    way.bottleneck.as_ref().map_or_else(String::new, |one| {
+        format!(
+            ": the path lets bursts of {} through and drops what exceeds {}, for there is hardly a queue",
+            bytes(one.burst.get()),
+            rate(one.rate.bps())
+        )
+    })
+}
+
+fn ack_path(figures: &Figures) -> String {
+    match (figures.ack_loss_share, figures.ack_wait_us, figures.rtt_mean_us) {
+        (Some(share), ..) if share >= 0.1 => {
+            format!("{} of the packets of the way back, ACKs among them, were lost", percent(share))
+        }
+        (_, Some(wait), Some(rtt)) if wait > 0 => {
+            format!(
+                "ACKs waited {} of a round trip of {} in the queue of the way back",
+                duration(wait),
+                duration(rtt.max(wait))
+            )
+        }
+        _ => "ACKs were lost or late".to_owned(),
+    }
+}
+
+fn asked(what: &str, asked_bps: Option<u64>, goodput_bps: u64) -> String {
+    match asked_bps {
+        Some(bps) => format!("{what} {}, {} were measured", rate(bps), rate(goodput_bps)),
+        None => format!("{} were measured, and no window was used up", rate(goodput_bps)),
+    }
+}
+
+/// The other categories that took a tenth of the time and more.
+fn rest(diagnosis: &Diagnosis) -> String {
+    let others: Vec<String> = diagnosis
+        .limited_fraction
+        .iter()
+        .filter(|&(&cause, &share)| cause != diagnosis.limited_by && share >= 0.1)
+        .map(|(cause, &share)| format!("{} {}", cause.as_str(), percent(share)))
+        .collect();
+    if others.is_empty() { String::new() } else { format!(" The rest: {}.", others.join(", ")) }
+}
+
+/// What a queue that is never empty for long costs.
+fn latency(latency: &Latency) -> String {
+    let Some(Bufferbloat { direction, standing_bytes, standing_bdp, added_us }) = latency.bufferbloat else {
+        return String::new();
+    };
+    let way = match direction {
+        Direction::Forward => "forward",
+        Direction::Reverse => "reverse",
+    };
+    let holds = match (standing_bytes, standing_bdp) {
+        (Some(size), Some(bdp)) => format!(" holds {} ({bdp:.1} BDP) and", bytes(size)),
+        (Some(size), None) => format!(" holds {} and", bytes(size)),
+        _ => String::new(),
+    };
+    let times = latency.idle_rtt_us.zip(latency.loaded_rtt_us_p50);
+    let from_to = times.map_or_else(String::new, |(idle, loaded)| {
+        format!(": {} without load, {} in the median under it", duration(idle), duration(loaded))
+    });
+    let worst = latency
+        .loaded_rtt_us_p95
+        .map_or_else(String::new, |us| format!(", {} at the 95th percentile", duration(us)));
+    format!(
+        " Bufferbloat: the queue ({way}){holds} adds {} to the round trip{from_to}{worst}.",
+        duration(added_us)
+    )
+}
+
+/// What the flow shows of others at its bottleneck.
+fn of_others(shared: SharedBottleneck) -> String {
+    let because = match shared.slow_bps {
+        Some(bps) => format!("At times only {} got through although the round trip stayed up", rate(bps)),
+        None => "What rate that is can't be told from here".to_owned(),
+    };
+    let or_acks = if shared.may_be_acks { ", or ACKs wait on their way back" } else { "" };
+    format!(" {because}: others share the bottleneck, or its rate changes{or_acks}.")
+}

@@ -1,0 +1,124 @@
+//! Findings get their words: verdicts, commands, and the JSON in which both stand.
+
+use crate::builder::{Steady, cell, plan, record, run, spec as steady_spec};
+use crate::judged::{PATH, bloated, diagnosis, judged, spec};
+use pipefill_analysis::findings::experiment::{Experiment, ExperimentBuilder};
+use pipefill_analysis::findings::finding::Latency;
+use pipefill_analysis::judge::{Diagnosis, Figures};
+use pipefill_core::cell::Protocol;
+use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::plan::{Cell, Published};
+use pipefill_core::record::RunRecord;
+use pipefill_core::units::Rate;
+use pipefill_report::words::{complete_experiment, repeat_command, verdict_sentence};
+
+fn at(cell: &Cell, repeat: u32, mbit: u64) -> RunRecord {
+    let steady = Steady { rate_bps: mbit * 1_000_000, ..Steady::default() };
+    record(run(cell, repeat), &[steady])
+}
+
+fn tcp_cell() -> Cell {
+    cell(0, &[("path.rtt", "10ms"), ("path.loss", "0%")], steady_spec(Protocol::Tcp, 10))
+}
+
+fn three_runs() -> Experiment {
+    let cell = tcp_cell();
+    let mut plan = plan(vec![cell.clone()]);
+    plan.published.push(Published {
+        cell: 0,
+        goodput_bps: Some(82e6),
+        lost_percent: None,
+        retransmits: None,
+        ca_state_us: None,
+    });
+    let mut builder = ExperimentBuilder::new(plan);
+    for (repeat, mbit) in [(2, 80), (1, 60), (3, 90)] {
+        builder.add(&at(&cell, repeat, mbit)).unwrap();
+    }
+    complete_experiment(builder.finish(), "pipefill run rtt.toml")
+}
+
+#[test]
+fn the_command_repeats_the_cell_in_a_shell() {
+    let odd = cell(
+        0,
+        &[("path.rtt", "10ms"), ("host.tcp_rmem", "4096 131072 6MiB")],
+        steady_spec(Protocol::Tcp, 10),
+    );
+    let got = repeat_command("pipefill run rtt.toml", &odd, Some("sim"));
+    assert_eq!(got, "pipefill run rtt.toml --on sim --only 'path.rtt=10ms,host.tcp_rmem=4096 131072 6MiB'");
+    let words = shlex::split(&got).unwrap();
+    assert_eq!(words.last().unwrap(), "path.rtt=10ms,host.tcp_rmem=4096 131072 6MiB");
+}
+
+/// The contract: every name is there, in this form, null where nothing was measured.
+#[test]
+fn the_json_of_a_cell() {
+    let experiment = three_runs();
+    let mut json = serde_json::to_value(&experiment.cells[0]).unwrap();
+    let runs = json["run_values"].as_array_mut().unwrap();
+    assert_eq!(runs.len(), 3);
+    runs.truncate(1);
+    insta::assert_json_snapshot!(json);
+}
+
+#[test]
+fn the_json_has_its_envelope_and_comes_back() {
+    let experiment = three_runs();
+    let text = serde_json::to_string(&experiment).unwrap();
+    assert!(text.starts_with(r#"{"schema":1,"experiment":"synthetic","#), "{text}");
+    assert_eq!(serde_json::from_str::<Experiment>(&text).unwrap(), experiment);
+}
+
+#[test]
+fn a_queue_that_is_never_empty_has_its_own_sentence() {
+    let spec = spec(&(PATH.replace("\"2p\"", "\"4bdp\"") + "[[flow]]\n"));
+    let diagnosis = diagnosis(&spec, 0, LimitedBy::Path, None);
+    let said = verdict_sentence(&judged(&spec, diagnosis, bloated(), 95_000_000));
+    assert!(
+        said.ends_with(
+            "Bufferbloat: the queue (forward) holds 1.50 MB (3.0 BDP) and adds 120 ms to the round trip: 40.0 ms without load, 160 ms in \
+             the median under it."
+        ),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_bound_below_what_was_measured_is_not_told() {
+    let spec = spec(&format!("{PATH}[[flow]]\n"));
+    let of = |window: u64, acked: u64| {
+        let base = diagnosis(&spec, 0, LimitedBy::Rwnd, None);
+        let figures = Figures { rwnd_bytes: Some(window), acked_bps: Some(acked), ..base.figures };
+        let diagnosis = Diagnosis { figures, ..base };
+        verdict_sentence(&judged(&spec, diagnosis, Latency::default(), acked))
+    };
+    assert!(
+        of(65_535, 13_000_000).contains("65.5 kB / 40.0 ms allows 13.1 Mbit/s, 13.0 Mbit/s were measured")
+    );
+    let above = of(65_535, 20_000_000);
+    assert!(
+        above.contains("the advertised window of 65.5 kB was used up; 20.0 Mbit/s were measured"),
+        "{above}"
+    );
+}
+
+#[test]
+fn what_was_offered_is_told_beside_what_has_arrived() {
+    let mut spec = spec(&format!("{PATH}[[flow]]\n"));
+    spec.flows[0].bitrate = Some(Rate::from_bps(10_100_000));
+    let diagnosis = diagnosis(&spec, 0, LimitedBy::App, None);
+    let said = verdict_sentence(&judged(&spec, diagnosis, Latency::default(), 10_000_000));
+    assert!(said.contains("the application offers 10.1 Mbit/s, 10.0 Mbit/s were measured"), "{said}");
+}
+
+#[test]
+fn theory_of_a_steady_state_is_not_told_of_a_flow_that_was_much_faster() {
+    let spec = spec(&format!("{PATH}loss = \"0.1%\"\n[[flow]]\n"));
+    let diagnosis = || diagnosis(&spec, 0, LimitedBy::Cwnd, Some(CwndCause::RandomLoss));
+    let of = |bps| verdict_sentence(&judged(&spec, diagnosis(), Latency::default(), bps));
+    let theory = judged(&spec, diagnosis(), Latency::default(), 1).response_bps().unwrap();
+    assert!(of(theory * 6 / 5).contains("for which theory gives"), "{}", of(theory * 6 / 5));
+    let faster = of(theory * 8 / 5);
+    assert!(faster.ends_with("0.10 % of the segments were sent again."), "{faster}");
+}
