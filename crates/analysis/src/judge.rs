@@ -12,6 +12,7 @@ mod figures;
 mod judging;
 mod ledger;
 mod packets;
+mod release;
 mod revisions;
 mod rule;
 mod rules;

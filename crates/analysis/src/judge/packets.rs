@@ -1,26 +1,11 @@
 //! What lets new data out, by the packets of a span: the order in which the conditions on its figures are asked.
 
+use super::release::Release;
 use super::trace::Trace;
-use crate::ground::threshold::Compare;
 use crate::ground::thresholds::Thresholds;
 use crate::infer::packets::conditions::{has_lost, is_dry, is_paced, is_refilled, uses_window};
 use crate::infer::packets::{StreamPackets, steady_rate};
 use pipefill_core::evidence::{ArrivingPackets, PacketSpan};
-
-/// What lets new data out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Release {
-    /// Room in the receiver's window.
-    ReceiveWindow,
-    /// Room in the congestion window, or what the path makes of it.
-    CongestionWindow,
-    /// Room in the send buffer: all that is in it is sent.
-    SendBuffer,
-    /// A pacing rate.
-    Pacer,
-    /// The application: all that is written is sent.
-    Application,
-}
 
 /// Of the packets of `span`, which is asked for once for each judgement.
 pub(super) fn release(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> Release {
@@ -56,10 +41,10 @@ pub(super) fn arriving(packets: &StreamPackets<'_>, t: &Thresholds) -> ArrivingP
 
 /// Whether the application writes too little at once, or too seldom, to fill a buffer.
 fn fills_no_buffer(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> bool {
-    span.bytes_of_a_push.is_some_and(|bytes| {
-        Compare::below(trace, t.packet_write_small, bytes / (span.flight as f64).max(1.0))
-            || Compare::below(trace, t.packet_write_segments, bytes / (span.segment as f64).max(1.0))
-    }) || trace.at_least(t.packet_tails, span.tail_share)
+    let over = |whole: u64| span.bytes_of_a_push.unwrap_or(f64::INFINITY) / (whole as f64).max(1.0);
+    trace.below(t.packet_write_small, over(span.flight))
+        || trace.below(t.packet_write_segments, over(span.segment))
+        || trace.at_least(t.packet_tails, span.tail_share)
         || trace.at_least(t.packet_drained_often, span.drained_share)
 }
 
