@@ -4,6 +4,7 @@
 //! who holds each, the [`ledger`] owns the time, and [`REVISIONS`] change what only the whole flow shows. `docs/guide/verdicts.md` lists
 //! them. No rule asks who made the record.
 
+mod both_captures;
 mod conditions;
 mod confidence;
 mod cwnd_causes;
@@ -18,6 +19,7 @@ mod testbed;
 mod trace;
 mod witness;
 
+pub use both_captures::{BothCaptures, JoinedEvidence, QueueWait};
 pub use confidence::Confidence;
 pub use decision::{Decision, decide, decide_traced};
 pub use judging::{Diagnosing, datagrams_limited_by};

@@ -2,7 +2,8 @@
 
 use super::{limit_name, limited, verdict_sentence};
 use crate::quantity::{duration, percent, rate};
-use pipefill_analysis::findings::verdict::{DatagramEvidence, JoinedEvidence, VerdictReason};
+use pipefill_analysis::findings::verdict::{DatagramEvidence, VerdictReason};
+use pipefill_analysis::judge::JoinedEvidence;
 use pipefill_core::limit::LimitedBy;
 
 /// The sentence; `measured_bps` is what the flow carried.
@@ -12,12 +13,6 @@ pub(super) fn sentence(reason: &VerdictReason, measured_bps: Option<u64>) -> Str
         VerdictReason::TooShort => "Too short to judge.".to_owned(),
         VerdictReason::SeenOnce => "Too short to judge: it was seen once.".to_owned(),
         VerdictReason::Idle => "Idle: nothing was sent or received.".to_owned(),
-        VerdictReason::SenderCpu => {
-            let measured = rate(measured_bps.unwrap_or(0));
-            let because =
-                format!("it wrote as fast as it could, and no window was used up; {measured} were measured");
-            limited("a CPU of the sender", None, &because)
-        }
         VerdictReason::SeenFromAfar(limit, share) => {
             let measured =
                 measured_bps.map_or_else(String::new, |bps| format!(", {} were measured", rate(bps)));
@@ -122,11 +117,5 @@ mod tests {
         assert!(said.contains("90.0 Mbit/s arrived, 10 %"), "{said}");
         let none = DatagramEvidence { sent_bps: None, ..lossy };
         assert_eq!(sentence(&VerdictReason::Datagrams(none), None), "No datagram was sent.");
-    }
-
-    #[test]
-    fn a_sender_without_time_has_its_goodput() {
-        let said = sentence(&VerdictReason::SenderCpu, Some(1_000_000_000));
-        assert!(said.contains("1.00 Gbit/s"), "{said}");
     }
 }

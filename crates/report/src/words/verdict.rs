@@ -42,7 +42,7 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
         LimitedBy::Pacing => pacing(judged),
         LimitedBy::App => app(judged),
         LimitedBy::Receiver => receiver(judged),
-        LimitedBy::Cpu => cpu(figures, judged.goodput_bps),
+        LimitedBy::Cpu => cpu(judged),
         LimitedBy::Testbed => testbed(figures, judged.goodput_bps),
         LimitedBy::Unknown => {
             format!("{}; {} were measured", not_told(judged), rate(judged.goodput_bps))
@@ -204,8 +204,9 @@ fn app(judged: &JudgedFlow) -> String {
     if is_above { format!("{said}; the difference was written before the measured time") } else { said }
 }
 
-fn cpu(figures: &Figures, goodput_bps: u64) -> String {
-    let measured = rate(goodput_bps);
+fn cpu(judged: &JudgedFlow) -> String {
+    let figures = &judged.diagnosis.figures;
+    let measured = rate(judged.goodput_bps);
     let shares = figures.cpu_share.zip(figures.cpu_wait_share);
     match shares {
         Some((computed, waited)) if waited >= 0.05 => format!(
@@ -217,6 +218,11 @@ fn cpu(figures: &Figures, goodput_bps: u64) -> String {
             format!(
                 "its busiest thread computed {} of that time; {measured} were measured",
                 percent(computed)
+            )
+        }
+        None if judged.is_observed => {
+            format!(
+                "its sender wrote as fast as it could, and no window was used up; {measured} were measured"
             )
         }
         None => format!("an endpoint's thread was CPU-bound at {measured}"),
