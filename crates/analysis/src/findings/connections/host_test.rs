@@ -152,7 +152,7 @@ impl TestFinding {
 /// Buffers that the test itself has set no sysctl changes.
 fn blame_window(one: &mut ConnectionFinding, window: u64) {
     for advice in one.advice.iter_mut().flatten() {
-        let Some(proposal) = advice.proposal.take_if(Proposal::is_of_buffers) else { continue };
+        let Some(proposal) = advice.proposal.take_if(|proposal| proposal.is_of_buffers()) else { continue };
         let change =
             Change { target: Target::Program, setting: Setting::TestBuffers(window), key: String::new() };
         *advice = std::mem::take(advice).with(Proposal { changes: vec![change], ..proposal });
