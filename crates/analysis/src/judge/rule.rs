@@ -55,6 +55,13 @@ impl RuleId {
     pub const fn as_str(self) -> &'static str {
         self.0
     }
+
+    /// What the rule or the revision of that name asks; `None` for time without evidence, and for a rule of another version.
+    pub fn question(self) -> Option<&'static str> {
+        let rule = super::RULES.iter().find(|rule| rule.id == self).map(|rule| rule.question);
+        let revision = || super::REVISIONS.iter().find(|revision| revision.id == self);
+        rule.or_else(|| revision().map(|revision| revision.question))
+    }
 }
 
 impl fmt::Display for RuleId {
