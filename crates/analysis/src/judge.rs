@@ -12,6 +12,7 @@ mod decision;
 mod figures;
 mod judging;
 mod ledger;
+mod packets;
 mod revisions;
 mod rule;
 mod rule_names;
@@ -160,6 +161,11 @@ pub struct Figures {
 }
 
 impl Figures {
+    /// Whether the sender was seen, by its socket or by packets near it: a receiver shows nothing of what is in flight.
+    pub fn are_of_the_sender(&self) -> bool {
+        self.flight_bytes.is_some_and(|bytes| bytes > 0)
+    }
+
     /// Whether they are of TCP: datagrams have no segments.
     pub fn are_of_tcp(&self) -> bool {
         self.mss_bytes.is_some()
