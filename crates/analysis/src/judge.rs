@@ -4,6 +4,7 @@
 //! who holds each, the [`ledger`] owns the time, and [`REVISIONS`] change what only the whole flow shows. `docs/guide/verdicts.md` lists
 //! them. No rule asks who made the record.
 
+mod both_captures;
 mod conditions;
 mod confidence;
 mod cwnd_causes;
@@ -15,17 +16,20 @@ mod packets;
 mod release;
 mod revisions;
 mod rule;
+mod rule_names;
 mod rules;
 mod testbed;
 mod trace;
 mod witness;
 
+pub use both_captures::{BothCaptures, JoinedEvidence, QueueWait};
 pub use confidence::Confidence;
 pub use decision::{Decision, decide, decide_traced};
 pub use judging::{Diagnosing, datagrams_limited_by};
 pub(crate) use ledger::{Holding, LedgerSums};
-pub use revisions::{REVISIONS, Revision};
-pub use rule::{Part, Rule, RuleId};
+pub use revisions::REVISIONS;
+pub use rule::{Part, Revision, Rule, RuleId};
+pub use rule_names::rule_ids;
 pub use rules::RULES;
 pub use testbed::TestbedFault;
 pub use trace::{ThresholdComparison, Trace};
@@ -40,12 +44,6 @@ use std::collections::BTreeMap;
 
 /// From this share of its rate on a path is full.
 pub const FULL: f64 = Thresholds::standard().path_full.value();
-
-/// Every name of a rule or a revision.
-pub fn rule_ids() -> impl Iterator<Item = RuleId> {
-    let rules = RULES.iter().map(|rule| rule.id);
-    rules.chain([rules::unknown::NOT_SAMPLED]).chain(REVISIONS.iter().map(|revision| revision.id))
-}
 
 /// What limited one flow in one run.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 mod advice;
 mod commands;
 mod conclusions;
+mod expectations;
 mod faults;
 mod reasons;
 mod verdict;
@@ -16,6 +17,7 @@ use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult
 use pipefill_analysis::findings::finding::Advice;
 use pipefill_analysis::findings::reproduce::Fit;
 use pipefill_analysis::judge::TestbedFault;
+use pipefill_core::cell::CellSpec;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 
 /// What is said of a limit that is not known.
@@ -25,8 +27,9 @@ pub(crate) const UNKNOWN: &str = "What limits it can't be told.";
 pub fn complete_experiment(mut found: Experiment, command: &str) -> Experiment {
     let plan = &found.plan;
     for cell in &mut found.cells {
-        cell.repeat_command = repeat_command(command, plan.cell(cell.index), cell.backend.as_deref());
-        complete_cell(cell);
+        let planned = plan.cell(cell.index);
+        cell.repeat_command = repeat_command(command, planned, cell.backend.as_deref());
+        complete_cell(cell, &planned.spec);
     }
     for (conclusion, result) in plan.conclusions.iter().zip(&mut found.conclusions) {
         let claims = conclusion.claims.iter().zip(&result.claims);
@@ -36,7 +39,7 @@ pub fn complete_experiment(mut found: Experiment, command: &str) -> Experiment {
     found
 }
 
-fn complete_cell(cell: &mut CellResult) {
+fn complete_cell(cell: &mut CellResult, spec: &CellSpec) {
     cell.flows.iter_mut().for_each(complete_flow);
     let count = cell.flows.len();
     if let Some(flow) = cell.headline() {
@@ -49,6 +52,11 @@ fn complete_cell(cell: &mut CellResult) {
             _ => (verdict.map(of_several), flow.advice.clone()),
         };
     }
+    let mut expectations = std::mem::take(&mut cell.expectations);
+    for (expectation, result) in spec.expect.iter().zip(&mut expectations) {
+        result.reason = expectations::why_not_judged(cell, expectation, result);
+    }
+    cell.expectations = expectations;
     let flows = cell.run_values.iter_mut().flat_map(|run| &mut run.flows);
     for fault in flows.filter_map(|flow| flow.diagnosis.as_mut()).flat_map(|diagnosis| &mut diagnosis.faults)
     {
@@ -71,7 +79,7 @@ fn complete_advice(all: &mut Option<Vec<Advice>>) {
 pub fn complete_connections(mut found: Connections) -> Connections {
     for one in &mut found.connections {
         if let Some(reason) = one.reason.take() {
-            one.verdict = Some(reasons::sentence(&reason, one.rate_bps));
+            one.verdict = Some(reasons::sentence(&reason));
         }
         complete_advice(&mut one.advice);
     }
@@ -82,7 +90,7 @@ pub fn complete_connections(mut found: Connections) -> Connections {
 pub fn complete_capture(mut found: Captured) -> Captured {
     for flow in &mut found.flows {
         if let Some(reason) = flow.reason.take() {
-            flow.verdict = Some(reasons::sentence(&reason, flow.goodput_bps));
+            flow.verdict = Some(reasons::sentence(&reason));
         }
         complete_advice(&mut flow.advice);
     }
@@ -93,9 +101,8 @@ pub fn complete_capture(mut found: Captured) -> Captured {
 pub fn complete_test(mut found: TestFinding) -> TestFinding {
     let connections = Connections { connections: found.connections, ..Connections::default() };
     found.connections = complete_connections(connections).connections;
-    let rate_bps = found.connections.iter().filter_map(|one| one.rate_bps).max();
     if let Some(reason) = found.reason.take() {
-        found.verdict = reasons::sentence(&reason, rate_bps);
+        found.verdict = reasons::sentence(&reason);
     } else if found.verdict.is_empty() {
         UNKNOWN.clone_into(&mut found.verdict);
     }

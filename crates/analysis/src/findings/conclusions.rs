@@ -61,7 +61,7 @@ fn judged_cell(
     let held = measured
         .as_ref()
         .zip(compared_with.as_ref())
-        .and_then(|(measured, with)| expect::compare(measured, claim.comparison, &shared(claim, with)).ok());
+        .and_then(|(measured, with)| expect::compare(measured, claim.comparison, &shared(claim, with)));
     JudgedCell {
         cell: pair.cell,
         other: pair.other,

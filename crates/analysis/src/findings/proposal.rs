@@ -200,7 +200,7 @@ pub struct Proposal {
 
 impl Proposal {
     /// Whether a part of it sizes a socket's buffer.
-    pub(crate) fn is_of_buffers(&mut self) -> bool {
+    pub(crate) fn is_of_buffers(&self) -> bool {
         self.changes.iter().any(|change| change.setting.is_of_buffers())
     }
 

@@ -7,7 +7,7 @@ use crate::ground::models::loss::{self, AckPolicy};
 use crate::ground::models::window;
 use crate::ground::statistics::rounded;
 use crate::infer::SharedBottleneck;
-use crate::judge::{Diagnosis, FULL, Figures};
+use crate::judge::{Diagnosis, FULL, Figures, JoinedEvidence};
 use pipefill_core::cell::{CellSpec, FlowSpec, LossSpec, LossUnit, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::units::{Bytes, Rate, Ratio};
@@ -143,42 +143,10 @@ pub enum VerdictReason {
     SeenOnce,
     /// Nothing was carried.
     Idle,
-    /// A sender without a limit had no time to write.
-    SenderCpu,
     /// A capture at each end shows why the congestion window was small, for a share of the time.
     BothCaptures(CwndCause, Option<f64>, JoinedEvidence),
     /// Datagrams of a test.
     Datagrams(DatagramEvidence),
-}
-
-/// What two captures of a flow show together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JoinedEvidence {
-    /// ACKs waited on their way back, and data did not; medians.
-    AcksWait {
-        /// Of the ACKs.
-        acks_us: u64,
-        /// Of the data.
-        data_us: u64,
-    },
-    /// How long packets waited before data were lost, in the median, and at most.
-    WaitBeforeLoss {
-        /// Whether that is a full queue.
-        is_full: bool,
-        /// Median.
-        wait_us: u64,
-        /// At most.
-        longest_us: u64,
-    },
-    /// No data were lost; so many segments were overtaken.
-    Overtaken(u64),
-    /// No data were lost, but ACKs.
-    AcksLost {
-        /// How many.
-        lost: u64,
-        /// Of how many.
-        all: u64,
-    },
 }
 
 /// The datagrams of a test in one direction.

@@ -156,6 +156,17 @@ thresholds! {
     /// An application of which this part of what it offered was carried offered no more.
     offered_carried: Judge, Share = 0.98, Source::Catalogue;
 
+    /// A one-way delay is that of a queue, and not the noise of timestamps, from this on above the least …
+    joined_queue_us: Judge, Microseconds = 1_000.0, Source::Catalogue;
+    /// … and where it is this part of the least round trip.
+    joined_queue: Judge, Share = 0.2, Source::Catalogue;
+    /// A queue of one direction is the cause where it is this many times that of the other.
+    one_sided_queue: Judge, Times = 2.0, Source::Catalogue;
+    /// Losses are drops of a full queue where the packets before them waited this part of the longest wait …
+    queue_full_at_loss: Judge, Share = 0.7, Source::Catalogue;
+    /// … and are not where they waited no more than this.
+    queue_not_full_at_loss: Judge, Share = 0.3, Source::Catalogue;
+
     /// A counter of the kernel names a limit from this part of the time on.
     counter_names: Judge, Share = 0.50, Source::Catalogue;
     /// A holder of this part of the time leaves little room for another.

@@ -35,6 +35,8 @@ pub(crate) struct RunFacts<'a> {
     pub(crate) base_rtt_us: u64,
     /// What is known of the path of observed connections; `None` where it was planned.
     pub(crate) observed: Option<&'a PathFacts>,
+    /// Whether the application of observed connections writes as fast as it can.
+    pub(crate) writes_all: bool,
 }
 
 impl<'a> RunFacts<'a> {
@@ -56,6 +58,7 @@ impl<'a> RunFacts<'a> {
             ways: Direction::ALL.map(|direction| Way::of(manifest, direction, thresholds)),
             base_rtt_us: u64::try_from(spec.path.rtt().as_micros()).unwrap_or(u64::MAX),
             observed,
+            writes_all: manifest.subject.observed().is_some_and(|observed| observed.writes_all),
         }
     }
 

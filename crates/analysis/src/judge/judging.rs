@@ -8,7 +8,7 @@ use super::packets::arriving;
 use super::revisions::{is_carried, offered_and_carried, own_drops};
 use super::rules::unknown::NOT_SAMPLED;
 use super::witness::{self, AppLimited};
-use super::{Confidence, Diagnosis, Figures, Span, decide, testbed};
+use super::{Confidence, Diagnosis, Figures, Span, decide, revisions, testbed};
 use crate::ground::interval::{self, TimeInterval, flow_of};
 use crate::ground::models::headers::Headers;
 use crate::ground::statistics::rounded;
@@ -289,27 +289,29 @@ impl<'a> JudgedFlow<'a> {
             return None;
         }
         let drops = facts.way(self.flow.direction).drops;
-        let own_drops = own_drops(drops, self.flow);
+        let (own_drops, writes_all) = (own_drops(drops, self.flow), facts.writes_all);
+        let revised =
+            |holding| own_drops(holding).or_else(|| writes_all.then(|| revisions::writes_all(holding))?);
         let (mut timeline, mut sums) = (Vec::new(), LedgerSums::default());
         for stream in streams {
             let index = stream.stream.summary.stream;
             let (steps, own) = stream.ledger.finish();
-            let revised = steps
+            let steps = steps
                 .into_iter()
-                .map(|step| Step { value: own_drops(step.value).unwrap_or(step.value), ..step });
-            timeline.extend(revised.map(|step| span(index, step)));
+                .map(|step| Step { value: revised(step.value).unwrap_or(step.value), ..step });
+            timeline.extend(steps.map(|step| span(index, step)));
             sums.absorb(own);
         }
-        sums.revise(&own_drops);
+        sums.revise(revised);
         let held = if self.figures.is_empty() { &self.whole } else { &self.figures };
-        let figures = held.of(sums.main_holder()?, &own_drops);
+        let figures = held.of(sums.main_holder()?, revised);
         let summaries = summaries(manifest, self.index);
-        let figures = self.whole.means(self.figures(facts, &summaries, figures), &own_drops);
+        let figures = self.whole.means(self.figures(facts, &summaries, figures), revised);
         if facts.observed.is_some() && self.carries_what_is_offered(&summaries, thresholds) {
             sums.revise(offered_and_carried);
             for span in &mut timeline {
                 (span.limited_by, span.cwnd_cause) = (LimitedBy::App, None);
-                span.rule = Some(super::revisions::OFFERED_AND_CARRIED.id);
+                span.rule = Some(revisions::OFFERED_AND_CARRIED.id);
             }
         }
         let limited_by = sums.main_holder()?;

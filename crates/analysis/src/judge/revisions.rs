@@ -1,25 +1,17 @@
 //! Revisions: what only the finished ledger of a flow shows. They change holders after the rules, each by its name.
 
+use super::both_captures::BOTH_CAPTURES;
 use super::ledger::Holding;
-use super::rule::RuleId;
+use super::rule::{Revision, RuleId};
 use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
 use crate::infer::way::Drops;
 use pipefill_core::cell::FlowSpec;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 
-/// A revision as the guide lists it.
-pub struct Revision {
-    /// Its name.
-    pub id: RuleId,
-    /// What it asks.
-    pub question: &'static str,
-    /// What it changes.
-    pub change: &'static str,
-}
-
 /// Every revision, in the order in which they are made.
-pub static REVISIONS: &[&Revision] = &[&RECURRING_LOSSES, &OWN_DROPS, &OFFERED_AND_CARRIED];
+pub static REVISIONS: &[&Revision] =
+    &[&RECURRING_LOSSES, &OWN_DROPS, &WRITES_ALL, &OFFERED_AND_CARRIED, &BOTH_CAPTURES];
 
 pub(super) static RECURRING_LOSSES: Revision = Revision {
     id: RuleId::new("revision.recurring_losses"),
@@ -31,6 +23,12 @@ pub(super) static OWN_DROPS: Revision = Revision {
     id: RuleId::new("revision.own_drops"),
     question: "Did the instrument drop more packets than the path that was asked for?",
     change: "what the congestion window holds for losses or growth, and pacing that nobody asked for, is the testbed's",
+};
+
+pub(super) static WRITES_ALL: Revision = Revision {
+    id: RuleId::new("revision.writes_all"),
+    question: "Without a scenario: does the application write as fast as it can, as a test does?",
+    change: "it never has nothing to send; what the application holds is the time in which a CPU did not let it write",
 };
 
 pub(super) static OFFERED_AND_CARRIED: Revision = Revision {
@@ -55,6 +53,12 @@ pub(super) fn own_drops(drops: Drops, flow: &FlowSpec) -> impl Fn(Holding) -> Op
         let testbed = Holding { limited_by: LimitedBy::Testbed, cause: None, rule: OWN_DROPS.id };
         (are_the_testbeds && follows).then_some(testbed)
     }
+}
+
+/// [`WRITES_ALL`].
+pub(super) fn writes_all(holding: Holding) -> Option<Holding> {
+    let cpu = Holding { limited_by: LimitedBy::Cpu, cause: None, rule: WRITES_ALL.id };
+    (holding.limited_by == LimitedBy::App).then_some(cpu)
 }
 
 /// [`OFFERED_AND_CARRIED`]: whether `carried_bps` is all of `offered_bps`.

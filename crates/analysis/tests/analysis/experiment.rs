@@ -138,7 +138,6 @@ fn judged(result: &CellResult, metric: ExpectMetric, comparison: Comparison, bou
     spec.expect.push(Expectation { metric, comparison, bound, text: "the text".to_owned() });
     let results = expect::evaluate(&spec, result);
     assert_eq!(results.len(), 1);
-    assert_eq!(results[0].held.is_none(), results[0].reason.is_some());
     assert_eq!(results[0].failed(), results[0].held != Some(true));
     results[0].held
 }
@@ -165,7 +164,7 @@ fn expectations_hold_or_fail_at_their_bounds() {
 }
 
 #[test]
-fn what_cannot_be_judged_fails_with_a_reason() {
+fn what_cannot_be_judged_fails() {
     let result = &three_runs().cells[0];
     let nothing = CellResult::default();
     let at_most = Comparison::AtMost;
@@ -191,6 +190,5 @@ fn a_path_without_a_rate_has_no_share_of_it() {
         text: "goodput >= 95% of rate".to_owned(),
     });
     let got = expect::evaluate(&unlimited, &three_runs().cells[0]);
-    assert_eq!(got[0].held, None);
-    assert_eq!(got[0].reason.as_deref(), Some("the path has no rate to take a share of"));
+    assert_eq!((got[0].held, &got[0].bound), (None, &None));
 }

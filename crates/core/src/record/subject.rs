@@ -38,6 +38,9 @@ pub struct Observed {
     pub local: String,
     /// The peer's.
     pub remote: String,
+    /// Whether its application writes as fast as it can, as a test without a rate does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub writes_all: bool,
     /// What is known of the path.
     #[serde(default)]
     pub path: PathFacts,

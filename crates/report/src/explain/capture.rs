@@ -88,6 +88,9 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
     if let Some(text) = flow.diagnosis.as_ref().and_then(|one| evidence::confidence(one, true)) {
         say(&text);
     }
+    if let Some(text) = evidence::rule(flow.rule, flow.margin) {
+        say(&text);
+    }
     say(&seen(flow));
     lines.extend(section("Share of the time", &shares(flow.limited_fraction.as_ref(), style)));
     if let Some(diagnosis) = &flow.diagnosis {

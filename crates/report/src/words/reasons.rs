@@ -2,22 +2,17 @@
 
 use super::{limit_name, limited, verdict_sentence};
 use crate::quantity::{duration, percent, rate};
-use pipefill_analysis::findings::verdict::{DatagramEvidence, JoinedEvidence, VerdictReason};
+use pipefill_analysis::findings::verdict::{DatagramEvidence, VerdictReason};
+use pipefill_analysis::judge::JoinedEvidence;
 use pipefill_core::limit::LimitedBy;
 
-/// The sentence; `measured_bps` is what the flow carried.
-pub(super) fn sentence(reason: &VerdictReason, measured_bps: Option<u64>) -> String {
+/// The sentence.
+pub(super) fn sentence(reason: &VerdictReason) -> String {
     match *reason {
         VerdictReason::Judged(ref judged) => verdict_sentence(judged),
         VerdictReason::TooShort => "Too short to judge.".to_owned(),
         VerdictReason::SeenOnce => "Too short to judge: it was seen once.".to_owned(),
         VerdictReason::Idle => "Idle: nothing was sent or received.".to_owned(),
-        VerdictReason::SenderCpu => {
-            let measured = rate(measured_bps.unwrap_or(0));
-            let because =
-                format!("it wrote as fast as it could, and no window was used up; {measured} were measured");
-            limited("a CPU of the sender", None, &because)
-        }
         VerdictReason::BothCaptures(cause, share, evidence) => {
             let because = format!("both captures show that {}", of_both(evidence));
             limited(limit_name(LimitedBy::Cwnd, Some(cause)), share, &because)
@@ -86,7 +81,7 @@ mod tests {
         let evidence = JoinedEvidence::AcksWait { acks_us: 30_000, data_us: 200 };
         let reason = VerdictReason::BothCaptures(CwndCause::AckPath, Some(0.75), evidence);
         assert_eq!(
-            sentence(&reason, None),
+            sentence(&reason),
             "Limited by the congestion window (the path of the ACKs) 75 % of the time: both captures show that half of the ACKs waited \
              30.0 ms or more on their way back, and half of the data 200 µs or less."
         );
@@ -100,15 +95,9 @@ mod tests {
             sent_bps: Some(100_000_000),
             lost_share: 0.1,
         };
-        let said = sentence(&VerdictReason::Datagrams(lossy), None);
+        let said = sentence(&VerdictReason::Datagrams(lossy));
         assert!(said.contains("90.0 Mbit/s arrived, 10 %"), "{said}");
         let none = DatagramEvidence { sent_bps: None, ..lossy };
-        assert_eq!(sentence(&VerdictReason::Datagrams(none), None), "No datagram was sent.");
-    }
-
-    #[test]
-    fn a_sender_without_time_has_its_goodput() {
-        let said = sentence(&VerdictReason::SenderCpu, Some(1_000_000_000));
-        assert!(said.contains("1.00 Gbit/s"), "{said}");
+        assert_eq!(sentence(&VerdictReason::Datagrams(none)), "No datagram was sent.");
     }
 }

@@ -19,6 +19,14 @@ const NEARLY_ALL: f64 = 0.95;
 const ABOVE: f64 = 1.01;
 /// A response function is about a long transfer in a steady state: of one that was faster by more than this it tells nothing.
 const ABOVE_THEORY: f64 = 1.25;
+/// More than the application offers is told with its reason from here on.
+const ABOVE_OFFER: f64 = 1.005;
+/// Where a path has no rate, the host's own is the limit from this part of it on.
+const NEARLY_ALL_OF_HOST: f64 = 0.9;
+/// A thread's wait for a CPU is told from this share of the time on.
+const WAITED: f64 = 0.05;
+/// Another limit is told from this share of the time on.
+const ALSO: f64 = 0.1;
 /// Why more than the path's rate was read.
 const EARLIER: &str = "; what was read beyond that had arrived before the measured time, and waited for a lost segment or in \
                        the token bucket";
@@ -45,7 +53,7 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
         LimitedBy::Pacing => pacing(judged),
         LimitedBy::App => app(judged),
         LimitedBy::Receiver => receiver(judged),
-        LimitedBy::Cpu => cpu(figures, judged.goodput_bps),
+        LimitedBy::Cpu => cpu(judged),
         LimitedBy::Testbed => testbed(figures, judged.goodput_bps),
         LimitedBy::Unknown => {
             format!("{}; {} were measured", not_told(judged), rate(judged.goodput_bps))
@@ -203,7 +211,10 @@ fn sndbuf(figures: &Figures, measured: &Measured) -> String {
 }
 
 fn testbed(figures: &Figures, goodput_bps: u64) -> String {
-    match figures.path_goodput_bps.filter(|&possible| goodput_bps as f64 >= 0.9 * possible as f64) {
+    match figures
+        .path_goodput_bps
+        .filter(|&possible| goodput_bps as f64 >= NEARLY_ALL_OF_HOST * possible as f64)
+    {
         Some(possible) => format!(
             "the path has no rate, and the host itself sends {} of payload at most, {} were measured",
             rate(possible),
@@ -220,15 +231,16 @@ fn testbed(figures: &Figures, goodput_bps: u64) -> String {
 fn app(judged: &JudgedFlow) -> String {
     let offered_bps = judged.of_all_streams(judged.flow.bitrate);
     let said = asked("the application offers", offered_bps, judged.goodput_bps);
-    let is_above = offered_bps.is_some_and(|bps| judged.goodput_bps as f64 > 1.005 * bps as f64);
+    let is_above = offered_bps.is_some_and(|bps| judged.goodput_bps as f64 > ABOVE_OFFER * bps as f64);
     if is_above { format!("{said}; the difference was written before the measured time") } else { said }
 }
 
-fn cpu(figures: &Figures, goodput_bps: u64) -> String {
-    let measured = rate(goodput_bps);
+fn cpu(judged: &JudgedFlow) -> String {
+    let figures = &judged.diagnosis.figures;
+    let measured = rate(judged.goodput_bps);
     let shares = figures.cpu_share.zip(figures.cpu_wait_share);
     match shares {
-        Some((computed, waited)) if waited >= 0.05 => format!(
+        Some((computed, waited)) if waited >= WAITED => format!(
             "its busiest thread computed {} of that time and waited {} for a CPU that others used; {measured} were measured",
             percent(computed),
             percent(waited)
@@ -237,6 +249,11 @@ fn cpu(figures: &Figures, goodput_bps: u64) -> String {
             format!(
                 "its busiest thread computed {} of that time; {measured} were measured",
                 percent(computed)
+            )
+        }
+        None if judged.is_observed => {
+            format!(
+                "its sender wrote as fast as it could, and no window was used up; {measured} were measured"
             )
         }
         None => format!("an endpoint's thread was CPU-bound at {measured}"),
@@ -378,7 +395,7 @@ fn rest(diagnosis: &Diagnosis) -> String {
     let others: Vec<String> = diagnosis
         .limited_fraction
         .iter()
-        .filter(|&(&cause, &share)| cause != diagnosis.limited_by && share >= 0.1)
+        .filter(|&(&cause, &share)| cause != diagnosis.limited_by && share >= ALSO)
         .map(|(cause, &share)| format!("{} {}", cause.as_str(), percent(share)))
         .collect();
     if others.is_empty() { String::new() } else { format!(" The rest: {}.", others.join(", ")) }

@@ -5,11 +5,11 @@ use crate::judged::{PATH, bloated, diagnosis, judged, spec};
 use pipefill_analysis::findings::experiment::{Experiment, ExperimentBuilder};
 use pipefill_analysis::findings::finding::Latency;
 use pipefill_analysis::judge::{Diagnosis, Figures};
-use pipefill_core::cell::Protocol;
+use pipefill_core::cell::{Bound, Comparison, ExpectMetric, Expectation, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::plan::{Cell, Published};
 use pipefill_core::record::RunRecord;
-use pipefill_core::units::Rate;
+use pipefill_core::units::{Rate, Ratio};
 use pipefill_report::words::{complete_experiment, repeat_command, verdict_sentence};
 
 fn at(cell: &Cell, repeat: u32, mbit: u64) -> RunRecord {
@@ -121,4 +121,40 @@ fn theory_of_a_steady_state_is_not_told_of_a_flow_that_was_much_faster() {
     assert!(of(theory * 6 / 5).contains("for which theory gives"), "{}", of(theory * 6 / 5));
     let faster = of(theory * 8 / 5);
     assert!(faster.ends_with("0.10 % of the segments were sent again."), "{faster}");
+}
+
+#[test]
+fn an_expectation_that_could_not_be_judged_says_why() {
+    let mut cell = tcp_cell();
+    let expect = |metric, bound| Expectation {
+        metric,
+        comparison: Comparison::AtLeast,
+        bound,
+        text: "the text".to_owned(),
+    };
+    cell.spec.path.forward.bottleneck = None;
+    cell.spec.expect = vec![
+        expect(ExpectMetric::Goodput, Bound::OfRate(Ratio::from_percent(95.0))),
+        expect(ExpectMetric::Lost, Bound::Value(1.0)),
+        expect(ExpectMetric::Goodput, Bound::Word("rwnd".to_owned())),
+        expect(ExpectMetric::Goodput, Bound::Value(1.0)),
+    ];
+    let reasons = |builder: ExperimentBuilder| -> Vec<Option<String>> {
+        let found = complete_experiment(builder.finish(), "pipefill run x.toml");
+        found.cells[0].expectations.iter().map(|result| result.reason.clone()).collect()
+    };
+    let mut builder = ExperimentBuilder::new(plan(vec![cell.clone()]));
+    assert_eq!(reasons(builder.clone())[0].as_deref(), Some("no valid run (0 recorded)"));
+    builder.add(&at(&cell, 1, 80)).unwrap();
+    let told = reasons(builder);
+    let told: Vec<Option<&str>> = told.iter().map(Option::as_deref).collect();
+    assert_eq!(
+        told,
+        [
+            Some("the path has no rate to take a share of"),
+            Some("lost_percent was not measured"),
+            Some("a number and a word cannot be compared"),
+            None,
+        ]
+    );
 }

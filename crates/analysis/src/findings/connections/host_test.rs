@@ -96,7 +96,7 @@ pub struct Datagrams {
 
 impl TestFinding {
     /// Of a test with TCP: `own` are this host's sockets, `far` those that the server told of, with the server as this host.
-    /// A sender without a rate offers as much as it can: what looks like an application that offers no more is a CPU then. `window` is what the test
+    /// `window` is what the test
     /// itself set both buffers to, bytes.
     pub fn of_tcp(
         server: Server,
@@ -108,9 +108,6 @@ impl TestFinding {
         if !far.is_empty() {
             let told = Connections { connections: ConnectionFinding::of_all(far), ..Connections::new() };
             found.ask_senders(&told);
-        }
-        if own.iter().all(|one| one.offered.is_none()) {
-            found.connections.iter_mut().for_each(blame_cpu);
         }
         if let Some(window) = window {
             found.connections.iter_mut().for_each(|one| blame_window(one, window));
@@ -152,25 +149,10 @@ impl TestFinding {
     }
 }
 
-/// A sender that writes whenever there is room never has nothing to send: where no window was used up, it had no time to write.
-fn blame_cpu(one: &mut ConnectionFinding) {
-    if one.limited_by != Some(LimitedBy::App) || one.rate_bps == Some(0) {
-        return;
-    }
-    one.limited_by = Some(LimitedBy::Cpu);
-    if let Some(shares) = &mut one.limited_fraction
-        && let Some(share) = shares.remove(&LimitedBy::App)
-    {
-        *shares.entry(LimitedBy::Cpu).or_default() += share;
-    }
-    one.reason = Some(VerdictReason::SenderCpu);
-    one.advice = Some(Vec::new());
-}
-
 /// Buffers that the test itself has set no sysctl changes.
 fn blame_window(one: &mut ConnectionFinding, window: u64) {
     for advice in one.advice.iter_mut().flatten() {
-        let Some(proposal) = advice.proposal.take_if(Proposal::is_of_buffers) else { continue };
+        let Some(proposal) = advice.proposal.take_if(|proposal| proposal.is_of_buffers()) else { continue };
         let change =
             Change { target: Target::Program, setting: Setting::TestBuffers(window), key: String::new() };
         *advice = std::mem::take(advice).with(Proposal { changes: vec![change], ..proposal });
@@ -240,21 +222,5 @@ mod tests {
         assert_eq!(told[0].target, Some(Target::Program));
         assert_eq!(told[0].proposal.as_ref().unwrap().changes[0].setting, Setting::TestBuffers(64 << 10));
         assert_eq!(told[1], all[1]);
-    }
-
-    #[test]
-    fn a_sender_that_always_has_data_is_not_limited_by_its_application() {
-        let of = |limited_by| ConnectionFinding {
-            limited_by: Some(limited_by),
-            limited_fraction: Some([(limited_by, 1.0)].into()),
-            rate_bps: Some(1_000_000_000),
-            ..ConnectionFinding::default()
-        };
-        let (mut greedy, mut full) = (of(LimitedBy::App), of(LimitedBy::Path));
-        blame_cpu(&mut greedy);
-        blame_cpu(&mut full);
-        assert_eq!((greedy.limited_by, full.limited_by), (Some(LimitedBy::Cpu), Some(LimitedBy::Path)));
-        assert_eq!(greedy.limited_fraction, Some([(LimitedBy::Cpu, 1.0)].into()));
-        assert_eq!(greedy.reason, Some(VerdictReason::SenderCpu));
     }
 }

@@ -1,29 +1,26 @@
-//! What a capture at the receiver changes in the verdict of the sender's capture.
+//! A capture at the receiver beside the sender's: what both show goes to the judge, what it revises into the document.
 
 use super::captured::CapturedFlow;
-use super::joined::{JoinedDirection, JoinedFlow};
-use crate::findings::verdict::{JoinedEvidence, VerdictReason};
+use super::joined::{JoinedFlow, OneWayDelay};
+use crate::findings::verdict::VerdictReason;
+use crate::ground::thresholds::STANDARD;
+use crate::judge::{BothCaptures, QueueWait};
 use pipefill_core::limit::{CwndCause, LimitedBy};
-
-/// Losses are drops of a full queue where what came before them had waited this part of the longest wait, and none below the other.
-const FULL: f64 = 0.7;
-const NOT_FULL: f64 = 0.3;
-/// A queue is told from the noise of timestamps from this on, microseconds.
-const QUEUE_US: i64 = 1_000;
-/// And where it is this part of the least round trip.
-const QUEUE_PART: f64 = 0.2;
-/// A queue in one direction is the cause where it is so many times that of the other.
-const ONE_SIDED: i64 = 2;
 
 impl CapturedFlow {
     /// Adds what both captures say together. The verdict stays that of the sender's capture, unless the receiver's shows another cause of a
     /// small congestion window.
     pub fn join(&mut self, joined: JoinedFlow) {
-        if let Some((cause, evidence)) = self.other_cause(&joined) {
-            let limit = self.limited_by.unwrap_or(LimitedBy::Cwnd);
+        let limited_by = self.limited_by;
+        let revision = limited_by.and_then(|limited_by| {
+            self.both_captures(&joined).revision(limited_by, self.cwnd_cause, &STANDARD)
+        });
+        if let Some((cause, evidence)) = revision {
+            let limit = limited_by.unwrap_or(LimitedBy::Cwnd);
             let share = self.take_share(limit);
             self.limited_by = Some(LimitedBy::Cwnd);
             self.cwnd_cause = Some(cause);
+            (self.rule, self.margin) = (Some(BothCaptures::RULE), None);
             self.loss_is_chance = cause == CwndCause::RandomLoss;
             self.reason = Some(VerdictReason::BothCaptures(cause, share, evidence));
             // What was advised, and what it rested on, was for the other cause.
@@ -42,73 +39,35 @@ impl CapturedFlow {
         Some(*all)
     }
 
-    /// What the receiver's capture says against the sender's, and why.
-    fn other_cause(&self, joined: &JoinedFlow) -> Option<(CwndCause, JoinedEvidence)> {
-        let may_be = matches!(self.limited_by, Some(LimitedBy::Cwnd | LimitedBy::Path | LimitedBy::Unknown));
-        let cause = self.ack_queue(joined).map(|why| (CwndCause::AckPath, why));
-        let cause = cause.filter(|_| may_be).or_else(|| self.other_loss(joined));
-        cause.filter(|&(cause, _)| self.cwnd_cause != Some(cause))
-    }
-
-    /// ACKs wait on their way back, and data do not.
-    fn ack_queue(&self, joined: &JoinedFlow) -> Option<JoinedEvidence> {
-        let (data, acks) = (joined.forward.one_way_delay?, joined.reverse.one_way_delay?);
-        let (wait, other) = (acks.above_min_us_p50, data.above_min_us_p50);
-        let is_queue = wait >= self.least_queue_us() && wait >= ONE_SIDED * other;
-        is_queue
-            .then(|| JoinedEvidence::AcksWait { acks_us: wait.unsigned_abs(), data_us: other.unsigned_abs() })
-    }
-
-    /// Why the window was cut, where that is not what the sender's capture says.
-    fn other_loss(&self, joined: &JoinedFlow) -> Option<(CwndCause, JoinedEvidence)> {
-        if self.limited_by != Some(LimitedBy::Cwnd) || !self.cwnd_cause?.is_loss() {
-            return None;
-        }
-        let (forward, reverse) = (&joined.forward, &joined.reverse);
-        if forward.lost_data_segments == 0 {
-            return self.without_losses(forward, reverse);
-        }
-        let delay = forward.one_way_delay?;
-        let (wait, longest) = (delay.above_min_us_before_loss? as f64, delay.above_min_us_p99 as f64);
-        if longest < self.least_queue_us() as f64 {
-            return None;
-        }
-        let (is_full, cause) = match self.cwnd_cause? {
-            CwndCause::RandomLoss if wait >= FULL * longest => (true, CwndCause::QueueLoss),
-            CwndCause::QueueLoss if wait <= NOT_FULL * longest => (false, CwndCause::RandomLoss),
-            _ => return None,
+    /// What both captures show.
+    fn both_captures(&self, joined: &JoinedFlow) -> BothCaptures {
+        let wait = |delay: OneWayDelay| {
+            let micros = |us: i64| u64::try_from(us).unwrap_or(0);
+            QueueWait {
+                median_us: micros(delay.above_min_us_p50),
+                longest_us: micros(delay.above_min_us_p99),
+                before_loss_us: delay.above_min_us_before_loss.map(micros),
+            }
         };
-        let (wait_us, longest_us) = (wait as u64, longest as u64);
-        Some((cause, JoinedEvidence::WaitBeforeLoss { is_full, wait_us, longest_us }))
-    }
-
-    /// Data were sent again, and none were lost.
-    fn without_losses(
-        &self,
-        forward: &JoinedDirection,
-        reverse: &JoinedDirection,
-    ) -> Option<(CwndCause, JoinedEvidence)> {
-        if self.retransmits == 0 {
-            None
-        } else if forward.reordered > 0 {
-            Some((CwndCause::Reordering, JoinedEvidence::Overtaken(forward.reordered)))
-        } else if reverse.lost_pure_acks > 0 {
-            let (lost, all) = (reverse.lost_pure_acks, reverse.pure_acks);
-            Some((CwndCause::AckPath, JoinedEvidence::AcksLost { lost, all }))
-        } else {
-            None
+        BothCaptures {
+            min_rtt_us: self.min_rtt_us.unwrap_or(0),
+            retransmits: self.retransmits,
+            lost_data_segments: joined.forward.lost_data_segments,
+            overtaken_segments: joined.forward.reordered,
+            pure_acks: joined.reverse.pure_acks,
+            lost_pure_acks: joined.reverse.lost_pure_acks,
+            data: joined.forward.one_way_delay.map(wait),
+            acks: joined.reverse.one_way_delay.map(wait),
         }
-    }
-
-    fn least_queue_us(&self) -> i64 {
-        QUEUE_US.max((QUEUE_PART * self.min_rtt_us.unwrap_or(0) as f64) as i64)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::findings::connections::JoinedDirection;
     use crate::findings::connections::OneWayDelay;
+    use crate::judge::JoinedEvidence;
     use std::collections::BTreeMap;
 
     /// A flow that its sender's capture says is limited so, on a path of 40 ms.

@@ -133,7 +133,7 @@ impl Told {
             let [local, remote] = self.addresses[index];
             let congestion_control = end.transfer.congestion_control(index).unwrap_or_default();
             let process = Process { pid: std::process::id(), name: "pipefill".to_owned() };
-            let observed = observed(local, remote, Some(process));
+            let observed = observed((local, remote), Some(process), offered);
             Kept { observed, congestion_control, offered, every, samples, exact: None }
         };
         samples.into_iter().enumerate().map(own).collect()
@@ -150,7 +150,7 @@ impl Told {
             .map(|(index, one)| {
                 let [local, remote] = self.addresses[index];
                 let every = Duration::from_micros(one.every_us);
-                let observed = observed(remote, local, None);
+                let observed = observed((remote, local), None, offered);
                 let FarStream { congestion_control, samples, .. } = one;
                 Kept { observed, congestion_control, offered, every, samples, exact: None }
             })
@@ -165,7 +165,7 @@ impl Told {
         self.measured.streams.iter().enumerate().map(move |(index, one)| {
             let [local, remote] = self.addresses[index];
             DatagramFlow {
-                observed: observed(local, remote, Some(process.clone())),
+                observed: observed((local, remote), Some(process.clone()), asked),
                 sends: one.sends,
                 asked,
                 length,
@@ -233,8 +233,18 @@ fn connections(all: &[Kept]) -> Vec<Connection<'_>> {
     all.iter().map(Kept::connection).collect()
 }
 
-fn observed(local: SocketAddr, remote: SocketAddr, process: Option<Process>) -> Observed {
-    Observed { process, local: local.to_string(), remote: remote.to_string(), ..Observed::default() }
+fn observed(
+    (local, remote): (SocketAddr, SocketAddr),
+    process: Option<Process>,
+    offered: Option<Rate>,
+) -> Observed {
+    Observed {
+        process,
+        local: local.to_string(),
+        remote: remote.to_string(),
+        writes_all: offered.is_none(),
+        ..Observed::default()
+    }
 }
 
 fn counted(one: &StreamResult, reordered: u64) -> Counted {
