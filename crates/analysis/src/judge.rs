@@ -13,6 +13,7 @@ mod figures;
 mod judging;
 mod ledger;
 mod packets;
+mod release;
 mod revisions;
 mod rule;
 mod rule_names;

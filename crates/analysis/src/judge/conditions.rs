@@ -1,6 +1,7 @@
 //! Conditions that rules of several holders share.
 
-use super::packets::{Release, release};
+use super::packets::release;
+use super::release::Release;
 use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::{Evidence, SenderEvidence};

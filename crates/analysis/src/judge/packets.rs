@@ -1,26 +1,12 @@
 //! What lets new data out, by the packets of a span: the order in which the conditions on its figures are asked.
 
+use super::release::Release;
 use super::trace::Trace;
 use crate::ground::threshold::Compare;
 use crate::ground::thresholds::Thresholds;
 use crate::infer::packets::conditions::{has_lost, is_dry, is_paced, is_refilled, uses_window};
 use crate::infer::packets::{StreamPackets, steady_rate};
 use pipefill_core::evidence::{ArrivingPackets, PacketSpan};
-
-/// What lets new data out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Release {
-    /// Room in the receiver's window.
-    ReceiveWindow,
-    /// Room in the congestion window, or what the path makes of it.
-    CongestionWindow,
-    /// Room in the send buffer: all that is in it is sent.
-    SendBuffer,
-    /// A pacing rate.
-    Pacer,
-    /// The application: all that is written is sent.
-    Application,
-}
 
 /// Of the packets of `span`, which is asked for once for each judgement.
 pub(super) fn release(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> Release {

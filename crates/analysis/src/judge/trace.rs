@@ -1,6 +1,6 @@
 //! What the rules compared while they judged one interval: each value, its threshold, and how far apart they are.
 
-use super::packets::Release;
+use super::release::Release;
 use crate::ground::threshold::{Compare, Threshold};
 
 /// One comparison with a threshold.
