@@ -32,18 +32,10 @@ const EXCEPTIONS: &[Exception] = &[
         "crate::damage", "crate::error", "crate::owner",
     ] },
     Exception { package: "pipefill-analysis", reason: OPEN, modules: &[
-        "crate::findings::changes", "crate::findings::conclusions", "crate::findings::connections", "crate::findings::expect",
-        "crate::findings::experiment",
-    ] },
-    Exception { package: "pipefill-analysis", reason: OPEN, modules: &["crate::findings::headline", "crate::findings::metrics"] },
-    Exception { package: "pipefill-analysis", reason: OPEN, modules: &[
-        "crate::findings::connections::captured", "crate::findings::connections::joined",
+        "crate::findings::conclusions", "crate::findings::expect", "crate::findings::experiment",
     ] },
     Exception { package: "pipefill-analysis", reason: OPEN, modules: &[
         "crate::findings::reproduce::knob", "crate::findings::reproduce::path",
-    ] },
-    Exception { package: "pipefill-report", reason: OPEN, modules: &[
-        "crate::capture_graphs", "crate::charts", "crate::pictures", "crate::svg",
     ] },
     Exception { package: "pipefill-report", reason: OPEN, modules: &["crate::charts::laws", "crate::charts::plots"] },
     Exception { package: "pipefill-report", reason: OPEN, modules: &["crate::sheet::columns", "crate::sheet::windows"] },

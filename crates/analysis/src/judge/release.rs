@@ -1,4 +1,4 @@
-//! What lets a sender's new data out.
+//! What lets new data out of a sender, where its packets are the evidence.
 
 /// What lets new data out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
