@@ -8,7 +8,7 @@ use crate::ground::step_function::Step;
 use crate::ground::threshold::Layer;
 use crate::ground::thresholds::{ABOUT, STANDARD, Thresholds};
 use crate::infer::{Inference, with_facts};
-use crate::judge::{Diagnosing, Diagnosis, Holding, LedgerSums};
+use crate::judge::{Diagnosing, Diagnosis, FinishedLedger, Holding};
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{AnyRow, Manifest};
 use schemars::JsonSchema;
@@ -62,7 +62,7 @@ pub struct VerdictChange {
 /// One judgement of a run.
 struct Judgement {
     diagnoses: Vec<Diagnosis>,
-    ledgers: Vec<(Vec<Step<Holding>>, LedgerSums)>,
+    ledgers: Vec<FinishedLedger>,
 }
 
 impl Perturbation {
@@ -91,20 +91,18 @@ impl Perturbation {
                     }
                 }
                 if about.layer == Layer::Judge {
-                    for ((moved, (before, _)), (after, _)) in
-                        moved.iter_mut().zip(&base.ledgers).zip(&other.ledgers)
-                    {
-                        moved.extend(other_holders(before, after));
+                    for ((moved, before), after) in moved.iter_mut().zip(&base.ledgers).zip(&other.ledgers) {
+                        moved.extend(other_holders(&before.spans, &after.spans));
                     }
                 }
             }
         }
         self.flows += base.diagnoses.len();
         self.hanging.extend(hanging.into_iter().filter(|verdict| !verdict.changes.is_empty()));
-        self.span_us += base.ledgers.iter().map(|(_, sums)| sums.life_us()).sum::<u64>();
+        self.span_us += base.ledgers.iter().map(|ledger| ledger.sums.life_us()).sum::<u64>();
         self.moved_us += moved.into_iter().map(covered_us).sum::<u64>();
         self.within_margin_us +=
-            base.ledgers.iter().map(|(_, sums)| sums.within_margin_us(self.by)).sum::<u64>();
+            base.ledgers.iter().map(|ledger| ledger.sums.within_margin_us(self.by)).sum::<u64>();
     }
 }
 

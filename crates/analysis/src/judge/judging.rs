@@ -3,7 +3,7 @@
 use super::confidence::Grounds;
 use super::cwnd_causes::{Around, Losses, Refiner};
 use super::figures::HolderFigures;
-use super::ledger::{Holding, JudgedSpan, Ledger, LedgerSums};
+use super::ledger::{FinishedLedger, Holding, JudgedSpan, Ledger, LedgerSums};
 use super::packets::arriving;
 use super::revisions::{is_carried, offered_and_carried, own_drops};
 use super::rules::unknown::NOT_SAMPLED;
@@ -21,7 +21,7 @@ use crate::infer::packets::{PacketTrack, StreamPackets};
 use crate::infer::run::{AskedStream, RunFacts};
 use crate::infer::utilisation::Utilisation;
 use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
-use pipefill_core::evidence::{Arrivals, Datagrams, Evidence};
+use pipefill_core::evidence::{Arrivals, Datagrams, Evidence, SenderEvidence};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::record::{AnyRow, CapturePoint, Manifest, StreamEnd, StreamSummary};
 use std::collections::VecDeque;
@@ -144,7 +144,7 @@ impl<'a> Diagnosing<'a> {
     }
 
     /// The same, with the ledger of each TCP stream as the rules left it: before revisions.
-    pub(crate) fn finish_with_ledgers(mut self) -> (Vec<Diagnosis>, Vec<(Vec<Step<Holding>>, LedgerSums)>) {
+    pub(crate) fn finish_with_ledgers(mut self) -> (Vec<Diagnosis>, Vec<FinishedLedger>) {
         self.judge_to_the_end();
         let ledgers = self.streams.iter().map(|stream| stream.ledger.clone().finish()).collect();
         (self.diagnoses(), ledgers)
@@ -295,7 +295,7 @@ impl<'a> JudgedFlow<'a> {
         let (mut timeline, mut sums) = (Vec::new(), LedgerSums::default());
         for stream in streams {
             let index = stream.stream.summary.stream;
-            let (steps, own) = stream.ledger.finish();
+            let FinishedLedger { spans: steps, sums: own } = stream.ledger.finish();
             let steps = steps
                 .into_iter()
                 .map(|step| Step { value: revised(step.value).unwrap_or(step.value), ..step });
@@ -360,7 +360,7 @@ impl<'a> JudgedFlow<'a> {
             let life = interval::life(stream);
             let mut ledger = Ledger::new(life, life);
             ledger.push(JudgedSpan { interval: life, holding, margin: decision.margin, losses: None });
-            let (steps, own) = ledger.finish();
+            let FinishedLedger { spans: steps, sums: own } = ledger.finish();
             timeline.extend(steps.into_iter().map(|step| span(stream.stream, step)));
             sums.absorb(own);
         }
@@ -481,7 +481,7 @@ impl JudgedStream<'_> {
         let cause: Option<CwndCause> = self.refiner.see(evidence, limited_by, around);
         let rule = decision.map_or(NOT_SAMPLED, |decision| decision.rule.id);
         let holding = Holding { limited_by, cause, rule };
-        let has_losses = evidence.sender.as_ref().is_some_and(|sender| sender.has_losses());
+        let has_losses = evidence.sender.as_ref().is_some_and(SenderEvidence::has_losses);
         self.ledger.push(JudgedSpan {
             interval,
             holding,

@@ -47,6 +47,14 @@ pub(crate) struct Ledger {
     grown: BTreeMap<RuleId, Held>,
 }
 
+/// A ledger to which nothing is added any more.
+#[derive(Debug, Clone)]
+pub(crate) struct FinishedLedger {
+    /// In order of time, without gaps; the shortest are joined where there are too many.
+    pub(crate) spans: Vec<Step<Holding>>,
+    pub(crate) sums: LedgerSums,
+}
+
 /// Times of one or several ledgers by who holds them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LedgerSums {
@@ -123,10 +131,10 @@ impl Ledger {
     }
 
     /// All spans and their sums; what is left at the end belongs to the last span, or to nobody who is known.
-    pub(crate) fn finish(mut self) -> (Vec<Step<Holding>>, LedgerSums) {
+    pub(crate) fn finish(mut self) -> FinishedLedger {
         self.fill(TimeInterval { from_us: self.end_us(), to_us: self.life.to_us });
         self.settle();
-        (self.spans.into_steps(), self.sums)
+        FinishedLedger { spans: self.spans.into_steps(), sums: self.sums }
     }
 
     fn end_us(&self) -> u64 {
@@ -318,7 +326,7 @@ mod tests {
     }
 
     fn held(ledger: Ledger) -> Vec<(u64, u64, LimitedBy)> {
-        let steps = ledger.finish().0;
+        let steps = ledger.finish().spans;
         steps.into_iter().map(|step| (step.from_us, step.to_us, step.value.limited_by)).collect()
     }
 
@@ -356,7 +364,7 @@ mod tests {
         push(45, 70, Growth, None);
         push(70, 80, RandomLoss, Some(None));
         push(80, 100, Growth, None);
-        let sums = ledger.finish().1;
+        let sums = ledger.finish().sums;
         let of = |cause| {
             let its = |(holding, _): &(Holding, u64)| holding.cause == Some(cause);
             sums.clipped().filter(its).map(|(_, us)| us).sum::<u64>()
@@ -370,7 +378,7 @@ mod tests {
         for (from_us, to_us, margin) in [(0, 30, Some(0.2)), (30, 60, None), (60, 100, Some(0.4))] {
             ledger.push(JudgedSpan { margin, ..span(from_us, to_us, LimitedBy::Path, None) });
         }
-        let sums = ledger.finish().1;
+        let sums = ledger.finish().sums;
         assert_eq!((sums.margin(LimitedBy::Path), sums.margin(LimitedBy::App)), (Some(0.4), None));
         assert_eq!(
             [sums.within_margin_us(0.2), sums.within_margin_us(0.21), sums.within_margin_us(0.5)],
@@ -393,7 +401,7 @@ mod tests {
                 at_us = from_us + length_us;
                 ledger.push(span(from_us, at_us, LimitedBy::ALL[holder], None));
             }
-            let (steps, sums) = ledger.finish();
+            let FinishedLedger { spans: steps, sums } = ledger.finish();
             prop_assert_eq!(sums.life_us(), life_us);
             prop_assert_eq!(steps.first().map(|step| step.from_us), Some(life.from_us));
             prop_assert_eq!(steps.last().map(|step| step.to_us), Some(life.to_us));

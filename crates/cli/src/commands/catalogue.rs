@@ -2,7 +2,7 @@
 //! other expectation of its scenario holds too.
 
 use super::run::{self, Wanted};
-use crate::args::CatalogueArgs;
+use crate::args::{CatalogueArgs, End};
 use crate::asked::Asked;
 use crate::catalogue_scenarios::{CATALOGUE, Entry};
 use crate::condense;
@@ -37,7 +37,7 @@ pub(super) fn catalogue(args: &CatalogueArgs, terminal: &Terminal) -> Result<Out
     let mut result = Catalogue::of(finished.iter().map(|one| &one.result));
     result.perturbation = args
         .perturb
-        .map(|part| perturbed(&finished, args.blindfold.map(|end| end.view()), part.fraction()))
+        .map(|part| perturbed(&finished, args.blindfold.map(End::view), part.fraction()))
         .transpose()?;
     result.blindfold = args.blindfold.map(|end| blindfolded(&finished, end.view(), terminal)).transpose()?;
     if args.options.json {

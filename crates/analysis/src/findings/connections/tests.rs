@@ -174,18 +174,19 @@ fn packets_near_the_sender_show_what_lets_data_out() {
         sample.in_flight_peak_bytes = 100_000 + 2_000 * at;
         sample.in_flight_before_acks_bytes = 17 * (99_000 + 2_000 * at);
     });
-    assert_eq!(growing.limited_by, Some(LimitedBy::Cwnd), "{:?}", growing.verdict);
+    assert_eq!(growing.limited_by, Some(LimitedBy::Cwnd), "{:?}", growing.rule);
     let window = of(|_, sample| {
         (sample.rwnd_bytes, sample.rwnd_at_peak_bytes) = (Some(101_000), Some(101_000));
     });
-    assert_eq!(window.limited_by, Some(LimitedBy::Rwnd), "{:?}", window.verdict);
-    assert!(window.verdict.is_some_and(|verdict| verdict.contains("101 kB")), "as the packets show it");
+    assert_eq!(window.limited_by, Some(LimitedBy::Rwnd), "{:?}", window.rule);
+    let figures = window.judged.expect("it was judged").diagnosis.figures;
+    assert_eq!((figures.rwnd_bytes, figures.cwnd_bytes), (Some(101_000), None), "as the packets show it");
     let small_writes = of(|_, sample| (sample.pushes, sample.tails) = (4, 4));
-    assert_eq!(small_writes.limited_by, Some(LimitedBy::App), "{:?}", small_writes.verdict);
+    assert_eq!(small_writes.limited_by, Some(LimitedBy::App), "{:?}", small_writes.rule);
     let paced = of(|_, sample| (sample.unprompted_bytes, sample.prompt_bytes) = (50_000, 0));
-    assert_eq!(paced.limited_by, Some(LimitedBy::Pacing), "{:?}", paced.verdict);
+    assert_eq!(paced.limited_by, Some(LimitedBy::Pacing), "{:?}", paced.rule);
     let buffer = of(|_, sample| sample.in_flight_before_acks_bytes = 17 * 70_000);
-    assert_eq!(buffer.limited_by, Some(LimitedBy::Sndbuf), "{:?}", buffer.verdict);
+    assert_eq!(buffer.limited_by, Some(LimitedBy::Sndbuf), "{:?}", buffer.rule);
 }
 
 #[test]
