@@ -2,22 +2,13 @@
 
 use super::both_captures::BOTH_CAPTURES;
 use super::ledger::Holding;
+use super::revision::Revision;
 use super::rule::RuleId;
 use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
 use crate::infer::way::Drops;
 use pipefill_core::cell::FlowSpec;
 use pipefill_core::limit::{CwndCause, LimitedBy};
-
-/// A revision as the guide lists it.
-pub struct Revision {
-    /// Its name.
-    pub id: RuleId,
-    /// What it asks.
-    pub question: &'static str,
-    /// What it changes.
-    pub change: &'static str,
-}
 
 /// Every revision, in the order in which they are made.
 pub static REVISIONS: &[&Revision] =
