@@ -87,8 +87,9 @@ doc: ## the crates' documentation, without a warning
 web: ## the report page's script and style, from web/ into web/dist; before the program is built
 	@scripts/web.sh
 
-keys: ## writes the key reference into docs/guide/scenarios.md
+keys: ## writes the key reference into docs/guide/scenarios.md, and the judge's rules and thresholds into docs/guide/verdicts.md
 	cargo run -q -p xtask -- keys
+	cargo run -q -p xtask -- rules
 
 schemas: ## writes the JSON Schemas of everything that the program prints into schemas/
 	cargo run -q -p xtask -- schemas

@@ -78,16 +78,17 @@ pub(crate) fn file(bytes: &[u8]) -> u64 {
     }
     all.memory();
     let counts = all.finish(&mut (&mut Judge, &mut sampling));
-    rows(sampling);
+    samples(sampling);
     counts.packets
 }
 
-/// What the socket of every connection would have told.
-fn rows(sampling: Sampling) {
+/// The samples of both directions of every connection.
+fn samples(sampling: Sampling) {
     for watched in sampling.finish().0 {
-        let rows = watched.rows(watched.connection.first_ns());
-        assert!(rows.is_sorted_by_key(|row| row.t_us), "{rows:?}");
-        watched.limit_from_afar();
+        for sender in [watched.near(), watched.near().other()] {
+            let samples = watched.samples(sender, watched.connection.first_ns());
+            assert!(samples.is_sorted_by_key(|sample| sample.t_us), "{samples:?}");
+        }
     }
 }
 
@@ -155,7 +156,7 @@ pub(crate) fn packets(mut bytes: &[u8]) -> u64 {
         bytes = rest;
     }
     let counts = all.finish(&mut (&mut Judge, &mut sampling));
-    rows(sampling);
+    samples(sampling);
     counts.packets
 }
 
@@ -174,7 +175,7 @@ pub(crate) fn segments(bytes: &[u8]) -> u64 {
     graphs(&timed);
     let mut sampling = Sampling::default();
     let packets = observed(&timed, &mut (&mut Judge, &mut sampling));
-    rows(sampling);
+    samples(sampling);
     packets
 }
 

@@ -15,8 +15,13 @@ const RULES: &[(&str, Rule)] = &[
     ("bpf", |workspace| bpf::check(&workspace.root)),
     #[cfg(feature = "generated")]
     ("generated", |workspace| {
-        let [keys, schemas] = [crate::key_reference::check, crate::schemas::check];
-        Ok(Outcome::Problems([keys(&workspace.root)?, schemas(&workspace.root)?].concat()))
+        let root = &workspace.root;
+        let problems = [
+            crate::key_reference::check(root)?,
+            crate::rule_reference::check(root)?,
+            crate::schemas::check(root)?,
+        ];
+        Ok(Outcome::Problems(problems.concat()))
     }),
 ];
 

@@ -2,47 +2,33 @@
 //!
 //! Never: a word about a key that isn't in that table.
 
+use crate::page_part::PagePart;
 use pipefill_core::scenario::{KEYS, Key, Kind, Section, TOP};
 use std::fmt::Write;
-use std::fs;
 use std::path::Path;
 
-/// The page, relative to the workspace.
-const PAGE: &str = "docs/guide/scenarios.md";
-const BEGIN: &str = "<!-- keys: written by `cargo run -p xtask -- keys`; edit crates/core/src/scenario/table.rs instead -->\n";
-const END: &str = "<!-- end of keys -->";
+/// Where it stands.
+const PART: PagePart = PagePart {
+    page: "docs/guide/scenarios.md",
+    begin: "<!-- keys: written by `cargo run -p xtask -- keys`; edit crates/core/src/scenario/table.rs instead -->\n",
+    end: "<!-- end of keys -->",
+    command: "keys",
+};
 
 /// Writes the reference into the page.
 ///
 /// # Errors
-/// The page can't be read or written, or has no place for it.
+/// As [`PagePart::write`].
 pub(crate) fn write(root: &Path) -> Result<(), String> {
-    let old = page(root)?;
-    fs::write(root.join(PAGE), updated(&old)?).map_err(|error| format!("{PAGE}: {error}"))
+    PART.write(root, &reference())
 }
 
 /// What is wrong with the page as it is.
 ///
 /// # Errors
-/// The page can't be read.
+/// As [`PagePart::check`].
 pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
-    let old = page(root)?;
-    Ok(match updated(&old) {
-        Ok(new) if new == old => Vec::new(),
-        Ok(_) => vec![format!("{PAGE} is out of date: cargo run -p xtask -- keys")],
-        Err(problem) => vec![problem],
-    })
-}
-
-fn page(root: &Path) -> Result<String, String> {
-    fs::read_to_string(root.join(PAGE)).map_err(|error| format!("{PAGE}: {error}"))
-}
-
-fn updated(page: &str) -> Result<String, String> {
-    let lost = || format!("{PAGE}: the reference stands between two lines, {BEGIN:?} and {END:?}");
-    let (before, rest) = page.split_once(BEGIN).ok_or_else(lost)?;
-    let (_, after) = rest.split_once(END).ok_or_else(lost)?;
-    Ok(format!("{before}{BEGIN}{}{END}{after}", reference()))
+    PART.check(root, &reference())
 }
 
 fn reference() -> String {
@@ -107,24 +93,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_stands_between_the_lines_changes() {
-        let page = format!("# Title\n{BEGIN}old\n{END}\nafter\n");
-        let new = updated(&page).expect("the page has both lines");
-        assert!(new.starts_with("# Title\n") && new.ends_with(&format!("{END}\nafter\n")), "{new}");
-        assert!(!new.contains("old\n"), "{new}");
-        assert_eq!(updated(&new).expect("it still has both lines"), new);
-    }
-
-    #[test]
     fn every_key_is_in_the_reference() {
         let text = reference();
         for key in KEYS {
             assert!(text.contains(&format!("| `{}", key.name)), "{} is missing", key.name);
         }
-    }
-
-    #[test]
-    fn a_page_without_a_place_is_a_problem() {
-        assert!(updated("# Title\n").is_err());
     }
 }

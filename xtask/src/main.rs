@@ -1,5 +1,5 @@
 //! The checks that people forget, and the simulator against its oracle:
-//! `cargo run -p xtask -- check|keys|schemas|catalogue|fixes|reproduce|packets|literals|bpf|accuracy`.
+//! `cargo run -p xtask -- check|keys|rules|schemas|catalogue|fixes|reproduce|packets|literals|bpf|accuracy`.
 //!
 //! Without the feature `generated` it is built in seconds, and knows check (without the generated files), catalogue, literals and bpf only. Never: a rule of the product
 //! itself, or anything that the product needs at run time.
@@ -22,11 +22,15 @@ mod modules;
 #[cfg(feature = "generated")]
 mod packets;
 #[cfg(feature = "generated")]
+mod page_part;
+#[cfg(feature = "generated")]
 mod program;
 mod purity;
 #[cfg(feature = "generated")]
 mod reproduce;
 mod rule;
+#[cfg(feature = "generated")]
+mod rule_reference;
 #[cfg(feature = "generated")]
 mod schemas;
 mod sources;
@@ -48,8 +52,9 @@ usage: cargo run -p xtask -- COMMAND
           literals    no numbers of the judge outside of thresholds.rs
           book        pages in the summary, links between pages
           bpf         the BPF object is what its source compiles to
-          generated   the key reference and the schemas are up to date
+          generated   the key reference, the rules, the thresholds and the schemas are up to date
   keys    writes the key reference into docs/guide/scenarios.md
+  rules   writes the rules and the thresholds of the judge into docs/guide/verdicts.md
   schemas writes the JSON Schemas into schemas/
   catalogue
           runs the catalogue of known limits in the simulator, and writes the result into docs/guide/verdicts.md
@@ -76,6 +81,8 @@ fn main() -> ExitCode {
         "keys" => key_reference::write(&workspace.root).map(|()| ExitCode::SUCCESS),
         #[cfg(feature = "generated")]
         "schemas" => schemas::write(&workspace.root).map(|()| ExitCode::SUCCESS),
+        #[cfg(feature = "generated")]
+        "rules" => rule_reference::write(&workspace.root).map(|()| ExitCode::SUCCESS),
         "catalogue" => verdict_page::write(&workspace.root).map(|()| ExitCode::SUCCESS),
         #[cfg(feature = "generated")]
         "fixes" => fixes::run(&workspace.root).map(|()| ExitCode::SUCCESS),

@@ -12,10 +12,12 @@ pub(crate) mod epochs;
 mod history;
 mod look;
 mod losses;
+pub(crate) mod packets;
 pub(crate) mod queue;
 mod rounds;
 pub(crate) mod run;
 pub(crate) mod samples;
+mod sender_sample;
 mod sharing;
 mod stall;
 #[cfg(test)]
@@ -28,10 +30,11 @@ pub use blindfold::{View, blindfolded, forget_the_plan};
 use crate::ground::models::headers::Headers;
 use crate::ground::thresholds::{SAMPLES_MAX, SAMPLES_OF_A_STREAM, Thresholds};
 use look::Track;
+use packets::{PacketTrack, StreamPackets};
 use pipefill_core::cell::{CellSpec, Direction};
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{
-    AnyRow, DeliverySample, Fact, Manifest, Observed, PathFacts, StreamEnd, Subject, TcpSample,
+    AnyRow, DeliverySample, Fact, Manifest, Observed, PathFacts, StreamEnd, Subject,
 };
 use rounds::Round;
 use std::collections::BTreeMap;
@@ -41,6 +44,7 @@ use std::collections::BTreeMap;
 pub struct Inference<'a> {
     thresholds: &'a Thresholds,
     tracks: BTreeMap<u32, Track>,
+    packets: BTreeMap<u32, PacketTrack>,
     headers: Headers,
 }
 
@@ -53,21 +57,38 @@ impl<'a> Inference<'a> {
         let track = |direction| Track::new(direction, most);
         let tracks =
             manifest.streams.iter().filter_map(|one| Some((one.stream, track(direction(one.flow)?))));
-        Self { thresholds, tracks: tracks.collect(), headers: Headers::of(&spec.path) }
+        Self {
+            thresholds,
+            tracks: tracks.collect(),
+            packets: BTreeMap::new(),
+            headers: Headers::of(&spec.path),
+        }
     }
 
-    /// Takes the next sample, in order of time.
-    pub fn take(&mut self, row: &TcpSample) {
-        let Some(track) = self.tracks.get_mut(&row.stream) else { return };
-        match row.end {
-            StreamEnd::Sender => track.see(row, self.thresholds),
-            StreamEnd::Receiver => {}
+    /// Takes the next row, in order of time.
+    pub fn take(&mut self, row: &AnyRow) {
+        match row {
+            AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
+                if let Some(track) = self.tracks.get_mut(&row.stream) {
+                    track.see(row, self.thresholds);
+                }
+            }
+            AnyRow::Packets(row) if row.end == StreamEnd::Sender && self.tracks.contains_key(&row.stream) => {
+                self.packets.entry(row.stream).or_default().push(row);
+            }
+            _ => {}
         }
     }
 
     /// The facts, after the last sample.
-    pub fn facts(&self) -> PathFacts {
+    pub fn facts(mut self) -> PathFacts {
         let thresholds = self.thresholds;
+        for (stream, samples) in std::mem::take(&mut self.packets) {
+            if let Some(track) = self.tracks.get_mut(&stream) {
+                let evidence = StreamPackets::of(samples.as_slice(), thresholds);
+                *track = Track::of_packets(track.direction, &evidence, thresholds);
+            }
+        }
         let mut facts = PathFacts {
             base_rtt_us: base_rtt::find(self.tracks.values(), thresholds),
             ..PathFacts::default()
@@ -105,32 +126,38 @@ impl<'a> Inference<'a> {
     }
 }
 
-/// `manifest` with what all of `samples` tell of its path.
+/// `manifest` with what the samples among `rows` tell of its path.
 ///
 /// # Errors
-/// The first sample that could not be read.
+/// The first row that could not be read.
 pub fn inferred<E>(
     manifest: &Manifest,
-    samples: impl Iterator<Item = Result<TcpSample, E>>,
+    rows: impl Iterator<Item = Result<AnyRow, E>>,
     thresholds: &Thresholds,
 ) -> Result<Manifest, E> {
     let mut inference = Inference::new(manifest, thresholds);
-    for sample in samples {
-        inference.take(&sample?);
+    for row in rows {
+        inference.take(&row?);
     }
     Ok(with_facts(manifest, inference.facts()))
 }
 
-/// The rows that a sample of a socket stands for: itself, and the application's byte counts as far as a socket tells them (what was
-/// acknowledged, or what came in).
-pub fn rows(sample: TcpSample) -> impl Iterator<Item = AnyRow> {
-    let bytes = match sample.end {
-        StreamEnd::Sender => sample.info.bytes_acked,
-        StreamEnd::Receiver => sample.info.bytes_received,
+/// The rows that a sample of a socket, or of packets, stands for: itself, and the application's byte counts as far as these show them (what
+/// was acknowledged, or what came in).
+pub fn rows(sample: AnyRow) -> impl Iterator<Item = AnyRow> {
+    let counted = match &sample {
+        AnyRow::Tcp(row) => match row.end {
+            StreamEnd::Sender => row.info.bytes_acked.map(|bytes| (row.stream, bytes)),
+            StreamEnd::Receiver => row.info.bytes_received.map(|bytes| (row.stream, bytes)),
+        },
+        AnyRow::Packets(row) => Some((row.stream, row.acked_bytes)),
+        _ => None,
     };
-    let TcpSample { t_us, stream, .. } = sample;
-    let delivery = |bytes| DeliverySample { t_us, stream, sent_bytes: bytes, received_bytes: bytes };
-    std::iter::once(AnyRow::Tcp(sample)).chain(bytes.map(|bytes| AnyRow::Delivery(delivery(bytes))))
+    let t_us = sample.t_us();
+    let delivery = counted.map(|(stream, bytes)| {
+        AnyRow::Delivery(DeliverySample { t_us, stream, sent_bytes: bytes, received_bytes: bytes })
+    });
+    std::iter::once(sample).chain(delivery)
 }
 
 /// `manifest` with `facts` as what is known of its path, in the subject and in the cell.

@@ -12,9 +12,11 @@ mod decision;
 mod figures;
 mod judging;
 mod ledger;
-mod revision;
+mod packets;
+mod release;
 mod revisions;
 mod rule;
+mod rule_names;
 mod rules;
 mod testbed;
 mod trace;
@@ -25,9 +27,9 @@ pub use confidence::Confidence;
 pub use decision::{Decision, decide, decide_traced};
 pub use judging::{Diagnosing, datagrams_limited_by};
 pub(crate) use ledger::{Holding, LedgerSums};
-pub use revision::Revision;
 pub use revisions::REVISIONS;
-pub use rule::{Part, Rule, RuleId};
+pub use rule::{Part, Revision, Rule, RuleId};
+pub use rule_names::rule_ids;
 pub use rules::RULES;
 pub use testbed::TestbedFault;
 pub use trace::{ThresholdComparison, Trace};
@@ -42,12 +44,6 @@ use std::collections::BTreeMap;
 
 /// From this share of its rate on a path is full.
 pub const FULL: f64 = Thresholds::standard().path_full.value();
-
-/// Every name of a rule or a revision.
-pub fn rule_ids() -> impl Iterator<Item = RuleId> {
-    let rules = RULES.iter().map(|rule| rule.id);
-    rules.chain([rules::unknown::NOT_SAMPLED]).chain(REVISIONS.iter().map(|revision| revision.id))
-}
 
 /// What limited one flow in one run.
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -166,6 +162,11 @@ pub struct Figures {
 }
 
 impl Figures {
+    /// Whether the sender was seen, by its socket or by packets near it: a receiver shows nothing of what is in flight.
+    pub fn are_of_the_sender(&self) -> bool {
+        self.flight_bytes.is_some_and(|bytes| bytes > 0)
+    }
+
     /// Whether they are of TCP: datagrams have no segments.
     pub fn are_of_tcp(&self) -> bool {
         self.mss_bytes.is_some()

@@ -1,51 +1,43 @@
-//! Rows for the judge, from packets: what the socket at the capture point would have told, every 10 ms, as far as packets tell it.
+//! Samples of every connection, by its packets: what they show of each direction, every 10 ms. No estimate and no verdict.
 //!
-//! Near a sender the capture has what its socket knows: what is in flight, the peer's window, the round trip, what is sent again. It does not
-//! have cwnd, the send buffer and whether data waits: [`sender`] estimates these from when data leave. Near a receiver it has what arrives
-//! and the window that goes back.
-//!
-//! Memory: looks at a connection are thinned out beyond [`LOOKS_MAX`], and all together bounded by [`ALL_LOOKS_MAX`]; connections beyond that
-//! have their counts and no rows.
+//! Memory: samples of a connection are thinned out beyond [`SAMPLES_MAX`], and all together bounded by [`ALL_SAMPLES_MAX`]; connections beyond
+//! that have their counts and no samples.
 
-mod afar;
 mod followings;
-mod look;
-mod receiver;
-mod sender;
+mod samples;
 
 use crate::headers::Endpoint;
-use crate::tcp::{Connection, Ended, Event, Kind, Observer, Side};
+use crate::tcp::{Connection, Ended, Event, Kind, Observer, Side, Vantage};
 use followings::Followings;
-use look::{Clocking, Look, SideLook};
-use pipefill_core::limit::LimitedBy;
-use pipefill_core::record::TcpSample;
+use pipefill_core::record::{CapturePoint, PacketSample, StreamEnd};
+use samples::{Clocking, SamplePair};
 
-/// From one look to the next, nanoseconds.
+/// From one sample to the next, nanoseconds.
 const EVERY_NS: u64 = 10_000_000;
-/// Looks at one connection; beyond it each second one goes.
-const LOOKS_MAX: usize = 1 << 12;
-/// Looks at all connections together.
-const ALL_LOOKS_MAX: usize = 1 << 19;
+/// Samples of one connection; beyond it each two become one.
+const SAMPLES_MAX: usize = 1 << 12;
+/// Samples of all connections together.
+const ALL_SAMPLES_MAX: usize = 1 << 19;
 /// Connections that have ended and are kept; beyond it the smaller half goes.
 const DONE_MAX: usize = 1 << 16;
-/// In a pause the state stays what it was: so many looks show it.
-const PAUSE_LOOKS: u64 = 64;
+/// In a pause the state stays what it was: this many samples show it.
+const PAUSE_SAMPLES: u64 = 64;
 
-/// Looks at every connection of a capture.
+/// Samples every connection of a capture.
 #[derive(Debug, Default)]
 pub struct Sampling {
     followed: Followings,
-    looks: usize,
+    samples: usize,
     done: Vec<Watched>,
     left_out: u64,
 }
 
-/// A connection that has been looked at to its end.
+/// A connection that has been sampled to its end.
 #[derive(Debug)]
 pub struct Watched {
     /// Its last state.
     pub connection: Connection,
-    looks: Vec<Look>,
+    samples: Vec<SamplePair>,
     every_ns: u64,
 }
 
@@ -53,7 +45,7 @@ pub struct Watched {
 struct Followed {
     /// [`Connection::id`].
     id: u64,
-    looks: Vec<Look>,
+    samples: Vec<SamplePair>,
     every_ns: u64,
     next_ns: u64,
     clocking: [Clocking; 2],
@@ -69,7 +61,7 @@ impl Sampling {
     /// Of a connection that has carried data.
     #[inline]
     fn followed(&mut self, connection: &Connection, event: &Event) -> Option<&mut Followed> {
-        let is_full = self.looks >= ALL_LOOKS_MAX;
+        let is_full = self.samples >= ALL_SAMPLES_MAX;
         match self.followed.find(connection.id()) {
             Some(at) => Some(self.followed.at(at)),
             None if is_full || event.payload == 0 => None,
@@ -88,8 +80,8 @@ impl Sampling {
         self.sort();
         let gone = self.done.drain(DONE_MAX / 2..);
         self.left_out += gone.len() as u64;
-        let looks: usize = gone.map(|one| one.looks.len()).sum();
-        self.looks = self.looks.saturating_sub(looks);
+        let samples: usize = gone.map(|one| one.samples.len()).sum();
+        self.samples = self.samples.saturating_sub(samples);
     }
 }
 
@@ -103,8 +95,8 @@ impl Observer for Sampling {
         let Some(one) = self.followed(connection, event) else { return };
         one.see(connection, event);
         if event.time_ns >= one.next_ns {
-            let (before, now) = one.look(connection, event);
-            self.looks = (self.looks + now).saturating_sub(before);
+            let (before, now) = one.sample(connection, event);
+            self.samples = (self.samples + now).saturating_sub(before);
         }
     }
 
@@ -113,19 +105,20 @@ impl Observer for Sampling {
         if payload(connection) == 0 {
             return;
         }
-        let (mut looks, every_ns) = followed.map_or((Vec::new(), EVERY_NS), |one| (one.looks, one.every_ns));
-        if !looks.is_empty() {
-            looks.push(Look::of(connection, connection.last_ns(), [Clocking::default(); 2]));
+        let (mut samples, every_ns) =
+            followed.map_or((Vec::new(), EVERY_NS), |one| (one.samples, one.every_ns));
+        if !samples.is_empty() {
+            samples.push(SamplePair::of(connection, connection.last_ns(), [Clocking::default(); 2]));
         }
         self.make_room();
-        self.done.push(Watched { connection: connection.clone(), looks, every_ns });
+        self.done.push(Watched { connection: connection.clone(), samples, every_ns });
     }
 }
 
 impl Followed {
     fn new(id: u64, now_ns: u64) -> Self {
         let clocking = [Clocking::default(); 2];
-        Self { id, looks: Vec::new(), every_ns: EVERY_NS, next_ns: now_ns, clocking }
+        Self { id, samples: Vec::new(), every_ns: EVERY_NS, next_ns: now_ns, clocking }
     }
 
     #[inline]
@@ -140,38 +133,38 @@ impl Followed {
         }
     }
 
-    /// Takes a look. Returns how many there were, and are.
+    /// Takes a sample. Returns how many there were, and are.
     #[cold]
     #[inline(never)]
-    fn look(&mut self, connection: &Connection, event: &Event) -> (usize, usize) {
-        let before = self.looks.len();
+    fn sample(&mut self, connection: &Connection, event: &Event) -> (usize, usize) {
+        let before = self.samples.len();
         self.fill_the_pause(event.time_ns);
         let clocking = self.clocking;
-        self.looks.push(Look::of(connection, event.time_ns, clocking));
+        self.samples.push(SamplePair::of(connection, event.time_ns, clocking));
         self.clocking.iter_mut().for_each(Clocking::begin);
-        if self.looks.len() > LOOKS_MAX {
-            look::halve(&mut self.looks);
+        if self.samples.len() > SAMPLES_MAX {
+            SamplePair::halve(&mut self.samples);
             self.every_ns *= 2;
         }
         self.next_ns = event.time_ns.saturating_add(self.every_ns);
-        (before, self.looks.len())
+        (before, self.samples.len())
     }
 
-    /// Nothing passed since the last look: what was so then stayed so.
+    /// Nothing passed since the last sample: what was so then stayed so.
     fn fill_the_pause(&mut self, now_ns: u64) {
-        let Some(&last) = self.looks.last() else { return };
+        let Some(&last) = self.samples.last() else { return };
         let pause_ns = now_ns.saturating_sub(last.time_ns);
-        let step_ns = self.every_ns.max(pause_ns / PAUSE_LOOKS);
+        let step_ns = self.every_ns.max(pause_ns / PAUSE_SAMPLES);
         let mut at_ns = last.time_ns.saturating_add(step_ns);
         while let Some(next_ns) = at_ns.checked_add(step_ns).filter(|&next_ns| next_ns <= now_ns) {
-            self.looks.push(last.without_traffic(at_ns));
+            self.samples.push(last.without_traffic(at_ns));
             at_ns = next_ns;
         }
     }
 }
 
 impl Watched {
-    /// From one look to the next, nanoseconds.
+    /// From one sample to the next, nanoseconds.
     pub const fn every_ns(&self) -> u64 {
         self.every_ns
     }
@@ -184,30 +177,33 @@ impl Watched {
         })
     }
 
-    /// What holds the end back that the capture was not made at, and in which share of the time, where its packets tell that.
-    pub fn limit_from_afar(&self) -> Option<(LimitedBy, f64)> {
-        afar::limit(&self.looks, self.near())
-    }
-
     /// Address and port of a side.
     pub const fn endpoint(&self, side: Side) -> Endpoint {
         self.connection.endpoint(side)
     }
 
-    /// What the socket of [`Watched::near`] would have told, in order of time; times count from `from_ns`.
-    pub fn rows(&self, from_ns: u64) -> Vec<TcpSample> {
-        let near = self.near();
-        let sending: Vec<&SideLook> = self.looks.iter().map(|look| look.of_side(near)).collect();
-        let estimates = sender::estimate(&self.looks, near);
-        let mut receiving = receiver::Receiving::new(self.connection.full_rtt_us());
-        let rows = self.looks.iter().zip(sending).zip(estimates);
-        rows.map(|((look, sent), estimate)| {
-            let mut row = sender::row(sent, &estimate);
-            receiving.complete(&mut row, look.of_side(near.other()), sent);
-            row.t_us = look.time_ns.saturating_sub(from_ns) / 1_000;
-            row
-        })
-        .collect()
+    /// Where the data of `sender` were captured.
+    pub fn capture_point(&self, sender: Side) -> CapturePoint {
+        match (self.connection.vantage(), sender) {
+            (Vantage::NearA, Side::A) | (Vantage::NearB, Side::B) => CapturePoint::Sender,
+            (Vantage::NearA, Side::B) | (Vantage::NearB, Side::A) => CapturePoint::Receiver,
+            (Vantage::Between, _) => CapturePoint::Between,
+            (Vantage::Unknown, _) => CapturePoint::Unknown,
+        }
+    }
+
+    /// What packets show of the data of `sender`, in order of time; times count from `from_ns`.
+    pub fn samples(&self, sender: Side, from_ns: u64) -> Vec<PacketSample> {
+        let end = if sender == self.near() { StreamEnd::Sender } else { StreamEnd::Receiver };
+        let (capture_point, path_rtt_us) = (self.capture_point(sender), self.connection.full_rtt_us());
+        let sample = |pair: &SamplePair| PacketSample {
+            t_us: pair.time_ns.saturating_sub(from_ns) / 1_000,
+            end,
+            capture_point,
+            path_rtt_us,
+            ..*pair.of_side(sender)
+        };
+        self.samples.iter().map(sample).collect()
     }
 }
 
@@ -245,7 +241,7 @@ mod tests {
         assert_eq!(large, count.div_ceil(1_000), "the larger ones are all there");
     }
 
-    /// Times that no capture can have, from clocks that are wrong: the pause ends, and its looks are as few as of any other.
+    /// Times that no capture can have, from clocks that are wrong: the pause ends, and its samples are as few as of any other.
     #[test]
     fn a_pause_until_the_end_of_time_is_a_pause() {
         let (mut reconstruction, mut sampling) = (Reconstruction::default(), Sampling::default());
@@ -254,24 +250,26 @@ mod tests {
             reconstruction.take_segment(&segment, &mut sampling);
         }
         reconstruction.finish(&mut sampling);
-        let rows = sampling.finish().0[0].rows(0);
-        assert!((3..=70).contains(&rows.len()), "{}", rows.len());
+        let watched = &sampling.finish().0[0];
+        let samples = watched.samples(watched.near(), 0);
+        assert!((3..=70).contains(&samples.len()), "{}", samples.len());
     }
 
     /// Three packets in ten seconds: what was so in between is shown.
     #[test]
-    fn a_pause_has_looks_of_what_was_before() {
+    fn a_pause_has_samples_of_what_was_before() {
         let (mut reconstruction, mut sampling) = (Reconstruction::default(), Sampling::default());
         for (ms, seq) in [(0, 1), (10, 1_001), (10_000, 2_001)] {
             reconstruction.take_segment(&data(1, ms, seq, 1_000), &mut sampling);
         }
         reconstruction.finish(&mut sampling);
         let (kept, _) = sampling.finish();
-        let rows = kept[0].rows(kept[0].connection.first_ns());
-        assert!((60..80).contains(&rows.len()), "{}", rows.len());
-        assert!(rows.is_sorted_by_key(|row| row.t_us));
-        let in_the_pause = rows.iter().filter(|row| (20_000..9_000_000).contains(&row.t_us));
+        let samples = kept[0].samples(kept[0].near(), kept[0].connection.first_ns());
+        assert!((60..80).contains(&samples.len()), "{}", samples.len());
+        assert!(samples.is_sorted_by_key(|sample| sample.t_us));
+        let in_the_pause = samples.iter().filter(|sample| (20_000..9_000_000).contains(&sample.t_us));
         assert!(in_the_pause.clone().count() > 50);
-        assert!(in_the_pause.clone().all(|row| row.info.unacked_bytes == 2_000), "nothing was acknowledged");
+        assert!(in_the_pause.clone().all(|sample| sample.unacked_bytes == 2_000), "nothing was acknowledged");
+        assert!(in_the_pause.clone().all(|sample| sample.new_bytes() == 0), "nothing was sent");
     }
 }

@@ -2,13 +2,13 @@
 
 use crate::capture_reading::CaptureRead;
 use pipefill_analysis::findings::connections::{
-    CapturePoint, Captured, CapturedFlow, Connection, Judged, judge_together,
+    Captured, CapturedFlow, Connection, ConnectionPackets, Judged, judge_together,
 };
 use pipefill_capture::headers::Other;
 use pipefill_capture::rows::Watched;
 use pipefill_capture::tcp::{Counts, Half, Side};
 use pipefill_core::cell::Direction;
-use pipefill_core::record::{Observed, TcpSample};
+use pipefill_core::record::{Observed, PacketSample};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -54,8 +54,10 @@ fn not_understood(counts: &Counts) -> BTreeMap<String, u64> {
 /// An entry for each direction of each connection that carried data.
 fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
     let from_ns = group.iter().map(|one| one.connection.first_ns()).min().unwrap_or(0);
-    let samples: Vec<Vec<TcpSample>> = group.iter().map(|one| one.rows(from_ns)).collect();
-    let judged: Vec<usize> = (0..group.len()).filter(|&at| samples[at].len() >= FEWEST_SAMPLES).collect();
+    let sides = |one: &Watched| [one.near(), one.near().other()];
+    let samples: Vec<[Vec<PacketSample>; 2]> =
+        group.iter().map(|one| sides(one).map(|side| one.samples(side, from_ns))).collect();
+    let judged: Vec<usize> = (0..group.len()).filter(|&at| samples[at][0].len() >= FEWEST_SAMPLES).collect();
     let connections: Vec<Connection<'_>> =
         judged.iter().map(|&at| connection(group[at], &samples[at])).collect();
     let (results, facts) = judge_together(&connections);
@@ -63,15 +65,11 @@ fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
     let mut flows = Vec::new();
     for (at, one) in group.iter().enumerate() {
         let results = found.remove(&at).unwrap_or_default();
-        let near = one.near();
-        for (side, direction) in [(near, Direction::Forward), (near.other(), Direction::Reverse)] {
+        for ((side, direction), samples) in sides(one).into_iter().zip(Direction::ALL).zip(&samples[at]) {
             if one.connection.half(side).payload_bytes() > 0 {
-                let mut flow = flow(one, side, &samples[at], from_ns);
+                let mut flow = flow(one, side, samples, from_ns);
                 flow.judge(&results, direction);
                 flow.know(&facts, direction);
-                if let Some((limit, share)) = one.limit_from_afar().filter(|_| side != near) {
-                    flow.judge_from_afar(limit, share);
-                }
                 flows.push(flow);
             }
         }
@@ -79,7 +77,7 @@ fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
     flows
 }
 
-fn connection<'a>(one: &Watched, samples: &'a [TcpSample]) -> Connection<'a> {
+fn connection<'a>(one: &Watched, [sent, received]: &'a [Vec<PacketSample>; 2]) -> Connection<'a> {
     let near = one.near();
     Connection {
         observed: Observed {
@@ -90,20 +88,19 @@ fn connection<'a>(one: &Watched, samples: &'a [TcpSample]) -> Connection<'a> {
         congestion_control: String::new(),
         offered: None,
         every: Duration::from_nanos(one.every_ns()),
-        samples,
+        samples: &[],
+        packets: ConnectionPackets { sent, received },
         exact: None,
     }
 }
 
 /// What the packets say, without a verdict.
-fn flow(one: &Watched, side: Side, samples: &[TcpSample], from_ns: u64) -> CapturedFlow {
+fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> CapturedFlow {
     let half = one.connection.half(side);
     let counts = half.counts();
-    // The window that holds a flow back is that of its receiver.
     let is_near = side == one.near();
-    let window = |row: &TcpSample| if is_near { row.info.rwnd_bytes } else { row.info.local_rwnd_bytes };
     let back = one.connection.half(side.other());
-    let mut rtts: Vec<u32> = samples.iter().filter(|_| is_near).filter_map(|row| row.info.srtt_us).collect();
+    let mut rtts: Vec<u32> = samples.iter().filter(|_| is_near).filter_map(|sample| sample.srtt_us).collect();
     rtts.sort_unstable();
     let span_us = half.first_data_ns().zip(half.last_data_ns()).map_or(0, |(from, to)| (to - from) / 1_000);
     CapturedFlow {
@@ -118,10 +115,14 @@ fn flow(one: &Watched, side: Side, samples: &[TcpSample], from_ns: u64) -> Captu
         retransmits: u64::from(half.retransmits()),
         retransmits_by_kind: by_kind(half),
         min_rtt_us: one.connection.full_rtt_us().map(u64::from),
-        rwnd_bytes: samples.iter().filter_map(window).max().map(u64::from),
+        rwnd_bytes: samples
+            .iter()
+            .filter_map(|sample| sample.rwnd_bytes.max(sample.rwnd_at_peak_bytes))
+            .max()
+            .map(u64::from),
         in_flight_bytes: half.largest_flight_bytes(),
         fastest_bps: half.bottleneck_bps(),
-        vantage: vantage(one, side),
+        vantage: one.capture_point(side),
         acks: back.packets().saturating_sub(back.counts().segments),
         srtt_us: rtts.get(rtts.len() / 2).copied().map(u64::from),
         ..CapturedFlow::default()
@@ -133,14 +134,4 @@ fn by_kind(half: &Half) -> BTreeMap<String, u64> {
     let kinds =
         [("fast", counts.fast), ("rto", counts.rto), ("tlp", counts.tlp), ("spurious", counts.spurious)];
     kinds.into_iter().map(|(kind, count)| (kind.to_owned(), u64::from(count))).collect()
-}
-
-fn vantage(one: &Watched, sender: Side) -> CapturePoint {
-    use pipefill_capture::tcp::Vantage;
-    match (one.connection.vantage(), sender) {
-        (Vantage::NearA, Side::A) | (Vantage::NearB, Side::B) => CapturePoint::Sender,
-        (Vantage::NearA, Side::B) | (Vantage::NearB, Side::A) => CapturePoint::Receiver,
-        (Vantage::Between, _) => CapturePoint::Between,
-        (Vantage::Unknown, _) => CapturePoint::Unknown,
-    }
 }

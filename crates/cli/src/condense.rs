@@ -8,9 +8,7 @@ use pipefill_analysis::findings::series::{Drawing, RunSeries};
 use pipefill_analysis::ground::thresholds::STANDARD;
 use pipefill_analysis::infer;
 use pipefill_analysis::infer::View;
-use pipefill_core::record::{
-    AnyRow, DeliverySample, Manifest, PingSample, Retransmit, Row, TableSummary, TcpSample,
-};
+use pipefill_core::record::{AnyRow, DeliverySample, Manifest, PingSample, Retransmit, Row, TableSummary};
 use pipefill_store::{RecordReader, StoreError, undisturbed};
 use std::path::Path;
 
@@ -134,13 +132,17 @@ fn is_of_sockets(record: &RecordReader) -> bool {
         && !manifest.tables.iter().flatten().any(is_counted)
 }
 
-/// What the sockets of a record tell; with a `view` those of that end.
+/// What the sockets and the packets of a record show; with a `view` the sockets of that end.
 fn samples(
     record: &RecordReader,
     view: Option<View>,
-) -> Result<impl Iterator<Item = Result<TcpSample, StoreError>>, StoreError> {
-    let is_seen = move |sample: &TcpSample| view.is_none_or(|view| view.sees(sample));
-    Ok(record.table::<TcpSample>()?.filter(move |sample| sample.as_ref().map_or(true, is_seen)))
+) -> Result<impl Iterator<Item = Result<AnyRow, StoreError>>, StoreError> {
+    let is_seen = move |row: &AnyRow| match row {
+        AnyRow::Tcp(sample) => view.is_none_or(|view| view.sees(sample)),
+        AnyRow::Packets(_) => view.is_none(),
+        _ => false,
+    };
+    Ok(record.rows()?.filter(move |row| row.as_ref().map_or(true, is_seen)))
 }
 
 /// Reads a run's rows once and cuts them into intervals of `width_us`; `None` where the directory has no manifest.

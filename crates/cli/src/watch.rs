@@ -17,7 +17,9 @@ pub(crate) use view::view;
 use crate::failure::Failure;
 use crate::signals::Stop;
 use exact::ExactStates;
-use pipefill_analysis::findings::connections::{Connection, ConnectionFinding, Connections};
+use pipefill_analysis::findings::connections::{
+    Connection, ConnectionFinding, ConnectionPackets, Connections,
+};
 use pipefill_core::record::TcpSample;
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_lab::sock_diag::{Dump, Seen, SockDiag};
@@ -368,6 +370,7 @@ impl Watcher {
             offered: None,
             every: self.step(),
             samples,
+            packets: ConnectionPackets::default(),
             exact: one.exact.as_ref(),
         }
     }

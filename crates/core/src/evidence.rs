@@ -3,6 +3,10 @@
 //! Every part and every quantity is there or absent, and none is filled in: a rule that needs an absent part does not apply. The parts have
 //! their origin: [`Plan`] was asked, sockets and threads were measured, and a quantity of the path says where it comes from ([`Fact`]).
 
+mod packets;
+
+pub use packets::{ArrivingPackets, PacketSpan, SentPackets, SteadyRate};
+
 use crate::record::Fact;
 
 /// The evidence on one stream during one interval.
@@ -18,6 +22,8 @@ pub struct Evidence {
     pub offer: Option<Offer>,
     /// What was seen of the sender.
     pub sender: Option<SenderEvidence>,
+    /// What the packets near the sender show; absent where its socket was seen.
+    pub packets: Option<SentPackets>,
     /// What the receiver's socket shows while the sender's is seen too.
     pub receiver: Option<ReceiverMemory>,
     /// What the receiver's socket shows by itself; absent where the sender's is seen.
@@ -80,7 +86,7 @@ pub struct SenderEvidence {
     /// Its limit, bytes.
     pub sndbuf: Option<u64>,
     /// Share of the samples with written data that was never sent.
-    pub unsent_share: f64,
+    pub unsent_share: Option<f64>,
     /// Share of the samples whose delivery rate the application limited (`tcpi_delivery_rate_app_limited`).
     pub app_limited_share: f64,
     /// Share of the samples in Recovery or Loss.
@@ -123,6 +129,8 @@ pub struct Arrivals {
     pub window_used: Option<f64>,
     /// What all rounds that count show together.
     pub whole: ArrivalsOfAll,
+    /// What the packets show; absent where they were not captured near the receiver.
+    pub packets: Option<ArrivingPackets>,
 }
 
 /// What arrives over all rounds of a stream.

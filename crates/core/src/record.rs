@@ -9,6 +9,7 @@ mod congestion;
 mod evidence;
 mod expected;
 mod files;
+mod packets;
 mod sink;
 mod subject;
 
@@ -16,6 +17,7 @@ pub use columns::{Gaps, NO_VALUE};
 pub use congestion::{CaStateSource, CaStateTimes, Episode, Retransmit, RetransmitKind};
 pub use evidence::{DropReason, Element, PathCount, ThreadRole};
 pub use files::{ArtifactSummary, TableSummary};
+pub use packets::{CapturePoint, PacketSample};
 pub use sink::{AnyRow, InMemory, Sink, SinkError};
 pub use subject::{Fact, LossKind, Observed, Origin, PathFacts, Process, Subject, WayFacts};
 
@@ -134,12 +136,23 @@ pub struct StreamSummary {
     pub tcp: Option<TcpInfo>,
     /// UDP totals.
     pub udp: Option<UdpTotals>,
+    /// TCP, of a capture: what its packets show at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<PacketSample>,
     /// TCP: time in each congestion state from start to stop; null where it was only sampled.
     #[serde(default)]
     pub ca_state_us: Option<CaStateTimes>,
     /// TCP: where the times in the congestion states come from; null in records of before it was noted.
     #[serde(default)]
     pub ca_state_source: Option<CaStateSource>,
+}
+
+impl StreamSummary {
+    /// Segments sent again; `None` where neither its sender's socket nor its packets show them.
+    pub fn retransmits(&self) -> Option<u32> {
+        let socket = self.tcp.map(|info| info.retransmits);
+        socket.or_else(|| self.packets.map(|sample| sample.retransmits))
+    }
 }
 
 /// UDP totals of one stream. `lost = sent − received_unique`.
@@ -350,10 +363,11 @@ pub struct TcpSample {
 }
 
 /// Which end of a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StreamEnd {
     /// Where the data comes from.
+    #[default]
     Sender,
     /// Where the data goes.
     Receiver,
@@ -506,6 +520,20 @@ struct AroundInfo {
     raw: Option<String>,
 }
 
+/// Of a connection's packets: what is not known before a first round trip, or where the handshake was not captured.
+const PACKET_GAPS: Gaps = Gaps {
+    numbers: &[
+        "rwnd_bytes",
+        "srtt_us",
+        "min_rtt_us",
+        "rto_us",
+        "receiver_rtt_us",
+        "path_rtt_us",
+        "rwnd_at_peak_bytes",
+    ],
+    texts: &["ca_state"],
+};
+
 rows! {
     TcpSample is Tcp of "tcp" with TCP_GAPS, read by tcp_sample;
     DeliverySample is Delivery of "delivery" with Gaps::NONE;
@@ -514,6 +542,7 @@ rows! {
     PathSample is Path of "path" with Gaps::NONE;
     CpuSample is Cpu of "cpu" with Gaps::NONE;
     Retransmit is Retransmit of "retransmits" with Gaps::NONE;
+    PacketSample is Packets of "packets" with PACKET_GAPS;
 }
 
 /// One run's record in memory: what analysis reads. A backend produces it row by row, into a [`Sink`].
@@ -537,6 +566,9 @@ pub struct RunRecord {
     /// `retransmits.jsonl.zst`.
     #[serde(default)]
     pub retransmits: Vec<Retransmit>,
+    /// `packets.jsonl.zst`; not written where nothing was captured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packets: Vec<PacketSample>,
 }
 
 impl RunRecord {
@@ -546,7 +578,8 @@ impl RunRecord {
             rows.iter().cloned().map(R::into_any)
         }
         let tables = all(&self.tcp).chain(all(&self.delivery)).chain(all(&self.udp));
-        let mut rows: Vec<AnyRow> = tables.chain(all(&self.path)).chain(all(&self.cpu)).collect();
+        let mut rows: Vec<AnyRow> =
+            tables.chain(all(&self.packets)).chain(all(&self.path)).chain(all(&self.cpu)).collect();
         rows.sort_by_key(AnyRow::t_us);
         rows
     }

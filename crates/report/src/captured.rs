@@ -5,8 +5,9 @@ use crate::sheet::{Entry, Heading, Tone};
 use crate::table::{Style, grid};
 use crate::words::UNKNOWN;
 use crate::{joined, prose};
-use pipefill_analysis::findings::connections::{CapturePoint, Captured, CapturedFlow};
+use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
 use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::record::CapturePoint;
 use std::fmt::Write;
 
 /// The column of what limits a flow.

@@ -15,7 +15,7 @@ use crate::table::Style;
 use indexmap::IndexMap;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult};
 use pipefill_analysis::findings::finding::Advice;
-use pipefill_analysis::judge::{Confidence, Diagnosis, Figures, Span, Witness};
+use pipefill_analysis::judge::{Confidence, Diagnosis, Figures, RuleId, Span, Witness};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -50,6 +50,10 @@ pub struct Explanation<'a> {
     pub limited_by: Option<LimitedBy>,
     /// Where that is the congestion window: why.
     pub cwnd_cause: Option<CwndCause>,
+    /// The rule that gives it most of its time; null where no rule was asked.
+    pub rule: Option<RuleId>,
+    /// The smallest relative move of one threshold that names another; null where no threshold decides.
+    pub margin: Option<f64>,
     /// Category → share of the time.
     pub limited_fraction: Option<&'a BTreeMap<LimitedBy, f64>>,
     /// The sentence.
@@ -87,6 +91,8 @@ impl<'a> Explanation<'a> {
             predicted_bps: cell.predicted_bps,
             limited_by: cell.limited_by,
             cwnd_cause: cell.cwnd_cause,
+            rule: cell.rule,
+            margin: cell.margin,
             limited_fraction: cell.limited_fraction.as_ref(),
             verdict: cell.verdict.as_deref(),
             verdict_repeat: cell.verdict_repeat,
@@ -126,6 +132,7 @@ fn explained(cell: &CellResult, style: Style) -> String {
     };
     lines.push(filled(verdict, "  ", "  ", width));
     lines.extend(confidence(cell).map(|text| filled(&text, "  ", "  ", width)));
+    lines.extend(rule(cell).map(|text| filled(&text, "  ", "  ", width)));
     lines.extend(section("Share of the time", &shares(cell.limited_fraction.as_ref(), style)));
     lines.extend(section("Each flow", &flows(cell, width)));
     if let Some(diagnosis) = diagnosis(cell) {
@@ -235,6 +242,11 @@ fn advice_of(cell: &CellResult) -> impl Iterator<Item = &Advice> {
 pub(crate) fn confidence(cell: &CellResult) -> Option<String> {
     let is_observed = cell.run_values.iter().any(|run| run.path_facts.is_some());
     evidence::confidence(diagnosis(cell)?, is_observed)
+}
+
+/// Which rule decided on `cell`, and by what margin.
+pub(crate) fn rule(cell: &CellResult) -> Option<String> {
+    evidence::rule(cell.rule, cell.margin)
 }
 
 /// The diagnosis of the run that the verdict is about.

@@ -79,7 +79,7 @@ fn complete_advice(all: &mut Option<Vec<Advice>>) {
 pub fn complete_connections(mut found: Connections) -> Connections {
     for one in &mut found.connections {
         if let Some(reason) = one.reason.take() {
-            one.verdict = Some(reasons::sentence(&reason, one.rate_bps));
+            one.verdict = Some(reasons::sentence(&reason));
         }
         complete_advice(&mut one.advice);
     }
@@ -90,7 +90,7 @@ pub fn complete_connections(mut found: Connections) -> Connections {
 pub fn complete_capture(mut found: Captured) -> Captured {
     for flow in &mut found.flows {
         if let Some(reason) = flow.reason.take() {
-            flow.verdict = Some(reasons::sentence(&reason, flow.goodput_bps));
+            flow.verdict = Some(reasons::sentence(&reason));
         }
         complete_advice(&mut flow.advice);
     }
@@ -101,9 +101,8 @@ pub fn complete_capture(mut found: Captured) -> Captured {
 pub fn complete_test(mut found: TestFinding) -> TestFinding {
     let connections = Connections { connections: found.connections, ..Connections::default() };
     found.connections = complete_connections(connections).connections;
-    let rate_bps = found.connections.iter().filter_map(|one| one.rate_bps).max();
     if let Some(reason) = found.reason.take() {
-        found.verdict = reasons::sentence(&reason, rate_bps);
+        found.verdict = reasons::sentence(&reason);
     } else if found.verdict.is_empty() {
         UNKNOWN.clone_into(&mut found.verdict);
     }

@@ -77,6 +77,7 @@ fn summary(run: &Run, stream: &Stream, zero: Time, now: Time) -> StreamSummary {
         received_bytes,
         tcp,
         udp,
+        packets: None,
         ca_state_us,
         ca_state_source: ca_state_us.map(|_| CaStateSource::Exact),
     }

@@ -5,8 +5,8 @@
 use crate::checksum::Hashing;
 use crate::{RecordError, TableWriter};
 use pipefill_core::record::{
-    AnyRow, CpuSample, DeliverySample, PathSample, PingSample, Retransmit, Row, TableSummary, TcpSample,
-    UdpSample,
+    AnyRow, CpuSample, DeliverySample, PacketSample, PathSample, PingSample, Retransmit, Row, TableSummary,
+    TcpSample, UdpSample,
 };
 use std::fmt;
 use std::fs::File;
@@ -23,6 +23,7 @@ pub(super) struct Tables {
     path: Table<PathSample>,
     cpu: Table<CpuSample>,
     retransmits: Table<Retransmit>,
+    packets: Table<PacketSample>,
 }
 
 impl Tables {
@@ -36,6 +37,7 @@ impl Tables {
             path: Table::new(directory),
             cpu: Table::new(directory),
             retransmits: Table::new(directory),
+            packets: Table::new(directory),
         }
     }
 
@@ -52,6 +54,7 @@ impl Tables {
             self.path.finish()?,
             self.cpu.finish()?,
             self.retransmits.finish()?,
+            self.packets.finish()?,
         ];
         Ok(tables.into_iter().flatten().collect())
     }
@@ -69,6 +72,7 @@ impl Tables {
             AnyRow::Path(row) => self.path.push(&row),
             AnyRow::Cpu(row) => self.cpu.push(&row),
             AnyRow::Retransmit(row) => self.retransmits.push(&row),
+            AnyRow::Packets(row) => self.packets.push(&row),
         }
     }
 }

@@ -10,8 +10,8 @@ mod joined;
 mod second_capture;
 mod unplanned;
 
-pub use captured::{CapturePoint, Captured, CapturedFlow};
-pub use connection::{BACKEND, Carried, Connection, Exact, Judged, judge_together};
+pub use captured::{Captured, CapturedFlow};
+pub use connection::{BACKEND, Carried, Connection, ConnectionPackets, Exact, Judged, judge_together};
 pub use datagram_flow::{DatagramCount, DatagramFlow};
 pub use delays::{ClockOffset, DelayOf, TestDelay, TestDelays};
 pub use finding::{ConnectionFinding, Connections};

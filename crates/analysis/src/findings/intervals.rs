@@ -128,7 +128,12 @@ impl Following {
                     stream.jitters.insert(place(since_us, width_us), jitter_ns);
                 }
             }),
-            AnyRow::Tcp(_) | AnyRow::Path(_) | AnyRow::Cpu(_) | AnyRow::Retransmit(_) | AnyRow::Ping(_) => {}
+            AnyRow::Tcp(_)
+            | AnyRow::Packets(_)
+            | AnyRow::Path(_)
+            | AnyRow::Cpu(_)
+            | AnyRow::Retransmit(_)
+            | AnyRow::Ping(_) => {}
         }
     }
 

@@ -115,6 +115,7 @@ impl<'a> Condenser<'a> {
         match row {
             AnyRow::Delivery(row) => self.rates.take(row),
             AnyRow::Tcp(row) => self.tcp.take(row),
+            AnyRow::Packets(row) => self.tcp.take_packets(row),
             AnyRow::Retransmit(row) => self.count(row),
             AnyRow::Ping(row) => self.answer(row),
             AnyRow::Udp(_) | AnyRow::Path(_) | AnyRow::Cpu(_) => {}

@@ -121,11 +121,7 @@ fn hangs(scenario: &str, diagnosis: &Diagnosis) -> HangingVerdict {
 fn judge(manifest: &Manifest, rows: &[AnyRow], thresholds: &Thresholds) -> Judgement {
     let known = manifest.subject.observed().map(|_| {
         let mut inference = Inference::new(manifest, thresholds);
-        for row in rows {
-            if let AnyRow::Tcp(sample) = row {
-                inference.take(sample);
-            }
-        }
+        rows.iter().for_each(|row| inference.take(row));
         with_facts(manifest, inference.facts())
     });
     let manifest = known.as_ref().unwrap_or(manifest);

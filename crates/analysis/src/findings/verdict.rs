@@ -143,8 +143,6 @@ pub enum VerdictReason {
     SeenOnce,
     /// Nothing was carried.
     Idle,
-    /// What arrives at the receiver, and when, shows that this held the sender back for a share of the time.
-    SeenFromAfar(LimitedBy, f64),
     /// A capture at each end shows why the congestion window was small, for a share of the time.
     BothCaptures(CwndCause, Option<f64>, JoinedEvidence),
     /// Datagrams of a test.

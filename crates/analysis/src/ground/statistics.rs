@@ -41,6 +41,14 @@ pub fn relative_spread(values: &[f64]) -> Option<f64> {
     Some((high? - low?) / middle.filter(|&middle| middle != 0.0)?)
 }
 
+/// Standard deviation over mean. `None` without values, or where the mean is 0.
+pub fn variation(values: &[f64]) -> Option<f64> {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+    (mean > 0.0).then(|| variance.sqrt() / mean)
+}
+
 /// The 99 % Wilson (1927) score interval of a probability, from `hits` in `trials`: what a configured loss has to lie in
 /// if the counted loss is honest. `None` without trials or with more hits than trials.
 pub fn binomial_99(hits: u64, trials: u64) -> Option<Interval> {

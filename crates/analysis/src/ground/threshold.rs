@@ -99,6 +99,39 @@ impl Threshold {
     }
 }
 
+/// Compares values with thresholds.
+pub(crate) trait Compare {
+    /// Whether `value` is the threshold or more.
+    fn at_least(&mut self, threshold: Threshold, value: f64) -> bool;
+
+    /// Whether `value` is more than the threshold.
+    fn above(&mut self, threshold: Threshold, value: f64) -> bool;
+
+    /// Whether `value` is less than the threshold.
+    fn below(&mut self, threshold: Threshold, value: f64) -> bool {
+        !self.at_least(threshold, value)
+    }
+
+    /// Whether `value` is the threshold or less.
+    fn at_most(&mut self, threshold: Threshold, value: f64) -> bool {
+        !self.above(threshold, value)
+    }
+}
+
+/// Compares, and records nothing.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Untraced;
+
+impl Compare for Untraced {
+    fn at_least(&mut self, threshold: Threshold, value: f64) -> bool {
+        value >= threshold.value()
+    }
+
+    fn above(&mut self, threshold: Threshold, value: f64) -> bool {
+        value > threshold.value()
+    }
+}
+
 impl Unit {
     /// The unit in a table; empty for a ratio.
     pub const fn as_str(self) -> &'static str {

@@ -8,6 +8,8 @@ use super::threshold::{Layer, Source, Threshold, ThresholdAbout, Unit};
 pub(crate) const SAMPLES_MAX: usize = 1 << 19;
 /// The same of a receiver's samples, one stream.
 pub(crate) const RECEIVER_SAMPLES_MAX: usize = 1 << 14;
+/// Samples of a stream's packets that are kept, each of an interval: beyond that neighbours become one.
+pub(crate) const PACKET_SAMPLES_MAX: usize = 1 << 14;
 /// Samples that a stream may keep however many streams there are.
 pub(crate) const SAMPLES_OF_A_STREAM: usize = 256;
 /// Spans of a ledger that are kept apart. A terminal shows some hundred columns, a page some thousand.
@@ -245,6 +247,73 @@ thresholds! {
     policer_same_rate: Infer, Share = 0.12, Source::Paper("Flach et al. (2016)");
     /// And at the end of such a time this many times the average: what was saved up.
     policer_burst_rate: Infer, Times = 1.03, Source::Paper("Flach et al. (2016)");
+
+    /// A span of packets has this many round trips …
+    packet_span: Infer, RoundTrips = 6.0, Source::Paper("Zhang et al. (2002)");
+    /// … lasts this long …
+    packet_span_us: Infer, Microseconds = 100_000.0, Source::Catalogue;
+    /// … and has this many samples.
+    packet_span_samples: Infer, Count = 6.0, Source::Catalogue;
+    /// The advertised window has no room for another packet in this part of the samples in which data leave: the sender waits for it …
+    packet_window_full: Judge, Share = 0.50, Source::Catalogue;
+    /// … unless less than this part of the largest flight is out when ACKs come.
+    packet_window_filled: Judge, Share = 0.60, Source::Catalogue;
+    /// Between two PSHs a longer queue sends half of the largest window; with less than this part of that it has run dry.
+    packet_dry: Judge, Share = 0.70, Source::Kernel("forced_push()");
+    /// Programs write no more at once: in a queue that is never empty the end of a write shows more seldom.
+    packet_write: Judge, Bytes = 196_608.0, Source::Catalogue;
+    /// An application that writes less than this part of what is in flight fills no buffer …
+    packet_write_small: Judge, Share = 0.25, Source::Catalogue;
+    /// … nor one that writes less than this many segments …
+    packet_write_segments: Judge, Count = 3.0, Source::Catalogue;
+    /// … nor one of whose writes this part ends in a segment that is not full …
+    packet_tails: Judge, Share = 0.70, Source::Catalogue;
+    /// … nor one that lets the pipe run empty in this part of the samples.
+    packet_drained_often: Judge, Share = 0.30, Source::Catalogue;
+    /// It is empty with less than this part of the span's largest flight.
+    packet_drained: Infer, Share = 0.34, Source::Catalogue;
+    /// For this many spans after a loss the congestion window is what the loss has left.
+    packet_loss_memory: Judge, Count = 3.0, Source::Catalogue;
+    /// Where less than this part of the new data follows an ACK at once, ACKs do not let it out.
+    packet_prompt: Judge, Share = 0.50, Source::Catalogue;
+    /// Data that is paced leaves so evenly: standard deviation over mean of what leaves in each sample.
+    packet_even: Judge, Share = 0.35, Source::Catalogue;
+    /// A round trip this many times the least one has a queue in it …
+    packet_rtt_risen: Judge, Times = 1.10, Source::Catalogue;
+    /// … or one that is longer by this.
+    packet_rtt_risen_us: Judge, Microseconds = 1_000.0, Source::Catalogue;
+    /// A queue stands where the round trip is this many times the least one …
+    packet_queue_stands: Infer, Times = 1.20, Source::Catalogue;
+    /// … in this part of the samples.
+    packet_queue_share: Infer, Share = 0.50, Source::Catalogue;
+    /// A send buffer's writer waits until a third of it is free: of the largest flight less than this part is out when ACKs come.
+    packet_refilled: Judge, Share = 0.88, Source::Kernel("sk_stream_min_wspace()");
+    /// A flight that neither grows nor shrinks is the same in both halves of a span, but for this part.
+    packet_flight_same: Judge, Share = 0.15, Source::Catalogue;
+    /// A flight that is the same to a segment over this many spans is no congestion window's.
+    packet_flight_constant: Judge, Count = 1.0, Source::Catalogue;
+    /// A span of this many round trips is long enough to see a window grow.
+    packet_growth: Judge, RoundTrips = 3.0, Source::Catalogue;
+    /// In slow start the flight grows in this many round trips …
+    packet_slow_start: Infer, RoundTrips = 3.0, Source::Rfc("5681, 3.1");
+    /// … by this factor at least.
+    packet_doubling: Infer, Times = 1.50, Source::Rfc("5681, 3.1");
+    /// Spans of a rate that stays the same, near the receiver.
+    arrival_spans: Infer, Count = 3.0, Source::Catalogue;
+    /// None of its rates differs from the median by more than this part …
+    arrival_same: Infer, Share = 0.12, Source::Catalogue;
+    /// … nor the last third's mean from the first one's by more than this: a congestion window grows.
+    arrival_trend: Infer, Share = 0.04, Source::Catalogue;
+    /// What arriving packets show holds a stream that they show for this part of the time.
+    arrival_share: Judge, Share = 0.60, Source::Catalogue;
+    /// Data that was paced arrives so evenly: standard deviation over mean of what comes in each sample …
+    arrival_even: Judge, Share = 0.20, Source::Catalogue;
+    /// … with round trips of at most this many times the least.
+    arrival_flat: Judge, Times = 1.10, Source::Catalogue;
+    /// A buffer that is emptied and filled again sends bursts a round trip apart, which arrive so unevenly …
+    arrival_bursts: Judge, Share = 0.50, Source::Kernel("sk_stream_min_wspace()");
+    /// … with round trips of at most this many times the least: bursts wait for each other.
+    arrival_flat_of_bursts: Judge, Times = 1.25, Source::Catalogue;
 
     /// A round trip of this many times the receiver's median is none.
     receiver_rtt_too_long: Infer, Times = 3.0, Source::Catalogue;

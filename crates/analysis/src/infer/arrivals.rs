@@ -8,7 +8,7 @@ use crate::ground::interval::TimeInterval;
 use crate::ground::statistics::{median, percentile, relative_spread};
 use crate::ground::thresholds::{RECEIVER_SAMPLES_MAX, SEGMENT_BYTES, THIRDS, Thresholds};
 use pipefill_core::evidence::{Arrivals, ArrivalsOfAll, Growth, Risen, Settled};
-use pipefill_core::record::TcpSample;
+use pipefill_core::record::{PacketSample, TcpSample};
 
 /// One sample of a receiver.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +36,8 @@ struct ArrivalRound {
 #[derive(Debug)]
 pub(crate) struct Receiving<'a> {
     samples: Samples<ReceiverSample>,
+    /// The largest window that packets showed.
+    widest: u64,
     thresholds: &'a Thresholds,
 }
 
@@ -47,7 +49,7 @@ impl Timed for ReceiverSample {
 
 impl<'a> Receiving<'a> {
     pub(crate) fn new(thresholds: &'a Thresholds) -> Self {
-        Self { samples: Samples::new(RECEIVER_SAMPLES_MAX), thresholds }
+        Self { samples: Samples::new(RECEIVER_SAMPLES_MAX), widest: 0, thresholds }
     }
 
     /// Takes the next sample, in order of time.
@@ -61,6 +63,22 @@ impl<'a> Receiving<'a> {
             window: info.local_rwnd_bytes.map(u64::from),
             unread: row.rmem_alloc_bytes.zip(row.rcvbuf_bytes).map(share),
             out_of_order: info.rcv_ooo_segments.unwrap_or(0),
+        });
+    }
+
+    /// The same of packets. What is not read takes room from the window; the kernel's round trip is from its ACKs to the data that echo their
+    /// timestamps (`tcp_rcv_rtt_measure_ts()`).
+    pub(crate) fn see_packets(&mut self, row: &PacketSample) {
+        let window = row.rwnd_bytes.map(u64::from);
+        self.widest = self.widest.max(window.unwrap_or(0));
+        let unread = |window: u64| (self.widest - window) as f64 / self.widest.max(1) as f64;
+        self.samples.push(ReceiverSample {
+            t_us: row.t_us,
+            received: row.acked_bytes,
+            rtt_us: row.receiver_rtt_us.or(row.path_rtt_us).map(u64::from),
+            window,
+            unread: window.map(unread),
+            out_of_order: row.out_of_order_segments,
         });
     }
 
@@ -80,7 +98,8 @@ impl<'a> Receiving<'a> {
         let counted = if is_few { within(life).collect() } else { counted };
         let whole = self.whole(&counted, others);
         let arrivals = |round: ArrivalRound| {
-            (round.interval, Arrivals { unread_share: round.unread, window_used: round.used, whole })
+            let (unread_share, window_used) = (round.unread, round.used);
+            (round.interval, Arrivals { unread_share, window_used, whole, packets: None })
         };
         within(life).map(arrivals).collect()
     }

@@ -3,19 +3,21 @@
 //! A window-limited flow is bursty: at one instant the bottleneck is busy, at the next nothing is in flight. Over a round
 //! trip the peak of the flight is what the limit allows. Never: a judgement; figures only.
 
+use super::packets::StreamPackets;
+use super::sender_sample::{SenderSample, ratio};
 use super::stall::Stall;
 use crate::ground::interval::TimeInterval;
-use crate::ground::models::window::rwnd_used;
 use crate::ground::thresholds::Thresholds;
-use pipefill_core::evidence::SenderEvidence;
+use pipefill_core::evidence::{SenderEvidence, SentPackets};
 use pipefill_core::record::{StreamEnd, TcpSample};
-use pipefill_core::tcp_info::CaState;
 
 /// What was seen of a stream during at least a round trip.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Epoch {
     pub(crate) interval: TimeInterval,
     pub(crate) sender: SenderEvidence,
+    /// What its packets show; `None` where its socket was sampled.
+    pub(crate) packets: Option<SentPackets>,
     /// Largest share of the receive buffer that waits for the application; `None` where the receiver's socket was not sampled.
     pub(crate) unread_share: Option<f64>,
 }
@@ -28,8 +30,8 @@ pub(crate) struct Cutter {
     /// Samples that an epoch has at least.
     fewest: usize,
     open: Option<Open>,
-    /// The sender's last sample, without its raw bytes.
-    last: Option<TcpSample>,
+    /// The sender's last sample.
+    last: Option<SenderSample>,
     unread: Unread,
     stall: Stall,
     /// The largest window that was advertised so far.
@@ -57,8 +59,8 @@ struct Open {
     acked: u64,
     /// In flight at its first sample.
     unacked_first: u64,
-    /// Samples with written data that was not sent.
-    unsent: usize,
+    /// Samples with written data that was not sent; `None` where that is not known.
+    unsent: Option<usize>,
     /// Samples in Recovery or Loss.
     repair: usize,
     app_limited: usize,
@@ -68,6 +70,14 @@ struct Open {
     /// Share, memory and limit.
     sndbuf: Option<(f64, u64, u64)>,
     sndbuf_least: Option<f64>,
+    packets: LongestSpan,
+}
+
+/// Of the spans of packets that an epoch is part of, the one with most of its samples.
+#[derive(Debug, Default)]
+struct LongestSpan {
+    longest: Option<(usize, SentPackets)>,
+    last: Option<(usize, SentPackets)>,
 }
 
 /// The largest share of the receive buffer that was not read.
@@ -103,30 +113,41 @@ impl Cutter {
             self.unread.see(row);
             return None;
         }
-        self.last = Some(TcpSample { raw: None, ..row.clone() });
-        let stalled_us = self.stall.see(row);
-        self.remember(row);
+        self.see_sender(SenderSample::of_socket(row))
+    }
+
+    /// All epochs of a stream of which only packets were captured, near its sender.
+    pub(crate) fn cut(&mut self, packets: &StreamPackets<'_>) -> Vec<Epoch> {
+        let life = self.life.from_us..=self.life.to_us;
+        let samples = SenderSample::of_packets(packets).filter(|sample| life.contains(&sample.t_us));
+        samples.filter_map(|sample| self.see_sender(sample)).collect()
+    }
+
+    fn see_sender(&mut self, sample: SenderSample) -> Option<Epoch> {
+        let stalled_us = self.stall.see(&sample);
+        self.remember(&sample);
+        let sample = self.last.insert(sample);
         let Some(open) = self.open.as_mut() else {
-            self.open = Some(Open::of(row, false));
+            self.open = Some(Open::of(sample, false));
             return None;
         };
         open.stalled_us += stalled_us;
-        let round_trip = row.info.srtt_us.map_or(0, u64::from);
-        if open.samples < self.fewest || row.t_us - open.from_us < round_trip.max(1) {
-            open.add(row, stalled_us > 0);
+        let round_trip = sample.srtt_us.unwrap_or(0);
+        if open.samples < self.fewest || sample.t_us.saturating_sub(open.from_us) < round_trip.max(1) {
+            open.add(sample, stalled_us > 0);
             return None;
         }
-        let epoch = open.ended(row, self.unread.until(row.t_us));
-        self.open = Some(Open::of(row, stalled_us > 0));
+        let epoch = open.ended(sample, self.unread.until(sample.t_us));
+        self.open = Some(Open::of(sample, stalled_us > 0));
         Some(self.with_the_past(epoch))
     }
 
     /// What an epoch has to know of those before it.
-    fn remember(&mut self, row: &TcpSample) {
-        self.rwnd_widest = self.rwnd_widest.max(row.info.rwnd_bytes.map(u64::from));
-        let is_same = |(rate, _): &(u64, u64)| row.info.pacing_rate_bps == Some(*rate);
+    fn remember(&mut self, sample: &SenderSample) {
+        self.rwnd_widest = self.rwnd_widest.max(sample.window);
+        let is_same = |(rate, _): &(u64, u64)| sample.pacing_rate_bps == Some(*rate);
         if !self.pacing.as_ref().is_some_and(is_same) {
-            self.pacing = row.info.pacing_rate_bps.map(|rate| (rate, row.t_us));
+            self.pacing = sample.pacing_rate_bps.map(|rate| (rate, sample.t_us));
         }
     }
 
@@ -152,10 +173,10 @@ impl Cutter {
 }
 
 impl Open {
-    fn of(first: &TcpSample, is_stalled: bool) -> Self {
+    fn of(first: &SenderSample, is_stalled: bool) -> Self {
         let mut open = Self {
             from_us: first.t_us,
-            retransmits: first.info.retransmits,
+            retransmits: first.retransmits,
             samples: 0,
             unacked_peak: 0,
             unacked_sum: 0,
@@ -163,65 +184,68 @@ impl Open {
             stalled_us: 0,
             srtt_sum_us: 0,
             timed: 0,
-            acked: first.info.bytes_acked.unwrap_or(0),
-            unacked_first: first.info.unacked_bytes,
-            unsent: 0,
+            acked: first.acked.unwrap_or(0),
+            unacked_first: first.unacked,
+            unsent: None,
             repair: 0,
             app_limited: 0,
             cwnd: None,
             rwnd: None,
             sndbuf: None,
             sndbuf_least: None,
+            packets: LongestSpan::default(),
         };
         open.add(first, is_stalled);
         open
     }
 
-    fn add(&mut self, row: &TcpSample, is_stalled: bool) {
-        let info = &row.info;
+    fn add(&mut self, sample: &SenderSample, is_stalled: bool) {
         self.samples += 1;
-        self.unacked_peak = self.unacked_peak.max(info.unacked_bytes);
+        self.unacked_peak = self.unacked_peak.max(sample.unacked);
         if !is_stalled {
-            self.unacked_sum += info.unacked_bytes;
+            self.unacked_sum = self.unacked_sum.saturating_add(sample.unacked);
             self.moving += 1;
         }
-        if let Some(srtt_us) = info.srtt_us.filter(|_| !is_stalled) {
-            self.srtt_sum_us += u64::from(srtt_us);
+        if let Some(srtt_us) = sample.srtt_us.filter(|_| !is_stalled) {
+            self.srtt_sum_us += srtt_us;
             self.timed += 1;
         }
-        self.unsent += usize::from(info.may_have_unsent());
-        self.repair += usize::from(info.ca_state.is_some_and(|state| state >= CaState::Recovery));
-        self.app_limited += usize::from(info.delivery_app_limited == Some(true));
-        if let Some((used, cwnd)) = cwnd_used(row)
+        if let Some(has_unsent) = sample.has_unsent {
+            self.unsent = Some(self.unsent.unwrap_or(0) + usize::from(has_unsent));
+        }
+        self.repair += usize::from(sample.is_repairing);
+        self.app_limited += usize::from(sample.is_app_limited);
+        if let Some((used, cwnd)) = sample.cwnd
             && self.cwnd.is_none_or(|(most, _)| used >= most)
         {
             self.cwnd = Some((used, cwnd));
         }
-        if let Some((used, window)) = rwnd_used(info).zip(info.rwnd_bytes.map(u64::from))
+        if let Some((used, window)) = sample.rwnd
             && self.rwnd.is_none_or(|(most, _)| used >= most)
         {
             self.rwnd = Some((used, window));
         }
-        if let Some((used, ..)) = sndbuf_used(row) {
+        if let Some((used, queued, limit)) = sample.sndbuf {
             self.sndbuf_least = Some(self.sndbuf_least.map_or(used, |least| least.min(used)));
+            if self.sndbuf.is_none_or(|(most, ..)| used >= most) {
+                self.sndbuf = Some((used, queued, limit));
+            }
         }
-        if let Some((used, queued, limit)) = sndbuf_used(row)
-            && self.sndbuf.is_none_or(|(most, ..)| used >= most)
-        {
-            self.sndbuf = Some((used, queued, limit));
+        if let Some(packets) = sample.packets {
+            self.packets.add(packets);
         }
     }
 
     /// The epoch up to `last`, which is the first sample of the next one.
-    fn ended(&self, last: &TcpSample, unread_share: Option<f64>) -> Epoch {
+    fn ended(&self, last: &SenderSample, unread_share: Option<f64>) -> Epoch {
         let share = |samples: usize| samples as f64 / self.samples as f64;
         let sender = SenderEvidence {
             unacked_peak: self.unacked_peak,
             unacked_mean: self.unacked_sum.checked_div(self.moving).unwrap_or(0),
             stalled_us: self.stalled_us,
             srtt_mean_us: self.srtt_sum_us.checked_div(self.timed),
-            acked: last.info.bytes_acked.unwrap_or(0).saturating_sub(self.acked),
-            flight_change: last.info.unacked_bytes.abs_diff(self.unacked_first),
+            acked: last.acked.unwrap_or(0).saturating_sub(self.acked),
+            flight_change: last.unacked.abs_diff(self.unacked_first),
             cwnd_used: self.cwnd.map(|(used, _)| used),
             cwnd: self.cwnd.map(|(_, cwnd)| cwnd),
             rwnd_used: self.rwnd.map(|(used, _)| used),
@@ -231,22 +255,40 @@ impl Open {
             sndbuf_least: self.sndbuf_least,
             wmem_peak: self.sndbuf.map(|(_, queued, _)| queued),
             sndbuf: self.sndbuf.map(|(.., limit)| limit),
-            unsent_share: share(self.unsent),
+            unsent_share: self.unsent.map(share),
             repair_share: share(self.repair),
             app_limited_share: share(self.app_limited),
-            has_ssthresh: last.info.ssthresh_bytes.is_some(),
-            retransmits: last.info.retransmits.saturating_sub(self.retransmits),
-            retransmits_so_far: last.info.retransmits,
-            dsacks_so_far: last.info.dsack_dups,
-            has_seen_reordering: last.info.reord_seen.is_some_and(|times| times > 0),
-            pacing_rate_bps: last.info.pacing_rate_bps,
+            has_ssthresh: last.has_ssthresh,
+            retransmits: last.retransmits.saturating_sub(self.retransmits),
+            retransmits_so_far: last.retransmits,
+            dsacks_so_far: last.dsacks,
+            has_seen_reordering: last.has_seen_reordering,
+            pacing_rate_bps: last.pacing_rate_bps,
             pacing_steady_us: 0,
-            srtt_us: last.info.srtt_us.map(u64::from),
-            min_rtt_us: last.info.min_rtt_us.map(u64::from),
-            mss: u64::from(last.info.mss_bytes),
+            srtt_us: last.srtt_us,
+            min_rtt_us: last.min_rtt_us,
+            mss: last.mss,
         };
         let interval = TimeInterval { from_us: self.from_us, to_us: last.t_us };
-        Epoch { interval, sender, unread_share }
+        let packets = self.packets.longest.map(|(_, packets)| packets);
+        Epoch { interval, sender, packets, unread_share }
+    }
+}
+
+impl LongestSpan {
+    fn add(&mut self, sample: SentPackets) {
+        let (mut count, mut last) = (1, sample);
+        if let Some((before, own)) = self.last.filter(|(_, own)| own.span == sample.span) {
+            count += before;
+            last.flight_least = own.flight_least.min(sample.flight_least);
+            if own.flight_used > sample.flight_used {
+                (last.flight, last.flight_used) = (own.flight, own.flight_used);
+            }
+        }
+        if self.longest.is_none_or(|(most, longest)| count > most || longest.span == sample.span) {
+            self.longest = Some((count, last));
+        }
+        self.last = Some((count, last));
     }
 }
 
@@ -271,25 +313,8 @@ impl Unread {
     }
 }
 
-/// Share and size.
-fn cwnd_used(row: &TcpSample) -> Option<(f64, u64)> {
-    let (in_flight, cwnd) = (row.info.in_flight_bytes?, row.info.cwnd_bytes?);
-    Some((ratio(in_flight, cwnd), cwnd))
-}
-
-/// Share, memory and limit.
-fn sndbuf_used(row: &TcpSample) -> Option<(f64, u64, u64)> {
-    let (queued, limit) = (row.wmem_queued_bytes?, row.sndbuf_bytes?);
-    Some((ratio(queued, limit), queued, limit))
-}
-
 fn unread(row: &TcpSample) -> Option<f64> {
     Some(ratio(row.rmem_alloc_bytes?, row.rcvbuf_bytes?))
-}
-
-/// Of nothing, one byte is all there is.
-fn ratio(part: u64, whole: u64) -> f64 {
-    part as f64 / whole.max(1) as f64
 }
 
 #[cfg(test)]

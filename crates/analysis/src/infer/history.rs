@@ -98,22 +98,11 @@ impl<'a> History<'a> {
     pub(crate) fn take(&mut self, row: &AnyRow) {
         match row {
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
-                if let Some(through) = self.streams.get_mut(&row.stream) {
-                    if row.info.mss_bytes > 0 {
-                        through.frame.1 = u64::from(row.info.mss_bytes);
-                    }
-                    through.points.extend(row.info.bytes_acked.map(|bytes| (row.t_us, bytes)));
-                    let rtt_us = row.info.srtt_us.map(u64::from);
-                    if let Some((path, rtt_us)) = self.path.as_ref().zip(rtt_us) {
-                        let direction = through.direction.index();
-                        let bytes = queue::bytes_of(path, through.direction, rtt_us, self.thresholds);
-                        self.queues[direction].extend(bytes.map(|bytes| (row.t_us, bytes)));
-                        self.waits[direction].push_back((
-                            row.t_us,
-                            queue::is_full(path, through.direction, rtt_us, self.thresholds),
-                        ));
-                    }
-                }
+                let info = &row.info;
+                self.acknowledged(row.stream, row.t_us, (info.bytes_acked, info.mss_bytes), info.srtt_us);
+            }
+            AnyRow::Packets(row) if row.end == StreamEnd::Sender => {
+                self.acknowledged(row.stream, row.t_us, (Some(row.acked_bytes), row.mss_bytes), row.srtt_us);
             }
             AnyRow::Udp(row) => {
                 if let Some(through) = self.streams.get_mut(&row.stream) {
@@ -135,7 +124,31 @@ impl<'a> History<'a> {
             | AnyRow::Path(_)
             | AnyRow::Delivery(_)
             | AnyRow::Ping(_)
+            | AnyRow::Packets(_)
             | AnyRow::Retransmit(_) => {}
+        }
+    }
+
+    /// A sender's sample: payload acknowledged so far in segments of so many bytes, and its round trip.
+    fn acknowledged(
+        &mut self,
+        stream: u32,
+        t_us: u64,
+        (acked, mss): (Option<u64>, u32),
+        srtt_us: Option<u32>,
+    ) {
+        let Some(through) = self.streams.get_mut(&stream) else { return };
+        if mss > 0 {
+            through.frame.1 = u64::from(mss);
+        }
+        through.points.extend(acked.map(|bytes| (t_us, bytes)));
+        let rtt_us = srtt_us.map(u64::from);
+        if let Some((path, rtt_us)) = self.path.as_ref().zip(rtt_us) {
+            let direction = through.direction.index();
+            let bytes = queue::bytes_of(path, through.direction, rtt_us, self.thresholds);
+            self.queues[direction].extend(bytes.map(|bytes| (t_us, bytes)));
+            let is_full = queue::is_full(path, through.direction, rtt_us, self.thresholds);
+            self.waits[direction].push_back((t_us, is_full));
         }
     }
 

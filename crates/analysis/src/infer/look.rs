@@ -1,10 +1,11 @@
 //! One stream's samples as far as inference needs them, and no more of them than fit.
 
+use super::packets::{CutSpan, StreamPackets};
 use super::samples::{Samples, Timed};
-use crate::ground::models::window::rwnd_used;
+use crate::ground::models::window::{rwnd_used, window_used};
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::Direction;
-use pipefill_core::record::TcpSample;
+use pipefill_core::record::{PacketSample, TcpSample};
 use pipefill_core::tcp_info::TcpInfo;
 
 /// One sample of a sender.
@@ -93,6 +94,43 @@ impl Track {
             rto_count: u32::from(info.rto_count.unwrap_or(0)),
             has_unsent: info.may_have_unsent(),
             is_closed: rwnd_used(info).is_some_and(|used| used >= thresholds.window_used.value()),
+            has_shrunk: window
+                .zip(self.widest)
+                .is_some_and(|(now, widest)| now as f64 <= thresholds.window_shrunk.value() * widest as f64),
+        });
+    }
+
+    /// Of a stream whose packets were captured near its sender.
+    pub(super) fn of_packets(
+        direction: Direction,
+        packets: &StreamPackets<'_>,
+        thresholds: &Thresholds,
+    ) -> Self {
+        let mut track = Self::new(direction, packets.samples.len().max(1));
+        packets.in_spans().for_each(|(span, sample)| track.see_packets(sample, span, thresholds));
+        track
+    }
+
+    fn see_packets(&mut self, sample: &PacketSample, span: &CutSpan, thresholds: &Thresholds) {
+        self.min_rtt_us = self.min_rtt_us.into_iter().chain(sample.min_rtt_us.map(u64::from)).min();
+        self.mss = u64::from(sample.mss_bytes);
+        self.retransmits = sample.retransmits;
+        self.dsacks = Some(sample.dsacks);
+        self.has_seen_reordering |= sample.has_seen_reordering();
+        let (unacked, window) = span.window_at(sample);
+        self.widest = self.widest.max(window);
+        self.looks.push(Look {
+            t_us: sample.t_us,
+            delivered: sample.acked_bytes.saturating_add(u64::from(sample.sacked_segments) * self.mss),
+            acked: sample.acked_bytes,
+            unacked,
+            srtt_us: sample.srtt_us.map(u64::from),
+            retransmits: sample.retransmits,
+            rto_count: sample.timeouts,
+            has_unsent: span.has_unsent,
+            is_closed: window.is_some_and(|window| {
+                window_used(window, unacked, self.mss) >= thresholds.window_used.value()
+            }),
             has_shrunk: window
                 .zip(self.widest)
                 .is_some_and(|(now, widest)| now as f64 <= thresholds.window_shrunk.value() * widest as f64),

@@ -7,7 +7,7 @@
 use super::look::{Look, Track};
 use super::queue::standing_us;
 use crate::ground::interval::TimeInterval;
-use crate::ground::statistics::{median, relative_spread, rounded};
+use crate::ground::statistics::{median, relative_spread, rounded, variation};
 use crate::ground::thresholds::{THIRDS, Thresholds};
 use pipefill_core::record::LossKind;
 
@@ -77,21 +77,22 @@ fn losses(track: &Track) -> Vec<Loss> {
 
 /// Timers fire for data that arrived: one segment sent again, and all that was out is acknowledged.
 fn are_acks(tracks: &[&Track], thresholds: &Thresholds) -> bool {
-    let (mut timeouts, mut needless) = (0, 0);
+    let (mut timeouts, mut needless) = (0_u64, 0_u64);
     for track in tracks {
         let mut open: Option<Look> = None;
         for pair in track.looks.as_slice().windows(2) {
             let [before, now] = pair else { continue };
             if now.rto_count > before.rto_count {
-                timeouts += now.rto_count - before.rto_count;
+                timeouts += u64::from(now.rto_count - before.rto_count);
                 open.get_or_insert(*before);
             }
             let Some(since) = open.filter(|since| now.acked > since.acked) else { continue };
             let rounds = now.rto_count.saturating_sub(since.rto_count);
             let is_one_segment = now.retransmits.saturating_sub(since.retransmits) <= rounds;
             let arrived = (now.acked - since.acked) / track.mss.max(1);
-            needless +=
-                if is_one_segment && arrived >= thresholds.arrived_segments.whole() { rounds } else { 0 };
+            if is_one_segment && arrived >= thresholds.arrived_segments.whole() {
+                needless += u64::from(rounds);
+            }
             open = None;
         }
     }
@@ -105,7 +106,7 @@ fn is_a_queue(losses: &[Vec<Loss>], base_us: u64, thresholds: &Thresholds) -> bo
     let same = losses.iter().all(|of_stream| {
         let windows: Vec<f64> = of_stream.iter().skip(1).map(|loss| loss.look.unacked as f64).collect();
         windows.len() >= thresholds.losses_fewest.count()
-            && variation(&windows) <= thresholds.queue_loss_same_window.value()
+            && variation(&windows).is_none_or(|share| share <= thresholds.queue_loss_same_window.value())
     });
     rtt >= 1.0 + thresholds.queue_loss_risen.value() || (has_risen_a_little && same)
 }
@@ -138,12 +139,4 @@ fn is_policed(tracks: &[&Track], losses: &[Vec<Loss>], base_us: u64, thresholds:
     between.len() >= thresholds.losses_fewest.count()
         && relative_spread(&between).is_some_and(|spread| spread <= thresholds.policer_same_rate.value())
         && median(&before).is_some_and(|ratio| ratio >= thresholds.policer_burst_rate.value())
-}
-
-/// Standard deviation over mean.
-fn variation(values: &[f64]) -> f64 {
-    let count = values.len().max(1) as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
-    variance.sqrt() / mean.max(f64::MIN_POSITIVE)
 }

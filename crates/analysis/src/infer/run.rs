@@ -82,6 +82,7 @@ impl<'a> RunFacts<'a> {
             plan: self.observed.is_none().then(|| Plan { pacing_kept: flow.max_pacing_rate.map(kept) }),
             offer: flow.bitrate.map(|rate| Offer { kept: kept(rate) }),
             sender: Some(epoch.sender.clone()),
+            packets: epoch.packets,
             receiver: epoch.unread_share.map(|unread_share| ReceiverMemory { unread_share }),
             arrivals: None,
             path: self.path_evidence(stream, interval),

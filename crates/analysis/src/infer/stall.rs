@@ -3,7 +3,7 @@
 //! What is in flight meanwhile is not on its way, so that it is no part of Little's law. Never: the quiet part of a round trip, or
 //! the time of a sender that has nothing out.
 
-use pipefill_core::record::TcpSample;
+use super::sender_sample::SenderSample;
 
 /// One stream's deliveries, sample by sample.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub(crate) struct Stall {
 #[derive(Debug)]
 struct Seen {
     t_us: u64,
-    /// `tcpi_bytes_acked`, and `tcpi_delivered`, which counts what SACKs tell too.
+    /// Bytes acknowledged, and segments delivered, which count what SACKs show too.
     delivered: (Option<u64>, Option<u32>),
     /// When that was seen first.
     since_us: u64,
@@ -22,33 +22,24 @@ struct Seen {
 
 impl Stall {
     /// Takes the sender's next sample; how much of the time since the last one it stood still, microseconds.
-    pub(crate) fn see(&mut self, row: &TcpSample) -> u64 {
-        let delivered = (row.info.bytes_acked, row.info.delivered_segments);
-        let still =
-            self.last.as_ref().filter(|last| last.delivered == delivered && row.info.unacked_bytes > 0);
-        let (since_us, stalled_us) = still.map_or((row.t_us, 0), |last| {
-            let from_us = last.since_us + row.info.srtt_us.map_or(0, u64::from);
-            (last.since_us, row.t_us.saturating_sub(from_us.max(last.t_us)))
+    pub(super) fn see(&mut self, sample: &SenderSample) -> u64 {
+        let delivered = (sample.acked, sample.delivered);
+        let still = self.last.as_ref().filter(|last| last.delivered == delivered && sample.unacked > 0);
+        let (since_us, stalled_us) = still.map_or((sample.t_us, 0), |last| {
+            let from_us = last.since_us + sample.srtt_us.unwrap_or(0);
+            (last.since_us, sample.t_us.saturating_sub(from_us.max(last.t_us)))
         });
-        self.last = Some(Seen { t_us: row.t_us, delivered, since_us });
+        self.last = Some(Seen { t_us: sample.t_us, delivered, since_us });
         stalled_us
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::of_sender;
     use super::*;
-    use pipefill_core::tcp_info::TcpInfo;
 
-    fn sample(t_us: u64, bytes_acked: u64, unacked_bytes: u64) -> TcpSample {
-        let info = TcpInfo {
-            bytes_acked: Some(bytes_acked),
-            unacked_bytes,
-            srtt_us: Some(15),
-            ..TcpInfo::default()
-        };
-        of_sender(t_us, info)
+    fn sample(t_us: u64, acked: u64, unacked: u64) -> SenderSample {
+        SenderSample { t_us, acked: Some(acked), unacked, srtt_us: Some(15), ..SenderSample::default() }
     }
 
     #[test]

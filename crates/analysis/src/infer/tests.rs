@@ -3,7 +3,7 @@
 use super::*;
 use crate::ground::thresholds::STANDARD;
 use pipefill_core::cell::Direction;
-use pipefill_core::record::LossKind;
+use pipefill_core::record::{LossKind, TcpSample};
 use pipefill_core::scenario::Scenario;
 use pipefill_core::tcp_info::TcpInfo;
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ fn facts(say: impl Fn(u64, &mut TcpInfo)) -> PathFacts {
             rcvbuf_bytes: None,
             raw: None,
         };
-        inference.take(&sample);
+        inference.take(&AnyRow::Tcp(sample));
     }
     inference.facts()
 }

@@ -63,6 +63,9 @@ impl Utilisation {
                 let Some(acked) = row.info.bytes_acked else { return };
                 (row.stream, acked, u64::from(row.info.mss_bytes))
             }
+            AnyRow::Packets(row) if row.end == StreamEnd::Sender => {
+                (row.stream, row.acked_bytes, u64::from(row.mss_bytes))
+            }
             AnyRow::Udp(row) => (row.stream, row.received, 0),
             _ => return,
         };

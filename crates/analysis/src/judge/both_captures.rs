@@ -1,7 +1,6 @@
 //! The revision [`BOTH_CAPTURES`]: what a capture at the receiver shows against the verdict of the sender's capture.
 
-use super::revision::Revision;
-use super::rule::RuleId;
+use super::rule::{Revision, RuleId};
 use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::limit::{CwndCause, LimitedBy};

@@ -1,5 +1,7 @@
 //! Conditions that rules of several holders share.
 
+use super::packets::release;
+use super::release::Release;
 use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::{Evidence, SenderEvidence};
@@ -10,15 +12,29 @@ pub(super) fn has_used_rwnd(sender: &SenderEvidence, t: &Thresholds, trace: &mut
     sender.rwnd_used.is_some_and(|used| trace.at_least(t.window_used, used))
 }
 
+/// Share of the congestion window that is out. Packets show no window: where room in it lets data out, it is as large as what was in flight
+/// in the last round trip.
+pub(super) fn cwnd_used(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> Option<f64> {
+    match &evidence.packets {
+        Some(packets) => {
+            let is_its = release(&packets.span, t, trace) == Release::CongestionWindow;
+            is_its.then_some(packets.flight_used)
+        }
+        None => evidence.sender.as_ref()?.cwnd_used,
+    }
+}
+
 /// Whether the congestion window is used up.
-pub(super) fn has_used_cwnd(sender: &SenderEvidence, t: &Thresholds, trace: &mut Trace) -> bool {
-    sender.cwnd_used.is_some_and(|used| trace.at_least(t.window_used, used))
+pub(super) fn has_used_cwnd(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
+    cwnd_used(evidence, t, trace).is_some_and(|used| trace.at_least(t.window_used, used))
 }
 
 /// The window that is used up; of two the smaller one.
-pub(super) fn used_window(sender: &SenderEvidence, t: &Thresholds, trace: &mut Trace) -> Option<LimitedBy> {
-    let (by_rwnd, by_cwnd) = (has_used_rwnd(sender, t, trace), has_used_cwnd(sender, t, trace));
-    let is_smaller = sender.rwnd.zip(sender.cwnd).is_some_and(|(rwnd, cwnd)| rwnd < cwnd);
+pub(super) fn used_window(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> Option<LimitedBy> {
+    let sender = evidence.sender.as_ref()?;
+    let (by_rwnd, by_cwnd) = (has_used_rwnd(sender, t, trace), has_used_cwnd(evidence, t, trace));
+    let cwnd = sender.cwnd.or_else(|| evidence.packets.map(|packets| packets.flight));
+    let is_smaller = sender.rwnd.zip(cwnd).is_some_and(|(rwnd, cwnd)| rwnd < cwnd);
     if by_rwnd && (is_smaller || !by_cwnd) {
         return Some(LimitedBy::Rwnd);
     }
@@ -27,7 +43,29 @@ pub(super) fn used_window(sender: &SenderEvidence, t: &Thresholds, trace: &mut T
 
 /// Whether written data waits to be sent.
 pub(super) fn is_waiting(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
-    evidence.sender.as_ref().is_some_and(|sender| trace.at_least(t.waiting, sender.unsent_share))
+    if let Some(packets) = &evidence.packets {
+        return !matches!(release(&packets.span, t, trace), Release::Application | Release::SendBuffer);
+    }
+    let unsent = evidence.sender.as_ref().and_then(|sender| sender.unsent_share);
+    unsent.is_some_and(|share| trace.at_least(t.waiting, share))
+}
+
+/// Whether the send buffer is used up.
+pub(super) fn has_used_sndbuf(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> bool {
+    if let Some(packets) = &evidence.packets {
+        return packets.flight > 0 && release(&packets.span, t, trace) == Release::SendBuffer;
+    }
+    let used = evidence.sender.as_ref().and_then(|sender| sender.sndbuf_used);
+    used.is_some_and(|used| trace.at_least(t.sndbuf_used, used))
+}
+
+/// What is acknowledged over the pacing rate. Packets show no such rate: where it lets data out, the mean of the whole stream stands for it.
+pub(super) fn paced_share(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> Option<f64> {
+    let rate_bps = match &evidence.packets {
+        Some(packets) => (release(&packets.span, t, trace) == Release::Pacer).then_some(packets.mean_bps)?,
+        None => evidence.sender.as_ref()?.pacing_rate_bps?,
+    };
+    Some(evidence.acked_bps() / (rate_bps as f64).max(1.0))
 }
 
 /// Whether the sender recovers from losses most of the time.

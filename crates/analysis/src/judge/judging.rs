@@ -4,6 +4,7 @@ use super::confidence::Grounds;
 use super::cwnd_causes::{Around, Losses, Refiner};
 use super::figures::HolderFigures;
 use super::ledger::{Holding, JudgedSpan, Ledger, LedgerSums};
+use super::packets::arriving;
 use super::revisions::{is_carried, offered_and_carried, own_drops};
 use super::rules::unknown::NOT_SAMPLED;
 use super::witness::{self, AppLimited};
@@ -16,12 +17,13 @@ use crate::ground::thresholds::{PATIENCE_US, STANDARD, Thresholds};
 use crate::infer::arrivals::Receiving;
 use crate::infer::datagrams::DatagramCounts;
 use crate::infer::epochs::{Cutter, Epoch};
+use crate::infer::packets::{PacketTrack, StreamPackets};
 use crate::infer::run::{AskedStream, RunFacts};
 use crate::infer::utilisation::Utilisation;
 use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
-use pipefill_core::evidence::{Datagrams, Evidence};
+use pipefill_core::evidence::{Arrivals, Datagrams, Evidence};
 use pipefill_core::limit::{CwndCause, LimitedBy};
-use pipefill_core::record::{AnyRow, Manifest, StreamEnd, StreamSummary};
+use pipefill_core::record::{AnyRow, CapturePoint, Manifest, StreamEnd, StreamSummary};
 use std::collections::VecDeque;
 
 /// Finds the diagnosis of each flow of a run whose rows pass by once, in order of time.
@@ -60,8 +62,11 @@ struct JudgedStream<'a> {
     ledger: Ledger,
     /// What the receiving socket shows, where no scenario describes the connection.
     receiving: Receiving<'a>,
-    /// Whether its sending socket was sampled.
+    /// Whether its sending socket was sampled, or its packets were captured near it.
     is_sender_seen: bool,
+    packets: PacketTrack,
+    /// Where its packets were captured.
+    capture_point: CapturePoint,
 }
 
 /// What limits datagrams of which only both ends' counts are known.
@@ -95,6 +100,8 @@ impl<'a> Diagnosing<'a> {
                     ledger: Ledger::new(life, measured),
                     receiving: Receiving::new(thresholds),
                     is_sender_seen: false,
+                    packets: PacketTrack::default(),
+                    capture_point: CapturePoint::Unknown,
                 }
             })
         });
@@ -106,16 +113,15 @@ impl<'a> Diagnosing<'a> {
     pub fn take(&mut self, row: &AnyRow) {
         self.facts.take(row);
         self.flows.iter_mut().filter_map(|flow| flow.utilisation.as_mut()).for_each(|used| used.see(row));
-        if let AnyRow::Tcp(row) = row {
-            let is_its = |stream: &&mut JudgedStream<'_>| stream.stream.summary.stream == row.stream;
-            if let Some(stream) = self.streams.iter_mut().find(is_its) {
-                self.flows[stream.place].app_limited.see(row);
-                stream.is_sender_seen |= row.end == StreamEnd::Sender;
-                stream.ended.extend(stream.cutter.see(row));
-                if row.end == StreamEnd::Receiver && self.facts.observed.is_some() {
-                    stream.receiving.see(row);
-                }
-            }
+        let number = match row {
+            AnyRow::Tcp(row) => Some(row.stream),
+            AnyRow::Packets(row) => Some(row.stream),
+            _ => None,
+        };
+        let is_its = |stream: &&mut JudgedStream<'_>| Some(stream.stream.summary.stream) == number;
+        if let Some(stream) = self.streams.iter_mut().find(is_its) {
+            self.flows[stream.place].app_limited.see(row);
+            stream.see(row, self.facts.observed.is_some());
         }
         if row.t_us() >= self.next_us {
             self.judge_and_forget(row.t_us());
@@ -133,17 +139,24 @@ impl<'a> Diagnosing<'a> {
 
     /// The diagnosis of each flow but pings, after the last row, in the order of the cell. A flow of which nothing was sampled has none.
     pub fn finish(mut self) -> Vec<Diagnosis> {
-        self.judge(u64::MAX);
-        self.judge_what_is_left();
+        self.judge_to_the_end();
         self.diagnoses()
     }
 
     /// The same, with the ledger of each TCP stream as the rules left it: before revisions.
     pub(crate) fn finish_with_ledgers(mut self) -> (Vec<Diagnosis>, Vec<(Vec<Step<Holding>>, LedgerSums)>) {
-        self.judge(u64::MAX);
-        self.judge_what_is_left();
+        self.judge_to_the_end();
         let ledgers = self.streams.iter().map(|stream| stream.ledger.clone().finish()).collect();
         (self.diagnoses(), ledgers)
+    }
+
+    fn judge_to_the_end(&mut self) {
+        for stream in self.streams.iter_mut().filter(|stream| stream.is_sender_seen) {
+            let packets = StreamPackets::of(stream.packets.as_slice(), self.thresholds);
+            stream.ended.extend(stream.cutter.cut(&packets));
+        }
+        self.judge(u64::MAX);
+        self.judge_what_is_left();
     }
 
     fn diagnoses(self) -> Vec<Diagnosis> {
@@ -205,11 +218,14 @@ impl<'a> Diagnosing<'a> {
         let life = interval::life(stream.stream.summary);
         let rounds = stream.receiving.arrivals(life, stream.measured, &others);
         let stream = &mut self.streams[place];
+        let packets = (stream.capture_point == CapturePoint::Receiver).then(|| {
+            arriving(&StreamPackets::of(stream.packets.as_slice(), self.thresholds), self.thresholds)
+        });
         for (interval, arrivals) in rounds {
             let evidence = Evidence {
                 from_us: interval.from_us,
                 to_us: interval.to_us,
-                arrivals: Some(arrivals),
+                arrivals: Some(Arrivals { packets, ..arrivals }),
                 ..Evidence::default()
             };
             stream.judge_evidence(
@@ -235,7 +251,8 @@ fn losses(facts: &RunFacts<'_>, flow: &FlowSpec, summary: &StreamSummary) -> Los
         acks: facts.way(flow.direction.opposite()).drops,
         is_policer: way.is_policer,
         base_rtt_us: facts.base_rtt_us,
-        sent_again: summary.tcp.map(|info| (info.retransmits, info.dsack_dups)),
+        sent_again: (summary.tcp.map(|info| (info.retransmits, info.dsack_dups)))
+            .or(summary.packets.map(|sample| (sample.retransmits, Some(sample.dsacks)))),
         observed: facts.observed.map(|path| *path.way(flow.direction)),
     }
 }
@@ -394,11 +411,21 @@ impl<'a> JudgedFlow<'a> {
     /// `figures` of the cause, with what is known of the whole flow.
     fn figures(&self, facts: &RunFacts<'_>, summaries: &[&StreamSummary], figures: Figures) -> Figures {
         let (data, acks) = (facts.way(self.flow.direction), facts.way(self.flow.direction.opposite()));
-        let infos = || summaries.iter().filter_map(|stream| stream.tcp);
-        let (sent, again) = infos().fold((0, 0), |sum, info| {
-            (sum.0 + u64::from(info.data_segs_out.unwrap_or(0)), sum.1 + u64::from(info.retransmits))
-        });
-        let dsacks: Option<u64> = infos().map(|info| info.dsack_dups.map(u64::from)).sum();
+        // Segments sent, those that were sent again, and DSACKs for these.
+        let counts = |stream: &&StreamSummary| match (stream.tcp, stream.packets) {
+            (Some(info), _) => {
+                let (sent, dsacks) = (info.data_segs_out.unwrap_or(0).into(), info.dsack_dups.map(u64::from));
+                Some((sent, u64::from(info.retransmits), dsacks))
+            }
+            (None, Some(sample)) if sample.end == StreamEnd::Sender => {
+                Some((sample.segments, u64::from(sample.retransmits), Some(sample.dsacks.into())))
+            }
+            _ => None,
+        };
+        let counts: Vec<(u64, u64, Option<u64>)> = summaries.iter().filter_map(counts).collect();
+        let sent: u64 = counts.iter().map(|(sent, ..)| sent).sum();
+        let again: u64 = counts.iter().map(|(_, again, _)| again).sum();
+        let dsacks: Option<u64> = counts.iter().map(|(.., dsacks)| *dsacks).sum();
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         let is_mixed = data.drops.random.is_some_and(|n| n > 0) && data.drops.queue.is_some_and(|n| n > 0);
         let random =
@@ -467,9 +494,31 @@ impl JudgedStream<'_> {
         flow.whole.add(stream, evidence, interval.length_us(), holding, around.ack_wait_us);
     }
 
-    /// Since when its epochs to be judged, or to end after `now_us`, ask for what was.
+    fn see(&mut self, row: &AnyRow, is_observed: bool) {
+        match row {
+            AnyRow::Tcp(row) => {
+                self.is_sender_seen |= row.end == StreamEnd::Sender;
+                self.ended.extend(self.cutter.see(row));
+                if row.end == StreamEnd::Receiver && is_observed {
+                    self.receiving.see(row);
+                }
+            }
+            AnyRow::Packets(row) => {
+                self.is_sender_seen |= row.end == StreamEnd::Sender;
+                self.capture_point = row.capture_point;
+                self.packets.push(row);
+                if row.end == StreamEnd::Receiver {
+                    self.receiving.see_packets(row);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Since when its epochs to be judged, or to end after `now_us`, ask for what was. Those of packets are cut at the end.
     fn needs_us(&self, now_us: u64) -> Option<u64> {
-        let waiting = self.ended.front().map(|epoch| epoch.interval.from_us);
+        let packets = self.packets.as_slice().first().map(|sample| sample.t_us);
+        let waiting = packets.or(self.ended.front().map(|epoch| epoch.interval.from_us));
         waiting.or_else(|| self.cutter.open_since_us(now_us))
     }
 }

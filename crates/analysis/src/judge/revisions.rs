@@ -2,8 +2,7 @@
 
 use super::both_captures::BOTH_CAPTURES;
 use super::ledger::Holding;
-use super::revision::Revision;
-use super::rule::RuleId;
+use super::rule::{Revision, RuleId};
 use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
 use crate::infer::way::Drops;

@@ -5,7 +5,7 @@ use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::Evidence;
 use pipefill_core::limit::LimitedBy;
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Serialize;
 use std::fmt;
 
 /// The name of a rule, e.g. `rwnd.used_up`: its holder, and what it asks.
@@ -46,6 +46,16 @@ pub struct Rule {
     pub(super) holds: fn(&Evidence, &Thresholds, &mut Trace) -> bool,
 }
 
+/// A revision as the guide lists it.
+pub struct Revision {
+    /// Its name.
+    pub id: RuleId,
+    /// What it asks.
+    pub question: &'static str,
+    /// What it changes.
+    pub change: &'static str,
+}
+
 impl RuleId {
     pub(super) const fn new(name: &'static str) -> Self {
         Self(name)
@@ -60,14 +70,6 @@ impl RuleId {
 impl fmt::Display for RuleId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for RuleId {
-    /// The rule of that name; [`OTHER`] for one that this version does not have.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        Ok(super::rule_ids().find(|id| id.0 == name).unwrap_or(OTHER))
     }
 }
 

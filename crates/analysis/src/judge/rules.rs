@@ -59,6 +59,9 @@ pub static RULES: &[&Rule] = &[
     // The receiver's socket alone.
     &receiver::UNREAD_ALONE,
     &rwnd::ARRIVES_WHOLE,
+    &app::ARRIVES_DRY,
+    &pacing::ARRIVES_EVENLY,
+    &sndbuf::ARRIVES_IN_BURSTS,
     &unknown::FEW_ROUNDS,
     &path::ARRIVES_WITH_QUEUE,
     &cwnd::ARRIVALS_GROW,

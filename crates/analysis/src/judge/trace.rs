@@ -1,6 +1,7 @@
 //! What the rules compared while they judged one interval: each value, its threshold, and how far apart they are.
 
-use crate::ground::threshold::Threshold;
+use super::release::Release;
+use crate::ground::threshold::{Compare, Threshold};
 
 /// One comparison with a threshold.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,12 +27,15 @@ struct Move {
 pub struct Trace {
     comparisons: Vec<ThresholdComparison>,
     moved: Option<Move>,
+    /// What lets data out by the packets, once that was asked.
+    pub(super) release: Option<Release>,
 }
 
 impl Trace {
     /// Of rules that compare with `threshold` as if it were `by` of itself larger; below zero: smaller.
     pub(super) const fn moving(threshold: Threshold, by: f64) -> Self {
-        Self { comparisons: Vec::new(), moved: Some(Move { index: threshold.index(), factor: 1.0 + by }) }
+        let moved = Some(Move { index: threshold.index(), factor: 1.0 + by });
+        Self { comparisons: Vec::new(), moved, release: None }
     }
 
     /// What was compared so far, in order.
@@ -74,6 +78,16 @@ impl Trace {
         let turns_at = (value.is_finite() && value >= 0.0).then(|| value / threshold.value() - 1.0);
         self.comparisons.push(ThresholdComparison { threshold, value, turns_at });
         holds
+    }
+}
+
+impl Compare for Trace {
+    fn at_least(&mut self, threshold: Threshold, value: f64) -> bool {
+        Self::at_least(self, threshold, value)
+    }
+
+    fn above(&mut self, threshold: Threshold, value: f64) -> bool {
+        Self::above(self, threshold, value)
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::ground::thresholds::STANDARD;
 use pipefill_core::limit::LimitedBy;
-use pipefill_core::record::{StreamEnd, StreamSummary, TcpSample};
+use pipefill_core::record::{AnyRow, StreamEnd, StreamSummary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,8 +41,10 @@ pub(super) struct AppLimited {
 }
 
 impl AppLimited {
-    pub(super) fn see(&mut self, row: &TcpSample) {
-        if row.end == StreamEnd::Sender {
+    pub(super) fn see(&mut self, row: &AnyRow) {
+        if let AnyRow::Tcp(row) = row
+            && row.end == StreamEnd::Sender
+        {
             self.samples += u64::from(row.info.delivery_app_limited.is_some());
             self.limited += u64::from(row.info.delivery_app_limited == Some(true));
         }
@@ -61,11 +63,11 @@ pub(super) fn all(
     let busy = sum(|info| info.busy_us).filter(|&busy| busy > 0);
     let clock =
         |field: fn(&pipefill_core::tcp_info::TcpInfo) -> Option<u64>| Some(sum(field)? as f64 / busy? as f64);
-    let app = app_limited.limited as f64 / app_limited.samples.max(1) as f64;
+    let app = (app_limited.samples > 0).then(|| app_limited.limited as f64 / app_limited.samples as f64);
     let named = [
         ("tcpi_rwnd_limited", LimitedBy::Rwnd, clock(|info| info.rwnd_limited_us)),
         ("tcpi_sndbuf_limited", LimitedBy::Sndbuf, clock(|info| info.sndbuf_limited_us)),
-        ("tcpi_delivery_rate_app_limited", LimitedBy::App, Some(app)),
+        ("tcpi_delivery_rate_app_limited", LimitedBy::App, app),
     ];
     let said = named.into_iter().filter_map(|(name, accuses, share)| Some((name, accuses, share?)));
     said.map(|(name, accuses, share)| Witness {

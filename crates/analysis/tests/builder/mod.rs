@@ -162,6 +162,7 @@ pub fn record(run: Run, streams: &[Steady]) -> RunRecord {
         path: Vec::new(),
         cpu: Vec::new(),
         retransmits: Vec::new(),
+        packets: Vec::new(),
     };
     for (number, steady) in (0_u32..).zip(streams) {
         let flow = &spec.flows[steady.flow as usize];
@@ -223,6 +224,7 @@ fn summary(number: u32, steady: &Steady, flow: &FlowSpec, stop_us: u64) -> Strea
         received_bytes: received_by(steady, flow, end_us, stop_us),
         tcp: (flow.protocol == Protocol::Tcp).then(|| sample(number, steady, end_us).info),
         udp: (flow.protocol == Protocol::Udp).then_some(udp),
+        packets: None,
         ca_state_us: None,
         ca_state_source: None,
     }

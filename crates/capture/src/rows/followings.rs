@@ -1,4 +1,4 @@
-//! The connections that are looked at, found by their numbers. That of the last packet is found without a search.
+//! The connections that are sampled, found by their numbers. That of the last packet is found without a search.
 
 use super::Followed;
 use foldhash::fast::FixedState;

@@ -152,6 +152,7 @@ impl Numbered {
             received_bytes: self.received().bytes,
             tcp,
             udp: self.is_udp().then(|| self.datagrams()),
+            packets: None,
             ca_state_us: None,
             ca_state_source: (!self.is_udp()).then_some(CaStateSource::Sampled),
         }

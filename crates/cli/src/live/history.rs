@@ -78,7 +78,11 @@ impl RunHistory {
             }
             AnyRow::Udp(row) => self.tell(row.stream, |flow| flow.count(row)),
             AnyRow::Ping(row) => self.tell(row.stream, |flow| flow.answer(at, row)),
-            AnyRow::Tcp(_) | AnyRow::Path(_) | AnyRow::Cpu(_) | AnyRow::Retransmit(_) => {}
+            AnyRow::Tcp(_)
+            | AnyRow::Path(_)
+            | AnyRow::Cpu(_)
+            | AnyRow::Retransmit(_)
+            | AnyRow::Packets(_) => {}
         }
     }
 

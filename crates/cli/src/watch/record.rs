@@ -7,7 +7,9 @@ use crate::evaluation::evaluate;
 use crate::failure::Failure;
 use crate::page;
 use crate::terminal::Terminal;
-use pipefill_analysis::findings::connections::{BACKEND, Connection, DatagramFlow, Exact, cell};
+use pipefill_analysis::findings::connections::{
+    BACKEND, Connection, ConnectionPackets, DatagramFlow, Exact, cell,
+};
 use pipefill_core::cell::CellSpec;
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{CELLS_MAX, Cell, Plan, Run};
@@ -39,6 +41,7 @@ impl Kept {
             offered: self.offered,
             every: self.every,
             samples: &self.samples,
+            packets: ConnectionPackets::default(),
             exact: self.exact.as_ref(),
         }
     }
@@ -81,7 +84,7 @@ impl Recorded {
             Self::Connection(one) => {
                 let connection = one.connection();
                 let retransmits = connection.retransmits().map(AnyRow::Retransmit);
-                connection.rows().map(AnyRow::Tcp).chain(retransmits).try_for_each(take)
+                connection.rows().chain(retransmits).try_for_each(take)
             }
             Self::Datagrams(one) => one.rows().try_for_each(take),
         }

@@ -376,7 +376,7 @@ fn sample(seen: &Seen<'_>, t_us: u64) -> Option<TcpSample> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pipefill_analysis::findings::connections::{Connection, ConnectionFinding};
+    use pipefill_analysis::findings::connections::{Connection, ConnectionFinding, ConnectionPackets};
     use pipefill_core::limit::LimitedBy;
     use std::time::Duration;
 
@@ -445,6 +445,7 @@ mod tests {
             offered: None,
             every: Duration::from_millis(STEP_MS),
             samples: &samples,
+            packets: ConnectionPackets::default(),
             exact: one.exact.as_ref(),
         })
     }

@@ -1,7 +1,7 @@
 //! A connection whose bottleneck others share, judged by its own socket alone, as `watch` and `exec` do.
 
 use crate::pipefill::Folder;
-use pipefill_analysis::findings::connections::{Connection, judge_together};
+use pipefill_analysis::findings::connections::{Connection, ConnectionPackets, judge_together};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::record::{Observed, StreamEnd, TcpSample};
 use pipefill_report::words::verdict_sentence;
@@ -84,6 +84,7 @@ fn judged_alone(directory: &Path) -> Found {
         offered: None,
         every: Duration::from_millis(10),
         samples: &samples,
+        packets: ConnectionPackets::default(),
         exact: None,
     };
     let flow = judge_together(&[connection]).0.remove(0).remove(0).flow;

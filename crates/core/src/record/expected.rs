@@ -48,6 +48,7 @@ fn expected(stream: u32, index: u32, flow: &FlowSpec, start_us: u64) -> StreamSu
         received_bytes: 0,
         tcp: None,
         udp: None,
+        packets: None,
         ca_state_us: None,
         ca_state_source: None,
     }

@@ -3,7 +3,8 @@
 //! Never: a row held back until the end, or one that is lost without an error.
 
 use super::{
-    CpuSample, DeliverySample, Manifest, PathSample, PingSample, Retransmit, RunRecord, TcpSample, UdpSample,
+    CpuSample, DeliverySample, Manifest, PacketSample, PathSample, PingSample, Retransmit, RunRecord,
+    TcpSample, UdpSample,
 };
 use crate::file_name::FileName;
 use schemars::JsonSchema;
@@ -64,9 +65,27 @@ pub enum AnyRow {
     /// Of `retransmits.jsonl.zst`.
     #[serde(rename = "retransmits")]
     Retransmit(Retransmit),
+    /// Of `packets.jsonl.zst`.
+    Packets(PacketSample),
 }
 
 impl AnyRow {
+    /// The same of another stream, by its own one; rows of no stream stay as they are.
+    #[must_use]
+    pub fn of_stream(mut self, other: impl FnOnce(u32) -> u32) -> Self {
+        let stream = match &mut self {
+            Self::Tcp(row) => &mut row.stream,
+            Self::Delivery(row) => &mut row.stream,
+            Self::Udp(row) => &mut row.stream,
+            Self::Ping(row) => &mut row.stream,
+            Self::Retransmit(row) => &mut row.stream,
+            Self::Packets(row) => &mut row.stream,
+            Self::Path(_) | Self::Cpu(_) => return self,
+        };
+        *stream = other(*stream);
+        self
+    }
+
     /// When it was read, microseconds since the run began.
     pub fn t_us(&self) -> u64 {
         match self {
@@ -77,6 +96,7 @@ impl AnyRow {
             Self::Path(row) => row.t_us,
             Self::Cpu(row) => row.t_us,
             Self::Retransmit(row) => row.t_us,
+            Self::Packets(row) => row.t_us,
         }
     }
 }
@@ -91,13 +111,14 @@ pub struct InMemory {
     path: Vec<PathSample>,
     cpu: Vec<CpuSample>,
     retransmits: Vec<Retransmit>,
+    packets: Vec<PacketSample>,
 }
 
 impl InMemory {
     /// The record with its `manifest`.
     pub fn into_record(self, manifest: Manifest) -> RunRecord {
-        let Self { tcp, delivery, udp, ping, path, cpu, retransmits } = self;
-        RunRecord { manifest, tcp, delivery, udp, ping, path, cpu, retransmits }
+        let Self { tcp, delivery, udp, ping, path, cpu, retransmits, packets } = self;
+        RunRecord { manifest, tcp, delivery, udp, ping, path, cpu, retransmits, packets }
     }
 }
 
@@ -111,6 +132,7 @@ impl Sink for InMemory {
             AnyRow::Path(row) => self.path.push(row),
             AnyRow::Cpu(row) => self.cpu.push(row),
             AnyRow::Retransmit(row) => self.retransmits.push(row),
+            AnyRow::Packets(row) => self.packets.push(row),
         }
         Ok(())
     }

@@ -154,6 +154,7 @@ impl ConnectedFlow<'_> {
                 received_bytes: counts.received_bytes.get(),
                 tcp: finals.infos.get(stream as usize).copied().flatten(),
                 udp: totals.get(i).map(|totals| UdpTotals { sent: counts.sent.get(), ..*totals }),
+                packets: None,
                 ca_state_us: finals.states.get(&stream).copied(),
                 ca_state_source: self.state_source(finals.states.contains_key(&stream)),
             })

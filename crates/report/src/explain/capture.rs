@@ -88,16 +88,16 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
     if let Some(text) = flow.diagnosis.as_ref().and_then(|one| evidence::confidence(one, true)) {
         say(&text);
     }
+    if let Some(text) = evidence::rule(flow.rule, flow.margin) {
+        say(&text);
+    }
     say(&seen(flow));
     lines.extend(section("Share of the time", &shares(flow.limited_fraction.as_ref(), style)));
     if let Some(diagnosis) = &flow.diagnosis {
         // One flow is one stream, whatever its number among those that were judged together.
         let alone: Vec<Span> = diagnosis.timeline.iter().map(|span| Span { stream: 0, ..*span }).collect();
         lines.extend(section("What limited it when", &timeline::drawing(&alone, style)));
-        lines.extend(section(
-            "Evidence from packets (cwnd, send buffer and pacing are estimates)",
-            &evidence::lines(diagnosis),
-        ));
+        lines.extend(section("Evidence from packets", &evidence::lines(diagnosis)));
         lines.extend(section("Other witnesses", &evidence::witnesses(diagnosis)));
     }
     let wanted = flow.advice.iter().flatten().filter(|advice| advice.change != "nothing");

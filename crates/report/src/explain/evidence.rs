@@ -1,7 +1,7 @@
 //! What the verdict rests on, figure by figure, and who says otherwise.
 
 use crate::quantity::{self, Kind};
-use pipefill_analysis::judge::{Confidence, Diagnosis, Witness};
+use pipefill_analysis::judge::{Confidence, Diagnosis, RuleId, Witness};
 use pipefill_core::limit::LimitedBy;
 
 /// The figures of `diagnosis`, one a line; what limited is marked.
@@ -122,6 +122,18 @@ pub(super) fn confidence(diagnosis: &Diagnosis, is_observed: bool) -> Option<Str
     Some(format!("Confidence: {word}; it held {} of the time{counters}.", quantity::percent(*share)))
 }
 
+/// The rule that decided, what it asks, and how far a threshold would have to move for another limit.
+pub(super) fn rule(rule: Option<RuleId>, margin: Option<f64>) -> Option<String> {
+    let rule = rule?;
+    let question =
+        rule.question().map_or_else(String::new, |question| format!(" \u{201c}{question}\u{201d}"));
+    let margin = margin.map_or_else(
+        || "No single threshold decides.".to_owned(),
+        |margin| format!("A threshold moved by {} would name another limit.", quantity::share(margin)),
+    );
+    Some(format!("Rule: {rule}.{question} {margin}"))
+}
+
 /// What the kernel's counters say to the verdict. One agrees only where it has measured the same limit.
 fn of_counters(diagnosis: &Diagnosis) -> String {
     let witnesses = || diagnosis.witnesses.iter();
@@ -186,6 +198,18 @@ mod tests {
             faults: Vec::new(),
         };
         confidence(&diagnosis, false)
+    }
+
+    #[test]
+    fn a_rule_shows_its_question_and_its_margin() {
+        let id = pipefill_analysis::judge::RULES[0].id;
+        let said = rule(Some(id), Some(0.016)).unwrap();
+        assert!(
+            said.starts_with(&format!("Rule: {id}. \u{201c}")) && said.contains("moved by 1.6 %"),
+            "{said}"
+        );
+        assert!(rule(Some(id), None).unwrap().ends_with("No single threshold decides."));
+        assert_eq!(rule(None, Some(0.5)), None);
     }
 
     #[test]

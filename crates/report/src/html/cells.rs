@@ -42,6 +42,7 @@ fn one(page: &Page<'_>, cell: &CellResult, is_open: bool) -> Markup {
                     None => { p { (without_verdict(cell)) } }
                 }
                 @if let Some(confidence) = explain::confidence(cell) { p class="hint" { (confidence) } }
+                @if let Some(rule) = explain::rule(cell) { p class="hint" { (rule) } }
                 @let problems = problems(page.experiment, cell);
                 @if !problems.is_empty() { ul class="problems" { @for line in problems { li { bdi { (line) } } } } }
                 @if page.experiment.cells.len() <= super::LARGE { (figures(cell)) (shares(cell)) }

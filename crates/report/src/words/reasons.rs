@@ -6,36 +6,18 @@ use pipefill_analysis::findings::verdict::{DatagramEvidence, VerdictReason};
 use pipefill_analysis::judge::JoinedEvidence;
 use pipefill_core::limit::LimitedBy;
 
-/// The sentence; `measured_bps` is what the flow carried.
-pub(super) fn sentence(reason: &VerdictReason, measured_bps: Option<u64>) -> String {
+/// The sentence.
+pub(super) fn sentence(reason: &VerdictReason) -> String {
     match *reason {
         VerdictReason::Judged(ref judged) => verdict_sentence(judged),
         VerdictReason::TooShort => "Too short to judge.".to_owned(),
         VerdictReason::SeenOnce => "Too short to judge: it was seen once.".to_owned(),
         VerdictReason::Idle => "Idle: nothing was sent or received.".to_owned(),
-        VerdictReason::SeenFromAfar(limit, share) => {
-            let measured =
-                measured_bps.map_or_else(String::new, |bps| format!(", {} were measured", rate(bps)));
-            let because = format!("{}{measured}", what_arrives(limit));
-            limited(limit_name(limit, None), Some(share), &because)
-        }
         VerdictReason::BothCaptures(cause, share, evidence) => {
             let because = format!("both captures show that {}", of_both(evidence));
             limited(limit_name(LimitedBy::Cwnd, Some(cause)), share, &because)
         }
         VerdictReason::Datagrams(evidence) => datagrams(evidence),
-    }
-}
-
-/// What the receiver's end shows of a sender that `limit` holds back.
-const fn what_arrives(limit: LimitedBy) -> &'static str {
-    match limit {
-        LimitedBy::Pacing => "data came evenly, at the same rate, without a queue and without losses",
-        LimitedBy::Sndbuf => {
-            "data came in bursts a round trip apart, at the same rate, without a queue and without losses, as from a buffer that is \
-             emptied and filled again; a window of the sender's would have grown"
-        }
-        _ => "segments with PSH show that all that was written was sent",
     }
 }
 
@@ -99,7 +81,7 @@ mod tests {
         let evidence = JoinedEvidence::AcksWait { acks_us: 30_000, data_us: 200 };
         let reason = VerdictReason::BothCaptures(CwndCause::AckPath, Some(0.75), evidence);
         assert_eq!(
-            sentence(&reason, None),
+            sentence(&reason),
             "Limited by the congestion window (the path of the ACKs) 75 % of the time: both captures show that half of the ACKs waited \
              30.0 ms or more on their way back, and half of the data 200 µs or less."
         );
@@ -113,9 +95,9 @@ mod tests {
             sent_bps: Some(100_000_000),
             lost_share: 0.1,
         };
-        let said = sentence(&VerdictReason::Datagrams(lossy), None);
+        let said = sentence(&VerdictReason::Datagrams(lossy));
         assert!(said.contains("90.0 Mbit/s arrived, 10 %"), "{said}");
         let none = DatagramEvidence { sent_bps: None, ..lossy };
-        assert_eq!(sentence(&VerdictReason::Datagrams(none), None), "No datagram was sent.");
+        assert_eq!(sentence(&VerdictReason::Datagrams(none)), "No datagram was sent.");
     }
 }

@@ -43,6 +43,9 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
     let figures = &diagnosis.figures;
     let measured = measured(judged);
     let because = match diagnosis.limited_by {
+        limit @ (LimitedBy::App | LimitedBy::Pacing | LimitedBy::Sndbuf) if is_from_afar(judged) => {
+            format!("{}, {}", what_arrives(limit), measured.text)
+        }
         LimitedBy::Path => path(judged),
         LimitedBy::Rwnd => windowed(figures, &measured.text),
         LimitedBy::Sndbuf => sndbuf(figures, &measured),
@@ -71,6 +74,24 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
     limit + &rest(diagnosis) + &latency(&judged.latency) + &testbed + &shared
 }
 
+/// Whether only what arrives at the receiver was seen, of a connection that no scenario describes.
+fn is_from_afar(judged: &JudgedFlow) -> bool {
+    let figures = &judged.diagnosis.figures;
+    judged.is_observed && judged.flow.protocol == Protocol::Tcp && !figures.are_of_the_sender()
+}
+
+/// What the receiver's end shows of a sender that `limit` holds back.
+const fn what_arrives(limit: LimitedBy) -> &'static str {
+    match limit {
+        LimitedBy::Pacing => "data came evenly, at the same rate, without a queue and without losses",
+        LimitedBy::Sndbuf => {
+            "data came in bursts a round trip apart, at the same rate, without a queue and without losses, as from a buffer that is \
+             emptied and filled again; a window of the sender's would have grown"
+        }
+        _ => "segments with PSH show that all that was written was sent",
+    }
+}
+
 fn share_of_limit(diagnosis: &Diagnosis) -> f64 {
     diagnosis.limited_fraction.get(&diagnosis.limited_by).copied().unwrap_or(1.0)
 }
@@ -97,8 +118,7 @@ fn not_told(judged: &JudgedFlow) -> &'static str {
         Protocol::Udp if judged.is_observed => {
             "the sender sent as fast as it could, and all of it arrived: its CPU or its own interface is the limit"
         }
-        // No congestion window was seen: it is a receiver's socket.
-        Protocol::Tcp if figures.cwnd_bytes.is_none() => {
+        Protocol::Tcp if !figures.are_of_the_sender() => {
             "the receiving socket does not tell: its window is not used up, and no queue stands in its round trip. Whether the \
              sender's application, buffer, pacing or congestion window holds it back, its own socket would tell (pipefill watch there)"
         }
@@ -116,7 +136,7 @@ fn path(judged: &JudgedFlow) -> String {
         return format!("{lost} were lost on the way{or_there}, {measured} arrived");
     }
     let (Some(possible), Some(bottleneck)) = (figures.path_goodput_bps, &way.bottleneck) else {
-        if figures.cwnd_bytes.is_none() {
+        if !figures.are_of_the_sender() {
             return format!("{measured} were measured");
         }
         return format!(

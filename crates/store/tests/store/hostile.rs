@@ -22,7 +22,7 @@ use std::sync::LazyLock;
 static RECORD: LazyLock<Value> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../../../fuzz/seeds/record.json")).expect("the seed is JSON")
 });
-const TABLES: [&str; 7] = ["tcp", "delivery", "udp", "ping", "path", "cpu", "retransmits"];
+const TABLES: [&str; 8] = ["tcp", "delivery", "udp", "ping", "path", "cpu", "retransmits", "packets"];
 const EXPERIMENT: &str = "experiment.json";
 const SCENARIO: &str = "name = \"tiny\"\n[path]\nrtt = [\"1ms\", \"10ms\"]\nrate = \"100mbit\"\n";
 

@@ -2,8 +2,8 @@
 
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
-    DeliverySample, Environment, Instrument, Manifest, PathSample, RECORD_VERSION, StreamEnd, Subject,
-    TableSummary, TcpSample,
+    CapturePoint, DeliverySample, Environment, Instrument, Manifest, PacketSample, PathSample,
+    RECORD_VERSION, StreamEnd, Subject, TableSummary, TcpSample,
 };
 use pipefill_core::scenario::Scenario;
 use pipefill_core::tcp_info::TcpInfo;
@@ -246,4 +246,33 @@ proptest! {
         let _ = (decode_table::<TcpSample>(&*bytes), decode_manifest(&*bytes));
         let _ = decode_table::<TcpSample>(&*zstd::encode_all(&*bytes, 1).expect("memory"));
     }
+}
+
+/// What is not known before the handshake or a first round trip is a gap, and stays one.
+#[test]
+fn samples_of_packets_come_back_as_they_were() {
+    let first = PacketSample {
+        t_us: 10,
+        end: StreamEnd::Receiver,
+        capture_point: CapturePoint::Receiver,
+        acked_bytes: 1_448,
+        prompt_bytes: 2_896,
+        ..PacketSample::default()
+    };
+    let later = PacketSample {
+        t_us: 20,
+        ca_state: Some(pipefill_core::tcp_info::CaState::Recovery),
+        rwnd_bytes: Some(65_535),
+        srtt_us: Some(20_000),
+        path_rtt_us: Some(19_000),
+        rwnd_at_peak_bytes: Some(64_000),
+        ..first
+    };
+    let mut bytes = Vec::new();
+    encode_table(&[first, later], &mut bytes).expect("a table");
+    assert_eq!(decode_table::<PacketSample>(&*bytes).expect("the table"), [first, later]);
+    let text = String::from_utf8(zstd::decode_all(&*bytes).expect("a frame")).expect("JSON is UTF-8");
+    assert!(!text.contains("null"), "{text}");
+    let columns: Vec<usize> = text.lines().map(|line| line.matches("\":").count()).collect();
+    assert_eq!(columns[0], columns[1], "readers infer the columns from the first rows");
 }

@@ -8,13 +8,10 @@ use crate::findings::verdict::VerdictReason;
 use crate::judge::{Diagnosis, RuleId};
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::{CwndCause, LimitedBy};
-use pipefill_core::record::{LossKind, PathFacts};
+use pipefill_core::record::{CapturePoint, LossKind, PathFacts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// Most of the time.
-const MOSTLY: f64 = 0.6;
 
 /// The flows of a capture.
 #[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
@@ -37,21 +34,6 @@ pub struct Captured {
     pub joined: Option<JoinedCaptures>,
     /// One entry for each connection and direction that carried data, the largest first.
     pub flows: Vec<CapturedFlow>,
-}
-
-/// Where the capture point is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CapturePoint {
-    /// Near who sends the data.
-    Sender,
-    /// Near who receives them.
-    Receiver,
-    /// A part of the path on either side.
-    Between,
-    /// It can't be told.
-    #[default]
-    Unknown,
 }
 
 /// One connection in one direction.
@@ -152,21 +134,6 @@ impl CapturedFlow {
         self.path_rate_bps = way.rate_bps.map(|rate| rate.value);
         self.queue_us = way.queue_us.map(|wait| wait.value);
         self.loss_is_chance = way.loss.is_some_and(|loss| loss.value == LossKind::Chance);
-    }
-
-    /// Where the receiver's end does not tell, what arrives and when may: `limit` held the sender back in `share` of the time.
-    pub fn judge_from_afar(&mut self, limit: LimitedBy, share: f64) {
-        // The receiver's round trip is longer where the sender has nothing to answer with, as with a queue.
-        let may_be = matches!(self.limited_by, Some(LimitedBy::Unknown | LimitedBy::Path));
-        if self.vantage != CapturePoint::Receiver || !may_be || share < MOSTLY {
-            return;
-        }
-        self.limited_by = Some(limit);
-        // It is about what the receiver's end told.
-        self.diagnosis = None;
-        self.limited_fraction = Some(BTreeMap::from([(limit, share), (LimitedBy::Unknown, 1.0 - share)]));
-        self.reason = Some(VerdictReason::SeenFromAfar(limit, share));
-        self.advice = Some(Vec::new());
     }
 
     fn take(&mut self, flow: FlowResult) {

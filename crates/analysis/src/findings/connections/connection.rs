@@ -13,8 +13,8 @@ use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
-    CaStateSource, CaStateTimes, Manifest, Observed, PathFacts, Retransmit, StreamEnd, StreamSummary,
-    Subject, TcpSample,
+    AnyRow, CaStateSource, CaStateTimes, Manifest, Observed, PacketSample, PathFacts, Retransmit, StreamEnd,
+    StreamSummary, Subject, TcpSample,
 };
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::{Rate, Seed};
@@ -35,10 +35,21 @@ pub struct Connection<'a> {
     pub offered: Option<Rate>,
     /// How often it was looked at.
     pub every: Duration,
-    /// What was seen.
+    /// What its socket showed.
     pub samples: &'a [TcpSample],
+    /// What its packets showed, where they were captured.
+    pub packets: ConnectionPackets<'a>,
     /// What BPF told of it, where that is permitted.
     pub exact: Option<&'a Exact>,
+}
+
+/// The packets of a connection, in order of time. [`PacketSample::stream`] of them does not matter.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ConnectionPackets<'a> {
+    /// Of the data that this host sends.
+    pub sent: &'a [PacketSample],
+    /// Of the data that it receives.
+    pub received: &'a [PacketSample],
 }
 
 /// What BPF told of a sending socket since it began to watch it.
@@ -71,12 +82,17 @@ pub struct Carried {
 impl Connection<'_> {
     /// What it carried from the first sample to the last: nothing where that is not counted. Counters that go back are another socket's.
     pub fn carried(&self) -> Carried {
-        let (Some(first), Some(last)) = (self.samples.first(), self.samples.last()) else {
-            return Carried::default();
+        let of_socket = |bytes: fn(&TcpInfo) -> Option<u64>| {
+            let ends = self.samples.first().zip(self.samples.last());
+            ends.map_or(0, |(first, last)| grown(bytes(&first.info), bytes(&last.info)))
+        };
+        let of_packets = |samples: &[PacketSample]| {
+            let ends = samples.first().zip(samples.last());
+            ends.map_or(0, |(first, last)| last.acked_bytes.saturating_sub(first.acked_bytes))
         };
         Carried {
-            sent: grown(first.info.bytes_acked, last.info.bytes_acked),
-            received: grown(first.info.bytes_received, last.info.bytes_received),
+            sent: of_socket(|info| info.bytes_acked).max(of_packets(self.packets.sent)),
+            received: of_socket(|info| info.bytes_received).max(of_packets(self.packets.received)),
         }
     }
 
@@ -85,19 +101,33 @@ impl Connection<'_> {
         let Carried { sent, received } = self.carried();
         let waits =
             |info: &TcpInfo| info.unacked_bytes > 0 || info.notsent_bytes.is_some_and(|bytes| bytes > 0);
-        let tries = self.samples.iter().any(|sample| waits(&sample.info));
+        let tries = self.samples.iter().any(|sample| waits(&sample.info))
+            || self.packets.sent.iter().any(|sample| sample.unacked_bytes > 0);
         let sender = (sent > 0 || (tries && received == 0)).then_some(StreamEnd::Sender);
         let receiver = (received > 0).then_some(StreamEnd::Receiver);
         (0..).zip([sender, receiver].into_iter().flatten())
     }
 
-    /// The record's rows: each sample once for each flow, with counters that begin at the first sample, as those of a planned run do.
-    pub fn rows(&self) -> impl Iterator<Item = TcpSample> + '_ {
+    /// The record's rows: each sample once for each flow, with counters that begin at the first sample, as those of a planned run do. The
+    /// samples of each kind are in order of time.
+    pub fn rows(&self) -> impl Iterator<Item = AnyRow> + '_ {
         let streams = self.streams();
-        self.samples.iter().flat_map(move |sample| {
+        let samples = self.samples.iter().flat_map(move |sample| {
             let info = self.counted(sample);
             streams.clone().map(move |(stream, end)| TcpSample { stream, end, info, ..sample.clone() })
-        })
+        });
+        let packets = self.streams().flat_map(|(stream, end)| {
+            self.packets_of(end).map(move |sample| PacketSample { stream, end, ..sample })
+        });
+        samples.map(AnyRow::Tcp).chain(packets.map(AnyRow::Packets))
+    }
+
+    fn packets_of(&self, end: StreamEnd) -> impl DoubleEndedIterator<Item = PacketSample> + '_ {
+        let samples = match end {
+            StreamEnd::Sender => self.packets.sent,
+            StreamEnd::Receiver => self.packets.received,
+        };
+        samples.iter().map(|sample| sample.since(&samples[0]))
     }
 
     fn counted(&self, sample: &TcpSample) -> TcpInfo {
@@ -141,19 +171,27 @@ impl Connection<'_> {
     }
 
     fn ends_us(&self) -> (u64, u64) {
-        let at = |sample: Option<&TcpSample>| sample.map_or(0, |sample| sample.t_us);
-        (at(self.samples.first()), at(self.samples.last()))
+        let ConnectionPackets { sent, received } = self.packets;
+        let sampled = self.samples.first().zip(self.samples.last());
+        let ends = [
+            sampled.map(|(first, last)| (first.t_us, last.t_us)),
+            sent.first().zip(sent.last()).map(|(first, last)| (first.t_us, last.t_us)),
+            received.first().zip(received.last()).map(|(first, last)| (first.t_us, last.t_us)),
+        ];
+        let ends = ends.into_iter().flatten().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        ends.unwrap_or_default()
     }
 
     fn summary(&self, stream: u32, end: StreamEnd) -> StreamSummary {
         let (from_us, to_us) = self.ends_us();
         let exact = self.exact.filter(|_| end == StreamEnd::Sender);
         let last = self.samples.last().map(|last| self.counted(last));
+        let packets = self.packets_of(end).next_back();
         let count = last.and_then(|info| match end {
             StreamEnd::Sender => info.bytes_acked,
             StreamEnd::Receiver => info.bytes_received,
         });
-        let count = count.unwrap_or(0);
+        let count = count.or(packets.map(|sample| sample.acked_bytes)).unwrap_or(0);
         StreamSummary {
             stream,
             flow: stream,
@@ -164,6 +202,7 @@ impl Connection<'_> {
             received_bytes: count,
             tcp: last.filter(|_| end == StreamEnd::Sender),
             udp: None,
+            packets: packets.map(|sample| PacketSample { stream, end, ..sample }),
             ca_state_us: exact.and_then(|exact| exact.ca_state_us),
             ca_state_source: exact.map(|_| CaStateSource::Bpf),
         }
@@ -207,9 +246,9 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         let moved =
             |one: StreamSummary| StreamSummary { stream: one.stream + index, flow: one.flow + index, ..one };
         all.streams.extend(own.streams.into_iter().map(moved));
-        samples.extend(connection.rows().map(|row| TcpSample { stream: row.stream + index, ..row }));
+        samples.extend(connection.rows().map(|row| row.of_stream(|stream| stream + index)));
     }
-    samples.sort_by_key(|row| row.t_us);
+    samples.sort_by_key(AnyRow::t_us);
     let Ok(manifest) = inferred::<Infallible>(&all, samples.iter().cloned().map(Ok), &STANDARD);
     let mut condenser = Condenser::new(&manifest);
     samples.into_iter().flat_map(rows).for_each(|row| condenser.take(&row));

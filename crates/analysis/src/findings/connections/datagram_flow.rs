@@ -99,6 +99,7 @@ impl DatagramFlow {
             received_bytes: self.received_bytes,
             tcp: None,
             udp: Some(self.totals),
+            packets: None,
             ca_state_us: None,
             ca_state_source: None,
         }];

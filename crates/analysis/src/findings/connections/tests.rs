@@ -5,7 +5,7 @@ use crate::findings::verdict::VerdictReason;
 use crate::infer::apply;
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::LimitedBy;
-use pipefill_core::record::{Observed, PathFacts, StreamEnd, TcpSample};
+use pipefill_core::record::{CapturePoint, Observed, PacketSample, PathFacts, StreamEnd, TcpSample};
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::Rate;
 
@@ -27,6 +27,7 @@ fn the_family_follows_from_the_socket_s_address() {
             offered: None,
             every: std::time::Duration::from_secs(1),
             samples: &[],
+            packets: ConnectionPackets::default(),
             exact: None,
         };
         let mut spec = connection.spec();
@@ -76,6 +77,7 @@ fn waiting(offered: Option<Rate>, say: impl Fn(u32, &mut TcpInfo)) -> Connection
         offered,
         every: std::time::Duration::from_millis(100),
         samples: &samples,
+        packets: ConnectionPackets::default(),
         exact: None,
     })
 }
@@ -121,4 +123,121 @@ fn data_that_nothing_acknowledges_is_not_idle() {
     });
     assert_eq!(found.direction, Some(Direction::Forward), "{found:#?}");
     assert!(!matches!(found.limited_by, None | Some(LimitedBy::App)), "{found:#?}");
+}
+
+/// A connection of which packets were captured at one of its ends.
+fn captured<'a>(sent: &'a [PacketSample], received: &'a [PacketSample]) -> Connection<'a> {
+    Connection {
+        observed: Observed::default(),
+        congestion_control: String::new(),
+        offered: None,
+        every: std::time::Duration::from_millis(10),
+        samples: &[],
+        packets: ConnectionPackets { sent, received },
+        exact: None,
+    }
+}
+
+/// Ten seconds of data that ACKs let out, 40 Mbit/s in round trips of 20 ms.
+fn packets(change: impl Fn(u64, &mut PacketSample)) -> Vec<PacketSample> {
+    let sample = |at: u64| {
+        let mut sample = PacketSample {
+            t_us: at * 10_000,
+            mss_bytes: 1_448,
+            acked_bytes: at * 50_000,
+            unacked_bytes: 100_000,
+            in_flight_bytes: 100_000,
+            rwnd_bytes: Some(1_000_000),
+            srtt_us: Some(20_000),
+            min_rtt_us: Some(20_000),
+            receiver_rtt_us: Some(20_000),
+            segments: at * 35,
+            prompt_bytes: 50_000,
+            largest_bytes: 1_448,
+            acks: 17,
+            in_flight_before_acks_bytes: 17 * 99_000,
+            in_flight_peak_bytes: 100_000,
+            unacked_peak_bytes: 100_000,
+            rwnd_at_peak_bytes: Some(1_000_000),
+            ..PacketSample::default()
+        };
+        change(at, &mut sample);
+        sample
+    };
+    (0..1_000).map(sample).collect()
+}
+
+#[test]
+fn packets_near_the_sender_show_what_lets_data_out() {
+    let of = |change: fn(u64, &mut PacketSample)| captured(&packets(change), &[]).judge().remove(0);
+    let growing = of(|at, sample| {
+        sample.in_flight_peak_bytes = 100_000 + 2_000 * at;
+        sample.in_flight_before_acks_bytes = 17 * (99_000 + 2_000 * at);
+    });
+    assert_eq!(growing.limited_by, Some(LimitedBy::Cwnd), "{:?}", growing.verdict);
+    let window = of(|_, sample| {
+        (sample.rwnd_bytes, sample.rwnd_at_peak_bytes) = (Some(101_000), Some(101_000));
+    });
+    assert_eq!(window.limited_by, Some(LimitedBy::Rwnd), "{:?}", window.verdict);
+    assert!(window.verdict.is_some_and(|verdict| verdict.contains("101 kB")), "as the packets show it");
+    let small_writes = of(|_, sample| (sample.pushes, sample.tails) = (4, 4));
+    assert_eq!(small_writes.limited_by, Some(LimitedBy::App), "{:?}", small_writes.verdict);
+    let paced = of(|_, sample| (sample.unprompted_bytes, sample.prompt_bytes) = (50_000, 0));
+    assert_eq!(paced.limited_by, Some(LimitedBy::Pacing), "{:?}", paced.verdict);
+    let buffer = of(|_, sample| sample.in_flight_before_acks_bytes = 17 * 70_000);
+    assert_eq!(buffer.limited_by, Some(LimitedBy::Sndbuf), "{:?}", buffer.verdict);
+}
+
+#[test]
+fn packets_near_the_receiver_show_a_sender_that_paces_and_elsewhere_they_do_not() {
+    let of = |capture_point: CapturePoint| {
+        let received = packets(|_, sample| {
+            (sample.end, sample.capture_point) = (StreamEnd::Receiver, capture_point);
+        });
+        captured(&[], &received).judge().remove(0).limited_by
+    };
+    assert_eq!(of(CapturePoint::Receiver), Some(LimitedBy::Pacing));
+    assert_eq!(of(CapturePoint::Between), Some(LimitedBy::Unknown));
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    /// Numbers as large as a record may hold.
+    #[test]
+    fn any_packets_have_a_verdict_or_none(
+        rows in proptest::collection::vec(proptest::array::uniform9(0_u64..1 << 53), 0..40),
+        end in proptest::sample::select(vec![StreamEnd::Sender, StreamEnd::Receiver]),
+    ) {
+        let small = |value: u64| (value >> 21) as u32;
+        let mut samples: Vec<PacketSample> = rows
+            .into_iter()
+            .map(|value| PacketSample {
+                t_us: value[0],
+                end,
+                capture_point: CapturePoint::Receiver,
+                mss_bytes: small(value[1]),
+                acked_bytes: value[2],
+                unacked_bytes: value[3],
+                in_flight_bytes: value[4],
+                srtt_us: Some(small(value[5])),
+                min_rtt_us: Some(small(value[6])),
+                receiver_rtt_us: Some(small(value[7])),
+                rwnd_bytes: Some(small(value[8])),
+                rwnd_at_peak_bytes: Some(small(value[2])),
+                retransmits: small(value[3]),
+                timeouts: small(value[4]),
+                prompt_bytes: value[5],
+                pushes: small(value[6]),
+                largest_bytes: small(value[7]),
+                acks: small(value[8]),
+                in_flight_before_acks_bytes: value[1],
+                in_flight_peak_bytes: value[6],
+                ..PacketSample::default()
+            })
+            .collect();
+        samples.sort_by_key(|sample| sample.t_us);
+        let connection = if end == StreamEnd::Sender { captured(&samples, &[]) } else { captured(&[], &samples) };
+        let _ = connection.judge();
+    }
 }

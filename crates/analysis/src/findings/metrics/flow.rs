@@ -80,9 +80,9 @@ fn goodput(goodputs: &[StreamGoodput], index: u32) -> Option<u64> {
 }
 
 fn retransmits(streams: &[&StreamSummary]) -> Option<u64> {
-    let mut infos = streams.iter().filter_map(|one| one.tcp).peekable();
-    infos.peek()?;
-    Some(infos.map(|info| u64::from(info.retransmits)).sum())
+    let mut counts = streams.iter().filter_map(|one| one.retransmits()).peekable();
+    counts.peek()?;
+    Some(counts.map(u64::from).sum())
 }
 
 fn lost_percent(streams: &[&StreamSummary]) -> Option<f64> {

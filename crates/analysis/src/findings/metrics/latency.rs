@@ -85,20 +85,10 @@ impl<'a> Following<'a> {
     pub(super) fn take(&mut self, row: &AnyRow) {
         match row {
             AnyRow::Tcp(row) if row.end == StreamEnd::Sender => {
-                self.least_us = self.least_us.into_iter().chain(row.info.min_rtt_us.map(u64::from)).min();
-                let Some(stream) = self.streams.get_mut(&row.stream) else { return };
-                let now = row.info.srtt_us.map(|srtt_us| (row.t_us, u64::from(srtt_us)));
-                if let Some((from_us, srtt_us)) = std::mem::replace(&mut stream.last, now) {
-                    let span = TimeInterval { from_us, to_us: row.t_us }.within(stream.measured);
-                    let flow = &mut self.flows[stream.place];
-                    flow.srtt.add(srtt_us, span.length_us());
-                    let queued = self
-                        .path
-                        .and_then(|path| queue::bytes_of(path, stream.direction, srtt_us, &STANDARD));
-                    if let Some(bytes) = queued {
-                        flow.queues[stream.direction.index()].add(bytes, span.length_us());
-                    }
-                }
+                self.round_trip(row.stream, row.t_us, row.info.srtt_us, row.info.min_rtt_us);
+            }
+            AnyRow::Packets(row) if row.end == StreamEnd::Sender => {
+                self.round_trip(row.stream, row.t_us, row.srtt_us, row.min_rtt_us);
             }
             AnyRow::Path(row) if row.element == Element::Queue => {
                 let place = row.direction.index();
@@ -111,6 +101,22 @@ impl<'a> Following<'a> {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn round_trip(&mut self, stream: u32, t_us: u64, srtt_us: Option<u32>, min_rtt_us: Option<u32>) {
+        self.least_us = self.least_us.into_iter().chain(min_rtt_us.map(u64::from)).min();
+        let Some(stream) = self.streams.get_mut(&stream) else { return };
+        let now = srtt_us.map(|srtt_us| (t_us, u64::from(srtt_us)));
+        if let Some((from_us, srtt_us)) = std::mem::replace(&mut stream.last, now) {
+            let span = TimeInterval { from_us, to_us: t_us }.within(stream.measured);
+            let flow = &mut self.flows[stream.place];
+            flow.srtt.add(srtt_us, span.length_us());
+            let queued =
+                self.path.and_then(|path| queue::bytes_of(path, stream.direction, srtt_us, &STANDARD));
+            if let Some(bytes) = queued {
+                flow.queues[stream.direction.index()].add(bytes, span.length_us());
+            }
         }
     }
 

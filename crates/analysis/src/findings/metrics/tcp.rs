@@ -9,7 +9,7 @@ use crate::ground::statistics::rounded;
 use crate::ground::weighted_values::WeightedValues;
 use pipefill_core::cell::{CellSpec, Direction, Protocol};
 use pipefill_core::record::{
-    CaStateSource, CaStateTimes, Manifest, Retransmit, StreamEnd, StreamSummary, TcpSample,
+    CaStateSource, CaStateTimes, Manifest, PacketSample, Retransmit, StreamEnd, StreamSummary, TcpSample,
 };
 use pipefill_core::tcp_info::CaState;
 use schemars::JsonSchema;
@@ -122,24 +122,38 @@ impl<'a> Following<'a> {
 
     /// Takes the next row, in order of time.
     pub(super) fn take(&mut self, row: &TcpSample) {
-        let Some(sender) = self.senders.get_mut(&row.stream).filter(|_| row.end == StreamEnd::Sender) else {
-            return;
-        };
+        if row.end == StreamEnd::Sender {
+            let last = Last { t_us: row.t_us, srtt_us: row.info.srtt_us, ca_state: row.info.ca_state };
+            self.sample(row.stream, row.info.min_rtt_us, last, values(row));
+        }
+    }
+
+    /// The same of packets.
+    pub(super) fn take_packets(&mut self, row: &PacketSample) {
+        if row.end == StreamEnd::Sender {
+            let last = Last { t_us: row.t_us, srtt_us: row.srtt_us, ca_state: row.ca_state };
+            let values = [None, row.rwnd_bytes.map(u64::from), Some(row.most_in_flight_bytes()), None, None];
+            self.sample(row.stream, row.min_rtt_us, last, values);
+        }
+    }
+
+    fn sample(&mut self, stream: u32, min_rtt_us: Option<u32>, last: Last, values: [Option<u64>; SUMMED]) {
+        let Some(sender) = self.senders.get_mut(&stream) else { return };
         // The kernel keeps a minimum over 300 s, so the final value would do but for longer runs.
-        self.min_rtt_us = self.min_rtt_us.into_iter().chain(row.info.min_rtt_us).min();
-        if !(sender.life.from_us..sender.life.to_us).contains(&row.t_us) {
+        self.min_rtt_us = self.min_rtt_us.into_iter().chain(min_rtt_us).min();
+        let t_us = last.t_us;
+        if !(sender.life.from_us..sender.life.to_us).contains(&t_us) {
             return;
         }
         self.samples += 1;
-        let last = Last { t_us: row.t_us, srtt_us: row.info.srtt_us, ca_state: row.info.ca_state };
         if let Some(before) = sender.last.replace(last) {
-            let interval_us = row.t_us - before.t_us;
+            let interval_us = t_us - before.t_us;
             self.intervals.add(interval_us, 1);
             self.longest_us = self.longest_us.max(Some(interval_us));
-            before.stood(row.t_us, sender, &mut self.srtt, &mut self.ca_states);
+            before.stood(t_us, sender, &mut self.srtt, &mut self.ca_states);
         }
         if let Some(place) = sender.shown {
-            self.sums.see(row.t_us, place, values(row));
+            self.sums.see(t_us, place, values);
         }
     }
 
@@ -158,7 +172,11 @@ impl<'a> Following<'a> {
         let (ca_state_us, ca_state_source) = self.ca_states().unzip();
         let [cwnd, rwnd, in_flight, wmem_queued, sndbuf] = self.sums.medians();
         TcpMetrics {
-            retransmits: finals().map(|info| info.map(|info| u64::from(info.retransmits))).sum(),
+            retransmits: self
+                .senders
+                .values()
+                .map(|sender| sender.summary.retransmits().map(u64::from))
+                .sum(),
             retransmits_by_kind: self.kinds.counts(),
             min_rtt_us: min_rtt_us.map(u64::from),
             srtt_us_p50: self.srtt.lower_median(),

@@ -12,10 +12,14 @@ pub const INITIAL_WINDOW_SEGMENTS: u64 = 10;
 /// Share of the advertised window that is out, as its sender sees it. One without room for a full segment is used up: the sender waits
 /// (`tcp_snd_wnd_test()`; RFC 9293, 3.8.6.2.1). `None` where the window is unknown.
 pub fn rwnd_used(info: &TcpInfo) -> Option<f64> {
-    let window = u64::from(info.rwnd_bytes?);
-    let is_full = window.saturating_sub(info.unacked_bytes) < u64::from(info.mss_bytes);
-    let used = info.unacked_bytes as f64 / window.max(1) as f64;
-    Some(if is_full { used.max(1.0) } else { used })
+    Some(window_used(u64::from(info.rwnd_bytes?), info.unacked_bytes, info.mss_bytes.into()))
+}
+
+/// The same of a `window` with `unacked` bytes of segments of `mss` bytes.
+pub fn window_used(window: u64, unacked: u64, mss: u64) -> f64 {
+    let is_full = window.saturating_sub(unacked) < mss;
+    let used = unacked as f64 / window.max(1) as f64;
+    if is_full { used.max(1.0) } else { used }
 }
 
 /// The window law: at most one window per round trip, `8 × window / rtt` bits per second. `None` at a zero RTT.

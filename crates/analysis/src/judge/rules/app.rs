@@ -1,7 +1,10 @@
 //! When the application holds an interval: it offers no more.
 
-use super::super::conditions::{has_used_cwnd, has_used_rwnd, is_path_full, is_waiting};
+use super::super::conditions::{
+    has_used_cwnd, has_used_rwnd, has_used_sndbuf, is_path_full, is_waiting, paced_share,
+};
 use super::super::rule::{Part, Rule, RuleId};
+use super::cwnd::arriving_packets;
 use pipefill_core::limit::LimitedBy;
 
 /// Losses of a queue count sooner than others.
@@ -51,9 +54,20 @@ pub(super) const OFFERS_LESS_IN_FULL_PATH: Rule = Rule {
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         is_path_full(evidence, t, trace)
-            && !has_used_cwnd(sender, t, trace)
+            && !has_used_cwnd(evidence, t, trace)
             && !has_used_rwnd(sender, t, trace)
-            && sender.sndbuf_used.is_none_or(|used| trace.below(t.sndbuf_used, used))
+            && !has_used_sndbuf(evidence, t, trace)
+    },
+};
+
+pub(super) const ARRIVES_DRY: Rule = Rule {
+    id: RuleId::new("app.arrives_dry"),
+    limited_by: LimitedBy::App,
+    question: "Do the PSH flags of what arrives show, most of the time, that all that was written was sent?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let Some(packets) = arriving_packets(evidence, t, trace) else { return false };
+        trace.at_least(t.arrival_share, packets.dry_share)
     },
 };
 
@@ -64,10 +78,9 @@ pub(super) const WRITES_IN_LUMPS: Rule = Rule {
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
-        let paced_share = sender.pacing_rate_bps.map(|rate| evidence.acked_bps() / (rate as f64).max(1.0));
         is_waiting(evidence, t, trace)
             && (sender.app_limited_share > 0.0
-                || paced_share.is_some_and(|share| trace.below(t.unpaced, share)))
+                || paced_share(evidence, t, trace).is_some_and(|share| trace.below(t.unpaced, share)))
     },
 };
 

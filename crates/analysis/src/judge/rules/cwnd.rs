@@ -1,8 +1,11 @@
 //! When the congestion window holds an interval.
 
-use super::super::conditions::{is_repairing, is_waiting, used_window};
+use super::super::conditions::{cwnd_used, is_repairing, is_waiting, used_window};
 use super::super::rule::{Part, Rule, RuleId};
-use super::path::{carries_enough, grows};
+use super::super::trace::Trace;
+use super::path::{ARRIVES_WITH_QUEUE, carries_enough, grows};
+use crate::ground::thresholds::Thresholds;
+use pipefill_core::evidence::{ArrivingPackets, Evidence};
 use pipefill_core::limit::LimitedBy;
 
 pub(super) const REPAIRING: Rule = Rule {
@@ -19,8 +22,7 @@ pub(super) const USED_UP: Rule = Rule {
     question: "Does data wait while the congestion window is used up, and is it smaller than a receive window that is used up?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
-        let Some(sender) = &evidence.sender else { return false };
-        is_waiting(evidence, t, trace) && used_window(sender, t, trace) == Some(LimitedBy::Cwnd)
+        is_waiting(evidence, t, trace) && used_window(evidence, t, trace) == Some(LimitedBy::Cwnd)
     },
 };
 
@@ -30,8 +32,8 @@ pub(super) const NEARLY_USED_UP: Rule = Rule {
     question: "Does data wait, unexplained, while most of the congestion window is out?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
-        let used = evidence.sender.as_ref().and_then(|sender| sender.cwnd_used);
-        is_waiting(evidence, t, trace) && used.is_some_and(|used| trace.at_least(t.window_nearly_used, used))
+        is_waiting(evidence, t, trace)
+            && cwnd_used(evidence, t, trace).is_some_and(|used| trace.at_least(t.window_nearly_used, used))
     },
 };
 
@@ -57,3 +59,16 @@ pub(super) const ARRIVALS_DISORDERED: Rule = Rule {
             && trace.at_least(t.receiver_disordered, whole.disordered_share)
     },
 };
+
+/// What packets that arrive show of a sender, unless its congestion window shows itself in what arrives. A receiver's round trip is longer where
+/// the sender has nothing to answer with, as with a queue: the path gives way.
+pub(super) fn arriving_packets(
+    evidence: &Evidence,
+    t: &Thresholds,
+    trace: &mut Trace,
+) -> Option<ArrivingPackets> {
+    let packets = evidence.arrivals?.packets?;
+    let shows_itself =
+        [&ARRIVALS_GROW, &ARRIVALS_DISORDERED].iter().any(|rule| (rule.holds)(evidence, t, trace));
+    (!shows_itself || (ARRIVES_WITH_QUEUE.holds)(evidence, t, trace)).then_some(packets)
+}

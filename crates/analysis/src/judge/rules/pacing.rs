@@ -1,7 +1,8 @@
 //! When a pacing rate holds an interval.
 
-use super::super::conditions::is_waiting;
+use super::super::conditions::{is_waiting, paced_share};
 use super::super::rule::{Part, Rule, RuleId};
+use super::cwnd::arriving_packets;
 use pipefill_core::limit::LimitedBy;
 
 pub(super) const REACHED: Rule = Rule {
@@ -23,11 +24,27 @@ pub(super) const BY_PROGRAM: Rule = Rule {
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
-        let Some(rate) = sender.pacing_rate_bps else { return false };
+        let Some(share) = paced_share(evidence, t, trace) else { return false };
         let round_trip = sender.srtt_us.or(sender.min_rtt_us).unwrap_or(0).max(1);
-        trace.at_least(t.paced_steadily, sender.pacing_steady_us as f64 / round_trip as f64)
-            && trace.at_least(t.paced_by_program, evidence.acked_bps() / (rate as f64).max(1.0))
+        let steady_us = evidence.packets.map_or(sender.pacing_steady_us, |packets| packets.paced_us);
+        trace.at_least(t.paced_steadily, steady_us as f64 / round_trip as f64)
+            && trace.at_least(t.paced_by_program, share)
             && is_waiting(evidence, t, trace)
+    },
+};
+
+pub(super) const ARRIVES_EVENLY: Rule = Rule {
+    id: RuleId::new("pacing.arrives_evenly"),
+    limited_by: LimitedBy::Pacing,
+    question: "Do data arrive evenly, at the same rate most of the time, without a queue and without losses?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let steady = arriving_packets(evidence, t, trace).and_then(|packets| packets.steady);
+        steady.is_some_and(|rate| {
+            trace.at_least(t.arrival_share, rate.share)
+                && trace.at_most(t.arrival_even, rate.unevenness)
+                && trace.at_most(t.arrival_flat, rate.rtt_risen_most)
+        })
     },
 };
 
@@ -37,9 +54,8 @@ pub(super) const EXPLAINS_RATE: Rule = Rule {
     question: "Does data wait with room in both windows, while the pacing rate explains what is acknowledged?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
-        let rate = evidence.sender.as_ref().and_then(|sender| sender.pacing_rate_bps);
         is_waiting(evidence, t, trace)
-            && rate.is_some_and(|rate| trace.at_least(t.paced, evidence.acked_bps() / (rate as f64).max(1.0)))
+            && paced_share(evidence, t, trace).is_some_and(|share| trace.at_least(t.paced, share))
     },
 };
 

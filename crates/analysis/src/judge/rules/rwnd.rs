@@ -1,6 +1,6 @@
 //! When the advertised window holds an interval.
 
-use super::super::conditions::{is_below_fair_share, is_path_full, is_waiting, used_window};
+use super::super::conditions::{cwnd_used, is_below_fair_share, is_path_full, is_waiting, used_window};
 use super::super::rule::{Part, Rule, RuleId};
 use pipefill_core::limit::LimitedBy;
 
@@ -12,7 +12,7 @@ pub(super) const BELOW_FAIR_SHARE: Rule = Rule {
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
         is_path_full(evidence, t, trace)
-            && used_window(sender, t, trace) == Some(LimitedBy::Rwnd)
+            && used_window(evidence, t, trace) == Some(LimitedBy::Rwnd)
             && sender.rwnd.is_some_and(|window| is_below_fair_share(evidence, window))
     },
 };
@@ -23,8 +23,7 @@ pub(super) const USED_UP: Rule = Rule {
     question: "Does data wait while the receive window is used up, and is it smaller than a congestion window that is used up?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
-        let Some(sender) = &evidence.sender else { return false };
-        is_waiting(evidence, t, trace) && used_window(sender, t, trace) == Some(LimitedBy::Rwnd)
+        is_waiting(evidence, t, trace) && used_window(evidence, t, trace) == Some(LimitedBy::Rwnd)
     },
 };
 
@@ -35,7 +34,7 @@ pub(super) const NEARLY_USED_UP: Rule = Rule {
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
-        let cwnd = sender.cwnd_used.unwrap_or(0.0);
+        let cwnd = cwnd_used(evidence, t, trace).unwrap_or(0.0);
         is_waiting(evidence, t, trace)
             && sender.rwnd_used.is_some_and(|used| used >= cwnd && trace.at_least(t.window_nearly_used, used))
     },

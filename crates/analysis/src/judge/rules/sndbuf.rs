@@ -1,7 +1,10 @@
 //! When the send buffer holds an interval: the application would write more, and has no room.
 
-use super::super::conditions::{has_used_cwnd, has_used_rwnd, is_below_fair_share, is_path_full, is_waiting};
+use super::super::conditions::{
+    has_used_cwnd, has_used_rwnd, has_used_sndbuf, is_below_fair_share, is_path_full, is_waiting,
+};
 use super::super::rule::{Part, Rule, RuleId};
+use super::cwnd::arriving_packets;
 use pipefill_core::limit::LimitedBy;
 
 pub(super) const BELOW_FAIR_SHARE: Rule = Rule {
@@ -13,9 +16,9 @@ pub(super) const BELOW_FAIR_SHARE: Rule = Rule {
         let Some(sender) = &evidence.sender else { return false };
         is_path_full(evidence, t, trace)
             && !has_used_rwnd(sender, t, trace)
-            && !has_used_cwnd(sender, t, trace)
+            && !has_used_cwnd(evidence, t, trace)
             && !is_waiting(evidence, t, trace)
-            && sender.sndbuf_used.is_some_and(|used| trace.at_least(t.sndbuf_used, used))
+            && has_used_sndbuf(evidence, t, trace)
             && is_below_fair_share(evidence, sender.unacked_peak)
     },
 };
@@ -39,8 +42,27 @@ pub(super) const KEPT_FULL: Rule = Rule {
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
         let Some(sender) = &evidence.sender else { return false };
+        if let Some(packets) = &evidence.packets {
+            return packets.flight_least > 0 && has_used_sndbuf(evidence, t, trace);
+        }
         sender.sndbuf_used.is_some_and(|most| trace.at_least(t.sndbuf_fullest, most))
             && sender.sndbuf_least.is_none_or(|least| trace.at_least(t.sndbuf_emptiest, least))
+    },
+};
+
+/// A buffer is emptied and filled again; a congestion window would have grown.
+pub(super) const ARRIVES_IN_BURSTS: Rule = Rule {
+    id: RuleId::new("sndbuf.arrives_in_bursts"),
+    limited_by: LimitedBy::Sndbuf,
+    question: "Do data arrive in bursts a round trip apart, at the same rate most of the time, without a queue and without losses?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, t, trace| {
+        let steady = arriving_packets(evidence, t, trace).and_then(|packets| packets.steady);
+        steady.is_some_and(|rate| {
+            trace.at_least(t.arrival_share, rate.share)
+                && trace.at_least(t.arrival_bursts, rate.unevenness)
+                && trace.at_most(t.arrival_flat_of_bursts, rate.rtt_risen)
+        })
     },
 };
 

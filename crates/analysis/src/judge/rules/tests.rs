@@ -28,7 +28,7 @@ fn idle() -> SenderEvidence {
         rwnd_used: Some(0.125),
         rwnd: Some(200_000),
         sndbuf_used: Some(0.2),
-        unsent_share: 1.0,
+        unsent_share: Some(1.0),
         srtt_us: Some(20_000),
         min_rtt_us: Some(20_000),
         mss: 1448,
@@ -44,7 +44,12 @@ fn decided(flows: &str, rows: &[AnyRow], epoch: Epoch) -> (LimitedBy, &'static s
 }
 
 fn judged(flows: &str, rows: &[AnyRow], sender: &SenderEvidence) -> LimitedBy {
-    decided(flows, rows, Epoch { interval: SECOND, sender: sender.clone(), unread_share: None }).0
+    decided(
+        flows,
+        rows,
+        Epoch { interval: SECOND, sender: sender.clone(), packets: None, unread_share: None },
+    )
+    .0
 }
 
 fn evidence(manifest: &Manifest, rows: &[AnyRow], epoch: Epoch) -> Evidence {
@@ -91,7 +96,11 @@ fn of_two_windows_that_are_used_up_the_smaller_one_limits() {
 fn a_window_in_front_of_unread_data_is_the_readers_also_in_a_full_path() {
     let of = |rows: &[AnyRow], unread_share, repair_share| {
         let sender = SenderEvidence { rwnd_used: Some(1.0), repair_share, ..idle() };
-        decided(BULK, rows, Epoch { interval: SECOND, sender, unread_share: Some(unread_share) })
+        decided(
+            BULK,
+            rows,
+            Epoch { interval: SECOND, sender, packets: None, unread_share: Some(unread_share) },
+        )
     };
     assert_eq!(of(&full(), 0.8, 0.0), (LimitedBy::Receiver, "receiver.unread"));
     assert_eq!(of(&[], 0.1, 0.0), (LimitedBy::Rwnd, "rwnd.used_up"));
@@ -147,7 +156,7 @@ fn the_flows_own_threads_and_their_wait_for_a_cpu_count() {
     assert_eq!(of("flow 0 receiver", 30, 60), LimitedBy::Cpu);
     assert_ne!(of("flow 1 sender", 100, 0), LimitedBy::Cpu, "another flow's");
     assert_eq!(of("path forward", 90, 0), LimitedBy::Testbed);
-    let written = SenderEvidence { unsent_share: 0.0, ..idle() };
+    let written = SenderEvidence { unsent_share: Some(0.0), ..idle() };
     let waits = |flow: &str| judged(flow, &thread("flow 0 sender", 10, 15), &written);
     assert_eq!(waits("[[flow]]\nbitrate = \"50mbit\"\n"), LimitedBy::Cpu, "it offers more, and had no CPU");
     assert_eq!(waits(BULK), LimitedBy::Cpu);
@@ -155,7 +164,7 @@ fn the_flows_own_threads_and_their_wait_for_a_cpu_count() {
 
 #[test]
 fn what_is_written_and_sent_is_limited_by_the_buffer_or_the_writer() {
-    let written = |used| SenderEvidence { unsent_share: 0.0, sndbuf_used: Some(used), ..idle() };
+    let written = |used| SenderEvidence { unsent_share: Some(0.0), sndbuf_used: Some(used), ..idle() };
     assert_eq!(judged(BULK, &[], &written(0.7)), LimitedBy::Sndbuf);
     assert_eq!(judged("[[flow]]\nbitrate = \"50mbit\"\n", &[], &written(0.1)), LimitedBy::App);
 }

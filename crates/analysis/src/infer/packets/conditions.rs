@@ -1,0 +1,74 @@
+//! What the figures of a span mean for data that wait: conditions that inference and the rules share.
+
+use crate::ground::threshold::Compare;
+use crate::ground::thresholds::Thresholds;
+use pipefill_core::evidence::PacketSpan;
+
+/// Whether the sender waits for room in the advertised window, and fills it.
+pub(crate) fn uses_window(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
+    compare.at_least(t.packet_window_full, span.full_window_share)
+        && span.fill.is_none_or(|fill| compare.at_least(t.packet_window_filled, fill))
+}
+
+/// Whether the queue of written data runs dry.
+pub(crate) fn is_dry(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
+    span.bytes_of_a_push.is_some_and(|bytes| {
+        compare.below(t.packet_write, bytes)
+            && compare.below(t.packet_dry, bytes / (span.widest_window as f64 / 2.0))
+    })
+}
+
+/// Whether the congestion window may be what a loss has left.
+pub(crate) fn has_lost(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
+    compare.below(t.packet_loss_memory, span.since_loss as f64)
+}
+
+/// Whether data leave evenly, not on ACKs, and without a queue: a congestion control that paces (BBR) probes for more.
+pub(crate) fn is_paced(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
+    compare.below(t.packet_prompt, span.prompt_share)
+        && span.unevenness.is_some_and(|uneven| compare.at_most(t.packet_even, uneven))
+        && is_flat(span, t, compare)
+}
+
+/// Whether a send buffer is filled again now and then: a congestion window that nothing is lost from grows, and is filled after each ACK; what
+/// is written at any time fills none.
+pub(crate) fn is_refilled(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
+    if !compare.at_least(t.packet_growth, span.round_trips) {
+        return false;
+    }
+    let is_filled_again = compare.at_most(t.packet_flight_same, span.flight_change)
+        && span.fill.is_some_and(|fill| compare.below(t.packet_refilled, fill))
+        && compare.at_least(t.packet_prompt, span.prompt_share);
+    let is_constant = |compare: &mut _| {
+        Compare::at_least(compare, t.packet_flight_constant, span.since_change as f64)
+            && is_flat(span, t, compare)
+    };
+    is_filled_again || is_constant(compare)
+}
+
+/// Whether written data wait to be sent.
+pub(super) fn has_unsent(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
+    uses_window(span, t, compare)
+        || !is_dry(span, t, compare)
+            && (has_lost(span, t, compare) || is_paced(span, t, compare) || !is_refilled(span, t, compare))
+}
+
+/// Whether data wait that neither the receiver's window nor a buffer nor a pacing rate holds back.
+pub(super) fn waits_for_cwnd(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
+    !uses_window(span, t, compare)
+        && !is_dry(span, t, compare)
+        && (has_lost(span, t, compare) || !is_paced(span, t, compare) && !is_refilled(span, t, compare))
+}
+
+/// Whether they wait for a pacing rate.
+pub(super) fn waits_for_pacer(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
+    !uses_window(span, t, compare)
+        && !is_dry(span, t, compare)
+        && !has_lost(span, t, compare)
+        && is_paced(span, t, compare)
+}
+
+fn is_flat(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
+    compare.below(t.packet_rtt_risen, span.rtt_risen.times)
+        && compare.below(t.packet_rtt_risen_us, span.rtt_risen.above_us)
+}

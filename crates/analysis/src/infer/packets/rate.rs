@@ -1,0 +1,132 @@
+//! A rate of data that arrive, where it stays the same: how evenly they come, and how long the round trips are meanwhile.
+//!
+//! Without a loss and without a queue in the round trip that is no congestion window's, which would grow, and no path's, which would make a queue.
+
+use super::span::{length, new_bytes_unevenness};
+use crate::ground::thresholds::{THIRDS, Thresholds};
+use pipefill_core::evidence::SteadyRate;
+use pipefill_core::record::PacketSample;
+
+/// A span of some round trips.
+#[derive(Debug, Clone, Copy)]
+struct ArrivalSpan {
+    from_us: u64,
+    to_us: u64,
+    rate: f64,
+    unevenness: f64,
+    rtt_us: u32,
+    out_of_order: u32,
+}
+
+/// `None` where the rate does not stay the same.
+pub(crate) fn steady_rate(samples: &[PacketSample], t: &Thresholds) -> Option<SteadyRate> {
+    let rtt_us = samples.iter().filter_map(|sample| sample.receiver_rtt_us).min();
+    let (mut spans, mut rest) = (Vec::new(), samples);
+    while !rest.is_empty() {
+        let (own, later) = rest.split_at(length(rest, rtt_us, t));
+        rest = later;
+        spans.extend(ArrivalSpan::of(own));
+    }
+    // What is left over at the end says little.
+    let whole_us = spans.first().map_or(0, ArrivalSpan::length_us);
+    spans.pop_if(|last| last.length_us() < whole_us.div_ceil(2));
+    steady(&spans, t)
+}
+
+fn steady(spans: &[ArrivalSpan], t: &Thresholds) -> Option<SteadyRate> {
+    let usual = middle(spans.iter().map(|span| span.rate))?;
+    let least_us = spans.iter().map(|span| span.rtt_us).min()?;
+    let started = spans.iter().position(|span| span.rate >= t.receiver_started.value() * usual)?;
+    let settled = &spans[started..];
+    let same = t.arrival_same.value() * usual;
+    let is_same = |span: &ArrivalSpan| (span.rate - usual).abs() <= same && span.out_of_order == 0;
+    if settled.len() < t.arrival_spans.count() || !settled.iter().all(is_same) || has_trend(settled, t) {
+        return None;
+    }
+    let risen = || settled.iter().map(|span| f64::from(span.rtt_us) / f64::from(least_us.max(1)));
+    let time = |spans: &[ArrivalSpan]| spans.iter().map(ArrivalSpan::length_us).sum::<u64>() as f64;
+    Some(SteadyRate {
+        share: time(settled) / time(spans),
+        unevenness: middle(settled.iter().map(|span| span.unevenness))?,
+        rtt_risen_most: risen().fold(0.0, f64::max),
+        rtt_risen: middle(risen())?,
+    })
+}
+
+impl ArrivalSpan {
+    fn of(samples: &[PacketSample]) -> Option<Self> {
+        let (first, last) = (samples.first()?, samples.last()?);
+        let bytes: f64 = samples.iter().skip(1).map(|sample| sample.new_bytes() as f64).sum();
+        let length_us = last.t_us.checked_sub(first.t_us).filter(|&us| us > 0)?;
+        Some(Self {
+            from_us: first.t_us,
+            to_us: last.t_us,
+            rate: bytes / length_us as f64,
+            unevenness: new_bytes_unevenness(samples)?,
+            rtt_us: samples.iter().filter_map(|sample| sample.receiver_rtt_us).max()?,
+            out_of_order: last.out_of_order_segments.saturating_sub(first.out_of_order_segments),
+        })
+    }
+
+    const fn length_us(&self) -> u64 {
+        self.to_us - self.from_us
+    }
+}
+
+/// A congestion window grows.
+fn has_trend(spans: &[ArrivalSpan], t: &Thresholds) -> bool {
+    let third = (spans.len() / THIRDS).max(1).min(spans.len());
+    let mean = |spans: &[ArrivalSpan]| spans.iter().map(|span| span.rate).sum::<f64>() / spans.len() as f64;
+    let (first, last) = (mean(&spans[..third]), mean(&spans[spans.len() - third..]));
+    (last - first).abs() > t.arrival_trend.value() * first
+}
+
+/// Of an even number of values the upper one.
+fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut all: Vec<f64> = values.collect();
+    all.sort_by(f64::total_cmp);
+    all.get(all.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ground::thresholds::STANDARD;
+
+    fn found(change: impl Fn(usize, &mut ArrivalSpan)) -> Option<SteadyRate> {
+        let span = |at: usize| {
+            let from_us = at as u64 * 100_000;
+            let mut span = ArrivalSpan {
+                from_us,
+                to_us: from_us + 100_000,
+                rate: 1.0,
+                unevenness: 0.0,
+                rtt_us: 20_000,
+                out_of_order: 0,
+            };
+            change(at, &mut span);
+            span
+        };
+        steady(&(0..20).map(span).collect::<Vec<_>>(), &STANDARD)
+    }
+
+    #[test]
+    fn a_rate_that_stays_the_same_is_found_from_its_start_on() {
+        let whole = SteadyRate { share: 1.0, unevenness: 0.0, rtt_risen_most: 1.0, rtt_risen: 1.0 };
+        assert_eq!(found(|_, _| ()), Some(whole));
+        assert_eq!(found(|_, span| span.unevenness = 1.3), Some(SteadyRate { unevenness: 1.3, ..whole }));
+        assert_eq!(
+            found(|at, span| span.rate = if at == 0 { 0.2 } else { 1.0 }),
+            Some(SteadyRate { share: 0.95, ..whole })
+        );
+        let risen = found(|at, span| span.rtt_us += at as u32 * 200).map(|rate| rate.rtt_risen_most);
+        assert_eq!(risen, Some(1.19), "a queue grows");
+    }
+
+    #[test]
+    fn a_loss_or_a_rate_that_grows_is_not_steady() {
+        assert_eq!(found(|at, span| span.out_of_order = u32::from(at == 9)), None, "a loss");
+        assert_eq!(found(|at, span| span.rate += at as f64 / 200.0), None, "a window that grows");
+        assert_eq!(found(|at, span| span.rate += (at % 2) as f64), None, "now more, now less");
+    }
+}

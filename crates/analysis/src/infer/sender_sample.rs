@@ -1,0 +1,112 @@
+//! One sample of a sender, by its socket or by its packets: the quantities that an epoch adds up. What a source does not show is absent.
+
+use super::packets::{CutSpan, StreamPackets};
+use crate::ground::models::window::{rwnd_used, window_used};
+use pipefill_core::evidence::SentPackets;
+use pipefill_core::record::{PacketSample, TcpSample};
+use pipefill_core::tcp_info::CaState;
+
+/// See the module.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SenderSample {
+    pub(super) t_us: u64,
+    pub(super) mss: u64,
+    /// Payload acknowledged so far.
+    pub(super) acked: Option<u64>,
+    /// Segments delivered so far (`tcpi_delivered`), which counts what SACKs show too; of packets those that are selectively acknowledged now.
+    pub(super) delivered: Option<u32>,
+    pub(super) unacked: u64,
+    pub(super) srtt_us: Option<u64>,
+    pub(super) min_rtt_us: Option<u64>,
+    /// Whether written data was never sent.
+    pub(super) has_unsent: Option<bool>,
+    /// Whether the sender is in Recovery or Loss.
+    pub(super) is_repairing: bool,
+    pub(super) is_app_limited: bool,
+    /// The window that was advertised.
+    pub(super) window: Option<u64>,
+    /// Share of it that is out, and its size.
+    pub(super) rwnd: Option<(f64, u64)>,
+    /// The same of the congestion window.
+    pub(super) cwnd: Option<(f64, u64)>,
+    /// Of the send buffer: share, memory and limit.
+    pub(super) sndbuf: Option<(f64, u64, u64)>,
+    pub(super) has_ssthresh: bool,
+    pub(super) retransmits: u32,
+    pub(super) dsacks: Option<u32>,
+    pub(super) has_seen_reordering: bool,
+    pub(super) pacing_rate_bps: Option<u64>,
+    pub(super) packets: Option<SentPackets>,
+}
+
+impl SenderSample {
+    pub(super) fn of_socket(row: &TcpSample) -> Self {
+        let info = &row.info;
+        let window = info.rwnd_bytes.map(u64::from);
+        let in_flight = info.in_flight_bytes.zip(info.cwnd_bytes);
+        let queued = row.wmem_queued_bytes.zip(row.sndbuf_bytes);
+        Self {
+            t_us: row.t_us,
+            mss: u64::from(info.mss_bytes),
+            acked: info.bytes_acked,
+            delivered: info.delivered_segments,
+            unacked: info.unacked_bytes,
+            srtt_us: info.srtt_us.map(u64::from),
+            min_rtt_us: info.min_rtt_us.map(u64::from),
+            has_unsent: Some(info.may_have_unsent()),
+            is_repairing: info.ca_state.is_some_and(|state| state >= CaState::Recovery),
+            is_app_limited: info.delivery_app_limited == Some(true),
+            window,
+            rwnd: rwnd_used(info).zip(window),
+            cwnd: in_flight.map(|(in_flight, cwnd)| (ratio(in_flight, cwnd), cwnd)),
+            sndbuf: queued.map(|(queued, limit)| (ratio(queued, limit), queued, limit)),
+            has_ssthresh: info.ssthresh_bytes.is_some(),
+            retransmits: info.retransmits,
+            dsacks: info.dsack_dups,
+            has_seen_reordering: info.reord_seen.is_some_and(|times| times > 0),
+            pacing_rate_bps: info.pacing_rate_bps,
+            packets: None,
+        }
+    }
+
+    /// All samples of a stream's packets.
+    pub(super) fn of_packets(packets: &StreamPackets<'_>) -> impl Iterator<Item = Self> {
+        let samples = packets.in_spans().zip(packets.sent());
+        samples.map(|((span, sample), (sent, has_left_slow_start))| {
+            Self::of_packet_sample(sample, span, sent, has_left_slow_start)
+        })
+    }
+
+    fn of_packet_sample(
+        sample: &PacketSample,
+        span: &CutSpan,
+        sent: SentPackets,
+        has_left_slow_start: bool,
+    ) -> Self {
+        let (unacked, window) = span.window_at(sample);
+        let mss = u64::from(sample.mss_bytes);
+        Self {
+            t_us: sample.t_us,
+            mss,
+            acked: Some(sample.acked_bytes),
+            delivered: Some(sample.sacked_segments),
+            unacked,
+            srtt_us: sample.srtt_us.map(u64::from),
+            min_rtt_us: sample.min_rtt_us.map(u64::from),
+            is_repairing: sample.ca_state.is_some_and(|state| state >= CaState::Recovery),
+            window,
+            rwnd: window.map(|window| (window_used(window, unacked, mss), window)),
+            has_ssthresh: sample.retransmits > 0 || has_left_slow_start,
+            retransmits: sample.retransmits,
+            dsacks: Some(sample.dsacks),
+            has_seen_reordering: sample.has_seen_reordering(),
+            packets: Some(sent),
+            ..Self::default()
+        }
+    }
+}
+
+/// Of nothing, one byte is all there is.
+pub(super) fn ratio(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
+}

@@ -1,0 +1,126 @@
+//! What lets new data out, by the packets of a span: the order in which the conditions on its figures are asked.
+
+use super::release::Release;
+use super::trace::Trace;
+use crate::ground::threshold::Compare;
+use crate::ground::thresholds::Thresholds;
+use crate::infer::packets::conditions::{has_lost, is_dry, is_paced, is_refilled, uses_window};
+use crate::infer::packets::{StreamPackets, steady_rate};
+use pipefill_core::evidence::{ArrivingPackets, PacketSpan};
+
+/// Of the packets of `span`, which is asked for once for each judgement.
+pub(super) fn release(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> Release {
+    if let Some(release) = trace.release {
+        return release;
+    }
+    let release = if uses_window(span, t, trace) {
+        Release::ReceiveWindow
+    } else if is_dry(span, t, trace) {
+        if fills_no_buffer(span, t, trace) { Release::Application } else { Release::SendBuffer }
+    } else if has_lost(span, t, trace) {
+        Release::CongestionWindow
+    } else if is_paced(span, t, trace) {
+        Release::Pacer
+    } else if is_refilled(span, t, trace) {
+        Release::SendBuffer
+    } else {
+        Release::CongestionWindow
+    };
+    trace.release = Some(release);
+    release
+}
+
+/// What the packets of a stream show that arrive near the capture point.
+pub(super) fn arriving(packets: &StreamPackets<'_>, t: &Thresholds) -> ArrivingPackets {
+    let is_dry = |span: &PacketSpan| release(span, t, &mut Trace::default()) == Release::Application;
+    let dry = packets.spans.iter().filter(|span| is_dry(&span.figures)).map(|span| span.samples.len());
+    ArrivingPackets {
+        dry_share: dry.sum::<usize>() as f64 / packets.samples.len().max(1) as f64,
+        steady: steady_rate(packets.samples, t),
+    }
+}
+
+/// Whether the application writes too little at once, or too seldom, to fill a buffer.
+fn fills_no_buffer(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> bool {
+    span.bytes_of_a_push.is_some_and(|bytes| {
+        Compare::below(trace, t.packet_write_small, bytes / (span.flight as f64).max(1.0))
+            || Compare::below(trace, t.packet_write_segments, bytes / (span.segment as f64).max(1.0))
+    }) || trace.at_least(t.packet_tails, span.tail_share)
+        || trace.at_least(t.packet_drained_often, span.drained_share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ground::thresholds::STANDARD;
+    use pipefill_core::evidence::Risen;
+
+    /// Data wait, ACKs let them out, and nothing was lost.
+    fn waiting() -> PacketSpan {
+        PacketSpan {
+            segment: 1_448,
+            flight: 200_000,
+            full_window_share: 0.0,
+            fill: Some(0.95),
+            bytes_of_a_push: Some(400_000.0),
+            tail_share: 0.0,
+            widest_window: 1_000_000,
+            drained_share: 0.0,
+            since_loss: 9,
+            since_change: 0,
+            prompt_share: 0.9,
+            unevenness: Some(0.5),
+            rtt_risen: Risen { times: 1.0, above_us: 0.0 },
+            standing_share: 0.0,
+            flight_change: 0.1,
+            round_trips: 6.0,
+        }
+    }
+
+    fn of(change: impl Fn(&mut PacketSpan)) -> Release {
+        let mut span = waiting();
+        change(&mut span);
+        release(&span, &STANDARD, &mut Trace::default())
+    }
+
+    #[test]
+    fn each_release_shows_in_the_figures_of_a_span() {
+        assert_eq!(of(|_| ()), Release::CongestionWindow);
+        assert_eq!(of(|span| span.full_window_share = 0.5), Release::ReceiveWindow);
+        let half_full = |span: &mut PacketSpan| (span.full_window_share, span.fill) = (0.9, Some(0.5));
+        assert_ne!(of(half_full), Release::ReceiveWindow, "half of it is out when ACKs come");
+        assert_eq!(of(|span| span.bytes_of_a_push = Some(100_000.0)), Release::SendBuffer);
+        assert_eq!(of(|span| span.bytes_of_a_push = Some(4_000.0)), Release::Application);
+        let paced = |span: &mut PacketSpan| (span.prompt_share, span.unevenness) = (0.1, Some(0.1));
+        assert_eq!(of(paced), Release::Pacer);
+        let filled_again = |span: &mut PacketSpan| span.fill = Some(0.8);
+        assert_eq!(of(filled_again), Release::SendBuffer);
+        assert_eq!(of(|span| span.since_change = 1), Release::SendBuffer, "a window grows");
+        for change in [paced, filled_again] {
+            let lost = of(|span| {
+                change(span);
+                span.since_loss = 2;
+            });
+            assert_eq!(lost, Release::CongestionWindow, "what a loss has left");
+        }
+    }
+
+    #[test]
+    fn a_short_queue_is_the_applications_where_it_fills_no_buffer() {
+        let dry = |change: &dyn Fn(&mut PacketSpan)| {
+            of(|span| {
+                span.bytes_of_a_push = Some(60_000.0);
+                change(span);
+            })
+        };
+        assert_eq!(dry(&|_| ()), Release::SendBuffer);
+        assert_eq!(dry(&|span| span.flight = 250_000), Release::Application, "small writes");
+        assert_eq!(dry(&|span| span.tail_share = 0.7), Release::Application, "writes end in short segments");
+        assert_eq!(dry(&|span| span.drained_share = 0.3), Release::Application, "the pipe runs empty");
+        assert_ne!(
+            dry(&|span| span.widest_window = 150_000),
+            Release::SendBuffer,
+            "as long as a longer queue's"
+        );
+    }
+}

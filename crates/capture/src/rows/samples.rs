@@ -1,0 +1,173 @@
+//! What packets show of both directions of a connection: their state, and what let their data out since the sample before.
+
+use crate::headers::Flags;
+use crate::tcp::{Connection, Event, Half, Side};
+use pipefill_core::record::PacketSample;
+
+/// Data that leave so soon after an ACK were waiting for it, nanoseconds.
+const PROMPT_NS: u64 = 100_000;
+
+/// What let data out since the last sample, and the most that was out.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Clocking {
+    last_ack_ns: u64,
+    acked_to: u64,
+    /// New data that followed an ACK at once, and data that did not, bytes.
+    prompt: u64,
+    unprompted: u64,
+    /// Segments with PSH, and those of them that were no multiple of the MSS.
+    pushes: u32,
+    tails: u32,
+    /// Payload of the largest packet.
+    largest: u32,
+    /// In flight when ACKs of new data came, before each of them, and how many did.
+    before_acks: u64,
+    acks: u32,
+    /// In flight after the last packet.
+    current: u64,
+    /// Where the last segment with PSH ended.
+    pushed_to: u64,
+    /// Most in flight, most outstanding, and the window then.
+    in_flight: u64,
+    unacked: u64,
+    window: Option<u32>,
+}
+
+impl Clocking {
+    /// New data passed.
+    #[inline]
+    pub(super) fn sent(&mut self, event: &Event, connection: &Connection) {
+        let (own, peer) = (connection.half(event.side), connection.half(event.side.other()));
+        let is_prompt = event.time_ns.saturating_sub(self.last_ack_ns) <= PROMPT_NS;
+        let bytes = u64::from(event.payload);
+        *(if is_prompt { &mut self.prompt } else { &mut self.unprompted }) += bytes;
+        if event.flags.has(Flags::PSH) {
+            self.pushed(event, connection);
+        }
+        self.largest = self.largest.max(event.payload);
+        self.current = own.in_flight_bytes();
+        self.in_flight = self.in_flight.max(self.current);
+        let window = peer.window_bytes();
+        if self.window.is_none() || room(own.unacked_bytes(), window) <= room(self.unacked, self.window) {
+            (self.unacked, self.window) = (own.unacked_bytes(), window);
+        }
+    }
+
+    /// Linux sets PSH on every super-packet (`tcp_transmit_skb()` since 5.4): there only a part of a segment at the end tells. Far from the sender
+    /// super-packets come in pieces: a segment between two PSHs was a packet by itself.
+    fn pushed(&mut self, event: &Event, connection: &Connection) {
+        let is_tail = !event.payload.is_multiple_of(connection.half(event.side).mss_bytes().max(1));
+        let is_alone = event.segments <= 1
+            && (event.seq_from == self.pushed_to || connection.near() != Some(event.side.other()));
+        self.pushes += u32::from(is_alone || is_tail);
+        self.tails += u32::from(is_tail);
+        self.pushed_to = event.seq_to;
+    }
+
+    /// The peer acknowledged what `own` has sent, or a part of it.
+    #[inline]
+    pub(super) fn acked(&mut self, now_ns: u64, own: &Half) {
+        // Nothing was outstanding, and nothing is.
+        if own.acked_to() == self.acked_to && own.sent_to() == self.acked_to {
+            return;
+        }
+        if own.acked_to() > self.acked_to {
+            (self.last_ack_ns, self.acked_to) = (now_ns, own.acked_to());
+            self.before_acks += self.current;
+            self.acks += 1;
+        }
+        self.current = own.in_flight_bytes();
+    }
+
+    /// A sample was taken.
+    pub(super) fn begin(&mut self) {
+        *self = Self {
+            last_ack_ns: self.last_ack_ns,
+            acked_to: self.acked_to,
+            current: self.current,
+            pushed_to: self.pushed_to,
+            ..Self::default()
+        };
+    }
+}
+
+fn room(unacked: u64, window: Option<u32>) -> u64 {
+    window.map_or(u64::MAX, |window| u64::from(window).saturating_sub(unacked))
+}
+
+/// The samples of both directions at one time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SamplePair {
+    pub(super) time_ns: u64,
+    sides: [PacketSample; 2],
+}
+
+impl SamplePair {
+    pub(super) fn of(connection: &Connection, time_ns: u64, clocking: [Clocking; 2]) -> Self {
+        let side = |side: Side| {
+            sample(connection.half(side), connection.half(side.other()), clocking[side as usize])
+        };
+        Self { time_ns, sides: [side(Side::A), side(Side::B)] }
+    }
+
+    /// Of the data of `sender`.
+    pub(super) const fn of_side(&self, sender: Side) -> &PacketSample {
+        &self.sides[sender as usize]
+    }
+
+    /// The same at `time_ns`, when nothing more was sent.
+    pub(super) fn without_traffic(self, time_ns: u64) -> Self {
+        Self { time_ns, sides: self.sides.map(PacketSample::without_traffic) }
+    }
+
+    /// Each two of `pairs` as one.
+    pub(super) fn halve(pairs: &mut Vec<Self>) {
+        let joined = |pair: &[Self]| {
+            let (last, before) = pair.split_last()?;
+            let mut last = *last;
+            for before in before {
+                last.sides.iter_mut().zip(&before.sides).for_each(|(side, before)| side.extend_back(before));
+            }
+            Some(last)
+        };
+        *pairs = pairs.chunks(2).filter_map(joined).collect();
+    }
+}
+
+/// Of the data of `own`; its time, stream and place are not set.
+fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
+    let counts = own.counts();
+    PacketSample {
+        mss_bytes: own.mss_bytes(),
+        ca_state: own.ca_state(),
+        acked_bytes: own.acked_to().saturating_sub(1),
+        unacked_bytes: own.unacked_bytes(),
+        in_flight_bytes: own.in_flight_bytes(),
+        sacked_segments: own.sacked_segments(),
+        lost_segments: own.lost_segments(),
+        retrans_segments: own.retrans_segments(),
+        rwnd_bytes: peer.window_bytes(),
+        srtt_us: own.srtt_us(),
+        min_rtt_us: own.min_rtt_us(),
+        rto_us: own.rto_us(),
+        receiver_rtt_us: peer.last_answer_us(),
+        segments: counts.segments,
+        retransmits: own.retransmits(),
+        retransmitted_bytes: counts.retransmitted_bytes,
+        timeouts: counts.timeouts,
+        dsacks: counts.dsacks,
+        sack_acks: counts.sack_acks,
+        out_of_order_segments: counts.out_of_order + counts.lost_before,
+        prompt_bytes: clocking.prompt,
+        unprompted_bytes: clocking.unprompted,
+        pushes: clocking.pushes,
+        tails: clocking.tails,
+        largest_bytes: clocking.largest,
+        acks: clocking.acks,
+        in_flight_before_acks_bytes: clocking.before_acks,
+        in_flight_peak_bytes: clocking.in_flight,
+        unacked_peak_bytes: clocking.unacked,
+        rwnd_at_peak_bytes: clocking.window,
+        ..PacketSample::default()
+    }
+}

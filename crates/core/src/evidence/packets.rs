@@ -1,0 +1,79 @@
+//! What the packets of a stream show, in figures: of one span of some round trips, and of a whole stream that arrives.
+
+use super::Risen;
+
+/// The packets that the sender let out during an interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct SentPackets {
+    /// The span of some round trips that the interval is part of.
+    pub span: PacketSpan,
+    /// The most in flight in the last round trip, bytes.
+    pub flight: u64,
+    /// Largest share of that in flight at a sample.
+    pub flight_used: f64,
+    /// The least that was in flight in a round trip, bytes.
+    pub flight_least: u64,
+    /// For how long data have left evenly.
+    pub paced_us: u64,
+    /// Payload acknowledged over the time of the whole stream, bits per second.
+    pub mean_bps: u64,
+}
+
+/// A span of some round trips.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct PacketSpan {
+    /// Payload of a full segment, bytes.
+    pub segment: u64,
+    /// The most in flight, bytes.
+    pub flight: u64,
+    /// Of the samples in which data left, those in which the advertised window had no room for another packet.
+    pub full_window_share: f64,
+    /// What was in flight before each ACK, over the most that was around that time; absent without ACKs.
+    pub fill: Option<f64>,
+    /// New payload for each PSH, bytes; absent without any.
+    pub bytes_of_a_push: Option<f64>,
+    /// Of the segments with PSH, those that were not full.
+    pub tail_share: f64,
+    /// The largest window when the data may have been written, at half of the connection's age, bytes.
+    pub widest_window: u64,
+    /// Share of the samples with little in flight.
+    pub drained_share: f64,
+    /// Spans since something was lost: 0 where it was in this one.
+    pub since_loss: usize,
+    /// Spans over which the largest flight has been the same to a segment.
+    pub since_change: usize,
+    /// Of the new payload, what followed an ACK at once.
+    pub prompt_share: f64,
+    /// Standard deviation over mean of what left in each sample; absent where nothing did.
+    pub unevenness: Option<f64>,
+    /// By how much the round trip was above the least one at most.
+    pub rtt_risen: Risen,
+    /// Share of the samples in which a queue stood in the round trip.
+    pub standing_share: f64,
+    /// Change of the largest flight from the first half to the second, over the first.
+    pub flight_change: f64,
+    /// How long it is.
+    pub round_trips: f64,
+}
+
+/// The packets of a whole stream as they arrive, where the capture point is near the receiver.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ArrivingPackets {
+    /// Share of the samples in which all that was written was sent, and no buffer was full.
+    pub dry_share: f64,
+    /// The rate, where it stays the same.
+    pub steady: Option<SteadyRate>,
+}
+
+/// A rate that stays the same until the end, without a segment out of order.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct SteadyRate {
+    /// Over which share of the time.
+    pub share: f64,
+    /// Standard deviation over mean of what arrives in each sample: the median over the spans.
+    pub unevenness: f64,
+    /// The receiver's round trip over the least one, at most.
+    pub rtt_risen_most: f64,
+    /// The same, the median over the spans.
+    pub rtt_risen: f64,
+}

@@ -1,0 +1,181 @@
+//! What packets show of one direction of a connection, in a row an interval. A socket's own figures (cwnd, buffers, pacing) are no packet's.
+
+use super::StreamEnd;
+use crate::tcp_info::CaState;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where the capture point is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CapturePoint {
+    /// Near who sends the data.
+    Sender,
+    /// Near who receives them.
+    Receiver,
+    /// A part of the path on either side.
+    Between,
+    /// It can't be told.
+    #[default]
+    Unknown,
+}
+
+/// `packets.jsonl.zst`: the data of one stream as they passed a capture point, its state at the end of an interval and what passed in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct PacketSample {
+    /// The end of the interval, microseconds since the run began.
+    pub t_us: u64,
+    /// Stream of the run.
+    pub stream: u32,
+    /// The end of the stream that the capture point stands for: the nearer one, where that is known.
+    pub end: StreamEnd,
+    /// Where the packets were captured.
+    pub capture_point: CapturePoint,
+    /// Payload of a full segment.
+    pub mss_bytes: u32,
+    /// The congestion state that the retransmissions show.
+    pub ca_state: Option<CaState>,
+    /// Payload acknowledged so far.
+    pub acked_bytes: u64,
+    /// Sent and not acknowledged.
+    pub unacked_bytes: u64,
+    /// Of these, on their way: neither selectively acknowledged nor lost.
+    pub in_flight_bytes: u64,
+    /// Segments above a hole that are selectively acknowledged, now.
+    pub sacked_segments: u32,
+    /// Segments taken for lost, now.
+    pub lost_segments: u32,
+    /// Segments sent again and not yet acknowledged, now.
+    pub retrans_segments: u32,
+    /// The window that the receiver advertises.
+    pub rwnd_bytes: Option<u32>,
+    /// Smoothed round trip from the capture point to the receiver and back.
+    pub srtt_us: Option<u32>,
+    /// The least one.
+    pub min_rtt_us: Option<u32>,
+    /// The retransmission timeout that follows from it (RFC 6298).
+    pub rto_us: Option<u32>,
+    /// The receiver's round trip: from an ACK to the data that echo its timestamp, or that it let out.
+    pub receiver_rtt_us: Option<u32>,
+    /// The least round trip between both ends.
+    pub path_rtt_us: Option<u32>,
+    /// Segments with data so far, those sent again included.
+    pub segments: u64,
+    /// Segments sent again so far.
+    pub retransmits: u32,
+    /// Payload sent again so far.
+    pub retransmitted_bytes: u64,
+    /// Retransmission timeouts so far.
+    pub timeouts: u32,
+    /// DSACKs so far: segments that had arrived already.
+    pub dsacks: u32,
+    /// ACKs with SACK blocks so far.
+    pub sack_acks: u32,
+    /// Segments that passed out of order so far, whatever the reason.
+    pub out_of_order_segments: u32,
+    /// New payload in the interval that followed an ACK at once.
+    pub prompt_bytes: u64,
+    /// New payload that followed none.
+    pub unprompted_bytes: u64,
+    /// Segments with PSH in the interval that tell of a write's end.
+    pub pushes: u32,
+    /// Of these, those that were no multiple of the MSS.
+    pub tails: u32,
+    /// Payload of the interval's largest packet.
+    pub largest_bytes: u32,
+    /// ACKs of new data in the interval.
+    pub acks: u32,
+    /// In flight before each of them, added up.
+    pub in_flight_before_acks_bytes: u64,
+    /// Most in flight in the interval.
+    pub in_flight_peak_bytes: u64,
+    /// Unacknowledged when the advertised window had the least room.
+    pub unacked_peak_bytes: u64,
+    /// That window.
+    pub rwnd_at_peak_bytes: Option<u32>,
+}
+
+impl PacketSample {
+    /// New payload in the interval.
+    pub const fn new_bytes(&self) -> u64 {
+        self.prompt_bytes.saturating_add(self.unprompted_bytes)
+    }
+
+    /// Most in flight in the interval and at its end.
+    pub fn most_in_flight_bytes(&self) -> u64 {
+        self.in_flight_peak_bytes.max(self.in_flight_bytes)
+    }
+
+    /// Room in the advertised window when there was least; `None` where nothing was sent or the window is unknown.
+    pub fn least_room_bytes(&self) -> Option<u64> {
+        self.rwnd_at_peak_bytes.map(|window| u64::from(window).saturating_sub(self.unacked_peak_bytes))
+    }
+
+    /// Whether the receiver's SACKs show segments that came in another order: more than its DSACKs explain.
+    pub const fn has_seen_reordering(&self) -> bool {
+        self.sack_acks > self.dsacks && self.dsacks > 0
+    }
+
+    /// Makes this interval begin where `before` began, which ended with it.
+    pub fn extend_back(&mut self, before: &Self) {
+        self.prompt_bytes = self.prompt_bytes.saturating_add(before.prompt_bytes);
+        self.unprompted_bytes = self.unprompted_bytes.saturating_add(before.unprompted_bytes);
+        self.pushes = self.pushes.saturating_add(before.pushes);
+        self.tails = self.tails.saturating_add(before.tails);
+        self.acks = self.acks.saturating_add(before.acks);
+        self.in_flight_before_acks_bytes =
+            self.in_flight_before_acks_bytes.saturating_add(before.in_flight_before_acks_bytes);
+        self.largest_bytes = self.largest_bytes.max(before.largest_bytes);
+        self.in_flight_peak_bytes = self.in_flight_peak_bytes.max(before.in_flight_peak_bytes);
+        let room = |sample: &Self| sample.least_room_bytes().unwrap_or(u64::MAX);
+        if room(before) < room(self) {
+            self.unacked_peak_bytes = before.unacked_peak_bytes;
+            self.rwnd_at_peak_bytes = before.rwnd_at_peak_bytes;
+        }
+    }
+
+    /// Each two of `samples`, which follow each other, as one.
+    pub fn in_pairs(samples: &[Self]) -> Vec<Self> {
+        let joined = |pair: &[Self]| {
+            let (last, before) = pair.split_last()?;
+            let mut last = *last;
+            before.iter().for_each(|before| last.extend_back(before));
+            Some(last)
+        };
+        samples.chunks(2).filter_map(joined).collect()
+    }
+
+    /// The same state after an interval in which nothing passed.
+    #[must_use]
+    pub const fn without_traffic(self) -> Self {
+        Self {
+            prompt_bytes: 0,
+            unprompted_bytes: 0,
+            pushes: 0,
+            tails: 0,
+            largest_bytes: 0,
+            acks: 0,
+            in_flight_before_acks_bytes: 0,
+            in_flight_peak_bytes: 0,
+            unacked_peak_bytes: 0,
+            rwnd_at_peak_bytes: None,
+            ..self
+        }
+    }
+
+    /// The same with counts that begin at `first`, an earlier sample of the stream.
+    #[must_use]
+    pub const fn since(&self, first: &Self) -> Self {
+        Self {
+            acked_bytes: self.acked_bytes.saturating_sub(first.acked_bytes),
+            segments: self.segments.saturating_sub(first.segments),
+            retransmits: self.retransmits.saturating_sub(first.retransmits),
+            retransmitted_bytes: self.retransmitted_bytes.saturating_sub(first.retransmitted_bytes),
+            timeouts: self.timeouts.saturating_sub(first.timeouts),
+            dsacks: self.dsacks.saturating_sub(first.dsacks),
+            sack_acks: self.sack_acks.saturating_sub(first.sack_acks),
+            out_of_order_segments: self.out_of_order_segments.saturating_sub(first.out_of_order_segments),
+            ..*self
+        }
+    }
+}
