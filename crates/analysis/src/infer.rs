@@ -142,22 +142,24 @@ pub fn inferred<E>(
     Ok(with_facts(manifest, inference.facts()))
 }
 
-/// The rows that a sample of a socket, or of packets, stands for: itself, and the application's byte counts as far as these show them (what
-/// was acknowledged, or what came in).
+/// The rows that a sample of a socket, or of packets, stands for: itself, and [`delivery`].
 pub fn rows(sample: AnyRow) -> impl Iterator<Item = AnyRow> {
-    let counted = match &sample {
+    let delivery = delivery(&sample);
+    std::iter::once(sample).chain(delivery)
+}
+
+/// The application's byte counts as far as a sample shows them: what was acknowledged, or what came in.
+pub fn delivery(sample: &AnyRow) -> Option<AnyRow> {
+    let (stream, bytes) = match sample {
         AnyRow::Tcp(row) => match row.end {
-            StreamEnd::Sender => row.info.bytes_acked.map(|bytes| (row.stream, bytes)),
-            StreamEnd::Receiver => row.info.bytes_received.map(|bytes| (row.stream, bytes)),
+            StreamEnd::Sender => (row.stream, row.info.bytes_acked?),
+            StreamEnd::Receiver => (row.stream, row.info.bytes_received?),
         },
-        AnyRow::Packets(row) => Some((row.stream, row.acked_bytes)),
-        _ => None,
+        AnyRow::Packets(row) => (row.stream, row.acked_bytes),
+        _ => return None,
     };
     let t_us = sample.t_us();
-    let delivery = counted.map(|(stream, bytes)| {
-        AnyRow::Delivery(DeliverySample { t_us, stream, sent_bytes: bytes, received_bytes: bytes })
-    });
-    std::iter::once(sample).chain(delivery)
+    Some(AnyRow::Delivery(DeliverySample { t_us, stream, sent_bytes: bytes, received_bytes: bytes }))
 }
 
 /// `manifest` with `facts` as what is known of its path, in the subject and in the cell.

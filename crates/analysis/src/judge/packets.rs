@@ -2,7 +2,6 @@
 
 use super::release::Release;
 use super::trace::Trace;
-use crate::ground::threshold::Compare;
 use crate::ground::thresholds::Thresholds;
 use crate::infer::packets::conditions::{has_lost, is_dry, is_paced, is_refilled, uses_window};
 use crate::infer::packets::{StreamPackets, steady_rate};
@@ -42,10 +41,10 @@ pub(super) fn arriving(packets: &StreamPackets<'_>, t: &Thresholds) -> ArrivingP
 
 /// Whether the application writes too little at once, or too seldom, to fill a buffer.
 fn fills_no_buffer(span: &PacketSpan, t: &Thresholds, trace: &mut Trace) -> bool {
-    span.bytes_of_a_push.is_some_and(|bytes| {
-        Compare::below(trace, t.packet_write_small, bytes / (span.flight as f64).max(1.0))
-            || Compare::below(trace, t.packet_write_segments, bytes / (span.segment as f64).max(1.0))
-    }) || trace.at_least(t.packet_tails, span.tail_share)
+    let over = |whole: u64| span.bytes_of_a_push.unwrap_or(f64::INFINITY) / (whole as f64).max(1.0);
+    trace.below(t.packet_write_small, over(span.flight))
+        || trace.below(t.packet_write_segments, over(span.segment))
+        || trace.at_least(t.packet_tails, span.tail_share)
         || trace.at_least(t.packet_drained_often, span.drained_share)
 }
 

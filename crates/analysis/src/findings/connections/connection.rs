@@ -7,7 +7,7 @@ use super::unplanned::{cell, flow, spec};
 use crate::findings::experiment::{FlowResult, flow_results};
 use crate::findings::metrics::{Condenser, RetransmitCounts};
 use crate::ground::thresholds::STANDARD;
-use crate::infer::{inferred, rows};
+use crate::infer::{Inference, delivery, with_facts};
 use crate::judge::Diagnosis;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
 use pipefill_core::file_name::FileName;
@@ -18,7 +18,6 @@ use pipefill_core::record::{
 };
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::{Rate, Seed};
-use std::convert::Infallible;
 use std::time::Duration;
 
 /// What is recorded of observed sockets, beside `lab` and `sim`.
@@ -249,9 +248,14 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
         samples.extend(connection.rows().map(|row| row.of_stream(|stream| stream + index)));
     }
     samples.sort_by_key(AnyRow::t_us);
-    let Ok(manifest) = inferred::<Infallible>(&all, samples.iter().cloned().map(Ok), &STANDARD);
+    let mut inference = Inference::new(&all, &STANDARD);
+    samples.iter().for_each(|row| inference.take(row));
+    let manifest = with_facts(&all, inference.facts());
     let mut condenser = Condenser::new(&manifest);
-    samples.into_iter().flat_map(rows).for_each(|row| condenser.take(&row));
+    for row in &samples {
+        condenser.take(row);
+        delivery(row).iter().for_each(|delivery| condenser.take(delivery));
+    }
     let metrics = condenser.finish();
     let results = flow_results(&manifest.run.cell.spec, &[&metrics]);
     let mut flows = results.into_iter().map(|flow| {

@@ -39,11 +39,8 @@ pub(crate) fn is_refilled(span: &PacketSpan, t: &Thresholds, compare: &mut impl 
     let is_filled_again = compare.at_most(t.packet_flight_same, span.flight_change)
         && span.fill.is_some_and(|fill| compare.below(t.packet_refilled, fill))
         && compare.at_least(t.packet_prompt, span.prompt_share);
-    let is_constant = |compare: &mut _| {
-        Compare::at_least(compare, t.packet_flight_constant, span.since_change as f64)
-            && is_flat(span, t, compare)
-    };
-    is_filled_again || is_constant(compare)
+    is_filled_again
+        || compare.at_least(t.packet_flight_constant, span.since_change as f64) && is_flat(span, t, compare)
 }
 
 /// Whether written data wait to be sent.
