@@ -16,9 +16,6 @@ struct Exception {
 
 /// A type with many mechanisms: each file has the state of one, and the type's functions for it.
 const ONE_TYPE: &str = "one type, whose functions are in several files";
-/// To be resolved: delete the row then.
-const OPEN: &str = "to be resolved with the rules of the judge and the words of the report";
-
 #[rustfmt::skip]
 const EXCEPTIONS: &[Exception] = &[
     Exception { package: "pipefill-sim", reason: ONE_TYPE, modules: &[
@@ -31,14 +28,6 @@ const EXCEPTIONS: &[Exception] = &[
     Exception { package: "pipefill-store", reason: "the crate's one error holds the others' types, and their functions return it", modules: &[
         "crate::damage", "crate::error", "crate::owner",
     ] },
-    Exception { package: "pipefill-analysis", reason: OPEN, modules: &[
-        "crate::findings::conclusions", "crate::findings::expect", "crate::findings::experiment",
-    ] },
-    Exception { package: "pipefill-analysis", reason: OPEN, modules: &[
-        "crate::findings::reproduce::knob", "crate::findings::reproduce::path",
-    ] },
-    Exception { package: "pipefill-report", reason: OPEN, modules: &["crate::charts::laws", "crate::charts::plots"] },
-    Exception { package: "pipefill-report", reason: OPEN, modules: &["crate::sheet::columns", "crate::sheet::windows"] },
 ];
 
 /// Modules of one parent that use each other.

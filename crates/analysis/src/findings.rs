@@ -16,5 +16,6 @@ pub mod paired_runs;
 pub mod perturbation;
 pub mod proposal;
 pub mod reproduce;
+pub(crate) mod result;
 pub mod series;
 pub mod verdict;

@@ -3,6 +3,7 @@
 //! The terminal and Markdown draw the same sheets. Never: a column that is empty for all cells, or an invalid run that is
 //! not explained.
 
+mod column;
 mod columns;
 mod flows;
 mod notes;

@@ -4,9 +4,7 @@
 //! measured, or a figure that is not of this experiment.
 
 use crate::findings::expect;
-use crate::findings::experiment::result::{
-    CellResult, ClaimResult, ConclusionResult, JudgedCell, Opinion, Value,
-};
+use crate::findings::result::{CellResult, ClaimResult, ConclusionResult, JudgedCell, Opinion, Value};
 use pipefill_core::cell::CellSpec;
 use pipefill_core::plan::{Against, Claim, Conclusion, Pair, Plan};
 

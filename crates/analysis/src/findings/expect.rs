@@ -2,8 +2,8 @@
 //!
 //! Never: an expectation that holds because nothing was measured.
 
-use crate::findings::experiment::result::{CellResult, ExpectationResult, FlowResult, Value};
 use crate::findings::metrics::PingMetrics;
+use crate::findings::result::{CellResult, ExpectationResult, FlowResult, Value};
 use pipefill_core::cell::{Bound, CellSpec, Comparison, ExpectMetric, Expectation};
 use pipefill_core::limit::LimitedBy;
 

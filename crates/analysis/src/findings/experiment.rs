@@ -5,11 +5,10 @@
 mod builder;
 mod flows;
 mod medians;
-pub(crate) mod result;
 
-pub use builder::{ExperimentBuilder, UnknownCell};
-pub use flows::results as flow_results;
-pub use result::{
+pub use super::result::{
     CellResult, ClaimResult, ConclusionResult, EnvironmentSummary, ExpectationResult, Experiment, FlowResult,
     InvalidCount, JudgedCell, Opinion, PublishedFigures, SCHEMA, Value, coordinates,
 };
+pub use builder::{ExperimentBuilder, UnknownCell};
+pub use flows::results as flow_results;

@@ -1,5 +1,6 @@
 //! A scenario that reproduces the flows between two hosts of a capture: the path as their packets show it, and what limits each at its ends.
 
+mod candidates;
 mod ends;
 mod fit;
 mod knob;

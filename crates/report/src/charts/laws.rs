@@ -2,7 +2,6 @@
 //!
 //! Never: a law's line where the law does not hold.
 
-use super::plots::Quantity;
 use super::short;
 use indexmap::IndexMap;
 use pipefill_analysis::findings::experiment::CellResult;
@@ -15,6 +14,16 @@ use std::time::Duration;
 
 /// Points of a line.
 const STEPS: u32 = 48;
+
+/// What is on the horizontal axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Quantity {
+    /// The round trip, nanoseconds.
+    Rtt,
+    /// Loss, per cent.
+    Loss,
+}
 
 /// What a law allows.
 #[derive(Debug, JsonSchema, Serialize)]

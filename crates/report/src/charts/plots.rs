@@ -1,6 +1,6 @@
 //! Goodput against the round trip and against loss, with what theory says.
 
-use super::laws::{self, Line, Template};
+use super::laws::{self, Line, Quantity, Template};
 use super::{name_of, titled};
 use crate::quantity::Kind;
 use crate::sheet::anchor;
@@ -18,16 +18,6 @@ pub(crate) const SERIES: usize = 8;
 const MARGIN: f64 = 1.6;
 /// A path's rate is shown where it is less than this factor above all points.
 const FAR: f64 = 30.0;
-
-/// What is on the horizontal axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Quantity {
-    /// The round trip, nanoseconds.
-    Rtt,
-    /// Loss, per cent.
-    Loss,
-}
 
 /// One chart; both axes are logarithmic.
 #[derive(Debug, JsonSchema, Serialize)]

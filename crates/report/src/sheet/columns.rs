@@ -1,34 +1,13 @@
 //! The columns beside the axes: where each takes its figure from, and when it is left out.
 
+use super::column::{Column, column, float, limited_by, of_numbers, words};
 use super::{Entry, Heading, Tone, windows};
-use crate::quantity::{Kind, MISSING, Scale};
+use crate::quantity::Kind;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult};
 use pipefill_core::cell::Protocol;
-use std::collections::BTreeMap;
 
 /// What stands for an interval without any width because nothing is left to chance.
 pub(crate) const EXACT: &str = "exact";
-
-/// A measured goodput that is this much off the published one deserves a look.
-const AGREEMENT: f64 = 0.10;
-
-/// A column of numbers, each of a row's own `Row`.
-pub(super) struct Column<Row = CellResult> {
-    name: &'static str,
-    /// Its name where all flows are UDP.
-    udp_name: &'static str,
-    kind: Kind,
-    value: fn(&Row) -> Option<f64>,
-}
-
-/// A column of the same name for every protocol.
-pub(super) const fn column<Row>(
-    name: &'static str,
-    kind: Kind,
-    value: fn(&Row) -> Option<f64>,
-) -> Column<Row> {
-    Column { name, udp_name: name, kind, value }
-}
 
 /// In the order of the table.
 const COLUMNS: [Column; 11] = [
@@ -80,62 +59,6 @@ pub(super) fn filled(experiment: &Experiment, cells: &[&CellResult]) -> Vec<(Hea
     columns
 }
 
-/// Those of `columns` that have a value for some row.
-pub(super) fn of_numbers<Row>(
-    columns: &[&Column<Row>],
-    udp: bool,
-    rows: &[&Row],
-) -> Vec<(Heading, Vec<Entry>)> {
-    let scales = scales(columns, rows);
-    columns.iter().filter_map(|column| numbers(column, udp, &scales, rows)).collect()
-}
-
-/// `None` where no row has a value.
-fn numbers<Row>(
-    column: &Column<Row>,
-    udp: bool,
-    scales: &BTreeMap<Kind, Scale>,
-    rows: &[&Row],
-) -> Option<(Heading, Vec<Entry>)> {
-    let values: Vec<Option<f64>> = rows.iter().map(|row| (column.value)(row)).collect();
-    values.iter().flatten().next()?;
-    let scale = scales[&column.kind];
-    let heading = Heading {
-        name: if udp { column.udp_name } else { column.name }.to_owned(),
-        unit: column.kind.heading_unit(scale),
-        numeric: true,
-    };
-    let entry = |value: &Option<f64>| Entry {
-        text: value.map_or_else(|| MISSING.to_owned(), |v| column.kind.in_column(v, scale)),
-        value: *value,
-        tone: tone(column.name, *value),
-    };
-    Some((heading, values.iter().map(entry).collect()))
-}
-
-/// One scale for all columns of a kind, so that they compare at a glance.
-fn scales<Row>(columns: &[&Column<Row>], rows: &[&Row]) -> BTreeMap<Kind, Scale> {
-    let mut values: BTreeMap<Kind, Vec<f64>> = BTreeMap::new();
-    for column in columns {
-        let of_kind = values.entry(column.kind).or_default();
-        of_kind.extend(rows.iter().filter_map(|row| (column.value)(row)));
-    }
-    values.into_iter().map(|(kind, values)| (kind, kind.scale(&values))).collect()
-}
-
-fn tone(name: &str, value: Option<f64>) -> Tone {
-    match value {
-        Some(ratio) if name == "ratio" => {
-            if (ratio - 1.0).abs() <= AGREEMENT {
-                Tone::Good
-            } else {
-                Tone::Warn
-            }
-        }
-        _ => Tone::Plain,
-    }
-}
-
 /// The interval's further end from the median, in per cent of it.
 fn half_width_percent(cell: &CellResult) -> Option<f64> {
     let median = float(cell.goodput_bps).filter(|&v| v > 0.0)?;
@@ -164,13 +87,6 @@ fn backend(cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
     several.then(|| words("on", cells, |cell| cell.backend.clone()))
 }
 
-/// What limited each cell, where that is known of any.
-pub(super) fn limited_by(cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
-    let known = cells.iter().any(|cell| cell.limited_by.is_some());
-    let word = |cell: &CellResult| cell.limited_by.map(|l| l.as_str().to_owned());
-    known.then(|| words("limit", cells, word))
-}
-
 /// Valid runs of those asked for; shown where any is missing.
 fn validity(experiment: &Experiment, cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
     let asked = |cell: &CellResult| experiment.plan.cell(cell.index).spec.run.repeat as usize;
@@ -192,22 +108,7 @@ fn validity(experiment: &Experiment, cells: &[&CellResult]) -> Option<(Heading, 
     Some((heading, entries))
 }
 
-pub(super) fn words<Row>(
-    name: &str,
-    rows: &[&Row],
-    word: impl Fn(&Row) -> Option<String>,
-) -> (Heading, Vec<Entry>) {
-    let heading = Heading { name: name.to_owned(), unit: String::new(), numeric: false };
-    let entry = |row: &&Row| Entry::plain(word(row).unwrap_or_else(|| MISSING.to_owned()));
-    (heading, rows.iter().map(entry).collect())
-}
-
 fn all_udp(experiment: &Experiment, cells: &[&CellResult]) -> bool {
     let mut flows = cells.iter().flat_map(|cell| &experiment.plan.cell(cell.index).spec.flows);
     flows.all(|flow| flow.protocol == Protocol::Udp)
-}
-
-/// A field as a column takes it.
-pub(super) fn float(value: Option<u64>) -> Option<f64> {
-    value.map(|v| v as f64)
 }

@@ -1,6 +1,6 @@
 //! The table of the flows, where a cell has more than one, or pings beside its only one: each with its own goodput, limit and round trips.
 
-use super::columns::{self, Column, column, float};
+use super::column::{self, Column, column, float};
 use super::{Entry, Heading};
 use crate::quantity::Kind;
 use pipefill_analysis::findings::experiment::{CellResult, FlowResult};
@@ -30,10 +30,10 @@ pub(super) fn rows<'a>(cells: &[&'a CellResult]) -> Vec<(&'a CellResult, &'a Flo
 
 /// The columns beside the axes.
 pub(super) fn columns(flows: &[&FlowResult]) -> Vec<(Heading, Vec<Entry>)> {
-    let mut columns = vec![columns::words("flow", flows, |flow| Some(flow.name()))];
-    columns.extend(columns::of_numbers(&COLUMNS.iter().collect::<Vec<_>>(), false, flows));
+    let mut columns = vec![column::words("flow", flows, |flow| Some(flow.name()))];
+    columns.extend(column::of_numbers(&COLUMNS.iter().collect::<Vec<_>>(), false, flows));
     let limit = |flow: &FlowResult| flow.limited_by.map(|limit| limit.as_str().to_owned());
-    columns.push(columns::words("limit", flows, limit));
+    columns.push(column::words("limit", flows, limit));
     columns
 }
 

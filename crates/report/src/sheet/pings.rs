@@ -1,6 +1,6 @@
 //! The tables of pings: what was fitted, and the round trips that it was fitted to.
 
-use super::columns::{self, Column, column, float};
+use super::column::{self, Column, column, float};
 use super::{Entry, Heading};
 use crate::quantity::{Kind, MISSING};
 use pipefill_analysis::findings::experiment::CellResult;
@@ -26,7 +26,7 @@ pub(super) fn are_there(cells: &[&CellResult]) -> bool {
 
 /// The columns of the fit.
 pub(super) fn fits(cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
-    columns::of_numbers(&COLUMNS.iter().collect::<Vec<_>>(), false, cells)
+    column::of_numbers(&COLUMNS.iter().collect::<Vec<_>>(), false, cells)
 }
 
 /// A column for each pair of sizes: the median round trip.

@@ -1,6 +1,6 @@
 //! The table of a question about buffers: what limited, what was in flight, and how large the windows and the send buffer were.
 
-use super::columns::{self, Column, column, float};
+use super::column::{self, Column, column, float};
 use super::{Entry, Heading};
 use crate::quantity::Kind;
 use pipefill_analysis::findings::experiment::CellResult;
@@ -34,7 +34,7 @@ pub(super) fn are_asked_for(cells: &[&CellResult]) -> bool {
 
 /// The columns beside the axes.
 pub(super) fn columns(cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
-    let mut filled: Vec<(Heading, Vec<Entry>)> = columns::limited_by(cells).into_iter().collect();
-    filled.extend(columns::of_numbers(&COLUMNS.iter().collect::<Vec<_>>(), false, cells));
+    let mut filled: Vec<(Heading, Vec<Entry>)> = column::limited_by(cells).into_iter().collect();
+    filled.extend(column::of_numbers(&COLUMNS.iter().collect::<Vec<_>>(), false, cells));
     filled
 }

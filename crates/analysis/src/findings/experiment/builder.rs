@@ -4,8 +4,10 @@
 
 use super::flows;
 use super::medians::medians;
-use super::result::{CellResult, EnvironmentSummary, Experiment, InvalidCount, PublishedFigures, SCHEMA};
 use crate::findings::metrics::{PingMetrics, RunMetrics, TcpMetrics, UnmetSetting};
+use crate::findings::result::{
+    CellResult, EnvironmentSummary, Experiment, InvalidCount, PublishedFigures, SCHEMA,
+};
 use crate::findings::{conclusions, expect};
 use crate::ground::statistics::{median, median_interval, rounded};
 use indexmap::{IndexMap, IndexSet};

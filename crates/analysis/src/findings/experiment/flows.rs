@@ -1,11 +1,11 @@
 //! Each flow of a cell over its valid runs: medians, what limited it most of the time, its sentence and its advice.
 
 use super::medians::medians;
-use super::result::FlowResult;
 use crate::findings::advice;
 use crate::findings::finding::Latency;
 use crate::findings::headline::{self, room_bps};
 use crate::findings::metrics::{FlowFigures, FlowMetrics, RunMetrics};
+use crate::findings::result::FlowResult;
 use crate::findings::verdict::JudgedFlow;
 use crate::infer;
 use crate::judge::Diagnosis;
