@@ -140,6 +140,7 @@ fn in_directory(directory: &Path) -> impl FnOnce(RecordError) -> StoreError {
 mod tests {
     use super::*;
     use crate::{RecordReader, State, read_manifest, state, tiny};
+    use pipefill_core::record::{PacketSample, RunRecord};
     use std::io::Read;
 
     fn names(directory: &Path) -> Vec<String> {
@@ -149,6 +150,20 @@ mod tests {
             .collect();
         names.sort();
         names
+    }
+
+    #[test]
+    fn samples_of_packets_are_a_table_of_a_record_like_any_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let sample = |t_us| PacketSample { t_us, acked_bytes: 10 * t_us, ..PacketSample::default() };
+        let record = RunRecord { packets: [0, 10_000, 20_000].map(sample).to_vec(), ..tiny::record() };
+        let partial =
+            Partial::create(folder.path(), &FileName::cleaned("a"), &Owner::current().unwrap()).unwrap();
+        tiny::write(partial, &record);
+        let reader = RecordReader::open(&folder.path().join("a")).unwrap().unwrap();
+        let read: Vec<AnyRow> = reader.rows().unwrap().map(Result::unwrap).collect();
+        assert_eq!(read, record.rows());
+        assert_eq!(read.iter().filter(|row| matches!(row, AnyRow::Packets(_))).count(), 3);
     }
 
     #[test]
