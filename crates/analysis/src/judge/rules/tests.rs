@@ -37,7 +37,7 @@ fn idle() -> SenderEvidence {
 }
 
 /// What limits the first stream of a path with `flows` in that second, of which `rows` were seen, and the rule that says so.
-fn decided(flows: &str, rows: &[AnyRow], epoch: Epoch) -> (LimitedBy, &'static str) {
+fn decided(flows: &str, rows: &[AnyRow], epoch: &Epoch) -> (LimitedBy, &'static str) {
     let manifest = manifest(&format!("{PATH}{flows}"));
     let decision = decide(&evidence(&manifest, rows, epoch), &STANDARD).expect("a sender was seen");
     (decision.rule.limited_by, decision.rule.id.as_str())
@@ -47,16 +47,16 @@ fn judged(flows: &str, rows: &[AnyRow], sender: &SenderEvidence) -> LimitedBy {
     decided(
         flows,
         rows,
-        Epoch { interval: SECOND, sender: sender.clone(), packets: None, unread_share: None },
+        &Epoch { interval: SECOND, sender: sender.clone(), packets: None, unread_share: None },
     )
     .0
 }
 
-fn evidence(manifest: &Manifest, rows: &[AnyRow], epoch: Epoch) -> Evidence {
+fn evidence(manifest: &Manifest, rows: &[AnyRow], epoch: &Epoch) -> Evidence {
     let mut facts = RunFacts::of(manifest, &STANDARD);
     rows.iter().for_each(|row| facts.take(row));
     let flow = &manifest.run.cell.spec.flows[0];
-    facts.evidence(&epoch, AskedStream { flow_index: 0, flow, summary: &manifest.streams[0] })
+    facts.evidence(epoch, AskedStream { flow_index: 0, flow, summary: &manifest.streams[0] })
 }
 
 const BULK: &str = "[[flow]]\nduration = \"10s\"\n";
@@ -99,7 +99,7 @@ fn a_window_in_front_of_unread_data_is_the_readers_also_in_a_full_path() {
         decided(
             BULK,
             rows,
-            Epoch { interval: SECOND, sender, packets: None, unread_share: Some(unread_share) },
+            &Epoch { interval: SECOND, sender, packets: None, unread_share: Some(unread_share) },
         )
     };
     assert_eq!(of(&full(), 0.8, 0.0), (LimitedBy::Receiver, "receiver.unread"));
@@ -171,7 +171,7 @@ fn what_is_written_and_sent_is_limited_by_the_buffer_or_the_writer() {
 
 fn is_full(manifest: &Manifest, rows: &[AnyRow]) -> bool {
     let epoch = Epoch { interval: SECOND, ..Epoch::default() };
-    is_path_full(&evidence(manifest, rows, epoch), &STANDARD, &mut Trace::default())
+    is_path_full(&evidence(manifest, rows, &epoch), &STANDARD, &mut Trace::default())
 }
 
 fn three_flows(more: &str) -> Manifest {
