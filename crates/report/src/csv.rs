@@ -10,7 +10,7 @@ use pipefill_analysis::findings::experiment::Experiment;
 use serde_json::Value;
 
 /// JSON pointers of the scalar fields, in the order of the columns.
-const FIELDS: [&str; 78] = [
+const FIELDS: [&str; 80] = [
     "/backend",
     "/runs",
     "/valid",
@@ -39,6 +39,8 @@ const FIELDS: [&str; 78] = [
     "/headline_flow",
     "/limited_by",
     "/cwnd_cause",
+    "/rule",
+    "/margin",
     "/limited_fraction/app",
     "/limited_fraction/sndbuf",
     "/limited_fraction/rwnd",
@@ -151,7 +153,7 @@ pub fn render(experiment: &Experiment) -> Result<String, CsvError> {
 }
 
 /// The scalar fields of a flow of a capture, in the order of the columns.
-const CAPTURED_FIELDS: [&str; 23] = [
+const CAPTURED_FIELDS: [&str; 25] = [
     "/src",
     "/dst",
     "/packets",
@@ -168,6 +170,8 @@ const CAPTURED_FIELDS: [&str; 23] = [
     "/in_flight_bytes",
     "/limited_by",
     "/cwnd_cause",
+    "/rule",
+    "/margin",
     "/vantage",
     "/joined/forward/lost_data_segments",
     "/joined/reverse/lost_pure_acks",

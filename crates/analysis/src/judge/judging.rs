@@ -372,7 +372,7 @@ impl<'a> JudgedFlow<'a> {
         let grounds = Grounds {
             limited_by,
             share: 1.0,
-            margin: decision.margin,
+            margin: sums.margin(limited_by),
             witnesses: &[],
             // Both ends' counts do not tell a path that drops from a receiver that is too slow.
             is_ambiguous: drops.is_none() && limited_by != LimitedBy::App,
@@ -384,7 +384,7 @@ impl<'a> JudgedFlow<'a> {
             limited_by,
             cwnd_cause: None,
             rule: Some(decision.rule.id),
-            margin: decision.margin,
+            margin: sums.margin(limited_by),
             limited_fraction: sums.shares().unwrap_or_else(|| [(limited_by, 1.0)].into()),
             timeline,
             figures: Figures {
