@@ -129,7 +129,12 @@ pub(super) fn rule(rule: Option<RuleId>, margin: Option<f64>) -> Option<String> 
         rule.question().map_or_else(String::new, |question| format!(" \u{201c}{question}\u{201d}"));
     let margin = margin.map_or_else(
         || "No single threshold decides.".to_owned(),
-        |margin| format!("A threshold moved by {} would name another limit.", quantity::share(margin)),
+        |margin| {
+            format!(
+                "The nearest threshold that would name another limit is {} away.",
+                quantity::share(margin)
+            )
+        },
     );
     Some(format!("Rule: {rule}.{question} {margin}"))
 }
@@ -205,7 +210,7 @@ mod tests {
         let id = pipefill_analysis::judge::RULES[0].id;
         let said = rule(Some(id), Some(0.016)).unwrap();
         assert!(
-            said.starts_with(&format!("Rule: {id}. \u{201c}")) && said.contains("moved by 1.6 %"),
+            said.starts_with(&format!("Rule: {id}. \u{201c}")) && said.contains("is 1.6 % away"),
             "{said}"
         );
         assert!(rule(Some(id), None).unwrap().ends_with("No single threshold decides."));
