@@ -12,6 +12,7 @@ mod explained;
 mod exports;
 mod kills;
 mod large;
+mod ledger;
 mod messages;
 mod old_records;
 mod pcap;
