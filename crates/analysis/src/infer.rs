@@ -10,7 +10,6 @@ mod bottleneck;
 pub(crate) mod datagrams;
 pub(crate) mod epochs;
 mod history;
-mod look;
 mod losses;
 pub(crate) mod packets;
 pub(crate) mod queue;
@@ -22,6 +21,7 @@ mod sharing;
 mod stall;
 #[cfg(test)]
 pub(crate) mod synthetic;
+mod track;
 pub(crate) mod utilisation;
 pub(crate) mod way;
 
@@ -29,7 +29,6 @@ pub use blindfold::{View, blindfolded, forget_the_plan};
 
 use crate::ground::models::headers::Headers;
 use crate::ground::thresholds::{SAMPLES_MAX, SAMPLES_OF_A_STREAM, Thresholds};
-use look::Track;
 use packets::{PacketTrack, StreamPackets};
 use pipefill_core::cell::{CellSpec, Direction};
 use pipefill_core::limit::LimitedBy;
@@ -38,6 +37,7 @@ use pipefill_core::record::{
 };
 use rounds::Round;
 use std::collections::BTreeMap;
+use track::Track;
 
 /// Collects samples of sockets and finds what they tell of the path.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! A segment that overtakes others, or an ACK that is taken for another's, makes that minimum absurd; then the round trip that most samples
 //! do not exceed by much stands for it.
 
-use super::look::Track;
+use super::track::Track;
 use crate::ground::statistics::{percentile, rounded};
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::record::Fact;
@@ -18,7 +18,8 @@ pub(super) fn find<'a>(
     for track in tracks {
         is_reordered |= track.has_seen_reordering;
         least = least.into_iter().chain(track.min_rtt_us).min();
-        smoothed.extend(track.looks.as_slice().iter().filter_map(|look| look.srtt_us).map(|us| us as f64));
+        smoothed
+            .extend(track.samples.as_slice().iter().filter_map(|sample| sample.srtt_us).map(|us| us as f64));
     }
     let at = |share| percentile(&smoothed, share).map(rounded);
     match (least, at(thresholds.base_rtt_low.value())) {

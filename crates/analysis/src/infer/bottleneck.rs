@@ -5,10 +5,10 @@
 //! long for another reason (a queue on the way of the ACKs, jitter, delayed ACKs) shows a rate that follows the window, or one that was
 //! exceeded at other times.
 
-use super::look::Track;
 use super::queue::{beyond_bursts_us, standing_us};
 use super::rounds::{Round, StandingRound};
 use super::sharing::{self, Sharing};
+use super::track::Track;
 use crate::ground::interval::TimeInterval;
 use crate::ground::models::headers::Headers;
 use crate::ground::statistics::{median, percentile, relative_spread};
@@ -19,7 +19,7 @@ use pipefill_core::units::Bytes;
 
 /// What is known of a bottleneck, and who tried it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
+pub(super) struct InferredBottleneck {
     pub(super) way: WayFacts,
     /// Whether it is the rate that a flow had alone, before others came: a queue that overflows has to confirm it.
     pub(super) is_by_sharing: bool,
@@ -34,7 +34,7 @@ pub(super) fn find(
     base_us: u64,
     headers: Headers,
     thresholds: &Thresholds,
-) -> Option<Found> {
+) -> Option<InferredBottleneck> {
     let is_free = |round: &Round| is_free(round, thresholds);
     let free = plateau(tracks, rounds, base_us, thresholds, is_free);
     let is_beyond_bursts = |round: &Round| round.rtt_us.0 >= beyond_bursts_us(base_us, thresholds);
@@ -59,7 +59,7 @@ pub(super) fn find(
         queue_us: Some(Fact::inferred(longest.saturating_sub(base_us))),
         ..WayFacts::default()
     };
-    Some(Found { way, is_by_sharing, is_tried })
+    Some(InferredBottleneck { way, is_by_sharing, is_tried })
 }
 
 /// Whether the receiver's window was mostly open.
@@ -141,7 +141,7 @@ fn is_read_slowly(rounds: &[Round], thresholds: &Thresholds) -> bool {
 
 fn in_flight(tracks: &[&Track], round: &Round) -> u64 {
     let others: u64 =
-        tracks.iter().filter_map(|track| Some(track.looks.at(round.interval.from_us)?.unacked)).sum();
+        tracks.iter().filter_map(|track| Some(track.samples.at(round.interval.from_us)?.unacked)).sum();
     others.max(round.flight)
 }
 

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// A cumulative count as samples (microsecond, count) in order of time.
 type Points = VecDeque<(u64, u64)>;
 
-/// The looks at a queue by which it had dropped since the look before.
+/// The samples of a queue by which it had dropped since the sample before.
 #[derive(Debug, Default)]
 struct Overflows {
     dropped: u64,
@@ -50,13 +50,13 @@ pub(crate) struct History<'a> {
     headers: Headers,
     /// Bytes in the bottleneck's queue: forward, reverse.
     queues: [VecDeque<(u64, u64)>; 2],
-    /// Whether round trips tell of a queue that overflows, where nobody looked into it: forward, reverse.
+    /// Whether round trips tell of a queue that overflows, where the queue was not sampled: forward, reverse.
     waits: [VecDeque<(u64, bool)>; 2],
     /// When that queue dropped: forward, reverse.
     overflows: [Overflows; 2],
     /// CPU time of each thread so far, and its wait for a CPU, microseconds.
     threads: BTreeMap<ThreadRole, (Points, Points)>,
-    /// Where nobody looked into the queues: what is known of the path, by which round trips tell what they hold.
+    /// Where the queues were not sampled: what is known of the path, by which round trips tell what they hold.
     path: Option<PathFacts>,
 }
 
@@ -204,8 +204,8 @@ impl<'a> History<'a> {
         others.map(|(_, through)| bps(&through.points)).filter(|&bps| bps > 0.0).collect()
     }
 
-    /// What was in the bottleneck's queue at each look in `window`, bytes.
-    pub(crate) fn queue_looks(
+    /// What was in the bottleneck's queue at each sample in `window`, bytes.
+    pub(crate) fn queue_samples(
         &self,
         direction: Direction,
         window: TimeInterval,
@@ -213,7 +213,7 @@ impl<'a> History<'a> {
         within(&self.queues[direction.index()], window)
     }
 
-    /// Whether the round trip told of a queue that overflows at each look in `window`; nothing where the path was planned.
+    /// Whether the round trip told of a queue that overflows at each sample in `window`; nothing where the path was planned.
     pub(crate) fn waits(&self, direction: Direction, window: TimeInterval) -> impl Iterator<Item = bool> {
         within(&self.waits[direction.index()], window)
     }
@@ -244,10 +244,10 @@ impl<'a> History<'a> {
     }
 }
 
-/// The values of `looks`, in order of time, in `window`.
-fn within<T: Copy>(looks: &VecDeque<(u64, T)>, window: TimeInterval) -> impl Iterator<Item = T> {
-    let from = looks.partition_point(|&(t_us, _)| t_us < window.from_us);
-    looks.range(from..).take_while(move |(t_us, _)| *t_us < window.to_us).map(|&(_, value)| value)
+/// The values of `samples`, in order of time, in `window`.
+fn within<T: Copy>(samples: &VecDeque<(u64, T)>, window: TimeInterval) -> impl Iterator<Item = T> {
+    let from = samples.partition_point(|&(t_us, _)| t_us < window.from_us);
+    samples.range(from..).take_while(move |(t_us, _)| *t_us < window.to_us).map(|&(_, value)| value)
 }
 
 impl Overflows {

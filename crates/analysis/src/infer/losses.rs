@@ -4,8 +4,8 @@
 //! window is always the same. A policer drops at a constant rate and lets bursts pass in between, without any queue (Flach et al., SIGCOMM
 //! 2016). What the receiver reports as a duplicate (DSACK, RFC 2883) had arrived.
 
-use super::look::{Look, Track};
 use super::queue::standing_us;
+use super::track::{Track, TrackSample};
 use crate::ground::interval::TimeInterval;
 use crate::ground::statistics::{median, relative_spread, rounded, variation};
 use crate::ground::thresholds::{THIRDS, Thresholds};
@@ -15,19 +15,19 @@ use pipefill_core::record::LossKind;
 #[derive(Debug, Clone, Copy)]
 struct Loss {
     /// The sample before it.
-    look: Look,
+    before: TrackSample,
 }
 
 /// What losses of one direction look like.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
+pub(super) struct InferredLosses {
     pub(super) kind: LossKind,
     /// Round trip before a loss, the median, microseconds; `None` where that was once: the end of slow start drops whatever makes it long.
     pub(super) rtt_us: Option<u64>,
 }
 
 /// Of the streams of one direction; `None` where nothing was lost.
-pub(super) fn find(tracks: &[&Track], base_us: u64, thresholds: &Thresholds) -> Option<Found> {
+pub(super) fn find(tracks: &[&Track], base_us: u64, thresholds: &Thresholds) -> Option<InferredLosses> {
     let losses: Vec<Vec<Loss>> = tracks.iter().map(|track| losses(track)).collect();
     if losses.iter().all(Vec::is_empty) {
         return None;
@@ -43,12 +43,12 @@ pub(super) fn find(tracks: &[&Track], base_us: u64, thresholds: &Thresholds) -> 
         _ => LossKind::Chance,
     };
     let rtts = round_trips(&losses);
-    Some(Found { kind, rtt_us: median(&rtts).filter(|_| rtts.len() > 1).map(rounded) })
+    Some(InferredLosses { kind, rtt_us: median(&rtts).filter(|_| rtts.len() > 1).map(rounded) })
 }
 
 /// Of the samples before the losses that have one, microseconds.
 fn round_trips(losses: &[Vec<Loss>]) -> Vec<f64> {
-    losses.iter().flatten().filter_map(|loss| loss.look.srtt_us).map(|rtt_us| rtt_us as f64).collect()
+    losses.iter().flatten().filter_map(|loss| loss.before.srtt_us).map(|rtt_us| rtt_us as f64).collect()
 }
 
 /// Whether most of what was sent again had arrived; `None` where nothing was, or nobody reports it.
@@ -61,14 +61,14 @@ fn are_spurious(tracks: &[&Track], thresholds: &Thresholds) -> Option<bool> {
 
 fn losses(track: &Track) -> Vec<Loss> {
     let (mut found, mut last_us) = (Vec::new(), None);
-    for pair in track.looks.as_slice().windows(2) {
+    for pair in track.samples.as_slice().windows(2) {
         let [before, now] = pair else { continue };
         if now.retransmits <= before.retransmits {
             continue;
         }
         let quiet_us = now.srtt_us.unwrap_or(0).saturating_mul(2);
         if last_us.is_none_or(|last_us: u64| now.t_us - last_us > quiet_us) {
-            found.push(Loss { look: *before });
+            found.push(Loss { before: *before });
         }
         last_us = Some(now.t_us);
     }
@@ -79,8 +79,8 @@ fn losses(track: &Track) -> Vec<Loss> {
 fn are_acks(tracks: &[&Track], thresholds: &Thresholds) -> bool {
     let (mut timeouts, mut needless) = (0_u64, 0_u64);
     for track in tracks {
-        let mut open: Option<Look> = None;
-        for pair in track.looks.as_slice().windows(2) {
+        let mut open: Option<TrackSample> = None;
+        for pair in track.samples.as_slice().windows(2) {
             let [before, now] = pair else { continue };
             if now.rto_count > before.rto_count {
                 timeouts += u64::from(now.rto_count - before.rto_count);
@@ -104,7 +104,7 @@ fn is_a_queue(losses: &[Vec<Loss>], base_us: u64, thresholds: &Thresholds) -> bo
     let rtt = rtt_us / base_us.max(1) as f64;
     let has_risen_a_little = (rtt - 1.0) * base_us as f64 >= standing_us(base_us, thresholds) as f64;
     let same = losses.iter().all(|of_stream| {
-        let windows: Vec<f64> = of_stream.iter().skip(1).map(|loss| loss.look.unacked as f64).collect();
+        let windows: Vec<f64> = of_stream.iter().skip(1).map(|loss| loss.before.unacked as f64).collect();
         windows.len() >= thresholds.losses_fewest.count()
             && variation(&windows).is_none_or(|share| share <= thresholds.queue_loss_same_window.value())
     });
@@ -116,12 +116,12 @@ fn is_a_queue(losses: &[Vec<Loss>], base_us: u64, thresholds: &Thresholds) -> bo
 fn is_policed(tracks: &[&Track], losses: &[Vec<Loss>], base_us: u64, thresholds: &Thresholds) -> bool {
     // A policer's bursts wait behind each other for a moment; more is a queue.
     let rises =
-        |loss: &&Loss| loss.look.srtt_us.unwrap_or(0) > base_us + 2 * standing_us(base_us, thresholds);
+        |loss: &&Loss| loss.before.srtt_us.unwrap_or(0) > base_us + 2 * standing_us(base_us, thresholds);
     let all = || losses.iter().flatten();
     if 2 * all().filter(rises).count() > all().count() {
         return false;
     }
-    let mut times: Vec<u64> = all().map(|loss| loss.look.t_us).collect();
+    let mut times: Vec<u64> = all().map(|loss| loss.before.t_us).collect();
     times.sort_unstable();
     // What is dropped at once comes in several samples: losses within two round trips are one event.
     times.dedup_by(|later, first| *later - *first <= 2 * base_us);

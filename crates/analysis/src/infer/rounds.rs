@@ -1,7 +1,7 @@
 //! A stream's samples in rounds of a round trip and more: how long a round trip took, what was in flight, and what held it.
 
-use super::look::{Look, Track};
 use super::samples::Cut;
+use super::track::{Track, TrackSample};
 use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::Thresholds;
 
@@ -33,24 +33,24 @@ pub(super) struct StandingRound {
 /// The rounds of `track` in which a round trip was measured, in order of time.
 pub(super) fn of(track: &Track, thresholds: &Thresholds) -> Vec<Round> {
     track
-        .looks
+        .samples
         .rounds(thresholds.epoch_samples.count(), |first| first.srtt_us.unwrap_or(0))
         .iter()
         .filter_map(round)
         .collect()
 }
 
-fn round(cut: &Cut<'_, Look>) -> Option<Round> {
-    let rtts = || cut.samples.iter().filter_map(|look| look.srtt_us);
-    let share = |is: fn(&Look) -> bool| {
-        cut.samples.iter().filter(|look| is(look)).count() as f64 / cut.samples.len() as f64
+fn round(cut: &Cut<'_, TrackSample>) -> Option<Round> {
+    let rtts = || cut.samples.iter().filter_map(|sample| sample.srtt_us);
+    let share = |is: fn(&TrackSample) -> bool| {
+        cut.samples.iter().filter(|sample| is(sample)).count() as f64 / cut.samples.len() as f64
     };
     Some(Round {
         interval: cut.interval,
         rtt_us: (rtts().min()?, rtts().max()?),
-        unsent_share: share(|look| look.has_unsent),
-        closed_share: share(|look| look.is_closed),
-        has_shrunk: cut.samples.iter().any(|look| look.is_closed && look.has_shrunk),
-        flight: cut.samples.iter().map(|look| look.unacked).max().unwrap_or(0),
+        unsent_share: share(|sample| sample.has_unsent),
+        closed_share: share(|sample| sample.is_closed),
+        has_shrunk: cut.samples.iter().any(|sample| sample.is_closed && sample.has_shrunk),
+        flight: cut.samples.iter().map(|sample| sample.unacked).max().unwrap_or(0),
     })
 }

@@ -114,7 +114,9 @@ impl<'a> RunFacts<'a> {
             is_the_hosts: way.is_the_hosts,
             rate_used: way.rate.map(|rate| passed.wire_bps / rate.bps() as f64),
             is_within_burst: passed.wire_bytes_so_far <= way.burst as f64,
-            queue_always: is_always(self.history.queue_looks(direction, interval).map(|backlog| backlog > 0)),
+            queue_always: is_always(
+                self.history.queue_samples(direction, interval).map(|backlog| backlog > 0),
+            ),
             overflow_always: is_always(self.history.waits(direction, interval)),
             frames: passed.wire_bps * interval.length_us() as f64 / 8e6 / frame,
             back_share: over(carried(direction.opposite()), carried(direction)),
@@ -156,7 +158,7 @@ impl<'a> RunFacts<'a> {
     pub(crate) fn ack_wait_us(&self, direction: Direction, interval: TimeInterval) -> Option<u64> {
         let back = direction.opposite();
         let (mut sum, mut count) = (0_u64, 0_u64);
-        for backlog in self.history.queue_looks(back, interval) {
+        for backlog in self.history.queue_samples(back, interval) {
             sum = sum.saturating_add(backlog);
             count += 1;
         }

@@ -179,15 +179,15 @@ fn three_flows(more: &str) -> Manifest {
 }
 
 #[test]
-fn a_path_is_full_at_its_rate_with_headers_or_with_a_queue_at_every_look() {
+fn a_path_is_full_at_its_rate_with_headers_or_with_a_queue_at_every_sample() {
     let manifest = three_flows("");
     let is_busy = |rows: &[AnyRow]| is_full(&manifest, rows);
     assert!(is_busy(&[flowing(0, 50), flowing(1, 42)].concat()), "92 of payload are 96 on the wire");
     assert!(!is_busy(&flowing(0, 85)));
-    let looks = |bytes: u64| {
+    let samples = |bytes: u64| {
         [flowing(0, 10), (0..30).map(|n| queue(n * 100_000, Direction::Forward, bytes, 0)).collect()].concat()
     };
-    assert_eq!([is_busy(&looks(1514)), is_busy(&looks(0))], [true, false]);
+    assert_eq!([is_busy(&samples(1514)), is_busy(&samples(0))], [true, false]);
     let other_way: Vec<AnyRow> = (0..30).map(|n| queue(n * 100_000, Direction::Reverse, 1514, 0)).collect();
     assert!(!is_busy(&[flowing(0, 10), other_way].concat()));
 }

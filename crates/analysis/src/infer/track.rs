@@ -10,7 +10,7 @@ use pipefill_core::tcp_info::TcpInfo;
 
 /// One sample of a sender.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Look {
+pub(super) struct TrackSample {
     pub(super) t_us: u64,
     /// Payload delivered so far: acknowledged, selectively or not.
     pub(super) delivered: u64,
@@ -28,7 +28,7 @@ pub(super) struct Look {
     pub(super) has_shrunk: bool,
 }
 
-impl Timed for Look {
+impl Timed for TrackSample {
     fn t_us(&self) -> u64 {
         self.t_us
     }
@@ -38,7 +38,7 @@ impl Timed for Look {
 #[derive(Debug)]
 pub(super) struct Track {
     pub(super) direction: Direction,
-    pub(super) looks: Samples<Look>,
+    pub(super) samples: Samples<TrackSample>,
     /// The kernel's own minimum.
     pub(super) min_rtt_us: Option<u64>,
     pub(super) mss: u64,
@@ -56,7 +56,7 @@ impl Track {
     pub(super) fn new(direction: Direction, most: usize) -> Self {
         Self {
             direction,
-            looks: Samples::new(most),
+            samples: Samples::new(most),
             min_rtt_us: None,
             mss: 0,
             retransmits: 0,
@@ -70,7 +70,7 @@ impl Track {
 
     /// Payload delivered between two times.
     pub(super) fn delivered(&self, from_us: u64, to_us: u64) -> u64 {
-        let count = |t_us| self.looks.at(t_us).map_or(0, |look| look.delivered);
+        let count = |t_us| self.samples.at(t_us).map_or(0, |sample| sample.delivered);
         count(to_us).saturating_sub(count(from_us))
     }
 
@@ -84,7 +84,7 @@ impl Track {
         self.widest = self.widest.max(info.rwnd_bytes.map(u64::from));
         self.count(info);
         let window = info.rwnd_bytes.map(u64::from);
-        self.looks.push(Look {
+        self.samples.push(TrackSample {
             t_us: row.t_us,
             delivered: self.delivered,
             acked: info.bytes_acked.unwrap_or(0),
@@ -119,7 +119,7 @@ impl Track {
         self.has_seen_reordering |= sample.has_seen_reordering();
         let (unacked, window) = span.window_at(sample);
         self.widest = self.widest.max(window);
-        self.looks.push(Look {
+        self.samples.push(TrackSample {
             t_us: sample.t_us,
             delivered: sample.acked_bytes.saturating_add(u64::from(sample.sacked_segments) * self.mss),
             acked: sample.acked_bytes,
