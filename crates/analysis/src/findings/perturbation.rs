@@ -73,13 +73,19 @@ impl Perturbation {
 
     /// Adds a run of `scenario` with all its rows, in order of time.
     pub fn add(&mut self, scenario: &str, manifest: &Manifest, rows: &[AnyRow]) {
-        let base = judge(manifest, rows, &STANDARD);
+        let known = inferred(manifest, rows, &STANDARD);
+        let base = judge(&known, rows, &STANDARD);
         let mut hanging: Vec<HangingVerdict> =
             base.diagnoses.iter().map(|own| hangs(scenario, own)).collect();
         let mut moved: Vec<Vec<TimeInterval>> = vec![Vec::new(); base.ledgers.len()];
         for (index, about) in ABOUT.iter().enumerate() {
             for by in [-self.by, self.by] {
-                let other = judge(manifest, rows, &STANDARD.with_moved(index, 1.0 + by));
+                let thresholds = STANDARD.with_moved(index, 1.0 + by);
+                // A threshold of the rules leaves alone what was inferred before they are asked.
+                let other = match about.layer {
+                    Layer::Judge => judge(&known, rows, &thresholds),
+                    Layer::Infer => judge(&inferred(manifest, rows, &thresholds), rows, &thresholds),
+                };
                 for (verdict, diagnosis) in hanging.iter_mut().zip(&other.diagnoses) {
                     if diagnosis.limited_by != verdict.limited_by {
                         let threshold = about.name.to_owned();
@@ -116,13 +122,17 @@ fn hangs(scenario: &str, diagnosis: &Diagnosis) -> HangingVerdict {
     }
 }
 
+/// `manifest` with what its samples show of the path, where no scenario describes it.
+fn inferred(manifest: &Manifest, rows: &[AnyRow], thresholds: &Thresholds) -> Manifest {
+    if manifest.subject.observed().is_none() {
+        return manifest.clone();
+    }
+    let mut inference = Inference::new(manifest, thresholds);
+    rows.iter().for_each(|row| inference.take(row));
+    with_facts(manifest, inference.facts())
+}
+
 fn judge(manifest: &Manifest, rows: &[AnyRow], thresholds: &Thresholds) -> Judgement {
-    let known = manifest.subject.observed().map(|_| {
-        let mut inference = Inference::new(manifest, thresholds);
-        rows.iter().for_each(|row| inference.take(row));
-        with_facts(manifest, inference.facts())
-    });
-    let manifest = known.as_ref().unwrap_or(manifest);
     let mut diagnosing = Diagnosing::new(manifest, thresholds);
     rows.iter().for_each(|row| diagnosing.take(row));
     let (diagnoses, ledgers) = diagnosing.finish_with_ledgers();

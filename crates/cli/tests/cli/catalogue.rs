@@ -2,7 +2,8 @@
 //!
 //! Never: a tolerance; what is wrong here is a wrong rule, or a scenario that does not plant what it says.
 
-use crate::pipefill::command;
+use crate::pipefill::{Folder, command};
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -44,6 +45,32 @@ fn every_verdict_is_right_and_the_guide_shows_it() {
             scenario.join("runs").is_dir() && !scenario.join("report.html").exists(),
             "{}",
             scenario.display()
+        );
+    }
+}
+
+/// A margin is found by judging an interval again; here whole records are. With all facts and by one end's sockets, whose path is inferred.
+#[test]
+fn thresholds_that_are_moved_change_just_the_time_that_margins_name() {
+    let folder = Folder::new();
+    let words =
+        ["catalogue", "app-97-of-path", "both-app-path", "rwnd-bbr-4ms", "rwnd-maximum", "sndbuf-maximum"];
+    let more = ["--on", "sim", "--perturb", "10%", "--json", "--quiet", "--out", "out"];
+    for blindfold in
+        [&[][..], &["--resume", "--blindfold", "sender"], &["--resume", "--blindfold", "receiver"]]
+    {
+        let output = folder.pipefill(&[&words[..], &more, blindfold].concat()).output().unwrap();
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let perturbation = &found["perturbation"];
+        let [span, moved, within] =
+            ["span_us", "moved_us", "within_margin_us"].map(|name| perturbation[name].as_u64().unwrap());
+        assert_eq!(moved, within, "{blindfold:?}: {perturbation}");
+        assert!(moved > 0 && moved < span, "{blindfold:?}: {perturbation}");
+        let hangs = perturbation["hanging"].as_array().unwrap().iter();
+        let mut hangs = hangs.filter(|verdict| verdict["scenario"] == "app-97-of-path");
+        assert!(
+            !blindfold.is_empty() || hangs.any(|verdict| verdict["limited_by"] == "app"),
+            "{perturbation}"
         );
     }
 }
