@@ -24,15 +24,12 @@ mod witness;
 
 pub use both_captures::{BothCaptures, JoinedEvidence, QueueWait};
 pub use confidence::Confidence;
-pub use decision::{Decision, decide, decide_traced};
 pub use judging::{Diagnosing, datagrams_limited_by};
 pub(crate) use ledger::{FinishedLedger, Holding};
 pub use revisions::REVISIONS;
 pub use rule::{Part, Revision, Rule, RuleId};
-pub use rule_names::rule_ids;
 pub use rules::RULES;
 pub use testbed::TestbedFault;
-pub use trace::{ThresholdComparison, Trace};
 pub use witness::Witness;
 
 use crate::ground::thresholds::Thresholds;

@@ -9,25 +9,18 @@ use pipefill_core::evidence::Evidence;
 
 /// The answer on one interval.
 #[derive(Clone, Copy)]
-pub struct Decision {
+pub(super) struct Decision {
     /// The rule that held.
-    pub rule: &'static Rule,
+    pub(super) rule: &'static Rule,
     /// The smallest relative move of one threshold that gives the interval another holder; `None` where none does.
-    pub margin: Option<f64>,
+    pub(super) margin: Option<f64>,
 }
 
 /// The rule that decides on `evidence`; `None` where it has nothing that any rule asks for.
-pub fn decide(evidence: &Evidence, thresholds: &Thresholds) -> Option<Decision> {
+pub(super) fn decide(evidence: &Evidence, thresholds: &Thresholds) -> Option<Decision> {
     let mut trace = Trace::default();
     let rule = first(evidence, thresholds, &mut trace)?;
     Some(Decision { rule, margin: margin(rule, evidence, thresholds, trace.comparisons()) })
-}
-
-/// The same with all that was compared on the way.
-pub fn decide_traced(evidence: &Evidence, thresholds: &Thresholds) -> Option<(Decision, Trace)> {
-    let mut trace = Trace::default();
-    first(evidence, thresholds, &mut trace)?;
-    Some((decide(evidence, thresholds)?, trace))
 }
 
 fn first(evidence: &Evidence, thresholds: &Thresholds, trace: &mut Trace) -> Option<&'static Rule> {

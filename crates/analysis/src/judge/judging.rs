@@ -2,13 +2,14 @@
 
 use super::confidence::Grounds;
 use super::cwnd_causes::{Around, Losses, Refiner};
+use super::decision::decide;
 use super::figures::HolderFigures;
 use super::ledger::{FinishedLedger, Holding, JudgedSpan, Ledger, LedgerSums};
 use super::packets::arriving;
 use super::revisions::{is_carried, offered_and_carried, own_drops};
 use super::rules::unknown::NOT_SAMPLED;
 use super::witness::{self, AppLimited};
-use super::{Confidence, Diagnosis, Figures, Span, decide, revisions, testbed};
+use super::{Confidence, Diagnosis, Figures, Span, revisions, testbed};
 use crate::ground::interval::{self, TimeInterval, flow_of};
 use crate::ground::models::headers::Headers;
 use crate::ground::statistics::rounded;

@@ -3,17 +3,21 @@
 use super::revisions::REVISIONS;
 use super::rule::{OTHER, RuleId};
 use super::rules::RULES;
+use super::rules::app::IDLE;
 use super::rules::unknown::NOT_SAMPLED;
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 
 /// Every name of a rule or a revision.
-pub fn rule_ids() -> impl Iterator<Item = RuleId> {
+fn rule_ids() -> impl Iterator<Item = RuleId> {
     let rules = RULES.iter().map(|rule| rule.id);
-    rules.chain([NOT_SAMPLED]).chain(REVISIONS.iter().map(|revision| revision.id))
+    rules.chain([NOT_SAMPLED, IDLE]).chain(REVISIONS.iter().map(|revision| revision.id))
 }
 
 impl RuleId {
+    /// What holds a connection that carried nothing and has nothing to send.
+    pub const IDLE: Self = IDLE;
+
     /// What the rule or the revision of that name asks; `None` for time without evidence, and for a rule of another version.
     pub fn question(self) -> Option<&'static str> {
         let rule = RULES.iter().find(|rule| rule.id == self).map(|rule| rule.question);

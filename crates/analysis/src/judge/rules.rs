@@ -2,7 +2,7 @@
 //!
 //! Rules with more evidence stand first, and nothing overrides a rule later except the named revisions.
 
-mod app;
+pub(super) mod app;
 mod cpu;
 mod cwnd;
 mod pacing;

@@ -5,14 +5,14 @@ use crate::ground::threshold::{Compare, Threshold};
 
 /// One comparison with a threshold.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ThresholdComparison {
+pub(super) struct ThresholdComparison {
     /// With which.
-    pub threshold: Threshold,
+    pub(super) threshold: Threshold,
     /// What was compared with it, in its unit.
-    pub value: f64,
+    pub(super) value: f64,
     /// The relative move of the threshold at which the comparison turns, e.g. 0.1 where it would have to be a tenth larger; below zero
     /// where it would have to be smaller. `None` where no move turns it.
-    pub turns_at: Option<f64>,
+    pub(super) turns_at: Option<f64>,
 }
 
 /// A threshold that is moved for one judgement.
@@ -24,7 +24,7 @@ struct Move {
 
 /// Records comparisons, and may judge with one threshold moved.
 #[derive(Debug, Clone, Default)]
-pub struct Trace {
+pub(super) struct Trace {
     comparisons: Vec<ThresholdComparison>,
     moved: Option<Move>,
     /// What lets data out by the packets, once that was asked.
@@ -39,7 +39,7 @@ impl Trace {
     }
 
     /// What was compared so far, in order.
-    pub fn comparisons(&self) -> &[ThresholdComparison] {
+    pub(super) fn comparisons(&self) -> &[ThresholdComparison] {
         &self.comparisons
     }
 

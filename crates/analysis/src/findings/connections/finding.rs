@@ -158,6 +158,7 @@ impl ConnectionFinding {
     pub fn set_idle(&mut self) {
         self.rate_bps = Some(0);
         self.limited_by = Some(LimitedBy::App);
+        self.rule = Some(RuleId::IDLE);
         self.reason = Some(VerdictReason::Idle);
     }
 

@@ -7,6 +7,9 @@ use super::super::rule::{Part, Rule, RuleId};
 use super::cwnd::arriving_packets;
 use pipefill_core::limit::LimitedBy;
 
+/// Of a connection that carried nothing and has nothing to send: no rule is asked.
+pub(in crate::judge) const IDLE: RuleId = RuleId::new("app.idle");
+
 /// Losses of a queue count sooner than others.
 pub(super) const DATAGRAMS_ARRIVE: Rule = Rule {
     id: RuleId::new("app.datagrams_arrive"),
