@@ -46,9 +46,9 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
 }
 
 fn rules() -> String {
-    let mut text = String::from("\n| | rule | asks | needs |\n| ---: | --- | --- | --- |\n");
-    for (number, rule) in (1..).zip(RULES) {
-        let _ = writeln!(text, "| {number} | `{}` | {} | {} |", rule.id, rule.question, needs(rule));
+    let mut text = String::from("\n| rule | asks | needs |\n| --- | --- | --- |\n");
+    for rule in RULES {
+        let _ = writeln!(text, "| `{}` | {} | {} |", rule.id, rule.question, needs(rule));
     }
     text.push_str(
         "\nRevisions, over the finished ledger:\n\n| revision | asks | then |\n| --- | --- | --- |\n",

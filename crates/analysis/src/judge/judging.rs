@@ -65,6 +65,8 @@ struct JudgedStream<'a> {
     receiving: Receiving<'a>,
     /// Whether its sending socket was sampled, or its packets were captured near it.
     is_sender_seen: bool,
+    /// When it was last sampled, at either end.
+    sampled_to_us: u64,
     packets: PacketTrack,
     /// Where its packets were captured.
     capture_point: CapturePoint,
@@ -101,6 +103,7 @@ impl<'a> Diagnosing<'a> {
                     ledger: Ledger::new(life, measured),
                     receiving: Receiving::new(thresholds),
                     is_sender_seen: false,
+                    sampled_to_us: 0,
                     packets: PacketTrack::default(),
                     capture_point: CapturePoint::Unknown,
                 }
@@ -123,6 +126,7 @@ impl<'a> Diagnosing<'a> {
         if let Some(stream) = self.streams.iter_mut().find(is_its) {
             self.flows[stream.place].app_limited.see(row);
             stream.see(row, self.facts.observed.is_some());
+            stream.sampled_to_us = row.t_us();
         }
         if row.t_us() >= self.next_us {
             self.judge_and_forget(row.t_us());
@@ -205,6 +209,9 @@ impl<'a> Diagnosing<'a> {
             if self.facts.observed.is_some() && !self.streams[place].is_sender_seen {
                 self.judge_by_the_receiver(place);
             }
+        }
+        for stream in &mut self.streams {
+            stream.ledger.extend_last_to(stream.sampled_to_us);
         }
     }
 

@@ -123,6 +123,14 @@ impl Ledger {
         self.last = Some((span, covers));
     }
 
+    /// Gives the last span what follows it up to `to_us`: samples of an interval that did not end, which is a part of a round trip, however
+    /// long that takes.
+    pub(crate) fn extend_last_to(&mut self, to_us: u64) {
+        if let Some((_, covers)) = &mut self.last {
+            covers.to_us = covers.to_us.max(to_us.min(self.life.to_us));
+        }
+    }
+
     /// The spans so far, up to the last one that was judged.
     pub(crate) fn spans_so_far(&self) -> Vec<Step<Holding>> {
         let mut so_far = self.clone();
@@ -345,6 +353,10 @@ mod tests {
             (600, 1_000, Unknown),
         ];
         assert_eq!(held(ledger), told);
+        let mut sampled = Ledger::new(interval(0, 1_000), interval(0, 1_000));
+        sampled.push(span(0, 100, Cwnd, None));
+        sampled.extend_last_to(950);
+        assert_eq!(held(sampled), [(0, 1_000, Cwnd)], "a round trip of 900 us was sampled to its end");
         let mut late = Ledger::new(interval(0, 100), interval(0, 100));
         late.push(span(60, 95, Path, None));
         assert_eq!(held(late), [(0, 60, Unknown), (60, 100, Path)]);
