@@ -106,11 +106,20 @@ impl Agreement {
         self.last_retransmits = [info.retransmits, closest.unwrap_or(0)];
     }
 
-    /// Whether each figure agrees in `share` of the samples, and the count of retransmissions in the last one.
-    pub(crate) fn holds(&self, share: f64) -> bool {
-        let least = [self.in_flight, self.srtt, self.min_rtt, self.bytes, self.retransmits].into_iter().min();
+    /// Whether what is counted agrees in `share` of the samples, and the count of retransmissions in the last one. That holds on any machine.
+    pub(crate) fn counts_hold(&self, share: f64) -> bool {
         let [kernel, packets] = self.last_retransmits;
-        self.samples > 100 && kernel == packets && least.unwrap_or(0) as f64 >= share * self.samples as f64
+        kernel == packets && self.hold([self.in_flight, self.bytes, self.retransmits], share)
+    }
+
+    /// Whether the round trips agree in `share` of the samples. A packet is captured at one instant and handled by TCP at another: the share is
+    /// lower where a machine stops in between.
+    pub(crate) fn round_trips_hold(&self, share: f64) -> bool {
+        self.hold([self.srtt, self.min_rtt], share)
+    }
+
+    fn hold<const N: usize>(&self, agreeing: [usize; N], share: f64) -> bool {
+        self.samples > 100 && agreeing.iter().all(|&count| count as f64 >= share * self.samples as f64)
     }
 }
 
