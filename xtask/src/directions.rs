@@ -142,6 +142,19 @@ mod tests {
     }
 
     #[test]
+    fn runs_know_no_backend_and_nothing_knows_the_program() {
+        for (name, wrong) in [
+            ("pipefill-runs", "pipefill-lab"),
+            ("pipefill-hosts", "pipefill-observe"),
+            ("pipefill-observe", "pipefill"),
+        ] {
+            let problems = check(&[package(name, &["pipefill-core", wrong])]);
+            let told = format!("{name} must not depend on {wrong}; ");
+            assert!(problems.iter().any(|problem| problem.starts_with(&told)), "{problems:?}");
+        }
+    }
+
+    #[test]
     fn a_crate_that_is_new_or_gone_shows() {
         let problems = against(TABLE, &[package("core", &[]), package("analysis", &[]), package("web", &[])]);
         assert_eq!(problems.len(), 2, "{problems:?}");

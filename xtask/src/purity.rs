@@ -1,4 +1,5 @@
-//! What the pure crates must not name: clocks, sockets, files, threads, and maps in random order. Unit tests may.
+//! What the pure crates must not name: clocks, sockets, files, threads, and maps in random order; and what the crates behind the program must
+//! not: command lines, terminals, signals, exit codes. Unit tests may.
 
 use crate::modules::{Module, Name, Tree};
 use crate::workspace::Workspace;
@@ -58,6 +59,25 @@ const IMPURE: [&[&str]; 40] = [
     &["libc"],
 ];
 
+/// Crates that do what the program does, and leave to it how it is asked for and shown.
+const SILENT: [&str; 3] = ["crates/runs/src/", "crates/hosts/src/", "crates/observe/src/"];
+
+/// Parts of paths that lead to whoever sits before the program.
+const LOUD: [&[&str]; 12] = [
+    &["clap"],
+    &["ExitCode"],
+    &["process", "exit"],
+    &["signal_hook"],
+    &["ratatui"],
+    &["indicatif"],
+    &["io", "stdout"],
+    &["io", "stderr"],
+    &["println!"],
+    &["print!"],
+    &["eprintln!"],
+    &["eprint!"],
+];
+
 /// A file that may name some of them, and why.
 struct Exception {
     file: &'static str,
@@ -86,6 +106,11 @@ const EXCEPTIONS: &[Exception] = &[
         words: &["HashMap"],
         reason: "the keys are our own numbers, the hasher is FixedState",
     },
+    Exception {
+        file: "crates/hosts/src/backend/agent.rs",
+        words: &["io::stdout"],
+        reason: "the far end's end of ssh's connection, which no person reads",
+    },
     Exception { file: "crates/capture/src/tcp/table.rs", words: &["RandomState"], reason: SEEDED },
     Exception {
         file: "crates/report/src/png.rs",
@@ -109,15 +134,16 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Vec<String>, String> {
 
 fn against(exceptions: &[Exception], trees: &[Tree]) -> Vec<String> {
     let (mut problems, mut needed) = (Vec::new(), BTreeSet::new());
-    let pure = trees.iter().flat_map(|tree| &tree.modules).filter(|module| is_pure(module));
-    for (module, name) in pure.flat_map(|module| module.names.iter().map(move |name| (module, name))) {
-        let Some(word) = impure_part(name) else { continue };
+    let modules = trees.iter().flat_map(|tree| &tree.modules);
+    for (module, name) in modules.flat_map(|module| module.names.iter().map(move |name| (module, name))) {
+        let Some((words, kind)) = forbidden(module) else { continue };
+        let Some(word) = part(words, name) else { continue };
         let allows =
             |exception: &Exception| exception.file == module.file && exception.words.contains(&&*word);
         if exceptions.iter().any(allows) {
             needed.insert((&*module.file, word));
         } else {
-            problems.push(format!("{}:{}: {word} in a pure crate", module.file, name.line));
+            problems.push(format!("{}:{}: {word} in a {kind} crate", module.file, name.line));
         }
     }
     problems.dedup();
@@ -131,17 +157,25 @@ fn against(exceptions: &[Exception], trees: &[Tree]) -> Vec<String> {
     problems
 }
 
-fn is_pure(module: &Module) -> bool {
-    PURE.iter().any(|folder| module.file.starts_with(folder))
+/// What a module's crate must not name, and what such a crate is called.
+fn forbidden(module: &Module) -> Option<(&'static [&'static [&'static str]], &'static str)> {
+    let is_in = |folders: &[&str]| folders.iter().any(|folder| module.file.starts_with(folder));
+    if is_in(&PURE) {
+        Some((&IMPURE, "pure"))
+    } else if is_in(&SILENT) {
+        Some((&LOUD, "silent"))
+    } else {
+        None
+    }
 }
 
-fn impure_part(name: &Name) -> Option<String> {
+fn part(words: &[&[&str]], name: &Name) -> Option<String> {
     let holds = |part: &&&[&str]| {
         name.segments
             .windows(part.len())
             .any(|segments| segments.iter().zip(**part).all(|(one, other)| one == other))
     };
-    (!name.is_test).then(|| IMPURE.iter().find(holds).map(|part| part.join("::"))).flatten()
+    (!name.is_test).then(|| words.iter().find(holds).map(|part| part.join("::"))).flatten()
 }
 
 #[cfg(test)]
@@ -166,6 +200,19 @@ mod tests {
         ];
         assert_eq!(problems(&[], "crates/link/src/a.rs", text), told);
         assert_eq!(problems(&[], "crates/lab/src/a.rs", text), [""; 0]);
+    }
+
+    #[test]
+    fn a_crate_behind_the_program_prints_nothing() {
+        let text =
+            "use std::process::ExitCode;\nuse std::fs;\nfn say() { println!(\"a\") }\nuse clap::Parser;\n";
+        let told = [
+            "crates/runs/src/a.rs:1: ExitCode in a silent crate",
+            "crates/runs/src/a.rs:3: println! in a silent crate",
+            "crates/runs/src/a.rs:4: clap in a silent crate",
+        ];
+        assert_eq!(problems(&[], "crates/runs/src/a.rs", text), told);
+        assert_eq!(problems(&[], "crates/cli/src/a.rs", text), [""; 0]);
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl Which {
     /// What the command asks for.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for times of which nothing is between.
+    /// [`Failure`] for times of which nothing is between.
     pub(crate) fn of(args: &PcapArgs) -> Result<Self, Failure> {
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let range_ns = [args.from.map_or(0, ns), args.to.map_or(u64::MAX, ns)];

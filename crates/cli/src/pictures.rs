@@ -34,7 +34,7 @@ impl Kind {
 /// Where the pictures of the records in `directory` go.
 ///
 /// # Errors
-/// [`Failure::File`] where a link stands there.
+/// [`Failure`] where a link stands there.
 pub(crate) fn folder(directory: &Path) -> Result<PathBuf, Failure> {
     let folder = directory.join(FOLDER);
     files::is_directory(&folder).map_err(Failure::file("writing", &folder))?;

@@ -5,8 +5,7 @@ use crate::live::{LiveState, View, locked};
 use crate::terminal::{Terminal, log as say};
 use crate::wording::label;
 use pipefill_core::plan::Run;
-use pipefill_runs::Stop;
-use pipefill_runs::duration_in_words;
+use pipefill_runs::{Stop, duration_in_words};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 

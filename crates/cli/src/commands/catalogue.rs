@@ -10,12 +10,8 @@ use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_analysis::findings::perturbation::Perturbation;
 use pipefill_analysis::infer::View;
 use pipefill_report::confusion;
-use pipefill_runs::Failure;
-use pipefill_runs::Finished;
-use pipefill_runs::PlannedScenario;
 use pipefill_runs::catalogue::{CATALOGUE, CatalogueScenario};
-use pipefill_runs::result_of;
-use pipefill_runs::rows;
+use pipefill_runs::{Failure, Finished, PlannedScenario, result_of, rows};
 use pipefill_store::ExperimentDirectory;
 use std::path::{Path, PathBuf};
 

@@ -6,8 +6,7 @@ use crate::terminal::Terminal;
 use pipefill_analysis::findings::changes::{CellChange, Changes};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use pipefill_report::{changes as text, json};
-use pipefill_runs::Failure;
-use pipefill_runs::result_of;
+use pipefill_runs::{Failure, result_of};
 
 /// Reads both and compares them. A regression is exit code 1, so that it can stop a pipeline.
 pub(super) fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Outcome, Failure> {

@@ -9,8 +9,7 @@ use pipefill_core::problem::Problem;
 use pipefill_observe::{STDIN, capture_name};
 use pipefill_report::words::quoted;
 use pipefill_report::{explain as text, json};
-use pipefill_runs::Failure;
-use pipefill_runs::result_of;
+use pipefill_runs::{Failure, result_of};
 use std::path::Path;
 
 /// Reads the records and explains them. Done is done, whatever limited.
@@ -70,7 +69,7 @@ fn neither(file: &Path, problem: &Problem) -> Problem {
 /// Leaves in `result` the cells that `only` names.
 ///
 /// # Errors
-/// [`Failure::Usage`] where it names none.
+/// [`Failure`] where it names none.
 pub(super) fn keep(result: &mut Experiment, only: &[String]) -> Result<(), Failure> {
     let mut wanted = result.plan.clone();
     wanted.select(only)?;

@@ -4,9 +4,7 @@ use crate::args::PlanArgs;
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
 use pipefill_report::{json, plan as text};
-use pipefill_runs::Failure;
-use pipefill_runs::PlannedScenario;
-use pipefill_runs::studies;
+use pipefill_runs::{Failure, PlannedScenario, studies};
 
 /// Prints every run. No estimate: that is a backend's, and none is asked for here.
 pub(super) fn plan(args: &PlanArgs, terminal: &Terminal) -> Result<Outcome, Failure> {

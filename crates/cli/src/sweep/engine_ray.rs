@@ -3,8 +3,7 @@
 use super::Sweep;
 use crate::terminal::Terminal;
 use pipefill_core::problem::Problem;
-use pipefill_runs::Failure;
-use pipefill_runs::Stop;
+use pipefill_runs::{Failure, Stop};
 use serde::Deserialize;
 use serde_json::json;
 use std::io::{BufRead, BufReader, Write};

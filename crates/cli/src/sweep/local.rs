@@ -2,8 +2,7 @@
 
 use super::{Sweep, end, own_child};
 use crate::terminal::Terminal;
-use pipefill_runs::Failure;
-use pipefill_runs::Stop;
+use pipefill_runs::{Failure, Stop};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -16,7 +15,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Runs `shards`; returns when all have ended. Each is in a process group of its own: a Ctrl-C reaches it once, from here.
 ///
 /// # Errors
-/// A process or a log that can't be made; [`Failure::Other`] where the user stopped it.
+/// A process or a log that can't be made; [`Failure`] where the user stopped it.
 pub(super) fn carry_out(
     sweep: &Sweep,
     shards: &[u32],

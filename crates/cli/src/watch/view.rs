@@ -6,8 +6,7 @@ use crate::console::Console;
 use crate::terminal::Terminal;
 use pipefill_observe::{Filter, Watcher};
 use pipefill_report::words::complete_connections;
-use pipefill_runs::Failure;
-use pipefill_runs::Stop;
+use pipefill_runs::{Failure, Stop};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::time::{Duration, Instant};
 

@@ -7,8 +7,7 @@ use pipefill_analysis::findings::connections::{
 use pipefill_capture::join::{
     Clock, Delay, Joined, JoinedPair, JoinedWay, Origin, Pairing, Placed, Survey, join,
 };
-use pipefill_observe::judge_capture;
-use pipefill_observe::{CaptureFile, CaptureRead, STDIN, capture_name, read_capture};
+use pipefill_observe::{CaptureFile, CaptureRead, STDIN, capture_name, judge_capture, read_capture};
 use pipefill_runs::Failure;
 use std::path::Path;
 
