@@ -31,12 +31,14 @@ fn an_ordinary_user_needs_to_enter_nothing() {
     let mut greeting = String::new();
     BufReader::new(server.stderr.take().unwrap()).read_line(&mut greeting).unwrap();
     let address = greeting.split([' ', ',']).find(|word| word.contains(':')).unwrap();
-    folder.write(
-        "a.toml",
-        &format!(
-            "name = \"a\"\n[hosts]\nreceiver = \"pipefill:{address}\"\n[[flow]]\nduration = \"300ms\"\n[run]\nrepeat = 1\n"
-        ),
+    // What an ordinary user may choose.
+    let allowed = fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap();
+    let allowed = allowed.split_whitespace().next().unwrap();
+    let text = format!(
+        "name = \"a\"\n[hosts]\nreceiver = \"pipefill:{address}\"\n[host]\ncongestion_control = \"{allowed}\"\n[[flow]]\n\
+         duration = \"300ms\"\n[run]\nrepeat = 1\n"
     );
+    folder.write("a.toml", &text);
     let program = folder.path("pipefill");
     fs::copy(assert_cmd::cargo::cargo_bin!("pipefill"), &program).unwrap();
     for path in [folder.root(), folder.runtime()] {
