@@ -6,14 +6,10 @@
 //! small pieces, as `tcpdump` does, is printed beside: the kernel keeps such a one in single pages. All are whole commands, start and output included, that run in turn; times are CPU time of
 //! their processes (getrusage), the fastest of each. Ends with 1 where a goal is missed.
 
-#[allow(dead_code, reason = "the tests use the rest")]
-#[path = "../../capture/tests/reading/made/mod.rs"]
-mod made;
-
-use made::container::{Entry, Order, pcap_header, pcap_record};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use pipefill_capture::read::Reader;
+use pipefill_testkit::captures::container::{Entry, Order, pcap_header, pcap_record};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};

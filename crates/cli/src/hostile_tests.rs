@@ -1,12 +1,9 @@
 //! What somebody else may have written, as this program reads it: `--only`, `fix.json`. Any text is what it should be, or an error; never a
 //! panic.
 
-#[path = "../../core/tests/changes/mod.rs"]
-mod changes;
-
 use crate::{fix_file, select, synthetic};
-use changes::{changed, changes};
 use pipefill_core::scenario::Style;
+use pipefill_testkit::changes::{changed, changes};
 use proptest::prelude::*;
 use std::fs;
 

@@ -1,13 +1,9 @@
 //! A backend that makes records without traffic, and a scenario small enough for it: for tests only.
 
-#[path = "../../analysis/tests/builder/mod.rs"]
-mod builder;
-
 use crate::args::Selection;
 use crate::asked::Asked;
 use crate::live::RunHistory;
 use crate::studies::Study;
-use builder::Steady;
 use pipefill_core::backend::{Backend, BackendError, Watch};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
@@ -16,6 +12,7 @@ use pipefill_core::record::{
 };
 use pipefill_core::units::Time;
 use pipefill_store::Partial;
+use pipefill_testkit::builder::{self, Steady};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

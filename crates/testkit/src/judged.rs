@@ -1,5 +1,4 @@
 //! A judged flow of a scenario, for tests of advice and of sentences.
-#![allow(dead_code, missing_docs, unreachable_pub, reason = "test support, shared by several test crates")]
 
 use pipefill_analysis::findings::finding::{Bufferbloat, Latency};
 use pipefill_analysis::findings::verdict::JudgedFlow;
