@@ -7,5 +7,9 @@ pub mod builder;
 pub mod captures;
 pub mod changes;
 pub mod entries;
+#[cfg(feature = "machine")]
+pub mod goals;
 #[cfg(feature = "analysis")]
 pub mod judged;
+#[cfg(feature = "machine")]
+pub mod witness;
