@@ -44,7 +44,7 @@ bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data 
 proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and the notebook in full, and what is killed at many instants: more than an hour
 	@scripts/need.sh rust cc iperf3
 	@scripts/need.sh tshark tcptrace sshd podman slurm || true # the tests of what is missing say that they are skipped
-	@status=0; export PIPEFILL_REQUIRE_ALL=1; \
+	@status=0; export PIPEFILL_REQUIRE_ALL=1 PIPEFILL_QUIET=1; \
 	scripts/test.sh unchecked || status=1; \
 	cargo run -q -p xtask -- fixes || status=1; \
 	cargo run -q -p xtask -- reproduce || status=1; \
@@ -52,6 +52,7 @@ proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and
 	cargo run -q -p xtask -- accuracy || status=1; \
 	cargo bench -q -p pipefill --bench programs || status=1; \
 	PIPEFILL_CAPTURE_RUNS=26 cargo test -q -p pipefill --test measure counted:: || status=1; \
+	for part in kernel parity verdicts lab watch exec; do cargo test -q -p pipefill --test measure $$part:: || status=1; done; \
 	cargo test -q -p pipefill --test beside_tools || status=1; \
 	cargo test -q -p pipefill --test measure netem || status=1; \
 	PIPEFILL_KILLS=20 cargo test -q -p pipefill --test cli kills:: || status=1; \
