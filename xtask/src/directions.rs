@@ -3,10 +3,11 @@
 //! The graph is that of `ARCHITECTURE.md`:
 //!
 //! ```text
-//! cli ──► report ──► analysis ──► core ◄── link ◄── sim
-//!  ├────► store, capture, remote ► core
-//!  ├────► lab ──────────────────► core, link, capture
-//!  └────► sim ──────────────────► capture
+//! cli ──► report ──► analysis ──► core ◄── link ◄── sim, lab ► capture
+//!  ├────► runs ────► report, store
+//!  ├────► hosts ───► runs, remote, lab
+//!  ├────► observe ─► runs, lab, capture
+//!  └────► sim, lab
 //! ```
 //!
 //! The tests of every crate may use `testkit`, and nothing else may.
@@ -28,6 +29,22 @@ const MAY_DEPEND_ON: &[Row] = &[
     ("pipefill-remote", &["pipefill-core"]),
     ("pipefill-lab", &["pipefill-core", "pipefill-link", "pipefill-capture"]),
     ("pipefill-sim", &["pipefill-core", "pipefill-link", "pipefill-capture"]),
+    ("pipefill-runs", &["pipefill-report", "pipefill-store", "pipefill-analysis", "pipefill-core"]),
+    (
+        "pipefill-hosts",
+        &[
+            "pipefill-runs",
+            "pipefill-report",
+            "pipefill-remote",
+            "pipefill-lab",
+            "pipefill-analysis",
+            "pipefill-core",
+        ],
+    ),
+    (
+        "pipefill-observe",
+        &["pipefill-runs", "pipefill-lab", "pipefill-capture", "pipefill-analysis", "pipefill-core"],
+    ),
     (
         TESTKIT,
         &[
@@ -42,6 +59,9 @@ const MAY_DEPEND_ON: &[Row] = &[
     (
         "pipefill",
         &[
+            "pipefill-runs",
+            "pipefill-hosts",
+            "pipefill-observe",
             "pipefill-report",
             "pipefill-analysis",
             "pipefill-store",

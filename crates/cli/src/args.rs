@@ -26,8 +26,9 @@ use hosts::HostsOptions;
 use pipefill_analysis::infer::View;
 use pipefill_core::cell::WIRE_OVERHEAD;
 use pipefill_core::parse;
-use pipefill_core::plan::Shard;
+use pipefill_core::plan::{Selection, Shard};
 use pipefill_core::units::{Bytes, Rate, Ratio};
+use pipefill_runs::Options;
 pub(crate) use shape::ShapeArgs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -117,7 +118,7 @@ pub(crate) enum Command {
 
 /// Which part of a scenario to run, and with which values.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Selection {
+pub(crate) struct SelectionArgs {
     /// Override a scenario value, e.g. path.rtt=50ms; path.rtt=[10ms,50ms] makes an axis. May be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = set_words(), hide_possible_values = true)]
     pub(crate) set: Vec<String>,
@@ -130,6 +131,15 @@ pub(crate) struct Selection {
     /// Use the scenario's [quick] values; without them, run each cell once for 2 s
     #[arg(long)]
     pub(crate) quick: bool,
+}
+
+impl SelectionArgs {
+    /// The selection; `has_capture` is an assignment too.
+    pub(crate) fn with_capture(&self, has_capture: bool) -> Selection {
+        const CAPTURE: &str = "run.capture=true";
+        let set = self.set.iter().cloned().chain(has_capture.then(|| CAPTURE.to_owned())).collect();
+        Selection { set, only: self.only.clone(), repeat: self.repeat, quick: self.quick }
+    }
 }
 
 /// How and where to run.
@@ -172,6 +182,11 @@ impl RunOptions {
             }
             BackendName::Lab | BackendName::Hosts => 1,
         })
+    }
+
+    /// What the runs themselves need to know.
+    pub(crate) fn of_runs(&self) -> Options {
+        Options { out: self.out.clone(), jobs: self.jobs(), resume: self.resume }
     }
 }
 
@@ -218,7 +233,7 @@ pub(crate) struct PlanArgs {
     /// A scenario file, - for standard input, or the name of a built-in study
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) selection: Selection,
+    pub(crate) selection: SelectionArgs,
     /// Print the plan as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -229,7 +244,7 @@ pub(crate) struct RunArgs {
     /// A scenario file, or - for standard input
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) selection: Selection,
+    pub(crate) selection: SelectionArgs,
     /// Capture packets at both ends, as run.capture=true does: sender.pcapng and receiver.pcapng in each run's artifacts
     #[arg(long)]
     pub(crate) capture: bool,
@@ -274,7 +289,7 @@ pub(crate) struct StudyArgs {
     #[arg(long, conflicts_with = "name")]
     pub(crate) list: bool,
     #[command(flatten)]
-    pub(crate) selection: Selection,
+    pub(crate) selection: SelectionArgs,
     /// Capture packets at both ends, as run.capture=true does; the page shows the graphs of the sender's capture of each cell
     #[arg(long, conflicts_with = "list")]
     pub(crate) capture: bool,

@@ -5,10 +5,11 @@ mod visible;
 
 pub(crate) use visible::visible;
 
-use crate::failure::Failure;
 use console::Term;
+use pipefill_core::problem::Problem;
 use pipefill_core::scenario::Style as ErrorStyle;
 use pipefill_report::table::Style as TableStyle;
+use pipefill_runs::Reporter;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -101,8 +102,8 @@ impl Terminal {
     /// Text for people, on standard output. Closing the pipe (`| head`) is no error.
     ///
     /// # Errors
-    /// [`Failure::File`] where it can't be written, e.g. on a full disk.
-    pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
+    /// [`Problem`] where it can't be written, e.g. on a full disk.
+    pub(crate) fn print(&self, text: &str) -> Result<(), Problem> {
         write(&visible(text, self.colour_out))
     }
 
@@ -110,7 +111,7 @@ impl Terminal {
     ///
     /// # Errors
     /// As [`Self::print`].
-    pub(crate) fn print_data(&self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn print_data(&self, text: &str) -> Result<(), Problem> {
         if self.shows_output { write(&visible(text, false)) } else { write(text) }
     }
 
@@ -118,7 +119,7 @@ impl Terminal {
     ///
     /// # Errors
     /// As [`Self::print`].
-    pub(crate) fn print_result(&self, text: &str, is_data: bool) -> Result<(), Failure> {
+    pub(crate) fn print_result(&self, text: &str, is_data: bool) -> Result<(), Problem> {
         if is_data { self.print_data(text) } else { self.print(text) }
     }
 
@@ -128,16 +129,27 @@ impl Terminal {
     }
 }
 
+impl Reporter for Terminal {
+    fn say(&self, line: &str) {
+        say(line, self.colour_error);
+    }
+}
+
+/// A line of a log, on standard error.
+pub(crate) fn log(line: &str) {
+    say(line, false);
+}
+
 /// A line on standard error, in which our own colours are kept where it `has_colour`. Nothing can be done if it is closed.
 pub(crate) fn say(line: &str, has_colour: bool) {
     let _closed = writeln!(io::stderr().lock(), "{}", visible(line, has_colour));
 }
 
-fn write(text: &str) -> Result<(), Failure> {
+fn write(text: &str) -> Result<(), Problem> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::file("writing", Path::new("standard output"))(error))
+            Err(Problem::file("writing", Path::new("standard output"))(error))
         }
         _ => Ok(()),
     }

@@ -21,7 +21,7 @@ mod table;
 mod toml;
 
 pub use bounds::TEXT_MAX;
-pub use error::{Problem, ScenarioError, Style};
+pub use error::{ScenarioError, ScenarioProblem, Style};
 pub use key::{Key, Kind};
 pub use section::Section;
 pub use table::{KEYS, TOP};
@@ -121,7 +121,7 @@ impl Scenario {
     }
 }
 
-fn plans(document: &Document, set: &Layer) -> Result<(Plan, Plan), Vec<Problem>> {
+fn plans(document: &Document, set: &Layer) -> Result<(Plan, Plan), Vec<ScenarioProblem>> {
     let plan = expand(document, set, Extent::Full)?;
     let quick_plan = expand(document, set, Extent::Quick)?;
     Ok((plan, quick_plan))

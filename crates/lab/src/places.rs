@@ -19,6 +19,11 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Where `ip netns` keeps its names.
 const NAMED: &str = "/run/netns";
 
+/// The file that stands for a network namespace: `name` itself where that is a path, else where `ip netns` keeps it.
+pub fn namespace_file(name: &str) -> PathBuf {
+    if name.contains('/') { PathBuf::from(name) } else { Path::new(NAMED).join(name) }
+}
+
 /// The network namespace of a host.
 #[derive(Debug)]
 pub struct Place {

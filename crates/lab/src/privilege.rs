@@ -6,6 +6,7 @@ use crate::namespace::Namespace;
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getgid, getuid};
+use pipefill_core::problem::Problem;
 use std::fs;
 use std::io;
 use std::thread;
@@ -30,23 +31,13 @@ impl Privilege {
     }
 }
 
-/// Why the lab can't run here.
-#[derive(Debug, thiserror::Error)]
-#[error("{what}")]
-pub struct Denied {
-    /// What was tried and what the kernel said.
-    pub what: String,
-    /// What to do about it.
-    pub remedy: String,
-}
-
 /// Finds a way to make network namespaces, entering a user namespace where that is needed.
 ///
 /// Must be called while the process has one thread: `unshare(CLONE_NEWUSER)` is refused otherwise (unshare(2)).
 ///
 /// # Errors
-/// [`Denied`], with the remedy, where neither way is open.
-pub fn acquire() -> Result<Privilege, Denied> {
+/// [`Problem`], with the remedy, where neither way is open.
+pub fn acquire() -> Result<Privilege, Problem> {
     if Namespace::create().is_ok() {
         return Ok(Privilege::Root);
     }
@@ -89,7 +80,7 @@ fn unshare_user() -> io::Result<()> {
     }
 }
 
-fn denied(error: &io::Error) -> Denied {
+fn denied(error: &io::Error) -> Problem {
     let remedy =
         if fs::read_to_string("/proc/sys/kernel/unprivileged_userns_clone").is_ok_and(|v| v.trim() == "0") {
             "sysctl kernel.unprivileged_userns_clone=1, or run it as root"
@@ -102,10 +93,8 @@ fn denied(error: &io::Error) -> Denied {
         } else {
             "run it as root, or in a container started with --privileged"
         };
-    Denied {
-        what: format!(
-            "network namespaces can't be made here, neither directly nor in a user namespace: {error}"
-        ),
-        remedy: remedy.to_owned(),
-    }
+    Problem::machine(
+        format!("network namespaces can't be made here, neither directly nor in a user namespace: {error}"),
+        remedy,
+    )
 }

@@ -2,14 +2,14 @@
 
 use super::flows::{self, Form};
 use crate::args::{End, Format, ReportArgs};
-use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::page::{self, Place};
 use crate::pictures::{self, Kind};
-use crate::results::{Results, results};
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_report::{csv, json, md, parquet, table};
+use pipefill_runs::Failure;
+use pipefill_runs::{Results, results};
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -36,8 +36,8 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
         }
         Format::Parquet => return columns(args, result),
         Format::Json if args.output.is_some() => return document(args, result),
-        Format::Json => json::render(result).map_err(Failure::Json)?,
-        Format::Csv => csv::render(result).map_err(|error| Failure::Other(error.to_string()))?,
+        Format::Json => json::render(result).map_err(Failure::json)?,
+        Format::Csv => csv::render(result).map_err(|error| Failure::broken(error.to_string()))?,
         Format::Md => {
             let beside = |report: &PathBuf| pictures::beside(report, &read.pictures());
             md::render(result, &args.output.as_ref().map(beside).unwrap_or_default())
@@ -70,7 +70,7 @@ fn columns(args: &ReportArgs, result: &Experiment) -> Result<Outcome, Failure> {
     };
     let file = File::create(path).map_err(Failure::file("writing", path))?;
     let written = parquet::write(result, BufWriter::new(file));
-    written.map_err(|error| Failure::Other(format!("writing {}: {error}", path.display())))?;
+    written.map_err(|error| Failure::broken(format!("writing {}: {error}", path.display())))?;
     Ok(Outcome::Done)
 }
 

@@ -28,7 +28,7 @@ pub(super) struct SourceText {
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ScenarioProblem {
     /// What is wrong.
     pub message: String,
     /// What to write instead.
@@ -36,7 +36,7 @@ pub struct Problem {
     pub(super) origin: Origin,
 }
 
-impl Problem {
+impl ScenarioProblem {
     pub(super) fn new(origin: &Origin, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { message: shortened(message.into()), help: shortened(help.into()), origin: origin.clone() }
     }
@@ -63,24 +63,24 @@ pub enum Style {
 /// Everything that is wrong with a scenario; at least one problem. `Display` is the plain rendering.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScenarioError {
-    problems: Vec<Problem>,
+    problems: Vec<ScenarioProblem>,
     sources: Vec<SourceText>,
 }
 
 impl ScenarioError {
     /// Problems in the order of their texts and places.
-    pub(super) fn new(mut problems: Vec<Problem>, sources: Vec<SourceText>) -> Self {
+    pub(super) fn new(mut problems: Vec<ScenarioProblem>, sources: Vec<SourceText>) -> Self {
         problems.sort_by_key(|problem| (problem.origin.source, problem.origin.span.start));
         Self { problems, sources }
     }
 
     /// What is wrong, in the order of the text.
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[ScenarioProblem] {
         &self.problems
     }
 
     /// Line of a problem in its text, from 1.
-    pub fn line(&self, problem: &Problem) -> usize {
+    pub fn line(&self, problem: &ScenarioProblem) -> usize {
         let text = &self.sources[problem.origin.source].text;
         let start = floor_boundary(text, problem.origin.span.start);
         text[..start].matches('\n').count() + 1
@@ -101,7 +101,7 @@ impl ScenarioError {
         rendered.join("\n\n")
     }
 
-    fn group<'a>(&'a self, problem: &'a Problem) -> Group<'a> {
+    fn group<'a>(&'a self, problem: &'a ScenarioProblem) -> Group<'a> {
         let source = &self.sources[problem.origin.source];
         let start = floor_boundary(&source.text, problem.origin.span.start);
         let end = floor_boundary(&source.text, problem.origin.span.end).max(start);
