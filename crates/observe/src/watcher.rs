@@ -161,11 +161,16 @@ impl Watcher {
             / u32::try_from(BETWEEN_MAX).unwrap_or(u32::MAX);
         let step = for_rounds.max(for_many).clamp(*ONCE_STEP.start(), *ONCE_STEP.end());
         self.pace = Some(step);
+        let (mut until, longest) = (until, began + *ONCE.end().max(least));
         let mut due = Instant::now() + step;
         while due < until && !stop.is_requested() {
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
             self.look_at_the_busy()?;
             due += step;
+            // What lost them shows in more than one loss.
+            if self.tracker.busy().any(|(_, one)| has_retransmitted(one)) {
+                until = longest;
+            }
         }
         if !stop.is_requested() {
             std::thread::sleep(until.saturating_duration_since(Instant::now()));
@@ -454,6 +459,12 @@ pub fn carried(sample: &TcpSample) -> u64 {
 fn moved(one: &Tracked) -> u64 {
     let (Some(first), Some(last)) = (one.samples.front(), one.samples.back()) else { return 0 };
     carried(last).saturating_sub(carried(first))
+}
+
+/// Whether segments were sent again since the first sample.
+fn has_retransmitted(one: &Tracked) -> bool {
+    let ends = one.samples.front().zip(one.samples.back());
+    ends.is_some_and(|(first, last)| last.info.retransmits > first.info.retransmits)
 }
 
 fn no_namespace(name: &str, error: &io::Error) -> Problem {
