@@ -1,6 +1,32 @@
-//! The program `pipefill`: arguments, screens, signals, exit codes.
+//! pipefill is a laboratory for TCP and UDP throughput: is the pipe full, and if not, why not?
 //!
-//! Everything that the user's machine has and the crates below must not know — terminal, signals, arguments — is here.
+//! This crate is the program, and what other programs may call of it:
+//!
+//! - [`run_scenario`] carries out the runs of a scenario on a backend ([`Sim`], [`Lab`], [`Hosts`]), keeps their records and judges them.
+//! - [`judge_capture`] reads a capture and says what limited each of its flows.
+//! - [`watch_sockets`] says what limits the connections of this host.
+//!
+//! ```
+//! use pipefill::{Options, PlannedScenario, Sim, Stop, Unreported};
+//!
+//! let text = r#"
+//! name = "small"
+//! path.rtt = "10ms"
+//! path.rate = "50mbit"
+//! flow = [{ duration = "1s" }]
+//! run.repeat = 1
+//! "#;
+//! # let folder = tempfile::tempdir()?;
+//! # let out = Some(folder.path().join("out"));
+//! let planned = PlannedScenario::built_in("small", text, &[])?;
+//! let options = Options { out, ..Options::default() };
+//! let finished = pipefill::run_scenario(planned, &Sim::new(), &options, &Unreported, &Stop::default())?;
+//! assert_eq!(finished.result.cells[0].limited_by.map(|holder| holder.as_str()), Some("path"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A problem says whose it is, what is wrong and what to do ([`Problem`]); [`Failure`] also has those of scenarios and of records. Exit codes
+//! are [`main`]'s alone.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -9,6 +35,7 @@ mod commands;
 mod console;
 mod estimate;
 mod events;
+mod library;
 mod live;
 mod outcome;
 mod page;
@@ -22,6 +49,18 @@ mod sweep;
 mod terminal;
 mod watch;
 mod wording;
+
+pub use library::{judge_capture, run_scenario, watch_sockets};
+pub use pipefill_analysis::findings::connections::{Captured, CapturedFlow, ConnectionFinding, Connections};
+pub use pipefill_analysis::findings::experiment::{CellResult, Experiment};
+pub use pipefill_core::backend::Backend;
+pub use pipefill_core::plan::Selection;
+pub use pipefill_core::problem::{Problem, ProblemKind};
+pub use pipefill_hosts::{Hosts, HostsOptions};
+pub use pipefill_lab::{Lab, privilege};
+pub use pipefill_observe::{Filter, WatchRequest};
+pub use pipefill_runs::{Failure, Finished, Options, PlannedScenario, Reporter, RunEvent, Stop, Unreported};
+pub use pipefill_sim::Sim;
 
 use args::Args;
 use clap::Parser;

@@ -20,7 +20,7 @@ use pipefill_core::plan::Run;
 use pipefill_core::problem::Problem;
 use pipefill_core::record::{Manifest, Sink};
 use pipefill_lab::Lab;
-use pipefill_lab::privilege::Privilege;
+use pipefill_lab::privilege;
 use pipefill_remote::key::Key;
 use ssh::Agent;
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ pub struct Hosts {
 impl Hosts {
     /// Nothing is begun yet.
     pub fn new(options: HostsOptions) -> Self {
-        Self { options, lab: Lab::new(Privilege::Root), agent: Mutex::default() }
+        Self { options, lab: Lab::new(privilege::current()), agent: Mutex::default() }
     }
 
     /// Both ends of `spec`.
@@ -137,4 +137,19 @@ fn needs_leave(end: &str, place: &Place) -> Problem {
         ),
         "allow it with --allow-sysctl: they are given back after each run; or use a network namespace there",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::scenario::Scenario;
+
+    #[test]
+    fn a_scenario_without_hosts_is_told_what_to_write() {
+        let text = "name = \"a\"\n[[flow]]\nduration = \"1s\"\n";
+        let run = Scenario::parse(text, "a.toml").unwrap().plan().runs().remove(0);
+        let problem = Hosts::new(HostsOptions::default()).check(&run).unwrap_err();
+        assert_eq!(problem.what, "the scenario does not say where its hosts are");
+        assert!(problem.remedy.unwrap().contains("[hosts] receiver = "));
+    }
 }

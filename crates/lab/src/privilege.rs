@@ -19,6 +19,8 @@ pub enum Privilege {
     Root,
     /// Root inside an own user namespace: everything but SCHED_FIFO, forced socket buffers and BPF.
     UserNamespace,
+    /// None: an ordinary user, who can make no namespace as they are. Enough between hosts.
+    User,
 }
 
 impl Privilege {
@@ -27,8 +29,14 @@ impl Privilege {
         match self {
             Self::Root => "root",
             Self::UserNamespace => "user-namespace",
+            Self::User => "user",
         }
     }
+}
+
+/// What this process may do as it is: unlike [`acquire`], it enters no user namespace, in which the machine's own network would be another one's.
+pub fn current() -> Privilege {
+    if Namespace::create().is_ok() { Privilege::Root } else { Privilege::User }
 }
 
 /// Finds a way to make network namespaces, entering a user namespace where that is needed.

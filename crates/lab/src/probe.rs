@@ -78,6 +78,7 @@ fn privileged(privilege: Privilege) -> Check {
     let detail = match privilege {
         Privilege::Root => "allowed",
         Privilege::UserNamespace => "allowed inside a user namespace, as for any user",
+        Privilege::User => "not allowed",
     };
     Check::new("network namespaces", State::Ok, detail)
 }

@@ -2,6 +2,7 @@
 
 use crate::again;
 use crate::condense::{Condensed, condense};
+use crate::evaluated::Evaluated;
 use crate::failure::Failure;
 use crate::reporter::Reporter;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment, ExperimentBuilder};
@@ -16,15 +17,6 @@ use pipefill_store::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-
-/// What records say.
-#[derive(Debug)]
-pub struct Evaluated {
-    /// The figures.
-    pub result: Experiment,
-    /// What a page shows of each run beside.
-    pub parts: Vec<RunPart>,
-}
 
 /// The result of all records in `experiment`. A directory that is no run's and has no manifest is named and
 /// left out.

@@ -218,6 +218,17 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_cannot_be_is_told_the_remedy_on_a_line_of_its_own() {
+        let failure = Failure::of_run(Problem::usage("there are no hosts", "write [hosts]"), "0000-r1");
+        assert_eq!(
+            failure.render(Style::Plain),
+            "error: run 0000-r1: there are no hosts\nhelp: write [hosts]"
+        );
+        let failure = Failure::of_run(Problem::machine("there is no bbr", "modprobe tcp_bbr"), "0000-r1");
+        assert_eq!(failure.render(Style::Plain), "error: there is no bbr\nhelp: modprobe tcp_bbr");
+    }
+
+    #[test]
     fn a_failure_after_finished_runs_keeps_its_own_words_and_code() {
         let failure = Failure::Kept {
             failure: Box::new(Problem::machine("no bbr", "modprobe").into()),

@@ -12,6 +12,7 @@ mod claim;
 mod condense;
 mod connections;
 mod duration;
+mod evaluated;
 mod evaluation;
 mod failure;
 #[cfg(test)]
@@ -30,7 +31,8 @@ pub use claim::{Claim, Claimed};
 pub use condense::{Condensed, condense, cut, rows};
 pub use connections::{KeptConnection, Recorded, Written, write_connections};
 pub use duration::duration_in_words;
-pub use evaluation::{Evaluated, evaluate, evaluate_cell, without_rows};
+pub use evaluated::Evaluated;
+pub use evaluation::{evaluate, evaluate_cell, without_rows};
 pub use failure::Failure;
 pub use planned::PlannedScenario;
 pub use reporter::{Reporter, RunEvent, Unreported};

@@ -1,6 +1,6 @@
 //! What the user asked for: a scenario, the values that override it, and the plan that results.
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::studies::{self, Study};
 use pipefill_core::backend::Backend;
 use pipefill_core::plan::{Cell, Plan, Selection, Shard};

@@ -1,6 +1,7 @@
 //! What runs have to say while they are carried out, and who hears it.
 
-use crate::{Evaluated, Failure};
+use crate::evaluated::Evaluated;
+use crate::failure::Failure;
 use pipefill_core::plan::Run;
 use pipefill_core::problem::Problem;
 use pipefill_core::record::{Invalid, Manifest, Sink};

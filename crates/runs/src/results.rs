@@ -2,7 +2,8 @@
 
 use crate::again;
 use crate::condense::{Condensed, condense};
-use crate::evaluation::{Evaluated, as_seen, evaluate};
+use crate::evaluated::Evaluated;
+use crate::evaluation::{as_seen, evaluate};
 use crate::failure::Failure;
 use crate::reporter::Reporter;
 use pipefill_analysis::findings::experiment::{Experiment, ExperimentBuilder};

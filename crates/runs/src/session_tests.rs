@@ -1,7 +1,7 @@
 //! Whole experiments on a synthetic backend: directories, resumption, invalid runs, failures, stops.
 
 use super::*;
-use crate::evaluation::Evaluated;
+use crate::evaluated::Evaluated;
 use crate::reporter::Unreported;
 use crate::studies;
 use crate::synthetic::{self, Synthetic};

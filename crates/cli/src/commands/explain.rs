@@ -1,13 +1,13 @@
 //! `pipefill explain`: what limited each cell of records, or each flow of a capture, when, and how that is known.
 
 use crate::args::{End, ExplainArgs};
+use crate::library::judge_capture;
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_core::problem::Problem;
-use pipefill_observe::judge_capture;
-use pipefill_observe::{STDIN, capture_name, read_capture};
-use pipefill_report::words::{complete_capture, quoted};
+use pipefill_observe::{STDIN, capture_name};
+use pipefill_report::words::quoted;
 use pipefill_report::{explain as text, json};
 use pipefill_runs::Failure;
 use pipefill_runs::result_of;
@@ -47,8 +47,7 @@ fn capture(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> 
             "leave them out: of a capture each flow is explained, from its packets alone",
         ));
     }
-    let read = read_capture(&args.directory, None).map_err(|problem| neither(&args.directory, &problem))?;
-    let found = complete_capture(judge_capture(&read));
+    let found = judge_capture(&args.directory).map_err(|problem| neither(&args.directory, &problem))?;
     if args.json {
         terminal.print_data(&json::explained_capture(&found).map_err(Failure::json)?)?;
     } else {

@@ -123,7 +123,7 @@ fn the_largest_values_of_a_scenario_do_not_overflow() {
 #[test]
 fn what_would_take_gigabytes_is_refused() {
     let refusal = |set: &[&str]| match Sim::new().check(&run(set)) {
-        Err(problem) => format!("{problem}; {}", problem.remedy.as_deref().unwrap_or_default()),
+        Err(Problem { what, remedy, .. }) => format!("{what}; {}", remedy.unwrap_or_default()),
         Ok(()) => panic!("{set:?}"),
     };
     let told = refusal(&["flow.length=1B", "flow.sndbuf=1073741823B"]);
