@@ -13,7 +13,7 @@ fn advice(text: &str, flow: u32, limited_by: LimitedBy, cause: Option<CwndCause>
     let spec = spec(text);
     let diagnosis = diagnosis(&spec, flow, limited_by, cause);
     let judged = judged(&spec, diagnosis, Latency::default(), 10_000_000);
-    let advice = advise(&judged, Some(95_640_000.0));
+    let advice = advise(&judged);
     for line in advice.iter().flat_map(|one| &one.set) {
         let mut scenario = Scenario::parse(&format!("name = \"x\"\n{text}"), "x.toml").unwrap();
         scenario.set(line).unwrap_or_else(|error| panic!("{line}: {error}"));
@@ -100,7 +100,7 @@ fn a_queue_that_is_never_empty_is_shortened_for_latency_alone() {
     let text = PATH.replace("\"2p\"", "\"4bdp\"") + "[[flow]]\n";
     let spec = spec(&text);
     let diagnosis = diagnosis(&spec, 0, LimitedBy::Path, None);
-    let advice = advise(&judged(&spec, diagnosis, bloated(), 95_000_000), Some(95_640_000.0));
+    let advice = advise(&judged(&spec, diagnosis, bloated(), 95_000_000));
     let shown: Vec<_> =
         advice.iter().map(|one| (one.set.join(", "), one.goal, one.predicted_rtt_us)).collect();
     assert_eq!(
