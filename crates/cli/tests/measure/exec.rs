@@ -26,6 +26,7 @@ pub(crate) fn tests() -> Vec<Test> {
             "one_connection_sees_that_another_shares_its_queue",
             one_connection_sees_that_another_shares_its_queue,
         ),
+        slow_test("the_first_command_of_the_readme_works_in_an_empty_folder", first_command_of_the_readme),
         slow_test("a_file_arrives_over_ipv6", || arrives("ipv6", None)),
         slow_test("a_file_arrives_for_an_ordinary_user", || arrives("ipv4", Some(ORDINARY))),
         slow_test("a_file_arrives_for_an_ordinary_user_over_ipv6", || arrives("ipv6", Some(ORDINARY))),
@@ -93,6 +94,22 @@ fn arrives(family: &str, user: Option<u32>) -> Outcome {
     }
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(output.stdout == bytes, "{} of {FILE} bytes arrived, or others", output.stdout.len());
+    Ok(())
+}
+
+/// As it stands there, pasted into a shell.
+fn first_command_of_the_readme() -> Outcome {
+    const README: &str = include_str!("../../../../README.md");
+    let folder = folder_with(&["curl", "python3"])?;
+    let block = README.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
+    let own = assert_cmd::cargo::cargo_bin!("pipefill").parent().unwrap();
+    let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", block]).current_dir(folder.root()).env("PATH", path).stdin(Stdio::null());
+    let output = shell.output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("Limited by the congestion window (random loss)"), "{said}");
     Ok(())
 }
 
