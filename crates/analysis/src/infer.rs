@@ -1,6 +1,7 @@
 //! What sockets alone tell of a path that nobody planned: base round trip, bottleneck rate, queue, and what losses look like.
 //!
-//! A first pass over the samples gives the facts ([`Inference`]), a second one judges with them: [`Manifest`] carries them as its subject.
+//! A first pass over the samples gives the facts ([`Inference`]), a second one judges with them. [`KnownRun`] is what is known before rows are
+//! read, by a scenario or by such facts: nothing else of the judge knows which.
 //! What no flow has tried stays absent.
 
 pub(crate) mod arrivals;
@@ -8,8 +9,11 @@ mod base_rtt;
 mod blindfold;
 mod bottleneck;
 pub(crate) mod datagrams;
+pub(crate) mod drops;
 pub(crate) mod epochs;
 mod history;
+mod known_path;
+mod known_run;
 mod losses;
 pub(crate) mod packets;
 pub(crate) mod queue;
@@ -26,14 +30,16 @@ pub(crate) mod utilisation;
 pub(crate) mod way;
 
 pub use blindfold::{View, blindfolded, forget_the_plan};
+pub use known_path::{KnownPath, KnownWay};
+pub use known_run::KnownRun;
 
 use crate::ground::models::headers::Headers;
 use crate::ground::thresholds::{SAMPLES_MAX, SAMPLES_OF_A_STREAM, Thresholds};
 use packets::{PacketTrack, StreamPackets};
-use pipefill_core::cell::{CellSpec, Direction};
+use pipefill_core::cell::Direction;
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{
-    AnyRow, DeliverySample, Fact, Manifest, Observed, PathFacts, StreamEnd, Subject,
+    AnyRow, DeliverySample, Fact, Manifest, Observed, PathFacts, StreamEnd, StreamSummary, Subject, WayFacts,
 };
 use rounds::Round;
 use std::collections::BTreeMap;
@@ -49,19 +55,16 @@ pub struct Inference<'a> {
 }
 
 impl<'a> Inference<'a> {
-    /// Of the connections of `manifest`; no sample was seen yet.
-    pub fn new(manifest: &Manifest, thresholds: &'a Thresholds) -> Self {
-        let spec = &manifest.run.cell.spec;
-        let most = (SAMPLES_MAX / manifest.streams.len().max(1)).max(SAMPLES_OF_A_STREAM);
-        let direction = |flow: u32| spec.flows.get(usize::try_from(flow).ok()?).map(|flow| flow.direction);
-        let track = |direction| Track::new(direction, most);
-        let tracks =
-            manifest.streams.iter().filter_map(|one| Some((one.stream, track(direction(one.flow)?))));
+    /// Of the connections of `run`; no sample was seen yet.
+    pub fn new(run: &KnownRun<'_>, thresholds: &'a Thresholds) -> Self {
+        let most = (SAMPLES_MAX / run.streams.len().max(1)).max(SAMPLES_OF_A_STREAM);
+        let track =
+            |stream: &StreamSummary| Some((stream.stream, Track::new(run.flow_of(stream)?.direction, most)));
         Self {
             thresholds,
-            tracks: tracks.collect(),
+            tracks: run.streams.iter().filter_map(track).collect(),
             packets: BTreeMap::new(),
-            headers: Headers::of(&spec.path),
+            headers: run.path.headers,
         }
     }
 
@@ -135,7 +138,7 @@ pub fn inferred<E>(
     rows: impl Iterator<Item = Result<AnyRow, E>>,
     thresholds: &Thresholds,
 ) -> Result<Manifest, E> {
-    let mut inference = Inference::new(manifest, thresholds);
+    let mut inference = Inference::new(&KnownRun::of(manifest), thresholds);
     for row in rows {
         inference.take(&row?);
     }
@@ -162,13 +165,10 @@ pub fn delivery(sample: &AnyRow) -> Option<AnyRow> {
     Some(AnyRow::Delivery(DeliverySample { t_us, stream, sent_bytes: bytes, received_bytes: bytes }))
 }
 
-/// `manifest` with `facts` as what is known of its path, in the subject and in the cell.
+/// `manifest` with `facts` as what is known of its path.
 pub fn with_facts(manifest: &Manifest, facts: PathFacts) -> Manifest {
-    let mut known = manifest.clone();
-    apply(&mut known.run.cell.spec, &facts);
     let observed = manifest.subject.observed().cloned().unwrap_or_default();
-    known.subject = Subject::Observed(Observed { path: facts, ..observed });
-    known
+    Manifest { subject: Subject::Observed(Observed { path: facts, ..observed }), ..manifest.clone() }
 }
 
 /// What a flow shows of others at its bottleneck.
@@ -180,9 +180,8 @@ pub struct SharedBottleneck {
     pub may_be_acks: bool,
 }
 
-/// What `facts` show of others at the bottleneck of a flow in `direction`; `None` where none were seen.
-pub fn of_others(facts: &PathFacts, direction: Direction, limited_by: LimitedBy) -> Option<SharedBottleneck> {
-    let way = facts.way(direction);
+/// What `way` shows of others at the bottleneck of a flow in its direction; `None` where none were seen.
+pub fn of_others(way: &WayFacts, limited_by: LimitedBy) -> Option<SharedBottleneck> {
     let is_without_a_rate =
         limited_by == LimitedBy::Path && way.rate_bps.is_none() && way.overflow_rtt_us.is_some();
     let slow_bps = way.shared_bps.map(|slow| slow.value);
@@ -190,11 +189,6 @@ pub fn of_others(facts: &PathFacts, direction: Direction, limited_by: LimitedBy)
         slow_bps,
         may_be_acks: way.rate_bps.is_none() && way.overflow_rtt_us.is_none(),
     })
-}
-
-/// `spec` with the path that `facts` tell of. Where the rate is unknown it has none.
-pub fn apply(spec: &mut CellSpec, facts: &PathFacts) {
-    blindfold::dress(&mut spec.path, facts);
 }
 
 #[cfg(test)]

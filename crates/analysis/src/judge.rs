@@ -10,6 +10,7 @@ mod confidence;
 mod cwnd_causes;
 mod decision;
 mod figures;
+mod flow_ledger;
 mod judging;
 mod ledger;
 mod packets;
@@ -24,6 +25,7 @@ mod witness;
 
 pub use both_captures::{BothCaptures, JoinedEvidence, QueueWait};
 pub use confidence::Confidence;
+pub use flow_ledger::FlowLedger;
 pub use judging::{Diagnosing, datagrams_limited_by};
 pub(crate) use ledger::{FinishedLedger, Holding};
 pub use revisions::REVISIONS;
@@ -156,6 +158,13 @@ pub struct Figures {
     /// The same of waiting for a CPU.
     #[serde(default)]
     pub cpu_wait_share: Option<f64>,
+}
+
+impl Diagnosis {
+    /// The share of the time that the category has.
+    pub fn share(&self) -> f64 {
+        self.limited_fraction.get(&self.limited_by).copied().unwrap_or(1.0)
+    }
 }
 
 impl Figures {

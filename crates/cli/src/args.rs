@@ -8,6 +8,7 @@ mod between;
 mod examples;
 mod hosts;
 mod letters;
+mod path;
 mod shape;
 mod sweep;
 mod words;
@@ -23,6 +24,7 @@ use examples::{
     STUDY_EXAMPLES, TEST_EXAMPLES, WATCH_EXAMPLES,
 };
 use hosts::HostsOptions;
+pub(crate) use path::{PathOption, typed};
 use pipefill_analysis::infer::View;
 use pipefill_core::cell::WIRE_OVERHEAD;
 use pipefill_core::parse;
@@ -318,9 +320,9 @@ pub(crate) struct CatalogueArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportArgs {
-    /// Directory of an experiment or of a run
+    /// Directory of an experiment or of a run [default: the newest experiment in pipefill-runs]
     #[arg(value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    pub(crate) directory: Option<PathBuf>,
     /// Format of the report
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
@@ -339,8 +341,9 @@ pub(crate) struct ReportArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
     /// Directory of an experiment or of a run, or a capture: pcap or pcapng, also in gzip or zstd; - is a capture on standard input
+    /// [default: the newest experiment in pipefill-runs]
     #[arg(value_name = "DIR|CAPTURE")]
-    pub(crate) directory: PathBuf,
+    pub(crate) directory: Option<PathBuf>,
     /// Explain only matching cells; values as in the scenario, axes separated by commas. If repeated, any value of an axis matches
     #[arg(long, value_name = "AXIS=VALUE")]
     pub(crate) only: Vec<String>,
@@ -357,7 +360,7 @@ pub(crate) struct WatchArgs {
     /// Which sockets, in the words of ss: dst, src, dport, sport, state, and, or, not, brackets [default: all]
     #[arg(value_name = "FILTER", allow_hyphen_values = true)]
     pub(crate) filter: Vec<String>,
-    /// Look twice, a second apart, and print a table
+    /// Look for ten round trips of each busy connection, one to three seconds, and print a table
     #[arg(long, conflicts_with = "span")]
     pub(crate) once: bool,
     /// Look for so long, then print a table
@@ -485,9 +488,9 @@ fn interval(text: &str) -> Result<Duration, String> {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct FixArgs {
-    /// Directory of an experiment or of one of its runs
+    /// Directory of an experiment or of one of its runs [default: the newest experiment in pipefill-runs]
     #[arg(value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    pub(crate) directory: Option<PathBuf>,
     /// Fix only matching cells; values as in the scenario, axes separated by commas. If repeated, any value of an axis matches
     #[arg(long, value_name = "AXIS=VALUE")]
     pub(crate) only: Vec<String>,

@@ -104,7 +104,7 @@ impl Terminal {
     /// # Errors
     /// [`Problem`] where it can't be written, e.g. on a full disk.
     pub(crate) fn print(&self, text: &str) -> Result<(), Problem> {
-        write(&visible(text, self.colour_out))
+        write(&visible(text, self.colour_out)).map(drop)
     }
 
     /// JSON, CSV and the like, on standard output: byte for byte, unless a terminal shows it.
@@ -112,6 +112,14 @@ impl Terminal {
     /// # Errors
     /// As [`Self::print`].
     pub(crate) fn print_data(&self, text: &str) -> Result<(), Problem> {
+        self.print_while_read(text).map(drop)
+    }
+
+    /// The same, of a stream that has no end of its own; false where nobody reads it any more (`| head`).
+    ///
+    /// # Errors
+    /// As [`Self::print`].
+    pub(crate) fn print_while_read(&self, text: &str) -> Result<bool, Problem> {
         if self.shows_output { write(&visible(text, false)) } else { write(text) }
     }
 
@@ -145,13 +153,13 @@ pub(crate) fn say(line: &str, has_colour: bool) {
     let _closed = writeln!(io::stderr().lock(), "{}", visible(line, has_colour));
 }
 
-fn write(text: &str) -> Result<(), Problem> {
+/// False where nobody reads it.
+fn write(text: &str) -> Result<bool, Problem> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Problem::file("writing", Path::new("standard output"))(error))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Problem::file("writing", Path::new("standard output"))(error)),
     }
 }
 

@@ -19,6 +19,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -27,6 +28,14 @@ use std::time::{Duration, Instant};
 const PARTS_MAX: u32 = 10;
 /// … and where many are: no more than so many looks at one of them are taken in between.
 const BETWEEN_MAX: usize = 300;
+
+/// A single reading takes at least so long, at most so long, and so many round trips of each busy connection where that lies between …
+const ONCE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3);
+const ONCE_ROUND_TRIPS: u32 = 10;
+/// … with so many samples in a round trip, …
+const ONCE_SAMPLES: u32 = 4;
+/// … no more often than this, and no more seldom.
+const ONCE_STEP: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_millis(100);
 
 /// What a line of a stream tells is of so long: what is now, at a cost that does not grow.
 const LATELY_US: u64 = 5_000_000;
@@ -63,6 +72,8 @@ pub struct Watcher {
     short_list: ShortList,
     /// How many closed ones the lines of a stream have told of.
     told: u64,
+    /// How often the busy ones are looked at, where that does not follow from how many there are.
+    pace: Option<Duration>,
 }
 
 impl Watcher {
@@ -102,6 +113,7 @@ impl Watcher {
             exact,
             short_list: ShortList::of(netns),
             told: 0,
+            pace: None,
         })
     }
 
@@ -125,6 +137,46 @@ impl Watcher {
             }
             Self::wait(std::slice::from_mut(self), stop)?;
         }
+    }
+
+    /// Looks once, for as long as a judgement needs: ten round trips of each busy connection, a second at least (or the interval between two
+    /// looks, where that is longer) and three at most.
+    ///
+    /// # Errors
+    /// The kernel does not answer any more.
+    pub fn look_once(&mut self, stop: &Stop) -> Result<(), Problem> {
+        let began = Instant::now();
+        self.look()?;
+        std::thread::sleep(*ONCE_STEP.end());
+        // Which connections are busy shows in what changed since the first look.
+        self.look()?;
+        let round_trips = self.tracker.busy().filter_map(|(_, one)| one.samples.back()?.info.srtt_us);
+        let round_trips: Vec<Duration> =
+            round_trips.map(|us| Duration::from_micros(us.into())).filter(|rtt| !rtt.is_zero()).collect();
+        let least = ONCE.start().max(&self.what.every);
+        let longest = round_trips.iter().max().map_or(Duration::ZERO, |rtt| *rtt * ONCE_ROUND_TRIPS);
+        let until = began + longest.clamp(*least, *ONCE.end().max(least));
+        let for_rounds = round_trips.iter().min().map_or(*ONCE_STEP.end(), |rtt| *rtt / ONCE_SAMPLES);
+        let for_many = *least * u32::try_from(self.tracker.busy_count()).unwrap_or(u32::MAX)
+            / u32::try_from(BETWEEN_MAX).unwrap_or(u32::MAX);
+        let step = for_rounds.max(for_many).clamp(*ONCE_STEP.start(), *ONCE_STEP.end());
+        self.pace = Some(step);
+        let (mut until, longest) = (until, began + *ONCE.end().max(least));
+        let mut due = Instant::now() + step;
+        while due < until && !stop.is_requested() {
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            self.look_at_the_busy()?;
+            due += step;
+            // What lost them shows in more than one loss.
+            if self.tracker.busy().any(|(_, one)| has_retransmitted(one)) {
+                until = longest;
+            }
+        }
+        if !stop.is_requested() {
+            std::thread::sleep(until.saturating_duration_since(Instant::now()));
+        }
+        self.next = Instant::now();
+        self.look()
     }
 
     /// Looks at the sockets of several hosts until it is asked to stop, and once more then.
@@ -295,6 +347,9 @@ impl Watcher {
 
     /// How often the busy ones are looked at.
     pub fn step(&self) -> Duration {
+        if let Some(pace) = self.pace {
+            return pace;
+        }
         let between = u32::try_from(BETWEEN_MAX / self.tracker.busy_count().max(1)).unwrap_or(PARTS_MAX);
         self.what.every / (between + 1).clamp(2, PARTS_MAX)
     }
@@ -404,6 +459,12 @@ pub fn carried(sample: &TcpSample) -> u64 {
 fn moved(one: &Tracked) -> u64 {
     let (Some(first), Some(last)) = (one.samples.front(), one.samples.back()) else { return 0 };
     carried(last).saturating_sub(carried(first))
+}
+
+/// Whether segments were sent again since the first sample.
+fn has_retransmitted(one: &Tracked) -> bool {
+    let ends = one.samples.front().zip(one.samples.back());
+    ends.is_some_and(|(first, last)| last.info.retransmits > first.info.retransmits)
 }
 
 fn no_namespace(name: &str, error: &io::Error) -> Problem {

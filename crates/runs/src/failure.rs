@@ -61,6 +61,15 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// What is wrong with a scenario, with options as they were typed: [`ScenarioError::as_typed`].
+    #[must_use]
+    pub fn as_typed(self, options: &[(&str, String)]) -> Self {
+        match self {
+            Self::Scenario(error) => Self::Scenario(Box::new(error.as_typed(options))),
+            other => other,
+        }
+    }
+
     /// A wrong argument and what to write instead.
     pub fn usage(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Problem::usage(what, remedy).into()

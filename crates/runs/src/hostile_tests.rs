@@ -1,11 +1,8 @@
 //! What somebody else may have written, as this program reads it: `--only`, `fix.json`. Any text is what it should be, or an error; never a
 //! panic.
 
-#[path = "../../core/tests/changes/mod.rs"]
-mod changes;
-
 use crate::{fix_file, synthetic};
-use changes::{changed, changes};
+use pipefill_testkit::changes::{changed, changes};
 use proptest::prelude::*;
 use std::fs;
 

@@ -152,9 +152,7 @@ impl PlannedScenario {
 
 /// The plan of `scenario` under `selection`.
 fn selected(mut scenario: Scenario, selection: &Selection) -> Result<Plan, Failure> {
-    for set in &selection.set {
-        scenario.set(set)?;
-    }
+    scenario.set_all(&selection.set)?;
     let mut plan = match selection.quick {
         true => scenario.quick_plan().clone(),
         false => scenario.plan().clone(),

@@ -1,18 +1,15 @@
 //! A backend that makes records without traffic, and a scenario small enough for it: for tests only.
 
-#[path = "../../analysis/tests/builder/mod.rs"]
-mod builder;
-
 use crate::planned::PlannedScenario;
 use crate::stop::Stop;
 use crate::studies::Study;
-use builder::Steady;
 use pipefill_core::backend::{Backend, Watch};
 use pipefill_core::plan::{Run, Selection};
 use pipefill_core::problem::Problem;
 use pipefill_core::record::{AnyRow, Invalid, Manifest, RunRecord, Sink};
 use pipefill_core::units::Time;
 use pipefill_store::Partial;
+use pipefill_testkit::builder::{self, Steady};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

@@ -38,10 +38,9 @@ const CPU_IS_TAKEN: f64 = 0.1;
 /// What the delay element of a testbed is to hold, packets.
 const DELAY_LIMIT: u64 = 1_000_000;
 
-/// The advice for one flow; the first is the smallest change. Never empty: where nothing helps it says so. `room_bps` is what the flow could
-/// reach beside the others, `None` where the path has no rate.
-pub fn advise(judged: &JudgedFlow, room_bps: Option<f64>) -> Vec<Advice> {
-    let case = Case { judged, room_bps };
+/// The advice for one flow; the first is the smallest change. Never empty: where nothing helps it says so.
+pub fn advise(judged: &JudgedFlow) -> Vec<Advice> {
+    let case = Case { judged };
     let mut advice = case.for_throughput();
     advice.extend(case.for_latency());
     advice
@@ -49,7 +48,6 @@ pub fn advise(judged: &JudgedFlow, room_bps: Option<f64>) -> Vec<Advice> {
 
 struct Case<'a> {
     judged: &'a JudgedFlow,
-    room_bps: Option<f64>,
 }
 
 impl Case<'_> {
@@ -75,11 +73,11 @@ impl Case<'_> {
 
     /// `changes`, which should bring `predicted_bps`. Nothing of an observed flow can be set in a scenario.
     fn proposed(&self, changes: Vec<Change>, reason: Reason, predicted_bps: Option<u64>) -> Advice {
-        let JudgedFlow { flow, goodput_bps, is_observed, .. } = self.judged;
-        let names = if *is_observed { HostNames::Observed } else { HostNames::Scenario };
+        let JudgedFlow { flow, goodput_bps, .. } = self.judged;
+        let names = if self.judged.is_observed() { HostNames::Observed } else { HostNames::Scenario };
         let proposal = Proposal { changes, reason, hosts: names(flow.direction) };
         let mut advice = Advice::of(proposal, predicted_bps);
-        if *is_observed {
+        if self.judged.is_observed() {
             advice.set.clear();
         }
         let carried = flow.duration.as_micros() * u128::from(*goodput_bps);
@@ -99,7 +97,12 @@ impl Case<'_> {
     }
 
     fn key(&self, name: &str) -> String {
-        flow_key(&self.judged.spec, self.index(), name)
+        self.key_of(self.index(), name)
+    }
+
+    /// The key of the flow at `index`; empty where there is no scenario.
+    fn key_of(&self, index: usize, name: &str) -> String {
+        self.judged.plan.as_ref().map_or_else(String::new, |plan| flow_key(plan, index, name))
     }
 
     fn index(&self) -> usize {
@@ -140,7 +143,7 @@ impl Case<'_> {
     /// allow.
     fn target_bps(&self) -> u64 {
         let JudgedFlow { ref flow, goodput_bps, .. } = *self.judged;
-        let room = self.room_bps.map_or(goodput_bps.saturating_mul(UNKNOWN_RATE_FACTOR), rounded);
+        let room = self.judged.room_bps.map_or(goodput_bps.saturating_mul(UNKNOWN_RATE_FACTOR), rounded);
         let own = [flow.bitrate, flow.read_rate, self.pacing_limit()];
         let own = own.into_iter().flatten().map(|rate| rate.bps().saturating_mul(u64::from(flow.parallel)));
         own.fold(room, u64::min).max(goodput_bps)
@@ -203,11 +206,6 @@ impl Case<'_> {
         Some(self.proposed(vec![change], Reason::QueueRunsEmpty, predicted))
     }
 
-    fn congestion_control(&self) -> &str {
-        let JudgedFlow { spec, flow, .. } = self.judged;
-        flow.congestion_control.as_deref().unwrap_or(&spec.data_sender(flow.direction).congestion_control)
-    }
-
     /// `None` where it is BBR already.
     fn bbr(&self, reason: Reason) -> Option<Advice> {
         let change = self.with_bbr()?;
@@ -216,13 +214,13 @@ impl Case<'_> {
     }
 
     fn with_bbr(&self) -> Option<Change> {
-        let JudgedFlow { spec, flow, .. } = self.judged;
-        if self.congestion_control() == "bbr" {
+        let JudgedFlow { plan, flows, flow, congestion_control, .. } = self.judged;
+        if congestion_control == "bbr" {
             return None;
         }
-        let is_shared = shares_its_table(spec, self.index());
+        let is_shared = plan.as_ref().is_some_and(|plan| shares_its_table(plan, self.index()));
         let has_own = flow.congestion_control.is_some();
-        Some(if has_own || (spec.flows.len() > 1 && !is_shared) {
+        Some(if has_own || (flows.len() > 1 && !is_shared) {
             self.of_flow(Target::Sender, Setting::Bbr, "congestion_control")
         } else {
             // The end's own key: it holds over [host], and over what the scenario may say of that end.
@@ -274,14 +272,14 @@ impl Case<'_> {
 
     /// Another flow fills the queue in which this one's ACKs wait: paced, it leaves room for them. `None` where no such flow is found.
     fn pace_the_other_way(&self) -> Option<Advice> {
-        let JudgedFlow { spec, flow, .. } = self.judged;
+        let JudgedFlow { plan, path, flows, flow, .. } = self.judged;
         let back = flow.direction.opposite();
-        let rate = spec.path.way(back).bottleneck.as_ref()?.rate;
+        let rate = path.way(back).rate?.value;
         let is_bulk = |other: &&(usize, &FlowSpec)| {
             other.1.direction == back && other.1.protocol == Protocol::Tcp && other.1.bitrate.is_none()
         };
-        let (index, other) = spec.flows.iter().enumerate().find(|other| is_bulk(&other))?;
-        if shares_its_table(spec, index) {
+        let (index, other) = flows.iter().enumerate().find(|other| is_bulk(&other))?;
+        if plan.as_ref().is_some_and(|plan| shares_its_table(plan, index)) {
             return None;
         }
         // An ACK of 66 bytes for every second segment of 1448.
@@ -292,7 +290,7 @@ impl Case<'_> {
             // What comes back is sent where this flow's data go.
             target: Target::Receiver,
             setting: Setting::OtherFlowsMaxPacingRate(kbit),
-            key: flow_key(spec, index, "max_pacing_rate"),
+            key: self.key_of(index, "max_pacing_rate"),
         };
         // How much of the path the ACKs then leave is not known beforehand.
         Some(self.proposed(vec![change], Reason::OtherFlowFillsAckQueue, None))
@@ -300,7 +298,8 @@ impl Case<'_> {
 
     fn testbed(&self) -> Advice {
         let direction = self.judged.flow.direction;
-        if self.judged.spec.path.way(direction).delay_limit.is_none() {
+        let plan = self.judged.plan.as_ref();
+        if plan.is_none_or(|plan| plan.path.way(direction).delay_limit.is_none()) {
             return self.nothing(Reason::TestbedIsFull);
         }
         let change = Change {

@@ -11,4 +11,4 @@ pub use super::result::{
     InvalidCount, JudgedCell, Opinion, PublishedFigures, SCHEMA, Value, coordinates,
 };
 pub use builder::{ExperimentBuilder, UnknownCell};
-pub use flows::results as flow_results;
+pub use flows::{RunFlows, results as flow_results};

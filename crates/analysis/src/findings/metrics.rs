@@ -15,7 +15,9 @@ mod tcp;
 mod udp;
 
 use crate::ground::thresholds::{STANDARD, Thresholds};
-use crate::judge::{Diagnosing, Span};
+use crate::infer::KnownRun;
+use crate::judge::{Diagnosing, FlowLedger, Span};
+use delivery::Rates;
 use pipefill_core::record::{AnyRow, Invalid, Manifest, PathFacts, PingSample, Retransmit, RunRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -85,43 +87,41 @@ pub struct RunMetrics {
 /// Condenses a run whose rows pass by once, in order of time: what it holds does not grow with the run's length.
 pub struct Condenser<'a> {
     manifest: &'a Manifest,
-    rates: delivery::Following,
+    flows: FlowCondenser<'a>,
     tcp: tcp::Following<'a>,
     pings: ping::Following<'a>,
-    latency: latency::Following<'a>,
+}
+
+/// Condenses the flows of a run likewise, without what only a record has.
+pub(crate) struct FlowCondenser<'a> {
+    run: KnownRun<'a>,
+    rates: delivery::Following,
+    latency: latency::Following,
     diagnosis: Diagnosing<'a>,
 }
 
 impl<'a> Condenser<'a> {
     /// Of the run that `manifest` is about; no row was seen yet.
     pub fn new(manifest: &'a Manifest) -> Self {
-        Self::with_thresholds(manifest, &STANDARD)
-    }
-
-    /// The same, judged by `thresholds`.
-    pub fn with_thresholds(manifest: &'a Manifest, thresholds: &'a Thresholds) -> Self {
+        let run = KnownRun::of(manifest);
         Self {
             manifest,
-            rates: delivery::Following::of(manifest),
-            tcp: tcp::Following::of(manifest),
+            flows: FlowCondenser::new(run, &STANDARD),
+            tcp: tcp::Following::of(manifest, &run),
             pings: ping::Following::of(manifest),
-            latency: latency::Following::of(manifest),
-            diagnosis: Diagnosing::new(manifest, thresholds),
         }
     }
 
     /// Takes the next row of any table; its time is not before that of the last one.
     pub fn take(&mut self, row: &AnyRow) {
         match row {
-            AnyRow::Delivery(row) => self.rates.take(row),
             AnyRow::Tcp(row) => self.tcp.take(row),
             AnyRow::Packets(row) => self.tcp.take_packets(row),
             AnyRow::Retransmit(row) => self.count(row),
             AnyRow::Ping(row) => self.answer(row),
-            AnyRow::Udp(_) | AnyRow::Path(_) | AnyRow::Cpu(_) => {}
+            AnyRow::Delivery(_) | AnyRow::Udp(_) | AnyRow::Path(_) | AnyRow::Cpu(_) => {}
         }
-        self.latency.take(row);
-        self.diagnosis.take(row);
+        self.flows.take(row);
     }
 
     /// Counts a retransmission; these come in any order.
@@ -132,16 +132,14 @@ impl<'a> Condenser<'a> {
     /// Takes the answer to a ping; these come in any order.
     pub fn answer(&mut self, row: &PingSample) {
         self.pings.take(row);
-        self.latency.answer(row);
+        self.flows.latency.answer(row);
     }
 
     /// The figures, after the last row.
     pub fn finish(self) -> RunMetrics {
         let manifest = self.manifest;
         let run = &manifest.run;
-        let rates = self.rates.rates();
-        let flows =
-            flow::metrics(manifest, &rates.streams, self.latency.latencies(), self.diagnosis.finish());
+        let (rates, flows, _) = self.flows.finish();
         RunMetrics {
             id: run.id.clone(),
             cell_id: run.cell.id.clone(),
@@ -164,6 +162,35 @@ impl<'a> Condenser<'a> {
             flows,
             path_facts: manifest.subject.observed().map(|observed| observed.path.clone()),
         }
+    }
+}
+
+impl<'a> FlowCondenser<'a> {
+    /// Of `run`; no row was seen yet.
+    pub(crate) fn new(run: KnownRun<'a>, thresholds: &'a Thresholds) -> Self {
+        Self {
+            run,
+            rates: delivery::Following::of(&run),
+            latency: latency::Following::of(&run),
+            diagnosis: Diagnosing::of(run, thresholds),
+        }
+    }
+
+    /// Takes the next row of any table; its time is not before that of the last one.
+    pub(crate) fn take(&mut self, row: &AnyRow) {
+        if let AnyRow::Delivery(row) = row {
+            self.rates.take(row);
+        }
+        self.latency.take(row);
+        self.diagnosis.take(row);
+    }
+
+    /// The figures, after the last row, and the finished ledger of each flow of TCP.
+    pub(crate) fn finish(self) -> (Rates, Vec<FlowMetrics>, Vec<FlowLedger>) {
+        let rates = self.rates.rates();
+        let (diagnoses, ledgers) = self.diagnosis.finish_with_flow_ledgers();
+        let flows = flow::metrics(&self.run, &rates.streams, self.latency.latencies(), diagnoses);
+        (rates, flows, ledgers)
     }
 }
 

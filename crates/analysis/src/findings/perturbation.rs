@@ -7,7 +7,7 @@ use crate::ground::interval::TimeInterval;
 use crate::ground::step_function::Step;
 use crate::ground::threshold::Layer;
 use crate::ground::thresholds::{ABOUT, STANDARD, Thresholds};
-use crate::infer::{Inference, with_facts};
+use crate::infer::{Inference, KnownRun, with_facts};
 use crate::judge::{Diagnosing, Diagnosis, FinishedLedger, Holding};
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{AnyRow, Manifest};
@@ -127,7 +127,7 @@ fn inferred(manifest: &Manifest, rows: &[AnyRow], thresholds: &Thresholds) -> Ma
     if manifest.subject.observed().is_none() {
         return manifest.clone();
     }
-    let mut inference = Inference::new(manifest, thresholds);
+    let mut inference = Inference::new(&KnownRun::of(manifest), thresholds);
     rows.iter().for_each(|row| inference.take(row));
     with_facts(manifest, inference.facts())
 }

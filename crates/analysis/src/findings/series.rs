@@ -135,7 +135,7 @@ impl Drawing {
         let spec: &CellSpec = &manifest.run.cell.spec;
         let span = span(manifest);
         let flows = flows::drawn(manifest);
-        let tcp = || interval::streams_of(spec, &manifest.streams, Protocol::Tcp);
+        let tcp = || interval::streams_of(&spec.flows, &manifest.streams, Protocol::Tcp);
         // Pings count where there is nothing else: what limits data is in the direction of the data.
         let mut directions: Vec<Direction> = flows.iter().map(|flow| flow.direction).collect();
         if directions.is_empty() {

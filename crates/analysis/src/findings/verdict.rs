@@ -6,7 +6,7 @@ use crate::findings::finding::Latency;
 use crate::ground::models::loss::{self, AckPolicy};
 use crate::ground::models::window;
 use crate::ground::statistics::rounded;
-use crate::infer::SharedBottleneck;
+use crate::infer::{KnownPath, KnownWay, SharedBottleneck, of_others};
 use crate::judge::{Diagnosis, FULL, Figures, JoinedEvidence};
 use pipefill_core::cell::{CellSpec, FlowSpec, LossSpec, LossUnit, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
@@ -29,23 +29,47 @@ const NEARLY_ALONE: f64 = 0.9;
 /// A flow with what was found of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedFlow {
-    /// The cell.
-    pub spec: CellSpec,
+    /// What a scenario asked for; absent where none describes the connection, of whose path only its ends show something.
+    pub plan: Option<CellSpec>,
+    /// What is known of the path.
+    pub path: KnownPath,
+    /// The flows that share it; of observed ones those that carried more than next to nothing.
+    pub flows: Vec<FlowSpec>,
     /// The flow.
     pub flow: FlowSpec,
+    /// Name of its congestion control.
+    pub congestion_control: String,
     /// What limited it.
     pub diagnosis: Diagnosis,
     /// Its round trips.
     pub latency: Latency,
     /// Its goodput.
     pub goodput_bps: u64,
-    /// Whether nobody planned its path: only its ends tell of it.
-    pub is_observed: bool,
-    /// What its limit may have to do with other flows at its bottleneck.
-    pub shared: Option<SharedBottleneck>,
+    /// What it could reach beside the others, bits per second of payload; absent where the path has no rate.
+    pub room_bps: Option<f64>,
 }
 
 impl JudgedFlow {
+    /// Whether no scenario describes it.
+    pub const fn is_observed(&self) -> bool {
+        self.plan.is_none()
+    }
+
+    /// What is known of the path in its direction.
+    pub const fn way(&self) -> &KnownWay {
+        self.path.way(self.flow.direction)
+    }
+
+    /// What its limit may have to do with other flows at its bottleneck, where nothing but its samples shows them.
+    pub fn shared(&self) -> Option<SharedBottleneck> {
+        let is_sharers = match (self.diagnosis.limited_by, self.diagnosis.cwnd_cause) {
+            (LimitedBy::Path, _) => true,
+            (LimitedBy::Cwnd, cause) => cause.is_none_or(|cause| cause == CwndCause::QueueLoss),
+            _ => false,
+        };
+        of_others(&self.way().inferred.filter(|_| is_sharers)?, self.diagnosis.limited_by)
+    }
+
     /// What theory gives for the flow as it was, bits per second of payload; `None` where the cause has no formula that holds.
     pub fn predicted_bps(&self) -> Option<u64> {
         let figures = &self.diagnosis.figures;
@@ -85,7 +109,7 @@ impl JudgedFlow {
         if self.diagnosis.cwnd_cause != Some(CwndCause::RandomLoss) {
             return None;
         }
-        let way = self.spec.path.way(flow.direction);
+        let way = self.plan.as_ref()?.path.way(flow.direction);
         if !matches!(way.loss, LossSpec::Independent(_)) || way.loss_unit == LossUnit::SuperPacket {
             return None;
         }
@@ -96,8 +120,7 @@ impl JudgedFlow {
         }
         let (mss, rtt) = (Bytes::new(figures.mss_bytes?), Duration::from_micros(figures.srtt_us?));
         let p = Ratio::from_fraction(p.clamp(0.0, 1.0));
-        let host = self.spec.data_sender(flow.direction);
-        let bps = match flow.congestion_control.as_ref().unwrap_or(&host.congestion_control).as_str() {
+        let bps = match self.congestion_control.as_str() {
             "cubic" => loss::cubic(mss, rtt, p),
             "reno" => loss::mathis(mss, rtt, p, AckPolicy::EverySegment),
             _ => None,
@@ -143,8 +166,8 @@ pub enum VerdictReason {
     SeenOnce,
     /// Nothing was carried.
     Idle,
-    /// A capture at each end shows why the congestion window was small, for a share of the time.
-    BothCaptures(CwndCause, Option<f64>, JoinedEvidence),
+    /// What limited it, as a capture at each end shows it.
+    BothCaptures(Box<JudgedFlow>, JoinedEvidence),
     /// Datagrams of a test.
     Datagrams(DatagramEvidence),
 }

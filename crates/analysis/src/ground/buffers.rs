@@ -1,4 +1,4 @@
-//! The largest socket buffers that a cell allows, as its scenario has them.
+//! The largest socket buffers that a scenario allows; without one those that the kernel has by itself.
 
 use crate::ground::models::sizing;
 use pipefill_core::cell::{CellSpec, FlowSpec, HostSpec, Protocol};
@@ -10,26 +10,27 @@ pub(crate) fn tcp_flows(spec: &CellSpec) -> impl Iterator<Item = &FlowSpec> {
 }
 
 /// The largest send buffer of `flow`: what it asks for, which the kernel doubles, else the maximum of `tcp_wmem`.
-pub(crate) fn send_maximum(spec: &CellSpec, flow: &FlowSpec) -> u64 {
-    let of_host =
-        triple(spec.data_sender(flow.direction), "net.ipv4.tcp_wmem").map(|[_, _, maximum]| maximum);
+pub(crate) fn send_maximum(plan: Option<&CellSpec>, flow: &FlowSpec) -> u64 {
+    let of_host = plan.and_then(|plan| triple(plan.data_sender(flow.direction), "net.ipv4.tcp_wmem"));
+    let of_host = of_host.map(|[_, _, maximum]| maximum);
     doubled(flow.sndbuf).or(of_host).unwrap_or(sizing::tcp_wmem(Bytes::new(0))[2])
 }
 
 /// The largest receive buffer of `flow`, in the same way. Without autotuning a buffer stays as it begins.
-pub(crate) fn receive_maximum(spec: &CellSpec, flow: &FlowSpec) -> u64 {
-    let host = spec.data_receiver(flow.direction);
-    let is_fixed = host.sysctl.get("net.ipv4.tcp_moderate_rcvbuf").is_some_and(|value| value.trim() == "0");
-    let of_host = triple(host, "net.ipv4.tcp_rmem").map(|sizes| if is_fixed { sizes[1] } else { sizes[2] });
+pub(crate) fn receive_maximum(plan: Option<&CellSpec>, flow: &FlowSpec) -> u64 {
+    let of_host = plan.map(|plan| plan.data_receiver(flow.direction)).and_then(|host| {
+        let is_fixed = is_off(host, "net.ipv4.tcp_moderate_rcvbuf");
+        triple(host, "net.ipv4.tcp_rmem").map(|sizes| if is_fixed { sizes[1] } else { sizes[2] })
+    });
     doubled(flow.rcvbuf).or(of_host).unwrap_or(sizing::tcp_rmem(Bytes::new(0))[2])
 }
 
 /// What one stream of `flow` may have in flight by its receive buffer, and by its send buffer with super-packets, which is what hosts send
 /// where they may.
-pub(crate) fn windows(spec: &CellSpec, flow: &FlowSpec) -> [Bytes; 2] {
-    let receive = sizing::window_of_receive_buffer(Bytes::new(receive_maximum(spec, flow)));
-    let receive = if windows_are_scaled(spec) { receive } else { receive.min(Bytes::new(UNSCALED)) };
-    let [_, send] = sizing::flight_of_send_buffer(Bytes::new(send_maximum(spec, flow)));
+pub(crate) fn windows(plan: Option<&CellSpec>, flow: &FlowSpec) -> [Bytes; 2] {
+    let receive = sizing::window_of_receive_buffer(Bytes::new(receive_maximum(plan, flow)));
+    let receive = if windows_are_scaled(plan) { receive } else { receive.min(Bytes::new(UNSCALED)) };
+    let [_, send] = sizing::flight_of_send_buffer(Bytes::new(send_maximum(plan, flow)));
     [receive, send]
 }
 
@@ -48,9 +49,12 @@ pub(crate) fn triple(host: &HostSpec, name: &str) -> Option<[u64; 3]> {
 }
 
 /// Whether a window larger than 65,535 bytes can be told: window scaling is on at both ends.
-pub(crate) fn windows_are_scaled(spec: &CellSpec) -> bool {
-    let is_off = |host: &HostSpec| {
-        host.sysctl.get("net.ipv4.tcp_window_scaling").is_some_and(|value| value.trim() == "0")
-    };
-    !is_off(&spec.sender) && !is_off(&spec.receiver)
+pub(crate) fn windows_are_scaled(plan: Option<&CellSpec>) -> bool {
+    let hosts = plan.into_iter().flat_map(|plan| [&plan.sender, &plan.receiver]);
+    hosts.into_iter().all(|host| !is_off(host, "net.ipv4.tcp_window_scaling"))
+}
+
+/// Whether the scenario turns a sysctl off.
+pub(crate) fn is_off(host: &HostSpec, name: &str) -> bool {
+    host.sysctl.get(name).is_some_and(|value| value.trim() == "0")
 }

@@ -1,8 +1,6 @@
-//! The measured window of a stream: what is left of its life once the warm-up is taken off.
-//!
-//! Never: one window for a whole run; flows may start at different times.
+//! Spans of a run, and what a warm-up leaves out of them. Never: one window for a whole run; flows may start at different times.
 
-use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol, RunSpec};
+use pipefill_core::cell::{FlowSpec, Protocol};
 use pipefill_core::record::StreamSummary;
 use std::time::Duration;
 
@@ -52,20 +50,10 @@ impl TimeInterval {
     }
 }
 
-/// What is left out at the start of `flow`: `run.warmup`, or by the automatic rule
+/// What is left out at the start of `flow`: what was `asked` for, or by the automatic rule
 /// `min(duration / 5, 20 × base RTT + 500 ms)`.
-pub fn warmup(run: &RunSpec, flow: &FlowSpec, base_rtt: Duration) -> Duration {
-    run.warmup
-        .unwrap_or_else(|| (flow.duration / WARMUP_SHARE).min(base_rtt * WARMUP_ROUND_TRIPS + WARMUP_FIXED))
-}
-
-/// The measured window of `stream` at its sender: `[start + warm-up, stop)`. Empty where the stream was shorter than its
-/// warm-up, or its flow is not in the cell.
-pub fn measured(spec: &CellSpec, stream: &StreamSummary) -> TimeInterval {
-    let left_out =
-        flow_of(spec, stream).map_or(Duration::MAX, |flow| warmup(&spec.run, flow, spec.path.rtt()));
-    let from_us = stream.start_us.saturating_add(micros(left_out));
-    TimeInterval { from_us, to_us: stream.stop_us.max(from_us) }
+pub fn warmup(asked: Option<Duration>, flow: &FlowSpec, base_rtt: Duration) -> Duration {
+    asked.unwrap_or_else(|| (flow.duration / WARMUP_SHARE).min(base_rtt * WARMUP_ROUND_TRIPS + WARMUP_FIXED))
 }
 
 /// The whole life of `stream` at its sender: `[start, stop)`.
@@ -73,36 +61,19 @@ pub fn life(stream: &StreamSummary) -> TimeInterval {
     TimeInterval { from_us: stream.start_us, to_us: stream.stop_us.max(stream.start_us) }
 }
 
-/// How much later than the sender's the receiver's window lies: for UDP the smallest one-way delay that was measured, for
-/// TCP (and where UDP measured none) the path's fixed delay in the direction of the data.
-pub fn receiver_shift_us(spec: &CellSpec, stream: &StreamSummary) -> u64 {
-    let measured = stream.udp.and_then(|udp| udp.one_way_delay_min_ns);
-    if let Some(nanos) = measured {
-        return u64::try_from(nanos).unwrap_or(0) / 1_000;
-    }
-    match flow_of(spec, stream).map(|flow| flow.direction) {
-        Some(Direction::Reverse) => micros(spec.path.reverse.delay),
-        _ => micros(spec.path.forward.delay),
-    }
-}
-
 /// The flow of a stream; `None` where the record names one that the cell does not have.
-pub fn flow_of<'a>(spec: &'a CellSpec, stream: &StreamSummary) -> Option<&'a FlowSpec> {
-    spec.flows.get(usize::try_from(stream.flow).ok()?)
+pub(crate) fn flow_of<'a>(flows: &'a [FlowSpec], stream: &StreamSummary) -> Option<&'a FlowSpec> {
+    flows.get(usize::try_from(stream.flow).ok()?)
 }
 
 /// Streams of `protocol`, in the record's order.
 pub(crate) fn streams_of<'a>(
-    spec: &'a CellSpec,
+    flows: &'a [FlowSpec],
     streams: &'a [StreamSummary],
     protocol: Protocol,
 ) -> impl Iterator<Item = (&'a FlowSpec, &'a StreamSummary)> {
     streams.iter().filter_map(move |stream| {
-        let flow = flow_of(spec, stream)?;
+        let flow = flow_of(flows, stream)?;
         (flow.protocol == protocol).then_some((flow, stream))
     })
-}
-
-fn micros(span: Duration) -> u64 {
-    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }

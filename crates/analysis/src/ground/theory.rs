@@ -75,7 +75,7 @@ pub fn bounds(spec: &CellSpec, rtt: Duration, p: Option<Ratio>) -> Vec<Bound> {
     let of_all = |bps: f64| bps * f64::from(streams);
     let windows = buffers::tcp_flows(spec)
         .filter(|flow| flow.direction == direction)
-        .map(|flow| buffers::windows(spec, flow));
+        .map(|flow| buffers::windows(Some(spec), flow));
     let least = windows.reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1])]);
     let Some([receive, send]) = least else { return Vec::new() };
     let p = p.filter(|p| (0.0..1.0).contains(&p.fraction()) && p.fraction() > 0.0);

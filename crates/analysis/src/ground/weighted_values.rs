@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 const MOST: usize = 4096;
 
 /// Weighted values, sorted.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WeightedValues {
     /// Value and weight.
     weights: Vec<(u64, u64)>,

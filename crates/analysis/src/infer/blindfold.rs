@@ -1,16 +1,11 @@
 //! A record as if nobody had planned it: what one end's sockets tell, and nothing else.
 
-use pipefill_core::cell::{
-    BottleneckSpec, CellSpec, Direction, FlowSpec, Offloads, PathSpec, Protocol, Writer,
-};
+use pipefill_core::cell::{CellSpec, FlowSpec, Offloads, PathSpec, Protocol, Writer};
 use pipefill_core::record::{
-    CpuUse, Environment, Fact, Instrument, Manifest, Observed, PathFacts, StreamEnd, StreamSummary, Subject,
-    TcpSample,
+    CpuUse, Environment, Instrument, Manifest, Observed, StreamEnd, StreamSummary, Subject, TcpSample,
 };
-use pipefill_core::units::{Bytes, QueueLimit, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// Whose sockets are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -93,28 +88,4 @@ fn forget_the_ends(stream: &mut StreamSummary, view: View) {
     let acked = stream.tcp.and_then(|info| info.bytes_acked).unwrap_or(0);
     stream.sent_bytes = acked;
     stream.received_bytes = acked;
-}
-
-/// Gives `path` what `facts` tell: half of the base round trip each way, and a bottleneck where its rate is known.
-pub(super) fn dress(path: &mut PathSpec, facts: &PathFacts) {
-    *path = PathSpec { family: path.family, ..PathSpec::EMPTY };
-    let half = Duration::from_micros(facts.base_rtt_us.map_or(0, |base| base.value) / 2);
-    for direction in Direction::ALL {
-        let way = match direction {
-            Direction::Forward => &mut path.forward,
-            Direction::Reverse => &mut path.reverse,
-        };
-        way.delay = half;
-        let known = facts.way(direction);
-        way.bottleneck = known.rate_bps.map(|Fact { value, .. }| {
-            let rate = Rate::from_bps(value);
-            let longest = Duration::from_micros(known.queue_us.map_or(0, |wait| wait.value));
-            BottleneckSpec {
-                rate,
-                overhead: Bytes::new(0),
-                queue: QueueLimit::Bytes(rate.bdp(longest)),
-                burst: Bytes::new(0),
-            }
-        });
-    }
 }

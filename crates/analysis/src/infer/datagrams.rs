@@ -1,6 +1,6 @@
 //! What both ends and the path counted of a flow of datagrams.
 
-use super::way::Drops;
+use super::drops::Drops;
 use crate::ground::interval::TimeInterval;
 use pipefill_core::cell::FlowSpec;
 use pipefill_core::evidence::{Datagrams, Evidence, Plan};

@@ -1,5 +1,7 @@
 //! What was seen of a run in the last while: enough to judge an epoch that has just ended, and no more.
 
+use super::known_path::KnownPath;
+use super::known_run::KnownRun;
 use super::queue;
 use crate::ground::count_at::between;
 use crate::ground::interval::TimeInterval;
@@ -7,7 +9,7 @@ use crate::ground::models::headers::Headers;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::evidence::ThreadUse;
-use pipefill_core::record::{AnyRow, Element, PathFacts, StreamEnd, StreamSummary, ThreadRole};
+use pipefill_core::record::{AnyRow, Element, StreamEnd, ThreadRole};
 use pipefill_core::units::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -57,16 +59,13 @@ pub(crate) struct History<'a> {
     /// CPU time of each thread so far, and its wait for a CPU, microseconds.
     threads: BTreeMap<ThreadRole, (Points, Points)>,
     /// Where the queues were not sampled: what is known of the path, by which round trips tell what they hold.
-    path: Option<PathFacts>,
+    path: Option<KnownPath>,
 }
 
 impl<'a> History<'a> {
-    /// Of streams with their flows, whose packets have `headers`.
-    pub(crate) fn of<'b>(
-        streams: impl Iterator<Item = (&'b StreamSummary, &'b FlowSpec)>,
-        headers: Headers,
-        thresholds: &'a Thresholds,
-    ) -> Self {
+    /// Of the streams of `run`, of which no row was seen yet.
+    pub(crate) fn of(run: &KnownRun<'_>, thresholds: &'a Thresholds) -> Self {
+        let headers = run.path.headers;
         let through = |flow: &FlowSpec| Through {
             direction: flow.direction,
             datagram: if flow.protocol == Protocol::Udp { flow.length.get() } else { 1 },
@@ -76,22 +75,19 @@ impl<'a> History<'a> {
             },
             points: Points::new(),
         };
-        let streams = streams.map(|(summary, flow)| (summary.stream, through(flow))).collect();
+        let streams = run.streams.iter();
         Self {
             thresholds,
-            streams,
+            streams: streams
+                .filter_map(|stream| Some((stream.stream, through(run.flow_of(stream)?))))
+                .collect(),
             headers,
             queues: Default::default(),
             waits: Default::default(),
             overflows: Default::default(),
             threads: BTreeMap::new(),
-            path: None,
+            path: run.plan.is_none().then_some(run.path),
         }
-    }
-
-    /// The same, where round trips have to tell what the queues of `path` hold.
-    pub(crate) fn on(self, path: Option<PathFacts>) -> Self {
-        Self { path, ..self }
     }
 
     /// Takes the next row of any table, in order of time.
@@ -279,6 +275,7 @@ fn share(points: &Points, window: TimeInterval) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::synthetic::manifest;
     use super::*;
     use crate::ground::thresholds::STANDARD;
     use pipefill_core::record::{CpuSample, PathSample};
@@ -296,7 +293,7 @@ mod tests {
 
     #[test]
     fn the_queues_last_drop_is_found_after_what_was_before_is_forgotten() {
-        let mut history = History::of(std::iter::empty(), Headers::USUAL, &STANDARD);
+        let mut history = History::of(&KnownRun::of(&manifest("[[flow]]\n")), &STANDARD);
         for (t_us, dropped) in [(10, 0), (20, 3), (30, 3), (40, 4), (50, 4)] {
             history.take(&path_row(t_us, dropped));
         }
@@ -314,7 +311,7 @@ mod tests {
 
     #[test]
     fn what_is_left_answers_as_before_for_what_is_to_come() {
-        let mut history = History::of(std::iter::empty(), Headers::USUAL, &STANDARD);
+        let mut history = History::of(&KnownRun::of(&manifest("[[flow]]\n")), &STANDARD);
         let thread = ThreadRole::Sender { flow: 0 };
         for t_us in (0..100).step_by(10) {
             let (cpu_us, wait_us) = (t_us * t_us / 100, Some(t_us / 2));

@@ -1,8 +1,10 @@
 //! What a round trip shows of the bottleneck's queue, where nobody sampled that queue.
 
+use super::known_path::KnownPath;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::Direction;
-use pipefill_core::record::{PathFacts, WayFacts};
+use pipefill_core::record::WayFacts;
+use std::time::Duration;
 
 /// By how much a round trip is above its base, microseconds, before a queue is the reason.
 pub(crate) fn standing_us(base_us: u64, thresholds: &Thresholds) -> u64 {
@@ -18,22 +20,21 @@ pub(crate) fn beyond_bursts_us(base_us: u64, thresholds: &Thresholds) -> u64 {
 
 /// What the bottleneck's queue in `direction` holds at a round trip of `rtt_us`, bytes; `None` where the rate is unknown.
 pub(crate) fn bytes_of(
-    path: &PathFacts,
+    path: &KnownPath,
     direction: Direction,
     rtt_us: u64,
     thresholds: &Thresholds,
 ) -> Option<u64> {
-    let (base, rate) = (path.base_rtt_us?.value, path.way(direction).rate_bps?.value);
-    let above = rtt_us.saturating_sub(base);
-    let bytes = u128::from(above) * u128::from(rate) / 8_000_000;
-    let stands = above >= standing_us(base, thresholds);
-    Some(if stands { u64::try_from(bytes).unwrap_or(u64::MAX) } else { 0 })
+    let (base_us, rate) = (path.base_rtt_us()?, path.way(direction).rate?.value);
+    let above_us = rtt_us.saturating_sub(base_us);
+    let stands = above_us >= standing_us(base_us, thresholds);
+    Some(if stands { rate.bdp(Duration::from_micros(above_us)).get() } else { 0 })
 }
 
 /// Whether a round trip of `rtt_us` is that of a queue which overflows, and longer than bursts alone make it; `false` where that is unknown.
-pub(crate) fn is_full(path: &PathFacts, direction: Direction, rtt_us: u64, thresholds: &Thresholds) -> bool {
-    path.base_rtt_us.is_some_and(|base| rtt_us >= beyond_bursts_us(base.value, thresholds))
-        && may_overflow(path.way(direction), rtt_us, thresholds)
+pub(crate) fn is_full(path: &KnownPath, direction: Direction, rtt_us: u64, thresholds: &Thresholds) -> bool {
+    path.base_rtt_us().is_some_and(|base_us| rtt_us >= beyond_bursts_us(base_us, thresholds))
+        && path.way(direction).inferred.is_some_and(|way| may_overflow(&way, rtt_us, thresholds))
 }
 
 /// Whether a round trip of `rtt_us` may be that of a queue which overflows: what takes much longer and is not lost waits somewhere else, as

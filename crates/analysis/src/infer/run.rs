@@ -3,13 +3,13 @@
 
 use super::epochs::Epoch;
 use super::history::History;
+use super::known_run::KnownRun;
 use super::way::Way;
-use crate::ground::interval::{TimeInterval, flow_of};
-use crate::ground::models::headers::Headers;
+use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::Thresholds;
-use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
+use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::evidence::{Evidence, Offer, PathEvidence, Plan, ReceiverMemory, ThreadUse};
-use pipefill_core::record::{AnyRow, Fact, Manifest, PathFacts, StreamSummary, ThreadRole};
+use pipefill_core::record::{AnyRow, StreamSummary, ThreadRole};
 use pipefill_core::units::Rate;
 
 /// A stream and what was asked of it.
@@ -23,7 +23,7 @@ pub(crate) struct AskedStream<'a> {
 
 /// One run's facts.
 pub(crate) struct RunFacts<'a> {
-    pub(crate) spec: &'a CellSpec,
+    pub(crate) run: KnownRun<'a>,
     thresholds: &'a Thresholds,
     /// What was seen last.
     pub(crate) history: History<'a>,
@@ -31,35 +31,29 @@ pub(crate) struct RunFacts<'a> {
     ways: [Way; 2],
     /// Payload of all streams over their whole lives: forward, reverse.
     carried: [u64; 2],
-    /// The path's fixed round trip, microseconds; 0 where it has none.
-    pub(crate) base_rtt_us: u64,
-    /// What is known of the path of observed connections; `None` where it was planned.
-    pub(crate) observed: Option<&'a PathFacts>,
-    /// Whether the application of observed connections writes as fast as it can.
-    pub(crate) writes_all: bool,
 }
 
 impl<'a> RunFacts<'a> {
-    pub(crate) fn of(manifest: &'a Manifest, thresholds: &'a Thresholds) -> Self {
-        let spec = &manifest.run.cell.spec;
-        let observed = manifest.subject.observed().map(|observed| &observed.path);
-        let known = |stream: &'a _| flow_of(spec, stream).map(|flow| (stream, flow));
+    pub(crate) fn of(run: KnownRun<'a>, thresholds: &'a Thresholds) -> Self {
         let mut carried = [0; 2];
-        for (stream, flow) in manifest.streams.iter().filter_map(known) {
-            let sum: &mut u64 = &mut carried[flow.direction.index()];
-            *sum = sum.saturating_add(stream.received_bytes);
+        for stream in run.streams {
+            if let Some(flow) = run.flow_of(stream) {
+                let sum: &mut u64 = &mut carried[flow.direction.index()];
+                *sum = sum.saturating_add(stream.received_bytes);
+            }
         }
-        let streams = manifest.streams.iter().filter_map(known);
         Self {
-            spec,
             thresholds,
             carried,
-            history: History::of(streams, Headers::of(&spec.path), thresholds).on(observed.cloned()),
-            ways: Direction::ALL.map(|direction| Way::of(manifest, direction, thresholds)),
-            base_rtt_us: u64::try_from(spec.path.rtt().as_micros()).unwrap_or(u64::MAX),
-            observed,
-            writes_all: manifest.subject.observed().is_some_and(|observed| observed.writes_all),
+            history: History::of(&run, thresholds),
+            ways: Direction::ALL.map(|direction| Way::of(&run, direction, thresholds)),
+            run,
         }
+    }
+
+    /// The path's fixed round trip, microseconds; 0 where it has none.
+    pub(crate) fn base_rtt_us(&self) -> u64 {
+        self.run.path.base_rtt_us().unwrap_or(0)
     }
 
     /// Takes the next row of any table, in order of time.
@@ -79,7 +73,7 @@ impl<'a> RunFacts<'a> {
         Evidence {
             from_us: interval.from_us,
             to_us: interval.to_us,
-            plan: self.observed.is_none().then(|| Plan { pacing_kept: flow.max_pacing_rate.map(kept) }),
+            plan: self.run.plan.map(|_| Plan { pacing_kept: flow.max_pacing_rate.map(kept) }),
             offer: flow.bitrate.map(|rate| Offer { kept: kept(rate) }),
             sender: Some(epoch.sender.clone()),
             packets: epoch.packets,
@@ -105,14 +99,13 @@ impl<'a> RunFacts<'a> {
         let direction = stream.flow.direction;
         let way = self.way(direction);
         let passed = self.history.passed(direction, interval, way.overhead);
-        let fact = if self.observed.is_some() { Fact::inferred } else { Fact::asked };
         let carried = |direction: Direction| self.carried[direction.index()] as f64;
-        let frame = self.spec.path.full_frame().get() as f64;
+        let frame = self.run.path.headers.full_frame().get() as f64;
         PathEvidence {
-            base_rtt_us: self.base_rtt_us,
-            rate_bps: way.rate.map(|rate| fact(rate.bps())),
+            base_rtt_us: self.base_rtt_us(),
+            rate_bps: way.rate.map(|rate| rate.map(Rate::bps)),
             is_the_hosts: way.is_the_hosts,
-            rate_used: way.rate.map(|rate| passed.wire_bps / rate.bps() as f64),
+            rate_used: way.rate.map(|rate| passed.wire_bps / rate.value.bps() as f64),
             is_within_burst: passed.wire_bytes_so_far <= way.burst as f64,
             queue_always: is_always(
                 self.history.queue_samples(direction, interval).map(|backlog| backlog > 0),
@@ -140,7 +133,7 @@ impl<'a> RunFacts<'a> {
     /// What one more greedy stream of `direction` gets beside the others, bits per second of payload (max-min fairness): streams that take
     /// less than an equal part keep what they take, and `stream` and the rest share what is left. `None` where the path has no rate.
     fn fair_share_bps(&self, direction: Direction, stream: u32, interval: TimeInterval) -> Option<f64> {
-        let capacity = self.way(direction).payload_bps(Protocol::Tcp, Headers::of(&self.spec.path).mss())?;
+        let capacity = self.way(direction).payload_bps(Protocol::Tcp, self.run.path.headers.mss())?;
         let mut others: Vec<f64> = self.history.others_bps(direction, stream, interval);
         others.sort_by(f64::total_cmp);
         let (mut left, mut sharing) = (capacity, others.len() as f64 + 1.0);
@@ -186,11 +179,12 @@ mod tests {
     use super::super::synthetic::{acked, manifest, queue};
     use super::*;
     use crate::ground::thresholds::STANDARD;
+    use pipefill_core::record::Manifest;
 
     const WINDOW: TimeInterval = TimeInterval { from_us: 1_000_000, to_us: 2_000_000 };
 
     fn facts<'a>(manifest: &'a Manifest, rows: &[AnyRow]) -> RunFacts<'a> {
-        let mut facts = RunFacts::of(manifest, &STANDARD);
+        let mut facts = RunFacts::of(KnownRun::of(manifest), &STANDARD);
         rows.iter().for_each(|row| facts.take(row));
         facts
     }

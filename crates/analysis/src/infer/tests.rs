@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ground::thresholds::STANDARD;
-use pipefill_core::cell::Direction;
+use pipefill_core::cell::{Direction, Family};
 use pipefill_core::record::{LossKind, TcpSample};
 use pipefill_core::scenario::Scenario;
 use pipefill_core::tcp_info::TcpInfo;
@@ -17,7 +17,7 @@ const BYTES_A_MS: u64 = 1_196;
 fn facts(say: impl Fn(u64, &mut TcpInfo)) -> PathFacts {
     let scenario = Scenario::parse("name = \"x\"\n[[flow]]\n", "x.toml").unwrap_or_else(|e| panic!("{e}"));
     let manifest = Manifest::expected(&scenario.plan().runs()[0], 0);
-    let mut inference = Inference::new(&manifest, &STANDARD);
+    let mut inference = Inference::new(&KnownRun::of(&manifest), &STANDARD);
     for n in 0..1_000 {
         let mut info = TcpInfo {
             mss_bytes: MSS as u32,
@@ -56,7 +56,8 @@ fn a_queue_that_stands_gives_the_rate_and_one_that_does_not_gives_none() {
     let standing = facts(|_, info| info.srtt_us = Some(35_000));
     assert_eq!(rate_mbit(&standing), Some(10.0));
     assert_eq!(standing.base_rtt_us.map(|base| base.value), Some(u64::from(BASE_US)));
-    assert_eq!(queue::bytes_of(&standing, Direction::Forward, 35_000, &STANDARD), Some(18_757));
+    let path = KnownPath::inferred(Family::Ipv4, &standing);
+    assert_eq!(queue::bytes_of(&path, Direction::Forward, 35_000, &STANDARD), Some(18_757));
     assert_eq!(rate_mbit(&facts(|_, _| {})), None, "nobody tried it");
     let written_slowly = facts(|_, info| (info.srtt_us, info.notsent_bytes) = (Some(35_000), Some(0)));
     assert_eq!(rate_mbit(&written_slowly), None, "the application offered no more");

@@ -1,5 +1,6 @@
 //! How full a direction of the path was while one of its flows was measured: everything that passed, over its rate.
 
+use super::known_run::KnownRun;
 use super::way::Way;
 use crate::ground::count_at::CountAt;
 use crate::ground::interval::TimeInterval;
@@ -32,12 +33,12 @@ struct Ends {
 }
 
 impl Utilisation {
-    /// Of the `streams` that go in `direction`. `None` where the path has no rate or the window is empty.
-    pub(crate) fn of<'a>(
+    /// Of the streams of `run` that go in `direction`. `None` where the path has no rate or the window is empty.
+    pub(crate) fn of(
+        run: &KnownRun<'_>,
         direction: Direction,
         window: TimeInterval,
         way: &Way,
-        streams: impl Iterator<Item = (&'a StreamSummary, &'a FlowSpec)>,
     ) -> Option<Self> {
         let ends = |flow: &FlowSpec| {
             let is_udp = flow.protocol == Protocol::Udp;
@@ -49,11 +50,14 @@ impl Utilisation {
                 to: CountAt::time(window.to_us),
             }
         };
-        let streams =
-            streams.filter(|(_, flow)| flow.direction == direction && flow.protocol != Protocol::Ping);
-        let streams = streams.map(|(summary, flow)| (summary.stream, ends(flow))).collect();
+        let counted = |stream: &StreamSummary| {
+            let flow = run.flow_of(stream)?;
+            let is_its = flow.direction == direction && flow.protocol != Protocol::Ping;
+            is_its.then(|| (stream.stream, ends(flow)))
+        };
+        let streams = run.streams.iter().filter_map(counted).collect();
         let Way { rate, headers, overhead, .. } = *way;
-        (window.length_us() > 0).then_some(Self { window, rate: rate?, headers, overhead, streams })
+        (window.length_us() > 0).then_some(Self { window, rate: rate?.value, headers, overhead, streams })
     }
 
     /// Takes the next row of any table, in order of time.

@@ -1,5 +1,7 @@
 //! The revision [`BOTH_CAPTURES`]: what a capture at the receiver shows against the verdict of the sender's capture.
 
+use super::flow_ledger::FlowLedger;
+use super::ledger::Holding;
 use super::rule::{Revision, RuleId};
 use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
@@ -74,11 +76,22 @@ pub enum JoinedEvidence {
 }
 
 impl BothCaptures {
-    /// The name of the revision.
-    pub const RULE: RuleId = BOTH_CAPTURES.id;
+    /// Revises the ledger that the sender's capture alone gives. What both show; `None` where they agree with it.
+    pub fn revise(&self, ledger: &mut FlowLedger, t: &Thresholds) -> Option<JoinedEvidence> {
+        let limited_by = ledger.sums.main_holder()?;
+        let cause = ledger.sums.main_cause(limited_by);
+        let (found, evidence) = self.revision(limited_by, cause, t)?;
+        let revised = Holding { limited_by: LimitedBy::Cwnd, cause: Some(found), rule: BOTH_CAPTURES.id };
+        let is_of_all = matches!(evidence, JoinedEvidence::AcksWait { .. });
+        ledger.revise(|holding| {
+            let is_its = holding.limited_by == limited_by && (is_of_all || holding.cause == cause);
+            is_its.then_some(revised)
+        });
+        Some(evidence)
+    }
 
     /// The cause of the congestion window that both captures show, where it is another one than the verdict of the sender's capture.
-    pub fn revision(
+    fn revision(
         &self,
         limited_by: LimitedBy,
         cause: Option<CwndCause>,
@@ -148,5 +161,106 @@ impl BothCaptures {
     fn is_queue(&self, wait_us: u64, t: &Thresholds, trace: &mut Trace) -> bool {
         let share = wait_us as f64 / self.min_rtt_us.max(1) as f64;
         trace.at_least(t.joined_queue_us, wait_us as f64) && trace.at_least(t.joined_queue, share)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ground::thresholds::STANDARD;
+
+    const MS: u64 = 1_000;
+
+    /// Three quarters of a flow on a path of 40 ms, in which its sender's capture says that it is limited so.
+    fn revised(
+        limit: LimitedBy,
+        cause: Option<CwndCause>,
+        both: BothCaptures,
+    ) -> (FlowLedger, Option<JoinedEvidence>) {
+        let mut ledger = FlowLedger::held(&[(limit, cause, 750), (LimitedBy::App, None, 250)]);
+        let both = BothCaptures { min_rtt_us: 40 * MS, retransmits: 9, ..both };
+        let evidence = both.revise(&mut ledger, &STANDARD);
+        (ledger, evidence)
+    }
+
+    fn main(
+        limit: LimitedBy,
+        cause: Option<CwndCause>,
+        both: BothCaptures,
+    ) -> (LimitedBy, Option<CwndCause>) {
+        let diagnosis = revised(limit, cause, both).0.diagnosis(&STANDARD).expect("it has time");
+        (diagnosis.limited_by, diagnosis.cwnd_cause)
+    }
+
+    fn wait(median_us: u64, longest_us: u64, before_loss_us: Option<u64>) -> Option<QueueWait> {
+        Some(QueueWait { median_us, longest_us, before_loss_us })
+    }
+
+    fn lossy(lost_data_segments: u64, data: Option<QueueWait>) -> BothCaptures {
+        BothCaptures { lost_data_segments, data, acks: wait(0, 0, None), ..BothCaptures::default() }
+    }
+
+    #[test]
+    fn acks_that_wait_while_data_do_not_are_the_cause() {
+        let acks = wait(30 * MS, 31 * MS, None);
+        let both = BothCaptures { acks, ..lossy(0, wait(200, 900, None)) };
+        let (ledger, evidence) = revised(LimitedBy::Path, None, both);
+        assert_eq!(evidence, Some(JoinedEvidence::AcksWait { acks_us: 30 * MS, data_us: 200 }));
+        let found = ledger.diagnosis(&STANDARD).expect("it has time");
+        assert_eq!((found.limited_by, found.cwnd_cause), (LimitedBy::Cwnd, Some(CwndCause::AckPath)));
+        assert_eq!((found.rule, found.margin), (Some(BOTH_CAPTURES.id), None));
+        assert_eq!(found.limited_fraction, [(LimitedBy::Cwnd, 0.75), (LimitedBy::App, 0.25)].into());
+        assert_eq!(found.timeline[0].cwnd_cause, Some(CwndCause::AckPath), "the spans say the same");
+        // Where data wait as long, the queue is theirs; and an application stays what it is.
+        let both = BothCaptures { acks, ..lossy(0, wait(25 * MS, 31 * MS, None)) };
+        assert_eq!(main(LimitedBy::Path, None, both), (LimitedBy::Path, None));
+        let both = BothCaptures { acks, ..lossy(0, wait(0, 0, None)) };
+        assert_eq!(main(LimitedBy::App, None, both), (LimitedBy::App, None));
+    }
+
+    #[test]
+    fn the_wait_before_losses_tells_a_full_queue_from_chance() {
+        for (told, wait_ms, expected) in [
+            (CwndCause::RandomLoss, 19, CwndCause::QueueLoss),
+            (CwndCause::QueueLoss, 2, CwndCause::RandomLoss),
+            (CwndCause::QueueLoss, 19, CwndCause::QueueLoss),
+            (CwndCause::RandomLoss, 10, CwndCause::RandomLoss),
+            (CwndCause::Policer, 19, CwndCause::Policer),
+        ] {
+            let both = lossy(5, wait(0, 20 * MS, Some(wait_ms * MS)));
+            assert_eq!(main(LimitedBy::Cwnd, Some(told), both).1, Some(expected), "{told:?} {wait_ms}");
+        }
+        // A queue that never stood tells nothing.
+        let short = lossy(5, wait(0, 900, Some(900)));
+        let random = Some(CwndCause::RandomLoss);
+        assert_eq!(main(LimitedBy::Cwnd, random, short).1, random);
+        let agreed = lossy(5, wait(0, 20 * MS, Some(100)));
+        assert_eq!(revised(LimitedBy::Cwnd, random, agreed).1, None, "the sender's verdict stands");
+    }
+
+    #[test]
+    fn what_was_never_lost_is_no_loss() {
+        let cause = |both| main(LimitedBy::Cwnd, Some(CwndCause::RandomLoss), both).1;
+        let acks = BothCaptures { lost_pure_acks: 50, ..lossy(0, wait(0, 0, None)) };
+        assert_eq!(cause(acks), Some(CwndCause::AckPath));
+        let overtaken = BothCaptures { overtaken_segments: 7, ..acks };
+        assert_eq!(cause(overtaken), Some(CwndCause::Reordering));
+        assert_eq!(cause(BothCaptures { lost_data_segments: 1, ..overtaken }), Some(CwndCause::RandomLoss));
+    }
+
+    #[test]
+    fn only_what_is_held_for_that_cause_is_revised() {
+        let random = Some(CwndCause::RandomLoss);
+        let mut ledger = FlowLedger::held(&[
+            (LimitedBy::Cwnd, Some(CwndCause::Startup), 200),
+            (LimitedBy::Cwnd, random, 500),
+            (LimitedBy::Path, None, 300),
+        ]);
+        let both = BothCaptures { min_rtt_us: 40 * MS, ..lossy(5, wait(0, 20 * MS, Some(19 * MS))) };
+        assert!(both.revise(&mut ledger, &STANDARD).is_some());
+        let found = ledger.diagnosis(&STANDARD).expect("it has time");
+        let causes: Vec<Option<CwndCause>> = found.timeline.iter().map(|span| span.cwnd_cause).collect();
+        assert_eq!(causes, [Some(CwndCause::Startup), Some(CwndCause::QueueLoss), None]);
+        assert_eq!(found.margin, Some(0.5), "who holds it has not changed");
     }
 }

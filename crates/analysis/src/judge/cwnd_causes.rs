@@ -5,8 +5,8 @@
 
 use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
+use crate::infer::drops::Drops;
 use crate::infer::queue;
-use crate::infer::way::Drops;
 use pipefill_core::evidence::{Evidence, SenderEvidence};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::record::{LossKind, WayFacts};

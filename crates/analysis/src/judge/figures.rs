@@ -12,13 +12,13 @@ use pipefill_core::limit::{CwndCause, LimitedBy};
 use std::collections::BTreeMap;
 
 /// The figures of one flow by who held it.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct HolderFigures {
     held: BTreeMap<(LimitedBy, Option<CwndCause>), FiguresOfStreams>,
 }
 
 /// The figures of one holder, stream by stream.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct FiguresOfStreams {
     streams: BTreeMap<u32, Values>,
     /// Mean wait of ACKs in the queue of their way, microseconds.
@@ -29,14 +29,14 @@ struct FiguresOfStreams {
 }
 
 /// A mean over time.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Mean {
     sum: f64,
     time_us: f64,
 }
 
 /// The figures of one stream's epochs.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct Values {
     /// Mean in flight × time in which the stream moved, and that time.
     flight_area: u128,
@@ -90,39 +90,36 @@ impl HolderFigures {
         }
     }
 
-    /// The figures while `limited_by` held, where `revised` gives what was counted under another holder.
-    pub(super) fn of(&self, limited_by: LimitedBy, revised: impl Fn(Holding) -> Option<Holding>) -> Figures {
-        let mut sum = FiguresOfStreams::default();
-        self.held_by(limited_by, &revised).for_each(|held| sum.absorb(held));
-        sum.figures()
+    /// Counts what was held by a holding that `revised` names another for as that one's.
+    pub(super) fn revise(&mut self, revised: impl Fn(Holding) -> Option<Holding>) {
+        for ((limited_by, cause), held) in std::mem::take(&mut self.held) {
+            let before = Holding { limited_by, cause, rule: OTHER };
+            let after = revised(before).unwrap_or(before);
+            self.held.entry((after.limited_by, after.cause)).or_default().absorb(&held);
+        }
+    }
+
+    /// The figures while `limited_by` held.
+    pub(super) fn of(&self, limited_by: LimitedBy) -> Figures {
+        self.held_by(limited_by).figures()
     }
 
     /// How long ACKs waited while the congestion window held, and how threads spent the time in which the CPU did: into `figures`.
-    pub(super) fn means(&self, figures: Figures, revised: impl Fn(Holding) -> Option<Holding>) -> Figures {
-        let mean = |holder, field: fn(&FiguresOfStreams) -> Mean| {
-            self.held_by(holder, &revised).map(field).fold(Mean::default(), Mean::plus).get()
-        };
+    pub(super) fn means(&self, figures: Figures) -> Figures {
+        let (cwnd, cpu) = (self.held_by(LimitedBy::Cwnd), self.held_by(LimitedBy::Cpu));
         Figures {
-            ack_wait_us: mean(LimitedBy::Cwnd, |held| held.ack_wait_us).map(rounded),
-            cpu_share: mean(LimitedBy::Cpu, |held| held.computed).map(|share| share.min(1.0)),
-            cpu_wait_share: mean(LimitedBy::Cpu, |held| held.waited).map(|share| share.min(1.0)),
+            ack_wait_us: cwnd.ack_wait_us.get().map(rounded),
+            cpu_share: cpu.computed.get().map(|share| share.min(1.0)),
+            cpu_wait_share: cpu.waited.get().map(|share| share.min(1.0)),
             ..figures
         }
     }
 
-    fn held_by(
-        &self,
-        limited_by: LimitedBy,
-        revised: &impl Fn(Holding) -> Option<Holding>,
-    ) -> impl Iterator<Item = &FiguresOfStreams> {
-        let holder = |limited_by, cause| {
-            let before = Holding { limited_by, cause, rule: OTHER };
-            revised(before).unwrap_or(before).limited_by
-        };
-        let its = move |&(&(held_by, cause), _): &(&(LimitedBy, Option<CwndCause>), _)| {
-            holder(held_by, cause) == limited_by
-        };
-        self.held.iter().filter(its).map(|(_, held)| held)
+    fn held_by(&self, limited_by: LimitedBy) -> FiguresOfStreams {
+        let mut sum = FiguresOfStreams::default();
+        let its = self.held.iter().filter(|((holder, _), _)| *holder == limited_by);
+        its.for_each(|(_, held)| sum.absorb(held));
+        sum
     }
 }
 
@@ -131,6 +128,9 @@ impl FiguresOfStreams {
         for (&stream, values) in &other.streams {
             self.streams.entry(stream).or_default().absorb(values);
         }
+        self.ack_wait_us = self.ack_wait_us.plus(other.ack_wait_us);
+        self.computed = self.computed.plus(other.computed);
+        self.waited = self.waited.plus(other.waited);
     }
 
     /// Sums over the streams of each stream's median.
@@ -316,7 +316,7 @@ mod tests {
             };
             figures.add(stream, &evidence(40_000, sender), 20_000, holding(LimitedBy::Cwnd), None);
         }
-        let of = figures.of(LimitedBy::Cwnd, |_| None);
+        let of = figures.of(LimitedBy::Cwnd);
         assert_eq!((of.flight_mean_bytes, of.rtt_mean_us), (Some(2_000), Some(16_000)));
         assert_eq!(of.acked_bps, Some(1_000_000));
     }
@@ -330,10 +330,8 @@ mod tests {
             let sender = SenderEvidence { unacked_mean, ..SenderEvidence::default() };
             figures.add(0, &evidence(9, sender), counts_us, holding(limited_by), None);
         }
-        let flight = |revised: fn(Holding) -> Option<Holding>| {
-            figures.of(LimitedBy::Sndbuf, revised).flight_mean_bytes
-        };
-        assert_eq!(flight(|_| None), Some(1_000));
-        assert_eq!(flight(|_| Some(holding(LimitedBy::Sndbuf))), Some(2_000));
+        assert_eq!(figures.of(LimitedBy::Sndbuf).flight_mean_bytes, Some(1_000));
+        figures.revise(|_| Some(holding(LimitedBy::Sndbuf)));
+        assert_eq!(figures.of(LimitedBy::Sndbuf).flight_mean_bytes, Some(2_000));
     }
 }

@@ -4,24 +4,24 @@ use super::confidence::Grounds;
 use super::cwnd_causes::{Around, Losses, Refiner};
 use super::decision::decide;
 use super::figures::HolderFigures;
+use super::flow_ledger::{FlowLedger, span};
 use super::ledger::{FinishedLedger, Holding, JudgedSpan, Ledger, LedgerSums};
 use super::packets::arriving;
-use super::revisions::{is_carried, offered_and_carried, own_drops};
+use super::revisions::{is_carried, offered_and_carried, own_drops, writes_all};
 use super::rules::unknown::NOT_SAMPLED;
 use super::witness::{self, AppLimited};
-use super::{Confidence, Diagnosis, Figures, Span, revisions, testbed};
-use crate::ground::interval::{self, TimeInterval, flow_of};
-use crate::ground::models::headers::Headers;
+use super::{Confidence, Diagnosis, Figures, Span, testbed};
+use crate::ground::interval::{self, TimeInterval};
 use crate::ground::statistics::rounded;
-use crate::ground::step_function::Step;
 use crate::ground::thresholds::{PATIENCE_US, STANDARD, Thresholds};
+use crate::infer::KnownRun;
 use crate::infer::arrivals::Receiving;
 use crate::infer::datagrams::DatagramCounts;
 use crate::infer::epochs::{Cutter, Epoch};
 use crate::infer::packets::{PacketTrack, StreamPackets};
 use crate::infer::run::{AskedStream, RunFacts};
 use crate::infer::utilisation::Utilisation;
-use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
+use pipefill_core::cell::{FlowSpec, Protocol};
 use pipefill_core::evidence::{Arrivals, Datagrams, Evidence, SenderEvidence};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::record::{AnyRow, CapturePoint, Manifest, StreamEnd, StreamSummary};
@@ -29,7 +29,6 @@ use std::collections::VecDeque;
 
 /// Finds the diagnosis of each flow of a run whose rows pass by once, in order of time.
 pub struct Diagnosing<'a> {
-    manifest: &'a Manifest,
     thresholds: &'a Thresholds,
     facts: RunFacts<'a>,
     flows: Vec<JudgedFlow<'a>>,
@@ -81,18 +80,22 @@ pub fn datagrams_limited_by(datagrams: Datagrams) -> LimitedBy {
 impl<'a> Diagnosing<'a> {
     /// Of the run that `manifest` is about.
     pub fn new(manifest: &'a Manifest, thresholds: &'a Thresholds) -> Self {
-        let spec = &manifest.run.cell.spec;
-        let facts = RunFacts::of(manifest, thresholds);
+        Self::of(KnownRun::of(manifest), thresholds)
+    }
+
+    /// Of `run`.
+    pub fn of(run: KnownRun<'a>, thresholds: &'a Thresholds) -> Self {
+        let facts = RunFacts::of(run, thresholds);
         let flows: Vec<JudgedFlow<'_>> = (0..)
-            .zip(&spec.flows)
+            .zip(run.flows)
             .filter(|(_, flow)| flow.protocol != Protocol::Ping)
-            .map(|(index, flow)| JudgedFlow::new(manifest, &facts, index, flow))
+            .map(|(index, flow)| JudgedFlow::new(&facts, index, flow))
             .collect();
-        let streams = manifest.streams.iter().filter_map(|summary| {
+        let streams = run.streams.iter().filter_map(|summary| {
             let place = flows.iter().position(|flow| flow.index == summary.flow)?;
             let flow = flows[place].flow;
             (flow.protocol == Protocol::Tcp).then(|| {
-                let (life, measured) = (interval::life(summary), interval::measured(spec, summary));
+                let (life, measured) = (interval::life(summary), run.measured(summary));
                 JudgedStream {
                     stream: AskedStream { flow_index: summary.flow, flow, summary },
                     place,
@@ -110,7 +113,7 @@ impl<'a> Diagnosing<'a> {
             })
         });
         let streams = streams.collect();
-        Self { manifest, thresholds, facts, flows, streams, next_us: 0 }
+        Self { thresholds, facts, flows, streams, next_us: 0 }
     }
 
     /// Takes the next row of any table; its time is not before that of the last one.
@@ -125,7 +128,7 @@ impl<'a> Diagnosing<'a> {
         let is_its = |stream: &&mut JudgedStream<'_>| Some(stream.stream.summary.stream) == number;
         if let Some(stream) = self.streams.iter_mut().find(is_its) {
             self.flows[stream.place].app_limited.see(row);
-            stream.see(row, self.facts.observed.is_some());
+            stream.see(row, self.facts.run.plan.is_none());
             stream.sampled_to_us = row.t_us();
         }
         if row.t_us() >= self.next_us {
@@ -143,7 +146,12 @@ impl<'a> Diagnosing<'a> {
     }
 
     /// The diagnosis of each flow but pings, after the last row, in the order of the cell. A flow of which nothing was sampled has none.
-    pub fn finish(mut self) -> Vec<Diagnosis> {
+    pub fn finish(self) -> Vec<Diagnosis> {
+        self.finish_with_flow_ledgers().0
+    }
+
+    /// The same, with the finished ledger of each flow of TCP.
+    pub(crate) fn finish_with_flow_ledgers(mut self) -> (Vec<Diagnosis>, Vec<FlowLedger>) {
         self.judge_to_the_end();
         self.diagnoses()
     }
@@ -152,7 +160,7 @@ impl<'a> Diagnosing<'a> {
     pub(crate) fn finish_with_ledgers(mut self) -> (Vec<Diagnosis>, Vec<FinishedLedger>) {
         self.judge_to_the_end();
         let ledgers = self.streams.iter().map(|stream| stream.ledger.clone().finish()).collect();
-        (self.diagnoses(), ledgers)
+        (self.diagnoses().0, ledgers)
     }
 
     fn judge_to_the_end(&mut self) {
@@ -164,17 +172,23 @@ impl<'a> Diagnosing<'a> {
         self.judge_what_is_left();
     }
 
-    fn diagnoses(self) -> Vec<Diagnosis> {
-        let Self { manifest, thresholds, facts, flows, mut streams, .. } = self;
-        let diagnosis = |(place, flow): (usize, JudgedFlow<'a>)| match flow.flow.protocol {
-            Protocol::Udp => flow.diagnosis_of_datagrams(manifest, &facts, thresholds),
-            _ => {
-                let its: Vec<JudgedStream<'_>> =
-                    streams.extract_if(.., |stream| stream.place == place).collect();
-                flow.diagnosis(manifest, &facts, its, thresholds)
+    fn diagnoses(self) -> (Vec<Diagnosis>, Vec<FlowLedger>) {
+        let Self { thresholds, facts, flows, mut streams, .. } = self;
+        let (mut diagnoses, mut ledgers) = (Vec::new(), Vec::new());
+        for (place, flow) in flows.into_iter().enumerate() {
+            if flow.flow.protocol == Protocol::Udp {
+                diagnoses.extend(flow.diagnosis_of_datagrams(&facts, thresholds));
+                continue;
             }
-        };
-        flows.into_iter().enumerate().filter_map(diagnosis).collect()
+            let its = streams.extract_if(.., |stream| stream.place == place).collect();
+            if let Some(ledger) = flow.ledger(&facts, its, thresholds)
+                && let Some(diagnosis) = ledger.diagnosis(thresholds)
+            {
+                diagnoses.push(diagnosis);
+                ledgers.push(ledger);
+            }
+        }
+        (diagnoses, ledgers)
     }
 
     /// Judges what has ended a while ago, and forgets what no later epoch asks for.
@@ -206,7 +220,7 @@ impl<'a> Diagnosing<'a> {
             }
         }
         for place in 0..self.streams.len() {
-            if self.facts.observed.is_some() && !self.streams[place].is_sender_seen {
+            if self.facts.run.plan.is_none() && !self.streams[place].is_sender_seen {
                 self.judge_by_the_receiver(place);
             }
         }
@@ -246,11 +260,6 @@ impl<'a> Diagnosing<'a> {
     }
 }
 
-fn span(stream: u32, step: Step<Holding>) -> Span {
-    let Holding { limited_by, cause, rule } = step.value;
-    Span { stream, from_us: step.from_us, to_us: step.to_us, limited_by, cwnd_cause: cause, rule: Some(rule) }
-}
-
 /// What is known of the path for the data of `flow` and its ACKs.
 fn losses(facts: &RunFacts<'_>, flow: &FlowSpec, summary: &StreamSummary) -> Losses {
     let way = facts.way(flow.direction);
@@ -258,108 +267,70 @@ fn losses(facts: &RunFacts<'_>, flow: &FlowSpec, summary: &StreamSummary) -> Los
         data: way.drops,
         acks: facts.way(flow.direction.opposite()).drops,
         is_policer: way.is_policer,
-        base_rtt_us: facts.base_rtt_us,
+        base_rtt_us: facts.base_rtt_us(),
         sent_again: (summary.tcp.map(|info| (info.retransmits, info.dsack_dups)))
             .or(summary.packets.map(|sample| (sample.retransmits, Some(sample.dsacks)))),
-        observed: facts.observed.map(|path| *path.way(flow.direction)),
+        observed: facts.run.path.way(flow.direction).inferred,
     }
 }
 
-fn summaries(manifest: &Manifest, index: u32) -> Vec<&StreamSummary> {
-    manifest.streams.iter().filter(|stream| stream.flow == index).collect()
-}
-
 impl<'a> JudgedFlow<'a> {
-    fn new(manifest: &'a Manifest, facts: &RunFacts<'a>, index: u32, flow: &'a FlowSpec) -> Self {
-        let spec: &'a CellSpec = &manifest.run.cell.spec;
-        let its = manifest.streams.iter().filter(|stream| stream.flow == index);
-        let whole = its.map(|stream| interval::measured(spec, stream)).reduce(TimeInterval::around);
-        let streams = manifest.streams.iter().filter_map(|stream| Some((stream, flow_of(spec, stream)?)));
-        let way = facts.way(flow.direction);
+    fn new(facts: &RunFacts<'a>, index: u32, flow: &'a FlowSpec) -> Self {
+        let (run, way) = (&facts.run, facts.way(flow.direction));
+        let whole = run.measured_of_flow(index);
         Self {
             index,
             flow,
             app_limited: AppLimited::default(),
             figures: HolderFigures::default(),
             whole: HolderFigures::default(),
-            utilisation: whole.and_then(|interval| Utilisation::of(flow.direction, interval, way, streams)),
+            utilisation: whole.and_then(|interval| Utilisation::of(run, flow.direction, interval, way)),
         }
     }
 
-    fn diagnosis(
+    /// What its streams' ledgers add up to, revised; `None` where nothing was sampled.
+    fn ledger(
         self,
-        manifest: &Manifest,
         facts: &RunFacts<'_>,
         streams: Vec<JudgedStream<'_>>,
         thresholds: &Thresholds,
-    ) -> Option<Diagnosis> {
+    ) -> Option<FlowLedger> {
         if streams.iter().all(|stream| stream.ledger.is_empty()) {
             return None;
         }
-        let drops = facts.way(self.flow.direction).drops;
-        let (own_drops, writes_all) = (own_drops(drops, self.flow), facts.writes_all);
-        let revised =
-            |holding| own_drops(holding).or_else(|| writes_all.then(|| revisions::writes_all(holding))?);
-        let (mut timeline, mut sums) = (Vec::new(), LedgerSums::default());
-        for stream in streams {
-            let index = stream.stream.summary.stream;
-            let FinishedLedger { spans: steps, sums: own } = stream.ledger.finish();
-            let steps = steps
-                .into_iter()
-                .map(|step| Step { value: revised(step.value).unwrap_or(step.value), ..step });
-            timeline.extend(steps.map(|step| span(index, step)));
-            sums.absorb(own);
-        }
-        sums.revise(revised);
-        let held = if self.figures.is_empty() { &self.whole } else { &self.figures };
-        let figures = held.of(sums.main_holder()?, revised);
-        let summaries = summaries(manifest, self.index);
-        let figures = self.whole.means(self.figures(facts, &summaries, figures), revised);
-        if facts.observed.is_some() && self.carries_what_is_offered(&summaries, thresholds) {
-            sums.revise(offered_and_carried);
-            for span in &mut timeline {
-                (span.limited_by, span.cwnd_cause) = (LimitedBy::App, None);
-                span.rule = Some(revisions::OFFERED_AND_CARRIED.id);
-            }
-        }
-        let limited_by = sums.main_holder()?;
-        let limited_fraction = sums.shares()?;
-        let witnesses = witness::all(&summaries, &self.app_limited, limited_by);
-        let margin = sums.margin(limited_by);
-        let grounds = Grounds {
-            limited_by,
-            share: limited_fraction[&limited_by],
-            margin,
-            witnesses: &witnesses,
-            is_ambiguous: false,
-        };
-        Some(Diagnosis {
+        let summaries: Vec<&StreamSummary> = facts.run.streams_of(self.index).collect();
+        let way = *facts.way(self.flow.direction);
+        let is_carried = facts.run.plan.is_none() && self.carries_what_is_offered(&summaries, thresholds);
+        let mut ledger = FlowLedger {
             flow: self.index,
-            protocol: self.flow.protocol,
             direction: self.flow.direction,
-            limited_by,
-            cwnd_cause: sums.main_cause(limited_by),
-            rule: sums.main_rule(limited_by),
-            margin,
-            figures,
-            confidence: Confidence::of(&grounds, thresholds),
-            witnesses,
-            limited_fraction,
-            timeline,
-            faults: testbed::faults(facts.spec, self.flow, drops, thresholds),
-        })
+            timeline: Vec::new(),
+            sums: LedgerSums::default(),
+            of_flow: self.of_flow(facts, &summaries),
+            way,
+            witnesses: witness::all(&summaries, &self.app_limited),
+            faults: testbed::faults(&facts.run, self.flow, way.drops, thresholds),
+            measured: self.figures,
+            whole: self.whole,
+        };
+        for stream in streams {
+            ledger.absorb(stream.stream.summary.stream, stream.ledger.finish());
+        }
+        ledger.revise(own_drops(way.drops, self.flow));
+        if facts.run.writes_all {
+            ledger.revise(writes_all);
+        }
+        if is_carried {
+            ledger.revise(offered_and_carried);
+        }
+        Some(ledger)
     }
 
     /// A UDP socket counts neither what arrives nor what is lost: applications do, where both are ours.
-    fn diagnosis_of_datagrams(
-        self,
-        manifest: &Manifest,
-        facts: &RunFacts<'_>,
-        thresholds: &Thresholds,
-    ) -> Option<Diagnosis> {
-        let streams = summaries(manifest, self.index);
+    fn diagnosis_of_datagrams(self, facts: &RunFacts<'_>, thresholds: &Thresholds) -> Option<Diagnosis> {
+        let streams: Vec<&StreamSummary> = facts.run.streams_of(self.index).collect();
         let counts = DatagramCounts::of(&streams)?;
-        let drops = facts.observed.is_none().then(|| facts.way(self.flow.direction).drops);
+        let drops = facts.run.plan.is_some().then(|| facts.way(self.flow.direction).drops);
         let decision = decide(&counts.evidence(self.flow, drops), thresholds)?;
         let limited_by = decision.rule.limited_by;
         let holding = Holding { limited_by, cause: None, rule: decision.rule.id };
@@ -372,9 +343,12 @@ impl<'a> JudgedFlow<'a> {
             timeline.extend(steps.into_iter().map(|step| span(stream.stream, step)));
             sums.absorb(own);
         }
+        let payload = self.flow.length.get();
+        let possible = drops.and_then(|_| facts.way(self.flow.direction).payload_bps(Protocol::Udp, payload));
         let figures = Figures {
             loss_share: Some(counts.lost_share()),
-            acked_bps: Some(counts.received_bps(self.flow.length.get())),
+            acked_bps: Some(counts.received_bps(payload)),
+            path_goodput_bps: possible.map(rounded),
             ..Figures::default()
         };
         let grounds = Grounds {
@@ -395,14 +369,11 @@ impl<'a> JudgedFlow<'a> {
             margin: sums.margin(limited_by),
             limited_fraction: sums.shares().unwrap_or_else(|| [(limited_by, 1.0)].into()),
             timeline,
-            figures: Figures {
-                path_goodput_bps: drops.and_then(|_| self.path_goodput(facts, &figures)),
-                ..figures
-            },
+            figures,
             confidence: Confidence::of(&grounds, thresholds),
             witnesses: Vec::new(),
             faults: drops
-                .map_or_else(Vec::new, |drops| testbed::faults(facts.spec, self.flow, drops, thresholds)),
+                .map_or_else(Vec::new, |drops| testbed::faults(&facts.run, self.flow, drops, thresholds)),
         })
     }
 
@@ -416,8 +387,8 @@ impl<'a> JudgedFlow<'a> {
         is_carried(offered, carried.sum(), thresholds)
     }
 
-    /// `figures` of the cause, with what is known of the whole flow.
-    fn figures(&self, facts: &RunFacts<'_>, summaries: &[&StreamSummary], figures: Figures) -> Figures {
+    /// What is known of the whole flow, whoever held it.
+    fn of_flow(&self, facts: &RunFacts<'_>, summaries: &[&StreamSummary]) -> Figures {
         let (data, acks) = (facts.way(self.flow.direction), facts.way(self.flow.direction.opposite()));
         // Segments sent, those that were sent again, and DSACKs for these.
         let counts = |stream: &&StreamSummary| match (stream.tcp, stream.packets) {
@@ -438,25 +409,15 @@ impl<'a> JudgedFlow<'a> {
         let is_mixed = data.drops.random.is_some_and(|n| n > 0) && data.drops.queue.is_some_and(|n| n > 0);
         let random =
             data.drops.random.zip(data.drops.offered).and_then(|(lost, offered)| share(lost, offered));
-        let least = figures.min_rtt_us.filter(|_| facts.base_rtt_us == 0);
         Figures {
             loss_share: share(again, sent),
             random_loss_share: random.filter(|_| is_mixed),
             spurious_share: dsacks.and_then(|dsacks| share(dsacks, again)).map(|share| share.min(1.0)),
-            path_goodput_bps: self.path_goodput(facts, &figures),
             utilisation: self.utilisation.as_ref().map(Utilisation::share),
-            base_rtt_us: Some(facts.base_rtt_us).filter(|&us| us > 0).or(least),
+            base_rtt_us: facts.run.path.base_rtt_us(),
             ack_loss_share: acks.drops.share(),
-            ..figures
+            ..Figures::default()
         }
-    }
-
-    fn path_goodput(&self, facts: &RunFacts<'_>, figures: &Figures) -> Option<u64> {
-        let payload = match self.flow.protocol {
-            Protocol::Udp => self.flow.length.get(),
-            _ => figures.mss_bytes.unwrap_or(Headers::of(&facts.spec.path).mss()),
-        };
-        facts.way(self.flow.direction).payload_bps(self.flow.protocol, payload).map(rounded)
     }
 }
 

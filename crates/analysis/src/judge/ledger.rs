@@ -56,7 +56,7 @@ pub(crate) struct FinishedLedger {
 }
 
 /// Times of one or several ledgers by who holds them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct LedgerSums {
     held: BTreeMap<Holding, Held>,
     margins: BTreeMap<LimitedBy, Margins>,
@@ -74,7 +74,7 @@ struct Held {
 }
 
 /// Margins of the spans of a holder, weighted with the time of each.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct Margins {
     decided: WeightedValues,
     /// Time that no threshold decides.

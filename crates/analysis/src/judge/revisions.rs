@@ -5,7 +5,7 @@ use super::ledger::Holding;
 use super::rule::{Revision, RuleId};
 use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
-use crate::infer::way::Drops;
+use crate::infer::drops::Drops;
 use pipefill_core::cell::FlowSpec;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 

@@ -5,7 +5,8 @@
 use crate::ground::models::headers::Headers;
 use crate::ground::models::window::slow_start_time;
 use crate::ground::thresholds::Thresholds;
-use crate::infer::way::Drops;
+use crate::infer::KnownRun;
+use crate::infer::drops::Drops;
 use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, FlowSpec, Protocol};
 use pipefill_core::units::{Bytes, QueueLimit};
 use serde::{Deserialize, Serialize};
@@ -44,13 +45,14 @@ pub enum TestbedFault {
     Told(String),
 }
 
-/// What is wrong with the testbed for the data of `flow`.
+/// What is wrong with the testbed for the data of `flow`; nothing where no scenario built one.
 pub(super) fn faults(
-    spec: &CellSpec,
+    run: &KnownRun<'_>,
     flow: &FlowSpec,
     drops: Drops,
     thresholds: &Thresholds,
 ) -> Vec<TestbedFault> {
+    let Some(spec) = run.plan else { return Vec::new() };
     let path = spec.path.way(flow.direction);
     let some = |packets: Option<u64>| packets.filter(|&packets| packets > 0);
     let faults = [
@@ -120,8 +122,8 @@ mod tests {
     use crate::infer::synthetic::manifest;
 
     fn found(text: &str, drops: Drops) -> Vec<TestbedFault> {
-        let spec = manifest(text).run.cell.spec;
-        faults(&spec, &spec.flows[0], drops, &STANDARD)
+        let manifest = manifest(text);
+        faults(&KnownRun::of(&manifest), &manifest.run.cell.spec.flows[0], drops, &STANDARD)
     }
 
     #[test]

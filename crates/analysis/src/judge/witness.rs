@@ -5,6 +5,7 @@
 use crate::ground::thresholds::STANDARD;
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::{AnyRow, StreamEnd, StreamSummary};
+use pipefill_core::tcp_info::TcpInfo;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,13 @@ impl Witness {
     /// Whether it names another cause than the verdict; one that saw nothing names none.
     pub fn accuses_another(&self) -> bool {
         !self.agrees && self.share >= STANDARD.counter_names.value()
+    }
+
+    /// The same beside a verdict of `limited_by`.
+    #[must_use]
+    pub(super) fn with_verdict(self, limited_by: LimitedBy) -> Self {
+        let agrees = (self.share >= STANDARD.counter_names.value()) == is_same(self.accuses, limited_by);
+        Self { agrees, ..self }
     }
 
     /// Whether it has measured the verdict's own cause.
@@ -51,32 +59,23 @@ impl AppLimited {
     }
 }
 
-/// The witnesses of a flow with these streams, to a verdict of `limited_by`.
-pub(super) fn all(
-    streams: &[&StreamSummary],
-    app_limited: &AppLimited,
-    limited_by: LimitedBy,
-) -> Vec<Witness> {
-    let sum = |field: fn(&pipefill_core::tcp_info::TcpInfo) -> Option<u64>| -> Option<u64> {
+/// The witnesses of a flow with these streams; no verdict was asked yet.
+pub(super) fn all(streams: &[&StreamSummary], app_limited: &AppLimited) -> Vec<Witness> {
+    let sum = |field: fn(&TcpInfo) -> Option<u64>| -> Option<u64> {
         streams.iter().map(|stream| field(stream.tcp.as_ref()?)).sum()
     };
     let busy = sum(|info| info.busy_us).filter(|&busy| busy > 0);
-    let clock =
-        |field: fn(&pipefill_core::tcp_info::TcpInfo) -> Option<u64>| Some(sum(field)? as f64 / busy? as f64);
+    let clock = |field: fn(&TcpInfo) -> Option<u64>| Some(sum(field)? as f64 / busy? as f64);
     let app = (app_limited.samples > 0).then(|| app_limited.limited as f64 / app_limited.samples as f64);
     let named = [
         ("tcpi_rwnd_limited", LimitedBy::Rwnd, clock(|info| info.rwnd_limited_us)),
         ("tcpi_sndbuf_limited", LimitedBy::Sndbuf, clock(|info| info.sndbuf_limited_us)),
         ("tcpi_delivery_rate_app_limited", LimitedBy::App, app),
     ];
-    let said = named.into_iter().filter_map(|(name, accuses, share)| Some((name, accuses, share?)));
-    said.map(|(name, accuses, share)| Witness {
-        name: name.to_owned(),
-        accuses,
-        share,
-        agrees: (share >= STANDARD.counter_names.value()) == is_same(accuses, limited_by),
-    })
-    .collect()
+    let witness = |(name, accuses, share): (&str, LimitedBy, Option<f64>)| {
+        Some(Witness { name: name.to_owned(), accuses, share: share?, agrees: false })
+    };
+    named.into_iter().filter_map(witness).collect()
 }
 
 /// A reader that does not read is a closed window to the kernel; what a send buffer does not let out looks to it as an

@@ -1,19 +1,19 @@
 //! Advice proposes only what the scenario and the kernel can take, for the flow and the direction that it is about.
 
-use crate::judged::{PATH, bloated, diagnosis, judged, spec};
 use pipefill_analysis::findings::advice::advise;
 use pipefill_analysis::findings::finding::{Advice, Goal, Latency};
 use pipefill_analysis::findings::proposal::Target;
 use pipefill_analysis::judge::{Diagnosis, Figures};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::scenario::Scenario;
+use pipefill_testkit::judged::{PATH, bloated, diagnosis, judged, spec};
 
 /// The advice for flow `flow` of `text`, which has 10 Mbit/s.
 fn advice(text: &str, flow: u32, limited_by: LimitedBy, cause: Option<CwndCause>) -> Vec<Advice> {
     let spec = spec(text);
     let diagnosis = diagnosis(&spec, flow, limited_by, cause);
     let judged = judged(&spec, diagnosis, Latency::default(), 10_000_000);
-    let advice = advise(&judged, Some(95_640_000.0));
+    let advice = advise(&judged);
     for line in advice.iter().flat_map(|one| &one.set) {
         let mut scenario = Scenario::parse(&format!("name = \"x\"\n{text}"), "x.toml").unwrap();
         scenario.set(line).unwrap_or_else(|error| panic!("{line}: {error}"));
@@ -100,7 +100,7 @@ fn a_queue_that_is_never_empty_is_shortened_for_latency_alone() {
     let text = PATH.replace("\"2p\"", "\"4bdp\"") + "[[flow]]\n";
     let spec = spec(&text);
     let diagnosis = diagnosis(&spec, 0, LimitedBy::Path, None);
-    let advice = advise(&judged(&spec, diagnosis, bloated(), 95_000_000), Some(95_640_000.0));
+    let advice = advise(&judged(&spec, diagnosis, bloated(), 95_000_000));
     let shown: Vec<_> =
         advice.iter().map(|one| (one.set.join(", "), one.goal, one.predicted_rtt_us)).collect();
     assert_eq!(

@@ -1,10 +1,10 @@
 //! A run's metrics on records whose true figures are known.
 
-use crate::builder::{Steady, cell, flow, record, run, spec};
 use pipefill_analysis::findings::metrics::{CaStateTimes, RetransmitCounts, RunMetrics};
 use pipefill_analysis::ground::interval::warmup;
 use pipefill_core::cell::{CellSpec, Direction, Protocol};
 use pipefill_core::record::{CaStateSource, Retransmit, RetransmitKind, RunRecord};
+use pipefill_testkit::builder::{Steady, cell, flow, record, run, spec};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ fn a_long_path_does_not_look_slow() {
 fn the_automatic_warm_up_follows_its_rule() {
     let mut spec = spec(Protocol::Tcp, 10);
     spec.run.warmup = None;
-    let of_rtt = |ms| warmup(&spec.run, &spec.flows[0], Duration::from_millis(ms));
+    let of_rtt = |ms| warmup(spec.run.warmup, &spec.flows[0], Duration::from_millis(ms));
     assert_eq!(of_rtt(0), Duration::from_millis(500));
     assert_eq!(of_rtt(10), Duration::from_millis(700));
     assert_eq!(of_rtt(1_000), Duration::from_secs(2));

@@ -1,6 +1,6 @@
 //! `pipefill exec`: any program behind a path, and what limits its connections.
 
-use crate::args::ExecArgs;
+use crate::args::{ExecArgs, PathOption, typed};
 use crate::outcome::Outcome;
 use crate::page::told;
 use crate::signals_of_commands::hand_on;
@@ -141,28 +141,30 @@ fn tell(
 
 /// The scenario, with the options as what is set in it.
 fn asked(args: &ExecArgs) -> Result<PlannedScenario, Failure> {
-    let mut set = vec!["path.payload=kept".to_owned()];
-    let both = |value: &Option<String>, keys: &[&str]| -> Vec<String> {
-        value.iter().flat_map(|value| keys.iter().map(move |key| format!("path.{key}={value}"))).collect()
-    };
-    set.extend(both(&args.rtt, &["rtt"]));
-    set.extend(both(&args.rate, &["rate"]));
-    set.extend(both(&args.reverse_rate, &["reverse_rate"]));
     // A queue stands at each bottleneck that there is.
     let queues: &[&str] = match (&args.rate, &args.reverse_rate) {
         (_, None) => &["queue"],
         (None, Some(_)) => &["reverse_queue"],
         (Some(_), Some(_)) => &["queue", "reverse_queue"],
     };
-    set.extend(both(&args.queue, queues));
-    set.extend(both(&args.loss, &["loss", "reverse_loss"]));
-    set.extend(both(&args.jitter, &["jitter", "reverse_jitter"]));
+    let options: [PathOption<'_>; 6] = [
+        ("--rtt", &args.rtt, &["rtt"]),
+        ("--rate", &args.rate, &["rate"]),
+        ("--reverse-rate", &args.reverse_rate, &["reverse_rate"]),
+        ("--queue", &args.queue, queues),
+        ("--loss", &args.loss, &["loss", "reverse_loss"]),
+        ("--jitter", &args.jitter, &["jitter", "reverse_jitter"]),
+    ];
+    let typed = typed(&options);
+    let mut set = vec!["path.payload=kept".to_owned()];
+    set.extend(typed.iter().map(|(_, assignment)| assignment.clone()));
     set.extend(args.set.iter().cloned());
     set.extend(args.capture.then(|| "run.capture=true".to_owned()));
-    match &args.scenario {
+    let planned = match &args.scenario {
         Some(file) => PlannedScenario::file(file, &Selection { set, ..Selection::default() }),
         None => PlannedScenario::built_in("exec", TEXT, &set),
-    }
+    };
+    planned.map_err(|failure| failure.as_typed(&typed))
 }
 
 /// A scenario always says which; without one it is the machine's, unless it is set.

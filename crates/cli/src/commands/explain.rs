@@ -1,5 +1,6 @@
 //! `pipefill explain`: what limited each cell of records, or each flow of a capture, when, and how that is known.
 
+use super::report::named_or_newest;
 use crate::args::{End, ExplainArgs};
 use crate::library::judge_capture;
 use crate::outcome::Outcome;
@@ -14,16 +15,17 @@ use std::path::Path;
 
 /// Reads the records and explains them. Done is done, whatever limited.
 pub(super) fn explain(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    if is_no_directory(&args.directory) {
-        return capture(args, terminal);
+    let directory = &*named_or_newest(args.directory.as_deref(), terminal)?;
+    if is_no_directory(directory) {
+        return capture(directory, args, terminal);
     }
-    let mut result = result_of(&args.directory, args.blindfold.map(End::view), terminal)?;
+    let mut result = result_of(directory, args.blindfold.map(End::view), terminal)?;
     keep(&mut result, &args.only)?;
     if args.json {
         terminal.print_data(&json::explanations(&result).map_err(Failure::json)?)?;
     } else {
-        let directory = args.directory.to_string_lossy();
-        let word = quoted(&directory);
+        let name = directory.to_string_lossy();
+        let word = quoted(&name);
         let fix = format!("pipefill fix {word}");
         terminal.print(&text::render(&result, &fix, terminal.table_style()))?;
     }
@@ -36,21 +38,18 @@ fn is_no_directory(path: &Path) -> bool {
 }
 
 /// Reads the capture, whatever its name, and explains its flows.
-fn capture(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+fn capture(file: &Path, args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     if !args.only.is_empty() || args.blindfold.is_some() {
         return Err(Failure::usage(
-            format!(
-                "{} is no directory, and --only and --blindfold are for records",
-                args.directory.display()
-            ),
+            format!("{} is no directory, and --only and --blindfold are for records", file.display()),
             "leave them out: of a capture each flow is explained, from its packets alone",
         ));
     }
-    let found = judge_capture(&args.directory).map_err(|problem| neither(&args.directory, &problem))?;
+    let found = judge_capture(file).map_err(|problem| neither(file, &problem))?;
     if args.json {
         terminal.print_data(&json::explained_capture(&found).map_err(Failure::json)?)?;
     } else {
-        terminal.print(&text::capture(&found, &capture_name(&args.directory), terminal.table_style()))?;
+        terminal.print(&text::capture(&found, &capture_name(file), terminal.table_style()))?;
     }
     Ok(if found.broken.is_some() { Outcome::Broken } else { Outcome::Done })
 }

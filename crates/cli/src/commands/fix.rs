@@ -1,6 +1,7 @@
 //! `pipefill fix`: the advice, applied to the scenario and measured beside what was.
 
 use super::explain::keep;
+use super::report::named_or_newest;
 use super::run::{backend, say_chosen, tidy};
 use crate::args::{BackendName, FixArgs};
 use crate::outcome::Outcome;
@@ -25,7 +26,8 @@ use std::path::{Path, PathBuf};
 
 /// Tries the advice of every cell and prints what came of it. An advice that does not help is a result, and no failure.
 pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let experiment = experiment_of(&args.directory)?;
+    let directory = &*named_or_newest(args.directory.as_deref(), terminal)?;
+    let experiment = experiment_of(directory)?;
     if experiment.stored.backend == BACKEND {
         return Err(Failure::usage(
             "nobody planned these connections: there is no scenario to run again",
@@ -33,7 +35,7 @@ pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failur
         ));
     }
     let on = backend_of(args, &experiment)?;
-    let mut result = result_of(&args.directory, None, terminal)?;
+    let mut result = result_of(directory, None, terminal)?;
     keep(&mut result, &args.only)?;
     let registry = Registry::locate()?.optional(on == BackendName::Sim);
     // The process has one thread until here, and has to: see `acquire`.
@@ -44,7 +46,7 @@ pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failur
     let session = Session { backend: &*backend, registry: &registry, stop: &stop, base };
     let name = FileName::cleaned(&format!("{}-fix", experiment.stored.plan.experiment));
     let out = fresh(session.base, args.out.as_deref(), &name)?;
-    let work = Work { args, session: &session, experiment: &experiment, out: &out, terminal };
+    let work = Work { args, directory, session: &session, experiment: &experiment, out: &out, terminal };
     let mut found = Vec::new();
     let mut is_invalid = false;
     for cell in result.cells.iter().filter(|cell| is_of(cell, &experiment)) {
@@ -89,6 +91,8 @@ struct Work<'a> {
     experiment: &'a ExperimentDirectory,
     out: &'a Path,
     terminal: &'a Terminal,
+    /// The experiment's, or that of one of its runs.
+    directory: &'a Path,
 }
 
 impl Work<'_> {
@@ -102,7 +106,7 @@ impl Work<'_> {
             Err(failure) if failure.ends_all() => return Err(failure),
             Err(failure) => Some(failure.to_string()),
         };
-        let command = format!("pipefill fix {}", quoted(&self.args.directory.to_string_lossy()));
+        let command = format!("pipefill fix {}", quoted(&self.directory.to_string_lossy()));
         let proof = Proof {
             index: result.index,
             id: result.id.clone(),

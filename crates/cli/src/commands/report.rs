@@ -9,12 +9,15 @@ use crate::terminal::Terminal;
 use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_report::{csv, json, md, parquet, table};
 use pipefill_runs::{Failure, Results, results};
+use pipefill_store::newest;
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 /// Reads the records and writes the report. Done is done: whether expectations hold is said by `run`, and in the report.
 pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let directory = &*named_or_newest(args.directory.as_deref(), terminal)?;
     let format = if args.json { Format::Json } else { args.format };
     let of_flows = match format {
         Format::Iperf3 => Some(Form::Iperf3),
@@ -22,16 +25,16 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
         _ => None,
     };
     if let Some(form) = of_flows {
-        return flows::write(&args.directory, form, args.output.as_deref(), terminal);
+        return flows::write(directory, form, args.output.as_deref(), terminal);
     }
-    let read = results(&args.directory, args.blindfold.map(End::view), terminal)?;
+    let read = results(directory, args.blindfold.map(End::view), terminal)?;
     let result = &read.evaluated.result;
     let text = match format {
-        Format::Svg => return draw(args, &read, Kind::Svg, terminal),
-        Format::Png => return draw(args, &read, Kind::Png, terminal),
+        Format::Svg => return draw(directory, args, &read, Kind::Svg, terminal),
+        Format::Png => return draw(directory, args, &read, Kind::Png, terminal),
         Format::Html => {
-            let place = read.runs.as_deref().map_or(Place::Run(&args.directory), Place::Runs);
-            page::text(&args.directory, place, read.scenario.as_deref(), &read.evaluated, terminal)?
+            let place = read.runs.as_deref().map_or(Place::Run(directory), Place::Runs);
+            page::text(directory, place, read.scenario.as_deref(), &read.evaluated, terminal)?
         }
         Format::Parquet => return columns(args, result),
         Format::Json if args.output.is_some() => return document(args, result),
@@ -51,6 +54,27 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
         None => terminal.print_result(&text, format != Format::Table)?,
     }
     Ok(Outcome::Done)
+}
+
+/// The records that were named; where none were, those of the newest experiment here, which is said.
+///
+/// # Errors
+/// There is no experiment.
+pub(super) fn named_or_newest<'a>(
+    named: Option<&'a Path>,
+    terminal: &Terminal,
+) -> Result<Cow<'a, Path>, Failure> {
+    if let Some(named) = named {
+        return Ok(Cow::Borrowed(named));
+    }
+    let Some(found) = newest(Path::new(""))? else {
+        return Err(Failure::usage(
+            "there is no experiment in pipefill-runs",
+            "name the directory of one, or run a scenario first: pipefill run FILE",
+        ));
+    };
+    terminal.say(&format!("the newest experiment: {}", found.display()));
+    Ok(Cow::Owned(found))
 }
 
 /// Writes JSON into the file that was named.
@@ -74,10 +98,16 @@ fn columns(args: &ReportArgs, result: &Experiment) -> Result<Outcome, Failure> {
 }
 
 /// Writes the pictures of what was read, and prints where they are.
-fn draw(args: &ReportArgs, read: &Results, kind: Kind, terminal: &Terminal) -> Result<Outcome, Failure> {
+fn draw(
+    directory: &Path,
+    args: &ReportArgs,
+    read: &Results,
+    kind: Kind,
+    terminal: &Terminal,
+) -> Result<Outcome, Failure> {
     let folder = match &args.output {
         Some(folder) => folder.clone(),
-        None => pictures::folder(&args.directory)?,
+        None => pictures::folder(directory)?,
     };
     let written = pictures::write(&folder, &read.pictures(), kind)?;
     let lines: String = written.iter().map(|path| format!("{}\n", path.display())).collect();

@@ -1,7 +1,7 @@
 //! `pipefill shape`: a real interface as a path, for a test's own packets and for a time.
 
 use super::test::address;
-use crate::args::ShapeArgs;
+use crate::args::{PathOption, ShapeArgs, typed};
 use crate::outcome::Outcome;
 use crate::signals::stop_on_signals;
 use crate::signals_of_commands::hand_on;
@@ -156,14 +156,15 @@ impl<'a> Told<'a> {
 
 /// The options as a scenario's path.
 fn path(args: &ShapeArgs) -> Result<PathSpec, Failure> {
-    let keys = [
-        ("rtt", &args.rtt),
-        ("rate", &args.rate),
-        ("queue", &args.queue),
-        ("loss", &args.loss),
-        ("jitter", &args.jitter),
+    let options: [PathOption<'_>; 5] = [
+        ("--rtt", &args.rtt, &["rtt"]),
+        ("--rate", &args.rate, &["rate"]),
+        ("--queue", &args.queue, &["queue"]),
+        ("--loss", &args.loss, &["loss"]),
+        ("--jitter", &args.jitter, &["jitter"]),
     ];
-    let asked = keys.iter().filter_map(|(key, value)| Some(format!("path.{key}={}", value.as_ref()?)));
+    let typed = typed(&options);
+    let asked = typed.iter().map(|(_, assignment)| assignment.clone());
     let set: Vec<String> = asked.chain(args.set.iter().cloned()).collect();
     if set.is_empty() {
         return Err(Failure::usage(
@@ -171,7 +172,7 @@ fn path(args: &ShapeArgs) -> Result<PathSpec, Failure> {
             "write --rtt 50ms, --rate 100mbit, --loss 1%, or --undo",
         ));
     }
-    let asked = PlannedScenario::built_in("shape", TEXT, &set)?;
+    let asked = PlannedScenario::built_in("shape", TEXT, &set).map_err(|failure| failure.as_typed(&typed))?;
     match asked.plan.cells.as_slice() {
         [cell] => Ok(cell.spec.path.clone()),
         cells => Err(Failure::usage(

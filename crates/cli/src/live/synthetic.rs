@@ -1,14 +1,11 @@
 //! A small plan, and what a steady run of it has: for tests only.
 
-#[path = "../../../analysis/tests/builder/mod.rs"]
-mod builder;
-
 use super::RunHistory;
-use builder::Steady;
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{AnyRow, DeliverySample, PingSample, RunRecord, UdpSample};
 use pipefill_core::scenario::Scenario;
+use pipefill_testkit::builder::{self, Steady};
 
 /// Two cells, two runs each.
 const TINY: &str = r#"

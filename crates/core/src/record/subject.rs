@@ -91,6 +91,11 @@ impl<T> Fact<T> {
     pub const fn inferred(value: T) -> Self {
         Self { value, origin: Origin::Inferred }
     }
+
+    /// The same in another unit.
+    pub fn map<U>(self, unit: impl FnOnce(T) -> U) -> Fact<U> {
+        Fact { value: unit(self.value), origin: self.origin }
+    }
 }
 
 /// What is known of a path that nobody planned.

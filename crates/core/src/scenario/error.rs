@@ -9,6 +9,9 @@ const SHOWN_MAX: usize = 20;
 /// Longest message and help, in bytes; values are quoted in them.
 const LINE_MAX: usize = 500;
 
+/// What stands in place of a file's name where an option was typed.
+const COMMAND_LINE: &str = "command line";
+
 /// A place in one of the texts that make up a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Origin {
@@ -77,6 +80,37 @@ impl ScenarioError {
     /// What is wrong, in the order of the text.
     pub fn problems(&self) -> &[ScenarioProblem] {
         &self.problems
+    }
+
+    /// Shows what an option of the command line set as it was typed: `--rtt 80` in place of `--set path.rtt=80`. Of each option its name, and
+    /// the assignment that was made of it.
+    #[must_use]
+    pub fn as_typed(mut self, options: &[(&str, String)]) -> Self {
+        for (index, source) in self.sources.iter_mut().enumerate().skip(1) {
+            let typed = options.iter().find(|(_, assignment)| *assignment == source.text);
+            let Some((option, (key, value))) =
+                typed.and_then(|(option, assignment)| Some((option, assignment.split_once('=')?)))
+            else {
+                continue;
+            };
+            let (before, now) = (key.len() + 1, option.len() + 1);
+            COMMAND_LINE.clone_into(&mut source.name);
+            source.text = format!("{option} {value}");
+            for problem in self.problems.iter_mut().filter(|problem| problem.origin.source == index) {
+                let moved = |at: usize| at.checked_sub(before).map_or(0, |at| at + now);
+                problem.origin.span = moved(problem.origin.span.start)..moved(problem.origin.span.end);
+            }
+        }
+        // An option may set two keys, which are wrong for one reason.
+        let mut shown: Vec<(String, Range<usize>, String)> = Vec::new();
+        self.problems.retain(|problem| {
+            let text = self.sources[problem.origin.source].text.clone();
+            let place = (text, problem.origin.span.clone(), problem.help.clone());
+            let is_new = !shown.contains(&place);
+            shown.push(place);
+            is_new
+        });
+        self
     }
 
     /// Line of a problem in its text, from 1.

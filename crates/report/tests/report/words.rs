@@ -1,16 +1,18 @@
 //! Findings get their words: verdicts, commands, and the JSON in which both stand.
 
-use crate::builder::{Steady, cell, plan, record, run, spec as steady_spec};
-use crate::judged::{PATH, bloated, diagnosis, judged, spec};
+use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
 use pipefill_analysis::findings::experiment::{Experiment, ExperimentBuilder};
 use pipefill_analysis::findings::finding::Latency;
-use pipefill_analysis::judge::{Diagnosis, Figures};
+use pipefill_analysis::findings::verdict::VerdictReason;
+use pipefill_analysis::judge::{Diagnosis, Figures, JoinedEvidence};
 use pipefill_core::cell::{Bound, Comparison, ExpectMetric, Expectation, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::plan::{Cell, Published};
 use pipefill_core::record::RunRecord;
 use pipefill_core::units::{Rate, Ratio};
-use pipefill_report::words::{complete_experiment, repeat_command, verdict_sentence};
+use pipefill_report::words::{complete_capture, complete_experiment, repeat_command, verdict_sentence};
+use pipefill_testkit::builder::{Steady, cell, plan, record, run, spec as steady_spec};
+use pipefill_testkit::judged::{PATH, bloated, diagnosis, judged, spec};
 
 fn at(cell: &Cell, repeat: u32, mbit: u64) -> RunRecord {
     let steady = Steady { rate_bps: mbit * 1_000_000, ..Steady::default() };
@@ -110,6 +112,27 @@ fn what_was_offered_is_told_beside_what_has_arrived() {
     let diagnosis = diagnosis(&spec, 0, LimitedBy::App, None);
     let said = verdict_sentence(&judged(&spec, diagnosis, Latency::default(), 10_000_000));
     assert!(said.contains("the application offers 10.1 Mbit/s, 10.0 Mbit/s were measured"), "{said}");
+}
+
+#[test]
+fn a_second_capture_says_what_it_shows() {
+    let spec = spec("[[flow]]\n");
+    let diagnosis = Diagnosis {
+        limited_fraction: [(LimitedBy::Cwnd, 0.75)].into(),
+        ..diagnosis(&spec, 0, LimitedBy::Cwnd, Some(CwndCause::AckPath))
+    };
+    let judged = Box::new(judged(&spec, diagnosis, Latency::default(), 0));
+    let evidence = JoinedEvidence::AcksWait { acks_us: 30_000, data_us: 200 };
+    let reason = Some(VerdictReason::BothCaptures(judged, evidence));
+    let flow = CapturedFlow { reason, ..CapturedFlow::default() };
+    let found = complete_capture(Captured { flows: vec![flow], ..Captured::new() });
+    assert_eq!(
+        found.flows[0].verdict.as_deref(),
+        Some(
+            "Limited by the congestion window (the path of the ACKs) 75 % of the time: both captures show that half of the ACKs waited \
+             30.0 ms or more on their way back, and half of the data 200 µs or less."
+        )
+    );
 }
 
 #[test]

@@ -15,15 +15,13 @@ impl Case<'_> {
     pub(super) fn for_latency(&self) -> Vec<Advice> {
         let latency = &self.judged.latency;
         let Some((bloat, idle_us)) = latency.bufferbloat.zip(latency.idle_rtt_us) else { return Vec::new() };
-        let spec = &self.judged.spec;
         let for_latency = |change, reason, standing_bdp: f64| Advice {
             goal: Goal::Latency,
             predicted_rtt_us: Some(idle_us + (idle_us as f64 * standing_bdp) as u64),
             ..self.proposed(vec![change], reason, Some(self.judged.goodput_bps))
         };
         let mut advice = Vec::new();
-        let bottleneck = spec.path.way(bloat.direction).bottleneck.as_ref();
-        let holds = bottleneck.map(|one| one.queue_bdp(spec.path.rtt(), spec.path.full_frame()));
+        let holds = self.judged.path.queue_bdp(bloat.direction);
         if holds.is_some_and(|holds| holds > SHORT_QUEUE) {
             let change = Change {
                 target: Target::Bottleneck,

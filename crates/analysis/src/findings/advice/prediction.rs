@@ -3,7 +3,6 @@
 use super::Case;
 use crate::findings::verdict::JudgedFlow;
 use crate::ground::buffers;
-use crate::ground::models::headers::Headers;
 use crate::ground::models::loss::{self, AckPolicy};
 use crate::ground::models::window as laws;
 use crate::ground::statistics::rounded;
@@ -34,7 +33,7 @@ impl Case<'_> {
     /// The flow as it is.
     pub(super) fn as_it_is(&self) -> Changed<'_> {
         let streams = u64::from(self.judged.flow.parallel);
-        Changed { control: self.congestion_control(), streams, has_long_queue: false }
+        Changed { control: &self.judged.congestion_control, streams, has_long_queue: false }
     }
 
     /// `bps`, or what losses and buffers leave of it; `None` where that is not known beforehand.
@@ -56,8 +55,9 @@ impl Case<'_> {
 
     /// Nobody's theory tells what reordering costs, nor where jitter ends slow start.
     pub(super) fn is_disordered(&self, is_bbr: bool) -> bool {
-        let way = self.judged.spec.path.way(self.judged.flow.direction);
-        let back = self.judged.spec.path.way(self.judged.flow.direction.opposite());
+        let Some(plan) = &self.judged.plan else { return false };
+        let direction = self.judged.flow.direction;
+        let (way, back) = (plan.path.way(direction), plan.path.way(direction.opposite()));
         let has_jitter = way.jitter.is_some() || back.jitter.is_some();
         let overtakes = way.jitter.as_ref().is_some_and(|jitter| jitter.reorder);
         way.reorder.fraction() > 0.0 || overtakes || (has_jitter && !is_bbr)
@@ -67,8 +67,8 @@ impl Case<'_> {
     pub(super) fn acks_are_held_up(&self) -> bool {
         let back = self.judged.flow.direction.opposite();
         let are_lost = self.judged.diagnosis.figures.ack_loss_share.is_some_and(|share| share >= ACKS_LOST);
-        let is_filled = self.judged.spec.path.way(back).bottleneck.is_some()
-            && self.judged.spec.flows.iter().any(|flow| {
+        let is_filled = self.judged.path.way(back).rate.is_some()
+            && self.judged.flows.iter().any(|flow| {
                 flow.direction == back
                     && flow.protocol == Protocol::Tcp
                     && flow.bitrate.is_none()
@@ -87,31 +87,28 @@ impl Case<'_> {
                 && flow.read_rate.is_none()
                 && flow.max_pacing_rate.is_none()
         };
-        let others = self.judged.spec.flows.iter().enumerate().filter(|(at, _)| *at != self.index());
+        let others = self.judged.flows.iter().enumerate().filter(|(at, _)| *at != self.index());
         others.into_iter().any(|(_, flow)| takes_all(flow))
     }
 
     /// What a full bucket lets through at once is a part of the transfer.
     fn bucket_is_large(&self) -> bool {
-        let Some(one) = &self.judged.spec.path.way(self.judged.flow.direction).bottleneck else {
-            return false;
-        };
-        let carried = u128::from(one.rate.bps()) * self.judged.flow.duration.as_nanos() / 8_000_000_000;
-        u128::from(one.burst.get()) * 10 > carried
+        let way = self.judged.way();
+        let Some((rate, burst)) = way.rate.zip(way.burst) else { return false };
+        let carried = u128::from(rate.value.bps()) * self.judged.flow.duration.as_nanos() / 8_000_000_000;
+        u128::from(burst.value.get()) * 10 > carried
     }
 
     /// What the queue of the data's way holds, in BDPs of the path.
     pub(super) fn queue_bdp(&self) -> Option<f64> {
-        let path = &self.judged.spec.path;
-        let one = path.way(self.judged.flow.direction).bottleneck.as_ref()?;
-        Some(one.queue_bdp(path.rtt(), path.full_frame()))
+        self.judged.path.queue_bdp(self.judged.flow.direction)
     }
 
     /// `bps`, or what both ends' buffers allow over the base round trip.
     fn within_the_buffers(&self, bps: u64) -> u64 {
-        let JudgedFlow { spec, flow, .. } = self.judged;
+        let JudgedFlow { plan, flow, .. } = self.judged;
         let Some(base) = self.base_rtt() else { return bps };
-        let [receive, send] = self.widened(buffers::windows(spec, flow));
+        let [receive, send] = self.widened(buffers::windows(plan.as_ref(), flow));
         let law = laws::window_law(receive.min(send), base).map(|one| one * f64::from(flow.parallel));
         law.map_or(bps, |law| bps.min(rounded(law)))
     }
@@ -129,7 +126,8 @@ impl Case<'_> {
 
     /// What is left of `bps` where the path loses segments by chance.
     fn after_losses(&self, bps: u64, changed: Changed<'_>) -> Option<u64> {
-        let p = match &self.judged.spec.path.way(self.judged.flow.direction).loss {
+        let Some(plan) = &self.judged.plan else { return Some(bps) };
+        let p = match &plan.path.way(self.judged.flow.direction).loss {
             LossSpec::None => return Some(bps),
             LossSpec::Independent(p) => p.fraction(),
             LossSpec::GilbertElliott { p, r, loss_bad, loss_good } => {
@@ -144,9 +142,8 @@ impl Case<'_> {
         if changed.control == "bbr" {
             return (p <= BBR_LOSS).then(|| rounded(bps as f64 * (1.0 - p)));
         }
-        let mss = Bytes::new(
-            self.judged.diagnosis.figures.mss_bytes.unwrap_or(Headers::of(&self.judged.spec.path).mss()),
-        );
+        let mss =
+            Bytes::new(self.judged.diagnosis.figures.mss_bytes.unwrap_or(self.judged.path.headers.mss()));
         let (rtt, ratio) = (self.base_rtt()?, Ratio::from_fraction(p));
         let one = match changed.control {
             _ if p > RARE => None,

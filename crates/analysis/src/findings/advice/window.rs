@@ -4,7 +4,7 @@ use super::Case;
 use crate::findings::finding::Advice;
 use crate::findings::proposal::{Change, Reason, Setting, Target};
 use crate::findings::verdict::JudgedFlow;
-use crate::ground::buffers::{self, triple};
+use crate::ground::buffers::{self, is_off, triple};
 use crate::ground::models::sizing;
 use crate::ground::statistics::rounded;
 use pipefill_core::units::{Bytes, Rate};
@@ -28,7 +28,7 @@ impl Case<'_> {
         let needed = self.flight_needed();
         let mut changes = self.receive_buffer(needed);
         // The next limit behind a larger window, where it is near.
-        if buffers::send_maximum(&self.judged.spec, &self.judged.flow) < needed.get() {
+        if buffers::send_maximum(self.judged.plan.as_ref(), &self.judged.flow) < needed.get() {
             changes.extend(self.send_buffer(needed));
         }
         if changes.is_empty() {
@@ -52,9 +52,9 @@ impl Case<'_> {
 
     /// The smallest change that lets the receiver advertise `needed`; none where it can.
     fn receive_buffer(&self, needed: Bytes) -> Vec<Change> {
-        let JudgedFlow { spec, flow, .. } = self.judged;
+        let JudgedFlow { plan, flow, .. } = self.judged;
         let mut changes = Vec::new();
-        if !buffers::windows_are_scaled(spec) {
+        if !buffers::windows_are_scaled(plan.as_ref()) {
             let key = "host.sysctl.net.ipv4.tcp_window_scaling".to_owned();
             changes.push(Change { target: Target::Receiver, setting: Setting::WindowScaling, key });
         }
@@ -66,10 +66,10 @@ impl Case<'_> {
             }
             return changes;
         }
-        let host = spec.data_receiver(flow.direction);
-        let [least, initial, maximum] = triple(host, "net.ipv4.tcp_rmem").unwrap_or([4096, 131_072, 0]);
-        let autotuning = host.sysctl.get("net.ipv4.tcp_moderate_rcvbuf");
-        if autotuning.is_some_and(|value| value.trim() == "0") {
+        let host = plan.as_ref().map(|plan| plan.data_receiver(flow.direction));
+        let sizes = host.and_then(|host| triple(host, "net.ipv4.tcp_rmem"));
+        let [least, initial, maximum] = sizes.unwrap_or([4096, 131_072, 0]);
+        if host.is_some_and(|host| is_off(host, "net.ipv4.tcp_moderate_rcvbuf")) {
             let name = "sysctl.net.ipv4.tcp_moderate_rcvbuf";
             changes.push(self.of_host(false, Setting::ReceiveAutotuning, name));
         }
@@ -82,9 +82,9 @@ impl Case<'_> {
 
     /// A longer transfer only shows the next limit where a buffer is too small for the path.
     pub(super) fn buffers_behind(&self) -> Vec<Change> {
-        let JudgedFlow { spec, flow, .. } = self.judged;
+        let JudgedFlow { plan, flow, .. } = self.judged;
         let needed = self.flight_needed();
-        let is_small = buffers::send_maximum(spec, flow) < sizing::tcp_wmem(needed)[2];
+        let is_small = buffers::send_maximum(plan.as_ref(), flow) < sizing::tcp_wmem(needed)[2];
         let sends = is_small.then(|| self.send_buffer(needed)).flatten();
         sends.into_iter().chain(self.receive_buffer(needed)).collect()
     }
@@ -100,15 +100,16 @@ impl Case<'_> {
 
     /// The change that lets the send buffer hold `needed`; `None` where it can.
     fn send_buffer(&self, needed: Bytes) -> Option<Change> {
-        let JudgedFlow { spec, flow, .. } = self.judged;
+        let JudgedFlow { plan, flow, .. } = self.judged;
         let maximum = sizing::tcp_wmem(needed)[2].min(BUFFER_MAX);
         if let Some(asked) = flow.sndbuf {
             let wanted = (maximum / 2).min(REQUEST_MAX);
             return (asked.get() < wanted)
                 .then(|| self.of_flow(Target::Sender, Setting::Sndbuf(wanted), "sndbuf"));
         }
-        let host = spec.data_sender(flow.direction);
-        let [least, initial, before] = triple(host, "net.ipv4.tcp_wmem").unwrap_or([4096, 16_384, 0]);
+        let host = plan.as_ref().map(|plan| plan.data_sender(flow.direction));
+        let sizes = host.and_then(|host| triple(host, "net.ipv4.tcp_wmem"));
+        let [least, initial, before] = sizes.unwrap_or([4096, 16_384, 0]);
         (before < maximum)
             .then(|| self.of_host(true, Setting::TcpWmem([least, initial, maximum]), "tcp_wmem"))
     }

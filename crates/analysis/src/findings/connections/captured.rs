@@ -5,7 +5,8 @@ use super::joined::{JoinedCaptures, JoinedFlow};
 use crate::findings::experiment::{FlowResult, SCHEMA};
 use crate::findings::finding::Advice;
 use crate::findings::verdict::VerdictReason;
-use crate::judge::{Diagnosis, RuleId};
+use crate::ground::thresholds::STANDARD;
+use crate::judge::{Diagnosis, FlowLedger, RuleId};
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::record::{CapturePoint, LossKind, PathFacts};
@@ -103,10 +104,10 @@ pub struct CapturedFlow {
     #[serde(skip)]
     #[schemars(skip)]
     pub reason: Option<VerdictReason>,
-    /// What the verdict rests on, and what limited when: `explain` prints it.
+    /// Its time by who held it.
     #[serde(skip)]
     #[schemars(skip)]
-    pub diagnosis: Option<Diagnosis>,
+    pub ledger: Option<FlowLedger>,
 }
 
 impl Captured {
@@ -122,10 +123,15 @@ impl CapturedFlow {
         match found.iter().find(|one| one.flow.figures.direction == direction) {
             Some(one) => {
                 self.take(one.flow.clone());
-                self.diagnosis.clone_from(&one.diagnosis);
+                self.ledger.clone_from(&one.ledger);
             }
             None => self.reason = Some(VerdictReason::TooShort),
         }
+    }
+
+    /// What the verdict rests on, and what limited when.
+    pub fn diagnosis(&self) -> Option<Diagnosis> {
+        self.ledger.as_ref()?.diagnosis(&STANDARD)
     }
 
     /// Adds what is known of the path in `direction`.

@@ -3,21 +3,20 @@
 //! A socket sends and receives: what it sends is the first flow, seen from its sender, and what it receives the second one, seen from its
 //! receiver. Only the directions that carried data are flows.
 
-use super::unplanned::{cell, flow, spec};
-use crate::findings::experiment::{FlowResult, flow_results};
-use crate::findings::metrics::{Condenser, RetransmitCounts};
+use super::unplanned::{family, flow, spec};
+use crate::findings::experiment::{FlowResult, RunFlows, flow_results};
+use crate::findings::metrics::{FlowCondenser, RetransmitCounts};
 use crate::ground::thresholds::STANDARD;
-use crate::infer::{Inference, delivery, with_facts};
-use crate::judge::Diagnosis;
+use crate::infer::{Inference, KnownPath, KnownRun, delivery};
+use crate::judge::FlowLedger;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
-use pipefill_core::file_name::FileName;
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
     AnyRow, CaStateSource, CaStateTimes, Manifest, Observed, PacketSample, PathFacts, Retransmit, StreamEnd,
     StreamSummary, Subject, TcpSample,
 };
 use pipefill_core::tcp_info::TcpInfo;
-use pipefill_core::units::{Rate, Seed};
+use pipefill_core::units::Rate;
 use std::time::Duration;
 
 /// What is recorded of observed sockets, beside `lab` and `sim`.
@@ -147,20 +146,28 @@ impl Connection<'_> {
         let mut manifest = Manifest::expected(run, 0);
         BACKEND.clone_into(&mut manifest.backend);
         manifest.subject = Subject::Observed(self.observed.clone());
-        manifest.streams = self.streams().map(|(stream, end)| self.summary(stream, end)).collect();
+        manifest.streams = self.summaries().collect();
         manifest.instrument.trace_lost_events = self.exact.map(|exact| exact.lost);
         manifest
     }
 
-    /// What was asked of such a cell: nothing. Its path has the family of the socket's address.
+    /// Its cell in a record.
     pub fn spec(&self) -> CellSpec {
+        spec(&self.observed, &self.congestion_control, self.every, self.flows().collect())
+    }
+
+    fn flows(&self) -> impl Iterator<Item = FlowSpec> {
         let (from_us, to_us) = self.ends_us();
-        let flows = self.streams().map(|(_, end)| match end {
-            StreamEnd::Sender => flow(Protocol::Tcp, Direction::Forward, from_us..to_us),
-            StreamEnd::Receiver => flow(Protocol::Tcp, Direction::Reverse, from_us..to_us),
-        });
-        let flows = flows.map(|flow| FlowSpec { bitrate: self.offered, ..flow }).collect();
-        spec(&self.observed, &self.congestion_control, self.every, flows)
+        let direction = |end| match end {
+            StreamEnd::Sender => Direction::Forward,
+            StreamEnd::Receiver => Direction::Reverse,
+        };
+        let flows = self.streams().map(move |(_, end)| flow(Protocol::Tcp, direction(end), from_us..to_us));
+        flows.map(|flow| FlowSpec { bitrate: self.offered, ..flow })
+    }
+
+    fn summaries(&self) -> impl Iterator<Item = StreamSummary> {
+        self.streams().map(|(stream, end)| self.summary(stream, end))
     }
 
     /// From the first sample to the last.
@@ -219,51 +226,55 @@ impl Connection<'_> {
 pub struct Judged {
     /// With its verdict.
     pub flow: FlowResult,
-    /// Its figures and what limited it when; `None` where nothing was sampled.
-    pub diagnosis: Option<Diagnosis>,
+    /// Its time by who held it; `None` where nothing was sampled.
+    pub ledger: Option<FlowLedger>,
 }
 
 /// The same of connections between the same two hosts, which share a path: what each tells of it counts for all. And what that is.
 pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, PathFacts) {
     let Some(first) = connections.first() else { return (Vec::new(), PathFacts::default()) };
-    let name = FileName::cleaned("connection");
-    let run = |cell| Run {
-        experiment: name.clone(),
-        cell,
-        repeat: 1,
-        id: String::new(),
-        seed: Seed::new(0),
-        directory: name.clone(),
-    };
-    let mut all = first.manifest(&run(cell(0, "", first.spec())));
-    (all.run.cell.spec.flows, all.streams) = (Vec::new(), Vec::new());
-    let mut samples = Vec::new();
+    let (mut flows, mut streams, mut samples) = (Vec::new(), Vec::new(), Vec::new());
     for connection in connections {
-        let index = u32::try_from(all.streams.len()).unwrap_or(u32::MAX);
-        let own = connection.manifest(&run(cell(0, "", connection.spec())));
-        all.run.cell.spec.flows.extend(own.run.cell.spec.flows);
-        let moved =
-            |one: StreamSummary| StreamSummary { stream: one.stream + index, flow: one.flow + index, ..one };
-        all.streams.extend(own.streams.into_iter().map(moved));
+        let index = u32::try_from(streams.len()).unwrap_or(u32::MAX);
+        flows.extend(connection.flows());
+        streams.extend(connection.summaries().map(|one| StreamSummary {
+            stream: one.stream + index,
+            flow: one.flow + index,
+            ..one
+        }));
         samples.extend(connection.rows().map(|row| row.of_stream(|stream| stream + index)));
     }
     samples.sort_by_key(AnyRow::t_us);
-    let mut inference = Inference::new(&all, &STANDARD);
+    let family = family(&first.observed);
+    let unknown = KnownRun {
+        plan: None,
+        flows: &flows,
+        streams: &streams,
+        path: KnownPath::inferred(family, &PathFacts::default()),
+        warmup: Some(Duration::ZERO),
+        drops: Default::default(),
+        host_rate: None,
+        writes_all: first.observed.writes_all,
+    };
+    let mut inference = Inference::new(&unknown, &STANDARD);
     samples.iter().for_each(|row| inference.take(row));
-    let manifest = with_facts(&all, inference.facts());
-    let mut condenser = Condenser::new(&manifest);
+    let facts = inference.facts();
+    let path = KnownPath::inferred(family, &facts);
+    let mut condenser = FlowCondenser::new(KnownRun { path, ..unknown }, &STANDARD);
     for row in &samples {
         condenser.take(row);
         delivery(row).iter().for_each(|delivery| condenser.take(delivery));
     }
-    let metrics = condenser.finish();
-    let results = flow_results(&manifest.run.cell.spec, &[&metrics]);
-    let mut flows = results.into_iter().map(|flow| {
-        let same = metrics.flows.iter().find(|one| one.figures.flow == flow.figures.flow);
-        Judged { diagnosis: same.and_then(|one| one.diagnosis.clone()), flow }
+    let (_, metrics, mut ledgers) = condenser.finish();
+    let congestion_controls = [first.congestion_control.as_str(); 2];
+    let run = RunFlows { repeat: 1, plan: None, path, congestion_controls, flows: &metrics };
+    let mut judged = flow_results(&flows, &[run]).into_iter().map(|flow| {
+        let its = ledgers.extract_if(.., |ledger| ledger.flow() == flow.figures.flow).next();
+        Judged { ledger: its, flow }
     });
-    let facts = manifest.subject.observed().map(|observed| observed.path.clone()).unwrap_or_default();
-    (connections.iter().map(|one| flows.by_ref().take(one.streams().count()).collect()).collect(), facts)
+    let judged =
+        connections.iter().map(|one| judged.by_ref().take(one.streams().count()).collect()).collect();
+    (judged, facts)
 }
 
 fn grown(before: Option<u64>, now: Option<u64>) -> u64 {

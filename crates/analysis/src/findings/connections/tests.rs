@@ -2,10 +2,9 @@
 
 use super::*;
 use crate::findings::verdict::VerdictReason;
-use crate::infer::apply;
 use pipefill_core::cell::Direction;
-use pipefill_core::limit::LimitedBy;
-use pipefill_core::record::{CapturePoint, Observed, PacketSample, PathFacts, StreamEnd, TcpSample};
+use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::record::{CapturePoint, Observed, PacketSample, StreamEnd, TcpSample};
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::Rate;
 
@@ -30,9 +29,7 @@ fn the_family_follows_from_the_socket_s_address() {
             packets: ConnectionPackets::default(),
             exact: None,
         };
-        let mut spec = connection.spec();
-        apply(&mut spec, &PathFacts::default());
-        assert_eq!(spec.path.family, want, "{local}");
+        assert_eq!(connection.spec().path.family, want, "{local}");
     }
 }
 
@@ -199,6 +196,30 @@ fn packets_near_the_receiver_show_a_sender_that_paces_and_elsewhere_they_do_not(
     };
     assert_eq!(of(CapturePoint::Receiver), Some(LimitedBy::Pacing));
     assert_eq!(of(CapturePoint::Between), Some(LimitedBy::Unknown));
+}
+
+#[test]
+fn a_second_capture_revises_what_the_verdict_rests_on() {
+    let sent = packets(|at, sample| {
+        sample.in_flight_peak_bytes = 100_000 + 2_000 * at;
+        sample.in_flight_before_acks_bytes = 17 * (99_000 + 2_000 * at);
+    });
+    let judged = judge_together(&[captured(&sent, &[])]).0.remove(0);
+    let mut flow = CapturedFlow { min_rtt_us: Some(20_000), ..CapturedFlow::default() };
+    flow.judge(&judged, Direction::Forward);
+    let alone = flow.clone();
+    flow.join(JoinedFlow::default());
+    assert_eq!(CapturedFlow { joined: None, ..flow.clone() }, alone, "nothing against it");
+    let delay = |above_min_us_p50| Some(OneWayDelay { above_min_us_p50, ..OneWayDelay::default() });
+    let of_way = |above_us| JoinedDirection { one_way_delay: delay(above_us), ..JoinedDirection::default() };
+    flow.join(JoinedFlow { forward: of_way(0), reverse: of_way(15_000), ..JoinedFlow::default() });
+    assert_eq!((flow.limited_by, flow.cwnd_cause), (Some(LimitedBy::Cwnd), Some(CwndCause::AckPath)));
+    let diagnosis = flow.diagnosis().expect("its ledger is revised");
+    let held = diagnosis.timeline.iter().filter(|span| span.limited_by == LimitedBy::Cwnd);
+    assert!(held.map(|span| span.cwnd_cause).all(|cause| cause == Some(CwndCause::AckPath)));
+    assert_eq!((flow.rule, flow.margin), (diagnosis.rule, diagnosis.margin));
+    assert_eq!(diagnosis.figures, alone.diagnosis().unwrap().figures, "the same spans");
+    assert_ne!(flow.advice, alone.advice);
 }
 
 proptest::proptest! {

@@ -1,4 +1,4 @@
-//! The plan of traffic that nobody planned: what its packets tell of themselves, over an empty path, because it is unknown.
+//! The cells of connections in an experiment on disk, which has a plan: their flows, over a path of which it says nothing.
 
 use core::net::{IpAddr, SocketAddr};
 use core::ops::Range;
@@ -18,7 +18,7 @@ pub fn cell(index: usize, name: &str, spec: CellSpec) -> Cell {
     Cell { index, id: format!("{index:012x}"), axes, deterministic: false, spec }
 }
 
-/// What was asked of both hosts: nothing but `flows`, looked at so often.
+/// A cell that asks nothing of both hosts but `flows`, sampled so often. The judge reads no fact of the path from it.
 pub(super) fn spec(
     observed: &Observed,
     congestion_control: &str,
@@ -71,7 +71,7 @@ pub(super) const fn flow(protocol: Protocol, direction: Direction, time_us: Rang
 
 /// Which IP its packets have, by the socket's own address; IPv4 where that is not known, and where IPv6 only stands for it
 /// (RFC 4291, 2.5.5.2).
-fn family(observed: &Observed) -> Family {
+pub(super) fn family(observed: &Observed) -> Family {
     match observed.local.parse().map(|address: SocketAddr| address.ip().to_canonical()) {
         Ok(IpAddr::V6(_)) => Family::Ipv6,
         Ok(IpAddr::V4(_)) | Err(_) => Family::Ipv4,

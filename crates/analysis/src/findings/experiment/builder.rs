@@ -2,7 +2,7 @@
 //!
 //! Never: a run counted for a cell that it does not belong to, or an invalid one in a median.
 
-use super::flows;
+use super::flows::{self, RunFlows};
 use super::medians::medians;
 use crate::findings::metrics::{PingMetrics, RunMetrics, TcpMetrics, UnmetSetting};
 use crate::findings::result::{
@@ -147,7 +147,8 @@ fn cell_result(plan: &Plan, index: usize, backend: Option<&str>, runs: Vec<RunMe
 
 /// What limited each flow, and the cell: the flow with the most to gain in most runs.
 fn explain(result: &mut CellResult, cell: &Cell, valid: &[&RunMetrics]) {
-    result.flows = flows::results(&cell.spec, valid);
+    let runs: Vec<RunFlows<'_>> = valid.iter().map(|run| RunFlows::of(&cell.spec, run)).collect();
+    result.flows = flows::results(&cell.spec.flows, &runs);
     result.headline_flow = flows::headline(valid, &result.flows);
     let Some(flow) = result.headline().cloned() else { return };
     result.limited_by = flow.limited_by;

@@ -7,19 +7,52 @@ use crate::findings::headline::{self, room_bps};
 use crate::findings::metrics::{FlowFigures, FlowMetrics, RunMetrics};
 use crate::findings::result::FlowResult;
 use crate::findings::verdict::JudgedFlow;
-use crate::infer;
+use crate::infer::KnownPath;
 use crate::judge::Diagnosis;
-use pipefill_core::cell::{CellSpec, FlowSpec, Protocol};
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
+use pipefill_core::limit::LimitedBy;
 use std::collections::BTreeMap;
 
-/// Every flow of `spec` but pings; none without a valid run.
-pub fn results(spec: &CellSpec, valid: &[&RunMetrics]) -> Vec<FlowResult> {
+/// The flows of one run, and what is known of them beside their figures.
+#[derive(Clone, Copy)]
+pub struct RunFlows<'a> {
+    /// Which repetition, from 1.
+    pub repeat: u32,
+    /// What a scenario asked for; absent where none describes them.
+    pub plan: Option<&'a CellSpec>,
+    /// What is known of their path.
+    pub path: KnownPath,
+    /// Names of the congestion controls of the hosts that send forward and in reverse.
+    pub congestion_controls: [&'a str; 2],
+    /// Their figures.
+    pub flows: &'a [FlowMetrics],
+}
+
+impl<'a> RunFlows<'a> {
+    /// Of a run of the cell `spec`.
+    pub fn of(spec: &'a CellSpec, run: &'a RunMetrics) -> Self {
+        let facts = run.path_facts.as_ref();
+        Self {
+            repeat: run.repeat,
+            plan: facts.is_none().then_some(spec),
+            path: facts.map_or_else(
+                || KnownPath::asked(&spec.path),
+                |facts| KnownPath::inferred(spec.path.family, facts),
+            ),
+            congestion_controls: Direction::ALL
+                .map(|direction| spec.data_sender(direction).congestion_control.as_str()),
+            flows: &run.flows,
+        }
+    }
+}
+
+/// Each of `flows` but pings; none without a valid run.
+pub fn results(flows: &[FlowSpec], valid: &[RunFlows<'_>]) -> Vec<FlowResult> {
     if valid.is_empty() {
         return Vec::new();
     }
-    let flows = (0_u32..).zip(&spec.flows).filter(|(_, flow)| flow.protocol != Protocol::Ping);
-    flows.map(|(index, flow)| result(spec, index, flow, valid)).collect()
+    let judged = (0_u32..).zip(flows).filter(|(_, flow)| flow.protocol != Protocol::Ping);
+    judged.map(|(index, flow)| result(flows, index, flow, valid)).collect()
 }
 
 /// The flow that most runs are about; of equals the first.
@@ -34,14 +67,15 @@ pub(super) fn headline(valid: &[&RunMetrics], flows: &[FlowResult]) -> Option<u3
 
 /// A flow in one run.
 struct InRun<'a> {
-    run: &'a RunMetrics,
+    run: RunFlows<'a>,
     flow: &'a FlowMetrics,
 }
 
-fn result(spec: &CellSpec, index: u32, flow: &FlowSpec, valid: &[&RunMetrics]) -> FlowResult {
-    let in_run = |run: &&'_ RunMetrics| run.flows.iter().position(|one| one.figures.flow == index);
-    let runs: Vec<InRun<'_>> =
-        valid.iter().filter_map(|run| Some(InRun { run, flow: &run.flows[in_run(run)?] })).collect();
+fn result<'a>(flows: &[FlowSpec], index: u32, flow: &FlowSpec, valid: &[RunFlows<'a>]) -> FlowResult {
+    let in_run = |&run: &RunFlows<'a>| {
+        Some(InRun { run, flow: run.flows.iter().find(|one| one.figures.flow == index)? })
+    };
+    let runs: Vec<InRun<'_>> = valid.iter().filter_map(in_run).collect();
     let of_spec = FlowFigures {
         flow: index,
         protocol: flow.protocol,
@@ -66,12 +100,12 @@ fn result(spec: &CellSpec, index: u32, flow: &FlowSpec, valid: &[&RunMetrics]) -
         judged: None,
         latency: latency(&runs),
     };
-    explain(&mut result, spec, flow, &runs);
+    explain(&mut result, flows, flow, &runs);
     result
 }
 
 /// Shares are means over the runs; the sentence is that of the run with the median goodput among those with the cell's cause.
-fn explain(result: &mut FlowResult, spec: &CellSpec, flow: &FlowSpec, runs: &[InRun<'_>]) {
+fn explain(result: &mut FlowResult, flows: &[FlowSpec], flow: &FlowSpec, runs: &[InRun<'_>]) {
     let diagnosed: Vec<(&InRun<'_>, &Diagnosis)> =
         runs.iter().filter_map(|one| Some((one, one.flow.diagnosis.as_ref()?))).collect();
     let mut shares: BTreeMap<LimitedBy, f64> = BTreeMap::new();
@@ -85,23 +119,19 @@ fn explain(result: &mut FlowResult, spec: &CellSpec, flow: &FlowSpec, runs: &[In
         diagnosed.iter().filter(|(_, diagnosis)| diagnosis.limited_by == limited_by).collect();
     of_cause.sort_by_key(|(one, _)| one.flow.figures.goodput_bps);
     let Some(&&(one, diagnosis)) = of_cause.get(of_cause.len() / 2) else { return };
-    let facts = one.run.path_facts.as_ref();
-    let is_sharers = match (limited_by, diagnosis.cwnd_cause) {
-        (LimitedBy::Path, _) => true,
-        (LimitedBy::Cwnd, cause) => cause.is_none_or(|cause| cause == CwndCause::QueueLoss),
-        _ => false,
-    };
+    let RunFlows { plan, path, congestion_controls, .. } = one.run;
+    let of_host = congestion_controls[flow.direction.index()];
     let judged = JudgedFlow {
-        spec: of_the_run(spec, one.run),
+        plan: plan.cloned(),
+        path,
+        flows: plan.map_or_else(|| that_carry(flows, one.run.flows), |_| flows.to_vec()),
         flow: flow.clone(),
+        congestion_control: flow.congestion_control.clone().unwrap_or_else(|| of_host.to_owned()),
         // What limited when stays with its run.
         diagnosis: Diagnosis { timeline: Vec::new(), ..diagnosis.clone() },
         latency: one.flow.latency.clone(),
         goodput_bps: one.flow.figures.goodput_bps.unwrap_or(0),
-        is_observed: facts.is_some(),
-        shared: facts
-            .filter(|_| is_sharers)
-            .and_then(|facts| infer::of_others(facts, flow.direction, limited_by)),
+        room_bps: room_bps(one.flow, one.run.flows),
     };
     result.limited_by = Some(limited_by);
     result.limited_fraction = Some(shares);
@@ -110,24 +140,19 @@ fn explain(result: &mut FlowResult, spec: &CellSpec, flow: &FlowSpec, runs: &[In
     result.margin = diagnosis.margin;
     result.predicted_bps = judged.predicted_bps();
     result.verdict_repeat = Some(one.run.repeat);
-    result.advice = Some(advice::advise(&judged, room_bps(one.flow, &one.run.flows)));
+    result.advice = Some(advice::advise(&judged));
     result.judged = Some(Box::new(judged));
 }
 
 /// A flow with less than one part in so many of the largest one's goodput.
 const NEXT_TO_NOTHING: u64 = 20;
 
-/// `spec`, with the path that the run's own samples tell of where nobody planned it.
-fn of_the_run(spec: &CellSpec, run: &RunMetrics) -> CellSpec {
-    let mut known = spec.clone();
-    let Some(facts) = &run.path_facts else { return known };
-    infer::apply(&mut known, facts);
-    // Who carries next to nothing takes nothing from the others.
-    let carried = |at: usize| run.flows.get(at).and_then(|one| one.figures.goodput_bps).unwrap_or(0);
-    let most = (0..run.flows.len()).map(carried).max().unwrap_or(0);
-    let mut carries = (0..).map(|at| carried(at) >= most / NEXT_TO_NOTHING);
-    known.flows.retain(|_| carries.next().unwrap_or(true));
-    known
+/// Those of `flows` that carried something: who carries next to nothing takes nothing from the others.
+fn that_carry(flows: &[FlowSpec], metrics: &[FlowMetrics]) -> Vec<FlowSpec> {
+    let carried = |at: usize| metrics.get(at).and_then(|one| one.figures.goodput_bps).unwrap_or(0);
+    let most = (0..metrics.len()).map(carried).max().unwrap_or(0);
+    let carries = |(at, _): &(usize, _)| carried(*at) >= most / NEXT_TO_NOTHING;
+    flows.iter().enumerate().filter(carries).map(|(_, flow)| flow.clone()).collect()
 }
 
 /// Medians of each figure; the queue is that of the run in the middle.

@@ -5,8 +5,9 @@
 use crate::ground::count_at::CountAt;
 use crate::ground::interval::{self, TimeInterval};
 use crate::ground::statistics::{jain_fairness, rounded};
-use pipefill_core::cell::{CellSpec, Protocol};
-use pipefill_core::record::{DeliverySample, Manifest, StreamSummary};
+use crate::infer::KnownRun;
+use pipefill_core::cell::Protocol;
+use pipefill_core::record::{DeliverySample, StreamSummary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ pub struct StreamGoodput {
 }
 
 /// All rates of a run.
-pub(super) struct Rates {
+pub(crate) struct Rates {
     pub(super) goodput_bps: Option<u64>,
     pub(super) goodput_whole_bps: Option<u64>,
     pub(super) sender_bps: Option<u64>,
@@ -48,14 +49,11 @@ struct Followed {
 }
 
 impl Following {
-    pub(super) fn of(manifest: &Manifest) -> Self {
-        let spec = &manifest.run.cell.spec;
-        let is_ping = |one: &&StreamSummary| {
-            spec.flows.get(one.flow as usize).is_some_and(|flow| flow.protocol == Protocol::Ping)
-        };
-        let streams = manifest.streams.iter().filter(|one| !is_ping(one));
-        let streams = streams.map(|one| (one.stream, Followed::of(spec, one)));
-        Self { streams: streams.collect() }
+    pub(super) fn of(run: &KnownRun<'_>) -> Self {
+        let is_ping =
+            |one: &&StreamSummary| run.flow_of(one).is_some_and(|flow| flow.protocol == Protocol::Ping);
+        let streams = run.streams.iter().filter(|one| !is_ping(one));
+        Self { streams: streams.map(|one| (one.stream, Followed::of(run, one))).collect() }
     }
 
     /// Takes the next row, in order of time.
@@ -90,9 +88,9 @@ impl Following {
 
 impl Followed {
     /// Nothing can have arrived within the one-way delay.
-    fn of(spec: &CellSpec, stream: &StreamSummary) -> Self {
-        let shift_us = interval::receiver_shift_us(spec, stream);
-        let (measured, life) = (interval::measured(spec, stream), interval::life(stream));
+    fn of(run: &KnownRun<'_>, stream: &StreamSummary) -> Self {
+        let shift_us = run.receiver_shift_us(stream);
+        let (measured, life) = (run.measured(stream), interval::life(stream));
         let sent = (stream.stop_us, stream.sent_bytes);
         let received = (stream.end_us, stream.received_bytes);
         let first_us = stream.start_us.saturating_add(shift_us);

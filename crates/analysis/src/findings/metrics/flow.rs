@@ -2,9 +2,10 @@
 
 use super::delivery::StreamGoodput;
 use crate::findings::finding::Latency;
+use crate::infer::KnownRun;
 use crate::judge::Diagnosis;
 use pipefill_core::cell::{Direction, Protocol};
-use pipefill_core::record::{Manifest, StreamSummary};
+use pipefill_core::record::StreamSummary;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,17 +44,15 @@ pub struct FlowMetrics {
 
 /// Every flow but pings, in the order of the cell.
 pub(super) fn metrics(
-    manifest: &Manifest,
+    run: &KnownRun<'_>,
     goodputs: &[StreamGoodput],
     mut latencies: BTreeMap<u32, Latency>,
     mut diagnoses: Vec<Diagnosis>,
 ) -> Vec<FlowMetrics> {
-    let flows =
-        (0_u32..).zip(&manifest.run.cell.spec.flows).filter(|(_, flow)| flow.protocol != Protocol::Ping);
+    let flows = (0_u32..).zip(run.flows).filter(|(_, flow)| flow.protocol != Protocol::Ping);
     flows
         .map(|(index, flow)| {
-            let streams: Vec<&StreamSummary> =
-                manifest.streams.iter().filter(|one| one.flow == index).collect();
+            let streams: Vec<&StreamSummary> = run.streams_of(index).collect();
             let at = diagnoses.iter().position(|one| one.flow == index);
             let figures = FlowFigures {
                 flow: index,

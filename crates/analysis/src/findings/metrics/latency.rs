@@ -1,12 +1,12 @@
 //! The round trip of each flow without load and under it, and the queue that makes it longer.
 
 use crate::findings::finding::{Bufferbloat, Latency, RttSource};
-use crate::ground::interval::{self, TimeInterval, flow_of};
+use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::STANDARD;
 use crate::ground::weighted_values::WeightedValues;
-use crate::infer::queue;
-use pipefill_core::cell::{CellSpec, Direction, Protocol};
-use pipefill_core::record::{AnyRow, Element, Manifest, PathFacts, PingSample, StreamEnd, StreamSummary};
+use crate::infer::{KnownPath, KnownRun, queue};
+use pipefill_core::cell::{Direction, Protocol};
+use pipefill_core::record::{AnyRow, Element, PingSample, StreamEnd, StreamSummary};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -16,8 +16,7 @@ const BLOATED: u64 = 2;
 const BLOATED_US: u64 = 5_000;
 
 /// Follows all flows but pings.
-pub(super) struct Following<'a> {
-    spec: &'a CellSpec,
+pub(super) struct Following {
     flows: Vec<OfFlow>,
     /// Of TCP.
     streams: BTreeMap<u32, OfStream>,
@@ -29,8 +28,9 @@ pub(super) struct Following<'a> {
     busy: Vec<TimeInterval>,
     idle_pings: WeightedValues,
     least_us: Option<u64>,
-    /// What is known of the path, where nobody looked into its queues.
-    path: Option<&'a PathFacts>,
+    path: KnownPath,
+    /// Else round trips show what the queues hold.
+    is_queue_sampled: bool,
 }
 
 /// One TCP stream.
@@ -53,31 +53,29 @@ struct OfFlow {
     queues: [WeightedValues; 2],
 }
 
-impl<'a> Following<'a> {
-    pub(super) fn of(manifest: &'a Manifest) -> Self {
-        let spec = &manifest.run.cell.spec;
-        let flows = (0_u32..).zip(&spec.flows).filter(|(_, flow)| flow.protocol != Protocol::Ping);
-        let flows: Vec<OfFlow> = flows.map(|(index, _)| OfFlow::new(manifest, index)).collect();
+impl Following {
+    pub(super) fn of(run: &KnownRun<'_>) -> Self {
+        let flows = (0_u32..).zip(run.flows).filter(|(_, flow)| flow.protocol != Protocol::Ping);
+        let flows: Vec<OfFlow> = flows.map(|(index, _)| OfFlow::new(run, index)).collect();
         let of_stream = |one: &StreamSummary| {
             let place = flows.iter().position(|flow| flow.index == one.flow)?;
-            let direction = flow_of(spec, one)?.direction;
-            let measured = interval::measured(spec, one);
-            Some((one.stream, OfStream { place, direction, measured, last: None }))
+            let direction = run.flow_of(one)?.direction;
+            Some((one.stream, OfStream { place, direction, measured: run.measured(one), last: None }))
         };
         let smallest = |one: &StreamSummary| {
-            let ping = flow_of(spec, one)?.ping.as_ref()?;
+            let ping = run.flow_of(one)?.ping.as_ref()?;
             Some((one.stream, ping.payloads.iter().map(|size| size.get()).min()?))
         };
         Self {
-            spec,
-            streams: manifest.streams.iter().filter_map(of_stream).collect(),
-            pings: manifest.streams.iter().filter_map(smallest).collect(),
-            busy: manifest.streams.iter().filter(|one| is_of(one, &flows)).map(whole).collect(),
+            streams: run.streams.iter().filter_map(of_stream).collect(),
+            pings: run.streams.iter().filter_map(smallest).collect(),
+            busy: run.streams.iter().filter(|one| is_of(one, &flows)).map(whole).collect(),
             idle_pings: WeightedValues::default(),
             flows,
             looks: [None; 2],
             least_us: None,
-            path: manifest.subject.observed().map(|observed| &observed.path),
+            path: run.path,
+            is_queue_sampled: run.plan.is_some(),
         }
     }
 
@@ -112,9 +110,9 @@ impl<'a> Following<'a> {
             let span = TimeInterval { from_us, to_us: t_us }.within(stream.measured);
             let flow = &mut self.flows[stream.place];
             flow.srtt.add(srtt_us, span.length_us());
-            let queued =
-                self.path.and_then(|path| queue::bytes_of(path, stream.direction, srtt_us, &STANDARD));
-            if let Some(bytes) = queued {
+            if !self.is_queue_sampled
+                && let Some(bytes) = queue::bytes_of(&self.path, stream.direction, srtt_us, &STANDARD)
+            {
                 flow.queues[stream.direction.index()].add(bytes, span.length_us());
             }
         }
@@ -137,11 +135,11 @@ impl<'a> Following<'a> {
 
     /// Each flow's index in the cell with its round trips, after the last row.
     pub(super) fn latencies(self) -> BTreeMap<u32, Latency> {
-        let idle_us = idle(self.spec.path.rtt(), self.least_us);
+        let idle_us = idle(self.path.base_rtt_us(), self.least_us);
         let idle_pings = self.idle_pings.distribution();
         let latency = |flow: &OfFlow| Latency {
             idle_ping_distribution: idle_pings.clone(),
-            ..flow.latency(self.spec, idle_us)
+            ..flow.latency(&self.path, idle_us)
         };
         self.flows.iter().map(|flow| (flow.index, latency(flow))).collect()
     }
@@ -157,33 +155,26 @@ fn whole(stream: &StreamSummary) -> TimeInterval {
     TimeInterval { from_us: stream.start_us, to_us: stream.end_us.max(stream.stop_us) }
 }
 
-/// The path's fixed delay, or the least round trip where that is a little longer: it has the time on the wire too. One that is much longer
+/// The path's round trip without load, or the least one where that is a little longer: it has the time on the wire too. One that is much longer
 /// was never without a queue, and one that is shorter is the work of jitter or reordering.
-fn idle(asked: Duration, least_us: Option<u64>) -> Option<u64> {
-    let asked_us = u64::try_from(asked.as_micros()).unwrap_or(u64::MAX);
-    match least_us {
-        Some(least) if asked_us == 0 || (asked_us..=asked_us + asked_us / 4 + 1_000).contains(&least) => {
-            Some(least)
-        }
-        _ => Some(asked_us).filter(|&us| us > 0),
-    }
+fn idle(base_us: Option<u64>, least_us: Option<u64>) -> Option<u64> {
+    let Some(base_us) = base_us else { return least_us };
+    let with_the_wire = base_us..=base_us + base_us / 4 + 1_000;
+    Some(least_us.filter(|least| with_the_wire.contains(least)).unwrap_or(base_us))
 }
 
 impl OfFlow {
-    fn new(manifest: &Manifest, index: u32) -> Self {
-        let spec = &manifest.run.cell.spec;
-        let its = manifest.streams.iter().filter(|one| one.flow == index);
-        let window = its.map(|one| interval::measured(spec, one)).reduce(TimeInterval::around);
+    fn new(run: &KnownRun<'_>, index: u32) -> Self {
         Self {
             index,
-            window: window.unwrap_or(TimeInterval { from_us: 0, to_us: 0 }),
+            window: run.measured_of_flow(index).unwrap_or_default(),
             srtt: WeightedValues::default(),
             ping: WeightedValues::default(),
             queues: Default::default(),
         }
     }
 
-    fn latency(&self, spec: &CellSpec, idle_us: Option<u64>) -> Latency {
+    fn latency(&self, path: &KnownPath, idle_us: Option<u64>) -> Latency {
         let (rtts, source) = match (self.ping.lower_median(), self.srtt.lower_median()) {
             (Some(_), _) => (&self.ping, Some(RttSource::Ping)),
             (None, Some(_)) => (&self.srtt, Some(RttSource::Srtt)),
@@ -196,7 +187,7 @@ impl OfFlow {
             loaded_rtt_us_p95: at(95),
             loaded_rtt_us_p99: at(99),
             loaded_rtt_source: source,
-            bufferbloat: idle_us.and_then(|idle_us| self.bufferbloat(spec, idle_us, at(50))),
+            bufferbloat: idle_us.and_then(|idle_us| self.bufferbloat(path, idle_us, at(50))),
             srtt_distribution: self.srtt.distribution(),
             ping_distribution: self.ping.distribution(),
             idle_ping_distribution: None,
@@ -204,20 +195,16 @@ impl OfFlow {
     }
 
     /// The queue that is never empty for long, where the round trip shows it.
-    fn bufferbloat(&self, spec: &CellSpec, idle_us: u64, loaded_us: Option<u64>) -> Option<Bufferbloat> {
-        let waits = Direction::ALL.map(|direction| self.standing(spec, direction));
+    fn bufferbloat(&self, path: &KnownPath, idle_us: u64, loaded_us: Option<u64>) -> Option<Bufferbloat> {
+        let waits = Direction::ALL.map(|direction| self.standing(path, direction));
         let (direction, standing, wait_us) =
             waits.into_iter().flatten().max_by_key(|&(.., wait_us)| wait_us)?;
         let added_us = loaded_us.map_or(wait_us, |loaded| loaded.saturating_sub(idle_us));
         let is_bloated = added_us >= BLOATED_US && added_us >= idle_us.saturating_mul(BLOATED - 1);
         // Half of what was added, at least, has to be in that queue.
         (is_bloated && wait_us.saturating_mul(2) >= added_us).then(|| {
-            let bdp = spec
-                .path
-                .way(direction)
-                .bottleneck
-                .as_ref()
-                .map(|one| one.rate.bdp(Duration::from_micros(idle_us)).get());
+            let bdp =
+                path.way(direction).rate.map(|rate| rate.value.bdp(Duration::from_micros(idle_us)).get());
             Bufferbloat {
                 direction,
                 standing_bytes: Some(standing),
@@ -228,8 +215,8 @@ impl OfFlow {
     }
 
     /// What the queue of `direction` holds in the median, and how long that takes to leave it.
-    fn standing(&self, spec: &CellSpec, direction: Direction) -> Option<(Direction, u64, u64)> {
-        let rate = spec.path.way(direction).bottleneck.as_ref()?.rate.bps().max(1);
+    fn standing(&self, path: &KnownPath, direction: Direction) -> Option<(Direction, u64, u64)> {
+        let rate = path.way(direction).rate?.value.bps().max(1);
         let standing = self.queues[direction.index()].lower_median()?;
         let wait_us = u64::try_from(u128::from(standing) * 8_000_000 / u128::from(rate)).ok()?;
         Some((direction, standing, wait_us))
@@ -242,10 +229,10 @@ mod tests {
 
     #[test]
     fn a_base_round_trip_is_no_outlier_and_no_queue() {
-        let of = |asked_ms, least| idle(Duration::from_millis(asked_ms), least);
-        assert_eq!(of(20, Some(20_130)), Some(20_130), "time on the wire");
-        assert_eq!(of(20, Some(1)), Some(20_000), "reordering");
-        assert_eq!(of(20, Some(80_000)), Some(20_000), "never without a queue");
-        assert_eq!([of(0, Some(40)), of(0, None), of(20, None)], [Some(40), None, Some(20_000)]);
+        let base = Some(20_000);
+        assert_eq!(idle(base, Some(20_130)), Some(20_130), "time on the wire");
+        assert_eq!(idle(base, Some(1)), base, "reordering");
+        assert_eq!(idle(base, Some(80_000)), base, "never without a queue");
+        assert_eq!([idle(None, Some(40)), idle(None, None), idle(base, None)], [Some(40), None, base]);
     }
 }

@@ -7,7 +7,8 @@ use super::sums::Sums;
 use crate::ground::interval::{self, TimeInterval, streams_of};
 use crate::ground::statistics::rounded;
 use crate::ground::weighted_values::WeightedValues;
-use pipefill_core::cell::{CellSpec, Direction, Protocol};
+use crate::infer::KnownRun;
+use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::record::{
     CaStateSource, CaStateTimes, Manifest, PacketSample, Retransmit, StreamEnd, StreamSummary, TcpSample,
 };
@@ -88,15 +89,14 @@ struct Last {
 }
 
 impl<'a> Following<'a> {
-    pub(super) fn of(manifest: &'a Manifest) -> Self {
-        let spec: &CellSpec = &manifest.run.cell.spec;
-        let flows = || streams_of(spec, &manifest.streams, Protocol::Tcp);
+    pub(super) fn of(manifest: &Manifest, run: &KnownRun<'a>) -> Self {
+        let flows = || streams_of(run.flows, run.streams, Protocol::Tcp);
         let forward = flows().any(|(flow, _)| flow.direction == Direction::Forward);
         let is_shown = |direction: Direction| (direction == Direction::Forward) == forward;
         let mut windows = Vec::new();
         let mut senders = BTreeMap::new();
         for (flow, summary) in flows() {
-            let measured = interval::measured(spec, summary);
+            let measured = run.measured(summary);
             let shown = is_shown(flow.direction).then_some(windows.len());
             windows.extend(shown.map(|_| measured));
             let life = interval::life(summary);

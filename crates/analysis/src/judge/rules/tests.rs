@@ -6,6 +6,7 @@ use super::super::trace::Trace;
 use super::*;
 use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::STANDARD;
+use crate::infer::KnownRun;
 use crate::infer::epochs::Epoch;
 use crate::infer::run::{AskedStream, RunFacts};
 use crate::infer::synthetic::{acked, manifest, of_sender, queue};
@@ -53,7 +54,7 @@ fn judged(flows: &str, rows: &[AnyRow], sender: &SenderEvidence) -> LimitedBy {
 }
 
 fn evidence(manifest: &Manifest, rows: &[AnyRow], epoch: &Epoch) -> Evidence {
-    let mut facts = RunFacts::of(manifest, &STANDARD);
+    let mut facts = RunFacts::of(KnownRun::of(manifest), &STANDARD);
     rows.iter().for_each(|row| facts.take(row));
     let flow = &manifest.run.cell.spec.flows[0];
     facts.evidence(epoch, AskedStream { flow_index: 0, flow, summary: &manifest.streams[0] })

@@ -10,7 +10,7 @@ use pipefill_remote::key::{self, Key};
 use serde_json::json;
 
 /// JSON in the member's place, a compressed text in it, and JSON of its streams. What was read can be sent and read again.
-pub(crate) fn telemetry(bytes: &[u8]) -> Option<FarEnd> {
+pub fn telemetry(bytes: &[u8]) -> Option<FarEnd> {
     let members = [
         serde_json::from_slice(bytes).ok(),
         Some(json!({"version": far_end::VERSION, "pipefill": "", "streams": BASE64_STANDARD.encode(bytes)})),
@@ -23,7 +23,7 @@ pub(crate) fn telemetry(bytes: &[u8]) -> Option<FarEnd> {
 }
 
 /// Answers of a server's clock one after another, each to a question that was asked a moment after the last one: offsets and delays are numbers.
-pub(crate) fn clock(bytes: &[u8]) {
+pub fn clock(bytes: &[u8]) {
     let (answers, _) = bytes.as_chunks::<{ clock::ANSWER }>();
     let exchange = |(index, bytes): (u64, &[u8; clock::ANSWER])| {
         let answer = Answer::read(*bytes);
@@ -47,7 +47,7 @@ pub(crate) fn clock(bytes: &[u8]) {
 }
 
 /// A key, a question, a test's name and an answer: nobody guesses an answer, and the right one is one.
-pub(crate) fn proof(bytes: &[u8]) {
+pub fn proof(bytes: &[u8]) {
     let Some((question, rest)) = bytes.split_first_chunk::<{ key::LENGTH }>() else { return };
     let Some((answer, rest)) = rest.split_first_chunk::<{ key::LENGTH }>() else { return };
     let Some((name, key)) = rest.split_first_chunk::<{ cookie::LENGTH }>() else { return };

@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// Why a segment was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Why {
+pub enum Why {
     New,
     Fast,
     Rto,
@@ -18,32 +18,32 @@ pub(crate) enum Why {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Setup {
-    pub(crate) segments: u64,
-    pub(crate) window: usize,
-    pub(crate) rtt_ns: u64,
+pub struct Setup {
+    pub segments: u64,
+    pub window: usize,
+    pub rtt_ns: u64,
     /// Time of a segment at the bottleneck.
-    pub(crate) gap_ns: u64,
+    pub gap_ns: u64,
     /// Of a million segments so many are lost, before and behind the capture point.
-    pub(crate) lost_before: u32,
-    pub(crate) lost_behind: u32,
+    pub lost_before: u32,
+    pub lost_behind: u32,
     /// The capture point: 0 at the sender, 1000 at the receiver.
-    pub(crate) place: u64,
-    pub(crate) seed: u64,
-    pub(crate) isn: u32,
-    pub(crate) stamp: u32,
+    pub place: u64,
+    pub seed: u64,
+    pub isn: u32,
+    pub stamp: u32,
 }
 
-pub(crate) const MSS: u64 = 1448;
+pub const MSS: u64 = 1448;
 
 /// What passed the capture point.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
-    pub(crate) time_ns: u64,
-    pub(crate) frame: Vec<u8>,
-    pub(crate) original: u32,
+pub struct Seen {
+    pub time_ns: u64,
+    pub frame: Vec<u8>,
+    pub original: u32,
     /// Of a segment with data: why.
-    pub(crate) why: Option<Why>,
+    pub why: Option<Why>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +61,7 @@ enum What {
     Timer { number: u64 },
 }
 
-pub(crate) struct Exchange<'a> {
+pub struct Exchange<'a> {
     setup: Setup,
     chance: u64,
     now: u64,
@@ -81,7 +81,7 @@ pub(crate) struct Exchange<'a> {
     backoff: u32,
     id: u16,
     link_free_ns: u64,
-    pub(crate) sent: [u64; 4],
+    pub sent: [u64; 4],
     // The receiver.
     next: u64,
     above: Vec<(u64, u64)>,
@@ -93,7 +93,7 @@ const START_NS: u64 = 1_700_000_000_000_000_000;
 const SERVER_ISN: u32 = 77;
 
 impl<'a> Exchange<'a> {
-    pub(crate) fn new(setup: Setup, out: &'a mut dyn FnMut(Seen)) -> Self {
+    pub fn new(setup: Setup, out: &'a mut dyn FnMut(Seen)) -> Self {
         Self {
             setup,
             chance: setup.seed | 1,
@@ -122,7 +122,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Runs to its end. Returns how many segments were sent for which reason.
-    pub(crate) fn run(mut self) -> [u64; 4] {
+    pub fn run(mut self) -> [u64; 4] {
         self.shake();
         self.fill();
         while let Some(Reverse((time, _, what))) = self.events.pop() {

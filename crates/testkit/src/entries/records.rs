@@ -8,7 +8,7 @@ use pipefill_core::tcp_info;
 use pipefill_store::{decode_manifest, decode_table, encode_manifest, encode_table};
 
 /// A kernel's `tcp_info`, a manifest, a table of any kind. What was read can be written, and read again.
-pub(crate) fn records(bytes: &[u8]) -> usize {
+pub fn records(bytes: &[u8]) -> usize {
     let _ = tcp_info::decode(bytes);
     if let Ok(manifest) = decode_manifest(bytes) {
         let mut again = Vec::new();
@@ -26,7 +26,7 @@ pub(crate) fn records(bytes: &[u8]) -> usize {
 }
 
 /// The lines of a table before they are compressed, so that the parser of rows is reached; how many rows of all kinds it reads.
-pub(crate) fn rows(text: &[u8]) -> usize {
+pub fn rows(text: &[u8]) -> usize {
     records(&zstd::encode_all(text, 1).expect("there is memory for it"))
 }
 

@@ -1,8 +1,8 @@
 //! A judged flow of a scenario, for tests of advice and of sentences.
-#![allow(dead_code, missing_docs, unreachable_pub, reason = "test support, shared by several test crates")]
 
 use pipefill_analysis::findings::finding::{Bufferbloat, Latency};
 use pipefill_analysis::findings::verdict::JudgedFlow;
+use pipefill_analysis::infer::KnownPath;
 use pipefill_analysis::judge::{Diagnosis, Figures};
 use pipefill_core::cell::{CellSpec, Direction};
 use pipefill_core::limit::{CwndCause, LimitedBy};
@@ -51,14 +51,18 @@ pub fn diagnosis(
 
 /// The flow that `diagnosis` is of, with what was found of it.
 pub fn judged(spec: &CellSpec, diagnosis: Diagnosis, latency: Latency, goodput_bps: u64) -> JudgedFlow {
+    let flow = spec.flows[diagnosis.flow as usize].clone();
+    let host = spec.data_sender(flow.direction);
     JudgedFlow {
-        spec: spec.clone(),
-        flow: spec.flows[diagnosis.flow as usize].clone(),
+        plan: Some(spec.clone()),
+        path: KnownPath::asked(&spec.path),
+        flows: spec.flows.clone(),
+        congestion_control: flow.congestion_control.clone().unwrap_or(host.congestion_control.clone()),
+        flow,
         diagnosis,
         latency,
         goodput_bps,
-        is_observed: false,
-        shared: None,
+        room_bps: Some(95_640_000.0),
     }
 }
 

@@ -7,7 +7,7 @@ use pipefill_remote::iperf3::order::Client;
 use pipefill_remote::iperf3::{Parameters, Results, State, document};
 
 /// A document with its length before it. What was read as parameters can be sent and read again.
-pub(crate) fn document(bytes: &[u8]) {
+pub fn document(bytes: &[u8]) {
     let Some((prefix, rest)) = bytes.split_first_chunk::<{ document::PREFIX }>() else { return };
     let Ok(length) = document::length(*prefix, document::PARAMETERS_MAX) else { return };
     let Ok(value) = document::parse(&rest[..length.min(rest.len())]) else { return };
@@ -20,7 +20,7 @@ pub(crate) fn document(bytes: &[u8]) {
 }
 
 /// Bytes of a server: each is a state in its place, or refused. A test has few steps.
-pub(crate) fn states(bytes: &[u8]) -> usize {
+pub fn states(bytes: &[u8]) -> usize {
     let mut client = Client::default();
     let steps = bytes.iter().map_while(|&byte| client.hear(State::read(byte).ok()?).ok()).count();
     assert!(steps <= 9, "{steps}");
@@ -28,7 +28,7 @@ pub(crate) fn states(bytes: &[u8]) -> usize {
 }
 
 /// The first bytes of a connection, and of a stream of UDP.
-pub(crate) fn first(bytes: &[u8]) {
+pub fn first(bytes: &[u8]) {
     if let Some(cookie) = bytes.first_chunk::<{ cookie::LENGTH }>().and_then(|bytes| Cookie::read(*bytes)) {
         assert!(!cookie.as_str().is_empty() && cookie.bytes().starts_with(cookie.as_str().as_bytes()));
     }

@@ -1,7 +1,6 @@
 //! A synthetic experiment for pages and pictures: two round trips, under a title that would be markup somewhere.
 #![allow(dead_code, unreachable_pub, reason = "test support, shared by several test crates")]
 
-use crate::builder::{Steady, cell, flow, plan, record, run, spec};
 use pipefill_analysis::findings::experiment::{Experiment, ExperimentBuilder};
 use pipefill_analysis::findings::finding::Advice;
 use pipefill_analysis::findings::fix::{End, Proof, Round};
@@ -12,6 +11,7 @@ use pipefill_core::record::{PingSample, RunRecord};
 use pipefill_core::units::Bytes;
 use pipefill_report::html::RunPart;
 use pipefill_report::words::complete_experiment;
+use pipefill_testkit::builder::{Steady, cell, flow, plan, record, run, spec};
 use std::time::Duration;
 
 pub const HURT: &str = "</script><script>hurt()</script> & \"it's\"";

@@ -5,7 +5,7 @@ use pipefill_core::plan::Plan;
 use pipefill_core::scenario::{Scenario, Style};
 
 /// The first line is a `--set`, the rest a scenario file. An error can be shown.
-pub(crate) fn scenario(text: &str) {
+pub fn scenario(text: &str) {
     let (set, file) = text.split_once('\n').unwrap_or(("", text));
     match Scenario::parse(file, "fuzz.toml") {
         Ok(mut scenario) => {
@@ -21,7 +21,7 @@ pub(crate) fn scenario(text: &str) {
 }
 
 /// `experiment.json`'s plan. What was read has as many runs as it says.
-pub(crate) fn plan(bytes: &[u8]) -> usize {
+pub fn plan(bytes: &[u8]) -> usize {
     let Ok(mut plan) = serde_json::from_slice::<Plan>(bytes) else { return 0 };
     let runs = plan.runs();
     assert_eq!(runs.len(), plan.run_count());

@@ -1,6 +1,7 @@
 //! What is made of a record that anybody may have written: the figures, the verdict, every form of a report. Called by the fuzz target
-//! `exports`, and for a moment by `crates/report/tests/report/hostile.rs`. Any record that can be read has a report, or an error; never a panic.
+//! `exports`, and for a moment by report's tests. Any record that can be read has a report, or an error; never a panic.
 
+use super::record::RECORD;
 use pipefill_analysis::findings::experiment::ExperimentBuilder;
 use pipefill_analysis::findings::intervals::Following;
 use pipefill_analysis::findings::series::Drawing;
@@ -10,11 +11,7 @@ use pipefill_report::html::{Page, RunPart};
 use pipefill_report::words::complete_experiment;
 use pipefill_report::{csv, explain, flent, html, iperf3, json, md, pictures, table};
 use serde_json::Value;
-use std::sync::LazyLock;
 
-/// A short run of the lab with a TCP flow, a UDP flow and a ping: every table, every field.
-pub(crate) static RECORD: LazyLock<Value> =
-    LazyLock::new(|| serde_json::from_str(include_str!("seeds/record.json")).expect("the seed is JSON"));
 /// What an integer becomes: up to 2^53, which is the most that a record may hold.
 const INTEGERS: [i64; 12] =
     [0, 1, 2, 7, 1000, 65_536, 1_000_000, 4_294_967_295, 1_000_000_000_000, (1 << 53) - 1, 1 << 53, -1];
@@ -22,7 +19,7 @@ const FLOATS: [f64; 6] = [0.0, 1.0, -1.0, 1e-300, 1e300, 0.5];
 const TEXTS: [&str; 6] = ["", "\u{1b}[2J\u{7}", "<script>", "\u{202e}x", "=1+1", "../../x"];
 
 /// The seed with a place changed for every four bytes, and all that is made of it. False where that is no record any more.
-pub(crate) fn exports(bytes: &[u8]) -> bool {
+pub fn exports(bytes: &[u8]) -> bool {
     let mut value = RECORD.clone();
     for change in bytes.chunks_exact(4) {
         let places = count(&value);
@@ -88,7 +85,7 @@ fn report(record: &RunRecord) {
 }
 
 /// Scalars, and lists, each as a place of its own beside what is in it.
-pub(crate) fn count(value: &Value) -> usize {
+pub fn count(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
         Value::Object(members) => members.values().map(count).sum(),
@@ -97,7 +94,7 @@ pub(crate) fn count(value: &Value) -> usize {
 }
 
 /// The place number `left`, counted as [`count`] does.
-pub(crate) fn nth<'a>(value: &'a mut Value, left: &mut usize) -> Option<&'a mut Value> {
+pub fn nth<'a>(value: &'a mut Value, left: &mut usize) -> Option<&'a mut Value> {
     if value.is_object() {
         return value.as_object_mut()?.values_mut().find_map(|member| nth(member, left));
     }

@@ -2,29 +2,29 @@
 
 /// A packet for a container.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
-    pub(crate) time_ns: u64,
-    pub(crate) original: u32,
-    pub(crate) bytes: Vec<u8>,
+pub struct Entry {
+    pub time_ns: u64,
+    pub original: u32,
+    pub bytes: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Order {
-    pub(crate) is_big: bool,
+pub struct Order {
+    pub is_big: bool,
 }
 
 impl Order {
-    pub(crate) fn u16(self, value: u16) -> [u8; 2] {
+    pub fn u16(self, value: u16) -> [u8; 2] {
         if self.is_big { value.to_be_bytes() } else { value.to_le_bytes() }
     }
 
-    pub(crate) fn u32(self, value: u32) -> [u8; 4] {
+    pub fn u32(self, value: u32) -> [u8; 4] {
         if self.is_big { value.to_be_bytes() } else { value.to_le_bytes() }
     }
 }
 
 /// The header of a pcap; `magic` tells its resolution.
-pub(crate) fn pcap_header(order: Order, magic: u32, link: u32) -> Vec<u8> {
+pub fn pcap_header(order: Order, magic: u32, link: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     bytes.extend(order.u32(magic));
     bytes.extend(order.u16(2));
@@ -36,7 +36,7 @@ pub(crate) fn pcap_header(order: Order, magic: u32, link: u32) -> Vec<u8> {
 }
 
 /// A record of a pcap, after `ns_per_tick`.
-pub(crate) fn pcap_record(order: Order, ns_per_tick: u64, entry: &Entry) -> Vec<u8> {
+pub fn pcap_record(order: Order, ns_per_tick: u64, entry: &Entry) -> Vec<u8> {
     let (seconds, rest) = (entry.time_ns / 1_000_000_000, entry.time_ns % 1_000_000_000);
     let mut bytes = Vec::new();
     for field in [seconds as u32, (rest / ns_per_tick) as u32, entry.bytes.len() as u32, entry.original] {
@@ -47,7 +47,7 @@ pub(crate) fn pcap_record(order: Order, ns_per_tick: u64, entry: &Entry) -> Vec<
 }
 
 /// A whole pcap of Ethernet.
-pub(crate) fn pcap(order: Order, is_ns: bool, entries: &[Entry]) -> Vec<u8> {
+pub fn pcap(order: Order, is_ns: bool, entries: &[Entry]) -> Vec<u8> {
     let (magic, ns_per_tick) = if is_ns { (0xa1b2_3c4d, 1) } else { (0xa1b2_c3d4, 1000) };
     let mut bytes = pcap_header(order, magic, 1);
     for entry in entries {
@@ -57,7 +57,7 @@ pub(crate) fn pcap(order: Order, is_ns: bool, entries: &[Entry]) -> Vec<u8> {
 }
 
 /// A block of pcapng.
-pub(crate) fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
+pub fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
     let length = order.u32((body.len().next_multiple_of(4) + 12) as u32);
     let mut bytes = Vec::from(order.u32(kind));
     bytes.extend(length);
@@ -68,7 +68,7 @@ pub(crate) fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
 }
 
 /// An option of pcapng, with its padding.
-pub(crate) fn option(order: Order, code: u16, value: &[u8]) -> Vec<u8> {
+pub fn option(order: Order, code: u16, value: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::from(order.u16(code));
     bytes.extend(order.u16(value.len() as u16));
     bytes.extend(value);
@@ -77,7 +77,7 @@ pub(crate) fn option(order: Order, code: u16, value: &[u8]) -> Vec<u8> {
 }
 
 /// A section header block.
-pub(crate) fn section(order: Order, options: &[u8]) -> Vec<u8> {
+pub fn section(order: Order, options: &[u8]) -> Vec<u8> {
     let mut body = Vec::from(order.u32(0x1a2b_3c4d));
     body.extend(order.u16(1));
     body.extend(order.u16(0));
@@ -87,7 +87,7 @@ pub(crate) fn section(order: Order, options: &[u8]) -> Vec<u8> {
 }
 
 /// An interface description block.
-pub(crate) fn interface(order: Order, link: u16, snap: u32, options: &[u8]) -> Vec<u8> {
+pub fn interface(order: Order, link: u16, snap: u32, options: &[u8]) -> Vec<u8> {
     let mut body = Vec::from(order.u16(link));
     body.extend([0, 0]);
     body.extend(order.u32(snap));
@@ -96,7 +96,7 @@ pub(crate) fn interface(order: Order, link: u16, snap: u32, options: &[u8]) -> V
 }
 
 /// An enhanced packet block, its time in `ticks`.
-pub(crate) fn enhanced(order: Order, index: u32, ticks: u64, entry: &Entry, options: &[u8]) -> Vec<u8> {
+pub fn enhanced(order: Order, index: u32, ticks: u64, entry: &Entry, options: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     for field in [index, (ticks >> 32) as u32, ticks as u32, entry.bytes.len() as u32, entry.original] {
         body.extend(order.u32(field));
@@ -108,7 +108,7 @@ pub(crate) fn enhanced(order: Order, index: u32, ticks: u64, entry: &Entry, opti
 }
 
 /// A whole pcapng of Ethernet; `resolution` and the nanoseconds of its tick.
-pub(crate) fn pcapng(order: Order, resolution: u8, ns_per_tick: u64, entries: &[Entry]) -> Vec<u8> {
+pub fn pcapng(order: Order, resolution: u8, ns_per_tick: u64, entries: &[Entry]) -> Vec<u8> {
     let mut bytes = section(order, &[]);
     bytes.extend(interface(order, 1, 0, &option(order, 9, &[resolution])));
     for entry in entries {

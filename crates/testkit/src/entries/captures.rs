@@ -57,7 +57,7 @@ fn of_mapped(bytes: &[u8]) -> u64 {
 }
 
 /// A file. Returns how many packets were read.
-pub(crate) fn file(bytes: &[u8]) -> u64 {
+pub fn file(bytes: &[u8]) -> u64 {
     let (mut all, mut sampling) = (Reconstruction::new(Limits { connections: 64 }), Sampling::default());
     let Ok(mut reader) = Reader::open(bytes) else { return 0 };
     loop {
@@ -93,7 +93,7 @@ fn samples(sampling: Sampling) {
 }
 
 /// Two files as the captures of one transfer. Returns how many connections both have.
-pub(crate) fn two_files(one: &[u8], other: &[u8]) -> usize {
+pub fn two_files(one: &[u8], other: &[u8]) -> usize {
     let surveys = [one, other].map(survey);
     let (Some(first), Some(second)) = (&surveys[0], &surveys[1]) else { return 0 };
     let (Ok(mut one), Ok(mut other)) = (Reader::open(one), Reader::open(other)) else { return 0 };
@@ -121,7 +121,7 @@ fn survey(bytes: &[u8]) -> Option<Survey> {
 }
 
 /// Segments of one connection as two captures: the first three bits of each say which of them have it. Returns how many connections both have.
-pub(crate) fn two_ends(bytes: &[u8]) -> usize {
+pub fn two_ends(bytes: &[u8]) -> usize {
     let head = [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 101, 0, 0, 0];
     let (mut files, mut now) = ([Vec::from(head), Vec::from(head)], 1_000_000_u32);
     for &[which, control, seq, ack, size, pause] in bytes.as_chunks::<6>().0 {
@@ -142,7 +142,7 @@ pub(crate) fn two_ends(bytes: &[u8]) -> usize {
 }
 
 /// Packets without a container: link type and length before each, the time a little later each, or the last that there is.
-pub(crate) fn packets(mut bytes: &[u8]) -> u64 {
+pub fn packets(mut bytes: &[u8]) -> u64 {
     const LINKS: [u16; 8] = [101, 1, 0, 113, 276, 108, 228, 229];
     let (mut all, mut sampling) = (Reconstruction::new(Limits { connections: 4 }), Sampling::default());
     let mut now = 0_u64;
@@ -161,7 +161,7 @@ pub(crate) fn packets(mut bytes: &[u8]) -> u64 {
 }
 
 /// Segments of one connection whose numbers are close to each other, so that they mean something: six bytes each.
-pub(crate) fn segments(bytes: &[u8]) -> u64 {
+pub fn segments(bytes: &[u8]) -> u64 {
     let mut now = 0_u64;
     let timed = bytes.as_chunks::<6>().0.iter().map(|&[control, seq, ack, size, left, right]| {
         now = if control & 0x30 == 0x30 && size == u8::MAX {

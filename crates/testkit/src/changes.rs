@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 /// `whole` with pieces cut out, doubled or overwritten, or digits put in.
-pub(crate) fn changed(whole: &[u8], changes: &[(Index, Index, u8)]) -> Vec<u8> {
+pub fn changed(whole: &[u8], changes: &[(Index, Index, u8)]) -> Vec<u8> {
     let mut bytes = whole.to_vec();
     for (at, until, kind) in changes {
         if bytes.is_empty() {
@@ -24,6 +24,6 @@ pub(crate) fn changed(whole: &[u8], changes: &[(Index, Index, u8)]) -> Vec<u8> {
 }
 
 /// A few of them.
-pub(crate) fn changes() -> impl Strategy<Value = Vec<(Index, Index, u8)>> {
+pub fn changes() -> impl Strategy<Value = Vec<(Index, Index, u8)>> {
     prop::collection::vec((any::<Index>(), any::<Index>(), any::<u8>()), 0..4)
 }

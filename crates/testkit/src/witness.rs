@@ -153,6 +153,21 @@ impl Testimony {
     }
 }
 
+impl Testimony {
+    /// What shows that others used the machine: a figure that was measured meanwhile can be too low.
+    pub fn was_busy(&self) -> Option<String> {
+        let stolen = self.stolen.as_secs_f64() / (self.length * self.cpus).as_secs_f64();
+        let others = self.others.as_secs_f64() / self.length.as_secs_f64();
+        if stolen >= STOLEN {
+            Some(format!("{:.1} % of the CPU time was stolen", 100.0 * stolen))
+        } else if others >= OTHERS {
+            Some(format!("other programs used {:.0} % of a CPU", 100.0 * others))
+        } else {
+            None
+        }
+    }
+}
+
 impl Timer {
     fn worse(self, other: Self) -> Self {
         Self {
@@ -300,6 +315,15 @@ mod tests {
             testimony.machine_was_late(Kind::Starved).is_some()
         };
         assert_eq!([100, 499, 500].map(|ms| is_starved(Duration::from_millis(ms))), [false, false, true]);
+    }
+
+    #[test]
+    fn a_figure_is_not_judged_where_others_computed_or_time_was_stolen() {
+        let busy = |stolen, others| {
+            let [stolen, others] = [stolen, others].map(Duration::from_millis);
+            Testimony { stolen, others, ..QUIET }.was_busy().is_some()
+        };
+        assert_eq!([busy(0, 0), busy(99, 499), busy(100, 0), busy(0, 500)], [false, false, true, true]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::io;
 
 /// Its bytes, how far they were passed, and where they can't be had any more.
-pub(crate) struct InMemory<'a> {
+pub struct InMemory<'a> {
     bytes: &'a [u8],
     passed: Cell<usize>,
     /// The first byte that can't be had; that is known once it was asked for.
@@ -15,17 +15,17 @@ pub(crate) struct InMemory<'a> {
 
 impl<'a> InMemory<'a> {
     /// All of them are there.
-    pub(crate) fn of(bytes: &'a [u8]) -> Self {
+    pub fn of(bytes: &'a [u8]) -> Self {
         Self::cut(bytes, usize::MAX)
     }
 
     /// Those from `cut` on stand for what can't be had.
-    pub(crate) fn cut(bytes: &'a [u8], cut: usize) -> Self {
+    pub fn cut(bytes: &'a [u8], cut: usize) -> Self {
         Self { bytes, passed: Cell::new(0), cut, asked: Cell::new(0) }
     }
 
     /// All before it was passed.
-    pub(crate) fn passed(&self) -> usize {
+    pub fn passed(&self) -> usize {
         self.passed.get()
     }
 }

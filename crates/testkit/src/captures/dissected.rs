@@ -1,5 +1,4 @@
 //! Captures read with others' code: the file by pcap-parser, headers and checksums by etherparse. What is wrong panics.
-#![allow(dead_code, unreachable_pub, reason = "each test crate uses a part")]
 
 use etherparse::{NetSlice, SlicedPacket, TcpHeader, TcpOptionElement, TransportSlice};
 use pcap_parser::pcapng::parse_block_le;

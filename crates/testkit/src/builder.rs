@@ -1,7 +1,6 @@
 //! Synthetic plans and records: a steady stream with known figures, so that a metric's true value is known.
 //!
 //! Shared by the tests of `analysis` and `report`; each uses only a part.
-#![allow(dead_code, missing_docs, unreachable_pub, reason = "test support, shared by several test crates")]
 
 use pipefill_core::cell::*;
 use pipefill_core::file_name::FileName;

@@ -1,0 +1,52 @@
+//! What the path dropped, as it counted.
+
+use pipefill_core::cell::Direction;
+use pipefill_core::record::{DropReason, Manifest, PathCount};
+
+/// Packets that the path dropped in one direction, by reason; `None` where nobody counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Drops {
+    pub(crate) random: Option<u64>,
+    pub(crate) queue: Option<u64>,
+    pub(crate) delay_limit: Option<u64>,
+    pub(crate) exceeds_burst: Option<u64>,
+    pub(crate) offered: Option<u64>,
+    pub(crate) reordered: Option<u64>,
+}
+
+impl Drops {
+    pub(crate) fn of(manifest: &Manifest, direction: Direction) -> Self {
+        let count = |count| manifest.path_count(direction, count);
+        let dropped = |reason| count(PathCount::Dropped(reason));
+        Self {
+            random: dropped(DropReason::RandomLoss),
+            queue: dropped(DropReason::QueueFull),
+            delay_limit: dropped(DropReason::DelayLimit),
+            exceeds_burst: dropped(DropReason::ExceedsBurst),
+            offered: count(PathCount::Offered),
+            reordered: count(PathCount::Reordered),
+        }
+    }
+
+    /// What the path that was asked for dropped: by chance and by its queue. `None` where one of both was not counted.
+    pub(crate) fn by_the_path(self) -> Option<u64> {
+        Some(self.random?.saturating_add(self.queue?))
+    }
+
+    /// What the instrument dropped.
+    pub(crate) fn by_the_testbed(self) -> u64 {
+        self.delay_limit.unwrap_or(0).saturating_add(self.exceeds_burst.unwrap_or(0))
+    }
+
+    /// Most of what was lost was lost by the instrument, not by the path that was asked for.
+    pub(crate) fn are_the_testbeds(self) -> bool {
+        self.by_the_testbed() > self.by_the_path().unwrap_or(0)
+    }
+
+    /// Share of what was offered that did not get through; `None` where nobody counted.
+    pub(crate) fn share(self) -> Option<f64> {
+        let lost = self.by_the_path()?.saturating_add(self.by_the_testbed());
+        let offered = self.offered.filter(|&offered| offered > 0)?;
+        Some(lost as f64 / offered as f64)
+    }
+}

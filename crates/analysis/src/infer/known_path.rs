@@ -1,0 +1,100 @@
+//! What is known of a path, whoever made the record: a scenario asked for it, or samples show it.
+
+use crate::ground::models::headers::Headers;
+use pipefill_core::cell::{Direction, Family, PathSpec};
+use pipefill_core::record::{Fact, PathFacts, WayFacts};
+use pipefill_core::units::{Bytes, Rate};
+use std::time::Duration;
+
+/// A path. What nobody asked for and no sample shows is absent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KnownPath {
+    /// What its packets carry beside payload.
+    pub headers: Headers,
+    /// The round trip without load.
+    pub base_rtt: Option<Fact<Duration>>,
+    /// Forward, reverse.
+    ways: [KnownWay; 2],
+}
+
+/// One direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct KnownWay {
+    /// How long a packet takes without load; half of the round trip where no scenario says it.
+    pub delay: Option<Fact<Duration>>,
+    /// The bottleneck's rate, of Ethernet frames.
+    pub rate: Option<Fact<Rate>>,
+    /// What each frame costs of it beside its own bytes.
+    pub overhead: Bytes,
+    /// What its queue holds: as asked for, or the most that was seen.
+    pub queue: Option<Fact<Bytes>>,
+    /// Depth of its token bucket.
+    pub burst: Option<Fact<Bytes>>,
+    /// What round trips and losses show, where no scenario describes the path.
+    pub inferred: Option<WayFacts>,
+}
+
+impl KnownPath {
+    /// The path that a scenario asks for.
+    pub fn asked(path: &PathSpec) -> Self {
+        let way = |direction| {
+            let way = path.way(direction);
+            let known = KnownWay { delay: Some(Fact::asked(way.delay)), ..KnownWay::default() };
+            way.bottleneck.as_ref().map_or(known, |bottleneck| KnownWay {
+                rate: Some(Fact::asked(bottleneck.rate)),
+                overhead: bottleneck.overhead,
+                queue: Some(Fact::asked(bottleneck.queue_bytes(path.rtt(), path.full_frame()))),
+                burst: Some(Fact::asked(bottleneck.burst)),
+                ..known
+            })
+        };
+        Self {
+            headers: Headers::of(path),
+            base_rtt: Some(Fact::asked(path.rtt())).filter(|rtt| !rtt.value.is_zero()),
+            ways: Direction::ALL.map(way),
+        }
+    }
+
+    /// A path of packets of `family` of which samples show `facts`.
+    pub fn inferred(family: Family, facts: &PathFacts) -> Self {
+        let base_rtt = facts.base_rtt_us.map(|base| base.map(Duration::from_micros));
+        let way = |direction| {
+            let facts = facts.way(direction);
+            let rate = facts.rate_bps.map(|rate| rate.map(Rate::from_bps));
+            let queue = |(rate, wait): (Fact<Rate>, Fact<u64>)| {
+                wait.map(|wait_us| rate.value.bdp(Duration::from_micros(wait_us)))
+            };
+            KnownWay {
+                delay: base_rtt.map(|base| Fact::inferred(base.value / 2)),
+                rate,
+                queue: rate.zip(facts.queue_us).map(queue),
+                inferred: Some(*facts),
+                ..KnownWay::default()
+            }
+        };
+        let headers = Headers::of(&PathSpec { family, ..PathSpec::EMPTY });
+        Self { headers, base_rtt, ways: Direction::ALL.map(way) }
+    }
+
+    /// One direction.
+    pub const fn way(&self, direction: Direction) -> &KnownWay {
+        &self.ways[direction.index()]
+    }
+
+    /// The round trip without load, microseconds.
+    pub(crate) fn base_rtt_us(&self) -> Option<u64> {
+        self.base_rtt.map(|base| u64::try_from(base.value.as_micros()).unwrap_or(u64::MAX))
+    }
+
+    /// The round trip without load; zero where it has none.
+    pub fn base_rtt(&self) -> Duration {
+        self.base_rtt.map_or(Duration::ZERO, |base| base.value)
+    }
+
+    /// What the queue of `direction` holds, in BDPs of the path; where it has no round trip, one byte counts as its BDP.
+    pub fn queue_bdp(&self, direction: Direction) -> Option<f64> {
+        let way = self.way(direction);
+        let bdp = way.rate?.value.bdp(self.base_rtt()).get().max(1);
+        Some(way.queue?.value.get() as f64 / bdp as f64)
+    }
+}

@@ -1,0 +1,161 @@
+//! The ledger of a flow whose streams have ended: revisions change it, and its diagnosis is composed from it.
+
+use super::confidence::Grounds;
+use super::figures::HolderFigures;
+use super::ledger::{FinishedLedger, Holding, LedgerSums};
+use super::{Confidence, Diagnosis, Figures, Span, TestbedFault, Witness};
+use crate::ground::statistics::rounded;
+use crate::ground::step_function::Step;
+use crate::ground::thresholds::Thresholds;
+use crate::infer::way::Way;
+use pipefill_core::cell::{Direction, Protocol};
+#[cfg(test)]
+use {
+    super::ledger::{JudgedSpan, Ledger},
+    crate::ground::interval::TimeInterval,
+    crate::ground::thresholds::STANDARD,
+    crate::infer::KnownRun,
+    pipefill_core::limit::{CwndCause, LimitedBy},
+};
+
+/// What is known of a flow of TCP at the end: a sum of the ledgers of its streams, never a union of wall time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlowLedger {
+    /// Index of the flow in the cell.
+    pub(super) flow: u32,
+    pub(super) direction: Direction,
+    pub(super) timeline: Vec<Span>,
+    pub(super) sums: LedgerSums,
+    /// Of the measured time.
+    pub(super) measured: HolderFigures,
+    /// Of the streams' whole lives: for a flow that was shorter than its warm-up.
+    pub(super) whole: HolderFigures,
+    /// What does not depend on who holds the flow.
+    pub(super) of_flow: Figures,
+    /// The path in the direction of the data.
+    pub(super) way: Way,
+    /// The kernel's counters.
+    pub(super) witnesses: Vec<Witness>,
+    pub(super) faults: Vec<TestbedFault>,
+}
+
+impl FlowLedger {
+    /// Index of the flow in the cell.
+    pub const fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    /// Adds the ledger of one of its streams.
+    pub(super) fn absorb(&mut self, stream: u32, ledger: FinishedLedger) {
+        self.timeline.extend(ledger.spans.into_iter().map(|step| span(stream, step)));
+        self.sums.absorb(ledger.sums);
+    }
+
+    /// Gives what `revised` names another holding: in the spans, in their sums, and in the figures of each holder.
+    pub(super) fn revise(&mut self, revised: impl Fn(Holding) -> Option<Holding>) {
+        for own in &mut self.timeline {
+            let before = Holding {
+                limited_by: own.limited_by,
+                cause: own.cwnd_cause,
+                rule: own.rule.unwrap_or(super::rule::OTHER),
+            };
+            if let Some(value) = revised(before) {
+                *own = span(own.stream, Step { from_us: own.from_us, to_us: own.to_us, value });
+            }
+        }
+        self.sums.revise(&revised);
+        self.measured.revise(&revised);
+        self.whole.revise(&revised);
+    }
+
+    /// What limited the flow; `None` where none of its time was judged.
+    pub fn diagnosis(&self, thresholds: &Thresholds) -> Option<Diagnosis> {
+        let limited_by = self.sums.main_holder()?;
+        let limited_fraction = self.sums.shares()?;
+        let margin = self.sums.margin(limited_by);
+        let witnesses: Vec<Witness> =
+            self.witnesses.iter().map(|witness| witness.clone().with_verdict(limited_by)).collect();
+        let grounds = Grounds {
+            limited_by,
+            share: limited_fraction[&limited_by],
+            margin,
+            witnesses: &witnesses,
+            is_ambiguous: false,
+        };
+        Some(Diagnosis {
+            flow: self.flow,
+            protocol: Protocol::Tcp,
+            direction: self.direction,
+            limited_by,
+            cwnd_cause: self.sums.main_cause(limited_by),
+            rule: self.sums.main_rule(limited_by),
+            margin,
+            figures: self
+                .figures(if self.measured.is_empty() { &self.whole } else { &self.measured }.of(limited_by)),
+            confidence: Confidence::of(&grounds, thresholds),
+            limited_fraction,
+            timeline: self.timeline.clone(),
+            witnesses,
+            faults: self.faults.clone(),
+        })
+    }
+
+    /// `figures` of the holder, with what is known of the whole flow.
+    fn figures(&self, figures: Figures) -> Figures {
+        let Figures {
+            loss_share,
+            random_loss_share,
+            spurious_share,
+            utilisation,
+            base_rtt_us,
+            ack_loss_share,
+            ..
+        } = self.of_flow;
+        let payload = figures.mss_bytes.unwrap_or(self.way.headers.mss());
+        Figures {
+            loss_share,
+            random_loss_share,
+            spurious_share,
+            path_goodput_bps: self.way.payload_bps(Protocol::Tcp, payload).map(rounded),
+            utilisation,
+            base_rtt_us: base_rtt_us.or(figures.min_rtt_us),
+            ack_loss_share,
+            ..self.whole.means(figures)
+        }
+    }
+}
+
+pub(super) fn span(stream: u32, step: Step<Holding>) -> Span {
+    let Holding { limited_by, cause, rule } = step.value;
+    Span { stream, from_us: step.from_us, to_us: step.to_us, limited_by, cwnd_cause: cause, rule: Some(rule) }
+}
+
+#[cfg(test)]
+impl FlowLedger {
+    /// Of a flow whose stream was held so, one span after the other: by whom, why, and for how long.
+    pub(super) fn held(spans: &[(LimitedBy, Option<CwndCause>, u64)]) -> Self {
+        let manifest = crate::infer::synthetic::manifest("[[flow]]\n");
+        let life = TimeInterval { from_us: 0, to_us: spans.iter().map(|span| span.2).sum() };
+        let (mut ledger, mut from_us) = (Ledger::new(life, life), 0);
+        for &(limited_by, cause, us) in spans {
+            let interval = TimeInterval { from_us, to_us: from_us + us };
+            let holding = Holding { limited_by, cause, rule: super::rule::OTHER };
+            ledger.push(JudgedSpan { interval, holding, margin: Some(0.5), losses: None });
+            from_us += us;
+        }
+        let mut of_flow = Self {
+            flow: 0,
+            direction: Direction::Forward,
+            timeline: Vec::new(),
+            sums: LedgerSums::default(),
+            measured: HolderFigures::default(),
+            whole: HolderFigures::default(),
+            of_flow: Figures::default(),
+            way: Way::of(&KnownRun::of(&manifest), Direction::Forward, &STANDARD),
+            witnesses: Vec::new(),
+            faults: Vec::new(),
+        };
+        of_flow.absorb(0, ledger.finish());
+        of_flow
+    }
+}
