@@ -26,7 +26,7 @@ pub(crate) struct JudgedSpan {
     /// The time of its evidence.
     pub(crate) interval: TimeInterval,
     pub(crate) holding: Holding,
-    /// See [`super::Decision::margin`].
+    /// See [`super::decision::Decision::margin`].
     pub(crate) margin: Option<f64>,
     /// Where segments were lost: the cause of the losses, if those before had the same.
     pub(crate) losses: Option<Option<CwndCause>>,
