@@ -42,7 +42,7 @@ fn in_words(flow: &CapturedFlow, style: Style) -> String {
     let mut line = |words: &str, first: &str, later: &str| {
         let _ = writeln!(text, "{}", prose::filled(words, first, later, style.width));
     };
-    line(flow.verdict.as_deref().unwrap_or(UNKNOWN), "  ", "  ");
+    line(flow.verdict.sentence.as_deref().unwrap_or(UNKNOWN), "  ", "  ");
     line(&seen(flow), "  ", "  ");
     if let Some(both) = &flow.joined {
         text.push_str(&joined::tables(both, style));
@@ -53,7 +53,7 @@ fn in_words(flow: &CapturedFlow, style: Style) -> String {
     let mut line = |words: &str, first: &str, later: &str| {
         let _ = writeln!(text, "{}", prose::filled(words, first, later, style.width));
     };
-    for advice in flow.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
+    for advice in flow.verdict.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
         line(&format!("{}: {}", advice.change, advice.why), "  > ", "    ");
         for command in &advice.commands {
             line(command, "      ", "      ");
@@ -160,7 +160,7 @@ pub(crate) fn row(flow: &CapturedFlow) -> Vec<Entry> {
     let number = |kind: Kind, value: Option<u64>| {
         value.map_or_else(|| MISSING.to_owned(), |value| kind.alone(value as f64))
     };
-    let tone = match flow.limited_by {
+    let tone = match flow.verdict.limited_by {
         Some(LimitedBy::Unknown) | None => Tone::Warn,
         Some(_) => Tone::Plain,
     };
@@ -176,7 +176,7 @@ pub(crate) fn row(flow: &CapturedFlow) -> Vec<Entry> {
 }
 
 fn limit(flow: &CapturedFlow) -> String {
-    match (flow.limited_by, flow.cwnd_cause) {
+    match (flow.verdict.limited_by, flow.verdict.cwnd_cause) {
         (None, _) => MISSING.to_owned(),
         (Some(limit), None) => limit.as_str().to_owned(),
         (Some(limit), Some(cause)) => format!("{} {}", limit.as_str(), CwndCause::as_str(cause)),

@@ -37,12 +37,12 @@ pub fn render(found: &Connections, style: Style) -> String {
 pub fn in_words(one: &ConnectionFinding, style: Style) -> String {
     let arrow = if one.direction == Some(Direction::Reverse) { "<-" } else { "->" };
     let mut text = format!("{} {arrow} {}{}\n", one.local, one.remote, owner(one));
-    let verdict = one.verdict.as_deref().unwrap_or(UNKNOWN);
+    let verdict = one.verdict.sentence.as_deref().unwrap_or(UNKNOWN);
     let _ = writeln!(text, "{}", prose::filled(verdict, "  ", "  ", style.width));
     if let Some(exact) = exact(one) {
         let _ = writeln!(text, "{}", prose::filled(&exact, "  ", "  ", style.width));
     }
-    for advice in one.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
+    for advice in one.verdict.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
         let line = format!("{}: {}", advice.change, advice.why);
         let _ = writeln!(text, "{}", prose::filled(&line, "  > ", "    ", style.width));
         for command in &advice.commands {
@@ -93,7 +93,7 @@ pub fn exact(one: &ConnectionFinding) -> Option<String> {
 
 /// What limits it, in a word or two.
 pub fn limit(one: &ConnectionFinding) -> String {
-    match (one.limited_by, one.cwnd_cause) {
+    match (one.verdict.limited_by, one.verdict.cwnd_cause) {
         (None, _) => MISSING.to_owned(),
         (Some(limit), None) => limit.as_str().to_owned(),
         (Some(limit), Some(cause)) => format!("{} {}", limit.as_str(), CwndCause::as_str(cause)),
@@ -102,7 +102,7 @@ pub fn limit(one: &ConnectionFinding) -> String {
 
 /// Whether it carried nothing.
 pub fn is_idle(one: &ConnectionFinding) -> bool {
-    one.rate_bps == Some(0) && one.limited_by == Some(LimitedBy::App)
+    one.rate_bps == Some(0) && one.verdict.limited_by == Some(LimitedBy::App)
 }
 
 /// How often it was looked, what was missed, and what is not shown.
@@ -159,7 +159,7 @@ fn row(one: &ConnectionFinding) -> Vec<Entry> {
         None => "",
     };
     let process = one.process.as_deref().unwrap_or(MISSING);
-    let tone = match one.limited_by {
+    let tone = match one.verdict.limited_by {
         Some(LimitedBy::Unknown) | None => Tone::Warn,
         Some(_) => Tone::Plain,
     };
@@ -177,5 +177,5 @@ fn row(one: &ConnectionFinding) -> Vec<Entry> {
 
 /// The ANSI colour of what limits it.
 pub fn colour(one: &ConnectionFinding) -> u8 {
-    one.limited_by.map_or(90, cause::colour)
+    one.verdict.limited_by.map_or(90, cause::colour)
 }

@@ -46,10 +46,10 @@ fn complete_cell(cell: &mut CellResult, spec: &CellSpec) {
         let of_several = |verdict: &String| {
             format!("Flow {} of {count} ({}): {verdict}", flow.figures.flow + 1, flow.describe())
         };
-        let verdict = flow.verdict.as_ref();
-        (cell.verdict, cell.advice) = match count {
-            1 => (verdict.cloned(), flow.advice.clone()),
-            _ => (verdict.map(of_several), flow.advice.clone()),
+        let verdict = flow.verdict.sentence.as_ref();
+        (cell.verdict.sentence, cell.verdict.advice) = match count {
+            1 => (verdict.cloned(), flow.verdict.advice.clone()),
+            _ => (verdict.map(of_several), flow.verdict.advice.clone()),
         };
     }
     let mut expectations = std::mem::take(&mut cell.expectations);
@@ -66,9 +66,9 @@ fn complete_cell(cell: &mut CellResult, spec: &CellSpec) {
 
 fn complete_flow(flow: &mut FlowResult) {
     if let Some(judged) = flow.judged.take() {
-        flow.verdict = Some(verdict_sentence(&judged));
+        flow.verdict.sentence = Some(verdict_sentence(&judged));
     }
-    complete_advice(&mut flow.advice);
+    complete_advice(&mut flow.verdict.advice);
 }
 
 fn complete_advice(all: &mut Option<Vec<Advice>>) {
@@ -79,9 +79,9 @@ fn complete_advice(all: &mut Option<Vec<Advice>>) {
 pub fn complete_connections(mut found: Connections) -> Connections {
     for one in &mut found.connections {
         if let Some(reason) = one.reason.take() {
-            one.verdict = Some(reasons::sentence(&reason));
+            one.verdict.sentence = Some(reasons::sentence(&reason));
         }
-        complete_advice(&mut one.advice);
+        complete_advice(&mut one.verdict.advice);
     }
     found
 }
@@ -90,9 +90,9 @@ pub fn complete_connections(mut found: Connections) -> Connections {
 pub fn complete_capture(mut found: Captured) -> Captured {
     for flow in &mut found.flows {
         if let Some(reason) = flow.reason.take() {
-            flow.verdict = Some(reasons::sentence(&reason));
+            flow.verdict.sentence = Some(reasons::sentence(&reason));
         }
-        complete_advice(&mut flow.advice);
+        complete_advice(&mut flow.verdict.advice);
     }
     found
 }

@@ -90,8 +90,8 @@ fn judged_alone(directory: &Path) -> Found {
     let flow = judge_together(&[connection]).0.remove(0).remove(0).flow;
     Found {
         run: directory.display().to_string(),
-        limited_by: flow.limited_by,
-        cwnd_cause: flow.cwnd_cause,
+        limited_by: flow.verdict.limited_by,
+        cwnd_cause: flow.verdict.cwnd_cause,
         verdict: flow.judged.map_or_else(String::new, |judged| verdict_sentence(&judged)),
     }
 }

@@ -70,7 +70,7 @@ fn extremes(experiment: &Experiment) -> Option<String> {
 
 fn limits(experiment: &Experiment) -> Option<String> {
     let mut counts: BTreeMap<LimitedBy, usize> = BTreeMap::new();
-    for limit in experiment.cells.iter().filter_map(|cell| cell.limited_by) {
+    for limit in experiment.cells.iter().filter_map(|cell| cell.verdict.limited_by) {
         *counts.entry(limit).or_default() += 1;
     }
     let mut counts: Vec<(LimitedBy, usize)> = counts.into_iter().collect();

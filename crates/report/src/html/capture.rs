@@ -196,18 +196,18 @@ fn line(number: usize, flow: &CapturedFlow) -> Markup {
 }
 
 fn verdict(number: usize, flow: &CapturedFlow, is_open: bool) -> Markup {
-    let advice = flow.advice.iter().flatten().filter(|advice| advice.change != "nothing");
+    let advice = flow.verdict.advice.iter().flatten().filter(|advice| advice.change != "nothing");
     html! {
         details class="cell" open[is_open] {
             summary {
                 strong { bdi { (flow.src) } " → " bdi { (flow.dst) } }
                 @if let Some(bps) = flow.goodput_bps { " · " (Kind::Rate.alone(bps as f64)) }
-                @if let Some(limit) = flow.limited_by {
+                @if let Some(limit) = flow.verdict.limited_by {
                     " · " span class={ "swatch limit-" (limit.as_str()) } {} " " (limit.as_str())
                 }
             }
             div id={ "flow-" (number) } {
-                p { (flow.verdict.as_deref().unwrap_or(UNKNOWN)) }
+                p { (flow.verdict.sentence.as_deref().unwrap_or(UNKNOWN)) }
                 p { (seen(flow)) }
                 h3 { "What can't be known from here" }
                 ul { @for sentence in unknown(flow) { li { (sentence) } } }

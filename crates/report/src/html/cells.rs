@@ -32,12 +32,12 @@ fn one(page: &Page<'_>, cell: &CellResult, is_open: bool) -> Markup {
             summary {
                 strong { bdi { (cell.coordinates()) } }
                 @if let Some(bps) = cell.goodput_bps { " · " (Kind::Rate.alone(bps as f64)) }
-                @if let Some(limit) = cell.limited_by {
+                @if let Some(limit) = cell.verdict.limited_by {
                     " · " span class={ "swatch limit-" (limit.as_str()) } {} " " (answer::described(limit))
                 }
             }
             div id=(anchor(cell)) {
-                @match &cell.verdict {
+                @match &cell.verdict.sentence {
                     Some(verdict) => { p { (verdict) } }
                     None => { p { (without_verdict(cell)) } }
                 }
@@ -92,7 +92,7 @@ const NEGLIGIBLE: f64 = 0.005;
 /// What share of the time each limit held, largest first.
 fn shares(cell: &CellResult) -> Markup {
     let mut sorted: Vec<(LimitedBy, f64)> =
-        cell.limited_fraction.iter().flatten().map(|(&limit, &share)| (limit, share)).collect();
+        cell.verdict.limited_fraction.iter().flatten().map(|(&limit, &share)| (limit, share)).collect();
     sorted.retain(|(_, share)| *share >= NEGLIGIBLE);
     sorted.sort_by(|a, b| b.1.total_cmp(&a.1));
     html! {
@@ -108,7 +108,7 @@ fn shares(cell: &CellResult) -> Markup {
 }
 
 fn advice(page: &Page<'_>, cell: &CellResult, is_proven: bool) -> Markup {
-    let all: Vec<&Advice> = cell.advice.iter().flatten().collect();
+    let all: Vec<&Advice> = cell.verdict.advice.iter().flatten().collect();
     let can_be_tried = all.iter().any(|one| !one.set.is_empty());
     html! {
         @if !all.is_empty() {

@@ -84,8 +84,8 @@ fn tone(name: &str, value: Option<f64>) -> Tone {
 
 /// What limited each cell, where that is known of any.
 pub(super) fn limited_by(cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
-    let known = cells.iter().any(|cell| cell.limited_by.is_some());
-    let word = |cell: &CellResult| cell.limited_by.map(|l| l.as_str().to_owned());
+    let known = cells.iter().any(|cell| cell.verdict.limited_by.is_some());
+    let word = |cell: &CellResult| cell.verdict.limited_by.map(|l| l.as_str().to_owned());
     known.then(|| words("limit", cells, word))
 }
 

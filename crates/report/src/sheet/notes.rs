@@ -17,12 +17,12 @@ pub(super) fn notes(experiment: &Experiment, cells: &[&CellResult]) -> Vec<Strin
     let of_cell = |cell: &&CellResult| {
         let mut notes = problems(experiment, cell);
         if has_verdicts {
-            notes.extend(cell.verdict.iter().map(|v| format!("{}: {v}", cell.coordinates())));
+            notes.extend(cell.verdict.sentence.iter().map(|v| format!("{}: {v}", cell.coordinates())));
         }
         notes
     };
     let mut notes: Vec<String> = cells.iter().flat_map(of_cell).collect();
-    if !has_verdicts && cells.iter().any(|cell| cell.verdict.is_some()) {
+    if !has_verdicts && cells.iter().any(|cell| cell.verdict.sentence.is_some()) {
         notes.push("a verdict on every cell: pipefill explain DIR, or pipefill report DIR --json".to_owned());
     }
     notes

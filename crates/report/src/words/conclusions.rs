@@ -93,7 +93,7 @@ fn span(values: &[f64], told: impl Fn(f64) -> String) -> String {
 
 /// What limited, how long, and how large the four candidates were.
 fn windows(cell: &CellResult, word: &str) -> String {
-    let shares = cell.limited_fraction.as_ref().zip(cell.limited_by);
+    let shares = cell.verdict.limited_fraction.as_ref().zip(cell.verdict.limited_by);
     let share = shares.and_then(|(shares, cause)| shares.get(&cause));
     let mut parts = vec![match share {
         Some(&share) => format!("limited by {word} {} of the time", percent(share)),

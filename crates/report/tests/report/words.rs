@@ -127,7 +127,7 @@ fn a_second_capture_says_what_it_shows() {
     let flow = CapturedFlow { reason, ..CapturedFlow::default() };
     let found = complete_capture(Captured { flows: vec![flow], ..Captured::new() });
     assert_eq!(
-        found.flows[0].verdict.as_deref(),
+        found.flows[0].verdict.sentence.as_deref(),
         Some(
             "Limited by the congestion window (the path of the ACKs) 75 % of the time: both captures show that half of the ACKs waited \
              30.0 ms or more on their way back, and half of the data 200 µs or less."

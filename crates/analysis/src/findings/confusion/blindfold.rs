@@ -107,7 +107,7 @@ impl Blindfold {
         }
         let of_flow = seen.flows.iter().find(|one| one.figures.flow == index);
         let facts = seen.run_values.iter().find_map(|run| run.path_facts.as_ref());
-        let found = of_flow.and_then(|one| Some((one.limited_by?, one.cwnd_cause)));
+        let found = of_flow.and_then(|one| Some((one.verdict.limited_by?, one.verdict.cwnd_cause)));
         let one = BlindFlow {
             scenario: planned.experiment.clone(),
             flow: index,
@@ -118,7 +118,7 @@ impl Blindfold {
             base_rtt_us: facts.and_then(|facts| Some(facts.base_rtt_us?.value)),
             asked_rate_bps: spec.path.way(flow.direction).bottleneck.as_ref().map(|one| one.rate.bps()),
             rate_bps: facts.and_then(|facts| Some(facts.way(flow.direction).rate_bps?.value)),
-            verdict: of_flow.and_then(|one| one.verdict.clone()),
+            verdict: of_flow.and_then(|one| one.verdict.sentence.clone()),
         };
         if let Some((found, found_cause)) = found {
             self.count(&one, (limit, cause), (found, found_cause));

@@ -1,12 +1,11 @@
 //! Each flow of a cell over its valid runs: medians, what limited it most of the time, its sentence and its advice.
 
 use super::medians::medians;
-use crate::findings::advice;
 use crate::findings::finding::Latency;
 use crate::findings::headline::{self, room_bps};
 use crate::findings::metrics::{FlowFigures, FlowMetrics, RunMetrics};
 use crate::findings::result::FlowResult;
-use crate::findings::verdict::JudgedFlow;
+use crate::findings::verdict::{JudgedFlow, Verdict};
 use crate::infer::KnownPath;
 use crate::judge::Diagnosis;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
@@ -88,15 +87,9 @@ fn result<'a>(flows: &[FlowSpec], index: u32, flow: &FlowSpec, valid: &[RunFlows
     let figures = medians(runs.iter().map(|one| &one.flow.figures)).unwrap_or(of_spec);
     let mut result = FlowResult {
         figures,
-        limited_by: None,
-        limited_fraction: None,
-        cwnd_cause: None,
-        rule: None,
-        margin: None,
+        verdict: Verdict::default(),
         predicted_bps: None,
-        verdict: None,
         verdict_repeat: None,
-        advice: None,
         judged: None,
         latency: latency(&runs),
     };
@@ -133,14 +126,9 @@ fn explain(result: &mut FlowResult, flows: &[FlowSpec], flow: &FlowSpec, runs: &
         goodput_bps: one.flow.figures.goodput_bps.unwrap_or(0),
         room_bps: room_bps(one.flow, one.run.flows),
     };
-    result.limited_by = Some(limited_by);
-    result.limited_fraction = Some(shares);
-    result.cwnd_cause = diagnosis.cwnd_cause;
-    result.rule = diagnosis.rule;
-    result.margin = diagnosis.margin;
+    result.verdict = Verdict { limited_fraction: Some(shares), ..Verdict::of(&judged) };
     result.predicted_bps = judged.predicted_bps();
     result.verdict_repeat = Some(one.run.repeat);
-    result.advice = Some(advice::advise(&judged));
     result.judged = Some(Box::new(judged));
 }
 
