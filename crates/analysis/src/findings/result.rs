@@ -5,7 +5,7 @@
 
 use crate::findings::finding::Latency;
 use crate::findings::metrics::{FlowFigures, PingMetrics, RunMetrics, TcpMetrics, UdpMetrics, UnmetSetting};
-use crate::findings::verdict::{JudgedFlow, Verdict};
+use crate::findings::verdict::Verdict;
 use indexmap::IndexMap;
 use pipefill_core::cell::flow_name;
 use pipefill_core::plan::{Plan, PublishedStates};
@@ -171,10 +171,6 @@ pub struct FlowResult {
     pub predicted_bps: Option<u64>,
     /// Which repetition the sentence is about.
     pub verdict_repeat: Option<u32>,
-    /// What its sentence is composed from; none once it is.
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub judged: Option<Box<JudgedFlow>>,
     /// Its round trips, without load and under it: medians over the runs.
     #[serde(flatten)]
     pub latency: Latency,

@@ -48,11 +48,15 @@ pub struct Verdict {
     pub sentence: Option<String>,
     /// What to change, and on which machine.
     pub advice: Option<Vec<Advice>>,
+    /// What `sentence` is composed from; none once it is.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub reason: Option<VerdictReason>,
 }
 
 impl Verdict {
     /// Of a judged flow, without its words.
-    pub fn of(judged: &JudgedFlow) -> Self {
+    pub fn of(judged: Box<JudgedFlow>) -> Self {
         let diagnosis = &judged.diagnosis;
         Self {
             limited_by: Some(diagnosis.limited_by),
@@ -61,7 +65,8 @@ impl Verdict {
             rule: diagnosis.rule,
             margin: diagnosis.margin,
             sentence: None,
-            advice: Some(advise(judged)),
+            advice: Some(advise(&judged)),
+            reason: Some(VerdictReason::Judged(judged)),
         }
     }
 }

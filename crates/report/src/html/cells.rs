@@ -3,10 +3,11 @@
 //! A large page leaves out what its tables have. Never: a predicted effect that reads like a proven one.
 
 use super::terms::term;
-use super::{Page, answer, fix, tables};
+use super::{Page, fix, tables};
 use crate::explain;
 use crate::quantity::Kind;
 use crate::sheet::{anchor, pings_told, problems};
+use crate::words::limit_name;
 use maud::{Markup, html};
 use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_analysis::findings::finding::Advice;
@@ -33,7 +34,7 @@ fn one(page: &Page<'_>, cell: &CellResult, is_open: bool) -> Markup {
                 strong { bdi { (cell.coordinates()) } }
                 @if let Some(bps) = cell.goodput_bps { " · " (Kind::Rate.alone(bps as f64)) }
                 @if let Some(limit) = cell.verdict.limited_by {
-                    " · " span class={ "swatch limit-" (limit.as_str()) } {} " " (answer::described(limit))
+                    " · " span class={ "swatch limit-" (limit.as_str()) } {} " " (limit_name(limit, None))
                 }
             }
             div id=(anchor(cell)) {

@@ -161,7 +161,7 @@ fn with_interval(experiment: &Experiment, sheet: &Sheet) -> Sheet {
         None => covered_interval(cell),
     };
     for (cell, row) in cells.into_iter().zip(&mut sheet.rows) {
-        row.insert(place + 1, Entry::plain(cell.and_then(ends).unwrap_or_else(|| MISSING.to_owned())));
+        row.insert(place + 1, Entry::or_missing(cell.and_then(ends)));
     }
     let heading = Heading { name: INTERVAL.to_owned(), unit: common.unwrap_or_default(), numeric: true };
     sheet.headings.insert(place + 1, heading);

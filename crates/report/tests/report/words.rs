@@ -5,7 +5,7 @@ use crate::judged::{PATH, bloated, diagnosis, judged, spec};
 use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
 use pipefill_analysis::findings::experiment::{Experiment, ExperimentBuilder};
 use pipefill_analysis::findings::finding::Latency;
-use pipefill_analysis::findings::verdict::VerdictReason;
+use pipefill_analysis::findings::verdict::{Verdict, VerdictReason};
 use pipefill_analysis::judge::{Diagnosis, Figures, JoinedEvidence};
 use pipefill_core::cell::{Bound, Comparison, ExpectMetric, Expectation, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
@@ -124,7 +124,8 @@ fn a_second_capture_says_what_it_shows() {
     let judged = Box::new(judged(&spec, diagnosis, Latency::default(), 0));
     let evidence = JoinedEvidence::AcksWait { acks_us: 30_000, data_us: 200 };
     let reason = Some(VerdictReason::BothCaptures(judged, evidence));
-    let flow = CapturedFlow { reason, ..CapturedFlow::default() };
+    let verdict = Verdict { reason, ..Verdict::default() };
+    let flow = CapturedFlow { verdict, ..CapturedFlow::default() };
     let found = complete_capture(Captured { flows: vec![flow], ..Captured::new() });
     assert_eq!(
         found.flows[0].verdict.sentence.as_deref(),

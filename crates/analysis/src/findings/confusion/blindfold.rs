@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How good the verdicts of one end's sockets are.
-#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Blindfold {
     /// Whose sockets.
     pub view: View,
@@ -67,19 +67,7 @@ pub struct BlindFlow {
 impl Blindfold {
     /// Judges pairs of experiments of one cell each: as planned, and as the sockets of `view` tell it.
     pub fn of<'a>(view: View, pairs: impl Iterator<Item = (&'a Experiment, &'a Experiment)>) -> Self {
-        let mut result = Self {
-            view,
-            judged: 0,
-            right: 0,
-            unknown: 0,
-            wrong: 0,
-            causes_judged: 0,
-            causes_right: 0,
-            left_out: 0,
-            confusion: BTreeMap::new(),
-            cause_confusion: BTreeMap::new(),
-            flows: Vec::new(),
-        };
+        let mut result = Self { view, ..Self::default() };
         for (planned, blind) in pairs {
             for (cell, seen) in planned.cells.iter().zip(&blind.cells) {
                 let spec = &planned.plan.cell(cell.index).spec;

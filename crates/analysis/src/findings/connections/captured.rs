@@ -87,10 +87,6 @@ pub struct CapturedFlow {
     #[serde(skip)]
     #[schemars(skip)]
     pub srtt_us: Option<u64>,
-    /// What `verdict` is composed from; none once it is.
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub reason: Option<VerdictReason>,
     /// Its time by who held it.
     #[serde(skip)]
     #[schemars(skip)]
@@ -110,10 +106,9 @@ impl CapturedFlow {
         match found.iter().find(|one| one.flow.figures.direction == direction) {
             Some(one) => {
                 self.verdict = one.flow.verdict.clone();
-                self.reason = one.flow.judged.clone().map(VerdictReason::Judged);
                 self.ledger.clone_from(&one.ledger);
             }
-            None => self.reason = Some(VerdictReason::TooShort),
+            None => self.verdict.reason = Some(VerdictReason::TooShort),
         }
     }
 

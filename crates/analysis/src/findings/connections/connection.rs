@@ -82,7 +82,8 @@ impl Connection<'_> {
     pub fn carried(&self) -> Carried {
         let of_socket = |bytes: fn(&TcpInfo) -> Option<u64>| {
             let ends = self.samples.first().zip(self.samples.last());
-            ends.map_or(0, |(first, last)| grown(bytes(&first.info), bytes(&last.info)))
+            let counts = ends.and_then(|(first, last)| bytes(&first.info).zip(bytes(&last.info)));
+            counts.map_or(0, |(first, last)| last.saturating_sub(first))
         };
         let of_packets = |samples: &[PacketSample]| {
             let ends = samples.first().zip(samples.last());
@@ -275,8 +276,4 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
     let judged =
         connections.iter().map(|one| judged.by_ref().take(one.streams().count()).collect()).collect();
     (judged, facts)
-}
-
-fn grown(before: Option<u64>, now: Option<u64>) -> u64 {
-    before.zip(now).map_or(0, |(before, now)| now.saturating_sub(before))
 }

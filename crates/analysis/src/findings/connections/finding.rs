@@ -90,10 +90,6 @@ pub struct ConnectionFinding {
     /// What limits it, and what to change.
     #[serde(flatten)]
     pub verdict: Verdict,
-    /// What `verdict` is composed from; none once it is.
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub reason: Option<VerdictReason>,
 }
 
 impl ConnectionFinding {
@@ -126,7 +122,7 @@ impl ConnectionFinding {
             ..Self::default()
         };
         if connection.samples.len() < FEWEST_SAMPLES {
-            finding.reason = Some(VerdictReason::SeenOnce);
+            finding.verdict.reason = Some(VerdictReason::SeenOnce);
             return finding;
         }
         let Carried { sent, received } = connection.carried();
@@ -138,7 +134,6 @@ impl ConnectionFinding {
             Some(flow) => {
                 finding.direction = Some(main);
                 finding.verdict = flow.verdict;
-                finding.reason = flow.judged.map(VerdictReason::Judged);
             }
             None => finding.set_idle(),
         }
@@ -150,7 +145,7 @@ impl ConnectionFinding {
         self.rate_bps = Some(0);
         self.verdict.limited_by = Some(LimitedBy::App);
         self.verdict.rule = Some(RuleId::IDLE);
-        self.reason = Some(VerdictReason::Idle);
+        self.verdict.reason = Some(VerdictReason::Idle);
     }
 
     /// Takes what the sending end tells.

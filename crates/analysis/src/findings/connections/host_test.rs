@@ -116,7 +116,7 @@ impl TestFinding {
         Self {
             ends: if far.is_empty() { Ends::Own } else { Ends::Both },
             limited_by: main.verdict.limited_by.unwrap_or(LimitedBy::Unknown),
-            reason: main.reason,
+            reason: main.verdict.reason,
             advice: main.verdict.advice.unwrap_or_default(),
             connections: found.connections,
             ..Self::of(server)

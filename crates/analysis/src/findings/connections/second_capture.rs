@@ -13,14 +13,14 @@ impl CapturedFlow {
     pub fn join(&mut self, joined: JoinedFlow) {
         let both = self.both_captures(&joined);
         self.joined = Some(joined);
-        if let (Some(ledger), Some(VerdictReason::Judged(judged))) = (&mut self.ledger, &self.reason)
+        if let (Some(ledger), Some(VerdictReason::Judged(judged))) = (&mut self.ledger, &self.verdict.reason)
             && let Some(evidence) = both.revise(ledger, &STANDARD)
             && let Some(diagnosis) = ledger.diagnosis(&STANDARD)
         {
             self.loss_is_chance = diagnosis.cwnd_cause == Some(CwndCause::RandomLoss);
             let judged = Box::new(JudgedFlow { diagnosis, ..JudgedFlow::clone(judged) });
-            self.verdict = Verdict::of(&judged);
-            self.reason = Some(VerdictReason::BothCaptures(judged, evidence));
+            let reason = Some(VerdictReason::BothCaptures(judged.clone(), evidence));
+            self.verdict = Verdict { reason, ..Verdict::of(judged) };
         }
     }
 

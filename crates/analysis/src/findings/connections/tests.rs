@@ -104,7 +104,7 @@ fn what_was_offered_and_has_arrived_was_the_applications() {
         (Some(LimitedBy::App), Some(LimitedBy::Rwnd)),
         "{part:#?}"
     );
-    let Some(VerdictReason::Judged(judged)) = whole.reason else { panic!("{whole:#?}") };
+    let Some(VerdictReason::Judged(judged)) = whole.verdict.reason else { panic!("{whole:#?}") };
     let offered = judged.of_all_streams(judged.flow.bitrate);
     assert_eq!((offered, judged.goodput_bps), (Some(10_100_000), 10_000_000));
 }
@@ -176,7 +176,8 @@ fn packets_near_the_sender_show_what_lets_data_out() {
         (sample.rwnd_bytes, sample.rwnd_at_peak_bytes) = (Some(101_000), Some(101_000));
     });
     assert_eq!(window.verdict.limited_by, Some(LimitedBy::Rwnd), "{:?}", window.verdict.rule);
-    let figures = window.judged.expect("it was judged").diagnosis.figures;
+    let Some(VerdictReason::Judged(judged)) = window.verdict.reason else { panic!("{window:#?}") };
+    let figures = judged.diagnosis.figures;
     assert_eq!((figures.rwnd_bytes, figures.cwnd_bytes), (Some(101_000), None), "as the packets show it");
     let small_writes = of(|_, sample| (sample.pushes, sample.tails) = (4, 4));
     assert_eq!(small_writes.verdict.limited_by, Some(LimitedBy::App), "{:?}", small_writes.verdict.rule);

@@ -8,6 +8,7 @@ use crate::findings::metrics::{PingMetrics, RunMetrics, TcpMetrics, UnmetSetting
 use crate::findings::result::{
     CellResult, EnvironmentSummary, Experiment, InvalidCount, PublishedFigures, SCHEMA,
 };
+use crate::findings::verdict::Verdict;
 use crate::findings::{conclusions, expect};
 use crate::ground::statistics::{median, median_interval, rounded};
 use indexmap::{IndexMap, IndexSet};
@@ -151,7 +152,7 @@ fn explain(result: &mut CellResult, cell: &Cell, valid: &[&RunMetrics]) {
     result.flows = flows::results(&cell.spec.flows, &runs);
     result.headline_flow = flows::headline(valid, &result.flows);
     let Some(flow) = result.headline().cloned() else { return };
-    result.verdict = flow.verdict;
+    result.verdict = Verdict { reason: None, ..flow.verdict };
     result.predicted_bps = flow.predicted_bps;
     result.verdict_repeat = flow.verdict_repeat;
 }

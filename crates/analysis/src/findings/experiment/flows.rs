@@ -90,7 +90,6 @@ fn result<'a>(flows: &[FlowSpec], index: u32, flow: &FlowSpec, valid: &[RunFlows
         verdict: Verdict::default(),
         predicted_bps: None,
         verdict_repeat: None,
-        judged: None,
         latency: latency(&runs),
     };
     explain(&mut result, flows, flow, &runs);
@@ -126,10 +125,9 @@ fn explain(result: &mut FlowResult, flows: &[FlowSpec], flow: &FlowSpec, runs: &
         goodput_bps: one.flow.figures.goodput_bps.unwrap_or(0),
         room_bps: room_bps(one.flow, one.run.flows),
     };
-    result.verdict = Verdict { limited_fraction: Some(shares), ..Verdict::of(&judged) };
     result.predicted_bps = judged.predicted_bps();
     result.verdict_repeat = Some(one.run.repeat);
-    result.judged = Some(Box::new(judged));
+    result.verdict = Verdict { limited_fraction: Some(shares), ..Verdict::of(Box::new(judged)) };
 }
 
 /// A flow with less than one part in so many of the largest one's goodput.

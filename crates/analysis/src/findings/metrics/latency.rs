@@ -69,7 +69,12 @@ impl Following {
         Self {
             streams: run.streams.iter().filter_map(of_stream).collect(),
             pings: run.streams.iter().filter_map(smallest).collect(),
-            busy: run.streams.iter().filter(|one| is_of(one, &flows)).map(whole).collect(),
+            busy: run
+                .streams
+                .iter()
+                .filter(|one| flows.iter().any(|flow| flow.index == one.flow))
+                .map(whole)
+                .collect(),
             idle_pings: WeightedValues::default(),
             flows,
             looks: [None; 2],
@@ -143,11 +148,6 @@ impl Following {
         };
         self.flows.iter().map(|flow| (flow.index, latency(flow))).collect()
     }
-}
-
-/// Whether `stream` belongs to one of `flows`.
-fn is_of(stream: &StreamSummary, flows: &[OfFlow]) -> bool {
-    flows.iter().any(|flow| flow.index == stream.flow)
 }
 
 /// From the first byte that `stream` offered until the last one was there.
