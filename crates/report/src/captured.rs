@@ -1,6 +1,6 @@
 //! The flows of a capture: a table for a terminal with each verdict in words.
 
-use crate::quantity::Kind;
+use crate::quantity;
 use crate::sheet::Entry;
 use crate::table::{Style, lines};
 use crate::verdicts::{advice, counted};
@@ -50,8 +50,8 @@ fn in_words(flow: &CapturedFlow, style: Style) -> String {
 
 /// What the packets say beside the verdict, and from where.
 pub(crate) fn seen(flow: &CapturedFlow) -> String {
-    let bytes = |count: u64| Kind::Bytes.alone(count as f64);
-    let time = |us: u64| Kind::Time.alone(us as f64 * 1e3);
+    let bytes = |count: u64| quantity::bytes(count);
+    let time = |us: u64| quantity::duration(us);
     let mut parts = vec![format!("{} in {}", bytes(flow.bytes), time(flow.span_us))];
     parts.extend(flow.in_flight_bytes.map(|most| format!("at most {} in flight", bytes(most))));
     parts.push(match flow.rwnd_bytes {
@@ -135,8 +135,8 @@ pub(crate) fn row(flow: &CapturedFlow) -> Vec<Entry> {
     vec![
         Entry::plain(flow.src.clone()),
         Entry::plain(flow.dst.clone()),
-        Entry::or_missing(flow.goodput_bps.map(|bps| Kind::Rate.alone(bps as f64))),
-        Entry::or_missing(flow.min_rtt_us.map(|us| Kind::Time.alone(us as f64 * 1e3))),
+        Entry::or_missing(flow.goodput_bps.map(quantity::rate)),
+        Entry::or_missing(flow.min_rtt_us.map(quantity::duration)),
         Entry::plain(flow.retransmits.to_string()),
         verdicts::entry(&flow.verdict),
     ]

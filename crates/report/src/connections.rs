@@ -1,6 +1,6 @@
 //! The connections of a host as a table for a terminal, one line each, and one connection in words.
 
-use crate::quantity::Kind;
+use crate::quantity::{self, Kind};
 use crate::sheet::Entry;
 use crate::table::{Style, lines};
 use crate::verdicts::{advice, counted};
@@ -90,7 +90,7 @@ pub fn is_idle(one: &ConnectionFinding) -> bool {
 
 /// How often it was looked, what was missed, and what is not shown.
 pub fn notes(found: &Connections) -> String {
-    let time = |us: u64| Kind::Time.alone(us as f64 * 1e3);
+    let time = |us: u64| quantity::duration(us);
     let span = time(found.span_us);
     let mut parts = vec![format!("{} looks in {span}", found.looks)];
     if found.late_us >= 10_000 {
@@ -133,8 +133,8 @@ fn row(one: &ConnectionFinding) -> Vec<Entry> {
         Entry::plain(one.remote.clone()),
         Entry::plain(way.to_owned()),
         Entry::or_missing(one.process.as_ref().map(|name| name.chars().take(PROCESS).collect())),
-        Entry::or_missing(one.rate_bps.map(|bps| Kind::Rate.alone(bps as f64))),
-        Entry::or_missing(one.rtt_us.map(|us| Kind::Time.alone(us as f64 * 1e3))),
+        Entry::or_missing(one.rate_bps.map(quantity::rate)),
+        Entry::or_missing(one.rtt_us.map(quantity::duration)),
         Entry::or_missing(one.retransmits.map(|count| count.to_string())),
         verdicts::entry(&one.verdict),
     ]

@@ -9,7 +9,7 @@ mod timeline;
 pub use capture::{ExplainedCapture, capture};
 
 use crate::prose::filled;
-use crate::quantity::Kind;
+use crate::quantity;
 use crate::sheet::{environment_line, pings_told};
 use crate::table::Style;
 use indexmap::IndexMap;
@@ -138,10 +138,7 @@ fn flows(cell: &CellResult, width: u16) -> Vec<String> {
         return Vec::new();
     }
     let line = |flow: &FlowResult| {
-        let goodput = flow
-            .figures
-            .goodput_bps
-            .map_or_else(|| "no goodput".to_owned(), |bps| Kind::Rate.alone(bps as f64));
+        let goodput = flow.figures.goodput_bps.map_or_else(|| "no goodput".to_owned(), quantity::rate);
         let verdict = flow.verdict.sentence.as_deref().unwrap_or("Nothing was sampled.");
         let text = format!("{} ({}): {goodput}. {verdict}", flow.figures.flow + 1, flow.describe());
         filled(&text, "", "  ", width.saturating_sub(4))
@@ -157,8 +154,7 @@ fn timeline(cell: &CellResult) -> Vec<Span> {
 
 fn title(cell: &CellResult) -> String {
     let on = cell.backend.as_ref().map_or_else(String::new, |backend| format!(" on {backend}"));
-    let goodput =
-        cell.goodput_bps.map_or_else(|| "no goodput".to_owned(), |bps| Kind::Rate.alone(bps as f64));
+    let goodput = cell.goodput_bps.map_or_else(|| "no goodput".to_owned(), quantity::rate);
     let runs = if cell.runs == 1 { "1 run".to_owned() } else { format!("{} runs", cell.runs) };
     format!("{}{on}: {goodput} ({runs})", cell.coordinates())
 }
@@ -196,12 +192,11 @@ fn advised(number: usize, advice: &Advice, width: u16) -> Vec<String> {
     if advice.set.is_empty() {
         return vec![filled(&format!("{}: {}", advice.change, advice.why), "", "", inner)];
     }
-    let predicted = advice
-        .predicted_bps
-        .map_or_else(String::new, |bps| format!(", should give {}", Kind::Rate.alone(bps as f64)));
-    let rtt = advice.predicted_rtt_us.map_or_else(String::new, |us| {
-        format!(" with a round trip of {}", Kind::Time.alone(us as f64 * 1e3))
-    });
+    let predicted =
+        advice.predicted_bps.map_or_else(String::new, |bps| format!(", should give {}", quantity::rate(bps)));
+    let rtt = advice
+        .predicted_rtt_us
+        .map_or_else(String::new, |us| format!(" with a round trip of {}", quantity::duration(us)));
     let first = format!("{number}. ");
     let mut lines = vec![filled(&format!("{}{predicted}{rtt}", advice.change), &first, "   ", inner)];
     lines.push(filled(&format!("because {}", advice.why), "   ", "   ", inner));

@@ -1,6 +1,6 @@
 //! What two captures of one transfer say together, for a terminal: a table of both directions, what is lost, the clocks.
 
-use crate::quantity::Kind;
+use crate::quantity::{self, Kind};
 use crate::sheet::Entry;
 use crate::table::{Style, lines};
 use crate::verdicts::counted;
@@ -141,7 +141,7 @@ fn one(lost: &LostPacket) -> String {
         _ => format!("{}–{}", lost.seq_from, lost.seq_to),
     };
     let again = if lost.retransmit { ", sent again" } else { "" };
-    format!("{what} at {} (packet {}{again})", Kind::Time.alone(lost.t_us as f64 * 1e3), lost.packet)
+    format!("{what} at {} (packet {}{again})", quantity::duration(lost.t_us), lost.packet)
 }
 
 fn unmatched(name: &str, direction: &JoinedDirection) -> Option<String> {

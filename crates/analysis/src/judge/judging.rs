@@ -11,7 +11,7 @@ use super::revisions::{is_carried, offered_and_carried, own_drops, writes_all};
 use super::rules::unknown::NOT_SAMPLED;
 use super::witness::{self, AppLimited};
 use super::{Confidence, Diagnosis, Figures, Span, testbed};
-use crate::ground::interval::{self, TimeInterval};
+use crate::ground::interval::{self, TimeInterval, carrying};
 use crate::ground::statistics::rounded;
 use crate::ground::thresholds::{PATIENCE_US, STANDARD, Thresholds};
 use crate::infer::KnownRun;
@@ -86,11 +86,8 @@ impl<'a> Diagnosing<'a> {
     /// Of `run`.
     pub fn of(run: KnownRun<'a>, thresholds: &'a Thresholds) -> Self {
         let facts = RunFacts::of(run, thresholds);
-        let flows: Vec<JudgedFlow<'_>> = (0..)
-            .zip(run.flows)
-            .filter(|(_, flow)| flow.protocol != Protocol::Ping)
-            .map(|(index, flow)| JudgedFlow::new(&facts, index, flow))
-            .collect();
+        let flows: Vec<JudgedFlow<'_>> =
+            carrying(run.flows).map(|(index, flow)| JudgedFlow::new(&facts, index, flow)).collect();
         let streams = run.streams.iter().filter_map(|summary| {
             let place = flows.iter().position(|flow| flow.index == summary.flow)?;
             let flow = flows[place].flow;

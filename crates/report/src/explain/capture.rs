@@ -3,7 +3,7 @@
 use super::{advice, bold, evidence, section, shares, timeline};
 use crate::captured::{hidden, notes, seen};
 use crate::prose::filled;
-use crate::quantity::Kind;
+use crate::quantity;
 use crate::table::Style;
 use crate::words::UNKNOWN;
 use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
@@ -81,8 +81,7 @@ pub fn capture(found: &Captured, name: &str, style: Style) -> String {
 
 fn explained(flow: &CapturedFlow, style: Style) -> String {
     let width = style.width.min(super::PROSE);
-    let rate =
-        flow.goodput_bps.map_or_else(|| "a single packet".to_owned(), |bps| Kind::Rate.alone(bps as f64));
+    let rate = flow.goodput_bps.map_or_else(|| "a single packet".to_owned(), quantity::rate);
     let mut lines = vec![bold(&format!("{} -> {}: {rate}", flow.src, flow.dst), style)];
     let mut say = |text: &str| lines.push(filled(text, "  ", "  ", width));
     say(flow.verdict.sentence.as_deref().unwrap_or(UNKNOWN));

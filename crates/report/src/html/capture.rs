@@ -5,7 +5,7 @@ use super::model;
 use super::{Page, tools, without_script};
 use crate::captured::{HEADINGS, LIMIT, notes, row, seen, unknown};
 use crate::charts::RUNS;
-use crate::quantity::Kind;
+use crate::quantity;
 use crate::segments::Segments;
 use crate::sheet::{Entry, anchor};
 use crate::svg;
@@ -196,7 +196,7 @@ fn verdict(number: usize, flow: &CapturedFlow, is_open: bool) -> Markup {
         details class="cell" open[is_open] {
             summary {
                 strong { bdi { (flow.src) } " → " bdi { (flow.dst) } }
-                @if let Some(bps) = flow.goodput_bps { " · " (Kind::Rate.alone(bps as f64)) }
+                @if let Some(bps) = flow.goodput_bps { " · " (quantity::rate(bps)) }
                 @if let Some(limit) = flow.verdict.limited_by {
                     " · " span class={ "swatch limit-" (limit.as_str()) } {} " " (limit.as_str())
                 }

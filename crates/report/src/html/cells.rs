@@ -5,7 +5,7 @@
 use super::terms::term;
 use super::{Page, fix, tables};
 use crate::explain;
-use crate::quantity::Kind;
+use crate::quantity::{self, Kind};
 use crate::sheet::{anchor, pings_told, problems};
 use crate::words::limit_name;
 use maud::{Markup, html};
@@ -32,7 +32,7 @@ fn one(page: &Page<'_>, cell: &CellResult, is_open: bool) -> Markup {
         details class="cell" open[is_open] {
             summary {
                 strong { bdi { (cell.coordinates()) } }
-                @if let Some(bps) = cell.goodput_bps { " · " (Kind::Rate.alone(bps as f64)) }
+                @if let Some(bps) = cell.goodput_bps { " · " (quantity::rate(bps)) }
                 @if let Some(limit) = cell.verdict.limited_by {
                     " · " span class={ "swatch limit-" (limit.as_str()) } {} " " (limit_name(limit, None))
                 }
@@ -67,15 +67,15 @@ fn without_verdict(cell: &CellResult) -> String {
 }
 
 fn figures(cell: &CellResult) -> Markup {
-    let rate = |bps: Option<u64>| bps.map(|bps| Kind::Rate.alone(bps as f64));
+    let rate = |bps: Option<u64>| bps.map(quantity::rate);
     let published =
         cell.published.and_then(|published| published.goodput_bps).map(|bps| Kind::Rate.alone(bps));
     let rows = [
         (term("interval", "interval"), tables::covered_interval(cell)),
         (term("published", "published"), published),
         (html! { "theory gives" }, rate(cell.predicted_bps)),
-        (term("rtt", "RTT"), cell.tcp.srtt_us_p50.map(|us| Kind::Time.alone(us as f64 * 1e3))),
-        (term("min-rtt", "least RTT"), cell.tcp.min_rtt_us.map(|us| Kind::Time.alone(us as f64 * 1e3))),
+        (term("rtt", "RTT"), cell.tcp.srtt_us_p50.map(quantity::duration)),
+        (term("min-rtt", "least RTT"), cell.tcp.min_rtt_us.map(quantity::duration)),
         (term("retransmits", "retransmits"), cell.tcp.retransmits.map(|count| count.to_string())),
     ];
     html! {
@@ -122,7 +122,7 @@ fn advice(page: &Page<'_>, cell: &CellResult, is_proven: bool) -> Markup {
                                 (one.change) ": " (one.why)
                             } @else {
                                 code { (one.change) } " " (one.why)
-                                @if let Some(bps) = one.predicted_bps { ". Predicted: " strong { (Kind::Rate.alone(bps as f64)) } }
+                                @if let Some(bps) = one.predicted_bps { ". Predicted: " strong { (quantity::rate(bps)) } }
                             }
                             @if !one.commands.is_empty() { pre dir="ltr" tabindex="0" { code { (one.commands.join("\n")) } } }
                         }

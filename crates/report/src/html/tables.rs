@@ -2,7 +2,7 @@
 
 use super::terms;
 use crate::conclusions;
-use crate::quantity::{Kind, MISSING, share};
+use crate::quantity::{self, MISSING, share};
 use crate::sheet::{EXACT, Entry, Heading, SUM, Sheet, Tone, anchor, sheets};
 use maud::{Markup, html};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
@@ -181,7 +181,6 @@ pub(super) fn covered_interval(cell: &CellResult) -> Option<String> {
 
 /// `210 Mbit/s to 225 Mbit/s`.
 fn interval(cell: &CellResult) -> Option<String> {
-    let (low, high) =
-        (Kind::Rate.alone(cell.goodput_bps_low? as f64), Kind::Rate.alone(cell.goodput_bps_high? as f64));
+    let (low, high) = (quantity::rate(cell.goodput_bps_low?), quantity::rate(cell.goodput_bps_high?));
     Some(if low == high { low } else { format!("{low} to {high}") })
 }

@@ -2,7 +2,7 @@
 
 use super::column::{self, Column, column, float};
 use super::{Entry, Heading};
-use crate::quantity::Kind;
+use crate::quantity::{self, Kind};
 use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_analysis::findings::metrics::{PingMetrics, PingSize};
 use std::collections::BTreeSet;
@@ -52,13 +52,13 @@ fn ping(cell: &CellResult) -> Option<&PingMetrics> {
 
 /// A cell of pings in a sentence: they name no limit, they tell what the path is.
 pub(crate) fn told(ping: &PingMetrics) -> String {
-    let rate = |bps: Option<u64>| bps.map(|bps| Kind::Rate.alone(bps as f64));
+    let rate = |bps: Option<u64>| bps.map(quantity::rate);
     let fitted = [
         ping.base_rtt_us
             .map(|us| format!("a round trip of {} without its payload", Kind::Time.alone(us * 1e3))),
         rate(ping.forward_bps).map(|bps| format!("{bps} forward")),
         rate(ping.reverse_bps).map(|bps| format!("{bps} back")),
-        ping.bdp_bytes.map(|bytes| format!("a BDP of {}", Kind::Bytes.alone(bytes as f64))),
+        ping.bdp_bytes.map(|bytes| format!("a BDP of {}", quantity::bytes(bytes))),
     ];
     let fitted: Vec<String> = fitted.into_iter().flatten().collect();
     let lost =

@@ -3,7 +3,7 @@
 //! Never: a measured time without saying how it was known.
 
 use super::{Column, Entry, Heading, Sheet};
-use crate::quantity::{Kind, MILLISECONDS};
+use crate::quantity::{self, Kind, MILLISECONDS};
 use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_analysis::findings::metrics::CaStateTimes;
 use pipefill_core::plan::PublishedStates;
@@ -57,7 +57,7 @@ fn how(cells: &[&CellResult]) -> Option<String> {
             // The median interval between samples, of the run where it is longest.
             let runs = cells.iter().flat_map(|cell| &cell.run_values);
             let widest_us = runs.filter_map(|run| run.tcp.sample_interval_us_p50).max()?;
-            format!("sampled every {}", Kind::Time.alone(widest_us as f64 * 1e3))
+            format!("sampled every {}", quantity::duration(widest_us))
         }
     })
 }

@@ -6,9 +6,10 @@ use crate::findings::headline::{self, room_bps};
 use crate::findings::metrics::{FlowFigures, FlowMetrics, RunMetrics};
 use crate::findings::result::FlowResult;
 use crate::findings::verdict::{JudgedFlow, Verdict};
+use crate::ground::interval::carrying;
 use crate::infer::KnownPath;
 use crate::judge::Diagnosis;
-use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
+use pipefill_core::cell::{CellSpec, Direction, FlowSpec};
 use pipefill_core::limit::LimitedBy;
 use std::collections::BTreeMap;
 
@@ -50,8 +51,7 @@ pub fn results(flows: &[FlowSpec], valid: &[RunFlows<'_>]) -> Vec<FlowResult> {
     if valid.is_empty() {
         return Vec::new();
     }
-    let judged = (0_u32..).zip(flows).filter(|(_, flow)| flow.protocol != Protocol::Ping);
-    judged.map(|(index, flow)| result(flows, index, flow, valid)).collect()
+    carrying(flows).map(|(index, flow)| result(flows, index, flow, valid)).collect()
 }
 
 /// The flow that most runs are about; of equals the first.
