@@ -2,7 +2,6 @@
 //!
 //! A law gives a figure only where its assumptions hold.
 
-use crate::findings::advice::advise;
 use crate::findings::finding::{Advice, Latency};
 use crate::ground::models::loss::{self, AckPolicy};
 use crate::ground::models::window;
@@ -55,8 +54,8 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Of a judged flow, without its words.
-    pub fn of(judged: Box<JudgedFlow>) -> Self {
+    /// Of a judged flow with `advice`, without words.
+    pub fn of(judged: Box<JudgedFlow>, advice: Vec<Advice>) -> Self {
         let diagnosis = &judged.diagnosis;
         Self {
             limited_by: Some(diagnosis.limited_by),
@@ -65,7 +64,7 @@ impl Verdict {
             rule: diagnosis.rule,
             margin: diagnosis.margin,
             sentence: None,
-            advice: Some(advise(&judged)),
+            advice: Some(advice),
             reason: Some(VerdictReason::Judged(judged)),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::captured::CapturedFlow;
 use super::joined::{JoinedFlow, OneWayDelay};
+use crate::findings::advice::advise;
 use crate::findings::verdict::{JudgedFlow, Verdict, VerdictReason};
 use crate::ground::thresholds::STANDARD;
 use crate::judge::{BothCaptures, QueueWait};
@@ -19,8 +20,9 @@ impl CapturedFlow {
         {
             self.loss_is_chance = diagnosis.cwnd_cause == Some(CwndCause::RandomLoss);
             let judged = Box::new(JudgedFlow { diagnosis, ..JudgedFlow::clone(judged) });
+            let advice = advise(&judged);
             let reason = Some(VerdictReason::BothCaptures(judged.clone(), evidence));
-            self.verdict = Verdict { reason, ..Verdict::of(judged) };
+            self.verdict = Verdict { reason, ..Verdict::of(judged, advice) };
         }
     }
 

@@ -1,6 +1,7 @@
 //! Each flow of a cell over its valid runs: medians, what limited it most of the time, its sentence and its advice.
 
 use super::medians::medians;
+use crate::findings::advice::advise;
 use crate::findings::finding::Latency;
 use crate::findings::headline::{self, room_bps};
 use crate::findings::metrics::{FlowFigures, FlowMetrics, RunMetrics};
@@ -127,7 +128,8 @@ fn explain(result: &mut FlowResult, flows: &[FlowSpec], flow: &FlowSpec, runs: &
     };
     result.predicted_bps = judged.predicted_bps();
     result.verdict_repeat = Some(one.run.repeat);
-    result.verdict = Verdict { limited_fraction: Some(shares), ..Verdict::of(Box::new(judged)) };
+    let advice = advise(&judged);
+    result.verdict = Verdict { limited_fraction: Some(shares), ..Verdict::of(Box::new(judged), advice) };
 }
 
 /// A flow with less than one part in so many of the largest one's goodput.
