@@ -21,12 +21,22 @@ fi
 
 rm -rf -- "$OUT"
 mkdir -p -- "$OUT"
+study() {
+    "$PIPEFILL" study rtt --quick --on "$backend" --out "$OUT/rtt" "$@"
+}
 status=0
-"$PIPEFILL" study rtt --quick --on "$backend" --out "$OUT/rtt" || status=$?
+table=$(study) || status=$?
 if [ "$status" -eq 4 ]; then
     echo
-    echo "Some runs are invalid, for the reasons below the table: this machine was too busy to measure them. The others are valid."
-    echo "To repeat only those: $PIPEFILL study rtt --quick --out $OUT/rtt --resume"
+    echo "This machine was too busy to measure some of the runs; only those are repeated."
+    status=0
+    table=$(study --resume) || status=$?
+fi
+printf '%s\n' "$table"
+if [ "$status" -eq 4 ]; then
+    echo
+    echo "Some runs are invalid again, for the reasons below the table. To repeat only those:"
+    echo "$PIPEFILL study rtt --quick --on $backend --out $OUT/rtt --resume"
     status=0
 fi
 echo

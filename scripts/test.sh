@@ -96,6 +96,16 @@ phase_doctests() {
     cargo test --workspace --no-fail-fast --doc
 }
 
+# Unit tests of the crates that differ from the branch's beginning: for `make check`.
+phase_changed() {
+    local since packages=()
+    since=$(git merge-base HEAD '@{upstream}' 2>/dev/null || git rev-parse -q --verify HEAD~1 || echo HEAD)
+    mapfile -t packages < <({ git diff --name-only "$since"; git ls-files --others --exclude-standard; } |
+        sed -nE 's|^(crates/[^/]+\|xtask)/.*|\1|p' | sort -u |
+        while read -r folder; do [ ! -e "$folder/Cargo.toml" ] || sed -nE '0,/^name/s/^name = "(.*)"/-p\n\1/p' "$folder/Cargo.toml"; done)
+    [ ${#packages[@]} -eq 0 ] || cargo test --no-fail-fast -q --lib --bins "${packages[@]}"
+}
+
 # The same bytes as users' builds make, which have no overflow checks. What computes them is optimised in both; what it is built on is
 # that of the other tests. It builds three crates again, so that `make proof` runs it.
 phase_unchecked() {
@@ -152,9 +162,11 @@ skip() {
     echo "skipped ($1: $2)"
 }
 
-# The reasons of all skips: this script's own, and those that a test gave itself.
+# The reasons of all skips, this script's own and those that a test gave itself; then how many there are of each kind.
 skips() {
-    sed -nE 's/^(test .* \.\.\. )?(ignored|skipped) \((.*)\)$/skipped: \3/p'
+    sed -nE 's/^(test .* \.\.\. )?(ignored|skipped) \((.*)\)$/skipped: \3/p' | awk '
+        { print; split($2, kind, ":"); count[kind[1]]++ }
+        END { for (name in count) printf "skips of the kind %s: %d\n", name, count[name] | "sort" }'
 }
 
 # Adds up the last lines of cargo test, of pytest and of Node's runner (TAP), and this script's own skips.

@@ -1,8 +1,7 @@
 //! Any bytes in place of our own server's telemetry, clock or proof are that or nothing. `cargo +nightly fuzz run far_end`
 #![no_main]
 
-#[path = "../far_end.rs"]
-mod far_end;
+use pipefill_testkit::entries::far_end;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     far_end::telemetry(bytes);

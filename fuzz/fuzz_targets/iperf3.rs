@@ -1,8 +1,7 @@
 //! Any bytes on a control connection are iperf3's protocol or an error. `cargo +nightly fuzz run iperf3`
 #![no_main]
 
-#[path = "../iperf3.rs"]
-mod iperf3;
+use pipefill_testkit::entries::iperf3;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     iperf3::document(bytes);

@@ -3,11 +3,14 @@
 //! The graph is that of `ARCHITECTURE.md`:
 //!
 //! ```text
-//! cli ──► report ──► analysis ──► core ◄── link ◄── sim
-//!  ├────► store, capture, remote ► core
-//!  ├────► lab ──────────────────► core, link, capture
-//!  └────► sim ──────────────────► capture
+//! cli ──► report ──► analysis ──► core ◄── link ◄── sim, lab ► capture
+//!  ├────► runs ────► report, store
+//!  ├────► hosts ───► runs, remote, lab
+//!  ├────► observe ─► runs, lab, capture
+//!  └────► sim, lab
 //! ```
+//!
+//! The tests of every crate may use `testkit`, and nothing else may.
 //!
 //! Never: a row for a crate that doesn't exist yet.
 
@@ -26,9 +29,39 @@ const MAY_DEPEND_ON: &[Row] = &[
     ("pipefill-remote", &["pipefill-core"]),
     ("pipefill-lab", &["pipefill-core", "pipefill-link", "pipefill-capture"]),
     ("pipefill-sim", &["pipefill-core", "pipefill-link", "pipefill-capture"]),
+    ("pipefill-runs", &["pipefill-report", "pipefill-store", "pipefill-analysis", "pipefill-core"]),
+    (
+        "pipefill-hosts",
+        &[
+            "pipefill-runs",
+            "pipefill-report",
+            "pipefill-remote",
+            "pipefill-lab",
+            "pipefill-analysis",
+            "pipefill-core",
+        ],
+    ),
+    (
+        "pipefill-observe",
+        &["pipefill-runs", "pipefill-lab", "pipefill-capture", "pipefill-analysis", "pipefill-core"],
+    ),
+    (
+        TESTKIT,
+        &[
+            "pipefill-report",
+            "pipefill-analysis",
+            "pipefill-store",
+            "pipefill-capture",
+            "pipefill-remote",
+            "pipefill-core",
+        ],
+    ),
     (
         "pipefill",
         &[
+            "pipefill-runs",
+            "pipefill-hosts",
+            "pipefill-observe",
             "pipefill-report",
             "pipefill-analysis",
             "pipefill-store",
@@ -41,6 +74,9 @@ const MAY_DEPEND_ON: &[Row] = &[
     ),
     ("xtask", &["pipefill-report", "pipefill-analysis", "pipefill-sim", "pipefill-core"]),
 ];
+
+/// What only tests may depend on.
+const TESTKIT: &str = "pipefill-testkit";
 
 /// Every dependency that goes the wrong way, and every crate that the table does not know.
 pub(crate) fn check(crates: &[Crate]) -> Vec<String> {
@@ -69,8 +105,10 @@ fn against(table: &[Row], crates: &[Crate]) -> Vec<String> {
 
 fn wrong_ways(each: &Crate, allowed: &[&str]) -> Vec<String> {
     let is_wrong = |name: &&String| !allowed.contains(&name.as_str());
+    let of_tests = each.test_dependencies.iter().filter(|name| *name != TESTKIT);
     each.dependencies
         .iter()
+        .chain(of_tests)
         .filter(is_wrong)
         .map(|name| format!("{} must not depend on {name}; it may on: {}", each.name, allowed.join(", ")))
         .collect()
@@ -79,11 +117,13 @@ fn wrong_ways(each: &Crate, allowed: &[&str]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     fn package(name: &str, dependencies: &[&str]) -> Crate {
         Crate {
             name: name.to_owned(),
             dependencies: dependencies.iter().map(|&name| name.to_owned()).collect(),
+            test_dependencies: BTreeSet::new(),
             roots: Vec::new(),
         }
     }
@@ -112,6 +152,20 @@ mod tests {
         }
         let problems = check(&[package("pipefill-core", &["pipefill-store"])]);
         assert!(problems.iter().any(|told| told.starts_with("pipefill-core must not depend on")));
+    }
+
+    #[test]
+    fn only_tests_are_built_with_the_testkit() {
+        let tested = Crate {
+            test_dependencies: [TESTKIT, "lab"].map(str::to_owned).into(),
+            ..package("analysis", &["core"])
+        };
+        let crates = [package("core", &[TESTKIT]), tested, package("lab", &[])];
+        let told = [
+            "core must not depend on pipefill-testkit; it may on: ",
+            "analysis must not depend on lab; it may on: core",
+        ];
+        assert_eq!(against(TABLE, &crates), told);
     }
 
     #[test]

@@ -157,6 +157,7 @@ mod tests {
         let package = |name: &str, root: &str| Crate {
             name: name.to_owned(),
             dependencies: std::collections::BTreeSet::new(),
+            test_dependencies: std::collections::BTreeSet::new(),
             roots: vec![root.to_owned()],
         };
         let crates = [package("core", "core.rs"), package("cli", "cli.rs"), package(LAB, "lab.rs")];

@@ -3,7 +3,7 @@
 //! Never: a path that is written down here and in a `Cargo.toml`.
 
 use crate::modules::Tree;
-use cargo_metadata::{Metadata, MetadataCommand, Package, TargetKind};
+use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand, Package, TargetKind};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -19,8 +19,10 @@ pub(crate) struct Workspace {
 /// One crate.
 pub(crate) struct Crate {
     pub(crate) name: String,
-    /// Crates of this workspace that it depends on, for building, testing or running.
+    /// Crates of this workspace that it is built with.
     pub(crate) dependencies: BTreeSet<String>,
+    /// Crates of this workspace that its tests are built with besides.
+    pub(crate) test_dependencies: BTreeSet<String>,
     /// Roots of its libraries and binaries, relative to the workspace.
     pub(crate) roots: Vec<String>,
 }
@@ -60,7 +62,14 @@ impl Workspace {
 }
 
 fn describe(package: &Package, members: &BTreeSet<String>, metadata: &Metadata) -> Crate {
-    let named = package.dependencies.iter().map(|dependency| dependency.name.clone());
+    let (of_tests, of_all): (Vec<_>, Vec<_>) = package
+        .dependencies
+        .iter()
+        .filter(|dependency| members.contains(&dependency.name))
+        .partition(|dependency| dependency.kind == DependencyKind::Development);
+    let names = |dependencies: Vec<&Dependency>| {
+        dependencies.into_iter().map(|dependency| dependency.name.clone()).collect()
+    };
     let of_kind = |kinds: &'static [TargetKind]| {
         package.targets.iter().filter(|target| target.kind.iter().any(|kind| kinds.contains(kind)))
     };
@@ -69,7 +78,8 @@ fn describe(package: &Package, members: &BTreeSet<String>, metadata: &Metadata) 
     };
     Crate {
         name: package.name.to_string(),
-        dependencies: named.filter(|name| members.contains(name)).collect(),
+        dependencies: names(of_all),
+        test_dependencies: names(of_tests),
         roots: of_kind(&[TargetKind::Lib, TargetKind::Bin])
             .map(|target| relative(&target.src_path))
             .collect(),

@@ -1,8 +1,6 @@
 //! Hostile captures: the entries of the fuzz targets, fed for a few seconds without a nightly compiler.
 
-#[path = "../../../fuzz/captures.rs"]
-mod captures;
-
+use pipefill_testkit::entries::captures;
 use proptest::prelude::*;
 
 proptest! {

@@ -1,14 +1,12 @@
 //! Captures that are made here, read with others' code.
 
-mod reading;
-
 use etherparse::TcpOptionElement;
 use pipefill_capture::write::{
     About, End, Headers, MOST_SACKS, Packet, Piece, SNAP_LENGTH, Tcp, Way, Writer, flag,
 };
 use pipefill_core::units::Seed;
+use pipefill_testkit::captures::dissected::{Capture, Checksums, Transport, read};
 use proptest::prelude::*;
-use reading::{Capture, Checksums, Transport, read};
 
 const ABOUT: About<'_> = About {
     application: "pipefill 1.2.3",

@@ -8,6 +8,7 @@ mod between;
 mod examples;
 mod hosts;
 mod letters;
+mod path;
 mod shape;
 mod sweep;
 mod words;
@@ -23,11 +24,13 @@ use examples::{
     STUDY_EXAMPLES, TEST_EXAMPLES, WATCH_EXAMPLES,
 };
 use hosts::HostsOptions;
+pub(crate) use path::{PathOption, typed};
 use pipefill_analysis::infer::View;
 use pipefill_core::cell::WIRE_OVERHEAD;
 use pipefill_core::parse;
-use pipefill_core::plan::Shard;
+use pipefill_core::plan::{Selection, Shard};
 use pipefill_core::units::{Bytes, Rate, Ratio};
+use pipefill_runs::Options;
 pub(crate) use shape::ShapeArgs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -117,7 +120,7 @@ pub(crate) enum Command {
 
 /// Which part of a scenario to run, and with which values.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Selection {
+pub(crate) struct SelectionArgs {
     /// Override a scenario value, e.g. path.rtt=50ms; path.rtt=[10ms,50ms] makes an axis. May be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = set_words(), hide_possible_values = true)]
     pub(crate) set: Vec<String>,
@@ -130,6 +133,15 @@ pub(crate) struct Selection {
     /// Use the scenario's [quick] values; without them, run each cell once for 2 s
     #[arg(long)]
     pub(crate) quick: bool,
+}
+
+impl SelectionArgs {
+    /// The selection; `has_capture` is an assignment too.
+    pub(crate) fn with_capture(&self, has_capture: bool) -> Selection {
+        const CAPTURE: &str = "run.capture=true";
+        let set = self.set.iter().cloned().chain(has_capture.then(|| CAPTURE.to_owned())).collect();
+        Selection { set, only: self.only.clone(), repeat: self.repeat, quick: self.quick }
+    }
 }
 
 /// How and where to run.
@@ -172,6 +184,11 @@ impl RunOptions {
             }
             BackendName::Lab | BackendName::Hosts => 1,
         })
+    }
+
+    /// What the runs themselves need to know.
+    pub(crate) fn of_runs(&self) -> Options {
+        Options { out: self.out.clone(), jobs: self.jobs(), resume: self.resume }
     }
 }
 
@@ -218,7 +235,7 @@ pub(crate) struct PlanArgs {
     /// A scenario file, - for standard input, or the name of a built-in study
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) selection: Selection,
+    pub(crate) selection: SelectionArgs,
     /// Print the plan as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -229,7 +246,7 @@ pub(crate) struct RunArgs {
     /// A scenario file, or - for standard input
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) selection: Selection,
+    pub(crate) selection: SelectionArgs,
     /// Capture packets at both ends, as run.capture=true does: sender.pcapng and receiver.pcapng in each run's artifacts
     #[arg(long)]
     pub(crate) capture: bool,
@@ -274,7 +291,7 @@ pub(crate) struct StudyArgs {
     #[arg(long, conflicts_with = "name")]
     pub(crate) list: bool,
     #[command(flatten)]
-    pub(crate) selection: Selection,
+    pub(crate) selection: SelectionArgs,
     /// Capture packets at both ends, as run.capture=true does; the page shows the graphs of the sender's capture of each cell
     #[arg(long, conflicts_with = "list")]
     pub(crate) capture: bool,
@@ -303,9 +320,9 @@ pub(crate) struct CatalogueArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReportArgs {
-    /// Directory of an experiment or of a run
+    /// Directory of an experiment or of a run [default: the newest experiment in pipefill-runs]
     #[arg(value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    pub(crate) directory: Option<PathBuf>,
     /// Format of the report
     #[arg(long, value_enum, default_value = "table")]
     pub(crate) format: Format,
@@ -324,8 +341,9 @@ pub(crate) struct ReportArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
     /// Directory of an experiment or of a run, or a capture: pcap or pcapng, also in gzip or zstd; - is a capture on standard input
+    /// [default: the newest experiment in pipefill-runs]
     #[arg(value_name = "DIR|CAPTURE")]
-    pub(crate) directory: PathBuf,
+    pub(crate) directory: Option<PathBuf>,
     /// Explain only matching cells; values as in the scenario, axes separated by commas. If repeated, any value of an axis matches
     #[arg(long, value_name = "AXIS=VALUE")]
     pub(crate) only: Vec<String>,
@@ -342,7 +360,7 @@ pub(crate) struct WatchArgs {
     /// Which sockets, in the words of ss: dst, src, dport, sport, state, and, or, not, brackets [default: all]
     #[arg(value_name = "FILTER", allow_hyphen_values = true)]
     pub(crate) filter: Vec<String>,
-    /// Look twice, a second apart, and print a table
+    /// Look for ten round trips of each busy connection, one to three seconds, and print a table
     #[arg(long, conflicts_with = "span")]
     pub(crate) once: bool,
     /// Look for so long, then print a table
@@ -470,9 +488,9 @@ fn interval(text: &str) -> Result<Duration, String> {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct FixArgs {
-    /// Directory of an experiment or of one of its runs
+    /// Directory of an experiment or of one of its runs [default: the newest experiment in pipefill-runs]
     #[arg(value_name = "DIR")]
-    pub(crate) directory: PathBuf,
+    pub(crate) directory: Option<PathBuf>,
     /// Fix only matching cells; values as in the scenario, axes separated by commas. If repeated, any value of an axis matches
     #[arg(long, value_name = "AXIS=VALUE")]
     pub(crate) only: Vec<String>,

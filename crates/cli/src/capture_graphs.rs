@@ -9,15 +9,15 @@ pub(crate) mod page;
 mod tests;
 
 use crate::args::PcapArgs;
-use crate::capture_reading::CaptureFile;
-use crate::failure::Failure;
 use layers::pictures;
 use pipefill_capture::graphs::xpl::{self, Graph as Xpl};
 use pipefill_capture::graphs::{Collector, Graphs, Series, Wanted};
 use pipefill_capture::tcp::{Connection, Ended, Observer, Side};
 use pipefill_capture::whole::follow;
 use pipefill_core::parse::duration_text;
+use pipefill_observe::CaptureFile;
 use pipefill_report::pictures::capture_graph;
+use pipefill_runs::Failure;
 use pipefill_store::files;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};

@@ -23,9 +23,9 @@ mod test;
 mod watch;
 
 use crate::args::{Command, SimCommand};
-use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
+use pipefill_runs::Failure;
 
 /// Executes the command line.
 ///

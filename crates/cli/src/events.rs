@@ -3,15 +3,17 @@
 //! Closing the pipe does not stop the run. Any other error of writing is kept, and is the command's result.
 
 use crate::args::StreamOf;
-use crate::evaluation::evaluate_cell;
-use crate::failure::Failure;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, code_of};
 use crate::terminal::Terminal;
 use indexmap::IndexMap;
+use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Run};
+use pipefill_core::problem::Problem;
 use pipefill_core::record::{AnyRow, Invalid, Sink, SinkError};
 use pipefill_report::stream::{Event, SCHEMA};
+use pipefill_runs::Failure;
+use pipefill_runs::evaluate_cell;
 use pipefill_store::ExperimentDirectory;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -57,16 +59,13 @@ impl Events {
     }
 
     /// `run` has its record; with it perhaps its cell has all of them.
-    ///
-    /// # Errors
-    /// [`Failure`] for a record that can't be read.
     pub(crate) fn run_finished(
         &self,
         experiment: &ExperimentDirectory,
         run: &Run,
         took: Duration,
         invalid: &[Invalid],
-    ) -> Result<(), Failure> {
+    ) {
         self.write(&Event::RunFinished {
             run: &run.directory,
             axes: &axes(&run.cell),
@@ -74,23 +73,27 @@ impl Events {
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             invalid,
         });
-        let Some(cell) = evaluate_cell(experiment, &run.cell)? else { return Ok(()) };
-        let mut finished = self.finished_cells.lock().unwrap_or_else(PoisonError::into_inner);
-        if finished.insert(cell.id.clone()) {
-            self.write(&Event::CellFinished { cell: &cell });
+        match evaluate_cell(experiment, &run.cell) {
+            Ok(Some(cell)) => {
+                let mut finished = self.finished_cells.lock().unwrap_or_else(PoisonError::into_inner);
+                if finished.insert(cell.id.clone()) {
+                    self.write(&Event::CellFinished { cell: &cell });
+                }
+            }
+            Ok(None) => {}
+            Err(failure) => self.keep(failure),
         }
-        Ok(())
     }
 
     /// Everything is done.
-    pub(crate) fn finished(&self, experiment: &str, directory: &Path, outcome: Outcome) {
-        let directory = &directory.to_string_lossy();
-        self.write(&Event::Finished { experiment, directory, exit_code: outcome.code() });
+    pub(crate) fn finished(&self, result: &Experiment, directory: &Path) {
+        let (experiment, directory) = (&result.experiment, &directory.to_string_lossy());
+        self.write(&Event::Finished { experiment, directory, exit_code: Outcome::of(result).code() });
     }
 
     /// It ended early.
     pub(crate) fn failed(&self, failure: &Failure) {
-        self.write(&Event::Failed { message: &failure.to_string(), exit_code: failure.code() });
+        self.write(&Event::Failed { message: &failure.to_string(), exit_code: code_of(failure) });
     }
 
     /// A sink in front of `record` that writes every row as an event, if rows were asked for.
@@ -107,10 +110,15 @@ impl Events {
     }
 
     fn write(&self, event: &Event<'_>) {
-        let written = event.line().map_err(Failure::Json).and_then(|line| self.terminal.print_data(&line));
-        if let Err(failure) = written {
-            self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+        let written = event.line().map_err(Problem::json).and_then(|line| self.terminal.print_data(&line));
+        if let Err(problem) = written {
+            self.keep(problem.into());
         }
+    }
+
+    /// The first one is the command's result.
+    fn keep(&self, failure: Failure) {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
     }
 }
 

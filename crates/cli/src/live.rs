@@ -8,15 +8,17 @@ mod history;
 mod rows;
 mod screen;
 mod state;
+#[cfg(test)]
+pub(crate) mod synthetic;
 mod tap;
 
 #[cfg(test)]
-pub(crate) use history::RunHistory;
+use history::RunHistory;
 pub(crate) use state::LiveState;
 pub(crate) use tap::LiveTap;
 
 use crate::console::{Console, Key};
-use crate::signals::Stop;
+use pipefill_runs::Stop;
 use screen::Mode;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

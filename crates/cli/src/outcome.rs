@@ -1,8 +1,9 @@
-//! How a command that did its work ended: its exit code, and what to do about invalid runs. Failures have their codes in
-//! [`crate::failure`].
+//! How a command ended: its exit code, the only place that maps one to the other, and what to do about invalid runs.
 
 use indexmap::IndexMap;
 use pipefill_analysis::findings::experiment::Experiment;
+use pipefill_core::problem::ProblemKind;
+use pipefill_runs::Failure;
 use std::process::ExitCode;
 
 /// A command's result, from good to bad.
@@ -60,6 +61,14 @@ impl Outcome {
     }
 }
 
+/// The exit code of a failure: 3 where the machine can't, otherwise 2.
+pub(crate) fn code_of(failure: &Failure) -> u8 {
+    match failure.kind() {
+        ProblemKind::Machine => 3,
+        ProblemKind::Usage | ProblemKind::Broken | ProblemKind::Stopped => 2,
+    }
+}
+
 /// Reasons and how often each occurs, in the order in which they first occur: `late_releases x3, ring_drops`.
 pub(crate) fn counted<'a>(reasons: impl IntoIterator<Item = (&'a str, usize)>) -> String {
     let mut counts: IndexMap<&str, usize> = IndexMap::new();
@@ -108,6 +117,19 @@ impl Invalid {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pipefill_core::problem::Problem;
+    use std::path::PathBuf;
+
+    #[test]
+    fn what_the_machine_cannot_do_has_a_code_of_its_own() {
+        let lacks = || Failure::from(Problem::machine("no bbr", "modprobe"));
+        let directory = PathBuf::from("out");
+        let kept =
+            Failure::Kept { failure: Box::new(lacks()), kept: 2, total: 4, directory: directory.clone() };
+        let stopped = Failure::Stopped { kept: 3, total: 12, directory };
+        let wrong = Failure::usage("no", "yes");
+        assert_eq!([&lacks(), &kept, &stopped, &wrong].map(code_of), [3, 3, 2, 2]);
+    }
 
     #[test]
     fn equal_reasons_are_counted() {

@@ -1,14 +1,12 @@
 //! The report page of an experiment: what every run leaves beside its records, and `report --format html` writes.
 
 use crate::capture_graphs::page::{RUNS, of_run};
-use crate::evaluation::{Evaluated, evaluate};
-use crate::failure::Failure;
-use crate::fix_file;
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_core::file_name::FileName;
 use pipefill_report::html::{self, Page, RunCapture, RunPart, of_verdict};
 use pipefill_report::words::quoted;
+use pipefill_runs::{Evaluated, Failure, Written, evaluate, fix_file};
 use pipefill_store::{ExperimentDirectory, artifact_path, files};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -81,6 +79,22 @@ pub(crate) fn try_leave(
     page.inspect_err(told).ok()
 }
 
+/// Leaves the page of connections that were written. Returns lines that say how many there are, and where.
+///
+/// # Errors
+/// [`Failure`] where the records can't be read.
+pub(crate) fn told(written: &Written, terminal: &Terminal) -> Result<String, Failure> {
+    let Written { experiment, connections } = written;
+    let plural = if *connections == 1 { "" } else { "s" };
+    let mut lines = format!("records of {connections} connection{plural}: {}", experiment.path.display());
+    if is_of_use(experiment)
+        && let Some(page) = try_leave(experiment, &evaluate(experiment, None, terminal)?, terminal)
+    {
+        lines += &format!("\npage: {}", page.display());
+    }
+    Ok(lines)
+}
+
 /// Makes the page of `experiment` anew, if it has one.
 ///
 /// # Errors
@@ -119,7 +133,7 @@ pub(crate) fn text(
         scenario,
         fix: &fix,
     };
-    html::render(&page).map_err(Failure::Json)
+    html::render(&page).map_err(Failure::json)
 }
 
 /// The sender's captures of the runs that the verdicts of the cells are about, as far as there are any. One that can't be read is left

@@ -1,9 +1,9 @@
 //! An experiment's charts as files: written by `report --format svg` and `png`, linked by `--format md` where they stand beside it.
 
-use crate::failure::Failure;
 use pipefill_report::md::Link;
 use pipefill_report::pictures::PictureFile;
 use pipefill_report::png::Painter;
+use pipefill_runs::Failure;
 use pipefill_store::files;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ pub(crate) fn write(folder: &Path, files: &[PictureFile], kind: Kind) -> Result<
             None => file.svg.clone().into_bytes(),
             Some(painter) => {
                 let drawn = painter.png(&file.svg, PNG_WIDTH);
-                drawn.map_err(|error| Failure::Other(format!("{}: {error}", path.display())))?
+                drawn.map_err(|error| Failure::broken(format!("{}: {error}", path.display())))?
             }
         };
         files::replace(&path, &bytes)?;

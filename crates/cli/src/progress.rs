@@ -2,11 +2,11 @@
 
 use crate::estimate::Estimate;
 use crate::live::{LiveState, View, locked};
-use crate::signals::Stop;
-use crate::terminal::{self, Terminal};
-use crate::wording::{label, span};
+use crate::terminal::{Terminal, log as say};
+use crate::wording::label;
 use pipefill_core::plan::Run;
-use pipefill_core::units::Time;
+use pipefill_runs::Stop;
+use pipefill_runs::duration_in_words;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -63,10 +63,10 @@ impl Progress {
         }
     }
 
-    /// A run, estimated at `estimate`, has reached `now` of its traffic.
-    pub(crate) fn reached(&self, run: &Run, estimate: Duration, now: Time) {
+    /// A run has `passed` so much of its traffic.
+    pub(crate) fn reached(&self, run: &Run, passed: Duration) {
         if let Some(state) = self.live_state() {
-            locked(state).reached(run, now.since(Time::ZERO).min(estimate));
+            locked(state).reached(run, passed);
         }
     }
 
@@ -113,17 +113,13 @@ impl Progress {
     }
 }
 
-fn say(line: &str) {
-    terminal::say(line, false);
-}
-
 fn line(estimate: &Estimate, run: &Run, measured: Duration, note: &str) -> String {
     let took = format!("{:.1} s", measured.as_secs_f64());
     let note = if note.is_empty() { String::new() } else { format!(", {note}") };
     let (finished, total) = (estimate.finished, estimate.total);
     let width = total.to_string().len();
     let left = if finished < total {
-        format!("; about {} left", span(estimate.left(Duration::ZERO)))
+        format!("; about {} left", duration_in_words(estimate.left(Duration::ZERO)))
     } else {
         String::new()
     };
@@ -133,13 +129,13 @@ fn line(estimate: &Estimate, run: &Run, measured: Duration, note: &str) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic;
+    use crate::live::synthetic;
 
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
     fn a_line_says_which_run_and_what_is_left() {
-        let runs = synthetic::asked(&[]).plan.runs();
+        let runs = synthetic::runs();
         let mut estimate = Estimate::new(12, 120 * SECOND, 1);
         estimate.end(10 * SECOND, 10 * SECOND);
         let line = line(&estimate, &runs[0], 10 * SECOND, "invalid: ring_drops");

@@ -1,6 +1,5 @@
 //! The scenario that reproduces the largest flow of a capture, fitted to it by runs of the simulator.
 
-use crate::failure::Failure;
 use crate::terminal::Terminal;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pipefill_analysis::findings::connections::Captured;
@@ -10,6 +9,7 @@ use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::file_name::FileName;
 use pipefill_core::scenario::Scenario;
 use pipefill_report::words;
+use pipefill_runs::Failure;
 use pipefill_sim::Sim;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -27,8 +27,8 @@ pub(crate) fn write(
 ) -> Result<(), Failure> {
     let stem = file.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let Some(draft) = Draft::of(found, FileName::cleaned(&stem).as_str()) else {
-        return Err(Failure::Other(
-            "no TCP connection of the capture carried anything: there is no scenario".to_owned(),
+        return Err(Failure::broken(
+            "no TCP connection of the capture carried anything: there is no scenario",
         ));
     };
     // Before the time that fitting takes.
@@ -40,7 +40,7 @@ pub(crate) fn write(
     };
     let mut to = OpenOptions::new().write(true).create_new(true).open(file).map_err(unusable)?;
     let text = if is_fitted { fitted(&draft, terminal) } else { draft.text(None, None) };
-    to.write_all(text.as_bytes()).map_err(|error| Failure::Other(format!("{}: {error}", file.display())))
+    to.write_all(text.as_bytes()).map_err(|error| Failure::broken(format!("{}: {error}", file.display())))
 }
 
 /// Says what came of it. A scenario that could not be run is written as it is.

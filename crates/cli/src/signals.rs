@@ -2,58 +2,31 @@
 //!
 //! Never: a thread; the lab may need the process to have one only.
 
-use crate::failure::Failure;
+use pipefill_runs::{Failure, Stop};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Exit code of a process that a second signal ended.
 const STOPPED: i32 = 2;
 
-/// Whether the user asked to stop.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Stop {
-    requested: Arc<AtomicBool>,
-    /// Whether somebody has reacted to it.
-    answered: Arc<AtomicBool>,
-}
-
-impl Stop {
-    /// Set by SIGINT, SIGTERM and SIGHUP from now on. Under nohup(1) a hang-up stays ignored.
-    pub(crate) fn on_signals() -> Result<Self, Failure> {
-        let stop = Self::default();
-        let hangs_up = (!is_ignored(SIGHUP)).then_some(SIGHUP);
-        for signal in [SIGINT, SIGTERM].into_iter().chain(hangs_up) {
-            // In this order: the shutdown looks at the flag before the same signal sets it.
-            flag::register_conditional_shutdown(signal, STOPPED, Arc::clone(&stop.requested))
-                .and_then(|_| flag::register(signal, Arc::clone(&stop.requested)))
-                .map_err(|error| Failure::Other(format!("cannot handle signals: {error}")))?;
-        }
-        Ok(stop)
+/// Set by SIGINT, SIGTERM and SIGHUP from now on. Under nohup(1) a hang-up stays ignored.
+///
+/// # Errors
+/// [`Failure`] where signals can't be handled.
+pub(crate) fn stop_on_signals() -> Result<Stop, Failure> {
+    let requested = Arc::new(AtomicBool::new(false));
+    let hangs_up = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+    for signal in [SIGINT, SIGTERM].into_iter().chain(hangs_up) {
+        // In this order: the shutdown looks at the flag before the same signal sets it.
+        flag::register_conditional_shutdown(signal, STOPPED, Arc::clone(&requested))
+            .and_then(|_| flag::register(signal, Arc::clone(&requested)))
+            .map_err(|error| Failure::broken(format!("cannot handle signals: {error}")))?;
     }
-
-    /// Asks once `flag` is set.
-    pub(crate) fn when(flag: &Arc<AtomicBool>) -> Self {
-        Self { requested: Arc::clone(flag), answered: Arc::default() }
-    }
-
-    /// Asks to stop, as the first signal does.
-    pub(crate) fn request(&self) {
-        self.requested.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether somebody asked.
-    pub(crate) fn is_requested(&self) -> bool {
-        self.requested.load(Ordering::Relaxed)
-    }
-
-    /// True once, for whoever looks first after somebody asked: the one who has to answer.
-    pub(crate) fn is_unanswered(&self) -> bool {
-        self.is_requested() && !self.answered.swap(true, Ordering::Relaxed)
-    }
+    Ok(Stop::when(&requested))
 }
 
 /// SIGTERM comes when `parent`, which started this process, has ended, in whatever way (prctl(2), `PR_SET_PDEATHSIG`).
@@ -65,7 +38,7 @@ pub(crate) fn end_with(parent: Option<u32>) -> Result<(), Failure> {
         return Ok(());
     };
     set_parent_process_death_signal(Some(Signal::TERM))
-        .map_err(|error| Failure::Other(format!("the end of process {parent} can't be watched: {error}")))?;
+        .map_err(|error| Failure::broken(format!("the end of process {parent} can't be watched: {error}")))?;
     // It may have ended before that.
     let is_there = getppid().is_some_and(|own| u32::try_from(own.as_raw_pid()) == Ok(parent));
     match is_there {
@@ -84,7 +57,7 @@ pub(crate) fn end_with(parent: Option<u32>) -> Result<(), Failure> {
 pub(crate) fn survive_file_limit() -> Result<(), Failure> {
     flag::register(SIGXFSZ, Arc::default())
         .map(drop)
-        .map_err(|error| Failure::Other(format!("signals can't be watched: {error}")))
+        .map_err(|error| Failure::broken(format!("signals can't be watched: {error}")))
 }
 
 /// Whether this process was started with `signal` ignored (`SigIgn` of proc_pid_status(5)).
@@ -93,18 +66,4 @@ fn is_ignored(signal: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_is_answered_once() {
-        let stop = Stop::default();
-        assert!(!stop.is_unanswered());
-        stop.request();
-        let same = stop.clone();
-        assert_eq!([stop.is_unanswered(), same.is_unanswered(), stop.is_requested()], [true, false, true]);
-    }
 }

@@ -1,6 +1,6 @@
 //! Signals while a command of the user's runs: they are the command's, and we end when it does.
 
-use crate::failure::Failure;
+use pipefill_core::problem::Problem;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 use std::fs::File;
@@ -10,14 +10,14 @@ use std::thread;
 /// without us.
 ///
 /// # Errors
-/// [`Failure`] where signals can't be watched, and that of `work`.
+/// [`Problem`] where signals can't be watched, and that of `work`.
 pub(crate) fn hand_on<T>(
     give: impl Fn(u8) + Sync,
-    work: impl FnOnce() -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    work: impl FnOnce() -> Result<T, Problem>,
+) -> Result<T, Problem> {
     let by_key = [SIGINT, SIGQUIT];
     let mut signals = Signals::new(by_key.into_iter().chain([SIGTERM, SIGHUP, SIGUSR1, SIGUSR2]))
-        .map_err(|error| Failure::Other(format!("signals can't be watched: {error}")))?;
+        .map_err(|error| Problem::broken(format!("signals can't be watched: {error}")))?;
     let has_terminal = File::open("/dev/tty").is_ok();
     let handle = signals.handle();
     thread::scope(|scope| {

@@ -10,14 +10,14 @@ mod slurm;
 pub(crate) use kubernetes::{Place, manifest};
 
 use crate::args::{BackendName, Engine, RecordsOf, SweepArgs};
-use crate::asked::Asked;
-use crate::failure::Failure;
-use crate::runner::pending;
-use crate::signals::Stop;
 use crate::terminal::Terminal;
 use clap::ValueEnum;
 use pipefill_report::sweep::{SCHEMA, ShardState, ShardStatus, SweepStatus};
 use pipefill_report::words::quoted;
+use pipefill_runs::Failure;
+use pipefill_runs::PlannedScenario;
+use pipefill_runs::Stop;
+use pipefill_runs::pending;
 use pipefill_store::ExperimentDirectory;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
@@ -58,7 +58,7 @@ impl Description {
     ///
     /// # Errors
     /// Without an engine or a number of shards, or with more shards than cells.
-    pub(crate) fn new(args: &SweepArgs, asked: &Asked) -> Result<Self, Failure> {
+    pub(crate) fn new(args: &SweepArgs, asked: &PlannedScenario) -> Result<Self, Failure> {
         let (Some(engine), Some(shards)) = (args.engine, args.shards) else {
             return Err(Failure::usage(
                 "a sweep needs an engine and a number of shards",
@@ -106,7 +106,7 @@ impl Description {
     }
 }
 
-fn options(args: &SweepArgs, asked: &Asked) -> Vec<String> {
+fn options(args: &SweepArgs, asked: &PlannedScenario) -> Vec<String> {
     let mut words = vec!["--on".to_owned(), word(&args.on), "--jobs".to_owned(), args.cpus.to_string()];
     if args.records == RecordsOf::Summary {
         words.extend(["--records".to_owned(), word(&args.records)]);
@@ -291,7 +291,7 @@ impl Sweep {
     }
 
     fn store(&self) -> Result<(), Failure> {
-        let text = serde_json::to_string_pretty(&self.description).map_err(Failure::Json)?;
+        let text = serde_json::to_string_pretty(&self.description).map_err(Failure::json)?;
         let (file, whole) = (self.path.join(DESCRIPTION), self.path.join(".sweep.json"));
         write(&whole, &(text + "\n"))?;
         fs::rename(&whole, &file).map_err(Failure::file("writing", &file))
@@ -315,7 +315,7 @@ pub(crate) fn own_child() -> Result<Command, Failure> {
 /// This very program: tasks on this machine, and on nodes that have it at the same path, run it.
 fn program() -> Result<PathBuf, Failure> {
     std::env::current_exe()
-        .map_err(|error| Failure::Other(format!("pipefill does not find its own file: {error}")))
+        .map_err(|error| Failure::broken(format!("pipefill does not find its own file: {error}")))
 }
 
 /// Asks `child` to stop. One that has ended already is not waited for yet: its number is still its own.

@@ -15,7 +15,7 @@ pub(super) fn described(more: &[&str]) -> Result<Description, Failure> {
     let words = ["pipefill", "sweep", file.to_str().unwrap(), "--on", "sim"];
     let parsed = Args::try_parse_from(words.iter().chain(more)).unwrap();
     let Command::Sweep(args) = parsed.command else { unreachable!() };
-    Description::new(&args, &Asked::file(&args.file, &args.selection).unwrap())
+    Description::new(&args, &PlannedScenario::file(&args.file, &args.selection.with_capture(false)).unwrap())
 }
 
 #[test]

@@ -5,10 +5,11 @@ mod visible;
 
 pub(crate) use visible::visible;
 
-use crate::failure::Failure;
 use console::Term;
+use pipefill_core::problem::Problem;
 use pipefill_core::scenario::Style as ErrorStyle;
 use pipefill_report::table::Style as TableStyle;
+use pipefill_runs::Reporter;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -101,16 +102,24 @@ impl Terminal {
     /// Text for people, on standard output. Closing the pipe (`| head`) is no error.
     ///
     /// # Errors
-    /// [`Failure::File`] where it can't be written, e.g. on a full disk.
-    pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
-        write(&visible(text, self.colour_out))
+    /// [`Problem`] where it can't be written, e.g. on a full disk.
+    pub(crate) fn print(&self, text: &str) -> Result<(), Problem> {
+        write(&visible(text, self.colour_out)).map(drop)
     }
 
     /// JSON, CSV and the like, on standard output: byte for byte, unless a terminal shows it.
     ///
     /// # Errors
     /// As [`Self::print`].
-    pub(crate) fn print_data(&self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn print_data(&self, text: &str) -> Result<(), Problem> {
+        self.print_while_read(text).map(drop)
+    }
+
+    /// The same, of a stream that has no end of its own; false where nobody reads it any more (`| head`).
+    ///
+    /// # Errors
+    /// As [`Self::print`].
+    pub(crate) fn print_while_read(&self, text: &str) -> Result<bool, Problem> {
         if self.shows_output { write(&visible(text, false)) } else { write(text) }
     }
 
@@ -118,7 +127,7 @@ impl Terminal {
     ///
     /// # Errors
     /// As [`Self::print`].
-    pub(crate) fn print_result(&self, text: &str, is_data: bool) -> Result<(), Failure> {
+    pub(crate) fn print_result(&self, text: &str, is_data: bool) -> Result<(), Problem> {
         if is_data { self.print_data(text) } else { self.print(text) }
     }
 
@@ -128,18 +137,29 @@ impl Terminal {
     }
 }
 
+impl Reporter for Terminal {
+    fn say(&self, line: &str) {
+        say(line, self.colour_error);
+    }
+}
+
+/// A line of a log, on standard error.
+pub(crate) fn log(line: &str) {
+    say(line, false);
+}
+
 /// A line on standard error, in which our own colours are kept where it `has_colour`. Nothing can be done if it is closed.
 pub(crate) fn say(line: &str, has_colour: bool) {
     let _closed = writeln!(io::stderr().lock(), "{}", visible(line, has_colour));
 }
 
-fn write(text: &str) -> Result<(), Failure> {
+/// False where nobody reads it.
+fn write(text: &str) -> Result<bool, Problem> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::file("writing", Path::new("standard output"))(error))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Problem::file("writing", Path::new("standard output"))(error)),
     }
 }
 

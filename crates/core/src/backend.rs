@@ -2,7 +2,8 @@
 
 use crate::cell::CellSpec;
 use crate::plan::Run;
-use crate::record::{InMemory, Manifest, RunRecord, Sink, SinkError};
+use crate::problem::Problem;
+use crate::record::{InMemory, Manifest, RunRecord, Sink};
 use crate::units::Time;
 use std::time::Duration;
 
@@ -15,14 +16,14 @@ pub trait Backend: Sync {
     /// believed is a manifest with `invalid` reasons, not an error.
     ///
     /// # Errors
-    /// [`BackendError`] where nothing was measured; what `sink` has then is no record.
-    fn stream(&self, run: &Run, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<Manifest, BackendError>;
+    /// [`Problem`] where nothing was measured; what `sink` has then is no record.
+    fn stream(&self, run: &Run, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<Manifest, Problem>;
 
     /// Carries out one run and returns its record, all rows in memory: for short runs and for tests.
     ///
     /// # Errors
     /// As [`Backend::stream`].
-    fn run(&self, run: &Run, watch: &dyn Watch) -> Result<RunRecord, BackendError> {
+    fn run(&self, run: &Run, watch: &dyn Watch) -> Result<RunRecord, Problem> {
         let mut rows = InMemory::default();
         let manifest = self.stream(run, watch, &mut rows)?;
         Ok(rows.into_record(manifest))
@@ -31,8 +32,8 @@ pub trait Backend: Sync {
     /// Whether this machine can do the run at all, found without doing it; asked for every run before the first one.
     ///
     /// # Errors
-    /// [`BackendError::Unsupported`], with the remedy.
-    fn check(&self, run: &Run) -> Result<(), BackendError>;
+    /// [`Problem`], with the remedy.
+    fn check(&self, run: &Run) -> Result<(), Problem>;
 
     /// Whether nothing in `cell` is left to chance, so that each of its runs is the same whatever its seed. In doubt it is not.
     fn is_deterministic(&self, cell: &CellSpec) -> bool {
@@ -66,26 +67,4 @@ impl Watch for Unwatched {
     fn stop_requested(&self) -> bool {
         false
     }
-}
-
-/// Why a run left no record.
-#[derive(Debug, thiserror::Error)]
-pub enum BackendError {
-    /// This machine can't do it: exit code 3.
-    #[error("this machine cannot do it: {what}\n  remedy: {remedy}")]
-    Unsupported {
-        /// What is missing.
-        what: String,
-        /// What to do about it.
-        remedy: String,
-    },
-    /// The user stopped it.
-    #[error("stopped by {0}")]
-    Interrupted(String),
-    /// Its rows could not be kept: exit code 2.
-    #[error(transparent)]
-    Record(#[from] SinkError),
-    /// Something failed that should work: exit code 2.
-    #[error("{0}")]
-    Failed(String),
 }

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
+/// Name of the backend in manifests.
+pub const BACKEND: &str = "hosts";
 /// The port of iperf3, and of `pipefill serve`.
 const PORT: u16 = 5201;
 /// No name of a host, a namespace or a container is longer.

@@ -13,6 +13,7 @@ pub mod limit;
 pub mod parse;
 pub mod plan;
 pub mod prng;
+pub mod problem;
 pub mod record;
 pub mod scenario;
 pub mod tcp_info;

@@ -74,10 +74,15 @@ pub fn ratio(text: &str) -> Result<Ratio, ParseError> {
     };
     let fraction = decimal.over_power_of_ten(2);
     if !text.ends_with('%') {
-        return Err(ParseError::new(
-            format!("\"{text}\": a share needs a per cent sign"),
-            format!("write \"{text}%\""),
-        ));
+        let help = match fraction * 100.0 {
+            // Ten digits are left of what f64 makes of it.
+            share @ ..=1.0 => {
+                let percent = (share * 1e10).round() / 1e8;
+                format!("write \"{percent}%\" for a share of {text}, or \"{text}%\" for {text} per cent")
+            }
+            _ => format!("write \"{text}%\""),
+        };
+        return Err(ParseError::new(format!("\"{text}\": a share needs a per cent sign"), help));
     }
     if fraction > 1.0 {
         return Err(ParseError::new(format!("\"{text}\" is more than 100%"), "write at most \"100%\""));

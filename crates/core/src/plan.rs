@@ -1,8 +1,10 @@
 //! Every run of the matrix, resolved, with a stable id and a seed. Printable without any privilege.
 
+mod selection;
 mod shard;
 mod size;
 
+pub use selection::Selection;
 pub use shard::{Shard, TooFewCells};
 pub use size::{CELLS_MAX, PlanSize, RUNS_MAX, TEXT_MAX, TooLarge};
 

@@ -21,7 +21,7 @@ mod table;
 mod toml;
 
 pub use bounds::TEXT_MAX;
-pub use error::{Problem, ScenarioError, Style};
+pub use error::{ScenarioError, ScenarioProblem, Style};
 pub use key::{Key, Kind};
 pub use section::Section;
 pub use table::{KEYS, TOP};
@@ -62,6 +62,29 @@ impl Scenario {
         }
     }
 
+    /// Lays all of `texts` over the scenario, as [`Self::set`] does each; what they say together is checked, whatever their order.
+    ///
+    /// # Errors
+    /// As [`Self::set`].
+    pub fn set_all(&mut self, texts: &[String]) -> Result<(), ScenarioError> {
+        let (mut sources, mut set) = (self.sources.clone(), self.set.clone());
+        let mut problems = Vec::new();
+        for text in texts {
+            sources.push(SourceText { name: "--set".to_owned(), text: text.to_owned() });
+            match document::check_length(text).and_then(|()| set::read(text, sources.len() - 1)) {
+                Ok(setting) => set.overlay(&Layer { settings: vec![setting], flows: None }),
+                Err(found) => problems.extend(found),
+            }
+        }
+        let plans = if problems.is_empty() { plans(&self.document, &set) } else { Err(problems) };
+        let (plan, quick_plan) = match plans {
+            Ok(plans) => plans,
+            Err(problems) => return Err(ScenarioError::new(problems, sources)),
+        };
+        *self = Self { document: self.document.clone(), sources, set, plan, quick_plan };
+        Ok(())
+    }
+
     /// Lays one `KEY=VALUE` over the scenario (`--set`), or `KEY=[VALUE,VALUE]` for an axis. `flow.KEY` sets a key in every
     /// flow, `flow.0.KEY` in one. On top of variants and of `[quick]`; the last one of a key holds. The scenario stays as it
     /// was where this fails.
@@ -69,20 +92,7 @@ impl Scenario {
     /// # Errors
     /// As [`Scenario::parse`], with the caret in the text of `--set`.
     pub fn set(&mut self, text: &str) -> Result<(), ScenarioError> {
-        let mut sources = self.sources.clone();
-        sources.push(SourceText { name: "--set".to_owned(), text: text.to_owned() });
-        let mut set = self.set.clone();
-        let read = document::check_length(text).and_then(|()| set::read(text, sources.len() - 1));
-        let result = read.and_then(|setting| {
-            set.overlay(&Layer { settings: vec![setting], flows: None });
-            plans(&self.document, &set)
-        });
-        let (plan, quick_plan) = match result {
-            Ok(plans) => plans,
-            Err(problems) => return Err(ScenarioError::new(problems, sources)),
-        };
-        *self = Self { document: self.document.clone(), sources, set, plan, quick_plan };
-        Ok(())
+        self.set_all(&[text.to_owned()])
     }
 
     /// Leaves only the variants called `names`, so that what is set afterwards need not fit the others. Without one of that
@@ -121,7 +131,7 @@ impl Scenario {
     }
 }
 
-fn plans(document: &Document, set: &Layer) -> Result<(Plan, Plan), Vec<Problem>> {
+fn plans(document: &Document, set: &Layer) -> Result<(Plan, Plan), Vec<ScenarioProblem>> {
     let plan = expand(document, set, Extent::Full)?;
     let quick_plan = expand(document, set, Extent::Quick)?;
     Ok((plan, quick_plan))

@@ -1,11 +1,8 @@
 //! Hostile input for the parsers: the entries of the fuzz targets, fed for a few seconds without a nightly compiler.
 
-mod changes;
-#[path = "../../../fuzz/entries.rs"]
-mod entries;
-
-use changes::{changed, changes};
 use pipefill_core::scenario::Scenario;
+use pipefill_testkit::changes::{changed, changes};
+use pipefill_testkit::entries::scenarios as entries;
 use proptest::prelude::*;
 
 const SCENARIO: &str = "path.rtt=[5ms,50ms]\nname = \"t\"\n[path]\nrate = \"1gbit\"\nrtt = [\"5ms\", \"20ms\"]\n\

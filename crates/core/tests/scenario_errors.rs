@@ -105,6 +105,42 @@ error: path.rtt: \"50\": a duration needs a unit
 }
 
 #[test]
+fn an_option_is_underlined_as_it_was_typed() {
+    let mut scenario = Scenario::parse("name = \"x\"\n", "test.toml").expect("a scenario");
+    let texts = ["path.loss=0.01", "path.reverse_loss=0.01", "path.rtt=50"].map(str::to_owned);
+    let typed = [0, 1].map(|index| ("--loss", texts[index].clone()));
+    let error = scenario.set_all(&texts).expect_err("no units").as_typed(&typed);
+    let want = "\
+error: path.loss: \"0.01\": a share needs a per cent sign
+ --> command line:1:8
+  |
+1 | --loss 0.01
+  |        ^^^^
+  |
+  = help: write \"1%\" for a share of 0.01, or \"0.01%\" for 0.01 per cent
+
+error: path.rtt: \"50\": a duration needs a unit
+ --> --set:1:10
+  |
+1 | path.rtt=50
+  |          ^^
+  |
+  = help: write \"50ms\"";
+    assert_eq!(error.to_string(), want);
+}
+
+#[test]
+fn settings_are_checked_together() {
+    let hosts = ["hosts.sender=netns:a", "hosts.receiver=netns:b"].map(str::to_owned);
+    let text = "name = \"x\"\n[hosts]\nreceiver = \"ssh:user@b.example\"\n";
+    for order in [[0, 1], [1, 0]] {
+        let mut scenario = Scenario::parse(text, "test.toml").expect("a scenario");
+        let set = order.map(|index| hosts[index].clone());
+        scenario.set_all(&set).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+#[test]
 fn bad_settings_of_the_command_line_say_what_to_write() {
     let scenario = Scenario::parse("name = \"x\"\n[path]\nrtt = \"1ms\"\n", "test.toml").expect("a scenario");
     for (text, message, help) in [

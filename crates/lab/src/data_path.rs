@@ -15,8 +15,8 @@ use crate::sys::thread;
 use crate::topology::Middle;
 use crate::wait::until_ready;
 use nix::poll::PollFlags;
-use pipefill_core::backend::BackendError;
 use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, PathSpec, Payload};
+use pipefill_core::problem::Problem;
 use pipefill_core::record::DropReason;
 use pipefill_core::record::{Lateness, Stall};
 use pipefill_core::units::{Bytes, Rate, Seed, Time};
@@ -305,8 +305,8 @@ fn shortest_delay(spec: &DirectionSpec) -> Duration {
 /// Whether this machine has the memory for what the path keeps.
 ///
 /// # Errors
-/// [`BackendError::Unsupported`] with what it needs and what is there.
-pub(crate) fn ensure_memory(path: &PathSpec) -> Result<(), BackendError> {
+/// [`Problem`] with what it needs and what is there.
+pub(crate) fn ensure_memory(path: &PathSpec) -> Result<(), Problem> {
     if path.payload == Payload::Zeros {
         return Ok(());
     }
@@ -318,14 +318,14 @@ pub(crate) fn ensure_memory(path: &PathSpec) -> Result<(), BackendError> {
     if needed <= available {
         return Ok(());
     }
-    Err(BackendError::Unsupported {
-        what: format!(
+    Err(Problem::machine(
+        format!(
             "whole packets on this path take up to {} MiB (twice the queue and rate × delay, with 0.1 s more), and this machine has {} MiB free",
             needed >> 20,
             available >> 20
         ),
-        remedy: "a lower rate, a shorter round trip or a shorter queue; or path.payload = \"zeros\" for our own flows".to_owned(),
-    })
+        "a lower rate, a shorter round trip or a shorter queue; or path.payload = \"zeros\" for our own flows",
+    ))
 }
 
 /// `MemAvailable` of proc_meminfo(5), bytes.

@@ -1,8 +1,8 @@
 //! Open files: a run with many streams needs more than the 1,024 that most shells allow at first.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use pipefill_core::backend::BackendError;
 use pipefill_core::cell::CellSpec;
+use pipefill_core::problem::Problem;
 
 /// What a run opens beside the sockets of its streams: namespaces, the path's rings, netlink, BPF, the record's files.
 const BESIDE: u64 = 128;
@@ -10,8 +10,8 @@ const BESIDE: u64 = 128;
 /// Raises the soft limit of open files as far as `spec` needs it. Only this process and its children notice.
 ///
 /// # Errors
-/// [`BackendError::Unsupported`] with both numbers where the hard limit is lower, and can't be raised.
-pub(crate) fn ensure(spec: &CellSpec) -> Result<(), BackendError> {
+/// [`Problem`] with both numbers where the hard limit is lower, and can't be raised.
+pub(crate) fn ensure(spec: &CellSpec) -> Result<(), Problem> {
     ensure_count(needed(spec))
 }
 
@@ -21,19 +21,16 @@ fn needed(spec: &CellSpec) -> u64 {
     spec.flows.iter().map(|flow| flow.parallel).fold(BESIDE, of_flow)
 }
 
-fn ensure_count(needed: u64) -> Result<(), BackendError> {
+fn ensure_count(needed: u64) -> Result<(), Problem> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)
-        .map_err(|errno| BackendError::Failed(format!("reading the limit of open files: {errno}")))?;
+        .map_err(|errno| Problem::broken(format!("reading the limit of open files: {errno}")))?;
     if soft >= needed {
         return Ok(());
     }
     // Beyond the hard limit only root may go (setrlimit(2)).
-    setrlimit(Resource::RLIMIT_NOFILE, needed, hard.max(needed)).map_err(|_| BackendError::Unsupported {
-        what: format!("the run needs {needed} open files, and this process may have {hard}"),
-        remedy: format!(
+    setrlimit(Resource::RLIMIT_NOFILE, needed, hard.max(needed)).map_err(|_| Problem::machine(format!("the run needs {needed} open files, and this process may have {hard}"), format!(
             "raise the limit (`ulimit -Hn {needed}` as root, or LimitNOFILE= of the service), lower parallel, or run it with --on sim"
-        ),
-    })
+        )))
 }
 
 #[cfg(test)]
@@ -64,7 +61,7 @@ mod tests {
             assert_eq!(getrlimit(Resource::RLIMIT_NOFILE), Ok((soft + 1, hard)));
         }
         // Above `fs.nr_open` not even root may go.
-        let Err(BackendError::Unsupported { what, remedy }) = ensure_count(1 << 40) else {
+        let Err(Problem { what, remedy: Some(remedy), .. }) = ensure_count(1 << 40) else {
             panic!("a limit of 2^40 files was granted");
         };
         assert!(what.contains("needs 1099511627776 open files, and this process may have"), "{what}");

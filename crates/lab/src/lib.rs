@@ -46,8 +46,9 @@ mod traffic;
 mod validity;
 mod wait;
 
-use pipefill_core::backend::{Backend, BackendError, Watch};
+use pipefill_core::backend::{Backend, Watch};
 use pipefill_core::plan::Run;
+use pipefill_core::problem::Problem;
 use pipefill_core::record::{Environment, Manifest, Sink};
 use places::Pair;
 use privilege::Privilege;
@@ -55,7 +56,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 pub use restoring::give_back_left;
-pub use run::HOSTS_BACKEND;
 
 /// Where this process was started for a part of the work only, by this program itself: does it and tells the exit code. To be called before
 /// anything else.
@@ -94,7 +94,7 @@ impl Lab {
         run: &Run,
         watch: &dyn Watch,
         sink: &mut dyn Sink,
-    ) -> Result<Manifest, BackendError> {
+    ) -> Result<Manifest, Problem> {
         run::carry_out_between(pair, run, &self.environment, self.is_traced, watch, sink)
     }
 
@@ -110,11 +110,11 @@ impl Backend for Lab {
         "lab"
     }
 
-    fn stream(&self, run: &Run, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<Manifest, BackendError> {
+    fn stream(&self, run: &Run, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<Manifest, Problem> {
         run::carry_out(run, &self.environment, self.is_traced, watch, sink)
     }
 
-    fn check(&self, run: &Run) -> Result<(), BackendError> {
+    fn check(&self, run: &Run) -> Result<(), Problem> {
         run::check(run)
     }
 

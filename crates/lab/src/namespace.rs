@@ -6,7 +6,7 @@
 use crate::sys::socket::netns_cookie;
 use crate::threads::{joined, start_thread};
 use nix::sched::{CloneFlags, setns, unshare};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -45,12 +45,21 @@ impl Namespace {
         Ok(Self { handle: self.handle.try_clone()? })
     }
 
-    /// Runs `work` on a thread inside this namespace. Sockets that it makes stay in the namespace wherever they go.
+    /// Runs `work` on a thread inside this namespace. Sockets that it makes stay in the namespace wherever they go. To enter the namespace of
+    /// the calling thread takes no privilege: its new thread is there already (setns(2) asks for `CAP_SYS_ADMIN` all the same).
     pub(crate) fn enter<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         on_a_thread(|| {
-            setns(self.handle.as_fd(), CloneFlags::CLONE_NEWNET)?;
+            if !self.is_of_this_thread()? {
+                setns(self.handle.as_fd(), CloneFlags::CLONE_NEWNET)?;
+            }
             work()
         })
+    }
+
+    /// Two files stand for one namespace where device and inode are the same (namespaces(7)).
+    fn is_of_this_thread(&self) -> io::Result<bool> {
+        let (own, this) = (fs::metadata("/proc/thread-self/ns/net")?, self.handle.metadata()?);
+        Ok((own.dev(), own.ino()) == (this.dev(), this.ino()))
     }
 
     /// The number that the kernel knows it by (`net->ns.inum`): the inode of its file (namespaces(7)).

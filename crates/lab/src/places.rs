@@ -19,6 +19,11 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Where `ip netns` keeps its names.
 const NAMED: &str = "/run/netns";
 
+/// The file that stands for a network namespace: `name` itself where that is a path, else where `ip netns` keeps it.
+pub fn namespace_file(name: &str) -> PathBuf {
+    if name.contains('/') { PathBuf::from(name) } else { Path::new(NAMED).join(name) }
+}
+
 /// The network namespace of a host.
 #[derive(Debug)]
 pub struct Place {
@@ -70,8 +75,8 @@ impl Place {
     /// # Errors
     /// Those of processes and namespaces. What the kernel refuses is a setting that was not met.
     pub fn change(&self, place: &str, host: &HostSpec, may_change: bool) -> io::Result<Changed> {
-        let mut restorer = Restorer::start(&[&self.namespace])?;
-        let changes = may_change.then_some(Changes { restorer: &mut restorer, which: 0 });
+        let mut restorer = may_change.then(|| Restorer::start(&[&self.namespace])).transpose()?;
+        let changes = restorer.as_mut().map(|restorer| Changes { restorer, which: 0 });
         let settings = apply_for_a_while(&self.namespace, place, host, changes)?;
         Ok(Changed { settings, restorer })
     }
@@ -98,7 +103,8 @@ impl Place {
 pub struct Changed {
     /// As asked, and as read back.
     pub settings: Vec<Setting>,
-    restorer: Restorer,
+    /// None where nothing may be changed.
+    restorer: Option<Restorer>,
 }
 
 impl Changed {
@@ -107,7 +113,7 @@ impl Changed {
     /// # Errors
     /// The process that does so was ended by somebody else.
     pub fn give_back(mut self) -> io::Result<Vec<String>> {
-        self.restorer.end()
+        self.restorer.as_mut().map_or(Ok(Vec::new()), Restorer::end)
     }
 }
 
@@ -212,4 +218,33 @@ fn reach(sender: &Place, receiver: &Place, address: IpAddr) -> io::Result<(IpAdd
     })?;
     let own = socket.local_addr()?.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?.ip();
     Ok((own, began.elapsed()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::scenario::Scenario;
+    use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+    use std::thread;
+
+    const SCENARIO: &str = "name = \"a\"\n[[flow]]\nduration = \"1s\"\n";
+
+    /// On a thread that has given all of its capabilities away.
+    #[test]
+    fn the_own_namespace_takes_no_privilege() {
+        let plan = Scenario::parse(SCENARIO, "a.toml").unwrap().plan().clone();
+        let host = plan.cells[0].spec.sender.clone();
+        let none = CapabilitySet::empty();
+        let work = || {
+            set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
+                .unwrap();
+            assert!(Namespace::create().is_err(), "it is privileged all the same");
+            let own = Place::own().unwrap();
+            own.is_machine();
+            let changed = own.change("sender", &host, false).unwrap();
+            assert!(changed.settings.iter().any(|setting| setting.name == "net.ipv4.tcp_rmem"));
+            assert_eq!(changed.give_back().unwrap(), Vec::<String>::new());
+        };
+        thread::scope(|scope| scope.spawn(work).join().unwrap());
+    }
 }

@@ -6,6 +6,7 @@ use crate::namespace::Namespace;
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{getgid, getuid};
+use pipefill_core::problem::Problem;
 use std::fs;
 use std::io;
 use std::thread;
@@ -18,6 +19,8 @@ pub enum Privilege {
     Root,
     /// Root inside an own user namespace: everything but SCHED_FIFO, forced socket buffers and BPF.
     UserNamespace,
+    /// None: an ordinary user, who can make no namespace as they are. Enough between hosts.
+    User,
 }
 
 impl Privilege {
@@ -26,18 +29,14 @@ impl Privilege {
         match self {
             Self::Root => "root",
             Self::UserNamespace => "user-namespace",
+            Self::User => "user",
         }
     }
 }
 
-/// Why the lab can't run here.
-#[derive(Debug, thiserror::Error)]
-#[error("{what}")]
-pub struct Denied {
-    /// What was tried and what the kernel said.
-    pub what: String,
-    /// What to do about it.
-    pub remedy: String,
+/// What this process may do as it is: unlike [`acquire`], it enters no user namespace, in which the machine's own network would be another one's.
+pub fn current() -> Privilege {
+    if Namespace::create().is_ok() { Privilege::Root } else { Privilege::User }
 }
 
 /// Finds a way to make network namespaces, entering a user namespace where that is needed.
@@ -45,8 +44,8 @@ pub struct Denied {
 /// Must be called while the process has one thread: `unshare(CLONE_NEWUSER)` is refused otherwise (unshare(2)).
 ///
 /// # Errors
-/// [`Denied`], with the remedy, where neither way is open.
-pub fn acquire() -> Result<Privilege, Denied> {
+/// [`Problem`], with the remedy, where neither way is open.
+pub fn acquire() -> Result<Privilege, Problem> {
     if Namespace::create().is_ok() {
         return Ok(Privilege::Root);
     }
@@ -89,7 +88,7 @@ fn unshare_user() -> io::Result<()> {
     }
 }
 
-fn denied(error: &io::Error) -> Denied {
+fn denied(error: &io::Error) -> Problem {
     let remedy =
         if fs::read_to_string("/proc/sys/kernel/unprivileged_userns_clone").is_ok_and(|v| v.trim() == "0") {
             "sysctl kernel.unprivileged_userns_clone=1, or run it as root"
@@ -102,10 +101,8 @@ fn denied(error: &io::Error) -> Denied {
         } else {
             "run it as root, or in a container started with --privileged"
         };
-    Denied {
-        what: format!(
-            "network namespaces can't be made here, neither directly nor in a user namespace: {error}"
-        ),
-        remedy: remedy.to_owned(),
-    }
+    Problem::machine(
+        format!("network namespaces can't be made here, neither directly nor in a user namespace: {error}"),
+        remedy,
+    )
 }

@@ -8,12 +8,13 @@ use crate::clock::RunClock;
 use crate::lateness::LatenessMeter;
 use crate::namespace::Namespace;
 use crate::netlink::Rtnetlink;
-use crate::privilege::{Denied, Privilege};
+use crate::privilege::Privilege;
 use crate::sys::socket::{set_option, tcp_info};
 use crate::sys::thread as scheduling;
 use crate::topology::Topology;
 use crate::trace::Trace;
 use pipefill_core::cell::PathSpec;
+use pipefill_core::problem::Problem;
 use socket2::{Domain, Socket, Type};
 use std::fs;
 use std::io;
@@ -56,7 +57,7 @@ impl Check {
 }
 
 /// Tries everything that the lab needs or can use. Takes about half a second.
-pub fn checks(privilege: &Result<Privilege, Denied>) -> Vec<Check> {
+pub fn checks(privilege: &Result<Privilege, Problem>) -> Vec<Check> {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let mut checks = vec![Check::new("kernel", State::Ok, format!("Linux {}", kernel.trim()))];
     match privilege {
@@ -65,8 +66,8 @@ pub fn checks(privilege: &Result<Privilege, Denied>) -> Vec<Check> {
             checks.extend([path(), real_time(), congestion_states(*privilege), netem()]);
         }
         Err(denied) => {
-            checks
-                .push(Check::new("network namespaces", State::Missing, &denied.what).remedy(&denied.remedy));
+            let remedy = denied.remedy.clone();
+            checks.push(Check { remedy, ..Check::new("network namespaces", State::Missing, &denied.what) });
         }
     }
     checks.extend([cpus(), timer(), congestion_controls(), socket_buffers(), tcp_info_length()]);
@@ -77,6 +78,7 @@ fn privileged(privilege: Privilege) -> Check {
     let detail = match privilege {
         Privilege::Root => "allowed",
         Privilege::UserNamespace => "allowed inside a user namespace, as for any user",
+        Privilege::User => "not allowed",
     };
     Check::new("network namespaces", State::Ok, detail)
 }

@@ -25,8 +25,8 @@ use crate::threads::{StopOnDrop, joined, start_thread};
 use crate::topology::{Middle, Topology, address_a, address_b};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::dup;
-use pipefill_core::backend::BackendError;
 use pipefill_core::cell::{CellSpec, Direction, Family};
+use pipefill_core::problem::Problem;
 use pipefill_core::record::{Counter, Lateness, Setting};
 use pipefill_core::units::Seed;
 use std::ffi::OsString;
@@ -103,12 +103,8 @@ impl<'a> ProgramPath<'a> {
     /// programs' sockets where `sets_congestion_control`.
     ///
     /// # Errors
-    /// [`BackendError::Unsupported`] where there is not enough memory, or what is needed is not permitted.
-    pub fn build(
-        spec: &'a CellSpec,
-        seed: Seed,
-        sets_congestion_control: bool,
-    ) -> Result<Self, BackendError> {
+    /// [`Problem`] where there is not enough memory, or what is needed is not permitted.
+    pub fn build(spec: &'a CellSpec, seed: Seed, sets_congestion_control: bool) -> Result<Self, Problem> {
         ensure_memory(&spec.path)?;
         let topology = Topology::with_families(&spec.path, &[Family::Ipv4, Family::Ipv6])
             .map_err(|error| crate::run::failed("building the path", &error))?;

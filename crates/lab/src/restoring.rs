@@ -166,7 +166,13 @@ fn give_back(namespaces: &[Namespace], line: &str) -> Result<(), String> {
     let value = words.next().unwrap_or_default();
     let namespace = which.parse().ok().and_then(|which: usize| namespaces.get(which));
     let Some(namespace) = namespace else { return Err(name.to_owned()) };
-    namespace
-        .enter(|| fs::write(sysctl_path(name), value))
-        .map_err(|error| format!("{name} = {value}: {error}"))
+    let write = || {
+        let path = sysctl_path(name);
+        // What could not be changed needs nothing.
+        match fs::read_to_string(&path) {
+            Ok(now) if now.trim_end_matches('\n') == value => Ok(()),
+            _ => fs::write(&path, value),
+        }
+    };
+    namespace.enter(write).map_err(|error| format!("{name} = {value}: {error}"))
 }

@@ -27,9 +27,11 @@ use crate::validity::{false_hystart_exit, judge};
 use flow::ConnectedFlow;
 use outcome::Outcome;
 use pipefill_capture::write::file_name;
-use pipefill_core::backend::{BackendError, Watch};
+use pipefill_core::backend::Watch;
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
+use pipefill_core::hosts;
 use pipefill_core::plan::Run;
+use pipefill_core::problem::Problem;
 use pipefill_core::record::{
     Counter, Environment, Instrument, Manifest, Observed, Setting, Sink, Subject, ThreadRole,
 };
@@ -51,7 +53,7 @@ pub(crate) fn carry_out(
     is_traced: bool,
     watch: &dyn Watch,
     sink: &mut dyn Sink,
-) -> Result<Manifest, BackendError> {
+) -> Result<Manifest, Problem> {
     let began = SystemTime::now();
     descriptors::ensure(&run.cell.spec)?;
     let stage = Stage::build(run, is_traced).map_err(|error| failed("building the path", &error))?;
@@ -68,7 +70,7 @@ pub(crate) fn carry_out_between(
     is_traced: bool,
     watch: &dyn Watch,
     sink: &mut dyn Sink,
-) -> Result<Manifest, BackendError> {
+) -> Result<Manifest, Problem> {
     let began = SystemTime::now();
     descriptors::ensure(&run.cell.spec)?;
     let mut restorer =
@@ -79,7 +81,7 @@ pub(crate) fn carry_out_between(
     let left = restorer.end().map_err(|error| failed("giving settings back", &error))?;
     let outcome = outcome?;
     if !left.is_empty() {
-        return Err(BackendError::Failed(format!(
+        return Err(Problem::broken(format!(
             "settings of the hosts were not given back: {}",
             left.join("; ")
         )));
@@ -93,14 +95,11 @@ pub(crate) fn carry_out_between(
 fn between_hosts(manifest: Manifest, pair: &Pair) -> Manifest {
     let [local, remote] = pair.addresses.map(|address| address.to_string());
     let observed = Observed { local, remote, ..Observed::default() };
-    Manifest { backend: HOSTS_BACKEND.to_owned(), subject: Subject::Observed(observed), ..manifest }
+    Manifest { backend: hosts::BACKEND.to_owned(), subject: Subject::Observed(observed), ..manifest }
 }
 
-/// The backend's name of a run between hosts.
-pub const HOSTS_BACKEND: &str = "hosts";
-
 /// Whether this machine can do `run`: every congestion control that it names, tried in a namespace.
-pub(crate) fn check(run: &Run) -> Result<(), BackendError> {
+pub(crate) fn check(run: &Run) -> Result<(), Problem> {
     let spec = &run.cell.spec;
     descriptors::ensure(spec)?;
     ensure_memory(&spec.path)?;
@@ -109,24 +108,26 @@ pub(crate) fn check(run: &Run) -> Result<(), BackendError> {
         spec.flows.iter().filter_map(|flow| flow.congestion_control.as_ref()).chain(hosts).collect();
     let namespace = Namespace::create().map_err(|error| failed("making a network namespace", &error))?;
     let tried = namespace.enter(|| names.into_iter().try_for_each(|name| try_congestion_control(name)));
-    tried.map_err(|error| BackendError::Unsupported {
-        what: error.to_string(),
-        remedy: "choose one that is there, or load the kernel's module (modprobe tcp_NAME)".to_owned(),
+    tried.map_err(|error| {
+        Problem::machine(
+            error.to_string(),
+            "choose one that is there, or load the kernel's module (modprobe tcp_NAME)",
+        )
     })
 }
 
-pub(crate) fn failed(doing: &str, error: &io::Error) -> BackendError {
+pub(crate) fn failed(doing: &str, error: &io::Error) -> Problem {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => BackendError::Unsupported {
-            what: format!("{doing}: {error}"),
-            remedy: "run `pipefill doctor`, which says what is missing; or run it with --on sim".to_owned(),
-        },
-        io::ErrorKind::ReadOnlyFilesystem => BackendError::Unsupported {
-            what: format!("{doing}: {error}"),
-            remedy: "/proc/sys is read-only here, as in a container: start it with --privileged, or run it with --on sim".to_owned(),
-        },
-        io::ErrorKind::Interrupted => BackendError::Interrupted("the user".to_owned()),
-        _ => BackendError::Failed(format!("{doing}: {error}")),
+        io::ErrorKind::PermissionDenied => Problem::machine(
+            format!("{doing}: {error}"),
+            "run `pipefill doctor`, which says what is missing; or run it with --on sim",
+        ),
+        io::ErrorKind::ReadOnlyFilesystem => Problem::machine(
+            format!("{doing}: {error}"),
+            "/proc/sys is read-only here, as in a container: start it with --privileged, or run it with --on sim",
+        ),
+        io::ErrorKind::Interrupted => Problem::stopped(),
+        _ => Problem::broken(format!("{doing}: {error}")),
     }
 }
 
@@ -215,7 +216,7 @@ impl<'a> Stage<'a> {
         })
     }
 
-    fn perform(mut self, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<Outcome, BackendError> {
+    fn perform(mut self, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<Outcome, Problem> {
         let threads = Threads::default();
         let [stop_path, stop_captures] = [const { AtomicBool::new(false) }; 2];
         let mut settings = std::mem::take(&mut self.settings);
@@ -236,7 +237,7 @@ impl<'a> Stage<'a> {
             drop(end_of_captures);
             let captured: io::Result<Vec<Count>> =
                 captures.into_iter().map(|capture| joined(capture, "a capture")).collect();
-            Ok::<_, BackendError>((traffic, forwarders, captured))
+            Ok::<_, Problem>((traffic, forwarders, captured))
         })?;
         let captured = captured.map_err(|error| failed("writing a capture", &error))?;
         let steal_us = counters::steal_us()
@@ -281,7 +282,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Captures at both hosts, where the run asks for them.
-    fn taps(&self, sink: &mut dyn Sink) -> Result<Option<[Tap<'_>; 2]>, BackendError> {
+    fn taps(&self, sink: &mut dyn Sink) -> Result<Option<[Tap<'_>; 2]>, Problem> {
         let asked = &self.run.cell.spec.run;
         if !asked.capture {
             return Ok(None);
@@ -320,7 +321,7 @@ impl<'a> Stage<'a> {
         settings: &mut Vec<Setting>,
         watch: &dyn Watch,
         sink: &mut dyn Sink,
-    ) -> Result<TrafficOutcome, BackendError> {
+    ) -> Result<TrafficOutcome, Problem> {
         let flows = match self.connect(settings, watch) {
             Ok(flows) => flows,
             Err(error)
@@ -368,7 +369,7 @@ impl<'a> Stage<'a> {
         mut trace: Trace,
         counters: &mut Vec<Counter>,
         sink: &mut dyn Sink,
-    ) -> Result<Option<u64>, BackendError> {
+    ) -> Result<Option<u64>, Problem> {
         for _ in 0..MOST_LOOKS {
             trace.drain_to(sink)?;
             let again = self.counters_after()?;
@@ -381,7 +382,7 @@ impl<'a> Stage<'a> {
         Ok(trace.finish(sink)?)
     }
 
-    fn counters_after(&self) -> Result<Vec<Counter>, BackendError> {
+    fn counters_after(&self) -> Result<Vec<Counter>, Problem> {
         let after = snapshots(&self.topology, self.found_rtt.is_none())
             .map_err(|error| failed("reading counters", &error))?;
         Ok(self

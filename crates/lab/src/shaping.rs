@@ -28,8 +28,8 @@ use kernel::{CLSACT, EGRESS, Link};
 use mark::Mark;
 use netlink_packet_route::tc::TcHandle;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use pipefill_core::backend::BackendError;
 use pipefill_core::cell::PathSpec;
+use pipefill_core::problem::Problem;
 use pipefill_core::units::Seed;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -85,13 +85,12 @@ impl Shaped {
     /// Shapes the interface. What this kernel can't do is found in a namespace of its own first, where there may be one.
     ///
     /// # Errors
-    /// [`BackendError::Unsupported`] where the kernel, or the interface's filters, leave no way; [`BackendError::Failed`] where the
-    /// interface is shaped already, or is not there. Nothing is changed then.
-    pub fn begin(request: &Request<'_>) -> Result<Self, BackendError> {
+    /// [`Problem`] where the kernel, or the interface's filters, leave no way, and where the interface is shaped already, or is not there.
+    /// Nothing is changed then.
+    pub fn begin(request: &Request<'_>) -> Result<Self, Problem> {
         let ends = Instant::now() + request.span;
-        let conditions = Conditions::of(request.path, request.seed).map_err(|what| {
-            BackendError::Failed(format!("{} can't be shaped to {what}", request.interface))
-        })?;
+        let conditions = Conditions::of(request.path, request.seed)
+            .map_err(|what| Problem::broken(format!("{} can't be shaped to {what}", request.interface)))?;
         let namespace = request.netns.map(Namespace::open).transpose().map_err(failed("the namespace"))?;
         let selectors = request.flows.selectors();
         let inside = in_namespace(namespace.as_ref(), || Ok(begin(request, &conditions, &selectors)));
@@ -161,13 +160,13 @@ fn begin(
     request: &Request<'_>,
     conditions: &Conditions,
     selectors: &[Selector],
-) -> Result<(u32, Child, UnixStream), BackendError> {
+) -> Result<(u32, Child, UnixStream), Problem> {
     let netlink = Rtnetlink::connect().map_err(failed("netlink"))?;
     let links = kernel::links(&netlink).map_err(failed("listing interfaces"))?;
     let interface = interface(&links, request.interface)?;
     if let Some(found) = left::on(interface, &links) {
         match found.switch {
-            Some(_) => return Err(BackendError::Failed(found.in_the_way())),
+            Some(_) => return Err(Problem::broken(found.in_the_way())),
             None => tree::take_down(&netlink, interface.index).map(drop).map_err(failed("what was left"))?,
         }
     }
@@ -190,17 +189,14 @@ fn begin(
     Ok((interface.index, switch, connection))
 }
 
-fn interface<'a>(links: &'a [Link], name: &str) -> Result<&'a Link, BackendError> {
+fn interface<'a>(links: &'a [Link], name: &str) -> Result<&'a Link, Problem> {
     let Some(found) = links.iter().find(|link| link.name == name) else {
         let others: Vec<&str> =
             links.iter().filter(|link| !link.is_loopback).map(|link| link.name.as_str()).collect();
-        return Err(BackendError::Failed(format!(
-            "there is no interface {name}; there is {}",
-            others.join(", ")
-        )));
+        return Err(Problem::broken(format!("there is no interface {name}; there is {}", others.join(", "))));
     };
     if found.is_loopback {
-        return Err(BackendError::Failed(format!(
+        return Err(Problem::broken(format!(
             "{name} carries both directions, so that it can't be shaped to a path; run the program behind one: pipefill exec"
         )));
     }
@@ -208,16 +204,14 @@ fn interface<'a>(links: &'a [Link], name: &str) -> Result<&'a Link, BackendError
 }
 
 /// How it will be undone; asks whether there is room for our filters ahead of others'.
-fn mark(netlink: &Rtnetlink, interface: &Link, request: &Request<'_>) -> Result<Mark, BackendError> {
-    let unsupported =
-        |what: String, remedy: &str| BackendError::Unsupported { what, remedy: remedy.to_owned() };
+fn mark(netlink: &Rtnetlink, interface: &Link, request: &Request<'_>) -> Result<Mark, Problem> {
     let name = &interface.name;
     let qdiscs = kernel::qdiscs(netlink, interface.index).map_err(failed("listing qdiscs"))?;
     let made_clsact = match qdiscs.iter().find(|qdisc| qdisc.parent == TcHandle::CLSACT) {
         None => true,
         Some(qdisc) if qdisc.kind == CLSACT => false,
         Some(qdisc) => {
-            return Err(unsupported(
+            return Err(Problem::machine(
                 format!("{name} has a qdisc of kind {}, which leaves no room for clsact", qdisc.kind),
                 "remove it for the time of the test (tc qdisc del dev … ingress), or shape another interface",
             ));
@@ -228,7 +222,7 @@ fn mark(netlink: &Rtnetlink, interface: &Link, request: &Request<'_>) -> Result<
         false => kernel::preferences(netlink, interface.index, EGRESS).map_err(failed("listing filters"))?,
     };
     if request.flows.passes_some() && !others.is_empty() {
-        return Err(unsupported(
+        return Err(Problem::machine(
             format!("{name} has filters of others at its egress, which would not see ssh any more"),
             "name the other end of the test with --to",
         ));
@@ -237,7 +231,7 @@ fn mark(netlink: &Rtnetlink, interface: &Link, request: &Request<'_>) -> Result<
     let preference = match others.iter().min() {
         None => PREFERENCE,
         Some(0 | 1) => {
-            return Err(unsupported(
+            return Err(Problem::machine(
                 format!("{name} has a filter with preference 1 at its egress, and ours has to come first"),
                 "give that filter another preference, or shape another interface",
             ));
@@ -248,7 +242,7 @@ fn mark(netlink: &Rtnetlink, interface: &Link, request: &Request<'_>) -> Result<
 }
 
 /// Puts all of it up in a namespace of its own, which then goes. Where we may not make one, the interface itself has to tell.
-fn rehearse(conditions: &Conditions, selectors: &[Selector], interface: &Link) -> Result<(), BackendError> {
+fn rehearse(conditions: &Conditions, selectors: &[Selector], interface: &Link) -> Result<(), Problem> {
     let Ok(namespace) = Namespace::create() else { return Ok(()) };
     let tried = namespace.enter(|| {
         let netlink = Rtnetlink::connect()?;
@@ -302,12 +296,12 @@ fn in_namespace<T: Send>(
     }
 }
 
-fn failed(doing: &'static str) -> impl Fn(io::Error) -> BackendError {
+fn failed(doing: &'static str) -> impl Fn(io::Error) -> Problem {
     move |error| match error.kind() {
-        io::ErrorKind::PermissionDenied => BackendError::Unsupported {
-            what: format!("shaping is not permitted: {doing}: {error}"),
-            remedy: "run it as root (CAP_NET_ADMIN)".to_owned(),
-        },
-        _ => BackendError::Failed(format!("shaping: {doing}: {error}")),
+        io::ErrorKind::PermissionDenied => Problem::machine(
+            format!("shaping is not permitted: {doing}: {error}"),
+            "run it as root (CAP_NET_ADMIN)",
+        ),
+        _ => Problem::broken(format!("shaping: {doing}: {error}")),
     }
 }

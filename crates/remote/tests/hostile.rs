@@ -1,11 +1,7 @@
 //! Hostile ends of a test: the entries of the fuzz targets, fed for a few seconds without a nightly compiler.
 
-#[path = "../../../fuzz/far_end.rs"]
-mod far_end;
-#[path = "../../../fuzz/iperf3.rs"]
-mod iperf3;
-
 use pipefill_remote::far_end::FarEnd;
+use pipefill_testkit::entries::{far_end, iperf3};
 use proptest::prelude::*;
 
 /// JSON that has the members of both documents, with anything in them.

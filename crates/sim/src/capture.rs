@@ -8,9 +8,9 @@ mod wire;
 use crate::segment::{Body, Identity, Segment};
 use pipefill_capture::write::{About, Packet, SNAP_LENGTH, Way, Writer, file_name};
 use pipefill_core::address;
-use pipefill_core::backend::BackendError;
 use pipefill_core::cell::{CapturePackets, Direction};
 use pipefill_core::plan::Run;
+use pipefill_core::problem::Problem;
 use pipefill_core::record::Sink;
 use pipefill_core::units::Time;
 use pipefill_link::Packet as OnPath;
@@ -56,7 +56,7 @@ impl Capture {
         run: &Run,
         streams: impl Iterator<Item = Identity>,
         sink: &mut dyn Sink,
-    ) -> Result<Option<Box<Self>>, BackendError> {
+    ) -> Result<Option<Box<Self>>, Problem> {
         let spec = &run.cell.spec;
         if !spec.run.capture {
             return Ok(None);
@@ -74,7 +74,7 @@ impl Capture {
                 snap_length: SNAP_LENGTH,
             };
             let writer = Writer::begin(file, &about).map_err(|error| failed(&error))?;
-            Ok::<_, BackendError>(Interface { writer, held: None, error: None })
+            Ok::<_, Problem>(Interface { writer, held: None, error: None })
         };
         let hosts = [interface("sender")?, interface("receiver")?];
         let streams = streams.map(|stream| Wire::new(run, &stream)).collect();
@@ -105,7 +105,7 @@ impl Capture {
     ///
     /// # Errors
     /// What could not be written.
-    pub(crate) fn end(self, now: Time) -> Result<(), BackendError> {
+    pub(crate) fn end(self, now: Time) -> Result<(), Problem> {
         let Self { hosts, streams, .. } = self;
         for mut host in hosts {
             host.let_go(&streams);
@@ -171,6 +171,6 @@ fn unix_ns(at: Time) -> u64 {
     ZERO_UNIX_NS.saturating_add(at.nanos())
 }
 
-fn failed(error: &io::Error) -> BackendError {
-    BackendError::Failed(format!("writing a capture: {error}"))
+fn failed(error: &io::Error) -> Problem {
+    Problem::broken(format!("writing a capture: {error}"))
 }

@@ -12,7 +12,8 @@ mod text;
 pub use scenario::scenario;
 
 use crate::Sim;
-use pipefill_core::backend::{Backend, BackendError, Watch};
+use pipefill_core::backend::{Backend, Watch};
+use pipefill_core::problem::Problem;
 use pipefill_core::record::{Invalid, RunRecord};
 use pipefill_core::scenario::Scenario;
 use shrink::shrink;
@@ -34,14 +35,14 @@ pub struct Examined {
 /// # Errors
 /// `Failed` where the scenario isn't one, a check failed, or a record contradicts itself; `Interrupted` where `watch` asked to
 /// stop; `Unsupported` where the simulator does not model what is asked.
-pub fn examine(text: &str, watch: &dyn Watch) -> Result<Examined, BackendError> {
+pub fn examine(text: &str, watch: &dyn Watch) -> Result<Examined, Problem> {
     let scenario =
-        Scenario::parse(text, "scenario.toml").map_err(|error| BackendError::Failed(error.to_string()))?;
+        Scenario::parse(text, "scenario.toml").map_err(|error| Problem::broken(error.to_string()))?;
     let sim = Sim::new().checked();
     let mut examined = Examined::default();
     for run in scenario.plan().runs() {
         let record = sim.run(&run, watch)?;
-        is_sound(&record).map_err(BackendError::Failed)?;
+        is_sound(&record).map_err(Problem::broken)?;
         examined.runs += 1;
         examined.packets += packets(&record);
         examined.unconnected += u64::from(!record.manifest.invalid.is_empty());

@@ -4,8 +4,8 @@
 
 use crate::options::{Options, WindowRule};
 use crate::segment::Ip;
-use pipefill_core::backend::BackendError;
 use pipefill_core::cell::{HostSpec, PathSpec};
+use pipefill_core::problem::Problem;
 use std::time::Duration;
 
 /// What TCP reads from its host.
@@ -51,7 +51,7 @@ impl Host {
     ///
     /// # Errors
     /// `Unsupported` for a sysctl that the simulator does not model.
-    pub(crate) fn new(spec: &HostSpec, path: &PathSpec, options: Options) -> Result<Self, BackendError> {
+    pub(crate) fn new(spec: &HostSpec, path: &PathSpec, options: Options) -> Result<Self, Problem> {
         let (is_on, offloads) = (|asked: Option<bool>| asked.unwrap_or(true), spec.offloads);
         let mut host = Self {
             rmem: [4096, 131_072, 6 << 20],
@@ -89,7 +89,7 @@ impl Host {
         Self::new(&spec, &PathSpec::EMPTY, options).expect("defaults are modelled")
     }
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), BackendError> {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), Problem> {
         let understood = match name {
             "net.ipv4.tcp_rmem" => triple(value).map(|sizes| self.rmem = sizes),
             "net.ipv4.tcp_wmem" => triple(value).map(|sizes| self.wmem = sizes),
@@ -105,9 +105,11 @@ impl Host {
             _ if IRRELEVANT.contains(&name) => Some(()),
             _ => None,
         };
-        understood.ok_or_else(|| BackendError::Unsupported {
-            what: format!("the simulator does not model {name} = {value}"),
-            remedy: "leave it out, or run it with --on lab".to_owned(),
+        understood.ok_or_else(|| {
+            Problem::machine(
+                format!("the simulator does not model {name} = {value}"),
+                "leave it out, or run it with --on lab",
+            )
         })
     }
 }
@@ -125,7 +127,7 @@ fn flag(value: &str) -> Option<bool> {
 mod tests {
     use super::*;
 
-    fn host(name: &str, value: &str) -> Result<Host, BackendError> {
+    fn host(name: &str, value: &str) -> Result<Host, Problem> {
         let mut host = Host::usual(Options::default());
         host.set(name, value)?;
         Ok(host)

@@ -28,9 +28,10 @@ mod udp;
 
 pub use options::{Options, WindowRule, WriterHabit};
 
-use pipefill_core::backend::{Backend, BackendError, Watch};
+use pipefill_core::backend::{Backend, Watch};
 use pipefill_core::cell::CellSpec;
 use pipefill_core::plan::Run;
+use pipefill_core::problem::Problem;
 use pipefill_core::record::{Manifest, Sink};
 use std::time::Duration;
 
@@ -53,7 +54,7 @@ impl Sim {
     }
 
     /// The same simulator, which looks at every instant whether what must always hold does: bytes are conserved, windows and
-    /// rates kept, counts right, timers armed. A run in which something doesn't is a `BackendError::Failed`. Several times slower.
+    /// rates kept, counts right, timers armed. A run in which something doesn't is a [`Problem`]. Several times slower.
     pub fn checked(self) -> Self {
         Self { is_checked: true, ..self }
     }
@@ -64,11 +65,11 @@ impl Backend for Sim {
         "sim"
     }
 
-    fn stream(&self, run: &Run, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<Manifest, BackendError> {
+    fn stream(&self, run: &Run, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<Manifest, Problem> {
         run::carry_out(run, self.options, self.is_checked, watch, sink)
     }
 
-    fn check(&self, run: &Run) -> Result<(), BackendError> {
+    fn check(&self, run: &Run) -> Result<(), Problem> {
         run::check(run, self.options)
     }
 

@@ -5,8 +5,8 @@
 
 use crate::capture::Capture;
 use crate::segment::Segment;
-use pipefill_core::backend::BackendError;
 use pipefill_core::cell::{BottleneckSpec, Direction, DirectionSpec, PathSpec};
+use pipefill_core::problem::Problem;
 use pipefill_core::record::Counter;
 use pipefill_core::units::{Bytes, QueueLimit, Rate, Seed, Time};
 use pipefill_link::{Backlog, Counters, OneWay, Packet, Released};
@@ -82,7 +82,7 @@ impl Network {
     ///
     /// # Errors
     /// What could not be written.
-    pub(crate) fn end_capture(&mut self, now: Time) -> Result<(), BackendError> {
+    pub(crate) fn end_capture(&mut self, now: Time) -> Result<(), Problem> {
         self.capture.take().map_or(Ok(()), |capture| capture.end(now))
     }
 

@@ -16,9 +16,10 @@ use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::{Sender, SenderSettings};
 use crate::udp::UdpStream;
 use crate::{apps, cc};
-use pipefill_core::backend::{BackendError, Watch};
+use pipefill_core::backend::Watch;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec, Protocol, Writer};
 use pipefill_core::plan::Run;
+use pipefill_core::problem::Problem;
 use pipefill_core::record::{Invalid, Manifest, Sink};
 use pipefill_core::traffic::waiting;
 use pipefill_core::units::{Bytes, Rate, Time};
@@ -43,7 +44,7 @@ pub(crate) fn carry_out(
     is_checked: bool,
     watch: &dyn Watch,
     sink: &mut dyn Sink,
-) -> Result<Manifest, BackendError> {
+) -> Result<Manifest, Problem> {
     let spec = &run.cell.spec;
     let [sender, receiver] = hosts(spec, options)?;
     let hosts = Hosts { a: (&spec.sender, sender), b: (&spec.receiver, receiver) };
@@ -73,12 +74,12 @@ pub(crate) fn carry_out(
 }
 
 /// Whether `run` can be simulated, found without doing it.
-pub(crate) fn check(run: &Run, options: Options) -> Result<(), BackendError> {
+pub(crate) fn check(run: &Run, options: Options) -> Result<(), Problem> {
     hosts(&run.cell.spec, options).map(drop)
 }
 
 /// The sender's host and the receiver's, where all that is asked for can be simulated.
-fn hosts(spec: &CellSpec, options: Options) -> Result<[Host; 2], BackendError> {
+fn hosts(spec: &CellSpec, options: Options) -> Result<[Host; 2], Problem> {
     refuse_what_is_not_modelled(spec)?;
     let host = |host| Host::new(host, &spec.path, options);
     let hosts = [host(&spec.sender)?, host(&spec.receiver)?];
@@ -92,17 +93,14 @@ fn hosts(spec: &CellSpec, options: Options) -> Result<[Host; 2], BackendError> {
     Ok(hosts)
 }
 
-fn refuse_what_is_not_modelled(spec: &CellSpec) -> Result<(), BackendError> {
-    let refuse = |what: &str, remedy: &str| {
-        Err(BackendError::Unsupported { what: what.to_owned(), remedy: remedy.to_owned() })
-    };
+fn refuse_what_is_not_modelled(spec: &CellSpec) -> Result<(), Problem> {
     let ip = Ip::of(&spec.path);
     let largest = ip.mtu - ip.header - UDP;
     let is_fragmented =
         |flow: &FlowSpec| flow.protocol == Protocol::Udp && flow.length.get() > u64::from(largest);
     if spec.flows.iter().any(is_fragmented) {
         let remedy = format!("set length to {largest}B or less");
-        return refuse("the simulator does not fragment datagrams", &remedy);
+        return Err(Problem::machine("the simulator does not fragment datagrams", remedy));
     }
     Ok(())
 }
@@ -116,33 +114,30 @@ fn writer_habit(options: Options, flow: &FlowSpec) -> WriterHabit {
 }
 
 /// Writes far smaller than the buffer that takes them: nothing else could happen before the last one.
-fn refuse_many_writes(flow: &FlowSpec, from: &Host) -> Result<(), BackendError> {
+fn refuse_many_writes(flow: &FlowSpec, from: &Host) -> Result<(), Problem> {
     let buffer = flow.sndbuf.map_or(from.wmem[2], |asked| asked.get().saturating_mul(2));
     let writes = buffer / flow.length.get().max(1);
     if flow.protocol == Protocol::Tcp && writes > WRITES_MAX {
-        return Err(BackendError::Unsupported {
-            what: format!(
-                "a send buffer of {buffer} bytes takes {writes} writes of {} bytes",
-                flow.length.get()
-            ),
-            remedy: format!(
+        return Err(Problem::machine(
+            format!("a send buffer of {buffer} bytes takes {writes} writes of {} bytes", flow.length.get()),
+            format!(
                 "raise length to {} bytes or more, or lower the send buffer",
                 buffer.div_ceil(WRITES_MAX)
             ),
-        });
+        ));
     }
     Ok(())
 }
 
 /// What waits on the path is held in memory.
-fn refuse_a_full_path(packets: u64) -> Result<(), BackendError> {
+fn refuse_a_full_path(packets: u64) -> Result<(), Problem> {
     if packets <= HELD_MAX {
         return Ok(());
     }
-    Err(BackendError::Unsupported {
-        what: format!("the path holds {packets} packets at once, and the simulator keeps {HELD_MAX}"),
-        remedy: "lower the bitrate, the round trip or the queue, or set a rate".to_owned(),
-    })
+    Err(Problem::machine(
+        format!("the path holds {packets} packets at once, and the simulator keeps {HELD_MAX}"),
+        "lower the bitrate, the round trip or the queue, or set a rate",
+    ))
 }
 
 /// Both hosts.
@@ -152,7 +147,7 @@ struct Hosts<'a> {
 }
 
 impl Hosts<'_> {
-    fn stream(&self, run: &Run, flow: &FlowSpec, index: u32, number: u32) -> Result<Stream, BackendError> {
+    fn stream(&self, run: &Run, flow: &FlowSpec, index: u32, number: u32) -> Result<Stream, Problem> {
         let ((from_spec, from), (_, to)) = match flow.direction {
             Direction::Forward => (self.a, self.b),
             Direction::Reverse => (self.b, self.a),
@@ -171,9 +166,11 @@ impl Hosts<'_> {
             Protocol::Tcp => {
                 let name = flow.congestion_control.as_ref().unwrap_or(&from_spec.congestion_control);
                 let seed = run.seed.derive(&format!("stream {number} congestion control"));
-                let cc = cc::by_name(name, seed).ok_or_else(|| BackendError::Unsupported {
-                    what: format!("congestion control \"{name}\" is not simulated"),
-                    remedy: "choose one of reno, cubic, bbr, or run it with --on lab".to_owned(),
+                let cc = cc::by_name(name, seed).ok_or_else(|| {
+                    Problem::machine(
+                        format!("congestion control \"{name}\" is not simulated"),
+                        "choose one of reno, cubic, bbr, or run it with --on lab",
+                    )
                 })?;
                 let sndbuf = flow.sndbuf.map(Bytes::get);
                 let max_pacing_rate = flow.max_pacing_rate.map(|rate| rate.bps() / 8);
@@ -198,7 +195,7 @@ struct Traffic<'a> {
 }
 
 impl Traffic<'_> {
-    fn run(&mut self) -> Result<Outcome, BackendError> {
+    fn run(&mut self) -> Result<Outcome, Problem> {
         if !self.connect()? {
             let ready = self.engine.streams.iter().filter(|stream| stream.is_ready()).count();
             let detail =
@@ -222,7 +219,7 @@ impl Traffic<'_> {
     }
 
     /// False where a connection did not come about in time.
-    fn connect(&mut self) -> Result<bool, BackendError> {
+    fn connect(&mut self) -> Result<bool, Problem> {
         let begin = self.engine.now;
         for stream in &mut self.engine.streams {
             if let Transport::Tcp(tcp) = &mut stream.transport {
@@ -266,7 +263,7 @@ impl Traffic<'_> {
     }
 
     /// Runs to `end`, sampling from `zero` on.
-    fn sample_until(&mut self, zero: Time, end: Time) -> Result<(), BackendError> {
+    fn sample_until(&mut self, zero: Time, end: Time) -> Result<(), Problem> {
         let every = self.spec.run.sample.max(Duration::from_micros(1));
         let mut due = zero;
         while due < end {
@@ -280,7 +277,7 @@ impl Traffic<'_> {
         self.advance_to(end)
     }
 
-    fn advance_to(&mut self, until: Time) -> Result<(), BackendError> {
+    fn advance_to(&mut self, until: Time) -> Result<(), Problem> {
         while let Some(at) = self.engine.next().filter(|&at| at <= until) {
             self.engine.advance(at);
             self.stop_if_broken()?;
@@ -290,15 +287,15 @@ impl Traffic<'_> {
         Ok(())
     }
 
-    fn stop_if_broken(&self) -> Result<(), BackendError> {
+    fn stop_if_broken(&self) -> Result<(), Problem> {
         match self.engine.broken() {
-            Some(what) => Err(BackendError::Failed(format!("{BROKEN}: {what}"))),
+            Some(what) => Err(Problem::broken(format!("{BROKEN}: {what}"))),
             None => Ok(()),
         }
     }
 
     /// Counts `work`, and looks after some of it whether to go on.
-    fn worked(&mut self, work: u64) -> Result<(), BackendError> {
+    fn worked(&mut self, work: u64) -> Result<(), Problem> {
         self.work += work;
         if self.work < PATIENCE {
             return Ok(());
@@ -309,9 +306,9 @@ impl Traffic<'_> {
         self.check()
     }
 
-    fn check(&self) -> Result<(), BackendError> {
+    fn check(&self) -> Result<(), Problem> {
         if self.watch.stop_requested() {
-            return Err(BackendError::Interrupted("the user".to_owned()));
+            return Err(Problem::stopped());
         }
         Ok(())
     }

@@ -1,8 +1,6 @@
 //! Captures of simulated runs, read with others' code and held against the records of the same run.
 
 mod kinds;
-#[path = "../../capture/tests/reading/mod.rs"]
-mod reading;
 
 use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::cell::{CapturePackets, Direction};
@@ -11,7 +9,7 @@ use pipefill_core::plan::Run;
 use pipefill_core::record::{AnyRow, Manifest, Retransmit, Sink, SinkError};
 use pipefill_core::scenario::Scenario;
 use pipefill_sim::Sim;
-use reading::{Capture, Checksums, Seen, Transport, read};
+use pipefill_testkit::captures::dissected::{Capture, Checksums, Seen, Transport, read};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::SocketAddr;

@@ -49,7 +49,7 @@ pub use leftover::Leftover;
 pub use lock::{Attempt, LEASE, Lock};
 pub use owner::Owner;
 pub use partial::Partial;
-pub use place::{Place, choose, fresh};
+pub use place::{Place, choose, fresh, newest};
 pub use record::{RecordReader, State, read_manifest, state, undisturbed};
 pub use registry::{Entry, Registry};
 pub use removed::Removed;

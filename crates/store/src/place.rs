@@ -4,7 +4,7 @@
 
 use crate::files::below;
 use crate::lock::LOCK;
-use crate::{ExperimentDirectory, Request, StoreError};
+use crate::{EXPERIMENT, ExperimentDirectory, RUNS, Request, StoreError};
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::Shard;
 use std::fs;
@@ -66,6 +66,25 @@ pub fn fresh(base: &Path, out: Option<&Path>, name: &FileName) -> Result<PathBuf
         }
     }
     Err(StoreError::NoNumber { folder, name: name.clone() })
+}
+
+/// The experiment in `pipefill-runs` below `base` that was begun or changed last.
+///
+/// # Errors
+/// [`StoreError::File`] where the folder can't be read.
+pub fn newest(base: &Path) -> Result<Option<PathBuf>, StoreError> {
+    let folder = base.join(DEFAULT);
+    let entries = match fs::read_dir(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        entries => entries.map_err(StoreError::file("reading", &folder))?,
+    };
+    let changed = |path: PathBuf| {
+        // A run that ends changes the folder of runs.
+        let times =
+            [EXPERIMENT, RUNS].map(|name| path.join(name).metadata().and_then(|found| found.modified()));
+        times.into_iter().collect::<Result<Vec<_>, _>>().ok()?.into_iter().max().map(|time| (time, path))
+    };
+    Ok(entries.flatten().filter_map(|entry| changed(entry.path())).max().map(|(_, path)| path))
 }
 
 fn number_of(folder: &Path, name: &FileName, number: u32) -> PathBuf {

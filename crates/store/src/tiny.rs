@@ -1,13 +1,10 @@
 //! A scenario of two cells and a record of its first run: for tests only.
 
-#[path = "../../analysis/tests/builder/mod.rs"]
-mod builder;
-
 use crate::{Partial, Records, Request};
-use builder::Steady;
 use pipefill_core::plan::Plan;
 use pipefill_core::record::{RunRecord, Sink};
 use pipefill_core::scenario::Scenario;
+use pipefill_testkit::builder::{self, Steady};
 
 /// Two cells, two runs each.
 const TINY: &str = r#"

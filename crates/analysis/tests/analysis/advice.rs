@@ -1,12 +1,12 @@
 //! Advice proposes only what the scenario and the kernel can take, for the flow and the direction that it is about.
 
-use crate::judged::{PATH, bloated, diagnosis, judged, spec};
 use pipefill_analysis::findings::advice::advise;
 use pipefill_analysis::findings::finding::{Advice, Goal, Latency};
 use pipefill_analysis::findings::proposal::Target;
 use pipefill_analysis::judge::{Diagnosis, Figures};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::scenario::Scenario;
+use pipefill_testkit::judged::{PATH, bloated, diagnosis, judged, spec};
 
 /// The advice for flow `flow` of `text`, which has 10 Mbit/s.
 fn advice(text: &str, flow: u32, limited_by: LimitedBy, cause: Option<CwndCause>) -> Vec<Advice> {

@@ -1,11 +1,11 @@
 //! Two experiments held against each other: matching of cells, intervals, regressions, notes.
 
-use crate::builder::{Steady, cell, plan, record, run, spec};
 use pipefill_analysis::findings::changes::{Changes, Finding};
 use pipefill_analysis::findings::experiment::{Experiment, ExperimentBuilder};
 use pipefill_core::cell::Protocol;
 use pipefill_core::plan::{Cell, cell_id};
 use pipefill_core::record::Invalid;
+use pipefill_testkit::builder::{Steady, cell, plan, record, run, spec};
 
 /// The cell of a round trip, under its real id.
 fn at(index: usize, rtt_ms: u64) -> Cell {

@@ -1,12 +1,12 @@
 //! What is drawn of a run whose true figures are known, and what theory allows a known cell.
 
-use crate::builder::{SECOND, Steady, cell, flow, record, run, spec};
 use pipefill_analysis::findings::series::{Drawing, Quantity, RunSeries, buckets, with_bands};
 use pipefill_analysis::ground::theory::{Bound, Law, bounds, rate_of, segment_loss};
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, LossSpec, LossUnit, Protocol};
 use pipefill_core::record::{Retransmit, RetransmitKind, RunRecord};
 use pipefill_core::tcp_info::CaState;
 use pipefill_core::units::{Bytes, Ratio};
+use pipefill_testkit::builder::{SECOND, Steady, cell, flow, record, run, spec};
 use std::time::Duration;
 
 fn drawn(record: &RunRecord, buckets: usize) -> RunSeries {

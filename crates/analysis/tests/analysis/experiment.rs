@@ -1,6 +1,5 @@
 //! Runs joined to cells: medians, validity, the JSON contract, expectations.
 
-use crate::builder::{Steady, capped, cell, plan, record, run, spec};
 use pipefill_analysis::findings::expect;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment, ExperimentBuilder};
 use pipefill_analysis::findings::verdict::Verdict;
@@ -9,6 +8,7 @@ use pipefill_core::limit::LimitedBy;
 use pipefill_core::plan::{Cell, Published};
 use pipefill_core::record::{Invalid, RunRecord, Setting};
 use pipefill_core::units::Ratio;
+use pipefill_testkit::builder::{Steady, capped, cell, plan, record, run, spec};
 
 fn at(cell: &Cell, repeat: u32, mbit: u64) -> RunRecord {
     let steady = Steady { rate_bps: mbit * 1_000_000, ..Steady::default() };
@@ -114,7 +114,7 @@ fn a_cell_is_found_by_its_id_where_the_plan_has_grown() {
     let cell = tcp_cell();
     let mut moved = cell.clone();
     moved.index = 1;
-    let first = Cell { index: 0, ..crate::builder::cell(7, &[], spec(Protocol::Tcp, 1)) };
+    let first = Cell { index: 0, ..pipefill_testkit::builder::cell(7, &[], spec(Protocol::Tcp, 1)) };
     let mut builder = ExperimentBuilder::new(plan(vec![first, moved]));
     builder.add(&at(&cell, 1, 60)).unwrap();
     let got = builder.finish();

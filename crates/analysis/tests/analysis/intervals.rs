@@ -1,10 +1,10 @@
 //! Intervals of runs of any length: their number is bounded, whatever a record says.
 
-use crate::builder::{Steady, cell, record, run, spec};
 use pipefill_analysis::findings::intervals::Following;
 use pipefill_analysis::findings::series::Drawing;
 use pipefill_core::cell::{Direction, Protocol};
 use pipefill_core::record::{AnyRow, Element, PathSample, RunRecord};
+use pipefill_testkit::builder::{Steady, cell, record, run, spec};
 
 /// A run that says that its only stream stopped at `stop_us`.
 fn until(stop_us: u64) -> RunRecord {

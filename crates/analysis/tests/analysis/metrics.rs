@@ -1,10 +1,10 @@
 //! A run's metrics on records whose true figures are known.
 
-use crate::builder::{Steady, cell, flow, record, run, spec};
 use pipefill_analysis::findings::metrics::{CaStateTimes, RetransmitCounts, RunMetrics};
 use pipefill_analysis::ground::interval::warmup;
 use pipefill_core::cell::{CellSpec, Direction, Protocol};
 use pipefill_core::record::{CaStateSource, Retransmit, RetransmitKind, RunRecord};
+use pipefill_testkit::builder::{Steady, cell, flow, record, run, spec};
 use proptest::prelude::*;
 use std::time::Duration;
 

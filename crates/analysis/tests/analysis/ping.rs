@@ -1,12 +1,12 @@
 //! What pings are said to have measured, on records whose true figures are known.
 
-use crate::builder::{Steady, cell, record, run, spec};
 use pipefill_analysis::findings::metrics::{PingMetrics, RunMetrics};
 use pipefill_analysis::infer::forget_the_plan;
 use pipefill_core::cell::{BottleneckSpec, CellSpec, Direction, Family, PingSpec, Protocol};
 use pipefill_core::record::{Observed, PingSample, RunRecord, Subject};
 use pipefill_core::traffic::ping::{exchange, wire_bytes};
 use pipefill_core::units::{Bytes, QueueLimit, Rate};
+use pipefill_testkit::builder::{Steady, cell, record, run, spec};
 use proptest::prelude::*;
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
 //! What single segments are, one situation after the other.
 
-use crate::made::frame::{ACK, FIN, RST, SYN, Tcp, sack, stamps, syn_options};
 use pipefill_capture::read::{LinkType, Packet};
 use pipefill_capture::tcp::{
     Connection, Ended, Event, Handshake, Kind, KnownBy, Observer, Reconstruction, Side, Spurious, Vantage,
 };
+use pipefill_testkit::captures::frame::{ACK, FIN, RST, SYN, Tcp, sack, stamps, syn_options};
 
 /// Takes segments at times, and keeps what was told.
 #[derive(Default)]

@@ -1,12 +1,14 @@
 //! The same packets, whatever holds them.
 
-use crate::made::container::{Entry, Order, block, enhanced, interface, option, pcap, pcapng, section};
-use crate::made::in_memory::InMemory;
 use flate2::Compression as Level;
 use flate2::write::GzEncoder;
 use pipefill_capture::read::{
     BEGINNING, Compression, Container, LinkType, Problem, ReadError, Reader, is_sparse,
 };
+use pipefill_testkit::captures::container::{
+    Entry, Order, block, enhanced, interface, option, pcap, pcapng, section,
+};
+use pipefill_testkit::captures::in_memory::InMemory;
 use proptest::prelude::*;
 use std::io::{self, Read, Write};
 

@@ -1,11 +1,11 @@
 //! Damaged captures, one a line: how many packets could be read, and what the error says.
 
-use crate::made::container::{
-    Entry, Order, block, enhanced, interface, option, pcap, pcap_header, pcap_record, pcapng, section,
-};
-use crate::made::in_memory::InMemory;
 use flate2::write::GzEncoder;
 use pipefill_capture::read::{Compression, ReadError, Reader};
+use pipefill_testkit::captures::container::{
+    Entry, Order, block, enhanced, interface, option, pcap, pcap_header, pcap_record, pcapng, section,
+};
+use pipefill_testkit::captures::in_memory::InMemory;
 use std::io::{self, Read, Write};
 
 const ORDER: Order = Order { is_big: false };

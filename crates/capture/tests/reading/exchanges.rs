@@ -1,9 +1,9 @@
 //! Transfers with losses whose truth is known, seen at the sender, at the receiver, and between them.
 
-use crate::made::exchange::{Exchange, MSS, Seen, Setup, Why};
 use pipefill_capture::headers;
 use pipefill_capture::read::{LinkType, Packet};
 use pipefill_capture::tcp::{Connection, Ended, Event, Kind, Observer, Reconstruction, Side, Vantage};
+use pipefill_testkit::captures::exchange::{Exchange, MSS, Seen, Setup, Why};
 use proptest::prelude::*;
 
 /// What was told, for the comparison.

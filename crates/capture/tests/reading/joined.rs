@@ -1,10 +1,10 @@
 //! Two captures of one transfer whose path was made here: what it lost, duplicated and delayed is found.
 
-use crate::made::container::{Entry, Order, pcap};
-use crate::made::exchange::{Exchange, Seen, Setup};
 use pipefill_capture::join::{Joined, Pairing, Placed, Survey, join};
 use pipefill_capture::read::Reader;
 use pipefill_capture::tcp::Reconstruction;
+use pipefill_testkit::captures::container::{Entry, Order, pcap};
+use pipefill_testkit::captures::exchange::{Exchange, Seen, Setup};
 use proptest::prelude::*;
 
 const DELAY_NS: u64 = 10_000_000;

@@ -1,8 +1,8 @@
 //! The same segment, whatever stands before it; and the kinds of what is no segment.
 
-use crate::made::frame::{ACK, Tcp, ethernet, sack, stamps};
 use pipefill_capture::headers::{Other, Segment, segment};
 use pipefill_capture::read::{LinkType, Packet};
+use pipefill_testkit::captures::frame::{ACK, Tcp, ethernet, sack, stamps};
 use proptest::prelude::*;
 
 fn tcp() -> Tcp {

@@ -6,5 +6,4 @@ mod damaged;
 mod exchanges;
 mod joined;
 mod links;
-mod made;
 mod memory;

@@ -1,9 +1,9 @@
 //! A million connections at once: how much memory they take, and what goes where fewer are allowed.
 
-use crate::made::frame::{ACK, SYN, Tcp, syn_options};
 use pipefill_capture::headers::{Segment, segment};
 use pipefill_capture::read::{LinkType, Packet};
 use pipefill_capture::tcp::{Connection, Ended, Limits, Observer, Reconstruction};
+use pipefill_testkit::captures::frame::{ACK, SYN, Tcp, syn_options};
 
 /// What ended, and why.
 #[derive(Default)]

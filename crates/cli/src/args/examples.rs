@@ -139,7 +139,7 @@ pub(super) const EXEC_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill exec --rtt 80ms --rate 50mbit --loss 1% \\
     --server 'iperf3 -s -1' -- iperf3 -c {server}
-  pipefill exec --rtt 80ms --server 'python3 -m http.server' -- curl -O http://{server}:8000/file
+  pipefill exec --rtt 80ms --server 'python3 -m http.server' -- curl -o copy http://{server}:8000/file
   pipefill exec --rtt 80ms -- ping -c 5 {server}
   pipefill exec --rtt 300ms --uplink -- curl -O https://example.com/file
   pipefill exec --scenario path.toml --out records -- $SHELL   then: pipefill explain records

@@ -1,7 +1,7 @@
 //! The arguments of `pipefill sweep`.
 
 use super::examples::SWEEP_EXAMPLES;
-use super::{BackendName, RecordsOf, Selection};
+use super::{BackendName, RecordsOf, SelectionArgs};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -53,7 +53,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, conflicts_with_all = ["engine", "shards", "out"])]
     pub(crate) merge: bool,
     #[command(flatten)]
-    pub(crate) selection: Selection,
+    pub(crate) selection: SelectionArgs,
     /// Where to run
     #[arg(long, value_enum, default_value = "lab", value_name = "BACKEND")]
     pub(crate) on: BackendName,

@@ -1,11 +1,11 @@
 //! Words that a shell can complete where any text is taken: the error of an unknown one comes from whoever reads it, with what is
 //! known there.
 
-use crate::studies::{ALL, STUDIES};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::error::Error;
 use clap::{Arg, Command};
 use pipefill_core::scenario::KEYS;
+use pipefill_runs::studies::{ALL, STUDIES};
 use std::ffi::OsStr;
 
 /// Takes any text, and offers `words` to completions.

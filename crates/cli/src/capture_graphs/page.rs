@@ -5,12 +5,12 @@
 
 use super::layers::{all_parts, layer, pictures, place, title};
 use super::{Found, Which, collect, find};
-use crate::failure::Failure;
 use pipefill_analysis::findings::connections::Captured;
 use pipefill_capture::graphs::{Graphs, Wanted, choose, levels};
 use pipefill_report::html::{CapturePage, render_capture};
 use pipefill_report::segments::{Level, Payload, Segments};
 use pipefill_report::words::quoted;
+use pipefill_runs::Failure;
 use pipefill_store::files;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub(crate) fn write(file: &Path, which: &Which, found: &Captured, to: &Path) -> 
         chosen: &chosen(which, drawn.len()),
         command: &made_by(file, which, to),
     });
-    files::replace(to, text.map_err(Failure::Json)?.as_bytes())?;
+    files::replace(to, text.map_err(Failure::json)?.as_bytes())?;
     Ok(drawn.len())
 }
 

@@ -1,7 +1,7 @@
 //! Drawing the connections of a small capture: which, where, and nothing where it can't be.
 
 use super::{Which, draw};
-use crate::failure::Failure;
+use pipefill_runs::Failure;
 use std::fs;
 use std::path::PathBuf;
 

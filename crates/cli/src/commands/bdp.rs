@@ -1,11 +1,11 @@
 //! `pipefill bdp`: the calculator.
 
 use crate::args::BdpArgs;
-use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
 use pipefill_analysis::ground::calculator::{Question, calculate};
 use pipefill_report::{calculator, json};
+use pipefill_runs::Failure;
 
 /// Answers one path's arithmetic.
 pub(super) fn bdp(args: &BdpArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
@@ -14,7 +14,7 @@ pub(super) fn bdp(args: &BdpArgs, terminal: &Terminal) -> Result<Outcome, Failur
     let calculation = calculate(&question)
         .map_err(|error| Failure::usage(error.to_string(), "pipefill bdp --help has examples"))?;
     let text = match args.json {
-        true => json::calculation(&calculation).map_err(Failure::Json)?,
+        true => json::calculation(&calculation).map_err(Failure::json)?,
         false => calculator::render(&calculation),
     };
     terminal.print_result(&text, args.json)?;

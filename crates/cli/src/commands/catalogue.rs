@@ -3,19 +3,19 @@
 
 use super::run::{self, Wanted};
 use crate::args::{CatalogueArgs, End};
-use crate::asked::Asked;
-use crate::catalogue_scenarios::{CATALOGUE, Entry};
-use crate::condense;
-use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::results::result_of;
-use crate::session::Finished;
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::confusion::{Blindfold, Catalogue};
 use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_analysis::findings::perturbation::Perturbation;
 use pipefill_analysis::infer::View;
 use pipefill_report::confusion;
+use pipefill_runs::Failure;
+use pipefill_runs::Finished;
+use pipefill_runs::PlannedScenario;
+use pipefill_runs::catalogue::{CATALOGUE, CatalogueScenario};
+use pipefill_runs::result_of;
+use pipefill_runs::rows;
 use pipefill_store::ExperimentDirectory;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,11 @@ pub(super) fn catalogue(args: &CatalogueArgs, terminal: &Terminal) -> Result<Out
         .map(|entry| {
             let mut options = args.options.clone();
             options.out = Some(folder.join(entry.name));
-            Ok(Wanted { asked: Asked::built_in(entry.name, entry.text, &args.set)?, options, shard: None })
+            Ok(Wanted {
+                asked: PlannedScenario::built_in(entry.name, entry.text, &args.set)?,
+                options,
+                shard: None,
+            })
         })
         .collect::<Result<Vec<_>, Failure>>()?;
     let finished = run::carry_out(experiments, terminal, false, &|_| Ok(()))?;
@@ -41,7 +45,7 @@ pub(super) fn catalogue(args: &CatalogueArgs, terminal: &Terminal) -> Result<Out
         .transpose()?;
     result.blindfold = args.blindfold.map(|end| blindfolded(&finished, end.view(), terminal)).transpose()?;
     if args.options.json {
-        terminal.print_data(&(serde_json::to_string_pretty(&result).map_err(Failure::Json)? + "\n"))?;
+        terminal.print_data(&(serde_json::to_string_pretty(&result).map_err(Failure::json)? + "\n"))?;
     } else if args.options.json_stream.is_none() {
         terminal.print(&confusion::render(&result))?;
     }
@@ -69,7 +73,7 @@ fn perturbed(finished: &[Finished], view: Option<View>, part: f64) -> Result<Per
         let Some(experiment) = ExperimentDirectory::open(&one.directory)? else { continue };
         // One run of a cell shows what the others would.
         if let Some(directory) = experiment.run_directories()?.first()
-            && let Some((manifest, rows)) = condense::rows(directory, view)?
+            && let Some((manifest, rows)) = rows(directory, view)?
         {
             perturbation.add(&one.result.experiment, &manifest, &rows);
         }
@@ -77,11 +81,13 @@ fn perturbed(finished: &[Finished], view: Option<View>, part: f64) -> Result<Per
     Ok(perturbation)
 }
 
-fn chosen(names: &[String]) -> Result<Vec<Entry>, Failure> {
+fn chosen(names: &[String]) -> Result<Vec<CatalogueScenario>, Failure> {
     if names.is_empty() {
         return Ok(CATALOGUE.to_vec());
     }
-    let is_of = |entry: &Entry, name: &str| entry.name == name || entry.name.starts_with(&format!("{name}-"));
+    let is_of = |entry: &CatalogueScenario, name: &str| {
+        entry.name == name || entry.name.starts_with(&format!("{name}-"))
+    };
     if let Some(unknown) = names.iter().find(|name| !CATALOGUE.iter().any(|entry| is_of(entry, name))) {
         let known: Vec<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
         return Err(Failure::usage(

@@ -1,13 +1,13 @@
 //! `pipefill compare`: two recorded experiments, cell by cell.
 
 use crate::args::CompareArgs;
-use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::results::result_of;
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::changes::{CellChange, Changes};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use pipefill_report::{changes as text, json};
+use pipefill_runs::Failure;
+use pipefill_runs::result_of;
 
 /// Reads both and compares them. A regression is exit code 1, so that it can stop a pipeline.
 pub(super) fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
@@ -18,7 +18,7 @@ pub(super) fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Outcome
         return Err(nothing_in_common(&before, &after));
     }
     let text = match args.json {
-        true => json::changes(&changes).map_err(Failure::Json)?,
+        true => json::changes(&changes).map_err(Failure::json)?,
         false => text::render(&changes, terminal.table_style()),
     };
     terminal.print_result(&text, args.json)?;

@@ -1,12 +1,12 @@
 //! `pipefill completions`: a shell's completion script.
 
 use crate::args::{Args, CompletionsArgs};
-use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::studies::{ALL, STUDIES};
 use crate::terminal::Terminal;
 use clap::CommandFactory;
 use clap_complete::Shell;
+use pipefill_runs::Failure;
+use pipefill_runs::studies::{ALL, STUDIES};
 
 /// Bash adds a space after a completed word; after `path.rtt=` a value follows.
 const BASH_WITHOUT_SPACE: &str = r#"

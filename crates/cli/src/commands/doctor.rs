@@ -1,14 +1,14 @@
 //! `pipefill doctor`: what this machine can do, why not, what is shaped, and what killed runs left behind.
 
-use super::run::tell;
+use super::run::{ELSEWHERE, tell};
 use crate::args::DoctorArgs;
-use crate::failure::{ELSEWHERE, Failure};
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
 use pipefill_lab::give_back_left;
 use pipefill_lab::privilege;
 use pipefill_lab::probe::{self, Check, State};
 use pipefill_lab::shaping::{self, Found};
+use pipefill_runs::Failure;
 use pipefill_store::Registry;
 use serde::Serialize;
 use serde_json::json;
@@ -19,7 +19,7 @@ pub(super) fn doctor(args: &DoctorArgs, terminal: &Terminal) -> Result<Outcome, 
     let registry = Registry::locate()?;
     let given_back = give_back_left();
     // Before a user namespace is entered, which has no right to the machine's own interfaces.
-    let shaped = Shaped::tidied().map_err(|error| Failure::Other(format!("listing interfaces: {error}")))?;
+    let shaped = Shaped::tidied().map_err(|error| Failure::broken(format!("listing interfaces: {error}")))?;
     let checks = probe::checks(&privilege::acquire());
     let removed = registry.sweep()?;
     tell(&removed, terminal);
@@ -35,7 +35,7 @@ pub(super) fn doctor(args: &DoctorArgs, terminal: &Terminal) -> Result<Outcome, 
             "settings": given_back,
             "shaping": shaped,
         });
-        serde_json::to_string_pretty(&document).map_err(Failure::Json)? + "\n"
+        serde_json::to_string_pretty(&document).map_err(Failure::json)? + "\n"
     } else {
         shaped.lines() + &screen(&checks, able)
     };

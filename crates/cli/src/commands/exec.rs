@@ -1,20 +1,22 @@
 //! `pipefill exec`: any program behind a path, and what limits its connections.
 
-use crate::args::{ExecArgs, Selection};
-use crate::asked::Asked;
-use crate::failure::Failure;
+use crate::args::{ExecArgs, PathOption, typed};
 use crate::outcome::Outcome;
-use crate::signals::Stop;
+use crate::page::told;
 use crate::signals_of_commands::hand_on;
 use crate::terminal::Terminal;
-use crate::watch::{Filter, Watcher, What, keep};
 use pipefill_capture::write::file_name;
-use pipefill_core::backend::BackendError;
 use pipefill_core::cell::Direction;
+use pipefill_core::plan::Selection;
+use pipefill_core::problem::Problem;
 use pipefill_core::record::Setting;
 use pipefill_core::units::Seed;
-use pipefill_lab::privilege::{self, Denied};
+use pipefill_lab::privilege;
 use pipefill_lab::program::{Captures, Carried, Count, ProgramPath, Programs, ensure_uplink};
+use pipefill_observe::{Filter, WatchRequest, Watcher, keep_connections};
+use pipefill_runs::Failure;
+use pipefill_runs::PlannedScenario;
+use pipefill_runs::Stop;
 use pipefill_store::{Aside, Owner, StoreError};
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -54,16 +56,15 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
         ));
     }
     if args.uplink {
-        ensure_uplink().map_err(cannot)?;
+        ensure_uplink()?;
     }
     // The process has one thread until here, and has to: see `acquire`.
-    let denied = |denied: Denied| Failure::Unsupported { what: denied.what, remedy: denied.remedy };
-    privilege::acquire().map_err(denied)?;
+    privilege::acquire()?;
     let runs = asked.plan.runs();
     let (run, seed) = runs.first().map_or(("", Seed::new(1)), |run| (&*run.id, run.seed));
     let wants_capture = args.out.as_deref().filter(|_| cell.spec.run.capture);
     let mut aside = wants_capture.map(|out| Aside::create(out, &Owner::current()?)).transpose()?;
-    let path = ProgramPath::build(&cell.spec, seed, names_congestion_control(args)).map_err(cannot)?;
+    let path = ProgramPath::build(&cell.spec, seed, names_congestion_control(args))?;
     if !args.quiet {
         path.settings().iter().filter(|one| !one.met).for_each(|one| terminal.say(&unmet(one)));
     }
@@ -82,8 +83,8 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
             )
         })
     });
-    let (ended, carried) = carried.map_err(|error| Failure::Other(format!("the path: {error}")))?;
-    let (code, looked) = ended.map_err(|error| Failure::Other(format!("starting the command: {error}")))?;
+    let (ended, carried) = carried.map_err(|error| Failure::broken(format!("the path: {error}")))?;
+    let (code, looked) = ended.map_err(|error| Failure::broken(format!("starting the command: {error}")))?;
     looked?;
     // Of a command that did not start there is nothing to tell.
     let did_nothing = watchers.iter().all(Watcher::has_seen_nothing);
@@ -94,13 +95,6 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
     Ok(Outcome::Program(u8::try_from(code).unwrap_or(u8::MAX)))
 }
 
-fn cannot(error: BackendError) -> Failure {
-    match error {
-        BackendError::Unsupported { what, remedy } => Failure::Unsupported { what, remedy },
-        other => Failure::Other(other.to_string()),
-    }
-}
-
 /// Files for the captures of both hosts, which appear beside the records.
 fn captures<'a>(run: &'a str, aside: &mut Aside) -> Result<Captures<'a>, Failure> {
     let mut file = |host| Ok::<_, StoreError>(Box::new(aside.file(&file_name(host))?));
@@ -108,9 +102,9 @@ fn captures<'a>(run: &'a str, aside: &mut Aside) -> Result<Captures<'a>, Failure
 }
 
 /// Of the sockets in the network namespace that `file` stands for, as far as `words` want them.
-fn watcher(file: &Path, words: &[String]) -> Result<Watcher, Failure> {
+fn watcher(file: &Path, words: &[String]) -> Result<Watcher, Problem> {
     let netns = Some(file.to_string_lossy().into_owned());
-    Watcher::open(What { filter: Filter::read(words)?, pid: None, netns, every: EVERY })
+    Watcher::open(WatchRequest { filter: Filter::read(words)?, pid: None, netns, every: EVERY })
 }
 
 fn with_peers([one, other]: [IpAddr; 2]) -> Vec<String> {
@@ -129,7 +123,7 @@ fn tell(
     found.for_each(|peer| connections.ask_senders(&peer));
     let connections = pipefill_report::words::complete_connections(connections);
     if args.json {
-        terminal.say(&serde_json::to_string_pretty(&connections).map_err(Failure::Json)?);
+        terminal.say(&serde_json::to_string_pretty(&connections).map_err(Failure::json)?);
     } else if !args.quiet {
         terminal
             .say(pipefill_report::connections::render(&connections, terminal.error_table_style()).trim_end());
@@ -138,7 +132,7 @@ fn tell(
         }
     }
     if let Some(out) = &args.out {
-        let kept = keep(watchers, out, terminal)?;
+        let kept = told(&keep_connections(watchers, out)?, terminal)?;
         if !args.quiet && !args.json {
             terminal.say(&kept);
             carried.captured.iter().for_each(|count| terminal.say(&capture_line(count, out)));
@@ -148,29 +142,31 @@ fn tell(
 }
 
 /// The scenario, with the options as what is set in it.
-fn asked(args: &ExecArgs) -> Result<Asked, Failure> {
-    let mut set = vec!["path.payload=kept".to_owned()];
-    let both = |value: &Option<String>, keys: &[&str]| -> Vec<String> {
-        value.iter().flat_map(|value| keys.iter().map(move |key| format!("path.{key}={value}"))).collect()
-    };
-    set.extend(both(&args.rtt, &["rtt"]));
-    set.extend(both(&args.rate, &["rate"]));
-    set.extend(both(&args.reverse_rate, &["reverse_rate"]));
+fn asked(args: &ExecArgs) -> Result<PlannedScenario, Failure> {
     // A queue stands at each bottleneck that there is.
     let queues: &[&str] = match (&args.rate, &args.reverse_rate) {
         (_, None) => &["queue"],
         (None, Some(_)) => &["reverse_queue"],
         (Some(_), Some(_)) => &["queue", "reverse_queue"],
     };
-    set.extend(both(&args.queue, queues));
-    set.extend(both(&args.loss, &["loss", "reverse_loss"]));
-    set.extend(both(&args.jitter, &["jitter", "reverse_jitter"]));
+    let options: [PathOption<'_>; 6] = [
+        ("--rtt", &args.rtt, &["rtt"]),
+        ("--rate", &args.rate, &["rate"]),
+        ("--reverse-rate", &args.reverse_rate, &["reverse_rate"]),
+        ("--queue", &args.queue, queues),
+        ("--loss", &args.loss, &["loss", "reverse_loss"]),
+        ("--jitter", &args.jitter, &["jitter", "reverse_jitter"]),
+    ];
+    let typed = typed(&options);
+    let mut set = vec!["path.payload=kept".to_owned()];
+    set.extend(typed.iter().map(|(_, assignment)| assignment.clone()));
     set.extend(args.set.iter().cloned());
     set.extend(args.capture.then(|| "run.capture=true".to_owned()));
-    match &args.scenario {
-        Some(file) => Asked::file(file, &Selection { set, ..Selection::default() }),
-        None => Asked::built_in("exec", TEXT, &set),
-    }
+    let planned = match &args.scenario {
+        Some(file) => PlannedScenario::file(file, &Selection { set, ..Selection::default() }),
+        None => PlannedScenario::built_in("exec", TEXT, &set),
+    };
+    planned.map_err(|failure| failure.as_typed(&typed))
 }
 
 /// A scenario always says which; without one it is the machine's, unless it is set.

@@ -1,30 +1,32 @@
 //! `pipefill explain`: what limited each cell of records, or each flow of a capture, when, and how that is known.
 
+use super::report::named_or_newest;
 use crate::args::{End, ExplainArgs};
-use crate::capture_flows::judged;
-use crate::capture_reading::{STDIN, name, read};
-use crate::failure::Failure;
+use crate::library::judge_capture;
 use crate::outcome::Outcome;
-use crate::results::result_of;
-use crate::select;
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::experiment::Experiment;
-use pipefill_report::words::{complete_capture, quoted};
+use pipefill_core::problem::Problem;
+use pipefill_observe::{STDIN, capture_name};
+use pipefill_report::words::quoted;
 use pipefill_report::{explain as text, json};
+use pipefill_runs::Failure;
+use pipefill_runs::result_of;
 use std::path::Path;
 
 /// Reads the records and explains them. Done is done, whatever limited.
 pub(super) fn explain(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    if is_no_directory(&args.directory) {
-        return capture(args, terminal);
+    let directory = &*named_or_newest(args.directory.as_deref(), terminal)?;
+    if is_no_directory(directory) {
+        return capture(directory, args, terminal);
     }
-    let mut result = result_of(&args.directory, args.blindfold.map(End::view), terminal)?;
+    let mut result = result_of(directory, args.blindfold.map(End::view), terminal)?;
     keep(&mut result, &args.only)?;
     if args.json {
-        terminal.print_data(&json::explanations(&result).map_err(Failure::Json)?)?;
+        terminal.print_data(&json::explanations(&result).map_err(Failure::json)?)?;
     } else {
-        let directory = args.directory.to_string_lossy();
-        let word = quoted(&directory);
+        let name = directory.to_string_lossy();
+        let word = quoted(&name);
         let fix = format!("pipefill fix {word}");
         terminal.print(&text::render(&result, &fix, terminal.table_style()))?;
     }
@@ -37,38 +39,31 @@ fn is_no_directory(path: &Path) -> bool {
 }
 
 /// Reads the capture, whatever its name, and explains its flows.
-fn capture(args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+fn capture(file: &Path, args: &ExplainArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     if !args.only.is_empty() || args.blindfold.is_some() {
         return Err(Failure::usage(
-            format!(
-                "{} is no directory, and --only and --blindfold are for records",
-                args.directory.display()
-            ),
+            format!("{} is no directory, and --only and --blindfold are for records", file.display()),
             "leave them out: of a capture each flow is explained, from its packets alone",
         ));
     }
-    let read = read(&args.directory, None).map_err(|failure| neither(&args.directory, failure))?;
-    let found = complete_capture(judged(&read));
+    let found = judge_capture(file).map_err(|problem| neither(file, &problem))?;
     if args.json {
-        terminal.print_data(&json::explained_capture(&found).map_err(Failure::Json)?)?;
+        terminal.print_data(&json::explained_capture(&found).map_err(Failure::json)?)?;
     } else {
-        terminal.print(&text::capture(&found, &name(&args.directory), terminal.table_style()))?;
+        terminal.print(&text::capture(&found, &capture_name(file), terminal.table_style()))?;
     }
     Ok(if found.broken.is_some() { Outcome::Broken } else { Outcome::Done })
 }
 
 /// What could not be read may have been meant as either.
-fn neither(file: &Path, failure: Failure) -> Failure {
-    match failure {
-        Failure::Usage { what, .. } => Failure::usage(
-            format!(
-                "{} is a file, not the directory of an experiment or a run. As a capture: {what}",
-                file.display()
-            ),
-            "give the directory that `pipefill run` named, or a capture: pcap or pcapng, also in gzip or zstd",
+fn neither(file: &Path, problem: &Problem) -> Problem {
+    Problem::usage(
+        format!(
+            "{} is a file, not the directory of an experiment or a run. As a capture: {problem}",
+            file.display()
         ),
-        other => other,
-    }
+        "give the directory that `pipefill run` named, or a capture: pcap or pcapng, also in gzip or zstd",
+    )
 }
 
 /// Leaves in `result` the cells that `only` names.
@@ -77,7 +72,7 @@ fn neither(file: &Path, failure: Failure) -> Failure {
 /// [`Failure::Usage`] where it names none.
 pub(super) fn keep(result: &mut Experiment, only: &[String]) -> Result<(), Failure> {
     let mut wanted = result.plan.clone();
-    select::only(&mut wanted, only)?;
+    wanted.select(only)?;
     result.cells.retain(|cell| wanted.cells.iter().any(|other| other.id == cell.id));
     Ok(())
 }

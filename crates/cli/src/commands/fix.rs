@@ -1,16 +1,13 @@
 //! `pipefill fix`: the advice, applied to the scenario and measured beside what was.
 
 use super::explain::keep;
+use super::report::named_or_newest;
 use super::run::{backend, say_chosen, tidy};
 use crate::args::{BackendName, FixArgs};
-use crate::asked::Asked;
-use crate::failure::Failure;
-use crate::fix_file;
 use crate::outcome::Outcome;
 use crate::page;
-use crate::results::{ensure_directory, result_of};
-use crate::session::{Finished, Session};
-use crate::signals::Stop;
+use crate::run_reporter::RunReporter;
+use crate::signals::stop_on_signals;
 use crate::terminal::Terminal;
 use clap::ValueEnum;
 use pipefill_analysis::findings::connections::BACKEND;
@@ -22,13 +19,19 @@ use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Plan};
 use pipefill_report::words::{quoted, repeat_command};
 use pipefill_report::{fix as text, json};
+use pipefill_runs::Failure;
+use pipefill_runs::PlannedScenario;
+use pipefill_runs::fix_file;
+use pipefill_runs::{Finished, Session};
+use pipefill_runs::{ensure_directory, result_of};
 use pipefill_store::{ExperimentDirectory, Registry, fresh};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Tries the advice of every cell and prints what came of it. An advice that does not help is a result, and no failure.
 pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let experiment = experiment_of(&args.directory)?;
+    let directory = &*named_or_newest(args.directory.as_deref(), terminal)?;
+    let experiment = experiment_of(directory)?;
     if experiment.stored.backend == BACKEND {
         return Err(Failure::usage(
             "nobody planned these connections: there is no scenario to run again",
@@ -36,19 +39,18 @@ pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failur
         ));
     }
     let on = backend_of(args, &experiment)?;
-    let mut result = result_of(&args.directory, None, terminal)?;
+    let mut result = result_of(directory, None, terminal)?;
     keep(&mut result, &args.only)?;
     let registry = Registry::locate()?.optional(on == BackendName::Sim);
     // The process has one thread until here, and has to: see `acquire`.
     let backend = backend(on)?;
-    let stop = Stop::on_signals()?;
+    let stop = stop_on_signals()?;
     tidy(&registry, terminal)?;
     let base = Path::new("");
-    let session =
-        Session { backend: &*backend, registry: &registry, stop: &stop, terminal, base, leaves_pages: false };
+    let session = Session { backend: &*backend, registry: &registry, stop: &stop, base };
     let name = FileName::cleaned(&format!("{}-fix", experiment.stored.plan.experiment));
     let out = fresh(session.base, args.out.as_deref(), &name)?;
-    let work = Work { args, session: &session, experiment: &experiment, out: &out };
+    let work = Work { args, directory, session: &session, experiment: &experiment, out: &out, terminal };
     let mut found = Vec::new();
     let mut is_invalid = false;
     for cell in result.cells.iter().filter(|cell| is_of(cell, &experiment)) {
@@ -59,7 +61,7 @@ pub(super) fn fix(args: &FixArgs, terminal: &Terminal) -> Result<Outcome, Failur
     fix_file::write(&out, &result.experiment, &found)?;
     leave(&experiment, &result.experiment, &found, &out, terminal);
     match args.json {
-        true => terminal.print_data(&json::proofs(&result.experiment, &found).map_err(Failure::Json)?)?,
+        true => terminal.print_data(&json::proofs(&result.experiment, &found).map_err(Failure::json)?)?,
         false => terminal.print(&text::render(&result.experiment, &found, terminal.table_style()))?,
     }
     if args.quiet {
@@ -92,6 +94,9 @@ struct Work<'a> {
     session: &'a Session<'a>,
     experiment: &'a ExperimentDirectory,
     out: &'a Path,
+    terminal: &'a Terminal,
+    /// The experiment's, or that of one of its runs.
+    directory: &'a Path,
 }
 
 impl Work<'_> {
@@ -105,7 +110,7 @@ impl Work<'_> {
             Err(failure) if failure.ends_all() => return Err(failure),
             Err(failure) => Some(failure.to_string()),
         };
-        let command = format!("pipefill fix {}", quoted(&self.args.directory.to_string_lossy()));
+        let command = format!("pipefill fix {}", quoted(&self.directory.to_string_lossy()));
         let proof = Proof {
             index: result.index,
             id: result.id.clone(),
@@ -134,7 +139,7 @@ impl Work<'_> {
             let [before, after] = self.pair(cell, search.set(), &advice, &place)?;
             let sides = [&before, &after].map(|side| side.result.cells.first());
             let [Some(one), Some(other)] = sides else {
-                return Err(Failure::Other(format!("{} has no result", place.display())));
+                return Err(Failure::broken(format!("{} has no result", place.display())));
             };
             tried.is_invalid |= [one, other].into_iter().any(|side| side.valid < side.runs);
             let mut round = Round::of(search.set().to_vec(), advice, one, other);
@@ -157,7 +162,7 @@ impl Work<'_> {
         let repeat = format!("run.repeat={}", self.args.repeat);
         let under = |sets: &[&[String]]| {
             let set: Vec<String> = std::iter::once(repeat.clone()).chain(sets.concat()).collect();
-            Asked::cell(self.experiment, cell, &set)
+            PlannedScenario::cell(self.experiment, cell, &set)
         };
         let (before, after) = (under(&[base])?, under(&[base, &advice.set])?);
         self.session.check(&before)?;
@@ -165,7 +170,8 @@ impl Work<'_> {
         let parent = self.out.join(place);
         fs::create_dir_all(&parent).map_err(Failure::file("making", &parent))?;
         let pair = [(BEFORE, &before), (AFTER, &after)];
-        self.session.perform_in_turn(&parent, pair, self.args.quiet)
+        let reporter = RunReporter::of_progress(self.terminal, self.session.stop, self.args.quiet);
+        self.session.perform_in_turn(&parent, pair, &reporter)
     }
 }
 

@@ -1,13 +1,13 @@
 //! `pipefill report --format iperf3` and `--format flent`: a document for each flow of each run.
 
-use crate::condense::cut;
-use crate::evaluation::without_rows;
-use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::results::ensure_directory;
 use crate::terminal::Terminal;
 use pipefill_core::file_name::FileName;
 use pipefill_report::{flent, iperf3};
+use pipefill_runs::Failure;
+use pipefill_runs::cut;
+use pipefill_runs::ensure_directory;
+use pipefill_runs::without_rows;
 use pipefill_store::{ExperimentDirectory, Records, files};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -80,12 +80,12 @@ fn of_run(directory: &Path, form: Form) -> Result<Vec<Document>, Failure> {
     let Some((manifest, intervals)) = cut(directory, width_us)? else { return Ok(Vec::new()) };
     let (flows, extension) = match form {
         Form::Iperf3 => {
-            let texts = iperf3::documents(&manifest, &intervals).map_err(Failure::Json)?;
+            let texts = iperf3::documents(&manifest, &intervals).map_err(Failure::json)?;
             (texts.into_iter().map(|(flow, text)| (flow, text.into_bytes())).collect(), "json")
         }
         Form::Flent => {
             let files = flent::files(&manifest, &intervals);
-            (files.map_err(|error| Failure::Other(format!("{}: {error}", directory.display())))?, "flent.gz")
+            (files.map_err(|error| Failure::broken(format!("{}: {error}", directory.display())))?, "flent.gz")
         }
     };
     let named = |(flow, bytes): (u32, Vec<u8>)| {

@@ -3,15 +3,16 @@
 //! Each scenario follows from its number alone.
 
 use crate::args::FuzzArgs;
-use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::signals::Stop;
+use crate::signals::stop_on_signals;
 use crate::terminal::Terminal;
-use crate::wording::span;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use pipefill_core::backend::{BackendError, Watch};
+use pipefill_core::backend::Watch;
 use pipefill_core::scenario::Scenario;
 use pipefill_core::units::Time;
+use pipefill_runs::Failure;
+use pipefill_runs::Stop;
+use pipefill_runs::duration_in_words;
 use pipefill_sim::fuzz::{Examined, examine, scenario, smallest};
 use serde::Serialize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -49,7 +50,7 @@ struct Findings {
 
 /// Looks for scenarios in which an invariant is broken.
 pub(super) fn fuzz(args: &FuzzArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let stop = Stop::on_signals()?;
+    let stop = stop_on_signals()?;
     if let Some(path) = &args.file {
         let text = std::fs::read_to_string(path).map_err(Failure::file("reading", path))?;
         Scenario::parse(&text, &path.to_string_lossy())?;
@@ -64,13 +65,13 @@ pub(super) fn fuzz(args: &FuzzArgs, terminal: &Terminal) -> Result<Outcome, Fail
     });
     let found = hunt.finish();
     let text = if args.json {
-        serde_json::to_string_pretty(&found).map_err(Failure::Json)? + "\n"
+        serde_json::to_string_pretty(&found).map_err(Failure::json)? + "\n"
     } else {
         found.findings.iter().map(Finding::text).collect::<String>() + &found.summary()
     };
     terminal.print_result(&text, args.json)?;
     if found.interrupted && found.findings.is_empty() {
-        return Err(Failure::Other("stopped by the user".to_owned()));
+        return Err(Failure::broken("stopped by the user"));
     }
     Ok(if found.findings.is_empty() { Outcome::Done } else { Outcome::Finding })
 }
@@ -171,7 +172,12 @@ impl<'a> Hunt<'a> {
             }
             (None, None) => Duration::ZERO,
         };
-        format!("{} runs, {} packets, {findings} findings; about {} left", sum.runs, sum.packets, span(left))
+        format!(
+            "{} runs, {} packets, {findings} findings; about {} left",
+            sum.runs,
+            sum.packets,
+            duration_in_words(left)
+        )
     }
 
     fn finish(self) -> Findings {
@@ -230,7 +236,7 @@ impl Watch for StopOnly<'_> {
 fn fails(text: &str, stop: &Stop) -> Result<Option<Examined>, String> {
     match catch_unwind(AssertUnwindSafe(|| examine(text, &StopOnly(stop)))) {
         Ok(Ok(examined)) => Ok(Some(examined)),
-        Ok(Err(BackendError::Interrupted(_))) => Ok(None),
+        Ok(Err(problem)) if problem.is_stop() => Ok(None),
         Ok(Err(error)) => Err(error.to_string()),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);

@@ -1,12 +1,12 @@
 //! `pipefill man`: manual pages, made from the definitions of the command line.
 
 use crate::args::{Args, ManArgs};
-use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::terminal::Terminal;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
+use pipefill_runs::Failure;
 use std::fs;
 use std::io;
 
@@ -19,7 +19,7 @@ pub(super) fn man(args: &ManArgs, terminal: &Terminal) -> Result<Outcome, Failur
     let mut root = Args::command().disable_help_subcommand(true);
     root.build();
     let Some(folder) = &args.output else {
-        let page = page(&root, &root).map_err(|error| Failure::Other(format!("no manual page: {error}")))?;
+        let page = page(&root, &root).map_err(|error| Failure::broken(format!("no manual page: {error}")))?;
         terminal.print_data(&String::from_utf8_lossy(&page))?;
         return Ok(Outcome::Done);
     };

@@ -1,17 +1,17 @@
 //! `pipefill merge`: the shards of an experiment, wherever they were run, as one experiment.
 
 use super::run::tell;
-use crate::again;
 use crate::args::MergeArgs;
-use crate::claim::Claim;
-use crate::evaluation::evaluate;
-use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::page;
-use crate::results::ensure_directory;
-use crate::signals::Stop;
+use crate::signals::stop_on_signals;
 use crate::terminal::Terminal;
 use pipefill_report::words::quoted;
+use pipefill_runs::Claim;
+use pipefill_runs::Failure;
+use pipefill_runs::ensure_directory;
+use pipefill_runs::evaluate;
+use pipefill_runs::{resume_command, shard_command};
 use pipefill_store::{ExperimentDirectory, Owner, Registry, Shards, ShardsError};
 use serde_json::json;
 use std::path::Path;
@@ -23,12 +23,19 @@ pub(super) fn merge(args: &MergeArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let shards = Shards::gather(parts.clone()).map_err(told)?;
     let sources = shards.sources().map_err(told)?;
     let registry = Registry::locate()?.optional(true);
-    let stop = Stop::on_signals()?;
+    let stop = stop_on_signals()?;
     tell(&registry.sweep()?, terminal);
     let (owner, request) = (Owner::current()?, shards.request());
     let (base, out) = (Path::new(""), Some(args.out.as_path()));
-    let claim =
-        Claim { request: &request, base, out, resume: true, owner: &owner, registry: &registry, terminal };
+    let claim = Claim {
+        request: &request,
+        base,
+        out,
+        resume: true,
+        owner: &owner,
+        registry: &registry,
+        reporter: terminal,
+    };
     let claimed = claim.settle()?;
     let experiment = &claimed.experiment;
     let go_on = || claimed.lock.check().map(|()| !stop.is_requested());
@@ -70,8 +77,8 @@ fn say(
         let document = json!({
             "schema": 1, "experiment": name, "directory": directory, "shards": count, "cells": cells, "runs": runs,
         });
-        let text = serde_json::to_string_pretty(&document).map_err(Failure::Json)?;
-        return terminal.print_data(&(text + "\n"));
+        let text = serde_json::to_string_pretty(&document).map_err(Failure::json)?;
+        return Ok(terminal.print_data(&(text + "\n"))?);
     }
     let word = quoted(&directory);
     terminal.print(&format!(
@@ -87,12 +94,12 @@ fn explained(error: ShardsError, parts: &[ExperimentDirectory]) -> Failure {
     let help = match (error, parts) {
         (ShardsError::Store(error), _) => return error.into(),
         (ShardsError::Missing { shards }, [first, ..]) => {
-            let commands: Vec<String> = shards.iter().map(|&one| again::shard_command(first, one)).collect();
+            let commands: Vec<String> = shards.iter().map(|&one| shard_command(first, one)).collect();
             format!("make it, and give its directory too:\n  {}", commands.join("\n  "))
         }
         (ShardsError::Unfinished { directory, .. }, _) => {
             match parts.iter().find(|part| part.path == directory) {
-                Some(part) => format!("complete it: {}", again::resume_command(part)),
+                Some(part) => format!("complete it: {}", resume_command(part)),
                 None => "complete it with --resume".to_owned(),
             }
         }

@@ -3,20 +3,20 @@
 mod joined;
 
 use crate::args::PcapArgs;
-use crate::capture_flows::judged;
 use crate::capture_graphs::{Which, draw, page};
-use crate::capture_reading::read;
-use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::reproduction;
 use crate::terminal::Terminal;
+use pipefill_observe::judge_capture;
+use pipefill_observe::read_capture;
 use pipefill_report::words::complete_capture;
 use pipefill_report::{captured, csv};
+use pipefill_runs::Failure;
 
 /// Reads the capture and says what limits each of its flows.
 pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
     let found = match &args.files[..] {
-        [file] => judged(&read(file, None)?),
+        [file] => judge_capture(&read_capture(file, None)?),
         [one, other] if args.graphs.is_none() && args.page.is_none() => joined::joined(one, other)?,
         [_, _] => {
             let [option, to] =
@@ -51,9 +51,9 @@ pub(super) fn pcap(args: &PcapArgs, terminal: &Terminal) -> Result<Outcome, Fail
         .map(|(to, file)| page::write(file, &which, &found, to).map(|count| (to, count)));
     let page = page.transpose()?;
     if args.json {
-        terminal.print_data(&(serde_json::to_string_pretty(&found).map_err(Failure::Json)? + "\n"))?;
+        terminal.print_data(&(serde_json::to_string_pretty(&found).map_err(Failure::json)? + "\n"))?;
     } else if args.csv {
-        terminal.print_data(&csv::captured(&found).map_err(|error| Failure::Other(error.to_string()))?)?;
+        terminal.print_data(&csv::captured(&found).map_err(|error| Failure::broken(error.to_string()))?)?;
     } else {
         terminal.print(&captured::render(&found, args.most, terminal.table_style()))?;
     }

@@ -2,20 +2,23 @@
 
 use super::flows::{self, Form};
 use crate::args::{End, Format, ReportArgs};
-use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::page::{self, Place};
 use crate::pictures::{self, Kind};
-use crate::results::{Results, results};
 use crate::terminal::Terminal;
 use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_report::{csv, json, md, parquet, table};
+use pipefill_runs::Failure;
+use pipefill_runs::{Results, results};
+use pipefill_store::newest;
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 /// Reads the records and writes the report. Done is done: whether expectations hold is said by `run`, and in the report.
 pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
+    let directory = &*named_or_newest(args.directory.as_deref(), terminal)?;
     let format = if args.json { Format::Json } else { args.format };
     let of_flows = match format {
         Format::Iperf3 => Some(Form::Iperf3),
@@ -23,21 +26,21 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
         _ => None,
     };
     if let Some(form) = of_flows {
-        return flows::write(&args.directory, form, args.output.as_deref(), terminal);
+        return flows::write(directory, form, args.output.as_deref(), terminal);
     }
-    let read = results(&args.directory, args.blindfold.map(End::view), terminal)?;
+    let read = results(directory, args.blindfold.map(End::view), terminal)?;
     let result = &read.evaluated.result;
     let text = match format {
-        Format::Svg => return draw(args, &read, Kind::Svg, terminal),
-        Format::Png => return draw(args, &read, Kind::Png, terminal),
+        Format::Svg => return draw(directory, args, &read, Kind::Svg, terminal),
+        Format::Png => return draw(directory, args, &read, Kind::Png, terminal),
         Format::Html => {
-            let place = read.runs.as_deref().map_or(Place::Run(&args.directory), Place::Runs);
-            page::text(&args.directory, place, read.scenario.as_deref(), &read.evaluated, terminal)?
+            let place = read.runs.as_deref().map_or(Place::Run(directory), Place::Runs);
+            page::text(directory, place, read.scenario.as_deref(), &read.evaluated, terminal)?
         }
         Format::Parquet => return columns(args, result),
         Format::Json if args.output.is_some() => return document(args, result),
-        Format::Json => json::render(result).map_err(Failure::Json)?,
-        Format::Csv => csv::render(result).map_err(|error| Failure::Other(error.to_string()))?,
+        Format::Json => json::render(result).map_err(Failure::json)?,
+        Format::Csv => csv::render(result).map_err(|error| Failure::broken(error.to_string()))?,
         Format::Md => {
             let beside = |report: &PathBuf| pictures::beside(report, &read.pictures());
             md::render(result, &args.output.as_ref().map(beside).unwrap_or_default())
@@ -52,6 +55,27 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
         None => terminal.print_result(&text, format != Format::Table)?,
     }
     Ok(Outcome::Done)
+}
+
+/// The records that were named; where none were, those of the newest experiment here, which is said.
+///
+/// # Errors
+/// There is no experiment.
+pub(super) fn named_or_newest<'a>(
+    named: Option<&'a Path>,
+    terminal: &Terminal,
+) -> Result<Cow<'a, Path>, Failure> {
+    if let Some(named) = named {
+        return Ok(Cow::Borrowed(named));
+    }
+    let Some(found) = newest(Path::new(""))? else {
+        return Err(Failure::usage(
+            "there is no experiment in pipefill-runs",
+            "name the directory of one, or run a scenario first: pipefill run FILE",
+        ));
+    };
+    terminal.say(&format!("the newest experiment: {}", found.display()));
+    Ok(Cow::Owned(found))
 }
 
 /// Writes JSON into the file that was named.
@@ -70,15 +94,21 @@ fn columns(args: &ReportArgs, result: &Experiment) -> Result<Outcome, Failure> {
     };
     let file = File::create(path).map_err(Failure::file("writing", path))?;
     let written = parquet::write(result, BufWriter::new(file));
-    written.map_err(|error| Failure::Other(format!("writing {}: {error}", path.display())))?;
+    written.map_err(|error| Failure::broken(format!("writing {}: {error}", path.display())))?;
     Ok(Outcome::Done)
 }
 
 /// Writes the pictures of what was read, and prints where they are.
-fn draw(args: &ReportArgs, read: &Results, kind: Kind, terminal: &Terminal) -> Result<Outcome, Failure> {
+fn draw(
+    directory: &Path,
+    args: &ReportArgs,
+    read: &Results,
+    kind: Kind,
+    terminal: &Terminal,
+) -> Result<Outcome, Failure> {
     let folder = match &args.output {
         Some(folder) => folder.clone(),
-        None => pictures::folder(&args.directory)?,
+        None => pictures::folder(directory)?,
     };
     let written = pictures::write(&folder, &read.pictures(), kind)?;
     let lines: String = written.iter().map(|path| format!("{}\n", path.display())).collect();

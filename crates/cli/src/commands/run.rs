@@ -1,38 +1,38 @@
 //! `pipefill run` and `pipefill study`: from the scenario to the table.
 
 use crate::args::{BackendName, RecordsOf, RunArgs, RunOptions, StudyArgs};
-use crate::asked::Asked;
-use crate::between::key;
-use crate::failure::{ELSEWHERE, Failure};
-use crate::hosts::{Hosts, Options};
 use crate::outcome::{Invalid, Outcome};
-use crate::session::{Finished, Session};
-use crate::signals::Stop;
-use crate::studies::{self, STUDIES};
+use crate::run_reporter::RunReporter;
+use crate::signals::stop_on_signals;
 use crate::terminal::Terminal;
 use pipefill_core::backend::Backend;
 use pipefill_core::plan::Shard;
+use pipefill_core::problem::Problem;
+use pipefill_hosts::{Hosts, HostsOptions, read_key};
 use pipefill_lab::{Lab, give_back_left, privilege};
 use pipefill_report::words::quoted;
 use pipefill_report::{json, table};
+use pipefill_runs::Failure;
+use pipefill_runs::PlannedScenario;
+use pipefill_runs::studies::{self, STUDIES};
+use pipefill_runs::{Finished, Session};
 use pipefill_sim::Sim;
 use pipefill_store::{Records, Registry, Removed};
 use serde_json::json;
 use std::path::Path;
 
-/// What `--capture` overrides.
-pub(super) const CAPTURE: &str = "run.capture=true";
+/// What to do where the lab can't run.
+pub(super) const ELSEWHERE: &str = "run it with --on sim";
 
 /// Runs a scenario file.
 pub(super) fn run(args: &RunArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let mut selection = args.selection.clone();
-    selection.set.extend(args.capture.then(|| CAPTURE.to_owned()));
-    let asked = Asked { records: records(args)?, ..Asked::file(&args.file, &selection)? };
+    let selection = args.selection.with_capture(args.capture);
+    let asked = PlannedScenario { records: records(args)?, ..PlannedScenario::file(&args.file, &selection)? };
     let wanted = Wanted { asked, options: args.options.clone(), shard: args.shard };
     let finished = carry_out(vec![wanted], terminal, true, &|one| show(one, &args.options, terminal))?;
     if args.options.json {
         for one in &finished {
-            terminal.print_data(&json::render(&one.result).map_err(Failure::Json)?)?;
+            terminal.print_data(&json::render(&one.result).map_err(Failure::json)?)?;
         }
     }
     Ok(worst(&finished))
@@ -59,8 +59,7 @@ pub(super) fn study(args: &StudyArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let Some(name) = args.name.as_ref().filter(|_| !args.list) else {
         return list(args.options.json, terminal);
     };
-    let mut selection = args.selection.clone();
-    selection.set.extend(args.capture.then(|| CAPTURE.to_owned()));
+    let selection = args.selection.with_capture(args.capture);
     let experiments = studies::named(name)?
         .into_iter()
         .map(|study| {
@@ -68,7 +67,7 @@ pub(super) fn study(args: &StudyArgs, terminal: &Terminal) -> Result<Outcome, Fa
             if name == studies::ALL {
                 options.out = options.out.map(|out| out.join(study.name));
             }
-            Ok(Wanted { asked: Asked::study(study, &selection)?, options, shard: None })
+            Ok(Wanted { asked: PlannedScenario::study(study, &selection)?, options, shard: None })
         })
         .collect::<Result<Vec<_>, Failure>>()?;
     let finished = carry_out(experiments, terminal, true, &|one| show(one, &args.options, terminal))?;
@@ -78,7 +77,6 @@ pub(super) fn study(args: &StudyArgs, terminal: &Terminal) -> Result<Outcome, Fa
     Ok(worst(&finished))
 }
 
-/// Says what a sweep has removed.
 /// Undoes what killed runs left behind, and says so.
 pub(super) fn tidy(registry: &Registry, terminal: &Terminal) -> Result<(), Failure> {
     give_back_left().iter().for_each(|line| terminal.say(line));
@@ -86,6 +84,7 @@ pub(super) fn tidy(registry: &Registry, terminal: &Terminal) -> Result<(), Failu
     Ok(())
 }
 
+/// Says what a sweep has removed.
 pub(super) fn tell(removed: &[Removed], terminal: &Terminal) {
     for one in removed {
         terminal.say(&one.line());
@@ -95,7 +94,7 @@ pub(super) fn tell(removed: &[Removed], terminal: &Terminal) {
 /// An experiment of a command.
 pub(super) struct Wanted {
     /// What is to be run.
-    pub(super) asked: Asked,
+    pub(super) asked: PlannedScenario,
     /// How and where.
     pub(super) options: RunOptions,
     /// Which part of it.
@@ -103,7 +102,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    fn prepared(self, backend: &dyn Backend) -> Result<(Asked, RunOptions), Failure> {
+    fn prepared(self, backend: &dyn Backend) -> Result<(PlannedScenario, RunOptions), Failure> {
         let asked = self.asked.on(backend);
         let asked = match self.shard {
             Some(shard) => asked.part(shard, backend)?,
@@ -132,18 +131,17 @@ pub(super) fn carry_out(
     };
     let prepared = experiments.into_iter().map(|one| one.prepared(&*backend));
     let experiments = prepared.collect::<Result<Vec<_>, _>>()?;
-    let stop = Stop::on_signals()?;
+    let stop = stop_on_signals()?;
     tidy(&registry, terminal)?;
-    let base = Path::new("");
-    let session =
-        Session { backend: &*backend, registry: &registry, stop: &stop, terminal, base, leaves_pages };
+    let session = Session { backend: &*backend, registry: &registry, stop: &stop, base: Path::new("") };
     for (asked, _) in &experiments {
         session.check(asked)?;
     }
     experiments
         .iter()
         .map(|(asked, options)| {
-            let finished = session.perform(asked, options)?;
+            let reporter = RunReporter::new(terminal, &stop, options, leaves_pages);
+            let finished = session.perform(asked, &options.of_runs(), &reporter)?;
             each(&finished)?;
             Ok(finished)
         })
@@ -156,10 +154,10 @@ fn between_hosts(options: &RunOptions) -> Result<Box<dyn Backend>, Failure> {
         return Err(Failure::usage("runs between the same hosts disturb each other", "leave --jobs out"));
     }
     let said = &options.hosts;
-    Ok(Box::new(Hosts::new(Options {
+    Ok(Box::new(Hosts::new(HostsOptions {
         allows_sysctl: said.allow_sysctl,
         executable: said.agent.clone(),
-        key: said.key.as_deref().map(key).transpose()?,
+        key: said.key.as_deref().map(read_key).transpose()?,
     })))
 }
 
@@ -167,12 +165,12 @@ fn between_hosts(options: &RunOptions) -> Result<Box<dyn Backend>, Failure> {
 pub(super) fn backend(on: BackendName) -> Result<Box<dyn Backend>, Failure> {
     match on {
         BackendName::Sim => return Ok(Box::new(Sim::new())),
-        BackendName::Hosts => return Ok(Box::new(Hosts::new(Options::default()))),
+        BackendName::Hosts => return Ok(Box::new(Hosts::new(HostsOptions::default()))),
         BackendName::Lab => {}
     }
-    let privilege = privilege::acquire().map_err(|denied| Failure::Unsupported {
-        what: denied.what,
-        remedy: format!("{}; or {ELSEWHERE}", denied.remedy),
+    let privilege = privilege::acquire().map_err(|denied| {
+        let remedy = denied.remedy.unwrap_or_default();
+        Problem::machine(denied.what, format!("{remedy}; or {ELSEWHERE}"))
     })?;
     Ok(Box::new(Lab::new(privilege)))
 }
@@ -208,7 +206,7 @@ pub(super) fn say_chosen(directory: &Path, named: Option<&Path>, terminal: &Term
 fn list(as_json: bool, terminal: &Terminal) -> Result<Outcome, Failure> {
     let mut rows = Vec::new();
     for study in STUDIES {
-        let asked = Asked::study(*study, &Default::default())?;
+        let asked = PlannedScenario::study(*study, &Default::default())?;
         rows.push((study.name, asked.plan.title.clone().unwrap_or_default(), asked.plan.run_count()));
     }
     let text = if as_json {
@@ -217,7 +215,7 @@ fn list(as_json: bool, terminal: &Terminal) -> Result<Outcome, Failure> {
             .map(|(name, title, runs)| json!({"name": name, "title": title, "runs": runs}))
             .collect();
         let document = json!({"schema": 1, "studies": studies});
-        serde_json::to_string_pretty(&document).map_err(Failure::Json)? + "\n"
+        serde_json::to_string_pretty(&document).map_err(Failure::json)? + "\n"
     } else {
         let line = |(name, title, runs): &(&str, String, usize)| format!("{name:<10}{title} ({runs} runs)\n");
         rows.iter().map(line).collect()
@@ -229,11 +227,11 @@ fn list(as_json: bool, terminal: &Terminal) -> Result<Outcome, Failure> {
 /// One study as `run` has it; for `all` a list.
 fn studies_json(name: &str, finished: &[Finished]) -> Result<String, Failure> {
     match finished {
-        [one] if name != studies::ALL => json::render(&one.result).map_err(Failure::Json),
+        [one] if name != studies::ALL => json::render(&one.result).map_err(Failure::json),
         _ => {
             let results: Vec<_> = finished.iter().map(|one| &one.result).collect();
             let document = json!({"schema": 1, "experiments": results});
-            Ok(serde_json::to_string_pretty(&document).map_err(Failure::Json)? + "\n")
+            Ok(serde_json::to_string_pretty(&document).map_err(Failure::json)? + "\n")
         }
     }
 }

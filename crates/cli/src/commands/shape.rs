@@ -1,20 +1,21 @@
 //! `pipefill shape`: a real interface as a path, for a test's own packets and for a time.
 
 use super::test::address;
-use crate::args::ShapeArgs;
-use crate::asked::Asked;
-use crate::failure::Failure;
+use crate::args::{PathOption, ShapeArgs, typed};
 use crate::outcome::Outcome;
-use crate::signals::Stop;
+use crate::signals::stop_on_signals;
 use crate::signals_of_commands::hand_on;
 use crate::terminal::Terminal;
-use crate::watch::namespace_file;
 use ipnet::IpNet;
-use pipefill_core::backend::BackendError;
 use pipefill_core::cell::{LossSpec, PathSpec};
+use pipefill_core::problem::Problem;
 use pipefill_core::units::Seed;
+use pipefill_lab::places::namespace_file;
 use pipefill_lab::shaping::{self, Carried, Flows, Found, Peer, Request, Shaped};
 use pipefill_report::quantity::Kind;
+use pipefill_runs::Failure;
+use pipefill_runs::PlannedScenario;
+use pipefill_runs::Stop;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGTERM};
@@ -46,7 +47,7 @@ pub(super) fn shape(args: &ShapeArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let path = path(args)?;
     let flows = flows(&args.to)?;
     // Whoever can't handle signals is ended by one, and the switch undoes it.
-    let stop = args.command.is_empty().then(Stop::on_signals).transpose()?;
+    let stop = args.command.is_empty().then(stop_on_signals).transpose()?;
     let request = Request {
         interface: &args.interface,
         netns: netns.as_deref(),
@@ -55,7 +56,7 @@ pub(super) fn shape(args: &ShapeArgs, terminal: &Terminal) -> Result<Outcome, Fa
         span: args.span,
         seed: Seed::new(1),
     };
-    let shaped = Shaped::begin(&request).map_err(cannot)?;
+    let shaped = Shaped::begin(&request)?;
     let began = Instant::now();
     if !args.quiet && !args.json {
         terminal.say(&beginning(args, &path, shaped.switch()));
@@ -71,7 +72,7 @@ pub(super) fn shape(args: &ShapeArgs, terminal: &Terminal) -> Result<Outcome, Fa
     let ended_by = if ended_by == EndedBy::Time && is_early { EndedBy::Somebody } else { ended_by };
     let told = Told::new(args, &path, ended_by, carried, code);
     if args.json {
-        let document = serde_json::to_string_pretty(&told).map_err(Failure::Json)?;
+        let document = serde_json::to_string_pretty(&told).map_err(Failure::json)?;
         match code {
             Some(_) => terminal.say(&document),
             None => terminal.print_data(&(document + "\n"))?,
@@ -157,14 +158,15 @@ impl<'a> Told<'a> {
 
 /// The options as a scenario's path.
 fn path(args: &ShapeArgs) -> Result<PathSpec, Failure> {
-    let keys = [
-        ("rtt", &args.rtt),
-        ("rate", &args.rate),
-        ("queue", &args.queue),
-        ("loss", &args.loss),
-        ("jitter", &args.jitter),
+    let options: [PathOption<'_>; 5] = [
+        ("--rtt", &args.rtt, &["rtt"]),
+        ("--rate", &args.rate, &["rate"]),
+        ("--queue", &args.queue, &["queue"]),
+        ("--loss", &args.loss, &["loss"]),
+        ("--jitter", &args.jitter, &["jitter"]),
     ];
-    let asked = keys.iter().filter_map(|(key, value)| Some(format!("path.{key}={}", value.as_ref()?)));
+    let typed = typed(&options);
+    let asked = typed.iter().map(|(_, assignment)| assignment.clone());
     let set: Vec<String> = asked.chain(args.set.iter().cloned()).collect();
     if set.is_empty() {
         return Err(Failure::usage(
@@ -172,7 +174,7 @@ fn path(args: &ShapeArgs) -> Result<PathSpec, Failure> {
             "write --rtt 50ms, --rate 100mbit, --loss 1%, or --undo",
         ));
     }
-    let asked = Asked::built_in("shape", TEXT, &set)?;
+    let asked = PlannedScenario::built_in("shape", TEXT, &set).map_err(|failure| failure.as_typed(&typed))?;
     match asked.plan.cells.as_slice() {
         [cell] => Ok(cell.spec.path.clone()),
         cells => Err(Failure::usage(
@@ -235,7 +237,7 @@ fn with_command(
     terminal: &Terminal,
 ) -> Result<(EndedBy, Option<Carried>, Option<u8>), Failure> {
     let Some((word, words)) = args.command.split_first() else {
-        return Err(Failure::Other("there is no command".to_owned()));
+        return Err(Failure::broken("there is no command"));
     };
     let mut child = match Command::new(word).args(words).spawn() {
         Ok(child) => child,
@@ -303,10 +305,10 @@ fn ended(
 /// `--undo`.
 fn undo(args: &ShapeArgs, netns: Option<&Path>, terminal: &Terminal) -> Result<Outcome, Failure> {
     let not_permitted = |error: io::Error| match error.kind() {
-        io::ErrorKind::PermissionDenied => Failure::Unsupported {
-            what: format!("{} can't be looked at or changed: {error}", args.interface),
-            remedy: "run it as root".to_owned(),
-        },
+        io::ErrorKind::PermissionDenied => Problem::machine(
+            format!("{} can't be looked at or changed: {error}", args.interface),
+            "run it as root",
+        ),
         _ => left(&error),
     };
     let found = shaping::found(netns).map_err(not_permitted)?;
@@ -315,7 +317,7 @@ fn undo(args: &ShapeArgs, netns: Option<&Path>, terminal: &Terminal) -> Result<O
     undone.iter().try_for_each(|one| shaping::undo(one, netns)).map_err(not_permitted)?;
     if args.json {
         let document = serde_json::json!({"schema": 1, "undone": undone});
-        let text = serde_json::to_string_pretty(&document).map_err(Failure::Json)?;
+        let text = serde_json::to_string_pretty(&document).map_err(Failure::json)?;
         terminal.print_data(&(text + "\n"))?;
     } else if !args.quiet {
         terminal.say(&match undone.is_empty() {
@@ -348,17 +350,9 @@ fn beginning(args: &ShapeArgs, path: &PathSpec, switch: u32) -> String {
     )
 }
 
-fn cannot(error: BackendError) -> Failure {
-    match error {
-        BackendError::Unsupported { what, remedy } => Failure::Unsupported { what, remedy },
-        BackendError::Failed(what) => Failure::Other(what),
-        other => Failure::Other(other.to_string()),
-    }
-}
-
 /// What could not be undone.
-fn left(error: &io::Error) -> Failure {
-    Failure::usage(format!("undoing the shaping: {error}"), "pipefill doctor tells what is left")
+fn left(error: &io::Error) -> Problem {
+    Problem::usage(format!("undoing the shaping: {error}"), "pipefill doctor tells what is left")
 }
 
 #[cfg(test)]

@@ -1,17 +1,16 @@
 //! `pipefill sweep`: a matrix in shards on an engine; how far they are; those that failed once more; all of them merged.
 
-use super::run::CAPTURE;
 use crate::args::{Engine, SweepArgs};
-use crate::asked::Asked;
-use crate::evaluation::evaluate;
-use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::signals::Stop;
+use crate::signals::stop_on_signals;
 use crate::sweep::{Description, Place, Sweep, manifest, own_child};
 use crate::terminal::Terminal;
 use pipefill_report::sweep::{SweepStatus, ranges};
 use pipefill_report::table;
 use pipefill_report::words::quoted;
+use pipefill_runs::Failure;
+use pipefill_runs::PlannedScenario;
+use pipefill_runs::evaluate;
 use pipefill_store::ExperimentDirectory;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -35,9 +34,8 @@ pub(super) fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<Outcome, Fa
 }
 
 fn begin(args: &SweepArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let mut selection = args.selection.clone();
-    selection.set.extend(args.capture.then(|| CAPTURE.to_owned()));
-    let asked = Asked::file(&args.file, &selection)?;
+    let selection = args.selection.with_capture(args.capture);
+    let asked = PlannedScenario::file(&args.file, &selection)?;
     let description = Description::new(args, &asked)?;
     if args.engine == Some(Engine::Kubernetes) {
         return print_manifest(&description, args, &asked, terminal);
@@ -52,7 +50,7 @@ fn begin(args: &SweepArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
 fn print_manifest(
     description: &Description,
     args: &SweepArgs,
-    asked: &Asked,
+    asked: &PlannedScenario,
     terminal: &Terminal,
 ) -> Result<Outcome, Failure> {
     let own = format!("pipefill:{}", env!("CARGO_PKG_VERSION"));
@@ -60,7 +58,7 @@ fn print_manifest(
     let image = args.image.as_deref().unwrap_or(&own);
     let place = Place::new(image, &args.claim, &folder, args.on)?;
     let text =
-        serde_json::to_string_pretty(&manifest(description, &asked.text, &place)).map_err(Failure::Json)?;
+        serde_json::to_string_pretty(&manifest(description, &asked.text, &place)).map_err(Failure::json)?;
     terminal.print_data(&(text + "\n"))?;
     terminal.say(&format!(
         "when the job is complete, where the volume is: pipefill merge {0}/shards/* --out {0}/merged",
@@ -71,7 +69,7 @@ fn print_manifest(
 
 /// Runs what is lacking. All are merged once they are done.
 fn go_on(sweep: &mut Sweep, args: &SweepArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let stop = Stop::on_signals()?;
+    let stop = stop_on_signals()?;
     sweep.carry_out(args.wait, &stop, terminal)?;
     let status = sweep.status()?;
     if status.is_done() {
@@ -104,7 +102,7 @@ fn show(sweep: &Sweep, as_json: bool, terminal: &Terminal) -> Result<Outcome, Fa
     let mut status = sweep.status()?;
     status.merged = merged;
     if as_json {
-        let text = serde_json::to_string_pretty(&status).map_err(Failure::Json)?;
+        let text = serde_json::to_string_pretty(&status).map_err(Failure::json)?;
         terminal.print_data(&(text + "\n"))?;
         return Ok(Outcome::Done);
     }
@@ -129,7 +127,7 @@ fn merge(sweep: &Sweep, as_json: bool, terminal: &Terminal) -> Result<Outcome, F
     let merged = sweep.merged();
     put_together(&sweep.shard_directories(), &merged)?;
     let experiment = ExperimentDirectory::open(&merged)?
-        .ok_or_else(|| Failure::Other(format!("{} is gone", merged.display())))?;
+        .ok_or_else(|| Failure::broken(format!("{} is gone", merged.display())))?;
     let result = evaluate(&experiment, None, terminal)?.result;
     if as_json {
         show(sweep, true, terminal)?;
@@ -142,7 +140,7 @@ fn merge(sweep: &Sweep, as_json: bool, terminal: &Terminal) -> Result<Outcome, F
 
 /// In a process of its own, as a person would call it.
 fn put_together(shards: &[PathBuf], merged: &Path) -> Result<(), Failure> {
-    let failed = |error| Failure::Other(format!("pipefill merge cannot be started: {error}"));
+    let failed = |error| Failure::broken(format!("pipefill merge cannot be started: {error}"));
     let mut command = own_child()?;
     command.arg("merge").args(shards).arg("--out").arg(merged);
     let output = command.stdout(Stdio::null()).output().map_err(failed)?;
@@ -151,5 +149,5 @@ fn put_together(shards: &[PathBuf], merged: &Path) -> Result<(), Failure> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let said = said.trim();
-    Err(Failure::Other(said.strip_prefix("error: ").unwrap_or(said).to_owned()))
+    Err(Failure::broken(said.strip_prefix("error: ").unwrap_or(said).to_owned()))
 }

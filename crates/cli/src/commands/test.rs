@@ -3,22 +3,25 @@
 mod output;
 
 use crate::args::TestArgs;
-use crate::between::{Asked, SAMPLE, Tested, key, test as make_test};
-use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::results::result_of;
-use crate::signals::Stop;
+use crate::page;
+use crate::signals::stop_on_signals;
 use crate::terminal::Terminal;
-use crate::watch::{Recorded, write};
 use output::Output;
 use pipefill_analysis::findings::changes::Changes;
 use pipefill_analysis::findings::connections::{TestFinding, TestResult};
+use pipefill_core::problem::Problem;
 use pipefill_core::units::{Bytes, Rate};
+use pipefill_hosts::{SAMPLE, TestRequest, Tested, read_key, test as make_test};
 use pipefill_remote::iperf3::parameters::{BLOCK_MAX, DATAGRAM_MAX, DATAGRAM_MIN};
 use pipefill_remote::iperf3::{PORT, Parameters, Transport, Way};
 use pipefill_report::changes as text;
 use pipefill_report::iperf3::lines;
 use pipefill_report::iperf3::measured::Stream;
+use pipefill_runs::Failure;
+use pipefill_runs::Stop;
+use pipefill_runs::result_of;
+use pipefill_runs::{Recorded, write_connections};
 use std::fs;
 use std::net::Ipv6Addr;
 use std::path::Path;
@@ -44,7 +47,7 @@ pub(super) fn test(args: &TestArgs, terminal: &Terminal) -> Result<Outcome, Fail
     let as_before = || before.as_ref().map_or(1, |before| before.cells.first().map_or(1, |cell| cell.runs));
     let count = args.repeat.unwrap_or_else(|| u32::try_from(as_before()).unwrap_or(1)).max(1);
     let output = Output::open(args, terminal)?;
-    let stop = Stop::on_signals()?;
+    let stop = stop_on_signals()?;
     let mut tests = Vec::new();
     for number in 1..=count {
         if count > 1 && !args.json {
@@ -68,7 +71,7 @@ pub(super) fn test(args: &TestArgs, terminal: &Terminal) -> Result<Outcome, Fail
 }
 
 /// One test, with its lines while it runs and its verdict at the end.
-fn one(args: &TestArgs, asked: &Asked, stop: &Stop, output: &Output<'_>) -> Result<Tested, Failure> {
+fn one(args: &TestArgs, asked: &TestRequest, stop: &Stop, output: &Output<'_>) -> Result<Tested, Failure> {
     let tested = make_test(asked, stop, &mut |measured, interval| match interval {
         _ if args.json => Ok(()),
         None => output.print(&lines::heading(measured)),
@@ -91,7 +94,7 @@ fn keep(tests: &mut [Tested], out: &Path, terminal: &Terminal) -> Result<String,
     };
     let names: Vec<String> = first.measured.streams.iter().enumerate().map(name).collect();
     let kept: Vec<Vec<Recorded>> = tests.iter_mut().map(|test| std::mem::take(&mut test.kept)).collect();
-    write(&kept, &names, "test", out, terminal)
+    page::told(&write_connections(&kept, &names, "test", out)?, terminal)
 }
 
 /// What all tests have in common, and what changed; as JSON the document of the test in the middle.
@@ -100,7 +103,7 @@ fn print(
     mut tests: Vec<Tested>,
     changes: Option<Changes>,
     output: &Output<'_>,
-) -> Result<(), Failure> {
+) -> Result<(), Problem> {
     let results: Vec<TestResult> = tests.iter().map(result).collect();
     let all = if results.len() > 1 { results } else { Vec::new() };
     if !args.json {
@@ -113,8 +116,8 @@ fn print(
     tests.sort_by(|a, b| goodput(a).total_cmp(&goodput(b)));
     let Tested { measured, finding, .. } = tests.swap_remove((tests.len() - 1) / 2);
     let finding = TestFinding { tests: all, changes, ..finding };
-    let finding = serde_json::to_value(&finding).map_err(Failure::Json)?;
-    let document = serde_json::to_string_pretty(&measured.document(&finding)).map_err(Failure::Json)?;
+    let finding = serde_json::to_value(&finding).map_err(Problem::json)?;
+    let document = serde_json::to_string_pretty(&measured.document(&finding)).map_err(Problem::json)?;
     output.print_data(&(document + "\n"))
 }
 
@@ -132,7 +135,7 @@ fn goodput(test: &Tested) -> f64 {
     test.measured.received_bps(true).or_else(|| test.measured.received_bps(false)).unwrap_or(0.0)
 }
 
-fn asked(args: &TestArgs) -> Result<Asked, Failure> {
+fn asked(args: &TestArgs) -> Result<TestRequest, Failure> {
     let (host, port) = address(&args.host)?;
     if let (Some(one), Some(other)) = (port, args.port)
         && one != other
@@ -144,7 +147,7 @@ fn asked(args: &TestArgs) -> Result<Asked, Failure> {
     }
     let is_v6 = if args.v6 { Some(true) } else { args.v4.then_some(false) };
     let parameters = parameters(args)?;
-    Ok(Asked {
+    Ok(TestRequest {
         host: (host, port.or(args.port).unwrap_or(PORT)),
         is_v6,
         bind: args.bind,
@@ -153,7 +156,7 @@ fn asked(args: &TestArgs) -> Result<Asked, Failure> {
         span: None,
         sample: SAMPLE,
         parameters,
-        key: args.key.as_deref().map(key).transpose()?,
+        key: args.key.as_deref().map(read_key).transpose()?,
         title: args.title.clone(),
         interval: (!args.interval.is_zero()).then_some(args.interval),
     })

@@ -1,22 +1,22 @@
 //! `pipefill watch`: what limits the connections of this host.
 
 use crate::args::WatchArgs;
-use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::signals::Stop;
+use crate::page::told;
+use crate::signals::stop_on_signals;
 use crate::terminal::Terminal;
-use crate::watch::{Filter, Watcher, What, keep, view};
+use crate::watch::view;
+use pipefill_core::problem::Problem;
+use pipefill_observe::{Filter, WatchRequest, Watcher, keep_connections};
 use pipefill_report::connections;
 use pipefill_report::words::complete_connections;
+use pipefill_runs::Failure;
 use std::fs;
-use std::time::{Duration, Instant};
-
-/// How long `--once` looks.
-const ONCE: Duration = Duration::from_secs(1);
+use std::time::Instant;
 
 /// Looks at the sockets and says what limits each.
 pub(super) fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Outcome, Failure> {
-    let what = What {
+    let what = WatchRequest {
         filter: Filter::read(&args.filter)?,
         pid: args.pid,
         netns: args.netns.clone(),
@@ -28,31 +28,35 @@ pub(super) fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Outcome, Fa
             "choose another one with --out OTHER",
         ));
     }
-    let stop = Stop::on_signals()?;
+    let stop = stop_on_signals()?;
     let mut watcher = Watcher::open(what)?;
-    let span = if args.once { Some(ONCE) } else { args.span };
     // One look tells nothing: there is a second one, an interval later.
-    let until = span.map(|span| Instant::now() + span.max(args.interval));
-    if args.json_stream {
-        watcher.look_until(until, &stop, |watcher| {
-            let found = complete_connections(watcher.news());
-            terminal.print_data(&(serde_json::to_string(&found).map_err(Failure::Json)? + "\n"))?;
-            Ok(true)
-        })?;
-    } else if let (None, true) = (until, terminal.is_interactive()) {
+    let until = args.span.map(|span| Instant::now() + span.max(args.interval));
+    let is_live = !args.once && until.is_none() && terminal.is_interactive();
+    let stream = |watcher: &mut Watcher| {
+        let found = complete_connections(watcher.news());
+        terminal.print_while_read(&(serde_json::to_string(&found).map_err(Problem::json)? + "\n"))
+    };
+    if args.once {
+        watcher.look_once(&stop)?;
+        if args.json_stream {
+            stream(&mut watcher)?;
+        }
+    } else if args.json_stream {
+        watcher.look_until(until, &stop, stream)?;
+    } else if is_live {
         view(&mut watcher, &stop, terminal)?;
     } else {
         watcher.look_until(until, &stop, |_| Ok(true))?;
     }
     if let Some(out) = &args.out {
-        let kept = keep(std::slice::from_mut(&mut watcher), out, terminal)?;
-        terminal.say(&kept);
+        let kept = keep_connections(std::slice::from_mut(&mut watcher), out)?;
+        terminal.say(&told(&kept, terminal)?);
     }
-    let was_shown = args.json_stream || (until.is_none() && terminal.is_interactive());
-    if !was_shown {
+    if !args.json_stream && !is_live {
         let found = complete_connections(watcher.found(usize::MAX));
         if args.json {
-            terminal.print_data(&(serde_json::to_string_pretty(&found).map_err(Failure::Json)? + "\n"))?;
+            terminal.print_data(&(serde_json::to_string_pretty(&found).map_err(Failure::json)? + "\n"))?;
         } else {
             terminal.print(&connections::render(&found, terminal.table_style()))?;
         }

@@ -159,7 +159,7 @@ impl RunHistory {
 mod tests {
     use super::*;
     use crate::live::flow::Column;
-    use crate::synthetic::{self, mixed};
+    use crate::live::synthetic::{self, mixed};
     use pipefill_core::record::DeliverySample;
     use pipefill_core::tcp_info::CaState;
 

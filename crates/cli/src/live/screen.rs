@@ -2,8 +2,8 @@
 
 use super::rows::{Drawn, Row, rows};
 use super::state::{CurrentRun, Ended, LiveState};
-use crate::wording::span;
 use pipefill_report::quantity::{Kind, MISSING};
+use pipefill_runs::duration_in_words;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -74,7 +74,7 @@ fn header<'a>(state: &LiveState, width: u16, paint: &Paint) -> Line<'a> {
         "{} of {} runs, about {} left ",
         estimate.finished,
         estimate.total,
-        span(estimate.left(passed))
+        duration_in_words(estimate.left(passed))
     );
     let used = left.chars().count() + right.chars().count();
     let gap = " ".repeat(usize::from(width).saturating_sub(used).max(1));

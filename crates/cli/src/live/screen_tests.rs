@@ -3,8 +3,8 @@
 use super::*;
 use crate::estimate::Estimate;
 use crate::live::state::Snapshot;
+use crate::live::synthetic;
 use crate::live::tap::LiveTap;
-use crate::synthetic;
 use pipefill_core::plan::Run;
 use pipefill_core::record::{AnyRow, Sink, SinkError, TcpSample};
 use ratatui::Terminal;
@@ -20,7 +20,7 @@ impl Sink for Nowhere {
 }
 
 fn runs() -> Vec<Run> {
-    synthetic::asked(&[]).plan.runs()
+    synthetic::runs()
 }
 
 /// A sawtooth: cwnd grows and is halved, the round trip with it; the first seven of ten seconds.

@@ -89,7 +89,7 @@ fn causes(mut spans: Vec<Span>, stream: Option<u32>) -> Vec<Span> {
 mod tests {
     use super::*;
     use crate::estimate::Estimate;
-    use crate::synthetic;
+    use crate::live::synthetic;
     use pipefill_core::cell::Direction;
 
     #[derive(Default)]

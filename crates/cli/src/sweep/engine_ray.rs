@@ -1,9 +1,10 @@
 //! The engine `ray`: a task for each shard, handed over to the Python package, which tells of each that has ended.
 
 use super::Sweep;
-use crate::failure::Failure;
-use crate::signals::Stop;
 use crate::terminal::Terminal;
+use pipefill_core::problem::Problem;
+use pipefill_runs::Failure;
+use pipefill_runs::Stop;
 use serde::Deserialize;
 use serde_json::json;
 use std::io::{BufRead, BufReader, Write};
@@ -38,7 +39,7 @@ pub(super) fn carry_out(
 ) -> Result<(), Failure> {
     has_package()?;
     let mut child = start()?;
-    let failed = |error: std::io::Error| Failure::Other(format!("python3 -m pipefill.ray: {error}"));
+    let failed = |error: std::io::Error| Failure::broken(format!("python3 -m pipefill.ray: {error}"));
     let tasks: Vec<_> =
         shards.iter().map(|&shard| json!({ "shard": shard, "words": sweep.words(shard) })).collect();
     let document = json!({ "parent": std::process::id(), "cpus": sweep.description.cpus, "retries": RETRIES, "tasks": tasks });
@@ -52,12 +53,12 @@ pub(super) fn carry_out(
     // 2 says that a task failed, which the records say too.
     match status.code() {
         Some(0 | 2) => Ok(()),
-        _ => Err(Failure::Other(format!("python3 -m pipefill.ray ended with {status}"))),
+        _ => Err(Failure::broken(format!("python3 -m pipefill.ray ended with {status}"))),
     }
 }
 
 fn has_package() -> Result<(), Failure> {
-    let unsupported = |what: String| Failure::Unsupported { what, remedy: REMEDY.to_owned() };
+    let unsupported = |what: String| Failure::from(Problem::machine(what, REMEDY));
     let words = ["-c", "import pipefill.ray"];
     match Command::new("python3").args(words).stdin(Stdio::null()).output() {
         Ok(output) if output.status.success() => Ok(()),
@@ -76,7 +77,7 @@ fn start() -> Result<Child, Failure> {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|error| Failure::Other(format!("python3 cannot be started: {error}")))
+        .map_err(|error| Failure::broken(format!("python3 cannot be started: {error}")))
 }
 
 /// The lines of `output` as they come: a wait for one must not keep a stop waiting.

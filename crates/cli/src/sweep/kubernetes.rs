@@ -3,7 +3,7 @@
 
 use super::{Description, SCENARIO, SHARD, shell};
 use crate::args::BackendName;
-use crate::failure::Failure;
+use pipefill_runs::Failure;
 use serde_json::{Value, json};
 use std::path::{Component, Path};
 

@@ -1,9 +1,9 @@
 //! The engine `local`: a process for each shard, so many at once.
 
 use super::{Sweep, end, own_child};
-use crate::failure::Failure;
-use crate::signals::Stop;
 use crate::terminal::Terminal;
+use pipefill_runs::Failure;
+use pipefill_runs::Stop;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -69,5 +69,5 @@ fn start(sweep: &Sweep, shard: u32) -> Result<Child, Failure> {
         .stderr(both)
         .process_group(0)
         .spawn()
-        .map_err(|error| Failure::Other(format!("shard {shard} cannot be started: {error}")))
+        .map_err(|error| Failure::broken(format!("shard {shard} cannot be started: {error}")))
 }

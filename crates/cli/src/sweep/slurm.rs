@@ -1,10 +1,11 @@
 //! The engine `slurm`: an array job, with a task for each shard.
 
 use super::{Description, Queued, SHARD, Sweep, shell};
-use crate::failure::Failure;
-use crate::signals::Stop;
+use pipefill_core::problem::Problem;
 use pipefill_report::sweep::ranges;
 use pipefill_report::words::quoted;
+use pipefill_runs::Failure;
+use pipefill_runs::Stop;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -111,13 +112,13 @@ pub(super) fn wait(sweep: &Sweep, stop: &Stop) -> Result<(), Failure> {
     }
 }
 
-fn called(command: &mut Command, folder: &Path) -> Result<Output, Failure> {
+fn called(command: &mut Command, folder: &Path) -> Result<Output, Problem> {
     command.current_dir(folder).stdin(Stdio::null()).output().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Failure::Unsupported {
-            what: "there is no sbatch here".to_owned(),
-            remedy: "run it on a node of the cluster that submits jobs, or with --engine local".to_owned(),
-        },
-        _ => Failure::Other(format!("sbatch cannot be started: {error}")),
+        io::ErrorKind::NotFound => Problem::machine(
+            "there is no sbatch here",
+            "run it on a node of the cluster that submits jobs, or with --engine local",
+        ),
+        _ => Problem::broken(format!("sbatch cannot be started: {error}")),
     })
 }
 

@@ -1,11 +1,11 @@
 //! The live view as lines of a terminal of any size: the table of connections, and one of them. No information is in a colour alone.
 
-use super::carried;
 use super::state::{CURVE, Mode, Sort};
 use crate::terminal::visible;
 use pipefill_analysis::findings::connections::{ConnectionFinding, Connections};
 use pipefill_core::cell::Direction;
 use pipefill_core::record::TcpSample;
+use pipefill_observe::carried;
 use pipefill_report::cause;
 use pipefill_report::connections::{colour, exact, limit, notes};
 use pipefill_report::quantity::{Kind, MISSING};

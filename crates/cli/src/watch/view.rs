@@ -2,12 +2,12 @@
 
 use super::screen::{self, Screen};
 use super::state::{CURVE, Mode};
-use super::{Filter, Watcher};
 use crate::console::Console;
-use crate::failure::Failure;
-use crate::signals::Stop;
 use crate::terminal::Terminal;
+use pipefill_observe::{Filter, Watcher};
 use pipefill_report::words::complete_connections;
+use pipefill_runs::Failure;
+use pipefill_runs::Stop;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::time::{Duration, Instant};
 

@@ -1,12 +1,9 @@
 //! Captures through the binary: `--capture`, the key, and what is refused.
 
-#[path = "../../../capture/tests/reading/mod.rs"]
-mod reading;
-
 use crate::pipefill::Folder;
+use pipefill_testkit::captures::dissected::{Checksums, read};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
-use reading::{Checksums, read};
 use serde_json::Value;
 use std::fs;
 

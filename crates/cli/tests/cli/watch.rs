@@ -6,9 +6,9 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Output};
+use std::process::{Child, ChildStdout, Command, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle, sleep};
@@ -191,19 +191,33 @@ fn an_idle_connection_is_listed_as_idle() {
 fn a_pause_makes_nobody_forget_what_was_carried() {
     let (listener, filter) = listen();
     let (mut ours, mut theirs) = connect(&listener);
-    let watch = start(&["--for", "3s", &filter]);
-    sleep(Duration::from_millis(700));
+    let watch = Watching::start(&["--for", "3s", &filter]);
     ours.write_all(&[0; 100_000]).unwrap();
     theirs.read_exact(&mut [0; 100_000]).unwrap();
-    let found = succeeded(&watch.wait_with_output().unwrap());
+    let found = watch.last_line();
     let one = only(&found);
     let carried = number(&one["rate_bps"]) * number(&found["span_us"]) / 8e6;
     assert!((80_000.0..125_000.0).contains(&carried), "{carried} bytes: {found:#}");
 }
 
-/// `watch --json` with `words`, begun.
-fn start(words: &[&str]) -> Child {
-    Folder::new().start(&[&["watch", "--json"], words].concat())
+/// `watch --json-stream`, which has looked for the first time.
+struct Watching(Child, BufReader<ChildStdout>);
+
+impl Watching {
+    fn start(words: &[&str]) -> Self {
+        let mut child = Folder::new().start(&[&["watch", "--json-stream"], words].concat());
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        lines.read_line(&mut String::new()).unwrap();
+        Self(child, lines)
+    }
+
+    /// What it says at last.
+    fn last_line(mut self) -> Value {
+        let mut text = String::new();
+        self.1.read_to_string(&mut text).unwrap();
+        assert!(self.0.wait().unwrap().success());
+        json(text.lines().last().unwrap_or_default().as_bytes())
+    }
 }
 
 #[test]
@@ -213,10 +227,10 @@ fn a_connection_that_closes_meanwhile_is_judged_and_counted() {
     let mut work = Work::default();
     work.write(ours.try_clone().unwrap(), 25_000, Duration::from_millis(10));
     work.read(theirs, 1 << 16, Duration::ZERO);
-    let watch = start(&["--for", "4s", &filter]);
+    let watch = Watching::start(&["--for", "3s", &filter]);
     sleep(Duration::from_millis(2_500));
     drop((work, ours));
-    let found = succeeded(&watch.wait_with_output().unwrap());
+    let found = watch.last_line();
     let one = only(&found);
     assert_eq!((&found["closed"], &one["limited_by"]), (&1.into(), &"app".into()), "{found:#}");
 }
@@ -267,13 +281,14 @@ fn thousands_that_come_and_go_make_nothing_fail() {
 fn a_process_that_ends_takes_its_connections_along() {
     let (listener, _) = listen();
     let port = listener.local_addr().unwrap().port();
-    let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; echo >&3; read -t 1.5 -u 3");
+    let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; echo >&3; read -u 3");
     let mut process = Command::new("bash").args(["-c", &script]).spawn().unwrap();
-    let (_theirs, _) = listener.accept().unwrap();
+    let (mut theirs, _) = listener.accept().unwrap();
     let (_stays, _other) = connect(&listener);
-    let watch = start(&["--for", "3s", "--pid", &process.id().to_string()]);
-    assert!(!process.wait().unwrap().success(), "nobody answered it");
-    let found = succeeded(&watch.wait_with_output().unwrap());
+    let watch = Watching::start(&["--for", "3s", "--pid", &process.id().to_string()]);
+    theirs.write_all(b"\n").unwrap();
+    assert!(process.wait().unwrap().success());
+    let found = watch.last_line();
     assert_eq!(found["closed"].as_u64().unwrap() + found["too_short"].as_u64().unwrap(), 1, "{found:#}");
     assert_eq!((&found["idle"], &found["looks"]), (&0.into(), &4.into()), "{found:#}");
 }

@@ -1,13 +1,10 @@
 //! Captures on this machine's kernel, held against what the kernel's own sockets counted.
 
-#[path = "../../../capture/tests/reading/mod.rs"]
-mod reading;
-
 use crate::measuring::namespace::folder_with;
 use crate::measuring::{Folder, Outcome, Test, lab, names, report, slow_test};
 use pipefill_core::record::{Manifest, StreamEnd, TcpSample};
 use pipefill_store::{decode_manifest, decode_table};
-use reading::{Capture, Checksums, read};
+use pipefill_testkit::captures::dissected::{Capture, Checksums, read};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 mod shaping;
 
 use crate::measuring::namespace::{Namespace, end, folder_with, root_folder, until};
-use crate::measuring::{Folder, Outcome, Skip, Test, slow_test, test};
+use crate::measuring::{Folder, Outcome, Skip, Test, if_quiet, slow_test, test};
 use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -26,6 +26,7 @@ pub(crate) fn tests() -> Vec<Test> {
             "one_connection_sees_that_another_shares_its_queue",
             one_connection_sees_that_another_shares_its_queue,
         ),
+        slow_test("the_first_command_of_the_readme_works_in_an_empty_folder", first_command_of_the_readme),
         slow_test("a_file_arrives_over_ipv6", || arrives("ipv6", None)),
         slow_test("a_file_arrives_for_an_ordinary_user", || arrives("ipv4", Some(ORDINARY))),
         slow_test("a_file_arrives_for_an_ordinary_user_over_ipv6", || arrives("ipv6", Some(ORDINARY))),
@@ -96,6 +97,22 @@ fn arrives(family: &str, user: Option<u32>) -> Outcome {
     Ok(())
 }
 
+/// As it stands there, pasted into a shell.
+fn first_command_of_the_readme() -> Outcome {
+    const README: &str = include_str!("../../../../README.md");
+    let folder = folder_with(&["curl", "python3"])?;
+    let block = README.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
+    let own = assert_cmd::cargo::cargo_bin!("pipefill").parent().unwrap();
+    let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", block]).current_dir(folder.root()).env("PATH", path).stdin(Stdio::null());
+    let output = shell.output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("Limited by the congestion window (random loss)"), "{said}");
+    Ok(())
+}
+
 /// Round trips that ping tells, milliseconds.
 fn round_trips(printed: &str) -> Vec<f64> {
     let times = printed.lines().filter_map(|line| line.split_once("time="));
@@ -111,7 +128,7 @@ fn ping_sees_the_delay(family: &str) -> Outcome {
     let (least, median) = (times[0], times[times.len() / 2]);
     println!("{} round trips of 30 ms: least {least}, median {median}", times.len());
     assert_eq!(times.len(), 40);
-    assert!((30.0..30.2).contains(&least), "{least}");
+    assert!((30.0..if_quiet(30.2, f64::INFINITY)).contains(&least), "{least}");
     Ok(())
 }
 
@@ -149,7 +166,7 @@ fn every_way_of_iperf3() -> Outcome {
         let rates: Vec<f64> = sums.into_iter().flatten().collect();
         println!("{more:?}: {rates:.0?}");
         assert_eq!(rates.len(), if more.contains(&"--bidir") { 2 } else { 1 }, "{end}");
-        let least = if more.contains(&"-u") { 29e6 } else { 30e6 };
+        let least = if_quiet(if more.contains(&"-u") { 29e6 } else { 30e6 }, 1.0);
         assert!(rates.iter().all(|rate| (least..MOST).contains(rate)), "{more:?}: {rates:?}");
     }
     Ok(())
@@ -262,12 +279,15 @@ while True:
     let told = text(&large.stderr);
     let took: f64 = text(&large.stdout).parse().expect("seconds");
     println!("3 MB at 20 Mbit/s took {took} s\n{told}");
-    assert!((1.2..2.5).contains(&took), "{took}");
+    assert!((1.2..if_quiet(2.5, 10.0)).contains(&took), "{took}");
     // Its sender is a socket of the far end, so that more is known than what a receiver's socket tells.
     assert!(told.contains("Limited by the path"), "{told}");
     // The name takes a round trip, and the connection another one.
     assert_eq!(page, "from the world");
-    assert!(seconds.parse::<f64>().is_ok_and(|seconds| (0.12..0.5).contains(&seconds)), "{seconds}");
+    assert!(
+        seconds.parse::<f64>().is_ok_and(|seconds| (0.12..if_quiet(0.5, 10.0)).contains(&seconds)),
+        "{seconds}"
+    );
     Ok(())
 }
 

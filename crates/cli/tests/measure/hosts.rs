@@ -7,7 +7,7 @@ mod podman;
 mod sshd;
 
 use crate::measuring::namespace::{Namespace, root_folder, until};
-use crate::measuring::{Folder, Outcome, Skip, Test, lab, read, report, slow_test, test};
+use crate::measuring::{Folder, Outcome, Skip, Test, if_quiet, is_quiet, lab, read, report, slow_test, test};
 use held_path::{HeldPath, RECEIVER};
 use podman::{BUSYBOX, Container};
 use serde_json::Value;
@@ -79,7 +79,7 @@ fn in_the_lab(variant: &str, rtt: &str) -> Result<Value, Skip> {
     Ok(cell)
 }
 
-/// The cell agrees with the lab's: goodput, or the round trip of a ping of no bytes.
+/// The cell agrees with the lab's: the limit; on a quiet machine also goodput, or the round trip of a ping of no bytes.
 fn agrees(cell: &Value, lab: &Value, what: &str) {
     let [found, wanted] = [cell, lab].map(|cell| match cell["goodput_bps"].as_f64() {
         Some(goodput) if cell["axes"]["variant"] == "tcp" => goodput,
@@ -89,7 +89,7 @@ fn agrees(cell: &Value, lab: &Value, what: &str) {
     println!("{what}: {found:.0}, limited by {}, and in the lab {wanted:.0}, {}", limits[0], limits[1]);
     assert_eq!(limits[0], limits[1], "{what}: {cell:#}");
     let is_near = (found - wanted).abs() < SHARE * wanted;
-    assert!(is_near, "{what}: {found}, and in the lab {wanted}: {cell:#}");
+    assert!(is_near || !is_quiet(), "{what}: {found}, and in the lab {wanted}: {cell:#}");
 }
 
 fn over_namespaces(rtt: &str) -> Outcome {
@@ -163,7 +163,8 @@ fn other_servers() -> Outcome {
         assert_eq!(told["cells"].as_array().unwrap().len(), 4);
         for cell in told["cells"].as_array().unwrap() {
             let goodput = cell["goodput_bps"].as_f64().unwrap_or_else(|| panic!("{cell:#}"));
-            assert!((goodput / 20e6 - 1.0).abs() < SHARE, "{kind}: {goodput}: {cell:#}");
+            let share = if_quiet(1.0 - SHARE, 0.0)..1.0 + SHARE;
+            assert!(share.contains(&(goodput / 20e6)), "{kind}: {goodput}: {cell:#}");
         }
     }
     Ok(())
@@ -188,7 +189,7 @@ fn shaped() -> Outcome {
     let told = report(&folder, &["shaped.toml", "--on", "hosts"])?;
     let goodput = told["cells"][0]["goodput_bps"].as_f64().unwrap_or_else(|| panic!("{told:#}"));
     println!("{goodput:.0} bit/s; {}", told["cells"][0]["verdict"]);
-    assert!((17e6..20e6).contains(&goodput), "{told:#}");
+    assert!((if_quiet(17e6, 1.0)..20e6).contains(&goodput), "{told:#}");
     assert_eq!(qdiscs(), before);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The lab held against the machine's own kernel: delay, loss, rate and window laws. Each cell of the scenario is a test.
 
-use crate::measuring::{Outcome, Test, cells, lab, names, report, tests_of};
+use crate::measuring::{Outcome, Test, cells, is_quiet, lab, names, report, tests_of};
 use serde_json::Value;
 use std::fs::File;
 use std::path::Path;
@@ -13,7 +13,7 @@ const FRAME: f64 = 1514.0;
 /// Two-sided 99 % of the normal distribution.
 const Z_99: f64 = 2.576;
 
-/// Cells that carry more than 200 Mbit/s.
+/// Cells that carry more than 200 Mbit/s: for a quiet machine.
 const FAST: [&str; 4] = ["loss", "rate=1gbit", "short", "long"];
 
 pub(crate) fn tests() -> Vec<Test> {
@@ -60,17 +60,23 @@ fn milliseconds(text: &str) -> f64 {
     number("ms").or_else(|| number("s").map(|seconds| seconds * 1e3)).unwrap()
 }
 
-/// The smallest RTT that the sender saw lies within 0.15 ms of what was asked, and never below it.
+/// The smallest RTT that the sender saw is never below what was asked, and on a quiet machine within 0.15 ms of it.
 fn delay_is_exact(cell: &Cell<'_>) {
     let asked_us = milliseconds(cell.axis("path.rtt")) * 1e3;
-    close_to(cell, "min_rtt_us", asked_us, 150.0);
+    if is_quiet() {
+        close_to(cell, "min_rtt_us", asked_us, 150.0);
+    }
     assert!(cell.number("min_rtt_us") >= asked_us - 1.0, "nothing leaves early");
 }
 
-/// 99 % of what the headers leave of the bottleneck's rate.
+/// What the headers leave of the bottleneck's rate, and on a quiet machine 99 % of it.
 fn bottleneck_is_full(cell: &Cell<'_>) {
     let rate = if cell.axis("path.rate") == "1gbit" { 1e9 } else { 1e8 };
-    close_to(cell, "goodput_bps", rate * MSS / FRAME, 0.01 * rate * MSS / FRAME);
+    let full = rate * MSS / FRAME;
+    assert!(cell.number("goodput_bps") <= 1.01 * full, "{} bit/s of {full}", cell.number("goodput_bps"));
+    if is_quiet() {
+        close_to(cell, "goodput_bps", full, 0.01 * full);
+    }
 }
 
 /// Advertised window over the RTT that was (`delay_is_exact` judges the path; here a path that was a little late is no fault), within

@@ -1,6 +1,8 @@
 //! Whole experiments on this machine's kernel.
 
-use crate::measuring::{self, Folder, INVALID, Outcome, Skip, Test, in_time, names, slow_test, test};
+use crate::measuring::{
+    self, Folder, INVALID, Outcome, Skip, Test, if_quiet, in_time, is_quiet, names, slow_test, test,
+};
 use serde_json::Value;
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -182,7 +184,8 @@ fn a_scenario_runs_from_file_to_report() -> Outcome {
         assert_eq!((&cell["backend"], &cell["valid"]), (&Value::from("lab"), &Value::from(1)), "{cell}");
         let goodput = cell["goodput_bps"].as_f64().unwrap();
         println!("{}: {goodput:.0} bit/s, {FULL:.0} are full", cell["axes"]);
-        assert!((goodput / FULL - 1.0).abs() <= 0.03, "{goodput} bit/s, {FULL} are full");
+        let share = if_quiet(0.97, 0.0)..1.03;
+        assert!(share.contains(&(goodput / FULL)), "{goodput} bit/s, {FULL} are full");
         assert!(cell["repeat_command"].as_str().unwrap().contains("--only"), "{cell}");
     }
     let run = folder.path("pipefill-runs/tiny/runs/0001-rtt-20ms-r1");
@@ -213,9 +216,12 @@ fn pings_tell_the_base_and_both_rates_apart() -> Outcome {
     let ping = &report["cells"][0]["ping"];
     let figure = |name: &str| ping[name].as_f64().unwrap_or_else(|| panic!("{name} of {ping}"));
     let base_us = figure("base_rtt_us");
-    assert!(base_us + 3.0 * figure("base_rtt_us_error") >= 20_000.0 && base_us < 25_000.0, "{ping}");
-    assert!((figure("forward_bps") / 20e6 - 1.0).abs() < 0.05, "{ping}");
-    assert!((figure("reverse_bps") / 50e6 - 1.0).abs() < 0.05, "{ping}");
+    assert!(base_us + 3.0 * figure("base_rtt_us_error") >= 20_000.0, "{ping}");
+    if is_quiet() {
+        assert!(base_us < 25_000.0, "{ping}");
+        assert!((figure("forward_bps") / 20e6 - 1.0).abs() < 0.05, "{ping}");
+        assert!((figure("reverse_bps") / 50e6 - 1.0).abs() < 0.05, "{ping}");
+    }
     assert_eq!((figure("lost"), figure("window_bytes")), (0.0, 65_500.0));
     assert!(figure("sent") >= 18.0, "{ping}");
     let run = folder.path("pipefill-runs/pings/runs");

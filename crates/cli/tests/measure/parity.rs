@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 const SCENARIO: &str = include_str!("scenarios/parity.toml");
 
-/// Cells that run alone: at a gigabit, where a queue of a quarter of a BDP shows each delay of the sender, and where the send buffer is the limit:
+/// Cells that need a quiet machine: at a gigabit, where a queue of a quarter of a BDP shows each delay of the sender, and where the send buffer is the limit:
 /// on a busy CPU packets are larger, of which more fit into it.
 const FAST: [&str; 3] = ["gigabit", "shallow", "small-send-buffer"];
 /// Relative difference of the goodput that is allowed where nothing is lost at random, and where chance decides.

@@ -19,7 +19,7 @@ const SCENARIOS: [&str; 12] = [
     "startup-short",
     "testbed-limit-udp",
 ];
-/// Those that need the machine for themselves.
+/// Those that need a quiet machine.
 const FAST: [&str; 2] = ["startup-short", "testbed-limit-udp"];
 
 pub(crate) fn tests() -> Vec<Test> {

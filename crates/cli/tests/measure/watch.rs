@@ -3,7 +3,7 @@
 //! The namespaces have no names; each lives as long as a process whose standard input this test holds, however the test ends.
 
 use crate::measuring::namespace::{Namespace, end, root_folder as folder, until};
-use crate::measuring::{Folder, Outcome, Skip, Test, slow_test, test};
+use crate::measuring::{Folder, Outcome, Skip, Test, if_quiet, slow_test, test};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -114,7 +114,7 @@ fn what_is_recorded() -> Outcome {
     let rates =
         told["intervals"].as_array().unwrap().iter().map(|one| one["sum"]["bits_per_second"].as_f64());
     for bps in rates.map(Option::unwrap) {
-        assert!((10e6..30e6).contains(&bps), "{bps}: {told:#}");
+        assert!((if_quiet(10e6, 0.0)..if_quiet(30e6, f64::INFINITY)).contains(&bps), "{bps}: {told:#}");
     }
     // As root, where the kernel has its types, nothing is left but that somebody does not want it.
     let is_traced = Path::new("/sys/kernel/btf/vmlinux").exists()
@@ -130,7 +130,7 @@ fn what_is_recorded() -> Outcome {
 fn iperf3_over_plain_veth() -> Outcome {
     let one = iperf3(&[])?;
     assert!(!["path", "unknown"].iter().any(|&limit| one["limited_by"] == limit), "{one:#}");
-    assert!(one["rate_bps"].as_f64().unwrap() > 1e9, "{one:#}");
+    assert!(one["rate_bps"].as_f64().unwrap() > if_quiet(1e9, 0.0), "{one:#}");
     Ok(())
 }
 

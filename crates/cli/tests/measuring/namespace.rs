@@ -26,10 +26,10 @@ impl Namespace {
         format!("/proc/{}/ns/net", self.0.id())
     }
 
-    /// `words` as a command in it, ahead of what else the machine does: a program that waits for a CPU would be its own limit.
+    /// `words` as a command in it.
     pub fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new("nice");
-        command.args(["-n", "-10", "nsenter", &format!("--net={}", self.file()), "--"]).args(words);
+        let mut command = Command::new("nsenter");
+        command.args([&format!("--net={}", self.file()), "--"]).args(words);
         command
     }
 

@@ -7,6 +7,7 @@ use super::{
     TcpSample, UdpSample,
 };
 use crate::file_name::FileName;
+use crate::problem::Problem;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::error::Error;
@@ -39,6 +40,12 @@ impl SinkError {
     /// Of `source`.
     pub fn new(source: impl Error + Send + Sync + 'static) -> Self {
         Self(Box::new(source))
+    }
+}
+
+impl From<SinkError> for Problem {
+    fn from(error: SinkError) -> Self {
+        Self::broken(error.to_string())
     }
 }
 

@@ -1,7 +1,7 @@
 //! The TOML file as layers of settings: every key known, every value readable, each with its place in the text.
 
 use super::bounds::{FLOWS_MAX, TEXT_MAX};
-use super::error::{Origin, Problem};
+use super::error::{Origin, ScenarioProblem};
 use super::key::{Key, Kind, SYSCTL, Slot};
 use super::layer::{Layer, Setting, Text, unknown_key, unknown_table};
 use super::published::{self, PublishedTable};
@@ -46,7 +46,7 @@ pub(super) enum VariantQuick {
 ///
 /// # Errors
 /// Everything that is wrong with single keys and values.
-pub(super) fn read(text: &str) -> Result<Document, Vec<Problem>> {
+pub(super) fn read(text: &str) -> Result<Document, Vec<ScenarioProblem>> {
     let parsed = toml_edit::Document::parse(text).map_err(|error| vec![syntax_problem(&error)])?;
     let mut reader = Reader::default();
     let document = reader.document(parsed.as_table());
@@ -60,13 +60,13 @@ pub(super) fn read(text: &str) -> Result<Document, Vec<Problem>> {
 ///
 /// # Errors
 /// One that says so.
-pub(super) fn check_length(text: &str) -> Result<(), Vec<Problem>> {
+pub(super) fn check_length(text: &str) -> Result<(), Vec<ScenarioProblem>> {
     if text.len() <= TEXT_MAX {
         return Ok(());
     }
     let message = format!("the text is longer than {TEXT_MAX} bytes");
     let help = "split the scenario; an axis in a list is shorter than a variant for each value";
-    Err(vec![Problem::new(&in_file(0..0), message, help)])
+    Err(vec![ScenarioProblem::new(&in_file(0..0), message, help)])
 }
 
 /// Names of devices on some systems, with any extension too.
@@ -93,10 +93,10 @@ pub(super) fn name_problem(text: &str) -> Option<&'static str> {
     }
 }
 
-fn syntax_problem(error: &toml_edit::TomlError) -> Problem {
+fn syntax_problem(error: &toml_edit::TomlError) -> ScenarioProblem {
     let origin = in_file(error.span().unwrap_or(0..0));
     let message = error.message().lines().collect::<Vec<_>>().join("; ");
-    Problem::new(
+    ScenarioProblem::new(
         &origin,
         format!("this is not TOML: {message}"),
         "write key = value, and a value with a unit in quotes: rate = \"100mbit\"",
@@ -105,7 +105,7 @@ fn syntax_problem(error: &toml_edit::TomlError) -> Problem {
 
 #[derive(Default)]
 struct Reader {
-    problems: Vec<Problem>,
+    problems: Vec<ScenarioProblem>,
 }
 
 impl Reader {
@@ -347,6 +347,6 @@ impl Reader {
     }
 
     fn report(&mut self, at: &Origin, message: impl Into<String>, help: impl Into<String>) {
-        self.problems.push(Problem::new(at, message, help));
+        self.problems.push(ScenarioProblem::new(at, message, help));
     }
 }

@@ -9,6 +9,9 @@ const SHOWN_MAX: usize = 20;
 /// Longest message and help, in bytes; values are quoted in them.
 const LINE_MAX: usize = 500;
 
+/// What stands in place of a file's name where an option was typed.
+const COMMAND_LINE: &str = "command line";
+
 /// A place in one of the texts that make up a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Origin {
@@ -28,7 +31,7 @@ pub(super) struct SourceText {
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ScenarioProblem {
     /// What is wrong.
     pub message: String,
     /// What to write instead.
@@ -36,7 +39,7 @@ pub struct Problem {
     pub(super) origin: Origin,
 }
 
-impl Problem {
+impl ScenarioProblem {
     pub(super) fn new(origin: &Origin, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { message: shortened(message.into()), help: shortened(help.into()), origin: origin.clone() }
     }
@@ -63,24 +66,55 @@ pub enum Style {
 /// Everything that is wrong with a scenario; at least one problem. `Display` is the plain rendering.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScenarioError {
-    problems: Vec<Problem>,
+    problems: Vec<ScenarioProblem>,
     sources: Vec<SourceText>,
 }
 
 impl ScenarioError {
     /// Problems in the order of their texts and places.
-    pub(super) fn new(mut problems: Vec<Problem>, sources: Vec<SourceText>) -> Self {
+    pub(super) fn new(mut problems: Vec<ScenarioProblem>, sources: Vec<SourceText>) -> Self {
         problems.sort_by_key(|problem| (problem.origin.source, problem.origin.span.start));
         Self { problems, sources }
     }
 
     /// What is wrong, in the order of the text.
-    pub fn problems(&self) -> &[Problem] {
+    pub fn problems(&self) -> &[ScenarioProblem] {
         &self.problems
     }
 
+    /// Shows what an option of the command line set as it was typed: `--rtt 80` in place of `--set path.rtt=80`. Of each option its name, and
+    /// the assignment that was made of it.
+    #[must_use]
+    pub fn as_typed(mut self, options: &[(&str, String)]) -> Self {
+        for (index, source) in self.sources.iter_mut().enumerate().skip(1) {
+            let typed = options.iter().find(|(_, assignment)| *assignment == source.text);
+            let Some((option, (key, value))) =
+                typed.and_then(|(option, assignment)| Some((option, assignment.split_once('=')?)))
+            else {
+                continue;
+            };
+            let (before, now) = (key.len() + 1, option.len() + 1);
+            COMMAND_LINE.clone_into(&mut source.name);
+            source.text = format!("{option} {value}");
+            for problem in self.problems.iter_mut().filter(|problem| problem.origin.source == index) {
+                let moved = |at: usize| at.checked_sub(before).map_or(0, |at| at + now);
+                problem.origin.span = moved(problem.origin.span.start)..moved(problem.origin.span.end);
+            }
+        }
+        // An option may set two keys, which are wrong for one reason.
+        let mut shown: Vec<(String, Range<usize>, String)> = Vec::new();
+        self.problems.retain(|problem| {
+            let text = self.sources[problem.origin.source].text.clone();
+            let place = (text, problem.origin.span.clone(), problem.help.clone());
+            let is_new = !shown.contains(&place);
+            shown.push(place);
+            is_new
+        });
+        self
+    }
+
     /// Line of a problem in its text, from 1.
-    pub fn line(&self, problem: &Problem) -> usize {
+    pub fn line(&self, problem: &ScenarioProblem) -> usize {
         let text = &self.sources[problem.origin.source].text;
         let start = floor_boundary(text, problem.origin.span.start);
         text[..start].matches('\n').count() + 1
@@ -101,7 +135,7 @@ impl ScenarioError {
         rendered.join("\n\n")
     }
 
-    fn group<'a>(&'a self, problem: &'a Problem) -> Group<'a> {
+    fn group<'a>(&'a self, problem: &'a ScenarioProblem) -> Group<'a> {
         let source = &self.sources[problem.origin.source];
         let start = floor_boundary(&source.text, problem.origin.span.start);
         let end = floor_boundary(&source.text, problem.origin.span.end).max(start);

@@ -3,7 +3,7 @@
 use super::bounds::VALUES_MAX;
 use super::document::{Document, Variant, VariantQuick};
 use super::draft::Draft;
-use super::error::{Origin, Problem};
+use super::error::{Origin, ScenarioProblem};
 use super::key::Slot;
 use super::layer::{Layer, Setting, Text};
 use super::published::Written;
@@ -31,7 +31,7 @@ pub(super) enum Extent {
 ///
 /// # Errors
 /// Every rule that a cell breaks, each once; a published row without a cell.
-pub(super) fn expand(document: &Document, set: &Layer, extent: Extent) -> Result<Plan, Vec<Problem>> {
+pub(super) fn expand(document: &Document, set: &Layer, extent: Extent) -> Result<Plan, Vec<ScenarioProblem>> {
     if let Some(problem) = too_many_keys(document, set, extent) {
         return Err(vec![problem]);
     }
@@ -58,7 +58,7 @@ pub(super) fn expand(document: &Document, set: &Layer, extent: Extent) -> Result
 }
 
 /// Every variant is the whole scenario with a few keys changed: what all of them hold is known before any is made.
-fn too_many_keys(document: &Document, set: &Layer, extent: Extent) -> Option<Problem> {
+fn too_many_keys(document: &Document, set: &Layer, extent: Extent) -> Option<ScenarioProblem> {
     let keys = |layer: &Layer| layer.settings.len();
     let common = keys(&document.base) + keys(set) + document.quick.as_ref().map_or(0, keys);
     let of_variant = |variant: &Variant| {
@@ -74,8 +74,8 @@ fn too_many_keys(document: &Document, set: &Layer, extent: Extent) -> Option<Pro
     (values > VALUES_MAX).then(|| too_many_values(values))
 }
 
-fn too_many_values(values: usize) -> Problem {
-    Problem::new(
+fn too_many_values(values: usize) -> ScenarioProblem {
+    ScenarioProblem::new(
         &in_file(0..0),
         format!("the keys of all cells are {values} values, more than {VALUES_MAX}"),
         "leave out keys that say what is so anyway, shorten the lists, or split the scenario",
@@ -146,7 +146,7 @@ impl Product<'_> {
         point
     }
 
-    fn draft(&self, point: &[(&Setting, &Text)]) -> Result<Draft, Vec<Problem>> {
+    fn draft(&self, point: &[(&Setting, &Text)]) -> Result<Draft, Vec<ScenarioProblem>> {
         let flows = self.layer.flow_count();
         let mut draft = Draft::new(flows);
         let mut problems = Vec::new();
@@ -154,9 +154,9 @@ impl Product<'_> {
             if setting.slot.flow.is_some_and(|flow| flow >= flows) {
                 let message = format!("not every variant has a flow {}", setting.slot.flow.unwrap_or(0));
                 let help = "flows count from 0; write flow.KEY to set a key in every flow";
-                problems.push(Problem::new(&value.origin, message, help));
+                problems.push(ScenarioProblem::new(&value.origin, message, help));
             } else if let Err(error) = setting.slot.apply(setting.key, &value.text, &mut draft) {
-                problems.push(Problem::new(&value.origin, error.message, error.help));
+                problems.push(ScenarioProblem::new(&value.origin, error.message, error.help));
             }
         }
         if self.is_quick {
@@ -185,7 +185,7 @@ impl Product<'_> {
     }
 
     /// Where a violation points: the first of its slots that was written; else the variant, else the file's beginning.
-    fn problem(&self, violation: &Violation, point: &[(&Setting, &Text)]) -> Problem {
+    fn problem(&self, violation: &Violation, point: &[(&Setting, &Text)]) -> ScenarioProblem {
         let chosen = |slot: &Slot| {
             let setting = self.layer.deciding(slot)?;
             let (_, value) = point.iter().find(|(other, _)| other.slot == setting.slot)?;
@@ -193,7 +193,11 @@ impl Product<'_> {
         };
         let origin = violation.slots.iter().find_map(chosen);
         let origin = origin.or(self.variant.map(|name| &name.origin));
-        Problem::new(origin.unwrap_or(&in_file(0..0)), violation.message.as_str(), violation.help.as_str())
+        ScenarioProblem::new(
+            origin.unwrap_or(&in_file(0..0)),
+            violation.message.as_str(),
+            violation.help.as_str(),
+        )
     }
 }
 
@@ -203,7 +207,7 @@ struct Matrix {
     written: Vec<Written>,
     /// Id → index, and where the cell's coordinates stand.
     seen: BTreeMap<String, usize>,
-    problems: Vec<Problem>,
+    problems: Vec<ScenarioProblem>,
     /// Place and message of each problem.
     told: BTreeSet<(usize, usize, String)>,
     size: PlanSize,
@@ -247,14 +251,14 @@ impl Matrix {
         Ok(())
     }
 
-    fn report(&mut self, problem: Problem) {
+    fn report(&mut self, problem: ScenarioProblem) {
         let (source, start) = (problem.origin.source, problem.origin.span.start);
         if self.told.insert((source, start, problem.message.clone())) {
             self.problems.push(problem);
         }
     }
 
-    fn into_plan(mut self, document: &Document, set: &Layer) -> Result<Plan, Vec<Problem>> {
+    fn into_plan(mut self, document: &Document, set: &Layer) -> Result<Plan, Vec<ScenarioProblem>> {
         let published = document.published.as_ref();
         if self.is_plain && self.problems.is_empty() {
             let lost = published.map(|table| table.problems(&self.cells, &self.written));
@@ -296,7 +300,7 @@ fn twin_problem(
     point: &[(&Setting, &Text)],
     axes: &Written,
     twin: &Written,
-) -> Problem {
+) -> ScenarioProblem {
     let flows = product.layer.flow_count();
     let differs = |(setting, value): &&(&Setting, &Text)| {
         setting.is_axis && !twin.contains(&(setting.slot.path(flows), value.text.clone()))
@@ -307,7 +311,7 @@ fn twin_problem(
         let parts: Vec<String> = axes.iter().map(|(path, value)| format!("{path} = {value}")).collect();
         parts.join(", ")
     };
-    Problem::new(
+    ScenarioProblem::new(
         origin.unwrap_or(&in_file(0..0)),
         format!("two cells of the matrix are the same: \"{}\" and \"{}\"", name(twin), name(axes)),
         "leave one out; run.repeat says how often a cell is run",
@@ -315,7 +319,7 @@ fn twin_problem(
 }
 
 /// Points at the longest list, or at the repetitions where they are what makes the plan large.
-fn too_large(products: &[Product<'_>], size: &TooLarge) -> Problem {
+fn too_large(products: &[Product<'_>], size: &TooLarge) -> ScenarioProblem {
     let settings = || products.iter().flat_map(|product| &product.layer.settings);
     let is_repeat = |setting: &&Setting| setting.slot == Slot::new(Section::Run, "repeat");
     let longest = settings().filter(|setting| setting.is_axis).max_by_key(|axis| axis.values.len());
@@ -327,5 +331,5 @@ fn too_large(products: &[Product<'_>], size: &TooLarge) -> Problem {
         ),
     };
     let origin: Option<&Origin> = guilty.and_then(|axis| axis.values.first()).map(|value| &value.origin);
-    Problem::new(origin.unwrap_or(&in_file(0..0)), size.to_string(), help)
+    ScenarioProblem::new(origin.unwrap_or(&in_file(0..0)), size.to_string(), help)
 }

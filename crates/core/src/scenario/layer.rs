@@ -1,7 +1,7 @@
 //! Settings with their origins, in layers: the scenario, a variant over it, `--quick`, `--set`.
 
 use super::draft::Draft;
-use super::error::{Origin, Problem};
+use super::error::{Origin, ScenarioProblem};
 use super::key::{Key, SYSCTL, Slot};
 use super::section::Section;
 use super::table::TOP;
@@ -37,7 +37,7 @@ impl Setting {
         values: Vec<Text>,
         is_axis: bool,
         at: &Origin,
-    ) -> Result<Self, Vec<Problem>> {
+    ) -> Result<Self, Vec<ScenarioProblem>> {
         let setting = Self { slot, key, values, is_axis };
         let mut problems = setting.list_problems(at);
         problems.extend(setting.values.iter().filter_map(|value| setting.value_problem(value)));
@@ -49,25 +49,25 @@ impl Setting {
         self.slot.path(1)
     }
 
-    fn list_problems(&self, at: &Origin) -> Vec<Problem> {
+    fn list_problems(&self, at: &Origin) -> Vec<ScenarioProblem> {
         let path = self.path();
         if !self.is_axis {
             return Vec::new();
         }
         if !self.key.axis {
             let help = format!("write one value: {}", self.key.kind.describe());
-            return vec![Problem::new(at, format!("{path} takes one value, not a list"), help)];
+            return vec![ScenarioProblem::new(at, format!("{path} takes one value, not a list"), help)];
         }
         if self.values.is_empty() {
             let help = format!("write at least one value, e.g. [\"{}\"]", self.key.example);
-            return vec![Problem::new(at, format!("{path}: the list is empty"), help)];
+            return vec![ScenarioProblem::new(at, format!("{path}: the list is empty"), help)];
         }
         let mut seen = BTreeSet::new();
         self.values
             .iter()
             .filter(|value| !seen.insert(&value.text))
             .map(|value| {
-                Problem::new(
+                ScenarioProblem::new(
                     &value.origin,
                     format!("{path}: \"{}\" is in the list twice", value.text),
                     "leave one out; run.repeat says how often a cell is run",
@@ -76,11 +76,11 @@ impl Setting {
             .collect()
     }
 
-    fn value_problem(&self, value: &Text) -> Option<Problem> {
+    fn value_problem(&self, value: &Text) -> Option<ScenarioProblem> {
         let slot = Slot { flow: None, ..self.slot.clone() };
         let error = slot.apply(self.key, &value.text, &mut Draft::new(1)).err()?;
         let message = format!("{}: {}", self.path(), error.message);
-        Some(Problem::new(&value.origin, message, error.help))
+        Some(ScenarioProblem::new(&value.origin, message, error.help))
     }
 }
 

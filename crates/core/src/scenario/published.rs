@@ -6,7 +6,7 @@ mod conclusion;
 mod place;
 
 use super::bounds::PUBLISHED_MAX;
-use super::error::{Origin, Problem};
+use super::error::{Origin, ScenarioProblem};
 use super::toml::{Entry, Listed, entries, in_file, scalar, tables};
 use crate::parse::{ParseError, count, duration, rate, ratio};
 use crate::plan::{Cell, Conclusion, Published, PublishedStates};
@@ -55,18 +55,18 @@ impl PublishedTable {
     }
 
     /// Rows and claims that belong to no cell of the whole matrix.
-    pub(super) fn problems(&self, cells: &[Cell], written: &[Written]) -> Vec<Problem> {
+    pub(super) fn problems(&self, cells: &[Cell], written: &[Written]) -> Vec<ScenarioProblem> {
         let rows = self.rows.iter().filter_map(|row| row.place.problem(cells, written));
         rows.chain(self.statements.iter().flat_map(|statement| statement.problems(cells, written))).collect()
     }
 }
 
 /// Reads `[published]`.
-pub(super) fn read(entry: &Entry<'_>, problems: &mut Vec<Problem>) -> Option<PublishedTable> {
+pub(super) fn read(entry: &Entry<'_>, problems: &mut Vec<ScenarioProblem>) -> Option<PublishedTable> {
     const HELP: &str =
         "write [published] with source = \"…\", and [[published.row]] and [[published.conclusion]] below it";
     let Some(table) = entry.item.as_table_like() else {
-        problems.push(Problem::new(&entry.at, "\"published\" must be a table", HELP));
+        problems.push(ScenarioProblem::new(&entry.at, "\"published\" must be a table", HELP));
         return None;
     };
     let mut published = PublishedTable { source: None, rows: Vec::new(), statements: Vec::new() };
@@ -77,7 +77,11 @@ pub(super) fn read(entry: &Entry<'_>, problems: &mut Vec<Problem>) -> Option<Pub
             }
             ("source", ..) => {
                 let help = "write source = \"who measured it, and where it was published\"";
-                problems.push(Problem::new(&entry.value_at(), "\"source\" must be one line of text", help));
+                problems.push(ScenarioProblem::new(
+                    &entry.value_at(),
+                    "\"source\" must be one line of text",
+                    help,
+                ));
             }
             ("row", _, Some(rows)) if is_few(rows.len(), &entry, problems) => {
                 for (table, span) in rows {
@@ -94,7 +98,7 @@ pub(super) fn read(entry: &Entry<'_>, problems: &mut Vec<Problem>) -> Option<Pub
             ("row" | "conclusion", _, Some(_)) => {}
             _ => {
                 let message = format!("unknown key \"{}\" in [published]", entry.name);
-                problems.push(Problem::new(&entry.at, message, HELP));
+                problems.push(ScenarioProblem::new(&entry.at, message, HELP));
             }
         }
     }
@@ -102,10 +106,14 @@ pub(super) fn read(entry: &Entry<'_>, problems: &mut Vec<Problem>) -> Option<Pub
 }
 
 /// Whether there are no more of them than is allowed; a problem where there are.
-fn is_few(count: usize, entry: &Entry<'_>, problems: &mut Vec<Problem>) -> bool {
+fn is_few(count: usize, entry: &Entry<'_>, problems: &mut Vec<ScenarioProblem>) -> bool {
     if count > PUBLISHED_MAX {
         let message = format!("\"{}\" has {count} entries, more than {PUBLISHED_MAX}", entry.name);
-        problems.push(Problem::new(&entry.at, message, "leave out those of cells that nobody compares"));
+        problems.push(ScenarioProblem::new(
+            &entry.at,
+            message,
+            "leave out those of cells that nobody compares",
+        ));
     }
     count <= PUBLISHED_MAX
 }
@@ -117,7 +125,7 @@ fn claims(statements: &[Listed<'_>]) -> usize {
     statements.iter().map(|statement| 1 + of_one(statement)).sum()
 }
 
-fn read_row(table: &dyn TableLike, at: &Origin, problems: &mut Vec<Problem>) -> Option<Row> {
+fn read_row(table: &dyn TableLike, at: &Origin, problems: &mut Vec<ScenarioProblem>) -> Option<Row> {
     let before = problems.len();
     let mut row = Row {
         place: Place::nowhere(at),
@@ -135,21 +143,21 @@ fn read_row(table: &dyn TableLike, at: &Origin, problems: &mut Vec<Problem>) -> 
         } else if entry.name == "ca_state" {
             row.figures.ca_state_us = read_states(&entry, problems);
         } else if let Err(error) = read_figure(&entry, &mut row.figures) {
-            problems.push(Problem::new(&entry.value_at(), error.message, error.help));
+            problems.push(ScenarioProblem::new(&entry.value_at(), error.message, error.help));
         }
     }
     if row.place.is_nowhere() && problems.len() == before {
         let help = "write e.g. where = { \"path.rtt\" = \"10ms\" }";
-        problems.push(Problem::new(at, "the row does not say which cell it belongs to", help));
+        problems.push(ScenarioProblem::new(at, "the row does not say which cell it belongs to", help));
     }
     (problems.len() == before).then_some(row)
 }
 
 /// `ca_state = { open = "12736ms", recovery = "454ms" }`
-fn read_states(entry: &Entry<'_>, problems: &mut Vec<Problem>) -> Option<PublishedStates> {
+fn read_states(entry: &Entry<'_>, problems: &mut Vec<ScenarioProblem>) -> Option<PublishedStates> {
     const HELP: &str = "write e.g. ca_state = { open = \"12736ms\", recovery = \"454ms\" }";
     let Some(table) = entry.item.as_table_like() else {
-        problems.push(Problem::new(
+        problems.push(ScenarioProblem::new(
             &entry.value_at(),
             "\"ca_state\" must be a table of states and times",
             HELP,
@@ -159,7 +167,7 @@ fn read_states(entry: &Entry<'_>, problems: &mut Vec<Problem>) -> Option<Publish
     let mut states = PublishedStates::default();
     for state in entries(table) {
         if let Err(error) = read_state(&state, &mut states) {
-            problems.push(Problem::new(&state.value_at(), error.message, error.help));
+            problems.push(ScenarioProblem::new(&state.value_at(), error.message, error.help));
         }
     }
     Some(states)

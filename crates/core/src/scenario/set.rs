@@ -1,7 +1,7 @@
 //! `--set path.rtt=50ms`: one setting as text, checked as in a file.
 
 use super::bounds::FLOWS_MAX;
-use super::error::{Origin, Problem};
+use super::error::{Origin, ScenarioProblem};
 use super::key::{Key, Slot};
 use super::layer::{Setting, Text, unknown_key, unknown_table};
 use super::section::Section;
@@ -12,14 +12,14 @@ use std::ops::Range;
 ///
 /// # Errors
 /// What is wrong with the key or the values.
-pub(super) fn read(text: &str, source: usize) -> Result<Setting, Vec<Problem>> {
+pub(super) fn read(text: &str, source: usize) -> Result<Setting, Vec<ScenarioProblem>> {
     let at = |span: Range<usize>| Origin { source, span };
     let Some(equals) = text.find('=') else {
         let help = "write KEY=VALUE, e.g. path.rtt=50ms, or KEY=[VALUE,VALUE] for an axis";
-        return Err(vec![Problem::new(&at(0..text.len()), "\"=\" is missing", help)]);
+        return Err(vec![ScenarioProblem::new(&at(0..text.len()), "\"=\" is missing", help)]);
     };
-    let (slot, key) =
-        slot(&text[..equals]).map_err(|(message, help)| vec![Problem::new(&at(0..equals), message, help)])?;
+    let (slot, key) = slot(&text[..equals])
+        .map_err(|(message, help)| vec![ScenarioProblem::new(&at(0..equals), message, help)])?;
     let start = equals + 1;
     let list = text[start..].strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let spans = match list {

@@ -10,8 +10,8 @@ use crate::netlink::Rtnetlink;
 use crate::topology::{HOST_INTERFACE, Topology, address_b};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::unistd::dup;
-use pipefill_core::backend::BackendError;
 use pipefill_core::cell::Family;
+use pipefill_core::problem::Problem;
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -30,14 +30,16 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Whether this machine has what an uplink needs.
 ///
 /// # Errors
-/// [`BackendError::Unsupported`] with what to install.
-pub fn ensure_uplink() -> Result<(), BackendError> {
+/// [`Problem`] with what to install.
+pub fn ensure_uplink() -> Result<(), Problem> {
     for (program, package) in [(PROGRAM, "passt"), (relay::PROGRAM, "nftables")] {
         let mut command = Command::new(program);
         command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().map_err(|error| BackendError::Unsupported {
-            what: format!("the uplink needs {program}: {error}"),
-            remedy: format!("apt-get install {package}"),
+        command.status().map_err(|error| {
+            Problem::machine(
+                format!("the uplink needs {program}: {error}"),
+                format!("apt-get install {package}"),
+            )
         })?;
     }
     Ok(())

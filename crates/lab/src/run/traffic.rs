@@ -11,8 +11,9 @@ use crate::telemetry::{StreamProbe, Telemetry, sample_tcp};
 use crate::threads::{StopOnDrop, Threads, joined};
 use crate::traffic::udp::{Header, UdpReceiver};
 use crate::validity::invalid;
-use pipefill_core::backend::{BackendError, Watch};
+use pipefill_core::backend::Watch;
 use pipefill_core::cell::{Direction, Protocol};
+use pipefill_core::problem::Problem;
 use pipefill_core::record::{
     CaStateTimes, Instrument, Invalid, Lateness, Sink, StreamEnd, StreamSummary, ThreadRole, UdpTotals,
 };
@@ -62,7 +63,7 @@ pub(super) struct Traffic<'a> {
 
 impl Traffic<'_> {
     /// Runs everything to its end.
-    pub(super) fn run(&self, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<TrafficOutcome, BackendError> {
+    pub(super) fn run(&self, watch: &dyn Watch, sink: &mut dyn Sink) -> Result<TrafficOutcome, Problem> {
         let clock = self.stage.clock;
         let zero = clock.now().after(LEAD);
         let stops = Stops::default();
@@ -105,12 +106,12 @@ impl Traffic<'_> {
             let (streams, send_lateness, mut invalid) = self.end_flows(working, &stops, &finals, zero);
             invalid.extend(held);
             stops.telemetry.store(true, Ordering::Relaxed);
-            let panicked = |_| BackendError::Failed("the telemetry panicked".to_owned());
+            let panicked = |_| Problem::broken("the telemetry panicked");
             let sampled = sampling.join().map_err(panicked)?;
             writing.join().map_err(panicked)??;
             let timer_lateness = timing.join().map_err(panicked)?;
             if stopped {
-                return Err(BackendError::Interrupted("the user".to_owned()));
+                return Err(Problem::stopped());
             }
             let instrument = Instrument {
                 send_lateness,

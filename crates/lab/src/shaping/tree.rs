@@ -6,7 +6,7 @@ use super::kernel::{self, Act, Counts, EGRESS, INGRESS, Link};
 use super::mark::{Mark, device_name};
 use crate::netlink::Rtnetlink;
 use netlink_packet_route::tc::TcHandle;
-use pipefill_core::backend::BackendError;
+use pipefill_core::problem::Problem;
 use std::io;
 
 /// The names (major numbers) of the qdiscs at the device: what cuts super-packets, netem, the bottleneck.
@@ -179,18 +179,17 @@ impl Obstacle {
     }
 
     /// For the person: what the kernel lacks, with the remedy, or what it said.
-    pub(super) fn told(&self, interface: &str) -> BackendError {
+    pub(super) fn told(&self, interface: &str) -> Problem {
         let (name, modules) = self.part.names();
         let Some(code) = self.error.raw_os_error() else {
-            return BackendError::Failed(format!("shaping {interface}: {name}: {}", self.error));
+            return Problem::broken(format!("shaping {interface}: {name}: {}", self.error));
         };
-        let unsupported = |what: String, remedy: String| BackendError::Unsupported { what, remedy };
         match code {
-            libc::EPERM | libc::EACCES => unsupported(
+            libc::EPERM | libc::EACCES => Problem::machine(
                 format!("shaping {interface} is not permitted"),
-                "run it as root (CAP_NET_ADMIN)".to_owned(),
+                "run it as root (CAP_NET_ADMIN)",
             ),
-            libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV => unsupported(
+            libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV => Problem::machine(
                 format!("this kernel has no {name}"),
                 format!(
                     "load it (modprobe {modules}; some distributions have it in a package of its own, such as linux-modules-extra or \
@@ -198,7 +197,7 @@ impl Obstacle {
                     if self.part == Part::Netem { "; a rate alone (--rate) needs no netem" } else { "" }
                 ),
             ),
-            _ => BackendError::Failed(format!("shaping {interface}: {name}: {}", self.error)),
+            _ => Problem::broken(format!("shaping {interface}: {name}: {}", self.error)),
         }
     }
 }

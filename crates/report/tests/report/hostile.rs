@@ -1,9 +1,5 @@
 //! Experiments and records that anybody may have written, in every form of a report: no panic, and no text that a form takes for its own.
 
-#[path = "../../../../fuzz/exports.rs"]
-mod exports;
-
-use exports::{RECORD, count, nth};
 use pipefill_analysis::findings::changes::Changes;
 use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_analysis::findings::intervals::Following;
@@ -13,6 +9,8 @@ use pipefill_report::html::{Page, RunPart};
 use pipefill_report::stream::Event;
 use pipefill_report::table::Style;
 use pipefill_report::{changes, csv, explain, fix, flent, html, iperf3, json, md, pictures, plan, table};
+use pipefill_testkit::entries::exports::{count, exports, nth};
+use pipefill_testkit::entries::record::RECORD;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use resvg::usvg::roxmltree::{Document, Node};
@@ -199,7 +197,7 @@ proptest! {
 
     #[test]
     fn any_record_has_a_report_or_is_refused(changes in prop::collection::vec(any::<[u8; 4]>(), 0..12)) {
-        exports::exports(&changes.concat());
+        exports(&changes.concat());
     }
 }
 

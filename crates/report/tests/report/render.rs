@@ -1,6 +1,5 @@
 //! What the renderings look like (snapshots), and what has to be true of them whatever they look like.
 
-use crate::builder::{Steady, capped, cell, plan, record, run, spec};
 use pipefill_analysis::findings::experiment::{Experiment, ExperimentBuilder};
 use pipefill_core::cell::{Bound, Comparison, ExpectMetric, Expectation, Protocol};
 use pipefill_core::plan::{Cell, Published, PublishedStates};
@@ -8,6 +7,7 @@ use pipefill_core::record::{CaStateSource, CaStateTimes, Invalid};
 use pipefill_report::table::Style;
 use pipefill_report::words::complete_experiment;
 use pipefill_report::{csv, json, md, table};
+use pipefill_testkit::builder::{Steady, capped, cell, plan, record, run, spec};
 use serde_json::Value;
 
 /// Study 5's shape: two axes, published goodput and retransmits, three runs a cell.

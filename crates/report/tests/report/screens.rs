@@ -47,9 +47,13 @@ fn the_screen_fits_a_terminal() {
 fn two_cells() -> Plan {
     let cells = [("10ms", 10), ("100ms", 100)];
     let cell = |(index, (text, ms))| {
-        crate::builder::cell(index, &[("path.rtt", text)], crate::builder::spec(Protocol::Tcp, ms))
+        pipefill_testkit::builder::cell(
+            index,
+            &[("path.rtt", text)],
+            pipefill_testkit::builder::spec(Protocol::Tcp, ms),
+        )
     };
-    crate::builder::plan(cells.into_iter().enumerate().map(cell).collect())
+    pipefill_testkit::builder::plan(cells.into_iter().enumerate().map(cell).collect())
 }
 
 #[test]

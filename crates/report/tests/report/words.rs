@@ -1,7 +1,5 @@
 //! Findings get their words: verdicts, commands, and the JSON in which both stand.
 
-use crate::builder::{Steady, cell, plan, record, run, spec as steady_spec};
-use crate::judged::{PATH, bloated, diagnosis, judged, spec};
 use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
 use pipefill_analysis::findings::experiment::{Experiment, ExperimentBuilder};
 use pipefill_analysis::findings::finding::Latency;
@@ -13,6 +11,8 @@ use pipefill_core::plan::{Cell, Published};
 use pipefill_core::record::RunRecord;
 use pipefill_core::units::{Rate, Ratio};
 use pipefill_report::words::{complete_capture, complete_experiment, repeat_command, verdict_sentence};
+use pipefill_testkit::builder::{Steady, cell, plan, record, run, spec as steady_spec};
+use pipefill_testkit::judged::{PATH, bloated, diagnosis, judged, spec};
 
 fn at(cell: &Cell, repeat: u32, mbit: u64) -> RunRecord {
     let steady = Steady { rate_bps: mbit * 1_000_000, ..Steady::default() };

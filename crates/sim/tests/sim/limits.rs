@@ -1,8 +1,9 @@
 //! Runs at the edge of what a scenario may ask for: they stop when they are told to, and nothing in them overflows (tests are built
 //! with overflow checks).
 
-use pipefill_core::backend::{Backend, BackendError, Watch};
+use pipefill_core::backend::{Backend, Watch};
 use pipefill_core::plan::Run;
+use pipefill_core::problem::{Problem, ProblemKind};
 use pipefill_core::record::{AnyRow, Sink, SinkError};
 use pipefill_core::scenario::Scenario;
 use pipefill_core::units::Time;
@@ -47,7 +48,7 @@ fn run(set: &[&str]) -> Run {
     scenario.plan().runs().remove(0)
 }
 
-fn stopped(set: &[&str], after: u64) -> (Impatient, u64, Result<(), BackendError>) {
+fn stopped(set: &[&str], after: u64) -> (Impatient, u64, Result<(), Problem>) {
     let watch = Impatient { after, ..Impatient::default() };
     let mut rows = Counted::default();
     let result = Sim::new().stream(&run(set), &watch, &mut rows).map(drop);
@@ -66,7 +67,7 @@ fn a_run_without_events_stops_within_a_few_thousand_rows() {
         &["flow.start=1000h", "flow.parallel=100"],
     ] {
         let (watch, rows, result) = stopped(set, 0);
-        assert!(matches!(result, Err(BackendError::Interrupted(_))), "{set:?}: {result:?}");
+        assert!(matches!(result, Err(Problem { kind: ProblemKind::Stopped, .. })), "{set:?}: {result:?}");
         assert_eq!(watch.looks.into_inner(), 1, "{set:?}");
         assert!(rows <= 20_000, "{set:?}: {rows} rows in {} samples", watch.samples.into_inner());
     }
@@ -106,7 +107,7 @@ fn the_largest_values_of_a_scenario_do_not_overflow() {
         let control = format!("host.congestion_control={control}");
         for value in every {
             let (_, _, result) = stopped(&[needs[0], value, &control], 12);
-            let is_expected = matches!(result, Ok(()) | Err(BackendError::Interrupted(_)));
+            let is_expected = matches!(result, Ok(()) | Err(Problem { kind: ProblemKind::Stopped, .. }));
             assert!(is_expected, "{value} {control}: {result:?}");
         }
     }
@@ -114,7 +115,7 @@ fn the_largest_values_of_a_scenario_do_not_overflow() {
         let udp = ["flow.duration=1000h", "flow.bitrate=1gbit", "flow.protocol=udp", "flow.length=1472B"];
         if !value.contains("flow.length") {
             let (_, _, result) = stopped(&[&udp[..], &[value]].concat(), 12);
-            assert!(matches!(result, Err(BackendError::Interrupted(_))), "{value}: {result:?}");
+            assert!(matches!(result, Err(Problem { kind: ProblemKind::Stopped, .. })), "{value}: {result:?}");
         }
     }
 }
@@ -122,8 +123,8 @@ fn the_largest_values_of_a_scenario_do_not_overflow() {
 #[test]
 fn what_would_take_gigabytes_is_refused() {
     let refusal = |set: &[&str]| match Sim::new().check(&run(set)) {
-        Err(BackendError::Unsupported { what, remedy }) => format!("{what}; {remedy}"),
-        other => panic!("{set:?}: {other:?}"),
+        Err(Problem { what, remedy, .. }) => format!("{what}; {}", remedy.unwrap_or_default()),
+        Ok(()) => panic!("{set:?}"),
     };
     let told = refusal(&["flow.length=1B", "flow.sndbuf=1073741823B"]);
     assert!(told.contains("takes 2147483646 writes of 1 bytes; raise length to 128 bytes"), "{told}");
@@ -137,7 +138,9 @@ fn a_path_that_holds_too_many_packets_ends_the_run_with_the_number() {
     let set =
         ["path.rate=1000tbit", "path.rtt=1h", "flow.bitrate=1tbit", "flow.protocol=udp", "flow.length=32B"];
     let (_, _, result) = stopped(&set, u64::MAX);
-    let Err(BackendError::Unsupported { what, remedy }) = result else { panic!("{result:?}") };
+    let Err(Problem { kind: ProblemKind::Machine, what, remedy: Some(remedy) }) = result else {
+        panic!("{result:?}")
+    };
     assert!(what.contains("packets at once, and the simulator keeps 10000000"), "{what}");
     assert!(remedy.contains("lower the bitrate"), "{remedy}");
 }

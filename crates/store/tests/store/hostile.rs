@@ -1,27 +1,18 @@
 //! Hostile records, `experiment.json`s and files of the registry: the entries of the fuzz targets, fed for a few seconds without a nightly
 //! compiler. Any bytes are what they should be, or an error; never a panic.
 
-#[path = "../../../core/tests/changes/mod.rs"]
-mod changes;
-#[path = "../../../../fuzz/entries/records.rs"]
-mod entries;
-
-use changes::{changed, changes};
 use pipefill_core::scenario::Scenario;
 use pipefill_store::{
     ExperimentDirectory, Owner, Records, Registry, Request, StoreError, SummaryWriter, summaries,
 };
+use pipefill_testkit::changes::{changed, changes};
+use pipefill_testkit::entries::record::RECORD;
+use pipefill_testkit::entries::records as entries;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::sync::LazyLock;
 
-/// A short run of the lab: its manifest, and some rows of every table.
-static RECORD: LazyLock<Value> = LazyLock::new(|| {
-    serde_json::from_str(include_str!("../../../../fuzz/seeds/record.json")).expect("the seed is JSON")
-});
 const TABLES: [&str; 8] = ["tcp", "delivery", "udp", "ping", "path", "cpu", "retransmits", "packets"];
 const EXPERIMENT: &str = "experiment.json";
 const SCENARIO: &str = "name = \"tiny\"\n[path]\nrtt = [\"1ms\", \"10ms\"]\nrate = \"100mbit\"\n";

@@ -1,8 +1,5 @@
 //! Two captures of the same transfer, made at both ends: each is judged alone, then both are read once more and joined.
 
-use crate::capture_flows::judged;
-use crate::capture_reading::{CaptureFile, CaptureRead, STDIN, name, read};
-use crate::failure::Failure;
 use pipefill_analysis::findings::connections::{
     Captured, CapturedFlow, ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow,
     LostPacket, OneWayDelay, PlacedBy, UnmatchedPackets,
@@ -10,6 +7,9 @@ use pipefill_analysis::findings::connections::{
 use pipefill_capture::join::{
     Clock, Delay, Joined, JoinedPair, JoinedWay, Origin, Pairing, Placed, Survey, join,
 };
+use pipefill_observe::judge_capture;
+use pipefill_observe::{CaptureFile, CaptureRead, STDIN, capture_name, read_capture};
+use pipefill_runs::Failure;
 use std::path::Path;
 
 /// One capture after its first reading.
@@ -40,8 +40,8 @@ pub(super) fn joined(one: &Path, other: &Path) -> Result<Captured, Failure> {
         return Err(nothing_matched(&both));
     }
     let captures = JoinedCaptures {
-        sender_file: name(both[0].file),
-        receiver_file: name(both[1].file),
+        sender_file: capture_name(both[0].file),
+        receiver_file: capture_name(both[1].file),
         same_clock: joined.is_same_clock,
         clock: joined.clock.as_ref().map(clock),
         only_at_sender: only[0],
@@ -52,7 +52,7 @@ pub(super) fn joined(one: &Path, other: &Path) -> Result<Captured, Failure> {
         dropped_at_sender: both[0].read.dropped,
         dropped_at_receiver: both[1].read.dropped,
     };
-    let found = both.map(|one| judged(&one.read));
+    let found = both.map(|one| judge_capture(&one.read));
     Ok(Captured { joined: Some(captures), ..with_flows(found, &joined) })
 }
 
@@ -64,7 +64,7 @@ fn first_reading(file: &Path) -> Result<One<'_>, Failure> {
         ));
     }
     let mut survey = Survey::default();
-    let read = read(file, Some(&mut survey))?;
+    let read = read_capture(file, Some(&mut survey))?;
     survey.origin = Origin::of(&read.comments);
     Ok(One { file, read, survey })
 }
@@ -74,13 +74,17 @@ fn nothing_in_common(both: &[One<'_>; 2]) -> Failure {
         let cut = match one.read.cut() {
             0 => String::new(),
             count => {
-                format!(" In {}, the snap length has cut the headers of {count} packets.", name(one.file))
+                format!(
+                    " In {}, the snap length has cut the headers of {count} packets.",
+                    capture_name(one.file)
+                )
             }
         };
         let broken = one.read.broken.as_ref();
         broken.map_or_else(String::new, |broken| format!(" Reading ended early: {broken}.")) + &cut
     };
-    let count = |one: &One<'_>| format!("{} ({} connections)", name(one.file), one.read.counts.connections);
+    let count =
+        |one: &One<'_>| format!("{} ({} connections)", capture_name(one.file), one.read.counts.connections);
     Failure::usage(
         format!(
             "the captures have no connection in common: {} and {}.{}{}",
@@ -97,8 +101,8 @@ fn nothing_matched(both: &[One<'_>; 2]) -> Failure {
     Failure::usage(
         format!(
             "{} and {} have connections between the same ends, and not one packet in common",
-            name(both[0].file),
-            name(both[1].file),
+            capture_name(both[0].file),
+            capture_name(both[1].file),
         ),
         "give two captures that were made at the same time; a device that rewrites sequence numbers or timestamps can't be between them",
     )

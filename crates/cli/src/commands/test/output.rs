@@ -1,8 +1,8 @@
 //! Where the lines of a test go: to standard output or a file, each behind a title where there is one.
 
 use crate::args::TestArgs;
-use crate::failure::Failure;
 use crate::terminal::{Terminal, visible};
+use pipefill_core::problem::Problem;
 use pipefill_report::table::Style;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -19,11 +19,11 @@ impl<'a> Output<'a> {
     /// As it is asked for. A file that is there already is written on.
     ///
     /// # Errors
-    /// [`Failure::File`] where the file can't be opened.
-    pub(super) fn open(args: &'a TestArgs, terminal: &'a Terminal) -> Result<Self, Failure> {
+    /// [`Problem`] where the file can't be opened.
+    pub(super) fn open(args: &'a TestArgs, terminal: &'a Terminal) -> Result<Self, Problem> {
         let file = args.logfile.as_ref().map(|path| {
             let opened = OpenOptions::new().append(true).create(true).open(path);
-            opened.map(|file| (file, path.clone())).map_err(Failure::file("opening", path))
+            opened.map(|file| (file, path.clone())).map_err(Problem::file("opening", path))
         });
         Ok(Self { terminal, title: args.title.as_deref(), file: file.transpose()? })
     }
@@ -36,8 +36,8 @@ impl<'a> Output<'a> {
     /// Text for people.
     ///
     /// # Errors
-    /// [`Failure::File`] where it can't be written.
-    pub(super) fn print(&self, text: &str) -> Result<(), Failure> {
+    /// [`Problem`] where it can't be written.
+    pub(super) fn print(&self, text: &str) -> Result<(), Problem> {
         let titled = self.title.map(|title| titled(text, title));
         let text = titled.as_deref().unwrap_or(text);
         if self.file.is_some() { self.append(&visible(text, false)) } else { self.terminal.print(text) }
@@ -47,14 +47,14 @@ impl<'a> Output<'a> {
     ///
     /// # Errors
     /// As [`Self::print`].
-    pub(super) fn print_data(&self, text: &str) -> Result<(), Failure> {
+    pub(super) fn print_data(&self, text: &str) -> Result<(), Problem> {
         if self.file.is_some() { self.append(text) } else { self.terminal.print_data(text) }
     }
 
-    fn append(&self, text: &str) -> Result<(), Failure> {
+    fn append(&self, text: &str) -> Result<(), Problem> {
         let Some((file, path)) = &self.file else { return Ok(()) };
         let mut file = file;
-        file.write_all(text.as_bytes()).map_err(Failure::file("writing", path))
+        file.write_all(text.as_bytes()).map_err(Problem::file("writing", path))
     }
 }
 

@@ -5,7 +5,7 @@
 mod kit;
 
 use crate::measuring::namespace::{Namespace, end, root_folder, until};
-use crate::measuring::{Folder, Outcome, Test, slow_test, test};
+use crate::measuring::{Folder, Outcome, Test, if_quiet, slow_test, test};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -143,8 +143,9 @@ fn a_rate_holds_for_the_named_host_alone() -> Outcome {
     let read = |name: &str| json(&std::fs::read(scene.folder.path(name)).unwrap());
     let (shaped, other) = (rate(&read("shaped.json")), rate(&read("other.json")));
     // 1448 of 1514 bytes of a frame are payload.
-    assert!(shaped < 20.0 * 1448.0 / 1514.0 * 1.02 && shaped > 15.0, "{shaped} Mbit/s of 20");
-    assert!(other > 60.0, "{other} Mbit/s, as if it were shaped too");
+    let full = 20.0 * 1448.0 / 1514.0;
+    assert!((if_quiet(15.0, 0.0)..full * 1.02).contains(&shaped), "{shaped} Mbit/s of 20");
+    assert!(other > 2.0 * full, "{other} Mbit/s, as if it were shaped too");
     let bytes = told["carried"]["bytes"].as_f64().unwrap();
     assert!((bytes * 8.0 / 1e6) > 2.0 * shaped, "{told:#}");
     assert_eq!(scene.state(), scene.before);
@@ -161,7 +162,7 @@ fn ssh_is_not_shaped() -> Outcome {
     let rate_of =
         |port: &str| rate(&json(&std::fs::read(scene.folder.path(&format!("{port}.json"))).unwrap()));
     let (ssh, other) = (rate_of("22"), rate_of("5201"));
-    assert!(ssh > 50.0, "{ssh} Mbit/s to port 22");
+    assert!(ssh > 2.0 * other, "{ssh} Mbit/s to port 22, {other} to another one");
     assert!(other < 10.0, "{other} Mbit/s to another port");
     Ok(())
 }

@@ -5,7 +5,7 @@ use super::place::Place;
 use crate::parse::{ParseError, nearest};
 use crate::plan::Cell;
 use crate::plan::{Claim, Conclusion, Pair};
-use crate::scenario::error::{Origin, Problem};
+use crate::scenario::error::{Origin, ScenarioProblem};
 use crate::scenario::expect;
 use crate::scenario::toml::{Entry, entries, in_file, scalar, tables};
 use toml_edit::TableLike;
@@ -33,7 +33,7 @@ impl Statement {
         conclusion
     }
 
-    pub(super) fn problems(&self, cells: &[Cell], written: &[Written]) -> Vec<Problem> {
+    pub(super) fn problems(&self, cells: &[Cell], written: &[Written]) -> Vec<ScenarioProblem> {
         let places = self.places.iter().flat_map(|(place, than)| std::iter::once(place).chain(than));
         places.filter_map(|place| place.problem(cells, written)).collect()
     }
@@ -47,7 +47,11 @@ fn pair(cell: &Cell, than: Option<&Place>, cells: &[Cell], written: &[Written]) 
 }
 
 /// Reads one `[[published.conclusion]]`.
-pub(super) fn read(table: &dyn TableLike, at: &Origin, problems: &mut Vec<Problem>) -> Option<Statement> {
+pub(super) fn read(
+    table: &dyn TableLike,
+    at: &Origin,
+    problems: &mut Vec<ScenarioProblem>,
+) -> Option<Statement> {
     let before = problems.len();
     let said = Conclusion { published: String::new(), if_so: None, if_not: None, claims: Vec::new() };
     let mut statement = Statement { said, places: Vec::new() };
@@ -64,23 +68,23 @@ pub(super) fn read(table: &dyn TableLike, at: &Origin, problems: &mut Vec<Proble
             }
             _ => {
                 let message = format!("unknown key \"{}\" in [[published.conclusion]]", entry.name);
-                problems.push(Problem::new(&entry.at, message, HELP));
+                problems.push(ScenarioProblem::new(&entry.at, message, HELP));
             }
         }
     }
     if statement.said.published.is_empty() && problems.len() == before {
         let help = "write says = \"what the source concluded\"";
-        problems.push(Problem::new(at, "the conclusion does not say what was published", help));
+        problems.push(ScenarioProblem::new(at, "the conclusion does not say what was published", help));
     }
     (problems.len() == before).then_some(statement)
 }
 
-fn line(entry: &Entry<'_>, problems: &mut Vec<Problem>) -> Option<String> {
+fn line(entry: &Entry<'_>, problems: &mut Vec<ScenarioProblem>) -> Option<String> {
     let text = entry.item.as_value().filter(|value| value.is_str()).and_then(scalar);
     let text = text.map(|text| text.text).filter(|text| !text.chars().any(char::is_control));
     if text.is_none() {
         let help = format!("write {} = \"…\"", entry.name);
-        problems.push(Problem::new(
+        problems.push(ScenarioProblem::new(
             &entry.value_at(),
             format!("\"{}\" must be one line of text", entry.name),
             help,
@@ -90,7 +94,12 @@ fn line(entry: &Entry<'_>, problems: &mut Vec<Problem>) -> Option<String> {
 }
 
 /// `{ where = { … }, goodput = ">= 95% of rate" }`, or with `than = { … }` and `goodput = ">= 95% of goodput"`.
-fn read_claim(table: &dyn TableLike, at: &Origin, statement: &mut Statement, problems: &mut Vec<Problem>) {
+fn read_claim(
+    table: &dyn TableLike,
+    at: &Origin,
+    statement: &mut Statement,
+    problems: &mut Vec<ScenarioProblem>,
+) {
     let (mut place, mut than, mut claim) = (Place::nowhere(at), None, None);
     let before = problems.len();
     for entry in entries(table) {
@@ -99,7 +108,9 @@ fn read_claim(table: &dyn TableLike, at: &Origin, statement: &mut Statement, pro
             "than" => than.insert(Place::nowhere(at)).read(&entry, problems),
             _ => match read_comparison(&entry) {
                 Ok(read) => claim = Some(read),
-                Err(error) => problems.push(Problem::new(&entry.value_at(), error.message, error.help)),
+                Err(error) => {
+                    problems.push(ScenarioProblem::new(&entry.value_at(), error.message, error.help));
+                }
             },
         }
     }
@@ -109,12 +120,12 @@ fn read_claim(table: &dyn TableLike, at: &Origin, statement: &mut Statement, pro
             statement.places.push((place, than));
         }
         _ if problems.len() > before => {}
-        Some(_) => problems.push(Problem::new(
+        Some(_) => problems.push(ScenarioProblem::new(
             at,
             "\"than\" and a share of the other cell's metric must be used together",
             "write e.g. { where = { … }, than = { … }, goodput = \">= 95% of goodput\" }",
         )),
-        None => problems.push(Problem::new(
+        None => problems.push(ScenarioProblem::new(
             at,
             "the claim names no metric",
             "write e.g. { where = { \"path.rtt\" = \"10ms\" }, limited_by = \"= cwnd\" }",

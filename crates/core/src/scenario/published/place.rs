@@ -3,7 +3,7 @@
 use super::Written;
 use crate::parse::nearest;
 use crate::plan::Cell;
-use crate::scenario::error::{Origin, Problem};
+use crate::scenario::error::{Origin, ScenarioProblem};
 use crate::scenario::layer::Text;
 use crate::scenario::toml::{Entry, entries, scalar};
 
@@ -25,16 +25,20 @@ impl Place {
     }
 
     /// Reads `{ variant = "tcp", "path.rtt" = "10ms" }`.
-    pub(super) fn read(&mut self, entry: &Entry<'_>, problems: &mut Vec<Problem>) {
+    pub(super) fn read(&mut self, entry: &Entry<'_>, problems: &mut Vec<ScenarioProblem>) {
         self.at = entry.value_at();
         self.read_below(entry, "", problems);
     }
 
     /// Dotted keys too, which TOML reads as tables in tables.
-    fn read_below(&mut self, entry: &Entry<'_>, prefix: &str, problems: &mut Vec<Problem>) {
+    fn read_below(&mut self, entry: &Entry<'_>, prefix: &str, problems: &mut Vec<ScenarioProblem>) {
         let Some(table) = entry.item.as_table_like() else {
             let help = "write e.g. { \"path.rtt\" = \"10ms\" }";
-            problems.push(Problem::new(&entry.value_at(), "it must be a table of axes and values", help));
+            problems.push(ScenarioProblem::new(
+                &entry.value_at(),
+                "it must be a table of axes and values",
+                help,
+            ));
             return;
         };
         for entry in entries(table) {
@@ -71,11 +75,11 @@ impl Place {
     }
 
     /// What is wrong where no cell of the whole matrix is here.
-    pub(super) fn problem(&self, cells: &[Cell], written: &[Written]) -> Option<Problem> {
+    pub(super) fn problem(&self, cells: &[Cell], written: &[Written]) -> Option<ScenarioProblem> {
         self.values.iter().find_map(|(path, value)| axis_problem(path, value, cells)).or_else(|| {
             let is_lost = !written.iter().any(|cell| self.matches(cell));
             is_lost.then(|| {
-                Problem::new(
+                ScenarioProblem::new(
                     &self.at,
                     "no cell of the matrix has all of these values",
                     "compare with the cells that `pipefill plan` prints",
@@ -89,7 +93,7 @@ impl Place {
     }
 }
 
-fn axis_problem(path: &Text, value: &Text, cells: &[Cell]) -> Option<Problem> {
+fn axis_problem(path: &Text, value: &Text, cells: &[Cell]) -> Option<ScenarioProblem> {
     let axes = || cells.iter().flat_map(|cell| &cell.axes);
     let values = sorted(axes().filter(|(name, _)| *name == path.text).map(|(_, value)| value.as_str()));
     if values.is_empty() {
@@ -99,10 +103,10 @@ fn axis_problem(path: &Text, value: &Text, cells: &[Cell]) -> Option<Problem> {
             None => format!("the axes are: {}", names.join(", ")),
         };
         let message = format!("\"{}\" is not an axis of this scenario", path.text);
-        return Some(Problem::new(&path.origin, message, help));
+        return Some(ScenarioProblem::new(&path.origin, message, help));
     }
     (!values.contains(&value.text.as_str())).then(|| {
-        Problem::new(
+        ScenarioProblem::new(
             &value.origin,
             format!("{} is never \"{}\"", path.text, value.text),
             format!("its values are: {}", values.join(", ")),

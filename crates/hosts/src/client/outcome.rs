@@ -1,0 +1,271 @@
+//! What a test measured, and what its sockets say: figures, verdict, records.
+
+use super::delays::Times;
+use super::{TestRequest, Tested};
+use crate::end::End;
+use pipefill_analysis::findings::connections::{
+    Connection, DatagramCount, DatagramFlow, Datagrams, Server, TestFinding,
+};
+use pipefill_core::problem::Problem;
+use pipefill_core::record::{Observed, Process, TcpSample, UdpTotals};
+use pipefill_core::units::{Bytes, Rate};
+use pipefill_remote::far_end::{FarEnd, FarStream};
+use pipefill_remote::iperf3::{Cookie, Parameters, Results, StreamResult, Transport, Way, stream_id};
+use pipefill_report::iperf3::measured::{Counted, Interval, Measured, Stream};
+use pipefill_report::words::complete_test;
+use pipefill_runs::{KeptConnection, Recorded};
+use std::fs;
+use std::net::SocketAddr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The number that iperf3's first stream usually has, and how far the next ones are from it.
+const FIRST_SOCKET: u32 = 5;
+const NEXT_SOCKET: u32 = 2;
+
+/// What is told of a test.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) measured: Measured,
+    /// Own address and the peer's of each stream.
+    addresses: Vec<[SocketAddr; 2]>,
+}
+
+impl Told {
+    /// What is known before data flows.
+    pub(super) fn begin(asked: &TestRequest, parameters: &Parameters, cookie: &Cookie, end: &End) -> Self {
+        let unknown = [SocketAddr::from(([0, 0, 0, 0], 0)); 2];
+        let addresses: Vec<[SocketAddr; 2]> =
+            (0..end.transfer.len()).map(|index| end.transfer.addresses(index).unwrap_or(unknown)).collect();
+        let host = |address: SocketAddr| (address.ip().to_canonical().to_string(), address.port());
+        let stream = |(index, [local, remote]): (usize, &[SocketAddr; 2])| Stream {
+            socket: FIRST_SOCKET + NEXT_SOCKET * u32::try_from(index).unwrap_or(0),
+            local: host(*local),
+            remote: host(*remote),
+            sends: end.transfer.sends(index),
+            ..Stream::default()
+        };
+        let is_udp = parameters.transport == Transport::Udp;
+        let mss = if is_udp { None } else { end.transfer.sample(0).map(|sample| sample.info.mss_bytes) };
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let measured = Measured {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            system: system(),
+            started_unix_ms: u64::try_from(since_epoch.as_millis()).unwrap_or(0),
+            host: asked.host.clone(),
+            title: asked.title.clone(),
+            cookie: cookie.as_str().to_owned(),
+            mss_bytes: mss.map_or(0, u64::from),
+            asked_mss: parameters.mss,
+            bitrate_bps: parameters.bitrate_bps,
+            window_bytes: parameters.window.unwrap_or(0),
+            buffers: end.transfer.buffers(0),
+            is_udp,
+            length: parameters.length,
+            omit_s: parameters.omit_s,
+            time_s: parameters.time_s,
+            bytes: parameters.bytes,
+            blocks: parameters.blocks,
+            is_reverse: parameters.way == Way::ToClient,
+            tos: parameters.tos,
+            parallel: parameters.streams,
+            streams: addresses.iter().enumerate().map(stream).collect(),
+            ..Measured::default()
+        };
+        Self { measured, addresses }
+    }
+
+    /// The figures and the verdict.
+    ///
+    /// # Errors
+    /// The server's results lack a stream.
+    pub(super) fn end(
+        mut self,
+        parameters: &Parameters,
+        end: &mut End,
+        theirs: Results,
+        times: &Times,
+    ) -> Result<Tested, Problem> {
+        let ours = end.results();
+        for (index, stream) in self.measured.streams.iter_mut().enumerate() {
+            let own = counted(&ours.streams[index], end.transfer.counted()[index].reordered);
+            let far = theirs.stream(ours.streams[index].id).map(|one| counted(one, 0));
+            let far = far.ok_or_else(|| {
+                Problem::broken(format!("the server's results have no stream {}", ours.streams[index].id))
+            })?;
+            (stream.sent, stream.received) = if stream.sends { (own, far) } else { (far, own) };
+        }
+        self.measured.cpu_percent = [ours.cpu_percent, theirs.cpu_percent];
+        let controls = [ours.congestion_control, theirs.congestion_control.clone()];
+        self.measured.congestion_control = controls;
+        if self.measured.is_reverse {
+            self.measured.congestion_control.reverse();
+        }
+        self.measured.server_output = theirs.output;
+        let server = if theirs.telemetry.is_some() { Server::Pipefill } else { Server::Iperf3 };
+        let (clock, one_way_delay) = (times.clock(), times.delays(end, theirs.telemetry.as_ref()));
+        let (finding, kept) = match parameters.transport {
+            Transport::Udp => (
+                TestFinding::of_udp(server, &self.datagrams(parameters)),
+                self.datagram_flows(parameters).map(Recorded::Datagrams).collect(),
+            ),
+            Transport::Tcp => {
+                let offered = offered(parameters);
+                let kept = self.kept(end, offered);
+                let far = theirs.telemetry.map(|far| self.far(far, offered)).unwrap_or_default();
+                let finding =
+                    TestFinding::of_tcp(server, &connections(&kept), &connections(&far), parameters.window);
+                (finding, kept.into_iter().map(Recorded::Connection).collect())
+            }
+        };
+        // What breaks now breaks because the test is over.
+        let _closed = end.transfer.finish();
+        let finding = complete_test(TestFinding { clock, one_way_delay, ..finding });
+        Ok(Tested { measured: self.measured, finding, kept })
+    }
+
+    /// This host's sockets after the time that is left out.
+    fn kept(&self, end: &mut End, offered: Option<Rate>) -> Vec<KeptConnection> {
+        let from_us = end.base().at.micros();
+        let every = end.every();
+        let samples = std::mem::take(&mut end.samples);
+        let own = |(index, mut samples): (usize, Vec<_>)| {
+            samples.retain(|sample: &TcpSample| sample.t_us >= from_us);
+            let [local, remote] = self.addresses[index];
+            let congestion_control = end.transfer.congestion_control(index).unwrap_or_default();
+            let process = Process { pid: std::process::id(), name: "pipefill".to_owned() };
+            let observed = observed((local, remote), Some(process), offered);
+            KeptConnection { observed, congestion_control, offered, every, samples, exact: None }
+        };
+        samples.into_iter().enumerate().map(own).collect()
+    }
+
+    /// The server's sockets, which it looked at itself. Addresses are those that this host sees: another host's may stand between.
+    fn far(&self, far: FarEnd, offered: Option<Rate>) -> Vec<KeptConnection> {
+        let index = |id: u32| {
+            (0..self.addresses.len())
+                .find(|&index| u32::try_from(index).is_ok_and(|index| stream_id(index) == id))
+        };
+        let streams = far.streams.into_iter().filter_map(|one| Some((index(one.id)?, one)));
+        streams
+            .map(|(index, one)| {
+                let [local, remote] = self.addresses[index];
+                let every = Duration::from_micros(one.every_us);
+                let observed = observed((remote, local), None, offered);
+                let FarStream { congestion_control, samples, .. } = one;
+                KeptConnection { observed, congestion_control, offered, every, samples, exact: None }
+            })
+            .collect()
+    }
+
+    /// What both ends counted of each stream, after the time that is left out.
+    fn datagram_flows(&self, parameters: &Parameters) -> impl Iterator<Item = DatagramFlow> + use<'_> {
+        let asked = offered(parameters);
+        let length = Bytes::new(parameters.length);
+        let process = Process { pid: std::process::id(), name: "pipefill".to_owned() };
+        self.measured.streams.iter().enumerate().map(move |(index, one)| {
+            let [local, remote] = self.addresses[index];
+            DatagramFlow {
+                observed: observed((local, remote), Some(process.clone()), asked),
+                sends: one.sends,
+                asked,
+                length,
+                span_us: one.sent.span_us,
+                end_us: one.sent.span_us.max(one.received.span_us),
+                sent_bytes: one.sent.bytes,
+                received_bytes: one.received.bytes,
+                totals: UdpTotals {
+                    reordered: one.received.reordered,
+                    jitter_ns: Some(one.received.jitter_ns),
+                    ..totals(one)
+                },
+                counts: if one.sends { Vec::new() } else { self.counts(index) },
+            }
+        })
+    }
+
+    /// What this host had received by the end of each interval.
+    fn counts(&self, index: usize) -> Vec<DatagramCount> {
+        let counted = self.measured.intervals.iter().filter(|one| !one.is_omitted);
+        let sum = |so_far: &mut DatagramCount, interval: &Interval| {
+            let one = interval.streams[index].counted;
+            *so_far = DatagramCount {
+                t_us: interval.to_us,
+                sent: so_far.sent + one.packets,
+                received: so_far.received + one.packets.saturating_sub(one.lost),
+                reordered: so_far.reordered + one.reordered,
+                jitter_ns: one.jitter_ns,
+            };
+            Some(*so_far)
+        };
+        counted.scan(DatagramCount::default(), sum).collect()
+    }
+
+    fn datagrams(&self, parameters: &Parameters) -> Vec<Datagrams> {
+        let of_way = |sends: bool| {
+            let streams: Vec<&Stream> =
+                self.measured.streams.iter().filter(|one| one.sends == sends).collect();
+            let span_us = streams.iter().map(|one| one.sent.span_us).max()?.max(1);
+            let bytes: u64 = streams.iter().map(|one| one.sent.bytes).sum();
+            let totals = || streams.iter().map(|one| totals(one));
+            let asked = parameters.bitrate_bps.saturating_mul(streams.len() as u64);
+            Some(Datagrams {
+                asked_bps: (asked > 0).then_some(asked),
+                sent_bps: (bytes as f64 * 8e6 / span_us as f64) as u64,
+                sent: totals().map(|one| one.sent).sum(),
+                lost: totals().map(|one| one.sent - one.received).sum(),
+            })
+        };
+        [true, false].into_iter().filter_map(of_way).collect()
+    }
+}
+
+/// What each stream is to send; `None` for as much as goes.
+fn offered(parameters: &Parameters) -> Option<Rate> {
+    (parameters.bitrate_bps > 0).then(|| Rate::from_bps(parameters.bitrate_bps))
+}
+
+/// Datagrams of a stream.
+fn totals(one: &Stream) -> UdpTotals {
+    UdpTotals::of_both_ends(one.sent.packets, one.received.packets, one.received.lost)
+}
+
+fn connections(all: &[KeptConnection]) -> Vec<Connection<'_>> {
+    all.iter().map(KeptConnection::connection).collect()
+}
+
+fn observed(
+    (local, remote): (SocketAddr, SocketAddr),
+    process: Option<Process>,
+    offered: Option<Rate>,
+) -> Observed {
+    Observed {
+        process,
+        local: local.to_string(),
+        remote: remote.to_string(),
+        writes_all: offered.is_none(),
+        ..Observed::default()
+    }
+}
+
+fn counted(one: &StreamResult, reordered: u64) -> Counted {
+    Counted {
+        bytes: one.bytes,
+        retransmits: one.retransmits,
+        packets: one.packets,
+        lost: one.lost,
+        reordered,
+        jitter_ns: (one.jitter_s.max(0.0) * 1e9) as u64,
+        span_us: ((one.end_s - one.start_s).max(0.0) * 1e6) as u64,
+    }
+}
+
+/// As `uname -a` has it.
+fn system() -> String {
+    let read = |name: &str| {
+        fs::read_to_string(format!("/proc/sys/kernel/{name}"))
+            .map(|text| text.trim().to_owned())
+            .unwrap_or_default()
+    };
+    let parts = ["ostype", "hostname", "osrelease", "version"].map(read);
+    format!("{} {}", parts.join(" "), std::env::consts::ARCH)
+}

@@ -1,0 +1,137 @@
+//! What is said of the connections of a capture: judged together where they share a path.
+
+use crate::capture_reading::CaptureRead;
+use pipefill_analysis::findings::connections::{
+    Captured, CapturedFlow, Connection, ConnectionPackets, Judged, judge_together,
+};
+use pipefill_capture::headers::Other;
+use pipefill_capture::rows::Watched;
+use pipefill_capture::tcp::{Counts, Half, Side};
+use pipefill_core::cell::Direction;
+use pipefill_core::record::{Observed, PacketSample};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// Connections of two hosts that are judged together at most.
+const TOGETHER: usize = 64;
+/// Fewer samples tell no limit.
+const FEWEST_SAMPLES: usize = 2;
+
+/// The flows of what was read, the largest first.
+pub fn judge_capture(read: &CaptureRead) -> Captured {
+    let mut found = Captured {
+        packets: read.counts.packets,
+        not_understood: not_understood(&read.counts),
+        dropped: read.dropped,
+        forgotten: read.counts.evicted,
+        broken: read.broken.clone(),
+        left_out: read.left_out,
+        ..Captured::new()
+    };
+    for group in by_hosts(&read.watched) {
+        found.flows.extend(flows(&group));
+    }
+    found.flows.sort_by_key(|flow| std::cmp::Reverse(flow.bytes));
+    found
+}
+
+/// Connections between the same two hosts, seen from the same end, the largest first: they share a path. Of many, some at a time.
+fn by_hosts(watched: &[Watched]) -> Vec<Vec<&Watched>> {
+    let mut hosts: BTreeMap<(IpAddr, IpAddr), Vec<&Watched>> = BTreeMap::new();
+    for one in watched {
+        let address = |side| one.endpoint(side).address.ip();
+        hosts.entry((address(one.near()), address(one.near().other()))).or_default().push(one);
+    }
+    hosts.into_values().flat_map(|all| all.chunks(TOGETHER).map(<[_]>::to_vec).collect::<Vec<_>>()).collect()
+}
+
+fn not_understood(counts: &Counts) -> BTreeMap<String, u64> {
+    let kinds = Other::ALL.into_iter().filter(|kind| kind.is_not_understood());
+    kinds.map(|kind| (kind.as_str().to_owned(), counts.other(kind))).filter(|&(_, count)| count > 0).collect()
+}
+
+/// An entry for each direction of each connection that carried data.
+fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
+    let from_ns = group.iter().map(|one| one.connection.first_ns()).min().unwrap_or(0);
+    let sides = |one: &Watched| [one.near(), one.near().other()];
+    let samples: Vec<[Vec<PacketSample>; 2]> =
+        group.iter().map(|one| sides(one).map(|side| one.samples(side, from_ns))).collect();
+    let judged: Vec<usize> = (0..group.len()).filter(|&at| samples[at][0].len() >= FEWEST_SAMPLES).collect();
+    let connections: Vec<Connection<'_>> =
+        judged.iter().map(|&at| connection(group[at], &samples[at])).collect();
+    let (results, facts) = judge_together(&connections);
+    let mut found: BTreeMap<usize, Vec<Judged>> = judged.into_iter().zip(results).collect();
+    let mut flows = Vec::new();
+    for (at, one) in group.iter().enumerate() {
+        let results = found.remove(&at).unwrap_or_default();
+        for ((side, direction), samples) in sides(one).into_iter().zip(Direction::ALL).zip(&samples[at]) {
+            if one.connection.half(side).payload_bytes() > 0 {
+                let mut flow = flow(one, side, samples, from_ns);
+                flow.judge(&results, direction);
+                flow.know(&facts, direction);
+                flows.push(flow);
+            }
+        }
+    }
+    flows
+}
+
+fn connection<'a>(one: &Watched, [sent, received]: &'a [Vec<PacketSample>; 2]) -> Connection<'a> {
+    let near = one.near();
+    Connection {
+        observed: Observed {
+            local: one.endpoint(near).to_string(),
+            remote: one.endpoint(near.other()).to_string(),
+            ..Observed::default()
+        },
+        congestion_control: String::new(),
+        offered: None,
+        every: Duration::from_nanos(one.every_ns()),
+        samples: &[],
+        packets: ConnectionPackets { sent, received },
+        exact: None,
+    }
+}
+
+/// What the packets say, without a verdict.
+fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> CapturedFlow {
+    let half = one.connection.half(side);
+    let counts = half.counts();
+    let is_near = side == one.near();
+    let back = one.connection.half(side.other());
+    let mut rtts: Vec<u32> = samples.iter().filter(|_| is_near).filter_map(|sample| sample.srtt_us).collect();
+    rtts.sort_unstable();
+    let span_us = half.first_data_ns().zip(half.last_data_ns()).map_or(0, |(from, to)| (to - from) / 1_000);
+    CapturedFlow {
+        src: one.endpoint(side).to_string(),
+        dst: one.endpoint(side.other()).to_string(),
+        packets: half.packets(),
+        segments: counts.segments,
+        bytes: counts.new_bytes,
+        goodput_bps: (span_us > 0).then(|| counts.new_bytes.saturating_mul(8_000_000) / span_us),
+        start_us: half.first_data_ns().map_or(0, |at_ns| at_ns.saturating_sub(from_ns) / 1_000),
+        span_us,
+        retransmits: u64::from(half.retransmits()),
+        retransmits_by_kind: by_kind(half),
+        min_rtt_us: one.connection.full_rtt_us().map(u64::from),
+        rwnd_bytes: samples
+            .iter()
+            .filter_map(|sample| sample.rwnd_bytes.max(sample.rwnd_at_peak_bytes))
+            .max()
+            .map(u64::from),
+        in_flight_bytes: half.largest_flight_bytes(),
+        fastest_bps: half.bottleneck_bps(),
+        vantage: one.capture_point(side),
+        acks: back.packets().saturating_sub(back.counts().segments),
+        srtt_us: rtts.get(rtts.len() / 2).copied().map(u64::from),
+        ..CapturedFlow::default()
+    }
+}
+
+fn by_kind(half: &Half) -> BTreeMap<String, u64> {
+    let counts = half.counts();
+    let kinds =
+        [("fast", counts.fast), ("rto", counts.rto), ("tlp", counts.tlp), ("spurious", counts.spurious)];
+    kinds.into_iter().map(|(kind, count)| (kind.to_owned(), u64::from(count))).collect()
+}

@@ -1,0 +1,94 @@
+//! What BPF tells of the busy senders, where the kernel lets us: exact congestion states and every retransmission.
+//!
+//! Where it does not, the samples tell as finely as they lie. What is held is bounded: [`WATCHED_MAX`] senders, and [`RETRANSMITS_MAX`]
+//! retransmissions of each; what is beyond is counted as lost.
+
+use crate::tracker::{Tracked, Tracker};
+use pipefill_analysis::findings::connections::Exact;
+use pipefill_core::record::Retransmit;
+use pipefill_core::tcp_info::CaState;
+use pipefill_lab::sender_trace::SenderTrace;
+use std::collections::HashSet;
+use std::path::Path;
+
+/// Senders that are watched at a time: the map in the kernel has room for 4,096.
+const WATCHED_MAX: usize = 4_000;
+/// Retransmissions that are kept of one connection.
+const RETRANSMITS_MAX: usize = 10_000;
+
+/// The trace of one namespace, and whom it watches.
+#[derive(Debug)]
+pub(crate) struct ExactStates {
+    trace: SenderTrace,
+    watched: HashSet<u64>,
+    /// Events that the kernel had no room for.
+    lost: u64,
+}
+
+impl ExactStates {
+    /// Of the namespace in `file`, or of the own one; `None` where the kernel does not let us.
+    pub(crate) fn start(file: Option<&Path>) -> Option<Self> {
+        let trace = SenderTrace::start(file).ok()?;
+        Some(Self { trace, watched: HashSet::new(), lost: 0 })
+    }
+
+    /// Watches the senders that became busy.
+    pub(crate) fn follow(&mut self, tracker: &mut Tracker) {
+        let new: Vec<u64> = tracker
+            .busy()
+            .filter(|(cookie, one)| sends(one) && !self.watched.contains(cookie))
+            .map(|(cookie, _)| cookie)
+            .take(WATCHED_MAX.saturating_sub(self.watched.len()))
+            .collect();
+        for cookie in new {
+            let Some(one) = tracker.get_mut(cookie) else { continue };
+            let Some(last) = one.samples.back().map(|sample| sample.info) else { continue };
+            if self.trace.watch(cookie, last.ca_state.unwrap_or(CaState::Open), last.retransmits) {
+                self.watched.insert(cookie);
+                one.exact = Some(Exact::default());
+            }
+        }
+    }
+
+    /// Hands the connections what was sent again since the last call.
+    pub(crate) fn take_retransmits(&mut self, tracker: &mut Tracker) {
+        self.trace.drain(|cookie, row| {
+            if let Some(exact) = tracker.get_mut(cookie).and_then(|one| one.exact.as_mut()) {
+                keep(exact, row);
+            }
+        });
+    }
+
+    /// Hands the connections their times in each state so far, and says where an event was lost since the last call.
+    pub(crate) fn take_state_times(&mut self, tracker: &mut Tracker) {
+        let lost = self.trace.lost().unwrap_or(0);
+        let is_whole = lost == self.lost;
+        self.lost = lost;
+        for &cookie in &self.watched {
+            let Some(exact) = tracker.get_mut(cookie).and_then(|one| one.exact.as_mut()) else { continue };
+            exact.ca_state_us = self.trace.state_times(cookie).or(exact.ca_state_us);
+            // Whose it was that is lost, nobody knows.
+            exact.lost += u64::from(!is_whole);
+        }
+    }
+
+    /// Forgets a connection that has closed.
+    pub(crate) fn forget(&mut self, cookie: u64) {
+        if self.watched.remove(&cookie) {
+            self.trace.forget(cookie);
+        }
+    }
+}
+
+fn keep(exact: &mut Exact, row: Retransmit) {
+    if exact.retransmits.len() < RETRANSMITS_MAX {
+        exact.retransmits.push(row);
+    } else {
+        exact.lost += u64::from(row.segments);
+    }
+}
+
+fn sends(one: &Tracked) -> bool {
+    let (Some(first), Some(last)) = (one.samples.front(), one.samples.back()) else { return false };
+    last.info.unacked_bytes > 0 || last.info.bytes_acked > first.info.bytes_acked
+}

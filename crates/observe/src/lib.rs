@@ -1,0 +1,20 @@
+//! What nobody planned: the sockets of this host, live, and captures; handed to the judge, and written down as records.
+//!
+//! Never: a command line, a terminal, a signal or an exit code.
+#![forbid(unsafe_code)]
+
+mod capture_flows;
+mod capture_reading;
+mod exact;
+mod filter;
+mod processes;
+mod record;
+mod short_list;
+mod tracker;
+mod watcher;
+
+pub use capture_flows::judge_capture;
+pub use capture_reading::{CaptureFile, CaptureRead, STDIN, capture_name, read_capture};
+pub use filter::Filter;
+pub use record::keep_connections;
+pub use watcher::{WatchRequest, Watcher, carried};

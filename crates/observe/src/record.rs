@@ -1,0 +1,34 @@
+//! What was watched as an experiment on disk.
+
+use crate::watcher::Watcher;
+use pipefill_core::plan::CELLS_MAX;
+use pipefill_runs::{Failure, KeptConnection, Recorded, Written, write_connections};
+use std::path::Path;
+
+/// Writes every connection that carried something into `target`, where nothing is; where both ends are watched, as the end that sends more of
+/// the data has it.
+///
+/// # Errors
+/// [`Failure`] where it can't be written.
+pub fn keep_connections(watchers: &mut [Watcher], target: &Path) -> Result<Written, Failure> {
+    let mut kept = Vec::new();
+    let has_both_ends = watchers.len() > 1;
+    for watcher in watchers {
+        watcher.each_busy(|one| {
+            let carried = one.carried();
+            if kept.len() < CELLS_MAX && (!has_both_ends || carried.sent > carried.received) {
+                kept.push(KeptConnection {
+                    observed: one.observed.clone(),
+                    congestion_control: one.congestion_control.clone(),
+                    offered: None,
+                    every: one.every,
+                    samples: one.samples.to_vec(),
+                    exact: one.exact.cloned(),
+                });
+            }
+        });
+    }
+    let names: Vec<String> = kept.iter().map(|one| one.name(&kept)).collect();
+    let kept = kept.into_iter().map(Recorded::Connection).collect();
+    write_connections(&[kept], &names, "watch", target)
+}

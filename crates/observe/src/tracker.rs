@@ -1,0 +1,580 @@
+//! The connections that were seen, look by look. Of an idle one only its last counters are kept, of a busy one its last samples.
+//!
+//! What is held is bounded: connections beyond [`CONNECTIONS_MAX`] are counted and not followed, and a connection keeps [`SAMPLES_MAX`]
+//! samples at most. The same is held of those that closed.
+
+use pipefill_analysis::findings::connections::Exact;
+use pipefill_core::record::{Observed, Process, StreamEnd, TcpSample};
+use pipefill_core::tcp_info::{self, TcpInfo};
+use pipefill_lab::sock_diag::Seen;
+use pipefill_lab::socket_list::Brief;
+use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Connections that are followed.
+const CONNECTIONS_MAX: usize = 200_000;
+/// Samples of one connection: two minutes at one look a second, and more than an epoch at any rate.
+const SAMPLES_MAX: usize = 600;
+/// Samples of all connections together: where more are not idle, each keeps fewer, at least the last two.
+const SAMPLES_ALL: usize = 600 * 500;
+/// Connections that closed and are still told of.
+const CLOSED_MAX: usize = 1_000;
+/// A connection that carried something so lately is busy: it is looked at more often.
+const BUSY_US: u64 = 3_000_000;
+/// One that has carried nothing for so long is idle, and what it did before is forgotten.
+const IDLE_US: u64 = 60_000_000;
+/// `tcpi_unacked`, `tcpi_bytes_acked` with `tcpi_bytes_received`, `tcpi_notsent_bytes`.
+const UNACKED: Range<usize> = 24..28;
+const BYTES: Range<usize> = 120..136;
+const NOTSENT: Range<usize> = 144..148;
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Tracked {
+    pub(crate) local: SocketAddr,
+    pub(crate) remote: SocketAddr,
+    /// Of its file; 0 until a process has accepted it.
+    pub(crate) inode: u32,
+    /// Whose it was, once it has closed.
+    pub(crate) process: Option<Rc<Process>>,
+    pub(crate) congestion_control: String,
+    /// The last samples, one where it is idle; `raw` is never kept.
+    pub(crate) samples: VecDeque<TcpSample>,
+    /// What BPF tells of it, where it watches it.
+    pub(crate) exact: Option<Exact>,
+    /// In which look it was seen last.
+    look: u64,
+    /// In how many looks it was seen.
+    pub(crate) looks: u64,
+    /// Whether anything happened lately, or is under way.
+    pub(crate) is_busy: bool,
+    counters: [u8; 16],
+    /// When they last changed.
+    changed_us: u64,
+    /// When it was seen last.
+    seen_us: u64,
+}
+
+/// What happened to connections that are gone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Gone {
+    /// Closed after at least two looks.
+    pub(crate) closed: u64,
+    /// Seen in one look only: too short to judge.
+    pub(crate) too_short: u64,
+    /// There were more than are followed.
+    pub(crate) not_followed: u64,
+}
+
+/// All connections by their cookies.
+#[derive(Debug, Default)]
+pub(crate) struct Tracker {
+    connections: HashMap<u64, Tracked>,
+    look: u64,
+    /// Connections that keep more than one sample.
+    lively: usize,
+    /// Cookies of those that are busy, as of the end of the last look at all.
+    busy: Vec<u64>,
+    /// The last look in which all were there, although they were not told one by one.
+    confirmed: Confirmed,
+    pub(crate) gone: Gone,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Confirmed {
+    look: u64,
+    t_us: u64,
+}
+
+impl Tracker {
+    /// A look at all sockets begins.
+    pub(crate) fn begin(&mut self) {
+        self.look += 1;
+    }
+
+    /// Takes a socket at `t_us`; `is_all` where all are looked at, not only the busy ones.
+    pub(crate) fn take(&mut self, seen: &Seen<'_>, t_us: u64, is_all: bool) {
+        let most = (SAMPLES_ALL / self.lively.max(1)).clamp(2, SAMPLES_MAX);
+        if let Some(known) = self.connections.get_mut(&seen.cookie) {
+            known.confirm(self.confirmed);
+            known.looks += u64::from(is_all && known.look != self.look);
+            known.look = self.look;
+            known.see(seen, t_us, most);
+        } else if is_all && self.connections.len() >= CONNECTIONS_MAX {
+            self.gone.not_followed += 1;
+        } else if is_all && let Some(sample) = sample(seen, t_us) {
+            let one = Tracked {
+                local: seen.local,
+                remote: seen.remote,
+                inode: seen.inode,
+                process: None,
+                congestion_control: seen.congestion_control.unwrap_or_default().to_owned(),
+                samples: VecDeque::from([sample]),
+                exact: None,
+                look: self.look,
+                looks: 1,
+                is_busy: is_under_way(seen),
+                counters: counters(seen.info),
+                changed_us: t_us,
+                seen_us: t_us,
+            };
+            self.connections.insert(seen.cookie, one);
+        }
+    }
+
+    /// Takes what the short list says of a socket at `t_us`. True where that was all there is to know: nothing happened on it.
+    pub(crate) fn takes_as_idle(&mut self, brief: &Brief, t_us: u64) -> bool {
+        let look = self.look;
+        let confirmed = self.confirmed;
+        self.connections.get_mut(&brief.cookie).is_some_and(|known| {
+            known.confirm(confirmed);
+            known.is_still_idle(brief, look, t_us)
+        })
+    }
+
+    /// Whether a socket that the short list tells of is new, or one that nothing was known to happen on.
+    pub(crate) fn is_news(&self, brief: &Brief) -> bool {
+        self.connections.get(&brief.cookie).is_none_or(|known| !known.is_asked_for())
+    }
+
+    /// Those that are asked for in every look, whatever the short list tells: something happened on them lately, or nobody has accepted them.
+    pub(crate) fn asked_for(&self) -> impl Iterator<Item = (u64, &Tracked)> {
+        self.connections().filter(|(_, known)| known.is_asked_for())
+    }
+
+    /// Every connection was there at `t_us`, in this look.
+    pub(crate) const fn confirm(&mut self, t_us: u64) {
+        self.confirmed = Confirmed { look: self.look, t_us };
+    }
+
+    /// Whether one more can be followed.
+    pub(crate) fn has_room(&self) -> bool {
+        self.connections.len() < CONNECTIONS_MAX
+    }
+
+    /// Whether the one with this cookie is followed.
+    pub(crate) fn knows(&self, cookie: u64) -> bool {
+        self.connections.contains_key(&cookie)
+    }
+
+    /// Counts a connection that is not followed for want of room.
+    pub(crate) fn leave_out(&mut self) {
+        self.gone.not_followed += 1;
+    }
+
+    /// Forgets connections, which are neither closed nor gone.
+    pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(&Tracked) -> bool) {
+        self.connections.retain(|_, one| is_kept(one));
+    }
+
+    /// The look has ended: what was not seen is gone. Its connections go to `closed` first.
+    pub(crate) fn end(&mut self, mut closed: impl FnMut(u64, Tracked)) {
+        let (look, confirmed) = (self.look, self.confirmed);
+        let gone = self.connections.extract_if(|_, one| one.look != look && confirmed.look != look);
+        for (cookie, mut one) in gone {
+            one.confirm(confirmed);
+            self.gone.closed += u64::from(one.looks >= 2);
+            self.gone.too_short += u64::from(one.looks < 2);
+            closed(cookie, one);
+        }
+        self.busy.clear();
+        self.lively = 0;
+        for (&cookie, one) in &self.connections {
+            self.lively += usize::from(one.samples.len() >= 2);
+            if one.is_busy {
+                self.busy.push(cookie);
+            }
+        }
+    }
+
+    /// One of them, to note what BPF tells of it.
+    pub(crate) fn get_mut(&mut self, cookie: u64) -> Option<&mut Tracked> {
+        self.connections.get_mut(&cookie)
+    }
+
+    /// Those that were busy at the end of the last look at all.
+    pub(crate) fn busy(&self) -> impl Iterator<Item = (u64, &Tracked)> {
+        self.busy.iter().filter_map(|&cookie| Some((cookie, self.connections.get(&cookie)?)))
+    }
+
+    /// How many of them were busy then.
+    pub(crate) fn busy_count(&self) -> usize {
+        self.busy.len()
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// Every connection that is there.
+    pub(crate) fn connections(&self) -> impl Iterator<Item = (u64, &Tracked)> {
+        self.connections.iter().map(|(&cookie, one)| (cookie, one))
+    }
+
+    /// Whether it was there in more than one look.
+    pub(crate) const fn was_seen_again(&self, one: &Tracked) -> bool {
+        one.looks >= 2 || self.confirmed.look > one.look
+    }
+
+    /// One of them.
+    pub(crate) fn get(&self, cookie: u64) -> Option<&Tracked> {
+        self.connections.get(&cookie)
+    }
+}
+
+/// The last connections that closed, and can be judged.
+#[derive(Debug, Default)]
+pub(crate) struct Closed {
+    all: VecDeque<Tracked>,
+    samples: usize,
+    /// How many there were in all.
+    pub(crate) pushed: u64,
+}
+
+impl Closed {
+    /// Takes one more; one that was seen once only tells nothing.
+    pub(crate) fn push(&mut self, one: Tracked) {
+        if one.samples.len() < 2 {
+            return;
+        }
+        self.pushed += 1;
+        self.samples += one.samples.len();
+        self.all.push_back(one);
+        while self.all.len() > CLOSED_MAX || self.samples > SAMPLES_ALL {
+            self.samples -= self.all.pop_front().map_or(0, |one| one.samples.len());
+        }
+    }
+
+    /// The last one first.
+    pub(crate) fn newest(&self) -> impl Iterator<Item = &Tracked> {
+        self.all.iter().rev()
+    }
+}
+
+impl Tracked {
+    fn see(&mut self, seen: &Seen<'_>, t_us: u64, most: usize) {
+        if seen.inode != 0 {
+            self.inode = seen.inode;
+        }
+        let now = counters(seen.info);
+        let has_changed = now != self.counters;
+        let is_under_way = is_under_way(seen);
+        if !has_changed && self.samples.len() == 1 && !is_under_way {
+            // Nothing happened: the one sample that an idle connection has is of now. It is not touched, for there may be many.
+            self.seen_us = t_us;
+            self.is_busy = false;
+            return;
+        }
+        let is_later = self.seen_us < t_us;
+        let Some(sample) = sample(seen, t_us).filter(|_| is_later) else { return };
+        if self.samples.back().is_some_and(|last| goes_back(&last.info, &sample.info)) {
+            self.samples.clear();
+        }
+        if self.samples.len() == 1 {
+            self.samples[0].t_us = self.seen_us;
+        }
+        self.seen_us = t_us;
+        if has_changed {
+            self.changed_us = t_us;
+        }
+        self.counters = now;
+        let idle_us = t_us - self.changed_us;
+        self.is_busy = idle_us < BUSY_US || is_under_way;
+        self.samples.push_back(sample);
+        let kept = if self.is_busy || idle_us < IDLE_US { most } else { 1 };
+        let over = self.samples.len().saturating_sub(kept);
+        if over > 0 {
+            self.samples.drain(..over);
+            self.samples.shrink_to(2 * kept);
+        }
+    }
+
+    /// Whether each look asks for it.
+    fn is_asked_for(&self) -> bool {
+        self.is_busy || self.samples.len() > 1 || self.inode == 0
+    }
+
+    /// Notes the look in which all were there.
+    fn confirm(&mut self, confirmed: Confirmed) {
+        if confirmed.look > self.look {
+            (self.look, self.seen_us) = (confirmed.look, confirmed.t_us);
+            self.looks += 1;
+        }
+    }
+
+    /// Notes that it was seen in `look` where it is idle and stays so; one that nobody has accepted yet is asked for its inode again.
+    fn is_still_idle(&mut self, brief: &Brief, look: u64, t_us: u64) -> bool {
+        const ESTABLISHED: u8 = 1;
+        let may_be_accepted = self.inode == 0 && brief.state == ESTABLISHED;
+        let is_idle = self.samples.len() == 1 && !brief.is_under_way && !may_be_accepted;
+        if !is_idle || self.counters != counters_of(brief.bytes_acked, brief.bytes_received) {
+            return false;
+        }
+        self.looks += u64::from(self.look != look);
+        self.look = look;
+        self.seen_us = t_us;
+        self.is_busy = false;
+        true
+    }
+
+    /// Who it is, as far as its socket tells.
+    pub(crate) fn observed(&self, process: Option<&Process>) -> Observed {
+        Observed {
+            process: process.cloned(),
+            local: self.local.to_string(),
+            remote: self.remote.to_string(),
+            ..Observed::default()
+        }
+    }
+}
+
+/// Whether data waits to be written, acknowledged or read, although no counter moves.
+fn is_under_way(seen: &Seen<'_>) -> bool {
+    let is_still =
+        |range: Range<usize>| seen.info.get(range).is_none_or(|bytes| bytes.iter().all(|&byte| byte == 0));
+    // A little that nobody reads stops no sender: half a buffer does.
+    let is_unread = seen.memory.is_some_and(|memory| memory.rmem_alloc > memory.rcvbuf / 2);
+    !is_still(UNACKED) || !is_still(NOTSENT) || is_unread
+}
+
+/// Bytes never become fewer: it is another socket, or a kernel that does not count them any more. What was before tells nothing then.
+fn goes_back(before: &TcpInfo, now: &TcpInfo) -> bool {
+    now.bytes_acked < before.bytes_acked || now.bytes_received < before.bytes_received
+}
+
+fn counters(info: &[u8]) -> [u8; 16] {
+    info.get(BYTES).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default()
+}
+
+/// The same, as the short list has them.
+fn counters_of(bytes_acked: u64, bytes_received: u64) -> [u8; 16] {
+    let mut both = [0; 16];
+    both[..8].copy_from_slice(&bytes_acked.to_ne_bytes());
+    both[8..].copy_from_slice(&bytes_received.to_ne_bytes());
+    both
+}
+
+fn sample(seen: &Seen<'_>, t_us: u64) -> Option<TcpSample> {
+    let memory =
+        |of: fn(pipefill_lab::sock_diag::Memory) -> u32| seen.memory.map(|memory| u64::from(of(memory)));
+    Some(TcpSample {
+        t_us,
+        stream: 0,
+        end: StreamEnd::Sender,
+        info: tcp_info::decode(seen.info)?,
+        wmem_queued_bytes: memory(|memory| memory.wmem_queued),
+        sndbuf_bytes: memory(|memory| memory.sndbuf),
+        rmem_alloc_bytes: memory(|memory| memory.rmem_alloc),
+        rcvbuf_bytes: memory(|memory| memory.rcvbuf),
+        raw: None,
+    })
+}
+
+/// Microseconds of a span.
+pub(crate) fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_analysis::findings::connections::{Connection, ConnectionFinding, ConnectionPackets};
+    use pipefill_core::limit::LimitedBy;
+    use std::time::Duration;
+
+    /// Milliseconds from one look to the next.
+    const STEP_MS: u64 = 100;
+
+    /// Figures of `struct tcp_info` of a sender with an application that offers little.
+    #[derive(Clone, Copy)]
+    struct Figures {
+        acked: u64,
+        unacked: u32,
+        segments: u32,
+    }
+
+    fn info(figures: Figures) -> Vec<u8> {
+        let mut bytes = vec![0; 240];
+        let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
+        for (at, value) in [(8, 204_000), (16, 1_000), (24, figures.unacked), (68, 10_000), (76, u32::MAX)] {
+            put(at, &value.to_ne_bytes());
+        }
+        // cwnd, segs_out, segs_in, min_rtt, data_segs_out, delivered, rwnd.
+        let segments = figures.segments;
+        for (at, value) in [
+            (80, 100),
+            (136, segments),
+            (140, segments),
+            (148, 10_000),
+            (156, segments),
+            (192, segments),
+            (228, 1 << 20),
+        ] {
+            put(at, &value.to_ne_bytes());
+        }
+        put(120, &figures.acked.to_ne_bytes());
+        put(200, &figures.acked.to_ne_bytes());
+        bytes[0] = 1;
+        bytes
+    }
+
+    fn seen(cookie: u64, info: &[u8]) -> Seen<'_> {
+        Seen {
+            cookie,
+            local: SocketAddr::from(([10, 0, 0, 1], 50_000)),
+            remote: SocketAddr::from(([10, 0, 0, 2], 443)),
+            state: 1,
+            uid: 0,
+            inode: 7,
+            info,
+            congestion_control: Some("cubic"),
+            memory: None,
+        }
+    }
+
+    /// A look at all sockets, number `look`, in which only `one` is there.
+    fn look(tracker: &mut Tracker, look: u64, one: &Seen<'_>) {
+        tracker.begin();
+        tracker.take(one, look * STEP_MS * 1_000, true);
+        tracker.end(|_, _| ());
+    }
+
+    fn finding(one: &Tracked) -> ConnectionFinding {
+        let samples: Vec<TcpSample> = one.samples.iter().cloned().collect();
+        ConnectionFinding::of(&Connection {
+            observed: one.observed(None),
+            congestion_control: one.congestion_control.clone(),
+            offered: None,
+            every: Duration::from_millis(STEP_MS),
+            samples: &samples,
+            packets: ConnectionPackets::default(),
+            exact: one.exact.as_ref(),
+        })
+    }
+
+    /// 1 Mbit in every second, of segments of 1000 bytes, counted from `first`.
+    fn carried(first: u32) -> ConnectionFinding {
+        let mut tracker = Tracker::default();
+        for at in 0..100_u32 {
+            let segments = first.wrapping_add(at * 12);
+            let figures = Figures { acked: u64::from(at) * 12_500, unacked: at % 2, segments };
+            look(&mut tracker, at.into(), &seen(1, &info(figures)));
+        }
+        finding(tracker.get(1).unwrap())
+    }
+
+    #[test]
+    fn a_count_of_segments_that_wraps_changes_nothing() {
+        let (plain, wrapped) = (carried(1_000_000), carried(u32::MAX - 600));
+        assert_eq!((plain.verdict.limited_by, plain.rate_bps), (Some(LimitedBy::App), Some(1_000_000)));
+        assert_eq!(plain, wrapped);
+    }
+
+    #[test]
+    fn bytes_that_go_back_are_another_socket() {
+        let mut tracker = Tracker::default();
+        let acked = [5_000_000, 6_000_000, 7_000_000, 1_000, 2_000, 3_000];
+        for (at, acked) in (0..).zip(acked) {
+            let figures = Figures { acked, unacked: 1, segments: (acked / 1_000) as u32 };
+            look(&mut tracker, at, &seen(1, &info(figures)));
+        }
+        let one = tracker.get(1).unwrap();
+        assert_eq!(one.samples.len(), 3);
+        assert_eq!(finding(one).rate_bps, Some(80_000), "2,000 bytes in 200 ms");
+    }
+
+    #[test]
+    fn what_closes_is_handed_over_once_and_counted() {
+        let mut tracker = Tracker::default();
+        let mut closed = Vec::new();
+        let figures = info(Figures { acked: 0, unacked: 1, segments: 0 });
+        for (at, cookies) in (1..).zip([vec![1, 2], vec![1, 3], vec![]]) {
+            tracker.begin();
+            cookies.iter().for_each(|&cookie| tracker.take(&seen(cookie, &figures), at * 1_000, true));
+            tracker.end(|_, one| closed.push(one.looks));
+        }
+        closed.sort_unstable();
+        assert_eq!(closed, [1, 1, 2]);
+        assert_eq!(tracker.gone, Gone { closed: 1, too_short: 2, not_followed: 0 });
+        assert_eq!(tracker.connections().count(), 0);
+    }
+
+    #[test]
+    fn an_inode_that_comes_with_accept_is_taken_and_never_lost() {
+        let mut tracker = Tracker::default();
+        let figures = info(Figures { acked: 0, unacked: 0, segments: 0 });
+        for (at, inode, kept) in [(1, 0, 0), (2, 9, 9), (3, 0, 9)] {
+            look(&mut tracker, at, &Seen { inode, ..seen(1, &figures) });
+            assert_eq!(tracker.get(1).unwrap().inode, kept);
+        }
+    }
+
+    /// The window of such a receiver is closed, so that nothing arrives that could be counted.
+    #[test]
+    fn data_that_nobody_reads_is_under_way() {
+        use pipefill_lab::sock_diag::Memory;
+        let figures = info(Figures { acked: 0, unacked: 0, segments: 0 });
+        for (rmem_alloc, is_busy) in [(0, false), (1_000, false), (60_000, true)] {
+            let memory = Some(Memory { rmem_alloc, rcvbuf: 100_000, sndbuf: 0, wmem_queued: 0 });
+            let mut tracker = Tracker::default();
+            (0..100).for_each(|at| look(&mut tracker, at, &Seen { memory, ..seen(1, &figures) }));
+            let one = tracker.get(1).unwrap();
+            assert_eq!((one.is_busy, one.samples.len() > 1), (is_busy, is_busy), "{rmem_alloc}");
+        }
+    }
+
+    #[test]
+    fn an_idle_minute_frees_the_samples() {
+        let mut tracker = Tracker::default();
+        let quiet_from = 2 * SAMPLES_MAX as u64;
+        let at_end = |tracker: &Tracker| {
+            let samples = &tracker.get(1).unwrap().samples;
+            (samples.len(), samples.capacity())
+        };
+        for at in 0..quiet_from {
+            let figures = Figures { acked: at * 1_000, unacked: 0, segments: at as u32 };
+            look(&mut tracker, at, &seen(1, &info(figures)));
+        }
+        assert_eq!(at_end(&tracker).0, SAMPLES_MAX);
+        let quiet = info(Figures { acked: (quiet_from - 1) * 1_000, unacked: 0, segments: 0 });
+        for at in quiet_from..quiet_from + IDLE_US / STEP_MS / 1_000 + 1 {
+            look(&mut tracker, at, &seen(1, &quiet));
+        }
+        let (samples, room) = at_end(&tracker);
+        assert!(samples == 1 && room <= 4 && !tracker.get(1).unwrap().is_busy, "{samples} of {room}");
+    }
+
+    #[test]
+    fn what_is_held_is_bounded() {
+        let mut tracker = Tracker::default();
+        let (lively, looks) = (2_000, 300);
+        for at in 1..=looks {
+            let figures = info(Figures { acked: at * 1_000, unacked: 1, segments: at as u32 });
+            tracker.begin();
+            (0..lively).for_each(|cookie| tracker.take(&seen(cookie, &figures), at * 1_000, true));
+            tracker.end(|_, _| ());
+        }
+        let samples: usize = tracker.connections().map(|(_, one)| one.samples.len()).sum();
+        assert!(samples <= SAMPLES_ALL && samples > SAMPLES_ALL / 2, "{samples}");
+        let mut closed = Closed::default();
+        tracker.begin();
+        tracker.end(|_, one| closed.push(one));
+        assert_eq!((closed.pushed, closed.all.len()), (lively, CLOSED_MAX));
+        assert!(closed.samples <= SAMPLES_ALL);
+    }
+
+    #[test]
+    fn more_connections_than_are_followed_are_counted() {
+        let mut tracker = Tracker::default();
+        let figures = info(Figures { acked: 0, unacked: 0, segments: 0 });
+        tracker.begin();
+        let most = CONNECTIONS_MAX as u64;
+        (0..most + 5).for_each(|cookie| tracker.take(&seen(cookie, &figures), 1, true));
+        tracker.take(&seen(most - 1, &figures), 2, true);
+        assert_eq!((tracker.connections.len(), tracker.gone.not_followed), (CONNECTIONS_MAX, 5));
+    }
+}

@@ -1,0 +1,492 @@
+//! Looking at the sockets of this host: all of them once an interval, and the busy ones more often in between.
+
+use crate::exact::ExactStates;
+use crate::filter::Filter;
+use crate::processes::{Processes, inodes_of};
+use crate::short_list::ShortList;
+use crate::tracker::{Closed, Gone, Tracked, Tracker, micros};
+use pipefill_analysis::findings::connections::{
+    Connection, ConnectionFinding, ConnectionPackets, Connections,
+};
+use pipefill_core::problem::Problem;
+use pipefill_core::record::TcpSample;
+use pipefill_core::tcp_info::TcpInfo;
+use pipefill_lab::places::namespace_file;
+use pipefill_lab::sock_diag::{Dump, Seen, SockDiag};
+use pipefill_runs::Stop;
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// Looks at busy connections divide the time between two looks at all of them into so many parts, where few are busy …
+const PARTS_MAX: u32 = 10;
+/// … and where many are: no more than so many looks at one of them are taken in between.
+const BETWEEN_MAX: usize = 300;
+
+/// A single reading takes at least so long, at most so long, and so many round trips of each busy connection where that lies between …
+const ONCE: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3);
+const ONCE_ROUND_TRIPS: u32 = 10;
+/// … with so many samples in a round trip, …
+const ONCE_SAMPLES: u32 = 4;
+/// … no more often than this, and no more seldom.
+const ONCE_STEP: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_millis(100);
+
+/// What a line of a stream tells is of so long: what is now, at a cost that does not grow.
+const LATELY_US: u64 = 5_000_000;
+
+/// What to look at.
+#[derive(Debug)]
+pub struct WatchRequest {
+    /// Which sockets.
+    pub filter: Filter,
+    /// Those of this process only.
+    pub pid: Option<u32>,
+    /// The namespace with this name, or in this file; the own one where there is none.
+    pub netns: Option<String>,
+    /// From one look at all sockets to the next.
+    pub every: Duration,
+}
+
+/// Looks, and what was seen.
+#[derive(Debug)]
+pub struct Watcher {
+    what: WatchRequest,
+    diag: SockDiag,
+    tracker: Tracker,
+    processes: Processes,
+    began: Instant,
+    next: Instant,
+    looks: u64,
+    first_us: u64,
+    last_us: u64,
+    late: Duration,
+    interrupted: u64,
+    closed: Closed,
+    exact: Option<ExactStates>,
+    short_list: ShortList,
+    /// How many closed ones the lines of a stream have told of.
+    told: u64,
+    /// How often the busy ones are looked at, where that does not follow from how many there are.
+    pace: Option<Duration>,
+}
+
+impl Watcher {
+    /// Connects to the kernel.
+    ///
+    /// # Errors
+    /// [`Problem`] where the kernel or a sandbox does not let us, [`Problem`] for a namespace that is none.
+    pub fn open(what: WatchRequest) -> Result<Self, Problem> {
+        let diag = match &what.netns {
+            Some(name) => {
+                SockDiag::connect_in(&namespace_file(name)).map_err(|error| no_namespace(name, &error))?
+            }
+            None => SockDiag::connect().map_err(|error| no_sock_diag(&error))?,
+        };
+        if let Some(pid) = what.pid.filter(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            return Err(Problem::usage(
+                format!("there is no process {pid}"),
+                "name one that runs: --pid PID",
+            ));
+        }
+        let began = Instant::now();
+        let netns = what.netns.as_deref().map(namespace_file);
+        let exact = ExactStates::start(netns.as_deref());
+        Ok(Self {
+            what,
+            diag,
+            tracker: Tracker::default(),
+            processes: Processes::default(),
+            began,
+            next: Instant::now(),
+            looks: 0,
+            first_us: 0,
+            last_us: 0,
+            late: Duration::ZERO,
+            interrupted: 0,
+            closed: Closed::default(),
+            exact,
+            short_list: ShortList::of(netns),
+            told: 0,
+            pace: None,
+        })
+    }
+
+    /// Looks at all sockets once an interval until `until`, and at the busy ones in between; `each` is called after each look at all of them,
+    /// and ends it with false.
+    ///
+    /// # Errors
+    /// The kernel does not answer any more.
+    pub fn look_until(
+        &mut self,
+        until: Option<Instant>,
+        stop: &Stop,
+        mut each: impl FnMut(&mut Self) -> Result<bool, Problem>,
+    ) -> Result<(), Problem> {
+        loop {
+            self.look()?;
+            // The last look is the first one at its end or after it.
+            let is_over = until.is_some_and(|until| Instant::now() + self.what.every / 2 >= until);
+            if !each(self)? || stop.is_requested() || is_over {
+                return Ok(());
+            }
+            Self::wait(std::slice::from_mut(self), stop)?;
+        }
+    }
+
+    /// Looks once, for as long as a judgement needs: ten round trips of each busy connection, a second at least (or the interval between two
+    /// looks, where that is longer) and three at most.
+    ///
+    /// # Errors
+    /// The kernel does not answer any more.
+    pub fn look_once(&mut self, stop: &Stop) -> Result<(), Problem> {
+        let began = Instant::now();
+        self.look()?;
+        std::thread::sleep(*ONCE_STEP.end());
+        // Which connections are busy shows in what changed since the first look.
+        self.look()?;
+        let round_trips = self.tracker.busy().filter_map(|(_, one)| one.samples.back()?.info.srtt_us);
+        let round_trips: Vec<Duration> =
+            round_trips.map(|us| Duration::from_micros(us.into())).filter(|rtt| !rtt.is_zero()).collect();
+        let least = ONCE.start().max(&self.what.every);
+        let longest = round_trips.iter().max().map_or(Duration::ZERO, |rtt| *rtt * ONCE_ROUND_TRIPS);
+        let until = began + longest.clamp(*least, *ONCE.end().max(least));
+        let for_rounds = round_trips.iter().min().map_or(*ONCE_STEP.end(), |rtt| *rtt / ONCE_SAMPLES);
+        let for_many = *least * u32::try_from(self.tracker.busy_count()).unwrap_or(u32::MAX)
+            / u32::try_from(BETWEEN_MAX).unwrap_or(u32::MAX);
+        let step = for_rounds.max(for_many).clamp(*ONCE_STEP.start(), *ONCE_STEP.end());
+        self.pace = Some(step);
+        let (mut until, longest) = (until, began + *ONCE.end().max(least));
+        let mut due = Instant::now() + step;
+        while due < until && !stop.is_requested() {
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            self.look_at_the_busy()?;
+            due += step;
+            // What lost them shows in more than one loss.
+            if self.tracker.busy().any(|(_, one)| has_retransmitted(one)) {
+                until = longest;
+            }
+        }
+        if !stop.is_requested() {
+            std::thread::sleep(until.saturating_duration_since(Instant::now()));
+        }
+        self.next = Instant::now();
+        self.look()
+    }
+
+    /// Looks at the sockets of several hosts until it is asked to stop, and once more then.
+    ///
+    /// # Errors
+    /// The kernel does not answer any more.
+    pub fn look_at_all_until(all: &mut [Self], stop: &Stop) -> Result<(), Problem> {
+        loop {
+            all.iter_mut().try_for_each(Self::look)?;
+            if stop.is_requested() {
+                return Ok(());
+            }
+            Self::wait(all, stop)?;
+        }
+    }
+
+    /// Looks at all sockets now.
+    pub fn look(&mut self) -> Result<(), Problem> {
+        let now = Instant::now();
+        self.late = self.late.max(now.saturating_duration_since(self.next));
+        self.next = self.next.max(now.checked_sub(self.what.every).unwrap_or(now)) + self.what.every;
+        let own: Option<HashSet<u32>> = self.what.pid.map(|pid| inodes_of(pid).collect());
+        self.tracker.begin();
+        let dump = self.dump(own.as_ref())?;
+        let Self { tracker, processes, closed, exact, .. } = self;
+        if let Some(exact) = exact {
+            exact.take_retransmits(tracker);
+            exact.take_state_times(tracker);
+        }
+        tracker.end(|cookie, mut one| {
+            if let Some(exact) = exact {
+                exact.forget(cookie);
+            }
+            one.process = processes.of(one.inode).cloned();
+            processes.forget(one.inode);
+            closed.push(one);
+        });
+        // Once a connection has closed, nothing tells whose it was.
+        let all = tracker.connections().map(|(_, one)| one.inode);
+        processes.find(tracker.busy().map(|(_, one)| one.inode), all);
+        if let Some(exact) = exact {
+            exact.follow(tracker);
+        }
+        self.interrupted += u64::from(dump.is_interrupted);
+        self.last_us = micros(now.duration_since(self.began));
+        if self.looks == 0 {
+            self.first_us = self.last_us;
+        }
+        self.looks += 1;
+        Ok(())
+    }
+
+    /// Waits for the next look at all sockets; looks at the busy ones meanwhile.
+    fn wait(all: &mut [Self], stop: &Stop) -> Result<(), Problem> {
+        let Some(next) = all.iter().map(Self::next).min() else { return Ok(()) };
+        let step = all.iter().map(Self::step).min().unwrap_or_default();
+        let mut due = Instant::now() + step;
+        while due < next && !stop.is_requested() {
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            all.iter_mut().try_for_each(Self::look_at_the_busy)?;
+            due += step;
+        }
+        if !stop.is_requested() {
+            std::thread::sleep(next.saturating_duration_since(Instant::now()));
+        }
+        Ok(())
+    }
+
+    /// Looks at the busy connections only.
+    pub fn look_at_the_busy(&mut self) -> Result<(), Problem> {
+        let busy: Vec<(u64, SocketAddr, SocketAddr)> = self
+            .tracker
+            .busy()
+            .take(BETWEEN_MAX)
+            .map(|(cookie, one)| (cookie, one.local, one.remote))
+            .collect();
+        let Self { diag, tracker, began, .. } = self;
+        let seen = diag.look_at(&busy, |seen| tracker.take(seen, micros(began.elapsed()), false));
+        seen.map_err(|error| no_sock_diag(&error))?;
+        if let Some(exact) = &mut self.exact {
+            exact.take_retransmits(&mut self.tracker);
+        }
+        Ok(())
+    }
+
+    fn dump(&mut self, own: Option<&HashSet<u32>>) -> Result<Dump, Problem> {
+        let Self { what, diag, tracker, began, short_list, .. } = self;
+        // The list does not tell whose file a socket is.
+        if own.is_none() {
+            let looked = short_list.look(&what.filter, diag, tracker, *began);
+            if let Some(told) = looked.map_err(|error| no_sock_diag(&error))? {
+                return Ok(told);
+            }
+        }
+        let wanted = |seen: &Seen<'_>| {
+            what.filter.matches(seen.local, seen.remote) && own.is_none_or(|own| own.contains(&seen.inode))
+        };
+        let dumped = diag.dump(what.filter.states, |seen| {
+            if wanted(seen) {
+                tracker.take(seen, micros(began.elapsed()), true);
+            }
+        });
+        dumped.map_err(|error| no_sock_diag(&error))
+    }
+
+    /// Whether no look has found a connection.
+    pub fn has_seen_nothing(&self) -> bool {
+        self.tracker.count() == 0 && self.tracker.gone == Gone::default()
+    }
+
+    /// What the looks say, of at most `most` connections: the busiest ones.
+    pub fn found(&mut self, most: usize) -> Connections {
+        let mut busy: Vec<(u64, u64)> = Vec::new();
+        let mut idle: Vec<u64> = Vec::new();
+        for (cookie, one) in self.tracker.connections() {
+            if one.samples.len() >= 2 { busy.push((cookie, moved(one))) } else { idle.push(cookie) }
+        }
+        busy.sort_by_key(|&(cookie, bytes)| (Reverse(bytes), cookie));
+        idle.sort_unstable();
+        let shown: Vec<u64> = busy.iter().map(|&(cookie, _)| cookie).take(most).collect();
+        let inode = |cookie: &u64| self.tracker.get(*cookie).map(|one| one.inode);
+        self.processes.find(shown.iter().chain(&idle).take(most).filter_map(inode), std::iter::empty());
+        let judged = shown.iter().filter_map(|&cookie| self.tracker.get(cookie));
+        let mut connections: Vec<ConnectionFinding> =
+            judged.chain(self.closed.newest()).take(most).map(|one| self.finding(one)).collect();
+        let left = most.saturating_sub(connections.len());
+        connections.extend(
+            idle.iter().take(left).filter_map(|&cookie| self.tracker.get(cookie)).map(|one| self.quiet(one)),
+        );
+        self.with_counts(idle.len(), connections)
+    }
+
+    /// What the looks of the last five seconds say of the connections that are busy now, and of those that closed since this was asked
+    /// before. The other ones are counted as idle: most hosts have many, and nothing new is to be said of them.
+    pub fn news(&mut self) -> Connections {
+        let busy = || self.tracker.busy().map(|(_, one)| one).filter(|one| one.samples.len() >= 2);
+        let fresh = usize::try_from(self.closed.pushed - self.told).unwrap_or(usize::MAX);
+        let connections: Vec<ConnectionFinding> = busy()
+            .chain(self.closed.newest().take(fresh))
+            .map(|one| self.finding_of(one, LATELY_US))
+            .collect();
+        let idle = self.tracker.count() - busy().count();
+        self.told = self.closed.pushed;
+        self.with_counts(idle, connections)
+    }
+
+    fn with_counts(&self, idle: usize, mut connections: Vec<ConnectionFinding>) -> Connections {
+        connections.sort_by_key(|one| Reverse(one.rate_bps));
+        let gone = self.tracker.gone;
+        Connections {
+            looks: self.looks,
+            span_us: self.last_us - self.first_us,
+            late_us: micros(self.late),
+            interrupted: self.interrupted,
+            too_short: gone.too_short,
+            closed: gone.closed,
+            not_followed: gone.not_followed,
+            idle: idle as u64,
+            connections,
+            ..Connections::new()
+        }
+    }
+
+    /// When all sockets are to be looked at next.
+    pub fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// How often the busy ones are looked at.
+    pub fn step(&self) -> Duration {
+        if let Some(pace) = self.pace {
+            return pace;
+        }
+        let between = u32::try_from(BETWEEN_MAX / self.tracker.busy_count().max(1)).unwrap_or(PARTS_MAX);
+        self.what.every / (between + 1).clamp(2, PARTS_MAX)
+    }
+
+    /// Other sockets are looked at from now on; what was seen of those that do not match is forgotten.
+    pub fn refilter(&mut self, filter: Filter) {
+        self.tracker.retain(|one| filter.matches(one.local, one.remote));
+        self.what.filter = filter;
+    }
+
+    /// The samples of the connection with these ends.
+    pub fn samples(&self, local: &str, remote: &str) -> Vec<TcpSample> {
+        let ends = local.parse::<SocketAddr>().ok().zip(remote.parse::<SocketAddr>().ok());
+        let mut all = self.tracker.connections().map(|(_, one)| one);
+        let found = all.find(|one| Some((one.local, one.remote)) == ends);
+        found.map(|one| contiguous(one).into_owned()).unwrap_or_default()
+    }
+
+    /// Payload that each connection carried in each of the last `count` intervals, bits per second, by its ends.
+    pub fn curves(&self, count: usize) -> HashMap<(String, String), Vec<u64>> {
+        let every_us = micros(self.what.every);
+        let lively = self.tracker.connections().map(|(_, one)| one).filter(|one| one.samples.len() >= 2);
+        let ends = |one: &Tracked| (one.local.to_string(), one.remote.to_string());
+        lively.map(|one| (ends(one), curve(&contiguous(one), every_us, count))).collect()
+    }
+
+    /// Every connection that carried something, with its samples.
+    pub fn each_busy(&mut self, mut each: impl FnMut(&Connection<'_>)) {
+        let inodes: Vec<u32> = self.tracker.connections().map(|(_, one)| one.inode).collect();
+        self.processes.find(inodes.into_iter(), std::iter::empty());
+        let mut all: Vec<&Tracked> =
+            self.tracker.connections().map(|(_, one)| one).chain(self.closed.newest()).collect();
+        all.retain(|one| one.samples.len() >= 2 && moved(one) > 0);
+        all.sort_by_key(|one| Reverse(moved(one)));
+        for one in all {
+            let samples = contiguous(one);
+            each(&self.connection(one, &samples));
+        }
+    }
+
+    fn finding(&self, one: &Tracked) -> ConnectionFinding {
+        self.finding_of(one, u64::MAX)
+    }
+
+    /// Of the last `span_us`; of two samples at least.
+    fn finding_of(&self, one: &Tracked, span_us: u64) -> ConnectionFinding {
+        let samples = contiguous(one);
+        let from_us = samples.last().map_or(0, |last| last.t_us.saturating_sub(span_us));
+        let first = samples.partition_point(|sample| sample.t_us < from_us);
+        let first = first.min(samples.len().saturating_sub(2));
+        ConnectionFinding::of(&self.connection(one, &samples[first..]))
+    }
+
+    fn connection<'a>(&self, one: &'a Tracked, samples: &'a [TcpSample]) -> Connection<'a> {
+        Connection {
+            observed: one
+                .observed(one.process.as_deref().or_else(|| self.processes.of(one.inode).map(Rc::as_ref))),
+            congestion_control: one.congestion_control.clone(),
+            offered: None,
+            every: self.step(),
+            samples,
+            packets: ConnectionPackets::default(),
+            exact: one.exact.as_ref(),
+        }
+    }
+
+    /// A connection that did nothing, or was seen once.
+    fn quiet(&self, one: &Tracked) -> ConnectionFinding {
+        let mut finding = self.finding(one);
+        if self.tracker.was_seen_again(one) {
+            finding.set_idle();
+        }
+        finding
+    }
+}
+
+/// Bits per second of payload, both ways, in each of the last `count` intervals; fewer where the samples do not reach back.
+fn curve(samples: &[TcpSample], every_us: u64, count: usize) -> Vec<u64> {
+    let Some(last) = samples.last() else { return Vec::new() };
+    let at = |t_us: u64| {
+        let next = samples.partition_point(|sample| sample.t_us <= t_us);
+        samples.get(next.checked_sub(1)?).map(carried)
+    };
+    let ends = (0..=count as u64).rev().map(|back| last.t_us.checked_sub(back * every_us).and_then(at));
+    let counts: Vec<Option<u64>> = ends.collect();
+    let rate = |pair: &[Option<u64>]| {
+        let [from, to] = pair else { return None };
+        Some((*to)?.saturating_sub((*from)?).saturating_mul(8_000_000) / every_us.max(1))
+    };
+    counts.windows(2).filter_map(rate).collect()
+}
+
+fn contiguous(one: &Tracked) -> Cow<'_, [TcpSample]> {
+    match one.samples.as_slices() {
+        (samples, []) => Cow::Borrowed(samples),
+        (older, newer) => Cow::Owned([older, newer].concat()),
+    }
+}
+
+/// Payload up to a sample, both ways.
+pub fn carried(sample: &TcpSample) -> u64 {
+    let TcpInfo { bytes_acked, bytes_received, .. } = sample.info;
+    bytes_acked.unwrap_or(0).saturating_add(bytes_received.unwrap_or(0))
+}
+
+/// Payload that a connection carried, both ways.
+fn moved(one: &Tracked) -> u64 {
+    let (Some(first), Some(last)) = (one.samples.front(), one.samples.back()) else { return 0 };
+    carried(last).saturating_sub(carried(first))
+}
+
+/// Whether segments were sent again since the first sample.
+fn has_retransmitted(one: &Tracked) -> bool {
+    let ends = one.samples.front().zip(one.samples.back());
+    ends.is_some_and(|(first, last)| last.info.retransmits > first.info.retransmits)
+}
+
+fn no_namespace(name: &str, error: &io::Error) -> Problem {
+    match error.kind() {
+        io::ErrorKind::NotFound => Problem::usage(
+            format!("there is no network namespace {name}"),
+            "list them with ip netns; --netns takes a name of that list, or a file such as /proc/PID/ns/net",
+        ),
+        io::ErrorKind::PermissionDenied => Problem::machine(
+            format!("entering the network namespace {name} is not permitted"),
+            "run it as root",
+        ),
+        _ => Problem::machine(
+            format!("the network namespace {name} can't be entered: {error}"),
+            "name a namespace of ip netns, or a file such as /proc/PID/ns/net",
+        ),
+    }
+}
+
+fn no_sock_diag(error: &io::Error) -> Problem {
+    Problem::machine(
+        format!("the kernel does not tell of its sockets (sock_diag): {error}"),
+        "load the modules inet_diag and tcp_diag, or allow AF_NETLINK in the sandbox",
+    )
+}

@@ -1,0 +1,196 @@
+//! A run's rows, read once from its record, as what a report shows: figures, curves, intervals.
+//!
+//! Never: all rows of a run in memory.
+
+use pipefill_analysis::findings::intervals::{Following, StreamIntervals};
+use pipefill_analysis::findings::metrics::{Condenser, RunMetrics};
+use pipefill_analysis::findings::series::{Drawing, RunSeries};
+use pipefill_analysis::ground::thresholds::STANDARD;
+use pipefill_analysis::infer;
+use pipefill_analysis::infer::View;
+use pipefill_core::hosts;
+use pipefill_core::record::{AnyRow, DeliverySample, Manifest, PingSample, Retransmit, Row, TableSummary};
+use pipefill_store::{RecordReader, StoreError, undisturbed};
+use std::path::Path;
+
+/// A run that was read once: its figures, and what a page draws of it.
+#[derive(Debug)]
+pub struct Condensed {
+    /// Everything that is no time series.
+    pub manifest: Manifest,
+    /// The figures.
+    pub metrics: RunMetrics,
+    /// The curves.
+    pub series: RunSeries,
+}
+
+/// Reads a run's rows once and condenses them, its curves to so many `buckets`; `None` where the directory has no manifest.
+///
+/// # Errors
+/// [`StoreError::Damaged`] for a record that is not what was written, [`StoreError`] for a file that can't be read.
+pub fn condense(
+    directory: &Path,
+    buckets: usize,
+    view: Option<View>,
+) -> Result<Option<Condensed>, StoreError> {
+    undisturbed(directory, || {
+        let Some(record) = RecordReader::open(directory)? else {
+            return Ok(None);
+        };
+        let manifest = match is_observed(&record) {
+            _ if view.is_some() || is_of_sockets(&record) => {
+                return condense_observed(&record, buckets, view).map(Some);
+            }
+            true => infer::inferred(record.manifest(), samples(&record, None)?, &STANDARD)?,
+            false => record.manifest().clone(),
+        };
+        let mut condenser = Condenser::new(&manifest);
+        let mut drawing = Drawing::of(&manifest, buckets);
+        for row in record.rows()? {
+            let row = row?;
+            condenser.take(&row);
+            drawing.take(&row);
+        }
+        for row in record.table::<Retransmit>()? {
+            let row = row?;
+            condenser.count(&row);
+            drawing.count(&row);
+        }
+        for row in record.table::<PingSample>()? {
+            let row = row?;
+            condenser.answer(&row);
+            drawing.answer(&row);
+        }
+        let (metrics, series) = (condenser.finish(), drawing.finish());
+        Ok(Some(Condensed { manifest, metrics, series }))
+    })
+}
+
+/// Reads a run's rows twice: what its sockets tell of the path, and then the figures with that. With a `view` nothing else of a planned run
+/// is looked at.
+fn condense_observed(
+    record: &RecordReader,
+    buckets: usize,
+    view: Option<View>,
+) -> Result<Condensed, StoreError> {
+    let manifest = match view {
+        Some(view) => infer::blindfolded(record.manifest(), view),
+        None => record.manifest().clone(),
+    };
+    let manifest = infer::inferred(&manifest, samples(record, view)?, &STANDARD)?;
+    let (mut condenser, mut drawing) = (Condenser::new(&manifest), Drawing::of(&manifest, buckets));
+    for sample in samples(record, view)? {
+        for row in infer::rows(sample?) {
+            condenser.take(&row);
+            drawing.take(&row);
+        }
+    }
+    // A blindfolded judge has no BPF.
+    let watched = view.is_none().then(|| record.table::<Retransmit>()).transpose()?;
+    for row in watched.into_iter().flatten() {
+        let row = row?;
+        condenser.count(&row);
+        drawing.count(&row);
+    }
+    let (metrics, series) = (condenser.finish(), drawing.finish());
+    Ok(Condensed { manifest, metrics, series })
+}
+
+/// A run's manifest and all its rows, in memory: to be judged many times; with a `view` what the sockets of one end show. `None` where the
+/// directory has no manifest.
+///
+/// # Errors
+/// As [`condense`].
+pub fn rows(directory: &Path, view: Option<View>) -> Result<Option<(Manifest, Vec<AnyRow>)>, StoreError> {
+    undisturbed(directory, || {
+        let Some(record) = RecordReader::open(directory)? else {
+            return Ok(None);
+        };
+        let Some(view) = view else {
+            return Ok(Some((record.manifest().clone(), record.rows()?.collect::<Result<_, _>>()?)));
+        };
+        let mut rows = Vec::new();
+        for sample in samples(&record, Some(view))? {
+            rows.extend(infer::rows(sample?));
+        }
+        Ok(Some((infer::blindfolded(record.manifest(), view), rows)))
+    })
+}
+
+fn is_observed(record: &RecordReader) -> bool {
+    record.manifest().subject.observed().is_some()
+}
+
+/// Whether it has nothing but samples of sockets: no application of ours counted or pinged.
+fn is_of_sockets(record: &RecordReader) -> bool {
+    let manifest = record.manifest();
+    let is_counted = |table: &TableSummary| table.table == DeliverySample::TABLE;
+    is_observed(record)
+        && manifest.backend != hosts::BACKEND
+        && !manifest.tables.iter().flatten().any(is_counted)
+}
+
+/// What the sockets and the packets of a record show; with a `view` the sockets of that end.
+fn samples(
+    record: &RecordReader,
+    view: Option<View>,
+) -> Result<impl Iterator<Item = Result<AnyRow, StoreError>>, StoreError> {
+    let is_seen = move |row: &AnyRow| match row {
+        AnyRow::Tcp(sample) => view.is_none_or(|view| view.sees(sample)),
+        AnyRow::Packets(_) => view.is_none(),
+        _ => false,
+    };
+    Ok(record.rows()?.filter(move |row| row.as_ref().map_or(true, is_seen)))
+}
+
+/// Reads a run's rows once and cuts them into intervals of `width_us`; `None` where the directory has no manifest.
+///
+/// # Errors
+/// As [`condense`].
+pub fn cut(directory: &Path, width_us: u64) -> Result<Option<(Manifest, Vec<StreamIntervals>)>, StoreError> {
+    undisturbed(directory, || {
+        let Some(record) = RecordReader::open(directory)? else {
+            return Ok(None);
+        };
+        let mut following = Following::of(record.manifest(), width_us);
+        if is_of_sockets(&record) {
+            for sample in samples(&record, None)? {
+                infer::rows(sample?).for_each(|row| following.take(&row));
+            }
+        } else {
+            for row in record.rows()? {
+                following.take(&row?);
+            }
+        }
+        Ok(Some((record.manifest().clone(), following.finish())))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic;
+    use pipefill_core::file_name::FileName;
+    use pipefill_store::{Owner, Partial};
+    use std::fs;
+
+    #[test]
+    fn what_is_read_is_what_the_rows_in_memory_give() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = synthetic::record();
+        let owner = Owner::current().unwrap();
+        synthetic::write(Partial::create(folder.path(), &FileName::cleaned("a"), &owner).unwrap(), &record);
+        let condensed = condense(&folder.path().join("a"), 600, None).unwrap().unwrap();
+        assert_eq!(condensed.metrics, RunMetrics::of(&record));
+        assert_eq!(Manifest { tables: None, ..condensed.manifest }, record.manifest);
+        assert!(!condensed.series.curves.is_empty());
+    }
+
+    #[test]
+    fn no_manifest_is_no_record() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(condense(folder.path(), 600, None).unwrap().is_none());
+        fs::write(folder.path().join("manifest.json"), "{").unwrap();
+        assert!(condense(folder.path(), 600, None).is_err());
+    }
+}

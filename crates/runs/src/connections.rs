@@ -1,0 +1,158 @@
+//! Connections that were seen as an experiment on disk, which reports and comparisons read like any other: one cell a connection.
+
+use crate::failure::Failure;
+use pipefill_analysis::findings::connections::{
+    BACKEND, Connection, ConnectionPackets, DatagramFlow, Exact, cell,
+};
+use pipefill_core::cell::CellSpec;
+use pipefill_core::file_name::FileName;
+use pipefill_core::plan::{Cell, Plan, Run};
+use pipefill_core::problem::Problem;
+use pipefill_core::record::{AnyRow, Manifest, Observed, Sink, TcpSample};
+use pipefill_core::units::Rate;
+use pipefill_store::{ExperimentDirectory, Owner, Partial, Records, Request, Staged};
+use std::path::Path;
+use std::time::Duration;
+
+/// What is kept in place of a scenario: nobody wrote one.
+const TEXT: &str = "# Connections that were seen. There is no scenario to run again.\n";
+
+/// A connection with its samples, its own.
+#[derive(Debug, Clone)]
+pub struct KeptConnection {
+    /// Its ends, and what is known of it.
+    pub observed: Observed,
+    /// Its congestion control, empty where that is not known.
+    pub congestion_control: String,
+    /// What its application offers, where that is bounded.
+    pub offered: Option<Rate>,
+    /// From one sample to the next.
+    pub every: Duration,
+    /// Samples of its socket.
+    pub samples: Vec<TcpSample>,
+    /// What BPF saw of it.
+    pub exact: Option<Exact>,
+}
+
+impl KeptConnection {
+    /// The same, to be judged.
+    pub fn connection(&self) -> Connection<'_> {
+        Connection {
+            observed: self.observed.clone(),
+            congestion_control: self.congestion_control.clone(),
+            offered: self.offered,
+            every: self.every,
+            samples: &self.samples,
+            packets: ConnectionPackets::default(),
+            exact: self.exact.as_ref(),
+        }
+    }
+
+    /// `PEER`, or `PEER from PORT` where several go there.
+    pub fn name(&self, all: &[Self]) -> String {
+        let remote = &self.observed.remote;
+        let is_alone = all.iter().filter(|one| one.observed.remote == *remote).count() == 1;
+        let port = self.observed.local.rsplit(':').next().unwrap_or_default();
+        if is_alone { remote.clone() } else { format!("{remote} from {port}") }
+    }
+}
+
+/// What one cell of such an experiment is of.
+#[derive(Debug, Clone)]
+pub enum Recorded {
+    /// A connection of TCP.
+    Connection(KeptConnection),
+    /// A stream of datagrams of a test.
+    Datagrams(DatagramFlow),
+}
+
+impl Recorded {
+    fn spec(&self) -> CellSpec {
+        match self {
+            Self::Connection(one) => one.connection().spec(),
+            Self::Datagrams(one) => one.spec(),
+        }
+    }
+
+    fn manifest(&self, run: &Run) -> Manifest {
+        match self {
+            Self::Connection(one) => one.connection().manifest(run),
+            Self::Datagrams(one) => one.manifest(run),
+        }
+    }
+
+    fn each_row<E>(&self, take: impl FnMut(AnyRow) -> Result<(), E>) -> Result<(), E> {
+        match self {
+            Self::Connection(one) => {
+                let connection = one.connection();
+                let retransmits = connection.retransmits().map(AnyRow::Retransmit);
+                connection.rows().chain(retransmits).try_for_each(take)
+            }
+            Self::Datagrams(one) => one.rows().try_for_each(take),
+        }
+    }
+}
+
+/// Records of connections that were written.
+#[derive(Debug)]
+pub struct Written {
+    /// Where they are.
+    pub experiment: ExperimentDirectory,
+    /// How many connections there are, each repetition counted.
+    pub connections: usize,
+}
+
+/// Writes the experiment `name` into `target`, where nothing is: each of `times` has the same connections, called `names`, once more.
+///
+/// # Errors
+/// [`Failure`] where it can't be written.
+pub fn write_connections(
+    times: &[Vec<Recorded>],
+    names: &[String],
+    name: &str,
+    target: &Path,
+) -> Result<Written, Failure> {
+    let repeat = u32::try_from(times.len()).unwrap_or(u32::MAX);
+    let spec_of = |one: &Recorded| {
+        let mut spec = one.spec();
+        spec.run.repeat = repeat;
+        spec
+    };
+    let first = times.first().into_iter().flatten();
+    let cells = first.zip(names).enumerate().map(|(index, (one, name))| cell(index, name, spec_of(one)));
+    let cells: Vec<Cell> = cells.collect();
+    let plan = Plan {
+        experiment: FileName::cleaned(name),
+        title: Some("Connections that were seen".to_owned()),
+        cells,
+        published: Vec::new(),
+        published_source: None,
+        conclusions: Vec::new(),
+    };
+    let request = Request {
+        backend: BACKEND,
+        study: None,
+        scenario: TEXT,
+        set: &[],
+        only: &[],
+        quick: false,
+        plan: &plan,
+        part_of: None,
+        records: Records::Rows,
+    };
+    let owner = Owner::current()?;
+    let Some((experiment, _lock)) = Staged::create(target, &request, &owner)? else {
+        return Err(Failure::usage(
+            format!("{} is there already", target.display()),
+            "choose another one with --out OTHER",
+        ));
+    };
+    for mut run in plan.runs() {
+        let one = &times[run.repeat as usize - 1][run.cell.index];
+        run.cell.spec = spec_of(one);
+        let mut partial = Partial::create(&experiment.runs(), &run.directory, &owner)?;
+        one.each_row(|row| partial.take(row)).map_err(Problem::from)?;
+        partial.complete(&one.manifest(&run))?;
+    }
+    Ok(Written { experiment, connections: times.iter().map(Vec::len).sum() })
+}
