@@ -35,6 +35,7 @@ pub use known_run::KnownRun;
 
 use crate::ground::models::headers::Headers;
 use crate::ground::thresholds::{SAMPLES_MAX, SAMPLES_OF_A_STREAM, Thresholds};
+use bottleneck::DirectionRounds;
 use packets::{PacketTrack, StreamPackets};
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::LimitedBy;
@@ -101,8 +102,9 @@ impl<'a> Inference<'a> {
         for direction in Direction::ALL {
             let its: Vec<&Track> = self.tracks.values().filter(|one| one.direction == direction).collect();
             let rounds: Vec<Vec<Round>> = its.iter().map(|track| rounds::of(track, thresholds)).collect();
-            found[direction.index()] = bottleneck::find(&its, &rounds, base.value, self.headers, thresholds);
-            shared[direction.index()] = bottleneck::shared(&its, &rounds, base.value, thresholds);
+            let of_way = DirectionRounds { tracks: &its, rounds: &rounds, base_us: base.value, thresholds };
+            found[direction.index()] = of_way.bottleneck(self.headers);
+            shared[direction.index()] = of_way.shared();
             if let Some(losses) = losses::find(&its, base.value, thresholds) {
                 let way = facts.way_mut(direction);
                 way.loss = Some(Fact::inferred(losses.kind));

@@ -116,7 +116,7 @@ const fn fulfilled() -> bool {
 }
 
 /// What one stream did, in totals.
-#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct StreamSummary {
     /// Number of the stream in the run, from 0.
     pub stream: u32,

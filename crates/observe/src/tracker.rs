@@ -470,7 +470,7 @@ mod tests {
     #[test]
     fn a_count_of_segments_that_wraps_changes_nothing() {
         let (plain, wrapped) = (carried(1_000_000), carried(u32::MAX - 600));
-        assert_eq!((plain.limited_by, plain.rate_bps), (Some(LimitedBy::App), Some(1_000_000)));
+        assert_eq!((plain.verdict.limited_by, plain.rate_bps), (Some(LimitedBy::App), Some(1_000_000)));
         assert_eq!(plain, wrapped);
     }
 

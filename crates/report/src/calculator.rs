@@ -1,6 +1,6 @@
 //! `pipefill bdp`: the calculator's screen, 80 columns and at most 40 lines.
 
-use crate::quantity::Kind;
+use crate::quantity::{Kind, bytes, duration, rate};
 use pipefill_analysis::ground::calculator::{
     BufferAnswer, Calculation, LossAnswer, PredictedBy, WindowAnswer,
 };
@@ -40,7 +40,7 @@ fn question(c: &Calculation) -> String {
         0 => "IP + 14 bytes".to_owned(),
         overhead => format!("IP + 14 + {overhead} bytes"),
     };
-    format!("{} bottleneck ({counted}), RTT {}, MSS {} B", rate(c.rate_bps), micros(c.rtt_us), c.mss_bytes)
+    format!("{} bottleneck ({counted}), RTT {}, MSS {} B", rate(c.rate_bps), duration(c.rtt_us), c.mss_bytes)
 }
 
 fn pipe(c: &Calculation) -> Vec<String> {
@@ -54,7 +54,7 @@ fn pipe(c: &Calculation) -> Vec<String> {
         line("in flight", &c.bdp_packets.to_string(), "full frames"),
         line("window needed", &bytes(c.bdp_bytes), "cwnd, receive window and send buffer, each"),
         line("goodput at most", &rate(c.goodput_limit_bps), &format!("rate × MSS / (MSS + {beside}){wire}")),
-        line("slow start", &micros(c.slow_start_us), "until a BDP is in flight, from 10 segments"),
+        line("slow start", &duration(c.slow_start_us), "until a BDP is in flight, from 10 segments"),
     ]
 }
 
@@ -63,7 +63,7 @@ fn window_lines(w: &WindowAnswer) -> Vec<String> {
     vec![
         line("window", &bytes(w.window_bytes), &filled),
         line("window law", &rate(w.window_law_bps), "window / RTT"),
-        line("fills the pipe up to", &micros(w.rtt_limit_us), "RTT = window / rate"),
+        line("fills the pipe up to", &duration(w.rtt_limit_us), "RTT = window / rate"),
     ]
 }
 
@@ -126,16 +126,4 @@ fn indented(lines: &[String]) -> impl Iterator<Item = String> {
 
 fn line(label: &str, figure: &str, why: &str) -> String {
     format!("{label:<LABEL$}{figure:<FIGURE$}{why}").trim_end().to_owned()
-}
-
-fn rate(bps: u64) -> String {
-    Kind::Rate.alone(bps as f64)
-}
-
-fn bytes(bytes: u64) -> String {
-    Kind::Bytes.alone(bytes as f64)
-}
-
-fn micros(us: u64) -> String {
-    Kind::Time.alone(us as f64 * 1e3)
 }

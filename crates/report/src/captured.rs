@@ -1,12 +1,12 @@
 //! The flows of a capture: a table for a terminal with each verdict in words.
 
-use crate::quantity::{Kind, MISSING};
-use crate::sheet::{Entry, Heading, Tone};
-use crate::table::{Style, grid};
+use crate::quantity;
+use crate::sheet::Entry;
+use crate::table::{Style, lines};
+use crate::verdicts::{advice, counted};
 use crate::words::UNKNOWN;
-use crate::{joined, prose};
+use crate::{joined, prose, verdicts};
 use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
-use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::record::CapturePoint;
 use std::fmt::Write;
 
@@ -21,8 +21,7 @@ pub fn render(found: &Captured, most: usize, style: Style) -> String {
         text.push_str("No TCP connection carried anything.\n");
     } else {
         let rows: Vec<Vec<Entry>> = shown.iter().map(row).collect();
-        let drawn = grid(&headings(), &rows, style, 2);
-        text.extend(drawn.lines().map(|line| line.trim_end().to_owned() + "\n"));
+        text += &lines(&HEADINGS, &rows, style, "");
         for flow in shown {
             text.push('\n');
             text.push_str(&in_words(flow, style));
@@ -38,34 +37,21 @@ pub fn render(found: &Captured, most: usize, style: Style) -> String {
 
 /// One flow: its ends, what was seen of it, the sentence, the advice.
 fn in_words(flow: &CapturedFlow, style: Style) -> String {
+    let line = |sentence: &str| prose::filled(sentence, "  ", "  ", style.width) + "\n";
     let mut text = format!("{} -> {}\n", flow.src, flow.dst);
-    let mut line = |words: &str, first: &str, later: &str| {
-        let _ = writeln!(text, "{}", prose::filled(words, first, later, style.width));
-    };
-    line(flow.verdict.as_deref().unwrap_or(UNKNOWN), "  ", "  ");
-    line(&seen(flow), "  ", "  ");
+    text += &line(flow.verdict.sentence.as_deref().unwrap_or(UNKNOWN));
+    text += &line(&seen(flow));
     if let Some(both) = &flow.joined {
-        text.push_str(&joined::tables(both, style));
-        for sentence in joined::sentences(both) {
-            let _ = writeln!(text, "{}", prose::filled(&sentence, "  ", "  ", style.width));
-        }
+        text += &joined::tables(both, style);
+        text.extend(joined::sentences(both).iter().map(|sentence| line(sentence)));
     }
-    let mut line = |words: &str, first: &str, later: &str| {
-        let _ = writeln!(text, "{}", prose::filled(words, first, later, style.width));
-    };
-    for advice in flow.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
-        line(&format!("{}: {}", advice.change, advice.why), "  > ", "    ");
-        for command in &advice.commands {
-            line(command, "      ", "      ");
-        }
-    }
-    text
+    text + &advice(&flow.verdict, style.width)
 }
 
 /// What the packets say beside the verdict, and from where.
 pub(crate) fn seen(flow: &CapturedFlow) -> String {
-    let bytes = |count: u64| Kind::Bytes.alone(count as f64);
-    let time = |us: u64| Kind::Time.alone(us as f64 * 1e3);
+    let bytes = |count: u64| quantity::bytes(count);
+    let time = |us: u64| quantity::duration(us);
     let mut parts = vec![format!("{} in {}", bytes(flow.bytes), time(flow.span_us))];
     parts.extend(flow.in_flight_bytes.map(|most| format!("at most {} in flight", bytes(most))));
     parts.push(match flow.rwnd_bytes {
@@ -74,17 +60,13 @@ pub(crate) fn seen(flow: &CapturedFlow) -> String {
             "the scale of the advertised window is not known: the handshake is not in the capture".to_owned()
         }
     });
-    let kinds: Vec<String> = [
-        ("fast", "in fast recovery"),
-        ("rto", "after a timeout"),
-        ("tlp", "as loss probes"),
-        ("spurious", "for nothing"),
-    ]
-    .into_iter()
-    .filter_map(|(kind, words)| Some((*flow.retransmits_by_kind.get(kind)?, words)))
-    .filter(|&(count, _)| count > 0)
-    .map(|(count, words)| format!("{count} {words}"))
-    .collect();
+    let kind = |name: &str| flow.retransmits_by_kind.get(name).copied().unwrap_or(0);
+    let kinds = counted([
+        (kind("fast"), "in fast recovery"),
+        (kind("rto"), "after a timeout"),
+        (kind("tlp"), "as loss probes"),
+        (kind("spurious"), "for nothing"),
+    ]);
     if !kinds.is_empty() {
         parts.push(format!("sent again: {}", kinds.join(", ")));
     }
@@ -132,16 +114,11 @@ pub(crate) fn notes(found: &Captured, hidden: Option<&str>) -> String {
     for (kind, count) in &found.not_understood {
         parts.push(format!("{count} not understood: {kind}"));
     }
-    match found.dropped {
-        Some(0) | None => {}
-        Some(count) => parts.push(format!("{count} dropped while capturing")),
-    }
-    if found.forgotten > 0 {
-        parts.push(format!("{} connections forgotten before their end", found.forgotten));
-    }
-    if found.left_out > 0 {
-        parts.push(format!("{} smaller connections left out, of more than are kept", found.left_out));
-    }
+    parts.extend(counted([
+        (found.dropped.unwrap_or(0), "dropped while capturing"),
+        (found.forgotten, "connections forgotten before their end"),
+        (found.left_out, "smaller connections left out, of more than are kept"),
+    ]));
     parts.extend(hidden.map(str::to_owned));
     let mut text = parts.join("; ") + ".";
     if let Some(broken) = &found.broken {
@@ -150,35 +127,17 @@ pub(crate) fn notes(found: &Captured, hidden: Option<&str>) -> String {
     text
 }
 
-pub(crate) fn headings() -> Vec<Heading> {
-    [("from", false), ("to", false), ("rate", true), ("rtt", true), ("retr", true), (LIMIT, false)]
-        .map(|(name, numeric)| Heading { name: name.to_owned(), unit: String::new(), numeric })
-        .to_vec()
-}
+/// The columns of a row: the name of each, and whether it has numbers.
+pub(crate) const HEADINGS: [(&str, bool); 6] =
+    [("from", false), ("to", false), ("rate", true), ("rtt", true), ("retr", true), (LIMIT, false)];
 
 pub(crate) fn row(flow: &CapturedFlow) -> Vec<Entry> {
-    let number = |kind: Kind, value: Option<u64>| {
-        value.map_or_else(|| MISSING.to_owned(), |value| kind.alone(value as f64))
-    };
-    let tone = match flow.limited_by {
-        Some(LimitedBy::Unknown) | None => Tone::Warn,
-        Some(_) => Tone::Plain,
-    };
-    let plain = Entry::plain;
     vec![
-        plain(flow.src.clone()),
-        plain(flow.dst.clone()),
-        plain(number(Kind::Rate, flow.goodput_bps)),
-        plain(number(Kind::Time, flow.min_rtt_us.map(|us| us.saturating_mul(1_000)))),
-        plain(flow.retransmits.to_string()),
-        Entry { tone, ..plain(limit(flow)) },
+        Entry::plain(flow.src.clone()),
+        Entry::plain(flow.dst.clone()),
+        Entry::or_missing(flow.goodput_bps.map(quantity::rate)),
+        Entry::or_missing(flow.min_rtt_us.map(quantity::duration)),
+        Entry::plain(flow.retransmits.to_string()),
+        verdicts::entry(&flow.verdict),
     ]
-}
-
-fn limit(flow: &CapturedFlow) -> String {
-    match (flow.limited_by, flow.cwnd_cause) {
-        (None, _) => MISSING.to_owned(),
-        (Some(limit), None) => limit.as_str().to_owned(),
-        (Some(limit), Some(cause)) => format!("{} {}", limit.as_str(), CwndCause::as_str(cause)),
-    }
 }

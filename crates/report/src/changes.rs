@@ -3,8 +3,8 @@
 //! Never: a word of better or worse where the interval of the difference holds zero.
 
 use crate::prose::filled;
-use crate::quantity::{Kind, MISSING, Scale};
-use crate::sheet::{Column, Entry, Heading, Sheet, Tone, axis_columns};
+use crate::quantity::{Kind, MISSING};
+use crate::sheet::{Column, Entry, Heading, Sheet, Tone, beside_axes};
 use crate::table::{Style, drawn};
 use indexmap::IndexMap;
 use pipefill_analysis::findings::changes::{CellChange, Change, Changes, Finding};
@@ -49,14 +49,8 @@ fn by_variant(changes: &Changes) -> IndexMap<Option<&str>, Vec<&CellChange>> {
 
 fn sheet(variant: Option<&str>, cells: &[&CellChange]) -> Sheet {
     let axes: Vec<&IndexMap<String, String>> = cells.iter().map(|cell| &cell.axes).collect();
-    let columns = axis_columns(&axes).into_iter().chain(goodput(cells));
-    let columns = columns.chain(differences(cells)).chain([findings(cells)]);
-    let mut headings = Vec::new();
-    let mut rows: Vec<Vec<Entry>> = vec![Vec::new(); cells.len()];
-    for (heading, entries) in columns {
-        headings.push(heading);
-        rows.iter_mut().zip(entries).for_each(|(row, entry)| row.push(entry));
-    }
+    let columns = goodput(cells).into_iter().chain(differences(cells)).chain([findings(cells)]);
+    let (headings, rows) = beside_axes(&axes, columns);
     Sheet { title: variant.map(str::to_owned), headings, cells: Vec::new(), rows, notes: Vec::new() }
 }
 
@@ -71,7 +65,7 @@ fn goodput(cells: &[&CellChange]) -> Vec<Column> {
     let scale = Kind::Rate.scale(&rates);
     let unit = Kind::Rate.heading_unit(scale);
     let rate = |name: &str, value: fn(&Change) -> f64| {
-        let text = |change: &Change| rate_in(scale, value(change));
+        let text = |change: &Change| Kind::Rate.in_column(value(change), scale);
         column(name, &unit, &changes, text, |_| Tone::Plain)
     };
     vec![
@@ -81,10 +75,6 @@ fn goodput(cells: &[&CellChange]) -> Vec<Column> {
         column("±", "%", &changes, half_width, |_| Tone::Plain),
         column("detects", "%", &changes, detectable, |_| Tone::Plain),
     ]
-}
-
-fn rate_in(scale: Scale, bps: f64) -> String {
-    Kind::Rate.in_column(bps, scale)
 }
 
 /// The other figures: only their change.
@@ -152,7 +142,7 @@ fn column(
     let heading = Heading { name: name.to_owned(), unit: unit.to_owned(), numeric: true };
     let entry = |change: &Option<Change>| match change {
         Some(change) => Entry { text: text(change), value: None, tone: tone(change) },
-        None => Entry::plain(MISSING.to_owned()),
+        None => Entry::or_missing(None),
     };
     (heading, changes.iter().map(entry).collect())
 }

@@ -1,14 +1,14 @@
 //! The connections of a host as a table for a terminal, one line each, and one connection in words.
 
-use crate::cause;
-use crate::prose;
-use crate::quantity::{Kind, MISSING};
-use crate::sheet::{Entry, Heading, Tone};
-use crate::table::{Style, grid};
+use crate::quantity::{self, Kind};
+use crate::sheet::Entry;
+use crate::table::{Style, lines};
+use crate::verdicts::{advice, counted};
 use crate::words::UNKNOWN;
+use crate::{cause, prose, verdicts};
 use pipefill_analysis::findings::connections::{ConnectionFinding, Connections};
 use pipefill_core::cell::Direction;
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::limit::LimitedBy;
 use std::fmt::Write;
 
 /// Longest name of a process that a line has room for.
@@ -22,8 +22,7 @@ pub fn render(found: &Connections, style: Style) -> String {
         text.push_str("No connection carried anything.\n");
     } else {
         let rows: Vec<Vec<Entry>> = busy.iter().map(|one| row(one)).collect();
-        let drawn = grid(&headings(), &rows, style, 2);
-        text.extend(drawn.lines().map(|line| line.trim_end().to_owned() + "\n"));
+        text += &lines(&HEADINGS, &rows, style, "");
         for one in &busy {
             text.push('\n');
             text.push_str(&in_words(one, style));
@@ -37,19 +36,11 @@ pub fn render(found: &Connections, style: Style) -> String {
 pub fn in_words(one: &ConnectionFinding, style: Style) -> String {
     let arrow = if one.direction == Some(Direction::Reverse) { "<-" } else { "->" };
     let mut text = format!("{} {arrow} {}{}\n", one.local, one.remote, owner(one));
-    let verdict = one.verdict.as_deref().unwrap_or(UNKNOWN);
-    let _ = writeln!(text, "{}", prose::filled(verdict, "  ", "  ", style.width));
-    if let Some(exact) = exact(one) {
-        let _ = writeln!(text, "{}", prose::filled(&exact, "  ", "  ", style.width));
+    let verdict = one.verdict.sentence.as_deref().unwrap_or(UNKNOWN);
+    for sentence in [Some(verdict), exact(one).as_deref()].into_iter().flatten() {
+        let _ = writeln!(text, "{}", prose::filled(sentence, "  ", "  ", style.width));
     }
-    for advice in one.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
-        let line = format!("{}: {}", advice.change, advice.why);
-        let _ = writeln!(text, "{}", prose::filled(&line, "  > ", "    ", style.width));
-        for command in &advice.commands {
-            let _ = writeln!(text, "      {command}");
-        }
-    }
-    text
+    text + &advice(&one.verdict, style.width)
 }
 
 /// What BPF tells: shares of the congestion states, and what was sent again by why it was. `None` where it does not watch.
@@ -70,16 +61,12 @@ pub fn exact(one: &ConnectionFinding) -> Option<String> {
     let span = Kind::Time.alone(total * 1e3);
     let mut text = format!("Congestion states in {span}, by BPF: {}.", shares.join(", "));
     let again = one.retransmits_by_kind.map(|kinds| {
-        [
+        counted([
             (kinds.fast, "in fast recovery"),
             (kinds.rto, "after a timeout"),
             (kinds.tlp, "as loss probes"),
             (kinds.spurious, "without need"),
-        ]
-        .into_iter()
-        .filter(|&(count, _)| count > 0)
-        .map(|(count, why)| format!("{count} {why}"))
-        .collect::<Vec<_>>()
+        ])
     });
     match again {
         Some(again) if !again.is_empty() => {
@@ -93,37 +80,29 @@ pub fn exact(one: &ConnectionFinding) -> Option<String> {
 
 /// What limits it, in a word or two.
 pub fn limit(one: &ConnectionFinding) -> String {
-    match (one.limited_by, one.cwnd_cause) {
-        (None, _) => MISSING.to_owned(),
-        (Some(limit), None) => limit.as_str().to_owned(),
-        (Some(limit), Some(cause)) => format!("{} {}", limit.as_str(), CwndCause::as_str(cause)),
-    }
+    verdicts::limit(&one.verdict)
 }
 
 /// Whether it carried nothing.
 pub fn is_idle(one: &ConnectionFinding) -> bool {
-    one.rate_bps == Some(0) && one.limited_by == Some(LimitedBy::App)
+    one.rate_bps == Some(0) && one.verdict.limited_by == Some(LimitedBy::App)
 }
 
 /// How often it was looked, what was missed, and what is not shown.
 pub fn notes(found: &Connections) -> String {
-    let time = |us: u64| Kind::Time.alone(us as f64 * 1e3);
+    let time = |us: u64| quantity::duration(us);
     let span = time(found.span_us);
     let mut parts = vec![format!("{} looks in {span}", found.looks)];
     if found.late_us >= 10_000 {
         parts.push(format!("the latest {} late", time(found.late_us)));
     }
-    for (count, what) in [
+    parts.extend(counted([
         (found.idle, "idle"),
         (found.closed, "closed meanwhile"),
         (found.too_short, "too short to judge"),
         (found.not_followed, "more than can be followed"),
         (found.interrupted, "looks during which sockets came and went"),
-    ] {
-        if count > 0 {
-            parts.push(format!("{count} {what}"));
-        }
-    }
+    ]));
     parts.join("; ") + "."
 }
 
@@ -134,48 +113,34 @@ fn owner(one: &ConnectionFinding) -> String {
     }
 }
 
-fn headings() -> Vec<Heading> {
-    [
-        ("peer", false),
-        ("", false),
-        ("process", false),
-        ("rate", true),
-        ("rtt", true),
-        ("retr", true),
-        ("limited by", false),
-    ]
-    .map(|(name, numeric)| Heading { name: name.to_owned(), unit: String::new(), numeric })
-    .to_vec()
-}
+const HEADINGS: [(&str, bool); 7] = [
+    ("peer", false),
+    ("", false),
+    ("process", false),
+    ("rate", true),
+    ("rtt", true),
+    ("retr", true),
+    ("limited by", false),
+];
 
 fn row(one: &ConnectionFinding) -> Vec<Entry> {
-    let number = |kind: Kind, value: Option<u64>| {
-        value.map_or_else(|| MISSING.to_owned(), |value| kind.alone(value as f64))
-    };
-    let time = |us: Option<u64>| number(Kind::Time, us.map(|us| us.saturating_mul(1_000)));
     let way = match one.direction {
         Some(Direction::Forward) => "out",
         Some(Direction::Reverse) => "in",
         None => "",
     };
-    let process = one.process.as_deref().unwrap_or(MISSING);
-    let tone = match one.limited_by {
-        Some(LimitedBy::Unknown) | None => Tone::Warn,
-        Some(_) => Tone::Plain,
-    };
-    let plain = Entry::plain;
     vec![
-        plain(one.remote.clone()),
-        plain(way.to_owned()),
-        plain(process.chars().take(PROCESS).collect()),
-        plain(number(Kind::Rate, one.rate_bps)),
-        plain(time(one.rtt_us)),
-        plain(one.retransmits.map_or_else(|| MISSING.to_owned(), |count| count.to_string())),
-        Entry { tone, ..plain(limit(one)) },
+        Entry::plain(one.remote.clone()),
+        Entry::plain(way.to_owned()),
+        Entry::or_missing(one.process.as_ref().map(|name| name.chars().take(PROCESS).collect())),
+        Entry::or_missing(one.rate_bps.map(quantity::rate)),
+        Entry::or_missing(one.rtt_us.map(quantity::duration)),
+        Entry::or_missing(one.retransmits.map(|count| count.to_string())),
+        verdicts::entry(&one.verdict),
     ]
 }
 
 /// The ANSI colour of what limits it.
 pub fn colour(one: &ConnectionFinding) -> u8 {
-    one.limited_by.map_or(90, cause::colour)
+    one.verdict.limited_by.map_or(90, cause::colour)
 }

@@ -141,13 +141,22 @@ pub fn render(experiment: &Experiment) -> Result<String, CsvError> {
         };
         let flows = json["flows"].as_array().map_or(&[][..], Vec::as_slice);
         match flows {
-            [only] => row(&json, &without_number(only))?,
+            // An only flow has no row of its own.
+            [only] => {
+                let mut unnumbered = only.clone();
+                unnumbered["flow"] = Value::Null;
+                row(&json, &unnumbered)?;
+            }
             several => {
                 row(&json, &Value::Null)?;
                 several.iter().try_for_each(|flow| row(flow, flow))?;
             }
         }
     }
+    finished(writer)
+}
+
+fn finished(writer: ::csv::Writer<Vec<u8>>) -> Result<String, CsvError> {
     let bytes = writer.into_inner().map_err(|error| CsvError::Buffer(error.to_string()))?;
     String::from_utf8(bytes).map_err(|error| CsvError::Buffer(error.to_string()))
 }
@@ -192,8 +201,7 @@ pub fn captured(found: &Captured) -> Result<String, CsvError> {
         let json = serde_json::to_value(flow)?;
         writer.write_record(CAPTURED_FIELDS.iter().map(|field| text(json.pointer(field))))?;
     }
-    let bytes = writer.into_inner().map_err(|error| CsvError::Buffer(error.to_string()))?;
-    String::from_utf8(bytes).map_err(|error| CsvError::Buffer(error.to_string()))
+    finished(writer)
 }
 
 /// All axes of the experiment, in order of appearance.
@@ -205,13 +213,6 @@ fn axes(experiment: &Experiment) -> Vec<&str> {
         }
     }
     axes
-}
-
-/// An only flow has no row of its own.
-fn without_number(flow: &Value) -> Value {
-    let mut flow = flow.clone();
-    flow["flow"] = Value::Null;
-    flow
 }
 
 fn text(value: Option<&Value>) -> String {

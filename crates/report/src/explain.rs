@@ -9,14 +9,15 @@ mod timeline;
 pub use capture::{ExplainedCapture, capture};
 
 use crate::prose::filled;
-use crate::quantity::Kind;
+use crate::quantity;
 use crate::sheet::{environment_line, pings_told};
 use crate::table::Style;
 use indexmap::IndexMap;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult};
 use pipefill_analysis::findings::finding::Advice;
-use pipefill_analysis::judge::{Confidence, Diagnosis, Figures, RuleId, Span, Witness};
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_analysis::findings::verdict::Verdict;
+use pipefill_analysis::judge::{Confidence, Diagnosis, Figures, Span, Witness};
+use pipefill_core::limit::LimitedBy;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -46,18 +47,9 @@ pub struct Explanation<'a> {
     pub goodput_bps: Option<u64>,
     /// What theory gives for it.
     pub predicted_bps: Option<u64>,
-    /// What limited it.
-    pub limited_by: Option<LimitedBy>,
-    /// Where that is the congestion window: why.
-    pub cwnd_cause: Option<CwndCause>,
-    /// The rule that gives it most of its time; null where no rule was asked.
-    pub rule: Option<RuleId>,
-    /// The smallest relative move of one threshold that names another; null where no threshold decides.
-    pub margin: Option<f64>,
-    /// Category → share of the time.
-    pub limited_fraction: Option<&'a BTreeMap<LimitedBy, f64>>,
-    /// The sentence.
-    pub verdict: Option<&'a str>,
+    /// What limited it, and what to change.
+    #[serde(flatten)]
+    pub verdict: &'a Verdict,
     /// Which repetition it is about.
     pub verdict_repeat: Option<u32>,
     /// What limited each stream when.
@@ -68,8 +60,6 @@ pub struct Explanation<'a> {
     pub witnesses: Option<&'a [Witness]>,
     /// How sure the verdict is; null where the limit is unknown.
     pub confidence: Option<Confidence>,
-    /// What to change.
-    pub advice: Option<&'a [Advice]>,
     /// Each flow with its own verdict, in the scenario's order.
     pub flows: &'a [FlowResult],
     /// The command that repeats the cell.
@@ -89,18 +79,12 @@ impl<'a> Explanation<'a> {
             valid: cell.valid,
             goodput_bps: cell.goodput_bps,
             predicted_bps: cell.predicted_bps,
-            limited_by: cell.limited_by,
-            cwnd_cause: cell.cwnd_cause,
-            rule: cell.rule,
-            margin: cell.margin,
-            limited_fraction: cell.limited_fraction.as_ref(),
-            verdict: cell.verdict.as_deref(),
+            verdict: &cell.verdict,
             verdict_repeat: cell.verdict_repeat,
             timeline: diagnosis.map(|one| one.timeline.as_slice()),
             figures: diagnosis.map(|one| &one.figures),
             witnesses: diagnosis.map(|one| one.witnesses.as_slice()),
             confidence: diagnosis.and_then(evidence::confidence_of),
-            advice: cell.advice.as_deref(),
             flows: &cell.flows,
             repeat_command: &cell.repeat_command,
         }
@@ -126,14 +110,14 @@ fn heading(experiment: &Experiment, style: Style) -> String {
 fn explained(cell: &CellResult, style: Style) -> String {
     let width = style.width.min(PROSE);
     let mut lines = vec![bold(&title(cell), style)];
-    let Some(verdict) = &cell.verdict else {
+    let Some(verdict) = &cell.verdict.sentence else {
         lines.push(filled(&why_nothing(cell), "  ", "  ", width));
         return lines.join("\n");
     };
     lines.push(filled(verdict, "  ", "  ", width));
     lines.extend(confidence(cell).map(|text| filled(&text, "  ", "  ", width)));
     lines.extend(rule(cell).map(|text| filled(&text, "  ", "  ", width)));
-    lines.extend(section("Share of the time", &shares(cell.limited_fraction.as_ref(), style)));
+    lines.extend(section("Share of the time", &shares(cell.verdict.limited_fraction.as_ref(), style)));
     lines.extend(section("Each flow", &flows(cell, width)));
     if let Some(diagnosis) = diagnosis(cell) {
         let of_run = format!("run {} of {}", cell.verdict_repeat.unwrap_or(1), cell.runs);
@@ -154,11 +138,8 @@ fn flows(cell: &CellResult, width: u16) -> Vec<String> {
         return Vec::new();
     }
     let line = |flow: &FlowResult| {
-        let goodput = flow
-            .figures
-            .goodput_bps
-            .map_or_else(|| "no goodput".to_owned(), |bps| Kind::Rate.alone(bps as f64));
-        let verdict = flow.verdict.as_deref().unwrap_or("Nothing was sampled.");
+        let goodput = flow.figures.goodput_bps.map_or_else(|| "no goodput".to_owned(), quantity::rate);
+        let verdict = flow.verdict.sentence.as_deref().unwrap_or("Nothing was sampled.");
         let text = format!("{} ({}): {goodput}. {verdict}", flow.figures.flow + 1, flow.describe());
         filled(&text, "", "  ", width.saturating_sub(4))
     };
@@ -173,8 +154,7 @@ fn timeline(cell: &CellResult) -> Vec<Span> {
 
 fn title(cell: &CellResult) -> String {
     let on = cell.backend.as_ref().map_or_else(String::new, |backend| format!(" on {backend}"));
-    let goodput =
-        cell.goodput_bps.map_or_else(|| "no goodput".to_owned(), |bps| Kind::Rate.alone(bps as f64));
+    let goodput = cell.goodput_bps.map_or_else(|| "no goodput".to_owned(), quantity::rate);
     let runs = if cell.runs == 1 { "1 run".to_owned() } else { format!("{} runs", cell.runs) };
     format!("{}{on}: {goodput} ({runs})", cell.coordinates())
 }
@@ -212,12 +192,11 @@ fn advised(number: usize, advice: &Advice, width: u16) -> Vec<String> {
     if advice.set.is_empty() {
         return vec![filled(&format!("{}: {}", advice.change, advice.why), "", "", inner)];
     }
-    let predicted = advice
-        .predicted_bps
-        .map_or_else(String::new, |bps| format!(", should give {}", Kind::Rate.alone(bps as f64)));
-    let rtt = advice.predicted_rtt_us.map_or_else(String::new, |us| {
-        format!(" with a round trip of {}", Kind::Time.alone(us as f64 * 1e3))
-    });
+    let predicted =
+        advice.predicted_bps.map_or_else(String::new, |bps| format!(", should give {}", quantity::rate(bps)));
+    let rtt = advice
+        .predicted_rtt_us
+        .map_or_else(String::new, |us| format!(" with a round trip of {}", quantity::duration(us)));
     let first = format!("{number}. ");
     let mut lines = vec![filled(&format!("{}{predicted}{rtt}", advice.change), &first, "   ", inner)];
     lines.push(filled(&format!("because {}", advice.why), "   ", "   ", inner));
@@ -235,7 +214,7 @@ fn section(name: &str, lines: &[String]) -> Vec<String> {
 }
 
 fn advice_of(cell: &CellResult) -> impl Iterator<Item = &Advice> {
-    cell.advice.iter().flatten()
+    cell.verdict.advice.iter().flatten()
 }
 
 /// How sure the verdict of `cell` is, and why.
@@ -246,7 +225,7 @@ pub(crate) fn confidence(cell: &CellResult) -> Option<String> {
 
 /// Which rule decided on `cell`, and by what margin.
 pub(crate) fn rule(cell: &CellResult) -> Option<String> {
-    evidence::rule(cell.rule, cell.margin)
+    evidence::rule(cell.verdict.rule, cell.verdict.margin)
 }
 
 /// The diagnosis of the run that the verdict is about.

@@ -8,6 +8,7 @@ use crate::runs::why_invalid;
 use crate::wall_clock;
 use flate2::{Compression, GzBuilder};
 use pipefill_analysis::findings::intervals::{Interval, StreamIntervals};
+use pipefill_analysis::ground::interval::carrying;
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::record::{Manifest, StreamSummary};
 use serde_json::{Map, Value, json};
@@ -24,9 +25,7 @@ const VERSION: u32 = 3;
 /// # Errors
 /// Those of serde_json and of the compression, which has no file to fail on.
 pub fn files(manifest: &Manifest, intervals: &[StreamIntervals]) -> io::Result<Vec<(u32, Vec<u8>)>> {
-    let flows = (0..).zip(&manifest.run.cell.spec.flows);
-    let measured = flows.filter(|(_, flow)| flow.protocol != Protocol::Ping);
-    measured
+    carrying(&manifest.run.cell.spec.flows)
         .map(|(index, spec)| {
             let flow = Flow { manifest, index, spec, intervals };
             let mut gz = GzBuilder::new().mtime(0).write(Vec::new(), Compression::default());

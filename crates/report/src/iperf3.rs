@@ -12,6 +12,7 @@ use crate::runs::why_invalid;
 use crate::wall_clock;
 use counts::Counts;
 use pipefill_analysis::findings::intervals::{Interval, StreamIntervals};
+use pipefill_analysis::ground::interval::carrying;
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::record::{Manifest, StreamSummary, ThreadRole, UdpTotals};
 use pipefill_core::units::{Bytes, Rate};
@@ -36,9 +37,7 @@ pub fn documents(
     manifest: &Manifest,
     intervals: &[StreamIntervals],
 ) -> serde_json::Result<Vec<(u32, String)>> {
-    let flows = (0..).zip(&manifest.run.cell.spec.flows);
-    let measured = flows.filter(|(_, flow)| flow.protocol != Protocol::Ping);
-    measured
+    carrying(&manifest.run.cell.spec.flows)
         .map(|(index, spec)| {
             let flow = Flow::of(manifest, index, spec, intervals);
             Ok((index, serde_json::to_string_pretty(&flow.document())? + "\n"))

@@ -1,8 +1,9 @@
 //! What two captures of one transfer say together, for a terminal: a table of both directions, what is lost, the clocks.
 
-use crate::quantity::{Kind, MISSING};
-use crate::sheet::{Entry, Heading};
-use crate::table::{Style, grid};
+use crate::quantity::{self, Kind};
+use crate::sheet::Entry;
+use crate::table::{Style, lines};
+use crate::verdicts::counted;
 use pipefill_analysis::findings::connections::{
     ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket, PlacedBy,
 };
@@ -12,19 +13,16 @@ const LISTED: usize = 5;
 
 /// Both directions of `flow` as two tables, of counts and of delays, each line indented by two columns.
 pub(crate) fn tables(flow: &JoinedFlow, style: Style) -> String {
-    let narrower = Style { width: style.width.saturating_sub(2), ..style };
     let ways = [("forward", &flow.forward), ("reverse", &flow.reverse)];
-    let counts = grid(&headings(COUNTS), &ways.map(|(name, way)| counts(name, way)), narrower, 2);
+    let drawn = |names: &[&'static str], row: fn(&JoinedDirection) -> Vec<Option<String>>| {
+        let headings: Vec<(&str, bool)> = names.iter().map(|&name| (name, !name.is_empty())).collect();
+        let named = |(name, way): (&str, &JoinedDirection)| {
+            [Some(name.to_owned())].into_iter().chain(row(way)).map(Entry::or_missing).collect()
+        };
+        lines(&headings, &ways.map(named), style, "  ")
+    };
     let has_delays = ways.iter().any(|(_, way)| way.one_way_delay.is_some());
-    let delays =
-        has_delays.then(|| grid(&headings(DELAYS), &ways.map(|(name, way)| delays(name, way)), narrower, 2));
-    let drawn = [Some(counts), delays];
-    drawn
-        .iter()
-        .flatten()
-        .flat_map(|drawn| drawn.lines())
-        .map(|line| format!("  {}\n", line.trim_end()))
-        .collect()
+    drawn(&COUNTS, counts) + &if has_delays { drawn(&DELAYS, delays) } else { String::new() }
 }
 
 /// Sentences about `flow`: what was lost, how delays are known, what could not be matched.
@@ -92,16 +90,10 @@ fn clock(clock: &ClockDifference) -> String {
     )
 }
 
-const COUNTS: &[&str] = &["", "data", "lost", "ACKs", "lost", "twice", "reordered"];
-const DELAYS: &[&str] = &["", "delay", "wait 50 %", "95 %", "99 %", "IPDV 50 %", "95 %", "99 %"];
+const COUNTS: [&str; 7] = ["", "data", "lost", "ACKs", "lost", "twice", "reordered"];
+const DELAYS: [&str; 8] = ["", "delay", "wait 50 %", "95 %", "99 %", "IPDV 50 %", "95 %", "99 %"];
 
-fn headings(names: &[&str]) -> Vec<Heading> {
-    let heading =
-        |&name: &&str| Heading { name: name.to_owned(), unit: String::new(), numeric: !name.is_empty() };
-    names.iter().map(heading).collect()
-}
-
-fn counts(name: &str, way: &JoinedDirection) -> Vec<Entry> {
+fn counts(way: &JoinedDirection) -> Vec<Option<String>> {
     let numbers = [
         way.data_segments,
         way.lost_data_segments,
@@ -110,11 +102,10 @@ fn counts(name: &str, way: &JoinedDirection) -> Vec<Entry> {
         way.duplicated,
         way.reordered,
     ];
-    let names = [name.to_owned()].into_iter();
-    names.chain(numbers.map(|number| number.to_string())).map(Entry::plain).collect()
+    numbers.map(|number| Some(number.to_string())).to_vec()
 }
 
-fn delays(name: &str, way: &JoinedDirection) -> Vec<Entry> {
+fn delays(way: &JoinedDirection) -> Vec<Option<String>> {
     let delay = way.one_way_delay.as_ref();
     let values = [
         delay.map(|delay| delay.min_us),
@@ -125,11 +116,7 @@ fn delays(name: &str, way: &JoinedDirection) -> Vec<Entry> {
         delay.and_then(|delay| delay.ipdv_us_p95),
         delay.and_then(|delay| delay.ipdv_us_p99),
     ];
-    let names = [name.to_owned()].into_iter();
-    names
-        .chain(values.map(|value| value.map_or_else(|| MISSING.to_owned(), time)))
-        .map(Entry::plain)
-        .collect()
+    values.map(|value| value.map(time)).to_vec()
 }
 
 fn losses(name: &str, direction: &JoinedDirection) -> Option<String> {
@@ -154,7 +141,7 @@ fn one(lost: &LostPacket) -> String {
         _ => format!("{}–{}", lost.seq_from, lost.seq_to),
     };
     let again = if lost.retransmit { ", sent again" } else { "" };
-    format!("{what} at {} (packet {}{again})", Kind::Time.alone(lost.t_us as f64 * 1e3), lost.packet)
+    format!("{what} at {} (packet {}{again})", quantity::duration(lost.t_us), lost.packet)
 }
 
 fn unmatched(name: &str, direction: &JoinedDirection) -> Option<String> {
@@ -167,11 +154,7 @@ fn unmatched(name: &str, direction: &JoinedDirection) -> Option<String> {
         (unmatched.received_only, "received and missing in the sender's capture"),
         (unmatched.hurried, "judged early, for want of memory"),
     ];
-    let parts: Vec<String> = counts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
+    let parts = counted(counts);
     (!parts.is_empty()).then(|| format!("Not matched {name}: {}.", parts.join("; ")))
 }
 

@@ -6,16 +6,17 @@
 mod columns;
 
 use ::parquet::basic::{Compression, GzipLevel, LogicalType, Repetition, Type as Physical};
-use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use ::parquet::data_type::{BoolType, ByteArrayType, DataType, DoubleType, Int64Type};
 use ::parquet::errors::Result;
 use ::parquet::file::metadata::KeyValue;
 use ::parquet::file::properties::WriterProperties;
-use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::types::Type;
-use columns::{COLUMNS, Column, Value};
+use columns::COLUMNS;
 use indexmap::IndexSet;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use pipefill_analysis::findings::metrics::RunMetrics;
+use serde_json::{Value, json};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -47,96 +48,83 @@ pub fn write(experiment: &Experiment, writer: impl Write + Send) -> Result<()> {
     for rows in rows.chunks(GROUP) {
         let mut group = file.next_row_group()?;
         for &axis in &axes {
-            let text = |(cell, _): &Row<'_>| cell.axes.get(axis).cloned().map(Value::Text);
+            let text = |(cell, _): &Row<'_>| cell.axes.get(axis).map(|value| json!(value));
             next(&mut group, Physical::BYTE_ARRAY, rows.iter().map(text))?;
         }
-        for column in COLUMNS {
-            next(
-                &mut group,
-                column.kind.physical(),
-                rows.iter().map(|&(cell, run)| (column.value)(cell, run)),
-            )?;
+        let values = rows.iter().map(|&(cell, run)| values(cell, run)).collect::<Result<Vec<_>>>()?;
+        for (place, column) in COLUMNS.iter().enumerate() {
+            next(&mut group, column.kind, values.iter().map(|row| row[place].clone()))?;
         }
         group.close()?;
     }
     file.close().map(drop)
 }
 
+/// What a run has in each column.
+fn values(cell: &CellResult, run: &RunMetrics) -> Result<Vec<Option<Value>>> {
+    let row = columns::row(cell, run).map_err(|error| ParquetError::External(error.into()))?;
+    Ok(COLUMNS.iter().map(|column| row.pointer(column.pointer).cloned()).collect())
+}
+
 fn descriptions() -> String {
-    let all: serde_json::Map<String, serde_json::Value> =
-        COLUMNS.iter().map(|column| (column.name.to_owned(), column.about.into())).collect();
-    serde_json::Value::from(all).to_string()
+    let all = COLUMNS.iter().map(|column| (column.name.to_owned(), column.about.into()));
+    Value::Object(all.collect()).to_string()
 }
 
 fn schema(axes: &IndexSet<&str>) -> Result<Type> {
-    let text = |name: &str| {
-        let field = Type::primitive_type_builder(name, Physical::BYTE_ARRAY);
-        field.with_repetition(Repetition::OPTIONAL).with_logical_type(Some(LogicalType::String)).build()
+    let field = |(name, physical): (&str, Physical)| {
+        let field = Type::primitive_type_builder(name, physical).with_repetition(Repetition::OPTIONAL);
+        let is_text = physical == Physical::BYTE_ARRAY;
+        field.with_logical_type(is_text.then_some(LogicalType::String)).build().map(Arc::new)
     };
-    let of = |column: &Column| match column.kind.physical() {
-        Physical::BYTE_ARRAY => text(column.name),
-        physical => {
-            Type::primitive_type_builder(column.name, physical).with_repetition(Repetition::OPTIONAL).build()
-        }
-    };
-    let fields = axes.iter().map(|axis| text(axis)).chain(COLUMNS.iter().map(of));
-    let fields = fields.map(|field| field.map(Arc::new)).collect::<Result<Vec<_>>>()?;
-    Type::group_type_builder("run").with_fields(fields).build()
+    let axes = axes.iter().map(|&axis| (axis, Physical::BYTE_ARRAY));
+    let fields = axes.chain(COLUMNS.iter().map(|column| (column.name, column.kind)));
+    Type::group_type_builder("run").with_fields(fields.map(field).collect::<Result<Vec<_>>>()?).build()
 }
 
-/// Writes the next column of `group`.
+/// Writes the next column of `group`. A value of another type, or larger than the column holds, is null: nothing that is measured is.
 fn next<W: Write + Send>(
-    group: &mut ::parquet::file::writer::SerializedRowGroupWriter<'_, W>,
-    physical: Physical,
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    kind: Physical,
     values: impl Iterator<Item = Option<Value>>,
 ) -> Result<()> {
     let Some(mut column) = group.next_column()? else {
         return Err(ParquetError::General("the schema has fewer columns".to_owned()));
     };
-    let values: Vec<Option<Value>> = values.collect();
-    let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
-    fill(&mut column, physical, values.into_iter().flatten(), &levels)?;
+    match kind {
+        Physical::BOOLEAN => fill::<BoolType>(&mut column, values.map(|value| value?.as_bool()))?,
+        Physical::INT64 => fill::<Int64Type>(&mut column, values.map(|value| value?.as_i64()))?,
+        Physical::DOUBLE => fill::<DoubleType>(&mut column, values.map(|value| value?.as_f64()))?,
+        _ => fill::<ByteArrayType>(&mut column, values.map(|value| Some(value?.as_str()?.into())))?,
+    }
     column.close()
 }
 
-fn fill(
+fn fill<T: DataType>(
     column: &mut SerializedColumnWriter<'_>,
-    physical: Physical,
-    values: impl Iterator<Item = Value>,
-    levels: &[i16],
+    values: impl Iterator<Item = Option<T::T>>,
 ) -> Result<()> {
-    let levels = Some(levels);
-    match physical {
-        Physical::BOOLEAN => {
-            let values: Vec<bool> = values.filter_map(Value::flag).collect();
-            column.typed::<BoolType>().write_batch(&values, levels, None)?;
-        }
-        Physical::INT64 => {
-            let values: Vec<i64> = values.filter_map(Value::integer).collect();
-            column.typed::<Int64Type>().write_batch(&values, levels, None)?;
-        }
-        Physical::DOUBLE => {
-            let values: Vec<f64> = values.filter_map(Value::float).collect();
-            column.typed::<DoubleType>().write_batch(&values, levels, None)?;
-        }
-        _ => {
-            let values: Vec<ByteArray> =
-                values.filter_map(Value::text).map(|text| ByteArray::from(text.into_bytes())).collect();
-            column.typed::<ByteArrayType>().write_batch(&values, levels, None)?;
-        }
-    }
-    Ok(())
+    let values: Vec<Option<T::T>> = values.collect();
+    let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+    let values: Vec<T::T> = values.into_iter().flatten().collect();
+    column.typed::<T>().write_batch(&values, Some(&levels), None).map(drop)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use columns::Column;
 
     #[test]
     fn every_column_is_in_the_guide() {
         let guide = include_str!("../../../docs/guide/exports.md");
         for Column { name, kind, about, .. } in COLUMNS {
-            let kind = kind.name();
+            let kind = match *kind {
+                Physical::INT64 => "int64",
+                Physical::DOUBLE => "double",
+                Physical::BOOLEAN => "boolean",
+                _ => "string",
+            };
             let row = format!("| `{name}` | {kind} | {about} |");
             assert!(guide.lines().any(|line| line == row), "docs/guide/exports.md lacks: {row}");
         }

@@ -1,7 +1,7 @@
 //! `pipefill plan`: every run before it runs.
 
-use crate::sheet::{Entry, Heading};
-use crate::table::{Style, grid};
+use crate::sheet::Entry;
+use crate::table::{Style, lines};
 use pipefill_core::plan::{Plan, Run};
 use std::time::Duration;
 
@@ -9,20 +9,11 @@ use std::time::Duration;
 /// with a newline.
 pub fn render(plan: &Plan, estimate: Option<Duration>, style: Style) -> String {
     let runs = plan.runs();
-    let headings = ["directory", "repeat", "axes"].map(heading);
     let rows: Vec<Vec<Entry>> = runs.iter().map(row).collect();
-    let table = grid(&headings, &rows, style, 2);
-    let mut lines: Vec<String> = vec![plan.experiment.to_string()];
-    lines.extend(plan.title.clone());
-    lines.push(String::new());
-    lines.extend(table.lines().map(|line| line.trim_end().to_owned()));
-    lines.push(String::new());
-    lines.push(totals(plan.cells.len(), runs.len(), estimate));
-    lines.join("\n") + "\n"
-}
-
-fn heading(name: &str) -> Heading {
-    Heading { name: name.to_owned(), unit: String::new(), numeric: name == "repeat" }
+    let table = lines(&[("directory", false), ("repeat", true), ("axes", false)], &rows, style, "");
+    let title = plan.title.as_ref().map_or_else(String::new, |title| format!("\n{title}"));
+    let totals = totals(plan.cells.len(), runs.len(), estimate);
+    format!("{}{title}\n\n{table}\n{totals}\n", plan.experiment)
 }
 
 fn row(run: &Run) -> Vec<Entry> {

@@ -50,9 +50,20 @@ pub(crate) struct Entry {
     pub(crate) tone: Tone,
 }
 
+impl Heading {
+    pub(crate) fn new(name: &str, numeric: bool) -> Self {
+        Self { name: name.to_owned(), unit: String::new(), numeric }
+    }
+}
+
 impl Entry {
     pub(crate) fn plain(text: String) -> Self {
         Self { text, value: None, tone: Tone::Plain }
+    }
+
+    /// A dash for what was not measured.
+    pub(crate) fn or_missing(text: Option<String>) -> Self {
+        Self::plain(text.unwrap_or_else(|| MISSING.to_owned()))
     }
 }
 
@@ -121,7 +132,8 @@ fn of_variant(experiment: &Experiment, variant: Option<&str>, cells: &[&CellResu
 
 /// The axes and `columns`, without notes.
 fn sheet(title: Option<String>, cells: &[&CellResult], columns: Vec<Column>) -> Sheet {
-    let (headings, rows) = beside_axes(cells, columns);
+    let axes: Vec<_> = cells.iter().map(|cell| &cell.axes).collect();
+    let (headings, rows) = beside_axes(&axes, columns);
     let cells = cells.iter().map(|cell| anchor(cell)).collect();
     Sheet { title, headings, cells, rows, notes: Vec::new() }
 }
@@ -134,23 +146,23 @@ pub(crate) fn anchor(cell: &CellResult) -> String {
     }
 }
 
-/// Rows from columns, one for each cell; the axes come first.
-fn beside_axes(cells: &[&CellResult], columns: Vec<Column>) -> (Vec<Heading>, Vec<Vec<Entry>>) {
+/// Rows from columns, one for each of `axes`, which come first.
+pub(crate) fn beside_axes(
+    axes: &[&IndexMap<String, String>],
+    columns: impl IntoIterator<Item = Column>,
+) -> (Vec<Heading>, Vec<Vec<Entry>>) {
     let mut headings = Vec::new();
-    let mut rows: Vec<Vec<Entry>> = vec![Vec::new(); cells.len()];
-    let axes: Vec<&IndexMap<String, String>> = cells.iter().map(|cell| &cell.axes).collect();
-    for (heading, entries) in axis_columns(&axes).into_iter().chain(columns) {
+    let mut rows: Vec<Vec<Entry>> = vec![Vec::new(); axes.len()];
+    for (heading, entries) in axis_columns(axes).into_iter().chain(columns) {
         headings.push(heading);
-        for (row, entry) in rows.iter_mut().zip(entries) {
-            row.push(entry);
-        }
+        rows.iter_mut().zip(entries).for_each(|(row, entry)| row.push(entry));
     }
     (headings, rows)
 }
 
 /// One column for each axis of the rows' coordinates, named by the last part of its path; by all of it where two axes would look
 /// the same.
-pub(crate) fn axis_columns(rows: &[&IndexMap<String, String>]) -> Vec<Column> {
+fn axis_columns(rows: &[&IndexMap<String, String>]) -> Vec<Column> {
     let paths = axis_paths(rows);
     let name = |path: &str| {
         let short = last_part(path);

@@ -117,13 +117,10 @@ impl Picture {
                 (self.drawn(above))
             }
         };
-        markup.into_string().chars().filter(|&one| is_of_xml(one)).collect::<String>() + "\n"
+        // What a document may hold (XML 1.0 section 2.2): a name of a scenario may hold more.
+        let is_of_xml = |letter: &char| matches!(letter, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+        markup.into_string().chars().filter(is_of_xml).collect::<String>() + "\n"
     }
-}
-
-/// What a document may hold (XML 1.0 section 2.2): a name of a scenario may hold more.
-fn is_of_xml(one: char) -> bool {
-    matches!(one, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
 
 /// Horizontal lines with their labels left of the frame, and the axis' name above it.

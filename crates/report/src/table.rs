@@ -47,7 +47,9 @@ fn title(experiment: &Experiment) -> String {
 pub(crate) fn drawn(sheet: &Sheet, style: Style) -> String {
     let wide = grid(&sheet.headings, &sheet.rows, style, 2);
     let widest = wide.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-    let grid = if widest > usize::from(style.width) || wraps(sheet, &wide) {
+    // The arrangement breaks a row in two where it has to.
+    let is_broken = wide.lines().count() > sheet.rows.len() + heading_lines(&sheet.headings);
+    let grid = if widest > usize::from(style.width) || is_broken {
         grid(&sheet.headings, &sheet.rows, style, 1)
     } else {
         wide
@@ -58,17 +60,20 @@ pub(crate) fn drawn(sheet: &Sheet, style: Style) -> String {
     lines.join("\n")
 }
 
-/// Whether the arrangement had to break a row in two.
-fn wraps(sheet: &Sheet, drawn: &str) -> bool {
-    drawn.lines().count() > sheet.rows.len() + heading_lines(&sheet.headings)
-}
-
 fn heading_lines(headings: &[Heading]) -> usize {
     if headings.iter().any(|h| !h.unit.is_empty()) { 2 } else { 1 }
 }
 
-/// A borderless table; also what a plan is drawn with.
-pub(crate) fn grid(headings: &[Heading], rows: &[Vec<Entry>], style: Style, gap: u16) -> String {
+/// The lines of a table without units, each behind `indent`.
+pub(crate) fn lines(names: &[(&str, bool)], rows: &[Vec<Entry>], style: Style, indent: &str) -> String {
+    let headings: Vec<Heading> = names.iter().map(|&(name, numeric)| Heading::new(name, numeric)).collect();
+    let narrower = Style { width: style.width.saturating_sub(indent.len() as u16), ..style };
+    let grid = grid(&headings, rows, narrower, 2);
+    grid.lines().map(|line| format!("{indent}{}\n", line.trim_end())).collect()
+}
+
+/// A borderless table.
+fn grid(headings: &[Heading], rows: &[Vec<Entry>], style: Style, gap: u16) -> String {
     let mut table = Table::new();
     table
         .load_preset(presets::NOTHING)

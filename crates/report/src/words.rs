@@ -13,9 +13,9 @@ pub use verdict::verdict_sentence;
 
 use crate::quantity::{percent, rate};
 use pipefill_analysis::findings::connections::{Captured, Connections, TestFinding};
-use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult};
-use pipefill_analysis::findings::finding::Advice;
+use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use pipefill_analysis::findings::reproduce::Fit;
+use pipefill_analysis::findings::verdict::Verdict;
 use pipefill_analysis::judge::TestbedFault;
 use pipefill_core::cell::CellSpec;
 use pipefill_core::limit::{CwndCause, LimitedBy};
@@ -40,17 +40,15 @@ pub fn complete_experiment(mut found: Experiment, command: &str) -> Experiment {
 }
 
 fn complete_cell(cell: &mut CellResult, spec: &CellSpec) {
-    cell.flows.iter_mut().for_each(complete_flow);
+    cell.flows.iter_mut().for_each(|flow| complete(&mut flow.verdict));
     let count = cell.flows.len();
     if let Some(flow) = cell.headline() {
-        let of_several = |verdict: &String| {
-            format!("Flow {} of {count} ({}): {verdict}", flow.figures.flow + 1, flow.describe())
+        let of_several = |sentence: String| {
+            format!("Flow {} of {count} ({}): {sentence}", flow.figures.flow + 1, flow.describe())
         };
-        let verdict = flow.verdict.as_ref();
-        (cell.verdict, cell.advice) = match count {
-            1 => (verdict.cloned(), flow.advice.clone()),
-            _ => (verdict.map(of_several), flow.advice.clone()),
-        };
+        let mut verdict = flow.verdict.clone();
+        verdict.sentence = verdict.sentence.map(|own| if count == 1 { own } else { of_several(own) });
+        cell.verdict = verdict;
     }
     let mut expectations = std::mem::take(&mut cell.expectations);
     for (expectation, result) in spec.expect.iter().zip(&mut expectations) {
@@ -64,43 +62,28 @@ fn complete_cell(cell: &mut CellResult, spec: &CellSpec) {
     }
 }
 
-fn complete_flow(flow: &mut FlowResult) {
-    if let Some(judged) = flow.judged.take() {
-        flow.verdict = Some(verdict_sentence(&judged));
+fn complete(verdict: &mut Verdict) {
+    if let Some(reason) = verdict.reason.take() {
+        verdict.sentence = Some(reasons::sentence(&reason));
     }
-    complete_advice(&mut flow.advice);
-}
-
-fn complete_advice(all: &mut Option<Vec<Advice>>) {
-    all.iter_mut().flatten().for_each(advice::complete);
+    verdict.advice.iter_mut().flatten().for_each(advice::complete);
 }
 
 /// The connections of a host.
 pub fn complete_connections(mut found: Connections) -> Connections {
-    for one in &mut found.connections {
-        if let Some(reason) = one.reason.take() {
-            one.verdict = Some(reasons::sentence(&reason));
-        }
-        complete_advice(&mut one.advice);
-    }
+    found.connections.iter_mut().for_each(|connection| complete(&mut connection.verdict));
     found
 }
 
 /// The flows of a capture.
 pub fn complete_capture(mut found: Captured) -> Captured {
-    for flow in &mut found.flows {
-        if let Some(reason) = flow.reason.take() {
-            flow.verdict = Some(reasons::sentence(&reason));
-        }
-        complete_advice(&mut flow.advice);
-    }
+    found.flows.iter_mut().for_each(|flow| complete(&mut flow.verdict));
     found
 }
 
 /// What a test says, and each of its streams.
 pub fn complete_test(mut found: TestFinding) -> TestFinding {
-    let connections = Connections { connections: found.connections, ..Connections::default() };
-    found.connections = complete_connections(connections).connections;
+    found.connections.iter_mut().for_each(|connection| complete(&mut connection.verdict));
     if let Some(reason) = found.reason.take() {
         found.verdict = reasons::sentence(&reason);
     } else if found.verdict.is_empty() {
@@ -133,7 +116,7 @@ fn limited(name: &str, share: Option<f64>, because: &str) -> String {
 }
 
 /// A limit in words and, where that is the congestion window, why it is no larger.
-const fn limit_name(limited_by: LimitedBy, cwnd_cause: Option<CwndCause>) -> &'static str {
+pub(crate) const fn limit_name(limited_by: LimitedBy, cwnd_cause: Option<CwndCause>) -> &'static str {
     match (limited_by, cwnd_cause) {
         (LimitedBy::App, _) => "the application",
         (LimitedBy::Sndbuf, _) => "the send buffer",

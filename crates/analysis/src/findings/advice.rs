@@ -17,7 +17,7 @@ use crate::ground::statistics::rounded;
 use keys::{flow_key, host_name, shares_its_table};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
-use pipefill_core::units::{Bytes, Rate};
+use pipefill_core::units::Bytes;
 use prediction::Changed;
 use std::time::Duration;
 
@@ -144,13 +144,10 @@ impl Case<'_> {
     fn target_bps(&self) -> u64 {
         let JudgedFlow { ref flow, goodput_bps, .. } = *self.judged;
         let room = self.judged.room_bps.map_or(goodput_bps.saturating_mul(UNKNOWN_RATE_FACTOR), rounded);
-        let own = [flow.bitrate, flow.read_rate, self.pacing_limit()];
+        let is_paced = self.judged.diagnosis.limited_by == LimitedBy::Pacing;
+        let own = [flow.bitrate, flow.read_rate, flow.max_pacing_rate.filter(|_| !is_paced)];
         let own = own.into_iter().flatten().map(|rate| rate.bps().saturating_mul(u64::from(flow.parallel)));
         own.fold(room, u64::min).max(goodput_bps)
-    }
-
-    fn pacing_limit(&self) -> Option<Rate> {
-        self.judged.flow.max_pacing_rate.filter(|_| self.judged.diagnosis.limited_by != LimitedBy::Pacing)
     }
 
     fn base_rtt(&self) -> Option<Duration> {

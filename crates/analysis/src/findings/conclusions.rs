@@ -53,7 +53,8 @@ fn judged_cell(
     cells: &[CellResult],
 ) -> JudgedCell {
     let spec = &plan.cell(pair.cell).spec;
-    let other = pair.other.and_then(|index| of_index(cells, index, result));
+    let is_beside = |cell: &&CellResult, index| cell.index == index && cell.backend == result.backend;
+    let other = pair.other.and_then(|index| cells.iter().find(|cell| is_beside(cell, index)));
     let measured = expect::measured(result, claim.metric);
     let compared_with = compared_with(claim, spec, other);
     let held = measured
@@ -68,11 +69,6 @@ fn judged_cell(
         measured,
         compared_with,
     }
-}
-
-/// The result of the cell `index` on the backend of `beside`.
-fn of_index<'a>(cells: &'a [CellResult], index: usize, beside: &CellResult) -> Option<&'a CellResult> {
-    cells.iter().find(|cell| cell.index == index && cell.backend == beside.backend)
 }
 
 fn compared_with(claim: &Claim, spec: &CellSpec, other: Option<&CellResult>) -> Option<Value> {

@@ -88,11 +88,11 @@ impl Catalogue {
 impl Finding {
     fn of(experiment: &Experiment, cell: &CellResult) -> Self {
         let spec = &experiment.plan.cell(cell.index).spec;
-        let found = cell.limited_by.map(|limited_by| {
+        let found = cell.verdict.limited_by.map(|limited_by| {
             let refined = spec.expect.iter().any(|one| one.metric == ExpectMetric::CwndCause);
             named(
                 limited_by.as_str(),
-                cell.cwnd_cause.filter(|_| refined).map(pipefill_core::limit::CwndCause::as_str),
+                cell.verdict.cwnd_cause.filter(|_| refined).map(pipefill_core::limit::CwndCause::as_str),
             )
         });
         let failed = cell.expectations.iter().filter(|one| one.failed()).map(|one| one.text.clone());
@@ -104,7 +104,7 @@ impl Finding {
             right: found.is_some() && cell.expectations.iter().all(|one| !one.failed()),
             found,
             goodput_bps: cell.goodput_bps,
-            verdict: cell.verdict.clone(),
+            verdict: cell.verdict.sentence.clone(),
             wrong,
         }
     }

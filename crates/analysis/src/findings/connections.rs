@@ -11,7 +11,7 @@ mod second_capture;
 mod unplanned;
 
 pub use captured::{Captured, CapturedFlow};
-pub use connection::{BACKEND, Carried, Connection, ConnectionPackets, Exact, Judged, judge_together};
+pub use connection::{Carried, Connection, ConnectionPackets, Exact, Judged, judge_together};
 pub use datagram_flow::{DatagramCount, DatagramFlow};
 pub use delays::{ClockOffset, DelayOf, TestDelay, TestDelays};
 pub use finding::{ConnectionFinding, Connections};
@@ -20,7 +20,7 @@ pub use joined::{
     ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket, OneWayDelay,
     PlacedBy, UnmatchedPackets,
 };
-pub use unplanned::cell;
+pub use unplanned::{BACKEND, cell};
 
 #[cfg(test)]
 mod tests;

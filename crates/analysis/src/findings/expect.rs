@@ -42,8 +42,10 @@ pub(crate) fn measured(result: &CellResult, metric: ExpectMetric) -> Option<Valu
         ExpectMetric::PingNaive => ping(result, |ping| ping.naive_bps.map(|bps| bps as f64)),
         ExpectMetric::PingDoubled => ping(result, |ping| ping.doubled_bps.map(|bps| bps as f64)),
         ExpectMetric::PingLaw => ping(result, |ping| ping.law_bps.map(|bps| bps as f64)),
-        ExpectMetric::LimitedBy => result.limited_by.map(|l| Value::Word(l.as_str().to_owned())),
-        ExpectMetric::CwndCause => result.cwnd_cause.map(|cause| Value::Word(cause.as_str().to_owned())),
+        ExpectMetric::LimitedBy => result.verdict.limited_by.map(|l| Value::Word(l.as_str().to_owned())),
+        ExpectMetric::CwndCause => {
+            result.verdict.cwnd_cause.map(|cause| Value::Word(cause.as_str().to_owned()))
+        }
         ExpectMetric::AlsoLimitedBy => runner_up(result).map(|l| Value::Word(l.as_str().to_owned())),
         ExpectMetric::Flows => flows(result).map(Value::Word),
         ExpectMetric::Bufferbloat => result.headline().map(|flow| {
@@ -58,8 +60,12 @@ pub(crate) fn measured(result: &CellResult, metric: ExpectMetric) -> Option<Valu
 /// `limited_by` and `cwnd_cause` of each flow; `None` where one was not diagnosed.
 fn flows(result: &CellResult) -> Option<String> {
     let word = |flow: &FlowResult| {
-        let limit = flow.limited_by?.as_str();
-        Some(flow.cwnd_cause.map_or_else(|| limit.to_owned(), |cause| format!("{limit} {}", cause.as_str())))
+        let limit = flow.verdict.limited_by?.as_str();
+        Some(
+            flow.verdict
+                .cwnd_cause
+                .map_or_else(|| limit.to_owned(), |cause| format!("{limit} {}", cause.as_str())),
+        )
     };
     let words: Option<Vec<String>> = result.flows.iter().map(word).collect();
     words.filter(|words| !words.is_empty()).map(|words| words.join(", "))
@@ -82,8 +88,9 @@ fn ping(result: &CellResult, figure: fn(&PingMetrics) -> Option<f64>) -> Option<
 
 /// The second cause, where it took a tenth of the time and more.
 fn runner_up(result: &CellResult) -> Option<LimitedBy> {
-    let shares = result.limited_fraction.as_ref()?;
-    let others = shares.iter().filter(|&(&cause, &share)| Some(cause) != result.limited_by && share >= 0.1);
+    let shares = result.verdict.limited_fraction.as_ref()?;
+    let others =
+        shares.iter().filter(|&(&cause, &share)| Some(cause) != result.verdict.limited_by && share >= 0.1);
     others.max_by(|a, b| a.1.total_cmp(b.1)).map(|(&cause, _)| cause)
 }
 

@@ -110,10 +110,10 @@ impl Round {
         Self {
             prediction_error: measured.and_then(error),
             kept: is_kept(comparison.as_ref(), before, after),
-            limited_by_before: before.limited_by,
-            limited_by_after: after.limited_by,
-            verdict_before: before.verdict.clone(),
-            verdict_after: after.verdict.clone(),
+            limited_by_before: before.verdict.limited_by,
+            limited_by_after: after.verdict.limited_by,
+            verdict_before: before.verdict.sentence.clone(),
+            verdict_after: after.verdict.sentence.clone(),
             comparison,
             base,
             advice,
@@ -127,7 +127,7 @@ impl Round {
 fn is_kept(comparison: Option<&Comparison>, before: &CellResult, after: &CellResult) -> bool {
     match comparison.map(|one| one.verdict) {
         Some(Difference::More) => true,
-        Some(Difference::NotShown) => before.limited_by != after.limited_by,
+        Some(Difference::NotShown) => before.verdict.limited_by != after.verdict.limited_by,
         _ => false,
     }
 }
@@ -207,7 +207,7 @@ impl Search {
     }
 
     fn take(&mut self, cell: &CellResult, worth: f64) {
-        let advice = cell.advice.as_deref().unwrap_or_default();
+        let advice = cell.verdict.advice.as_deref().unwrap_or_default();
         let goodput_bps = cell.headline().map_or(cell.goodput_bps, |flow| flow.figures.goodput_bps);
         let promises = |one: &Advice| match (one.predicted_bps, goodput_bps) {
             (Some(predicted), Some(measured)) => predicted as f64 >= measured as f64 * worth,
@@ -221,7 +221,7 @@ impl Search {
                 && promises(one)
         };
         self.candidates = advice.iter().filter(is_new).cloned().collect();
-        self.is_full = cell.limited_by == Some(LimitedBy::Path) && is_full(cell, self.flow);
+        self.is_full = cell.verdict.limited_by == Some(LimitedBy::Path) && is_full(cell, self.flow);
         self.why = advice.iter().find(|one| one.set.is_empty()).map(|one| one.why.clone());
     }
 }
@@ -244,6 +244,7 @@ fn used(run: &RunMetrics, flow: u32) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::findings::verdict::Verdict;
 
     fn advice(set: &str, predicted_mbit: u64) -> Advice {
         Advice {
@@ -258,9 +259,8 @@ mod tests {
 
     fn cell(limited_by: LimitedBy, mbit: u64, advice: Vec<Advice>) -> CellResult {
         CellResult {
-            limited_by: Some(limited_by),
+            verdict: Verdict { limited_by: Some(limited_by), advice: Some(advice), ..Verdict::default() },
             goodput_bps: Some(mbit * 1_000_000),
-            advice: Some(advice),
             ..CellResult::default()
         }
     }

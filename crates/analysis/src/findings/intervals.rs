@@ -208,14 +208,12 @@ impl Cut {
     /// Takes the next sample; a count begins with nothing.
     fn see(&mut self, since_us: u64, count: u64, width_us: u64) {
         let before = self.last.unwrap_or_default();
-        while let Some(edge_us) = self.next_edge(width_us).filter(|&edge_us| edge_us <= since_us) {
+        while let Some(edge_us) =
+            (self.edges.len() as u64 + 1).checked_mul(width_us).filter(|&edge_us| edge_us <= since_us)
+        {
             self.edges.push(between(before, (since_us, count.max(before.1)), edge_us));
         }
         self.last = Some((since_us, count));
-    }
-
-    fn next_edge(&self, width_us: u64) -> Option<u64> {
-        (self.edges.len() as u64 + 1).checked_mul(width_us)
     }
 
     /// What came in each of `count` intervals; after the last sample nothing more.

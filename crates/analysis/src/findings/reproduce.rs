@@ -41,7 +41,7 @@ impl<'a> Draft<'a> {
             "# Made from a capture of {} -> {}.\n# {}\n",
             self.main.src,
             self.main.dst,
-            self.main.verdict.as_deref().unwrap_or("What limits it was not told.")
+            self.main.verdict.sentence.as_deref().unwrap_or("What limits it was not told.")
         );
         text += &note.map_or_else(String::new, |note| format!("# {note}\n"));
         text += &format!("\nname = \"{}\"\n", self.name);

@@ -3,17 +3,15 @@
 //! The names of the fields are the JSON contract of schema 1. Never: a contract name that is missing where nothing was measured (null
 //! instead).
 
-use crate::findings::finding::{Advice, Latency};
+use crate::findings::finding::Latency;
 use crate::findings::metrics::{FlowFigures, PingMetrics, RunMetrics, TcpMetrics, UdpMetrics, UnmetSetting};
-use crate::findings::verdict::JudgedFlow;
-use crate::judge::RuleId;
+use crate::findings::verdict::Verdict;
 use indexmap::IndexMap;
 use pipefill_core::cell::flow_name;
-use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::plan::{Plan, PublishedStates};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The version of the report's JSON.
 pub const SCHEMA: u32 = 1;
@@ -99,16 +97,9 @@ pub struct CellResult {
     /// Which of `flows` the verdict is about: the index in the cell of the one with the most to gain.
     #[serde(default)]
     pub headline_flow: Option<u32>,
-    /// What limited that flow; null where nothing was sampled.
-    pub limited_by: Option<LimitedBy>,
-    /// Where that is the congestion window: why it was no larger.
-    pub cwnd_cause: Option<CwndCause>,
-    /// The rule that gives it most of its time; null where no rule was asked.
-    pub rule: Option<RuleId>,
-    /// The smallest relative move of one threshold that names another: the median over its time; null where no threshold decides.
-    pub margin: Option<f64>,
-    /// Category → share of that flow's time; null where nothing was sampled.
-    pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
+    /// What limited that flow, and what to change.
+    #[serde(flatten)]
+    pub verdict: Verdict,
     /// What UDP's receivers saw: medians of each figure.
     #[serde(flatten)]
     pub udp: UdpMetrics,
@@ -117,12 +108,8 @@ pub struct CellResult {
     pub ping: Option<PingMetrics>,
     /// What theory predicts; null where nothing was sampled.
     pub predicted_bps: Option<u64>,
-    /// A sentence; null where nothing was sampled.
-    pub verdict: Option<String>,
     /// Which repetition the sentence is about; null where there is none.
     pub verdict_repeat: Option<u32>,
-    /// What to change; null where nothing was sampled.
-    pub advice: Option<Vec<Advice>>,
     /// What somebody else measured in this cell.
     pub published: Option<PublishedFigures>,
     /// The cell's assertions, judged.
@@ -177,28 +164,13 @@ pub struct FlowResult {
     /// What it is and what it got, medians over the runs.
     #[serde(flatten)]
     pub figures: FlowFigures,
-    /// What limited it; null where nothing was sampled.
-    pub limited_by: Option<LimitedBy>,
-    /// Category → share of the time, mean over the runs.
-    pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
-    /// Where it is the congestion window: why it was no larger.
-    pub cwnd_cause: Option<CwndCause>,
-    /// The rule that gives it most of its time; null where no rule was asked.
-    pub rule: Option<RuleId>,
-    /// The smallest relative move of one threshold that names another: the median over its time; null where no threshold decides.
-    pub margin: Option<f64>,
+    /// What limited it, and what to change.
+    #[serde(flatten)]
+    pub verdict: Verdict,
     /// What theory predicts; null where it does not apply.
     pub predicted_bps: Option<u64>,
-    /// A sentence.
-    pub verdict: Option<String>,
     /// Which repetition the sentence is about.
     pub verdict_repeat: Option<u32>,
-    /// What to change.
-    pub advice: Option<Vec<Advice>>,
-    /// What its sentence is composed from; none once it is.
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub judged: Option<Box<JudgedFlow>>,
     /// Its round trips, without load and under it: medians over the runs.
     #[serde(flatten)]
     pub latency: Latency,

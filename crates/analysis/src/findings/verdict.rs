@@ -2,15 +2,18 @@
 //!
 //! A law gives a figure only where its assumptions hold.
 
-use crate::findings::finding::Latency;
+use crate::findings::finding::{Advice, Latency};
 use crate::ground::models::loss::{self, AckPolicy};
 use crate::ground::models::window;
 use crate::ground::statistics::rounded;
 use crate::infer::{KnownPath, KnownWay, SharedBottleneck, of_others};
-use crate::judge::{Diagnosis, FULL, Figures, JoinedEvidence};
+use crate::judge::{Diagnosis, FULL, Figures, JoinedEvidence, RuleId};
 use pipefill_core::cell::{CellSpec, FlowSpec, LossSpec, LossUnit, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::units::{Bytes, Rate, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// From this share of the time on it is said that nothing moved.
@@ -25,6 +28,47 @@ const AGREES: f64 = 0.1;
 const RARE: f64 = 0.03;
 /// The flow takes at least this part of what passes in its direction.
 const NEARLY_ALONE: f64 = 0.9;
+
+/// What limits a flow or a connection, and what to change: the same members in every document.
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The category with the largest share of the time; null where nothing was sampled, or too little to judge.
+    pub limited_by: Option<LimitedBy>,
+    /// Category → share of the time; of several runs their mean.
+    pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
+    /// Where that is the congestion window: why it is no larger.
+    pub cwnd_cause: Option<CwndCause>,
+    /// The rule that gives it most of its time; null where no rule was asked.
+    pub rule: Option<RuleId>,
+    /// The smallest relative move of one threshold that names another: the median over its time; null where no threshold decides.
+    pub margin: Option<f64>,
+    /// In a sentence.
+    #[serde(rename = "verdict")]
+    pub sentence: Option<String>,
+    /// What to change, and on which machine.
+    pub advice: Option<Vec<Advice>>,
+    /// What `sentence` is composed from; none once it is.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub reason: Option<VerdictReason>,
+}
+
+impl Verdict {
+    /// Of a judged flow with `advice`, without words.
+    pub fn of(judged: Box<JudgedFlow>, advice: Vec<Advice>) -> Self {
+        let diagnosis = &judged.diagnosis;
+        Self {
+            limited_by: Some(diagnosis.limited_by),
+            limited_fraction: Some(diagnosis.limited_fraction.clone()),
+            cwnd_cause: diagnosis.cwnd_cause,
+            rule: diagnosis.rule,
+            margin: diagnosis.margin,
+            sentence: None,
+            advice: Some(advice),
+            reason: Some(VerdictReason::Judged(judged)),
+        }
+    }
+}
 
 /// A flow with what was found of it.
 #[derive(Debug, Clone, PartialEq)]

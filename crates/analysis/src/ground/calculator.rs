@@ -1,5 +1,6 @@
 //! `pipefill bdp`: one path's arithmetic in one struct.
 
+use crate::ground::interval::micros;
 use crate::ground::models::headers::Headers;
 use crate::ground::models::loss::{self, AckPolicy, CubicRegion};
 use crate::ground::models::{sizing, window};
@@ -252,10 +253,6 @@ fn narrowest(
         }
     }
     least
-}
-
-fn micros(span: Duration) -> u64 {
-    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -66,6 +66,11 @@ pub(crate) fn flow_of<'a>(flows: &'a [FlowSpec], stream: &StreamSummary) -> Opti
     flows.get(usize::try_from(stream.flow).ok()?)
 }
 
+/// Every flow but pings, with its index in the cell.
+pub fn carrying(flows: &[FlowSpec]) -> impl Iterator<Item = (u32, &FlowSpec)> {
+    (0..).zip(flows).filter(|(_, flow)| flow.protocol != Protocol::Ping)
+}
+
 /// Streams of `protocol`, in the record's order.
 pub(crate) fn streams_of<'a>(
     flows: &'a [FlowSpec],
@@ -76,4 +81,9 @@ pub(crate) fn streams_of<'a>(
         let flow = flow_of(flows, stream)?;
         (flow.protocol == protocol).then_some((flow, stream))
     })
+}
+
+/// Whole microseconds.
+pub(crate) fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }

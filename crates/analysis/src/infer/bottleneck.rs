@@ -27,125 +27,105 @@ pub(super) struct InferredBottleneck {
     pub(super) is_tried: bool,
 }
 
-/// Of the streams of one direction with their rounds; `None` where no plateau is seen.
-pub(super) fn find(
-    tracks: &[&Track],
-    rounds: &[Vec<Round>],
-    base_us: u64,
-    headers: Headers,
-    thresholds: &Thresholds,
-) -> Option<InferredBottleneck> {
-    let is_free = |round: &Round| is_free(round, thresholds);
-    let free = plateau(tracks, rounds, base_us, thresholds, is_free);
-    let is_beyond_bursts = |round: &Round| round.rtt_us.0 >= beyond_bursts_us(base_us, thresholds);
-    let any =
-        || plateau(tracks, rounds, base_us, thresholds, |round| is_free(round) || is_beyond_bursts(round));
-    let alone = || {
-        let alone_bps = sharing(tracks, rounds, base_us, thresholds)?.alone_bps;
-        let moving = rounds.iter().flatten().map(|round| delivered_bps(tracks, round.interval));
-        let fastest = moving.fold(0.0, f64::max);
-        (fastest <= thresholds.plateau_exceeded.value() * alone_bps).then_some(alone_bps)
-    };
-    let (payload_bps, is_tried, is_by_sharing) = free
-        .map(|rate| (rate, true, false))
-        .or_else(|| alone().map(|rate| (rate, true, true)))
-        .or_else(|| any().map(|rate| (rate, false, false)))?;
-    let mss = mss(tracks)?;
-    let frame = headers.frame(Protocol::Tcp, Bytes::new(mss)).get() as f64;
-    let rate_bps = (payload_bps * frame / mss as f64) as u64;
-    let longest = rounds.iter().flatten().map(|round| round.rtt_us.1).max().unwrap_or(base_us);
-    let way = WayFacts {
-        rate_bps: Some(Fact::inferred(rate_bps)),
-        queue_us: Some(Fact::inferred(longest.saturating_sub(base_us))),
-        ..WayFacts::default()
-    };
-    Some(InferredBottleneck { way, is_by_sharing, is_tried })
+/// The streams of one direction with their rounds, on a path of a known base round trip.
+#[derive(Clone, Copy)]
+pub(super) struct DirectionRounds<'a> {
+    pub(super) tracks: &'a [&'a Track],
+    pub(super) rounds: &'a [Vec<Round>],
+    pub(super) base_us: u64,
+    pub(super) thresholds: &'a Thresholds,
 }
 
-/// Whether the receiver's window was mostly open.
-fn is_free(round: &Round, thresholds: &Thresholds) -> bool {
-    round.closed_share < thresholds.round_open.value()
-}
+impl DirectionRounds<'_> {
+    /// The bottleneck; `None` where no plateau is seen.
+    pub(super) fn bottleneck(&self, headers: Headers) -> Option<InferredBottleneck> {
+        let is_beyond_bursts =
+            |round: &Round| round.rtt_us.0 >= beyond_bursts_us(self.base_us, self.thresholds);
+        let any = || self.plateau(|round| self.is_free(round) || is_beyond_bursts(round));
+        let alone = || {
+            let alone_bps = self.sharing()?.alone_bps;
+            let moving = self.rounds.iter().flatten().map(|round| self.delivered_bps(round.interval));
+            let fastest = moving.fold(0.0, f64::max);
+            (fastest <= self.thresholds.plateau_exceeded.value() * alone_bps).then_some(alone_bps)
+        };
+        let (payload_bps, is_tried, is_by_sharing) = self
+            .plateau(|round| self.is_free(round))
+            .map(|rate| (rate, true, false))
+            .or_else(|| alone().map(|rate| (rate, true, true)))
+            .or_else(|| any().map(|rate| (rate, false, false)))?;
+        let mss = self.mss()?;
+        let frame = headers.frame(Protocol::Tcp, Bytes::new(mss)).get() as f64;
+        let rate_bps = (payload_bps * frame / mss as f64) as u64;
+        let rounds = self.rounds.iter().flatten();
+        let longest = rounds.map(|round| round.rtt_us.1).max().unwrap_or(self.base_us);
+        let way = WayFacts {
+            rate_bps: Some(Fact::inferred(rate_bps)),
+            queue_us: Some(Fact::inferred(longest.saturating_sub(self.base_us))),
+            ..WayFacts::default()
+        };
+        Some(InferredBottleneck { way, is_by_sharing, is_tried })
+    }
 
-/// The rate of payload at which the rounds that count agree.
-fn plateau(
-    tracks: &[&Track],
-    rounds: &[Vec<Round>],
-    base_us: u64,
-    thresholds: &Thresholds,
-    counts: impl Fn(&Round) -> bool,
-) -> Option<f64> {
-    let moves = |rate: &f64| *rate > 0.0;
-    let stands = standing(tracks, rounds, base_us, thresholds, counts);
-    let rates: Vec<f64> = stands.iter().map(|one| one.rate_bps).filter(moves).collect();
-    let every: Vec<f64> =
-        rounds.iter().flatten().map(|round| delivered_bps(tracks, round.interval)).filter(moves).collect();
-    let middle = median(&rates).filter(|_| rates.len() >= thresholds.plateau_rounds.count())?;
-    let spread = relative_spread(&rates)?;
-    let most = percentile(&every, thresholds.plateau_high.value())?;
-    (spread <= thresholds.plateau_spread.value() && most <= thresholds.plateau_exceeded.value() * middle)
-        .then_some(middle)
-}
+    /// Whether others have a part of the bottleneck at times: what gets through then.
+    pub(super) fn shared(&self) -> Option<Fact<u64>> {
+        self.sharing().map(|found| Fact::inferred(found.shared_bps as u64))
+    }
 
-/// Whether others have a part of the bottleneck at times: what gets through then.
-pub(super) fn shared(
-    tracks: &[&Track],
-    rounds: &[Vec<Round>],
-    base_us: u64,
-    thresholds: &Thresholds,
-) -> Option<Fact<u64>> {
-    sharing(tracks, rounds, base_us, thresholds).map(|found| Fact::inferred(found.shared_bps as u64))
-}
+    fn sharing(&self) -> Option<Sharing> {
+        sharing::find(&self.standing(|round| self.is_free(round)), self.thresholds)
+    }
 
-fn sharing(
-    tracks: &[&Track],
-    rounds: &[Vec<Round>],
-    base_us: u64,
-    thresholds: &Thresholds,
-) -> Option<Sharing> {
-    let is_free = |round: &Round| is_free(round, thresholds);
-    sharing::find(&standing(tracks, rounds, base_us, thresholds, is_free), thresholds)
-}
+    /// Whether the receiver's window was mostly open.
+    fn is_free(&self, round: &Round) -> bool {
+        round.closed_share < self.thresholds.round_open.value()
+    }
 
-/// The rounds that count, stream by stream in order of time.
-fn standing(
-    tracks: &[&Track],
-    rounds: &[Vec<Round>],
-    base_us: u64,
-    thresholds: &Thresholds,
-    counts: impl Fn(&Round) -> bool,
-) -> Vec<StandingRound> {
-    let Some(mss) = mss(tracks) else { return Vec::new() };
-    let read = rounds.iter().filter(|of_stream| !is_read_slowly(of_stream, thresholds)).flatten();
-    let stands = |round: &&Round| {
-        round.rtt_us.0 >= base_us + standing_us(base_us, thresholds)
-            && round.unsent_share >= thresholds.round_open.value()
-            && counts(round)
-            && in_flight(tracks, round) >= thresholds.plateau_segments.whole() * mss
-    };
-    let standing = |round: &Round| StandingRound {
-        rate_bps: delivered_bps(tracks, round.interval),
-        rtt_us: round.rtt_us.0 as f64,
-    };
-    read.filter(stands).map(standing).collect()
-}
+    /// The rate of payload at which the rounds that count agree.
+    fn plateau(&self, counts: impl Fn(&Round) -> bool) -> Option<f64> {
+        let t = self.thresholds;
+        let moves = |rate: &f64| *rate > 0.0;
+        let rates: Vec<f64> =
+            self.standing(counts).iter().map(|round| round.rate_bps).filter(moves).collect();
+        let every = self.rounds.iter().flatten().map(|round| self.delivered_bps(round.interval));
+        let every: Vec<f64> = every.filter(moves).collect();
+        let middle = median(&rates).filter(|_| rates.len() >= t.plateau_rounds.count())?;
+        let spread = relative_spread(&rates)?;
+        let most = percentile(&every, t.plateau_high.value())?;
+        (spread <= t.plateau_spread.value() && most <= t.plateau_exceeded.value() * middle).then_some(middle)
+    }
 
-fn mss(tracks: &[&Track]) -> Option<u64> {
-    tracks.iter().map(|track| track.mss).max().filter(|&mss| mss > 0)
-}
+    /// The rounds that count, stream by stream in order of time.
+    fn standing(&self, counts: impl Fn(&Round) -> bool) -> Vec<StandingRound> {
+        let Some(mss) = self.mss() else { return Vec::new() };
+        let t = self.thresholds;
+        let is_read = |of_stream: &&Vec<Round>| {
+            let shrunk = of_stream.iter().filter(|round| round.has_shrunk).count() as f64;
+            shrunk <= t.slow_reader.value() * of_stream.len() as f64
+        };
+        let stands = |round: &&Round| {
+            round.rtt_us.0 >= self.base_us + standing_us(self.base_us, t)
+                && round.unsent_share >= t.round_open.value()
+                && counts(round)
+                && self.in_flight(round) >= t.plateau_segments.whole() * mss
+        };
+        let standing = |round: &Round| StandingRound {
+            rate_bps: self.delivered_bps(round.interval),
+            rtt_us: round.rtt_us.0 as f64,
+        };
+        self.rounds.iter().filter(is_read).flatten().filter(stands).map(standing).collect()
+    }
 
-fn is_read_slowly(rounds: &[Round], thresholds: &Thresholds) -> bool {
-    rounds.iter().filter(|round| round.has_shrunk).count() as f64
-        > thresholds.slow_reader.value() * rounds.len() as f64
-}
+    fn mss(&self) -> Option<u64> {
+        self.tracks.iter().map(|track| track.mss).max().filter(|&mss| mss > 0)
+    }
 
-fn in_flight(tracks: &[&Track], round: &Round) -> u64 {
-    let others: u64 =
-        tracks.iter().filter_map(|track| Some(track.samples.at(round.interval.from_us)?.unacked)).sum();
-    others.max(round.flight)
-}
+    fn in_flight(&self, round: &Round) -> u64 {
+        let unacked = |track: &&Track| Some(track.samples.at(round.interval.from_us)?.unacked);
+        self.tracks.iter().filter_map(unacked).sum::<u64>().max(round.flight)
+    }
 
-/// What all of them delivered in `window`, bits per second of payload.
-fn delivered_bps(tracks: &[&Track], interval: TimeInterval) -> f64 {
-    interval.bps(tracks.iter().map(|track| track.delivered(interval.from_us, interval.to_us)).sum())
+    /// What all of them delivered in `window`, bits per second of payload.
+    fn delivered_bps(&self, interval: TimeInterval) -> f64 {
+        interval.bps(self.tracks.iter().map(|track| track.delivered(interval.from_us, interval.to_us)).sum())
+    }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Epoch {
 
 /// Cuts one stream's samples into epochs while they pass by. What is left over at the end, less than a round trip, is not
 /// judged.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Cutter {
     life: TimeInterval,
     /// Samples that an epoch has at least.
@@ -41,7 +41,7 @@ pub(crate) struct Cutter {
 }
 
 /// An epoch that has not ended.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Open {
     from_us: u64,
     /// `tcpi_total_retrans` at its first sample.
@@ -92,16 +92,7 @@ struct Unread {
 impl Cutter {
     /// For a stream that is alive in `life`.
     pub(crate) fn new(life: TimeInterval, thresholds: &Thresholds) -> Self {
-        Self {
-            life,
-            fewest: thresholds.epoch_samples.count(),
-            open: None,
-            last: None,
-            unread: Unread::default(),
-            stall: Stall::default(),
-            rwnd_widest: None,
-            pacing: None,
-        }
+        Self { life, fewest: thresholds.epoch_samples.count(), ..Self::default() }
     }
 
     /// Takes the next sample of either end, in order of time; returns the epoch that it ends.
@@ -177,23 +168,9 @@ impl Open {
         let mut open = Self {
             from_us: first.t_us,
             retransmits: first.retransmits,
-            samples: 0,
-            unacked_peak: 0,
-            unacked_sum: 0,
-            moving: 0,
-            stalled_us: 0,
-            srtt_sum_us: 0,
-            timed: 0,
             acked: first.acked.unwrap_or(0),
             unacked_first: first.unacked,
-            unsent: None,
-            repair: 0,
-            app_limited: 0,
-            cwnd: None,
-            rwnd: None,
-            sndbuf: None,
-            sndbuf_least: None,
-            packets: LongestSpan::default(),
+            ..Self::default()
         };
         open.add(first, is_stalled);
         open

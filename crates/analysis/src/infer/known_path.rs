@@ -1,5 +1,6 @@
 //! What is known of a path, whoever made the record: a scenario asked for it, or samples show it.
 
+use crate::ground::interval::micros;
 use crate::ground::models::headers::Headers;
 use pipefill_core::cell::{Direction, Family, PathSpec};
 use pipefill_core::record::{Fact, PathFacts, WayFacts};
@@ -83,7 +84,7 @@ impl KnownPath {
 
     /// The round trip without load, microseconds.
     pub(crate) fn base_rtt_us(&self) -> Option<u64> {
-        self.base_rtt.map(|base| u64::try_from(base.value.as_micros()).unwrap_or(u64::MAX))
+        self.base_rtt.map(|base| micros(base.value))
     }
 
     /// The round trip without load; zero where it has none.

@@ -2,7 +2,7 @@
 
 use super::drops::Drops;
 use super::known_path::KnownPath;
-use crate::ground::interval::{TimeInterval, flow_of, warmup};
+use crate::ground::interval::{TimeInterval, flow_of, micros, warmup};
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec};
 use pipefill_core::record::{Manifest, StreamSummary};
 use pipefill_core::units::Rate;
@@ -80,8 +80,4 @@ impl<'a> KnownRun<'a> {
         let direction = self.flow_of(stream).map_or(Direction::Forward, |flow| flow.direction);
         self.path.way(direction).delay.map_or(0, |delay| micros(delay.value))
     }
-}
-
-fn micros(span: Duration) -> u64 {
-    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }

@@ -33,6 +33,7 @@ pub(super) struct SenderSample {
     pub(super) sndbuf: Option<(f64, u64, u64)>,
     pub(super) has_ssthresh: bool,
     pub(super) retransmits: u32,
+    pub(super) timeouts: u32,
     pub(super) dsacks: Option<u32>,
     pub(super) has_seen_reordering: bool,
     pub(super) pacing_rate_bps: Option<u64>,
@@ -62,6 +63,7 @@ impl SenderSample {
             sndbuf: queued.map(|(queued, limit)| (ratio(queued, limit), queued, limit)),
             has_ssthresh: info.ssthresh_bytes.is_some(),
             retransmits: info.retransmits,
+            timeouts: info.rto_count.unwrap_or(0).into(),
             dsacks: info.dsack_dups,
             has_seen_reordering: info.reord_seen.is_some_and(|times| times > 0),
             pacing_rate_bps: info.pacing_rate_bps,
@@ -72,17 +74,15 @@ impl SenderSample {
     /// All samples of a stream's packets.
     pub(super) fn of_packets(packets: &StreamPackets<'_>) -> impl Iterator<Item = Self> {
         let samples = packets.in_spans().zip(packets.sent());
-        samples.map(|((span, sample), (sent, has_left_slow_start))| {
-            Self::of_packet_sample(sample, span, sent, has_left_slow_start)
+        samples.map(|((span, sample), (sent, has_left_slow_start))| Self {
+            has_ssthresh: sample.retransmits > 0 || has_left_slow_start,
+            packets: Some(sent),
+            ..Self::of_packet_sample(span, sample)
         })
     }
 
-    fn of_packet_sample(
-        sample: &PacketSample,
-        span: &CutSpan,
-        sent: SentPackets,
-        has_left_slow_start: bool,
-    ) -> Self {
+    /// What a sample of packets shows without the others of its stream.
+    pub(super) fn of_packet_sample(span: &CutSpan, sample: &PacketSample) -> Self {
         let (unacked, window) = span.window_at(sample);
         let mss = u64::from(sample.mss_bytes);
         Self {
@@ -96,11 +96,10 @@ impl SenderSample {
             is_repairing: sample.ca_state.is_some_and(|state| state >= CaState::Recovery),
             window,
             rwnd: window.map(|window| (window_used(window, unacked, mss), window)),
-            has_ssthresh: sample.retransmits > 0 || has_left_slow_start,
             retransmits: sample.retransmits,
+            timeouts: sample.timeouts,
             dsacks: Some(sample.dsacks),
             has_seen_reordering: sample.has_seen_reordering(),
-            packets: Some(sent),
             ..Self::default()
         }
     }

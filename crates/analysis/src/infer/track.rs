@@ -1,12 +1,11 @@
 //! One stream's samples as far as inference needs them, and no more of them than fit.
 
-use super::packets::{CutSpan, StreamPackets};
+use super::packets::StreamPackets;
 use super::samples::{Samples, Timed};
-use crate::ground::models::window::{rwnd_used, window_used};
+use super::sender_sample::SenderSample;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::Direction;
-use pipefill_core::record::{PacketSample, TcpSample};
-use pipefill_core::tcp_info::TcpInfo;
+use pipefill_core::record::TcpSample;
 
 /// One sample of a sender.
 #[derive(Debug, Clone, Copy)]
@@ -75,29 +74,17 @@ impl Track {
     }
 
     pub(super) fn see(&mut self, row: &TcpSample, thresholds: &Thresholds) {
-        let info = &row.info;
-        self.min_rtt_us = self.min_rtt_us.into_iter().chain(info.min_rtt_us.map(u64::from)).min();
-        self.mss = u64::from(info.mss_bytes);
-        self.retransmits = info.retransmits;
-        self.dsacks = info.dsack_dups;
-        self.has_seen_reordering |= info.reord_seen.is_some_and(|times| times > 0);
-        self.widest = self.widest.max(info.rwnd_bytes.map(u64::from));
-        self.count(info);
-        let window = info.rwnd_bytes.map(u64::from);
-        self.samples.push(TrackSample {
-            t_us: row.t_us,
-            delivered: self.delivered,
-            acked: info.bytes_acked.unwrap_or(0),
-            unacked: info.unacked_bytes,
-            srtt_us: info.srtt_us.map(u64::from),
-            retransmits: info.retransmits,
-            rto_count: u32::from(info.rto_count.unwrap_or(0)),
-            has_unsent: info.may_have_unsent(),
-            is_closed: rwnd_used(info).is_some_and(|used| used >= thresholds.window_used.value()),
-            has_shrunk: window
-                .zip(self.widest)
-                .is_some_and(|(now, widest)| now as f64 <= thresholds.window_shrunk.value() * widest as f64),
-        });
+        let sample = SenderSample::of_socket(row);
+        // Older kernels do not count what was delivered since the sample before: what was acknowledged then.
+        let delivered = match (sample.delivered, self.segments) {
+            (Some(now), Some(before)) => {
+                self.delivered.saturating_add(u64::from(now.wrapping_sub(before)) * sample.mss)
+            }
+            (Some(now), None) => u64::from(now) * sample.mss,
+            (None, _) => sample.acked.unwrap_or(self.delivered),
+        };
+        self.segments = sample.delivered;
+        self.push(&sample, delivered, sample.has_unsent == Some(true), thresholds);
     }
 
     /// Of a stream whose packets were captured near its sender.
@@ -107,46 +94,36 @@ impl Track {
         thresholds: &Thresholds,
     ) -> Self {
         let mut track = Self::new(direction, packets.samples.len().max(1));
-        packets.in_spans().for_each(|(span, sample)| track.see_packets(sample, span, thresholds));
+        for (span, row) in packets.in_spans() {
+            let sample = SenderSample::of_packet_sample(span, row);
+            let sacked = u64::from(row.sacked_segments) * sample.mss;
+            track.push(&sample, row.acked_bytes.saturating_add(sacked), span.has_unsent, thresholds);
+        }
         track
     }
 
-    fn see_packets(&mut self, sample: &PacketSample, span: &CutSpan, thresholds: &Thresholds) {
-        self.min_rtt_us = self.min_rtt_us.into_iter().chain(sample.min_rtt_us.map(u64::from)).min();
-        self.mss = u64::from(sample.mss_bytes);
+    fn push(&mut self, sample: &SenderSample, delivered: u64, has_unsent: bool, thresholds: &Thresholds) {
+        self.min_rtt_us = self.min_rtt_us.into_iter().chain(sample.min_rtt_us).min();
+        self.mss = sample.mss;
         self.retransmits = sample.retransmits;
-        self.dsacks = Some(sample.dsacks);
-        self.has_seen_reordering |= sample.has_seen_reordering();
-        let (unacked, window) = span.window_at(sample);
-        self.widest = self.widest.max(window);
+        self.dsacks = sample.dsacks;
+        self.has_seen_reordering |= sample.has_seen_reordering;
+        self.widest = self.widest.max(sample.window);
+        self.delivered = delivered;
+        let windows = sample.window.zip(self.widest);
         self.samples.push(TrackSample {
             t_us: sample.t_us,
-            delivered: sample.acked_bytes.saturating_add(u64::from(sample.sacked_segments) * self.mss),
-            acked: sample.acked_bytes,
-            unacked,
-            srtt_us: sample.srtt_us.map(u64::from),
+            delivered,
+            acked: sample.acked.unwrap_or(0),
+            unacked: sample.unacked,
+            srtt_us: sample.srtt_us,
             retransmits: sample.retransmits,
             rto_count: sample.timeouts,
-            has_unsent: span.has_unsent,
-            is_closed: window.is_some_and(|window| {
-                window_used(window, unacked, self.mss) >= thresholds.window_used.value()
-            }),
-            has_shrunk: window
-                .zip(self.widest)
+            has_unsent,
+            is_closed: sample.rwnd.is_some_and(|(used, _)| used >= thresholds.window_used.value()),
+            has_shrunk: windows
                 .is_some_and(|(now, widest)| now as f64 <= thresholds.window_shrunk.value() * widest as f64),
         });
-    }
-
-    /// Adds what was delivered since the sample before. Older kernels do not count it: what was acknowledged then.
-    fn count(&mut self, info: &TcpInfo) {
-        self.delivered = match (info.delivered_segments, self.segments) {
-            (Some(now), Some(before)) => {
-                self.delivered.saturating_add(u64::from(now.wrapping_sub(before)) * self.mss)
-            }
-            (Some(now), None) => u64::from(now) * self.mss,
-            (None, _) => info.bytes_acked.unwrap_or(self.delivered),
-        };
-        self.segments = info.delivered_segments;
     }
 }
 
@@ -155,6 +132,7 @@ mod tests {
     use super::*;
     use crate::ground::thresholds::STANDARD;
     use pipefill_core::record::StreamEnd;
+    use pipefill_core::tcp_info::TcpInfo;
 
     fn row(t_us: u64, segments: u32) -> TcpSample {
         TcpSample {

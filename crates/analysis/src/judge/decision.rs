@@ -44,8 +44,8 @@ fn margin(
         let sides = if by == 0.0 { [PAST, -PAST] } else { [by + PAST.copysign(by); 2] };
         for past in &sides[..if by == 0.0 { 2 } else { 1 }] {
             let mut trace = Trace::moving(threshold, *past);
-            let holder = first(evidence, thresholds, &mut trace).map(|rule| rule.limited_by);
-            if holder != Some(rule.limited_by) {
+            let holder = first(evidence, thresholds, &mut trace).map(Rule::limited_by);
+            if holder != Some(rule.limited_by()) {
                 return Some(by.abs());
             }
             // What the same threshold decides further out, on a way that was not gone before.

@@ -7,7 +7,7 @@ use super::ledger::Holding;
 use super::rule::OTHER;
 use crate::ground::statistics::rounded;
 use crate::ground::weighted_values::WeightedValues;
-use pipefill_core::evidence::Evidence;
+use pipefill_core::evidence::{Evidence, SenderEvidence};
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use std::collections::BTreeMap;
 
@@ -50,15 +50,25 @@ struct Values {
     /// Payload acknowledged.
     acked: u128,
     span_us: u128,
-    unacked_peak: WeightedValues,
-    cwnd: WeightedValues,
-    rwnd: WeightedValues,
-    wmem_peak: WeightedValues,
-    sndbuf: WeightedValues,
-    pacing_rate_bps: WeightedValues,
-    srtt_us: WeightedValues,
-    min_rtt_us: WeightedValues,
-    mss: WeightedValues,
+    /// In the order of [`of_epoch`].
+    values: OfEpoch<WeightedValues>,
+}
+
+/// One for each figure of an epoch whose median counts.
+type OfEpoch<T> = [T; 9];
+
+fn of_epoch(sender: &SenderEvidence) -> OfEpoch<Option<u64>> {
+    [
+        Some(sender.unacked_peak),
+        sender.cwnd,
+        sender.rwnd,
+        sender.wmem_peak,
+        sender.sndbuf,
+        sender.pacing_rate_bps,
+        sender.srtt_us,
+        sender.min_rtt_us,
+        Some(sender.mss),
+    ]
 }
 
 impl HolderFigures {
@@ -139,25 +149,27 @@ impl FiguresOfStreams {
         if self.streams.values().all(|values| values.span_us == 0) {
             return Figures::default();
         }
-        let medians = |field: fn(&Values) -> &WeightedValues| {
-            self.streams.values().filter_map(move |values| field(values).median().map(rounded))
+        let medians = |at: usize| {
+            self.streams.values().filter_map(move |values| values.values[at].median().map(rounded))
         };
-        let sum = |field: fn(&Values) -> &WeightedValues| medians(field).reduce(|sum, median| sum + median);
+        let sum = |at: usize| medians(at).reduce(|sum, median| sum + median);
+        let [peak, cwnd, rwnd, wmem, sndbuf, pacing, ..]: OfEpoch<_> = std::array::from_fn(sum);
+        let [.., srtt, min_rtt, mss]: OfEpoch<_> = std::array::from_fn(|at| medians(at).min());
         Figures {
-            flight_bytes: sum(|v| &v.unacked_peak).map(|peak| peak.max(self.flight_mean())),
+            flight_bytes: peak.map(|peak| peak.max(self.flight_mean())),
             flight_mean_bytes: Some(self.flight_mean()),
             stalled_share: Some(self.stalled_share()),
             rtt_mean_us: self.rtt_mean_us(),
             // The sockets of a receiver tell nothing of it.
             acked_bps: Some(self.acked_bps()).filter(|&bps| bps > 0),
-            cwnd_bytes: sum(|v| &v.cwnd),
-            rwnd_bytes: sum(|v| &v.rwnd),
-            wmem_queued_bytes: sum(|v| &v.wmem_peak),
-            sndbuf_bytes: sum(|v| &v.sndbuf),
-            pacing_rate_bps: sum(|v| &v.pacing_rate_bps),
-            srtt_us: medians(|v| &v.srtt_us).min(),
-            min_rtt_us: medians(|v| &v.min_rtt_us).min(),
-            mss_bytes: medians(|v| &v.mss).min(),
+            cwnd_bytes: cwnd,
+            rwnd_bytes: rwnd,
+            wmem_queued_bytes: wmem,
+            sndbuf_bytes: sndbuf,
+            pacing_rate_bps: pacing,
+            srtt_us: srtt,
+            min_rtt_us: min_rtt,
+            mss_bytes: mss,
             changing_share: Some(self.changing_share()),
             ..Figures::default()
         }
@@ -224,7 +236,7 @@ impl Values {
         self.peak_area += other.peak_area;
         self.acked += other.acked;
         self.span_us += other.span_us;
-        for (own, others) in self.medians_mut().into_iter().zip(other.medians()) {
+        for (own, others) in self.values.iter_mut().zip(&other.values) {
             own.absorb(others);
         }
     }
@@ -244,57 +256,15 @@ impl Values {
             self.rtt_area += u128::from(srtt_us) * moving_us;
             self.timed_us += moving_us;
         }
-        let values = [
-            Some(sender.unacked_peak),
-            sender.cwnd,
-            sender.rwnd,
-            sender.wmem_peak,
-            sender.sndbuf,
-            sender.pacing_rate_bps,
-            sender.srtt_us,
-            sender.min_rtt_us,
-            Some(sender.mss),
-        ];
-        for (own, value) in self.medians_mut().into_iter().zip(values) {
-            if let Some(value) = value {
-                own.add(value, 1);
-            }
+        for (own, value) in self.values.iter_mut().zip(of_epoch(sender)) {
+            value.into_iter().for_each(|value| own.add(value, 1));
         }
-    }
-
-    fn medians(&self) -> [&WeightedValues; 9] {
-        [
-            &self.unacked_peak,
-            &self.cwnd,
-            &self.rwnd,
-            &self.wmem_peak,
-            &self.sndbuf,
-            &self.pacing_rate_bps,
-            &self.srtt_us,
-            &self.min_rtt_us,
-            &self.mss,
-        ]
-    }
-
-    fn medians_mut(&mut self) -> [&mut WeightedValues; 9] {
-        [
-            &mut self.unacked_peak,
-            &mut self.cwnd,
-            &mut self.rwnd,
-            &mut self.wmem_peak,
-            &mut self.sndbuf,
-            &mut self.pacing_rate_bps,
-            &mut self.srtt_us,
-            &mut self.min_rtt_us,
-            &mut self.mss,
-        ]
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pipefill_core::evidence::SenderEvidence;
 
     fn evidence(to_us: u64, sender: SenderEvidence) -> Evidence {
         Evidence { to_us, sender: Some(sender), ..Evidence::default() }

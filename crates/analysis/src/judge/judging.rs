@@ -11,7 +11,7 @@ use super::revisions::{is_carried, offered_and_carried, own_drops, writes_all};
 use super::rules::unknown::NOT_SAMPLED;
 use super::witness::{self, AppLimited};
 use super::{Confidence, Diagnosis, Figures, Span, testbed};
-use crate::ground::interval::{self, TimeInterval};
+use crate::ground::interval::{self, TimeInterval, carrying};
 use crate::ground::statistics::rounded;
 use crate::ground::thresholds::{PATIENCE_US, STANDARD, Thresholds};
 use crate::infer::KnownRun;
@@ -74,7 +74,7 @@ struct JudgedStream<'a> {
 /// What limits datagrams of which only both ends' counts are known.
 pub fn datagrams_limited_by(datagrams: Datagrams) -> LimitedBy {
     let evidence = Evidence { datagrams: Some(datagrams), ..Evidence::default() };
-    decide(&evidence, &STANDARD).map_or(LimitedBy::Unknown, |decision| decision.rule.limited_by)
+    decide(&evidence, &STANDARD).map_or(LimitedBy::Unknown, |decision| decision.rule.limited_by())
 }
 
 impl<'a> Diagnosing<'a> {
@@ -86,11 +86,8 @@ impl<'a> Diagnosing<'a> {
     /// Of `run`.
     pub fn of(run: KnownRun<'a>, thresholds: &'a Thresholds) -> Self {
         let facts = RunFacts::of(run, thresholds);
-        let flows: Vec<JudgedFlow<'_>> = (0..)
-            .zip(run.flows)
-            .filter(|(_, flow)| flow.protocol != Protocol::Ping)
-            .map(|(index, flow)| JudgedFlow::new(&facts, index, flow))
-            .collect();
+        let flows: Vec<JudgedFlow<'_>> =
+            carrying(run.flows).map(|(index, flow)| JudgedFlow::new(&facts, index, flow)).collect();
         let streams = run.streams.iter().filter_map(|summary| {
             let place = flows.iter().position(|flow| flow.index == summary.flow)?;
             let flow = flows[place].flow;
@@ -332,7 +329,7 @@ impl<'a> JudgedFlow<'a> {
         let counts = DatagramCounts::of(&streams)?;
         let drops = facts.run.plan.is_some().then(|| facts.way(self.flow.direction).drops);
         let decision = decide(&counts.evidence(self.flow, drops), thresholds)?;
-        let limited_by = decision.rule.limited_by;
+        let limited_by = decision.rule.limited_by();
         let holding = Holding { limited_by, cause: None, rule: decision.rule.id };
         let (mut timeline, mut sums) = (Vec::new(), LedgerSums::default());
         for stream in &streams {
@@ -446,7 +443,7 @@ impl JudgedStream<'_> {
     ) {
         let interval = TimeInterval { from_us: evidence.from_us, to_us: evidence.to_us };
         let decision = decide(evidence, thresholds);
-        let limited_by = decision.map_or(LimitedBy::Unknown, |decision| decision.rule.limited_by);
+        let limited_by = decision.map_or(LimitedBy::Unknown, |decision| decision.rule.limited_by());
         let cause: Option<CwndCause> = self.refiner.see(evidence, limited_by, around);
         let rule = decision.map_or(NOT_SAMPLED, |decision| decision.rule.id);
         let holding = Holding { limited_by, cause, rule };

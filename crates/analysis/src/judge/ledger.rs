@@ -233,11 +233,7 @@ impl LedgerSums {
 
     /// Each holder's share of the measured time, of the whole lives where nothing of them was measured; they add up to one. `None` of nothing.
     pub(crate) fn shares(&self) -> Option<BTreeMap<LimitedBy, f64>> {
-        let mut by_holder: BTreeMap<LimitedBy, u64> = BTreeMap::new();
-        for (holding, us) in self.clipped() {
-            *by_holder.entry(holding.limited_by).or_default() += us;
-        }
-        by_holder.retain(|_, us| *us > 0);
+        let by_holder = self.by_holder();
         let all: u64 = by_holder.values().sum();
         (all > 0)
             .then(|| by_holder.into_iter().map(|(holder, us)| (holder, us as f64 / all as f64)).collect())
@@ -245,11 +241,16 @@ impl LedgerSums {
 
     /// Who has the most time.
     pub(crate) fn main_holder(&self) -> Option<LimitedBy> {
-        let mut by_holder: BTreeMap<LimitedBy, u64> = BTreeMap::new();
-        for (holding, us) in self.clipped() {
-            *by_holder.entry(holding.limited_by).or_default() += us;
+        self.by_holder().into_iter().max_by_key(|&(_, us)| us).map(|(holder, _)| holder)
+    }
+
+    /// The time of each holder that has any.
+    fn by_holder(&self) -> BTreeMap<LimitedBy, u64> {
+        let mut times = BTreeMap::new();
+        for (holding, us) in self.clipped().filter(|&(_, us)| us > 0) {
+            *times.entry(holding.limited_by).or_default() += us;
         }
-        by_holder.into_iter().max_by_key(|&(_, us)| us).filter(|&(_, us)| us > 0).map(|(holder, _)| holder)
+        times
     }
 
     /// The cause with the most time of what `limited_by` holds; `None` where none has one.

@@ -34,10 +34,8 @@ pub enum Part {
 
 /// A rule.
 pub struct Rule {
-    /// Its name.
+    /// Its name, which begins with who holds the interval where it holds.
     pub id: RuleId,
-    /// Who holds the interval where it holds.
-    pub limited_by: LimitedBy,
     /// What it asks.
     pub question: &'static str,
     /// Without these parts of the evidence it does not apply.
@@ -105,6 +103,12 @@ impl Part {
 }
 
 impl Rule {
+    /// Who holds the interval where it holds.
+    pub fn limited_by(&self) -> LimitedBy {
+        let holder = self.id.0.split('.').next();
+        holder.and_then(LimitedBy::from_word).unwrap_or(LimitedBy::Unknown)
+    }
+
     /// Whether the evidence has what it needs, and it holds.
     pub(super) fn decides(&self, evidence: &Evidence, thresholds: &Thresholds, trace: &mut Trace) -> bool {
         self.needs.iter().all(|part| part.is_in(evidence)) && (self.holds)(evidence, thresholds, trace)

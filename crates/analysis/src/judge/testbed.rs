@@ -2,6 +2,7 @@
 //!
 //! Never: a fault of the path that was asked for, or a note without the figures that it follows from.
 
+use crate::ground::interval::micros;
 use crate::ground::models::headers::Headers;
 use crate::ground::models::window::slow_start_time;
 use crate::ground::thresholds::Thresholds;
@@ -10,7 +11,6 @@ use crate::infer::drops::Drops;
 use pipefill_core::cell::{CellSpec, Direction, DirectionSpec, FlowSpec, Protocol};
 use pipefill_core::units::{Bytes, QueueLimit};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// What is wrong with the testbed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -109,10 +109,6 @@ fn short_transfer(
         duration_us: micros(flow.duration),
         startup_us: micros(startup),
     })
-}
-
-fn micros(span: Duration) -> u64 {
-    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

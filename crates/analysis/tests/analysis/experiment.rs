@@ -2,6 +2,7 @@
 
 use pipefill_analysis::findings::expect;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment, ExperimentBuilder};
+use pipefill_analysis::findings::verdict::Verdict;
 use pipefill_core::cell::{Bound, Comparison, ExpectMetric, Expectation, Protocol};
 use pipefill_core::limit::LimitedBy;
 use pipefill_core::plan::{Cell, Published};
@@ -173,7 +174,8 @@ fn what_cannot_be_judged_fails() {
     let word = || Bound::Word("rwnd".to_owned());
     assert_eq!(judged(&nothing, ExpectMetric::LimitedBy, Comparison::Equal, word()), None);
     assert_eq!(judged(result, ExpectMetric::Goodput, Comparison::Equal, word()), None);
-    let diagnosed = CellResult { limited_by: Some(LimitedBy::Rwnd), ..CellResult::default() };
+    let verdict = Verdict { limited_by: Some(LimitedBy::Rwnd), ..Verdict::default() };
+    let diagnosed = CellResult { verdict, ..CellResult::default() };
     assert_eq!(judged(&diagnosed, ExpectMetric::LimitedBy, Comparison::Equal, word()), Some(true));
     let other = Bound::Word("cwnd".to_owned());
     assert_eq!(judged(&diagnosed, ExpectMetric::LimitedBy, Comparison::Equal, other), Some(false));

@@ -177,7 +177,7 @@ fn draw_one(frame: &mut Frame<'_>, area: Rect, screen: &Screen) {
     let block = Block::bordered().title(title);
     let inner = block.inner(area);
     frame.render_widget(block, area);
-    let shares = one.limited_fraction.as_ref().map_or(0, BTreeMap::len) as u16;
+    let shares = one.verdict.limited_fraction.as_ref().map_or(0, BTreeMap::len) as u16;
     let [curves, limits, words] =
         Layout::vertical([Constraint::Length(7), Constraint::Length(shares + 1), Constraint::Min(0)])
             .areas(inner);
@@ -244,7 +244,7 @@ fn rates(samples: &[TcpSample]) -> Vec<u64> {
 
 /// Shares of time by limiter, the largest first.
 fn draw_shares(frame: &mut Frame<'_>, area: Rect, screen: &Screen, one: &ConnectionFinding) {
-    let mut shares: Vec<_> = one.limited_fraction.iter().flatten().collect();
+    let mut shares: Vec<_> = one.verdict.limited_fraction.iter().flatten().collect();
     shares.sort_by(|a, b| b.1.total_cmp(a.1));
     for (line, (&limit, &share)) in (area.y..area.bottom()).zip(shares) {
         let width = f64::from(area.width.saturating_sub(NAME + VALUE)) * share;
@@ -263,9 +263,9 @@ fn draw_shares(frame: &mut Frame<'_>, area: Rect, screen: &Screen, one: &Connect
 }
 
 fn in_words(one: &ConnectionFinding) -> String {
-    let mut text = one.verdict.clone().unwrap_or_default();
+    let mut text = one.verdict.sentence.clone().unwrap_or_default();
     text.extend(exact(one).map(|exact| format!("\n\n{exact}")));
-    for advice in one.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
+    for advice in one.verdict.advice.iter().flatten().filter(|advice| advice.change != "nothing") {
         text.push_str(&format!("\n\n{}: {}", advice.change, advice.why));
         for command in &advice.commands {
             text.push_str(&format!("\n  {command}"));

@@ -40,7 +40,7 @@ impl Sort {
             Self::Rate => connections.sort_by_key(|one| Reverse(one.rate_bps)),
             Self::RoundTrip => connections.sort_by_key(|one| Reverse(one.rtt_us)),
             Self::Retransmits => connections.sort_by_key(|one| Reverse(one.retransmits)),
-            Self::Limit => connections.sort_by_key(|one| (one.limited_by, Reverse(one.rate_bps))),
+            Self::Limit => connections.sort_by_key(|one| (one.verdict.limited_by, Reverse(one.rate_bps))),
         }
     }
 }

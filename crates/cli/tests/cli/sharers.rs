@@ -2,6 +2,7 @@
 
 use crate::pipefill::Folder;
 use pipefill_analysis::findings::connections::{Connection, ConnectionPackets, judge_together};
+use pipefill_analysis::findings::verdict::VerdictReason;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::record::{Observed, StreamEnd, TcpSample};
 use pipefill_report::words::verdict_sentence;
@@ -90,9 +91,12 @@ fn judged_alone(directory: &Path) -> Found {
     let flow = judge_together(&[connection]).0.remove(0).remove(0).flow;
     Found {
         run: directory.display().to_string(),
-        limited_by: flow.limited_by,
-        cwnd_cause: flow.cwnd_cause,
-        verdict: flow.judged.map_or_else(String::new, |judged| verdict_sentence(&judged)),
+        limited_by: flow.verdict.limited_by,
+        cwnd_cause: flow.verdict.cwnd_cause,
+        verdict: match flow.verdict.reason {
+            Some(VerdictReason::Judged(judged)) => verdict_sentence(&judged),
+            _ => String::new(),
+        },
     }
 }
 

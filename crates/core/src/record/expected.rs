@@ -44,13 +44,7 @@ fn expected(stream: u32, index: u32, flow: &FlowSpec, start_us: u64) -> StreamSu
         start_us: begins_us,
         stop_us,
         end_us: stop_us,
-        sent_bytes: 0,
-        received_bytes: 0,
-        tcp: None,
-        udp: None,
-        packets: None,
-        ca_state_us: None,
-        ca_state_source: None,
+        ..StreamSummary::default()
     }
 }
 

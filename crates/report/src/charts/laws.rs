@@ -62,8 +62,15 @@ pub(super) fn lines(quantity: Quantity, templates: &[Template<'_>], x_range: [f6
             known.entry((law, key)).or_insert((template.number, points));
         }
     }
-    let mut lines: Vec<Line> =
-        known.into_iter().map(|((law, _), (number, points))| own_line(law, number, points)).collect();
+    let mut lines: Vec<Line> = known
+        .into_iter()
+        .map(|((law, _), (series, points))| Line {
+            name: law.name(),
+            law: law as usize,
+            series: Some(series),
+            points,
+        })
+        .collect();
     let laws: Vec<usize> = lines.iter().map(|line| line.law).collect();
     for line in &mut lines {
         if laws.iter().filter(|&&law| law == line.law).count() == 1 {
@@ -71,10 +78,6 @@ pub(super) fn lines(quantity: Quantity, templates: &[Template<'_>], x_range: [f6
         }
     }
     lines
-}
-
-fn own_line(law: Law, series: usize, points: Vec<[f64; 2]>) -> Line {
-    Line { name: law.name(), law: law as usize, series: Some(series), points }
 }
 
 /// What the path lets through, whatever the round trip.

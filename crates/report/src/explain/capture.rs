@@ -3,7 +3,7 @@
 use super::{advice, bold, evidence, section, shares, timeline};
 use crate::captured::{hidden, notes, seen};
 use crate::prose::filled;
-use crate::quantity::Kind;
+use crate::quantity;
 use crate::table::Style;
 use crate::words::UNKNOWN;
 use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
@@ -81,20 +81,19 @@ pub fn capture(found: &Captured, name: &str, style: Style) -> String {
 
 fn explained(flow: &CapturedFlow, style: Style) -> String {
     let width = style.width.min(super::PROSE);
-    let rate =
-        flow.goodput_bps.map_or_else(|| "a single packet".to_owned(), |bps| Kind::Rate.alone(bps as f64));
+    let rate = flow.goodput_bps.map_or_else(|| "a single packet".to_owned(), quantity::rate);
     let mut lines = vec![bold(&format!("{} -> {}: {rate}", flow.src, flow.dst), style)];
     let mut say = |text: &str| lines.push(filled(text, "  ", "  ", width));
-    say(flow.verdict.as_deref().unwrap_or(UNKNOWN));
+    say(flow.verdict.sentence.as_deref().unwrap_or(UNKNOWN));
     let diagnosis = flow.diagnosis();
     if let Some(text) = diagnosis.as_ref().and_then(|one| evidence::confidence(one, true)) {
         say(&text);
     }
-    if let Some(text) = evidence::rule(flow.rule, flow.margin) {
+    if let Some(text) = evidence::rule(flow.verdict.rule, flow.verdict.margin) {
         say(&text);
     }
     say(&seen(flow));
-    lines.extend(section("Share of the time", &shares(flow.limited_fraction.as_ref(), style)));
+    lines.extend(section("Share of the time", &shares(flow.verdict.limited_fraction.as_ref(), style)));
     if let Some(diagnosis) = &diagnosis {
         // One flow is one stream, whatever its number among those that were judged together.
         let alone: Vec<Span> = diagnosis.timeline.iter().map(|span| Span { stream: 0, ..*span }).collect();
@@ -102,7 +101,7 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
         lines.extend(section("Evidence from packets", &evidence::lines(diagnosis)));
         lines.extend(section("Other witnesses", &evidence::witnesses(diagnosis)));
     }
-    let wanted = flow.advice.iter().flatten().filter(|advice| advice.change != "nothing");
+    let wanted = flow.verdict.advice.iter().flatten().filter(|advice| advice.change != "nothing");
     lines.extend(section("Advice", &advice(wanted, width)));
     lines.join("\n")
 }

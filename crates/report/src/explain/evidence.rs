@@ -7,98 +7,64 @@ use pipefill_core::limit::LimitedBy;
 /// The figures of `diagnosis`, one a line; what limited is marked.
 pub(super) fn lines(diagnosis: &Diagnosis) -> Vec<String> {
     let figures = &diagnosis.figures;
-    let limit = diagnosis.limited_by;
     let bytes = |value: Option<u64>| value.map(quantity::bytes);
     let time = |us: Option<u64>| us.map(quantity::duration);
     let rate = |bps: Option<u64>| bps.map(quantity::rate);
     let percent = |share: Option<f64>| share.map(|share| Kind::Percent.alone(share * 100.0));
-    let sndbuf = figures
-        .sndbuf_bytes
-        .zip(figures.wmem_queued_bytes)
-        .map(|(limit, queued)| format!("{} of {}", quantity::bytes(queued), quantity::bytes(limit)));
+    let some = |share: Option<f64>, least: f64| percent(share.filter(|&share| share > least));
+    let queued = figures.wmem_queued_bytes.map(quantity::bytes);
+    let sndbuf =
+        queued.zip(bytes(figures.sndbuf_bytes)).map(|(queued, limit)| format!("{queued} of {limit}"));
+    let waited = time(figures.ack_wait_us.filter(|&us| us > 0));
     // Datagrams are not sent again.
     let (lost, of_all) = match figures.are_of_tcp() {
         true => ("sent again", "of all segments"),
         false => ("lost", "of all datagrams"),
     };
+    let used = "of its rate, by all flows of this direction, in the measured time";
     let rows = [
         (
             "in flight, peak",
             bytes(figures.flight_bytes),
-            None,
             "sent and not acknowledged, most in a round trip, median",
         ),
-        ("in flight, average", bytes(figures.flight_mean_bytes), None, "over the time that this limited"),
+        ("in flight, average", bytes(figures.flight_mean_bytes), "over the time that this limited"),
         (
             "stood still",
-            percent(figures.stalled_share.filter(|&share| share >= 0.001)),
-            None,
+            some(figures.stalled_share, 0.001),
             "of that time: nothing came back for longer than a round trip",
         ),
-        ("cwnd", bytes(figures.cwnd_bytes), Some(LimitedBy::Cwnd), "the sender's congestion window"),
-        ("rwnd", bytes(figures.rwnd_bytes), Some(LimitedBy::Rwnd), "the window that the receiver advertised"),
-        (
-            "send buffer",
-            sndbuf,
-            Some(LimitedBy::Sndbuf),
-            "memory in use; a packet costs more than it carries",
-        ),
-        ("smoothed RTT", time(figures.srtt_us), None, "with what waits in queues"),
-        ("mean RTT", time(figures.rtt_mean_us), None, "the same, average over that time"),
-        ("least RTT", time(figures.min_rtt_us), None, "without"),
-        ("pacing rate", rate(figures.pacing_rate_bps), Some(LimitedBy::Pacing), "the sender's own brake"),
-        (lost, percent(figures.loss_share), None, of_all),
-        (
-            "path allows",
-            rate(figures.path_goodput_bps),
-            Some(LimitedBy::Path),
-            "payload at the bottleneck's rate",
-        ),
-        (
-            "path used",
-            percent(figures.utilisation),
-            None,
-            "of its rate, by all flows of this direction, in the measured time",
-        ),
-        ("base RTT", time(figures.base_rtt_us), None, "the path's fixed delay"),
-        (
-            "sent in vain",
-            percent(figures.spurious_share.filter(|&share| share > 0.0)),
-            None,
-            "of what was sent again: it had arrived (DSACK)",
-        ),
-        (
-            "ACKs lost",
-            percent(figures.ack_loss_share.filter(|&share| share > 0.0)),
-            None,
-            "of what the path carried the other way",
-        ),
-        (
-            "ACKs waited",
-            time(figures.ack_wait_us.filter(|&us| us > 0)),
-            None,
-            "in the queue of their way, on average",
-        ),
-        (
-            "computed",
-            percent(figures.cpu_share),
-            Some(LimitedBy::Cpu),
-            "of that time: the flow's busiest thread",
-        ),
-        (
-            "waited for a CPU",
-            percent(figures.cpu_wait_share),
-            Some(LimitedBy::Cpu),
-            "of that time: the same thread",
-        ),
+        ("cwnd", bytes(figures.cwnd_bytes), "the sender's congestion window"),
+        ("rwnd", bytes(figures.rwnd_bytes), "the window that the receiver advertised"),
+        ("send buffer", sndbuf, "memory in use; a packet costs more than it carries"),
+        ("smoothed RTT", time(figures.srtt_us), "with what waits in queues"),
+        ("mean RTT", time(figures.rtt_mean_us), "the same, average over that time"),
+        ("least RTT", time(figures.min_rtt_us), "without"),
+        ("pacing rate", rate(figures.pacing_rate_bps), "the sender's own brake"),
+        (lost, percent(figures.loss_share), of_all),
+        ("path allows", rate(figures.path_goodput_bps), "payload at the bottleneck's rate"),
+        ("path used", percent(figures.utilisation), used),
+        ("base RTT", time(figures.base_rtt_us), "the path's fixed delay"),
+        ("sent in vain", some(figures.spurious_share, 0.0), "of what was sent again: it had arrived (DSACK)"),
+        ("ACKs lost", some(figures.ack_loss_share, 0.0), "of what the path carried the other way"),
+        ("ACKs waited", waited, "in the queue of their way, on average"),
+        ("computed", percent(figures.cpu_share), "of that time: the flow's busiest thread"),
+        ("waited for a CPU", percent(figures.cpu_wait_share), "of that time: the same thread"),
     ];
-    let shown = rows.into_iter().filter_map(|(name, value, of, what)| Some((name, value?, of, what)));
-    shown
-        .map(|(name, value, of, what)| {
-            let mark = if of == Some(limit) { '>' } else { ' ' };
-            format!("{mark} {name:<18}{value:>20}  {what}")
-        })
-        .collect()
+    let of_limit: &[&str] = match diagnosis.limited_by {
+        LimitedBy::Cwnd => &["cwnd"],
+        LimitedBy::Rwnd => &["rwnd"],
+        LimitedBy::Sndbuf => &["send buffer"],
+        LimitedBy::Pacing => &["pacing rate"],
+        LimitedBy::Path => &["path allows"],
+        LimitedBy::Cpu => &["computed", "waited for a CPU"],
+        LimitedBy::App | LimitedBy::Receiver | LimitedBy::Testbed | LimitedBy::Unknown => &[],
+    };
+    let line = |(name, value, what): (&str, Option<String>, &str)| {
+        let mark = if of_limit.contains(&name) { '>' } else { ' ' };
+        Some(format!("{mark} {name:<18}{:>20}  {what}", value?))
+    };
+    rows.into_iter().filter_map(line).collect()
 }
 
 /// How sure the verdict is; `None` where the limit is unknown: then there is nothing to be sure of.

@@ -1,7 +1,7 @@
 //! The timeline of causes as one line a stream: a letter for what held most of the time of each column.
 
 use crate::cause::{self, Cause, letter, meaning};
-use crate::quantity::Kind;
+use crate::quantity;
 use crate::table::Style;
 use pipefill_analysis::judge::Span;
 use pipefill_core::limit::LimitedBy;
@@ -83,7 +83,7 @@ fn drawn(causes: &[Option<Cause>], style: Style) -> String {
 }
 
 fn axis(from: u64, to: u64, columns: usize) -> String {
-    let instant = |us: u64| if us == 0 { "0 s".to_owned() } else { Kind::Time.alone(us as f64 * 1e3) };
+    let instant = |us: u64| if us == 0 { "0 s".to_owned() } else { quantity::duration(us) };
     let (left, right) = (instant(from), instant(to));
     let gap = columns.saturating_sub(left.chars().count() + right.chars().count()).max(1);
     format!("           {left}{}{right}", " ".repeat(gap))

@@ -2,6 +2,7 @@
 
 use super::terms::term;
 use crate::quantity::Kind;
+use crate::words::limit_name;
 use maud::{Markup, html};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use pipefill_core::limit::LimitedBy;
@@ -70,7 +71,7 @@ fn extremes(experiment: &Experiment) -> Option<String> {
 
 fn limits(experiment: &Experiment) -> Option<String> {
     let mut counts: BTreeMap<LimitedBy, usize> = BTreeMap::new();
-    for limit in experiment.cells.iter().filter_map(|cell| cell.limited_by) {
+    for limit in experiment.cells.iter().filter_map(|cell| cell.verdict.limited_by) {
         *counts.entry(limit).or_default() += 1;
     }
     let mut counts: Vec<(LimitedBy, usize)> = counts.into_iter().collect();
@@ -78,29 +79,14 @@ fn limits(experiment: &Experiment) -> Option<String> {
     let all: usize = counts.iter().map(|(_, count)| count).sum();
     match counts.as_slice() {
         [] => None,
-        [(limit, 1)] => Some(format!("It was limited by {}.", described(*limit))),
-        [(limit, _)] => Some(format!("All {all} cells were limited by {}.", described(*limit))),
+        [(limit, 1)] => Some(format!("It was limited by {}.", limit_name(*limit, None))),
+        [(limit, _)] => Some(format!("All {all} cells were limited by {}.", limit_name(*limit, None))),
         counts => {
-            let part = |(limit, count): &(LimitedBy, usize)| format!("{} in {count}", described(*limit));
+            let part =
+                |(limit, count): &(LimitedBy, usize)| format!("{} in {count}", limit_name(*limit, None));
             let parts: Vec<String> = counts.iter().map(part).collect();
             Some(format!("What limited the {all} cells: {}.", parts.join(", ")))
         }
-    }
-}
-
-/// The limit in a sentence.
-pub(super) const fn described(limit: LimitedBy) -> &'static str {
-    match limit {
-        LimitedBy::App => "the application",
-        LimitedBy::Sndbuf => "the send buffer",
-        LimitedBy::Rwnd => "the receive window",
-        LimitedBy::Cwnd => "the congestion window",
-        LimitedBy::Pacing => "the pacing rate",
-        LimitedBy::Path => "the path",
-        LimitedBy::Receiver => "the receiving application",
-        LimitedBy::Cpu => "the CPU",
-        LimitedBy::Testbed => "the testbed",
-        LimitedBy::Unknown => "a limit that the records do not tell",
     }
 }
 

@@ -3,11 +3,11 @@
 use super::document::{self, Blobs};
 use super::model;
 use super::{Page, tools, without_script};
-use crate::captured::{LIMIT, headings, notes, row, seen, unknown};
+use crate::captured::{HEADINGS, LIMIT, notes, row, seen, unknown};
 use crate::charts::RUNS;
-use crate::quantity::Kind;
+use crate::quantity;
 use crate::segments::Segments;
-use crate::sheet::{Entry, Heading, anchor};
+use crate::sheet::{Entry, anchor};
 use crate::svg;
 use crate::words::UNKNOWN;
 use maud::{Markup, html};
@@ -167,7 +167,7 @@ fn table(flows: &[CapturedFlow]) -> Markup {
                     thead { tr {
                         th scope="col" { "from, to" }
                         th scope="col" { "limited by" }
-                        @for heading in figures() { th scope="col" class="number" { (heading.name) } }
+                        @for (name, _) in HEADINGS.iter().filter(|(_, numeric)| *numeric) { th scope="col" class="number" { (name) } }
                     } }
                     tbody { @for (number, flow) in flows.iter().enumerate() { (line(number, flow)) } }
                 }
@@ -176,38 +176,33 @@ fn table(flows: &[CapturedFlow]) -> Markup {
     }
 }
 
-/// The columns of figures.
-fn figures() -> impl Iterator<Item = Heading> {
-    headings().into_iter().filter(|heading| heading.numeric)
-}
-
 /// A flow. Its limit stands beside its ends, so that it is seen on a narrow screen.
 fn line(number: usize, flow: &CapturedFlow) -> Markup {
-    let entries: Vec<(Heading, Entry)> = headings().into_iter().zip(row(flow)).collect();
+    let entries: Vec<((&str, bool), Entry)> = HEADINGS.into_iter().zip(row(flow)).collect();
     html! {
         tr {
             td class="ends" { bdi { (flow.src) } br; bdi { (flow.dst) } }
-            @for (_, entry) in entries.iter().filter(|(heading, _)| heading.name == LIMIT) {
+            @for (_, entry) in entries.iter().filter(|((name, _), _)| *name == LIMIT) {
                 td { a href={ "#flow-" (number) } { (entry.text) } }
             }
-            @for (_, entry) in entries.iter().filter(|(heading, _)| heading.numeric) { td class="number" { (entry.text) } }
+            @for (_, entry) in entries.iter().filter(|((_, numeric), _)| *numeric) { td class="number" { (entry.text) } }
         }
     }
 }
 
 fn verdict(number: usize, flow: &CapturedFlow, is_open: bool) -> Markup {
-    let advice = flow.advice.iter().flatten().filter(|advice| advice.change != "nothing");
+    let advice = flow.verdict.advice.iter().flatten().filter(|advice| advice.change != "nothing");
     html! {
         details class="cell" open[is_open] {
             summary {
                 strong { bdi { (flow.src) } " → " bdi { (flow.dst) } }
-                @if let Some(bps) = flow.goodput_bps { " · " (Kind::Rate.alone(bps as f64)) }
-                @if let Some(limit) = flow.limited_by {
+                @if let Some(bps) = flow.goodput_bps { " · " (quantity::rate(bps)) }
+                @if let Some(limit) = flow.verdict.limited_by {
                     " · " span class={ "swatch limit-" (limit.as_str()) } {} " " (limit.as_str())
                 }
             }
             div id={ "flow-" (number) } {
-                p { (flow.verdict.as_deref().unwrap_or(UNKNOWN)) }
+                p { (flow.verdict.sentence.as_deref().unwrap_or(UNKNOWN)) }
                 p { (seen(flow)) }
                 h3 { "What can't be known from here" }
                 ul { @for sentence in unknown(flow) { li { (sentence) } } }

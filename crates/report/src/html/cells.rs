@@ -3,10 +3,11 @@
 //! A large page leaves out what its tables have. Never: a predicted effect that reads like a proven one.
 
 use super::terms::term;
-use super::{Page, answer, fix, tables};
+use super::{Page, fix, tables};
 use crate::explain;
-use crate::quantity::Kind;
+use crate::quantity::{self, Kind};
 use crate::sheet::{anchor, pings_told, problems};
+use crate::words::limit_name;
 use maud::{Markup, html};
 use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_analysis::findings::finding::Advice;
@@ -31,13 +32,13 @@ fn one(page: &Page<'_>, cell: &CellResult, is_open: bool) -> Markup {
         details class="cell" open[is_open] {
             summary {
                 strong { bdi { (cell.coordinates()) } }
-                @if let Some(bps) = cell.goodput_bps { " · " (Kind::Rate.alone(bps as f64)) }
-                @if let Some(limit) = cell.limited_by {
-                    " · " span class={ "swatch limit-" (limit.as_str()) } {} " " (answer::described(limit))
+                @if let Some(bps) = cell.goodput_bps { " · " (quantity::rate(bps)) }
+                @if let Some(limit) = cell.verdict.limited_by {
+                    " · " span class={ "swatch limit-" (limit.as_str()) } {} " " (limit_name(limit, None))
                 }
             }
             div id=(anchor(cell)) {
-                @match &cell.verdict {
+                @match &cell.verdict.sentence {
                     Some(verdict) => { p { (verdict) } }
                     None => { p { (without_verdict(cell)) } }
                 }
@@ -66,15 +67,15 @@ fn without_verdict(cell: &CellResult) -> String {
 }
 
 fn figures(cell: &CellResult) -> Markup {
-    let rate = |bps: Option<u64>| bps.map(|bps| Kind::Rate.alone(bps as f64));
+    let rate = |bps: Option<u64>| bps.map(quantity::rate);
     let published =
         cell.published.and_then(|published| published.goodput_bps).map(|bps| Kind::Rate.alone(bps));
     let rows = [
         (term("interval", "interval"), tables::covered_interval(cell)),
         (term("published", "published"), published),
         (html! { "theory gives" }, rate(cell.predicted_bps)),
-        (term("rtt", "RTT"), cell.tcp.srtt_us_p50.map(|us| Kind::Time.alone(us as f64 * 1e3))),
-        (term("min-rtt", "least RTT"), cell.tcp.min_rtt_us.map(|us| Kind::Time.alone(us as f64 * 1e3))),
+        (term("rtt", "RTT"), cell.tcp.srtt_us_p50.map(quantity::duration)),
+        (term("min-rtt", "least RTT"), cell.tcp.min_rtt_us.map(quantity::duration)),
         (term("retransmits", "retransmits"), cell.tcp.retransmits.map(|count| count.to_string())),
     ];
     html! {
@@ -92,7 +93,7 @@ const NEGLIGIBLE: f64 = 0.005;
 /// What share of the time each limit held, largest first.
 fn shares(cell: &CellResult) -> Markup {
     let mut sorted: Vec<(LimitedBy, f64)> =
-        cell.limited_fraction.iter().flatten().map(|(&limit, &share)| (limit, share)).collect();
+        cell.verdict.limited_fraction.iter().flatten().map(|(&limit, &share)| (limit, share)).collect();
     sorted.retain(|(_, share)| *share >= NEGLIGIBLE);
     sorted.sort_by(|a, b| b.1.total_cmp(&a.1));
     html! {
@@ -108,7 +109,7 @@ fn shares(cell: &CellResult) -> Markup {
 }
 
 fn advice(page: &Page<'_>, cell: &CellResult, is_proven: bool) -> Markup {
-    let all: Vec<&Advice> = cell.advice.iter().flatten().collect();
+    let all: Vec<&Advice> = cell.verdict.advice.iter().flatten().collect();
     let can_be_tried = all.iter().any(|one| !one.set.is_empty());
     html! {
         @if !all.is_empty() {
@@ -121,7 +122,7 @@ fn advice(page: &Page<'_>, cell: &CellResult, is_proven: bool) -> Markup {
                                 (one.change) ": " (one.why)
                             } @else {
                                 code { (one.change) } " " (one.why)
-                                @if let Some(bps) = one.predicted_bps { ". Predicted: " strong { (Kind::Rate.alone(bps as f64)) } }
+                                @if let Some(bps) = one.predicted_bps { ". Predicted: " strong { (quantity::rate(bps)) } }
                             }
                             @if !one.commands.is_empty() { pre dir="ltr" tabindex="0" { code { (one.commands.join("\n")) } } }
                         }

@@ -2,7 +2,7 @@
 
 use super::terms;
 use crate::conclusions;
-use crate::quantity::{Kind, MISSING, share};
+use crate::quantity::{self, MISSING, share};
 use crate::sheet::{EXACT, Entry, Heading, SUM, Sheet, Tone, anchor, sheets};
 use maud::{Markup, html};
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
@@ -161,7 +161,7 @@ fn with_interval(experiment: &Experiment, sheet: &Sheet) -> Sheet {
         None => covered_interval(cell),
     };
     for (cell, row) in cells.into_iter().zip(&mut sheet.rows) {
-        row.insert(place + 1, Entry::plain(cell.and_then(ends).unwrap_or_else(|| MISSING.to_owned())));
+        row.insert(place + 1, Entry::or_missing(cell.and_then(ends)));
     }
     let heading = Heading { name: INTERVAL.to_owned(), unit: common.unwrap_or_default(), numeric: true };
     sheet.headings.insert(place + 1, heading);
@@ -181,7 +181,6 @@ pub(super) fn covered_interval(cell: &CellResult) -> Option<String> {
 
 /// `210 Mbit/s to 225 Mbit/s`.
 fn interval(cell: &CellResult) -> Option<String> {
-    let (low, high) =
-        (Kind::Rate.alone(cell.goodput_bps_low? as f64), Kind::Rate.alone(cell.goodput_bps_high? as f64));
+    let (low, high) = (quantity::rate(cell.goodput_bps_low?), quantity::rate(cell.goodput_bps_high?));
     Some(if low == high { low } else { format!("{low} to {high}") })
 }

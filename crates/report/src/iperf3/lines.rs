@@ -3,7 +3,7 @@
 use super::measured::{Counted, Interval, IntervalCount, Measured, Stream, sum};
 use crate::connections::in_words;
 use crate::prose;
-use crate::quantity::Kind;
+use crate::quantity::{self, Kind};
 use crate::table::Style;
 use pipefill_analysis::findings::connections::{Ends, Server, TestFinding, TestResult};
 use pipefill_analysis::ground::statistics::median;
@@ -70,8 +70,7 @@ fn line(measured: &Measured, name: &str, interval: &Interval, sends: bool, one: 
         text.push_str(&if sends { one.counted.packets.to_string() } else { lost(&one.counted) });
     } else if let Some(look) = one.look {
         let again = one.counted.retransmits.unwrap_or(0);
-        let (cwnd, rtt) =
-            (Kind::Bytes.alone(look.cwnd_bytes as f64), Kind::Time.alone(look.srtt_us as f64 * 1e3));
+        let (cwnd, rtt) = (quantity::bytes(look.cwnd_bytes), quantity::duration(look.srtt_us));
         let _ = write!(text, "{again:<6} {cwnd:<11} {rtt}");
     }
     text.truncate(text.trim_end().len());
@@ -82,7 +81,7 @@ fn amounts(name: &str, from_us: u64, to_us: u64, bytes: u64, span_us: u64) -> St
     let [from, to] = [from_us, to_us].map(|us| us as f64 / 1e6);
     let span = format!("{from:.2}-{to:.2} s");
     let bits = if span_us > 0 { bytes as f64 * 8e6 / span_us as f64 } else { 0.0 };
-    let (bytes, rate) = (Kind::Bytes.alone(bytes as f64), Kind::Rate.alone(bits));
+    let (bytes, rate) = (quantity::bytes(bytes), Kind::Rate.alone(bits));
     format!("{name:<10} {span:<21} {bytes:<11} {rate:<13} ")
 }
 
@@ -157,8 +156,7 @@ fn clocks(finding: &TestFinding, style: Style) -> String {
     }
     if let Some(clock) = &finding.clock {
         let place = if clock.offset_us < 0 { "behind" } else { "ahead of" };
-        let (offset, error) =
-            (time(clock.offset_us.abs()), Kind::Time.alone(clock.offset_error_us as f64 * 1e3));
+        let (offset, error) = (time(clock.offset_us.abs()), quantity::duration(clock.offset_error_us));
         let told = format!(
             "The server's clock is {offset} {place} this host's, or up to {error} off that: half of the round trip. Each one-way delay may be wrong \
              by as much; what load adds to it is not."

@@ -3,209 +3,125 @@
 use ::parquet::basic::Type as Physical;
 use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_analysis::findings::headline::diagnosis;
-use pipefill_analysis::findings::metrics::{CaStateTimes, RetransmitCounts, RunMetrics};
+use pipefill_analysis::findings::metrics::RunMetrics;
 use pipefill_core::limit::LimitedBy;
+use serde_json::{Value, json};
 
 /// A column.
 pub(super) struct Column {
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: Physical,
     /// One sentence, with the unit where the name has none.
     pub(super) about: &'static str,
-    pub(super) value: fn(&CellResult, &RunMetrics) -> Option<Value>,
+    /// Where a row's JSON has it.
+    pub(super) pointer: &'static str,
 }
 
-/// The type of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Integer,
-    Float,
-    Flag,
-    Text,
-}
-
-impl Kind {
-    pub(super) const fn physical(self) -> Physical {
-        match self {
-            Self::Integer => Physical::INT64,
-            Self::Float => Physical::DOUBLE,
-            Self::Flag => Physical::BOOLEAN,
-            Self::Text => Physical::BYTE_ARRAY,
-        }
+/// A run as JSON, with what its row has beside: of its cell, and of the verdict on its headline.
+pub(super) fn row(cell: &CellResult, run: &RunMetrics) -> serde_json::Result<Value> {
+    let mut row = serde_json::to_value(run)?;
+    let reasons: Vec<&str> = run.invalid.iter().map(|one| one.reason.as_str()).collect();
+    row["cell"] = json!(cell.index);
+    row["deterministic"] = json!(cell.deterministic);
+    row["offered_bps"] = json!(cell.offered_bps);
+    row["seed"] = json!(run.seed.to_string());
+    row["valid"] = json!(run.is_valid());
+    row["invalid"] = if reasons.is_empty() { Value::Null } else { json!(reasons.join(",")) };
+    if let Some(diagnosis) = diagnosis(&run.flows) {
+        let share = |of: LimitedBy| diagnosis.limited_fraction.get(&of).copied().unwrap_or_default();
+        let shares = LimitedBy::ALL.iter().map(|&of| (of.as_str().to_owned(), json!(share(of))));
+        row["limited_by"] = json!(diagnosis.limited_by);
+        row["cwnd_cause"] = json!(diagnosis.cwnd_cause);
+        row["limited_fraction"] = Value::Object(shares.collect());
     }
-
-    /// As the documentation has it.
-    #[cfg(test)]
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Integer => "int64",
-            Self::Float => "double",
-            Self::Flag => "boolean",
-            Self::Text => "string",
-        }
-    }
+    Ok(row)
 }
 
-/// A value of a column.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
-    Integer(i64),
-    Float(f64),
-    Flag(bool),
-    Text(String),
+const fn column(name: &'static str, kind: Physical, pointer: &'static str, about: &'static str) -> Column {
+    Column { name, kind, about, pointer }
 }
 
-impl Value {
-    pub(super) fn integer(self) -> Option<i64> {
-        if let Self::Integer(value) = self { Some(value) } else { None }
-    }
-
-    pub(super) fn float(self) -> Option<f64> {
-        if let Self::Float(value) = self { Some(value) } else { None }
-    }
-
-    pub(super) fn flag(self) -> Option<bool> {
-        if let Self::Flag(value) = self { Some(value) } else { None }
-    }
-
-    pub(super) fn text(self) -> Option<String> {
-        if let Self::Text(value) = self { Some(value) } else { None }
-    }
-}
-
-type Of = fn(&CellResult, &RunMetrics) -> Option<Value>;
-
-const fn integer(name: &'static str, about: &'static str, value: Of) -> Column {
-    Column { name, kind: Kind::Integer, about, value }
-}
-
-const fn float(name: &'static str, about: &'static str, value: Of) -> Column {
-    Column { name, kind: Kind::Float, about, value }
-}
-
-const fn flag(name: &'static str, about: &'static str, value: Of) -> Column {
-    Column { name, kind: Kind::Flag, about, value }
-}
-
-const fn text(name: &'static str, about: &'static str, value: Of) -> Column {
-    Column { name, kind: Kind::Text, about, value }
-}
-
-/// `None` for what is larger than a column holds: nothing that is measured is.
-fn count(value: impl TryInto<i64>) -> Option<Value> {
-    value.try_into().ok().map(Value::Integer)
-}
-
-fn word(value: &str) -> Option<Value> {
-    Some(Value::Text(value.to_owned()))
-}
-
-fn kind(run: &RunMetrics, of: fn(&RetransmitCounts) -> u64) -> Option<Value> {
-    count(of(run.tcp.retransmits_by_kind.as_ref()?))
-}
-
-fn state(run: &RunMetrics, of: fn(&CaStateTimes) -> u64) -> Option<Value> {
-    count(of(run.tcp.ca_state_us.as_ref()?))
-}
-
-fn share(run: &RunMetrics, of: LimitedBy) -> Option<Value> {
-    let shares = &diagnosis(&run.flows)?.limited_fraction;
-    Some(Value::Float(shares.get(&of).copied().unwrap_or_default()))
-}
+const INTEGER: Physical = Physical::INT64;
+const FLOAT: Physical = Physical::DOUBLE;
+const FLAG: Physical = Physical::BOOLEAN;
+const TEXT: Physical = Physical::BYTE_ARRAY;
 
 /// In the order of the file.
 pub(super) const COLUMNS: &[Column] = &[
-    integer("cell", "number of the cell in the whole plan, from 0", |cell, _| count(cell.index)),
-    text("cell_id", "hash of the cell's resolved values", |_, run| word(&run.cell_id)),
-    integer("repeat", "which repetition, from 1", |_, run| Some(Value::Integer(run.repeat.into()))),
-    text("run", "the run's id", |_, run| word(&run.id)),
-    text("seed", "the run's seed, in decimal: it has 64 bits", |_, run| word(&run.seed.to_string())),
-    text("directory", "name of the run's directory", |_, run| word(&run.directory)),
-    text("backend", "what ran it: lab or sim", |_, run| word(&run.backend)),
-    flag("valid", "whether the run may be believed", |_, run| Some(Value::Flag(run.is_valid()))),
-    text("invalid", "why it may not: reasons with commas between; null where it may", |_, run| {
-        let reasons: Vec<&str> = run.invalid.iter().map(|one| one.reason.as_str()).collect();
-        (!reasons.is_empty()).then(|| Value::Text(reasons.join(",")))
-    }),
-    flag("deterministic", "whether every run of the cell would be the same", |cell, _| {
-        Some(Value::Flag(cell.deterministic))
-    }),
-    integer("goodput_bps", "payload bits/s at the receivers, in the measured windows", |_, run| {
-        count(run.goodput_bps?)
-    }),
-    integer("goodput_whole_bps", "the same without leaving out a warm-up", |_, run| {
-        count(run.goodput_whole_bps?)
-    }),
-    integer("sender_bps", "payload bits/s that the sending sockets took", |_, run| count(run.sender_bps?)),
-    integer("offered_bps", "what the applications offer; null without a limit", |cell, _| {
-        count(cell.offered_bps?)
-    }),
-    float("fairness_index", "Jain's index over the streams", |_, run| run.fairness_index.map(Value::Float)),
-    integer("retransmits", "TCP segments sent again", |_, run| count(run.tcp.retransmits?)),
-    integer("retransmits_fast", "of these in fast recovery", |_, run| kind(run, |one| one.fast)),
-    integer("retransmits_rto", "of these after a timeout", |_, run| kind(run, |one| one.rto)),
-    integer("retransmits_tlp", "of these tail loss probes", |_, run| kind(run, |one| one.tlp)),
-    integer("retransmits_spurious", "of these in a recovery that was taken back", |_, run| {
-        kind(run, |one| one.spurious)
-    }),
-    integer("min_rtt_us", "smallest RTT of any sender", |_, run| count(run.tcp.min_rtt_us?)),
-    integer("srtt_us_p50", "median smoothed RTT, by time", |_, run| count(run.tcp.srtt_us_p50?)),
-    integer("srtt_us_p95", "smoothed RTT that 95 % of the time did not exceed", |_, run| {
-        count(run.tcp.srtt_us_p95?)
-    }),
-    integer("cwnd_bytes_p50", "median congestion window", |_, run| count(run.tcp.cwnd_bytes_p50?)),
-    integer("rwnd_bytes_p50", "median advertised window", |_, run| count(run.tcp.rwnd_bytes_p50?)),
-    integer("in_flight_bytes_p50", "median in flight", |_, run| count(run.tcp.in_flight_bytes_p50?)),
-    integer("wmem_queued_bytes_p50", "median send queue, truesize", |_, run| {
-        count(run.tcp.wmem_queued_bytes_p50?)
-    }),
-    integer("sndbuf_bytes_p50", "median limit of the send queue", |_, run| count(run.tcp.sndbuf_bytes_p50?)),
-    integer("ca_state_us_open", "time in Open, all streams", |_, run| state(run, |one| one.open)),
-    integer("ca_state_us_disorder", "time in Disorder", |_, run| state(run, |one| one.disorder)),
-    integer("ca_state_us_cwr", "time in CWR", |_, run| state(run, |one| one.cwr)),
-    integer("ca_state_us_recovery", "time in Recovery", |_, run| state(run, |one| one.recovery)),
-    integer("ca_state_us_loss", "time in Loss", |_, run| state(run, |one| one.loss)),
-    text("limited_by", "what limited the flow with the most to gain", |_, run| {
-        word(diagnosis(&run.flows)?.limited_by.as_str())
-    }),
-    text("cwnd_cause", "where that is cwnd: why it was no larger", |_, run| {
-        word(diagnosis(&run.flows)?.cwnd_cause?.as_str())
-    }),
-    float("limited_fraction_app", "share of the time that app limited it", |_, run| {
-        share(run, LimitedBy::App)
-    }),
-    float("limited_fraction_sndbuf", "the same for sndbuf", |_, run| share(run, LimitedBy::Sndbuf)),
-    float("limited_fraction_rwnd", "the same for rwnd", |_, run| share(run, LimitedBy::Rwnd)),
-    float("limited_fraction_cwnd", "the same for cwnd", |_, run| share(run, LimitedBy::Cwnd)),
-    float("limited_fraction_pacing", "the same for pacing", |_, run| share(run, LimitedBy::Pacing)),
-    float("limited_fraction_path", "the same for path", |_, run| share(run, LimitedBy::Path)),
-    float("limited_fraction_receiver", "the same for receiver", |_, run| share(run, LimitedBy::Receiver)),
-    float("limited_fraction_cpu", "the same for cpu", |_, run| share(run, LimitedBy::Cpu)),
-    float("limited_fraction_testbed", "the same for testbed", |_, run| share(run, LimitedBy::Testbed)),
-    float("limited_fraction_unknown", "the same for what is unknown", |_, run| {
-        share(run, LimitedBy::Unknown)
-    }),
-    float("lost_percent", "UDP: datagrams that did not arrive", |_, run| {
-        run.udp.lost_percent.map(Value::Float)
-    }),
-    integer("datagrams_sent", "UDP: datagrams sent", |_, run| count(run.udp.datagrams_sent?)),
-    integer("datagrams_received", "UDP: datagrams received, duplicates not counted", |_, run| {
-        count(run.udp.datagrams_received?)
-    }),
-    integer("socket_drops", "UDP: dropped by the receivers' sockets", |_, run| count(run.udp.socket_drops?)),
-    integer("duplicates", "UDP: received again", |_, run| count(run.udp.duplicates?)),
-    integer("reordered", "UDP: arrived after a later one", |_, run| count(run.udp.reordered?)),
-    integer("jitter_ns", "UDP: RFC 3550 jitter", |_, run| count(run.udp.jitter_ns?)),
-    integer("one_way_delay_min_ns", "UDP: smallest one-way delay", |_, run| {
-        count(run.udp.one_way_delay_min_ns?)
-    }),
-    integer("one_way_delay_p50_ns", "UDP: median one-way delay", |_, run| {
-        count(run.udp.one_way_delay_p50_ns?)
-    }),
-    integer("one_way_delay_p99_ns", "UDP: 99th percentile of the same", |_, run| {
-        count(run.udp.one_way_delay_p99_ns?)
-    }),
-    integer("path_lateness_p99_ns", "lab: how late the path released packets, 99th percentile", |_, run| {
-        count(run.instrument.path_lateness_p99_ns?)
-    }),
+    column("cell", INTEGER, "/cell", "number of the cell in the whole plan, from 0"),
+    column("cell_id", TEXT, "/cell_id", "hash of the cell's resolved values"),
+    column("repeat", INTEGER, "/repeat", "which repetition, from 1"),
+    column("run", TEXT, "/id", "the run's id"),
+    column("seed", TEXT, "/seed", "the run's seed, in decimal: it has 64 bits"),
+    column("directory", TEXT, "/directory", "name of the run's directory"),
+    column("backend", TEXT, "/backend", "what ran it: lab or sim"),
+    column("valid", FLAG, "/valid", "whether the run may be believed"),
+    column("invalid", TEXT, "/invalid", "why it may not: reasons with commas between; null where it may"),
+    column("deterministic", FLAG, "/deterministic", "whether every run of the cell would be the same"),
+    column(
+        "goodput_bps",
+        INTEGER,
+        "/goodput_bps",
+        "payload bits/s at the receivers, in the measured windows",
+    ),
+    column("goodput_whole_bps", INTEGER, "/goodput_whole_bps", "the same without leaving out a warm-up"),
+    column("sender_bps", INTEGER, "/sender_bps", "payload bits/s that the sending sockets took"),
+    column("offered_bps", INTEGER, "/offered_bps", "what the applications offer; null without a limit"),
+    column("fairness_index", FLOAT, "/fairness_index", "Jain's index over the streams"),
+    column("retransmits", INTEGER, "/retransmits", "TCP segments sent again"),
+    column("retransmits_fast", INTEGER, "/retransmits_by_kind/fast", "of these in fast recovery"),
+    column("retransmits_rto", INTEGER, "/retransmits_by_kind/rto", "of these after a timeout"),
+    column("retransmits_tlp", INTEGER, "/retransmits_by_kind/tlp", "of these tail loss probes"),
+    column(
+        "retransmits_spurious",
+        INTEGER,
+        "/retransmits_by_kind/spurious",
+        "of these in a recovery that was taken back",
+    ),
+    column("min_rtt_us", INTEGER, "/min_rtt_us", "smallest RTT of any sender"),
+    column("srtt_us_p50", INTEGER, "/srtt_us_p50", "median smoothed RTT, by time"),
+    column("srtt_us_p95", INTEGER, "/srtt_us_p95", "smoothed RTT that 95 % of the time did not exceed"),
+    column("cwnd_bytes_p50", INTEGER, "/cwnd_bytes_p50", "median congestion window"),
+    column("rwnd_bytes_p50", INTEGER, "/rwnd_bytes_p50", "median advertised window"),
+    column("in_flight_bytes_p50", INTEGER, "/in_flight_bytes_p50", "median in flight"),
+    column("wmem_queued_bytes_p50", INTEGER, "/wmem_queued_bytes_p50", "median send queue, truesize"),
+    column("sndbuf_bytes_p50", INTEGER, "/sndbuf_bytes_p50", "median limit of the send queue"),
+    column("ca_state_us_open", INTEGER, "/ca_state_us/open", "time in Open, all streams"),
+    column("ca_state_us_disorder", INTEGER, "/ca_state_us/disorder", "time in Disorder"),
+    column("ca_state_us_cwr", INTEGER, "/ca_state_us/cwr", "time in CWR"),
+    column("ca_state_us_recovery", INTEGER, "/ca_state_us/recovery", "time in Recovery"),
+    column("ca_state_us_loss", INTEGER, "/ca_state_us/loss", "time in Loss"),
+    column("limited_by", TEXT, "/limited_by", "what limited the flow with the most to gain"),
+    column("cwnd_cause", TEXT, "/cwnd_cause", "where that is cwnd: why it was no larger"),
+    column("limited_fraction_app", FLOAT, "/limited_fraction/app", "share of the time that app limited it"),
+    column("limited_fraction_sndbuf", FLOAT, "/limited_fraction/sndbuf", "the same for sndbuf"),
+    column("limited_fraction_rwnd", FLOAT, "/limited_fraction/rwnd", "the same for rwnd"),
+    column("limited_fraction_cwnd", FLOAT, "/limited_fraction/cwnd", "the same for cwnd"),
+    column("limited_fraction_pacing", FLOAT, "/limited_fraction/pacing", "the same for pacing"),
+    column("limited_fraction_path", FLOAT, "/limited_fraction/path", "the same for path"),
+    column("limited_fraction_receiver", FLOAT, "/limited_fraction/receiver", "the same for receiver"),
+    column("limited_fraction_cpu", FLOAT, "/limited_fraction/cpu", "the same for cpu"),
+    column("limited_fraction_testbed", FLOAT, "/limited_fraction/testbed", "the same for testbed"),
+    column("limited_fraction_unknown", FLOAT, "/limited_fraction/unknown", "the same for what is unknown"),
+    column("lost_percent", FLOAT, "/lost_percent", "UDP: datagrams that did not arrive"),
+    column("datagrams_sent", INTEGER, "/datagrams_sent", "UDP: datagrams sent"),
+    column(
+        "datagrams_received",
+        INTEGER,
+        "/datagrams_received",
+        "UDP: datagrams received, duplicates not counted",
+    ),
+    column("socket_drops", INTEGER, "/socket_drops", "UDP: dropped by the receivers' sockets"),
+    column("duplicates", INTEGER, "/duplicates", "UDP: received again"),
+    column("reordered", INTEGER, "/reordered", "UDP: arrived after a later one"),
+    column("jitter_ns", INTEGER, "/jitter_ns", "UDP: RFC 3550 jitter"),
+    column("one_way_delay_min_ns", INTEGER, "/one_way_delay_min_ns", "UDP: smallest one-way delay"),
+    column("one_way_delay_p50_ns", INTEGER, "/one_way_delay_p50_ns", "UDP: median one-way delay"),
+    column("one_way_delay_p99_ns", INTEGER, "/one_way_delay_p99_ns", "UDP: 99th percentile of the same"),
+    column(
+        "path_lateness_p99_ns",
+        INTEGER,
+        "/path_lateness_p99_ns",
+        "lab: how late the path released packets, 99th percentile",
+    ),
 ];

@@ -1,7 +1,7 @@
 //! A column: a name, and where it takes its figures or words from.
 
 use super::{Entry, Heading, Tone};
-use crate::quantity::{Kind, MISSING, Scale};
+use crate::quantity::{Kind, Scale};
 use pipefill_analysis::findings::experiment::CellResult;
 use std::collections::BTreeMap;
 
@@ -51,10 +51,10 @@ fn numbers<Row>(
         unit: column.kind.heading_unit(scale),
         numeric: true,
     };
-    let entry = |value: &Option<f64>| Entry {
-        text: value.map_or_else(|| MISSING.to_owned(), |v| column.kind.in_column(v, scale)),
-        value: *value,
-        tone: tone(column.name, *value),
+    let entry = |&value: &Option<f64>| Entry {
+        value,
+        tone: tone(column.name, value),
+        ..Entry::or_missing(value.map(|value| column.kind.in_column(value, scale)))
     };
     Some((heading, values.iter().map(entry).collect()))
 }
@@ -70,22 +70,17 @@ fn scales<Row>(columns: &[&Column<Row>], rows: &[&Row]) -> BTreeMap<Kind, Scale>
 }
 
 fn tone(name: &str, value: Option<f64>) -> Tone {
-    match value {
-        Some(ratio) if name == "ratio" => {
-            if (ratio - 1.0).abs() <= AGREEMENT {
-                Tone::Good
-            } else {
-                Tone::Warn
-            }
-        }
-        _ => Tone::Plain,
+    match value.filter(|_| name == "ratio") {
+        Some(ratio) if (ratio - 1.0).abs() <= AGREEMENT => Tone::Good,
+        Some(_) => Tone::Warn,
+        None => Tone::Plain,
     }
 }
 
 /// What limited each cell, where that is known of any.
 pub(super) fn limited_by(cells: &[&CellResult]) -> Option<(Heading, Vec<Entry>)> {
-    let known = cells.iter().any(|cell| cell.limited_by.is_some());
-    let word = |cell: &CellResult| cell.limited_by.map(|l| l.as_str().to_owned());
+    let known = cells.iter().any(|cell| cell.verdict.limited_by.is_some());
+    let word = |cell: &CellResult| cell.verdict.limited_by.map(|l| l.as_str().to_owned());
     known.then(|| words("limit", cells, word))
 }
 
@@ -94,9 +89,7 @@ pub(super) fn words<Row>(
     rows: &[&Row],
     word: impl Fn(&Row) -> Option<String>,
 ) -> (Heading, Vec<Entry>) {
-    let heading = Heading { name: name.to_owned(), unit: String::new(), numeric: false };
-    let entry = |row: &&Row| Entry::plain(word(row).unwrap_or_else(|| MISSING.to_owned()));
-    (heading, rows.iter().map(entry).collect())
+    (Heading::new(name, false), rows.iter().map(|row| Entry::or_missing(word(row))).collect())
 }
 
 /// A field as a column takes it.

@@ -42,7 +42,8 @@ fn is_mixed(cell: &CellResult) -> bool {
 
 /// All columns that have a value for some cell, with their entries.
 pub(super) fn filled(experiment: &Experiment, cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
-    let udp = all_udp(experiment, cells);
+    let flows = cells.iter().flat_map(|cell| &experiment.plan.cell(cell.index).spec.flows);
+    let udp = flows.into_iter().all(|flow| flow.protocol == Protocol::Udp);
     let mut wanted: Vec<&Column> = COLUMNS.iter().collect();
     if !windows::are_asked_for(cells) {
         wanted.extend(&WINDOWS);
@@ -106,9 +107,4 @@ fn validity(experiment: &Experiment, cells: &[&CellResult]) -> Option<(Heading, 
         };
     }
     Some((heading, entries))
-}
-
-fn all_udp(experiment: &Experiment, cells: &[&CellResult]) -> bool {
-    let mut flows = cells.iter().flat_map(|cell| &experiment.plan.cell(cell.index).spec.flows);
-    flows.all(|flow| flow.protocol == Protocol::Udp)
 }

@@ -32,7 +32,7 @@ pub(super) fn rows<'a>(cells: &[&'a CellResult]) -> Vec<(&'a CellResult, &'a Flo
 pub(super) fn columns(flows: &[&FlowResult]) -> Vec<(Heading, Vec<Entry>)> {
     let mut columns = vec![column::words("flow", flows, |flow| Some(flow.name()))];
     columns.extend(column::of_numbers(&COLUMNS.iter().collect::<Vec<_>>(), false, flows));
-    let limit = |flow: &FlowResult| flow.limited_by.map(|limit| limit.as_str().to_owned());
+    let limit = |flow: &FlowResult| flow.verdict.limited_by.map(|limit| limit.as_str().to_owned());
     columns.push(column::words("limit", flows, limit));
     columns
 }

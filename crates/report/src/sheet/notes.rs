@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 use pipefill_analysis::findings::experiment::{ExpectationResult, Value};
 use pipefill_analysis::findings::metrics::UnmetSetting;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A table with more cells than this keeps its verdicts for `explain`: a page of sentences is not read.
 const SENTENCES_MAX: usize = 20;
@@ -17,12 +17,12 @@ pub(super) fn notes(experiment: &Experiment, cells: &[&CellResult]) -> Vec<Strin
     let of_cell = |cell: &&CellResult| {
         let mut notes = problems(experiment, cell);
         if has_verdicts {
-            notes.extend(cell.verdict.iter().map(|v| format!("{}: {v}", cell.coordinates())));
+            notes.extend(cell.verdict.sentence.iter().map(|v| format!("{}: {v}", cell.coordinates())));
         }
         notes
     };
     let mut notes: Vec<String> = cells.iter().flat_map(of_cell).collect();
-    if !has_verdicts && cells.iter().any(|cell| cell.verdict.is_some()) {
+    if !has_verdicts && cells.iter().any(|cell| cell.verdict.sentence.is_some()) {
         notes.push("a verdict on every cell: pipefill explain DIR, or pipefill report DIR --json".to_owned());
     }
     notes
@@ -65,10 +65,12 @@ pub(crate) fn interval_line(experiment: &Experiment) -> Option<String> {
 /// Where and how well it was measured: backend, kernel, data path, CPUs, runs, lateness, version.
 pub(crate) fn environment_line(experiment: &Experiment) -> Option<String> {
     let environment = &experiment.environment;
-    let mut parts = vec![joined(backends(experiment))];
+    let mut parts = vec![joined(
+        experiment.cells.iter().filter_map(|cell| cell.backend.as_ref()).collect::<BTreeSet<_>>(),
+    )];
     parts.push(prefixed("Linux ", joined(&environment.kernel)));
     parts.push(joined(&environment.data_path));
-    parts.push(suffixed(joined(&environment.cpus), " CPUs"));
+    parts.extend(environment.cpus.first().map(|_| joined(&environment.cpus) + " CPUs"));
     parts.push(prefixed("n = ", range(experiment)));
     let lateness = experiment.cells.iter().filter_map(|c| c.path_lateness_p99_ns).max();
     parts.extend(lateness.map(|ns| format!("path lateness p99 {}", Kind::Time.alone(ns as f64))));
@@ -140,10 +142,6 @@ fn value(value: &Value) -> String {
     }
 }
 
-fn backends(experiment: &Experiment) -> std::collections::BTreeSet<&String> {
-    experiment.cells.iter().filter_map(|cell| cell.backend.as_ref()).collect()
-}
-
 /// Valid runs of a cell: `3`, or `2–3` where they differ. Cells that never ran don't count.
 fn range(experiment: &Experiment) -> String {
     let counts = || experiment.cells.iter().filter(|cell| cell.runs > 0).map(|cell| cell.valid);
@@ -161,8 +159,4 @@ fn joined<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
 
 fn prefixed(prefix: &str, text: String) -> String {
     if text.is_empty() { text } else { format!("{prefix}{text}") }
-}
-
-fn suffixed(text: String, suffix: &str) -> String {
-    if text.is_empty() { text } else { format!("{text}{suffix}") }
 }

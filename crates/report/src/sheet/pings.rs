@@ -2,7 +2,7 @@
 
 use super::column::{self, Column, column, float};
 use super::{Entry, Heading};
-use crate::quantity::{Kind, MISSING};
+use crate::quantity::{self, Kind};
 use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_analysis::findings::metrics::{PingMetrics, PingSize};
 use std::collections::BTreeSet;
@@ -35,13 +35,11 @@ pub(super) fn round_trips(cells: &[&CellResult]) -> Vec<(Heading, Vec<Entry>)> {
     let pairs: BTreeSet<(u64, u64)> = sizes().map(|size| (size.payload_bytes, size.reply_bytes)).collect();
     let of_pair = |&(payload, reply): &(u64, u64)| {
         let name = format!("{payload}→{reply}");
-        let heading = Heading { name, unit: String::new(), numeric: true };
+        let heading = Heading::new(&name, true);
         let is_it = |size: &&PingSize| (size.payload_bytes, size.reply_bytes) == (payload, reply);
         let entry = |cell: &&CellResult| {
             let size = ping(cell).and_then(|ping| ping.sizes.iter().find(is_it));
-            Entry::plain(
-                size.map_or_else(|| MISSING.to_owned(), |size| Kind::Time.alone(size.rtt_us_p50 * 1e3)),
-            )
+            Entry::or_missing(size.map(|size| Kind::Time.alone(size.rtt_us_p50 * 1e3)))
         };
         (heading, cells.iter().map(entry).collect())
     };
@@ -54,13 +52,13 @@ fn ping(cell: &CellResult) -> Option<&PingMetrics> {
 
 /// A cell of pings in a sentence: they name no limit, they tell what the path is.
 pub(crate) fn told(ping: &PingMetrics) -> String {
-    let rate = |bps: Option<u64>| bps.map(|bps| Kind::Rate.alone(bps as f64));
+    let rate = |bps: Option<u64>| bps.map(quantity::rate);
     let fitted = [
         ping.base_rtt_us
             .map(|us| format!("a round trip of {} without its payload", Kind::Time.alone(us * 1e3))),
         rate(ping.forward_bps).map(|bps| format!("{bps} forward")),
         rate(ping.reverse_bps).map(|bps| format!("{bps} back")),
-        ping.bdp_bytes.map(|bytes| format!("a BDP of {}", Kind::Bytes.alone(bytes as f64))),
+        ping.bdp_bytes.map(|bytes| format!("a BDP of {}", quantity::bytes(bytes))),
     ];
     let fitted: Vec<String> = fitted.into_iter().flatten().collect();
     let lost =

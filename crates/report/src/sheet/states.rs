@@ -3,7 +3,7 @@
 //! Never: a measured time without saying how it was known.
 
 use super::{Column, Entry, Heading, Sheet};
-use crate::quantity::{Kind, MILLISECONDS, MISSING};
+use crate::quantity::{self, Kind, MILLISECONDS};
 use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_analysis::findings::metrics::CaStateTimes;
 use pipefill_core::plan::PublishedStates;
@@ -53,14 +53,13 @@ fn how(cells: &[&CellResult]) -> Option<String> {
     Some(match worst {
         CaStateSource::Bpf => "every change seen by BPF".to_owned(),
         CaStateSource::Exact => "every change seen in the simulator".to_owned(),
-        CaStateSource::Sampled => format!("sampled every {}", Kind::Time.alone(widest_interval_ns(cells)?)),
+        CaStateSource::Sampled => {
+            // The median interval between samples, of the run where it is longest.
+            let runs = cells.iter().flat_map(|cell| &cell.run_values);
+            let widest_us = runs.filter_map(|run| run.tcp.sample_interval_us_p50).max()?;
+            format!("sampled every {}", quantity::duration(widest_us))
+        }
     })
-}
-
-/// The median interval between samples, of the run where it is longest.
-fn widest_interval_ns(cells: &[&CellResult]) -> Option<f64> {
-    let runs = cells.iter().flat_map(|cell| &cell.run_values);
-    runs.filter_map(|run| run.tcp.sample_interval_us_p50).max().map(|us| us as f64 * 1e3)
 }
 
 fn column(
@@ -71,6 +70,6 @@ fn column(
 ) -> Column {
     let heading = Heading { name: name.to_owned(), unit: unit.to_owned(), numeric: true };
     let text = |us: u64| Kind::Time.in_column(us as f64 * 1e3, MILLISECONDS);
-    let entry = |cell: &&CellResult| Entry::plain(time_us(cell).map_or_else(|| MISSING.to_owned(), text));
+    let entry = |cell: &&CellResult| Entry::or_missing(time_us(cell).map(text));
     (heading, cells.iter().map(entry).collect())
 }

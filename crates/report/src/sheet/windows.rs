@@ -11,7 +11,7 @@ const BUFFERS: [&str; 4] = ["tcp_rmem", "tcp_wmem", "rcvbuf", "sndbuf"];
 /// The share of the time first: a limit of half the time is half an answer.
 const COLUMNS: [Column; 6] = [
     column("of time", Kind::Percent, |c| {
-        c.limited_fraction.as_ref()?.get(&c.limited_by?).map(|share| 100.0 * share)
+        c.verdict.limited_fraction.as_ref()?.get(&c.verdict.limited_by?).map(|share| 100.0 * share)
     }),
     column("flight", Kind::Bytes, |c| float(c.tcp.in_flight_bytes_p50)),
     column("cwnd", Kind::Bytes, |c| float(c.tcp.cwnd_bytes_p50)),

@@ -4,7 +4,7 @@ use super::legend::{Entry, Key, legend};
 use super::scale::Scale;
 use super::{Frame, Picture, WIDTH, n, x_axis};
 use crate::charts::{Losses, Repeats, Row};
-use crate::quantity::Kind;
+use crate::quantity::{self, Kind};
 use maud::{Markup, html};
 
 /// Height of a row with its name above it.
@@ -35,16 +35,16 @@ fn repeated(row: &Row, scale: &Scale, left: f64, y: f64) -> Markup {
     let at = |bps: u64| scale.at(far_off(bps, row.median));
     let (low, high) = (row.bps[0], row.bps[row.bps.len() - 1]);
     html! {
-        text class="tick" x=(n(left)) y=(n(y + 13.0)) { (row.label) " · " (Kind::Rate.alone(row.median as f64)) }
+        text class="tick" x=(n(left)) y=(n(y + 13.0)) { (row.label) " · " (quantity::rate(row.median)) }
         path class="line c0" d={ "M" (n(at(low))) " " (n(y + 27.0)) "H" (n(at(high))) } {}
         @if let Some([first, third]) = row.quartiles {
             rect class="box c0" x=(n(at(first))) y=(n(y + 19.0)) width=(n(at(third) - at(first))) height="16" {
-                title { "middle half: " (Kind::Rate.alone(first as f64)) " to " (Kind::Rate.alone(third as f64)) }
+                title { "middle half: " (quantity::rate(first)) " to " (quantity::rate(third)) }
             }
         }
         path class="line c0" d={ "M" (n(scale.at(0.0))) " " (n(y + 19.0)) "v16" } {}
         @for &bps in &row.bps {
-            circle class="dot c0" cx=(n(at(bps))) cy=(n(y + 27.0)) r="4" { title { (Kind::Rate.alone(bps as f64)) } }
+            circle class="dot c0" cx=(n(at(bps))) cy=(n(y + 27.0)) r="4" { title { (quantity::rate(bps)) } }
         }
     }
 }

@@ -6,6 +6,7 @@ use super::{Frame, Picture, WIDTH, n, x_axis, y_axis};
 use crate::capture_graphs::{Graph, Layer, Mark, Shows, Subject};
 use crate::quantity::Kind;
 use maud::{Markup, html};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -123,7 +124,8 @@ pub(crate) fn capture(graph: &Graph) -> Picture {
     };
     let [x_name, y_name] = names(name, from_ns, low);
     let (below, legend_height) = legend(&entries(&layers, high), LEFT, frame.bottom + 40.0);
-    let notes: Vec<String> = graph.notes.iter().flat_map(|note| wrapped(note)).collect();
+    let notes: Vec<String> =
+        graph.notes.iter().flat_map(|note| textwrap::wrap(note, NOTE.0)).map(Cow::into_owned).collect();
     let notes_top = frame.bottom + 46.0 + legend_height;
     let content = html! {
         (y_axis(frame, &places.y, &places.y.ticks(kind, 6), &y_name))
@@ -158,10 +160,6 @@ impl<'a> Shown<'a> {
 
 fn holds(shows: Shows) -> bool {
     matches!(look(shows).1, Form::Stairs | Form::Area)
-}
-
-fn wrapped(note: &str) -> Vec<String> {
-    textwrap::wrap(note, NOTE.0).into_iter().map(std::borrow::Cow::into_owned).collect()
 }
 
 const fn axis(subject: Subject) -> (Kind, &'static str) {

@@ -2,7 +2,7 @@
 
 use super::{Picture, WIDTH, n};
 use crate::charts::{Field, Map};
-use crate::quantity::Kind;
+use crate::quantity::{self, Kind};
 use maud::{Markup, html};
 
 /// The steps of viridis, dark to light; the script has the same.
@@ -46,11 +46,11 @@ fn field(map: &Map<'_>, field: &Field, width: f64, height: f64) -> Markup {
             Some(bps) => {
                 @let share = share(bps, map.range);
                 rect x=(n(x)) y=(n(y)) width=(n(width)) height=(n(height)) fill=(colour(share)) {
-                    title { (place) ": " (Kind::Rate.alone(bps as f64)) }
+                    title { (place) ": " (quantity::rate(bps)) }
                 }
                 @if width >= ROOM && height >= 20.0 {
                     text class="tick middle" fill=(if share > 0.55 { "#000" } else { "#fff" }) x=(n(x + width / 2.0)) y=(n(y + height / 2.0 + 4.0)) {
-                        (Kind::Rate.alone(bps as f64).replace("bit/s", ""))
+                        (quantity::rate(bps).replace("bit/s", ""))
                     }
                 }
             }

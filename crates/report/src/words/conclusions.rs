@@ -1,5 +1,6 @@
 //! The figures behind an opinion, as sentences.
 
+use super::expectations::name;
 use crate::quantity::{bytes, duration, percent, rate};
 use pipefill_analysis::findings::experiment::CellResult;
 use pipefill_analysis::findings::experiment::Value;
@@ -36,7 +37,7 @@ fn single(claim: &Claim, judged: &JudgedCell, cells: &[CellResult]) -> String {
     let measured = judged.measured.as_ref().map_or_else(String::new, |value| told_value(claim.metric, value));
     let figure = match claim.metric {
         ExpectMetric::LimitedBy => windows(cell, &measured),
-        metric => format!("{} {measured}", name(metric)),
+        metric => format!("{} {measured}", name(metric).0),
     };
     format!("{}: {figure}{}", cell.coordinates(), against(claim, judged, cells, cell))
 }
@@ -47,7 +48,7 @@ fn against(claim: &Claim, judged: &JudgedCell, cells: &[CellResult], cell: &Cell
     let other = judged.other.and_then(|index| result(cells, index, judged));
     let (Some(other), Some(with)) = (other, &judged.compared_with) else { return String::new() };
     let share = share(judged).map_or_else(String::new, |share| format!("{} of ", percent(share)));
-    let of = if metric == claim.metric { "" } else { name(metric) };
+    let of = if metric == claim.metric { "" } else { name(metric).0 };
     let place: Vec<String> = other.coordinates_beside(cell);
     let gap = if of.is_empty() { "" } else { " " };
     format!(", {share}{of}{gap}{} at {}", told_value(metric, with), place.join(", "))
@@ -70,18 +71,18 @@ fn range(claim: &Claim, judged: &[&JudgedCell], cells: &[CellResult]) -> String 
         }
     }
     if !words.is_empty() {
-        return format!("{place}: {} {}", name(claim.metric), words.join(" or "));
+        return format!("{place}: {} {}", name(claim.metric).0, words.join(" or "));
     }
     let numbers: Vec<f64> = judged.iter().filter_map(|cell| number(cell.measured.as_ref())).collect();
     let shares: Vec<f64> = judged.iter().filter_map(|cell| share(cell)).collect();
     let told = span(&numbers, |value| told_value(claim.metric, &Value::Number(value)));
     let of = match claim.against {
         Against::OtherCell { metric, .. } if !shares.is_empty() => {
-            format!(", {} of the other's {}", span(&shares, percent), name(metric))
+            format!(", {} of the other's {}", span(&shares, percent), name(metric).0)
         }
         _ => String::new(),
     };
-    format!("{place}: {} {told}{of}", name(claim.metric))
+    format!("{place}: {} {told}{of}", name(claim.metric).0)
 }
 
 /// `940 to 945 Mbit/s`; one figure where both ends read the same.
@@ -93,7 +94,7 @@ fn span(values: &[f64], told: impl Fn(f64) -> String) -> String {
 
 /// What limited, how long, and how large the four candidates were.
 fn windows(cell: &CellResult, word: &str) -> String {
-    let shares = cell.limited_fraction.as_ref().zip(cell.limited_by);
+    let shares = cell.verdict.limited_fraction.as_ref().zip(cell.verdict.limited_by);
     let share = shares.and_then(|(shares, cause)| shares.get(&cause));
     let mut parts = vec![match share {
         Some(&share) => format!("limited by {word} {} of the time", percent(share)),
@@ -125,31 +126,6 @@ fn number(value: Option<&Value>) -> Option<f64> {
     match value? {
         Value::Number(number) => Some(*number),
         Value::Word(_) => None,
-    }
-}
-
-/// The metric in a sentence.
-const fn name(metric: ExpectMetric) -> &'static str {
-    match metric {
-        ExpectMetric::Goodput => "goodput",
-        ExpectMetric::Sender => "offered",
-        ExpectMetric::Retransmits => "retransmits",
-        ExpectMetric::MinRtt => "least RTT",
-        ExpectMetric::Srtt => "smoothed RTT",
-        ExpectMetric::Lost => "lost",
-        ExpectMetric::BaseRtt => "base RTT",
-        ExpectMetric::ForwardRate => "forward rate",
-        ExpectMetric::ReverseRate => "reverse rate",
-        ExpectMetric::Flows => "limits of the flows",
-        ExpectMetric::Bufferbloat => "bufferbloat",
-        ExpectMetric::IdleRtt => "idle RTT",
-        ExpectMetric::LoadedRtt => "loaded RTT",
-        ExpectMetric::PingNaive => "the ping's window / RTT",
-        ExpectMetric::PingDoubled => "twice the ping's window / RTT",
-        ExpectMetric::PingLaw => "window / fitted base RTT",
-        ExpectMetric::LimitedBy => "limited by",
-        ExpectMetric::CwndCause => "cwnd because of",
-        ExpectMetric::AlsoLimitedBy => "also limited by",
     }
 }
 

@@ -12,33 +12,33 @@ pub(super) fn why_not_judged(
     match (&result.held, &result.measured, &result.bound) {
         (Some(_), ..) => None,
         (None, None, _) if cell.valid == 0 => Some(format!("no valid run ({} recorded)", cell.runs)),
-        (None, None, _) => Some(format!("{} was not measured", name(expectation.metric))),
+        (None, None, _) => Some(format!("{} was not measured", name(expectation.metric).1)),
         (None, _, None) => Some("the path has no rate to take a share of".to_owned()),
         (None, Some(_), Some(_)) => Some("a number and a word cannot be compared".to_owned()),
     }
 }
 
-/// The metric's name in the JSON, where it has one.
-const fn name(metric: ExpectMetric) -> &'static str {
+/// The metric in a sentence, and its name in the JSON, where it has one.
+pub(super) const fn name(metric: ExpectMetric) -> (&'static str, &'static str) {
     match metric {
-        ExpectMetric::Goodput => "goodput_bps",
-        ExpectMetric::Sender => "sender_bps",
-        ExpectMetric::Retransmits => "retransmits",
-        ExpectMetric::MinRtt => "min_rtt_us",
-        ExpectMetric::Srtt => "srtt_us_p50",
-        ExpectMetric::Lost => "lost_percent",
-        ExpectMetric::BaseRtt => "ping.base_rtt_us",
-        ExpectMetric::ForwardRate => "ping.forward_bps",
-        ExpectMetric::ReverseRate => "ping.reverse_bps",
-        ExpectMetric::PingNaive => "ping.naive_bps",
-        ExpectMetric::PingDoubled => "ping.doubled_bps",
-        ExpectMetric::PingLaw => "ping.law_bps",
-        ExpectMetric::LimitedBy => "limited_by",
-        ExpectMetric::CwndCause => "cwnd_cause",
-        ExpectMetric::AlsoLimitedBy => "a second cause",
-        ExpectMetric::Flows => "flows",
-        ExpectMetric::Bufferbloat => "bufferbloat",
-        ExpectMetric::IdleRtt => "idle_rtt_us",
-        ExpectMetric::LoadedRtt => "loaded_rtt_us_p50",
+        ExpectMetric::Goodput => ("goodput", "goodput_bps"),
+        ExpectMetric::Sender => ("offered", "sender_bps"),
+        ExpectMetric::Retransmits => ("retransmits", "retransmits"),
+        ExpectMetric::MinRtt => ("least RTT", "min_rtt_us"),
+        ExpectMetric::Srtt => ("smoothed RTT", "srtt_us_p50"),
+        ExpectMetric::Lost => ("lost", "lost_percent"),
+        ExpectMetric::BaseRtt => ("base RTT", "ping.base_rtt_us"),
+        ExpectMetric::ForwardRate => ("forward rate", "ping.forward_bps"),
+        ExpectMetric::ReverseRate => ("reverse rate", "ping.reverse_bps"),
+        ExpectMetric::PingNaive => ("the ping's window / RTT", "ping.naive_bps"),
+        ExpectMetric::PingDoubled => ("twice the ping's window / RTT", "ping.doubled_bps"),
+        ExpectMetric::PingLaw => ("window / fitted base RTT", "ping.law_bps"),
+        ExpectMetric::LimitedBy => ("limited by", "limited_by"),
+        ExpectMetric::CwndCause => ("cwnd because of", "cwnd_cause"),
+        ExpectMetric::AlsoLimitedBy => ("also limited by", "a second cause"),
+        ExpectMetric::Flows => ("limits of the flows", "flows"),
+        ExpectMetric::Bufferbloat => ("bufferbloat", "bufferbloat"),
+        ExpectMetric::IdleRtt => ("idle RTT", "idle_rtt_us"),
+        ExpectMetric::LoadedRtt => ("loaded RTT", "loaded_rtt_us_p50"),
     }
 }

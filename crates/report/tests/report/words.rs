@@ -3,7 +3,7 @@
 use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
 use pipefill_analysis::findings::experiment::{Experiment, ExperimentBuilder};
 use pipefill_analysis::findings::finding::Latency;
-use pipefill_analysis::findings::verdict::VerdictReason;
+use pipefill_analysis::findings::verdict::{Verdict, VerdictReason};
 use pipefill_analysis::judge::{Diagnosis, Figures, JoinedEvidence};
 use pipefill_core::cell::{Bound, Comparison, ExpectMetric, Expectation, Protocol};
 use pipefill_core::limit::{CwndCause, LimitedBy};
@@ -124,10 +124,11 @@ fn a_second_capture_says_what_it_shows() {
     let judged = Box::new(judged(&spec, diagnosis, Latency::default(), 0));
     let evidence = JoinedEvidence::AcksWait { acks_us: 30_000, data_us: 200 };
     let reason = Some(VerdictReason::BothCaptures(judged, evidence));
-    let flow = CapturedFlow { reason, ..CapturedFlow::default() };
+    let verdict = Verdict { reason, ..Verdict::default() };
+    let flow = CapturedFlow { verdict, ..CapturedFlow::default() };
     let found = complete_capture(Captured { flows: vec![flow], ..Captured::new() });
     assert_eq!(
-        found.flows[0].verdict.as_deref(),
+        found.flows[0].verdict.sentence.as_deref(),
         Some(
             "Limited by the congestion window (the path of the ACKs) 75 % of the time: both captures show that half of the ACKs waited \
              30.0 ms or more on their way back, and half of the data 200 µs or less."

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How good the verdicts of one end's sockets are.
-#[derive(Debug, Clone, PartialEq, JsonSchema, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Blindfold {
     /// Whose sockets.
     pub view: View,
@@ -67,19 +67,7 @@ pub struct BlindFlow {
 impl Blindfold {
     /// Judges pairs of experiments of one cell each: as planned, and as the sockets of `view` tell it.
     pub fn of<'a>(view: View, pairs: impl Iterator<Item = (&'a Experiment, &'a Experiment)>) -> Self {
-        let mut result = Self {
-            view,
-            judged: 0,
-            right: 0,
-            unknown: 0,
-            wrong: 0,
-            causes_judged: 0,
-            causes_right: 0,
-            left_out: 0,
-            confusion: BTreeMap::new(),
-            cause_confusion: BTreeMap::new(),
-            flows: Vec::new(),
-        };
+        let mut result = Self { view, ..Self::default() };
         for (planned, blind) in pairs {
             for (cell, seen) in planned.cells.iter().zip(&blind.cells) {
                 let spec = &planned.plan.cell(cell.index).spec;
@@ -107,7 +95,7 @@ impl Blindfold {
         }
         let of_flow = seen.flows.iter().find(|one| one.figures.flow == index);
         let facts = seen.run_values.iter().find_map(|run| run.path_facts.as_ref());
-        let found = of_flow.and_then(|one| Some((one.limited_by?, one.cwnd_cause)));
+        let found = of_flow.and_then(|one| Some((one.verdict.limited_by?, one.verdict.cwnd_cause)));
         let one = BlindFlow {
             scenario: planned.experiment.clone(),
             flow: index,
@@ -118,7 +106,7 @@ impl Blindfold {
             base_rtt_us: facts.and_then(|facts| Some(facts.base_rtt_us?.value)),
             asked_rate_bps: spec.path.way(flow.direction).bottleneck.as_ref().map(|one| one.rate.bps()),
             rate_bps: facts.and_then(|facts| Some(facts.way(flow.direction).rate_bps?.value)),
-            verdict: of_flow.and_then(|one| one.verdict.clone()),
+            verdict: of_flow.and_then(|one| one.verdict.sentence.clone()),
         };
         if let Some((found, found_cause)) = found {
             self.count(&one, (limit, cause), (found, found_cause));

@@ -2,13 +2,11 @@
 
 use super::connection::Judged;
 use super::joined::{JoinedCaptures, JoinedFlow};
-use crate::findings::experiment::{FlowResult, SCHEMA};
-use crate::findings::finding::Advice;
-use crate::findings::verdict::VerdictReason;
+use crate::findings::experiment::SCHEMA;
+use crate::findings::verdict::{Verdict, VerdictReason};
 use crate::ground::thresholds::STANDARD;
-use crate::judge::{Diagnosis, FlowLedger, RuleId};
+use crate::judge::{Diagnosis, FlowLedger};
 use pipefill_core::cell::Direction;
-use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::record::{CapturePoint, LossKind, PathFacts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,20 +72,9 @@ pub struct CapturedFlow {
     pub queue_us: Option<u64>,
     /// Whether its losses come at any time, and not because a queue is full.
     pub loss_is_chance: bool,
-    /// What limits it; null where it was too short to judge.
-    pub limited_by: Option<LimitedBy>,
-    /// Category → share of the time.
-    pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
-    /// Where that is the congestion window: why it is no larger.
-    pub cwnd_cause: Option<CwndCause>,
-    /// The rule that gives it most of its time; null where no rule was asked.
-    pub rule: Option<RuleId>,
-    /// The smallest relative move of one threshold that names another: the median over its time; null where no threshold decides.
-    pub margin: Option<f64>,
-    /// In a sentence.
-    pub verdict: Option<String>,
-    /// What to change, and on which machine.
-    pub advice: Option<Vec<Advice>>,
+    /// What limits it, and what to change.
+    #[serde(flatten)]
+    pub verdict: Verdict,
     /// Where it was captured.
     pub vantage: CapturePoint,
     /// What a capture at the other end adds; null where there is none, or where it does not have this flow.
@@ -100,10 +87,6 @@ pub struct CapturedFlow {
     #[serde(skip)]
     #[schemars(skip)]
     pub srtt_us: Option<u64>,
-    /// What `verdict` is composed from; none once it is.
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub reason: Option<VerdictReason>,
     /// Its time by who held it.
     #[serde(skip)]
     #[schemars(skip)]
@@ -122,10 +105,10 @@ impl CapturedFlow {
     pub fn judge(&mut self, found: &[Judged], direction: Direction) {
         match found.iter().find(|one| one.flow.figures.direction == direction) {
             Some(one) => {
-                self.take(one.flow.clone());
+                self.verdict = one.flow.verdict.clone();
                 self.ledger.clone_from(&one.ledger);
             }
-            None => self.reason = Some(VerdictReason::TooShort),
+            None => self.verdict.reason = Some(VerdictReason::TooShort),
         }
     }
 
@@ -140,15 +123,5 @@ impl CapturedFlow {
         self.path_rate_bps = way.rate_bps.map(|rate| rate.value);
         self.queue_us = way.queue_us.map(|wait| wait.value);
         self.loss_is_chance = way.loss.is_some_and(|loss| loss.value == LossKind::Chance);
-    }
-
-    fn take(&mut self, flow: FlowResult) {
-        self.limited_by = flow.limited_by;
-        self.limited_fraction = flow.limited_fraction;
-        self.cwnd_cause = flow.cwnd_cause;
-        self.rule = flow.rule;
-        self.margin = flow.margin;
-        self.reason = flow.judged.map(VerdictReason::Judged);
-        self.advice = flow.advice;
     }
 }

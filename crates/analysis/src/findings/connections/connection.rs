@@ -3,7 +3,7 @@
 //! A socket sends and receives: what it sends is the first flow, seen from its sender, and what it receives the second one, seen from its
 //! receiver. Only the directions that carried data are flows.
 
-use super::unplanned::{family, flow, spec};
+use super::unplanned::{family, flow, manifest, spec};
 use crate::findings::experiment::{FlowResult, RunFlows, flow_results};
 use crate::findings::metrics::{FlowCondenser, RetransmitCounts};
 use crate::ground::thresholds::STANDARD;
@@ -13,14 +13,11 @@ use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
     AnyRow, CaStateSource, CaStateTimes, Manifest, Observed, PacketSample, PathFacts, Retransmit, StreamEnd,
-    StreamSummary, Subject, TcpSample,
+    StreamSummary, TcpSample,
 };
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::Rate;
 use std::time::Duration;
-
-/// What is recorded of observed sockets, beside `lab` and `sim`.
-pub const BACKEND: &str = "sockets";
 
 /// A connection and its samples, in order of time. [`TcpSample::stream`] and [`TcpSample::end`] of them do not matter.
 #[derive(Debug, Clone)]
@@ -82,7 +79,8 @@ impl Connection<'_> {
     pub fn carried(&self) -> Carried {
         let of_socket = |bytes: fn(&TcpInfo) -> Option<u64>| {
             let ends = self.samples.first().zip(self.samples.last());
-            ends.map_or(0, |(first, last)| grown(bytes(&first.info), bytes(&last.info)))
+            let counts = ends.and_then(|(first, last)| bytes(&first.info).zip(bytes(&last.info)));
+            counts.map_or(0, |(first, last)| last.saturating_sub(first))
         };
         let of_packets = |samples: &[PacketSample]| {
             let ends = samples.first().zip(samples.last());
@@ -143,10 +141,7 @@ impl Connection<'_> {
 
     /// Its manifest, as the only run of its cell.
     pub fn manifest(&self, run: &Run) -> Manifest {
-        let mut manifest = Manifest::expected(run, 0);
-        BACKEND.clone_into(&mut manifest.backend);
-        manifest.subject = Subject::Observed(self.observed.clone());
-        manifest.streams = self.summaries().collect();
+        let mut manifest = manifest(run, &self.observed, self.summaries().collect());
         manifest.instrument.trace_lost_events = self.exact.map(|exact| exact.lost);
         manifest
     }
@@ -207,10 +202,10 @@ impl Connection<'_> {
             sent_bytes: count,
             received_bytes: count,
             tcp: last.filter(|_| end == StreamEnd::Sender),
-            udp: None,
             packets: packets.map(|sample| PacketSample { stream, end, ..sample }),
             ca_state_us: exact.and_then(|exact| exact.ca_state_us),
             ca_state_source: exact.map(|_| CaStateSource::Bpf),
+            ..StreamSummary::default()
         }
     }
 
@@ -275,8 +270,4 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
     let judged =
         connections.iter().map(|one| judged.by_ref().take(one.streams().count()).collect()).collect();
     (judged, facts)
-}
-
-fn grown(before: Option<u64>, now: Option<u64>) -> u64 {
-    before.zip(now).map_or(0, |(before, now)| now.saturating_sub(before))
 }

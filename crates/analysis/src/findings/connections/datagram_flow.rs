@@ -1,11 +1,10 @@
 //! Datagrams between two hosts as a record: what both applications counted, for no socket counts what arrives.
 
-use super::connection::BACKEND;
-use super::unplanned::{flow, spec};
+use super::unplanned::{flow, manifest, spec};
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
-    AnyRow, DeliverySample, Manifest, Observed, StreamSummary, Subject, UdpSample, UdpTotals,
+    AnyRow, DeliverySample, Manifest, Observed, StreamSummary, UdpSample, UdpTotals,
 };
 use pipefill_core::units::{Bytes, Rate};
 use std::time::Duration;
@@ -86,23 +85,14 @@ impl DatagramFlow {
 
     /// Its manifest, as a run of its cell.
     pub fn manifest(&self, run: &Run) -> Manifest {
-        let mut manifest = Manifest::expected(run, 0);
-        BACKEND.clone_into(&mut manifest.backend);
-        manifest.subject = Subject::Observed(self.observed.clone());
-        manifest.streams = vec![StreamSummary {
-            stream: 0,
-            flow: 0,
-            start_us: 0,
+        let summary = StreamSummary {
             stop_us: self.span_us,
             end_us: self.end_us,
             sent_bytes: self.sent_bytes,
             received_bytes: self.received_bytes,
-            tcp: None,
             udp: Some(self.totals),
-            packets: None,
-            ca_state_us: None,
-            ca_state_source: None,
-        }];
-        manifest
+            ..StreamSummary::default()
+        };
+        manifest(run, &self.observed, vec![summary])
     }
 }

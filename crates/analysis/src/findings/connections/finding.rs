@@ -2,17 +2,15 @@
 
 use super::connection::{Carried, Connection, Exact, judge_together};
 use crate::findings::experiment::{FlowResult, SCHEMA};
-use crate::findings::finding::Advice;
 use crate::findings::metrics::RetransmitCounts;
 use crate::findings::proposal::Proposal;
-use crate::findings::verdict::VerdictReason;
+use crate::findings::verdict::{Verdict, VerdictReason};
 use crate::judge::RuleId;
 use pipefill_core::cell::Direction;
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::limit::LimitedBy;
 use pipefill_core::record::CaStateTimes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Fewer samples tell a rate and no limit.
 const FEWEST_SAMPLES: usize = 2;
@@ -89,24 +87,9 @@ pub struct ConnectionFinding {
     pub ca_state_us: Option<CaStateTimes>,
     /// Samples that the verdict rests on.
     pub samples: usize,
-    /// What limits it; null where that was too short to judge.
-    pub limited_by: Option<LimitedBy>,
-    /// Category → share of the time.
-    pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
-    /// Where that is the congestion window: why it is no larger.
-    pub cwnd_cause: Option<CwndCause>,
-    /// The rule that gives it most of its time; null where no rule was asked.
-    pub rule: Option<RuleId>,
-    /// The smallest relative move of one threshold that names another: the median over its time; null where no threshold decides.
-    pub margin: Option<f64>,
-    /// In a sentence.
-    pub verdict: Option<String>,
-    /// What to change, and on which machine.
-    pub advice: Option<Vec<Advice>>,
-    /// What `verdict` is composed from; none once it is.
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub reason: Option<VerdictReason>,
+    /// What limits it, and what to change.
+    #[serde(flatten)]
+    pub verdict: Verdict,
 }
 
 impl ConnectionFinding {
@@ -139,7 +122,7 @@ impl ConnectionFinding {
             ..Self::default()
         };
         if connection.samples.len() < FEWEST_SAMPLES {
-            finding.reason = Some(VerdictReason::SeenOnce);
+            finding.verdict.reason = Some(VerdictReason::SeenOnce);
             return finding;
         }
         let Carried { sent, received } = connection.carried();
@@ -148,7 +131,10 @@ impl ConnectionFinding {
         let flows = judge();
         let main = if received > sent { Direction::Reverse } else { Direction::Forward };
         match flows.into_iter().find(|flow| flow.figures.direction == main) {
-            Some(flow) => finding.take(flow),
+            Some(flow) => {
+                finding.direction = Some(main);
+                finding.verdict = flow.verdict;
+            }
             None => finding.set_idle(),
         }
         finding
@@ -157,30 +143,19 @@ impl ConnectionFinding {
     /// Makes it one that carried nothing while it was looked at.
     pub fn set_idle(&mut self) {
         self.rate_bps = Some(0);
-        self.limited_by = Some(LimitedBy::App);
-        self.rule = Some(RuleId::IDLE);
-        self.reason = Some(VerdictReason::Idle);
+        self.verdict.limited_by = Some(LimitedBy::App);
+        self.verdict.rule = Some(RuleId::IDLE);
+        self.verdict.reason = Some(VerdictReason::Idle);
     }
 
     /// Takes what the sending end tells.
     fn take_from_sender(&mut self, sender: Self) {
         let (local, remote) = (std::mem::take(&mut self.local), std::mem::take(&mut self.remote));
-        let mut advice = sender.advice;
-        for one in advice.iter_mut().flatten() {
+        let mut verdict = sender.verdict;
+        for one in verdict.advice.iter_mut().flatten() {
             one.proposal = one.proposal.take().map(Proposal::at_the_peer);
         }
         let (process, pid, direction) = (self.process.take(), self.pid, self.direction);
-        *self = Self { local, remote, process, pid, direction, advice, ..sender };
-    }
-
-    fn take(&mut self, flow: FlowResult) {
-        self.direction = Some(flow.figures.direction);
-        self.limited_by = flow.limited_by;
-        self.limited_fraction = flow.limited_fraction;
-        self.cwnd_cause = flow.cwnd_cause;
-        self.rule = flow.rule;
-        self.margin = flow.margin;
-        self.reason = flow.judged.map(VerdictReason::Judged);
-        self.advice = flow.advice;
+        *self = Self { local, remote, process, pid, direction, verdict, ..sender };
     }
 }

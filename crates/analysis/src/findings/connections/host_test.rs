@@ -115,9 +115,9 @@ impl TestFinding {
         let main = found.connections.iter().max_by_key(|one| one.rate_bps).cloned().unwrap_or_default();
         Self {
             ends: if far.is_empty() { Ends::Own } else { Ends::Both },
-            limited_by: main.limited_by.unwrap_or(LimitedBy::Unknown),
-            reason: main.reason,
-            advice: main.advice.unwrap_or_default(),
+            limited_by: main.verdict.limited_by.unwrap_or(LimitedBy::Unknown),
+            reason: main.verdict.reason,
+            advice: main.verdict.advice.unwrap_or_default(),
             connections: found.connections,
             ..Self::of(server)
         }
@@ -151,7 +151,7 @@ impl TestFinding {
 
 /// Buffers that the test itself has set no sysctl changes.
 fn blame_window(one: &mut ConnectionFinding, window: u64) {
-    for advice in one.advice.iter_mut().flatten() {
+    for advice in one.verdict.advice.iter_mut().flatten() {
         let Some(proposal) = advice.proposal.take_if(|proposal| proposal.is_of_buffers()) else { continue };
         let change =
             Change { target: Target::Program, setting: Setting::TestBuffers(window), key: String::new() };
@@ -183,6 +183,7 @@ impl Datagrams {
 mod tests {
     use super::*;
     use crate::findings::proposal::{HostNames, Reason};
+    use crate::findings::verdict::Verdict;
     use pipefill_core::cell::Direction;
 
     fn udp(asked_bps: Option<u64>, sent_bps: u64, lost: u64) -> TestFinding {
@@ -216,9 +217,10 @@ mod tests {
             Advice { set: Vec::new(), ..Advice::of(proposal, None) }
         };
         let all = [Setting::TcpRmem([4096, 131_072, 6_291_456]), Setting::Parallel(4)].map(advice);
-        let mut one = ConnectionFinding { advice: Some(all.to_vec()), ..ConnectionFinding::default() };
+        let verdict = Verdict { advice: Some(all.to_vec()), ..Verdict::default() };
+        let mut one = ConnectionFinding { verdict, ..ConnectionFinding::default() };
         blame_window(&mut one, 64 << 10);
-        let told = one.advice.unwrap();
+        let told = one.verdict.advice.unwrap();
         assert_eq!(told[0].target, Some(Target::Program));
         assert_eq!(told[0].proposal.as_ref().unwrap().changes[0].setting, Setting::TestBuffers(64 << 10));
         assert_eq!(told[1], all[1]);

@@ -3,10 +3,9 @@
 use super::captured::CapturedFlow;
 use super::joined::{JoinedFlow, OneWayDelay};
 use crate::findings::advice::advise;
-use crate::findings::finding::Advice;
-use crate::findings::verdict::{JudgedFlow, VerdictReason};
+use crate::findings::verdict::{JudgedFlow, Verdict, VerdictReason};
 use crate::ground::thresholds::STANDARD;
-use crate::judge::{BothCaptures, Diagnosis, QueueWait};
+use crate::judge::{BothCaptures, QueueWait};
 use pipefill_core::limit::CwndCause;
 
 impl CapturedFlow {
@@ -15,23 +14,16 @@ impl CapturedFlow {
     pub fn join(&mut self, joined: JoinedFlow) {
         let both = self.both_captures(&joined);
         self.joined = Some(joined);
-        if let (Some(ledger), Some(VerdictReason::Judged(judged))) = (&mut self.ledger, &self.reason)
+        if let (Some(ledger), Some(VerdictReason::Judged(judged))) = (&mut self.ledger, &self.verdict.reason)
             && let Some(evidence) = both.revise(ledger, &STANDARD)
             && let Some(diagnosis) = ledger.diagnosis(&STANDARD)
         {
             self.loss_is_chance = diagnosis.cwnd_cause == Some(CwndCause::RandomLoss);
             let judged = Box::new(JudgedFlow { diagnosis, ..JudgedFlow::clone(judged) });
-            self.set_verdict(&judged.diagnosis, advise(&judged));
-            self.reason = Some(VerdictReason::BothCaptures(judged, evidence));
+            let advice = advise(&judged);
+            let reason = Some(VerdictReason::BothCaptures(judged.clone(), evidence));
+            self.verdict = Verdict { reason, ..Verdict::of(judged, advice) };
         }
-    }
-
-    fn set_verdict(&mut self, diagnosis: &Diagnosis, advice: Vec<Advice>) {
-        self.limited_by = Some(diagnosis.limited_by);
-        self.limited_fraction = Some(diagnosis.limited_fraction.clone());
-        self.cwnd_cause = diagnosis.cwnd_cause;
-        (self.rule, self.margin) = (diagnosis.rule, diagnosis.margin);
-        self.advice = Some(advice);
     }
 
     /// What both captures show.

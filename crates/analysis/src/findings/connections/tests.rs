@@ -84,7 +84,7 @@ fn data_that_waits_for_a_closed_window_is_not_idle() {
     let found = stalled(|n, info| {
         (info.rwnd_bytes, info.rwnd_limited_us) = (Some(0), Some(u64::from(n) * 100_000));
     });
-    assert_eq!(found.limited_by, Some(LimitedBy::Receiver), "{found:#?}");
+    assert_eq!(found.verdict.limited_by, Some(LimitedBy::Receiver), "{found:#?}");
     assert_eq!(found.direction, Some(Direction::Forward));
 }
 
@@ -100,11 +100,11 @@ fn what_was_offered_and_has_arrived_was_the_applications() {
     };
     let (whole, part) = (judged(10_100_000), judged(10_300_000));
     assert_eq!(
-        (whole.limited_by, part.limited_by),
+        (whole.verdict.limited_by, part.verdict.limited_by),
         (Some(LimitedBy::App), Some(LimitedBy::Rwnd)),
         "{part:#?}"
     );
-    let Some(VerdictReason::Judged(judged)) = whole.reason else { panic!("{whole:#?}") };
+    let Some(VerdictReason::Judged(judged)) = whole.verdict.reason else { panic!("{whole:#?}") };
     let offered = judged.of_all_streams(judged.flow.bitrate);
     assert_eq!((offered, judged.goodput_bps), (Some(10_100_000), 10_000_000));
 }
@@ -119,7 +119,7 @@ fn data_that_nothing_acknowledges_is_not_idle() {
         info.cwnd_bytes = Some(MSS);
     });
     assert_eq!(found.direction, Some(Direction::Forward), "{found:#?}");
-    assert!(!matches!(found.limited_by, None | Some(LimitedBy::App)), "{found:#?}");
+    assert!(!matches!(found.verdict.limited_by, None | Some(LimitedBy::App)), "{found:#?}");
 }
 
 /// A connection of which packets were captured at one of its ends.
@@ -171,19 +171,20 @@ fn packets_near_the_sender_show_what_lets_data_out() {
         sample.in_flight_peak_bytes = 100_000 + 2_000 * at;
         sample.in_flight_before_acks_bytes = 17 * (99_000 + 2_000 * at);
     });
-    assert_eq!(growing.limited_by, Some(LimitedBy::Cwnd), "{:?}", growing.rule);
+    assert_eq!(growing.verdict.limited_by, Some(LimitedBy::Cwnd), "{:?}", growing.verdict.rule);
     let window = of(|_, sample| {
         (sample.rwnd_bytes, sample.rwnd_at_peak_bytes) = (Some(101_000), Some(101_000));
     });
-    assert_eq!(window.limited_by, Some(LimitedBy::Rwnd), "{:?}", window.rule);
-    let figures = window.judged.expect("it was judged").diagnosis.figures;
+    assert_eq!(window.verdict.limited_by, Some(LimitedBy::Rwnd), "{:?}", window.verdict.rule);
+    let Some(VerdictReason::Judged(judged)) = window.verdict.reason else { panic!("{window:#?}") };
+    let figures = judged.diagnosis.figures;
     assert_eq!((figures.rwnd_bytes, figures.cwnd_bytes), (Some(101_000), None), "as the packets show it");
     let small_writes = of(|_, sample| (sample.pushes, sample.tails) = (4, 4));
-    assert_eq!(small_writes.limited_by, Some(LimitedBy::App), "{:?}", small_writes.rule);
+    assert_eq!(small_writes.verdict.limited_by, Some(LimitedBy::App), "{:?}", small_writes.verdict.rule);
     let paced = of(|_, sample| (sample.unprompted_bytes, sample.prompt_bytes) = (50_000, 0));
-    assert_eq!(paced.limited_by, Some(LimitedBy::Pacing), "{:?}", paced.rule);
+    assert_eq!(paced.verdict.limited_by, Some(LimitedBy::Pacing), "{:?}", paced.verdict.rule);
     let buffer = of(|_, sample| sample.in_flight_before_acks_bytes = 17 * 70_000);
-    assert_eq!(buffer.limited_by, Some(LimitedBy::Sndbuf), "{:?}", buffer.rule);
+    assert_eq!(buffer.verdict.limited_by, Some(LimitedBy::Sndbuf), "{:?}", buffer.verdict.rule);
 }
 
 #[test]
@@ -192,7 +193,7 @@ fn packets_near_the_receiver_show_a_sender_that_paces_and_elsewhere_they_do_not(
         let received = packets(|_, sample| {
             (sample.end, sample.capture_point) = (StreamEnd::Receiver, capture_point);
         });
-        captured(&[], &received).judge().remove(0).limited_by
+        captured(&[], &received).judge().remove(0).verdict.limited_by
     };
     assert_eq!(of(CapturePoint::Receiver), Some(LimitedBy::Pacing));
     assert_eq!(of(CapturePoint::Between), Some(LimitedBy::Unknown));
@@ -213,13 +214,16 @@ fn a_second_capture_revises_what_the_verdict_rests_on() {
     let delay = |above_min_us_p50| Some(OneWayDelay { above_min_us_p50, ..OneWayDelay::default() });
     let of_way = |above_us| JoinedDirection { one_way_delay: delay(above_us), ..JoinedDirection::default() };
     flow.join(JoinedFlow { forward: of_way(0), reverse: of_way(15_000), ..JoinedFlow::default() });
-    assert_eq!((flow.limited_by, flow.cwnd_cause), (Some(LimitedBy::Cwnd), Some(CwndCause::AckPath)));
+    assert_eq!(
+        (flow.verdict.limited_by, flow.verdict.cwnd_cause),
+        (Some(LimitedBy::Cwnd), Some(CwndCause::AckPath))
+    );
     let diagnosis = flow.diagnosis().expect("its ledger is revised");
     let held = diagnosis.timeline.iter().filter(|span| span.limited_by == LimitedBy::Cwnd);
     assert!(held.map(|span| span.cwnd_cause).all(|cause| cause == Some(CwndCause::AckPath)));
-    assert_eq!((flow.rule, flow.margin), (diagnosis.rule, diagnosis.margin));
+    assert_eq!((flow.verdict.rule, flow.verdict.margin), (diagnosis.rule, diagnosis.margin));
     assert_eq!(diagnosis.figures, alone.diagnosis().unwrap().figures, "the same spans");
-    assert_ne!(flow.advice, alone.advice);
+    assert_ne!(flow.verdict.advice, alone.verdict.advice);
 }
 
 proptest::proptest! {

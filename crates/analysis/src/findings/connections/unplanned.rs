@@ -6,11 +6,14 @@ use pipefill_core::cell::{
     CapturePackets, CellSpec, Direction, Family, FlowSpec, HostSpec, Offloads, PathSpec, Protocol, RunSpec,
     Writer,
 };
-use pipefill_core::plan::Cell;
-use pipefill_core::record::Observed;
+use pipefill_core::plan::{Cell, Run};
+use pipefill_core::record::{Manifest, Observed, StreamSummary, Subject};
 use pipefill_core::units::Bytes;
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+/// What is recorded of observed sockets, beside `lab` and `sim`.
+pub const BACKEND: &str = "sockets";
 
 /// Cell `index` of a plan of connections, called `name`, with the `spec` that one of them has.
 pub fn cell(index: usize, name: &str, spec: CellSpec) -> Cell {
@@ -46,6 +49,12 @@ pub(super) fn spec(
         expect: Vec::new(),
         hosts: None,
     }
+}
+
+/// The manifest of a run of such a cell.
+pub(super) fn manifest(run: &Run, observed: &Observed, streams: Vec<StreamSummary>) -> Manifest {
+    let subject = Subject::Observed(observed.clone());
+    Manifest { backend: BACKEND.to_owned(), subject, streams, ..Manifest::expected(run, 0) }
 }
 
 /// A flow of which only its time is known, microseconds.

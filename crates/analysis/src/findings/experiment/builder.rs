@@ -8,6 +8,7 @@ use crate::findings::metrics::{PingMetrics, RunMetrics, TcpMetrics, UnmetSetting
 use crate::findings::result::{
     CellResult, EnvironmentSummary, Experiment, InvalidCount, PublishedFigures, SCHEMA,
 };
+use crate::findings::verdict::Verdict;
 use crate::findings::{conclusions, expect};
 use crate::ground::statistics::{median, median_interval, rounded};
 use indexmap::{IndexMap, IndexSet};
@@ -151,14 +152,9 @@ fn explain(result: &mut CellResult, cell: &Cell, valid: &[&RunMetrics]) {
     result.flows = flows::results(&cell.spec.flows, &runs);
     result.headline_flow = flows::headline(valid, &result.flows);
     let Some(flow) = result.headline().cloned() else { return };
-    result.limited_by = flow.limited_by;
-    result.cwnd_cause = flow.cwnd_cause;
-    result.rule = flow.rule;
-    result.margin = flow.margin;
-    result.limited_fraction = flow.limited_fraction;
+    result.verdict = Verdict { reason: None, ..flow.verdict };
     result.predicted_bps = flow.predicted_bps;
     result.verdict_repeat = flow.verdict_repeat;
-    result.advice = flow.advice;
 }
 
 /// A result that holds what the valid runs say, and nothing about the cell.

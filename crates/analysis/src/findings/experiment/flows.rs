@@ -1,15 +1,16 @@
 //! Each flow of a cell over its valid runs: medians, what limited it most of the time, its sentence and its advice.
 
 use super::medians::medians;
-use crate::findings::advice;
+use crate::findings::advice::advise;
 use crate::findings::finding::Latency;
 use crate::findings::headline::{self, room_bps};
 use crate::findings::metrics::{FlowFigures, FlowMetrics, RunMetrics};
 use crate::findings::result::FlowResult;
-use crate::findings::verdict::JudgedFlow;
+use crate::findings::verdict::{JudgedFlow, Verdict};
+use crate::ground::interval::carrying;
 use crate::infer::KnownPath;
 use crate::judge::Diagnosis;
-use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
+use pipefill_core::cell::{CellSpec, Direction, FlowSpec};
 use pipefill_core::limit::LimitedBy;
 use std::collections::BTreeMap;
 
@@ -51,8 +52,7 @@ pub fn results(flows: &[FlowSpec], valid: &[RunFlows<'_>]) -> Vec<FlowResult> {
     if valid.is_empty() {
         return Vec::new();
     }
-    let judged = (0_u32..).zip(flows).filter(|(_, flow)| flow.protocol != Protocol::Ping);
-    judged.map(|(index, flow)| result(flows, index, flow, valid)).collect()
+    carrying(flows).map(|(index, flow)| result(flows, index, flow, valid)).collect()
 }
 
 /// The flow that most runs are about; of equals the first.
@@ -88,16 +88,9 @@ fn result<'a>(flows: &[FlowSpec], index: u32, flow: &FlowSpec, valid: &[RunFlows
     let figures = medians(runs.iter().map(|one| &one.flow.figures)).unwrap_or(of_spec);
     let mut result = FlowResult {
         figures,
-        limited_by: None,
-        limited_fraction: None,
-        cwnd_cause: None,
-        rule: None,
-        margin: None,
+        verdict: Verdict::default(),
         predicted_bps: None,
-        verdict: None,
         verdict_repeat: None,
-        advice: None,
-        judged: None,
         latency: latency(&runs),
     };
     explain(&mut result, flows, flow, &runs);
@@ -133,15 +126,10 @@ fn explain(result: &mut FlowResult, flows: &[FlowSpec], flow: &FlowSpec, runs: &
         goodput_bps: one.flow.figures.goodput_bps.unwrap_or(0),
         room_bps: room_bps(one.flow, one.run.flows),
     };
-    result.limited_by = Some(limited_by);
-    result.limited_fraction = Some(shares);
-    result.cwnd_cause = diagnosis.cwnd_cause;
-    result.rule = diagnosis.rule;
-    result.margin = diagnosis.margin;
     result.predicted_bps = judged.predicted_bps();
     result.verdict_repeat = Some(one.run.repeat);
-    result.advice = Some(advice::advise(&judged));
-    result.judged = Some(Box::new(judged));
+    let advice = advise(&judged);
+    result.verdict = Verdict { limited_fraction: Some(shares), ..Verdict::of(Box::new(judged), advice) };
 }
 
 /// A flow with less than one part in so many of the largest one's goodput.

@@ -2,6 +2,7 @@
 
 use super::delivery::StreamGoodput;
 use crate::findings::finding::Latency;
+use crate::ground::interval::carrying;
 use crate::infer::KnownRun;
 use crate::judge::Diagnosis;
 use pipefill_core::cell::{Direction, Protocol};
@@ -49,8 +50,7 @@ pub(super) fn metrics(
     mut latencies: BTreeMap<u32, Latency>,
     mut diagnoses: Vec<Diagnosis>,
 ) -> Vec<FlowMetrics> {
-    let flows = (0_u32..).zip(run.flows).filter(|(_, flow)| flow.protocol != Protocol::Ping);
-    flows
+    carrying(run.flows)
         .map(|(index, flow)| {
             let streams: Vec<&StreamSummary> = run.streams_of(index).collect();
             let at = diagnoses.iter().position(|one| one.flow == index);

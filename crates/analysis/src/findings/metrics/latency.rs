@@ -1,11 +1,11 @@
 //! The round trip of each flow without load and under it, and the queue that makes it longer.
 
 use crate::findings::finding::{Bufferbloat, Latency, RttSource};
-use crate::ground::interval::TimeInterval;
+use crate::ground::interval::{TimeInterval, carrying};
 use crate::ground::thresholds::STANDARD;
 use crate::ground::weighted_values::WeightedValues;
 use crate::infer::{KnownPath, KnownRun, queue};
-use pipefill_core::cell::{Direction, Protocol};
+use pipefill_core::cell::Direction;
 use pipefill_core::record::{AnyRow, Element, PingSample, StreamEnd, StreamSummary};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -55,8 +55,7 @@ struct OfFlow {
 
 impl Following {
     pub(super) fn of(run: &KnownRun<'_>) -> Self {
-        let flows = (0_u32..).zip(run.flows).filter(|(_, flow)| flow.protocol != Protocol::Ping);
-        let flows: Vec<OfFlow> = flows.map(|(index, _)| OfFlow::new(run, index)).collect();
+        let flows: Vec<OfFlow> = carrying(run.flows).map(|(index, _)| OfFlow::new(run, index)).collect();
         let of_stream = |one: &StreamSummary| {
             let place = flows.iter().position(|flow| flow.index == one.flow)?;
             let direction = run.flow_of(one)?.direction;
@@ -69,7 +68,12 @@ impl Following {
         Self {
             streams: run.streams.iter().filter_map(of_stream).collect(),
             pings: run.streams.iter().filter_map(smallest).collect(),
-            busy: run.streams.iter().filter(|one| is_of(one, &flows)).map(whole).collect(),
+            busy: run
+                .streams
+                .iter()
+                .filter(|one| flows.iter().any(|flow| flow.index == one.flow))
+                .map(whole)
+                .collect(),
             idle_pings: WeightedValues::default(),
             flows,
             looks: [None; 2],
@@ -143,11 +147,6 @@ impl Following {
         };
         self.flows.iter().map(|flow| (flow.index, latency(flow))).collect()
     }
-}
-
-/// Whether `stream` belongs to one of `flows`.
-fn is_of(stream: &StreamSummary, flows: &[OfFlow]) -> bool {
-    flows.iter().any(|flow| flow.index == stream.flow)
 }
 
 /// From the first byte that `stream` offered until the last one was there.

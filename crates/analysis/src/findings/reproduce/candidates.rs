@@ -10,7 +10,7 @@ impl Draft<'_> {
     /// What may be fitted, the likeliest first.
     pub(super) fn knobs(&self) -> Vec<Knob> {
         let main = self.main;
-        match main.limited_by {
+        match main.verdict.limited_by {
             Some(LimitedBy::Cwnd) => self.knobs_of_cwnd(),
             Some(LimitedBy::Path) if main.path_rate_bps.is_none() => vec![Knob::Rate],
             Some(LimitedBy::Rwnd) => vec![Knob::Window],
@@ -24,7 +24,7 @@ impl Draft<'_> {
         let lost = main.retransmits > spurious(main);
         let has_rate = path::rate(&self.of_way(Direction::Forward)).is_some();
         let lossy = || lost.then_some(Knob::Loss);
-        match main.cwnd_cause {
+        match main.verdict.cwnd_cause {
             Some(CwndCause::RandomLoss | CwndCause::Policer) => vec![Knob::Loss],
             Some(CwndCause::AckPath) => self.knob_of_acks().into_iter().collect(),
             Some(CwndCause::Reordering) => vec![Knob::Reorder],
@@ -71,7 +71,7 @@ impl Draft<'_> {
     /// Packets that overtake, where that is the cause: as many as were sent again for nothing, percent.
     fn reordered(&self) -> Option<f64> {
         let share = spurious(self.main) as f64 / self.main.segments.max(1) as f64;
-        let is_the_cause = self.main.cwnd_cause == Some(CwndCause::Reordering) && share > 0.0;
+        let is_the_cause = self.main.verdict.cwnd_cause == Some(CwndCause::Reordering) && share > 0.0;
         is_the_cause.then(|| (1e4 * share).round() / 1e2)
     }
 }

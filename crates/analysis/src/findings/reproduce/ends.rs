@@ -51,7 +51,7 @@ fn host(text: &mut String, flows: &[Placed<'_>], window: &dyn Fn(&CapturedFlow) 
     if flows.iter().all(|(flow, _)| windowed(flow).is_some_and(|window| window <= UNSCALED)) {
         line("sysctl.\"net.ipv4.tcp_window_scaling\" = 0");
     }
-    if flows.iter().any(|(flow, _)| flow.limited_by == Some(LimitedBy::Sndbuf)) {
+    if flows.iter().any(|(flow, _)| flow.verdict.limited_by == Some(LimitedBy::Sndbuf)) {
         line(
             "# With segmentation offload a write goes in whole, whatever the send buffer: without it the buffer holds what it says.",
         );
@@ -61,11 +61,11 @@ fn host(text: &mut String, flows: &[Placed<'_>], window: &dyn Fn(&CapturedFlow) 
 
 /// The window that holds the flow back, or did so until something else was narrower.
 pub(super) fn windowed(flow: &CapturedFlow) -> Option<u64> {
-    let share = flow.limited_fraction.as_ref().and_then(|all| all.get(&LimitedBy::Rwnd)).copied();
+    let share = flow.verdict.limited_fraction.as_ref().and_then(|all| all.get(&LimitedBy::Rwnd)).copied();
     let was_filled =
         |window: u64| flow.in_flight_bytes.is_some_and(|most| most as f64 >= FILLED * window as f64);
     let for_a_while = |window: u64| share.is_some_and(|share| share >= FOR_A_WHILE) && was_filled(window);
-    flow.rwnd_bytes.filter(|&window| flow.limited_by == Some(LimitedBy::Rwnd) || for_a_while(window))
+    flow.rwnd_bytes.filter(|&window| flow.verdict.limited_by == Some(LimitedBy::Rwnd) || for_a_while(window))
 }
 
 fn of_flow(text: &mut String, flow: &CapturedFlow, direction: Direction, first_us: u64) {
@@ -88,7 +88,7 @@ fn at_its_ends(text: &mut String, flow: &CapturedFlow, of_sndbuf: f64, window: O
         let _ = writeln!(text, "{words}");
     };
     let goodput = flow.goodput_bps.unwrap_or(0);
-    match flow.limited_by {
+    match flow.verdict.limited_by {
         Some(LimitedBy::App) => line(format!("bitrate = \"{goodput}bit\"")),
         Some(LimitedBy::Receiver) => line(format!("read_rate = \"{goodput}bit\"")),
         Some(LimitedBy::Pacing) => line(format!("max_pacing_rate = \"{}bit\"", goodput / 20 * 21)),

@@ -103,10 +103,12 @@ pub(super) fn path_of_acks(draft: &Draft<'_>) -> Option<(u64, u64)> {
 
 /// The bottleneck of a direction. Where it is not known, the path is no faster than what got through at most.
 pub(super) fn rate(flows: &[&CapturedFlow]) -> Option<u64> {
-    let may_be_full = |flow: &&CapturedFlow| match flow.limited_by {
+    let may_be_full = |flow: &&CapturedFlow| match flow.verdict.limited_by {
         Some(LimitedBy::Path) => true,
         // A window that grows has not met the bottleneck yet, nor has one that reordering keeps small.
-        Some(LimitedBy::Cwnd) => !matches!(flow.cwnd_cause, Some(CwndCause::Startup | CwndCause::Reordering)),
+        Some(LimitedBy::Cwnd) => {
+            !matches!(flow.verdict.cwnd_cause, Some(CwndCause::Startup | CwndCause::Reordering))
+        }
         _ => false,
     };
     let most = |value: fn(&CapturedFlow) -> Option<u64>| {
@@ -115,7 +117,7 @@ pub(super) fn rate(flows: &[&CapturedFlow]) -> Option<u64> {
     let together = most(|flow| flow.goodput_bps)?;
     let known = flows.iter().filter_map(|flow| flow.path_rate_bps).filter(|&rate| rate >= together).max();
     let fastest = || most(|flow| flow.fastest_bps).filter(|_| flows.iter().all(may_be_full));
-    let is_full = flows.iter().any(|flow| flow.limited_by == Some(LimitedBy::Path));
+    let is_full = flows.iter().any(|flow| flow.verdict.limited_by == Some(LimitedBy::Path));
     known.or_else(fastest).or(is_full.then_some(together))
 }
 
@@ -129,7 +131,7 @@ fn beside(flows: &[&CapturedFlow], one: &CapturedFlow, value: fn(&CapturedFlow) 
 /// What was sent again, and the losses by chance that make CUBIC as fast as the mean of the lossy flows, percent of the segments. Whatever the
 /// sender's congestion control is, and whether losses came in bursts: the scenario has CUBIC and single losses.
 pub(super) fn loss(flows: &[&CapturedFlow]) -> Option<(f64, f64)> {
-    let by_chance = |flow: &&CapturedFlow| match flow.cwnd_cause {
+    let by_chance = |flow: &&CapturedFlow| match flow.verdict.cwnd_cause {
         Some(CwndCause::RandomLoss | CwndCause::Policer) => true,
         Some(CwndCause::Startup) => false,
         _ => flow.loss_is_chance,
@@ -143,7 +145,7 @@ pub(super) fn loss(flows: &[&CapturedFlow]) -> Option<(f64, f64)> {
     let measured = again as f64 / all as f64;
     let mss = Bytes::new(sum(|flow| flow.bytes) / all.saturating_sub(again).max(1));
     let rtt = Duration::from_micros(lossy.iter().filter_map(|flow| flow.min_rtt_us).min()?);
-    let is_held_back = lossy.iter().all(|flow| flow.limited_by == Some(LimitedBy::Cwnd));
+    let is_held_back = lossy.iter().all(|flow| flow.verdict.limited_by == Some(LimitedBy::Cwnd));
     let each = lossy.iter().filter_map(|flow| flow.goodput_bps).sum::<u64>() as f64 / lossy.len() as f64;
     let equal = is_held_back.then(|| loss_that_gives(each, mss, rtt)).flatten();
     let equal = equal.filter(|&share| share <= RARE).unwrap_or(measured);
@@ -166,6 +168,6 @@ fn loss_that_gives(bps: f64, mss: Bytes, rtt: Duration) -> Option<f64> {
 
 /// Whether ACKs wait on their way back: they are late, and no timer ran out.
 pub(super) fn is_slow_for_acks(flow: &CapturedFlow) -> bool {
-    flow.cwnd_cause == Some(CwndCause::AckPath)
+    flow.verdict.cwnd_cause == Some(CwndCause::AckPath)
         && flow.retransmits_by_kind.get("rto").is_none_or(|&count| count == 0)
 }

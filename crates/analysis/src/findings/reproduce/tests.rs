@@ -1,6 +1,7 @@
 //! What is fitted, how, and where it stops.
 
 use super::*;
+use crate::findings::verdict::Verdict;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -21,8 +22,7 @@ fn captured(cause: Option<CwndCause>, again: u64) -> Captured {
         acks: 4_000,
         in_flight_bytes: Some(100_000),
         fastest_bps: Some(50_000_000),
-        limited_by: Some(LimitedBy::Cwnd),
-        cwnd_cause: cause,
+        verdict: Verdict { limited_by: Some(LimitedBy::Cwnd), cwnd_cause: cause, ..Verdict::default() },
         ..CapturedFlow::default()
     };
     Captured { flows: vec![flow], ..Captured::new() }
@@ -172,9 +172,9 @@ fn acks_that_wait_have_a_slow_way_back() {
 fn a_window_that_was_filled_is_written() {
     let mut found = captured(None, 0);
     let flow = &mut found.flows[0];
-    flow.limited_by = Some(LimitedBy::Path);
+    flow.verdict.limited_by = Some(LimitedBy::Path);
     (flow.rwnd_bytes, flow.in_flight_bytes) = (Some(65_535), Some(65_160));
-    flow.limited_fraction = Some(BTreeMap::from([(LimitedBy::Path, 0.6), (LimitedBy::Rwnd, 0.4)]));
+    flow.verdict.limited_fraction = Some(BTreeMap::from([(LimitedBy::Path, 0.6), (LimitedBy::Rwnd, 0.4)]));
     let text = |found: &Captured| Draft::of(found, "again").unwrap().text(None, None);
     assert!(text(&found).contains("tcp_window_scaling\" = 0"), "{}", text(&found));
     found.flows[0].in_flight_bytes = Some(40_000);

@@ -5,7 +5,7 @@
 use super::Quantity;
 use super::rates::Rates;
 use crate::ground::downsampling::Point;
-use crate::ground::interval::TimeInterval;
+use crate::ground::interval::{TimeInterval, carrying};
 use pipefill_core::cell::{Direction, FlowSpec, Protocol, flow_name};
 use pipefill_core::record::{DeliverySample, Manifest};
 
@@ -29,8 +29,6 @@ pub struct DrawnFlow {
 
 /// The flows of the run that `manifest` is about, in the order of the cell.
 pub(super) fn drawn(manifest: &Manifest) -> Vec<DrawnFlow> {
-    let flows =
-        (0_u32..).zip(&manifest.run.cell.spec.flows).filter(|(_, flow)| flow.protocol != Protocol::Ping);
     let one = |(place, flow): (u32, &FlowSpec)| DrawnFlow {
         flow: place,
         name: flow_name(place, flow.protocol, flow.parallel, flow.direction),
@@ -38,7 +36,7 @@ pub(super) fn drawn(manifest: &Manifest) -> Vec<DrawnFlow> {
         direction: flow.direction,
         streams: manifest.streams.iter().filter(|one| one.flow == place).map(|one| one.stream).collect(),
     };
-    flows.map(one).collect()
+    carrying(&manifest.run.cell.spec.flows).map(one).collect()
 }
 
 /// The rates of all sets of streams that have a curve.

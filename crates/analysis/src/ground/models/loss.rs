@@ -75,7 +75,9 @@ pub fn pftk(
         b / 8.0 * window + (1.0 - p) / (p * window) + 2.0
     };
     let segments = (1.0 - p) / p + window + timeout / (1.0 - p);
-    let time = rtt * rounds + timeout * rto * pftk_backoff(p) / (1.0 - p);
+    // What the timer is doubled to, up to 64 times.
+    let backoff = 1.0 + (1..=6).map(|i| 2_f64.powi(i - 1) * p.powi(i)).sum::<f64>();
+    let time = rtt * rounds + timeout * rto * backoff / (1.0 - p);
     Some(segments / time * mss.get() as f64 * 8.0)
 }
 
@@ -120,11 +122,6 @@ fn pftk_timeout_share(window: f64, p: f64) -> f64 {
     let three = kept.powi(3);
     let share = (1.0 - three) * (1.0 + three * (1.0 - kept.powf(window - 3.0))) / (1.0 - kept.powf(window));
     share.min(1.0)
-}
-
-/// `f(p)`, equation 29: the mean number of time-outs in a row, with doubling up to 64.
-fn pftk_backoff(p: f64) -> f64 {
-    1.0 + (1..=6).map(|i| 2_f64.powi(i - 1) * p.powi(i)).sum::<f64>()
 }
 
 #[cfg(test)]

@@ -116,12 +116,6 @@ pub fn tbf_burst(rate: Rate, hz: u64) -> Option<Bytes> {
     Some(Bytes::new(tick).max(SUPER_PACKET))
 }
 
-/// What a delay element with a short `limit` lets through: it can hold `limit` datagrams for `delay`, so
-/// `8 × limit × payload / delay` bits per second of payload, if more is offered. `None` at a zero delay.
-pub fn rate_through_delay_limit(limit_packets: u64, payload: Bytes, delay: Duration) -> Option<f64> {
-    (!delay.is_zero()).then(|| limit_packets as f64 * payload.get() as f64 * 8.0 / delay.as_secs_f64())
-}
-
 fn raise_maximum([least, initial, maximum]: [u64; 3], bdp: Bytes, per_byte: u64) -> [u64; 3] {
     let needed = bdp.get().saturating_mul(per_byte).min(BUFFER_MAX).div_ceil(PAGE) * PAGE;
     [least, initial, needed.max(maximum)]
@@ -144,15 +138,6 @@ mod tests {
             sysctl_lines(study_4),
             ["net.ipv4.tcp_rmem = 4096 131072 15003648", "net.ipv4.tcp_wmem = 4096 16384 22503424"]
         );
-    }
-
-    /// Study 1: 1 Gbit/s of datagrams through 100 ms with netem's limit of 1000 published 111 Mbit/s (bytes over the
-    /// duration plus the delay); the model gives 115.8.
-    #[test]
-    fn study_1_udp_through_a_short_limit() {
-        let got = rate_through_delay_limit(1_000, Bytes::new(1_448), Duration::from_millis(100)).unwrap();
-        assert!((got - 115.84e6).abs() < 1.0);
-        assert!((got / 111e6 - 1.0).abs() < 0.05);
     }
 
     /// Study 1's note: 100 Mbit/s for one second in packets of 1,448 bytes are some 8,600.

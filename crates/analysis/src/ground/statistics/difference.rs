@@ -78,7 +78,7 @@ impl Difference {
     fn of(value: f64, shown: Option<(Interval, Studentised)>) -> Self {
         let detectable = shown.as_ref().map(|(interval, student)| {
             let half = (interval.high - interval.low) / 2.0;
-            half * (1.0 + t_80(student.freedom) / t_95(student.freedom))
+            half * (1.0 + T_80[student.freedom.clamp(1, T_80.len()) - 1] / t_95(student.freedom))
         });
         Self { value, interval: shown.map(|(interval, _)| interval), detectable }
     }
@@ -174,10 +174,6 @@ fn t_95(freedom: usize) -> f64 {
         40.. => 2.021,
         _ => T_95[freedom.clamp(1, T_95.len()) - 1],
     }
-}
-
-fn t_80(freedom: usize) -> f64 {
-    T_80[freedom.clamp(1, T_80.len()) - 1]
 }
 
 #[cfg(test)]

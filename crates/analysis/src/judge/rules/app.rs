@@ -5,7 +5,6 @@ use super::super::conditions::{
 };
 use super::super::rule::{Part, Rule, RuleId};
 use super::cwnd::arriving_packets;
-use pipefill_core::limit::LimitedBy;
 
 /// Of a connection that carried nothing and has nothing to send: no rule is asked.
 pub(in crate::judge) const IDLE: RuleId = RuleId::new("app.idle");
@@ -13,7 +12,6 @@ pub(in crate::judge) const IDLE: RuleId = RuleId::new("app.idle");
 /// Losses of a queue count sooner than others.
 pub(super) const DATAGRAMS_ARRIVE: Rule = Rule {
     id: RuleId::new("app.datagrams_arrive"),
-    limited_by: LimitedBy::App,
     question: "Do nearly all datagrams arrive, or are the few losses not those of a full queue?",
     needs: &[Part::Datagrams, Part::Plan],
     holds: |evidence, t, trace| {
@@ -26,7 +24,6 @@ pub(super) const DATAGRAMS_ARRIVE: Rule = Rule {
 
 pub(super) const DATAGRAMS_OFFERED: Rule = Rule {
     id: RuleId::new("app.datagrams_offered"),
-    limited_by: LimitedBy::App,
     question: "Was all that was asked for sent, and did it arrive?",
     needs: &[Part::Datagrams, Part::NoPlan],
     holds: |evidence, t, trace| {
@@ -38,7 +35,6 @@ pub(super) const DATAGRAMS_OFFERED: Rule = Rule {
 /// Nothing behind an application that is on time holds it back, even where a large write waits for its turn.
 pub(super) const ON_TIME: Rule = Rule {
     id: RuleId::new("app.on_time"),
-    limited_by: LimitedBy::App,
     question: "Has the application got through what it was to offer by now, but for the write in progress?",
     needs: &[Part::Offer, Part::Sender],
     holds: |evidence, t, trace| {
@@ -51,7 +47,6 @@ pub(super) const ON_TIME: Rule = Rule {
 /// Whoever wants more fills at least one of them.
 pub(super) const OFFERS_LESS_IN_FULL_PATH: Rule = Rule {
     id: RuleId::new("app.offers_less_in_full_path"),
-    limited_by: LimitedBy::App,
     question: "Is the path full while neither a window nor the send buffer of this stream is used up?",
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
@@ -65,7 +60,6 @@ pub(super) const OFFERS_LESS_IN_FULL_PATH: Rule = Rule {
 
 pub(super) const ARRIVES_DRY: Rule = Rule {
     id: RuleId::new("app.arrives_dry"),
-    limited_by: LimitedBy::App,
     question: "Do the PSH flags of what arrives show, most of the time, that all that was written was sent?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
@@ -76,7 +70,6 @@ pub(super) const ARRIVES_DRY: Rule = Rule {
 
 pub(super) const WRITES_IN_LUMPS: Rule = Rule {
     id: RuleId::new("app.writes_in_lumps"),
-    limited_by: LimitedBy::App,
     question: "Does data wait that no window holds back, although the pacing rate allows much more or the kernel flags the application?",
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
@@ -89,7 +82,6 @@ pub(super) const WRITES_IN_LUMPS: Rule = Rule {
 
 pub(super) const OFFERS_RATE: Rule = Rule {
     id: RuleId::new("app.offers_rate"),
-    limited_by: LimitedBy::App,
     question: "Is everything sent that was written, of an application that was to offer a rate?",
     needs: &[Part::Sender, Part::Offer],
     holds: |_, _, _| true,
@@ -97,7 +89,6 @@ pub(super) const OFFERS_RATE: Rule = Rule {
 
 pub(super) const OFFERS_LESS: Rule = Rule {
     id: RuleId::new("app.offers_less"),
-    limited_by: LimitedBy::App,
     question: "Is everything sent that was written, with room in the send buffer?",
     needs: &[Part::Sender, Part::NoPlan],
     holds: |_, _, _| true,
@@ -105,7 +96,6 @@ pub(super) const OFFERS_LESS: Rule = Rule {
 
 pub(super) const NOTHING_WAITS: Rule = Rule {
     id: RuleId::new("app.nothing_waits"),
-    limited_by: LimitedBy::App,
     question: "Is everything sent that was written, with an idle CPU and an empty send buffer?",
     needs: &[Part::Sender],
     holds: |_, _, _| true,

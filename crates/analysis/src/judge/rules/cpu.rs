@@ -2,11 +2,9 @@
 
 use super::super::conditions::{is_cpu_bound, is_unread};
 use super::super::rule::{Part, Rule, RuleId};
-use pipefill_core::limit::LimitedBy;
 
 pub(super) const READER_BUSY: Rule = Rule {
     id: RuleId::new("cpu.reader_busy"),
-    limited_by: LimitedBy::Cpu,
     question: "Does data wait unread while a thread of an end has no CPU time left?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| is_unread(evidence, t, trace) && is_cpu_bound(evidence, t, trace),
@@ -14,7 +12,6 @@ pub(super) const READER_BUSY: Rule = Rule {
 
 pub(super) const BUSY: Rule = Rule {
     id: RuleId::new("cpu.busy"),
-    limited_by: LimitedBy::Cpu,
     question: "Does a thread of an end compute, or wait for a CPU, nearly all the time?",
     needs: &[Part::Sender],
     holds: is_cpu_bound,
@@ -22,7 +19,6 @@ pub(super) const BUSY: Rule = Rule {
 
 pub(super) const LATE: Rule = Rule {
     id: RuleId::new("cpu.late"),
-    limited_by: LimitedBy::Cpu,
     question: "Is everything sent that was written, by a thread that waited for a CPU?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
@@ -32,7 +28,6 @@ pub(super) const LATE: Rule = Rule {
 
 pub(super) const PARTLY_BUSY: Rule = Rule {
     id: RuleId::new("cpu.partly_busy"),
-    limited_by: LimitedBy::Cpu,
     question: "Is everything sent that was written, by a thread that is busy half of the time and should write as fast as it can?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {

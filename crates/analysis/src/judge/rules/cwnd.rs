@@ -10,7 +10,6 @@ use pipefill_core::limit::LimitedBy;
 
 pub(super) const REPAIRING: Rule = Rule {
     id: RuleId::new("cwnd.repairing"),
-    limited_by: LimitedBy::Cwnd,
     question: "Does the sender recover from losses most of the time?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| evidence.sender.as_ref().is_some_and(|sender| is_repairing(sender, t, trace)),
@@ -18,7 +17,6 @@ pub(super) const REPAIRING: Rule = Rule {
 
 pub(super) const USED_UP: Rule = Rule {
     id: RuleId::new("cwnd.used_up"),
-    limited_by: LimitedBy::Cwnd,
     question: "Does data wait while the congestion window is used up, and is it smaller than a receive window that is used up?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
@@ -28,7 +26,6 @@ pub(super) const USED_UP: Rule = Rule {
 
 pub(super) const NEARLY_USED_UP: Rule = Rule {
     id: RuleId::new("cwnd.nearly_used_up"),
-    limited_by: LimitedBy::Cwnd,
     question: "Does data wait, unexplained, while most of the congestion window is out?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
@@ -39,7 +36,6 @@ pub(super) const NEARLY_USED_UP: Rule = Rule {
 
 pub(super) const ARRIVALS_GROW: Rule = Rule {
     id: RuleId::new("cwnd.arrivals_grow"),
-    limited_by: LimitedBy::Cwnd,
     question: "Does what arrives grow from third to third of the time?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
@@ -50,7 +46,6 @@ pub(super) const ARRIVALS_GROW: Rule = Rule {
 
 pub(super) const ARRIVALS_DISORDERED: Rule = Rule {
     id: RuleId::new("cwnd.arrivals_disordered"),
-    limited_by: LimitedBy::Cwnd,
     question: "Does the rate of what arrives vary while segments often come out of order?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {

@@ -3,11 +3,9 @@
 use super::super::conditions::{is_waiting, paced_share};
 use super::super::rule::{Part, Rule, RuleId};
 use super::cwnd::arriving_packets;
-use pipefill_core::limit::LimitedBy;
 
 pub(super) const REACHED: Rule = Rule {
     id: RuleId::new("pacing.reached"),
-    limited_by: LimitedBy::Pacing,
     question: "Does data wait while the stream gets the max_pacing_rate that the scenario sets?",
     needs: &[Part::Sender, Part::Plan],
     holds: |evidence, t, trace| {
@@ -19,7 +17,6 @@ pub(super) const REACHED: Rule = Rule {
 /// No socket reports its own limit (`SO_MAX_PACING_RATE`).
 pub(super) const BY_PROGRAM: Rule = Rule {
     id: RuleId::new("pacing.by_program"),
-    limited_by: LimitedBy::Pacing,
     question: "Does data wait while the pacing rate is what gets through, and has it not changed for long?",
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
@@ -35,7 +32,6 @@ pub(super) const BY_PROGRAM: Rule = Rule {
 
 pub(super) const ARRIVES_EVENLY: Rule = Rule {
     id: RuleId::new("pacing.arrives_evenly"),
-    limited_by: LimitedBy::Pacing,
     question: "Do data arrive evenly, at the same rate most of the time, without a queue and without losses?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
@@ -50,7 +46,6 @@ pub(super) const ARRIVES_EVENLY: Rule = Rule {
 
 pub(super) const EXPLAINS_RATE: Rule = Rule {
     id: RuleId::new("pacing.explains_rate"),
-    limited_by: LimitedBy::Pacing,
     question: "Does data wait with room in both windows, while the pacing rate explains what is acknowledged?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
@@ -61,7 +56,6 @@ pub(super) const EXPLAINS_RATE: Rule = Rule {
 
 pub(super) const LEFT_OVER: Rule = Rule {
     id: RuleId::new("pacing.left_over"),
-    limited_by: LimitedBy::Pacing,
     question: "Does data wait with room in both windows, in a socket that paces?",
     needs: &[Part::Sender, Part::Plan],
     holds: |evidence, t, trace| {

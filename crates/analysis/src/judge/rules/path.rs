@@ -5,24 +5,18 @@ use super::super::rule::{Part, Rule, RuleId};
 use super::super::trace::Trace;
 use crate::ground::threshold::Threshold;
 use crate::ground::thresholds::Thresholds;
-use pipefill_core::evidence::{ArrivalsOfAll, Datagrams, Growth, Risen};
+use pipefill_core::evidence::{ArrivalsOfAll, Evidence, Growth, Risen};
 use pipefill_core::limit::LimitedBy;
 
 pub(super) const DATAGRAMS_DROPPED: Rule = Rule {
     id: RuleId::new("path.datagrams_dropped"),
-    limited_by: LimitedBy::Path,
     question: "Do counted drops explain the losses, most of them the path's own?",
     needs: &[Part::Datagrams, Part::Plan],
-    holds: |evidence, t, trace| {
-        evidence
-            .datagrams
-            .is_some_and(|datagrams| most_dropped(&datagrams, t, trace) == Some(LimitedBy::Path))
-    },
+    holds: |evidence, t, trace| most_dropped(evidence, t, trace) == Some(LimitedBy::Path),
 };
 
 pub(super) const DATAGRAMS_LOST: Rule = Rule {
     id: RuleId::new("path.datagrams_lost"),
-    limited_by: LimitedBy::Path,
     question: "Are datagrams lost, where only both ends counted?",
     needs: &[Part::Datagrams, Part::NoPlan],
     holds: |evidence, t, trace| {
@@ -33,7 +27,6 @@ pub(super) const DATAGRAMS_LOST: Rule = Rule {
 /// A window or a buffer that would not let through the stream's fair share of an empty path stands before it.
 pub(super) const FULL: Rule = Rule {
     id: RuleId::new("path.full"),
-    limited_by: LimitedBy::Path,
     question: "Is the bottleneck at its rate, or its queue never empty?",
     needs: &[Part::Sender],
     holds: is_path_full,
@@ -41,7 +34,6 @@ pub(super) const FULL: Rule = Rule {
 
 pub(super) const ARRIVES_WITH_QUEUE: Rule = Rule {
     id: RuleId::new("path.arrives_with_queue"),
-    limited_by: LimitedBy::Path,
     question: "Is the rate the same once the start is over, with a queue all the time and nothing out of order?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
@@ -60,7 +52,6 @@ pub(super) const ARRIVES_WITH_QUEUE: Rule = Rule {
 /// A loss that does not change the rate is made up for by a queue, which is there now and then; or an application offers no more.
 pub(super) const LOSSES_CHANGE_NOTHING: Rule = Rule {
     id: RuleId::new("path.losses_change_nothing"),
-    limited_by: LimitedBy::Path,
     question: "Is the rate exactly the same although segments come out of order now and then, with a queue now and then?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
@@ -75,7 +66,6 @@ pub(super) const LOSSES_CHANGE_NOTHING: Rule = Rule {
 
 pub(super) const ARRIVES_STEADILY: Rule = Rule {
     id: RuleId::new("path.arrives_steadily"),
-    limited_by: LimitedBy::Path,
     question: "Is the rate nearly the same, with a queue nearly all the time?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
@@ -89,7 +79,8 @@ fn is_plateau(whole: &ArrivalsOfAll, spread: Threshold, t: &Thresholds, trace: &
 }
 
 /// The place of most drops, where all that were counted explain what is missing.
-pub(super) fn most_dropped(datagrams: &Datagrams, t: &Thresholds, trace: &mut Trace) -> Option<LimitedBy> {
+pub(super) fn most_dropped(evidence: &Evidence, t: &Thresholds, trace: &mut Trace) -> Option<LimitedBy> {
+    let datagrams = evidence.datagrams?;
     let places = [
         (datagrams.path_drops, LimitedBy::Path),
         (datagrams.testbed_drops, LimitedBy::Testbed),

@@ -7,19 +7,13 @@ use pipefill_core::limit::LimitedBy;
 
 pub(super) const DATAGRAMS_DROPPED: Rule = Rule {
     id: RuleId::new("receiver.datagrams_dropped"),
-    limited_by: LimitedBy::Receiver,
     question: "Do counted drops explain the losses, most of them the receiver's socket's?",
     needs: &[Part::Datagrams, Part::Plan],
-    holds: |evidence, t, trace| {
-        evidence
-            .datagrams
-            .is_some_and(|datagrams| most_dropped(&datagrams, t, trace) == Some(LimitedBy::Receiver))
-    },
+    holds: |evidence, t, trace| most_dropped(evidence, t, trace) == Some(LimitedBy::Receiver),
 };
 
 pub(super) const UNREAD: Rule = Rule {
     id: RuleId::new("receiver.unread"),
-    limited_by: LimitedBy::Receiver,
     question: "Is the receive window used up in front of data that the application has not read?",
     needs: &[Part::Sender],
     holds: is_unread,
@@ -27,7 +21,6 @@ pub(super) const UNREAD: Rule = Rule {
 
 pub(super) const UNREAD_ALONE: Rule = Rule {
     id: RuleId::new("receiver.unread_alone"),
-    limited_by: LimitedBy::Receiver,
     question: "Does half of the receive buffer wait for the application?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {

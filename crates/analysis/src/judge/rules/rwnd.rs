@@ -6,7 +6,6 @@ use pipefill_core::limit::LimitedBy;
 
 pub(super) const BELOW_FAIR_SHARE: Rule = Rule {
     id: RuleId::new("rwnd.below_fair_share"),
-    limited_by: LimitedBy::Rwnd,
     question: "Is the receive window used up, and would it not let through the fair share of an empty path, although the path is full?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
@@ -19,7 +18,6 @@ pub(super) const BELOW_FAIR_SHARE: Rule = Rule {
 
 pub(super) const USED_UP: Rule = Rule {
     id: RuleId::new("rwnd.used_up"),
-    limited_by: LimitedBy::Rwnd,
     question: "Does data wait while the receive window is used up, and is it smaller than a congestion window that is used up?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
@@ -29,7 +27,6 @@ pub(super) const USED_UP: Rule = Rule {
 
 pub(super) const NEARLY_USED_UP: Rule = Rule {
     id: RuleId::new("rwnd.nearly_used_up"),
-    limited_by: LimitedBy::Rwnd,
     question: "Does data wait, unexplained, while most of the receive window is out, and no smaller part than of the congestion window?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
@@ -42,7 +39,6 @@ pub(super) const NEARLY_USED_UP: Rule = Rule {
 
 pub(super) const ARRIVES_WHOLE: Rule = Rule {
     id: RuleId::new("rwnd.arrives_whole"),
-    limited_by: LimitedBy::Rwnd,
     question: "Does nearly the whole advertised window arrive in a round trip?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {

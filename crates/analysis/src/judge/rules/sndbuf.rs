@@ -5,11 +5,9 @@ use super::super::conditions::{
 };
 use super::super::rule::{Part, Rule, RuleId};
 use super::cwnd::arriving_packets;
-use pipefill_core::limit::LimitedBy;
 
 pub(super) const BELOW_FAIR_SHARE: Rule = Rule {
     id: RuleId::new("sndbuf.below_fair_share"),
-    limited_by: LimitedBy::Sndbuf,
     question: "Is the send buffer used up with all of it sent, and would it not let through the fair share of an empty path, although the path is full?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {
@@ -25,7 +23,6 @@ pub(super) const BELOW_FAIR_SHARE: Rule = Rule {
 
 pub(super) const USED_UP: Rule = Rule {
     id: RuleId::new("sndbuf.used_up"),
-    limited_by: LimitedBy::Sndbuf,
     question: "Is everything sent that the send buffer holds, and the buffer used up?",
     needs: &[Part::Sender, Part::Plan],
     holds: |evidence, t, trace| {
@@ -37,7 +34,6 @@ pub(super) const USED_UP: Rule = Rule {
 /// Its writer waits for it, and not it for its writer.
 pub(super) const KEPT_FULL: Rule = Rule {
     id: RuleId::new("sndbuf.kept_full"),
-    limited_by: LimitedBy::Sndbuf,
     question: "Is everything sent that the send buffer holds, and does it get full and is never nearly empty?",
     needs: &[Part::Sender, Part::NoPlan],
     holds: |evidence, t, trace| {
@@ -53,7 +49,6 @@ pub(super) const KEPT_FULL: Rule = Rule {
 /// A buffer is emptied and filled again; a congestion window would have grown.
 pub(super) const ARRIVES_IN_BURSTS: Rule = Rule {
     id: RuleId::new("sndbuf.arrives_in_bursts"),
-    limited_by: LimitedBy::Sndbuf,
     question: "Do data arrive in bursts a round trip apart, at the same rate most of the time, without a queue and without losses?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
@@ -68,7 +63,6 @@ pub(super) const ARRIVES_IN_BURSTS: Rule = Rule {
 
 pub(super) const PARTLY_USED: Rule = Rule {
     id: RuleId::new("sndbuf.partly_used"),
-    limited_by: LimitedBy::Sndbuf,
     question: "Is everything sent that was written, with part of the send buffer in use between two samples?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {

@@ -7,19 +7,13 @@ use pipefill_core::limit::LimitedBy;
 
 pub(super) const DATAGRAMS_DROPPED: Rule = Rule {
     id: RuleId::new("testbed.datagrams_dropped"),
-    limited_by: LimitedBy::Testbed,
     question: "Do counted drops explain the losses, most of them the instrument's?",
     needs: &[Part::Datagrams, Part::Plan],
-    holds: |evidence, t, trace| {
-        evidence
-            .datagrams
-            .is_some_and(|datagrams| most_dropped(&datagrams, t, trace) == Some(LimitedBy::Testbed))
-    },
+    holds: |evidence, t, trace| most_dropped(evidence, t, trace) == Some(LimitedBy::Testbed),
 };
 
 pub(super) const HOST_RATE: Rule = Rule {
     id: RuleId::new("testbed.host_rate"),
-    limited_by: LimitedBy::Testbed,
     question: "Does a simulated host send as fast as it can over a path without a rate?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| evidence.path.is_the_hosts && is_path_full(evidence, t, trace),
@@ -27,7 +21,6 @@ pub(super) const HOST_RATE: Rule = Rule {
 
 pub(super) const DATA_PATH_BUSY: Rule = Rule {
     id: RuleId::new("testbed.data_path_busy"),
-    limited_by: LimitedBy::Testbed,
     question: "Has a thread that carries packets no CPU time left?",
     needs: &[Part::Sender],
     holds: |evidence, t, trace| {

@@ -41,7 +41,7 @@ fn idle() -> SenderEvidence {
 fn decided(flows: &str, rows: &[AnyRow], epoch: &Epoch) -> (LimitedBy, &'static str) {
     let manifest = manifest(&format!("{PATH}{flows}"));
     let decision = decide(&evidence(&manifest, rows, epoch), &STANDARD).expect("a sender was seen");
-    (decision.rule.limited_by, decision.rule.id.as_str())
+    (decision.rule.limited_by(), decision.rule.id.as_str())
 }
 
 fn judged(flows: &str, rows: &[AnyRow], sender: &SenderEvidence) -> LimitedBy {
@@ -234,8 +234,8 @@ fn every_rule_has_a_name_of_its_own_that_begins_with_its_holder() {
     let names: std::collections::BTreeSet<&str> = RULES.iter().map(|rule| rule.id.as_str()).collect();
     assert_eq!(names.len(), RULES.len());
     for rule in RULES {
-        let holder = rule.id.as_str().split('.').next();
-        assert_eq!(holder, Some(rule.limited_by.as_str()), "{}", rule.id);
+        let holder = rule.id.as_str().split('.').next().and_then(LimitedBy::from_word);
+        assert_eq!(holder, Some(rule.limited_by()), "{}", rule.id);
         assert!(rule.question.ends_with('?'), "{}", rule.id);
     }
 }

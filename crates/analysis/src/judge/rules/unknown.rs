@@ -2,14 +2,12 @@
 
 use super::super::conditions::is_waiting;
 use super::super::rule::{Part, Rule, RuleId};
-use pipefill_core::limit::LimitedBy;
 
 /// Of time for which there is no evidence at all: no rule is asked.
 pub(in crate::judge) const NOT_SAMPLED: RuleId = RuleId::new("unknown.not_sampled");
 
 pub(super) const DATAGRAMS: Rule = Rule {
     id: RuleId::new("unknown.datagrams"),
-    limited_by: LimitedBy::Unknown,
     question: "Do the counters explain neither the losses of datagrams nor a sender that sent less than it was asked for?",
     needs: &[Part::Datagrams],
     holds: |_, _, _| true,
@@ -17,7 +15,6 @@ pub(super) const DATAGRAMS: Rule = Rule {
 
 pub(super) const WAITING_UNEXPLAINED: Rule = Rule {
     id: RuleId::new("unknown.waiting_unexplained"),
-    limited_by: LimitedBy::Unknown,
     question: "Does data wait that no window, no pacing and no application explains?",
     needs: &[Part::Sender, Part::NoPlan],
     holds: is_waiting,
@@ -25,7 +22,6 @@ pub(super) const WAITING_UNEXPLAINED: Rule = Rule {
 
 pub(super) const WAITING: Rule = Rule {
     id: RuleId::new("unknown.waiting"),
-    limited_by: LimitedBy::Unknown,
     question: "Does data wait with room in both windows, in a socket that does not pace?",
     needs: &[Part::Sender, Part::Plan],
     holds: is_waiting,
@@ -33,7 +29,6 @@ pub(super) const WAITING: Rule = Rule {
 
 pub(super) const FEW_ROUNDS: Rule = Rule {
     id: RuleId::new("unknown.few_rounds"),
-    limited_by: LimitedBy::Unknown,
     question: "Did the receiver see too few round trips?",
     needs: &[Part::Arrivals],
     holds: |evidence, t, trace| {
@@ -43,7 +38,6 @@ pub(super) const FEW_ROUNDS: Rule = Rule {
 
 pub(super) const ARRIVALS: Rule = Rule {
     id: RuleId::new("unknown.arrivals"),
-    limited_by: LimitedBy::Unknown,
     question: "Does the receiver's socket show neither a used window nor a queue?",
     needs: &[Part::Arrivals],
     holds: |_, _, _| true,
