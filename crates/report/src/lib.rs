@@ -38,5 +38,6 @@ pub mod stream;
 mod svg;
 pub mod sweep;
 pub mod table;
+pub mod visible;
 mod wall_clock;
 pub mod words;
