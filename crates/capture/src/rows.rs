@@ -113,6 +113,7 @@ impl Observer for Sampling {
         let (mut samples, every_ns) =
             followed.map_or((Vec::new(), EVERY_NS), |one| (one.samples, one.every_ns));
         if !samples.is_empty() {
+            samples.reserve_exact(1);
             samples.push(SamplePair::of(connection, connection.last_ns(), [Clocking::default(); 2]));
         }
         self.make_room();
@@ -152,6 +153,10 @@ impl Followed {
         let before = self.samples.len();
         self.fill_the_pause(event.time_ns);
         let clocking = self.clocking;
+        if self.samples.len() == self.samples.capacity() {
+            // A small connection has one or two.
+            self.samples.reserve_exact(self.samples.len().max(1));
+        }
         self.samples.push(SamplePair::of(connection, event.time_ns, clocking));
         self.clocking.iter_mut().for_each(Clocking::begin);
         if self.samples.len() > SAMPLES_MAX {
