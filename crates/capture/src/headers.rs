@@ -109,7 +109,7 @@ pub fn segment(packet: &Packet<'_>) -> Result<Segment, Other> {
 /// The same, in place of what is in `to`.
 #[inline(always)]
 pub(crate) fn read(packet: &Packet<'_>, to: &mut Segment) -> Result<(), Other> {
-    (to.time_ns, to.number) = (packet.time_ns, packet.number);
+    (to.time_ns, to.stretch, to.number) = (packet.steady_ns, packet.stretch, packet.number);
     if usual::read(packet, to) {
         Ok(())
     } else {

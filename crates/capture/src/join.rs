@@ -9,11 +9,12 @@
 mod clock;
 mod pairing;
 mod sent;
+mod set_ahead;
 mod survey;
 mod thinned;
 mod way;
 
-pub use clock::Clock;
+pub use clock::{Clock, OffsetMove};
 pub use pairing::{PAIRS_MAX, Pair, Pairing, Placed};
 pub use survey::{Origin, Survey};
 pub use way::{Counts, LISTED, Lost, Unmatched};
@@ -23,6 +24,7 @@ use crate::read::{ReadError, Reader};
 use clock::Clouds;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use set_ahead::{SetAhead, corrected, offset_move};
 use std::io::Read;
 use thinned::percentile;
 use way::{Spans, Way, shifted};
@@ -45,6 +47,8 @@ pub struct Joined {
     pub clock: Option<Clock>,
     /// Both captures have the same clock.
     pub is_same_clock: bool,
+    /// The clock of one of them was set so that the difference between both moved. There is no [`Joined::clock`] then, and no delay.
+    pub offset_move: Option<OffsetMove>,
     /// Where reading the captures ended early.
     pub broken: [Option<ReadError>; 2],
 }
@@ -95,7 +99,9 @@ pub fn join<A: Read, B: Read>(
 ) -> Joined {
     let mut joining = Joining::new(&pairing);
     let (mut broken_a, mut broken_b) = (None, None);
-    let (mut one, mut other) = (next(first, &mut broken_a), next(second, &mut broken_b));
+    let ahead = pairing.ahead.clone();
+    let mut one = next(first, &ahead[0], &mut broken_a);
+    let mut other = next(second, &ahead[1], &mut broken_b);
     loop {
         let at = |segment: &Segment| shifted(segment.time_ns, pairing.rough_ns);
         let is_first = match (&one, &other) {
@@ -110,21 +116,26 @@ pub fn join<A: Read, B: Read>(
             joining.take(usize::from(!is_first), &segment, now_ns);
         }
         if is_first {
-            one = next(first, &mut broken_a);
+            one = next(first, &ahead[0], &mut broken_a);
         } else {
-            other = next(second, &mut broken_b);
+            other = next(second, &ahead[1], &mut broken_b);
         }
     }
-    joining.finish(pairing, [broken_a, broken_b])
+    let is_set_back = first.backward_times().set_back + second.backward_times().set_back > 0;
+    joining.finish(pairing, [broken_a, broken_b], is_set_back)
 }
 
 /// The next TCP segment of a capture.
-fn next<R: Read>(reader: &mut Reader<'_, R>, broken: &mut Option<ReadError>) -> Option<Segment> {
+fn next<R: Read>(
+    reader: &mut Reader<'_, R>,
+    ahead: &[SetAhead],
+    broken: &mut Option<ReadError>,
+) -> Option<Segment> {
     loop {
         match reader.next_packet() {
             Ok(Some(packet)) => {
                 if let Ok(segment) = headers::segment(&packet) {
-                    return Some(segment);
+                    return Some(Segment { time_ns: corrected(ahead, segment.time_ns), ..segment });
                 }
             }
             Ok(None) => return None,
@@ -191,13 +202,19 @@ impl Joining {
         }
     }
 
-    fn finish(mut self, pairing: Pairing, broken: [Option<ReadError>; 2]) -> Joined {
+    /// Where the clock of either capture was set, by how much they differ is not known at any time, nor what depends on it.
+    fn finish(mut self, pairing: Pairing, broken: [Option<ReadError>; 2], is_set_back: bool) -> Joined {
+        let set_ahead = offset_move(&pairing.ahead);
         self.ways.iter_mut().for_each(Way::finish);
         let least = |way: &Way| way.least_ns;
         // One clock makes no packet arrive before it was sent.
-        let is_same_clock =
-            pairing.is_same_clock && self.ways.iter().filter_map(least).all(|least| least >= 0);
-        let clock = if is_same_clock { None } else { self.clock(&pairing) };
+        let is_same_clock = pairing.is_same_clock
+            && !is_set_back
+            && set_ahead.is_none()
+            && self.ways.iter().filter_map(least).all(|least| least >= 0);
+        let clouds = if is_same_clock { None } else { self.clouds(&pairing) };
+        let offset_move = set_ahead.or_else(|| clouds.as_ref()?.offset_move().filter(|_| !is_set_back));
+        let clock = clouds.filter(|_| !is_set_back && offset_move.is_none()).map(|clouds| clouds.clock());
         let mut ways = self.ways.into_iter();
         let mut pairs = Vec::new();
         for pair in pairing.pairs {
@@ -206,16 +223,16 @@ impl Joining {
             let ways = [joined(forward, &compared, 0), joined(reverse, &compared, 1)];
             pairs.push(JoinedPair { pair, ways });
         }
-        Joined { pairs, clock, is_same_clock, broken }
+        Joined { pairs, clock, is_same_clock, offset_move, broken }
     }
 
     /// From the connection of which most was matched in both directions.
-    fn clock(&self, pairing: &Pairing) -> Option<Clock> {
+    fn clouds(&self, pairing: &Pairing) -> Option<Clouds> {
         let known = |at: usize| self.ways[2 * at].delays.seen.min(self.ways[2 * at + 1].delays.seen);
         let best = (0..pairing.pairs.len()).max_by_key(|&at| (known(at), std::cmp::Reverse(at)))?;
         let ways = [&self.ways[2 * best].envelope, &self.ways[2 * best + 1].envelope];
         let [forward, reverse] = if pairing.pairs[best].at_a == 0 { ways } else { [ways[1], ways[0]] };
-        Some(Clouds::of(forward.points(), reverse.points())?.clock())
+        Clouds::of(forward.points(), reverse.points())
     }
 }
 

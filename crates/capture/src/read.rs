@@ -6,6 +6,7 @@
 //! Invariant: what could be read is yielded, then one error says where the rest broke, then nothing more. Memory: the buffer grows with
 //! bytes that were there, never with a length that a file claims.
 
+mod clock;
 mod comments;
 mod compression;
 mod error;
@@ -15,11 +16,13 @@ mod pcap;
 mod pcapng;
 mod source;
 
+pub use clock::{BackwardTimes, SET_BACK_NS};
 pub use comments::Comments;
 pub use compression::Compression;
 pub use error::{Problem, ReadError};
 pub use mapped::{BEGINNING, Mapped, is_sparse};
 
+use clock::CaptureClock;
 use compression::Input;
 use pcap::Pcap;
 use pcapng::Pcapng;
@@ -53,6 +56,10 @@ pub struct Packet<'a> {
     /// Nanoseconds since 1970. 0 where the container has no time for it (a simple packet block), the ends of the type for times before
     /// 1970 and after 2554.
     pub time_ns: u64,
+    /// The same as if the clock had not been set back: times go on from the latest before that. That of the packet before where it has none.
+    pub steady_ns: u64,
+    /// How often the clock had been set back by then: from packets with the same number times can be measured.
+    pub stretch: u32,
     /// The interface that saw it, counted through all sections from 0; 0 in a pcap.
     pub interface: u32,
     /// What its bytes begin with.
@@ -73,6 +80,8 @@ impl<'a> Packet<'a> {
             number: 1,
             offset: 0,
             time_ns,
+            steady_ns: time_ns,
+            stretch: 0,
             interface: 0,
             link,
             original_length,
@@ -106,6 +115,8 @@ impl Found {
             number: 0,
             offset: self.offset,
             time_ns: self.time_ns,
+            steady_ns: self.time_ns,
+            stretch: 0,
             interface: self.interface,
             link: self.link,
             original_length: self.original_length,
@@ -130,6 +141,7 @@ pub struct Reader<'m, R: Read> {
     container: Container,
     compression: Option<Compression>,
     packets: u64,
+    clock: CaptureClock,
     comments: Vec<String>,
     dropped: Option<u64>,
 }
@@ -156,7 +168,17 @@ impl<'m, R: Read> Reader<'m, R> {
     fn begin(mut source: Source<'m, Input<R>>, compression: Option<Compression>) -> Result<Self, ReadError> {
         let opened = open(&mut source);
         let (format, container) = opened.map_err(|error| error.within(compression))?;
-        Ok(Self { source, format, container, compression, packets: 0, comments: Vec::new(), dropped: None })
+        let clock = CaptureClock::default();
+        Ok(Self {
+            source,
+            format,
+            container,
+            compression,
+            packets: 0,
+            clock,
+            comments: Vec::new(),
+            dropped: None,
+        })
     }
 
     /// The next packet; `None` at the end, and after an error.
@@ -169,7 +191,9 @@ impl<'m, R: Read> Reader<'m, R> {
             Format::Pcap(pcap) => match pcap.next(&mut self.source) {
                 Ok(Some(record)) => {
                     self.packets += 1;
-                    return Ok(Some(pcap.packet(self.packets, &record, &mut self.source)));
+                    let packet = pcap.packet(self.packets, &record, &mut self.source);
+                    let steady_ns = self.clock.time_ns(packet.time_ns);
+                    return Ok(Some(Packet { steady_ns, stretch: self.clock.stretch(), ..packet }));
                 }
                 Ok(None) => Ok(None),
                 Err(error) => Err(error),
@@ -182,7 +206,8 @@ impl<'m, R: Read> Reader<'m, R> {
         match read {
             Ok(Some(packet)) => {
                 self.packets += 1;
-                Ok(Some(Packet { number: self.packets, ..packet }))
+                let steady_ns = self.clock.time_at_ns(packet.interface, packet.time_ns);
+                Ok(Some(Packet { number: self.packets, steady_ns, stretch: self.clock.stretch(), ..packet }))
             }
             Ok(None) => Ok(None),
             Err(error) => {
@@ -210,6 +235,11 @@ impl<'m, R: Read> Reader<'m, R> {
     /// Bytes of the unpacked capture that were read so far.
     pub const fn bytes_read(&self) -> u64 {
         self.source.offset()
+    }
+
+    /// How often and how far times ran backwards so far.
+    pub const fn backward_times(&self) -> BackwardTimes {
+        self.clock.backward()
     }
 
     /// Comments of sections, interfaces and statistics so far; those of packets are at the packets. At most 1024.

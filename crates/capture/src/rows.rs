@@ -48,6 +48,8 @@ struct Followed {
     samples: Vec<SamplePair>,
     every_ns: u64,
     next_ns: u64,
+    /// [`Connection::stretch`] of the last packet.
+    stretch: u32,
     clocking: [Clocking; 2],
 }
 
@@ -65,7 +67,7 @@ impl Sampling {
         match self.followed.find(connection.id()) {
             Some(at) => Some(self.followed.at(at)),
             None if is_full || event.payload == 0 => None,
-            None => Some(self.followed.insert(Followed::new(connection.id(), event.time_ns))),
+            None => Some(self.followed.insert(Followed::new(connection, event.time_ns))),
         }
     }
 
@@ -93,6 +95,9 @@ impl Observer for Sampling {
     #[inline]
     fn segment(&mut self, connection: &Connection, event: &Event) {
         let Some(one) = self.followed(connection, event) else { return };
+        if one.stretch != connection.stretch() {
+            one.clock_was_set(connection.stretch(), event.time_ns);
+        }
         one.see(connection, event);
         if event.time_ns >= one.next_ns {
             let (before, now) = one.sample(connection, event);
@@ -108,6 +113,7 @@ impl Observer for Sampling {
         let (mut samples, every_ns) =
             followed.map_or((Vec::new(), EVERY_NS), |one| (one.samples, one.every_ns));
         if !samples.is_empty() {
+            samples.reserve_exact(1);
             samples.push(SamplePair::of(connection, connection.last_ns(), [Clocking::default(); 2]));
         }
         self.make_room();
@@ -116,9 +122,16 @@ impl Observer for Sampling {
 }
 
 impl Followed {
-    fn new(id: u64, now_ns: u64) -> Self {
-        let clocking = [Clocking::default(); 2];
-        Self { id, samples: Vec::new(), every_ns: EVERY_NS, next_ns: now_ns, clocking }
+    fn new(connection: &Connection, now_ns: u64) -> Self {
+        let (id, stretch, clocking) = (connection.id(), connection.stretch(), [Clocking::default(); 2]);
+        Self { id, samples: Vec::new(), every_ns: EVERY_NS, next_ns: now_ns, stretch, clocking }
+    }
+
+    /// The capture's clock was set back: what is counted since the last sample can't be said of any time. The next sample is taken at once.
+    #[cold]
+    fn clock_was_set(&mut self, stretch: u32, now_ns: u64) {
+        (self.stretch, self.next_ns) = (stretch, now_ns);
+        self.clocking.iter_mut().for_each(Clocking::begin_anew);
     }
 
     #[inline]
@@ -140,6 +153,10 @@ impl Followed {
         let before = self.samples.len();
         self.fill_the_pause(event.time_ns);
         let clocking = self.clocking;
+        if self.samples.len() == self.samples.capacity() {
+            // A small connection has one or two.
+            self.samples.reserve_exact(self.samples.len().max(1));
+        }
         self.samples.push(SamplePair::of(connection, event.time_ns, clocking));
         self.clocking.iter_mut().for_each(Clocking::begin);
         if self.samples.len() > SAMPLES_MAX {
@@ -192,8 +209,19 @@ impl Watched {
         }
     }
 
-    /// What packets show of the data of `sender`, in order of time; times count from `from_ns`.
+    /// The part of the capture, between two settings of its clock, in which the connection carried most: by [`Connection::stretch`].
+    pub fn busiest_stretch(&self) -> u32 {
+        let parts = self.samples.chunk_by(|one, next| one.stretch == next.stretch);
+        let carried = |part: &[SamplePair]| {
+            part.last().map_or(0, SamplePair::sent_bytes).saturating_sub(part[0].sent_bytes())
+        };
+        let busiest = parts.rev().max_by_key(|part| carried(part));
+        busiest.map_or(self.connection.stretch(), |part| part[0].stretch)
+    }
+
+    /// What packets show of the data of `sender` in that part, in order of time; times count from `from_ns`.
     pub fn samples(&self, sender: Side, from_ns: u64) -> Vec<PacketSample> {
+        let stretch = self.busiest_stretch();
         let end = if sender == self.near() { StreamEnd::Sender } else { StreamEnd::Receiver };
         let (capture_point, path_rtt_us) = (self.capture_point(sender), self.connection.full_rtt_us());
         let sample = |pair: &SamplePair| PacketSample {
@@ -203,7 +231,7 @@ impl Watched {
             path_rtt_us,
             ..*pair.of_side(sender)
         };
-        self.samples.iter().map(sample).collect()
+        self.samples.iter().filter(|pair| pair.stretch == stretch).map(sample).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 //! [`Reconstruction::take`] gets the packets in the order of the capture and hands each segment to an [`Observer`], with the state of both
 //! directions after it. The rules are Linux's, with the RFCs behind them; what a capture can't tell is `None`.
 //!
-//! Memory: [`Limits::connections`] times at most 0.7 KB for a connection without data, and 2.2 KB for one whose two directions both
+//! Memory: [`Limits::connections`] times at most 0.5 KB for a connection without data, and 2 KB for one whose two directions both
 //! carry some; 40 bytes for each packet in flight, and room for at most twice as many more. Reading a packet allocates nothing where that holds already.
 
 mod connection;
@@ -75,9 +75,9 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// A million connections.
+    /// 2^18: some 500 MB where both directions of each carry data. With the samples and summaries of [`crate::rows`] that stays below 1 GB.
     fn default() -> Self {
-        Self { connections: 1_000_000 }
+        Self { connections: 1 << 18 }
     }
 }
 
@@ -167,12 +167,14 @@ impl Reconstruction {
 
     /// The capture is over: tells the end of every connection that is followed, in the order of their first packets.
     pub fn finish<O: Observer>(self, observer: &mut O) -> Counts {
-        let mut left: Vec<&Connection> = self.state.table.iter().collect();
+        let counts = self.counts();
+        let mut left: Vec<_> = self.state.table.into_connections().collect();
         left.sort_unstable_by_key(|connection| connection.id());
+        // Each goes when the observer has what it keeps of it.
         for connection in left {
-            observer.ended(connection, Ended::EndOfCapture);
+            observer.ended(&connection, Ended::EndOfCapture);
         }
-        self.counts()
+        counts
     }
 }
 

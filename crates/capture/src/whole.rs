@@ -3,7 +3,7 @@
 //! It is compiled here, for a reader of any kind, and not in each crate that reads.
 
 use crate::join::Survey;
-use crate::read::{ReadError, Reader};
+use crate::read::{BackwardTimes, ReadError, Reader};
 use crate::rows::{Sampling, Watched};
 use crate::tcp::{Counts, Observer, Reconstruction};
 use std::io::Read;
@@ -16,6 +16,8 @@ pub type Source = Box<dyn Read>;
 pub struct Whole {
     /// What was counted.
     pub counts: Counts,
+    /// How often and how far its times ran backwards.
+    pub backward: BackwardTimes,
     /// Why reading ended early.
     pub broken: Option<ReadError>,
 }
@@ -56,5 +58,5 @@ fn all<O: Observer>(reader: &mut Reader<'_, Source>, observer: &mut O) -> Whole 
             Err(error) => break Some(error),
         }
     };
-    Whole { counts: reconstruction.finish(observer), broken }
+    Whole { counts: reconstruction.finish(observer), backward: reader.backward_times(), broken }
 }

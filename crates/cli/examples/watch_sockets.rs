@@ -18,7 +18,7 @@ pub(crate) fn verdicts(filter: &[String], span: Duration) -> Result<String, Prob
     let mut lines = String::new();
     for one in pipefill::watch_sockets(request, span)?.connections {
         lines +=
-            &format!("{} to {}: {}\n", one.local, one.remote, one.verdict.as_deref().unwrap_or("unknown"));
+            &format!("{} to {}: {}\n", one.local, one.remote, one.verdict.sentence.as_deref().unwrap_or("unknown"));
     }
     Ok(lines)
 }

@@ -28,7 +28,7 @@ pub(crate) fn write(
     let stem = file.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let Some(draft) = Draft::of(found, FileName::cleaned(&stem).as_str()) else {
         return Err(Failure::broken(
-            "no TCP connection of the capture carried anything: there is no scenario",
+            "no TCP connection of the capture carried anything in a time that is known: there is no scenario",
         ));
     };
     // Before the time that fitting takes.

@@ -1,9 +1,7 @@
 //! The one way to standard output and standard error: colours only where somebody sees them, control characters of other people's
 //! text made visible, no panic where nobody reads.
 
-mod visible;
-
-pub(crate) use visible::visible;
+pub(crate) use pipefill_report::visible::visible;
 
 use console::Term;
 use pipefill_core::problem::Problem;

@@ -2,7 +2,7 @@
 
 use crate::capture_reading::CaptureRead;
 use pipefill_analysis::findings::connections::{
-    Captured, CapturedFlow, Connection, ConnectionPackets, Judged, judge_together,
+    BackwardTimes, Captured, CapturedFlow, Connection, ConnectionPackets, Judged, judge_together,
 };
 use pipefill_capture::headers::Other;
 use pipefill_capture::rows::Watched;
@@ -25,6 +25,7 @@ pub fn judge_capture(read: &CaptureRead) -> Captured {
         not_understood: not_understood(&read.counts),
         dropped: read.dropped,
         forgotten: read.counts.evicted,
+        backward_times: backward_times(read),
         broken: read.broken.clone(),
         left_out: read.left_out,
         ..Captured::new()
@@ -36,12 +37,26 @@ pub fn judge_capture(read: &CaptureRead) -> Captured {
     found
 }
 
-/// Connections between the same two hosts, seen from the same end, the largest first: they share a path. Of many, some at a time.
+/// How often and how far the times of what was read ran backwards; `None` where they did not.
+fn backward_times(read: &CaptureRead) -> Option<BackwardTimes> {
+    let times = read.backward;
+    (times.set_back + times.late_packets > 0).then_some(BackwardTimes {
+        set_back: times.set_back,
+        set_back_us: times.set_back_ns / 1_000,
+        set_back_most_us: times.set_back_most_ns / 1_000,
+        late_packets: times.late_packets,
+        late_most_us: times.late_most_ns.div_ceil(1_000),
+    })
+}
+
+/// Connections between the same two hosts, seen from the same end, the largest first: they share a path. Of many, some at a time. Their times can be
+/// compared: the capture's clock was not set in between.
 fn by_hosts(watched: &[Watched]) -> Vec<Vec<&Watched>> {
-    let mut hosts: BTreeMap<(IpAddr, IpAddr), Vec<&Watched>> = BTreeMap::new();
+    let mut hosts: BTreeMap<(IpAddr, IpAddr, u32), Vec<&Watched>> = BTreeMap::new();
     for one in watched {
         let address = |side| one.endpoint(side).address.ip();
-        hosts.entry((address(one.near()), address(one.near().other()))).or_default().push(one);
+        let (near, far) = (address(one.near()), address(one.near().other()));
+        hosts.entry((near, far, one.busiest_stretch())).or_default().push(one);
     }
     hosts.into_values().flat_map(|all| all.chunks(TOGETHER).map(<[_]>::to_vec).collect::<Vec<_>>()).collect()
 }
@@ -102,14 +117,16 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
     let back = one.connection.half(side.other());
     let mut rtts: Vec<u32> = samples.iter().filter(|_| is_near).filter_map(|sample| sample.srtt_us).collect();
     rtts.sort_unstable();
-    let span_us = half.first_data_ns().zip(half.last_data_ns()).map_or(0, |(from, to)| (to - from) / 1_000);
+    let data_ns = half.first_data_ns().zip(half.last_data_ns());
+    let span_us = data_ns.map_or(0, |(from, to)| to.saturating_sub(from) / 1_000);
+    let span_us = (!half.is_across_set_clock()).then_some(span_us);
     CapturedFlow {
         src: one.endpoint(side).to_string(),
         dst: one.endpoint(side.other()).to_string(),
         packets: half.packets(),
         segments: counts.segments,
         bytes: counts.new_bytes,
-        goodput_bps: (span_us > 0).then(|| counts.new_bytes.saturating_mul(8_000_000) / span_us),
+        goodput_bps: span_us.filter(|&us| us > 0).map(|us| counts.new_bytes.saturating_mul(8_000_000) / us),
         start_us: half.first_data_ns().map_or(0, |at_ns| at_ns.saturating_sub(from_ns) / 1_000),
         span_us,
         retransmits: u64::from(half.retransmits()),

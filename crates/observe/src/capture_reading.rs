@@ -2,7 +2,7 @@
 
 use pipefill_capture::headers::Other;
 use pipefill_capture::join::Survey;
-use pipefill_capture::read::{ReadError, Reader};
+use pipefill_capture::read::{BackwardTimes, ReadError, Reader};
 use pipefill_capture::rows::Watched;
 use pipefill_capture::tcp::Counts;
 use pipefill_capture::whole::{Connections, Source, connections};
@@ -21,6 +21,8 @@ pub struct CaptureRead {
     pub counts: Counts,
     /// Packets that it dropped itself, where it tells.
     pub dropped: Option<u64>,
+    /// How often and how far its times ran backwards.
+    pub backward: BackwardTimes,
     /// Where and why reading ended early.
     pub broken: Option<String>,
     /// Its connections with data.
@@ -48,7 +50,8 @@ pub fn read_capture(file: &Path, survey: Option<&mut Survey>) -> Result<CaptureR
     let Connections { whole, watched, left_out } = connections(&mut reader, survey);
     let broken = whole.broken.map(|error| format!("{name}: {error}"));
     let comments = reader.comments().to_vec();
-    Ok(CaptureRead { counts: whole.counts, dropped: reader.dropped(), broken, watched, left_out, comments })
+    let (counts, backward, dropped) = (whole.counts, whole.backward, reader.dropped());
+    Ok(CaptureRead { counts, dropped, backward, broken, watched, left_out, comments })
 }
 
 /// A capture that is open, from its first byte.

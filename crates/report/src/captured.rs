@@ -6,7 +6,7 @@ use crate::table::{Style, lines};
 use crate::verdicts::{advice, counted};
 use crate::words::UNKNOWN;
 use crate::{joined, prose, verdicts};
-use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
+use pipefill_analysis::findings::connections::{BackwardTimes, Captured, CapturedFlow};
 use pipefill_core::record::CapturePoint;
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ pub fn render(found: &Captured, most: usize, style: Style) -> String {
         text += &lines(&HEADINGS, &rows, style, "");
         for flow in shown {
             text.push('\n');
-            text.push_str(&in_words(flow, style));
+            text.push_str(&in_words(flow, found, style));
         }
     }
     for sentence in found.joined.iter().flat_map(joined::captures) {
@@ -36,14 +36,14 @@ pub fn render(found: &Captured, most: usize, style: Style) -> String {
 }
 
 /// One flow: its ends, what was seen of it, the sentence, the advice.
-fn in_words(flow: &CapturedFlow, style: Style) -> String {
+fn in_words(flow: &CapturedFlow, found: &Captured, style: Style) -> String {
     let line = |sentence: &str| prose::filled(sentence, "  ", "  ", style.width) + "\n";
     let mut text = format!("{} -> {}\n", flow.src, flow.dst);
     text += &line(flow.verdict.sentence.as_deref().unwrap_or(UNKNOWN));
     text += &line(&seen(flow));
     if let Some(both) = &flow.joined {
         text += &joined::tables(both, style);
-        text.extend(joined::sentences(both).iter().map(|sentence| line(sentence)));
+        text.extend(joined::sentences(both, found.joined.as_ref()).iter().map(|sentence| line(sentence)));
     }
     text + &advice(&flow.verdict, style.width)
 }
@@ -52,7 +52,8 @@ fn in_words(flow: &CapturedFlow, style: Style) -> String {
 pub(crate) fn seen(flow: &CapturedFlow) -> String {
     let bytes = |count: u64| quantity::bytes(count);
     let time = |us: u64| quantity::duration(us);
-    let mut parts = vec![format!("{} in {}", bytes(flow.bytes), time(flow.span_us))];
+    let span = flow.span_us.map_or_else(|| "an unknown time (the clock was set back)".to_owned(), time);
+    let mut parts = vec![format!("{} in {span}", bytes(flow.bytes))];
     parts.extend(flow.in_flight_bytes.map(|most| format!("at most {} in flight", bytes(most))));
     parts.push(match flow.rwnd_bytes {
         Some(window) => format!("advertised window at most {}", bytes(window)),
@@ -121,10 +122,32 @@ pub(crate) fn notes(found: &Captured, hidden: Option<&str>) -> String {
     ]));
     parts.extend(hidden.map(str::to_owned));
     let mut text = parts.join("; ") + ".";
+    text.extend(found.backward_times.iter().flat_map(backwards).map(|sentence| format!(" {sentence}")));
     if let Some(broken) = &found.broken {
         let _ = write!(text, " Reading ended early: {broken}.");
     }
     text
+}
+
+/// How often and how far times ran backwards. Packets out of order by less than a millisecond are usual.
+pub(crate) fn backwards(times: &BackwardTimes) -> Vec<String> {
+    let time = quantity::duration;
+    let set = match (times.set_back, time(times.set_back_us), time(times.set_back_most_us)) {
+        (0, ..) => None,
+        (1, by, _) => Some(format!("The capture's clock was set back once, by at least {by}")),
+        (times, by, most) => Some(format!(
+            "The capture's clock was set back {times} times, by at least {by} in all and at most {most} at once"
+        )),
+    };
+    let set = set.map(|set| {
+        set + ". What needs the clock across that is left out: rates, times and round trips. A verdict is of the part between in which its flow \
+               carried most."
+    });
+    let late = (times.late_most_us >= 1_000).then(|| {
+        let (count, most) = (times.late_packets, time(times.late_most_us));
+        format!("Packets written out of order: {count}, by at most {most}.")
+    });
+    set.into_iter().chain(late).collect()
 }
 
 /// The columns of a row: the name of each, and whether it has numbers.

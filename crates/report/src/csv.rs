@@ -2,12 +2,14 @@
 //! the column `flow`.
 //!
 //! The columns are the axes and then the scalar fields of the JSON under the JSON's own names (a dot where it nests). A
-//! missing value is an empty field, never 0. Text that a spreadsheet would take for a formula has an apostrophe before it, as OWASP's page on
-//! CSV injection advises: names and texts of a scenario are anybody's.
+//! missing value is an empty field, never 0. Text that a spreadsheet would take for a formula, in a file of whatever locale, has an apostrophe
+//! before it, as OWASP's page on CSV injection advises: names and texts of a scenario are anybody's.
 
+use crate::visible::{is_hidden, visible};
 use pipefill_analysis::findings::connections::Captured;
 use pipefill_analysis::findings::experiment::Experiment;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// JSON pointers of the scalar fields, in the order of the columns.
 const FIELDS: [&str; 80] = [
@@ -129,10 +131,10 @@ pub fn render(experiment: &Experiment) -> Result<String, CsvError> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     let names = FIELDS.iter().map(|field| field[1..].replace('/', "."));
     let of_flow = FLOW_FIELDS.iter().map(|field| field[1..].to_owned());
-    writer.write_record(axes.iter().map(|&axis| harmless(axis.to_owned())).chain(names).chain(of_flow))?;
+    writer.write_record(axes.iter().map(|&axis| harmless(axis)).chain(names).chain(of_flow))?;
     for cell in &experiment.cells {
         let json = serde_json::to_value(cell)?;
-        let coordinates = axes.iter().map(|&axis| harmless(cell.axes.get(axis).cloned().unwrap_or_default()));
+        let coordinates = axes.iter().map(|&axis| harmless(cell.axes.get(axis).map_or("", String::as_str)));
         let coordinates: Vec<String> = coordinates.collect();
         let mut row = |json: &Value, own: &Value| {
             let figures = FIELDS.iter().map(|field| text(json.pointer(field)));
@@ -218,19 +220,30 @@ fn axes(experiment: &Experiment) -> Vec<&str> {
 fn text(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => harmless(text.clone()),
+        Some(Value::String(text)) => harmless(text),
         Some(other) => other.to_string(),
     }
 }
 
+/// What begins a formula: Excel, LibreOffice and Google Sheets take the wide and small forms (U+FF1D, U+FE66 and the like) for it too.
+const FORMULA: [char; 13] = ['=', '+', '-', '@', '＝', '＋', '－', '＠', '﹦', '﹢', '﹣', '﹫', '−'];
+/// What separates cells in files of other locales; a comma is quoted.
+const SEPARATORS: [char; 5] = [';', '\t', '|', '\n', '\r'];
+
 /// `text` as a spreadsheet shows it; a number stays a number.
-fn harmless(text: String) -> String {
-    let is_number = || text.parse::<f64>().is_ok_and(f64::is_finite);
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) && !is_number() {
-        format!("'{text}")
-    } else {
-        text
-    }
+fn harmless(text: &str) -> String {
+    let marked: String = text.split_inclusive(SEPARATORS).map(marked).collect();
+    let mark = if text.starts_with(['\t', '\n', '\r']) { "'" } else { "" };
+    visible(&format!("{mark}{marked}"), false).into_owned()
+}
+
+/// With an apostrophe where a spreadsheet would take the cell for a formula: it skips spaces, marks without a width, and quotes.
+fn marked(cell: &str) -> Cow<'_, str> {
+    let is_skipped =
+        |c: char| c.is_whitespace() || matches!(c, '"' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}');
+    let begins = cell.trim_start_matches(|c: char| is_skipped(c) || is_hidden(c)).starts_with(FORMULA);
+    let is_number = || cell.trim_end_matches(SEPARATORS).parse::<f64>().is_ok_and(f64::is_finite);
+    if begins && !is_number() { Cow::Owned(format!("'{cell}")) } else { Cow::Borrowed(cell) }
 }
 
 #[cfg(test)]
@@ -239,12 +252,36 @@ mod tests {
 
     #[test]
     fn text_is_no_formula_and_a_number_is_a_number() {
-        let of = |text: &str| harmless(text.to_owned());
-        for text in ["=1+1", "@SUM(A1)", "-2+3+cmd|' /C calc'!A0", "+x", "\t=1", "\r=1", "-inf"] {
+        let of = harmless;
+        for text in [
+            "=1+1",
+            "@SUM(A1)",
+            "-2+3+cmd|' /C calc'!A0",
+            "+x",
+            "-inf",
+            " =1",
+            "\u{a0}=1",
+            "\u{3000}＝1",
+            "＝1+1",
+            "＋1+x",
+            "－x",
+            "＠x",
+        ] {
             assert_eq!(of(text), format!("'{text}"));
         }
-        for text in ["-5", "+1.5", "-1e9", "", "10ms", "a=b"] {
+        for text in ["-5", "+1.5", "-1e9", "", "10ms", "a=b", "a; b", "5;-5", "x, -y"] {
             assert_eq!(of(text), text);
+        }
+        for (text, marked) in [
+            (";=1", ";'=1"),
+            ("a; =1;b", "a;' =1;b"),
+            ("a|\"=1\"", "a|'\"=1\""),
+            ("a\t=1", "a\t'=1"),
+            ("\t=1", "'\t'=1"),
+            ("\r=1", "'\\u{d}'=1"),
+            ("\u{202e}=1", "'\\u{202e}=1"),
+        ] {
+            assert_eq!(of(text), marked);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What two captures of one transfer say together, for a terminal: a table of both directions, what is lost, the clocks.
 
+use crate::captured::backwards;
 use crate::quantity::{self, Kind};
 use crate::sheet::Entry;
 use crate::table::{Style, lines};
@@ -26,13 +27,13 @@ pub(crate) fn tables(flow: &JoinedFlow, style: Style) -> String {
 }
 
 /// Sentences about `flow`: what was lost, how delays are known, what could not be matched.
-pub(crate) fn sentences(flow: &JoinedFlow) -> Vec<String> {
+pub(crate) fn sentences(flow: &JoinedFlow, captures: Option<&JoinedCaptures>) -> Vec<String> {
     let mut all = Vec::new();
     for (name, direction) in [("forward", &flow.forward), ("reverse", &flow.reverse)] {
         all.extend(losses(name, direction));
         all.extend(unmatched(name, direction));
     }
-    all.extend(of_delays(flow));
+    all.extend(of_delays(flow, captures.is_some_and(is_clock_set)));
     if flow.placed_by == PlacedBy::Assumed {
         all.push("Nothing tells which capture was made at which end: the first file is taken for that of the sender.".to_owned());
     }
@@ -54,6 +55,18 @@ pub(crate) fn captures(found: &JoinedCaptures) -> Vec<String> {
         all.push("Both were made by one clock, in the same run of pipefill: delays are absolute.".to_owned());
     }
     all.extend(found.clock.as_ref().map(clock));
+    all.extend(found.offset_move.map(|moved| {
+        format!(
+            "The difference of both clocks moved by {} in the middle of the captures: one of them was set. Delays and jitter are left out.",
+            time_of(moved.by_us.unsigned_abs())
+        )
+    }));
+    for (name, times) in [
+        (&found.sender_file, &found.backward_times_at_sender),
+        (&found.receiver_file, &found.backward_times_at_receiver),
+    ] {
+        all.extend(times.iter().flat_map(backwards).map(|sentence| format!("{name}: {sentence}")));
+    }
     let counts = [
         (found.only_at_sender, "connections are in the sender's capture alone"),
         (found.only_at_receiver, "connections are in the receiver's capture alone"),
@@ -73,6 +86,12 @@ pub(crate) fn captures(found: &JoinedCaptures) -> Vec<String> {
         counts.into_iter().filter(|&(count, _)| count > 0).map(|(count, what)| format!("{count} {what}.")),
     );
     all
+}
+
+/// Whether the difference of the clocks is not known because one of them was set.
+fn is_clock_set(found: &JoinedCaptures) -> bool {
+    let both = [found.backward_times_at_sender, found.backward_times_at_receiver];
+    found.offset_move.is_some() || both.into_iter().flatten().any(|times| times.set_back > 0)
 }
 
 fn clock(clock: &ClockDifference) -> String {
@@ -159,10 +178,15 @@ fn unmatched(name: &str, direction: &JoinedDirection) -> Option<String> {
 }
 
 /// How the least delay is known, and what the losses say of the queue.
-fn of_delays(flow: &JoinedFlow) -> Vec<String> {
+fn of_delays(flow: &JoinedFlow, is_clock_set: bool) -> Vec<String> {
     let mut all = Vec::new();
     let Some(delay) = flow.forward.one_way_delay.or(flow.reverse.one_way_delay) else {
-        all.push("Delays are not known: packets of one direction alone were matched.".to_owned());
+        let why = if is_clock_set {
+            "a clock was set meanwhile"
+        } else {
+            "packets of one direction alone were matched"
+        };
+        all.push(format!("Delays are not known: {why}."));
         return all;
     };
     if delay.basis == DelayBasis::HalfRtt {

@@ -39,5 +39,6 @@ mod svg;
 pub mod sweep;
 pub mod table;
 mod verdicts;
+pub mod visible;
 mod wall_clock;
 pub mod words;

@@ -4,6 +4,7 @@
 
 use crate::conclusions;
 use crate::sheet::{Heading, Sheet, environment_line, interval_line, sheets, source_line};
+use crate::visible::visible;
 use pipefill_analysis::findings::experiment::Experiment;
 
 /// A picture that the text shows.
@@ -67,9 +68,8 @@ fn line(cells: impl Iterator<Item = String>) -> String {
 /// Escapes what Markdown and its tables would take for markup; line breaks become spaces.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in visible(&text.replace(['\n', '\r'], " "), false).chars() {
         match c {
-            '\n' | '\r' => out.push(' '),
             '|' | '*' | '_' | '`' | '<' | '\\' | '[' | ']' | '#' => out.extend(['\\', c]),
             _ => out.push(c),
         }

@@ -8,6 +8,7 @@ use crate::curves;
 use crate::limiters;
 use crate::runs::{RunPart, of_verdict, why_invalid};
 use crate::svg::{self, Picture};
+use crate::visible::visible;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment};
 
 /// Letters of a file's name.
@@ -51,7 +52,7 @@ pub fn files(experiment: &Experiment, runs: &[RunPart]) -> Vec<PictureFile> {
 
 /// A graph of a capture as an SVG document with its style inside, on white; `None` where there is nothing to draw.
 pub fn capture_graph(graph: &Graph) -> Option<String> {
-    graph.has_marks().then(|| svg::capture(graph).document())
+    graph.has_marks().then(|| visible(&svg::capture(graph).document(), false).into_owned())
 }
 
 /// Of each cell the run that its verdict is about.
@@ -87,7 +88,8 @@ fn called(experiment: &Experiment, cell: &CellResult) -> String {
 
 fn file(number: usize, picture: &Picture) -> PictureFile {
     let title = picture.name().to_owned();
-    PictureFile { name: format!("{number:02}-{}", plain(&title)), title, svg: picture.document() }
+    let svg = visible(&picture.document(), false).into_owned();
+    PictureFile { name: format!("{number:02}-{}", plain(&title)), title, svg }
 }
 
 /// `title` in letters that mean nothing to anybody.

@@ -1,6 +1,7 @@
 //! The terminal's table.
 
 use crate::sheet::{Entry, Heading, Sheet, Tone, environment_line, interval_line, sheets, source_line};
+use crate::visible::visible;
 use crate::{conclusions, prose};
 use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, Table, presets};
 use pipefill_analysis::findings::experiment::Experiment;
@@ -33,7 +34,7 @@ pub fn render(experiment: &Experiment, style: Style) -> String {
     if !feet.is_empty() {
         parts.push(feet.join("\n"));
     }
-    parts.join("\n\n") + "\n"
+    visible(&(parts.join("\n\n") + "\n"), style.colour).into_owned()
 }
 
 fn title(experiment: &Experiment) -> String {

@@ -12,7 +12,7 @@ pub use error::RecordError;
 pub(crate) use rows::Rows;
 
 use crate::field::field;
-use error::{MANIFEST_MAX, ROW_MAX, io_error, row_error};
+use error::{EMPTY_LINES_MAX, MANIFEST_MAX, ROW_MAX, io_error, row_error};
 use pipefill_core::record::{Manifest, RECORD_VERSION, RECORD_VERSION_MIN, Row};
 use serde::Deserialize;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -93,7 +93,7 @@ pub fn encode_table<'a, R: Row + 'a>(
     table.finish().map(drop)
 }
 
-/// Reads one table row by row. Empty lines are let pass; after an error there is nothing more.
+/// Reads one table row by row. A few empty lines are skipped; after an error there is nothing more.
 pub struct TableReader<R: Row, D: Read> {
     lines: BufReader<zstd::Decoder<'static, BufReader<D>>>,
     /// The last row as text; kept for its memory.
@@ -102,6 +102,8 @@ pub struct TableReader<R: Row, D: Read> {
     /// Rows read, and rows that there should be.
     count: u64,
     listed: Option<u64>,
+    /// Empty lines read.
+    empty: u64,
     is_over: bool,
     rows: PhantomData<fn() -> R>,
 }
@@ -121,6 +123,7 @@ impl<R: Row, D: Read> TableReader<R, D> {
             line: 0,
             count: 0,
             listed: None,
+            empty: 0,
             is_over: false,
             rows: PhantomData,
         })
@@ -150,6 +153,10 @@ impl<R: Row, D: Read> TableReader<R, D> {
                     self.counted(self.count)?;
                 }
                 return Ok(Some(row));
+            }
+            self.empty += 1;
+            if self.empty > EMPTY_LINES_MAX {
+                return Err(RecordError::EmptyLines { table: R::TABLE, line: self.line });
             }
         }
     }
@@ -187,7 +194,7 @@ impl<R: Row, D: Read> Iterator for TableReader<R, D> {
     }
 }
 
-/// Reads a whole table. Empty lines are let pass.
+/// Reads a whole table. A few empty lines are skipped.
 ///
 /// # Errors
 /// [`RecordError`] with the table and the line.

@@ -64,8 +64,10 @@ impl Flags {
 /// One TCP segment, or a super-packet of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Segment {
-    /// Nanoseconds since 1970.
+    /// Nanoseconds since 1970, as if the capture's clock had not been set back.
     pub time_ns: u64,
+    /// How often the clock had been set back by then.
+    pub stretch: u32,
     /// The packet's number in its capture, from 1.
     pub number: u64,
     /// Who sent it.

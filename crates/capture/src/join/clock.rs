@@ -18,6 +18,15 @@ const STEPS: u32 = 80;
 /// A shorter time tells no drift, nanoseconds.
 const DRIFT_SPAN_NS: u64 = 1_000_000_000;
 
+/// A move of the offset is looked for between what was so long before a time and after it: seconds at least, and this part of the whole time.
+const AROUND_S: f64 = 0.5;
+const AROUND_PART: f64 = 1.0 / 64.0;
+/// So much before and after that time is left out, seconds: packets of one direction pass the clock that is set a round trip later than those of the
+/// other. What is shorter than the round trip finds nothing.
+const GUARDS_S: [f64; 3] = [0.025, 0.1, 0.4];
+/// The moves of both directions differ by no more than this part of them.
+const MOVED_PART: f64 = 1.0 / 16.0;
+
 /// How the clocks of two captures differ: that of B less that of A.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Clock {
@@ -35,6 +44,15 @@ pub struct Clock {
     pub drift_error: Option<f64>,
     /// The least one-way delay, if both directions have the same.
     pub least_ns: i64,
+}
+
+/// A clock that was set during a transfer, as the difference to the other clock shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OffsetMove {
+    /// When, by A's clock, nanoseconds since 1970; at most so much earlier or later as there are no packets.
+    pub at_ns: u64,
+    /// By so much more B's clock is ahead from then on, nanoseconds.
+    pub by_ns: i64,
 }
 
 /// Delays by two clocks: (time by the clock of A, nanoseconds; the time of B's capture less that of A's).
@@ -85,6 +103,53 @@ impl Clouds {
             drift_error: tells_drift.then_some(slope_error / 1e9),
             least_ns: bound.round() as i64,
         }
+    }
+
+    /// Where the offset moves by more than its error, the largest such move: delays of one direction grow and those of the other shrink by the same,
+    /// from one moment to the next, which no queue and no drift does.
+    pub(super) fn offset_move(&self) -> Option<OffsetMove> {
+        let times = self.above.iter().chain(&self.below).map(|&(time, _)| time);
+        let moves = times.flat_map(|at| GUARDS_S.map(|guard| (at, self.moved_at(at, guard))));
+        let found = moves.filter_map(|(at, moved)| Some((at, moved?)));
+        let (at, by) = found.max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()))?;
+        Some(OffsetMove { at_ns: self.start_ns.saturating_add((at * 1e9) as u64), by_ns: by as i64 })
+    }
+
+    /// By how much the offset moves at a time, where it does: what passed less than `guard` seconds before or after it is left out.
+    fn moved_at(&self, at: f64, guard: f64) -> Option<f64> {
+        let span = ((self.end_ns - self.start_ns) as f64 / 1e9 * AROUND_PART).max(AROUND_S);
+        let least = |cloud: &[(f64, f64)], sign: f64, from: f64| -> Option<f64> {
+            let half = |from: f64| {
+                let within = cloud.iter().filter(|&&(time, _)| from <= time && time < from + span / 2.0);
+                within.map(|&(_, value)| value * sign).min_by(f64::total_cmp)
+            };
+            let (first, second) = (half(from)?, half(from + span / 2.0)?);
+            Some(first.min(second))
+        };
+        let step = |cloud: &[(f64, f64)], sign: f64| -> Option<f64> {
+            Some((least(cloud, sign, at + guard)? - least(cloud, sign, at - guard - span)?) * sign)
+        };
+        let (grown, shrunk) = (step(&self.above, 1.0)?, step(&self.below, -1.0)?);
+        let by = f64::midpoint(grown, shrunk);
+        let is_same = (grown - shrunk).abs() <= by.abs() * MOVED_PART;
+        // A clock that drifts, or queues of which one grows while the other shrinks, move it within each of the two times too.
+        let moves_before = self.moves_within(at - guard - span, span)?.abs();
+        let moves_after = self.moves_within(at + guard, span)?.abs();
+        let steady = moves_before.max(moves_after) / (span / 2.0) * (span + 2.0 * guard);
+        let is_sudden = steady <= by.abs() / 4.0;
+        let is_beyond_drift = by.abs() >= 2.0 * (span + guard) * DRIFT_MAX * 1e9;
+        (is_same && is_sudden && is_beyond_drift).then_some(by)
+    }
+
+    /// By how much the middle between both clouds moves from the first half of a time to the second.
+    fn moves_within(&self, from: f64, span: f64) -> Option<f64> {
+        let middle = |from: f64| {
+            let within = |&&(time, _): &&(f64, f64)| from <= time && time < from + span / 2.0;
+            let high = self.above.iter().filter(within).map(|&(_, value)| value).min_by(f64::total_cmp)?;
+            let low = self.below.iter().filter(within).map(|&(_, value)| value).max_by(f64::total_cmp)?;
+            Some(f64::midpoint(low, high))
+        };
+        Some(middle(from + span / 2.0)? - middle(from)?)
     }
 
     /// Where lines of `slope` (nanoseconds a second) touch the clouds: below and above.
@@ -241,6 +306,40 @@ mod tests {
         let drift = clock.drift.expect("ten seconds");
         assert!((drift - 50e-6).abs() <= clock.drift_error.expect("too"), "{clock:?}");
         assert!((drift - 50e-6).abs() < 2e-6, "{clock:?}");
+    }
+
+    /// Delays of two seconds, each way, by clocks of which B's is set by `by_ns` after the first.
+    fn set(by_ns: i64, wait: impl Fn(bool, u64) -> i64) -> Option<OffsetMove> {
+        let delays = |is_forward: bool| -> Vec<(u64, i64)> {
+            let offset = |at: u64| if at < 100 { 0 } else { by_ns };
+            let sign = if is_forward { 1 } else { -1 };
+            let sent_ns =
+                |at: u64| 5_000_000_000_u64.saturating_add_signed(if is_forward { 0 } else { offset(at) });
+            let all = 0..200_u64;
+            all.map(|at| (sent_ns(at) + at * 10_000_000, DELAY_NS + wait(is_forward, at) + sign * offset(at)))
+                .collect()
+        };
+        let [forward, reverse] = [delays(true), delays(false)];
+        Clouds::of(forward.into_iter(), reverse.into_iter()).expect("both").offset_move()
+    }
+
+    #[test]
+    fn a_clock_that_is_set_moves_the_offset() {
+        for by_ms in [2, -2, 15, -15, 300, -300, 5_000] {
+            let by_ns = by_ms * 1_000_000;
+            let found = set(by_ns, |_, at| (at % 7) as i64 * 3_000).expect("a move");
+            assert!(found.by_ns.abs_diff(by_ns) <= by_ns.unsigned_abs() / 16 + 20_000, "{found:?} {by_ms}");
+        }
+    }
+
+    #[test]
+    fn a_queue_that_fills_moves_no_offset() {
+        assert_eq!(set(0, |_, _| 0), None);
+        assert_eq!(set(0, |is_forward, at| if is_forward && at >= 100 { 40_000_000 } else { 0 }), None);
+        // One queue runs empty while the other fills: the sum of the delays stays.
+        let swap =
+            |is_forward, at: u64| if is_forward { at as i64 * 200_000 } else { (200 - at as i64) * 200_000 };
+        assert_eq!(set(0, |is_forward, at| swap(is_forward, at) + (at % 5) as i64 * 2_000_000), None);
     }
 
     #[test]

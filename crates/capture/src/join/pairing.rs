@@ -1,5 +1,6 @@
 //! Which connections of two captures are the same, which capture is nearer to which end, and roughly by how much the clocks differ.
 
+use super::set_ahead::{SetAhead, corrected, found};
 use super::survey::{Origin, Survey, Surveyed};
 use crate::headers::Endpoint;
 use foldhash::fast::RandomState;
@@ -36,10 +37,19 @@ pub struct Pair {
     bytes: u64,
     /// B sent more data than A.
     b_sends_more: bool,
-    rough_ns: Option<i64>,
+    /// When both captures had the same data of the end that sent more.
+    common: Vec<(u64, u64)>,
+    /// First packets of both, where their handshake is known.
+    first_ns: Option<(u64, u64)>,
 }
 
 impl Pair {
+    /// The second's time of the same data less the first's, at least: their delay, and the clocks' difference.
+    fn rough_ns(&self, [first, second]: &[Vec<SetAhead>; 2]) -> Option<i64> {
+        let later = |&(mine, its): &(u64, u64)| signed(corrected(second, its), corrected(first, mine));
+        self.common.iter().map(later).min().or_else(|| self.first_ns.as_ref().map(later))
+    }
+
     /// Whether an address or port differs between the captures.
     pub fn is_translated(&self) -> bool {
         self.ends != self.far_ends
@@ -59,8 +69,10 @@ pub struct Pairing {
     pub is_same_clock: bool,
     /// What to add to times of the first to compare them with those of the second, about.
     pub(super) rough_ns: i64,
-    /// First and last packet of each.
+    /// First and last packet of each, as if their clocks had not been set ahead.
     pub(super) spans_ns: [(u64, u64); 2],
+    /// Where the clock of the one and of the other was set ahead.
+    pub(super) ahead: [Vec<SetAhead>; 2],
 }
 
 impl Pairing {
@@ -86,16 +98,21 @@ impl Pairing {
         pairs.sort_by_key(|pair| std::cmp::Reverse(pair.bytes));
         let joined = pairs.len();
         pairs.truncate(PAIRS_MAX);
-        let rough_ns = pairs.iter().find_map(|pair| pair.rough_ns).unwrap_or(0);
+        let pauses = [&first.pauses[..], &second.pauses[..]];
+        let ahead = pairs.first().map_or_else(Default::default, |pair| found(&pair.common, pauses));
+        let rough_ns = pairs.iter().find_map(|pair| pair.rough_ns(&ahead)).unwrap_or(0);
         let is_same_clock = matches!(origins, [Some(one), Some(other)] if one.run == other.run);
-        let span = |survey: &Survey| (survey.first_ns.unwrap_or(0), survey.last_ns);
+        let span = |survey: &Survey, ahead: &[SetAhead]| {
+            (survey.first_ns.unwrap_or(0), corrected(ahead, survey.last_ns))
+        };
         Self {
             only: [others.missing, others.left()],
             left_out: (joined - pairs.len()) as u64 + first.left_out + second.left_out,
             pairs,
             is_same_clock,
             rough_ns,
-            spans_ns: [span(first), span(second)],
+            spans_ns: [span(first, &ahead[0]), span(second, &ahead[1])],
+            ahead,
         }
     }
 }
@@ -175,7 +192,8 @@ fn pair(one: &Surveyed, other: &Surveyed, origins: [Option<&Origin>; 2]) -> Pair
         mss: near.mss,
         bytes: one.bytes(),
         b_sends_more: one.payload[1] > one.payload[0],
-        rough_ns: rough(one, other),
+        common: common(one, other),
+        first_ns: one.isns.map(|_| (one.first_ns, other.first_ns)),
     }
 }
 
@@ -204,12 +222,10 @@ fn place(one: &Surveyed, other: &Surveyed, origins: [Option<&Origin>; 2]) -> (us
     (if sends_more == 0 { at_sender } else { 1 - at_sender }, placed)
 }
 
-/// The second's time of the same data less the first's, at least: their delay, and the clocks' difference.
-fn rough(one: &Surveyed, other: &Surveyed) -> Option<i64> {
+/// When both had the same data, of the end that sent more.
+fn common(one: &Surveyed, other: &Surveyed) -> Vec<(u64, u64)> {
     let sender = usize::from(one.payload[1] > one.payload[0]);
-    let least =
-        one.marks[sender].both(&other.marks[sender]).into_iter().map(|(mine, its)| signed(its, mine)).min();
-    least.or_else(|| Some(signed(other.first_ns, one.first_ns)).filter(|_| one.isns.is_some()))
+    one.marks[sender].both(&other.marks[sender])
 }
 
 /// `later − earlier`, whichever is which.

@@ -2,6 +2,7 @@
 //!
 //! Memory: [`SURVEY_MAX`] connections, the first of the capture, with at most 2.4 KB each.
 
+use super::set_ahead::LEAST_NS;
 use crate::headers::Endpoint;
 use crate::tcp::{Connection, Ended, Event, Kind, Observer, Side};
 use foldhash::fast::FixedState;
@@ -9,6 +10,8 @@ use hashbrown::HashMap;
 
 /// Connections that are surveyed.
 const SURVEY_MAX: usize = 1 << 14;
+/// Long pauses that are noted, the first of the capture.
+const PAUSES_MAX: usize = 1 << 12;
 /// Parts of the sequence numbers with their times, of each direction; beyond it each second one goes.
 const MARKS_MAX: usize = 64;
 
@@ -38,6 +41,8 @@ pub struct Survey {
     pub(super) connections: Vec<Surveyed>,
     pub(super) first_ns: Option<u64>,
     pub(super) last_ns: u64,
+    /// From the packet before each long pause to the packet after it.
+    pub(super) pauses: Vec<(u64, u64)>,
     /// Who wrote it.
     pub origin: Option<Origin>,
     /// Connections beyond those that are surveyed.
@@ -139,7 +144,12 @@ impl Marks {
 impl Observer for Survey {
     fn segment(&mut self, connection: &Connection, event: &Event) {
         self.first_ns = Some(self.first_ns.map_or(event.time_ns, |first| first.min(event.time_ns)));
-        self.last_ns = self.last_ns.max(event.time_ns);
+        let last_ns = self.last_ns;
+        self.last_ns = last_ns.max(event.time_ns);
+        let is_long = last_ns > 0 && event.time_ns.saturating_sub(last_ns) >= LEAST_NS / 2;
+        if is_long && self.pauses.len() < PAUSES_MAX {
+            self.pauses.push((last_ns, event.time_ns));
+        }
         if !matches!(event.kind, Kind::New | Kind::Syn) {
             return;
         }

@@ -128,6 +128,8 @@ impl Pcap {
             number,
             offset,
             time_ns: record.time_ns,
+            steady_ns: record.time_ns,
+            stretch: 0,
             interface: 0,
             link: self.link,
             original_length: record.original.max(record.captured),

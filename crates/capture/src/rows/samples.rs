@@ -79,6 +79,12 @@ impl Clocking {
         self.current = own.in_flight_bytes();
     }
 
+    /// The same, and no time since an earlier ACK is known.
+    pub(super) fn begin_anew(&mut self) {
+        self.begin();
+        self.last_ack_ns = 0;
+    }
+
     /// A sample was taken.
     pub(super) fn begin(&mut self) {
         *self = Self {
@@ -99,6 +105,8 @@ fn room(unacked: u64, window: Option<u32>) -> u64 {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SamplePair {
     pub(super) time_ns: u64,
+    /// How often the capture's clock had been set back by then.
+    pub(super) stretch: u32,
     sides: [PacketSample; 2],
 }
 
@@ -107,7 +115,7 @@ impl SamplePair {
         let side = |side: Side| {
             sample(connection.half(side), connection.half(side.other()), clocking[side as usize])
         };
-        Self { time_ns, sides: [side(Side::A), side(Side::B)] }
+        Self { time_ns, stretch: connection.stretch(), sides: [side(Side::A), side(Side::B)] }
     }
 
     /// Of the data of `sender`.
@@ -115,9 +123,14 @@ impl SamplePair {
         &self.sides[sender as usize]
     }
 
+    /// What both sides had sent by then.
+    pub(super) fn sent_bytes(&self) -> u64 {
+        self.sides.iter().map(|side| side.acked_bytes + side.unacked_bytes).sum()
+    }
+
     /// The same at `time_ns`, when nothing more was sent.
     pub(super) fn without_traffic(self, time_ns: u64) -> Self {
-        Self { time_ns, sides: self.sides.map(PacketSample::without_traffic) }
+        Self { time_ns, sides: self.sides.map(PacketSample::without_traffic), ..self }
     }
 
     /// Each two of `pairs` as one.

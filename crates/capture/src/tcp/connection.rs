@@ -30,6 +30,8 @@ pub struct Connection {
     a_is_high: bool,
     is_v6: bool,
     is_reset: bool,
+    /// [`Segment::stretch`] of the last segment.
+    stretch: u32,
     first_ns: u64,
     last_ns: u64,
     handshake: Handshake,
@@ -49,6 +51,7 @@ impl Connection {
             a_is_high: from_high == a_sent_it,
             is_v6: segment.is_v6,
             is_reset: false,
+            stretch: segment.stretch,
             first_ns: segment.time_ns,
             last_ns: segment.time_ns,
             handshake: Handshake::default(),
@@ -99,12 +102,22 @@ impl Connection {
         }
         own.agree(peer, side == Side::B, is_v6);
         peer.agree(own, side == Side::A, is_v6);
-        if flags.has(Flags::SYN) && flags.has(Flags::ACK) && peer.has_syn && peer.syns_again == 0 {
-            let us = micros(segment.time_ns, peer.syn_ns);
+        if flags.has(Flags::SYN)
+            && flags.has(Flags::ACK)
+            && let Some(us) = peer.since_syn_us(segment.time_ns)
+        {
             peer.answered(us);
             self.handshake.syn_to_syn_ack_us = Some(us);
         }
         kind
+    }
+
+    /// The capture's clock was set back before this segment: no time from before it to a later one is known.
+    #[cold]
+    #[inline(never)]
+    fn clock_was_set(&mut self, stretch: u32) {
+        self.stretch = stretch;
+        self.halves.iter_mut().for_each(Half::clock_was_set);
     }
 }
 
@@ -135,6 +148,11 @@ impl Connection {
     /// When its first packet passed, nanoseconds since 1970.
     pub const fn first_ns(&self) -> u64 {
         self.first_ns
+    }
+
+    /// How often the capture's clock had been set back at its last packet.
+    pub const fn stretch(&self) -> u32 {
+        self.stretch
     }
 
     /// When its last packet passed.
@@ -176,10 +194,6 @@ impl Connection {
     pub(super) fn memory(&self) -> usize {
         size_of::<Self>() + self.halves[0].memory() + self.halves[1].memory()
     }
-}
-
-fn micros(later: u64, earlier: u64) -> u32 {
-    u32::try_from(later.saturating_sub(earlier) / 1000).unwrap_or(u32::MAX)
 }
 
 #[inline]

@@ -52,6 +52,11 @@ impl Gaps {
         Some(found)
     }
 
+    /// No time since they were seen is known any more: what fills them counts as late.
+    pub(super) fn forget_times(&mut self) {
+        self.0.iter_mut().for_each(|gap| gap.since_ns = 0);
+    }
+
     /// Forgets what was acknowledged so long ago that nothing of it can still come.
     pub(super) fn forget_below(&mut self, una: u64, before_ns: u64) {
         self.0.retain(|gap| gap.to > una || gap.since_ns >= before_ns);

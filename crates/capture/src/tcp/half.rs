@@ -13,6 +13,8 @@ const TIMESTAMPS_SIZE: u16 = 12;
 const MSS_MIN: u16 = 48;
 /// A SYN within this time is the same packet.
 const SYN_COPY_NS: u64 = 50_000_000;
+/// When a SYN passed, where no time since then is known.
+const UNTIMED_NS: u64 = u64::MAX;
 /// MTU 1500 without headers, where no handshake tells.
 const MSS_V4: u16 = 1460;
 const MSS_V6: u16 = 1440;
@@ -171,12 +173,31 @@ impl Half {
 
     /// The same SYN once more: sent again, or captured twice. The timer is never shorter than a second (RFC 6298 2.1).
     pub(super) fn take_syn_again(&mut self, segment: &Segment) -> Kind {
-        if segment.time_ns.saturating_sub(self.syn_ns) < SYN_COPY_NS {
+        let is_timed = self.syn_ns != UNTIMED_NS;
+        if is_timed && segment.time_ns.saturating_sub(self.syn_ns) < SYN_COPY_NS {
             return Kind::CapturedTwice;
         }
         self.syn_ns = segment.time_ns;
         self.syns_again = self.syns_again.saturating_add(1);
         Kind::RtoRetransmit
+    }
+
+    /// From its only SYN to an answer at `now`; `None` where there was none, or more than one, and where the times can't be compared.
+    #[inline]
+    pub(super) fn since_syn_us(&self, now: u64) -> Option<u32> {
+        let is_timed = self.has_syn && self.syns_again == 0 && self.syn_ns != UNTIMED_NS;
+        is_timed
+            .then_some(now)?
+            .checked_sub(self.syn_ns)
+            .map(|ns| (ns / 1000).min(u64::from(u32::MAX)) as u32)
+    }
+
+    /// The capture's clock was set back: no time from before it to a later one is known.
+    pub(super) fn clock_was_set(&mut self) {
+        (self.syn_ns, self.waits_for_echo) = (UNTIMED_NS, false);
+        if let Some(sender) = &mut self.sender {
+            sender.clock_was_set();
+        }
     }
 
     /// What both SYNs agree on; `answers` where this is the side of the SYN-ACK.
@@ -220,7 +241,10 @@ impl Half {
     pub(super) fn echoed(&mut self, now: u64, tsecr: u32) {
         if self.waits_for_echo && tsecr.wrapping_sub(self.stamp).cast_signed() >= 0 {
             self.waits_for_echo = false;
-            self.answered((now.saturating_sub(self.stamp_ns) / 1000).min(u64::from(u32::MAX)) as u32);
+            // Packets that were written out of order tell no time.
+            if let Some(ns) = now.checked_sub(self.stamp_ns) {
+                self.answered((ns / 1000).min(u64::from(u32::MAX)) as u32);
+            }
         }
     }
 
@@ -431,6 +455,11 @@ impl Half {
     /// When its last data passed.
     pub fn last_data_ns(&self) -> Option<u64> {
         self.sender.as_deref().map(|sender| sender.last_ns)
+    }
+
+    /// Whether the capture's clock was set back between its first and its last data: for how long it sent is not known then.
+    pub fn is_across_set_clock(&self) -> bool {
+        self.sender.as_deref().is_some_and(Sender::is_across_set_clock)
     }
 
     /// Time between first and last data with nothing outstanding, nanoseconds, and the longest of these times.

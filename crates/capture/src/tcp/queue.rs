@@ -26,12 +26,14 @@ impl<T> Queue<T> {
         self.all.push(entry);
     }
 
-    /// Moves what is left to the front where a quarter is gone.
+    /// Moves what is left to the front where a quarter is gone; else room doubles, from one entry on: most connections never have more.
     #[cold]
     fn make_room(&mut self) {
-        if 4 * self.gone >= self.all.len() {
+        if self.gone > 0 && 4 * self.gone >= self.all.len() {
             self.all.drain(..self.gone);
             self.gone = 0;
+        } else {
+            self.all.reserve_exact(self.all.len().max(1));
         }
     }
 

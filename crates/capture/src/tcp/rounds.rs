@@ -36,6 +36,11 @@ impl Rounds {
         self.flight_max = self.flight_max.max(in_flight);
     }
 
+    /// No time since an earlier round is known any more.
+    pub(super) const fn forget_times(&mut self) {
+        self.begun_count = 0;
+    }
+
     /// `bytes` arrived, as an ACK says.
     #[inline]
     pub(super) fn acked(&mut self, now: u64, una: u64, next: u64, bytes: u64, mss: u32, rtt_us: Option<u32>) {

@@ -26,6 +26,8 @@ const UNSEEN: u8 = 16;
 const EVER_RESENT: u8 = 32;
 /// Sent before the capture began.
 const BEFORE: u8 = 64;
+/// The capture's clock was set since: how long ago it was sent is not known.
+const UNTIMED: u8 = 128;
 
 /// One packet's sequence numbers.
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +59,10 @@ impl Sent {
 
     pub(super) const fn is_unseen(&self) -> bool {
         self.is(UNSEEN)
+    }
+
+    pub(super) const fn is_untimed(&self) -> bool {
+        self.is(UNTIMED)
     }
 
     pub(super) const fn was_resent(&self) -> bool {
@@ -197,6 +203,11 @@ impl Scoreboard {
         self.queue.memory() + self.came_early.capacity() * size_of::<u64>()
     }
 
+    /// How long ago anything was sent is not known any more.
+    pub(super) fn forget_times(&mut self) {
+        self.queue.iter_mut().for_each(|sent| sent.marks |= UNTIMED | NO_SAMPLE);
+    }
+
     /// New data.
     #[inline(always)]
     pub(super) fn push(&mut self, sent: &Transmission) {
@@ -251,7 +262,8 @@ impl Scoreboard {
             self.queue.drop_first();
             self.uncount(&sent);
             if sent.was_resent() {
-                delivered.resent = Some(Resent { sent_ns: sent.sent_ns, tsval: sent.tsval });
+                let resent = Resent { sent_ns: sent.sent_ns, tsval: sent.tsval };
+                delivered.resent = if sent.is_untimed() { None } else { Some(resent) };
                 delivered.has_resent = true;
             }
             if !sent.is(SACKED) {
@@ -334,6 +346,10 @@ impl Scoreboard {
             if sent.from < self.high_sacked {
                 self.has_reordering = true;
             }
+        }
+        if sent.is_untimed() {
+            self.latest_arrived = self.latest_arrived.max(sent.order());
+            return;
         }
         let rtt_ns = now.saturating_sub(sent.sent_ns);
         // Sooner than any round trip an earlier transmission answers (`tcp_rack_advance()`).
@@ -437,7 +453,7 @@ impl Scoreboard {
             sent.sent_ns = again.now;
             sent.tsval = again.tsval;
             sent.ip_id = again.ip_id;
-            sent.marks = (sent.marks | EVER_RESENT | NO_SAMPLE) & !UNSEEN;
+            sent.marks = (sent.marks | EVER_RESENT | NO_SAMPLE) & !(UNSEEN | UNTIMED);
             if !is_probe && !sent.is(SACKED) {
                 sent.marks |= LOST | RESENT;
             }
@@ -450,7 +466,7 @@ impl Scoreboard {
             sent.sent_ns = late.now;
             sent.tsval = late.tsval;
             sent.ip_id = late.ip_id;
-            sent.marks &= !UNSEEN;
+            sent.marks &= !(UNSEEN | UNTIMED);
         });
     }
 

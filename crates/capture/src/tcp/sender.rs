@@ -115,6 +115,8 @@ pub(super) struct Sender {
     pub(super) longest_idle_ns: u64,
     pub(super) initial_window: u64,
     is_past_first_round: bool,
+    /// Segments when the clock was first set back.
+    segments_before_set: Option<u64>,
     last_new_id: u16,
     ids_stand_still: bool,
 }
@@ -134,6 +136,21 @@ impl Sender {
     pub(super) fn take_in_order(&mut self, data: &Data<'_>, una: u64, next: &mut u64) {
         self.counts.segments += u64::from(data.segments());
         self.take_new(data, data.from, una, next);
+    }
+
+    /// The capture's clock was set back: no time from before it to a later one is known.
+    pub(super) fn clock_was_set(&mut self) {
+        self.board.forget_times();
+        self.rounds.forget_times();
+        self.gaps.forget_times();
+        self.first_stamp = None;
+        self.is_past_first_round = true;
+        self.segments_before_set.get_or_insert(self.counts.segments);
+    }
+
+    /// Whether data passed before and after that.
+    pub(super) fn is_across_set_clock(&self) -> bool {
+        self.segments_before_set.is_some_and(|before| 0 < before && before < self.counts.segments)
     }
 
     /// Whether the initial window is known.
@@ -301,6 +318,9 @@ impl Sender {
                 !self.ids_stand_still && data.segment.ip_id != 0 && data.segment.ip_id == self.last_new_id;
             return is_known && data.to <= una && data.now().saturating_sub(self.last_ns) < COPY_NS;
         };
+        if first.is_untimed() {
+            return false;
+        }
         let age = data.now().saturating_sub(first.sent_ns);
         let has_ids = !self.ids_stand_still && (data.segment.ip_id != 0 || first.ip_id != 0);
         if has_ids && data.segment.ip_id != first.ip_id {

@@ -59,6 +59,11 @@ impl Table {
         self.slots.iter().flatten().map(Box::as_ref)
     }
 
+    /// All of them, in the order of their slots.
+    pub(super) fn into_connections(self) -> impl Iterator<Item = Box<Connection>> {
+        self.slots.into_iter().flatten()
+    }
+
     /// The connection of the last packet, if `segment` is of it too; and whether the higher end sent it.
     #[inline]
     pub(super) fn same_again(&self, segment: &Segment) -> Option<(u32, bool)> {

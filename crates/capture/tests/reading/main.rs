@@ -1,5 +1,6 @@
 //! Captures made here, byte by byte or segment by segment, and what is read from them.
 
+mod clock;
 mod connections;
 mod containers;
 mod damaged;

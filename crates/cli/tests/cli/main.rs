@@ -4,6 +4,7 @@ mod blindfold;
 mod capture;
 mod capture_page;
 mod catalogue;
+mod clocks_set;
 mod commands;
 mod company;
 mod compare;

@@ -6,7 +6,7 @@ use crate::prose::filled;
 use crate::quantity;
 use crate::table::Style;
 use crate::words::UNKNOWN;
-use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
+use pipefill_analysis::findings::connections::{BackwardTimes, Captured, CapturedFlow};
 use pipefill_analysis::findings::experiment::SCHEMA;
 use pipefill_analysis::judge::{Confidence, Figures, Span, Witness};
 use schemars::JsonSchema;
@@ -22,6 +22,8 @@ pub struct ExplainedCapture<'a> {
     pub schema: u32,
     /// Packets that were read.
     pub packets: u64,
+    /// How often and how far the capture's times ran backwards; null where they did not.
+    pub backward_times: Option<BackwardTimes>,
     /// Where and why reading ended early; null where it did not.
     pub broken: Option<&'a str>,
     /// One entry for each connection and direction that carried data.
@@ -49,7 +51,8 @@ impl<'a> ExplainedCapture<'a> {
     pub fn of(found: &'a Captured) -> Self {
         let broken = found.broken.as_deref();
         let flows = found.flows.iter().map(ExplainedFlow::of).collect();
-        Self { schema: SCHEMA, packets: found.packets, broken, flows }
+        let backward_times = found.backward_times;
+        Self { schema: SCHEMA, packets: found.packets, backward_times, broken, flows }
     }
 }
 
@@ -81,7 +84,11 @@ pub fn capture(found: &Captured, name: &str, style: Style) -> String {
 
 fn explained(flow: &CapturedFlow, style: Style) -> String {
     let width = style.width.min(super::PROSE);
-    let rate = flow.goodput_bps.map_or_else(|| "a single packet".to_owned(), quantity::rate);
+    let rate = match flow.goodput_bps {
+        Some(bps) => quantity::rate(bps),
+        None if flow.span_us.is_none() => "rate unknown".to_owned(),
+        None => "a single packet".to_owned(),
+    };
     let mut lines = vec![bold(&format!("{} -> {}: {rate}", flow.src, flow.dst), style)];
     let mut say = |text: &str| lines.push(filled(text, "  ", "  ", width));
     say(flow.verdict.sentence.as_deref().unwrap_or(UNKNOWN));

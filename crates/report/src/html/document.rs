@@ -4,10 +4,12 @@
 //! one. Never: a `<` in the data, or a style attribute (the policy refuses it).
 
 use crate::carried::SCRIPT;
+use crate::visible::{is_hidden, visible};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 
 const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.css"));
 
@@ -33,11 +35,11 @@ pub(super) fn whole(title: &str, is_large: bool, body: &Markup, blobs: &Blobs) -
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
-                title { (title) " · pipefill" }
+                title { (visible(title, false)) " · pipefill" }
                 style { (PreEscaped(STYLE)) }
             }
             body class=[is_large.then_some("large")] {
-                (body)
+                (PreEscaped(visible(&body.0, false)))
                 script type="application/json" id="data" { (PreEscaped(harmless(&blobs.data))) }
                 script type="application/jsonl" id="curves" { (PreEscaped(harmless(&blobs.curves))) }
                 @if !blobs.segments.is_empty() {
@@ -65,9 +67,15 @@ fn hash(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }
 
-/// JSON in which nothing can end its script element or begin a comment there. JSON's own escape, so that it reads the same.
+/// JSON in which nothing can end its script element or begin a comment there. JSON's own escape, so that it reads the same. Characters that
+/// change the direction of text are written out as elsewhere on the page.
 fn harmless(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+    let json = json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
+    // Outside of strings JSON has none of these; in one a backslash is escaped.
+    let hidden = json.chars().filter(|&c| is_hidden(c)).collect::<BTreeSet<char>>();
+    hidden
+        .into_iter()
+        .fold(json, |json, c| json.replace(c, &visible(&c.to_string(), false).replace('\\', "\\\\")))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::sync::LazyLock;
 
 /// Formulas, markup, quotes, ends of lines, controls of terminals and of the direction of text.
-const TEXTS: [&str; 18] = [
+const TEXTS: [&str; 24] = [
     "",
     "=1+1",
     "+1+cmd|' /C calc'!A0",
@@ -30,6 +30,12 @@ const TEXTS: [&str; 18] = [
     "\n=1",
     "\u{1b}[2J\u{1b}]0;title\u{7}",
     "\u{202e}x\u{2066}",
+    "\u{200e}\u{61c}\u{202a}x\u{2069}\u{200f}",
+    " =1",
+    ";=1",
+    "a;\u{a0}＋1|\"=1\"",
+    "\u{3000}＝1+1",
+    "\u{200e}＠x",
     "</script><script>hurt()</script>",
     "\"'&<img src=x onerror=hurt()>",
     "a|b\n|c|\r\n## d\\",
@@ -108,7 +114,7 @@ fn check(experiment: &Experiment) {
     let proofs = [crate::made::proof(experiment)];
     let changed = Changes::of(("a", &MADE.0), ("b", experiment), 0.05);
     for style in STYLES {
-        table::render(experiment, style);
+        check_directions(&table::render(experiment, style));
         explain::render(experiment, "pipefill fix DIR", style);
         fix::render(&experiment.experiment, &proofs, style);
         changes::render(&changed, style);
@@ -123,23 +129,39 @@ fn check(experiment: &Experiment) {
         assert_eq!(line.find('\n'), Some(line.len() - 1), "one line: {line}");
     }
     check_csv(&csv::render(experiment).unwrap());
-    check_markdown(&md::render(experiment, &[]));
+    let text = md::render(experiment, &[]);
+    check_directions(&text);
+    check_markdown(&text);
     for picture in pictures::files(experiment, &MADE.1) {
+        check_directions(&picture.svg);
         check_picture(&picture.svg);
     }
     let (scenario, fix) = (Some(experiment.experiment.as_str()), experiment.experiment.as_str());
     let page = Page { experiment, runs: &MADE.1, captures: &[], proofs: &proofs, scenario, fix };
-    check_page(&html::render(&page).unwrap());
+    let page = html::render(&page).unwrap();
+    check_directions(&page);
+    check_page(&page);
 }
 
-/// No field begins a formula, and all rows have the heading's columns.
+/// Nothing changes the direction of text.
+fn check_directions(text: &str) {
+    let is_direction = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    assert_eq!(text.find(is_direction), None, "{text}");
+}
+
+/// No field begins a formula, in a file of whatever locale, and all rows have the heading's columns.
 fn check_csv(text: &str) {
+    check_directions(text);
     let mut reader = ::csv::Reader::from_reader(text.as_bytes());
     let heading = reader.headers().unwrap().clone();
     let rows: Vec<_> = reader.records().collect::<Result<_, _>>().unwrap();
     for field in rows.iter().chain([&heading]).flatten() {
-        let is_number = field.parse::<f64>().is_ok_and(f64::is_finite);
-        assert!(is_number || !field.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']), "{field:?}");
+        let is_number = |cell: &str| cell.parse::<f64>().is_ok_and(f64::is_finite);
+        assert!(!field.starts_with(['\t', '\r', '\n']), "{field:?}");
+        for cell in field.split([';', '\t', '|', '\r', '\n']).filter(|cell| !is_number(cell)) {
+            let begin = cell.trim_start_matches(|c: char| c.is_whitespace() || c == '"');
+            assert!(!begin.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']), "{field:?}");
+        }
     }
 }
 

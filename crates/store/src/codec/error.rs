@@ -4,6 +4,8 @@ use pipefill_core::record::{RECORD_VERSION, RECORD_VERSION_MIN, Row};
 
 /// Longest row, bytes with its line break: ours have some 1,200.
 pub(super) const ROW_MAX: usize = 1 << 16;
+/// Empty lines of a table at most: pipefill writes none, and an editor leaves a few.
+pub(super) const EMPTY_LINES_MAX: u64 = 1 << 10;
 /// Longest manifest, bytes: one of 10,000 streams has some 30 MB.
 pub(super) const MANIFEST_MAX: u64 = 1 << 26;
 
@@ -43,6 +45,14 @@ pub enum RecordError {
     /// A line is longer than any row.
     #[error("{table}.jsonl.zst, line {line}: more than {ROW_MAX} bytes, which no row has")]
     LongRow {
+        /// The table.
+        table: &'static str,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// A table has more empty lines than anything leaves there: it may never end.
+    #[error("{table}.jsonl.zst, line {line}: more than {EMPTY_LINES_MAX} empty lines, which no table has")]
+    EmptyLines {
         /// The table.
         table: &'static str,
         /// The line, from 1.

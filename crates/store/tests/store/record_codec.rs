@@ -12,6 +12,7 @@ use pipefill_store::{
     RecordError, TableReader, decode_manifest, decode_table, encode_manifest, encode_table,
 };
 use proptest::prelude::*;
+use std::io::Read;
 
 fn run() -> Run {
     let scenario = Scenario::parse("name = \"x\"\n[run]\nwarmup = \"1s\"\n", "x.toml").expect("a scenario");
@@ -275,4 +276,27 @@ fn samples_of_packets_come_back_as_they_were() {
     assert!(!text.contains("null"), "{text}");
     let columns: Vec<usize> = text.lines().map(|line| line.matches("\":").count()).collect();
     assert_eq!(columns[0], columns[1], "readers infer the columns from the first rows");
+}
+
+/// A gigabyte of line ends is 100 kB of zstd: reading ends at the first thousand, whatever the manifest lists.
+#[test]
+fn a_table_of_empty_lines_ends_at_once() {
+    let row = "{\"t_us\":0,\"stream\":0,\"sent_bytes\":0,\"received_bytes\":0}\n";
+    let ends = || std::io::repeat(b'\n').take(1 << 28);
+    for begin in ["", row] {
+        let bomb = zstd::encode_all(begin.as_bytes().chain(ends()), 1).expect("memory");
+        let mut reader = TableReader::<DeliverySample, _>::new(&*bomb).expect("zstd").listed(1);
+        let read: Vec<_> = reader.by_ref().collect();
+        let last = read.last().expect("an error");
+        let line = 1_025 + begin.len().min(1);
+        assert!(
+            matches!(last, Err(RecordError::EmptyLines { table: "delivery", line: found }) if *found == line),
+            "{last:?}"
+        );
+        assert_eq!(read.len(), 1 + begin.len().min(1));
+        assert_eq!(
+            last.as_ref().expect_err("it").to_string(),
+            format!("delivery.jsonl.zst, line {line}: more than 1024 empty lines, which no table has")
+        );
+    }
 }

@@ -27,12 +27,29 @@ pub struct Captured {
     pub forgotten: u64,
     /// Connections that carried little, of more than are kept: they have no entry.
     pub left_out: u64,
+    /// How often and how far the capture's times ran backwards; null where they did not, and where two captures were read (see `joined`).
+    pub backward_times: Option<BackwardTimes>,
     /// Where and why reading ended before the end of the capture; null where it did not.
     pub broken: Option<String>,
     /// The two captures that were joined; null where one was read.
     pub joined: Option<JoinedCaptures>,
     /// One entry for each connection and direction that carried data, the largest first.
     pub flows: Vec<CapturedFlow>,
+}
+
+/// Times of a capture that ran backwards.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct BackwardTimes {
+    /// How often the clock was set back, by 20 ms or more.
+    pub set_back: u64,
+    /// By how much in all, microseconds: at least, since what passed between the packets before and after is not known.
+    pub set_back_us: u64,
+    /// By how much at most at once.
+    pub set_back_most_us: u64,
+    /// Packets that are behind the latest before them by less: they were written out of order.
+    pub late_packets: u64,
+    /// By how much at most, microseconds.
+    pub late_most_us: u64,
 }
 
 /// One connection in one direction.
@@ -48,12 +65,13 @@ pub struct CapturedFlow {
     pub segments: u64,
     /// Payload that was carried, bytes, each counted once.
     pub bytes: u64,
-    /// The same from first to last data, bits per second; null for a single packet.
+    /// The same from first to last data, bits per second; null for a single packet, and where `span_us` is.
     pub goodput_bps: Option<u64>,
-    /// From the first data between these two hosts to its own, microseconds.
+    /// From the first data between these two hosts to its own, microseconds, without the time in which the capture's clock was set back.
     pub start_us: u64,
-    /// From first to last data, microseconds.
-    pub span_us: u64,
+    /// From first to last data, microseconds; null where the capture's clock was set back in between. The verdict is then of the part between two
+    /// settings in which it carried most.
+    pub span_us: Option<u64>,
     /// Segments sent again.
     pub retransmits: u64,
     /// By why they were: in fast recovery, after a timeout, as loss probes, and of all these those for nothing.
@@ -115,6 +133,12 @@ impl CapturedFlow {
     /// What the verdict rests on, and what limited when.
     pub fn diagnosis(&self) -> Option<Diagnosis> {
         self.ledger.as_ref()?.diagnosis(&STANDARD)
+    }
+
+    /// The capture's clock was set while it sent: how long that took, and what limited it when, is not known.
+    pub fn forget_times(&mut self) {
+        (self.span_us, self.goodput_bps, self.fastest_bps, self.path_rate_bps) = (None, None, None, None);
+        (self.verdict, self.ledger) = (Verdict::default(), None);
     }
 
     /// Adds what is known of the path in `direction`.

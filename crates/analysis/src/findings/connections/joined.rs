@@ -1,5 +1,6 @@
 //! What two captures of one transfer show together: what the path lost, and how long it took.
 
+use super::captured::BackwardTimes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +13,14 @@ pub struct JoinedCaptures {
     pub receiver_file: String,
     /// Both were made by one clock: by pipefill itself, in the same run.
     pub same_clock: bool,
-    /// How the clocks differ; null where they are the same, and where packets of one direction alone were matched.
+    /// How the clocks differ; null where they are the same, where packets of one direction alone were matched, and where one was set.
     pub clock: Option<ClockDifference>,
+    /// How often and how far the times of the sender's capture ran backwards; null where they did not.
+    pub backward_times_at_sender: Option<BackwardTimes>,
+    /// The same of the receiver's.
+    pub backward_times_at_receiver: Option<BackwardTimes>,
+    /// The difference of the clocks moved in the middle of the captures: one of them was set. Null where it did not, or where times ran backwards.
+    pub offset_move: Option<OffsetMove>,
     /// Connections that only the sender's capture has.
     pub only_at_sender: u64,
     /// Connections that only the receiver's has.
@@ -43,6 +50,13 @@ pub struct ClockDifference {
     pub drift_ppm: Option<f64>,
     /// How far that may be wrong.
     pub drift_error_ppm: Option<f64>,
+}
+
+/// A clock that was set, as the difference to the other one shows it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct OffsetMove {
+    /// By so much more the receiver's clock is ahead of the sender's since then, microseconds.
+    pub by_us: i64,
 }
 
 /// How it is known which capture is at which end.

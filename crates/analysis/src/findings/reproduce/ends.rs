@@ -77,7 +77,8 @@ fn of_flow(text: &mut String, flow: &CapturedFlow, direction: Direction, first_u
     if start_ms > 0 {
         line(format!("start = \"{start_ms}ms\""));
     }
-    line(format!("duration = \"{}ms\"", flow.span_us.clamp(SPAN_US.0, SPAN_US.1).div_ceil(1_000)));
+    let span_us = flow.span_us.unwrap_or(0);
+    line(format!("duration = \"{}ms\"", span_us.clamp(SPAN_US.0, SPAN_US.1).div_ceil(1_000)));
     if direction == Direction::Reverse {
         line("direction = \"reverse\"".to_owned());
     }

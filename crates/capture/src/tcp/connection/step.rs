@@ -1,6 +1,6 @@
 //! How one segment moves a connection on: what it acknowledges for the other side, and what it is itself.
 
-use super::{Connection, Handshake, micros, pair};
+use super::{Connection, Handshake, pair};
 use crate::headers::{Flags, SACKS_MAX, Segment};
 use crate::tcp::Observer;
 use crate::tcp::data::{Data, segments};
@@ -37,6 +37,9 @@ impl Connection {
         observer: &mut O,
     ) {
         self.last_ns = self.last_ns.max(segment.time_ns);
+        if segment.stretch != self.stretch {
+            self.clock_was_set(segment.stretch);
+        }
         event.begin(segment, side);
         let Some(has_found) = self.take_predicted(segment, side, event) else {
             return self.take_any(segment, side, event, observer);
@@ -139,8 +142,11 @@ fn take_ack(
     let ack = Ack { segment, to, blocks: event.sacks.blocks(), is_bare, mss: peer.mss_bytes(), full_rtt_us };
     let outcome = peer.acknowledged(&ack);
     (event.rtt_us, event.is_dsack) = (outcome.rtt_us, outcome.is_dsack);
-    if before == 0 && to > 0 && peer.has_syn && peer.syns_again == 0 && !segment.flags.has(Flags::SYN) {
-        let us = micros(segment.time_ns, peer.syn_ns);
+    if before == 0
+        && to > 0
+        && !segment.flags.has(Flags::SYN)
+        && let Some(us) = peer.since_syn_us(segment.time_ns)
+    {
         peer.answered(us);
         handshake.syn_ack_to_ack_us.get_or_insert(us);
     }

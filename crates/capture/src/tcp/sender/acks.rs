@@ -216,6 +216,11 @@ impl Sender {
         next: u64,
     ) -> Option<u32> {
         let us = |sent: u64| u32::try_from(ack.now().saturating_sub(sent) / 1000).unwrap_or(u32::MAX);
+        // Packets that were written out of order tell no time.
+        let is_before = |times: Times| times.is_some_and(|(first, last)| ack.now() < first.max(last));
+        if is_before(acknowledged) || is_before(delivered.times) {
+            return None;
+        }
         let acknowledged = acknowledged.filter(|_| delivered.resent.is_none());
         let (longest, shortest) = match acknowledged.or(delivered.times) {
             Some((first, last)) => (us(first), us(delivered.times.map_or(last, |(_, last)| last))),

@@ -2,11 +2,12 @@
 
 use pipefill_analysis::findings::connections::{
     Captured, CapturedFlow, ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow,
-    LostPacket, OneWayDelay, PlacedBy, UnmatchedPackets,
+    LostPacket, OffsetMove, OneWayDelay, PlacedBy, UnmatchedPackets,
 };
 use pipefill_capture::join::{
     Clock, Delay, Joined, JoinedPair, JoinedWay, Origin, Pairing, Placed, Survey, join,
 };
+use pipefill_capture::read::SET_BACK_NS;
 use pipefill_observe::{CaptureFile, CaptureRead, STDIN, capture_name, judge_capture, read_capture};
 use pipefill_runs::Failure;
 use std::path::Path;
@@ -38,11 +39,15 @@ pub(super) fn joined(one: &Path, other: &Path) -> Result<Captured, Failure> {
     if ways.all(|way| way.counts.matched == 0) {
         return Err(nothing_matched(&both));
     }
+    let found = both.each_ref().map(|one| judge_capture(&one.read));
     let captures = JoinedCaptures {
         sender_file: capture_name(both[0].file),
         receiver_file: capture_name(both[1].file),
         same_clock: joined.is_same_clock,
         clock: joined.clock.as_ref().map(clock),
+        backward_times_at_sender: found[0].backward_times,
+        backward_times_at_receiver: found[1].backward_times,
+        offset_move: joined.offset_move.map(|moved| OffsetMove { by_us: us(moved.by_ns) }),
         only_at_sender: only[0],
         only_at_receiver: only[1],
         left_out,
@@ -51,7 +56,6 @@ pub(super) fn joined(one: &Path, other: &Path) -> Result<Captured, Failure> {
         dropped_at_sender: both[0].read.dropped,
         dropped_at_receiver: both[1].read.dropped,
     };
-    let found = both.map(|one| judge_capture(&one.read));
     Ok(Captured { joined: Some(captures), ..with_flows(found, &joined) })
 }
 
@@ -124,7 +128,7 @@ fn with_flows(found: [Captured; 2], joined: &Joined) -> Captured {
     let mut flows = found.map(|one| one.flows);
     for pair in &joined.pairs {
         for end in [0, 1] {
-            all.flows.extend(flow(pair, end, &mut flows, joined.is_same_clock));
+            all.flows.extend(flow(pair, end, &mut flows, joined));
         }
     }
     all.flows.extend(flows.into_iter().flatten());
@@ -137,7 +141,7 @@ fn flow(
     pair: &JoinedPair,
     end: usize,
     flows: &mut [Vec<CapturedFlow>; 2],
-    is_same_clock: bool,
+    joined: &Joined,
 ) -> Option<CapturedFlow> {
     let ends = |of: [_; 2]| if end == 0 { of } else { [of[1], of[0]] };
     let (at_a, near, far) = (pair.pair.at_a, ends(pair.pair.ends), ends(pair.pair.far_ends));
@@ -152,7 +156,11 @@ fn flow(
     let theirs = take(1 - capture, other);
     let mut flow = take(capture, own).or(theirs)?;
     let [forward, reverse] = if end == 0 { [0, 1] } else { [1, 0] };
-    let direction = |at: usize| direction(&pair.ways[at], is_same_clock);
+    let direction = |at: usize| direction(&pair.ways[at], joined.is_same_clock);
+    // Which of the clocks was set can't be told, unless it was set back: then the flow has no times already.
+    if joined.offset_move.is_some_and(|moved| moved.by_ns.unsigned_abs() >= SET_BACK_NS) {
+        flow.forget_times();
+    }
     let renamed = |at: usize| pair.pair.is_translated().then(|| other[at].to_string());
     flow.join(JoinedFlow {
         placed_by: match pair.pair.placed {

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// `text` with every control character but line feed and tab, and every character that changes the direction of text, written as
 /// `\u{1b}`. With `has_colour` the colours that pipefill itself uses stay.
-pub(crate) fn visible(text: &str, has_colour: bool) -> Cow<'_, str> {
+pub fn visible(text: &str, has_colour: bool) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
     }
@@ -34,8 +34,8 @@ pub(crate) fn visible(text: &str, has_colour: bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// C0 but line feed and tab, DEL, C1 (Unicode's `Cc`), and the controls of bidirectional text (UAX 9).
-fn is_hidden(c: char) -> bool {
+/// Whether [`visible`] writes `c` out: C0 but line feed and tab, DEL, C1 (Unicode's `Cc`), and the controls of bidirectional text (UAX 9).
+pub fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
         '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
