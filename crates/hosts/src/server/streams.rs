@@ -70,10 +70,10 @@ fn tcp(
     count: usize,
     control: &mut Control,
 ) -> Result<Vec<Socket>, Refused> {
-    let arriving = shared.expect(cookie, count);
+    let arriving = shared.expect(&cookie, count);
     control.say(State::CreateStreams)?;
     let arrived = all(shared, &arriving, count);
-    shared.expect_no_more(cookie);
+    shared.expect_no_more(&cookie);
     let mut arrived: Vec<Arrived> = arrived?;
     if arrived.iter().any(|one| one.peer.ip().to_canonical() != peer) {
         return Err(Refused::Gone("a stream came from another address than the test".to_owned()));
