@@ -4,6 +4,7 @@ use super::refused::Refused;
 use super::shared::Shared;
 use super::{shown, streams};
 use crate::end::{End, SAMPLE};
+use crate::life::{Life, SILENT};
 use crate::time;
 use crate::waiting::heard_within;
 use pipefill_lab::one_end::{Transfer, insist};
@@ -49,6 +50,10 @@ pub(super) fn serve(
             Err(Refused::Test { code, why }) => {
                 // The client may have gone.
                 let _gone = control.refuse(Refusal { code, errno: 0 });
+                shared.note(peer, &format!("refused: {why}"));
+            }
+            Err(Refused::Busy(why)) => {
+                let _gone = control.say(State::AccessDenied);
                 shared.note(peer, &format!("refused: {why}"));
             }
             Err(Refused::Gone(why)) => shared.note(peer, &format!("given up: {why}")),
@@ -163,6 +168,8 @@ fn run(shared: &Shared, asked: &Parameters, control: &mut Control, end: &mut End
         Some(_) => shared.policy.max_duration,
     };
     let (mut moved, mut since) = (0, Instant::now());
+    let is_udp = asked.transport == Transport::Udp;
+    let mut life = Life::new(SILENT);
     loop {
         end.tick();
         match heard_within(control, end.idle_for(STEP))?.map(while_running) {
@@ -182,6 +189,10 @@ fn run(shared: &Shared, asked: &Parameters, control: &mut Control, end: &mut End
             "the client did not end the test in time"
         } else if since.elapsed() > STALLED {
             "nothing moved any more"
+        } else if end.transfer.is_refused() || is_udp && end.transfer.has_sender_ended() {
+            "nobody receives its datagrams any more (ICMP port unreachable)"
+        } else if is_udp && life.is_gone(control.stream(), end.received()) {
+            "the client has given no sign of life for 5 s"
         } else {
             continue;
         };

@@ -9,7 +9,7 @@ use pipefill_remote::iperf3::Cookie;
 use pipefill_remote::iperf3::datagram::Dialect;
 use pipefill_remote::key::Key;
 use pipefill_runs::Stop;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -72,6 +72,8 @@ enum Waiting {
     /// None yet, or none any more.
     Nothing,
     Tcp(SyncSender<Arrived>),
+    /// Of UDP, whose first datagrams have the name of the test.
+    Udp(SyncSender<Hello>),
 }
 
 /// A test under way.
@@ -96,8 +98,8 @@ pub(super) struct Shared {
     /// And went well.
     pub(super) went_well: AtomicBool,
     tests: Mutex<HashMap<Cookie, Test>>,
-    /// Who may begin streams of UDP now: a first datagram has no cookie, so that there is one test of an address at a time.
-    hellos: Mutex<HashMap<IpAddr, SyncSender<Hello>>>,
+    /// Tests of stock clients whose streams of UDP are to come. Their first datagrams have no cookie, so that those of an address take turns.
+    hellos: Mutex<HashMap<IpAddr, VecDeque<(Cookie, SyncSender<Hello>)>>>,
 }
 
 impl Shared {
@@ -217,25 +219,45 @@ impl Shared {
         }
     }
 
-    /// First datagrams of `peer` are this test's from now on. `None` where another test of that address has not got all of its own yet.
-    pub(super) fn expect_hellos(&self, peer: IpAddr, count: usize) -> Option<Receiver<Hello>> {
-        let mut hellos = locked(&self.hellos);
-        if hellos.contains_key(&peer) {
-            return None;
-        }
+    /// The test waits for `count` first datagrams that have its name.
+    pub(super) fn expect_named_hellos(&self, name: &Cookie, count: usize) -> Receiver<Hello> {
         let (sender, receiver) = sync_channel(count);
-        hellos.insert(peer, sender);
-        Some(receiver)
+        self.set_waiting(name, Waiting::Udp(sender));
+        receiver
     }
 
-    /// It has them all.
-    pub(super) fn expect_no_more_hellos(&self, peer: IpAddr) {
-        locked(&self.hellos).remove(&peer);
+    /// The test waits until first datagrams of `peer` without a name are its own.
+    pub(super) fn queue_for_hellos(&self, name: Cookie, peer: IpAddr, count: usize) -> Receiver<Hello> {
+        let (sender, receiver) = sync_channel(count);
+        locked(&self.hellos).entry(peer).or_default().push_back((name, sender));
+        receiver
     }
 
-    /// Who waits for a first datagram of `peer`.
-    pub(super) fn expects_hello(&self, peer: IpAddr) -> Option<SyncSender<Hello>> {
-        locked(&self.hellos).get(&peer).cloned()
+    /// Whether it is the turn of the test.
+    pub(super) fn is_next_for_hellos(&self, name: &Cookie, peer: IpAddr) -> bool {
+        locked(&self.hellos).get(&peer).and_then(VecDeque::front).is_some_and(|(next, _)| next == name)
+    }
+
+    /// The test waits no longer.
+    pub(super) fn leave_queue_for_hellos(&self, name: &Cookie, peer: IpAddr) {
+        let mut hellos = locked(&self.hellos);
+        if let Some(queue) = hellos.get_mut(&peer) {
+            queue.retain(|(waiting, _)| waiting != name);
+            if queue.is_empty() {
+                hellos.remove(&peer);
+            }
+        }
+    }
+
+    /// The test that a first datagram of `peer` is for.
+    pub(super) fn expects_hello(&self, name: Option<&Cookie>, peer: IpAddr) -> Option<SyncSender<Hello>> {
+        let Some(name) = name else {
+            let hellos = locked(&self.hellos);
+            return hellos.get(&peer.to_canonical())?.front().map(|(_, sender)| sender.clone());
+        };
+        let tests = locked(&self.tests);
+        let test = tests.get(name).filter(|test| test.share == Share::of(peer))?;
+        if let Waiting::Udp(sender) = &test.waiting { Some(sender.clone()) } else { None }
     }
 
     /// Sets `count` streams of UDP aside that the test receives; false where there are too many in all, or of its address.
