@@ -7,6 +7,7 @@ mod outcome;
 mod streams;
 
 use crate::end::End;
+use crate::life::{Life, SILENT as GONE, SILENT_BESIDE_DATA};
 use crate::random::random;
 use crate::time::{self, Beside};
 use crate::waiting::heard_within;
@@ -273,6 +274,9 @@ impl Session<'_, '_> {
         let mut intervals = Intervals::new(self.asked.interval, end);
         let mut silence = Silence { moved: 0, since: Instant::now() };
         let span = self.span();
+        let is_udp = self.parameters.transport == Transport::Udp;
+        let patience = if self.parameters.way.client_sends() { SILENT_BESIDE_DATA } else { GONE };
+        let mut life = Life::new(patience);
         while !is_done(&self.parameters, span, end) && !silence.is_the_end(&self.parameters, end) {
             if end.tick() {
                 self.say(told, intervals.end_of_omitted(end))?;
@@ -299,7 +303,11 @@ impl Session<'_, '_> {
             }
             let is_broken = end.transfer.has_receiver_ended()
                 || end.transfer.has_sender_ended() && !is_done(&self.parameters, span, end);
-            if is_broken {
+            if is_udp && life.is_gone(self.control.stream(), end.received()) {
+                let what = format!("the server has given no sign of life for {} s", patience.as_secs());
+                return Err(Problem::usage(what, "look whether the server and the path to it are up"));
+            }
+            if is_broken || end.transfer.is_refused() {
                 return Err(broken(end, &mut self.client, &mut self.control));
             }
         }

@@ -191,6 +191,13 @@ impl End {
         of_way(&self.transfer.counted()).saturating_sub(of_way(&self.base.counted))
     }
 
+    /// Payload that has come in since data began to flow.
+    pub(super) fn received(&self) -> u64 {
+        let counted = self.transfer.counted();
+        let received = counted.iter().enumerate().filter(|&(index, _)| !self.transfer.sends(index));
+        received.map(|(_, counted)| counted.bytes).sum()
+    }
+
     /// The test is over at this end: nothing more is sent, and what was counted counts. The time until the senders have noticed does not.
     pub(super) fn stop(&mut self) {
         if self.is_sampling() {

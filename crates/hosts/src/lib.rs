@@ -7,6 +7,7 @@ mod backend;
 mod client;
 mod end;
 mod key_file;
+mod life;
 mod random;
 mod server;
 mod time;

@@ -3,18 +3,21 @@
 //! Time and memory are bounded whatever a client does: connections that have not said whose they are, tests, streams, lengths, and how long
 //! each step may take. Nothing that a client sends is run, written to a file or handed on.
 
+mod events;
 mod hellos;
 mod pending;
 mod refused;
 mod session;
+mod share;
 mod shared;
 mod streams;
 
 pub use shared::{Log, Policy};
 
-use pending::{Pending, Said};
+use pending::{Pending, PendingConnection, PendingEvent, TOO_MANY};
 use pipefill_core::problem::Problem;
 use pipefill_lab::one_end::{listen_tcp, listen_udp};
+use pipefill_remote::iperf3::refusal::Refusal;
 use pipefill_remote::iperf3::{Cookie, State};
 use pipefill_runs::Stop;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -33,8 +36,6 @@ const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 const EXHAUSTED: Duration = Duration::from_millis(100);
 /// Connections that are accepted before others are looked at.
 const AT_ONCE: usize = 64;
-/// Tests at a time.
-const TESTS_MAX: usize = 16;
 /// Stack of a session's thread, which reads JSON of 128 levels.
 const STACK: usize = 1 << 20;
 
@@ -86,6 +87,7 @@ impl Listening {
         server.shared.is_over.store(true, Ordering::Relaxed);
         server.sessions.drain(..).for_each(|session| drop(session.join()));
         drop(hellos.join());
+        server.shared.write_events(true);
         served?;
         Ok(server.shared.went_well.load(Ordering::Relaxed))
     }
@@ -148,19 +150,19 @@ struct Server {
 impl Server {
     fn run(&mut self, listener: &TcpListener) -> Result<(), Problem> {
         while !self.shared.is_over() {
-            let is_ready = {
+            let are_ready: Vec<bool> = {
                 let mut waits = vec![PollFd::new(listener, PollFlags::IN)];
                 waits.extend(self.pending.waits());
                 // A signal ends the wait early.
                 let _count = poll(&mut waits, Some(&TICK));
-                !waits[0].revents().is_empty()
+                waits.iter().map(|wait| !wait.revents().is_empty()).collect()
             };
-            if is_ready {
+            let events = self.pending.read(&are_ready[1..], self.shared.policy.key.as_ref());
+            events.into_iter().for_each(|event| self.take(event));
+            if are_ready[0] {
                 self.accept(listener);
             }
-            for said in self.pending.read() {
-                self.take(said);
-            }
+            self.shared.write_events(false);
             self.sessions.retain(|session| !session.is_finished());
         }
         Ok(())
@@ -170,15 +172,15 @@ impl Server {
         for _ in 0..AT_ONCE {
             match listener.accept() {
                 Ok((stream, peer)) if self.shared.policy.allows(peer.ip()) => {
-                    if let Some(dropped) = self.pending.push(stream, peer) {
-                        self.shared.log(&format!("{dropped}: closed, since too many connections wait"));
-                    }
+                    let closed = self.pending.accept(stream, peer);
+                    closed.into_iter().for_each(|closed| self.shared.note(closed, TOO_MANY));
                 }
-                Ok((_, peer)) => {
-                    self.shared.log(&format!("{}: closed, since it is not within --allow", shown(peer)));
-                }
+                Ok((_, peer)) => self.shared.note(peer, "closed, since it is not within --allow"),
                 Err(error) if is_exhausted(&error) => {
-                    thread::sleep(EXHAUSTED);
+                    match self.pending.make_room() {
+                        Some(closed) => self.shared.note(closed, TOO_MANY),
+                        None => thread::sleep(EXHAUSTED),
+                    }
                     return;
                 }
                 // Nobody waits any more, or one went away.
@@ -187,35 +189,64 @@ impl Server {
         }
     }
 
-    fn take(&mut self, said: Said) {
-        match said {
-            Said::Nothing(peer, why) => self.shared.log(&format!("{}: {why}", shown(peer))),
-            Said::Cookie { cookie, stream, peer, order } => self.place(cookie, stream, peer, order),
+    fn take(&mut self, event: PendingEvent) {
+        match event {
+            PendingEvent::Closed(peer, why) => self.shared.note(peer, why),
+            PendingEvent::Named(connection, name) => self.place(connection, name),
+            PendingEvent::Proved { name, stream, peer, parameters } => {
+                self.begin_test(name, (stream, peer), parameters);
+            }
+            PendingEvent::Refused { mut stream, peer, code, why } => {
+                let refusal = Refusal { code, errno: 0 };
+                let _gone = stream.write(&[&[State::ServerError.byte()][..], &refusal.bytes()].concat());
+                self.shared.note(peer, &format!("refused: {why}"));
+            }
         }
     }
 
-    /// A connection has said whose it is: a stream of a test that waits for it, or a new test.
-    fn place(&mut self, cookie: Cookie, stream: TcpStream, peer: SocketAddr, order: u64) {
-        let Some(Arrived { stream, .. }) = self.shared.hand_over(&cookie, Arrived { stream, peer, order })
-        else {
+    /// A connection has said whose it is: a stream of a test that waits for it, or who wants a new test.
+    fn place(&mut self, connection: PendingConnection, name: Cookie) {
+        let peer = connection.peer;
+        if self.shared.expects(&name) {
+            let PendingConnection { stream, order, .. } = connection;
+            self.shared.hand_over(&name, Arrived { stream, peer, order });
             return;
-        };
-        let ended = self.shared.policy.once && self.shared.has_served.load(Ordering::Relaxed);
-        if self.sessions.len() >= TESTS_MAX || ended || !self.shared.reserve(cookie) {
+        }
+        let key = self.shared.policy.key.as_ref();
+        // With a key nothing is refused before the proof but a name that is taken.
+        let why_not = self.shared.why_not(&name, peer.ip());
+        if let Some(why) = why_not.filter(|_| key.is_none() || self.shared.has_test(&name)) {
+            deny(connection.stream);
+            self.shared.note(peer, why);
+            return;
+        }
+        match self.pending.ask(connection, name, key) {
+            Ok(closed) => closed.into_iter().for_each(|closed| self.shared.note(closed, TOO_MANY)),
+            Err(error) => self.shared.note(peer, &format!("given up: {error}")),
+        }
+    }
+
+    fn begin_test(
+        &mut self,
+        name: Cookie,
+        (stream, peer): (TcpStream, SocketAddr),
+        parameters: Option<Vec<u8>>,
+    ) {
+        if let Err(why) = self.shared.begin_test(name, peer.ip()) {
             deny(stream);
-            self.shared.log(&format!("{}: refused, since {TESTS_MAX} tests are under way", shown(peer)));
+            self.shared.note(peer, why);
             return;
         }
         let shared = Arc::clone(&self.shared);
         let work = move || {
-            session::serve(&shared, cookie, stream, peer);
-            shared.forget(&cookie);
+            session::serve(&shared, name, (stream, peer), parameters);
+            shared.end_test(&name);
         };
         match thread::Builder::new().name("session".to_owned()).stack_size(STACK).spawn(work) {
             Ok(session) => self.sessions.push(session),
             Err(error) => {
-                self.shared.forget(&cookie);
-                self.shared.log(&format!("{}: refused: {error}", shown(peer)));
+                self.shared.end_test(&name);
+                self.shared.note(peer, &format!("refused: {error}"));
             }
         }
     }

@@ -6,11 +6,12 @@ mod sockets;
 
 pub use sockets::{
     Options, SocketError, answer_hello, apply, connect_tcp, connect_udp, insist, listen_tcp, listen_udp,
-    mss_of, retransmits_of,
+    mss_of, probe, retransmits_of, silent_for,
 };
 
 use crate::clock::RunClock;
 use crate::lateness::LatenessMeter;
+use crate::sys::datagram;
 use crate::sys::socket::tcp_info as raw_tcp_info;
 use crate::telemetry::sample_tcp;
 use crate::traffic::counts::{Goal, StreamCounts};
@@ -122,8 +123,10 @@ impl Transfer {
         let mut places = Vec::new();
         for Stream { socket, sends } in streams {
             socket.set_nonblocking(true)?;
-            if work.is_udp && !sends {
-                crate::sys::datagram::want_timestamps(&socket)?;
+            match (work.is_udp, sends) {
+                (true, true) => datagram::want_errors(&socket),
+                (true, false) => datagram::want_timestamps(&socket)?,
+                (false, _) => {}
             }
             let group = if sends { &mut senders } else { &mut receivers };
             places.push((sends, group.sockets.len()));
@@ -269,6 +272,11 @@ impl Transfer {
     /// Whether a sender has ended: it reached its goal, or its connection broke.
     pub fn has_sender_ended(&self) -> bool {
         self.senders.iter().any(JoinHandle::is_finished)
+    }
+
+    /// Whether a host has said that nobody receives what this end sends by UDP (ICMP port unreachable).
+    pub fn is_refused(&self) -> bool {
+        self.shared.work.is_udp && self.shared.senders.sockets.iter().any(datagram::was_refused)
     }
 
     /// Whether a receiver has ended: all its streams were closed, or one of them broke.

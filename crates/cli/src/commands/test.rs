@@ -199,6 +199,7 @@ fn parameters(args: &TestArgs) -> Result<Parameters, Failure> {
         client_version: Some(PROTOCOL.to_owned()),
         wants_telemetry: true,
         wants_clock: true,
+        names_hellos: true,
         wants_output: args.get_server_output,
         read_rate_bps: 0,
     })

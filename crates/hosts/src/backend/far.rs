@@ -323,6 +323,7 @@ fn asked(
             congestion_control: is_tcp.then(|| name.clone()),
             client_version: Some(PROTOCOL.to_owned()),
             wants_telemetry: true,
+            names_hellos: true,
             read_rate_bps: rate(flow.read_rate),
             ..Parameters::default()
         },

@@ -4,7 +4,7 @@ use super::TestRequest;
 use pipefill_core::problem::Problem;
 use pipefill_core::units::{Bytes, Rate};
 use pipefill_lab::one_end::{Options, Socket, Stream, connect_tcp, connect_udp};
-use pipefill_remote::iperf3::datagram::Dialect;
+use pipefill_remote::iperf3::datagram::{Dialect, named_hello};
 use pipefill_remote::iperf3::{Cookie, Parameters, Transport};
 use pipefill_runs::Stop;
 use std::io::{self, Write};
@@ -94,7 +94,7 @@ pub(super) fn connect(
     let one = |sends: bool| {
         let socket = match parameters.transport {
             Transport::Tcp => tcp(target, &options, cookie, asked.connect_timeout),
-            Transport::Udp => udp(target, &options, stop),
+            Transport::Udp => udp(target, &options, cookie, stop),
         };
         Ok(Stream { socket: socket?, sends })
     };
@@ -110,13 +110,13 @@ fn tcp(target: SocketAddr, options: &Options, cookie: &Cookie, patience: Duratio
     Ok(stream.into())
 }
 
-fn udp(target: SocketAddr, options: &Options, stop: &Stop) -> io::Result<Socket> {
+fn udp(target: SocketAddr, options: &Options, cookie: &Cookie, stop: &Stop) -> io::Result<Socket> {
     let socket: UdpSocket = connect_udp(target, options)?.into();
     socket.set_read_timeout(Some(STEP))?;
     // A server that sends may be faster with its data than with its answer.
     let mut bytes = vec![0; 1 << 16];
     for _ in 0..TRIES {
-        socket.send(&Dialect::OURS.hello())?;
+        socket.send(&named_hello(cookie))?;
         let deadline = Instant::now() + ANSWER;
         while Instant::now() < deadline {
             match socket.recv(&mut bytes) {

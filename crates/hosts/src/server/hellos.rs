@@ -1,8 +1,9 @@
-//! First datagrams of streams of UDP: each gets a socket of its own, and goes to the test of its address that waits for it.
+//! First datagrams of streams of UDP: each gets a socket of its own, and goes to the test that it names. One of a stock client names none:
+//! it goes to the test of its address whose turn it is.
 
 use super::shared::{Hello, Shared};
 use pipefill_lab::one_end::{Options, answer_hello};
-use pipefill_remote::iperf3::datagram::Dialect;
+use pipefill_remote::iperf3::datagram::{Dialect, name_in_hello};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::net::{SocketAddr, UdpSocket};
 
@@ -22,8 +23,9 @@ pub(super) fn answer(listener: &UdpSocket, shared: &Shared) {
 }
 
 fn take(hello: &[u8], peer: SocketAddr, shared: &Shared, others: &mut Vec<(Vec<u8>, SocketAddr)>) {
-    let Some(test) = shared.expects_hello(peer.ip().to_canonical()) else { return };
     let Some(dialect) = Dialect::of_hello(hello) else { return };
+    let name = name_in_hello(hello);
+    let Some(test) = shared.expects_hello(name.as_ref(), peer.ip()) else { return };
     let other = |bytes: &[u8], from| others.push((bytes.to_vec(), from));
     // A socket that can't be made is one stream too few: the test says so.
     if let Ok(socket) = answer_hello(shared.address, peer, &Options::default(), other) {

@@ -12,6 +12,8 @@ pub(super) enum Refused {
         code: u32,
         why: String,
     },
+    /// The client may try again later: a stock one knows that too.
+    Busy(String),
     /// The client does not keep to the protocol, or has gone.
     Gone(String),
 }

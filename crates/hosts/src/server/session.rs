@@ -4,7 +4,7 @@ use super::refused::Refused;
 use super::shared::Shared;
 use super::{shown, streams};
 use crate::end::{End, SAMPLE};
-use crate::random::random;
+use crate::life::{Life, SILENT};
 use crate::time;
 use crate::waiting::heard_within;
 use pipefill_lab::one_end::{Transfer, insist};
@@ -13,7 +13,6 @@ use pipefill_remote::far_end;
 use pipefill_remote::iperf3::order::{Wish, while_running};
 use pipefill_remote::iperf3::refusal::{self, Refusal};
 use pipefill_remote::iperf3::{Cookie, Parameters, Results, State, Transport, Way, document};
-use pipefill_remote::key::{Key, LENGTH};
 use pipefill_report::quantity::Kind;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::Ordering;
@@ -33,26 +32,34 @@ const STEP: Duration = Duration::from_millis(100);
 const LATE_MAX: Duration = Duration::from_secs(3);
 const QUIET: Duration = Duration::from_millis(100);
 
-/// Serves the test, and writes a line about it.
-pub(super) fn serve(shared: &Shared, cookie: Cookie, stream: TcpStream, peer: SocketAddr) {
+/// Serves the test of a client that has proved what it has to, and writes a line about it. `parameters` are there where they were that proof.
+pub(super) fn serve(
+    shared: &Shared,
+    cookie: Cookie,
+    (stream, peer): (TcpStream, SocketAddr),
+    parameters: Option<Vec<u8>>,
+) {
     let peer = shown(peer);
     insist(&stream);
-    let told = match Control::new(stream, PATIENCE) {
-        Ok(mut control) => match whole(shared, cookie, peer, &mut control) {
+    match Control::new(stream, PATIENCE) {
+        Ok(mut control) => match whole(shared, cookie, peer, &mut control, parameters) {
             Ok(told) => {
                 shared.went_well.store(true, Ordering::Relaxed);
-                told
+                shared.log(&format!("{peer}: {told}"));
             }
             Err(Refused::Test { code, why }) => {
                 // The client may have gone.
                 let _gone = control.refuse(Refusal { code, errno: 0 });
-                format!("refused: {why}")
+                shared.note(peer, &format!("refused: {why}"));
             }
-            Err(Refused::Gone(why)) => format!("given up: {why}"),
+            Err(Refused::Busy(why)) => {
+                let _gone = control.say(State::AccessDenied);
+                shared.note(peer, &format!("refused: {why}"));
+            }
+            Err(Refused::Gone(why)) => shared.note(peer, &format!("given up: {why}")),
         },
-        Err(error) => format!("given up: {error}"),
-    };
-    shared.log(&format!("{peer}: {told}"));
+        Err(error) => shared.note(peer, &format!("given up: {error}")),
+    }
     if shared.policy.once && shared.has_served.load(Ordering::Relaxed) {
         shared.is_over.store(true, Ordering::Relaxed);
     }
@@ -63,44 +70,28 @@ fn whole(
     cookie: Cookie,
     peer: SocketAddr,
     control: &mut Control,
+    parameters: Option<Vec<u8>>,
 ) -> Result<String, Refused> {
-    if let Some(key) = &shared.policy.key {
-        prove(key, cookie, control)?;
-    }
-    control.say(State::ParamExchange)?;
-    let asked = parameters(control)?;
+    let document = match parameters {
+        Some(bytes) => document::parse(&bytes).map_err(ControlError::from),
+        None => {
+            control.say(State::ParamExchange)?;
+            control.read_document(document::PARAMETERS_MAX)
+        }
+    };
+    let read = document.and_then(|document| Ok(Parameters::read(&document)?));
+    let asked = read.map_err(|error| match error {
+        ControlError::Protocol(error) => Refused::Test { code: refusal::PARAMETERS, why: error.to_string() },
+        error => error.into(),
+    })?;
     check(shared, &asked)?;
     let receives = asked.transport == Transport::Udp && asked.way.client_sends();
     let udp_receivers = if receives { asked.streams as usize } else { 0 };
-    if !shared.reserve_receivers(udp_receivers) {
+    if !shared.reserve_receivers(&cookie, udp_receivers) {
         let why = "too many streams of UDP are under way".to_owned();
         return Err(Refused::Test { code: refusal::STREAMS, why });
     }
-    let told = carry_out(shared, cookie, peer, &asked, control);
-    shared.release_receivers(udp_receivers);
-    told
-}
-
-/// Whether the client has the key.
-fn prove(key: &Key, cookie: Cookie, control: &mut Control) -> Result<(), Refused> {
-    let question = random::<LENGTH>()?;
-    let mut bytes = vec![State::KeyQuestion.byte()];
-    bytes.extend(question);
-    control.send(&bytes)?;
-    let answer = control.read_key_bytes()?;
-    if key.is_answer(&answer, &question, &cookie) {
-        return Ok(());
-    }
-    Err(Refused::Test { code: refusal::KEY, why: "it has another key".to_owned() })
-}
-
-fn parameters(control: &mut Control) -> Result<Parameters, Refused> {
-    let read =
-        control.read_document(document::PARAMETERS_MAX).and_then(|value| Ok(Parameters::read(&value)?));
-    read.map_err(|error| match error {
-        ControlError::Protocol(error) => Refused::Test { code: refusal::PARAMETERS, why: error.to_string() },
-        error => error.into(),
-    })
+    carry_out(shared, cookie, peer, &asked, control)
 }
 
 /// Whether the server allows it.
@@ -177,6 +168,8 @@ fn run(shared: &Shared, asked: &Parameters, control: &mut Control, end: &mut End
         Some(_) => shared.policy.max_duration,
     };
     let (mut moved, mut since) = (0, Instant::now());
+    let is_udp = asked.transport == Transport::Udp;
+    let mut life = Life::new(SILENT);
     loop {
         end.tick();
         match heard_within(control, end.idle_for(STEP))?.map(while_running) {
@@ -196,6 +189,10 @@ fn run(shared: &Shared, asked: &Parameters, control: &mut Control, end: &mut End
             "the client did not end the test in time"
         } else if since.elapsed() > STALLED {
             "nothing moved any more"
+        } else if end.transfer.is_refused() || is_udp && end.transfer.has_sender_ended() {
+            "nobody receives its datagrams any more (ICMP port unreachable)"
+        } else if is_udp && life.is_gone(control.stream(), end.received()) {
+            "the client has given no sign of life for 5 s"
         } else {
             continue;
         };

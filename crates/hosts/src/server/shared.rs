@@ -1,5 +1,7 @@
 //! What all sessions of the server share: what it allows, which tests wait for streams, and who is served.
 
+use super::events::RepeatedEvents;
+use super::share::Share;
 use ipnet::IpNet;
 use pipefill_core::units::Rate;
 use pipefill_lab::one_end::Socket;
@@ -7,15 +9,21 @@ use pipefill_remote::iperf3::Cookie;
 use pipefill_remote::iperf3::datagram::Dialect;
 use pipefill_remote::key::Key;
 use pipefill_runs::Stop;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+/// Tests at a time.
+pub(super) const TESTS_MAX: usize = 16;
+/// Tests of one address at a time, where no key says who they are.
+pub(super) const TESTS_OF_ADDRESS_MAX: usize = 8;
 /// Streams of UDP that the server receives at a time: each remembers which datagrams it has seen, in half a megabyte.
 const UDP_RECEIVERS_MAX: usize = 48;
+/// Those of one address, where no key says who it is.
+const UDP_RECEIVERS_OF_ADDRESS_MAX: usize = 32;
 
 /// Where the server writes what happens, a line at a time.
 pub type Log = fn(&str);
@@ -64,6 +72,19 @@ enum Waiting {
     /// None yet, or none any more.
     Nothing,
     Tcp(SyncSender<Arrived>),
+    /// Of UDP, whose first datagrams have the name of the test.
+    Udp(SyncSender<Hello>),
+}
+
+/// Tests of stock clients of one address, in order; the first one gets the next first datagram.
+type Turns = VecDeque<(Cookie, SyncSender<Hello>)>;
+
+/// A test under way.
+struct Test {
+    share: Share,
+    waiting: Waiting,
+    /// Streams of UDP that the server receives for it.
+    udp_receivers: usize,
 }
 
 /// What all sessions share.
@@ -72,16 +93,16 @@ pub(super) struct Shared {
     pub(super) address: SocketAddr,
     stop: Stop,
     log: Log,
+    events: Mutex<RepeatedEvents>,
     /// The server is over, whatever the signals say.
     pub(super) is_over: AtomicBool,
     /// A test has run.
     pub(super) has_served: AtomicBool,
     /// And went well.
     pub(super) went_well: AtomicBool,
-    tests: Mutex<HashMap<Cookie, Waiting>>,
-    /// Who may begin streams of UDP now: a first datagram has no cookie, so that there is one test of an address at a time.
-    hellos: Mutex<HashMap<IpAddr, SyncSender<Hello>>>,
-    udp_receivers: AtomicUsize,
+    tests: Mutex<HashMap<Cookie, Test>>,
+    /// Tests of stock clients whose streams of UDP are to come. Their first datagrams have no cookie, so that those of an address take turns.
+    hellos: Mutex<HashMap<IpAddr, Turns>>,
 }
 
 impl Shared {
@@ -91,12 +112,12 @@ impl Shared {
             address,
             stop,
             log,
+            events: Mutex::default(),
             is_over: AtomicBool::new(false),
             has_served: AtomicBool::new(false),
             went_well: AtomicBool::new(false),
             tests: Mutex::default(),
             hellos: Mutex::default(),
-            udp_receivers: AtomicUsize::new(0),
         }
     }
 
@@ -105,85 +126,157 @@ impl Shared {
         (self.log)(line);
     }
 
+    /// Notes that a client was closed or refused. What repeats is written once a second.
+    pub(super) fn note(&self, peer: SocketAddr, why: &str) {
+        let line = locked(&self.events).note(Instant::now(), super::shown(peer), why);
+        line.iter().for_each(|line| self.log(line));
+    }
+
+    /// Writes the lines about what repeats that are due; all of them at the end.
+    pub(super) fn write_events(&self, is_end: bool) {
+        let lines = locked(&self.events).due(Instant::now(), is_end);
+        lines.iter().for_each(|line| self.log(line));
+    }
+
     /// Whether nothing more is to be served.
     pub(super) fn is_over(&self) -> bool {
         self.stop.is_requested() || self.is_over.load(Ordering::Relaxed)
     }
 
-    /// A new test has this name; false where another one has it.
-    pub(super) fn reserve(&self, cookie: Cookie) -> bool {
-        let mut tests = locked(&self.tests);
-        if tests.contains_key(&cookie) {
-            return false;
+    /// Why no test of `peer` with this name may begin now; `None` where one may.
+    pub(super) fn why_not(&self, name: &Cookie, peer: IpAddr) -> Option<&'static str> {
+        self.why_not_among(&locked(&self.tests), name, Share::of(peer))
+    }
+
+    fn why_not_among(
+        &self,
+        tests: &HashMap<Cookie, Test>,
+        name: &Cookie,
+        share: Share,
+    ) -> Option<&'static str> {
+        let of_address = || tests.values().filter(|test| test.share == share).count();
+        if tests.contains_key(name) {
+            Some("refused, since its cookie is that of a test under way")
+        } else if self.policy.once && self.has_served.load(Ordering::Relaxed) {
+            Some("refused, since the server serves one test (--once)")
+        } else if tests.len() >= TESTS_MAX {
+            Some("refused, since 16 tests are under way")
+        } else if self.policy.key.is_none() && of_address() >= TESTS_OF_ADDRESS_MAX {
+            Some("refused, since 8 tests of its address are under way")
+        } else {
+            None
         }
-        tests.insert(cookie, Waiting::Nothing);
-        true
+    }
+
+    /// Whether a test has this name.
+    pub(super) fn has_test(&self, name: &Cookie) -> bool {
+        locked(&self.tests).contains_key(name)
+    }
+
+    /// Begins a test of `peer` with this name.
+    ///
+    /// # Errors
+    /// Why it may not begin.
+    pub(super) fn begin_test(&self, name: Cookie, peer: IpAddr) -> Result<(), &'static str> {
+        let (mut tests, share) = (locked(&self.tests), Share::of(peer));
+        if let Some(why) = self.why_not_among(&tests, &name, share) {
+            return Err(why);
+        }
+        tests.insert(name, Test { share, waiting: Waiting::Nothing, udp_receivers: 0 });
+        Ok(())
     }
 
     /// The test is over.
-    pub(super) fn forget(&self, cookie: &Cookie) {
-        locked(&self.tests).remove(cookie);
+    pub(super) fn end_test(&self, name: &Cookie) {
+        locked(&self.tests).remove(name);
+    }
+
+    fn set_waiting(&self, name: &Cookie, waiting: Waiting) {
+        if let Some(test) = locked(&self.tests).get_mut(name) {
+            test.waiting = waiting;
+        }
     }
 
     /// The test waits for `count` streams of TCP.
-    pub(super) fn expect(&self, cookie: Cookie, count: usize) -> Receiver<Arrived> {
+    pub(super) fn expect(&self, name: &Cookie, count: usize) -> Receiver<Arrived> {
         let (sender, receiver) = sync_channel(count);
-        locked(&self.tests).insert(cookie, Waiting::Tcp(sender));
+        self.set_waiting(name, Waiting::Tcp(sender));
         receiver
     }
 
     /// It has them all.
-    pub(super) fn expect_no_more(&self, cookie: Cookie) {
-        locked(&self.tests).insert(cookie, Waiting::Nothing);
+    pub(super) fn expect_no_more(&self, name: &Cookie) {
+        self.set_waiting(name, Waiting::Nothing);
     }
 
-    /// Gives a connection to the test that waits for it. `None` where that was done, or the test has all its streams; else the connection
-    /// comes back: it begins a test.
-    pub(super) fn hand_over(&self, cookie: &Cookie, arrived: Arrived) -> Option<Arrived> {
-        match locked(&self.tests).get(cookie) {
-            Some(Waiting::Tcp(sender)) => {
-                // One too many is closed.
-                let _surplus = sender.try_send(arrived);
-                None
-            }
-            Some(Waiting::Nothing) | None => Some(arrived),
+    /// Whether a test with this name waits for streams of TCP.
+    pub(super) fn expects(&self, name: &Cookie) -> bool {
+        let tests = locked(&self.tests);
+        tests.get(name).is_some_and(|test| matches!(test.waiting, Waiting::Tcp(_)))
+    }
+
+    /// Gives a connection to the test that waits for it; one too many is closed.
+    pub(super) fn hand_over(&self, name: &Cookie, arrived: Arrived) {
+        if let Some(Waiting::Tcp(sender)) = locked(&self.tests).get(name).map(|test| &test.waiting) {
+            let _surplus = sender.try_send(arrived);
         }
     }
 
-    /// First datagrams of `peer` are this test's from now on. `None` where another test of that address has not got all of its own yet.
-    pub(super) fn expect_hellos(&self, peer: IpAddr, count: usize) -> Option<Receiver<Hello>> {
-        let mut hellos = locked(&self.hellos);
-        if hellos.contains_key(&peer) {
-            return None;
-        }
+    /// The test waits for `count` first datagrams that have its name.
+    pub(super) fn expect_named_hellos(&self, name: &Cookie, count: usize) -> Receiver<Hello> {
         let (sender, receiver) = sync_channel(count);
-        hellos.insert(peer, sender);
-        Some(receiver)
+        self.set_waiting(name, Waiting::Udp(sender));
+        receiver
     }
 
-    /// It has them all.
-    pub(super) fn expect_no_more_hellos(&self, peer: IpAddr) {
-        locked(&self.hellos).remove(&peer);
+    /// The test waits until first datagrams of `peer` without a name are its own.
+    pub(super) fn queue_for_hellos(&self, name: Cookie, peer: IpAddr, count: usize) -> Receiver<Hello> {
+        let (sender, receiver) = sync_channel(count);
+        locked(&self.hellos).entry(peer).or_default().push_back((name, sender));
+        receiver
     }
 
-    /// Who waits for a first datagram of `peer`.
-    pub(super) fn expects_hello(&self, peer: IpAddr) -> Option<SyncSender<Hello>> {
-        locked(&self.hellos).get(&peer).cloned()
+    /// Whether it is the turn of the test.
+    pub(super) fn is_next_for_hellos(&self, name: &Cookie, peer: IpAddr) -> bool {
+        locked(&self.hellos).get(&peer).and_then(VecDeque::front).is_some_and(|(next, _)| next == name)
     }
 
-    /// Sets `count` streams of UDP that are received aside; false where there are too many.
-    pub(super) fn reserve_receivers(&self, count: usize) -> bool {
-        let taken = self.udp_receivers.fetch_add(count, Ordering::Relaxed);
-        if taken + count > UDP_RECEIVERS_MAX {
-            self.release_receivers(count);
-            return false;
+    /// The test waits no longer.
+    pub(super) fn leave_queue_for_hellos(&self, name: &Cookie, peer: IpAddr) {
+        let mut hellos = locked(&self.hellos);
+        if let Some(queue) = hellos.get_mut(&peer) {
+            queue.retain(|(waiting, _)| waiting != name);
+            if queue.is_empty() {
+                hellos.remove(&peer);
+            }
         }
-        true
     }
 
-    /// They are over.
-    pub(super) fn release_receivers(&self, count: usize) {
-        self.udp_receivers.fetch_sub(count, Ordering::Relaxed);
+    /// The test that a first datagram of `peer` is for.
+    pub(super) fn expects_hello(&self, name: Option<&Cookie>, peer: IpAddr) -> Option<SyncSender<Hello>> {
+        let Some(name) = name else {
+            let hellos = locked(&self.hellos);
+            return hellos.get(&peer.to_canonical())?.front().map(|(_, sender)| sender.clone());
+        };
+        let tests = locked(&self.tests);
+        let test = tests.get(name).filter(|test| test.share == Share::of(peer))?;
+        if let Waiting::Udp(sender) = &test.waiting { Some(sender.clone()) } else { None }
+    }
+
+    /// Sets `count` streams of UDP aside that the test receives; false where there are too many in all, or of its address.
+    pub(super) fn reserve_receivers(&self, name: &Cookie, count: usize) -> bool {
+        let mut tests = locked(&self.tests);
+        let Some(share) = tests.get(name).map(|test| test.share) else { return false };
+        let taken = |is_counted: &dyn Fn(&Test) -> bool| -> usize {
+            tests.values().filter(|test| is_counted(test)).map(|test| test.udp_receivers).sum()
+        };
+        let of_address = taken(&|test| test.share == share);
+        let is_too_many = taken(&|_| true) + count > UDP_RECEIVERS_MAX
+            || self.policy.key.is_none() && of_address + count > UDP_RECEIVERS_OF_ADDRESS_MAX;
+        if let Some(test) = tests.get_mut(name).filter(|_| !is_too_many) {
+            test.udp_receivers = count;
+        }
+        !is_too_many
     }
 }
 

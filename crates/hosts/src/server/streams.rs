@@ -12,6 +12,10 @@ use std::time::{Duration, Instant};
 
 /// How long all streams of a test may take.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// The same of a stock client with UDP, for each stream, while other tests of its address may wait; and how long those wait.
+const TURN: Duration = Duration::from_secs(3);
+const TURNS: Duration = Duration::from_secs(24);
+const TURN_STEP: Duration = Duration::from_millis(10);
 /// From one look at the wish to stop to the next.
 const STEP: Duration = Duration::from_millis(100);
 
@@ -30,7 +34,7 @@ pub(super) fn collect(
     let count = asked.streams as usize * ways;
     let sockets = match asked.transport {
         Transport::Tcp => tcp(shared, cookie, peer, count, control)?,
-        Transport::Udp => udp(shared, peer, count, control)?,
+        Transport::Udp => udp(shared, cookie, peer, (asked, count), control)?,
     };
     let options = options(asked);
     let is_tcp = asked.transport == Transport::Tcp;
@@ -70,10 +74,10 @@ fn tcp(
     count: usize,
     control: &mut Control,
 ) -> Result<Vec<Socket>, Refused> {
-    let arriving = shared.expect(cookie, count);
+    let arriving = shared.expect(&cookie, count);
     control.say(State::CreateStreams)?;
     let arrived = all(shared, &arriving, count);
-    shared.expect_no_more(cookie);
+    shared.expect_no_more(&cookie);
     let mut arrived: Vec<Arrived> = arrived?;
     if arrived.iter().any(|one| one.peer.ip().to_canonical() != peer) {
         return Err(Refused::Gone("a stream came from another address than the test".to_owned()));
@@ -82,33 +86,51 @@ fn tcp(
     Ok(arrived.into_iter().map(|one| one.stream.into()).collect())
 }
 
-fn udp(shared: &Shared, peer: IpAddr, count: usize, control: &mut Control) -> Result<Vec<Socket>, Refused> {
-    let deadline = Instant::now() + PATIENCE;
-    let arriving = loop {
-        match shared.expect_hellos(peer, count) {
-            Some(arriving) => break arriving,
-            None if Instant::now() < deadline && !shared.is_over() => std::thread::sleep(STEP),
-            None => {
-                return Err(Refused::Gone("another test of its address still makes its streams".to_owned()));
-            }
-        }
-    };
-    let streams = hellos(shared, &arriving, count, control);
-    shared.expect_no_more_hellos(peer);
+fn udp(
+    shared: &Shared,
+    name: Cookie,
+    peer: IpAddr,
+    (asked, count): (&Parameters, usize),
+    control: &mut Control,
+) -> Result<Vec<Socket>, Refused> {
+    if asked.names_hellos {
+        let arriving = shared.expect_named_hellos(&name, count);
+        let streams = hellos(shared, &arriving, count, PATIENCE, control);
+        shared.expect_no_more(&name);
+        return streams;
+    }
+    let arriving = shared.queue_for_hellos(name, peer, count);
+    let streams =
+        wait_for_turn(shared, &name, peer).and_then(|()| hellos(shared, &arriving, count, TURN, control));
+    shared.leave_queue_for_hellos(&name, peer);
     streams
 }
 
-/// Each is answered before the client begins the next one.
+/// Until the streams of earlier tests of this address are there, or were given up.
+fn wait_for_turn(shared: &Shared, name: &Cookie, peer: IpAddr) -> Result<(), Refused> {
+    let deadline = Instant::now() + TURNS;
+    while !shared.is_next_for_hellos(name, peer) {
+        if Instant::now() >= deadline || shared.is_over() {
+            return Err(Refused::Busy("other tests of its address still make their streams".to_owned()));
+        }
+        std::thread::sleep(TURN_STEP);
+    }
+    Ok(())
+}
+
+/// Each is answered before the client begins the next one, which has to come within `patience`.
 fn hellos(
     shared: &Shared,
     arriving: &Receiver<Hello>,
     count: usize,
+    patience: Duration,
     control: &mut Control,
 ) -> Result<Vec<Socket>, Refused> {
     control.say(State::CreateStreams)?;
     let mut sockets = Vec::with_capacity(count);
-    let deadline = Instant::now() + PATIENCE;
+    let last = Instant::now() + PATIENCE;
     while sockets.len() < count {
+        let deadline = last.min(Instant::now() + patience);
         let Hello { socket, dialect } = one(shared, arriving, deadline, sockets.len(), count)?;
         socket.send(&dialect.answer())?;
         sockets.push(socket);
@@ -132,7 +154,10 @@ fn one<T>(
         match arriving.recv_timeout(STEP) {
             Ok(one) => return Ok(one),
             Err(RecvTimeoutError::Timeout) if Instant::now() < deadline && !shared.is_over() => {}
-            Err(_) => return Err(Refused::Gone(format!("{got} of {count} streams came"))),
+            Err(_) => {
+                let why = format!("{got} of {count} streams came in time");
+                return Err(Refused::Test { code: refusal::STREAMS_MISSING, why });
+            }
         }
     }
 }

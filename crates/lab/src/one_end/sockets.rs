@@ -126,6 +126,31 @@ pub fn retransmits_of(stream: &TcpStream) -> Option<u32> {
     Some(decode(&bytes[..length])?.retransmits)
 }
 
+/// How long nothing was heard on a connection, not even an ACK (`tcpi_last_data_recv`, `tcpi_last_ack_recv`); `None` where the kernel does not tell.
+pub fn silent_for(stream: &TcpStream) -> Option<Duration> {
+    const LAST_DATA_RECV: usize = 52;
+    const LAST_ACK_RECV: usize = 56;
+    let mut bytes = [0; 512];
+    let length = tcp_info(stream, &mut bytes).ok()?;
+    let millis = |at: usize| Some(u32::from_ne_bytes(bytes[..length].get(at..at + 4)?.try_into().ok()?));
+    let least = millis(LAST_DATA_RECV)?.min(millis(LAST_ACK_RECV)?);
+    Some(Duration::from_millis(least.into()))
+}
+
+/// Sends a keepalive probe at once where nothing was heard for a second and nothing waits for an ACK. An option that is set again
+/// starts the kernel's timer again, which is due then (`tcp_sock_set_keepidle_locked()`); left alone, it probes once a second.
+pub fn probe(stream: &TcpStream) {
+    let options = [
+        (libc::SOL_SOCKET, libc::SO_KEEPALIVE),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE),
+    ];
+    for (level, name) in options {
+        // A connection that is gone is not probed.
+        let _gone = set_option(stream, level, name, &1_i32);
+    }
+}
+
 /// Makes a socket of UDP that talks to `target` alone.
 ///
 /// # Errors

@@ -14,6 +14,54 @@ pub(crate) fn want_timestamps(socket: &impl AsRawFd) -> io::Result<()> {
     super::socket::set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &1_i32)
 }
 
+/// Asks the kernel to keep what ICMP says of this socket's datagrams ([`was_refused`]): an error that comes in while a batch is sent ends
+/// the batch and is forgotten (`__sys_sendmmsg()`).
+pub(crate) fn want_errors(socket: &impl AsRawFd) {
+    for (level, name) in [(libc::IPPROTO_IP, libc::IP_RECVERR), (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)] {
+        // A socket of IPv4 has no option of IPv6.
+        let _other_family = super::socket::set_option(socket, level, name, &1_i32);
+    }
+}
+
+/// Takes what ICMP has said of this socket's datagrams; true where one was refused (`ECONNREFUSED`).
+pub(crate) fn was_refused(socket: &impl AsRawFd) -> bool {
+    let mut was_refused = false;
+    while let Some(errno) = queued_error(socket) {
+        was_refused |= errno == libc::ECONNREFUSED.unsigned_abs();
+    }
+    was_refused
+}
+
+/// The errno of the oldest message in the error queue; 0 where it has none.
+fn queued_error(socket: &impl AsRawFd) -> Option<u32> {
+    let mut control = [0_u64; 64];
+    // SAFETY: `msghdr` is valid when all zero.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_control = control.as_mut_ptr().cast();
+    header.msg_controllen = size_of_val(&control) as _;
+    let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+    // SAFETY: the header points to `control`, which outlives the call, and has no other buffers.
+    if unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, flags) } < 0 {
+        return None;
+    }
+    // SAFETY: the header was filled by recvmsg; the CMSG macros stay inside its control buffer, which is aligned to 8.
+    unsafe {
+        let mut message = libc::CMSG_FIRSTHDR(&raw const header);
+        while !message.is_null() {
+            let kind = ((*message).cmsg_level, (*message).cmsg_type);
+            if kind == (libc::IPPROTO_IP, libc::IP_RECVERR)
+                || kind == (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
+            {
+                return Some(
+                    libc::CMSG_DATA(message).cast::<libc::sock_extended_err>().read_unaligned().ee_errno,
+                );
+            }
+            message = libc::CMSG_NXTHDR(&raw const header, message);
+        }
+    }
+    Some(0)
+}
+
 /// Sends `buffers` on a connected socket without waiting; returns how many the socket took.
 ///
 /// # Errors

@@ -1,5 +1,7 @@
 //! The first words of a UDP stream, and the header of its datagrams (`iperf_udp.c`).
 
+use super::cookie::{self, Cookie};
+
 /// What a client says to make a stream known: "6789" since 3.10, 123456789 before. In the sender's own byte order.
 const HELLOS: [u32; 2] = [0x3637_3839, 123_456_789];
 /// What a server answers: "9876", or 987654321 before.
@@ -10,6 +12,16 @@ pub const WORD: usize = 4;
 pub const HEADER_32: usize = 12;
 /// The same with a counter of 64 bits (`--udp-counters-64bit`).
 pub const HEADER_64: usize = 16;
+
+/// What our own client says to make a stream of the test `name` known. A stock server reads the word and ignores the rest.
+pub fn named_hello(name: &Cookie) -> Vec<u8> {
+    [&Dialect::OURS.hello()[..], name.bytes()].concat()
+}
+
+/// The name of the test in a client's first datagram; `None` where it has none.
+pub fn name_in_hello(bytes: &[u8]) -> Option<Cookie> {
+    Cookie::read(*bytes.get(WORD..)?.first_chunk::<{ cookie::LENGTH }>()?)
+}
 
 /// Who speaks so: the age of the word, and its byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +83,15 @@ mod tests {
         assert_eq!(Dialect::OURS.hello(), *b"9876");
         assert_eq!(Dialect::of_hello(b"678"), None);
         assert_eq!(Dialect::of_hello(b"none"), None);
+    }
+
+    #[test]
+    fn a_first_datagram_may_name_its_test() {
+        let name = Cookie::from_random([7; 36]);
+        let hello = named_hello(&name);
+        assert_eq!((Dialect::of_hello(&hello), name_in_hello(&hello)), (Some(Dialect::OURS), Some(name)));
+        assert_eq!(name_in_hello(&Dialect::OURS.hello()), None, "a stock client's");
+        assert_eq!(name_in_hello(&hello[..40]), None);
     }
 
     proptest! {

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 /// Bytes of the length.
 pub const PREFIX: usize = 4;
-/// Parameters that a server reads at most, bytes; iperf3 3.18 itself reads 8 KiB.
-pub const PARAMETERS_MAX: u32 = 64 << 10;
+/// Parameters that a server reads at most, bytes: as many as iperf3 3.18 (`MAX_PARAMS_JSON_STRING`).
+pub const PARAMETERS_MAX: u32 = 8 << 10;
 /// Results that a server reads at most, bytes: those of 256 streams have less than 64 KiB.
 pub const CLIENT_RESULTS_MAX: u32 = 256 << 10;
 /// Results that a client reads at most, bytes. They may have the server's own output or telemetry with them.

@@ -63,7 +63,7 @@ impl Client {
     pub const fn hear(&mut self, state: State) -> Result<Step, ProtocolError> {
         let (next, step) = match (*self, state) {
             (Self::Asked, State::KeyQuestion) => (Self::Proved, Step::ProveKey),
-            (Self::Asked | Self::Proved, State::AccessDenied) => (Self::Done, Step::Denied),
+            (Self::Asked | Self::Proved | Self::Described, State::AccessDenied) => (Self::Done, Step::Denied),
             (Self::Asked | Self::Proved, State::ParamExchange) => (Self::Described, Step::SendParameters),
             (Self::Described, State::Clock) => (Self::Compared, Step::AskTime),
             (Self::Described | Self::Compared, State::CreateStreams) => {

@@ -97,6 +97,8 @@ pub struct Parameters {
     pub wants_telemetry: bool,
     /// Whether it asks for the time where the server says that it tells it ([`crate::clock`]).
     pub wants_clock: bool,
+    /// Whether its first datagrams have the name of the test ([`super::datagram::named_hello`]).
+    pub names_hellos: bool,
     /// `--get-server-output`: whether the server's results are to have what it says of the test.
     pub wants_output: bool,
     /// Our own: what each stream of TCP is read at most, bits per second; 0 for no bound. A stock server knows nothing of it.
@@ -142,8 +144,8 @@ impl Parameters {
             client_version: members.text("client_version")?,
             wants_telemetry: members.any(crate::far_end::MEMBER).is_some(),
             wants_output: members.flag("get_server_output"),
-            wants_clock: members.any(crate::far_end::MEMBER).and_then(|own| own.get("clock"))
-                == Some(&json!(true)),
+            wants_clock: own_flag(&members, "clock"),
+            names_hellos: own_flag(&members, "named_hellos"),
             read_rate_bps: members.any(crate::far_end::MEMBER).map_or(Ok(0), read_rate)?,
         })
     }
@@ -200,6 +202,9 @@ impl Parameters {
             if self.wants_clock {
                 member["clock"] = json!(true);
             }
+            if self.names_hellos {
+                member["named_hellos"] = json!(true);
+            }
             put(crate::far_end::MEMBER, member);
         }
         Value::Object(object)
@@ -213,6 +218,11 @@ impl Parameters {
             (bytes, _) => Some(bytes),
         }
     }
+}
+
+/// A flag in our own member.
+fn own_flag(members: &Members<'_>, name: &str) -> bool {
+    members.any(crate::far_end::MEMBER).and_then(|own| own.get(name)) == Some(&json!(true))
 }
 
 /// Of our own member, which may be of a version that has more in it.

@@ -34,6 +34,8 @@ pub const WINDOW: u32 = 124;
 pub const CONGESTION_CONTROL: u32 = 134;
 /// `IEAUTHTEST`.
 pub const AUTHENTICATION: u32 = 142;
+/// `IESTREAMACCEPT`.
+pub const STREAMS_MISSING: u32 = 204;
 
 impl Refusal {
     /// As it came.
@@ -61,6 +63,7 @@ impl Refusal {
             KEY => "it has another key",
             RATE => "the rate is higher than it allows",
             PARAMETERS => "it could not read the parameters",
+            STREAMS_MISSING => "not all streams of the test reached it in time",
             MSS => "it could not set the MSS (-M)",
             WINDOW => "it could not set the buffers (-w)",
             CONGESTION_CONTROL => "it does not have this congestion control (-C)",
