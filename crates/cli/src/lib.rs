@@ -21,7 +21,7 @@
 //! let planned = PlannedScenario::built_in("small", text, &[])?;
 //! let options = Options { out, ..Options::default() };
 //! let finished = pipefill::run_scenario(planned, &Sim::new(), &options, &Unreported, &Stop::default())?;
-//! assert_eq!(finished.result.cells[0].limited_by.map(|holder| holder.as_str()), Some("path"));
+//! assert_eq!(finished.result.cells[0].verdict.limited_by.map(|holder| holder.as_str()), Some("path"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
