@@ -117,7 +117,7 @@ pub(super) const WATCH_EXAMPLES: &str = "\
 EXAMPLES:
   pipefill watch                                  live, the fastest connection first
   pipefill watch dst 10.0.0.0/8 and dport = :443
-  pipefill watch --once --json                    two looks, a second apart
+  pipefill watch --once --json                    one to three seconds
   pipefill watch --for 10s --out slow --pid 4711  records, then: pipefill explain slow
   pipefill watch --netns blue --once state established";
 
