@@ -178,7 +178,7 @@ fn an_idle_connection_is_listed_as_idle() {
     is_ours(one, &ours);
     assert_eq!((&found["idle"], &one["rate_bps"], &one["limited_by"]), (&1.into(), &0.into(), &"app".into()));
     assert!(one["verdict"].as_str().unwrap().starts_with("Idle"), "{one:#}");
-    assert!(one["direction"].is_null() && found["looks"] == 2, "{found:#}");
+    assert!(one["direction"].is_null() && found["looks"] == 3, "{found:#}");
     Folder::new()
         .pipefill(&["watch", "--once", &filter])
         .assert()
