@@ -16,7 +16,12 @@ fn main() -> Result<(), Problem> {
 pub(crate) fn verdicts(file: &Path) -> Result<String, Problem> {
     let mut lines = String::new();
     for flow in pipefill::judge_capture(file)?.flows {
-        lines += &format!("{} to {}: {}\n", flow.src, flow.dst, flow.verdict.as_deref().unwrap_or("unknown"));
+        lines += &format!(
+            "{} to {}: {}\n",
+            flow.src,
+            flow.dst,
+            flow.verdict.sentence.as_deref().unwrap_or("unknown")
+        );
     }
     Ok(lines)
 }

@@ -20,7 +20,8 @@ pub(crate) fn verdicts(file: &Path, out: Option<PathBuf>) -> Result<String, Fail
     let finished = pipefill::run_scenario(planned, &Sim::new(), &options, &Unreported, &Stop::default())?;
     let mut lines = String::new();
     for cell in finished.result.cells {
-        lines += &format!("{}: {}\n", cell.coordinates(), cell.verdict.as_deref().unwrap_or("unknown"));
+        lines +=
+            &format!("{}: {}\n", cell.coordinates(), cell.verdict.sentence.as_deref().unwrap_or("unknown"));
     }
     Ok(lines)
 }
