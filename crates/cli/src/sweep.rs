@@ -18,7 +18,7 @@ use pipefill_runs::Failure;
 use pipefill_runs::PlannedScenario;
 use pipefill_runs::Stop;
 use pipefill_runs::pending;
-use pipefill_store::ExperimentDirectory;
+use pipefill_store::{ExperimentDirectory, write_output};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -299,7 +299,7 @@ impl Sweep {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(Failure::file("writing", path))
+    write_output(path, text.as_bytes()).map_err(Failure::file("writing", path))
 }
 
 /// This very program once more: it ends when this process ends, also by SIGKILL.

@@ -8,7 +8,7 @@ use pipefill_runs::Failure;
 use pipefill_runs::cut;
 use pipefill_runs::ensure_directory;
 use pipefill_runs::without_rows;
-use pipefill_store::{ExperimentDirectory, Records, files};
+use pipefill_store::{ExperimentDirectory, Records, files, write_output};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -106,5 +106,5 @@ fn runs(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn save(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    fs::write(path, bytes).map_err(Failure::file("writing", path))
+    write_output(path, bytes).map_err(Failure::file("writing", path))
 }

@@ -10,8 +10,7 @@ use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_report::{csv, json, md, parquet, table};
 use pipefill_runs::Failure;
 use pipefill_runs::{Results, results};
-use std::fs::{self, File};
-use std::io::BufWriter;
+use pipefill_store::{OutputFile, write_output};
 use std::path::{Path, PathBuf};
 
 /// Reads the records and writes the report. Done is done: whether expectations hold is said by `run`, and in the report.
@@ -48,7 +47,7 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
         }
     };
     match &args.output {
-        Some(path) => fs::write(path, text).map_err(Failure::file("writing", path))?,
+        Some(path) => write_output(path, text.as_bytes()).map_err(Failure::file("writing", path))?,
         None => terminal.print_result(&text, format != Format::Table)?,
     }
     Ok(Outcome::Done)
@@ -57,9 +56,9 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
 /// Writes JSON into the file that was named.
 fn document(args: &ReportArgs, result: &Experiment) -> Result<Outcome, Failure> {
     let path = args.output.as_deref().unwrap_or(Path::new(""));
-    let file = File::create(path).map_err(Failure::file("writing", path))?;
-    let written = json::write(result, BufWriter::new(file)).map_err(std::io::Error::from);
-    written.map_err(Failure::file("writing", path))?;
+    let mut file = OutputFile::create(path).map_err(Failure::file("writing", path))?;
+    let written = json::write(result, &mut file).map_err(std::io::Error::from);
+    written.and_then(|()| file.finish()).map_err(Failure::file("writing", path))?;
     Ok(Outcome::Done)
 }
 
@@ -68,9 +67,10 @@ fn columns(args: &ReportArgs, result: &Experiment) -> Result<Outcome, Failure> {
     let Some(path) = &args.output else {
         return Err(Failure::usage("a Parquet file is binary", "name the file with -o FILE.parquet"));
     };
-    let file = File::create(path).map_err(Failure::file("writing", path))?;
-    let written = parquet::write(result, BufWriter::new(file));
+    let mut file = OutputFile::create(path).map_err(Failure::file("writing", path))?;
+    let written = parquet::write(result, &mut file);
     written.map_err(|error| Failure::broken(format!("writing {}: {error}", path.display())))?;
+    file.finish().map_err(Failure::file("writing", path))?;
     Ok(Outcome::Done)
 }
 

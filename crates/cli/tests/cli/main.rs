@@ -11,6 +11,7 @@ mod compare;
 mod damaged_records;
 mod explained;
 mod exports;
+mod full_disk_outputs;
 mod kills;
 mod large;
 mod ledger;
