@@ -131,10 +131,10 @@ pub fn render(experiment: &Experiment) -> Result<String, CsvError> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     let names = FIELDS.iter().map(|field| field[1..].replace('/', "."));
     let of_flow = FLOW_FIELDS.iter().map(|field| field[1..].to_owned());
-    writer.write_record(axes.iter().map(|&axis| harmless(axis.to_owned())).chain(names).chain(of_flow))?;
+    writer.write_record(axes.iter().map(|&axis| harmless(axis)).chain(names).chain(of_flow))?;
     for cell in &experiment.cells {
         let json = serde_json::to_value(cell)?;
-        let coordinates = axes.iter().map(|&axis| harmless(cell.axes.get(axis).cloned().unwrap_or_default()));
+        let coordinates = axes.iter().map(|&axis| harmless(cell.axes.get(axis).map_or("", String::as_str)));
         let coordinates: Vec<String> = coordinates.collect();
         let mut row = |json: &Value, own: &Value| {
             let figures = FIELDS.iter().map(|field| text(json.pointer(field)));
@@ -219,7 +219,7 @@ fn without_number(flow: &Value) -> Value {
 fn text(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => harmless(text.clone()),
+        Some(Value::String(text)) => harmless(text),
         Some(other) => other.to_string(),
     }
 }
@@ -230,7 +230,7 @@ const FORMULA: [char; 13] = ['=', '+', '-', '@', '＝', '＋', '－', '＠', '�
 const SEPARATORS: [char; 5] = [';', '\t', '|', '\n', '\r'];
 
 /// `text` as a spreadsheet shows it; a number stays a number.
-fn harmless(text: String) -> String {
+fn harmless(text: &str) -> String {
     let marked: String = text.split_inclusive(SEPARATORS).map(marked).collect();
     let mark = if text.starts_with(['\t', '\n', '\r']) { "'" } else { "" };
     visible(&format!("{mark}{marked}"), false).into_owned()
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn text_is_no_formula_and_a_number_is_a_number() {
-        let of = |text: &str| harmless(text.to_owned());
+        let of = |text: &str| harmless(text);
         for text in [
             "=1+1",
             "@SUM(A1)",

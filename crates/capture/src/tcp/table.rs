@@ -60,6 +60,7 @@ impl Table {
     }
 
     /// All of them, in the order of their slots.
+    #[expect(clippy::vec_box, reason = "they are sorted, and each is freed alone")]
     pub(super) fn into_connections(self) -> Vec<Box<Connection>> {
         self.slots.into_iter().flatten().collect()
     }

@@ -94,9 +94,9 @@ fn a_transfer_before_or_after_is_known_as_without_it() {
         let late = Entry { time_ns: other.time_ns + 3_600_000 * MS, ..other.clone() };
         // A packet of something else has the time before the clock is set.
         if from == 0 {
-            all.insert(0, late)
+            all.insert(0, late);
         } else {
-            all.push(other)
+            all.push(other);
         }
         let found = read(&all, None);
         assert_eq!(found.whole.backward.set_back, 1);
