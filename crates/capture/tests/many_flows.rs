@@ -19,7 +19,7 @@ const OF_A_FLOW: usize = 3_600;
 fn flow(n: u32) -> [Segment; 6] {
     let client = |segment: &mut Segment| {
         (segment.source.address, segment.source.port) =
-            (Address::v4(0x0a00_0000 + n / 50_000), (n % 50_000 + 1_024) as u16)
+            (Address::v4(0x0a00_0000 + n / 50_000), (n % 50_000 + 1_024) as u16);
     };
     let segment = |is_client: bool, flags: u8, seq: u32, ack: u32, payload: u32| {
         let mut segment = Segment {
