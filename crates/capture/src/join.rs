@@ -14,8 +14,9 @@ mod survey;
 mod thinned;
 mod way;
 
-pub use clock::{Clock, OffsetMove};
+pub use clock::Clock;
 pub use pairing::{PAIRS_MAX, Pair, Pairing, Placed};
+pub use set_ahead::OffsetMove;
 pub use survey::{Origin, Survey};
 pub use way::{Counts, LISTED, Lost, Unmatched};
 

@@ -19,7 +19,7 @@ const SAMPLES_MAX: usize = 1 << 12;
 /// Samples of all connections together.
 const ALL_SAMPLES_MAX: usize = 1 << 19;
 /// Connections that have ended and are kept; beyond it the smaller half goes.
-const DONE_MAX: usize = 1 << 16;
+const DONE_MAX: usize = 1 << 14;
 /// In a pause the state stays what it was: this many samples show it.
 const PAUSE_SAMPLES: u64 = 64;
 

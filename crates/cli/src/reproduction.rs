@@ -11,8 +11,8 @@ use pipefill_core::scenario::Scenario;
 use pipefill_report::words;
 use pipefill_runs::Failure;
 use pipefill_sim::Sim;
-use std::fs::OpenOptions;
-use std::io::Write;
+use pipefill_store::write_output;
+use std::fs::{self, OpenOptions};
 use std::path::Path;
 
 /// Writes the scenario of `found` into `file`, which has to be new; fitted where it `is_fitted`.
@@ -38,9 +38,15 @@ pub(crate) fn write(
             "choose a file that is not there yet: --scenario OTHER.toml",
         )
     };
-    let mut to = OpenOptions::new().write(true).create_new(true).open(file).map_err(unusable)?;
+    let reserved = OpenOptions::new().write(true).create_new(true).open(file).map_err(unusable)?;
     let text = if is_fitted { fitted(&draft, terminal) } else { draft.text(None, None) };
-    to.write_all(text.as_bytes()).map_err(|error| Failure::broken(format!("{}: {error}", file.display())))
+    drop(reserved);
+    let written = write_output(file, text.as_bytes());
+    if written.is_err() {
+        // Nothing is in it; the first error is the one to be told.
+        let _left = fs::remove_file(file);
+    }
+    written.map_err(|error| Failure::broken(format!("{}: {error}", file.display())))
 }
 
 /// Says what came of it. A scenario that could not be run is written as it is.

@@ -15,7 +15,7 @@ use clap::ValueEnum;
 use pipefill_report::sweep::{SCHEMA, ShardState, ShardStatus, SweepStatus};
 use pipefill_report::words::quoted;
 use pipefill_runs::{Failure, PlannedScenario, Stop, pending};
-use pipefill_store::ExperimentDirectory;
+use pipefill_store::{ExperimentDirectory, write_output};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -296,7 +296,7 @@ impl Sweep {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(Failure::file("writing", path))
+    write_output(path, text.as_bytes()).map_err(Failure::file("writing", path))
 }
 
 /// This very program once more: it ends when this process ends, also by SIGKILL.

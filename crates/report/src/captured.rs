@@ -6,7 +6,7 @@ use crate::table::{Style, lines};
 use crate::verdicts::{advice, counted};
 use crate::words::UNKNOWN;
 use crate::{joined, prose, verdicts};
-use pipefill_analysis::findings::connections::{BackwardTimes, Captured, CapturedFlow};
+use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
 use pipefill_core::record::CapturePoint;
 use std::fmt::Write;
 
@@ -122,32 +122,13 @@ pub(crate) fn notes(found: &Captured, hidden: Option<&str>) -> String {
     ]));
     parts.extend(hidden.map(str::to_owned));
     let mut text = parts.join("; ") + ".";
-    text.extend(found.backward_times.iter().flat_map(backwards).map(|sentence| format!(" {sentence}")));
+    text.extend(
+        found.backward_times.iter().flat_map(joined::backwards).map(|sentence| format!(" {sentence}")),
+    );
     if let Some(broken) = &found.broken {
         let _ = write!(text, " Reading ended early: {broken}.");
     }
     text
-}
-
-/// How often and how far times ran backwards. Packets out of order by less than a millisecond are usual.
-pub(crate) fn backwards(times: &BackwardTimes) -> Vec<String> {
-    let time = quantity::duration;
-    let set = match (times.set_back, time(times.set_back_us), time(times.set_back_most_us)) {
-        (0, ..) => None,
-        (1, by, _) => Some(format!("The capture's clock was set back once, by at least {by}")),
-        (times, by, most) => Some(format!(
-            "The capture's clock was set back {times} times, by at least {by} in all and at most {most} at once"
-        )),
-    };
-    let set = set.map(|set| {
-        set + ". What needs the clock across that is left out: rates, times and round trips. A verdict is of the part between in which its flow \
-               carried most."
-    });
-    let late = (times.late_most_us >= 1_000).then(|| {
-        let (count, most) = (times.late_packets, time(times.late_most_us));
-        format!("Packets written out of order: {count}, by at most {most}.")
-    });
-    set.into_iter().chain(late).collect()
 }
 
 /// The columns of a row: the name of each, and whether it has numbers.

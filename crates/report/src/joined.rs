@@ -1,12 +1,12 @@
 //! What two captures of one transfer say together, for a terminal: a table of both directions, what is lost, the clocks.
 
-use crate::captured::backwards;
 use crate::quantity::{self, Kind};
 use crate::sheet::Entry;
 use crate::table::{Style, lines};
 use crate::verdicts::counted;
 use pipefill_analysis::findings::connections::{
-    ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket, PlacedBy,
+    BackwardTimes, ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket,
+    PlacedBy,
 };
 
 /// Losses that are listed; the JSON has more.
@@ -86,6 +86,27 @@ pub(crate) fn captures(found: &JoinedCaptures) -> Vec<String> {
         counts.into_iter().filter(|&(count, _)| count > 0).map(|(count, what)| format!("{count} {what}.")),
     );
     all
+}
+
+/// How often and how far times ran backwards. Packets out of order by less than a millisecond are usual.
+pub(crate) fn backwards(times: &BackwardTimes) -> Vec<String> {
+    let time = quantity::duration;
+    let set = match (times.set_back, time(times.set_back_us), time(times.set_back_most_us)) {
+        (0, ..) => None,
+        (1, by, _) => Some(format!("The capture's clock was set back once, by at least {by}")),
+        (times, by, most) => Some(format!(
+            "The capture's clock was set back {times} times, by at least {by} in all and at most {most} at once"
+        )),
+    };
+    let set = set.map(|set| {
+        set + ". What needs the clock across that is left out: rates, times and round trips. A verdict is of the part between in which its flow \
+               carried most."
+    });
+    let late = (times.late_most_us >= 1_000).then(|| {
+        let (count, most) = (times.late_packets, time(times.late_most_us));
+        format!("Packets written out of order: {count}, by at most {most}.")
+    });
+    set.into_iter().chain(late).collect()
 }
 
 /// Whether the difference of the clocks is not known because one of them was set.

@@ -1,6 +1,10 @@
 //! Files in and beside records, which may be somebody else's: no link is followed, nothing but a regular file is read and no more
 //! of it than a bound, and what is written is complete under its name or not there.
 
+mod output;
+
+pub use output::{OutputFile, write_output};
+
 use crate::StoreError;
 use pipefill_core::file_name::FileName;
 use rustix::fs::OFlags;
@@ -8,7 +12,6 @@ use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Longest document beside records, bytes: the plan of 10,000 cells has some 40 MB.
 pub const DOCUMENT_MAX: u64 = 1 << 27;
@@ -99,20 +102,12 @@ pub fn read_text(path: &Path, max: u64) -> io::Result<String> {
 /// # Errors
 /// [`StoreError::File`]; what was there stays then.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let made = path.with_file_name(format!(".{name}.new-{}-{number}", std::process::id()));
     let write = || {
-        create(&made, bytes)?;
-        fs::rename(&made, path)?;
-        sync_parent(path)
+        let mut file = OutputFile::in_place_of(path.to_owned())?;
+        file.write_all(bytes)?;
+        file.finish()
     };
-    write().map_err(|error| {
-        // Not there, or not to be removed either; the first error is the one to be told.
-        let _left = fs::remove_file(&made);
-        StoreError::file("writing", path)(error)
-    })
+    write().map_err(StoreError::file("writing", path))
 }
 
 /// Removes a directory with all that is in it. One that another process is removing, or has removed, is gone too.

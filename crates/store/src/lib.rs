@@ -45,6 +45,7 @@ pub use codec::{
 pub use damage::{Damage, DamagedRun};
 pub use error::StoreError;
 pub use experiment::{ExperimentDirectory, Part, Records, Request, StoredExperiment};
+pub use files::{OutputFile, write_output};
 pub use leftover::Leftover;
 pub use lock::{Attempt, LEASE, Lock};
 pub use owner::Owner;

@@ -10,15 +10,15 @@ mod joined;
 mod second_capture;
 mod unplanned;
 
-pub use captured::{BackwardTimes, Captured, CapturedFlow};
+pub use captured::{Captured, CapturedFlow};
 pub use connection::{Carried, Connection, ConnectionPackets, Exact, Judged, judge_together};
 pub use datagram_flow::{DatagramCount, DatagramFlow};
 pub use delays::{ClockOffset, DelayOf, TestDelay, TestDelays};
 pub use finding::{ConnectionFinding, Connections};
 pub use host_test::{Datagrams, Ends, Server, TestFinding, TestResult};
 pub use joined::{
-    ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket, OffsetMove,
-    OneWayDelay, PlacedBy, UnmatchedPackets,
+    BackwardTimes, ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket,
+    OffsetMove, OneWayDelay, PlacedBy, UnmatchedPackets,
 };
 pub use unplanned::{BACKEND, cell};
 

@@ -4,6 +4,8 @@
 //! the other: between these two clouds the line with most room is found (Moon, Skelly, Towsley 1999, for one direction). Half of that room is
 //! the least delay of both directions, if the paths are symmetric; if they are not, the line may lie anywhere in it.
 
+use super::set_ahead::OffsetMove;
+
 /// Where several slopes have nearly as much room, so much of it counts as the same: nanoseconds, and this part of it.
 const SAME_NS: f64 = 1_000.0;
 const SAME_PART: f64 = 0.01;
@@ -44,15 +46,6 @@ pub struct Clock {
     pub drift_error: Option<f64>,
     /// The least one-way delay, if both directions have the same.
     pub least_ns: i64,
-}
-
-/// A clock that was set during a transfer, as the difference to the other clock shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OffsetMove {
-    /// When, by A's clock, nanoseconds since 1970; at most so much earlier or later as there are no packets.
-    pub at_ns: u64,
-    /// By so much more B's clock is ahead from then on, nanoseconds.
-    pub by_ns: i64,
 }
 
 /// Delays by two clocks: (time by the clock of A, nanoseconds; the time of B's capture less that of A's).

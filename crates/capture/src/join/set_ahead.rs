@@ -1,12 +1,19 @@
 //! A clock that was set ahead during a transfer: of one capture alone that looks like a pause, beside the other it shows.
 
-use super::clock::OffsetMove;
-
 /// The difference of both clocks has to move by so much from one mark to the next, nanoseconds: packets wait less long in a queue. Packets still
 /// match where it moves by less.
 pub(super) const LEAST_NS: u64 = 500_000_000;
 /// The pause between two packets is at least so much of what the clock was set by: delays move too.
 const PAUSE_PART: (u64, u64) = (3, 4);
+
+/// A clock that was set during a transfer, as the difference to the other clock shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OffsetMove {
+    /// When, by A's clock, nanoseconds since 1970; at most so much earlier or later as there are no packets.
+    pub at_ns: u64,
+    /// By so much more B's clock is ahead from then on, nanoseconds.
+    pub by_ns: i64,
+}
 
 /// A pause in one capture that the other does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use crate::terminal::Terminal;
 use pipefill_core::file_name::FileName;
 use pipefill_report::{flent, iperf3};
 use pipefill_runs::{Failure, cut, ensure_directory, without_rows};
-use pipefill_store::{ExperimentDirectory, Records, files};
+use pipefill_store::{ExperimentDirectory, Records, files, write_output};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -103,5 +103,5 @@ fn runs(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn save(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    fs::write(path, bytes).map_err(Failure::file("writing", path))
+    write_output(path, bytes).map_err(Failure::file("writing", path))
 }

@@ -7,6 +7,7 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 use pipefill_runs::Failure;
+use pipefill_store::write_output;
 use std::fs;
 use std::io;
 
@@ -26,7 +27,7 @@ pub(super) fn man(args: &ManArgs, terminal: &Terminal) -> Result<Outcome, Failur
     fs::create_dir_all(folder).map_err(Failure::file("making", folder))?;
     for command in family(&root) {
         let file = folder.join(Man::new(command.clone()).get_filename());
-        let written = page(command, &root).and_then(|page| fs::write(&file, page));
+        let written = page(command, &root).and_then(|page| write_output(&file, &page));
         written.map_err(Failure::file("writing", &file))?;
     }
     Ok(Outcome::Done)

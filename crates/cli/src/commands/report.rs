@@ -9,10 +9,8 @@ use crate::terminal::Terminal;
 use pipefill_analysis::findings::experiment::Experiment;
 use pipefill_report::{csv, json, md, parquet, table};
 use pipefill_runs::{Failure, Results, results};
-use pipefill_store::newest;
+use pipefill_store::{OutputFile, newest, write_output};
 use std::borrow::Cow;
-use std::fs::{self, File};
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 /// Reads the records and writes the report. Done is done: whether expectations hold is said by `run`, and in the report.
@@ -50,7 +48,7 @@ pub(super) fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Outcome, 
         }
     };
     match &args.output {
-        Some(path) => fs::write(path, text).map_err(Failure::file("writing", path))?,
+        Some(path) => write_output(path, text.as_bytes()).map_err(Failure::file("writing", path))?,
         None => terminal.print_result(&text, format != Format::Table)?,
     }
     Ok(Outcome::Done)
@@ -80,9 +78,9 @@ pub(super) fn named_or_newest<'a>(
 /// Writes JSON into the file that was named.
 fn document(args: &ReportArgs, result: &Experiment) -> Result<Outcome, Failure> {
     let path = args.output.as_deref().unwrap_or(Path::new(""));
-    let file = File::create(path).map_err(Failure::file("writing", path))?;
-    let written = json::write(result, BufWriter::new(file)).map_err(std::io::Error::from);
-    written.map_err(Failure::file("writing", path))?;
+    let mut file = OutputFile::create(path).map_err(Failure::file("writing", path))?;
+    let written = json::write(result, &mut file).map_err(std::io::Error::from);
+    written.and_then(|()| file.finish()).map_err(Failure::file("writing", path))?;
     Ok(Outcome::Done)
 }
 
@@ -91,9 +89,10 @@ fn columns(args: &ReportArgs, result: &Experiment) -> Result<Outcome, Failure> {
     let Some(path) = &args.output else {
         return Err(Failure::usage("a Parquet file is binary", "name the file with -o FILE.parquet"));
     };
-    let file = File::create(path).map_err(Failure::file("writing", path))?;
-    let written = parquet::write(result, BufWriter::new(file));
+    let mut file = OutputFile::create(path).map_err(Failure::file("writing", path))?;
+    let written = parquet::write(result, &mut file);
     written.map_err(|error| Failure::broken(format!("writing {}: {error}", path.display())))?;
+    file.finish().map_err(Failure::file("writing", path))?;
     Ok(Outcome::Done)
 }
 

@@ -12,6 +12,7 @@ mod damaged_records;
 mod examples;
 mod explained;
 mod exports;
+mod full_disk_outputs;
 mod hosts;
 mod kills;
 mod large;

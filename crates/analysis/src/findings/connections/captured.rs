@@ -1,7 +1,7 @@
 //! What is said of the connections of a capture: one entry for each connection and direction that carried data.
 
 use super::connection::Judged;
-use super::joined::{JoinedCaptures, JoinedFlow};
+use super::joined::{BackwardTimes, JoinedCaptures, JoinedFlow};
 use crate::findings::experiment::SCHEMA;
 use crate::findings::verdict::{Verdict, VerdictReason};
 use crate::ground::thresholds::STANDARD;
@@ -35,21 +35,6 @@ pub struct Captured {
     pub joined: Option<JoinedCaptures>,
     /// One entry for each connection and direction that carried data, the largest first.
     pub flows: Vec<CapturedFlow>,
-}
-
-/// Times of a capture that ran backwards.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct BackwardTimes {
-    /// How often the clock was set back, by 20 ms or more.
-    pub set_back: u64,
-    /// By how much in all, microseconds: at least, since what passed between the packets before and after is not known.
-    pub set_back_us: u64,
-    /// By how much at most at once.
-    pub set_back_most_us: u64,
-    /// Packets that are behind the latest before them by less: they were written out of order.
-    pub late_packets: u64,
-    /// By how much at most, microseconds.
-    pub late_most_us: u64,
 }
 
 /// One connection in one direction.

@@ -1,8 +1,22 @@
 //! What two captures of one transfer show together: what the path lost, and how long it took.
 
-use super::captured::BackwardTimes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Times of a capture that ran backwards.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct BackwardTimes {
+    /// How often the clock was set back, by 20 ms or more.
+    pub set_back: u64,
+    /// By how much in all, microseconds: at least, since what passed between the packets before and after is not known.
+    pub set_back_us: u64,
+    /// By how much at most at once.
+    pub set_back_most_us: u64,
+    /// Packets that are behind the latest before them by less: they were written out of order.
+    pub late_packets: u64,
+    /// By how much at most, microseconds.
+    pub late_most_us: u64,
+}
 
 /// The two captures.
 #[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
