@@ -17,6 +17,7 @@ pub const MEMBER: &str = "pipefill";
 /// Names of parts of it.
 const INSTRUMENT: &str = "instrument";
 const OTHER_TESTS: &str = "other_tests";
+const MACHINE: &str = "machine";
 /// The version of what it contains. A reader ignores a version that it does not know.
 pub const VERSION: u32 = 2;
 /// Samples of all streams together. Where there are more, they lie further apart.
@@ -39,6 +40,8 @@ pub struct FarEnd {
     pub instrument: Option<Instrument>,
     /// Other tests that it served at the same time; `None` of an older server.
     pub other_tests: Option<FarTests>,
+    /// What tells its machine from others in this test; `None` of an older server.
+    pub machine: Option<[u8; 32]>,
 }
 
 /// Other tests whose data went through the server while those of this one did.
@@ -72,7 +75,7 @@ impl FarEnd {
     pub fn new(pipefill: &str, mut streams: Vec<FarStream>) -> Self {
         let most = SAMPLES_MAX / streams.len().max(1);
         streams.iter_mut().for_each(|stream| stream.thin(most));
-        Self { pipefill: pipefill.to_owned(), streams, instrument: None, other_tests: None }
+        Self { pipefill: pipefill.to_owned(), streams, instrument: None, other_tests: None, machine: None }
     }
 
     /// Reads the member; `None` where it is of another version, or not what it should be: then there is no telemetry.
@@ -84,7 +87,7 @@ impl FarEnd {
         let compressed = BASE64_STANDARD.decode(member.get("streams")?.as_str()?).ok()?;
         let streams = FarStream::read_all(&decompressed(&compressed)?)?;
         let (instrument, other_tests) = (part(member, INSTRUMENT).map(named), part(member, OTHER_TESTS));
-        Some(Self { pipefill, streams, instrument, other_tests })
+        Some(Self { pipefill, streams, instrument, other_tests, machine: part(member, MACHINE) })
     }
 
     /// As it is sent.
@@ -98,6 +101,9 @@ impl FarEnd {
         }
         if let Some(other_tests) = &self.other_tests {
             document[OTHER_TESTS] = json!(other_tests);
+        }
+        if let Some(machine) = &self.machine {
+            document[MACHINE] = json!(machine);
         }
         document
     }

@@ -4,11 +4,12 @@ use super::contradictions::contradiction;
 use super::delays::Times;
 use super::{TestRequest, Tested};
 use crate::end::End;
+use crate::machine::machine;
 use pipefill_analysis::findings::connections::{
     Connection, DatagramCount, DatagramFlow, Datagrams, InvalidEnd, OtherTests, Server, TestEnd, TestFinding,
 };
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{Invalid, Observed, Process, TcpSample, UdpTotals};
+use pipefill_core::record::{Instrument, Invalid, Observed, Process, TcpSample, UdpTotals};
 use pipefill_core::units::{Bytes, Rate};
 use pipefill_lab::one_end::why_invalid;
 use pipefill_remote::far_end::{FarEnd, FarStream, FarTests};
@@ -30,6 +31,7 @@ pub(super) struct Told {
     pub(super) measured: Measured,
     /// Own address and the peer's of each stream.
     addresses: Vec<[SocketAddr; 2]>,
+    machine: Option<[u8; 32]>,
 }
 
 impl Told {
@@ -73,7 +75,7 @@ impl Told {
             streams: addresses.iter().enumerate().map(stream).collect(),
             ..Measured::default()
         };
-        Self { measured, addresses }
+        Self { measured, addresses, machine: machine(cookie) }
     }
 
     /// The figures and the verdict.
@@ -109,7 +111,9 @@ impl Told {
         }
         self.measured.server_output = theirs.output.filter(|_| parameters.wants_output);
         let server = if theirs.telemetry.is_some() { Server::Pipefill } else { Server::Iperf3 };
-        let invalid = invalid_ends(parameters, end, theirs.telemetry.as_ref());
+        let is_one_machine = self.is_one_machine(theirs.telemetry.as_ref());
+        let cpu_percent = is_one_machine.then(|| [ours.cpu_percent[0], theirs.cpu_percent[0]]);
+        let invalid = invalid_ends(parameters, end, theirs.telemetry.as_ref(), cpu_percent);
         let other_tests = other_tests(end, theirs.telemetry.as_ref());
         let clock_set = times.clock_set();
         if clock_set.is_some() {
@@ -137,6 +141,13 @@ impl Told {
         let finding = TestFinding { contradictions, other_tests, clock_set, clock, one_way_delay, ..finding };
         let finding = complete_test(finding.invalidated(invalid));
         Ok(Tested { measured: self.measured, finding, kept, invalid: reasons })
+    }
+
+    /// Whether the server is on this machine, as its addresses or itself tell.
+    fn is_one_machine(&self, far: Option<&FarEnd>) -> bool {
+        let is_own_address = |[local, remote]: &[SocketAddr; 2]| local.ip() == remote.ip();
+        let far = far.and_then(|far| far.machine);
+        self.addresses.first().is_some_and(is_own_address) || far.is_some() && far == self.machine
     }
 
     /// This host's sockets after the time that is left out.
@@ -276,12 +287,20 @@ fn keep_senders(kept: &mut [KeptConnection], far: Vec<KeptConnection>, omit_us: 
 }
 
 /// Why the figures of either end must not be believed.
-fn invalid_ends(parameters: &Parameters, end: &End, far: Option<&FarEnd>) -> Vec<InvalidEnd> {
+/// `cpu_percent` is what both ends used of the test's
+/// time, this host's first, where they share a machine: none of it is others'.
+fn invalid_ends(
+    parameters: &Parameters,
+    end: &End,
+    far: Option<&FarEnd>,
+    cpu_percent: Option<[f64; 2]>,
+) -> Vec<InvalidEnd> {
     let has_rate = [parameters.bitrate_bps, parameters.pacing_bps, parameters.read_rate_bps] != [0; 3];
     let ends =
         [(TestEnd::Client, end.punctual()), (TestEnd::Server, far.and_then(|far| far.instrument.as_ref()))];
     let reasons = ends.into_iter().flat_map(|(end, instrument)| {
-        let reasons = instrument.map(|instrument| why_invalid(instrument, has_rate));
+        let of_peer = cpu_percent.map_or(0.0, |[own, far]| if end == TestEnd::Client { far } else { own });
+        let reasons = instrument.map(|instrument| why_invalid(&beside_peer(instrument, of_peer), has_rate));
         reasons.into_iter().flatten().map(move |one| InvalidEnd {
             end,
             reason: one.reason,
@@ -289,6 +308,17 @@ fn invalid_ends(parameters: &Parameters, end: &End, far: Option<&FarEnd>) -> Vec
         })
     });
     reasons.collect()
+}
+
+/// With the CPU time of the peer on the same machine as the test's own.
+fn beside_peer(instrument: &Instrument, percent: f64) -> Instrument {
+    let mut instrument = instrument.clone();
+    if let Some(used) = &mut instrument.cpu_use {
+        let of_peer = ((percent.max(0.0) / 100.0 * used.span_us as f64) as u64).min(used.others_us);
+        used.others_us -= of_peer;
+        used.own_us = used.own_us.saturating_add(of_peer);
+    }
+    instrument
 }
 
 /// The same in a record.
@@ -353,4 +383,24 @@ fn system() -> String {
     };
     let parts = ["ostype", "hostname", "osrelease", "version"].map(read);
     format!("{} {}", parts.join(" "), std::env::consts::ARCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::record::CpuUse;
+
+    #[test]
+    fn what_the_peer_uses_on_the_same_machine_is_the_tests_own() {
+        let cpu_use = Some(CpuUse { cpus: 2, span_us: 1_000_000, own_us: 900_000, others_us: 1_000_000 });
+        let instrument = Instrument { cpu_use, ..Instrument::default() };
+        let others = |percent| {
+            let used = beside_peer(&instrument, percent).cpu_use.unwrap();
+            (used.own_us, used.others_us)
+        };
+        assert_eq!(others(0.0), (900_000, 1_000_000), "another machine");
+        assert_eq!(others(95.0), (1_850_000, 50_000));
+        assert_eq!(others(400.0), (1_900_000, 0));
+        assert_eq!(others(f64::NAN), (900_000, 1_000_000));
+    }
 }

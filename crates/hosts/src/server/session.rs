@@ -5,6 +5,7 @@ use super::shared::Shared;
 use super::{shown, streams};
 use crate::end::{End, SAMPLE};
 use crate::life::{Life, SILENT};
+use crate::machine::machine;
 use crate::time;
 use crate::waiting::heard_within;
 use pipefill_lab::one_end::{Transfer, insist};
@@ -145,7 +146,8 @@ fn carry_out(
     wait_for_late(&mut end, &theirs);
     let mut results = end.results();
     if asked.wants_telemetry {
-        results.telemetry = Some(FarEnd { other_tests: Some(other_tests), ..end.telemetry() });
+        results.telemetry =
+            Some(FarEnd { other_tests: Some(other_tests), machine: machine(&cookie), ..end.telemetry() });
     }
     let told = line(asked, &results, &theirs) + &beside(other_tests);
     results.output = asked.wants_output.then(|| told.clone().into());
