@@ -1,5 +1,6 @@
 //! `pipefill test`: a test with a server that speaks iperf3's protocol, a stock one or ours.
 
+mod contradictions;
 mod delays;
 mod ended;
 mod intervals;
@@ -11,13 +12,14 @@ use crate::life::{Life, SILENT as GONE, SILENT_BESIDE_DATA};
 use crate::random::random;
 use crate::time::{self, Beside};
 use crate::waiting::heard_within;
-use delays::Times;
+use delays::{BothClocks, Times};
 use ended::Ended;
 pub use ended::EndedStream;
 use intervals::Intervals;
 use outcome::Told;
 use pipefill_analysis::findings::connections::TestFinding;
 use pipefill_core::problem::Problem;
+use pipefill_core::record::Invalid;
 use pipefill_lab::one_end::{insist, mss_of};
 use pipefill_remote::clock::Exchange;
 use pipefill_remote::control::{Control, ControlError};
@@ -83,6 +85,8 @@ pub struct Tested {
     pub finding: TestFinding,
     /// This host's sockets; of UDP what both ends counted.
     pub kept: Vec<Recorded>,
+    /// Why its record must not be believed.
+    pub invalid: Vec<Invalid>,
 }
 
 /// Hears of a test while it runs: that it begins, then each interval.
@@ -182,6 +186,7 @@ impl Session<'_, '_> {
         if let (Some(goal), 0) = (self.parameters.goal(), self.parameters.omit_s) {
             end.transfer.set_goal(goal);
         }
+        let began_at = BothClocks::now();
         end.begin().map_err(no_streams)?;
         self.run(&mut end, &mut told)?;
         self.control.say(State::TestEnd).map_err(|error| failed(&error))?;
@@ -193,6 +198,7 @@ impl Session<'_, '_> {
         let times = Times::of(
             std::mem::take(&mut self.times),
             std::mem::replace(&mut self.beside, Beside::new(false)),
+            began_at,
         );
         Ok(Ended { told, end, theirs, times })
     }

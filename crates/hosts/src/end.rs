@@ -1,9 +1,9 @@
 //! One end of a test: its streams at work, what they count after the time that is left out, and samples of their sockets.
 
-use pipefill_core::record::TcpSample;
+use pipefill_core::record::{Instrument, TcpSample};
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::{Bytes, Rate, Time};
-use pipefill_lab::one_end::{Counted, Stream, Transfer, Work, cpu_times_us};
+use pipefill_lab::one_end::{Counted, EndInstrument, Stream, Transfer, Work, cpu_times_us};
 use pipefill_remote::far_end::{FarEnd, FarStream};
 use pipefill_remote::iperf3::{Parameters, Results, StreamResult, Transport, stream_id};
 use std::io;
@@ -45,6 +45,9 @@ pub(super) struct End {
     every: Duration,
     next: Time,
     cpu_us: [u64; 2],
+    /// How punctual it is, where samples are wanted; and how it was, in the end.
+    instrument: Option<EndInstrument>,
+    punctual: Option<Instrument>,
 }
 
 impl End {
@@ -87,6 +90,8 @@ impl End {
             every,
             next: Time::ZERO,
             cpu_us: cpu_times_us(),
+            instrument: None,
+            punctual: None,
         })
     }
 
@@ -100,6 +105,7 @@ impl End {
         self.began = self.base.at;
         self.has_omitted = self.omit.is_zero();
         self.next = self.began;
+        self.instrument = self.is_sampling().then(|| EndInstrument::start(&self.transfer)).transpose()?;
         self.transfer.send()
     }
 
@@ -117,8 +123,9 @@ impl End {
         let now = self.transfer.now();
         if now >= self.next && self.is_sampling() {
             self.sample();
-            while self.next <= now {
-                self.next = self.next.after(self.every);
+            match &mut self.instrument {
+                Some(instrument) => self.next = instrument.note_sample(self.next, self.every, now),
+                None => self.next = now.after(self.every),
             }
         }
         if self.has_omitted || now < self.began.after(self.omit) {
@@ -204,8 +211,29 @@ impl End {
             self.sample();
         }
         let at = self.transfer.now();
+        self.instrument.iter().for_each(EndInstrument::stop);
         self.transfer.stop_sending();
+        let punctual = self.instrument.as_mut().map(|instrument| instrument.finish(&self.transfer));
+        self.punctual = punctual;
         self.stopped = Some(Mark { at, ..self.mark() });
+    }
+
+    /// How punctual this end was, once it has stopped; `None` where it did not sample.
+    pub(super) const fn punctual(&self) -> Option<&Instrument> {
+        self.punctual.as_ref()
+    }
+
+    /// What the peer of stream `index` has acknowledged since what counts began; `None` where this end does not send by TCP.
+    pub(super) fn acknowledged(&self, index: usize) -> Option<u64> {
+        let acked = |mark: &Mark| mark.infos.get(index).copied().flatten()?.bytes_acked;
+        let last = self.stopped.as_ref().filter(|_| self.transfer.sends(index))?;
+        Some(acked(last)?.saturating_sub(acked(&self.base)?))
+    }
+
+    /// The largest window that the peer of stream `index` advertised, bytes.
+    pub(super) fn largest_window(&self, index: usize) -> u64 {
+        let samples = self.samples.get(index).into_iter().flatten();
+        samples.filter_map(|sample| sample.info.rwnd_bytes).max().map_or(0, u64::from)
     }
 
     /// What came in after [`Self::stop`] counts too, until the time of the last byte.
@@ -272,8 +300,8 @@ impl End {
             samples: self.samples.get_mut(index).map(std::mem::take).unwrap_or_default(),
             transits: self.transits.get_mut(index).map(std::mem::take).unwrap_or_default(),
         };
-        let streams = (0..self.transfer.len()).map(&mut of);
-        FarEnd::new(env!("CARGO_PKG_VERSION"), streams.collect())
+        let streams = (0..self.transfer.len()).map(&mut of).collect();
+        FarEnd { instrument: self.punctual.clone(), ..FarEnd::new(env!("CARGO_PKG_VERSION"), streams) }
     }
 }
 

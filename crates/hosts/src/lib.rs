@@ -8,6 +8,7 @@ mod client;
 mod end;
 mod key_file;
 mod life;
+mod machine;
 mod random;
 mod server;
 mod time;

@@ -2,8 +2,10 @@
 //!
 //! The applications are those of a run ([`crate::traffic`]); who asked for the test, and when it ends, is not decided here.
 
+mod instrument;
 mod sockets;
 
+pub use instrument::{EndInstrument, why_invalid};
 pub use sockets::{
     Options, SocketError, answer_hello, apply, connect_tcp, connect_udp, insist, listen_tcp, listen_udp,
     mss_of, probe, retransmits_of, silent_for,
@@ -14,12 +16,13 @@ use crate::lateness::LatenessMeter;
 use crate::sys::datagram;
 use crate::sys::socket::tcp_info as raw_tcp_info;
 use crate::telemetry::sample_tcp;
+use crate::threads::Threads;
 use crate::traffic::counts::{Goal, StreamCounts};
 use crate::traffic::tcp::{TcpReceiver, TcpSender};
 use crate::traffic::udp::{Header, UdpReceiver, UdpSender};
 use nix::sys::resource::{UsageWho, getrusage};
 use pipefill_core::cell::Writer;
-use pipefill_core::record::{StreamEnd, TcpSample};
+use pipefill_core::record::{StreamEnd, TcpSample, ThreadRole};
 use pipefill_core::units::{Bytes, Rate, Time};
 pub use socket2::Socket;
 use std::io;
@@ -89,7 +92,6 @@ struct Group {
     counts: Vec<StreamCounts>,
 }
 
-#[derive(Debug)]
 struct Shared {
     work: Work,
     clock: RunClock,
@@ -99,6 +101,13 @@ struct Shared {
     goal: AtomicU64,
     stop_senders: AtomicBool,
     stop_receivers: AtomicBool,
+    threads: Threads,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("work", &self.work).finish_non_exhaustive()
+    }
 }
 
 /// Streams at work.
@@ -141,6 +150,7 @@ impl Transfer {
             goal: AtomicU64::new(u64::MAX),
             stop_senders: AtomicBool::new(false),
             stop_receivers: AtomicBool::new(false),
+            threads: Threads::default(),
         });
         let mut transfer = Self { shared, places, senders: Vec::new(), receivers: Vec::new(), sent: Ok(()) };
         transfer.receive()?;
@@ -153,7 +163,9 @@ impl Transfer {
         let threads = if self.shared.work.is_udp { count } else { count.min(1) };
         for index in 0..threads {
             let shared = Arc::clone(&self.shared);
-            self.receivers.push(spawn("receiver", move || shared.receive(index))?);
+            let role = ThreadRole::Other("the receiver".to_owned());
+            let work = move || shared.threads.note(role, || shared.receive(index));
+            self.receivers.push(spawn_named("receiver", work)?);
         }
         Ok(())
     }
@@ -169,7 +181,9 @@ impl Transfer {
         for index in 0..if is_greedy { count } else { count.min(1) } {
             let shared = Arc::clone(&self.shared);
             let which = if is_greedy { index..index + 1 } else { 0..count };
-            self.senders.push(spawn("sender", move || shared.send(which))?);
+            let role = ThreadRole::Other("the sender".to_owned());
+            let work = move || shared.threads.note(role, || shared.send(which));
+            self.senders.push(spawn_named("sender", work)?);
         }
         Ok(())
     }
@@ -370,10 +384,10 @@ fn joined(threads: &mut Vec<JoinHandle<io::Result<()>>>) -> io::Result<()> {
     threads.drain(..).map(|thread| thread.join().unwrap_or_else(panicked)).fold(Ok(()), Result::and)
 }
 
-fn spawn(
+fn spawn_named<T: Send + 'static>(
     name: &str,
-    work: impl FnOnce() -> io::Result<()> + Send + 'static,
-) -> io::Result<JoinHandle<io::Result<()>>> {
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
     thread::Builder::new().name(name.to_owned()).stack_size(STACK).spawn(work)
 }
 

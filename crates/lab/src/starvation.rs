@@ -27,10 +27,20 @@ pub(crate) fn starved(spec: &CellSpec, instrument: &Instrument) -> Vec<Invalid> 
     stopped.into_iter().chain(waited).collect()
 }
 
+/// The same of one end of a test between hosts: `has_rate` says whether it was asked for a rate.
+pub(crate) fn starved_end(instrument: &Instrument, has_rate: bool) -> Vec<Invalid> {
+    let bound = if has_rate { WAITED_AT_A_RATE } else { WAITED };
+    let stopped = instrument.timer_lateness.as_ref().and_then(stopped);
+    let waited = instrument.cpu_use.as_ref().and_then(|used| {
+        waited_beyond(instrument.threads.iter().map(|thread| (thread, used.span_us, bound)), used)
+    });
+    stopped.into_iter().chain(waited).collect()
+}
+
 /// The process did not run: it was stopped, or the machine was.
 fn stopped(timer: &Lateness) -> Option<Invalid> {
-    let late: u64 =
-        timer.histogram.iter().filter(|&&(bound, _)| bound > STOPPED_NS).map(|&(_, count)| count).sum();
+    let late = timer.histogram.iter().filter(|&&(bound, _)| bound > STOPPED_NS);
+    let late = late.fold(0_u64, |sum, &(_, count)| sum.saturating_add(count));
     let share = late as f64 / timer.count.max(1) as f64;
     (share > STOPPED).then(|| {
         let detail = format!(
@@ -44,14 +54,25 @@ fn stopped(timer: &Lateness) -> Option<Invalid> {
     })
 }
 
-/// A thread of a flow waited for a CPU that others had. Whose they were is told by who used the CPUs meanwhile: of the wait, others
-/// have the share that they have of the time that was used.
+/// A thread of a flow waited for a CPU that others had.
 fn waited(spec: &CellSpec, threads: &[ThreadCpu], used: &CpuUse) -> Option<Invalid> {
-    let by_others = used.others_us as f64 / (used.own_us + used.others_us).max(1) as f64;
-    let beyond = threads.iter().filter_map(|thread| {
+    let of_flows = threads.iter().filter_map(|thread| {
         let flow = spec.flows.get(usize::try_from(thread.thread.flow()?).ok()?)?;
-        let waited = thread.wait_us? as f64 / flow.duration.as_micros().max(1) as f64;
         let bound = if has_rate(spec, flow) { WAITED_AT_A_RATE } else { WAITED };
+        Some((thread, u64::try_from(flow.duration.as_micros()).unwrap_or(u64::MAX), bound))
+    });
+    waited_beyond(of_flows, used)
+}
+
+/// Of threads, each with the time over which it worked in microseconds and its bound, that which waited longest beyond it. Whose the CPUs were is
+/// told by who used them meanwhile: of the wait, others have the share that they have of the time that was used.
+fn waited_beyond<'a>(
+    threads: impl Iterator<Item = (&'a ThreadCpu, u64, f64)>,
+    used: &CpuUse,
+) -> Option<Invalid> {
+    let by_others = used.others_us as f64 / (used.own_us.saturating_add(used.others_us)).max(1) as f64;
+    let beyond = threads.filter_map(|(thread, span_us, bound)| {
+        let waited = thread.wait_us? as f64 / span_us.max(1) as f64;
         (waited * by_others > bound).then_some((&thread.thread, waited, bound))
     });
     let worst = beyond.max_by(|a, b| a.1.total_cmp(&b.1));

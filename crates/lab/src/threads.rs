@@ -62,7 +62,8 @@ impl Threads {
         start_thread(scope, &name, move || self.note(role, work))
     }
 
-    fn note<T>(&self, role: ThreadRole, work: impl FnOnce() -> T) -> T {
+    /// Does `work` on this thread as `role`.
+    pub(crate) fn note<T>(&self, role: ThreadRole, work: impl FnOnce() -> T) -> T {
         let entry = (role, thread::id());
         if let Ok(mut alive) = self.alive.lock() {
             alive.push(entry.clone());

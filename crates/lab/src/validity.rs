@@ -49,10 +49,15 @@ pub(crate) fn judge(spec: &CellSpec, instrument: &Instrument, counters: &[Counte
     }
     let sender = instrument.send_lateness.as_ref().map_or(0, |lateness: &Lateness| lateness.p99_ns);
     reasons.extend(above("late_sender", "the sender's timer", AT_99, sender, LATE_SENDER));
-    let samples = instrument.sample_lateness.as_ref().map_or(0, |lateness: &Lateness| lateness.p99_ns);
-    reasons.extend(above("late_samples", "the telemetry", AT_99, samples, LATE_SAMPLES));
+    reasons.extend(late_samples(instrument));
     reasons.extend(missing_samples(instrument));
     reasons
+}
+
+/// The telemetry was late for too much of the time.
+pub(crate) fn late_samples(instrument: &Instrument) -> Option<Invalid> {
+    let late_ns = instrument.sample_lateness.as_ref().map_or(0, |lateness| lateness.p99_ns);
+    above("late_samples", "the telemetry", AT_99, late_ns, LATE_SAMPLES)
 }
 
 fn missing_samples(instrument: &Instrument) -> Option<Invalid> {

@@ -24,6 +24,7 @@ pub fn keep_connections(watchers: &mut [Watcher], target: &Path) -> Result<Writt
                     every: one.every,
                     samples: one.samples.to_vec(),
                     exact: one.exact.cloned(),
+                    sender_samples: Vec::new(),
                 });
             }
         });

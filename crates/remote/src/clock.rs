@@ -13,6 +13,10 @@
 pub const ANSWER: usize = 20;
 /// Questions that a server answers before or after a test.
 pub const ROUNDS_MAX: usize = 64;
+/// How fast two clocks may run apart that nobody sets, parts per million: twice what the kernel's own clock discipline corrects at most (`MAXFREQ`).
+const SLEW_PPM: f64 = 1_000.0;
+/// What a clock is set by at least, nanoseconds: less is lost in the time that a message takes through both hosts.
+const SET_NS: f64 = 1e6;
 /// How far two clocks run apart unless they are measured to, parts per million (`PHI`, RFC 5905, section 7.2).
 pub const PHI_PPM: f64 = 15.0;
 
@@ -153,6 +157,20 @@ impl Clocks {
         (better.offset_ns as f64, better.error_ns(at_ns))
     }
 
+    /// By how much a clock was set, nanoseconds: the largest move of the offset from the one before the test, in `beside` or in the series after it,
+    /// that errors and drift do not explain.
+    pub fn set_by_ns(&self, beside: &[Exchange]) -> Option<i64> {
+        let beside = beside.iter().filter_map(|exchange| Offset::filtered(std::slice::from_ref(exchange)));
+        let moved = beside.chain(self.after).filter_map(|offset| {
+            let moved = i128::from(offset.offset_ns) - i128::from(self.before.offset_ns);
+            let errors = (offset.round_trip_ns as f64 + self.before.round_trip_ns as f64) / 2.0;
+            let drift = SLEW_PPM * 1e-6 * offset.at_ns.abs_diff(self.before.at_ns) as f64;
+            let is_set = moved.unsigned_abs() as f64 > errors + drift + SET_NS;
+            is_set.then(|| moved.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
+        });
+        moved.max_by_key(|moved| moved.unsigned_abs())
+    }
+
     /// The least round trip of both series, nanoseconds.
     pub fn round_trip_ns(&self) -> u64 {
         self.after.map_or(u64::MAX, |after| after.round_trip_ns).min(self.before.round_trip_ns)
@@ -217,6 +235,22 @@ mod tests {
         let steady = Clocks::of(&[exchange(EPOCH, 1, 1, 0)], &[exchange(later, 90, 10, 0)]).unwrap();
         let (offset, error) = steady.offset_ns(later);
         assert!(offset == 0.0 && (error - 1.15e6).abs() < 1e3, "{offset} {error}");
+    }
+
+    #[test]
+    fn a_clock_that_was_set_is_told_from_one_that_drifts_and_from_a_queue() {
+        let later = EPOCH + 10_000 * MS;
+        let before = [exchange(EPOCH, 10, 10, 0)];
+        let set_by =
+            |beside: &[Exchange], after: &[Exchange]| Clocks::of(&before, after).unwrap().set_by_ns(beside);
+        assert_eq!(set_by(&[exchange(later, 300, 10, 0)], &[exchange(later, 10, 10, 0)]), None, "a queue");
+        let drift = 5 * MS as i64;
+        assert_eq!(set_by(&[], &[exchange(later, 10, 10, drift)]), None, "500 ppm");
+        for hour in [3_600_000 * MS as i64, -3_600_000 * MS as i64] {
+            let moved = set_by(&[exchange(later, 300, 10, hour)], &[]).unwrap();
+            assert!((moved - hour).abs() <= 150 * MS as i64, "{moved}");
+            assert_eq!(set_by(&[], &[exchange(later, 10, 10, hour)]), Some(hour));
+        }
     }
 
     #[test]

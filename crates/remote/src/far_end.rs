@@ -6,13 +6,18 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use pipefill_core::record::TcpSample;
+use pipefill_core::record::{Instrument, TcpSample, ThreadRole};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::io::Read as _;
 
 /// The member's name.
 pub const MEMBER: &str = "pipefill";
+/// Names of parts of it.
+const INSTRUMENT: &str = "instrument";
+const OTHER_TESTS: &str = "other_tests";
+const MACHINE: &str = "machine";
 /// The version of what it contains. A reader ignores a version that it does not know.
 pub const VERSION: u32 = 2;
 /// Samples of all streams together. Where there are more, they lie further apart.
@@ -31,6 +36,21 @@ pub struct FarEnd {
     pub pipefill: String,
     /// Its streams.
     pub streams: Vec<FarStream>,
+    /// How punctual it was; `None` of an older server.
+    pub instrument: Option<Instrument>,
+    /// Other tests that it served at the same time; `None` of an older server.
+    pub other_tests: Option<FarTests>,
+    /// What tells its machine from others in this test; `None` of an older server.
+    pub machine: Option<[u8; 32]>,
+}
+
+/// Other tests whose data went through the server while those of this one did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FarTests {
+    /// The most at one time.
+    pub most: u32,
+    /// Time in which there was at least one, microseconds.
+    pub together_us: u64,
 }
 
 /// One of them.
@@ -55,7 +75,7 @@ impl FarEnd {
     pub fn new(pipefill: &str, mut streams: Vec<FarStream>) -> Self {
         let most = SAMPLES_MAX / streams.len().max(1);
         streams.iter_mut().for_each(|stream| stream.thin(most));
-        Self { pipefill: pipefill.to_owned(), streams }
+        Self { pipefill: pipefill.to_owned(), streams, instrument: None, other_tests: None, machine: None }
     }
 
     /// Reads the member; `None` where it is of another version, or not what it should be: then there is no telemetry.
@@ -65,7 +85,9 @@ impl FarEnd {
         }
         let pipefill = member.get("pipefill")?.as_str()?.to_owned();
         let compressed = BASE64_STANDARD.decode(member.get("streams")?.as_str()?).ok()?;
-        Some(Self { pipefill, streams: FarStream::read_all(&decompressed(&compressed)?)? })
+        let streams = FarStream::read_all(&decompressed(&compressed)?)?;
+        let (instrument, other_tests) = (part(member, INSTRUMENT).map(named), part(member, OTHER_TESTS));
+        Some(Self { pipefill, streams, instrument, other_tests, machine: part(member, MACHINE) })
     }
 
     /// As it is sent.
@@ -73,8 +95,36 @@ impl FarEnd {
         let compressed =
             serde_json::to_vec(&self.streams).ok().and_then(|json| zstd::bulk::compress(&json, LEVEL).ok());
         let streams = compressed.map(|bytes| BASE64_STANDARD.encode(bytes));
-        json!({"version": VERSION, "pipefill": self.pipefill, "streams": streams})
+        let mut document = json!({"version": VERSION, "pipefill": self.pipefill, "streams": streams});
+        if let Some(instrument) = &self.instrument {
+            document[INSTRUMENT] = json!(instrument);
+        }
+        if let Some(other_tests) = &self.other_tests {
+            document[OTHER_TESTS] = json!(other_tests);
+        }
+        if let Some(machine) = &self.machine {
+            document[MACHINE] = json!(machine);
+        }
+        document
     }
+}
+
+/// A part that older servers do not send; `None` too where it is not what it should be.
+fn part<T: DeserializeOwned>(member: &Value, name: &str) -> Option<T> {
+    serde_json::from_value(member.get(name)?.clone()).ok()
+}
+
+/// With names of threads that we give them: what a server sends reaches no sentence.
+fn named(mut instrument: Instrument) -> Instrument {
+    for thread in &mut instrument.threads {
+        let name = match thread.thread.to_string().as_str() {
+            "the sender" => "the sender",
+            "the receiver" => "the receiver",
+            _ => "a thread",
+        };
+        thread.thread = ThreadRole::Other(name.to_owned());
+    }
+    instrument
 }
 
 /// At most [`STREAMS_BYTES_MAX`] of them.
@@ -117,7 +167,7 @@ fn thin<T>(all: &mut Vec<T>, most: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pipefill_core::record::StreamEnd;
+    use pipefill_core::record::{StreamEnd, ThreadCpu};
     use pipefill_core::tcp_info::TcpInfo;
     use serde_json::json;
 
@@ -156,6 +206,30 @@ mod tests {
         assert_eq!(FarEnd::read(&json!({"version": 1, "pipefill": "0", "streams": []})), None);
         assert_eq!(FarEnd::read(&json!({"version": 2})), None);
         assert_eq!(FarEnd::read(&json!("pipefill")), None);
+    }
+
+    #[test]
+    fn an_older_server_tells_less_and_a_hostile_one_no_words() {
+        let thread = |name: &str| ThreadCpu {
+            thread: ThreadRole::Other(name.to_owned()),
+            user_us: 1,
+            system_us: 2,
+            wait_us: Some(3),
+        };
+        let threads = vec![thread("the sender"), thread("\u{1b}[2J\npath 100 %")];
+        let instrument = Some(Instrument { threads, ..Instrument::default() });
+        let other_tests = Some(FarTests { most: 2, together_us: 7 });
+        let far = FarEnd { instrument, other_tests, ..FarEnd::new("0", vec![stream(3)]) };
+        let mut document = far.document();
+        let read = FarEnd::read(&document).unwrap();
+        assert_eq!(read.other_tests, far.other_tests);
+        let names: Vec<String> =
+            read.instrument.unwrap().threads.iter().map(|thread| thread.thread.to_string()).collect();
+        assert_eq!(names, ["the sender", "a thread"]);
+        document["instrument"] = json!("soon");
+        document["other_tests"] = json!([1]);
+        let read = FarEnd::read(&document).unwrap();
+        assert_eq!((read.instrument, read.other_tests, read.streams.len()), (None, None, 1));
     }
 
     #[test]

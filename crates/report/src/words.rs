@@ -6,6 +6,7 @@ mod conclusions;
 mod expectations;
 mod faults;
 mod reasons;
+mod test_warnings;
 mod verdict;
 
 pub use commands::{quoted, repeat_command};
@@ -81,10 +82,14 @@ pub fn complete_capture(mut found: Captured) -> Captured {
     found
 }
 
+pub(crate) use test_warnings::warnings;
+
 /// What a test says, and each of its streams.
 pub fn complete_test(mut found: TestFinding) -> TestFinding {
     found.connections.iter_mut().for_each(|connection| complete(&mut connection.verdict));
-    if let Some(reason) = found.reason.take() {
+    if !found.invalid.is_empty() {
+        found.verdict = test_warnings::invalid(&found.invalid);
+    } else if let Some(reason) = found.reason.take() {
         found.verdict = reasons::sentence(&reason);
     } else if found.verdict.is_empty() {
         UNKNOWN.clone_into(&mut found.verdict);

@@ -4,11 +4,11 @@ use crate::failure::Failure;
 use pipefill_analysis::findings::connections::{
     BACKEND, Connection, ConnectionPackets, DatagramFlow, Exact, cell,
 };
-use pipefill_core::cell::CellSpec;
+use pipefill_core::cell::{CellSpec, Direction};
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Plan, Run};
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{AnyRow, Manifest, Observed, Sink, TcpSample};
+use pipefill_core::record::{AnyRow, Invalid, Manifest, Observed, Sink, StreamEnd, TcpSample};
 use pipefill_core::units::Rate;
 use pipefill_store::{ExperimentDirectory, Owner, Partial, Records, Request, Staged};
 use std::path::Path;
@@ -32,6 +32,9 @@ pub struct KeptConnection {
     pub samples: Vec<TcpSample>,
     /// What BPF saw of it.
     pub exact: Option<Exact>,
+    /// Samples of the peer's socket, where it sends and has told of it: in order of time, by the same clock. With them the record shows both ends of
+    /// what this host receives.
+    pub sender_samples: Vec<TcpSample>,
 }
 
 impl KeptConnection {
@@ -46,6 +49,34 @@ impl KeptConnection {
             packets: ConnectionPackets::default(),
             exact: self.exact.as_ref(),
         }
+    }
+
+    /// The stream that this host receives; `None` where it receives nothing.
+    fn received_stream(&self) -> Option<u32> {
+        let flows = self.connection().spec().flows;
+        let index = flows.iter().position(|flow| flow.direction == Direction::Reverse)?;
+        u32::try_from(index).ok()
+    }
+
+    /// The samples of the peer's socket as rows of the record.
+    fn sender_rows(&self) -> impl Iterator<Item = TcpSample> + '_ {
+        let stream = self.received_stream().filter(|_| !self.sender_samples.is_empty());
+        stream.into_iter().flat_map(move |stream| {
+            self.sender_samples.iter().map(move |sample| {
+                let info = sample.info.since(&self.sender_samples[0].info);
+                TcpSample { stream, end: StreamEnd::Sender, info, ..sample.clone() }
+            })
+        })
+    }
+
+    fn manifest(&self, run: &Run) -> Manifest {
+        let mut manifest = self.connection().manifest(run);
+        if let Some(last) = self.sender_rows().last()
+            && let Some(stream) = manifest.streams.iter_mut().find(|stream| stream.stream == last.stream)
+        {
+            stream.tcp = Some(last.info);
+        }
+        manifest
     }
 
     /// `PEER`, or `PEER from PORT` where several go there.
@@ -76,7 +107,7 @@ impl Recorded {
 
     fn manifest(&self, run: &Run) -> Manifest {
         match self {
-            Self::Connection(one) => one.connection().manifest(run),
+            Self::Connection(one) => one.manifest(run),
             Self::Datagrams(one) => one.manifest(run),
         }
     }
@@ -86,7 +117,11 @@ impl Recorded {
             Self::Connection(one) => {
                 let connection = one.connection();
                 let retransmits = connection.retransmits().map(AnyRow::Retransmit);
-                connection.rows().chain(retransmits).try_for_each(take)
+                let senders = one.sender_rows().map(AnyRow::Tcp);
+                let mut rows: Vec<AnyRow> = connection.rows().chain(senders).collect();
+                // Each table is in order of time.
+                rows.sort_by_key(AnyRow::t_us);
+                rows.into_iter().chain(retransmits).try_for_each(take)
             }
             Self::Datagrams(one) => one.rows().try_for_each(take),
         }
@@ -108,6 +143,20 @@ pub struct Written {
 /// [`Failure`] where it can't be written.
 pub fn write_connections(
     times: &[Vec<Recorded>],
+    names: &[String],
+    name: &str,
+    target: &Path,
+) -> Result<Written, Failure> {
+    write_tests(times, &[], names, name, target)
+}
+
+/// The same of tests, of which some must not be believed: `invalid` has why, for each of `times`.
+///
+/// # Errors
+/// As [`write_connections`].
+pub fn write_tests(
+    times: &[Vec<Recorded>],
+    invalid: &[Vec<Invalid>],
     names: &[String],
     name: &str,
     target: &Path,
@@ -152,7 +201,8 @@ pub fn write_connections(
         run.cell.spec = spec_of(one);
         let mut partial = Partial::create(&experiment.runs(), &run.directory, &owner)?;
         one.each_row(|row| partial.take(row)).map_err(Problem::from)?;
-        partial.complete(&one.manifest(&run))?;
+        let invalid = invalid.get(run.repeat as usize - 1).cloned().unwrap_or_default();
+        partial.complete(&Manifest { invalid, ..one.manifest(&run) })?;
     }
     Ok(Written { experiment, connections: times.iter().map(Vec::len).sum() })
 }

@@ -8,6 +8,7 @@ mod finding;
 mod host_test;
 mod joined;
 mod second_capture;
+mod test_warnings;
 mod unplanned;
 
 pub use captured::{Captured, CapturedFlow};
@@ -19,6 +20,9 @@ pub use host_test::{Datagrams, Ends, Server, TestFinding, TestResult};
 pub use joined::{
     BackwardTimes, ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow, LostPacket,
     OffsetMove, OneWayDelay, PlacedBy, UnmatchedPackets,
+};
+pub use test_warnings::{
+    ClockSet, Contradiction, ContradictionKind, CountUnit, InvalidEnd, OtherTests, TestEnd,
 };
 pub use unplanned::{BACKEND, cell};
 

@@ -191,7 +191,8 @@ for the verdict too, or an iperf3 server.
 
 EXIT CODES:
   0  the test went well, whatever its rate
-  2  the server can't be reached, refuses, or broke the test off";
+  2  the server can't be reached, refuses, or broke the test off
+  4  the test is invalid: an end was stopped or short of a CPU";
 
 pub(super) const BDP_EXAMPLES: &str = "\
 EXAMPLES:

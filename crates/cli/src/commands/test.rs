@@ -11,6 +11,7 @@ use output::Output;
 use pipefill_analysis::findings::changes::Changes;
 use pipefill_analysis::findings::connections::{TestFinding, TestResult};
 use pipefill_core::problem::Problem;
+use pipefill_core::record::Invalid;
 use pipefill_core::units::{Bytes, Rate};
 use pipefill_hosts::{SAMPLE, TestRequest, Tested, read_key, test as make_test};
 use pipefill_remote::iperf3::parameters::{BLOCK_MAX, DATAGRAM_MAX, DATAGRAM_MIN};
@@ -18,7 +19,7 @@ use pipefill_remote::iperf3::{PORT, Parameters, Transport, Way};
 use pipefill_report::changes as text;
 use pipefill_report::iperf3::lines;
 use pipefill_report::iperf3::measured::Stream;
-use pipefill_runs::{Failure, Recorded, Stop, result_of, write_connections};
+use pipefill_runs::{Failure, Recorded, Stop, result_of, write_tests};
 use std::fs;
 use std::net::Ipv6Addr;
 use std::path::Path;
@@ -61,10 +62,15 @@ pub(super) fn test(args: &TestArgs, terminal: &Terminal) -> Result<Outcome, Fail
         }
         _ => None,
     };
+    let is_invalid = tests.iter().any(|test| !test.invalid.is_empty());
     let is_worse = changes.as_ref().is_some_and(|changes| changes.regressions > 0);
     print(args, tests, changes, &output)?;
     told.iter().for_each(|told| terminal.say(told));
-    Ok(if is_worse { Outcome::Regression } else { Outcome::Done })
+    Ok(match (is_worse, is_invalid) {
+        (true, _) => Outcome::Regression,
+        (false, true) => Outcome::Invalid,
+        (false, false) => Outcome::Done,
+    })
 }
 
 /// One test, with its lines while it runs and its verdict at the end.
@@ -91,7 +97,8 @@ fn keep(tests: &mut [Tested], out: &Path, terminal: &Terminal) -> Result<String,
     };
     let names: Vec<String> = first.measured.streams.iter().enumerate().map(name).collect();
     let kept: Vec<Vec<Recorded>> = tests.iter_mut().map(|test| std::mem::take(&mut test.kept)).collect();
-    page::told(&write_connections(&kept, &names, "test", out)?, terminal)
+    let invalid: Vec<Vec<Invalid>> = tests.iter().map(|test| test.invalid.clone()).collect();
+    page::told(&write_tests(&kept, &invalid, &names, "test", out)?, terminal)
 }
 
 /// What all tests have in common, and what changed; as JSON the document of the test in the middle.
@@ -110,6 +117,10 @@ fn print(
         let changes = changes.map(|changes| text::render(&changes, output.style()));
         return changes.map_or(Ok(()), |changes| output.print(&format!("\n{changes}")));
     }
+    // One that may be believed, where there is one.
+    if tests.iter().any(|test| test.invalid.is_empty()) {
+        tests.retain(|test| test.invalid.is_empty());
+    }
     tests.sort_by(|a, b| goodput(a).total_cmp(&goodput(b)));
     let Tested { measured, finding, .. } = tests.swap_remove((tests.len() - 1) / 2);
     let finding = TestFinding { tests: all, changes, ..finding };
@@ -124,6 +135,7 @@ fn result(test: &Tested) -> TestResult {
         to_client_bps: test.measured.received_bps(false),
         limited_by: test.finding.limited_by,
         verdict: test.finding.verdict.clone(),
+        valid: test.invalid.is_empty(),
     }
 }
 

@@ -1,5 +1,9 @@
 //! `pipefill serve` and `pipefill test` over loopback, without any other program: what hostile clients do to a server, and what it refuses.
 
+mod datagrams;
+mod strangers;
+mod warnings;
+
 use crate::pipefill::Folder;
 use pipefill_remote::iperf3::Cookie;
 use pipefill_remote::key::Key;
@@ -9,8 +13,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Output};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -76,6 +78,17 @@ impl Drop for Server {
         let _ended = self.child.kill();
         let _status = self.child.wait();
     }
+}
+
+/// Whether a test came to its end. On a machine that is short of a CPU it is invalid.
+fn went_well(output: &Output) -> bool {
+    matches!(output.status.code(), Some(0 | 4))
+}
+
+/// What a test found, unless it is invalid.
+fn unless_invalid<'a>(document: &'a Value, name: &str) -> Option<&'a Value> {
+    let found = &document["pipefill"];
+    found["invalid"].as_array().unwrap().is_empty().then(|| &found[name])
 }
 
 /// A client that may be hostile.
@@ -238,7 +251,7 @@ fn hostile_clients_leave_a_server_that_is_small_and_alive() {
     slow.join().unwrap();
     assert!(count >= 60, "{count} clients");
     let output = server.test(&["-t", "1", "-J"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(went_well(&output), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(server.memory_kib() < MEMORY_MAX_KIB, "{} KiB", server.memory_kib());
     let log = server.end();
     assert!(!log.contains('\u{1b}'), "what a client sends reaches no terminal: {log}");
@@ -361,7 +374,7 @@ fn connections_that_say_nothing_leave_room_for_a_test() {
     let held: Vec<Client> = (0..1_200).map(|_| Client::connect(server.port)).collect();
     let began = Instant::now();
     let output = server.test(&["-n", "1M"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(went_well(&output), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     assert!(server.memory_kib() < MEMORY_MAX_KIB, "{} KiB", server.memory_kib());
     drop(held);
@@ -374,215 +387,6 @@ fn many_descriptors() {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
     setrlimit(Resource::RLIMIT_NOFILE, most.min(16_384), most).unwrap();
-}
-
-/// Connections that send the name of a test and nothing more, made again whenever the server closes them.
-struct Strangers {
-    is_over: Arc<AtomicBool>,
-    thread: Option<thread::JoinHandle<()>>,
-}
-
-impl Strangers {
-    fn begin(port: u16, count: usize) -> Self {
-        let is_over = Arc::new(AtomicBool::new(false));
-        let (over, (all_are_there, wait)) = (Arc::clone(&is_over), std::sync::mpsc::channel());
-        let work = move || {
-            let connect = |index: usize| {
-                let mut client = Client::connect(port);
-                client.send(&Client::cookie(port, index));
-                client.0.set_nonblocking(true).unwrap();
-                client
-            };
-            let mut next = count;
-            let mut all: Vec<Client> = (0..count).map(connect).collect();
-            all_are_there.send(()).unwrap();
-            while !over.load(Ordering::Relaxed) {
-                for client in &mut all {
-                    let is_open = match client.0.read(&mut [0; 64]) {
-                        Ok(length) => length > 0,
-                        Err(error) => error.kind() == std::io::ErrorKind::WouldBlock,
-                    };
-                    if !is_open {
-                        next += 1;
-                        *client = connect(next);
-                    }
-                }
-                thread::sleep(Duration::from_millis(5));
-            }
-        };
-        let thread = Some(thread::spawn(work));
-        wait.recv().unwrap();
-        Self { is_over, thread }
-    }
-}
-
-impl Drop for Strangers {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
-        let _ended = self.thread.take().map(thread::JoinHandle::join);
-    }
-}
-
-#[test]
-fn who_has_no_key_does_not_shut_out_who_has_it() {
-    many_descriptors();
-    let keys = Folder::new();
-    keys.write("key", "correct horse battery staple\n");
-    fs::set_permissions(keys.path("key"), fs::Permissions::from_mode(0o600)).unwrap();
-    let key = keys.path("key").to_str().unwrap().to_owned();
-    let server = Server::start(&["--key", &key]);
-    for count in [17, 100, 1_000] {
-        let _strangers = Strangers::begin(server.port, count);
-        for own in ["127.0.0.1", "127.0.0.1", "127.0.0.2", "127.0.0.3"] {
-            let began = Instant::now();
-            let output = server.test(&["-n", "1M", "--key", &key, "-B", own]);
-            let text = String::from_utf8_lossy(&output.stderr).into_owned();
-            eprintln!("{count} strangers, {own}: {:.2} s", began.elapsed().as_secs_f64());
-            assert!(output.status.success(), "{count} strangers, from {own}: {text}");
-        }
-    }
-    let mut stranger = Client::connect(server.port);
-    stranger.0.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    stranger.send(&Client::cookie(server.port, 1));
-    assert_eq!(stranger.hear(), Some(-70), "a question");
-    stranger.0.read_exact(&mut [0; 32]).unwrap();
-    assert_eq!(stranger.hear(), None, "it is closed");
-    let log = server.end();
-    assert!(log.contains("did not prove in time that it has the key"), "{log}");
-}
-
-#[test]
-fn who_says_no_more_than_a_cookie_does_not_shut_out_a_test() {
-    many_descriptors();
-    let server = Server::start(&[]);
-    for count in [17, 1_000] {
-        let _strangers = Strangers::begin(server.port, count);
-        for own in ["127.0.0.1", "127.0.0.2"] {
-            let output = server.test(&["-n", "1M", "-B", own]);
-            let text = String::from_utf8_lossy(&output.stderr).into_owned();
-            assert!(output.status.success(), "{count} strangers, from {own}: {text}");
-        }
-    }
-}
-
-/// A UDP test of a stock client in which the server sends; its control connection and its socket.
-fn reversed_datagrams(port: u16, name: &[u8; 37]) -> (Client, UdpSocket) {
-    let mut control = Client::begin(port, name);
-    control.document(br#"{"udp":true,"time":60,"parallel":1,"reverse":true,"len":1000,"bandwidth":8000000}"#);
-    assert_eq!(control.hear(), Some(10), "CREATE_STREAMS");
-    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-    socket.connect(("127.0.0.1", port)).unwrap();
-    socket.send(b"9876").unwrap();
-    assert_eq!(socket.recv(&mut [0; 2_000]).unwrap(), 4, "its answer");
-    assert_eq!([control.hear(), control.hear()], [Some(1), Some(2)], "TEST_START, TEST_RUNNING");
-    assert_eq!(socket.recv(&mut [0; 2_000]).unwrap(), 1_000, "data");
-    (control, socket)
-}
-
-#[test]
-fn datagrams_end_where_nobody_receives_them() {
-    let server = Server::start(&[]);
-    let (mut control, socket) = reversed_datagrams(server.port, &Client::cookie(server.port, 1));
-    control.0.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    drop(socket);
-    assert_eq!(control.hear(), Some(11), "SERVER_TERMINATE");
-    assert!(server.end().contains("ICMP port unreachable"));
-}
-
-/// A client whose kernel answers probes has not vanished, though it says nothing.
-#[test]
-fn a_silent_client_goes_on_receiving() {
-    let server = Server::start(&[]);
-    let (mut control, socket) = reversed_datagrams(server.port, &Client::cookie(server.port, 1));
-    let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(8) {
-        assert_eq!(socket.recv(&mut [0; 2_000]).unwrap(), 1_000, "data after {:?}", began.elapsed());
-    }
-    control.0.set_nonblocking(true).unwrap();
-    let heard = control.0.read(&mut [0; 1]);
-    assert!(heard.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock), "nothing was said");
-}
-
-/// Clients that begin tests with UDP and never a stream, each again once it is given up.
-#[test]
-fn tests_with_datagrams_do_not_wait_for_those_of_others_that_never_come() {
-    let server = Server::start(&[]);
-    let begin = |index: usize| {
-        let mut client = Client::begin(server.port, &Client::cookie(server.port, index));
-        client.document(br#"{"udp":true,"time":10,"parallel":1,"len":1000,"bandwidth":1000000}"#);
-        client
-    };
-    let _stock: Vec<Client> = (0..3).map(begin).collect();
-    let mut named = Client::begin(server.port, &Client::cookie(server.port, 9));
-    named.document(
-        br#"{"udp":true,"len":1000,"bandwidth":1000000,"pipefill":{"version":2,"named_hellos":true}}"#,
-    );
-    assert_eq!(named.hear(), Some(10), "CREATE_STREAMS");
-    for words in [&["-R"][..], &[]] {
-        let output = server.test(&[&["-u", "-n", "100K"], words].concat());
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    }
-    // A stock client has its turn once the others were given up.
-    let (_control, _socket) = {
-        let mut control = begin(20);
-        control.0.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        assert_eq!(control.hear(), Some(10), "CREATE_STREAMS");
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        socket.connect(("127.0.0.1", server.port)).unwrap();
-        socket.send(b"9876").unwrap();
-        assert_eq!([control.hear(), control.hear()], [Some(1), Some(2)]);
-        (control, socket)
-    };
-    named.0.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    assert_eq!(named.hear(), Some(-2), "SERVER_ERROR");
-    let mut code = [0; 8];
-    named.0.read_exact(&mut code).unwrap();
-    assert_eq!(u32::from_be_bytes(code[..4].try_into().unwrap()), 204, "IESTREAMACCEPT");
-    assert!(server.end().contains("0 of 1 streams came in time"));
-}
-
-/// Tests of one address, without a key, leave room for another address.
-#[test]
-fn an_address_has_a_share_of_the_tests() {
-    let server = Server::start(&[]);
-    let begin = |index: usize| {
-        let mut client = Client::connect(server.port);
-        client.send(&Client::cookie(server.port, index));
-        let heard = client.hear();
-        if heard == Some(9) {
-            client.document(br#"{"tcp":true,"time":5,"parallel":1}"#);
-            assert_eq!(client.hear(), Some(10), "CREATE_STREAMS");
-        }
-        (heard, client)
-    };
-    let tests: Vec<(Option<i8>, Client)> = (0..20).map(begin).collect();
-    let begun = tests.iter().filter(|(heard, _)| *heard == Some(9)).count();
-    let denied = tests.iter().filter(|(heard, _)| *heard == Some(-1)).count();
-    assert_eq!([begun, denied], [8, 12], "PARAM_EXCHANGE, ACCESS_DENIED");
-    let other = server.test(&["-n", "1M", "-B", "127.0.0.2"]);
-    assert!(other.status.success(), "{}", String::from_utf8_lossy(&other.stderr));
-    drop(tests);
-    assert!(server.end().contains("8 tests of its address are under way"));
-}
-
-#[test]
-fn what_repeats_is_a_line_a_second_in_the_log() {
-    const COUNT: u64 = 3_000;
-    let server = Server::start(&[]);
-    let began = Instant::now();
-    for _ in 0..COUNT {
-        let mut client = Client::connect(server.port);
-        client.send(&[0; 37]);
-        let _closed = client.hear();
-    }
-    let seconds = began.elapsed().as_secs() as usize;
-    let log = server.end();
-    let lines: Vec<&str> = log.lines().filter(|line| line.contains("does not begin with a cookie")).collect();
-    assert!(lines.len() <= seconds + 3, "{} lines in {seconds} s", lines.len());
-    let number =
-        |line: &&str| line.split_once(" more times").map_or(1, |(count, _)| count.parse::<u64>().unwrap());
-    assert_eq!(lines.iter().map(number).sum::<u64>(), COUNT, "{log}");
 }
 
 #[test]
@@ -673,7 +477,7 @@ fn a_key_is_asked_for_and_nothing_else_will_do() {
         let output = server.test(&[&["-n", "1M"], words].concat());
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
-    assert_eq!(said(&["--key", &right]).0, Some(0));
+    assert!(matches!(said(&["--key", &right]).0, Some(0 | 4)));
     for (words, told) in [
         (&[][..], "the server wants a key"),
         (&["--key", &wrong], "another key"),
@@ -700,7 +504,7 @@ fn a_key_is_asked_for_and_nothing_else_will_do() {
         thread::sleep(Duration::from_millis(100));
     }
     replayed(server.port, &right);
-    assert_eq!(said(&["--key", &right]).0, Some(0), "it serves on");
+    assert!(matches!(said(&["--key", &right]).0, Some(0 | 4)), "it serves on");
     let log = server.end();
     assert!(log.contains("it has another key") && !log.contains("horse"), "{log}");
     let server = Server::start(&[]);
@@ -777,7 +581,7 @@ fn a_title_a_file_and_the_servers_own_words() {
     let test = |words: &[&str]| {
         let words = [&["test", "127.0.0.1", "-p", &port, "-n", "1M"], words].concat();
         let output = folder.pipefill(&words).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(went_well(&output), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };
     for _ in 0..2 {
@@ -786,7 +590,7 @@ fn a_title_a_file_and_the_servers_own_words() {
     let log = fs::read_to_string(folder.path("log")).unwrap();
     let lines: Vec<&str> = log.lines().filter(|line| !line.is_empty()).collect();
     assert!(lines.iter().all(|line| line.starts_with("A to B:  ")), "{log}");
-    assert_eq!(log.matches("The server says:\nA to B:  TCP, 1 stream received").count(), 2, "{log}");
+    assert_eq!(log.matches("The server says:\nA to B:  | TCP, 1 stream received").count(), 2, "{log}");
     let document: Value =
         serde_json::from_str(&test(&["-T", "A to B", "-J", "--get-server-output"])).unwrap();
     assert_eq!(document["title"], "A to B");
@@ -802,7 +606,7 @@ fn a_server_for_one_test_ends_with_it() {
     let mut server = Server::start(&["--once"]);
     drop(Client::connect(server.port));
     let output = server.test(&["-n", "1M", "-J"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(went_well(&output), "{}", String::from_utf8_lossy(&output.stderr));
     let began = Instant::now();
     while server.child.try_wait().unwrap().is_none() {
         assert!(began.elapsed() < Duration::from_secs(5), "it goes on");
@@ -833,17 +637,19 @@ fn several_tests_at_a_time_go_well_and_records_are_read_like_any() {
         all.iter().map(|words| folder.start(&words.iter().map(String::as_str).collect::<Vec<_>>())).collect();
     for (child, words) in children.into_iter().zip(&all) {
         let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(went_well(&output), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
         if words.last().unwrap() == "-J" {
             let document: Value = serde_json::from_slice(&output.stdout).unwrap();
             assert_eq!(document["pipefill"]["server"], "pipefill", "{words:?}");
-            assert_eq!(document["pipefill"]["limited_by"], "app", "{words:?}: {:#}", document["pipefill"]);
+            let limited_by = unless_invalid(&document, "limited_by");
+            assert!(limited_by.is_none_or(|one| one == "app"), "{words:?}: {:#}", document["pipefill"]);
         }
     }
     let report = folder.pipefill(&["report", "kept", "--json"]).output().unwrap();
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();
     assert_eq!(report["cells"].as_array().unwrap().len(), 4, "{report:#}");
-    assert_eq!(report["cells"][0]["limited_by"], "app");
+    let cell = &report["cells"][0];
+    assert!(cell["valid"] == 0 || cell["limited_by"] == "app", "{cell:#}");
     let taken = folder.pipefill(&["test", "127.0.0.1", "-p", &port, "--out", "kept"]).output().unwrap();
     assert_eq!(taken.status.code(), Some(2));
 }

@@ -149,7 +149,9 @@ fn document(mut command: Command) -> Value {
 fn ours(folder: &Folder, port: &str, options: &str) -> Value {
     let words = [&["test", host(options), "-p", port, "-J"], &*words(options)].concat();
     let output = folder.pipefill(&words).output().unwrap();
-    assert!(output.status.success(), "{options}: {}", String::from_utf8_lossy(&output.stderr));
+    // The figures of a test are compared, also of one that is invalid.
+    let is_done = matches!(output.status.code(), Some(0 | 4));
+    assert!(is_done, "{options}: {}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 

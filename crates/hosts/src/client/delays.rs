@@ -2,9 +2,10 @@
 
 use crate::end::End;
 use crate::time::Beside;
-use pipefill_analysis::findings::connections::{ClockOffset, DelayOf, TestDelay, TestDelays};
+use pipefill_analysis::findings::connections::{ClockOffset, ClockSet, DelayOf, TestDelay, TestDelays};
 use pipefill_remote::clock::{Clocks, Exchange};
 use pipefill_remote::far_end::FarEnd;
+use std::time::{Duration, Instant, SystemTime};
 
 /// What was told of clocks.
 #[derive(Debug)]
@@ -14,23 +15,62 @@ pub(crate) struct Times {
     clocks: Option<Clocks>,
     /// This host's clock in the middle of the test.
     middle_ns: u64,
+    /// By how much this host's clock was set, nanoseconds; 0 where it was not.
+    set_here_ns: i64,
+}
+
+/// This host's two clocks at an instant: nobody sets the monotonic one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BothClocks(SystemTime, Instant);
+
+impl BothClocks {
+    pub(crate) fn now() -> Self {
+        Self(SystemTime::now(), Instant::now())
+    }
+
+    /// By how much the real-time clock was set since then, nanoseconds.
+    fn set_by_ns(self) -> i64 {
+        /// Less lies within the reading of two clocks one after the other on a busy machine.
+        const LEAST: i64 = 10_000_000;
+        let now = Self::now();
+        let nanos = |span: Duration| i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
+        let real = match now.0.duration_since(self.0) {
+            Ok(span) => nanos(span),
+            Err(back) => -nanos(back.duration()),
+        };
+        let moved = real.saturating_sub(nanos(now.1.duration_since(self.1)));
+        if moved.unsigned_abs() > LEAST.unsigned_abs() { moved } else { 0 }
+    }
 }
 
 impl Times {
     /// Of the series before and after the test, and what was asked beside its data.
-    pub(crate) fn of(mut series: Vec<Vec<Exchange>>, beside: Beside) -> Self {
+    pub(crate) fn of(mut series: Vec<Vec<Exchange>>, beside: Beside, began_at: BothClocks) -> Self {
+        let set_here_ns = began_at.set_by_ns();
         let after = if series.len() > 1 { series.swap_remove(1) } else { Vec::new() };
         let before = series.pop().unwrap_or_default();
         let at = |series: &[Exchange]| series.last().map(Exchange::at_ns);
         let began = at(&before).unwrap_or(0);
         let middle_ns = began + at(&after).map_or(0, |ended| ended.saturating_sub(began) / 2);
         let clocks = Clocks::of(&before, &after);
-        Self { before, beside: beside.exchanges, clocks, middle_ns }
+        Self { before, beside: beside.exchanges, clocks, middle_ns, set_here_ns }
+    }
+
+    /// Whether a clock of either host was set.
+    pub(super) fn clock_set(&self) -> Option<ClockSet> {
+        let apart = self.clocks.and_then(|clocks| clocks.set_by_ns(&self.beside));
+        let by_ns = apart.or((self.set_here_ns != 0).then_some(-self.set_here_ns))?;
+        Some(ClockSet { by_us: by_ns / 1_000 })
+    }
+
+    /// What both clocks say, unless one of them was set.
+    fn steady(&self) -> Option<Clocks> {
+        self.clocks.filter(|_| self.clock_set().is_none())
     }
 
     /// The offset, and its error.
     pub(super) fn clock(&self) -> Option<ClockOffset> {
-        let clocks = self.clocks?;
+        let clocks = self.steady()?;
         let (offset, error) = clocks.offset_ns(self.middle_ns);
         let drift = clocks.drift_ppm();
         Some(ClockOffset {
@@ -44,7 +84,7 @@ impl Times {
 
     /// How long packets took. Of a direction with datagrams they count; else the messages beside the data do.
     pub(super) fn delays(&self, end: &End, far: Option<&FarEnd>) -> Option<TestDelays> {
-        let clocks = self.clocks?;
+        let clocks = self.steady()?;
         let ways = |exchanges: &[Exchange], way: usize| -> Vec<f64> {
             exchanges.iter().map(|one| clocks.one_way_ns(one)[way]).collect()
         };

@@ -1,15 +1,18 @@
 //! What a test measured, and what its sockets say: figures, verdict, records.
 
+use super::contradictions::contradiction;
 use super::delays::Times;
 use super::{TestRequest, Tested};
 use crate::end::End;
+use crate::machine::machine;
 use pipefill_analysis::findings::connections::{
-    Connection, DatagramCount, DatagramFlow, Datagrams, Server, TestFinding,
+    Connection, DatagramCount, DatagramFlow, Datagrams, InvalidEnd, OtherTests, Server, TestEnd, TestFinding,
 };
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{Observed, Process, TcpSample, UdpTotals};
+use pipefill_core::record::{Instrument, Invalid, Observed, Process, TcpSample, UdpTotals};
 use pipefill_core::units::{Bytes, Rate};
-use pipefill_remote::far_end::{FarEnd, FarStream};
+use pipefill_lab::one_end::why_invalid;
+use pipefill_remote::far_end::{FarEnd, FarStream, FarTests};
 use pipefill_remote::iperf3::{Cookie, Parameters, Results, StreamResult, Transport, Way, stream_id};
 use pipefill_report::iperf3::measured::{Counted, Interval, Measured, Stream};
 use pipefill_report::words::complete_test;
@@ -28,6 +31,7 @@ pub(super) struct Told {
     pub(super) measured: Measured,
     /// Own address and the peer's of each stream.
     addresses: Vec<[SocketAddr; 2]>,
+    machine: Option<[u8; 32]>,
 }
 
 impl Told {
@@ -71,7 +75,7 @@ impl Told {
             streams: addresses.iter().enumerate().map(stream).collect(),
             ..Measured::default()
         };
-        Self { measured, addresses }
+        Self { measured, addresses, machine: machine(cookie) }
     }
 
     /// The figures and the verdict.
@@ -86,6 +90,7 @@ impl Told {
         times: &Times,
     ) -> Result<Tested, Problem> {
         let ours = end.results();
+        let mut contradictions = Vec::new();
         for (index, stream) in self.measured.streams.iter_mut().enumerate() {
             let own = counted(&ours.streams[index], end.transfer.counted()[index].reordered);
             let far = theirs.stream(ours.streams[index].id).map(|one| counted(one, 0));
@@ -93,6 +98,10 @@ impl Told {
                 Problem::broken(format!("the server's results have no stream {}", ours.streams[index].id))
             })?;
             (stream.sent, stream.received) = if stream.sends { (own, far) } else { (far, own) };
+            let results = theirs.stream(ours.streams[index].id).map(|far| [&ours.streams[index], far]);
+            contradictions.extend(
+                results.and_then(|results| contradiction(index, stream.socket, parameters, end, results)),
+            );
         }
         self.measured.cpu_percent = [ours.cpu_percent, theirs.cpu_percent];
         let controls = [ours.congestion_control, theirs.congestion_control.clone()];
@@ -100,8 +109,16 @@ impl Told {
         if self.measured.is_reverse {
             self.measured.congestion_control.reverse();
         }
-        self.measured.server_output = theirs.output;
+        self.measured.server_output = theirs.output.filter(|_| parameters.wants_output);
         let server = if theirs.telemetry.is_some() { Server::Pipefill } else { Server::Iperf3 };
+        let is_one_machine = self.is_one_machine(theirs.telemetry.as_ref());
+        let cpu_percent = is_one_machine.then(|| [ours.cpu_percent[0], theirs.cpu_percent[0]]);
+        let invalid = invalid_ends(parameters, end, theirs.telemetry.as_ref(), cpu_percent);
+        let other_tests = other_tests(end, theirs.telemetry.as_ref());
+        let clock_set = times.clock_set();
+        if clock_set.is_some() {
+            self.measured.forget_jitter();
+        }
         let (clock, one_way_delay) = (times.clock(), times.delays(end, theirs.telemetry.as_ref()));
         let (finding, kept) = match parameters.transport {
             Transport::Udp => (
@@ -110,17 +127,27 @@ impl Told {
             ),
             Transport::Tcp => {
                 let offered = offered(parameters);
-                let kept = self.kept(end, offered);
+                let mut kept = self.kept(end, offered);
                 let far = theirs.telemetry.map(|far| self.far(far, offered)).unwrap_or_default();
                 let finding =
                     TestFinding::of_tcp(server, &connections(&kept), &connections(&far), parameters.window);
+                keep_senders(&mut kept, far, parameters.omit_s * 1_000_000);
                 (finding, kept.into_iter().map(Recorded::Connection).collect())
             }
         };
         // What breaks now breaks because the test is over.
         let _closed = end.transfer.finish();
-        let finding = complete_test(TestFinding { clock, one_way_delay, ..finding });
-        Ok(Tested { measured: self.measured, finding, kept })
+        let reasons = invalid.iter().map(told_invalid).collect();
+        let finding = TestFinding { contradictions, other_tests, clock_set, clock, one_way_delay, ..finding };
+        let finding = complete_test(finding.invalidated(invalid));
+        Ok(Tested { measured: self.measured, finding, kept, invalid: reasons })
+    }
+
+    /// Whether the server is on this machine, as its addresses or itself tell.
+    fn is_one_machine(&self, far: Option<&FarEnd>) -> bool {
+        let is_own_address = |[local, remote]: &[SocketAddr; 2]| local.ip() == remote.ip();
+        let far = far.and_then(|far| far.machine);
+        self.addresses.first().is_some_and(is_own_address) || far.is_some() && far == self.machine
     }
 
     /// This host's sockets after the time that is left out.
@@ -134,7 +161,16 @@ impl Told {
             let congestion_control = end.transfer.congestion_control(index).unwrap_or_default();
             let process = Process { pid: std::process::id(), name: "pipefill".to_owned() };
             let observed = observed((local, remote), Some(process), offered);
-            KeptConnection { observed, congestion_control, offered, every, samples, exact: None }
+            let sender_samples = Vec::new();
+            KeptConnection {
+                observed,
+                congestion_control,
+                offered,
+                every,
+                samples,
+                exact: None,
+                sender_samples,
+            }
         };
         samples.into_iter().enumerate().map(own).collect()
     }
@@ -152,7 +188,16 @@ impl Told {
                 let every = Duration::from_micros(one.every_us);
                 let observed = observed((remote, local), None, offered);
                 let FarStream { congestion_control, samples, .. } = one;
-                KeptConnection { observed, congestion_control, offered, every, samples, exact: None }
+                let sender_samples = Vec::new();
+                KeptConnection {
+                    observed,
+                    congestion_control,
+                    offered,
+                    every,
+                    samples,
+                    exact: None,
+                    sender_samples,
+                }
             })
             .collect()
     }
@@ -175,7 +220,7 @@ impl Told {
                 received_bytes: one.received.bytes,
                 totals: UdpTotals {
                     reordered: one.received.reordered,
-                    jitter_ns: Some(one.received.jitter_ns),
+                    jitter_ns: (!self.measured.is_clock_set).then_some(one.received.jitter_ns),
                     ..totals(one)
                 },
                 counts: if one.sends { Vec::new() } else { self.counts(index) },
@@ -217,6 +262,76 @@ impl Told {
         };
         [true, false].into_iter().filter_map(of_way).collect()
     }
+}
+
+/// Keeps what the server told of the sockets on which it sends beside this host's own. Its first sample is taken to be as old as this end's first
+/// one: both ends begin within the time that the word for it travels. This host's are those after the time that is left out.
+fn keep_senders(kept: &mut [KeptConnection], far: Vec<KeptConnection>, omit_us: u64) {
+    for mut far in far {
+        let is_its_peer = |own: &&mut KeptConnection| {
+            own.observed.remote == far.observed.local && own.observed.local == far.observed.remote
+        };
+        let Some(own) = kept.iter_mut().find(is_its_peer) else { continue };
+        let carried = own.connection().carried();
+        let (Some(first), Some(far_first)) = (own.samples.first(), far.samples.first()) else { continue };
+        if carried.received <= carried.sent {
+            continue;
+        }
+        let (first_us, far_first_us) = (first.t_us, far_first.t_us);
+        for sample in &mut far.samples {
+            sample.t_us = (sample.t_us - far_first_us + first_us).saturating_sub(omit_us);
+        }
+        far.samples.retain(|sample| sample.t_us >= first_us);
+        (own.congestion_control, own.sender_samples) = (far.congestion_control, far.samples);
+    }
+}
+
+/// Why the figures of either end must not be believed.
+/// `cpu_percent` is what both ends used of the test's
+/// time, this host's first, where they share a machine: none of it is others'.
+fn invalid_ends(
+    parameters: &Parameters,
+    end: &End,
+    far: Option<&FarEnd>,
+    cpu_percent: Option<[f64; 2]>,
+) -> Vec<InvalidEnd> {
+    let has_rate = [parameters.bitrate_bps, parameters.pacing_bps, parameters.read_rate_bps] != [0; 3];
+    let ends =
+        [(TestEnd::Client, end.punctual()), (TestEnd::Server, far.and_then(|far| far.instrument.as_ref()))];
+    let reasons = ends.into_iter().flat_map(|(end, instrument)| {
+        let of_peer = cpu_percent.map_or(0.0, |[own, far]| if end == TestEnd::Client { far } else { own });
+        let reasons = instrument.map(|instrument| why_invalid(&beside_peer(instrument, of_peer), has_rate));
+        reasons.into_iter().flatten().map(move |one| InvalidEnd {
+            end,
+            reason: one.reason,
+            detail: one.detail,
+        })
+    });
+    reasons.collect()
+}
+
+/// With the CPU time of the peer on the same machine as the test's own.
+fn beside_peer(instrument: &Instrument, percent: f64) -> Instrument {
+    let mut instrument = instrument.clone();
+    if let Some(used) = &mut instrument.cpu_use {
+        let of_peer = ((percent.max(0.0) / 100.0 * used.span_us as f64) as u64).min(used.others_us);
+        used.others_us -= of_peer;
+        used.own_us = used.own_us.saturating_add(of_peer);
+    }
+    instrument
+}
+
+/// The same in a record.
+fn told_invalid(invalid: &InvalidEnd) -> Invalid {
+    let place = if invalid.end == TestEnd::Client { "this host" } else { "the server" };
+    Invalid { reason: invalid.reason.clone(), detail: format!("at {place}: {}", invalid.detail) }
+}
+
+/// What the server tells of other tests.
+fn other_tests(end: &End, far: Option<&FarEnd>) -> Option<OtherTests> {
+    let FarTests { most, together_us } = far?.other_tests.filter(|others| others.most > 0)?;
+    let time_share = together_us as f64 / end.elapsed().as_micros().max(1) as f64;
+    Some(OtherTests { most, time_share: time_share.min(1.0) })
 }
 
 /// What each stream is to send; `None` for as much as goes.
@@ -268,4 +383,24 @@ fn system() -> String {
     };
     let parts = ["ostype", "hostname", "osrelease", "version"].map(read);
     format!("{} {}", parts.join(" "), std::env::consts::ARCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::record::CpuUse;
+
+    #[test]
+    fn what_the_peer_uses_on_the_same_machine_is_the_tests_own() {
+        let cpu_use = Some(CpuUse { cpus: 2, span_us: 1_000_000, own_us: 900_000, others_us: 1_000_000 });
+        let instrument = Instrument { cpu_use, ..Instrument::default() };
+        let others = |percent| {
+            let used = beside_peer(&instrument, percent).cpu_use.unwrap();
+            (used.own_us, used.others_us)
+        };
+        assert_eq!(others(0.0), (900_000, 1_000_000), "another machine");
+        assert_eq!(others(95.0), (1_850_000, 50_000));
+        assert_eq!(others(400.0), (1_900_000, 0));
+        assert_eq!(others(f64::NAN), (900_000, 1_000_000));
+    }
 }

@@ -5,11 +5,12 @@ use super::shared::Shared;
 use super::{shown, streams};
 use crate::end::{End, SAMPLE};
 use crate::life::{Life, SILENT};
+use crate::machine::machine;
 use crate::time;
 use crate::waiting::heard_within;
 use pipefill_lab::one_end::{Transfer, insist};
 use pipefill_remote::control::{Control, ControlError};
-use pipefill_remote::far_end;
+use pipefill_remote::far_end::{self, FarEnd, FarTests};
 use pipefill_remote::iperf3::order::{Wish, while_running};
 use pipefill_remote::iperf3::refusal::{self, Refusal};
 use pipefill_remote::iperf3::{Cookie, Parameters, Results, State, Transport, Way, document};
@@ -132,7 +133,9 @@ fn carry_out(
     shared.has_served.store(true, Ordering::Relaxed);
     end.begin()?;
     control.say(State::TestRunning)?;
-    run(shared, asked, control, &mut end)?;
+    let flowing = shared.flow();
+    let other_tests = run(shared, asked, control, &mut end)?;
+    drop(flowing);
     end.stop();
     // A stock client reads whole blocks until it has the server's results: only an end lets it go on (`Nread()`).
     end.transfer.end_of_data();
@@ -143,9 +146,10 @@ fn carry_out(
     wait_for_late(&mut end, &theirs);
     let mut results = end.results();
     if asked.wants_telemetry {
-        results.telemetry = Some(end.telemetry());
+        results.telemetry =
+            Some(FarEnd { other_tests: Some(other_tests), machine: machine(&cookie), ..end.telemetry() });
     }
-    let told = line(asked, &results, &theirs);
+    let told = line(asked, &results, &theirs) + &beside(other_tests);
     results.output = asked.wants_output.then(|| told.clone().into());
     control.send_document(&results.document())?;
     if asked.wants_clock {
@@ -161,8 +165,14 @@ fn carry_out(
     Ok(told)
 }
 
-/// Until the client ends it.
-fn run(shared: &Shared, asked: &Parameters, control: &mut Control, end: &mut End) -> Result<(), Refused> {
+/// Until the client ends it. Which other tests there were meanwhile.
+fn run(
+    shared: &Shared,
+    asked: &Parameters,
+    control: &mut Control,
+    end: &mut End,
+) -> Result<FarTests, Refused> {
+    let (mut other_tests, mut looked) = (FarTests::default(), Instant::now());
     let bound = match asked.goal() {
         None => Duration::from_secs(asked.time_s + asked.omit_s) + GRACE,
         Some(_) => shared.policy.max_duration,
@@ -172,9 +182,15 @@ fn run(shared: &Shared, asked: &Parameters, control: &mut Control, end: &mut End
     let mut life = Life::new(SILENT);
     loop {
         end.tick();
+        let others = shared.flowing().saturating_sub(1);
+        let since_last = std::mem::replace(&mut looked, Instant::now()).elapsed();
+        if others > 0 {
+            other_tests.most = other_tests.most.max(others);
+            other_tests.together_us += u64::try_from(since_last.as_micros()).unwrap_or(0);
+        }
         match heard_within(control, end.idle_for(STEP))?.map(while_running) {
             None => {}
-            Some(Ok(Wish::End)) => return Ok(()),
+            Some(Ok(Wish::End)) => return Ok(other_tests),
             Some(Ok(Wish::Time)) => time::answer(control)?,
             Some(Ok(Wish::GiveUp)) => return Err(Refused::Gone("the client gave the test up".to_owned())),
             Some(Err(error)) => return Err(Refused::Gone(error.to_string())),
@@ -199,6 +215,15 @@ fn run(shared: &Shared, asked: &Parameters, control: &mut Control, end: &mut End
         // The client may have gone.
         let _gone = control.say(State::ServerTerminate);
         return Err(Refused::Gone(why.to_owned()));
+    }
+}
+
+/// What the log says of other tests.
+fn beside(other_tests: FarTests) -> String {
+    match other_tests.most {
+        0 => String::new(),
+        1 => ", beside another test".to_owned(),
+        most => format!(", beside up to {most} other tests"),
     }
 }
 

@@ -11,7 +11,7 @@ use pipefill_remote::key::Key;
 use pipefill_runs::Stop;
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -76,9 +76,6 @@ enum Waiting {
     Udp(SyncSender<Hello>),
 }
 
-/// Tests of stock clients of one address, in order; the first one gets the next first datagram.
-type Turns = VecDeque<(Cookie, SyncSender<Hello>)>;
-
 /// A test under way.
 struct Test {
     share: Share,
@@ -86,6 +83,9 @@ struct Test {
     /// Streams of UDP that the server receives for it.
     udp_receivers: usize,
 }
+
+/// A test that waits for first datagrams without a name.
+type HelloTurn = (Cookie, SyncSender<Hello>);
 
 /// What all sessions share.
 pub(super) struct Shared {
@@ -100,9 +100,20 @@ pub(super) struct Shared {
     pub(super) has_served: AtomicBool,
     /// And went well.
     pub(super) went_well: AtomicBool,
+    /// Tests whose data flow.
+    flowing: AtomicU32,
     tests: Mutex<HashMap<Cookie, Test>>,
     /// Tests of stock clients whose streams of UDP are to come. Their first datagrams have no cookie, so that those of an address take turns.
-    hellos: Mutex<HashMap<IpAddr, Turns>>,
+    hellos: Mutex<HashMap<IpAddr, VecDeque<HelloTurn>>>,
+}
+
+/// The data of a test flow.
+pub(super) struct Flowing<'a>(&'a AtomicU32);
+
+impl Drop for Flowing<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Shared {
@@ -116,6 +127,7 @@ impl Shared {
             is_over: AtomicBool::new(false),
             has_served: AtomicBool::new(false),
             went_well: AtomicBool::new(false),
+            flowing: AtomicU32::new(0),
             tests: Mutex::default(),
             hellos: Mutex::default(),
         }
@@ -136,6 +148,17 @@ impl Shared {
     pub(super) fn write_events(&self, is_end: bool) {
         let lines = locked(&self.events).due(Instant::now(), is_end);
         lines.iter().for_each(|line| self.log(line));
+    }
+
+    /// The data of a test flow until what is returned is dropped.
+    pub(super) fn flow(&self) -> Flowing<'_> {
+        self.flowing.fetch_add(1, Ordering::Relaxed);
+        Flowing(&self.flowing)
+    }
+
+    /// How many tests' data flow.
+    pub(super) fn flowing(&self) -> u32 {
+        self.flowing.load(Ordering::Relaxed)
     }
 
     /// Whether nothing more is to be served.

@@ -5,6 +5,7 @@ use crate::connections::in_words;
 use crate::prose;
 use crate::quantity::{self, Kind};
 use crate::table::Style;
+use crate::words::warnings;
 use pipefill_analysis::findings::connections::{Ends, Server, TestFinding, TestResult};
 use pipefill_analysis::ground::statistics::median;
 use std::fmt::Write;
@@ -21,12 +22,12 @@ pub fn number(number: u32, count: u32) -> String {
     format!("{before}Test {number} of {count}\n\n")
 }
 
-/// What several tests have in common: medians and what lies around them, for each way that data went.
+/// What several valid tests have in common: medians and what lies around them, for each way that data went.
 pub fn repeated(tests: &[TestResult]) -> String {
     let mut text = String::new();
     for sends in [true, false] {
         let rate = |one: &TestResult| if sends { one.to_server_bps } else { one.to_client_bps };
-        let rates: Vec<f64> = tests.iter().filter_map(rate).collect();
+        let rates: Vec<f64> = tests.iter().filter(|test| test.valid).filter_map(rate).collect();
         let Some(middle) = median(&rates) else { continue };
         let [least, most] = [f64::min, f64::max].map(|of| rates.iter().copied().fold(middle, of));
         let [middle, least, most] = [middle, least, most].map(|bps| Kind::Rate.alone(bps));
@@ -67,7 +68,11 @@ fn line(measured: &Measured, name: &str, interval: &Interval, sends: bool, one: 
     let span_us = interval.to_us.saturating_sub(interval.from_us);
     let mut text = amounts(name, interval.from_us, interval.to_us, one.counted.bytes, span_us);
     if measured.is_udp {
-        text.push_str(&if sends { one.counted.packets.to_string() } else { lost(&one.counted) });
+        text.push_str(&if sends {
+            one.counted.packets.to_string()
+        } else {
+            lost(&one.counted, measured.is_clock_set)
+        });
     } else if let Some(look) = one.look {
         let again = one.counted.retransmits.unwrap_or(0);
         let (cwnd, rtt) = (quantity::bytes(look.cwnd_bytes), quantity::duration(look.srtt_us));
@@ -85,10 +90,14 @@ fn amounts(name: &str, from_us: u64, to_us: u64, bytes: u64, span_us: u64) -> St
     format!("{name:<10} {span:<21} {bytes:<11} {rate:<13} ")
 }
 
-fn lost(counted: &Counted) -> String {
+/// A jitter says nothing where a clock was set.
+fn lost(counted: &Counted, is_clock_set: bool) -> String {
     let share = 100.0 * counted.lost as f64 / counted.packets.max(1) as f64;
-    let jitter = Kind::Time.alone(counted.jitter_ns as f64);
-    format!("{} of {} lost ({share:.2} %), jitter {jitter}", counted.lost, counted.packets)
+    let lost = format!("{} of {} lost ({share:.2} %)", counted.lost, counted.packets);
+    if is_clock_set {
+        return lost;
+    }
+    format!("{lost}, jitter {}", Kind::Time.alone(counted.jitter_ns as f64))
 }
 
 fn name(stream: &Stream) -> String {
@@ -109,8 +118,9 @@ pub fn summary(measured: &Measured, finding: &TestFinding, style: Style) -> Stri
     let again = |counted: &Counted| {
         counted.retransmits.map(|count| format!(", {count} retransmits")).unwrap_or_default()
     };
-    let of_receiver =
-        |counted: &Counted| if measured.is_udp { format!(", {}", lost(counted)) } else { String::new() };
+    let of_receiver = |counted: &Counted| {
+        if measured.is_udp { format!(", {}", lost(counted, measured.is_clock_set)) } else { String::new() }
+    };
     for stream in &measured.streams {
         total(&name(stream), "sent", &stream.sent, again(&stream.sent).trim_start_matches(", "));
         total(
@@ -130,12 +140,18 @@ pub fn summary(measured: &Measured, finding: &TestFinding, style: Style) -> Stri
         }
     }
     text.push('\n');
+    for sentence in warnings(finding) {
+        text.push_str(&prose::filled(&sentence, "", "", style.width));
+        text.push_str("\n\n");
+    }
     text.push_str(&verdicts(finding, style));
     text.push_str(&clocks(finding, style));
     let _ = writeln!(text, "\n{}", prose::filled(&rests_on(measured, finding), "", "", style.width));
     if let Some(output) = &measured.server_output {
         let said = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
-        let _ = writeln!(text, "\nThe server says:\n{}", said.trim_end());
+        // Marked, so that no line of the server's can be taken for one of ours.
+        let marked: Vec<String> = said.trim_end().lines().map(|line| format!("| {line}")).collect();
+        let _ = writeln!(text, "\nThe server says:\n{}", marked.join("\n"));
     }
     text
 }
@@ -168,7 +184,7 @@ fn clocks(finding: &TestFinding, style: Style) -> String {
 }
 
 fn verdicts(finding: &TestFinding, style: Style) -> String {
-    if finding.connections.is_empty() {
+    if finding.connections.is_empty() || !finding.invalid.is_empty() {
         return prose::filled(&finding.verdict, "", "", style.width) + "\n";
     }
     let all: Vec<String> = finding.connections.iter().map(|one| in_words(one, style)).collect();
@@ -178,6 +194,9 @@ fn verdicts(finding: &TestFinding, style: Style) -> String {
 /// What the verdict rests on, and what it can't see.
 fn rests_on(measured: &Measured, finding: &TestFinding) -> String {
     let receives = measured.streams.iter().any(|one| !one.sends);
+    if !finding.invalid.is_empty() {
+        return "The figures are what both ends counted, and are not to be compared.".to_owned();
+    }
     match (finding.server, finding.ends) {
         _ if measured.is_udp => "The verdict rests on what both ends counted.".to_owned(),
         (_, Ends::Both) => "The verdict rests on the sockets of both ends: the server is pipefill serve.".to_owned(),

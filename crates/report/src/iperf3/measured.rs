@@ -129,6 +129,8 @@ pub struct Measured {
     pub intervals: Vec<Interval>,
     /// CPU time as a share of the test, percent (all, user, system): this host's, the server's.
     pub cpu_percent: [[f64; 3]; 2],
+    /// Whether a clock of either host was set meanwhile: then no jitter is told.
+    pub is_clock_set: bool,
     /// Congestion control of the sender and of the receiver; of `--bidir`'s first direction.
     pub congestion_control: [Option<String>; 2],
 }
@@ -147,6 +149,16 @@ impl Measured {
             document[name] = output.clone();
         }
         document
+    }
+
+    /// A clock was set: what compares two clocks says nothing.
+    pub fn forget_jitter(&mut self) {
+        self.is_clock_set = true;
+        for stream in &mut self.streams {
+            (stream.sent.jitter_ns, stream.received.jitter_ns) = (0, 0);
+        }
+        let counts = self.intervals.iter_mut().flat_map(|interval| &mut interval.streams);
+        counts.for_each(|count| count.counted.jitter_ns = 0);
     }
 
     /// Payload that was received of the streams on which this host sends, or of those on which it receives, bits per second; `None` where

@@ -98,6 +98,11 @@ impl ConnectionFinding {
         Self::judged(connection, || connection.judge())
     }
 
+    /// The figures alone.
+    pub(super) fn without_verdict(self) -> Self {
+        Self { verdict: Verdict::default(), ..self }
+    }
+
     /// The same of connections between the same two hosts: what each tells of the path counts for all.
     pub fn of_all(connections: &[Connection<'_>]) -> Vec<Self> {
         let flows = judge_together(connections).0;

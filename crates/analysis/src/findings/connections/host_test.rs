@@ -3,6 +3,7 @@
 use super::connection::Connection;
 use super::delays::{ClockOffset, TestDelays};
 use super::finding::{ConnectionFinding, Connections};
+use super::test_warnings::{ClockSet, Contradiction, InvalidEnd, OtherTests};
 use crate::findings::changes::Changes;
 use crate::findings::experiment::SCHEMA;
 use crate::findings::finding::Advice;
@@ -52,7 +53,21 @@ pub struct TestFinding {
     pub advice: Vec<Advice>,
     /// Each stream of TCP; empty for UDP.
     pub connections: Vec<ConnectionFinding>,
-    /// The server's clock beside this host's; null where the server does not tell it.
+    /// Why the figures must not be believed: an end was stopped, or waited for a CPU that others had. Empty where they may be; else nothing is said of
+    /// what limits the test.
+    #[serde(default)]
+    pub invalid: Vec<InvalidEnd>,
+    /// Figures of the server that can't be.
+    #[serde(default)]
+    pub contradictions: Vec<Contradiction>,
+    /// Other tests through the same server; null where there were none, or the server does not tell.
+    #[serde(default)]
+    pub other_tests: Option<OtherTests>,
+    /// A clock was set while the test ran; null where none was, or that can't be told.
+    #[serde(default)]
+    pub clock_set: Option<ClockSet>,
+    /// The server's clock beside this host's; null where the server does not tell it, and where a clock was
+    /// set.
     pub clock: Option<ClockOffset>,
     /// How long packets took each way; null where the clocks could not be compared.
     pub one_way_delay: Option<TestDelays>,
@@ -79,6 +94,8 @@ pub struct TestResult {
     pub limited_by: LimitedBy,
     /// In a sentence.
     pub verdict: String,
+    /// Whether its figures may be believed.
+    pub valid: bool,
 }
 
 /// One direction of a test with UDP, all streams together.
@@ -131,6 +148,22 @@ impl TestFinding {
         Self { limited_by: evidence.limited_by, reason, ..Self::of(server) }
     }
 
+    /// The same of a test that must not be believed: nothing is said of what limits it.
+    pub fn invalidated(self, invalid: Vec<InvalidEnd>) -> Self {
+        if invalid.is_empty() {
+            return self;
+        }
+        let connections = self.connections.into_iter().map(ConnectionFinding::without_verdict).collect();
+        Self {
+            invalid,
+            limited_by: LimitedBy::Unknown,
+            advice: Vec::new(),
+            reason: None,
+            connections,
+            ..self
+        }
+    }
+
     fn of(server: Server) -> Self {
         Self {
             schema: SCHEMA,
@@ -140,6 +173,10 @@ impl TestFinding {
             verdict: String::new(),
             advice: Vec::new(),
             connections: Vec::new(),
+            invalid: Vec::new(),
+            contradictions: Vec::new(),
+            other_tests: None,
+            clock_set: None,
             clock: None,
             one_way_delay: None,
             tests: Vec::new(),
@@ -206,6 +243,34 @@ mod tests {
     fn a_test_without_streams_is_unknown() {
         let nothing = TestFinding::of_tcp(Server::Pipefill, &[], &[], None);
         assert_eq!((nothing.limited_by, nothing.ends), (LimitedBy::Unknown, Ends::Own));
+    }
+
+    #[test]
+    fn an_invalid_test_names_no_limit() {
+        let invalid = InvalidEnd {
+            end: crate::findings::connections::TestEnd::Server,
+            reason: "starved_cpu".to_owned(),
+            detail: String::new(),
+        };
+        let one = ConnectionFinding {
+            verdict: Verdict {
+                limited_by: Some(LimitedBy::Path),
+                advice: Some(Vec::new()),
+                ..Verdict::default()
+            },
+            rate_bps: Some(7),
+            ..ConnectionFinding::default()
+        };
+        let found = TestFinding {
+            limited_by: LimitedBy::Path,
+            connections: vec![one],
+            ..TestFinding::of(Server::Pipefill)
+        };
+        assert_eq!(found.clone().invalidated(Vec::new()), found);
+        let found = found.invalidated(vec![invalid.clone()]);
+        assert_eq!((found.limited_by, &found.invalid), (LimitedBy::Unknown, &vec![invalid]));
+        let one = &found.connections[0];
+        assert_eq!((&one.verdict, one.rate_bps), (&Verdict::default(), Some(7)), "the figures stay");
     }
 
     #[test]
