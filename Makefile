@@ -25,8 +25,8 @@ test: ## everything that has to hold: lint, documentation, all tests
 	@scripts/web.sh && scripts/need.sh chromium || true # the tests of the page say what they lack
 	@scripts/test.sh
 
-check: ## the fast loop: formatting, clippy, unit tests of what changed; no root, no network, below two minutes once built
-	@CARGO_NET_OFFLINE=true scripts/test.sh format lint changed
+check: ## the fast loop: formatting, clippy, unit tests; builds what changed; no root, no network, below two minutes once built
+	@CARGO_NET_OFFLINE=true scripts/test.sh format lint units
 
 # ns-3 is large: it is installed only where it is asked for. Where it is there already, it is measured.
 bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data path carries, what watch costs beside ss, how fast captures are read; fails where a goal is missed on a quiet machine
