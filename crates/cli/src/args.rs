@@ -462,7 +462,7 @@ pub(crate) struct ExecArgs {
     /// Keep records of the connections in this new directory, for explain, report and compare
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Capture packets at both ends, into sender.pcapng and receiver.pcapng of the directory that --out names
+    /// Capture packets at both ends, into near.pcapng and far.pcapng of the directory that --out names
     #[arg(long, requires = "out")]
     pub(crate) capture: bool,
     /// Print nothing of our own: only what the command prints

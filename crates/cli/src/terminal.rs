@@ -163,5 +163,9 @@ fn write(text: &str) -> Result<bool, Problem> {
 
 /// A job in the background that touches the terminal's settings is suspended.
 fn is_foreground() -> bool {
-    rustix::termios::tcgetpgrp(io::stderr()).is_ok_and(|group| group == rustix::process::getpgrp())
+    match rustix::termios::tcgetpgrp(io::stderr()) {
+        Ok(group) => group == rustix::process::getpgrp(),
+        // The terminal's group is of another PID namespace, where its number is 0: `exec` has started this program and waits for it.
+        Err(error) => error == rustix::io::Errno::OPNOTSUPP,
+    }
 }

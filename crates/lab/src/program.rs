@@ -13,6 +13,7 @@ mod uplink;
 pub use inside::inside;
 pub use uplink::ensure_uplink;
 
+use crate::bare_timer;
 pub use crate::capture::Count;
 use crate::capture::{Subject, Tap};
 use crate::clock::RunClock;
@@ -20,14 +21,16 @@ use crate::data_path::{Forwarder, ForwarderReport, PathState, ensure_memory};
 use crate::namespace::Namespace;
 use crate::offloads;
 use crate::privilege;
+use crate::starvation;
 use crate::sysctl;
 use crate::threads::{StopOnDrop, joined, start_thread};
 use crate::topology::{Middle, Topology, address_a, address_b};
+use crate::validity;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::dup;
 use pipefill_core::cell::{CellSpec, Direction, Family};
 use pipefill_core::problem::Problem;
-use pipefill_core::record::{Counter, Lateness, Setting};
+use pipefill_core::record::{Counter, Instrument, Invalid, Lateness, Setting};
 use pipefill_core::units::Seed;
 use std::ffi::OsString;
 use std::io::{self, PipeWriter, Write};
@@ -79,6 +82,8 @@ pub struct Carried {
     pub lateness: [Option<Lateness>; 2],
     /// Packets for which the instrument itself had no room.
     pub own_drops: u64,
+    /// Why the path was not the one that was asked for, by the bounds of a run: this process was stopped, or too late. Empty where it was.
+    pub invalid: Vec<Invalid>,
     /// What each host's capture has; none where none was asked for.
     pub captured: Vec<Count>,
 }
@@ -155,9 +160,11 @@ impl<'a> ProgramPath<'a> {
         captures: Option<Captures<'_>>,
         work: impl FnOnce() -> T,
     ) -> io::Result<(T, Carried)> {
-        let [stop, stop_captures] = [const { AtomicBool::new(false) }; 2];
+        let [stop, stop_captures, stop_timer] = [const { AtomicBool::new(false) }; 3];
         let taps = captures.map(|captures| self.taps(captures)).transpose()?;
-        let (result, reports, captured) = thread::scope(|scope| {
+        let (result, reports, captured, timer) = thread::scope(|scope| {
+            let end_of_timer = StopOnDrop([&stop_timer]);
+            let timer = start_thread(scope, "timer", || Ok(bare_timer::run(self.clock, &stop_timer)))?;
             let end_of_captures = StopOnDrop([&stop_captures]);
             let taps = taps.into_iter().flatten().map(|tap| {
                 let name = format!("capture {}", tap.host());
@@ -168,11 +175,12 @@ impl<'a> ProgramPath<'a> {
             let middle = self.topology.middle.as_ref();
             let forwarders = middle.map(|middle| self.start(scope, middle, &stop)).transpose()?;
             let result = work();
+            drop(end_of_timer);
             drop(guard);
             let reports = forwarders.map(|both| both.map(|forwarder| joined(forwarder, "the data path")));
             drop(end_of_captures);
             let captured = taps.into_iter().map(|tap| joined(tap, "a capture")).collect::<io::Result<_>>()?;
-            Ok::<_, io::Error>((result, reports, captured))
+            Ok::<_, io::Error>((result, reports, captured, joined(timer, "the timer")?))
         })?;
         let (mut lateness, mut own_drops) = ([None, None], 0);
         for (place, report) in reports.into_iter().flatten().enumerate() {
@@ -185,7 +193,23 @@ impl<'a> ProgramPath<'a> {
         let of = |(direction, state): (Direction, &Mutex<PathState>)| {
             state.lock().map_or_else(|_| Vec::new(), |state| state.counters.records(direction))
         };
-        Ok((result, Carried { counters: ways.flat_map(of).collect(), lateness, own_drops, captured }))
+        let counters = ways.flat_map(of).collect();
+        let invalid = self.why_invalid(&lateness, timer);
+        Ok((result, Carried { counters, lateness, own_drops, invalid, captured }))
+    }
+
+    /// By the bounds of a run. The sockets are sampled in this process: they are as late as the timer.
+    fn why_invalid(&self, path: &[Option<Lateness>; 2], timer: Option<Lateness>) -> Vec<Invalid> {
+        let [forward, reverse] = path.clone();
+        let instrument = Instrument {
+            release_lateness_forward: forward,
+            release_lateness_reverse: reverse,
+            sample_lateness: timer.clone(),
+            timer_lateness: timer,
+            ..Instrument::default()
+        };
+        let late = validity::judge(self.spec, &instrument, &[]);
+        late.into_iter().chain(starvation::starved(self.spec, &instrument)).collect()
     }
 
     fn taps<'s>(&'s self, captures: Captures<'s>) -> io::Result<[Tap<'s>; 2]> {

@@ -2,15 +2,20 @@
 
 use crate::watcher::Watcher;
 use pipefill_core::plan::CELLS_MAX;
+use pipefill_core::record::Invalid;
 use pipefill_runs::{Failure, KeptConnection, Recorded, Written, write_connections};
 use std::path::Path;
 
 /// Writes every connection that carried something into `target`, where nothing is; where both ends are watched, as the end that sends more of
-/// the data has it.
+/// the data has it. `invalid` is why none of them must be believed.
 ///
 /// # Errors
 /// [`Failure`] where it can't be written.
-pub fn keep_connections(watchers: &mut [Watcher], target: &Path) -> Result<Written, Failure> {
+pub fn keep_connections(
+    watchers: &mut [Watcher],
+    invalid: &[Invalid],
+    target: &Path,
+) -> Result<Written, Failure> {
     let mut kept = Vec::new();
     let has_both_ends = watchers.len() > 1;
     for watcher in watchers {
@@ -31,5 +36,5 @@ pub fn keep_connections(watchers: &mut [Watcher], target: &Path) -> Result<Writt
     }
     let names: Vec<String> = kept.iter().map(|one| one.name(&kept)).collect();
     let kept = kept.into_iter().map(Recorded::Connection).collect();
-    write_connections(&[kept], &names, "watch", target)
+    write_connections(&[kept], &[invalid.to_vec()], &names, "watch", target)
 }

@@ -73,6 +73,14 @@ fn complete(verdict: &mut Verdict) {
 /// The connections of a host.
 pub fn complete_connections(mut found: Connections) -> Connections {
     found.connections.iter_mut().for_each(|connection| complete(&mut connection.verdict));
+    if !found.invalid.is_empty() {
+        let why: Vec<&str> = found.invalid.iter().map(|invalid| invalid.detail.as_str()).collect();
+        let sentence = format!(
+            "Not judged: {}. The path was not the one that was asked for, and these figures do not show what it carries.",
+            why.join("; ")
+        );
+        found.connections.iter_mut().for_each(|one| one.verdict.sentence = Some(sentence.clone()));
+    }
     found
 }
 

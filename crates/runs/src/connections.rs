@@ -138,23 +138,11 @@ pub struct Written {
 }
 
 /// Writes the experiment `name` into `target`, where nothing is: each of `times` has the same connections, called `names`, once more.
+/// `invalid` has, for each of `times`, why it must not be believed.
 ///
 /// # Errors
 /// [`Failure`] where it can't be written.
 pub fn write_connections(
-    times: &[Vec<Recorded>],
-    names: &[String],
-    name: &str,
-    target: &Path,
-) -> Result<Written, Failure> {
-    write_tests(times, &[], names, name, target)
-}
-
-/// The same of tests, of which some must not be believed: `invalid` has why, for each of `times`.
-///
-/// # Errors
-/// As [`write_connections`].
-pub fn write_tests(
     times: &[Vec<Recorded>],
     invalid: &[Vec<Invalid>],
     names: &[String],

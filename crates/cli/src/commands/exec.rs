@@ -14,6 +14,7 @@ use pipefill_core::units::Seed;
 use pipefill_lab::privilege;
 use pipefill_lab::program::{Captures, Carried, Count, ProgramPath, Programs, ensure_uplink};
 use pipefill_observe::{Filter, WatchRequest, Watcher, keep_connections};
+use pipefill_report::quantity::Kind;
 use pipefill_runs::{Failure, PlannedScenario, Stop};
 use pipefill_store::{Aside, Owner, StoreError};
 use std::ffi::{OsStr, OsString};
@@ -93,10 +94,16 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
     Ok(Outcome::Program(u8::try_from(code).unwrap_or(u8::MAX)))
 }
 
+/// The ends of the path, as their captures are called: the command's, the server's.
+const NEAR: &str = "near";
+const FAR: &str = "far";
+/// The near host's name in the lab.
+const SENDER: &str = "sender";
+
 /// Files for the captures of both hosts, which appear beside the records.
 fn captures<'a>(run: &'a str, aside: &mut Aside) -> Result<Captures<'a>, Failure> {
     let mut file = |host| Ok::<_, StoreError>(Box::new(aside.file(&file_name(host))?));
-    Ok(Captures { run, files: [file("sender")?, file("receiver")?] })
+    Ok(Captures { run, files: [file(NEAR)?, file(FAR)?] })
 }
 
 /// Of the sockets in the network namespace that `file` stands for, as far as `words` want them.
@@ -119,6 +126,7 @@ fn tell(
     let mut found = watchers.iter_mut().map(|watcher| watcher.found(usize::MAX));
     let mut connections = found.next().unwrap_or_default();
     found.for_each(|peer| connections.ask_senders(&peer));
+    let connections = connections.invalidated(carried.invalid.clone());
     let connections = pipefill_report::words::complete_connections(connections);
     if args.json {
         terminal.say(&serde_json::to_string_pretty(&connections).map_err(Failure::json)?);
@@ -126,11 +134,11 @@ fn tell(
         terminal
             .say(pipefill_report::connections::render(&connections, terminal.error_table_style()).trim_end());
         if !carried.counters.is_empty() {
-            terminal.say(&path_line(carried));
+            terminal.say(&path_line(carried, connections.span_us, connections.connections.is_empty()));
         }
     }
     if let Some(out) = &args.out {
-        let kept = told(&keep_connections(watchers, out)?, terminal)?;
+        let kept = told(&keep_connections(watchers, &carried.invalid, out)?, terminal)?;
         if !args.quiet && !args.json {
             terminal.say(&kept);
             carried.captured.iter().for_each(|count| terminal.say(&capture_line(count, out)));
@@ -207,8 +215,8 @@ fn unmet(setting: &Setting) -> String {
     format!("warning: {place}: {name} is {}, not {}{why}", text(got), text(asked))
 }
 
-/// What the path carried and dropped, and how exact it was.
-fn path_line(carried: &Carried) -> String {
+/// What the path carried and dropped in `span_us`, and how exact it was; the rate too where it is `alone`: no connection of TCP tells it.
+fn path_line(carried: &Carried, span_us: u64, is_alone: bool) -> String {
     let ways = Direction::ALL.iter().zip(&carried.lateness).map(|(direction, late)| {
         let count = |name: &str| {
             let place = format!("path {}", direction.as_str());
@@ -218,11 +226,17 @@ fn path_line(carried: &Carried) -> String {
         let lost = count("dropped_random_loss_packets");
         let queue = count("dropped_queue_full_packets");
         let late = late.as_ref().map_or_else(String::new, |late| {
-            format!(", 99 % of them at most {:.2} ms late", late.p99_ns as f64 / 1e6)
+            let [p99, worst] = [late.p99_ns, late.max_ns].map(|ns| ns as f64 / 1e6);
+            format!(", 99 % of them at most {p99:.2} ms late, the worst {worst:.2} ms")
         });
         let name = direction.as_str();
+        let rate = is_alone.then(|| {
+            let bits = count("offered_bytes").saturating_mul(8) as f64;
+            format!(" ({} of frames)", Kind::Rate.alone(bits * 1e6 / span_us.max(1) as f64))
+        });
+        let rate = rate.unwrap_or_default();
         format!(
-            "{name} {} packets, {lost} lost at random, {queue} in the queue{late}",
+            "{name} {} packets{rate}, {lost} lost at random, {queue} in the queue{late}",
             count("offered_packets")
         )
     });
@@ -237,7 +251,9 @@ fn path_line(carried: &Carried) -> String {
 
 /// Where a host's capture is, and whether it is whole.
 fn capture_line(count: &Count, out: &Path) -> String {
-    let file = out.join(&*file_name(count.host));
+    // Which end sends is the programs' affair.
+    let end = if count.host == SENDER { NEAR } else { FAR };
+    let file = out.join(&*file_name(end));
     let text = format!("capture of {} packets: {}", count.captured, file.display());
     match count.dropped {
         0 => text,

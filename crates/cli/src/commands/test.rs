@@ -19,7 +19,7 @@ use pipefill_remote::iperf3::{PORT, Parameters, Transport, Way};
 use pipefill_report::changes as text;
 use pipefill_report::iperf3::lines;
 use pipefill_report::iperf3::measured::Stream;
-use pipefill_runs::{Failure, Recorded, Stop, result_of, write_tests};
+use pipefill_runs::{Failure, Recorded, Stop, result_of, write_connections};
 use std::fs;
 use std::net::Ipv6Addr;
 use std::path::Path;
@@ -98,7 +98,7 @@ fn keep(tests: &mut [Tested], out: &Path, terminal: &Terminal) -> Result<String,
     let names: Vec<String> = first.measured.streams.iter().enumerate().map(name).collect();
     let kept: Vec<Vec<Recorded>> = tests.iter_mut().map(|test| std::mem::take(&mut test.kept)).collect();
     let invalid: Vec<Vec<Invalid>> = tests.iter().map(|test| test.invalid.clone()).collect();
-    page::told(&write_tests(&kept, &invalid, &names, "test", out)?, terminal)
+    page::told(&write_connections(&kept, &invalid, &names, "test", out)?, terminal)
 }
 
 /// What all tests have in common, and what changed; as JSON the document of the test in the middle.

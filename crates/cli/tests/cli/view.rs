@@ -253,6 +253,24 @@ fn the_connections_of_this_host_are_shown_filtered_and_left() {
     drop((ours, theirs));
 }
 
+/// As behind `pipefill exec`, whose command has process numbers of its own.
+#[test]
+fn the_view_is_drawn_in_another_pid_namespace() {
+    let may = |options: &&&str| {
+        let mut unshare = std::process::Command::new("unshare");
+        unshare.args([options, "true"]).output().is_ok_and(|output| output.status.success())
+    };
+    let Some(options) = ["-pf", "-rpf"].iter().find(may) else {
+        println!("skipped (lab-unavailable: this user may have no PID namespace)");
+        return;
+    };
+    let (_folder, mut screen) = started(&format!("unshare {options} PIPEFILL watch"));
+    screen.wait_for("pipefill watch: all connections, by rate");
+    screen.press("q");
+    let text = screen.end();
+    assert!(text.contains("code 0") && is_as_before(&text), "{text}");
+}
+
 /// crossterm reads for ever from a terminal that is gone.
 #[test]
 fn a_terminal_that_is_hung_up_ends_the_view() {

@@ -3,7 +3,7 @@
 mod catalogue;
 
 use crate::measuring::namespace::folder_with;
-use crate::measuring::{Outcome, Test, is_quiet, slow_test, test};
+use crate::measuring::{Folder, Outcome, Skip, Test, in_time, is_quiet, slow_test, test};
 use serde_json::Value;
 
 pub(crate) fn tests() -> Vec<Test> {
@@ -72,19 +72,16 @@ fn what_has_changed() -> Outcome {
     let path = ["exec", "--rtt", "40ms", "--rate", "50mbit", "--quiet", "--server", &server, "--", program];
     let test = |options: &[&str]| {
         let words = [&path[..], &["test", "{server}", "-t", "1", "-J"], options].concat();
-        let output = folder.pipefill(&words).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-        document["pipefill"].clone()
+        Ok::<_, Skip>(tested(&folder, &words)?["pipefill"].clone())
     };
-    let before = test(&["--repeat", "3", "-w", "64K", "--out", "before"]);
+    let before = test(&["--repeat", "3", "-w", "64K", "--out", "before"])?;
     let of = |told: &Value, key: &str| -> Vec<Value> {
         told["tests"].as_array().unwrap().iter().map(|one| one[key].clone()).collect()
     };
     assert_eq!(of(&before, "limited_by"), ["rwnd"; 3]);
     assert_eq!(before["changes"], Value::Null);
     // As often as before.
-    let after = test(&["--out", "after", "--compare", "before"]);
+    let after = test(&["--out", "after", "--compare", "before"])?;
     assert_eq!(of(&after, "to_client_bps"), [Value::Null, Value::Null, Value::Null]);
     let cell = &after["changes"]["cells"][0];
     assert_eq!((&cell["valid_before"], &cell["valid_after"]), (&3.into(), &3.into()));
@@ -102,11 +99,9 @@ fn recorded_datagrams(options: &[&str]) -> Outcome {
     let test = |more: &[&str]| {
         let exec = [&["exec", "--quiet"], &rates[..], &["--server", &server, "--", program]].concat();
         let words = [&exec[..], &["test", "{server}", "-t", "1", "-u", "-J"], options, more].concat();
-        let output = folder.pipefill(&words).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+        tested(&folder, &words)
     };
-    let told = test(&["-b", "30M", "--out", "before"]);
+    let told = test(&["-b", "30M", "--out", "before"])?;
     assert!(folder.path("before/report.html").is_file());
     let output = folder.pipefill(&["report", "before", "--json"]).output().unwrap();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -125,7 +120,7 @@ fn recorded_datagrams(options: &[&str]) -> Outcome {
     let lost_percent = 100.0 * (sent - received) / sent;
     assert!(same(lost_percent, &sum["lost_percent"]), "{lost_percent} {sum:#}");
     assert!(flows.iter().all(|flow| flow["limited_by"] == "path"), "{flows:#?}");
-    let later = test(&["-b", "4M", "--out", "after", "--compare", "before"]);
+    let later = test(&["-b", "4M", "--out", "after", "--compare", "before"])?;
     let cell = &later["pipefill"]["changes"]["cells"][0];
     assert_eq!((&cell["limited_by_before"], &cell["limited_by_after"]), (&"path".into(), &"app".into()));
     Ok(())
@@ -138,9 +133,7 @@ fn which_way(options: &[&str]) -> Outcome {
     let server = format!("{program} serve --once");
     let path = ["--set", "path.forward_delay=25ms", "--set", "path.reverse_delay=15ms", "--rate", "20mbit"];
     let words = ["--quiet", "--server", &server, "--", program, "test", "{server}", "-J"];
-    let output = folder.pipefill(&[&["exec"], &path[..], &words, options].concat()).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let document = tested(&folder, &[&["exec"], &path[..], &words, options].concat())?;
     let (clock, delays) = (&document["pipefill"]["clock"], &document["pipefill"]["one_way_delay"]);
     println!("{clock:#} {delays:#}");
     let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{clock:#} {delays:#}"));
@@ -151,6 +144,16 @@ fn which_way(options: &[&str]) -> Outcome {
     let [there, back] = ["to_server", "to_client"].map(added);
     assert!(there > 5_000.0 && there > back + 5_000.0, "{there} µs there, {back} µs back: {delays:#}");
     Ok(())
+}
+
+/// The document of a test, both of whose ends were in time.
+///
+/// # Errors
+/// One was not, and the machine was late, or other tests ran.
+fn tested(folder: &Folder, words: &[&str]) -> Result<Value, Skip> {
+    let [output] = in_time(|| [folder.pipefill(words).output().unwrap()])?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(serde_json::from_slice(&output.stdout).unwrap())
 }
 
 /// The verdict over a path with a known limit.
@@ -165,9 +168,7 @@ fn behind_a_path(server: &str, path: &[&str], options: &[&str], limits: [&str; 2
         &["--quiet", "--server", &server, "--", program, "test", "{server}", "-J"],
         options,
     ];
-    let output = folder.pipefill(&words.concat()).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let document = tested(&folder, &words.concat())?;
     let told = &document["pipefill"];
     println!("{}: {}", told["limited_by"], told["verdict"]);
     assert_eq!(told["limited_by"], limits[usize::from(!is_ours)], "{told:#}");

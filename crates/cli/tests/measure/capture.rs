@@ -128,8 +128,8 @@ fn programs_are_captured() -> Outcome {
     let output = folder.pipefill(&[&words[..], &curl].concat()).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");
-    assert!(told.contains("packets: kept/sender.pcapng") && !told.contains("no room"), "{told}");
-    for (host, from_server) in [("sender", false), ("receiver", true)] {
+    assert!(told.contains("packets: kept/near.pcapng") && !told.contains("no room"), "{told}");
+    for (host, from_server) in [("near", false), ("far", true)] {
         let capture = capture(&folder.path("kept"), host);
         let data = capture.packets.iter().filter_map(|packet| {
             let (header, payload) = packet.tcp()?;

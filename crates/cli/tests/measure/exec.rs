@@ -3,7 +3,8 @@
 mod shaping;
 
 use crate::measuring::namespace::{Namespace, end, folder_with, root_folder, until};
-use crate::measuring::{Folder, Outcome, Skip, Test, if_quiet, slow_test, test};
+use crate::measuring::{Folder, Outcome, Skip, Test, excused, if_quiet, slow_test, test};
+use pipefill_testkit::witness::Witness;
 use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -26,6 +27,8 @@ pub(crate) fn tests() -> Vec<Test> {
             "one_connection_sees_that_another_shares_its_queue",
             one_connection_sees_that_another_shares_its_queue,
         ),
+        slow_test("a_path_that_was_stopped_is_not_judged", a_path_that_was_stopped),
+        slow_test("datagrams_alone_are_told_with_their_rate", datagrams_alone),
         slow_test("the_first_command_of_the_readme_works_in_an_empty_folder", first_command_of_the_readme),
         slow_test("a_file_arrives_over_ipv6", || arrives("ipv6", None)),
         slow_test("a_file_arrives_for_an_ordinary_user", || arrives("ipv4", Some(ORDINARY))),
@@ -70,6 +73,29 @@ fn exec(folder: &Folder, words: &[&str], user: Option<u32>) -> Output {
     command.output().unwrap()
 }
 
+/// What `exec --json` with `words` says of its connections.
+///
+/// # Errors
+/// The path was late, and the machine was too.
+fn judged(folder: &Folder, words: &[&str]) -> Result<Value, Skip> {
+    let witness = Witness::start();
+    let output = exec(folder, words, None);
+    let seen = witness.stop();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let told: Value = serde_json::from_slice(&output.stderr).unwrap();
+    if told["invalid"].is_array() { Err(excused(&seen, &told["invalid"].to_string())) } else { Ok(told) }
+}
+
+/// The same of what it says in words.
+///
+/// # Errors
+/// As [`judged`].
+fn is_judged(said: &str, witness: Witness) -> Outcome {
+    let seen = witness.stop();
+    // The words of the reasons are in the JSON alone.
+    if said.contains("Not judged: ") { Err(excused(&seen, &format!("starved_cpu: {said}"))) } else { Ok(()) }
+}
+
 /// The same, whose exit code is `code`; what the command printed.
 fn prints(folder: &Folder, words: &[&str], code: i32) -> String {
     let output = exec(folder, words, None);
@@ -97,6 +123,43 @@ fn arrives(family: &str, user: Option<u32>) -> Outcome {
     Ok(())
 }
 
+/// The path stands still while its program does: what the connection carried is no property of the path.
+fn a_path_that_was_stopped() -> Outcome {
+    let folder = folder_with(&["iperf3"])?;
+    let words = ["exec", "--rtt", "20ms", "--rate", "20mbit", "--json", "--out", "kept", "--server"];
+    let ends =
+        ["iperf3 -s -1 >/dev/null", "--", "sh", "-c", "touch begun; exec iperf3 -c $PIPEFILL_SERVER -t 3"];
+    let child = folder.start(&[&words[..], &ends].concat());
+    until(|| folder.path("begun").exists(), "the command does not start");
+    sleep(Duration::from_secs(1));
+    let signal = |signal| nix::sys::signal::kill(pid(child.id()), signal).unwrap();
+    signal(nix::sys::signal::Signal::SIGSTOP);
+    sleep(Duration::from_secs(1));
+    signal(nix::sys::signal::Signal::SIGCONT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let told: Value = serde_json::from_slice(&output.stderr).unwrap();
+    let reasons = told["invalid"].as_array().unwrap_or_else(|| panic!("{told:#}"));
+    assert!(reasons.iter().any(|invalid| invalid["reason"] == "starved_cpu"), "{told:#}");
+    let fastest = &told["connections"][0];
+    assert_eq!((&fastest["limited_by"], &fastest["advice"]), (&Value::Null, &Value::Null), "{fastest:#}");
+    assert!(fastest["rate_bps"].as_u64() > Some(0), "the figures stay: {fastest:#}");
+    assert!(fastest["verdict"].as_str().is_some_and(|said| said.starts_with("Not judged: ")), "{fastest:#}");
+    let report = folder.pipefill(&["report", "kept", "--json"]).output().unwrap();
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    assert_eq!(report["cells"][0]["valid"], 0, "{report:#}");
+    Ok(())
+}
+
+fn datagrams_alone() -> Outcome {
+    let folder = folder_with(&["ping"])?;
+    let words = ["--rtt", "1ms", "--", "ping", "-q", "-c", "100", "-i", "0.01", "-s", "1000", "{server}"];
+    let output = exec(&folder, &words, None);
+    let said = text(&output.stderr);
+    assert!(said.contains("forward 100 packets (") && said.contains("bit/s of frames)"), "{said}");
+    Ok(())
+}
+
 /// As it stands there, pasted into a shell.
 fn first_command_of_the_readme() -> Outcome {
     const README: &str = include_str!("../../../../README.md");
@@ -106,9 +169,11 @@ fn first_command_of_the_readme() -> Outcome {
     let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
     let mut shell = Command::new("sh");
     shell.args(["-c", block]).current_dir(folder.root()).env("PATH", path).stdin(Stdio::null());
+    let witness = Witness::start();
     let output = shell.output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
+    is_judged(&said, witness)?;
     assert!(said.contains("Limited by the congestion window (random loss)"), "{said}");
     Ok(())
 }
@@ -212,9 +277,7 @@ fn what_limits_a_program() -> Outcome {
     let words =
         ["--rtt", "20ms", "--rate", "20mbit", "--reverse-rate", "20mbit", "--json", "--out", "records"];
     let server = ["--server", "iperf3 -s -1 >/dev/null", "--", "iperf3", "-c", "{server}", "-t", "4", "-R"];
-    let output = exec(&folder, &[&words[..], &server].concat(), None);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let told: Value = serde_json::from_slice(&output.stderr).unwrap();
+    let told = judged(&folder, &[&words[..], &server].concat())?;
     let connections = told["connections"].as_array().unwrap();
     let fastest = &connections[0];
     println!("{}", fastest["verdict"]);
@@ -269,6 +332,7 @@ while True:
     };
     let page = run("--quiet", "%{time_connect}' http://some.example/page");
     // The receiver's kernel sends it over the path: pasta alone would take 20 times as long.
+    let witness = Witness::start();
     let large = run("--reverse-rate 20mbit", "%{time_total}' -o /dev/null http://some.example/large");
     servers.iter_mut().for_each(end);
     assert!(page.status.success(), "{}", text(&page.stderr));
@@ -280,6 +344,7 @@ while True:
     let took: f64 = text(&large.stdout).parse().expect("seconds");
     println!("3 MB at 20 Mbit/s took {took} s\n{told}");
     assert!((1.2..if_quiet(2.5, 10.0)).contains(&took), "{took}");
+    is_judged(&told, witness)?;
     // Its sender is a socket of the far end, so that more is known than what a receiver's socket tells.
     assert!(told.contains("Limited by the path"), "{told}");
     // The name takes a round trip, and the connection another one.
@@ -299,9 +364,7 @@ fn one_connection_sees_that_another_shares_its_queue() -> Outcome {
         "iperf3 -c $PIPEFILL_SERVER -p 5201 -t 10 & sleep 5; iperf3 -c $PIPEFILL_SERVER -p 5202 -t 5; wait";
     let words =
         ["--rtt", "20ms", "--rate", "40mbit", "--json", "--server", servers, "--", "sh", "-c", clients];
-    let output = exec(&folder, &words, None);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let told: Value = serde_json::from_slice(&output.stderr).expect("JSON");
+    let told = judged(&folder, &words)?;
     let all = told["connections"].as_array().expect("connections");
     // Beside it is a connection for control, which carries little.
     let to = |port: &str| {

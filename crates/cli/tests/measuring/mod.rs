@@ -292,7 +292,7 @@ fn invalid(report: &Value) -> Option<String> {
 ///
 /// # Panics
 /// No other test ran, and the machine was not late, or not so: the run's lateness is the program's own.
-fn excused(seen: &Testimony, invalid: &str) -> Skip {
+pub fn excused(seen: &Testimony, invalid: &str) -> Skip {
     if !IS_ALONE.get() {
         return Skip::BesideOthers(invalid.to_owned());
     }

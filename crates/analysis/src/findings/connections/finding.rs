@@ -8,7 +8,7 @@ use crate::findings::verdict::{Verdict, VerdictReason};
 use crate::judge::RuleId;
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::LimitedBy;
-use pipefill_core::record::CaStateTimes;
+use pipefill_core::record::{CaStateTimes, Invalid};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +36,9 @@ pub struct Connections {
     pub not_followed: u64,
     /// Connections that carried nothing.
     pub idle: u64,
+    /// Why nothing is said of what limits them: this program emulates their path, and was stopped or too late.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invalid: Vec<Invalid>,
     /// One entry each, the fastest first.
     pub connections: Vec<ConnectionFinding>,
 }
@@ -44,6 +47,16 @@ impl Connections {
     /// None yet.
     pub fn new() -> Self {
         Self { schema: SCHEMA, ..Self::default() }
+    }
+
+    /// The figures alone where there is an `invalid`.
+    #[must_use]
+    pub fn invalidated(self, invalid: Vec<Invalid>) -> Self {
+        if invalid.is_empty() {
+            return self;
+        }
+        let connections = self.connections.into_iter().map(ConnectionFinding::without_verdict).collect();
+        Self { connections, invalid, ..self }
     }
 
     /// What the sockets at the other end say of the connections that receive: a sender's sockets tell more than a receiver's.

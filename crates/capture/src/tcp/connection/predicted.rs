@@ -218,7 +218,8 @@ mod tests {
             both.iter_mut().for_each(|one| one.take(&segment));
             prop_assert_eq!(both[0].event, both[1].event);
             if next.flags & SYN != 0 {
-                exchange.next[usize::from(!next.from_a)] += 1;
+                let side = usize::from(!next.from_a);
+                exchange.next[side] = exchange.next[side].wrapping_add(1);
             }
         }
         let [one, other] = both.expect("a handshake");
