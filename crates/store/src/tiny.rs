@@ -4,19 +4,7 @@ use crate::{Partial, Records, Request};
 use pipefill_core::plan::Plan;
 use pipefill_core::record::{RunRecord, Sink};
 use pipefill_core::scenario::Scenario;
-use pipefill_testkit::builder::{self, Steady};
-
-/// Two cells, two runs each.
-const TINY: &str = r#"
-name = "tiny"
-[path]
-rtt = ["1ms", "10ms"]
-rate = "100mbit"
-[[flow]]
-duration = "10s"
-[run]
-repeat = 2
-"#;
+use pipefill_testkit::builder::{self, Steady, TINY};
 
 /// What is asked for, as its owner.
 pub(crate) struct Asked {

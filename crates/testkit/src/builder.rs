@@ -11,6 +11,18 @@ use pipefill_core::units::{Bytes, QueueLimit, Rate, Seed};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// A scenario of two cells, two runs each.
+pub const TINY: &str = r#"
+name = "tiny"
+[path]
+rtt = ["1ms", "10ms"]
+rate = "100mbit"
+[[flow]]
+duration = "10s"
+[run]
+repeat = 2
+"#;
+
 pub const SECOND: u64 = 1_000_000;
 const SAMPLE_US: u64 = 100_000;
 

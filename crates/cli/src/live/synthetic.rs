@@ -5,19 +5,7 @@ use pipefill_core::cell::{Direction, FlowSpec, Protocol};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{AnyRow, DeliverySample, PingSample, RunRecord, UdpSample};
 use pipefill_core::scenario::Scenario;
-use pipefill_testkit::builder::{self, Steady};
-
-/// Two cells, two runs each.
-const TINY: &str = r#"
-name = "tiny"
-[path]
-rtt = ["1ms", "10ms"]
-rate = "100mbit"
-[[flow]]
-duration = "10s"
-[run]
-repeat = 2
-"#;
+use pipefill_testkit::builder::{self, Steady, TINY};
 
 /// The runs of the tiny scenario.
 pub(crate) fn runs() -> Vec<Run> {
