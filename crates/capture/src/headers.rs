@@ -5,12 +5,14 @@
 
 mod ip;
 mod link;
+mod mptcp;
 mod options;
 mod segment;
 mod usual;
 
 pub use ip::Address;
-pub use options::{Options, SACKS_MAX};
+pub use mptcp::Mptcp;
+pub use options::{Layout, OptionKind, Options, SACKS_MAX};
 pub use segment::{Endpoint, Flags, Segment};
 
 use crate::read::{LinkType, Packet};

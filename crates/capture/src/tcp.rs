@@ -12,6 +12,7 @@ mod event;
 mod gaps;
 mod half;
 mod key;
+mod opening;
 mod patience;
 mod queue;
 mod resent;
@@ -25,6 +26,7 @@ mod table;
 pub use connection::{Connection, Handshake, Vantage};
 pub use event::{Ended, Event, Kind, Sacks};
 pub use half::{EcnCounts, Half};
+pub use opening::{EcnMode, Opening};
 pub use resent::{KnownBy, Spurious};
 pub use sender::SenderCounts;
 pub use side::Side;
@@ -186,6 +188,9 @@ impl State {
         let (at, from_high) = same.unwrap_or_else(|| self.find(segment, observer));
         if let Some(connection) = self.table.get(at) {
             let side = connection.side(from_high);
+            if segment.flags.has(Flags::SYN) || segment.options.mptcp.is_some() {
+                connection.take_opening(segment, side);
+            }
             connection.take(segment, side, &mut self.event, observer);
         }
     }

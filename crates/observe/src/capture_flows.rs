@@ -1,6 +1,7 @@
 //! What is said of the connections of a capture: judged together where they share a path.
 
 use crate::capture_reading::CaptureRead;
+use crate::handshake;
 use pipefill_analysis::findings::connections::{
     BackwardTimes, Captured, CapturedFlow, Connection, ConnectionPackets, Judged, judge_together,
 };
@@ -139,6 +140,8 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
             .map(u64::from),
         in_flight_bytes: half.largest_flight_bytes(),
         fastest_bps: half.bottleneck_bps(),
+        options: handshake::options(&one.connection, side),
+        counts: handshake::counts(&one.connection, side),
         vantage: one.capture_point(side),
         acks: back.packets().saturating_sub(back.counts().segments),
         srtt_us: rtts.get(rtts.len() / 2).copied().map(u64::from),

@@ -17,6 +17,8 @@ const DESTINATION: u8 = 60;
 const MOBILITY: u8 = 135;
 pub(super) const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
+/// In the first byte of the fragment offset.
+pub(super) const DONT_FRAGMENT: u8 = 0x40;
 /// The lower 13 bits, in units of eight bytes.
 pub(super) const FRAGMENT_OFFSET: u16 = 0x1fff;
 /// Extension headers that are followed.
@@ -73,6 +75,7 @@ pub(super) struct Carried<'a> {
     /// The two bits of RFC 3168.
     pub(super) ecn: u8,
     pub(super) hops: u8,
+    pub(super) dont_fragment: bool,
     /// Bytes of TCP's header and payload, on the wire.
     pub(super) length: u32,
     pub(super) bytes: &'a [u8],
@@ -140,6 +143,7 @@ fn v4(bytes: &[u8], frame_length: u32) -> Result<Inner<'_>, Other> {
         id: u16::from_be_bytes([header[4], header[5]]),
         ecn: header[1] & 3,
         hops: header[8],
+        dont_fragment: header[6] & DONT_FRAGMENT != 0,
         length,
         bytes: body,
     };
@@ -187,6 +191,7 @@ fn v6(bytes: &[u8], frame_length: u32) -> Result<Inner<'_>, Other> {
         id: 0,
         ecn: header[1] >> 4 & 3,
         hops: header[7],
+        dont_fragment: false,
         length,
         bytes: body,
     };

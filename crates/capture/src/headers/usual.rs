@@ -45,6 +45,7 @@ pub(super) fn read(packet: &Packet<'_>, to: &mut Segment) -> bool {
         id: two(IP + 4),
         ecn: bytes[IP + 1] & 3,
         hops: bytes[IP + 8],
+        dont_fragment: bytes[IP + 6] & ip::DONT_FRAGMENT != 0,
         length: length - ip::IPV4_HEADER as u32,
         bytes: &bytes[TCP..],
     };
