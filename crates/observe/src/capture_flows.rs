@@ -5,7 +5,6 @@ use crate::handshake;
 use pipefill_analysis::findings::connections::{
     BackwardTimes, Captured, CapturedFlow, Connection, ConnectionPackets, Judged, judge_together,
 };
-use pipefill_capture::headers::Other;
 use pipefill_capture::rows::Watched;
 use pipefill_capture::tcp::{Counts, Half, Side};
 use pipefill_core::cell::Direction;
@@ -63,8 +62,11 @@ fn by_hosts(watched: &[Watched]) -> Vec<Vec<&Watched>> {
 }
 
 fn not_understood(counts: &Counts) -> BTreeMap<String, u64> {
-    let kinds = Other::ALL.into_iter().filter(|kind| kind.is_not_understood());
-    kinds.map(|kind| (kind.as_str().to_owned(), counts.other(kind))).filter(|&(_, count)| count > 0).collect()
+    let mut names = BTreeMap::new();
+    for (other, count) in counts.others.iter() {
+        *names.entry(other.name().into_owned()).or_insert(0) += count;
+    }
+    names
 }
 
 /// An entry for each direction of each connection that carried data.
