@@ -51,7 +51,12 @@ mod tests {
                 // It comes as a burst, at the beginning of the round trip.
                 acked_bytes += if part == 0 { *bytes } else { 0 };
                 let t_us = (round as u64 * 5 + part) * 10_000;
-                all.push(PacketSample { t_us, acked_bytes, path_rtt_us: Some(50_000), ..PacketSample::default() });
+                all.push(PacketSample {
+                    t_us,
+                    acked_bytes,
+                    path_rtt_us: Some(50_000),
+                    ..PacketSample::default()
+                });
             }
         }
         all
@@ -63,7 +68,11 @@ mod tests {
         assert_eq!(found(&[14_000, 28_000, 56_000, 113_000, 225_000]), Some(225_000), "to its end");
         assert_eq!(found(&[14_000, 28_000, 56_000, 100_000, 100_000, 100_000]), Some(175_000));
         assert_eq!(found(&[14_000, 28_000, 56_000, 80_000, 160_000, 100_000]), Some(225_000), "a late burst");
-        assert_eq!(found(&[14_000, 21_000, 31_000, 47_000, 10_000]), Some(175_000), "an ACK for two segments");
+        assert_eq!(
+            found(&[14_000, 21_000, 31_000, 47_000, 10_000]),
+            Some(175_000),
+            "an ACK for two segments"
+        );
         assert_eq!(found(&[50_000, 50_000, 50_000, 50_000]), None);
         assert_eq!(found(&[14_000, 28_000]), None, "one doubling is chance");
         let mut lossy = samples(&[14_000, 28_000, 56_000, 113_000]);

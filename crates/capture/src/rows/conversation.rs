@@ -85,8 +85,10 @@ impl Conversation {
         let age_ns = event.time_ns.saturating_sub(own.last_ns.unwrap_or(event.time_ns));
         if age_ns >= DELAYED_NS {
             let mss = u64::from(half.mss_bytes());
-            let has_room =
-                connection.half(event.side).window_bytes().is_none_or(|window| u64::from(window) >= SEGMENTS_OUT * mss);
+            let has_room = connection
+                .half(event.side)
+                .window_bytes()
+                .is_none_or(|window| u64::from(window) >= SEGMENTS_OUT * mss);
             let least_ns = to_end_ns(connection, event.side);
             own.is_ack_late = event.payload == 0
                 && has_room
@@ -120,7 +122,8 @@ impl Conversation {
             own.unanswered_ns = None;
         }
         (own.last_ns, own.heard) = (Some(now), None);
-        (own.is_out, own.out_bytes, own.is_ack_late) = (half.unacked_bytes() > 0, half.unacked_bytes(), false);
+        (own.is_out, own.out_bytes, own.is_ack_late) =
+            (half.unacked_bytes() > 0, half.unacked_bytes(), false);
     }
 
     /// Payload was sent again.
@@ -137,7 +140,12 @@ impl Conversation {
     pub(super) fn clock_was_set(&mut self) {
         self.begun_ns = None;
         for own in &mut self.speakers {
-            *own = Speaker { waits: own.waits, is_out: own.is_out, out_bytes: own.out_bytes, ..Speaker::default() };
+            *own = Speaker {
+                waits: own.waits,
+                is_out: own.is_out,
+                out_bytes: own.out_bytes,
+                ..Speaker::default()
+            };
         }
     }
 
@@ -196,7 +204,7 @@ impl Speaker {
                 return;
             }
             None => {
-                let after_ack_ns = now.saturating_sub(self.acked_ns);
+                let after_ack_ns = now.saturating_sub(self.acked_ns.max(from_ns));
                 if self.is_ack_late && after_ack_ns <= own_ns.saturating_add(RELEASED_NS) {
                     self.end_piece(connection);
                     self.waited_for_late_ack(connection, event, now.saturating_sub(from_ns) / 1_000)
@@ -216,8 +224,7 @@ impl Speaker {
     }
 
     fn waited_for_late_ack(&mut self, connection: &Connection, event: &Event, us: u64) -> Waiting {
-        let is_small =
-            event.payload < connection.half(event.side).mss_bytes() && event.flags.has(Flags::PSH);
+        let is_small = event.payload < connection.half(event.side).mss_bytes() && event.flags.has(Flags::PSH);
         if is_small {
             self.waits.add(Waiting::Nagle, us);
             self.waits.nagles = self.waits.nagles.saturating_add(1);
