@@ -1,6 +1,7 @@
 //! What is said of the connections of a capture: judged together where they share a path.
 
 use crate::capture_reading::CaptureRead;
+use crate::capture_udp::{mptcp_groups, udp_flows};
 use crate::handshake;
 use pipefill_analysis::findings::connections::{
     BackwardTimes, Captured, CapturedFlow, Connection, ConnectionPackets, Judged, judge_together,
@@ -28,6 +29,9 @@ pub fn judge_capture(read: &CaptureRead) -> Captured {
         backward_times: backward_times(read),
         broken: read.broken.clone(),
         left_out: read.left_out,
+        udp_flows: udp_flows(&read.udp),
+        udp_left_out: read.udp_left_out,
+        mptcp: mptcp_groups(&read.watched),
         ..Captured::new()
     };
     for group in by_hosts(&read.watched) {

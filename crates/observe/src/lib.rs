@@ -5,6 +5,7 @@
 
 mod capture_flows;
 mod capture_reading;
+mod capture_udp;
 mod exact;
 mod filter;
 mod handshake;

@@ -2,6 +2,7 @@
 
 use super::{advice, bold, evidence, section, shares, timeline};
 use crate::captured::{hidden, notes, seen};
+use crate::captured_udp::in_place_of_tcp;
 use crate::prose::filled;
 use crate::quantity;
 use crate::table::Style;
@@ -76,7 +77,7 @@ pub fn capture(found: &Captured, name: &str, style: Style) -> String {
     let mut parts = vec![bold(name, style)];
     parts.extend(shown.iter().map(|flow| explained(flow, style)));
     if shown.is_empty() {
-        parts.push("No TCP connection carried anything.".to_owned());
+        parts.push(filled(&in_place_of_tcp(found), "", "", style.width));
     }
     parts.push(filled(&notes(found, hidden(found, shown.len()).as_deref()), "", "", style.width));
     parts.join("\n\n") + "\n"

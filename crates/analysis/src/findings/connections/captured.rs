@@ -1,5 +1,6 @@
 //! What is said of the connections of a capture: one entry for each connection and direction that carried data.
 
+use super::captured_udp::{MptcpGroup, UdpFlow};
 use super::connection::Judged;
 use super::handshake::{FlowCounts, FlowOptions};
 use super::joined::{BackwardTimes, JoinedCaptures, JoinedFlow};
@@ -20,7 +21,7 @@ pub struct Captured {
     pub schema: u32,
     /// Packets that were read, of both captures where there are two.
     pub packets: u64,
-    /// Packets that could not be understood, by what they were.
+    /// Packets that are neither TCP nor UDP, or could not be understood, by what they are.
     pub not_understood: BTreeMap<String, u64>,
     /// Packets that whoever captured dropped; null where the capture does not tell.
     pub dropped: Option<u64>,
@@ -36,6 +37,12 @@ pub struct Captured {
     pub joined: Option<JoinedCaptures>,
     /// One entry for each connection and direction that carried data, the largest first.
     pub flows: Vec<CapturedFlow>,
+    /// One entry for each UDP flow in one direction, the largest first. Of two captures those of the first, and those that only the second has.
+    pub udp_flows: Vec<UdpFlow>,
+    /// UDP flows that carried little, of more than are kept: they have no entry.
+    pub udp_left_out: u64,
+    /// Which connections are subflows of one of Multipath TCP.
+    pub mptcp: Vec<MptcpGroup>,
 }
 
 /// One connection in one direction.
