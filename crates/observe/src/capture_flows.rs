@@ -92,6 +92,7 @@ fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
                 let mut flow = flow(one, side, samples, from_ns);
                 flow.judge(&results, direction);
                 flow.know(&facts, direction);
+                flow.know_stacks(handshake::stack(&one.connection, side.other()).0);
                 flows.push(flow);
             }
         }
@@ -126,6 +127,7 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
     rtts.sort_unstable();
     let data_ns = half.first_data_ns().zip(half.last_data_ns());
     let span_us = data_ns.map_or(0, |(from, to)| to.saturating_sub(from) / 1_000);
+    let (stack, stack_confidence) = handshake::stack(&one.connection, side);
     let span_us = (!half.is_across_set_clock()).then_some(span_us);
     CapturedFlow {
         src: one.endpoint(side).to_string(),
@@ -146,6 +148,8 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
             .map(u64::from),
         in_flight_bytes: half.largest_flight_bytes(),
         fastest_bps: half.bottleneck_bps(),
+        stack,
+        stack_confidence,
         options: handshake::options(&one.connection, side),
         counts: handshake::counts(&one.connection, side),
         vantage: one.capture_point(side),

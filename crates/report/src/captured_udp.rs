@@ -6,6 +6,7 @@ use crate::table::{Style, lines};
 use pipefill_analysis::findings::connections::{
     Captured, MptcpGroup, QuicFigures, RtpSource, UdpFlow, UdpKind,
 };
+use std::collections::BTreeSet;
 
 /// The columns of a UDP flow.
 const HEADINGS: [(&str, bool); 6] = [
@@ -45,7 +46,15 @@ const fn kind(kind: UdpKind) -> &'static str {
 /// What the datagrams of the flows in the table show beside their rate, a sentence each.
 pub(crate) fn sentences(found: &Captured, most: usize) -> Vec<String> {
     let shown = || found.udp_flows.iter().take(most);
-    let mut all: Vec<String> = shown().flat_map(of_flow).collect();
+    // Both directions of a QUIC connection have the same figures.
+    let mut told = BTreeSet::new();
+    let mut all = Vec::new();
+    for flow in shown() {
+        if flow.quic.is_none() || !told.contains(&(&flow.dst, &flow.src)) {
+            all.extend(of_flow(flow));
+        }
+        told.insert((&flow.src, &flow.dst));
+    }
     if shown().any(|flow| flow.kind == UdpKind::Quic) {
         all.push(
             "QUIC encrypts its windows and acknowledgements: packets show its rate and pauses, not what limits it; \
@@ -57,7 +66,7 @@ pub(crate) fn sentences(found: &Captured, most: usize) -> Vec<String> {
 }
 
 fn of_flow(flow: &UdpFlow) -> Vec<String> {
-    let ends = format!("{} -> {}", flow.src, flow.dst);
+    let ends = format!("{} {} {}", flow.src, if flow.quic.is_some() { "<->" } else { "->" }, flow.dst);
     let mut all: Vec<String> = flow.rtp.iter().map(|source| format!("{ends}: {}.", rtp(source))).collect();
     all.extend(flow.quic.as_ref().map(|figures| format!("{ends}: {}.", quic(figures))));
     let is_steady = flow.kind == UdpKind::Other && flow.datagrams >= STEADY_MIN;
@@ -112,7 +121,9 @@ pub(crate) fn in_place_of_tcp(found: &Captured) -> String {
             .map(|wanted| format!("{} {}", of_kind(wanted), kind(wanted)))
             .collect();
         let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-        parts.push(format!("{datagrams} UDP datagrams in {} flows{kinds}", found.udp_flows.len()));
+        let flows = found.udp_flows.len();
+        let noun = if flows == 1 { "flow" } else { "flows" };
+        parts.push(format!("{datagrams} UDP datagrams in {flows} {noun}{kinds}"));
     }
     parts.extend(found.not_understood.iter().map(|(name, count)| format!("{count} packets of {name}")));
     match parts.is_empty() {
@@ -191,7 +202,7 @@ mod tests {
         let found = Captured { packets: 12, udp_flows: vec![udp], not_understood, ..Captured::new() };
         assert_eq!(
             in_place_of_tcp(&found),
-            "No TCP connection carried data. The capture has 7 UDP datagrams in 1 flows (1 QUIC), 3 packets of SCTP, 2 packets of link type PPI (192)."
+            "No TCP connection carried data. The capture has 7 UDP datagrams in 1 flow (1 QUIC), 3 packets of SCTP, 2 packets of link type PPI (192)."
         );
         assert_eq!(not_read(&found).as_deref(), Some("not read: 3 SCTP, 2 link type PPI (192)"));
         assert_eq!(remedies(&found).len(), 2);

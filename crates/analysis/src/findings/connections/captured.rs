@@ -5,7 +5,9 @@ use super::connection::Judged;
 use super::handshake::{FlowCounts, FlowOptions};
 use super::joined::{BackwardTimes, JoinedCaptures, JoinedFlow};
 use crate::findings::experiment::SCHEMA;
+use crate::findings::proposal::{EndStacks, HostStack};
 use crate::findings::verdict::{Verdict, VerdictReason};
+use crate::ground::models::stacks::{Stack, StackConfidence};
 use crate::ground::thresholds::STANDARD;
 use crate::judge::{Diagnosis, FlowLedger};
 use pipefill_core::cell::Direction;
@@ -88,6 +90,10 @@ pub struct CapturedFlow {
     pub verdict: Verdict,
     /// What the handshake agreed on.
     pub options: FlowOptions,
+    /// The TCP implementation of the sender, by the form of its SYN; null where that tells none.
+    pub stack: Option<Stack>,
+    /// How sure that is.
+    pub stack_confidence: StackConfidence,
     /// What was counted beside segments and retransmissions.
     pub counts: FlowCounts,
     /// Where it was captured.
@@ -130,6 +136,19 @@ impl CapturedFlow {
     /// What the verdict rests on, and what limited when.
     pub fn diagnosis(&self) -> Option<Diagnosis> {
         self.ledger.as_ref()?.diagnosis(&STANDARD)
+    }
+
+    /// Advice is for the stacks that are there: `receiver` is the other end's.
+    pub fn know_stacks(&mut self, receiver: Option<Stack>) {
+        let of_stack = |stack: Option<Stack>| match stack {
+            Some(Stack::Linux) => HostStack::Linux,
+            Some(_) => HostStack::Other,
+            None => HostStack::Unknown,
+        };
+        let stacks = EndStacks { sender: of_stack(self.stack), receiver: of_stack(receiver) };
+        let proposals =
+            self.verdict.advice.iter_mut().flatten().filter_map(|advice| advice.proposal.as_mut());
+        proposals.for_each(|proposal| proposal.stacks = stacks);
     }
 
     /// The capture's clock was set while it sent: how long that took, and what limited it when, is not known.
