@@ -151,7 +151,7 @@ impl RtpStream {
     /// RFC 3550 6.4.1: J += (|D| − J) / 16, where D is by how much longer the packets were apart at the capture than at their source.
     fn take_time(&mut self, timestamp: u32, time_ns: u64) {
         let ticks = timestamp.wrapping_sub(self.last.1).cast_signed();
-        let apart = (time_ns as f64 - self.last.0 as f64) / 1e9;
+        let apart = time_ns.wrapping_sub(self.last.0).cast_signed() as f64 / 1e9;
         for (jitter, clock) in self.jitter.iter_mut().zip(CLOCKS) {
             let late = (apart - f64::from(ticks) / f64::from(clock)).abs();
             *jitter += (late - *jitter) / 16.0;
