@@ -29,7 +29,7 @@ impl<'a> PeerIndex<'a> {
 
 fn udp_flow(flow: &udp::UdpFlow, peer: Option<&udp::UdpFlow>) -> UdpFlow {
     let span_us = flow.span_ns() / 1_000;
-    let rtp: Vec<RtpSource> = flow.rtp().iter().map(rtp_source).collect();
+    let rtp: Vec<RtpSource> = flow.rtp().into_iter().map(rtp_source).collect();
     let quic = flow.quic().map(|quic| quic_figures((flow, quic), peer));
     UdpFlow {
         src: flow.source.to_string(),

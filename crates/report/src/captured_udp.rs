@@ -29,7 +29,7 @@ fn row(flow: &UdpFlow) -> Vec<Entry> {
         Entry::plain(flow.src.clone()),
         Entry::plain(flow.dst.clone()),
         Entry::plain(kind(flow.kind).to_owned()),
-        Entry::or_missing(flow.rate_bps.map(quantity::rate)),
+        Entry::or_missing(flow.rate_bps.filter(|_| flow.datagrams >= STEADY_MIN).map(quantity::rate)),
         Entry::plain(flow.datagrams.to_string()),
         Entry::or_missing((flow.datagrams > 1).then(|| quantity::duration(flow.longest_gap_us))),
     ]
@@ -80,8 +80,8 @@ fn of_flow(flow: &UdpFlow) -> Vec<String> {
     all
 }
 
-/// Fewer datagrams have no rhythm.
-const STEADY_MIN: u64 = 20;
+/// Fewer datagrams have no rhythm, and a rate that says nothing.
+const STEADY_MIN: u64 = 10;
 
 fn rtp(source: &RtpSource) -> String {
     let lost = match source.lost {
@@ -143,33 +143,40 @@ pub(crate) fn not_read(found: &Captured) -> Option<String> {
     (!counted.is_empty()).then(|| format!("not read: {}", counted.join(", ")))
 }
 
+/// What to do about packets that were not read, by their names.
+struct Remedy {
+    is_for: fn(&str) -> bool,
+    sentence: &'static str,
+}
+
+const REMEDIES: [Remedy; 5] = [
+    Remedy {
+        is_for: |name| name.starts_with("link type"),
+        sentence: "To read that link type, capture on an interface with Ethernet or IP, or cut its header of N bytes off: \
+                   editcap -C N -T rawip -F pcap IN OUT.",
+    },
+    Remedy {
+        is_for: |name| name == "802.11 protected",
+        sentence: "Encrypted frames of 802.11 show no TCP: capture on the host's own interface, or decrypt them (airdecap-ng).",
+    },
+    Remedy {
+        is_for: |name| name.starts_with("ESP") || name == "MACsec",
+        sentence: "Encrypted packets show no TCP: capture where they are not encrypted.",
+    },
+    Remedy {
+        is_for: |name| name.ends_with("cut by the snap length"),
+        sentence: "The snap length cut headers: capture with tcpdump -s 128 or more.",
+    },
+    Remedy {
+        is_for: |name| name == "SCTP" || name == "DCCP",
+        sentence: "pipefill judges TCP alone; Wireshark reads SCTP and DCCP.",
+    },
+];
+
 /// What to do about what was not read, a sentence each.
 pub(crate) fn remedies(found: &Captured) -> Vec<&'static str> {
-    let has = |is_it: fn(&str) -> bool| found.not_understood.keys().any(|name| is_it(name));
-    let table: [(fn(&str) -> bool, &str); 5] = [
-        (
-            |name| name.starts_with("link type"),
-            "To read that link type, capture on an interface with Ethernet or IP, or cut its header of N bytes off: \
-             editcap -C N -T rawip -F pcap IN OUT.",
-        ),
-        (
-            |name| name == "802.11 protected",
-            "Encrypted frames of 802.11 show no TCP: capture on the host's own interface, or decrypt them (airdecap-ng).",
-        ),
-        (
-            |name| name.starts_with("ESP") || name == "MACsec",
-            "Encrypted packets show no TCP: capture in front of or behind the tunnel.",
-        ),
-        (
-            |name| name.ends_with("cut by the snap length"),
-            "The snap length cut headers: capture with tcpdump -s 128 or more.",
-        ),
-        (
-            |name| name == "SCTP" || name == "DCCP",
-            "Of transports only TCP and UDP are judged; Wireshark reads SCTP and DCCP.",
-        ),
-    ];
-    table.into_iter().filter(|&(is_it, _)| has(is_it)).map(|(_, sentence)| sentence).collect()
+    let is_needed = |remedy: &&Remedy| found.not_understood.keys().any(|name| (remedy.is_for)(name));
+    REMEDIES.iter().filter(is_needed).map(|remedy| remedy.sentence).collect()
 }
 
 /// Which connections are one of Multipath TCP, a sentence each.

@@ -6,6 +6,8 @@ use crate::headers::{Datagram, Endpoint};
 
 /// `https` over UDP (RFC 9114 3.1.2).
 const HTTP3_PORT: u16 = 443;
+/// Datagrams of a session before its media: STUN and DTLS (RFC 7983).
+const RTP_BEGINS_WITHIN: u64 = 64;
 /// A pause this long is a gap, nanoseconds.
 pub const GAP_NS: u64 = 1_000_000_000;
 
@@ -85,7 +87,7 @@ impl UdpFlow {
         }
         match &mut self.rtp {
             Some(rtp) => rtp.take(datagram),
-            None if self.datagrams == 1 => self.rtp = Rtp::begin(datagram).map(Box::new),
+            None if self.datagrams <= RTP_BEGINS_WITHIN => self.rtp = Rtp::begin(datagram).map(Box::new),
             None => {}
         }
     }
@@ -124,10 +126,10 @@ impl UdpFlow {
     }
 
     /// Its streams of RTP; none where it is something else.
-    pub fn rtp(&self) -> &[RtpStream] {
+    pub fn rtp(&self) -> Vec<&RtpStream> {
         match &self.rtp {
             Some(rtp) if self.quic.is_none() => rtp.valid(self.datagrams),
-            _ => &[],
+            _ => Vec::new(),
         }
     }
 

@@ -176,7 +176,7 @@ impl Quic {
     }
 
     fn take_spin(&mut self, ns: u64) {
-        if self.spins % self.kept_of == 0 {
+        if self.spins.is_multiple_of(self.kept_of) {
             self.spin_ns.push(ns);
         }
         self.spins += 1;

@@ -21,8 +21,6 @@ const CLOCK_TOLERANCE: f64 = 0.05;
 #[derive(Debug, Clone)]
 pub(super) struct Rtp {
     sources: Vec<RtpStream>,
-    /// Datagrams that are none.
-    foreign: u64,
 }
 
 /// One source of a flow.
@@ -77,32 +75,28 @@ impl Header {
 }
 
 impl Rtp {
-    /// Of a flow whose first datagram may be RTP.
+    /// Of a datagram that may be RTP.
     pub(super) fn begin(datagram: &Datagram<'_>) -> Option<Self> {
         let header = Header::read(datagram)?;
-        Some(Self { sources: vec![RtpStream::begin(&header, datagram.time_ns)], foreign: 0 })
+        Some(Self { sources: vec![RtpStream::begin(&header, datagram.time_ns)] })
     }
 
     pub(super) fn take(&mut self, datagram: &Datagram<'_>) {
-        let Some(header) = Header::read(datagram) else {
-            self.foreign += 1;
-            return;
-        };
+        let Some(header) = Header::read(datagram) else { return };
         match self.sources.iter().position(|stream| stream.source == header.source) {
             Some(at) => self.sources[at].take(&header, datagram.time_ns),
             None if self.sources.len() < SOURCES_MAX => {
                 self.sources.push(RtpStream::begin(&header, datagram.time_ns));
             }
-            None => self.foreign += 1,
+            None => {}
         }
     }
 
-    /// The sources, if all of them are valid and most datagrams are theirs: the rest is RTCP or STUN on the same port (RFC 5761, RFC 7983).
-    pub(super) fn valid(&self, datagrams: u64) -> &[RtpStream] {
-        let is_valid = self.foreign * 2 < datagrams && self.sources.iter().any(RtpStream::is_valid);
-        let strays: u64 =
-            self.sources.iter().filter(|stream| !stream.is_valid()).map(|stream| stream.packets).sum();
-        if is_valid && strays * 10 <= datagrams { &self.sources } else { &[] }
+    /// The sources whose numbers go on, if most of the flow's datagrams are theirs: the rest is RTCP, STUN or DTLS on the same port (RFC 5761, RFC 7983).
+    pub(super) fn valid(&self, datagrams: u64) -> Vec<&RtpStream> {
+        let valid: Vec<&RtpStream> = self.sources.iter().filter(|stream| stream.is_valid()).collect();
+        let packets: u64 = valid.iter().map(|stream| stream.packets).sum();
+        if packets * 2 > datagrams { valid } else { Vec::new() }
     }
 }
 

@@ -54,7 +54,8 @@ fn media(lost: &[u16]) -> Vec<(u64, Vec<u8>)> {
 #[test]
 fn rtp_has_losses_across_a_wrap_around_and_jitter() {
     let flow = one(&media(&[7, 8, 200, 450]));
-    let [stream] = flow.rtp() else { panic!("{:?}", flow.rtp()) };
+    let streams = flow.rtp();
+    let [stream] = streams[..] else { panic!("{streams:?}") };
     assert_eq!((stream.source, stream.payload_type), (0x1234_5678, 96));
     assert_eq!((stream.packets, stream.expected(), stream.lost()), (496, 500, 4));
     assert_eq!(stream.clock_hz(), Some(48_000));
@@ -69,8 +70,20 @@ fn overtaken_packets_of_rtp_are_not_lost() {
     let (early, late) = (packets[100].1.clone(), packets[101].1.clone());
     (packets[100].1, packets[101].1) = (late, early);
     let flow = one(&packets);
-    let stream = &flow.rtp()[0];
+    let stream = flow.rtp()[0];
     assert_eq!((stream.lost(), stream.reordered, stream.restarts), (0, 1, 0));
+}
+
+#[test]
+fn media_behind_stun_on_one_port_is_rtp_and_other_sources_are_not_listed() {
+    let mut packets: Vec<_> =
+        (0..5).map(|at| (at * MS, udp(MEDIA, &[0, 1, 0, 0x40, 0x21, 0x12, 0xa4, 0x42], 80))).collect();
+    packets.extend(media(&[]));
+    packets.push((20_000 * MS, udp(MEDIA, &rtp(97, 9, 9, 9), 160)));
+    packets.sort_by_key(|(time_ns, _)| *time_ns);
+    let flow = one(&packets);
+    let sources: Vec<u32> = flow.rtp().iter().map(|stream| stream.source).collect();
+    assert_eq!((flow.datagrams, sources), (506, vec![0x1234_5678]));
 }
 
 #[test]
