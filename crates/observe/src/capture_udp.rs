@@ -40,7 +40,10 @@ fn udp_flow(flow: &udp::UdpFlow, peer: Option<&udp::UdpFlow>) -> UdpFlow {
         span_us,
         gaps: flow.gaps,
         longest_gap_us: flow.longest_gap_ns / 1_000,
-        spacing_change_us: flow.spacing_change_ns().map(|ns| ns / 1_000),
+        jitter_us: match rtp.iter().filter_map(|source| source.jitter_us).max() {
+            Some(us) => Some(us),
+            None => flow.spacing_change_ns().map(|ns| ns / 1_000),
+        },
         kind: match (&quic, rtp.is_empty()) {
             (Some(_), _) => UdpKind::Quic,
             (None, false) => UdpKind::Rtp,

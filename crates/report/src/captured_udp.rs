@@ -70,11 +70,11 @@ fn of_flow(flow: &UdpFlow) -> Vec<String> {
     let mut all: Vec<String> = flow.rtp.iter().map(|source| format!("{ends}: {}.", rtp(source))).collect();
     all.extend(flow.quic.as_ref().map(|figures| format!("{ends}: {}.", quic(figures))));
     let is_steady = flow.kind == UdpKind::Other && flow.datagrams >= STEADY_MIN;
-    if let Some(us) = flow.spacing_change_us.filter(|_| is_steady) {
+    if let Some(us) = flow.jitter_us.filter(|_| is_steady) {
         let spacing = quantity::duration(flow.span_us / flow.datagrams.saturating_sub(1).max(1));
+        let jitter = quantity::duration(us);
         all.push(format!(
-            "{ends}: a datagram each {spacing} on average; the spacing changes by {} from one to the next.",
-            quantity::duration(us)
+            "{ends}: a datagram each {spacing} on average, interarrival jitter {jitter} if sent evenly."
         ));
     }
     all
@@ -125,7 +125,9 @@ pub(crate) fn in_place_of_tcp(found: &Captured) -> String {
         let noun = if flows == 1 { "flow" } else { "flows" };
         parts.push(format!("{datagrams} UDP datagrams in {flows} {noun}{kinds}"));
     }
-    parts.extend(found.not_understood.iter().map(|(name, count)| format!("{count} packets of {name}")));
+    let packets = |count: u64| if count == 1 { "packet" } else { "packets" };
+    let others = found.not_understood.iter();
+    parts.extend(others.map(|(name, &count)| format!("{count} {} of {name}", packets(count))));
     match parts.is_empty() {
         true if found.packets == 0 => {
             "No TCP connection carried data: the capture has no packets.".to_owned()

@@ -92,9 +92,8 @@ fn what_is_not_read_is_named_with_what_to_do() {
     let found = told(&folder, &file);
     assert_eq!(found["not_understood"], serde_json::json!({ "DCCP": 1, "SCTP": 2 }));
     assert!(
-        text(&folder, &file).contains(
-            "No TCP connection carried data. The capture has 1 packets of DCCP, 2 packets of SCTP."
-        )
+        text(&folder, &file)
+            .contains("No TCP connection carried data. The capture has 1 packet of DCCP, 2 packets of SCTP.")
     );
     let file = write(&folder, "usb.pcap", 189, &[(0, vec![1; 60], 0)]);
     assert_eq!(told(&folder, &file)["not_understood"]["link type USB_LINUX (189)"], 1);

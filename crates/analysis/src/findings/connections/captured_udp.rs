@@ -35,9 +35,9 @@ pub struct UdpFlow {
     pub gaps: u64,
     /// The longest pause, microseconds.
     pub longest_gap_us: u64,
-    /// By how much one spacing between datagrams differs from the next, on average, microseconds: where the sender is even, the variation of the path's
-    /// delay; null for fewer than three datagrams.
-    pub spacing_change_us: Option<u64>,
+    /// Interarrival jitter, microseconds. Of RTP by its timestamps: the largest of its sources. Otherwise by how much one spacing between datagrams
+    /// differs from the next, on average: the variation of the path's delay where the sender is even. Null for fewer than three datagrams.
+    pub jitter_us: Option<u64>,
     /// What they are.
     pub kind: UdpKind,
     /// Of RTP, one entry for each source; empty otherwise.
