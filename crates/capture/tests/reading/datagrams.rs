@@ -2,7 +2,7 @@
 
 use pipefill_capture::read::{LinkType, Packet};
 use pipefill_capture::tcp::Reconstruction;
-use pipefill_capture::udp::{UdpFlow, UdpFlows};
+use pipefill_capture::udp::{Quic, QuicVersion, UdpFlow, UdpFlows};
 use pipefill_testkit::captures::datagram::{quic_long, quic_short, rtp, udp};
 
 const MS: u64 = 1_000_000;
@@ -122,12 +122,12 @@ fn quic_has_a_version_the_times_of_its_handshake_and_a_round_trip() {
     let [server, client] = &found[..] else { panic!("{found:?}") };
     for flow in [server, client] {
         let quic = flow.quic().expect("QUIC");
-        assert_eq!(quic.version().map(|version| version.name()).as_deref(), Some("1"));
+        assert_eq!(quic.version().map(QuicVersion::name).as_deref(), Some("1"));
         assert_eq!(quic.spin_rtt_ns(Some(30 * MS)), Some(30 * MS));
         assert_eq!(quic.spin_rtt_ns(None), Some(30 * MS));
         assert_eq!(quic.first_short_ns(), Some(40 * MS));
     }
-    let first = |flow: &UdpFlow| flow.quic().and_then(|quic| quic.first_initial_ns());
+    let first = |flow: &UdpFlow| flow.quic().and_then(Quic::first_initial_ns);
     assert_eq!((first(client), first(server)), (Some(0), Some(30 * MS)));
 }
 
@@ -137,12 +137,12 @@ fn versions_have_names() {
         [(0x6b33_43cf, "2"), (0xff00_001d, "draft-29"), (0xface_b002, "mvfst-02"), (0x5130_3530, "Q050")]
     {
         let flow = one(&[(0, udp(CLIENT, &quic_long(1, version), 1_200))]);
-        let found = flow.quic().and_then(|quic| quic.version()).map(|version| version.name());
+        let found = flow.quic().and_then(Quic::version).map(QuicVersion::name);
         assert_eq!(found.as_deref(), Some(name));
     }
     let google = [&[0x0d][..], &[7; 8], b"Q043", &[1, 2, 3]].concat();
-    let found = one(&[(0, udp(CLIENT, &google, 1_300))]).quic().and_then(|quic| quic.version());
-    assert_eq!(found.map(|version| version.name()).as_deref(), Some("Q043"));
+    let found = one(&[(0, udp(CLIENT, &google, 1_300))]).quic().and_then(Quic::version);
+    assert_eq!(found.map(QuicVersion::name).as_deref(), Some("Q043"));
 }
 
 #[test]
