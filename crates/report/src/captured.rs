@@ -27,7 +27,10 @@ pub fn render(found: &Captured, most: usize, style: Style) -> String {
             text.push_str(&in_words(flow, found, style));
         }
     }
-    text += &udp(found, most, style);
+    let datagrams = udp(found, most, style);
+    if !datagrams.is_empty() {
+        text += &format!("\n{datagrams}");
+    }
     let of_both = found.joined.iter().flat_map(joined::captures);
     for sentence in captured_udp::mptcp(found).into_iter().chain(of_both) {
         let _ = write!(text, "\n{}", prose::filled(&sentence, "", "", style.width));
@@ -38,12 +41,8 @@ pub fn render(found: &Captured, most: usize, style: Style) -> String {
 }
 
 /// The UDP flows: a table, and what its datagrams show. Empty where there are none.
-fn udp(found: &Captured, most: usize, style: Style) -> String {
-    let table = captured_udp::table(found, most, style);
-    if table.is_empty() {
-        return table;
-    }
-    let mut text = format!("\n{table}");
+pub(crate) fn udp(found: &Captured, most: usize, style: Style) -> String {
+    let mut text = captured_udp::table(found, most, style);
     for sentence in captured_udp::sentences(found, most) {
         text += &(prose::filled(&sentence, "  ", "  ", style.width) + "\n");
     }

@@ -79,6 +79,11 @@ fn udp_flows_have_their_kind_and_their_figures() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
+    folder
+        .pipefill(&["explain", file.to_str().unwrap()])
+        .assert()
+        .success()
+        .stdout(contains("QUIC version 1"));
 }
 
 #[test]
