@@ -9,7 +9,7 @@ use pipefill_analysis::findings::connections::{
 use std::collections::BTreeSet;
 
 /// The columns of a UDP flow.
-const HEADINGS: [(&str, bool); 6] = [
+pub(crate) const HEADINGS: [(&str, bool); 6] = [
     ("from", false),
     ("to", false),
     ("kind", false),
@@ -20,8 +20,13 @@ const HEADINGS: [(&str, bool); 6] = [
 
 /// At most `most` UDP flows, a line each; empty where there are none.
 pub(crate) fn table(found: &Captured, most: usize, style: Style) -> String {
-    let rows: Vec<Vec<Entry>> = found.udp_flows.iter().take(most).map(row).collect();
+    let rows = rows(found, most);
     if rows.is_empty() { String::new() } else { lines(&HEADINGS, &rows, style, "") }
+}
+
+/// The fields of at most `most` UDP flows.
+pub(crate) fn rows(found: &Captured, most: usize) -> Vec<Vec<Entry>> {
+    found.udp_flows.iter().take(most).map(row).collect()
 }
 
 fn row(flow: &UdpFlow) -> Vec<Entry> {

@@ -80,6 +80,7 @@ fn body(page: &CapturePage<'_>) -> Markup {
                 h2 id="flows-title" { "Flows" }
                 (table(shown, page.found))
                 p class="hint" { (notes(page.found, hidden.as_deref())) }
+                (udp(page.found))
                 @for sentence in captured_udp::mptcp(page.found) { p { (sentence) } }
                 @for sentence in captured_udp::sentences(page.found, FLOWS) { p { (sentence) } }
             }
@@ -173,6 +174,27 @@ fn table(flows: &[CapturedFlow], found: &Captured) -> Markup {
                         @for (name, _) in HEADINGS.iter().filter(|(_, numeric)| *numeric) { th scope="col" class="number" { (name) } }
                     } }
                     tbody { @for (number, flow) in flows.iter().enumerate() { (line(number, flow)) } }
+                }
+            }
+        }
+    }
+}
+
+/// The UDP flows; nothing where there are none.
+fn udp(found: &Captured) -> Markup {
+    html! {
+        @if !found.udp_flows.is_empty() {
+            h3 { "UDP flows" }
+            div class="scroll" tabindex="0" role="region" aria-label="Table of UDP flows" {
+                table class="main" {
+                    thead { tr { @for (name, is_number) in captured_udp::HEADINGS { th scope="col" class=[is_number.then_some("number")] { (name) } } } }
+                    tbody {
+                        @for row in captured_udp::rows(found, FLOWS) {
+                            tr { @for (entry, (_, is_number)) in row.iter().zip(captured_udp::HEADINGS) {
+                                td class=[is_number.then_some("number")] { bdi { (entry.text) } }
+                            } }
+                        }
+                    }
                 }
             }
         }
