@@ -112,6 +112,7 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "the far end's end of ssh's connection, which no person reads",
     },
     Exception { file: "crates/capture/src/tcp/table.rs", words: &["RandomState"], reason: SEEDED },
+    Exception { file: "crates/capture/src/udp.rs", words: &["RandomState"], reason: SEEDED },
     Exception {
         file: "crates/report/src/png.rs",
         words: &[".load_system_fonts"],

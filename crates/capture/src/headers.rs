@@ -9,11 +9,9 @@ mod link;
 mod mptcp;
 mod options;
 mod other;
-mod ppp;
 mod segment;
 mod tunnel;
 mod usual;
-mod wireless;
 
 pub use datagram::Datagram;
 pub use ip::Address;
@@ -75,8 +73,8 @@ fn read_any<'a>(
 ) -> Result<Option<ip::Carried<'a>>, Other> {
     let (ip, from) = link::ip(link, bytes)?;
     match tunnel::innermost(ip, original_length.saturating_sub(from as u32))? {
-        ip::Inner::Tcp(carried) => segment::read(&carried, to).map(|()| None),
-        ip::Inner::Udp(carried) => Ok(Some(carried)),
-        ip::Inner::Tunnel(..) => Err(Other::NestedTunnel),
+        (ip::TCP, carried) => segment::read(&carried, to).map(|()| None),
+        (ip::UDP, carried) => Ok(Some(carried)),
+        (protocol, _) => Err(Other::of_protocol(protocol)),
     }
 }

@@ -6,8 +6,10 @@
 pub mod graphs;
 pub mod headers;
 pub mod join;
+pub mod mptcp;
 pub mod read;
 pub mod rows;
 pub mod tcp;
+pub mod udp;
 pub mod whole;
 pub mod write;

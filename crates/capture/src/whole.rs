@@ -6,6 +6,7 @@ use crate::join::Survey;
 use crate::read::{BackwardTimes, ReadError, Reader};
 use crate::rows::{Sampling, Watched};
 use crate::tcp::{Counts, Observer, Reconstruction};
+use crate::udp::{UdpFlow, UdpFlows};
 use std::io::Read;
 
 /// Where a capture comes from.
@@ -31,6 +32,10 @@ pub struct Connections {
     pub watched: Vec<Watched>,
     /// Smaller ones that were left out.
     pub left_out: u64,
+    /// Its UDP flows, the one with the most first.
+    pub udp: Vec<UdpFlow>,
+    /// Smaller ones that were left out.
+    pub udp_left_out: u64,
 }
 
 /// Tells `observer` of everything in the capture, to its end or to where it can't be read.
@@ -40,13 +45,14 @@ pub fn follow(reader: &mut Reader<'_, Source>, observer: &mut dyn Observer) -> W
 
 /// The connections of the capture, with the looks at them; `survey` is told of them too.
 pub fn connections(reader: &mut Reader<'_, Source>, survey: Option<&mut Survey>) -> Connections {
-    let mut sampling = Sampling::default();
+    let (mut sampling, mut datagrams) = (Sampling::default(), UdpFlows::default());
+    let mut observer = (&mut sampling, &mut datagrams);
     let whole = match survey {
-        None => all(reader, &mut sampling),
-        Some(survey) => all(reader, &mut (&mut sampling, survey)),
+        None => all(reader, &mut observer),
+        Some(survey) => all(reader, &mut (&mut observer, survey)),
     };
-    let (watched, left_out) = sampling.finish();
-    Connections { whole, watched, left_out }
+    let ((watched, left_out), (udp, udp_left_out)) = (sampling.finish(), datagrams.finish());
+    Connections { whole, watched, left_out, udp, udp_left_out }
 }
 
 fn all<O: Observer>(reader: &mut Reader<'_, Source>, observer: &mut O) -> Whole {

@@ -10,6 +10,7 @@ proptest! {
     fn any_bytes_are_read_as_far_as_they_can_be(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         captures::file(&bytes);
         captures::packets(&bytes);
+        captures::datagrams(&bytes);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What is said of the connections of a capture: judged together where they share a path.
 
 use crate::capture_reading::CaptureRead;
+use crate::capture_udp::{mptcp_groups, udp_flows};
 use crate::ending;
 use crate::handshake;
 use pipefill_analysis::findings::connections::{
@@ -31,6 +32,9 @@ pub fn judge_capture(read: &CaptureRead) -> Captured {
         backward_times: backward_times(read),
         broken: read.broken.clone(),
         left_out: read.left_out,
+        udp_flows: udp_flows(&read.udp),
+        udp_left_out: read.udp_left_out,
+        mptcp: mptcp_groups(&read.watched),
         ..Captured::new()
     };
     for group in by_hosts(&read.watched) {
@@ -90,6 +94,7 @@ fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
                 let mut flow = flow(one, side, samples, from_ns);
                 flow.judge(&results, direction);
                 flow.know(&facts, direction);
+                flow.know_stacks(handshake::stack(&one.connection, side.other()).0);
                 flows.push(flow);
             }
         }
@@ -149,6 +154,7 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
     let data_us = data_ns.map_or(0, |(from, to)| to.saturating_sub(from) / 1_000);
     let data_us = (!half.is_across_set_clock()).then_some(data_us);
     let span_us = life(one, side, from_ns).map(TimeInterval::length_us);
+    let (stack, stack_confidence) = handshake::stack(&one.connection, side);
     CapturedFlow {
         src: one.endpoint(side).to_string(),
         dst: one.endpoint(side.other()).to_string(),
@@ -169,6 +175,8 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
             .map(u64::from),
         in_flight_bytes: half.largest_flight_bytes(),
         fastest_bps: half.bottleneck_bps(),
+        stack,
+        stack_confidence,
         options: handshake::options(&one.connection, side),
         counts: handshake::counts(&one.connection, side),
         ended: ending::ended(&one.connection, side, is_silent),

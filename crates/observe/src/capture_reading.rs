@@ -4,6 +4,7 @@ use pipefill_capture::join::Survey;
 use pipefill_capture::read::{BackwardTimes, Problem as ReadProblem, ReadError, Reader};
 use pipefill_capture::rows::Watched;
 use pipefill_capture::tcp::Counts;
+use pipefill_capture::udp::UdpFlow;
 use pipefill_capture::whole::{Connections, Source, connections};
 use pipefill_core::problem::Problem;
 use pipefill_lab::mapped_file::MappedFile;
@@ -28,6 +29,10 @@ pub struct CaptureRead {
     pub watched: Vec<Watched>,
     /// Smaller ones that were left out.
     pub left_out: u64,
+    /// Its UDP flows.
+    pub udp: Vec<UdpFlow>,
+    /// Smaller ones that were left out.
+    pub udp_left_out: u64,
     /// What it says of itself.
     pub comments: Vec<String>,
 }
@@ -46,11 +51,11 @@ impl CaptureRead {
 pub fn read_capture(file: &Path, survey: Option<&mut Survey>) -> Result<CaptureRead, Problem> {
     let (name, mut opened) = (capture_name(file), CaptureFile::open(file)?);
     let mut reader = opened.reader()?;
-    let Connections { whole, watched, left_out } = connections(&mut reader, survey);
+    let Connections { whole, watched, left_out, udp, udp_left_out } = connections(&mut reader, survey);
     let broken = whole.broken.map(|error| format!("{name}: {error}"));
     let comments = reader.comments().to_vec();
     let (counts, backward, dropped) = (whole.counts, whole.backward, reader.dropped());
-    Ok(CaptureRead { counts, dropped, backward, broken, watched, left_out, comments })
+    Ok(CaptureRead { counts, dropped, backward, broken, watched, left_out, udp, udp_left_out, comments })
 }
 
 /// A capture that is open, from its first byte.

@@ -1,6 +1,8 @@
 //! What the handshake of a captured connection agreed on, for the data of one side.
 
 use pipefill_analysis::findings::connections::{FlowCounts, FlowOptions};
+use pipefill_analysis::ground::models::stacks::{Stack, StackConfidence, SynForm, recognise};
+use pipefill_capture::headers::{Layout, OptionKind};
 use pipefill_capture::tcp::{Connection, EcnMode, Side};
 
 /// RFC 9293 3.7.1: what a SYN without the option means.
@@ -20,6 +22,34 @@ pub(crate) fn options(connection: &Connection, side: Side) -> FlowOptions {
         ecn: ecn.map(|mode| mode != EcnMode::Off),
         accurate_ecn: ecn.map(|mode| mode == EcnMode::Accurate),
     }
+}
+
+/// The TCP implementation of `side`, by its SYN.
+pub(crate) fn stack(connection: &Connection, side: Side) -> (Option<Stack>, StackConfidence) {
+    let Some(syn) = connection.opening(side) else { return (None, StackConfidence::Unknown) };
+    recognise(&SynForm {
+        options: &in_words(syn.layout),
+        hops: syn.hops,
+        dont_fragment: syn.dont_fragment || connection.is_v6(),
+        window: syn.window,
+        mss: syn.mss,
+    })
+}
+
+/// The options in their order; those of a connection's own kind say nothing of the stack.
+fn in_words(layout: Layout) -> String {
+    let word = |kind: OptionKind| match kind {
+        OptionKind::End => Some("eol"),
+        OptionKind::Nop => Some("nop"),
+        OptionKind::Mss => Some("mss"),
+        OptionKind::WindowScale => Some("ws"),
+        OptionKind::SackPermitted => Some("sok"),
+        OptionKind::Sack => Some("sack"),
+        OptionKind::Timestamps => Some("ts"),
+        OptionKind::Mptcp | OptionKind::FastOpen => None,
+        OptionKind::Other => Some("other"),
+    };
+    layout.kinds().filter_map(word).collect::<Vec<_>>().join(",")
 }
 
 /// What is counted of the data of `side`.

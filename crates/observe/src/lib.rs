@@ -5,6 +5,7 @@
 
 mod capture_flows;
 mod capture_reading;
+mod capture_udp;
 mod ending;
 mod exact;
 mod filter;

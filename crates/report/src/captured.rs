@@ -5,7 +5,7 @@ use crate::sheet::Entry;
 use crate::table::{Style, lines};
 use crate::verdicts::{advice, counted};
 use crate::words::UNKNOWN;
-use crate::{captured_facts, joined, prose, verdicts};
+use crate::{captured_facts, captured_udp, joined, prose, verdicts};
 use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
 use pipefill_core::record::CapturePoint;
 use std::fmt::Write;
@@ -18,7 +18,7 @@ pub fn render(found: &Captured, most: usize, style: Style) -> String {
     let mut text = String::new();
     let shown = &found.flows[..found.flows.len().min(most)];
     if shown.is_empty() {
-        text.push_str("No TCP connection carried anything.\n");
+        text += &(prose::filled(&captured_udp::in_place_of_tcp(found), "", "", style.width) + "\n");
     } else {
         let rows: Vec<Vec<Entry>> = shown.iter().map(row).collect();
         text += &lines(&HEADINGS, &rows, style, "");
@@ -27,11 +27,25 @@ pub fn render(found: &Captured, most: usize, style: Style) -> String {
             text.push_str(&in_words(flow, found, style));
         }
     }
-    for sentence in found.joined.iter().flat_map(joined::captures) {
+    let datagrams = udp(found, most, style);
+    if !datagrams.is_empty() {
+        text += &format!("\n{datagrams}");
+    }
+    let of_both = found.joined.iter().flat_map(joined::captures);
+    for sentence in captured_udp::mptcp(found).into_iter().chain(of_both) {
         let _ = write!(text, "\n{}", prose::filled(&sentence, "", "", style.width));
     }
     let hidden = hidden(found, shown.len());
     let _ = writeln!(text, "\n{}", prose::filled(&notes(found, hidden.as_deref()), "", "", style.width));
+    text
+}
+
+/// The UDP flows: a table, and what its datagrams show. Empty where there are none.
+pub(crate) fn udp(found: &Captured, most: usize, style: Style) -> String {
+    let mut text = captured_udp::table(found, most, style);
+    for sentence in captured_udp::sentences(found, most) {
+        text += &(prose::filled(&sentence, "  ", "  ", style.width) + "\n");
+    }
     text
 }
 
@@ -113,19 +127,19 @@ pub(crate) fn hidden(found: &Captured, shown: usize) -> Option<String> {
 /// What was read, and what is missing.
 pub(crate) fn notes(found: &Captured, hidden: Option<&str>) -> String {
     let mut parts = vec![format!("{} packets", found.packets)];
-    for (kind, count) in &found.not_understood {
-        parts.push(format!("{count} not understood: {kind}"));
-    }
+    parts.extend(captured_udp::not_read(found));
     parts.extend(counted([
         (found.dropped.unwrap_or(0), "dropped while capturing"),
         (found.forgotten, "connections forgotten before their end"),
         (found.left_out, "smaller connections left out, of more than are kept"),
+        (found.udp_left_out, "smaller UDP flows left out, of more than are kept"),
     ]));
     parts.extend(hidden.map(str::to_owned));
     let mut text = parts.join("; ") + ".";
     text.extend(
         found.backward_times.iter().flat_map(joined::backwards).map(|sentence| format!(" {sentence}")),
     );
+    text.extend(captured_udp::remedies(found).iter().map(|sentence| format!(" {sentence}")));
     if let Some(broken) = &found.broken {
         let _ = write!(text, " Reading ended early: {broken}.");
     }

@@ -6,10 +6,11 @@ use pipefill_analysis::findings::connections::{
     CapturedEvent, CapturedFlow, EndedBy, EndingKind, FlowCounts, FlowEnding, FlowEventKind, FlowOptions,
     MissingPart,
 };
+use pipefill_analysis::ground::models::stacks::{Stack, StackConfidence};
 
 /// All that there is to say.
 pub(crate) fn sentences(flow: &CapturedFlow) -> Vec<String> {
-    let facts = [options(flow), counts(flow), ending(flow.ended), missing(flow)];
+    let facts = [options(flow), stack(flow), counts(flow), ending(flow.ended), missing(flow)];
     facts.into_iter().flatten().chain(outages(&flow.events)).collect()
 }
 
@@ -32,6 +33,20 @@ fn options(flow: &CapturedFlow) -> Option<String> {
         named(ecn, ecn_name),
     ];
     Some(format!("Negotiated: {}.", parts.into_iter().flatten().collect::<Vec<_>>().join(", ")))
+}
+
+/// Which TCP implementation sends; `None` where nothing shows it.
+fn stack(flow: &CapturedFlow) -> Option<String> {
+    let name = match flow.stack? {
+        Stack::Linux => "Linux",
+        Stack::Windows => "Windows",
+        Stack::Bsd => "a BSD",
+        Stack::Macos => "macOS or iOS",
+        Stack::Solaris => "Solaris",
+        Stack::Embedded => "an embedded stack",
+    };
+    let likely = if flow.stack_confidence == StackConfidence::Certain { "" } else { "likely " };
+    Some(format!("The sender is {likely}{name}, by the form of its SYN."))
 }
 
 /// What was counted; `None` where nothing of it happened.

@@ -8,6 +8,7 @@ pub mod calculator;
 pub mod capture_graphs;
 pub mod captured;
 mod captured_facts;
+mod captured_udp;
 mod carried;
 pub mod cause;
 pub mod changes;

@@ -10,7 +10,7 @@ mod prediction;
 mod window;
 
 use crate::findings::finding::Advice;
-use crate::findings::proposal::{Change, HostNames, Proposal, Reason, Setting, Target};
+use crate::findings::proposal::{Change, EndStacks, HostNames, Proposal, Reason, Setting, Target};
 use crate::findings::verdict::JudgedFlow;
 use crate::ground::models::window as laws;
 use crate::ground::statistics::rounded;
@@ -75,7 +75,8 @@ impl Case<'_> {
     fn proposed(&self, changes: Vec<Change>, reason: Reason, predicted_bps: Option<u64>) -> Advice {
         let JudgedFlow { flow, goodput_bps, .. } = self.judged;
         let names = if self.judged.is_observed() { HostNames::Observed } else { HostNames::Scenario };
-        let proposal = Proposal { changes, reason, hosts: names(flow.direction) };
+        let hosts = names(flow.direction);
+        let proposal = Proposal { changes, reason, hosts, stacks: EndStacks::default() };
         let mut advice = Advice::of(proposal, predicted_bps);
         if self.judged.is_observed() {
             advice.set.clear();

@@ -1,6 +1,7 @@
 //! Connections that no scenario describes: of sockets, of captures, of tests between hosts.
 
 mod captured;
+mod captured_udp;
 mod connection;
 mod datagram_flow;
 mod delays;
@@ -14,6 +15,7 @@ mod test_warnings;
 mod unplanned;
 
 pub use captured::{Captured, CapturedFlow};
+pub use captured_udp::{MptcpGroup, QuicFigures, RtpSource, UdpFlow, UdpKind};
 pub use connection::{Carried, Connection, ConnectionPackets, Exact, Judged, judge_together};
 pub use datagram_flow::{DatagramCount, DatagramFlow};
 pub use delays::{ClockOffset, DelayOf, TestDelay, TestDelays};

@@ -187,6 +187,41 @@ pub enum HostNames {
     Observed(Direction),
 }
 
+/// What is known of the TCP implementation of a host, for the words and commands of an advice.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HostStack {
+    /// It is Linux: a host of a scenario, this host, or a peer that shows it.
+    #[default]
+    Linux,
+    /// It is another one, whose settings have other names.
+    Other,
+    /// Nothing shows it.
+    Unknown,
+}
+
+/// Those of both ends of a flow.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EndStacks {
+    /// Of the host that sends its data.
+    pub sender: HostStack,
+    /// Of the host that receives them.
+    pub receiver: HostStack,
+}
+
+impl EndStacks {
+    /// The one that a change at `target` is for; of both ends where it needs both.
+    pub fn of(&self, target: Target, needs_both: bool) -> HostStack {
+        let both = [self.sender, self.receiver];
+        match target {
+            _ if needs_both && both.contains(&HostStack::Other) => HostStack::Other,
+            _ if needs_both && both.contains(&HostStack::Unknown) => HostStack::Unknown,
+            Target::Receiver => self.receiver,
+            Target::Sender | Target::Program => self.sender,
+            Target::Bottleneck => HostStack::Linux,
+        }
+    }
+}
+
 /// One advice without its words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proposal {
@@ -196,6 +231,8 @@ pub struct Proposal {
     pub reason: Reason,
     /// Whose names the hosts have.
     pub hosts: HostNames,
+    /// What runs on them.
+    pub stacks: EndStacks,
 }
 
 impl Proposal {

@@ -7,4 +7,5 @@ pub mod headers;
 pub mod line;
 pub mod loss;
 pub mod sizing;
+pub mod stacks;
 pub mod window;

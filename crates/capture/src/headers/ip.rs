@@ -1,23 +1,16 @@
 //! IPv4 (RFC 791) and IPv6 (RFC 8200), their fragments and extension headers.
 
 use super::Other;
-use super::tunnel::{self, Tunnel};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const HOP_BY_HOP: u8 = 0;
-const ICMP: u8 = 1;
-const IPV4_IN_IP: u8 = 4;
 pub(super) const TCP: u8 = 6;
-const UDP: u8 = 17;
-const IPV6_IN_IP: u8 = 41;
+pub(super) const UDP: u8 = 17;
 const ROUTING: u8 = 43;
 const FRAGMENT: u8 = 44;
-const GRE: u8 = 47;
 const AUTHENTICATION: u8 = 51;
-const ICMP_V6: u8 = 58;
 const DESTINATION: u8 = 60;
 const MOBILITY: u8 = 135;
-const MPLS_IN_IP: u8 = 137;
 pub(super) const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
 /// In the first byte of the fragment offset.
@@ -82,13 +75,8 @@ pub(super) struct Carried<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// What an IP packet holds.
-pub(super) enum Inner<'a> {
-    Tcp(Carried<'a>),
-    Udp(Carried<'a>),
-    /// Another packet, or what holds one.
-    Tunnel(Tunnel, Carried<'a>),
-}
+/// The protocol in an IP packet, and its header and payload.
+pub(super) type Inner<'a> = (u8, Carried<'a>);
 
 /// The IP packet in `bytes`; its frame had `length` bytes from here on.
 #[inline(always)]
@@ -132,7 +120,7 @@ fn v4(bytes: &[u8], frame_length: u32) -> Result<Inner<'_>, Other> {
         length,
         bytes: body,
     };
-    protocol(header[9], carried)
+    Ok((header[9], carried))
 }
 
 #[inline]
@@ -180,7 +168,7 @@ fn v6(bytes: &[u8], frame_length: u32) -> Result<Inner<'_>, Other> {
         length,
         bytes: body,
     };
-    protocol(next, carried)
+    Ok((next, carried))
 }
 
 /// The length in a jumbo payload option (RFC 2675), as the first option of the first extension header.
@@ -188,22 +176,5 @@ fn jumbo(next: u8, body: &[u8]) -> Option<u32> {
     match (next, body) {
         (HOP_BY_HOP, &[_, _, JUMBO_PAYLOAD, 4, a, b, c, d, ..]) => Some(u32::from_be_bytes([a, b, c, d])),
         _ => None,
-    }
-}
-
-#[inline(always)]
-fn protocol(number: u8, carried: Carried<'_>) -> Result<Inner<'_>, Other> {
-    match number {
-        TCP => Ok(Inner::Tcp(carried)),
-        UDP => Ok(match tunnel::of_udp(&carried) {
-            Some(kind) => Inner::Tunnel(kind, carried),
-            None => Inner::Udp(carried),
-        }),
-        GRE => Ok(Inner::Tunnel(Tunnel::Gre, carried)),
-        // RFC 2003, RFC 4213, RFC 2473: 4in4, 6in4, 4in6 and 6in6.
-        IPV4_IN_IP | IPV6_IN_IP => Ok(Inner::Tunnel(Tunnel::Ip, carried)),
-        MPLS_IN_IP => Ok(Inner::Tunnel(Tunnel::Mpls, carried)),
-        ICMP | ICMP_V6 => Err(Other::Icmp),
-        other => Err(Other::Protocol(other)),
     }
 }

@@ -1,6 +1,9 @@
 //! What stands before IP: the headers of the link, tags, labels and sessions (VLAN, PPPoE, MPLS, LLC).
 
-use super::{Other, ppp, wireless};
+pub(super) mod ppp;
+mod wireless;
+
+use super::Other;
 use crate::read::LinkType;
 
 /// Link types: <https://www.tcpdump.org/linktypes.html>.
@@ -192,7 +195,7 @@ fn fddi(frame: Frame<'_>) -> Found<'_> {
 }
 
 /// IEEE 802.2, and SNAP behind it (RFC 1042).
-pub(super) fn llc(frame: Frame<'_>) -> Found<'_> {
+fn llc(frame: Frame<'_>) -> Found<'_> {
     const SNAP: u8 = 0xaa;
     const IP: u8 = 0x06;
     const UNNUMBERED: u8 = 0x03;

@@ -63,6 +63,16 @@ pub enum Other {
 }
 
 impl Other {
+    /// What IP carries beside TCP and UDP.
+    pub(super) const fn of_protocol(number: u8) -> Self {
+        const ICMP: u8 = 1;
+        const ICMP_V6: u8 = 58;
+        match number {
+            ICMP | ICMP_V6 => Self::Icmp,
+            other => Self::Protocol(other),
+        }
+    }
+
     /// Its name, for a table.
     pub fn name(self) -> Cow<'static, str> {
         let name = match self {

@@ -3,9 +3,13 @@
 
 use super::Other;
 use super::ip::{self, Carried, Inner};
-use super::link::{self, Found, Frame};
-use super::ppp;
+use super::link::{self, Found, Frame, ppp};
 
+/// Protocols of IP that hold packets. RFC 2003, RFC 4213, RFC 2473: 4in4, 6in4, 4in6 and 6in6.
+const IPV4_IN_IP: u8 = 4;
+const IPV6_IN_IP: u8 = 41;
+const GRE: u8 = 47;
+const MPLS_IN_IP: u8 = 137;
 /// Tunnels in tunnels that are followed: GTP-U in VXLAN in IP has two.
 const NESTED_MAX: usize = 4;
 const UDP_HEADER: usize = 8;
@@ -17,7 +21,7 @@ const MPLS_PORT: u16 = 6635;
 
 /// What holds another packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tunnel {
+enum Tunnel {
     Ip,
     Gre,
     Mpls,
@@ -27,36 +31,50 @@ pub(super) enum Tunnel {
     MplsInUdp,
 }
 
-/// The tunnel in a UDP datagram, by its ports and by what its header has to begin with.
-pub(super) fn of_udp(carried: &Carried<'_>) -> Option<Tunnel> {
-    let &[_, _, high, low, _, _, _, _, ref body @ ..] = carried.bytes else { return None };
-    let port = u16::from_be_bytes([high, low]);
-    match body {
-        [flags, ..] if VXLAN_PORTS.contains(&port) => (flags & 0x08 != 0).then_some(Tunnel::Vxlan),
-        // Version 0.
-        [first, ..] if port == GENEVE_PORT => (first >> 6 == 0).then_some(Tunnel::Geneve),
-        // Version 1, GTP and not GTP', a packet of a user.
-        [first, 255, ..] if port == GTP_PORT => (first >> 4 == 0b0011).then_some(Tunnel::Gtp),
-        [_, ..] if port == MPLS_PORT => Some(Tunnel::MplsInUdp),
-        _ => None,
-    }
-}
-
 /// The innermost packet of an IP packet whose frame had `length` bytes.
+#[inline]
 pub(super) fn innermost(bytes: &[u8], length: u32) -> Result<Inner<'_>, Other> {
-    let mut inner = ip::read(bytes, length)?;
+    let (mut protocol, mut carried) = ip::read(bytes, length)?;
     for _ in 0..NESTED_MAX {
-        let Inner::Tunnel(tunnel, carried) = inner else { return Ok(inner) };
+        let Some(tunnel) = Tunnel::of(protocol, &carried) else { return Ok((protocol, carried)) };
         let (bytes, from) = tunnel.body(carried.bytes)?;
-        inner = ip::read(bytes, carried.length.saturating_sub(from as u32))?;
+        (protocol, carried) = ip::read(bytes, carried.length.saturating_sub(from as u32))?;
     }
-    match inner {
-        Inner::Tunnel(..) => Err(Other::NestedTunnel),
-        inner => Ok(inner),
+    match Tunnel::of(protocol, &carried) {
+        Some(_) => Err(Other::NestedTunnel),
+        None => Ok((protocol, carried)),
     }
 }
 
 impl Tunnel {
+    /// The tunnel that `protocol` is; `None` where it is none.
+    #[inline]
+    fn of(protocol: u8, carried: &Carried<'_>) -> Option<Self> {
+        match protocol {
+            ip::TCP => None,
+            ip::UDP => Self::in_udp(carried.bytes),
+            IPV4_IN_IP | IPV6_IN_IP => Some(Self::Ip),
+            GRE => Some(Self::Gre),
+            MPLS_IN_IP => Some(Self::Mpls),
+            _ => None,
+        }
+    }
+
+    /// The tunnel in a UDP datagram, by its port and by what its header has to begin with.
+    fn in_udp(datagram: &[u8]) -> Option<Self> {
+        let &[_, _, high, low, _, _, _, _, ref body @ ..] = datagram else { return None };
+        let port = u16::from_be_bytes([high, low]);
+        match body {
+            [flags, ..] if VXLAN_PORTS.contains(&port) => (flags & 0x08 != 0).then_some(Self::Vxlan),
+            // Version 0.
+            [first, ..] if port == GENEVE_PORT => (first >> 6 == 0).then_some(Self::Geneve),
+            // Version 1, GTP and not GTP', a packet of a user.
+            [first, 255, ..] if port == GTP_PORT => (first >> 4 == 0b0011).then_some(Self::Gtp),
+            [_, ..] if port == MPLS_PORT => Some(Self::MplsInUdp),
+            _ => None,
+        }
+    }
+
     /// The IP packet behind the tunnel's own headers.
     fn body(self, bytes: &[u8]) -> Found<'_> {
         let frame = Frame::new(bytes);
@@ -82,9 +100,11 @@ fn gre(frame: Frame<'_>) -> Found<'_> {
     let fields = (header[0] & 0xb0).count_ones();
     let behind = |fields: u32| frame.skip(4 + 4 * fields as usize);
     match (header[1] & 7, ethertype) {
+        // A keep-alive has no type and no packet.
+        (0, 0) => Err(Other::Protocol(GRE)),
         (0, ethertype) => link::typed(ethertype, behind(fields)),
         (1, PPP) => ppp::framed(behind(fields + u32::from(header[1] >> 7))),
-        _ => Err(Other::Protocol(47)),
+        _ => Err(Other::Protocol(GRE)),
     }
 }
 

@@ -210,6 +210,7 @@ fn what_is_no_segment_is_told_by_its_kind() {
         (Other::Protocol(132), 101, with(9, 132)),
         (Other::Protocol(33), 101, with(9, 33)),
         (Other::EtherType(0x22eb), 101, gre(0, 0, 0x22eb, &v4)),
+        (Other::Protocol(47), 101, gre(0, 0, 0, &[])),
         (Other::EtherType(0x0806), 1, ethernet(&[], 0x0806, &[0; 28])),
         (Other::EtherType(0x88cc), 1, ethernet(&[], 0x88cc, &[0; 28])),
         (Other::EtherType(0x8863), 1, ethernet(&[], 0x8863, &[0; 28])),

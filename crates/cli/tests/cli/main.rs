@@ -21,6 +21,7 @@ mod messages;
 mod old_records;
 mod pcap;
 mod pcap_joined;
+mod pcap_others;
 mod pictures;
 #[path = "../pipefill/mod.rs"]
 mod pipefill;

@@ -1,7 +1,8 @@
 //! A capture explained, flow by flow, in the words for a run.
 
 use super::{advice, bold, evidence, section, shares, timeline};
-use crate::captured::{hidden, notes, seen};
+use crate::captured::{hidden, notes, seen, udp};
+use crate::captured_udp::{in_place_of_tcp, mptcp};
 use crate::prose::filled;
 use crate::quantity;
 use crate::table::Style;
@@ -76,8 +77,11 @@ pub fn capture(found: &Captured, name: &str, style: Style) -> String {
     let mut parts = vec![bold(name, style)];
     parts.extend(shown.iter().map(|flow| explained(flow, style)));
     if shown.is_empty() {
-        parts.push("No TCP connection carried anything.".to_owned());
+        parts.push(filled(&in_place_of_tcp(found), "", "", style.width));
     }
+    let datagrams = udp(found, MOST, style);
+    parts.extend((!datagrams.is_empty()).then(|| datagrams.trim_end().to_owned()));
+    parts.extend(mptcp(found).iter().map(|sentence| filled(sentence, "", "", style.width)));
     parts.push(filled(&notes(found, hidden(found, shown.len()).as_deref()), "", "", style.width));
     parts.join("\n\n") + "\n"
 }

@@ -4,6 +4,7 @@ use super::document::{self, Blobs};
 use super::model;
 use super::{Page, tools, without_script};
 use crate::captured::{HEADINGS, LIMIT, notes, row, seen, unknown};
+use crate::captured_udp::{self, in_place_of_tcp};
 use crate::charts::RUNS;
 use crate::quantity;
 use crate::segments::Segments;
@@ -77,8 +78,11 @@ fn body(page: &CapturePage<'_>) -> Markup {
         main id="main" {
             section id="flows" aria-labelledby="flows-title" {
                 h2 id="flows-title" { "Flows" }
-                (table(shown))
+                (table(shown, page.found))
                 p class="hint" { (notes(page.found, hidden.as_deref())) }
+                (udp(page.found))
+                @for sentence in captured_udp::mptcp(page.found) { p { (sentence) } }
+                @for sentence in captured_udp::sentences(page.found, FLOWS) { p { (sentence) } }
             }
             @if !page.drawn.is_empty() {
                 section id="packets" aria-labelledby="packets-title" {
@@ -158,9 +162,9 @@ fn pictures(label: &str, one: &Segments, most: usize) -> Markup {
     }
 }
 
-fn table(flows: &[CapturedFlow]) -> Markup {
+fn table(flows: &[CapturedFlow], found: &Captured) -> Markup {
     html! {
-        @if flows.is_empty() { p { "No TCP connection carried anything." } }
+        @if flows.is_empty() { p { (in_place_of_tcp(found)) } }
         @else {
             div class="scroll" tabindex="0" role="region" aria-label="Table of flows" {
                 table class="main" {
@@ -170,6 +174,27 @@ fn table(flows: &[CapturedFlow]) -> Markup {
                         @for (name, _) in HEADINGS.iter().filter(|(_, numeric)| *numeric) { th scope="col" class="number" { (name) } }
                     } }
                     tbody { @for (number, flow) in flows.iter().enumerate() { (line(number, flow)) } }
+                }
+            }
+        }
+    }
+}
+
+/// The UDP flows; nothing where there are none.
+fn udp(found: &Captured) -> Markup {
+    html! {
+        @if !found.udp_flows.is_empty() {
+            h3 { "UDP flows" }
+            div class="scroll" tabindex="0" role="region" aria-label="Table of UDP flows" {
+                table class="main" {
+                    thead { tr { @for (name, is_number) in captured_udp::HEADINGS { th scope="col" class=[is_number.then_some("number")] { (name) } } } }
+                    tbody {
+                        @for row in captured_udp::rows(found, FLOWS) {
+                            tr { @for (entry, (_, is_number)) in row.iter().zip(captured_udp::HEADINGS) {
+                                td class=[is_number.then_some("number")] { bdi { (entry.text) } }
+                            } }
+                        }
+                    }
                 }
             }
         }

@@ -1,17 +1,41 @@
 //! Advice in words: the change, why, and lines to paste.
 
+mod any_stack;
+
 use crate::quantity::{Kind, bytes, rate};
 use pipefill_analysis::findings::finding::Advice;
-use pipefill_analysis::findings::proposal::{Change, HostNames, Proposal, Reason, Setting, Target};
+use pipefill_analysis::findings::proposal::{
+    Change, HostNames, HostStack, Proposal, Reason, Setting, Target,
+};
 use pipefill_core::cell::Direction;
 
 /// Composes what `advice` says; what has its words keeps them.
 pub(super) fn complete(advice: &mut Advice) {
-    let Some(Proposal { changes, reason, hosts }) = advice.proposal.take() else { return };
-    let parts: Vec<String> = changes.iter().map(|change| in_words(change, hosts)).collect();
+    let Some(Proposal { changes, reason, hosts, stacks }) = advice.proposal.take() else { return };
+    let stack = |change: &Change| stacks.of(change.target, change.setting == Setting::WindowScaling);
+    let parts: Vec<String> = changes
+        .iter()
+        .map(|change| {
+            match stack(change) {
+                HostStack::Other => any_stack::in_words(change, host(change.target, hosts)),
+                HostStack::Linux | HostStack::Unknown => None,
+            }
+            .unwrap_or_else(|| in_words(change, hosts))
+        })
+        .collect();
     advice.change = if parts.is_empty() { "nothing".to_owned() } else { parts.join(", ") };
     advice.why = why(reason);
-    advice.commands = changes.iter().filter_map(|change| command(change, hosts)).collect();
+    if let Some(first) = changes.first().filter(|first| stack(first) == HostStack::Other) {
+        advice.setting = any_stack::name(&first.setting).map(str::to_owned).or(advice.setting.take());
+    }
+    let known = changes.iter().filter(|change| stack(change) != HostStack::Other);
+    advice.commands = known
+        .filter_map(|change| {
+            let line = command(change, hosts)?;
+            let is_sure = stack(change) == HostStack::Linux || change.target == Target::Bottleneck;
+            Some(if is_sure { line } else { line + ", if it runs Linux" })
+        })
+        .collect();
     advice.command = advice.commands.first().cloned();
 }
 
@@ -149,10 +173,42 @@ fn why(reason: Reason) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pipefill_analysis::findings::proposal::EndStacks;
+
+    /// The change, the commands and the setting of an advice for a peer with `stack`.
+    fn for_stack(setting: Setting, stack: HostStack) -> (String, Vec<String>, Option<String>) {
+        let changes = vec![Change { target: Target::Receiver, setting, key: String::new() }];
+        let hosts = HostNames::Observed(Direction::Forward);
+        let stacks = EndStacks { receiver: stack, sender: HostStack::Linux };
+        let proposal = Proposal { changes, reason: Reason::StreamsRecoverAlone, hosts, stacks };
+        let mut advice = Advice { proposal: Some(proposal), ..Advice::default() };
+        complete(&mut advice);
+        assert_eq!(advice.command, advice.commands.first().cloned());
+        (advice.change, advice.commands, advice.setting)
+    }
+
+    #[test]
+    fn a_host_that_does_not_run_linux_gets_no_sysctl() {
+        for setting in [
+            Setting::TcpRmem([4096, 131_072, 900_000]),
+            Setting::WindowScaling,
+            Setting::Bbr,
+            Setting::Rcvbuf(9),
+        ] {
+            let (change, commands, name) = for_stack(setting, HostStack::Other);
+            let text = format!("{change} {name:?}");
+            assert!(commands.is_empty() && !text.contains("net.ipv4") && !text.contains("tcp_"), "{text}");
+        }
+        let (change, _, _) = for_stack(Setting::TcpRmem([4096, 131_072, 900_000]), HostStack::Other);
+        assert_eq!(change, "a receive buffer of 900 kB on the peer");
+        let (_, commands, _) = for_stack(Setting::TcpRmem([1, 2, 3]), HostStack::Unknown);
+        assert_eq!(commands, ["sysctl -w net.ipv4.tcp_rmem='1 2 3'    # on the peer, if it runs Linux"]);
+    }
 
     fn told(target: Target, setting: Setting, key: &str, hosts: HostNames) -> (String, String) {
         let changes = vec![Change { target, setting, key: key.to_owned() }];
-        let proposal = Proposal { changes, reason: Reason::StreamsRecoverAlone, hosts };
+        let stacks = EndStacks::default();
+        let proposal = Proposal { changes, reason: Reason::StreamsRecoverAlone, hosts, stacks };
         let mut advice = Advice { proposal: Some(proposal), ..Advice::default() };
         complete(&mut advice);
         assert_eq!(advice.command, advice.commands.first().cloned());

@@ -1,11 +1,13 @@
 //! Captures that anybody may have made: fed to the reader and to the joiner, by the fuzz target and by an ordinary test (`crates/capture/tests/hostile.rs`).
 //! What can be read is, an error has its place, and what is told of a connection can be; never a panic.
 
+use crate::captures::datagram::udp;
 use pipefill_capture::graphs::{Collector, Graphs, Series, Wanted, choose, levels};
 use pipefill_capture::join::{Pairing, Survey, join};
 use pipefill_capture::read::{LinkType, Mapped, Packet, Reader};
 use pipefill_capture::rows::Sampling;
 use pipefill_capture::tcp::{Connection, Ended, Event, Limits, Observer, Reconstruction, Side, Spurious};
+use pipefill_capture::udp::UdpFlows;
 use std::io;
 
 /// Looks at what must always hold.
@@ -145,19 +147,52 @@ pub fn two_ends(bytes: &[u8]) -> usize {
 pub fn packets(mut bytes: &[u8]) -> u64 {
     const LINKS: [u16; 16] = [101, 1, 0, 113, 276, 108, 228, 229, 9, 10, 50, 51, 104, 105, 127, 204];
     let (mut all, mut sampling) = (Reconstruction::new(Limits { connections: 4 }), Sampling::default());
-    let mut now = 0_u64;
+    let (mut now, mut datagrams) = (0_u64, UdpFlows::new(4));
     while let [link, length, pause, rest @ ..] = bytes {
         let (packet, rest) = rest.split_at(rest.len().min(usize::from(*length)));
         now =
             if *pause == u8::MAX { u64::MAX } else { now.saturating_add(u64::from(*pause) << (pause % 24)) };
         let link = LinkType(LINKS[usize::from(link % 16)]);
         let packet = Packet::new(now, link, packet.len() as u32 + u32::from(*pause) * 8, packet);
-        all.take(&packet, &mut (&mut Judge, &mut sampling));
+        all.take(&packet, &mut (&mut (&mut Judge, &mut sampling), &mut datagrams));
         bytes = rest;
     }
     let counts = all.finish(&mut (&mut Judge, &mut sampling));
+    assert_eq!(counts.tcp + counts.udp + counts.not_understood(), counts.packets);
     samples(sampling);
+    udp_flows(datagrams);
     counts.packets
+}
+
+/// Datagrams between a few ports, so that headers of RTP and QUIC follow each other: the first byte says who sends, the second one when, the third one how
+/// many bytes of payload follow. Returns how many there were.
+pub fn datagrams(mut bytes: &[u8]) -> u64 {
+    let (mut all, mut flows, mut now) = (Reconstruction::default(), UdpFlows::new(4), 0_u64);
+    while let [ports, pause, length, rest @ ..] = bytes {
+        let (payload, rest) = rest.split_at(rest.len().min(usize::from(length % 48)));
+        now = now.saturating_add(u64::from(*pause) << (pause % 40));
+        let port = |bits: u8| [443, 5_004, 6_004, 7][usize::from(bits & 3)];
+        let packet = udp((port(*ports), port(ports >> 2)), payload, u16::from(*length) * 6);
+        all.take(&Packet::new(now, LinkType(101), 2_000, &packet), &mut flows);
+        bytes = rest;
+    }
+    udp_flows(flows);
+    all.counts().packets
+}
+
+/// Every figure of every flow.
+fn udp_flows(flows: UdpFlows) {
+    for flow in flows.finish().0 {
+        assert!(flow.datagrams > 0 && flow.longest_gap_ns <= flow.span_ns(), "{flow:?}");
+        for stream in flow.rtp() {
+            assert!(stream.lost() <= stream.expected(), "{stream:?}");
+            stream.jitter_ns();
+        }
+        if let Some(quic) = flow.quic() {
+            assert!(quic.version().is_none_or(|version| !version.name().is_empty()));
+            quic.spin_rtt_ns(None);
+        }
+    }
 }
 
 /// Segments of one connection whose numbers are close to each other, so that they mean something: six bytes each.

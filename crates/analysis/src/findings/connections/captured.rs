@@ -1,11 +1,14 @@
 //! What is said of the connections of a capture: one entry for each connection and direction that carried data.
 
+use super::captured_udp::{MptcpGroup, UdpFlow};
 use super::connection::Judged;
 use super::ending::{CapturedEvent, FlowEnding, MissingPart};
 use super::handshake::{FlowCounts, FlowOptions};
 use super::joined::{BackwardTimes, JoinedCaptures, JoinedFlow};
 use crate::findings::experiment::SCHEMA;
+use crate::findings::proposal::{EndStacks, HostStack};
 use crate::findings::verdict::{Verdict, VerdictReason};
+use crate::ground::models::stacks::{Stack, StackConfidence};
 use crate::ground::thresholds::STANDARD;
 use crate::judge::{Diagnosis, FlowLedger, FlowLength, OTHER_DIRECTION, TOO_SHORT, ZERO_WINDOW};
 use pipefill_core::cell::Direction;
@@ -22,7 +25,7 @@ pub struct Captured {
     pub schema: u32,
     /// Packets that were read, of both captures where there are two.
     pub packets: u64,
-    /// Packets that could not be understood, by what they were.
+    /// Packets that are neither TCP nor UDP, or could not be understood, by what they are.
     pub not_understood: BTreeMap<String, u64>,
     /// Packets that whoever captured dropped; null where the capture does not tell.
     pub dropped: Option<u64>,
@@ -38,6 +41,12 @@ pub struct Captured {
     pub joined: Option<JoinedCaptures>,
     /// One entry for each connection and direction that carried data, the largest first.
     pub flows: Vec<CapturedFlow>,
+    /// One entry for each UDP flow in one direction, the largest first. Of two captures those of the first, and those that only the second has.
+    pub udp_flows: Vec<UdpFlow>,
+    /// UDP flows that carried little, of more than are kept: they have no entry.
+    pub udp_left_out: u64,
+    /// Which connections are subflows of one of Multipath TCP.
+    pub mptcp: Vec<MptcpGroup>,
 }
 
 /// One connection in one direction.
@@ -83,6 +92,10 @@ pub struct CapturedFlow {
     pub verdict: Verdict,
     /// What the handshake agreed on.
     pub options: FlowOptions,
+    /// The TCP implementation of the sender, by the form of its SYN; null where that tells none.
+    pub stack: Option<Stack>,
+    /// How sure that is.
+    pub stack_confidence: StackConfidence,
     /// What was counted beside segments and retransmissions.
     pub counts: FlowCounts,
     /// How the connection ended.
@@ -172,6 +185,19 @@ impl CapturedFlow {
     /// What the verdict rests on, and what limited when.
     pub fn diagnosis(&self) -> Option<Diagnosis> {
         self.ledger.as_ref()?.diagnosis(&STANDARD)
+    }
+
+    /// Advice is for the stacks that are there: `receiver` is the other end's.
+    pub fn know_stacks(&mut self, receiver: Option<Stack>) {
+        let of_stack = |stack: Option<Stack>| match stack {
+            Some(Stack::Linux) => HostStack::Linux,
+            Some(_) => HostStack::Other,
+            None => HostStack::Unknown,
+        };
+        let stacks = EndStacks { sender: of_stack(self.stack), receiver: of_stack(receiver) };
+        let proposals =
+            self.verdict.advice.iter_mut().flatten().filter_map(|advice| advice.proposal.as_mut());
+        proposals.for_each(|proposal| proposal.stacks = stacks);
     }
 
     /// The capture's clock was set while it sent: how long that took, and what limited it when, is not known.

@@ -219,7 +219,7 @@ impl Datagrams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::findings::proposal::{HostNames, Reason};
+    use crate::findings::proposal::{EndStacks, HostNames, Reason};
     use crate::findings::verdict::Verdict;
     use pipefill_core::cell::Direction;
 
@@ -278,7 +278,8 @@ mod tests {
         let advice = |setting| {
             let changes = vec![Change { target: Target::Receiver, setting, key: String::new() }];
             let hosts = HostNames::Observed(Direction::Forward);
-            let proposal = Proposal { changes, reason: Reason::StreamsRecoverAlone, hosts };
+            let stacks = EndStacks::default();
+            let proposal = Proposal { changes, reason: Reason::StreamsRecoverAlone, hosts, stacks };
             Advice { set: Vec::new(), ..Advice::of(proposal, None) }
         };
         let all = [Setting::TcpRmem([4096, 131_072, 6_291_456]), Setting::Parallel(4)].map(advice);

@@ -2,7 +2,7 @@
 
 use pipefill_analysis::findings::connections::{
     Captured, CapturedFlow, ClockDifference, DelayBasis, JoinedCaptures, JoinedDirection, JoinedFlow,
-    LostPacket, OffsetMove, OneWayDelay, PlacedBy, UnmatchedPackets,
+    LostPacket, OffsetMove, OneWayDelay, PlacedBy, UdpFlow, UnmatchedPackets,
 };
 use pipefill_capture::join::{
     Clock, Delay, Joined, JoinedPair, JoinedWay, Origin, Pairing, Placed, Survey, join,
@@ -10,6 +10,7 @@ use pipefill_capture::join::{
 use pipefill_capture::read::SET_BACK_NS;
 use pipefill_observe::{CaptureFile, CaptureRead, STDIN, capture_name, judge_capture, read_capture};
 use pipefill_runs::Failure;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// One capture after its first reading.
@@ -125,7 +126,14 @@ fn with_flows(found: [Captured; 2], joined: &Joined) -> Captured {
     }
     let broken: Vec<&str> = found.iter().filter_map(|one| one.broken.as_deref()).collect();
     all.broken = (!broken.is_empty()).then(|| broken.join("; "));
-    let mut flows = found.map(|one| one.flows);
+    let [mut first, second] = found;
+    let ends = |flow: &UdpFlow| (flow.src.clone(), flow.dst.clone());
+    let known: BTreeSet<(String, String)> = first.udp_flows.iter().map(ends).collect();
+    all.udp_flows = std::mem::take(&mut first.udp_flows);
+    all.udp_flows.extend(second.udp_flows.iter().filter(|flow| !known.contains(&ends(flow))).cloned());
+    all.udp_left_out = first.udp_left_out + second.udp_left_out;
+    all.mptcp = std::mem::take(&mut first.mptcp);
+    let mut flows = [first, second].map(|one| one.flows);
     for pair in &joined.pairs {
         for end in [0, 1] {
             all.flows.extend(flow(pair, end, &mut flows, joined));

@@ -1,7 +1,7 @@
 //! Frames of IEEE 802.11, alone or behind a radiotap header (<https://www.radiotap.org>): data that are not encrypted.
 
-use super::Other;
-use super::link::{Found, Frame, llc};
+use super::{Found, Frame, llc};
+use crate::headers::Other;
 
 /// What the first byte of a frame says: type and subtype (IEEE 802.11 9.2.4.1.3).
 mod control {

@@ -1,0 +1,238 @@
+//! `pcap` on captures that are not TCP alone, and of other stacks than Linux: UDP flows, what is not read, whose stack it is and what that changes in the advice.
+
+use crate::pcap::told;
+use crate::pipefill::Folder;
+use pipefill_testkit::captures::container::{Entry, Order, pcap_header, pcap_record};
+use pipefill_testkit::captures::datagram::{quic_long, quic_short, rtp, udp};
+use pipefill_testkit::captures::frame::{ACK, SYN, Tcp, stamps, syn_options};
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+
+const MS: u64 = 1_000_000;
+const ORDER: Order = Order { is_big: false };
+
+/// A pcap of `link` in `folder`; of each packet its time, its captured bytes, and how many more there were.
+fn write(folder: &Folder, name: &str, link: u32, packets: &[(u64, Vec<u8>, u32)]) -> PathBuf {
+    let mut bytes = pcap_header(ORDER, 0xa1b2_c3d4, link);
+    for (time_ns, captured, more) in packets {
+        let original = captured.len() as u32 + more;
+        bytes.extend(pcap_record(
+            ORDER,
+            1000,
+            &Entry { time_ns: *time_ns, original, bytes: captured.clone() },
+        ));
+    }
+    let file = folder.path(name);
+    fs::write(&file, bytes).unwrap();
+    file
+}
+
+fn text(folder: &Folder, file: &std::path::Path) -> String {
+    let output = folder.pipefill(&["pcap", file.to_str().unwrap()]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    // As one line: sentences are filled.
+    String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn udp_flows_have_their_kind_and_their_figures() {
+    let folder = Folder::new();
+    let mut packets = vec![
+        (0, udp((50_000, 4_433), &quic_long(0, 1), 1_230), 1_230),
+        (30 * MS, udp((4_433, 50_000), &quic_long(0, 1), 1_230), 1_230),
+        (42 * MS, udp((50_000, 4_433), &quic_short(false), 100), 100),
+    ];
+    for number in (0..100_u16).filter(|number| number % 25 != 7) {
+        let (at, header) = (u64::from(number) * 20 * MS, rtp(0, number, u32::from(number) * 160, 7));
+        packets.push((at, udp((6_004, 5_004), &header, 160), 160));
+    }
+    packets.extend((0..10).map(|at| (at * 100 * MS, udp((9, 7), &[0; 100], 0), 0)));
+    packets.sort_by_key(|(time_ns, ..)| *time_ns);
+    let file = write(&folder, "udp.pcap", 101, &packets);
+    let found = told(&folder, &file);
+    let flow = |src: &str| {
+        let all = found["udp_flows"].as_array().unwrap();
+        all.iter().find(|flow| flow["src"] == src).unwrap_or_else(|| panic!("{found:#}")).clone()
+    };
+    let quic = flow("192.0.2.1:50000");
+    assert_eq!((&quic["kind"], &quic["quic"]["version"]), (&"quic".into(), &"1".into()), "{quic:#}");
+    assert_eq!((&quic["quic"]["answer_us"], &quic["quic"]["handshake_us"]), (&30_000.into(), &42_000.into()));
+    let media = flow("192.0.2.1:6004");
+    assert_eq!((&media["kind"], &media["rtp"][0]["lost"]), (&"rtp".into(), &4.into()), "{media:#}");
+    assert_eq!((&media["rtp"][0]["clock_hz"], &media["rtp"][0]["jitter_us"]), (&8_000.into(), &0.into()));
+    let other = flow("192.0.2.1:9");
+    assert_eq!(
+        (&other["kind"], &other["datagrams"], &other["bytes"]),
+        (&"other".into(), &10.into(), &1_000.into())
+    );
+    // 1000 bytes in 900 ms.
+    assert_eq!((&other["rate_bps"], &other["longest_gap_us"]), (&8_888.into(), &100_000.into()));
+    let text = text(&folder, &file);
+    for part in [
+        "No TCP connection carried data. The capture has 109 UDP datagrams",
+        "QUIC version 1",
+        "4 lost (4 %)",
+        "handshake 42.0 ms",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    folder
+        .pipefill(&["explain", file.to_str().unwrap()])
+        .assert()
+        .success()
+        .stdout(contains("QUIC version 1"));
+}
+
+#[test]
+fn what_is_not_read_is_named_with_what_to_do() {
+    let folder = Folder::new();
+    let mut sctp = Tcp::new(1, 1, ACK, 0).v4();
+    sctp[9] = 132;
+    let mut dccp = sctp.clone();
+    dccp[9] = 33;
+    let file = write(&folder, "others.pcap", 101, &[(0, sctp.clone(), 0), (MS, sctp, 0), (2 * MS, dccp, 0)]);
+    let found = told(&folder, &file);
+    assert_eq!(found["not_understood"], serde_json::json!({ "DCCP": 1, "SCTP": 2 }));
+    assert!(
+        text(&folder, &file)
+            .contains("No TCP connection carried data. The capture has 1 packet of DCCP, 2 packets of SCTP.")
+    );
+    let file = write(&folder, "usb.pcap", 189, &[(0, vec![1; 60], 0)]);
+    assert_eq!(told(&folder, &file)["not_understood"]["link type USB_LINUX (189)"], 1);
+    assert!(text(&folder, &file).contains("editcap -C N -T rawip"));
+    for begin in [&b"GMBU\0\0\0\0\0\0\0\0\0\0\0\0\0\0"[..], b"snoop\0\0\0\0\0\0\x02\0\0\0\x04"] {
+        fs::write(folder.path("foreign"), begin).unwrap();
+        let told = contains("not a pcap or pcapng file").and(contains("editcap -F pcap IN OUT"));
+        folder.pipefill(&["pcap", "foreign"]).assert().code(2).stderr(told);
+    }
+}
+
+/// The stack of the receiver, by the form of its SYN-ACK: its options, and its TTL.
+struct Receiver {
+    options: Vec<u8>,
+    ttl: u8,
+}
+
+/// A transfer that a window of 32 kB limits over a round trip of 100 ms, captured at its sender, which is Linux.
+fn limited_by_window(receiver: &Receiver) -> Vec<(u64, Vec<u8>, u32)> {
+    const SEGMENTS: u64 = 22;
+    const PAYLOAD: usize = 1448;
+    let stamp = |at: u64| if receiver.options.len() > 12 { stamps(at as u32, at as u32) } else { Vec::new() };
+    let mut packets = Vec::new();
+    let mut push = |time_ns: u64, tcp: &Tcp, is_back: bool| {
+        let mut bytes = tcp.v4();
+        if is_back {
+            bytes[8] = receiver.ttl;
+        }
+        packets.push((time_ns, bytes, tcp.payload as u32));
+    };
+    push(0, &Tcp { options: syn_options(1460, 7, 1, 0), window: 64_240, ..Tcp::new(100, 0, SYN, 0) }, false);
+    let answer =
+        Tcp { options: receiver.options.clone(), window: 32_000, ..Tcp::new(500, 101, SYN | ACK, 0) };
+    push(100 * MS, &answer.back(), true);
+    push(100 * MS + 1_000, &Tcp { options: stamp(1), window: 500, ..Tcp::new(101, 501, ACK, 0) }, false);
+    for trip in 0..50_u64 {
+        for segment in 0..SEGMENTS {
+            let at = trip * SEGMENTS + segment;
+            let seq = 101 + at as u32 * PAYLOAD as u32;
+            // Each ACK lets the next segment out.
+            let sent_ns = (101 + trip * 100) * MS + segment * 20_000;
+            push(
+                sent_ns,
+                &Tcp { options: stamp(at), window: 500, ..Tcp::new(seq, 501, ACK, PAYLOAD) },
+                false,
+            );
+        }
+        for segment in 0..SEGMENTS {
+            let at = trip * SEGMENTS + segment + 1;
+            let ack = 101 + at as u32 * PAYLOAD as u32;
+            let acked_ns = (201 + trip * 100) * MS + segment * 20_000 - 10_000;
+            push(
+                acked_ns,
+                &Tcp { options: stamp(at), window: 32_000, ..Tcp::new(501, ack, ACK, 0) }.back(),
+                true,
+            );
+        }
+    }
+    packets.sort_by_key(|(time_ns, ..)| *time_ns);
+    packets
+}
+
+/// MSS, NOP, window scale 0, NOP, NOP, SACK permitted: what Windows writes.
+fn windows() -> Receiver {
+    Receiver { options: vec![2, 4, 5, 0xb4, 1, 3, 3, 0, 1, 1, 4, 2], ttl: 128 }
+}
+
+#[test]
+fn advice_names_settings_of_linux_for_linux_alone() {
+    let folder = Folder::new();
+    let linux = Receiver { options: syn_options(1460, 0, 1, 1), ttl: 64 };
+    for (receiver, stack) in [(windows(), "windows"), (linux, "linux")] {
+        let file = write(&folder, "window.pcap", 101, &limited_by_window(&receiver));
+        let found = told(&folder, &file);
+        let flow = &found["flows"][0];
+        assert_eq!(flow["limited_by"], "rwnd", "{flow:#}");
+        assert_eq!((&flow["stack"], &flow["stack_confidence"]), (&"linux".into(), &"certain".into()));
+        assert_eq!(flow["options"]["window_scale"], 0);
+        assert_eq!(flow["options"]["timestamps"], stack == "linux");
+        let advice = flow["advice"].as_array().unwrap();
+        let (change, command) = (advice[0]["change"].as_str().unwrap(), &advice[0]["command"]);
+        if stack == "linux" {
+            assert!(command.as_str().is_some_and(|line| line.contains("net.ipv4.tcp_rmem")), "{flow:#}");
+        } else {
+            assert!(command.is_null() && !change.contains("net.ipv4"), "{flow:#}");
+            assert!(change.contains("a receive buffer of"), "{change}");
+        }
+    }
+}
+
+#[test]
+fn options_and_marks_are_counted_unless_the_bits_are_a_counter() {
+    const ECE: u8 = 0x40;
+    const CWR: u8 = 0x80;
+    let folder = Folder::new();
+    let flow = |is_accurate: bool| -> Value {
+        let mut syn =
+            Tcp { options: syn_options(1460, 7, 1, 0), ..Tcp::new(100, 0, SYN | ECE | CWR, 0) }.v4();
+        syn[20 + 12] |= u8::from(is_accurate);
+        let answer_flags = SYN | ACK | if is_accurate { CWR } else { ECE };
+        let answer =
+            Tcp { options: syn_options(1400, 8, 2, 1), ..Tcp::new(500, 101, answer_flags, 0) }.back().v4();
+        let mut packets = vec![(0, syn, 0), (MS, answer, 0)];
+        for at in 0..12_u32 {
+            let flags = ACK | if at % 4 == 1 { CWR } else { 0 };
+            let ecn = if at % 4 == 0 { 3 } else { 2 };
+            let data = Tcp { ecn, options: stamps(at, at), ..Tcp::new(101 + at * 1000, 501, flags, 1000) };
+            let ack = Tcp {
+                options: stamps(at, at),
+                ..Tcp::new(501, 1101 + at * 1000, ACK | if at % 2 == 0 { ECE } else { 0 }, 0)
+            };
+            packets.push((u64::from(at + 2) * 10 * MS, data.v4(), 1000));
+            packets.push((u64::from(at + 2) * 10 * MS + 5 * MS, ack.back().v4(), 0));
+        }
+        told(&folder, &write(&folder, "ecn.pcap", 101, &packets))["flows"][0].clone()
+    };
+    let classic = flow(false);
+    let options = &classic["options"];
+    assert_eq!((&options["mss_bytes"], &options["window_scale"]), (&1400.into(), &8.into()), "{classic:#}");
+    assert_eq!(
+        [&options["sack"], &options["timestamps"], &options["ecn"]],
+        [true; 3].map(Value::from).each_ref()
+    );
+    let counts = |flow: &Value| ["ce", "ece", "cwr"].map(|name| flow["counts"][name].as_u64().unwrap());
+    assert_eq!(counts(&classic), [3, 6, 3]);
+    let accurate = flow(true);
+    assert_eq!(
+        (&accurate["options"]["ecn"], &accurate["options"]["accurate_ecn"]),
+        (&true.into(), &true.into())
+    );
+    assert_eq!(counts(&accurate), [3, 0, 0]);
+    let text = text(&folder, &folder.path("ecn.pcap"));
+    assert!(
+        text.contains("Negotiated: MSS 1400 B, window scale 8, SACK, timestamps, accurate ECN."),
+        "{text}"
+    );
+}

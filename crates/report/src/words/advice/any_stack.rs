@@ -1,0 +1,35 @@
+//! Settings in words that hold for every TCP implementation: for hosts that do not run Linux.
+
+use crate::quantity::{bytes, rate};
+use pipefill_analysis::findings::proposal::{Change, Setting};
+
+/// What is set; `None` where the usual name is of no stack.
+pub(super) const fn name(setting: &Setting) -> Option<&'static str> {
+    Some(match setting {
+        Setting::TcpRmem(_) | Setting::ReceiveAutotuning | Setting::Rcvbuf(_) => "receive buffer",
+        Setting::TcpWmem(_) | Setting::Sndbuf(_) => "send buffer",
+        Setting::WindowScaling => "window scaling",
+        Setting::Bbr => "congestion control",
+        Setting::MaxPacingRate(_) | Setting::OtherFlowsMaxPacingRate(_) => "pacing",
+        _ => return None,
+    })
+}
+
+/// The change at `host`; `None` where the usual words name no setting of Linux.
+pub(super) fn in_words(change: &Change, host: &str) -> Option<String> {
+    Some(match change.setting {
+        Setting::TcpRmem([_, _, maximum]) => format!("a receive buffer of {} {host}", bytes(maximum)),
+        Setting::TcpWmem([_, _, maximum]) => format!("a send buffer of {} {host}", bytes(maximum)),
+        Setting::Rcvbuf(size) => format!("a receive buffer of {} {host}", bytes(size)),
+        Setting::Sndbuf(size) => format!("a send buffer of {} {host}", bytes(size)),
+        Setting::ReceiveAutotuning => format!("a receive buffer that grows by itself {host}"),
+        Setting::WindowScaling => "window scaling (RFC 7323) on both hosts".to_owned(),
+        Setting::Bbr => {
+            format!("a congestion control that measures the path's rate (BBR), where there is one, {host}")
+        }
+        Setting::MaxPacingRate(kbit) | Setting::OtherFlowsMaxPacingRate(kbit) => {
+            format!("data paced at {} at most {host}", rate(kbit.saturating_mul(1_000)))
+        }
+        _ => return None,
+    })
+}
