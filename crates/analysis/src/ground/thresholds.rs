@@ -177,6 +177,12 @@ thresholds! {
     confidence_margin: Judge, Share = 0.10, Source::Catalogue;
     /// A transfer shorter than this many times its slow start measures slow start.
     startups: Judge, Times = 3.0, Source::Catalogue;
+    /// A single reading with fewer round trips of a connection is too short to judge: no plateau shows in it.
+    reading_round_trips: Judge, RoundTrips = 5.0, Source::Catalogue;
+    /// Nor does one with fewer segments, …
+    reading_segments: Judge, Count = 10.0, Source::Catalogue;
+    /// … where data waited to be sent or acknowledged for this part of the time.
+    reading_busy: Judge, Share = 0.50, Source::Kernel("tcp_chrono_start()");
 
     /// A bucket this many times as large as the queue behind it lets bursts through and drops what follows: a policer.
     policer_burst: Infer, Times = 4.0, Source::Catalogue;

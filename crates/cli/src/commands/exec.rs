@@ -9,11 +9,11 @@ use pipefill_capture::write::file_name;
 use pipefill_core::cell::Direction;
 use pipefill_core::plan::Selection;
 use pipefill_core::problem::Problem;
-use pipefill_core::record::Setting;
+use pipefill_core::record::{PathFacts, Setting};
 use pipefill_core::units::Seed;
 use pipefill_lab::privilege;
 use pipefill_lab::program::{Captures, Carried, Count, ProgramPath, Programs, ensure_uplink};
-use pipefill_observe::{Filter, WatchRequest, Watcher, keep_connections};
+use pipefill_observe::{EmulatedPath, Filter, WatchRequest, Watcher, keep_connections};
 use pipefill_report::quantity::Kind;
 use pipefill_runs::{Failure, PlannedScenario, Stop};
 use pipefill_store::{Aside, Owner, StoreError};
@@ -68,10 +68,13 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
         path.settings().iter().filter(|one| !one.met).for_each(|one| terminal.say(&unmet(one)));
     }
     let programs = programs(args, path.server());
-    let mut watchers = vec![watcher(&path.client_namespace(), &[])?];
+    let facts = PathFacts::asked(&cell.spec.path);
+    let near = EmulatedPath { local: path.clients(), remote: path.servers(), facts };
+    let far = EmulatedPath { local: near.remote, remote: near.local, facts: near.facts.reversed() };
+    let mut watchers = vec![watcher(&path.client_namespace(), &[], near)?];
     if args.server.is_some() || args.uplink {
         // What the far end has with others is not on the path.
-        watchers.push(watcher(&path.server_namespace(), &with_peers(path.clients()))?);
+        watchers.push(watcher(&path.server_namespace(), &with_peers(path.clients()), far)?);
     }
     let captures = aside.as_mut().map(|aside| captures(run, aside)).transpose()?;
     let carried = path.carry(captures, || {
@@ -107,9 +110,10 @@ fn captures<'a>(run: &'a str, aside: &mut Aside) -> Result<Captures<'a>, Failure
 }
 
 /// Of the sockets in the network namespace that `file` stands for, as far as `words` want them.
-fn watcher(file: &Path, words: &[String]) -> Result<Watcher, Problem> {
+fn watcher(file: &Path, words: &[String], emulated: EmulatedPath) -> Result<Watcher, Problem> {
     let netns = Some(file.to_string_lossy().into_owned());
-    Watcher::open(WatchRequest { filter: Filter::read(words)?, pid: None, netns, every: EVERY })
+    let (filter, emulated) = (Filter::read(words)?, Some(emulated));
+    Watcher::open(WatchRequest { filter, pid: None, netns, every: EVERY, emulated })
 }
 
 fn with_peers([one, other]: [IpAddr; 2]) -> Vec<String> {

@@ -28,6 +28,7 @@ pub(crate) fn tests() -> Vec<Test> {
             one_connection_sees_that_another_shares_its_queue,
         ),
         slow_test("a_path_that_was_stopped_is_not_judged", a_path_that_was_stopped),
+        slow_test("the_verdict_knows_the_path_that_exec_emulates", the_emulated_path_is_known),
         slow_test("datagrams_alone_are_told_with_their_rate", datagrams_alone),
         slow_test("the_first_command_of_the_readme_works_in_an_empty_folder", first_command_of_the_readme),
         slow_test("a_file_arrives_over_ipv6", || arrives("ipv6", None)),
@@ -148,6 +149,27 @@ fn a_path_that_was_stopped() -> Outcome {
     let report = folder.pipefill(&["report", "kept", "--json"]).output().unwrap();
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();
     assert_eq!(report["cells"][0]["valid"], 0, "{report:#}");
+    Ok(())
+}
+
+/// Of a download, whose data the far end sends: its way is the path's reverse one. The control connection's figures are not the headline.
+fn the_emulated_path_is_known() -> Outcome {
+    let folder = folder_with(&["iperf3"])?;
+    let path =
+        ["exec", "--quiet", "--rtt", "20ms", "--rate", "50mbit", "--reverse-rate", "20mbit", "--out", "kept"];
+    let ends = ["--server", "iperf3 -s -1 >/dev/null", "--", "iperf3", "-c", "{server}", "-t", "2", "-R"];
+    let output = folder.pipefill(&[&path[..], &ends].concat()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let report = folder.pipefill(&["report", "kept", "--json"]).output().unwrap();
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    let cells = report["cells"].as_array().unwrap();
+    let fastest = cells.iter().filter_map(|cell| cell["goodput_bps"].as_u64()).max();
+    assert_eq!(cells[0]["goodput_bps"].as_u64(), fastest, "{report:#}");
+    let emulated = &cells[0]["run_values"][0]["emulated"];
+    let asked = |bps: u64| serde_json::json!({ "value": bps, "origin": "asked" });
+    assert_eq!(emulated["forward"]["rate_bps"], asked(20_000_000), "{emulated:#}");
+    assert_eq!(emulated["reverse"]["rate_bps"], asked(50_000_000), "{emulated:#}");
+    assert_eq!(emulated["base_rtt_us"], asked(20_000), "{emulated:#}");
     Ok(())
 }
 

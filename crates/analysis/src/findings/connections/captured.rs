@@ -111,7 +111,7 @@ impl CapturedFlow {
                 self.verdict = one.flow.verdict.clone();
                 self.ledger.clone_from(&one.ledger);
             }
-            None => self.verdict.reason = Some(VerdictReason::TooShort),
+            None => self.verdict = Verdict::too_short(VerdictReason::TooShort),
         }
     }
 
