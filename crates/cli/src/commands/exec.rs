@@ -19,6 +19,7 @@ use pipefill_runs::{Failure, PlannedScenario, Stop};
 use pipefill_store::{Aside, Owner, StoreError};
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io::{self, Write};
 use std::net::IpAddr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
@@ -105,8 +106,33 @@ const SENDER: &str = "sender";
 
 /// Files for the captures of both hosts, which appear beside the records.
 fn captures<'a>(run: &'a str, aside: &mut Aside) -> Result<Captures<'a>, Failure> {
-    let mut file = |host| Ok::<_, StoreError>(Box::new(aside.file(&file_name(host))?));
+    let mut file = |host| {
+        let name = file_name(host).to_string();
+        Ok::<_, StoreError>(Box::new(NamedFile { file: aside.file(&file_name(host))?, name }))
+    };
     Ok(Captures { run, files: [file(NEAR)?, file(FAR)?] })
+}
+
+/// A file whose errors name it.
+struct NamedFile<W> {
+    file: W,
+    name: String,
+}
+
+impl<W> NamedFile<W> {
+    fn named(&self, error: &io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("writing {}: {error}", self.name))
+    }
+}
+
+impl<W: Write> Write for NamedFile<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).map_err(|error| self.named(&error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().map_err(|error| self.named(&error))
+    }
 }
 
 /// Of the sockets in the network namespace that `file` stands for, as far as `words` want them.
@@ -268,6 +294,17 @@ fn capture_line(count: &Count, out: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_can_t_be_written_is_named() {
+        let mut full = NamedFile {
+            file: fs::OpenOptions::new().write(true).open("/dev/full").unwrap(),
+            name: "near.pcapng".to_owned(),
+        };
+        let error = full.write_all(&[0]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert!(error.to_string().starts_with("writing near.pcapng: No space left on device"), "{error}");
+    }
 
     #[test]
     fn the_address_takes_its_place() {
