@@ -93,6 +93,7 @@ mod tests {
         assert_eq!(given_up(&mut life, 0, 60_000, |ms| ms % 2_000, 0), None, "a kernel that answers probes");
         let mut life = Life::new(false);
         assert_eq!(given_up(&mut life, 0, 60_000, |ms| ms, 0), Some(5_000));
+        assert_eq!(given_up(&mut Life::new(true), 0, 60_000, |ms| ms, 0), Some(5_000), "beside own data too");
         let mut life = Life::new(false);
         let began = life.looked;
         let is_gone = (0..600_u64).any(|step| {

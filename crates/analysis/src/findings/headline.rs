@@ -1,9 +1,9 @@
 //! Which flow a cell's verdict is about: the one with the most to gain; of a connection the direction that carried most.
 
-use crate::findings::connections::BACKEND;
 use crate::findings::metrics::{FlowMetrics, RunMetrics};
 use crate::judge::Diagnosis;
 use pipefill_core::limit::LimitedBy;
+use pipefill_core::record::SOCKETS;
 
 /// What lifting a flow's own limit brings, in three steps and within them by size. Declared from little to much.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
@@ -18,7 +18,7 @@ enum Gain {
 
 /// The flow of `run` that its verdict is about, the first of equals; `None` where none was diagnosed.
 pub fn of(run: &RunMetrics) -> Option<&FlowMetrics> {
-    if run.backend == BACKEND { with_most_data(&run.flows) } else { with_most_to_gain(&run.flows) }
+    if run.backend == SOCKETS { with_most_data(&run.flows) } else { with_most_to_gain(&run.flows) }
 }
 
 /// What limited that flow.

@@ -425,7 +425,7 @@ fn an_uplink_that_is_missing_or_ends() -> Outcome {
     let mut command = machine.command(&["sh", "-c", &words]);
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     until(|| begun.exists(), "the command does not start");
-    let uplink = descendant(child.id(), "pasta").expect("an uplink");
+    let uplink = descendant(child.id(), "passt").expect("an uplink");
     nix::sys::signal::kill(pid(uplink), nix::sys::signal::Signal::SIGKILL).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));

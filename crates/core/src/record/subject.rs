@@ -8,6 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
+/// The backend of connections that were watched, beside `lab`, `sim` and `hosts`.
+pub const SOCKETS: &str = "sockets";
+
 /// What a record is about.
 #[expect(clippy::large_enum_variant, reason = "there is one of a run")]
 #[derive(Debug, Clone, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
