@@ -14,7 +14,8 @@ fn main() -> Result<(), Problem> {
 /// A line for each connection that `filter` (in the words of ss(8)) matches.
 pub(crate) fn verdicts(filter: &[String], span: Duration) -> Result<String, Problem> {
     let filter = Filter::read(filter)?;
-    let request = WatchRequest { filter, pid: None, netns: None, every: Duration::from_millis(100) };
+    let request =
+        WatchRequest { filter, pid: None, netns: None, every: Duration::from_millis(100), emulated: None };
     let mut lines = String::new();
     for one in pipefill::watch_sockets(request, span)?.connections {
         lines += &format!(

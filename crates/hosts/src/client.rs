@@ -8,13 +8,13 @@ mod outcome;
 mod streams;
 
 use crate::end::End;
-use crate::life::{Life, SILENT as GONE, SILENT_BESIDE_DATA};
+use crate::life::{Life, SILENT as GONE};
 use crate::random::random;
 use crate::time::{self, Beside};
 use crate::waiting::heard_within;
 use delays::{BothClocks, Times};
 use ended::Ended;
-pub use ended::EndedStream;
+pub use ended::{EndedStream, EndedTest};
 use intervals::Intervals;
 use outcome::Told;
 use pipefill_analysis::findings::connections::TestFinding;
@@ -105,12 +105,9 @@ pub fn test(asked: &TestRequest, stop: &Stop, listener: &mut Listener<'_>) -> Re
 ///
 /// # Errors
 /// As [`test()`].
-pub fn measure(
-    asked: &TestRequest,
-    stop: &Stop,
-    listener: &mut Listener<'_>,
-) -> Result<Vec<EndedStream>, Problem> {
-    carry_out(asked, stop, listener)?.1.streams()
+pub fn measure(asked: &TestRequest, stop: &Stop, listener: &mut Listener<'_>) -> Result<EndedTest, Problem> {
+    let (parameters, ended) = carry_out(asked, stop, listener)?;
+    ended.streams(&parameters)
 }
 
 fn carry_out(
@@ -281,8 +278,7 @@ impl Session<'_, '_> {
         let mut silence = Silence { moved: 0, since: Instant::now() };
         let span = self.span();
         let is_udp = self.parameters.transport == Transport::Udp;
-        let patience = if self.parameters.way.client_sends() { SILENT_BESIDE_DATA } else { GONE };
-        let mut life = Life::new(patience);
+        let mut life = Life::new(self.parameters.way.client_sends());
         while !is_done(&self.parameters, span, end) && !silence.is_the_end(&self.parameters, end) {
             if end.tick() {
                 self.say(told, intervals.end_of_omitted(end))?;
@@ -310,7 +306,7 @@ impl Session<'_, '_> {
             let is_broken = end.transfer.has_receiver_ended()
                 || end.transfer.has_sender_ended() && !is_done(&self.parameters, span, end);
             if is_udp && life.is_gone(self.control.stream(), end.received()) {
-                let what = format!("the server has given no sign of life for {} s", patience.as_secs());
+                let what = format!("the server has given no sign of life for {} s", GONE.as_secs());
                 return Err(Problem::usage(what, "look whether the server and the path to it are up"));
             }
             if is_broken || end.transfer.is_refused() {

@@ -15,7 +15,7 @@ mod time;
 mod waiting;
 
 pub use backend::{Hosts, HostsOptions, far_end};
-pub use client::{EndedStream, Listener, TestRequest, Tested, measure, test};
+pub use client::{EndedStream, EndedTest, Listener, TestRequest, Tested, measure, test};
 pub use end::SAMPLE;
 pub use key_file::read_key;
 pub use server::{Listening, Log, Policy, serve};

@@ -9,19 +9,19 @@ use std::time::{Duration, Instant};
 
 /// So long without a sign of life the other end has vanished.
 pub(crate) const SILENT: Duration = Duration::from_secs(5);
-/// The same where words on the control connection go the way of this end's own datagrams, which may push nearly all of them aside: TCP sends
-/// them again at most once a second.
-pub(crate) const SILENT_BESIDE_DATA: Duration = Duration::from_secs(15);
 /// After so long it is asked, and so often.
 const IDLE: Duration = Duration::from_secs(1);
 const PROBE: Duration = Duration::from_millis(100);
+/// The same where the questions go the way of this end's own datagrams, which may push nearly all of them aside: of two hundred one gets through.
+const PROBE_BESIDE_DATA: Duration = Duration::from_millis(20);
 /// Where this process itself did not look for so long, silence says nothing.
 const AWAY: Duration = Duration::from_millis(500);
 
 /// What was heard of the other end.
 #[derive(Debug)]
 pub(crate) struct Life {
-    patience: Duration,
+    /// From one question to the next.
+    every: Duration,
     /// Payload that has come in, and when that last changed.
     received: u64,
     arrived: Instant,
@@ -33,9 +33,11 @@ pub(crate) struct Life {
 }
 
 impl Life {
-    pub(crate) fn new(patience: Duration) -> Self {
+    /// Nothing was heard yet; `sends` where this end's own datagrams go the way of the questions.
+    pub(crate) fn new(sends: bool) -> Self {
         let now = Instant::now();
-        Self { patience, received: 0, arrived: now, looked: now, asked: None, probed: now }
+        let every = if sends { PROBE_BESIDE_DATA } else { PROBE };
+        Self { every, received: 0, arrived: now, looked: now, asked: None, probed: now }
     }
 
     /// Looks for a sign of life, and asks for one. True once the other end has vanished; `received` is the payload of datagrams that has come
@@ -44,7 +46,7 @@ impl Life {
         let now = Instant::now();
         let silent = silent_for(control).unwrap_or_default();
         let is_gone = self.is_silent(now, silent, received);
-        if self.asked.is_some() && now.saturating_duration_since(self.probed) >= PROBE {
+        if self.asked.is_some() && now.saturating_duration_since(self.probed) >= self.every {
             self.probed = now;
             probe(control);
         }
@@ -62,7 +64,7 @@ impl Life {
             return false;
         }
         let asked = *self.asked.get_or_insert(now);
-        now.saturating_duration_since(asked) >= self.patience.saturating_sub(IDLE)
+        now.saturating_duration_since(asked) >= SILENT.saturating_sub(IDLE)
     }
 }
 
@@ -87,11 +89,12 @@ mod tests {
 
     #[test]
     fn five_silent_seconds_are_the_end_and_any_sign_is_none() {
-        let mut life = Life::new(SILENT);
+        let mut life = Life::new(false);
         assert_eq!(given_up(&mut life, 0, 60_000, |ms| ms % 2_000, 0), None, "a kernel that answers probes");
-        let mut life = Life::new(SILENT);
+        let mut life = Life::new(false);
         assert_eq!(given_up(&mut life, 0, 60_000, |ms| ms, 0), Some(5_000));
-        let mut life = Life::new(SILENT);
+        assert_eq!(given_up(&mut Life::new(true), 0, 60_000, |ms| ms, 0), Some(5_000), "beside own data too");
+        let mut life = Life::new(false);
         let began = life.looked;
         let is_gone = (0..600_u64).any(|step| {
             life.is_silent(began + Duration::from_millis(100 * step), Duration::from_secs(60), step / 20)
@@ -101,7 +104,7 @@ mod tests {
 
     #[test]
     fn who_was_stopped_itself_asks_first() {
-        let mut life = Life::new(SILENT);
+        let mut life = Life::new(false);
         let began = life.looked;
         assert!(!life.is_silent(began + Duration::from_secs(30), Duration::from_secs(30), 0));
         assert!(!life.is_silent(began + Duration::from_millis(30_100), Duration::from_millis(30_100), 0));

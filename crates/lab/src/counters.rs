@@ -3,8 +3,9 @@
 use crate::namespace::Namespace;
 use pipefill_core::record::Counter;
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek};
+use std::path::Path;
 
 /// Counters of one place at one time, by name.
 pub(crate) type Snapshot = BTreeMap<String, u64>;
@@ -18,6 +19,43 @@ pub(crate) fn nstat(namespace: &Namespace) -> io::Result<Snapshot> {
         }
         Ok(counters)
     })
+}
+
+/// How many TCP connections a namespace has opened: those that it asked for and those that it accepted, without the attempts that failed
+/// (RFC 4022: tcpActiveOpens, tcpPassiveOpens, tcpAttemptFails).
+#[derive(Debug)]
+pub struct OpenedConnections {
+    /// `/proc/net/snmp` of that namespace, which stays the one in which it was opened (`single_open_net()`).
+    table: File,
+}
+
+impl OpenedConnections {
+    /// Of the namespace in `file`, or of this thread's own.
+    ///
+    /// # Errors
+    /// There is no such file, or entering the namespace is not permitted.
+    pub fn open(netns: Option<&Path>) -> io::Result<Self> {
+        let open = || File::open("/proc/thread-self/net/snmp");
+        let table = match netns {
+            Some(file) => Namespace::open(file)?.enter(open),
+            None => open(),
+        };
+        Ok(Self { table: table? })
+    }
+
+    /// The count so far; `None` where the kernel does not give it.
+    pub fn count(&self) -> Option<u64> {
+        let mut text = String::new();
+        (&self.table).rewind().ok()?;
+        (&self.table).read_to_string(&mut text).ok()?;
+        opened(&parse_nstat(&text))
+    }
+}
+
+fn opened(counters: &Snapshot) -> Option<u64> {
+    let of = |name: &str| counters.get(name).copied();
+    let asked_for = of("TcpActiveOpens")?.saturating_add(of("TcpPassiveOpens")?);
+    Some(asked_for.saturating_sub(of("TcpAttemptFails")?))
 }
 
 /// Packets, errors and drops of every interface of a namespace (`/proc/net/dev`), as `path0 rx_packets`.
@@ -98,6 +136,16 @@ fn parse_interfaces(text: &str) -> Snapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn attempts_that_failed_opened_nothing() {
+        let of = |values: &str| {
+            opened(&parse_nstat(&format!("Tcp: ActiveOpens PassiveOpens AttemptFails\nTcp: {values}\n")))
+        };
+        assert_eq!(of("10 5 2"), Some(13));
+        assert_eq!(of("1 0 9"), Some(0));
+        assert_eq!(opened(&Snapshot::new()), None);
+    }
 
     #[test]
     fn nstat_joins_prefix_and_name() {

@@ -7,7 +7,7 @@ mod bare_timer;
 mod batch;
 mod capture;
 mod clock;
-mod counters;
+pub mod counters;
 mod cpu_use;
 mod data_path;
 mod descriptors;

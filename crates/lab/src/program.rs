@@ -136,6 +136,11 @@ impl<'a> ProgramPath<'a> {
         address_b(self.spec.path.family)
     }
 
+    /// The receiver's addresses.
+    pub const fn servers(&self) -> [IpAddr; 2] {
+        [address_b(Family::Ipv4), address_b(Family::Ipv6)]
+    }
+
     /// The sender's addresses.
     pub const fn clients(&self) -> [IpAddr; 2] {
         [address_a(Family::Ipv4), address_a(Family::Ipv6)]

@@ -14,10 +14,11 @@ mod processes;
 mod record;
 mod short_list;
 mod tracker;
+mod unseen;
 mod watcher;
 
 pub use capture_flows::judge_capture;
 pub use capture_reading::{CaptureFile, CaptureRead, STDIN, capture_name, read_capture};
 pub use filter::Filter;
 pub use record::keep_connections;
-pub use watcher::{WatchRequest, Watcher, carried};
+pub use watcher::{EmulatedPath, WatchRequest, Watcher, carried};

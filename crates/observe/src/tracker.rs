@@ -81,6 +81,8 @@ pub(crate) struct Tracker {
     /// The last look in which all were there, although they were not told one by one.
     confirmed: Confirmed,
     pub(crate) gone: Gone,
+    /// Connections that were seen for the first time.
+    pub(crate) appeared: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -121,6 +123,7 @@ impl Tracker {
                 changed_us: t_us,
                 seen_us: t_us,
             };
+            self.appeared += 1;
             self.connections.insert(seen.cookie, one);
         }
     }

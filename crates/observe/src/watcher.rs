@@ -5,11 +5,12 @@ use crate::filter::Filter;
 use crate::processes::{Processes, inodes_of};
 use crate::short_list::ShortList;
 use crate::tracker::{Closed, Gone, Tracked, Tracker, micros};
+use crate::unseen::Unseen;
 use pipefill_analysis::findings::connections::{
     Connection, ConnectionFinding, ConnectionPackets, Connections,
 };
 use pipefill_core::problem::Problem;
-use pipefill_core::record::TcpSample;
+use pipefill_core::record::{Observed, PathFacts, TcpSample};
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_lab::places::namespace_file;
 use pipefill_lab::sock_diag::{Dump, Seen, SockDiag};
@@ -18,7 +19,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::rc::Rc;
@@ -51,6 +52,26 @@ pub struct WatchRequest {
     pub netns: Option<String>,
     /// From one look at all sockets to the next.
     pub every: Duration,
+    /// The path that this program emulates, where it does.
+    pub emulated: Option<EmulatedPath>,
+}
+
+/// A path that this program emulates, from one of its ends.
+#[derive(Debug)]
+pub struct EmulatedPath {
+    /// Addresses of this end.
+    pub local: [IpAddr; 2],
+    /// Addresses of the other end.
+    pub remote: [IpAddr; 2],
+    /// What it was asked for; forward leads to the other end.
+    pub facts: PathFacts,
+}
+
+impl EmulatedPath {
+    /// Whether a connection between these addresses takes it.
+    fn carries(&self, local: SocketAddr, remote: SocketAddr) -> bool {
+        self.local.contains(&local.ip().to_canonical()) && self.remote.contains(&remote.ip().to_canonical())
+    }
 }
 
 /// Looks, and what was seen.
@@ -70,10 +91,13 @@ pub struct Watcher {
     closed: Closed,
     exact: Option<ExactStates>,
     short_list: ShortList,
+    /// Absent where a filter leaves some out: nothing tells which the kernel has counted.
+    unseen: Option<Unseen>,
     /// How many closed ones the lines of a stream have told of.
     told: u64,
     /// How often the busy ones are looked at, where that does not follow from how many there are.
     pace: Option<Duration>,
+    is_single_reading: bool,
 }
 
 impl Watcher {
@@ -97,6 +121,8 @@ impl Watcher {
         let began = Instant::now();
         let netns = what.netns.as_deref().map(namespace_file);
         let exact = ExactStates::start(netns.as_deref());
+        let is_of_all = what.filter.wants_all() && what.pid.is_none();
+        let unseen = is_of_all.then(|| Unseen::start(netns.as_deref())).flatten();
         Ok(Self {
             what,
             diag,
@@ -112,8 +138,10 @@ impl Watcher {
             closed: Closed::default(),
             exact,
             short_list: ShortList::of(netns),
+            unseen,
             told: 0,
             pace: None,
+            is_single_reading: false,
         })
     }
 
@@ -145,6 +173,7 @@ impl Watcher {
     /// # Errors
     /// The kernel does not answer any more.
     pub fn look_once(&mut self, stop: &Stop) -> Result<(), Problem> {
+        self.is_single_reading = true;
         let began = Instant::now();
         self.look()?;
         std::thread::sleep(*ONCE_STEP.end());
@@ -199,9 +228,13 @@ impl Watcher {
         self.late = self.late.max(now.saturating_duration_since(self.next));
         self.next = self.next.max(now.checked_sub(self.what.every).unwrap_or(now)) + self.what.every;
         let own: Option<HashSet<u32>> = self.what.pid.map(|pid| inodes_of(pid).collect());
+        let opened = self.unseen.as_ref().and_then(Unseen::opened);
         self.tracker.begin();
         let dump = self.dump(own.as_ref())?;
         let Self { tracker, processes, closed, exact, .. } = self;
+        if let Some(unseen) = &mut self.unseen {
+            unseen.note(opened, tracker.appeared);
+        }
         if let Some(exact) = exact {
             exact.take_retransmits(tracker);
             exact.take_state_times(tracker);
@@ -334,6 +367,7 @@ impl Watcher {
             too_short: gone.too_short,
             closed: gone.closed,
             not_followed: gone.not_followed,
+            unseen: self.unseen.as_ref().filter(|_| gone.not_followed == 0).and_then(Unseen::count),
             idle: idle as u64,
             connections,
             ..Connections::new()
@@ -357,6 +391,7 @@ impl Watcher {
     /// Other sockets are looked at from now on; what was seen of those that do not match is forgotten.
     pub fn refilter(&mut self, filter: Filter) {
         self.tracker.retain(|one| filter.matches(one.local, one.remote));
+        self.unseen = None;
         self.what.filter = filter;
     }
 
@@ -400,13 +435,22 @@ impl Watcher {
         let from_us = samples.last().map_or(0, |last| last.t_us.saturating_sub(span_us));
         let first = samples.partition_point(|sample| sample.t_us < from_us);
         let first = first.min(samples.len().saturating_sub(2));
-        ConnectionFinding::of(&self.connection(one, &samples[first..]))
+        let connection = self.connection(one, &samples[first..]);
+        if self.is_single_reading {
+            ConnectionFinding::of_reading(&connection)
+        } else {
+            ConnectionFinding::of(&connection)
+        }
     }
 
     fn connection<'a>(&self, one: &'a Tracked, samples: &'a [TcpSample]) -> Connection<'a> {
+        let process = one.process.as_deref().or_else(|| self.processes.of(one.inode).map(Rc::as_ref));
+        let emulated = self.what.emulated.as_ref().filter(|path| path.carries(one.local, one.remote));
         Connection {
-            observed: one
-                .observed(one.process.as_deref().or_else(|| self.processes.of(one.inode).map(Rc::as_ref))),
+            observed: Observed {
+                emulated: emulated.map_or_else(PathFacts::default, |path| path.facts.clone()),
+                ..one.observed(process)
+            },
             congestion_control: one.congestion_control.clone(),
             offered: None,
             every: self.step(),
@@ -463,8 +507,7 @@ fn moved(one: &Tracked) -> u64 {
 
 /// Whether segments were sent again since the first sample.
 fn has_retransmitted(one: &Tracked) -> bool {
-    let ends = one.samples.front().zip(one.samples.back());
-    ends.is_some_and(|(first, last)| last.info.retransmits > first.info.retransmits)
+    one.samples.back().is_some_and(|last| last.info.retransmits > 0)
 }
 
 fn no_namespace(name: &str, error: &io::Error) -> Problem {

@@ -101,8 +101,12 @@ pub fn notes(found: &Connections) -> String {
         (found.closed, "closed meanwhile"),
         (found.too_short, "too short to judge"),
         (found.not_followed, "more than can be followed"),
+        (found.unseen.unwrap_or(0), "opened and closed between two looks"),
         (found.interrupted, "looks during which sockets came and went"),
     ]));
+    if found.unseen.is_none() && found.looks > 1 {
+        parts.push("how many opened and closed between two looks is unknown".to_owned());
+    }
     parts.join("; ") + "."
 }
 

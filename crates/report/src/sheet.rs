@@ -76,6 +76,8 @@ pub(crate) enum Tone {
     Plain,
     /// Agrees with what was published.
     Good,
+    /// Of runs that are invalid.
+    Faint,
     /// Deserves a look.
     Warn,
     /// Can't be believed.

@@ -111,6 +111,7 @@ fn toned(entry: &Entry, style: Style) -> Cell {
     let colour = match entry.tone {
         Tone::Plain => return cell,
         Tone::Good => Color::Green,
+        Tone::Faint => Color::DarkGrey,
         Tone::Warn => Color::Yellow,
         Tone::Bad => Color::Red,
     };

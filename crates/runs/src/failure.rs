@@ -168,6 +168,10 @@ impl From<StoreError> for Failure {
             StoreError::File { doing: MAKING, source, .. } if is_refused(&source) => {
                 Problem { remedy: Some(ELSEWHERE_ON_DISK.to_owned()), ..Problem::broken(what) }.into()
             }
+            StoreError::File { path, source, .. } if source.kind() == io::ErrorKind::NotADirectory => {
+                let what = format!("{} is not a directory, or a part of its path is a file", path.display());
+                Problem::usage(what, "choose another one, e.g. with --out OTHER").into()
+            }
             StoreError::File { .. } | StoreError::Record { .. } => Self::broken(what),
             StoreError::Damaged(run) => Self::Damaged { runs: vec![run], repeat: None },
             StoreError::DamagedExperiment { .. } => {
@@ -277,6 +281,11 @@ mod tests {
         assert_eq!(
             render(StoreError::SameExperiment(out())),
             "error: out holds this experiment already\nhelp: continue it with --resume, or choose another one with --out OTHER"
+        );
+        let in_a_file = StoreError::file("reading", &out())(io::ErrorKind::NotADirectory.into());
+        assert_eq!(
+            render(in_a_file),
+            "error: out is not a directory, or a part of its path is a file\nhelp: choose another one, e.g. with --out OTHER"
         );
         assert_eq!(
             render(StoreError::NotAnExperiment(out())),

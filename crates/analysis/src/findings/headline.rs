@@ -1,8 +1,9 @@
-//! Which flow a cell's verdict is about: the one with the most to gain.
+//! Which flow a cell's verdict is about: the one with the most to gain; of a connection the direction that carried most.
 
-use crate::findings::metrics::FlowMetrics;
+use crate::findings::metrics::{FlowMetrics, RunMetrics};
 use crate::judge::Diagnosis;
 use pipefill_core::limit::LimitedBy;
+use pipefill_core::record::SOCKETS;
 
 /// What lifting a flow's own limit brings, in three steps and within them by size. Declared from little to much.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
@@ -15,16 +16,26 @@ enum Gain {
     Change(f64),
 }
 
-/// The flow with the most to gain, the first of equals; `None` where none was diagnosed.
-pub fn of(flows: &[FlowMetrics]) -> Option<&FlowMetrics> {
-    let gains = flows.iter().filter_map(|flow| Some((gain(flow, flows)?, flow)));
-    let first_largest = |best: (Gain, _), next: (Gain, _)| if next.0 > best.0 { next } else { best };
-    gains.reduce(first_largest).map(|(_, flow)| flow)
+/// The flow of `run` that its verdict is about, the first of equals; `None` where none was diagnosed.
+pub fn of(run: &RunMetrics) -> Option<&FlowMetrics> {
+    if run.backend == SOCKETS { with_most_data(&run.flows) } else { with_most_to_gain(&run.flows) }
 }
 
 /// What limited that flow.
-pub fn diagnosis(flows: &[FlowMetrics]) -> Option<&Diagnosis> {
-    of(flows)?.diagnosis.as_ref()
+pub fn diagnosis(run: &RunMetrics) -> Option<&Diagnosis> {
+    of(run)?.diagnosis.as_ref()
+}
+
+/// Both directions of a connection have the same time.
+fn with_most_data(flows: &[FlowMetrics]) -> Option<&FlowMetrics> {
+    let judged = flows.iter().filter(|flow| flow.diagnosis.is_some());
+    judged.rev().max_by_key(|flow| flow.figures.goodput_bps)
+}
+
+fn with_most_to_gain(flows: &[FlowMetrics]) -> Option<&FlowMetrics> {
+    let gains = flows.iter().filter_map(|flow| Some((gain(flow, flows)?, flow)));
+    let first_largest = |best: (Gain, _), next: (Gain, _)| if next.0 > best.0 { next } else { best };
+    gains.reduce(first_largest).map(|(_, flow)| flow)
 }
 
 /// What `flow` could reach beside the others of its direction: what is free and what it has, or an equal part of the path. `None` where the

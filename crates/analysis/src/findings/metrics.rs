@@ -82,6 +82,9 @@ pub struct RunMetrics {
     /// What is known of the path, where nobody planned it.
     #[serde(default)]
     pub path_facts: Option<PathFacts>,
+    /// What `pipefill exec` emulates of it.
+    #[serde(default, skip_serializing_if = "PathFacts::is_empty")]
+    pub emulated: PathFacts,
 }
 
 /// Condenses a run whose rows pass by once, in order of time: what it holds does not grow with the run's length.
@@ -161,6 +164,10 @@ impl<'a> Condenser<'a> {
             instrument: instrument::metrics(manifest),
             flows,
             path_facts: manifest.subject.observed().map(|observed| observed.path.clone()),
+            emulated: manifest
+                .subject
+                .observed()
+                .map_or_else(PathFacts::default, |observed| observed.emulated.clone()),
         }
     }
 }

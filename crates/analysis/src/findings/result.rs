@@ -124,6 +124,10 @@ pub struct CellResult {
     pub repeat_command: String,
     /// Every run, valid or not.
     pub run_values: Vec<RunMetrics>,
+    /// Medians of the invalid runs where no run is valid: to be shown as such, and concluded from by nobody.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub invalid_figures: Option<Box<CellResult>>,
 }
 
 impl CellResult {

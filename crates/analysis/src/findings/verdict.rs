@@ -10,6 +10,7 @@ use crate::infer::{KnownPath, KnownWay, SharedBottleneck, of_others};
 use crate::judge::{Diagnosis, FULL, Figures, HeldTime, JoinedEvidence, RuleId};
 use pipefill_core::cell::{CellSpec, FlowSpec, LossSpec, LossUnit, Protocol};
 use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
+use pipefill_core::record::WayFacts;
 use pipefill_core::units::{Bytes, Rate, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,6 +85,11 @@ impl Verdict {
             reason: Some(VerdictReason::Judged(judged)),
         }
     }
+
+    /// Nothing is said to limit what was too short to judge.
+    pub(crate) fn too_short(reason: VerdictReason) -> Self {
+        Self { rule: Some(RuleId::TOO_SHORT), reason: Some(reason), ..Self::default() }
+    }
 }
 
 /// A flow with what was found of it.
@@ -127,7 +133,10 @@ impl JudgedFlow {
             (LimitedBy::Cwnd, cause) => cause.is_none_or(|cause| cause == CwndCause::QueueLoss),
             _ => false,
         };
-        of_others(&self.way().inferred.filter(|_| is_sharers)?, self.diagnosis.limited_by)
+        let KnownWay { rate, inferred, .. } = self.way();
+        let rate_bps = rate.map(|rate| rate.map(Rate::bps));
+        let way = inferred.filter(|_| is_sharers).map(|way| WayFacts { rate_bps, ..way })?;
+        of_others(&way, self.diagnosis.limited_by)
     }
 
     /// What theory gives for the flow as it was, bits per second of payload; `None` where the cause has no formula that holds.
@@ -215,6 +224,25 @@ fn product(size: u64, rtt_us: u64) -> Option<u64> {
     window::window_law(Bytes::new(size), Duration::from_micros(rtt_us)).map(rounded)
 }
 
+/// What is too little in a single reading of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShortReading {
+    /// The connection is too young, or its round trip too long.
+    RoundTrips {
+        /// From the first sample to the last.
+        span_us: u64,
+        /// The longest smoothed round trip.
+        rtt_us: u32,
+    },
+    /// It moved too little although data waited.
+    Segments {
+        /// From the first sample to the last.
+        span_us: u64,
+        /// Segments with payload that it sent.
+        segments: u32,
+    },
+}
+
 /// What the verdict on a connection, a captured flow or a test says.
 #[derive(Debug, Clone, PartialEq)]
 pub enum VerdictReason {
@@ -226,6 +254,8 @@ pub enum VerdictReason {
     OneDirection,
     /// The receiver's window closed and did not open again.
     WindowStaysClosed,
+    /// What a single reading shows of it is too little.
+    ShortReading(ShortReading),
     /// There is one sample.
     SeenOnce,
     /// Nothing was carried.

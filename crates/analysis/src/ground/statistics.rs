@@ -49,6 +49,24 @@ pub fn variation(values: &[f64]) -> Option<f64> {
     (mean > 0.0).then(|| variance.sqrt() / mean)
 }
 
+/// By how many standard errors the mean rank of `values` among `all`, of which they are a few, differs from that of values drawn by chance
+/// (Mann and Whitney 1947); equal values share their ranks. `None` where either is empty.
+pub fn mean_rank_score(values: &[f64], mut all: Vec<f64>) -> Option<f64> {
+    if values.is_empty() || all.is_empty() {
+        return None;
+    }
+    all.sort_by(f64::total_cmp);
+    let rank = |value: &f64| {
+        let below = all.partition_point(|other| other < value);
+        let not_above = all.partition_point(|other| other <= value);
+        (below + not_above) as f64 / 2.0 / all.len() as f64
+    };
+    let count = values.len() as f64;
+    let mean = values.iter().map(rank).sum::<f64>() / count;
+    // A rank by chance is as likely anywhere from 0 to 1: its mean is 1/2, its variance 1/12.
+    Some((mean - 0.5) * (12.0 * count).sqrt())
+}
+
 /// The 99 % Wilson (1927) score interval of a probability, from `hits` in `trials`: what a configured loss has to lie in
 /// if the counted loss is honest. `None` without trials or with more hits than trials.
 pub fn binomial_99(hits: u64, trials: u64) -> Option<Interval> {
@@ -93,6 +111,19 @@ mod tests {
     use proptest::prelude::*;
 
     /// `numpy.percentile([15, 20, 35, 40, 50], 40)` and R's `quantile(type = 7)` give 29.
+    #[test]
+    fn the_mean_rank_of_values_drawn_evenly_is_one_half_and_that_of_the_largest_is_far_above() {
+        let all: Vec<f64> = (0..1_000).map(f64::from).collect();
+        let even: Vec<f64> = (0..10).map(|at| f64::from(at * 100 + 50)).collect();
+        let largest: Vec<f64> = (990..1_000).map(f64::from).collect();
+        let score = |values: &[f64]| mean_rank_score(values, all.clone()).unwrap();
+        assert!(score(&even).abs() < 0.1, "{}", score(&even));
+        // Half of the range, of which one standard error is 1 / sqrt(12 × 10).
+        assert!((score(&largest) - 5.42).abs() < 0.02, "{}", score(&largest));
+        assert_eq!(mean_rank_score(&[1.0, 1.0], vec![1.0; 9]), Some(0.0), "ties share their rank");
+        assert_eq!(mean_rank_score(&[], all), None);
+    }
+
     #[test]
     fn percentile_is_hyndman_fan_type_7() {
         let values = [35.0, 15.0, 50.0, 20.0, 40.0];

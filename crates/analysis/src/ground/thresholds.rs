@@ -179,6 +179,12 @@ thresholds! {
     confidence_margin: Judge, Share = 0.10, Source::Catalogue;
     /// A transfer shorter than this many times its slow start measures slow start.
     startups: Judge, Times = 3.0, Source::Catalogue;
+    /// A single reading with fewer round trips of a connection is too short to judge: no plateau shows in it.
+    reading_round_trips: Judge, RoundTrips = 5.0, Source::Catalogue;
+    /// Nor does one with fewer segments, …
+    reading_segments: Judge, Count = 10.0, Source::Catalogue;
+    /// … where data waited to be sent or acknowledged for this part of the time.
+    reading_busy: Judge, Share = 0.50, Source::Kernel("tcp_chrono_start()");
 
     /// A bucket this many times as large as the queue behind it lets bursts through and drops what follows: a policer.
     policer_burst: Infer, Times = 4.0, Source::Catalogue;
@@ -241,10 +247,16 @@ thresholds! {
     queue_loss_risen: Infer, Share = 0.20, Source::Paper("Biaz and Vaidya (1999)");
     /// Where it is longer by less, the windows at the losses are the same but for this (standard deviation over mean).
     queue_loss_same_window: Infer, Share = 0.25, Source::Catalogue;
+    /// Fewer losses than this come at the same windows by chance …
+    queue_losses_many: Infer, Count = 30.0, Source::Catalogue;
+    /// … unless the round trip before them is longer than at other times, by this many standard errors of its mean rank.
+    queue_loss_longer: Infer, Times = 2.0, Source::Paper("Mann and Whitney (1947)");
     /// Losses that show whether the window, or the rate between them, is always the same.
     losses_fewest: Infer, Count = 5.0, Source::Catalogue;
     /// After a timeout, one segment that is sent again is followed by an ACK of this many that were out: they had arrived.
     arrived_segments: Infer, Count = 3.0, Source::Catalogue;
+    /// Fewer segments that are sent again show no policer: the rate between a few losses is the same by chance.
+    policer_losses: Infer, Count = 15.0, Source::Paper("Flach et al. (2016)");
     /// Between losses a policer lets through the same rate every time, but for this part.
     policer_same_rate: Infer, Share = 0.12, Source::Paper("Flach et al. (2016)");
     /// And at the end of such a time this many times the average: what was saved up.

@@ -56,6 +56,20 @@ impl KnownPath {
         }
     }
 
+    /// A path of packets of `family` of which samples show `facts`, and of which `emulated` was asked for: that is known better than what
+    /// samples show, except for losses and other flows.
+    pub fn observed(family: Family, facts: &PathFacts, emulated: &PathFacts) -> Self {
+        let mut known = Self::inferred(family, facts);
+        let asked = Self::inferred(family, emulated);
+        known.base_rtt = asked.base_rtt.or(known.base_rtt);
+        for (way, asked) in known.ways.iter_mut().zip(asked.ways) {
+            way.delay = asked.delay.or(way.delay);
+            way.rate = asked.rate.or(way.rate);
+            way.queue = asked.queue.or(way.queue);
+        }
+        known
+    }
+
     /// A path of packets of `family` of which samples show `facts`.
     pub fn inferred(family: Family, facts: &PathFacts) -> Self {
         let base_rtt = facts.base_rtt_us.map(|base| base.map(Duration::from_micros));

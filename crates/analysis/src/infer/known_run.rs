@@ -37,7 +37,7 @@ impl<'a> KnownRun<'a> {
             streams: &manifest.streams,
             path: observed.map_or_else(
                 || KnownPath::asked(&spec.path),
-                |observed| KnownPath::inferred(spec.path.family, &observed.path),
+                |observed| KnownPath::observed(spec.path.family, &observed.path, &observed.emulated),
             ),
             warmup: spec.run.warmup,
             drops: Direction::ALL.map(|direction| Drops::of(manifest, direction)),

@@ -1,13 +1,13 @@
 //! What losses look like: a queue's, chance, a policer's; and segments that were sent again without need.
 //!
-//! A queue drops when it is full: the round trip has risen before (Biaz and Vaidya 1999), or, where the queue is too short to be seen, the
-//! window is always the same. A policer drops at a constant rate and lets bursts pass in between, without any queue (Flach et al., SIGCOMM
+//! A queue drops when it is full: the round trip has risen before (Biaz and Vaidya 1999), or, where the queue is short, is a little longer
+//! than at other times, and the window is the same at each loss. A policer drops at a constant rate and lets bursts pass in between, without any queue (Flach et al., SIGCOMM
 //! 2016). What the receiver reports as a duplicate (DSACK, RFC 2883) had arrived.
 
 use super::queue::standing_us;
 use super::track::{Track, TrackSample};
 use crate::ground::interval::TimeInterval;
-use crate::ground::statistics::{median, relative_spread, rounded, variation};
+use crate::ground::statistics::{mean_rank_score, median, relative_spread, rounded, variation};
 use crate::ground::thresholds::{THIRDS, Thresholds};
 use pipefill_core::record::LossKind;
 
@@ -39,7 +39,7 @@ pub(super) fn find(tracks: &[&Track], base_us: u64, thresholds: &Thresholds) -> 
         },
         _ if are_acks(tracks, thresholds) => LossKind::Acks,
         _ if is_policed(tracks, &losses, base_us, thresholds) => LossKind::Policer,
-        _ if is_a_queue(&losses, base_us, thresholds) => LossKind::Queue,
+        _ if is_a_queue(tracks, &losses, base_us, thresholds) => LossKind::Queue,
         _ => LossKind::Chance,
     };
     let rtts = round_trips(&losses);
@@ -99,21 +99,37 @@ fn are_acks(tracks: &[&Track], thresholds: &Thresholds) -> bool {
     timeouts > 0 && 2 * needless >= timeouts
 }
 
-fn is_a_queue(losses: &[Vec<Loss>], base_us: u64, thresholds: &Thresholds) -> bool {
-    let Some(rtt_us) = median(&round_trips(losses)) else { return false };
+fn is_a_queue(tracks: &[&Track], losses: &[Vec<Loss>], base_us: u64, thresholds: &Thresholds) -> bool {
+    let rtts = round_trips(losses);
+    let Some(rtt_us) = median(&rtts) else { return false };
     let rtt = rtt_us / base_us.max(1) as f64;
+    if rtt >= 1.0 + thresholds.queue_loss_risen.value() {
+        return true;
+    }
     let has_risen_a_little = (rtt - 1.0) * base_us as f64 >= standing_us(base_us, thresholds) as f64;
     let same = losses.iter().all(|of_stream| {
         let windows: Vec<f64> = of_stream.iter().skip(1).map(|loss| loss.before.unacked as f64).collect();
         windows.len() >= thresholds.losses_fewest.count()
             && variation(&windows).is_none_or(|share| share <= thresholds.queue_loss_same_window.value())
     });
-    rtt >= 1.0 + thresholds.queue_loss_risen.value() || (has_risen_a_little && same)
+    let are_many = rtts.len() >= thresholds.queue_losses_many.count();
+    has_risen_a_little && same && (are_many || are_longer_than_usual(&rtts, tracks, thresholds))
+}
+
+/// Whether the round trips before the losses are longer than those of all samples.
+fn are_longer_than_usual(rtts: &[f64], tracks: &[&Track], thresholds: &Thresholds) -> bool {
+    let all = tracks.iter().flat_map(|track| track.samples.as_slice());
+    let all: Vec<f64> = all.filter_map(|sample| sample.srtt_us).map(|rtt_us| rtt_us as f64).collect();
+    mean_rank_score(rtts, all).is_some_and(|score| score >= thresholds.queue_loss_longer.value())
 }
 
 /// Between losses the same rate gets through every time, more than that just before each of them, and the round trip does not rise. All
 /// streams together, since they share the bucket.
 fn is_policed(tracks: &[&Track], losses: &[Vec<Loss>], base_us: u64, thresholds: &Thresholds) -> bool {
+    let lost: u64 = tracks.iter().map(|track| u64::from(track.retransmits)).sum();
+    if lost < thresholds.policer_losses.whole() {
+        return false;
+    }
     // A policer's bursts wait behind each other for a moment; more is a queue.
     let rises =
         |loss: &&Loss| loss.before.srtt_us.unwrap_or(0) > base_us + 2 * standing_us(base_us, thresholds);

@@ -24,7 +24,7 @@ pub(crate) fn slow_start(samples: &[PacketSample], thresholds: &Thresholds) -> O
         // A flight begins with each round trip, some sooner than the least one: it is cut in the middle.
         let to_us = first.t_us + round * rtt_us + rtt_us / 2;
         let Some(sample) = until(to_us).filter(|_| to_us < last_us + rtt_us) else { break };
-        let bytes = arrived(sample) - had;
+        let bytes = arrived(sample).saturating_sub(had);
         let grows = bytes as f64 >= growth * before[0] as f64
             || (round > 1 && bytes as f64 >= growth * growth * before[1] as f64);
         if !grows || sample.out_of_order_segments > 0 || bytes == 0 {

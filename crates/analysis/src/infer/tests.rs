@@ -115,11 +115,48 @@ fn losses_are_told_apart_by_what_came_before_them() {
     };
     assert_eq!(losses(disordered), Some(LossKind::Reordering));
     let saw_tooth = |n: u64, info: &mut TcpInfo| {
-        // From half of the rate to one and a half of it within a second.
+        // From half of the rate to one and a half of it within a second; two segments are lost at its end.
         let (seconds, part) = (n / 100, n % 100);
+        info.retransmits *= 2;
         info.bytes_acked = Some(10 * BYTES_A_MS * (seconds * 100 + part / 2 + part * part / 200));
     };
     assert_eq!(losses(saw_tooth), Some(LossKind::Policer));
+}
+
+/// A segment is sent again every `every` samples, until `last` of them were.
+fn few_losses(every: u64, last: u64, say: impl Fn(u64, u64, &mut TcpInfo)) -> Option<LossKind> {
+    let facts = facts(|n, info| {
+        info.retransmits = (n / every).min(last) as u32;
+        say(n, n % every, info);
+    });
+    facts.forward.loss.map(|loss| loss.value)
+}
+
+#[test]
+fn few_losses_show_a_short_queue_only_where_the_round_trip_is_longest() {
+    // The round trip varies by a tenth, as delayed ACKs make it; the windows at the losses happen to be the same.
+    let by_chance =
+        |n: u64, _: u64, info: &mut TcpInfo| info.srtt_us = Some(BASE_US + (n * 7919 % 40) as u32 * 60);
+    assert_eq!(few_losses(97, 9, by_chance), Some(LossKind::Chance));
+    let at_the_top = |_: u64, part: u64, info: &mut TcpInfo| info.srtt_us = Some(BASE_US + part as u32 * 25);
+    assert_eq!(few_losses(97, 9, at_the_top), Some(LossKind::Queue));
+    assert_eq!(
+        few_losses(24, 40, by_chance),
+        Some(LossKind::Queue),
+        "so many at the same window are no chance"
+    );
+}
+
+#[test]
+fn few_losses_show_no_policer() {
+    // From half of the rate to one and a half of it between two losses, as behind a policer.
+    let saw_tooth = |every: u64| {
+        move |n: u64, part: u64, info: &mut TcpInfo| {
+            info.bytes_acked = Some(10 * BYTES_A_MS * (n - part + part / 2 + part * part / (2 * every)));
+        }
+    };
+    assert_eq!(few_losses(60, 14, saw_tooth(60)), Some(LossKind::Chance));
+    assert_eq!(few_losses(60, 15, saw_tooth(60)), Some(LossKind::Policer));
 }
 
 #[test]

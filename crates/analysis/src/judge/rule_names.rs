@@ -11,12 +11,15 @@ use std::borrow::Cow;
 /// Every name of a rule or a revision.
 fn rule_ids() -> impl Iterator<Item = RuleId> {
     let rules = RULES.iter().map(|rule| rule.id);
-    rules.chain([NOT_SAMPLED, IDLE]).chain(REVISIONS.iter().map(|revision| revision.id))
+    rules.chain([NOT_SAMPLED, IDLE, RuleId::TOO_SHORT]).chain(REVISIONS.iter().map(|revision| revision.id))
 }
 
 impl RuleId {
     /// What holds a connection that carried nothing and has nothing to send.
     pub const IDLE: Self = IDLE;
+
+    /// What was seen of it is too short to judge: nothing is said to hold it.
+    pub const TOO_SHORT: Self = Self::new("too_short");
 
     /// What the rule or the revision of that name asks; `None` for time without evidence, and for a rule of another version.
     pub fn question(self) -> Option<&'static str> {

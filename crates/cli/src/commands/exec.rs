@@ -9,16 +9,17 @@ use pipefill_capture::write::file_name;
 use pipefill_core::cell::Direction;
 use pipefill_core::plan::Selection;
 use pipefill_core::problem::Problem;
-use pipefill_core::record::Setting;
+use pipefill_core::record::{PathFacts, Setting};
 use pipefill_core::units::Seed;
 use pipefill_lab::privilege;
 use pipefill_lab::program::{Captures, Carried, Count, ProgramPath, Programs, ensure_uplink};
-use pipefill_observe::{Filter, WatchRequest, Watcher, keep_connections};
+use pipefill_observe::{EmulatedPath, Filter, WatchRequest, Watcher, keep_connections};
 use pipefill_report::quantity::Kind;
 use pipefill_runs::{Failure, PlannedScenario, Stop};
 use pipefill_store::{Aside, Owner, StoreError};
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io::{self, Write};
 use std::net::IpAddr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
@@ -68,10 +69,13 @@ pub(super) fn exec(args: &ExecArgs, terminal: &Terminal) -> Result<Outcome, Fail
         path.settings().iter().filter(|one| !one.met).for_each(|one| terminal.say(&unmet(one)));
     }
     let programs = programs(args, path.server());
-    let mut watchers = vec![watcher(&path.client_namespace(), &[])?];
+    let facts = PathFacts::asked(&cell.spec.path);
+    let near = EmulatedPath { local: path.clients(), remote: path.servers(), facts };
+    let far = EmulatedPath { local: near.remote, remote: near.local, facts: near.facts.reversed() };
+    let mut watchers = vec![watcher(&path.client_namespace(), &[], near)?];
     if args.server.is_some() || args.uplink {
         // What the far end has with others is not on the path.
-        watchers.push(watcher(&path.server_namespace(), &with_peers(path.clients()))?);
+        watchers.push(watcher(&path.server_namespace(), &with_peers(path.clients()), far)?);
     }
     let captures = aside.as_mut().map(|aside| captures(run, aside)).transpose()?;
     let carried = path.carry(captures, || {
@@ -102,14 +106,40 @@ const SENDER: &str = "sender";
 
 /// Files for the captures of both hosts, which appear beside the records.
 fn captures<'a>(run: &'a str, aside: &mut Aside) -> Result<Captures<'a>, Failure> {
-    let mut file = |host| Ok::<_, StoreError>(Box::new(aside.file(&file_name(host))?));
+    let mut file = |host| {
+        let name = file_name(host).to_string();
+        Ok::<_, StoreError>(Box::new(NamedFile { file: aside.file(&file_name(host))?, name }))
+    };
     Ok(Captures { run, files: [file(NEAR)?, file(FAR)?] })
 }
 
+/// A file whose errors name it.
+struct NamedFile<W> {
+    file: W,
+    name: String,
+}
+
+impl<W> NamedFile<W> {
+    fn named(&self, error: &io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("writing {}: {error}", self.name))
+    }
+}
+
+impl<W: Write> Write for NamedFile<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).map_err(|error| self.named(&error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().map_err(|error| self.named(&error))
+    }
+}
+
 /// Of the sockets in the network namespace that `file` stands for, as far as `words` want them.
-fn watcher(file: &Path, words: &[String]) -> Result<Watcher, Problem> {
+fn watcher(file: &Path, words: &[String], emulated: EmulatedPath) -> Result<Watcher, Problem> {
     let netns = Some(file.to_string_lossy().into_owned());
-    Watcher::open(WatchRequest { filter: Filter::read(words)?, pid: None, netns, every: EVERY })
+    let (filter, emulated) = (Filter::read(words)?, Some(emulated));
+    Watcher::open(WatchRequest { filter, pid: None, netns, every: EVERY, emulated })
 }
 
 fn with_peers([one, other]: [IpAddr; 2]) -> Vec<String> {
@@ -264,6 +294,17 @@ fn capture_line(count: &Count, out: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_can_t_be_written_is_named() {
+        let mut full = NamedFile {
+            file: fs::OpenOptions::new().write(true).open("/dev/full").unwrap(),
+            name: "near.pcapng".to_owned(),
+        };
+        let error = full.write_all(&[0]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert!(error.to_string().starts_with("writing near.pcapng: No space left on device"), "{error}");
+    }
 
     #[test]
     fn the_address_takes_its_place() {

@@ -211,7 +211,7 @@ fn path_goodput(result: &CellResult) -> Option<u64> {
     let flow = &result.headline()?.figures;
     let mut flows = result.flows.iter().map(|one| &one.figures);
     let is_shared = flows.any(|one| one.flow != flow.flow && one.direction == flow.direction);
-    let goodput = || result.run_values.iter().find_map(|run| diagnosis(&run.flows)?.figures.path_goodput_bps);
+    let goodput = || result.run_values.iter().find_map(|run| diagnosis(run)?.figures.path_goodput_bps);
     if is_shared { None } else { goodput() }
 }
 

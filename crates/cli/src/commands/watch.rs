@@ -21,6 +21,7 @@ pub(super) fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Outcome, Fa
         pid: args.pid,
         netns: args.netns.clone(),
         every: args.interval,
+        emulated: None,
     };
     if let Some(out) = args.out.as_deref().filter(|out| fs::symlink_metadata(out).is_ok()) {
         return Err(Failure::usage(

@@ -1,12 +1,14 @@
 //! `run --on hosts` as an ordinary user, and what it says where it can't.
 
 use crate::pipefill::Folder;
+use nix::sys::signal::{Signal, kill};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// A user without a privilege.
 const NOBODY: u32 = 65_534;
@@ -21,6 +23,44 @@ fn a_scenario_without_hosts_has_a_help_line() {
     let [error, help] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
     assert_eq!(error, "error: run 0000-r1: the scenario does not say where its hosts are");
     assert!(help.starts_with("help: write e.g. [hosts] receiver = "), "{help}");
+}
+
+/// Both ends measure how punctual they were, as those of a test do.
+#[test]
+fn a_run_whose_server_was_stopped_is_invalid_and_its_figures_stand_in_brackets() {
+    let folder = Folder::new();
+    let mut server = folder.start(&["serve", "-p", "0", "--bind", "127.0.0.1"]);
+    let mut said = BufReader::new(server.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    let address = line.split([' ', ',']).find(|word| word.contains(':')).unwrap().to_owned();
+    let flow = "[[flow]]\nduration = \"3s\"\nbitrate = \"20mbit\"\n[run]\nrepeat = 1\n";
+    folder.write("a.toml", &format!("name = \"a\"\n[hosts]\nreceiver = \"pipefill:{address}\"\n{flow}"));
+    let run = folder.start(&["run", "a.toml", "--on", "hosts", "--quiet", "--out", "out"]);
+    // The run begins with its experiment.
+    let began = Instant::now();
+    while !folder.path("out/experiment.json").exists() {
+        assert!(began.elapsed() < Duration::from_secs(30), "the run does not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(700));
+    let id = nix::unistd::Pid::from_raw(server.id().try_into().unwrap());
+    for signal in [Signal::SIGSTOP, Signal::SIGCONT] {
+        kill(id, signal).unwrap();
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    let output = run.wait_with_output().unwrap();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(4), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let report = folder.pipefill(&["report", "out", "--json"]).output().unwrap();
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    let invalid = report["cells"][0]["invalid"].as_array().unwrap_or_else(|| panic!("{report:#}"));
+    let is_the_servers =
+        |one: &Value| one["detail"].as_str().is_some_and(|said| said.starts_with("at the server: "));
+    assert!(invalid.iter().any(is_the_servers), "{invalid:#?}");
+    assert!(text.contains("figures in brackets are of invalid runs"), "{text}");
 }
 
 /// Against a server of this host, in whose namespace the client is already.

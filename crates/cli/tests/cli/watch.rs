@@ -206,9 +206,17 @@ struct Watching(Child, BufReader<ChildStdout>);
 impl Watching {
     fn start(words: &[&str]) -> Self {
         let mut child = Folder::new().start(&[&["watch", "--json-stream"], words].concat());
-        let mut lines = BufReader::new(child.stdout.take().unwrap());
-        lines.read_line(&mut String::new()).unwrap();
-        Self(child, lines)
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        let mut watching = Self(child, lines);
+        watching.line();
+        watching
+    }
+
+    /// The next line.
+    fn line(&mut self) -> Value {
+        let mut text = String::new();
+        self.1.read_line(&mut text).unwrap();
+        json(text.as_bytes())
     }
 
     /// What it says at last.
@@ -256,6 +264,27 @@ fn connections_of_20_ms_are_too_short_and_counted() {
     let found = watched(&["--for", "3s", &filter]);
     assert!((1..=4).contains(&found["too_short"].as_u64().unwrap()), "{found:#}");
     assert_eq!(found["closed"], 0, "{found:#}");
+}
+
+/// The kernel counts each end, and those of other tests too.
+#[test]
+fn connections_that_no_look_sees_are_counted_and_said_to_be_unknown_behind_a_filter() {
+    const COUNT: u64 = 400;
+    let (listener, filter) = listen();
+    let watch = Watching::start(&["--for", "2s", "--interval", "1s"]);
+    for _ in 0..COUNT {
+        let (ours, theirs) = connect(&listener);
+        reset(ours);
+        drop(theirs);
+    }
+    let last = watch.last_line();
+    let of = |name: &str| last[name].as_u64().unwrap_or_else(|| panic!("{last:#}"));
+    assert!(of("unseen") + of("too_short") + of("closed") >= 2 * COUNT, "{last:#}");
+    assert!(of("unseen") >= COUNT, "few of them were there at a look: {last:#}");
+    assert_eq!(watched(&["--for", "1s", &filter])["unseen"], Value::Null);
+    let said = Folder::new().pipefill(&["watch", "--for", "1s", &filter]).output().unwrap();
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.contains("opened and closed between two looks is unknown"), "{said}");
 }
 
 #[test]

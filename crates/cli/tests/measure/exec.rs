@@ -1,5 +1,6 @@
 //! `pipefill exec`: programs that are not ours, unmodified, behind a path of this machine's kernel; and `pipefill shape`.
 
+mod disturbed;
 mod shaping;
 
 use crate::measuring::namespace::{Namespace, end, folder_with, root_folder, until};
@@ -28,6 +29,7 @@ pub(crate) fn tests() -> Vec<Test> {
             one_connection_sees_that_another_shares_its_queue,
         ),
         slow_test("a_path_that_was_stopped_is_not_judged", a_path_that_was_stopped),
+        slow_test("the_verdict_knows_the_path_that_exec_emulates", the_emulated_path_is_known),
         slow_test("datagrams_alone_are_told_with_their_rate", datagrams_alone),
         slow_test("the_first_command_of_the_readme_works_in_an_empty_folder", first_command_of_the_readme),
         slow_test("a_file_arrives_over_ipv6", || arrives("ipv6", None)),
@@ -40,12 +42,14 @@ pub(crate) fn tests() -> Vec<Test> {
         slow_test("datagrams_handed_over_in_one_piece_arrive_one_by_one", datagrams_in_one_piece),
         slow_test("what_limits_a_program_is_told_and_kept", what_limits_a_program),
         slow_test("the_machines_own_network_is_reached_through_the_path", the_machines_own_network),
+        slow_test("an_uplink_that_is_missing_or_ends_is_told", an_uplink_that_is_missing_or_ends),
         slow_test("the_exit_code_is_the_commands", the_exit_code_is_the_commands),
         slow_test("signals_reach_the_command", signals_reach_the_command),
         test("nothing_is_left_of_what_a_command_started", nothing_is_left),
         test("many_in_a_row_leave_nothing", many_in_a_row),
         test("nothing_is_left_where_exec_itself_is_killed", nothing_is_left_of_a_killed_exec),
     ];
+    tests.extend(disturbed::tests());
     tests.extend(shaping::tests());
     tests
 }
@@ -148,6 +152,27 @@ fn a_path_that_was_stopped() -> Outcome {
     let report = folder.pipefill(&["report", "kept", "--json"]).output().unwrap();
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();
     assert_eq!(report["cells"][0]["valid"], 0, "{report:#}");
+    Ok(())
+}
+
+/// Of a download, whose data the far end sends: its way is the path's reverse one. The control connection's figures are not the headline.
+fn the_emulated_path_is_known() -> Outcome {
+    let folder = folder_with(&["iperf3"])?;
+    let path =
+        ["exec", "--quiet", "--rtt", "20ms", "--rate", "50mbit", "--reverse-rate", "20mbit", "--out", "kept"];
+    let ends = ["--server", "iperf3 -s -1 >/dev/null", "--", "iperf3", "-c", "{server}", "-t", "2", "-R"];
+    let output = folder.pipefill(&[&path[..], &ends].concat()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let report = folder.pipefill(&["report", "kept", "--json"]).output().unwrap();
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    let cells = report["cells"].as_array().unwrap();
+    let fastest = cells.iter().filter_map(|cell| cell["goodput_bps"].as_u64()).max();
+    assert_eq!(cells[0]["goodput_bps"].as_u64(), fastest, "{report:#}");
+    let emulated = &cells[0]["run_values"][0]["emulated"];
+    let asked = |bps: u64| serde_json::json!({ "value": bps, "origin": "asked" });
+    assert_eq!(emulated["forward"]["rate_bps"], asked(20_000_000), "{emulated:#}");
+    assert_eq!(emulated["reverse"]["rate_bps"], asked(50_000_000), "{emulated:#}");
+    assert_eq!(emulated["base_rtt_us"], asked(20_000), "{emulated:#}");
     Ok(())
 }
 
@@ -380,6 +405,48 @@ fn one_connection_sees_that_another_shares_its_queue() -> Outcome {
         "{first:#}"
     );
     Ok(())
+}
+
+fn an_uplink_that_is_missing_or_ends() -> Outcome {
+    let folder = root_folder(&["pasta", "nft", "unshare", "nsenter"])?;
+    let (machine, world) = (Namespace::new(), Namespace::new());
+    machine.join("10.98.0.1", &world, "10.98.0.2");
+    machine.ip("route add default via 10.98.0.2");
+    let program = assert_cmd::cargo::cargo_bin!("pipefill").display();
+    let without_tun =
+        format!("mount -t tmpfs none /dev/net && exec {program} exec --rtt 1ms --uplink -- true");
+    let refused = machine.command(&["unshare", "--mount", "sh", "-c", &without_tun]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(3), "{}", text(&refused.stderr));
+    assert!(text(&refused.stderr).contains("/dev/net/tun"), "{}", text(&refused.stderr));
+
+    let begun = folder.path("begun");
+    let words =
+        format!("exec {program} exec --rtt 1ms --uplink -- sh -c 'touch {}; exec sleep 60'", begun.display());
+    let mut command = machine.command(&["sh", "-c", &words]);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    until(|| begun.exists(), "the command does not start");
+    let uplink = descendant(child.id(), "passt").expect("an uplink");
+    nix::sys::signal::kill(pid(uplink), nix::sys::signal::Signal::SIGKILL).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("pasta ended (SIGKILL)"), "{}", text(&output.stderr));
+    Ok(())
+}
+
+/// A process called `name` that `ancestor` has started, or one that it has started (`/proc/PID/stat`, proc_pid_stat(5)).
+fn descendant(ancestor: u32, name: &str) -> Option<u32> {
+    let parent_and_name = |id: u32| {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        let (before, after) = stat.rsplit_once(") ")?;
+        let parent: u32 = after.split(' ').nth(1)?.parse().ok()?;
+        Some((parent, before.split_once('(')?.1.to_owned()))
+    };
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).find(|&id: &u32| {
+        let is_called = parent_and_name(id).is_some_and(|(_, called)| called.starts_with(name));
+        is_called
+            && std::iter::successors(Some(id), |&id| Some(parent_and_name(id)?.0)).any(|id| id == ancestor)
+    })
 }
 
 fn the_exit_code_is_the_commands() -> Outcome {

@@ -3,9 +3,13 @@
 //! Of a planned run the path is known, since it was asked for. Of observed connections it is what their sockets tell: each fact says
 //! where it comes from, and what nobody knows is absent.
 
-use crate::cell::Direction;
+use crate::cell::{Direction, PathSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The backend of connections that were watched, beside `lab`, `sim` and `hosts`.
+pub const SOCKETS: &str = "sockets";
 
 /// What a record is about.
 #[expect(clippy::large_enum_variant, reason = "there is one of a run")]
@@ -44,6 +48,9 @@ pub struct Observed {
     /// What is known of the path.
     #[serde(default)]
     pub path: PathFacts,
+    /// What `pipefill exec` emulates of the path; absent where it is not this connection's.
+    #[serde(default, skip_serializing_if = "PathFacts::is_empty")]
+    pub emulated: PathFacts,
 }
 
 /// A process of this host.
@@ -110,6 +117,37 @@ pub struct PathFacts {
 }
 
 impl PathFacts {
+    /// What the emulated `path` was asked for: round trip, rate, and the longest wait in its queue.
+    pub fn asked(path: &PathSpec) -> Self {
+        let micros = |time: Duration| Fact::asked(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+        let way = |direction| {
+            let bottleneck = path.way(direction).bottleneck.as_ref();
+            bottleneck.map_or_else(WayFacts::default, |bottleneck| WayFacts {
+                rate_bps: Some(Fact::asked(bottleneck.rate.bps())),
+                queue_us: Some(micros(
+                    bottleneck.rate.time_to_send(bottleneck.queue_bytes(path.rtt(), path.full_frame())),
+                )),
+                ..WayFacts::default()
+            })
+        };
+        Self {
+            base_rtt_us: Some(micros(path.rtt())).filter(|rtt| rtt.value > 0),
+            forward: way(Direction::Forward),
+            reverse: way(Direction::Reverse),
+        }
+    }
+
+    /// The same from the other end.
+    #[must_use]
+    pub fn reversed(&self) -> Self {
+        Self { forward: self.reverse, reverse: self.forward, ..self.clone() }
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// One direction.
     pub const fn way(&self, direction: Direction) -> &WayFacts {
         match direction {

@@ -2,10 +2,10 @@
 //!
 //! Each flow is a test of its own, all of them at once.
 
-use super::rows::{self, Measured, OfFlow};
+use super::rows::{self, Measured};
 use super::ssh::{self, Agent};
 use super::{Hosts, needs_leave};
-use crate::client::{TestRequest, measure};
+use crate::client::{EndedTest, TestRequest, measure};
 use pipefill_core::backend::Watch;
 use pipefill_core::cell::{CellSpec, Direction, Family, FlowSpec, HostSpec, Protocol, Writer};
 use pipefill_core::hosts::{HostsSpec, Place, Server};
@@ -238,11 +238,11 @@ fn traffic(
     target: &Target,
     hosts: &HostsSpec,
     watch: &dyn Watch,
-) -> Result<(Instant, Vec<OfFlow>), Problem> {
+) -> Result<(Instant, Vec<EndedTest>), Problem> {
     let is_stopped = std::sync::Arc::new(AtomicBool::new(false));
     let stop = Stop::when(&is_stopped);
     let zero = Instant::now();
-    let results: Vec<Result<OfFlow, Problem>> = thread::scope(|scope| {
+    let results: Vec<Result<EndedTest, Problem>> = thread::scope(|scope| {
         let tests: Vec<_> = spec
             .flows
             .iter()

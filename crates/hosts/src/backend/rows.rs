@@ -3,26 +3,23 @@
 //! The other end's samples have another clock. Its first one is taken to be as old as this end's first one: both ends begin within the time that
 //! the word for it travels.
 
-use crate::client::EndedStream;
+use crate::client::{EndedStream, EndedTest};
 use pipefill_core::hosts;
 use pipefill_core::plan::Run;
 use pipefill_core::problem::Problem;
 use pipefill_core::record::{
-    AnyRow, CaStateSource, DeliverySample, Environment, Instrument, Manifest, Observed, RECORD_VERSION,
-    Setting, Sink, StreamEnd, StreamSummary, Subject, TcpSample, UdpTotals,
+    AnyRow, CaStateSource, DeliverySample, Environment, Instrument, Invalid, Manifest, Observed,
+    RECORD_VERSION, Setting, Sink, StreamEnd, StreamSummary, Subject, TcpSample, UdpTotals,
 };
 use pipefill_core::tcp_info::TcpInfo;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-/// Streams of one flow.
-pub(super) type OfFlow = Vec<EndedStream>;
 
 /// What was measured.
 pub(super) struct Measured {
     /// From when the run's time counts.
     pub(super) zero: Instant,
-    /// The streams of each flow.
-    pub(super) flows: Vec<OfFlow>,
+    /// The test that each flow was.
+    pub(super) flows: Vec<EndedTest>,
     /// Of the other host.
     pub(super) far_settings: Vec<Setting>,
     /// Whether this host is the one that sends in the forward direction.
@@ -48,9 +45,15 @@ pub(super) fn write(
         [measured.far_settings, own_settings]
     };
     let mut settings = settings.concat();
-    let (mut rows, mut streams) = (Vec::new(), Vec::new());
+    let (mut rows, mut streams, mut invalid) = (Vec::new(), Vec::new(), Vec::new());
     for (flow, of_flow) in (0..).zip(measured.flows) {
-        for one in of_flow {
+        // All of them are measured by the same two processes.
+        of_flow.invalid.into_iter().for_each(|one| {
+            if !invalid.iter().any(|known: &Invalid| known.reason == one.reason) {
+                invalid.push(one);
+            }
+        });
+        for one in of_flow.streams {
             let number = u32::try_from(streams.len()).unwrap_or(u32::MAX);
             let one = Numbered::new(number, flow, measured.zero, one);
             settings.extend(one.settings());
@@ -74,7 +77,7 @@ pub(super) fn write(
         streams,
         counters: Vec::new(),
         instrument: Instrument::default(),
-        invalid: Vec::new(),
+        invalid,
         tables: None,
         artifacts: Vec::new(),
     })
@@ -82,7 +85,7 @@ pub(super) fn write(
 
 /// The sender's address and the receiver's, as this host sees them.
 fn subject(measured: &Measured) -> Subject {
-    let addresses = measured.flows.iter().flatten().find_map(|one| one.addresses);
+    let addresses = measured.flows.iter().flat_map(|flow| &flow.streams).find_map(|one| one.addresses);
     let [mut local, mut remote] =
         addresses.map_or_else(Default::default, |both| both.map(|one| one.ip().to_canonical().to_string()));
     if !measured.is_own_sender {

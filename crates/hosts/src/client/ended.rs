@@ -5,7 +5,7 @@ use super::delays::Times;
 use super::outcome::Told;
 use crate::end::End;
 use pipefill_core::problem::Problem;
-use pipefill_core::record::TcpSample;
+use pipefill_core::record::{Invalid, TcpSample};
 use pipefill_core::units::Time;
 use pipefill_remote::iperf3::{Parameters, Results, StreamResult};
 use std::net::SocketAddr;
@@ -18,6 +18,15 @@ pub(super) struct Ended {
     pub(super) end: End,
     pub(super) theirs: Results,
     pub(super) times: Times,
+}
+
+/// What both ends counted of a test.
+#[derive(Debug)]
+pub struct EndedTest {
+    /// Its streams.
+    pub streams: Vec<EndedStream>,
+    /// Why that must not be believed: an end was stopped, or late. Empty where it may be.
+    pub invalid: Vec<Invalid>,
 }
 
 /// One of its streams.
@@ -61,8 +70,10 @@ impl Ended {
     ///
     /// # Errors
     /// The server's results lack one.
-    pub(super) fn streams(mut self) -> Result<Vec<EndedStream>, Problem> {
+    pub(super) fn streams(mut self, parameters: &Parameters) -> Result<EndedTest, Problem> {
         let ours = self.end.results();
+        let cpu_percent = [ours.cpu_percent[0], self.theirs.cpu_percent[0]];
+        let invalid = self.told.invalid(parameters, &self.end, self.theirs.telemetry.as_ref(), cpu_percent);
         let zero = Instant::now().checked_sub(self.end.transfer.now().since(Time::ZERO));
         let zero = zero.unwrap_or_else(Instant::now);
         let began = self.end.base().at;
@@ -98,6 +109,6 @@ impl Ended {
         let streams = streams.collect::<Result<_, Problem>>()?;
         // What breaks now breaks because the test is over.
         let _closed = self.end.transfer.finish();
-        Ok(streams)
+        Ok(EndedTest { streams, invalid })
     }
 }

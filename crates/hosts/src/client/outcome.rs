@@ -90,6 +90,7 @@ impl Told {
         times: &Times,
     ) -> Result<Tested, Problem> {
         let ours = end.results();
+        let cpu_percent = [ours.cpu_percent[0], theirs.cpu_percent[0]];
         let mut contradictions = Vec::new();
         for (index, stream) in self.measured.streams.iter_mut().enumerate() {
             let own = counted(&ours.streams[index], end.transfer.counted()[index].reordered);
@@ -111,9 +112,7 @@ impl Told {
         }
         self.measured.server_output = theirs.output.filter(|_| parameters.wants_output);
         let server = if theirs.telemetry.is_some() { Server::Pipefill } else { Server::Iperf3 };
-        let is_one_machine = self.is_one_machine(theirs.telemetry.as_ref());
-        let cpu_percent = is_one_machine.then(|| [ours.cpu_percent[0], theirs.cpu_percent[0]]);
-        let invalid = invalid_ends(parameters, end, theirs.telemetry.as_ref(), cpu_percent);
+        let invalid = self.invalid_ends(parameters, end, theirs.telemetry.as_ref(), cpu_percent);
         let other_tests = other_tests(end, theirs.telemetry.as_ref());
         let clock_set = times.clock_set();
         if clock_set.is_some() {
@@ -141,6 +140,29 @@ impl Told {
         let finding = TestFinding { contradictions, other_tests, clock_set, clock, one_way_delay, ..finding };
         let finding = complete_test(finding.invalidated(invalid));
         Ok(Tested { measured: self.measured, finding, kept, invalid: reasons })
+    }
+
+    /// Why the figures of either end must not be believed; `cpu_percent` is what each used of the test's time, this host first.
+    fn invalid_ends(
+        &self,
+        parameters: &Parameters,
+        end: &End,
+        far: Option<&FarEnd>,
+        cpu_percent: [f64; 2],
+    ) -> Vec<InvalidEnd> {
+        let cpu_percent = self.is_one_machine(far).then_some(cpu_percent);
+        invalid_ends(parameters, end, far, cpu_percent)
+    }
+
+    /// The same as a record has it.
+    pub(super) fn invalid(
+        &self,
+        parameters: &Parameters,
+        end: &End,
+        far: Option<&FarEnd>,
+        cpu_percent: [f64; 2],
+    ) -> Vec<Invalid> {
+        self.invalid_ends(parameters, end, far, cpu_percent).iter().map(told_invalid).collect()
     }
 
     /// Whether the server is on this machine, as its addresses or itself tell.

@@ -4,7 +4,7 @@ use super::refused::Refused;
 use super::shared::Shared;
 use super::{shown, streams};
 use crate::end::{End, SAMPLE};
-use crate::life::{Life, SILENT};
+use crate::life::Life;
 use crate::machine::machine;
 use crate::time;
 use crate::waiting::heard_within;
@@ -179,7 +179,7 @@ fn run(
     };
     let (mut moved, mut since) = (0, Instant::now());
     let is_udp = asked.transport == Transport::Udp;
-    let mut life = Life::new(SILENT);
+    let mut life = Life::new(asked.way.server_sends());
     loop {
         end.tick();
         let others = shared.flowing().saturating_sub(1);

@@ -62,12 +62,9 @@ fn first_process(words: &[OsString]) -> Result<i32, Refusal> {
     let (sender, receiver) = (Namespace::of(inherited(sender)?), Namespace::of(inherited(receiver)?));
     let child = Arc::new(AtomicI32::new(0));
     hand_on_signals(inherited(control)?, Arc::clone(&child))?;
-    let has_uplink = uplink == UPLINK;
-    if has_uplink {
-        // Before the mounts: it reads the machine's own resolv.conf.
-        uplink::start(&receiver)?;
-    }
-    own_mounts(has_uplink);
+    // Before the mounts: it reads the machine's own resolv.conf.
+    let uplink = (uplink == UPLINK).then(|| uplink::start(&receiver)).transpose()?.map(pid);
+    own_mounts(uplink.is_some());
     let server = match server.is_empty() {
         true => None,
         false => Some(start_server(&receiver, server, address, ids)?),
@@ -79,11 +76,14 @@ fn first_process(words: &[OsString]) -> Result<i32, Refusal> {
     let started = sender.enter(|| to_start.spawn()).map_err(|error| Refusal::of_command(word, &error))?;
     let id = pid(started.id());
     child.store(id.as_raw(), Ordering::Relaxed);
-    let code = ended(id);
+    let code = ended(id, uplink);
+    if code.is_err() {
+        end(id);
+    }
     if let Some(server) = server {
         end(server.id);
     }
-    Ok(code)
+    code
 }
 
 /// `word` as the user who started us, or as root where that was root.
@@ -141,13 +141,14 @@ fn own_mounts(has_uplink: bool) {
     }
 }
 
-/// Waits for the end of `command`; whatever else ends meanwhile is forgotten.
-fn ended(command: Pid) -> i32 {
+/// Waits for the end of `command`, or of its `uplink`; whatever else ends meanwhile is forgotten.
+fn ended(command: Pid, uplink: Option<Pid>) -> Result<i32, Refusal> {
     loop {
         match wait() {
-            Ok(WaitStatus::Exited(id, code)) if id == command => return code,
-            Ok(WaitStatus::Signaled(id, signal, _)) if id == command => return 128 + signal as i32,
-            Err(Errno::ECHILD) => return FAILED,
+            Ok(WaitStatus::Exited(id, code)) if id == command => return Ok(code),
+            Ok(WaitStatus::Signaled(id, signal, _)) if id == command => return Ok(128 + signal as i32),
+            Ok(status) if uplink.is_some() && status.pid() == uplink => return Err(uplink::is_gone(status)),
+            Err(Errno::ECHILD) => return Ok(FAILED),
             _ => {}
         }
     }

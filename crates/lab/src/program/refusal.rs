@@ -8,6 +8,8 @@ const NOT_FOUND: i32 = 127;
 const NOT_EXECUTABLE: i32 = 126;
 /// Our own failures.
 pub(super) const FAILED: i32 = 2;
+/// What this machine can't do.
+const MACHINE: i32 = 3;
 
 /// Why there is no command, and the exit code that says so.
 pub(super) struct Refusal {
@@ -18,6 +20,10 @@ pub(super) struct Refusal {
 impl Refusal {
     pub(super) fn new(why: String) -> Self {
         Self { code: FAILED, why }
+    }
+
+    pub(super) fn of_machine(why: String) -> Self {
+        Self { code: MACHINE, why }
     }
 
     pub(super) fn of_command(word: &OsStr, error: &io::Error) -> Self {

@@ -9,10 +9,11 @@ use crate::namespace::Namespace;
 use crate::netlink::Rtnetlink;
 use crate::topology::{HOST_INTERFACE, Topology, address_b};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sys::wait::WaitStatus;
 use nix::unistd::dup;
 use pipefill_core::cell::Family;
 use pipefill_core::problem::Problem;
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
@@ -20,6 +21,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const PROGRAM: &str = "pasta";
+/// What its interface is made with.
+const TUN: &str = "/dev/net/tun";
 /// Its interface in the receiver's namespace.
 const INTERFACE: &str = "up0";
 /// Where names are asked for: pasta hands such questions to the machine's own resolver.
@@ -30,8 +33,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Whether this machine has what an uplink needs.
 ///
 /// # Errors
-/// [`Problem`] with what to install.
+/// [`Problem`] with what to install, or what is missing.
 pub fn ensure_uplink() -> Result<(), Problem> {
+    OpenOptions::new().read(true).write(true).open(TUN).map_err(|error| {
+        Problem::machine(
+            format!("the uplink needs {TUN}: {error}"),
+            "modprobe tun; of a container: start it with --device /dev/net/tun",
+        )
+    })?;
     for (program, package) in [(PROGRAM, "passt"), (relay::PROGRAM, "nftables")] {
         let mut command = Command::new(program);
         command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
@@ -59,8 +68,9 @@ pub(super) fn prepare(topology: &Topology) -> io::Result<()> {
     })
 }
 
-/// Starts pasta(1) between the network of this process and that of `receiver`, and waits until it is ready. It ends with this process.
-pub(super) fn start(receiver: &Namespace) -> Result<(), Refusal> {
+/// Starts pasta(1) between the network of this process and that of `receiver`, and waits until it is ready. It ends with this process. Returns its
+/// process id.
+pub(super) fn start(receiver: &Namespace) -> Result<u32, Refusal> {
     // Open in the program that is started now.
     let file = dup(receiver.fd()).map_err(io::Error::from)?;
     let namespace = format!("/proc/self/fd/{}", file.as_raw_fd());
@@ -74,7 +84,7 @@ pub(super) fn start(receiver: &Namespace) -> Result<(), Refusal> {
     let began = Instant::now();
     while !receiver.enter(|| Ok(has_route()))? {
         if let Some(status) = child.try_wait()? {
-            return Err(Refusal::new(format!(
+            return Err(Refusal::of_machine(format!(
                 "{PROGRAM} ended ({status}): is this machine on a network? See ip route"
             )));
         }
@@ -83,7 +93,18 @@ pub(super) fn start(receiver: &Namespace) -> Result<(), Refusal> {
         }
         thread::sleep(Duration::from_millis(5));
     }
-    relay::start(receiver).map_err(|error| Refusal::new(format!("the uplink's relay: {error}")))
+    relay::start(receiver).map_err(|error| Refusal::new(format!("the uplink's relay: {error}")))?;
+    Ok(child.id())
+}
+
+/// Why a command whose pasta(1) has ended with `status` was ended too.
+pub(super) fn is_gone(status: WaitStatus) -> Refusal {
+    let how = match status {
+        WaitStatus::Exited(_, code) => format!("exit code {code}"),
+        WaitStatus::Signaled(_, signal, _) => signal.as_str().to_owned(),
+        other => format!("{other:?}"),
+    };
+    Refusal::new(format!("{PROGRAM} ended ({how}): the command had no network without it, and was ended"))
 }
 
 /// Whether a default route leads through pasta's interface, in the calling thread's namespace (proc_net(5)): in IPv4 or in IPv6.

@@ -111,6 +111,7 @@ fn class(entry: &Entry, heading: &Heading) -> Option<String> {
     let tone = match entry.tone {
         Tone::Plain => "",
         Tone::Good => "good",
+        Tone::Faint => "hint",
         Tone::Warn => "warn",
         Tone::Bad => "bad",
     };

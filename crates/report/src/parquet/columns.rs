@@ -27,7 +27,7 @@ pub(super) fn row(cell: &CellResult, run: &RunMetrics) -> serde_json::Result<Val
     row["seed"] = json!(run.seed.to_string());
     row["valid"] = json!(run.is_valid());
     row["invalid"] = if reasons.is_empty() { Value::Null } else { json!(reasons.join(",")) };
-    if let Some(diagnosis) = diagnosis(&run.flows) {
+    if let Some(diagnosis) = diagnosis(run) {
         let share = |of: LimitedBy| diagnosis.limited_fraction.get(&of).copied().unwrap_or_default();
         let shares = LimitedBy::ALL.iter().map(|&of| (of.as_str().to_owned(), json!(share(of))));
         row["limited_by"] = json!(diagnosis.limited_by);

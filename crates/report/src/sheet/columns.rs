@@ -50,7 +50,10 @@ pub(super) fn filled(experiment: &Experiment, cells: &[&CellResult]) -> Vec<(Hea
     }
     let mut columns: Vec<(Heading, Vec<Entry>)> = Vec::new();
     columns.extend(backend(cells));
-    columns.extend(of_numbers(&wanted, udp, cells).into_iter().map(|(heading, entries)| {
+    let shown: Vec<&CellResult> =
+        cells.iter().map(|cell| cell.invalid_figures.as_deref().unwrap_or(cell)).collect();
+    columns.extend(of_numbers(&wanted, udp, &shown).into_iter().map(|(heading, mut entries)| {
+        cells.iter().zip(&mut entries).for_each(|(cell, entry)| mark_invalid(cell, entry));
         let entries = if heading.name == "±%" { said_exact(cells, entries) } else { entries };
         let is_sum = heading.name == "goodput" && cells.iter().any(|cell| is_mixed(cell));
         (if is_sum { Heading { name: SUM.to_owned(), ..heading } } else { heading }, entries)
@@ -58,6 +61,14 @@ pub(super) fn filled(experiment: &Experiment, cells: &[&CellResult]) -> Vec<(Hea
     columns.extend(limited_by(cells));
     columns.extend(validity(experiment, cells));
     columns
+}
+
+/// What was measured in invalid runs alone is told apart.
+fn mark_invalid(cell: &CellResult, entry: &mut Entry) {
+    if cell.invalid_figures.is_some() && entry.value.is_some() {
+        entry.text = format!("({})", entry.text);
+        entry.tone = Tone::Faint;
+    }
 }
 
 /// The interval's further end from the median, in per cent of it.

@@ -25,6 +25,9 @@ pub(super) fn notes(experiment: &Experiment, cells: &[&CellResult]) -> Vec<Strin
     if !has_verdicts && cells.iter().any(|cell| cell.verdict.sentence.is_some()) {
         notes.push("a verdict on every cell: pipefill explain DIR, or pipefill report DIR --json".to_owned());
     }
+    if cells.iter().any(|cell| cell.invalid_figures.is_some()) {
+        notes.push("figures in brackets are of invalid runs".to_owned());
+    }
     notes
 }
 

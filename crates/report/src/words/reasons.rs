@@ -2,7 +2,7 @@
 
 use super::{limit_name, limited, verdict_sentence};
 use crate::quantity::{duration, percent, rate};
-use pipefill_analysis::findings::verdict::{DatagramEvidence, VerdictReason};
+use pipefill_analysis::findings::verdict::{DatagramEvidence, ShortReading, VerdictReason};
 use pipefill_analysis::judge::JoinedEvidence;
 use pipefill_core::limit::LimitedBy;
 
@@ -19,6 +19,7 @@ pub(super) fn sentence(reason: &VerdictReason) -> String {
             None,
             "its receive buffer was full, and its window did not open again",
         ),
+        VerdictReason::ShortReading(reading) => short(reading),
         VerdictReason::SeenOnce => "Too short to judge: it was seen once.".to_owned(),
         VerdictReason::Idle => "Idle: nothing was sent or received.".to_owned(),
         VerdictReason::BothCaptures(ref judged, evidence) => {
@@ -29,6 +30,18 @@ pub(super) fn sentence(reason: &VerdictReason) -> String {
         }
         VerdictReason::Datagrams(evidence) => datagrams(evidence),
     }
+}
+
+fn short(reading: ShortReading) -> String {
+    let what = match reading {
+        ShortReading::RoundTrips { span_us, rtt_us } => {
+            format!("{} were seen, with round trips of {}", duration(span_us), duration(rtt_us.into()))
+        }
+        ShortReading::Segments { span_us, segments } => {
+            format!("it sent {segments} segments in {}", duration(span_us))
+        }
+    };
+    format!("Too short to judge: {what}. `pipefill watch --for 10s` looks longer.")
 }
 
 fn of_both(evidence: JoinedEvidence) -> String {

@@ -104,6 +104,27 @@ fn all() -> Vec<Experiment> {
 }
 
 #[test]
+fn figures_of_invalid_runs_are_shown_in_brackets_and_concluded_from_by_nobody() {
+    let cell = cell(0, &[], spec(Protocol::Tcp, 1));
+    let mut builder = ExperimentBuilder::new(plan(vec![cell.clone()]));
+    let mut bad = record(run(&cell, 1), &[Steady::default()]);
+    let why = Invalid { reason: "starved_cpu".to_owned(), detail: "it waited".to_owned() };
+    bad.manifest.invalid.push(why);
+    builder.add(&bad).unwrap();
+    let experiment = complete_experiment(builder.finish(), "pipefill run x.toml");
+    let [result] = experiment.cells.as_slice() else { panic!("one cell") };
+    assert_eq!((result.goodput_bps, result.verdict.limited_by), (None, None));
+    let text = table::render(&experiment, Style::default());
+    let goodput = result.run_values[0].goodput_bps.unwrap() as f64;
+    assert!(text.contains('(') && text.contains("figures in brackets are of invalid runs"), "{text}");
+    assert!(
+        text.contains(&format!("({:.1})", goodput / 1e6))
+            || text.contains(&format!("({:.0})", goodput / 1e6)),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_table_of_a_matrix() {
     insta::assert_snapshot!(table::render(&tcp_matrix(), Style::default()));
 }

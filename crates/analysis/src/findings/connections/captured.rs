@@ -147,7 +147,7 @@ impl CapturedFlow {
                 }
                 self.ledger.clone_from(&one.ledger);
             }
-            None => self.verdict.reason = Some(VerdictReason::TooShort),
+            None => self.verdict = Verdict::too_short(VerdictReason::TooShort),
         }
         let is_silent = self.verdict.cause == Some(Cause::Silence);
         if self.missing.contains(&MissingPart::OtherDirection) && !is_silent {

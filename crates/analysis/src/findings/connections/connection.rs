@@ -6,8 +6,9 @@
 use super::unplanned::{family, flow, manifest, spec};
 use crate::findings::experiment::{FlowResult, RunFlows, flow_results};
 use crate::findings::metrics::{FlowCondenser, RetransmitCounts};
+use crate::findings::verdict::ShortReading;
 use crate::ground::interval::TimeInterval;
-use crate::ground::thresholds::STANDARD;
+use crate::ground::thresholds::{STANDARD, Thresholds};
 use crate::infer::{Inference, KnownPath, KnownRun, delivery};
 use crate::judge::FlowLedger;
 use pipefill_core::cell::{CellSpec, Direction, FlowSpec, Protocol};
@@ -224,6 +225,30 @@ impl Connection<'_> {
         }
     }
 
+    /// What of it is too little, where a single reading of `samples` is too short to judge; `None` where that is long enough. A window that is
+    /// closed, and a timer that is awaited, show themselves in few segments too.
+    pub fn too_short(&self, thresholds: &Thresholds) -> Option<ShortReading> {
+        let (first, last) = self.samples.first().zip(self.samples.last())?;
+        let span_us = self.span_us();
+        let rtt_us = self.samples.iter().filter_map(|sample| sample.info.srtt_us).max()?;
+        let round_trips = span_us as f64 / f64::from(rtt_us.max(1));
+        if round_trips < thresholds.reading_round_trips.value() {
+            return Some(ShortReading::RoundTrips { span_us, rtt_us });
+        }
+        let now = self.counted(last);
+        let segments = now.data_segs_out?;
+        let is_busy = |us: Option<u64>| {
+            us.is_some_and(|us| us as f64 >= thresholds.reading_busy.value() * span_us as f64)
+        };
+        let is_an_event = is_busy(now.rwnd_limited_us) || last.info.rto_count > first.info.rto_count;
+        let Carried { sent, received } = self.carried();
+        (sent >= received
+            && f64::from(segments) < thresholds.reading_segments.value()
+            && is_busy(now.busy_us)
+            && !is_an_event)
+            .then_some(ShortReading::Segments { span_us, segments })
+    }
+
     /// What limits each direction that carried data: the sent one first.
     pub fn judge(&self) -> Vec<FlowResult> {
         let judged = judge_together(std::slice::from_ref(self)).0.pop().unwrap_or_default();
@@ -256,11 +281,12 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
     }
     samples.sort_by_key(AnyRow::t_us);
     let family = family(&first.observed);
+    let emulated = &first.observed.emulated;
     let unknown = KnownRun {
         plan: None,
         flows: &flows,
         streams: &streams,
-        path: KnownPath::inferred(family, &PathFacts::default()),
+        path: KnownPath::observed(family, &PathFacts::default(), emulated),
         warmup: Some(Duration::ZERO),
         drops: Default::default(),
         host_rate: None,
@@ -269,7 +295,7 @@ pub fn judge_together(connections: &[Connection<'_>]) -> (Vec<Vec<Judged>>, Path
     let mut inference = Inference::new(&unknown, &STANDARD);
     samples.iter().for_each(|row| inference.take(row));
     let facts = inference.facts();
-    let path = KnownPath::inferred(family, &facts);
+    let path = KnownPath::observed(family, &facts, emulated);
     let mut condenser = FlowCondenser::new(KnownRun { path, ..unknown }, &STANDARD);
     for row in &samples {
         condenser.take(row);

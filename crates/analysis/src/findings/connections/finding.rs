@@ -5,6 +5,7 @@ use crate::findings::experiment::{FlowResult, SCHEMA};
 use crate::findings::metrics::RetransmitCounts;
 use crate::findings::proposal::Proposal;
 use crate::findings::verdict::{Verdict, VerdictReason};
+use crate::ground::thresholds::STANDARD;
 use crate::judge::RuleId;
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::LimitedBy;
@@ -34,6 +35,10 @@ pub struct Connections {
     pub closed: u64,
     /// Connections beyond those that are followed.
     pub not_followed: u64,
+    /// Connections that opened and closed between two looks, as the kernel counts them, at least; on loopback each end is one. Null where that
+    /// is unknown: a filter or a process was named, the counters can't be read, or there are more than are followed.
+    #[serde(default)]
+    pub unseen: Option<u64>,
     /// Connections that carried nothing.
     pub idle: u64,
     /// Why nothing is said of what limits them: this program emulates their path, and was stopped or too late.
@@ -111,6 +116,18 @@ impl ConnectionFinding {
         Self::judged(connection, || connection.judge())
     }
 
+    /// The same of a single reading, which may be too short to judge.
+    pub fn of_reading(connection: &Connection<'_>) -> Self {
+        let finding = Self::of(connection);
+        let has_limit = finding.direction.is_some();
+        match connection.too_short(&STANDARD).filter(|_| has_limit) {
+            Some(short) => {
+                Self { verdict: Verdict::too_short(VerdictReason::ShortReading(short)), ..finding }
+            }
+            None => finding,
+        }
+    }
+
     /// The figures alone.
     pub(super) fn without_verdict(self) -> Self {
         Self { verdict: Verdict::default(), ..self }
@@ -140,7 +157,7 @@ impl ConnectionFinding {
             ..Self::default()
         };
         if connection.samples.len() < FEWEST_SAMPLES {
-            finding.verdict.reason = Some(VerdictReason::SeenOnce);
+            finding.verdict = Verdict::too_short(VerdictReason::SeenOnce);
             return finding;
         }
         let Carried { sent, received } = connection.carried();

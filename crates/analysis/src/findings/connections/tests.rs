@@ -1,7 +1,8 @@
 //! What synthetic samples of a connection are judged to be.
 
 use super::*;
-use crate::findings::verdict::VerdictReason;
+use crate::findings::verdict::{ShortReading, Verdict, VerdictReason};
+use crate::judge::RuleId;
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::{CwndCause, LimitedBy};
 use pipefill_core::record::{CapturePoint, Observed, PacketSample, StreamEnd, TcpSample};
@@ -40,6 +41,15 @@ fn stalled(say: impl Fn(u32, &mut TcpInfo)) -> ConnectionFinding {
 
 /// What is said of a sender whose data wait for ten seconds, and which was to send `offered`.
 fn waiting(offered: Option<Rate>, say: impl Fn(u32, &mut TcpInfo)) -> ConnectionFinding {
+    of_waiting(offered, say, ConnectionFinding::of)
+}
+
+/// What `find` finds in the samples of such a sender.
+fn of_waiting<T>(
+    offered: Option<Rate>,
+    say: impl Fn(u32, &mut TcpInfo),
+    find: impl FnOnce(&Connection<'_>) -> T,
+) -> T {
     let samples: Vec<TcpSample> = (0..100)
         .map(|n| {
             let mut info = TcpInfo {
@@ -68,7 +78,7 @@ fn waiting(offered: Option<Rate>, say: impl Fn(u32, &mut TcpInfo)) -> Connection
             }
         })
         .collect();
-    ConnectionFinding::of(&Connection {
+    find(&Connection {
         observed: Observed::default(),
         congestion_control: "cubic".to_owned(),
         offered,
@@ -77,6 +87,34 @@ fn waiting(offered: Option<Rate>, say: impl Fn(u32, &mut TcpInfo)) -> Connection
         packets: ConnectionPackets::default(),
         exact: None,
     })
+}
+
+#[test]
+fn a_single_reading_of_little_is_too_short_to_judge() {
+    let reading = |segments: u32, rtt_us: u32, rwnd_limited_us: u64| {
+        let say = |n: u32, info: &mut TcpInfo| {
+            info.bytes_acked = Some(u64::from(segments * n / 99) * MSS);
+            info.data_segs_out = Some(segments * n / 99);
+            (info.srtt_us, info.rwnd_limited_us) = (Some(rtt_us), Some(rwnd_limited_us * u64::from(n) / 99));
+        };
+        of_waiting(None, say, ConnectionFinding::of_reading).verdict
+    };
+    let is_too_short = |verdict: &Verdict| {
+        let Verdict { limited_by, rule, advice, .. } = verdict;
+        (*limited_by, rule.map(RuleId::as_str), advice.is_some()) == (None, Some("too_short"), false)
+    };
+    for (segments, rtt_us, want) in [
+        (9, BASE_US, ShortReading::Segments { span_us: 9_900_000, segments: 9 }),
+        (10_000, 2_000_000, ShortReading::RoundTrips { span_us: 9_900_000, rtt_us: 2_000_000 }),
+    ] {
+        let verdict = reading(segments, rtt_us, 0);
+        assert!(is_too_short(&verdict), "{verdict:#?}");
+        assert_eq!(verdict.reason, Some(VerdictReason::ShortReading(want)));
+    }
+    for (segments, rtt_us, closed_us) in [(10, BASE_US, 0), (9, BASE_US, 9_000_000), (10_000, 1_900_000, 0)] {
+        let verdict = reading(segments, rtt_us, closed_us);
+        assert!(verdict.limited_by.is_some(), "{segments} {rtt_us}: {verdict:#?}");
+    }
 }
 
 #[test]

@@ -7,13 +7,13 @@ use pipefill_core::cell::{
     Writer,
 };
 use pipefill_core::plan::{Cell, Run};
-use pipefill_core::record::{Manifest, Observed, StreamSummary, Subject};
+use pipefill_core::record::{Manifest, Observed, SOCKETS, StreamSummary, Subject};
 use pipefill_core::units::Bytes;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// What is recorded of observed sockets, beside `lab` and `sim`.
-pub const BACKEND: &str = "sockets";
+pub const BACKEND: &str = SOCKETS;
 
 /// Cell `index` of a plan of connections, called `name`, with the `spec` that one of them has.
 pub fn cell(index: usize, name: &str, spec: CellSpec) -> Cell {

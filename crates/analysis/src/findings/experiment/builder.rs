@@ -141,6 +141,11 @@ fn cell_result(plan: &Plan, index: usize, backend: Option<&str>, runs: Vec<RunMe
         result.goodput_coverage = Some(1.0);
     }
     explain(&mut result, cell, &valid);
+    if valid.is_empty() && !runs.is_empty() {
+        let invalid: Vec<&RunMetrics> = runs.iter().collect();
+        let (offered_bps, published) = (result.offered_bps, result.published);
+        result.invalid_figures = Some(Box::new(CellResult { offered_bps, published, ..figures(&invalid) }));
+    }
     result.run_values = runs;
     result.expectations = expect::evaluate(&cell.spec, &result);
     result

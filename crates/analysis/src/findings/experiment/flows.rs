@@ -38,7 +38,7 @@ impl<'a> RunFlows<'a> {
             plan: facts.is_none().then_some(spec),
             path: facts.map_or_else(
                 || KnownPath::asked(&spec.path),
-                |facts| KnownPath::inferred(spec.path.family, facts),
+                |facts| KnownPath::observed(spec.path.family, facts, &run.emulated),
             ),
             congestion_controls: Direction::ALL
                 .map(|direction| spec.data_sender(direction).congestion_control.as_str()),
@@ -58,7 +58,7 @@ pub fn results(flows: &[FlowSpec], valid: &[RunFlows<'_>]) -> Vec<FlowResult> {
 /// The flow that most runs are about; of equals the first.
 pub(super) fn headline(valid: &[&RunMetrics], flows: &[FlowResult]) -> Option<u32> {
     let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-    for flow in valid.iter().filter_map(|run| headline::of(&run.flows)) {
+    for flow in valid.iter().filter_map(|run| headline::of(run)) {
         *counts.entry(flow.figures.flow).or_default() += 1;
     }
     let most = *counts.values().max()?;
