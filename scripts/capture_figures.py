@@ -1,0 +1,553 @@
+"""Bytes, retransmissions and time of every TCP flow in captures, computed without pipefill, beside those of `pipefill pcap --json`.
+
+    capture_figures.py [--program target/debug/pipefill] [--jobs 2] [--cache DIR] [--differences FILE] PATH...
+
+A PATH is a capture, or a folder of captures; a folder's name is the name of the source in the table. tshark decodes the packets; what follows
+from their headers is computed here, from the definitions below and from none of pipefill's code. Ends with 1 where fewer flows agree than
+have to: bytes in 99.5 %, retransmissions in 98 %, time in all of them, leaving out what CLASSES explains as a defect of the capture.
+
+bytes       the union of the sequence ranges of the payload: SYN, FIN, and what a RST carries are not in it
+retransmits segments whose payload was seen before, those that fill a hole and were sent after what follows the hole, SYN and FIN sent again;
+            copies that the capture or the network made, keep-alives and window probes are not among them
+data_us     from the first segment with payload to the last one; copies, keep-alives, window probes, and payload that was acknowledged before are none
+"""
+
+import argparse
+import bisect
+import concurrent.futures
+import gzip
+import hashlib
+import ipaddress
+import json
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FIELDS = """frame.number frame.time_epoch frame.protocols ip.src ipv6.src ip.dst ipv6.dst ip.id ip.ttl ipv6.hlim tcp.stream tcp.srcport tcp.dstport
+tcp.seq_raw tcp.ack_raw tcp.flags tcp.len tcp.window_size_value tcp.options.timestamp.tsval tcp.options.timestamp.tsecr
+tcp.options.mss_val tcp.options.sack_le tcp.analysis.retransmission tcp.analysis.out_of_order tcp.analysis.keep_alive
+tcp.analysis.zero_window_probe ip.flags.mf ip.frag_offset""".split()
+# What an ICMP error quotes is no packet of the flow. Every frame stands for itself: no reassembly of streams.
+TSHARK = ["tshark", "-n", "-o", "tcp.desegment_tcp_streams:FALSE", "-o", "tcp.reassemble_out_of_order:FALSE", "-Y", "tcp && !icmp && !icmpv6"]
+
+FIN, SYN, RST, ACK = 1, 2, 4, 16
+# A mirror port or a router shows a packet again after so long at most (1 µs to 20 ms).
+COPY_NS = 20_000_000
+# Without an IP identification only a copy of everything else, so soon that no sender can have sent it again, is one.
+COPY_WITHOUT_ID_NS = 1_000_000
+# A clock that runs backwards by so much was set.
+SET_CLOCK_NS = 20_000_000
+# Wireshark's own bound below which what fills a hole was overtaken.
+OVERTAKEN_NS = 3_000_000
+TIMESTAMPS = 12
+USUAL_MSS = 1460
+# The least agreement, of the flows that both have.
+LEAST = {"bytes": 0.995, "retransmits": 0.98, "data_us": 1.0}
+
+
+@dataclass(slots=True)
+class Packet:
+    number: int
+    time: int
+    source: str
+    destination: str
+    ip_id: int
+    is_v6: bool
+    hops: int
+    stream: int
+    seq: int
+    ack: int
+    flags: int
+    length: int
+    window: int
+    tsval: int
+    tsecr: int
+    mss: int
+    has_sack: bool
+    tshark: str
+    is_fragment: bool
+
+
+@dataclass
+class Flow:
+    """One direction of a connection that carried payload."""
+
+    source: str
+    destination: str
+    stream: int
+    start: int
+    bytes: int = 0
+    again: int = 0
+    filled_again: int = 0
+    overtaken: int = 0
+    syn_again: int = 0
+    fin_again: int = 0
+    copies: int = 0
+    keep_alives: int = 0
+    probes: int = 0
+    segments: int = 0
+    packets: int = 0
+    first: int | None = None
+    last: int | None = None
+    last_of_any: int | None = None
+    marks: set = field(default_factory=set)
+    tshark: Counter = field(default_factory=Counter)
+
+    @property
+    def retransmits(self):
+        return self.again + self.filled_again + self.syn_again + self.fin_again
+
+    @property
+    def data_us(self):
+        return None if self.first is None else (self.last - self.first) // 1000
+
+
+def endpoint(address, port):
+    address = ipaddress.ip_address(address)
+    return f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
+
+
+def number(text, otherwise=0):
+    return int(text, 0) if text else otherwise
+
+
+def packet(line):
+    (frame, time, protocols, v4_source, v6_source, v4_destination, v6_destination, ip_id, ttl, hlim, stream, source_port, destination_port,
+     seq, ack, flags, length, window, tsval, tsecr, mss, sack, retransmission, out_of_order, keep_alive, probe, more, offset) = line.split("\t")
+    if not (stream and seq and length and flags):
+        return None
+    # The IP header next to TCP: a tunnel has others outside of it.
+    layers = protocols.split(":")
+    layers = layers[: len(layers) - layers[::-1].index("tcp") - 1] if "tcp" in layers else layers
+    is_v6 = next((layer == "ipv6" for layer in reversed(layers) if layer in ("ip", "ipv6")), bool(v6_source))
+    source, destination = (v6_source, v6_destination) if is_v6 else (v4_source, v4_destination)
+    if not source:
+        return None
+    seconds, _, fraction = time.partition(".")
+    marks = [("retransmission", retransmission), ("out_of_order", out_of_order), ("keep_alive", keep_alive), ("probe", probe)]
+    return Packet(
+        int(frame), int(seconds) * 10**9 + int(fraction.ljust(9, "0")[:9] or 0), endpoint(source, source_port),
+        endpoint(destination, destination_port), 0 if is_v6 else number(ip_id), is_v6, number(hlim if is_v6 else ttl), int(stream), int(seq),
+        number(ack), int(flags, 0), int(length), number(window), number(tsval, -1), number(tsecr, -1), number(mss), bool(sack),
+        next((name for name, is_set in marks if is_set), ""), not is_v6 and (more in ("1", "True") or number(offset) != 0),
+    )
+
+
+def decode(path, cache):
+    """Every TCP packet of a capture, as tshark reads it."""
+    kept = None
+    if cache:
+        kept = Path(cache) / (hashlib.sha256(path.read_bytes()).hexdigest()[:32] + ".tsv.gz")
+    if kept and kept.exists():
+        text = gzip.decompress(kept.read_bytes()).decode()
+    else:
+        names = [word for name in FIELDS for word in ("-e", name)]
+        command = [*TSHARK, "-r", str(path), "-T", "fields", "-E", "occurrence=l", *names]
+        # A damaged capture is read as far as it goes.
+        try:
+            text = subprocess.run(command, capture_output=True, timeout=600, check=False).stdout.decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            return []
+        if kept:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.write_bytes(gzip.compress(text.encode(), 3))
+    packets = []
+    for line in text.splitlines():
+        found = packet(line) if line.count("\t") == len(FIELDS) - 1 else None
+        if found:
+            packets.append(found)
+    return packets
+
+
+class Ranges:
+    """Disjoint ranges of sequence numbers, in their order."""
+
+    def __init__(self):
+        self.starts, self.ends = [], []
+
+    def add(self, start, end):
+        """Adds a range; returns how many numbers of it are new."""
+        if not self.ends or start > self.ends[-1]:
+            self.starts.append(start)
+            self.ends.append(end)
+            return end - start
+        first = bisect.bisect_left(self.ends, start)
+        last = bisect.bisect_right(self.starts, end)
+        if first == last:
+            self.starts.insert(first, start)
+            self.ends.insert(first, end)
+            return end - start
+        had = sum(min(end, self.ends[at]) - max(start, self.starts[at]) for at in range(first, last))
+        self.starts[first:last] = [min(start, self.starts[first])]
+        self.ends[first:last] = [max(end, self.ends[last - 1])]
+        return end - start - had
+
+    def total(self):
+        return sum(self.ends) - sum(self.starts)
+
+
+def signed(difference, bits=32):
+    return (difference + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
+
+
+def counts_ids(packets):
+    """Whether a sender numbers its IP packets one after the other: then the identification tells the order in which it sent them."""
+    steps = [signed(late.ip_id - early.ip_id, 16) for early, late in zip(packets, packets[1:])]
+    rising = sum(0 < step < 2000 for step in steps)
+    return len(steps) >= 2 and rising >= 0.6 * len(steps)
+
+
+def varies_ids(packets):
+    """Whether another packet has another identification, so that the same one is of the same packet."""
+    ids = {(found.seq, found.length, found.ack): found.ip_id for found in packets}
+    return len(ids) < 2 or len(set(ids.values())) > 0.8 * len(ids)
+
+
+class Direction:
+    """What one end sent, and what the other acknowledged of it."""
+
+    def __init__(self, first, packets):
+        self.flow = Flow(first.source, first.destination, first.stream, first.time)
+        self.ids_count, self.ids_vary = counts_ids(packets), varies_ids(packets)
+        self.near = first.seq
+        self.near_raw = first.seq
+        self.ranges, self.probed = Ranges(), Ranges()
+        self.next = None
+        self.acked = None
+        self.peer_window = None
+        self.peer_mss = None
+        self.own_mss = None
+        self.syn_seq = None
+        self.fin_seq = None
+        self.recent = {}
+        self.beyond = []
+        self.rtt = None
+        self.syn_time = None
+
+    def unwrap(self, seq):
+        return self.near + signed(seq - self.near_raw)
+
+    def move(self, number):
+        self.near, self.near_raw = number, number % (1 << 32)
+
+    def segments(self, packet, length):
+        """How many segments there are in so many bytes: more than one in a super-packet."""
+        stamps = TIMESTAMPS if packet.tsval >= 0 else 0
+        most = max((self.peer_mss or USUAL_MSS), 536) - stamps
+        if length <= most or length <= USUAL_MSS - stamps and self.peer_mss is None:
+            return 1
+        usual = max(min(self.peer_mss or USUAL_MSS, self.own_mss or USUAL_MSS) - stamps, 1)
+        return -(-length // usual)
+
+    def is_copy(self, packet):
+        key = (packet.seq, packet.length, packet.flags, packet.ack, packet.window, packet.tsval, packet.tsecr)
+        before = self.recent.setdefault(key, [])
+        found = False
+        for ip_id, time in before:
+            age = packet.time - time
+            if packet.is_v6 or packet.ip_id == 0 or not self.ids_vary:
+                found |= 0 <= age < COPY_WITHOUT_ID_NS
+            else:
+                found |= packet.ip_id == ip_id
+        before.append((packet.ip_id, packet.time))
+        return found
+
+    def was_overtaken(self, packet, later):
+        """Whether what fills a hole was sent before `later`, which is beyond the hole."""
+        if self.ids_count and not packet.is_v6 and packet.ip_id and later.ip_id:
+            return signed(packet.ip_id - later.ip_id, 16) < 0
+        if packet.tsval >= 0 and later.tsval >= 0 and packet.tsval != later.tsval:
+            return signed(packet.tsval - later.tsval) < 0
+        age = packet.time - later.time
+        return age < max(self.rtt or 0, OVERTAKEN_NS)
+
+    def take(self, packet):
+        flow = self.flow
+        flow.packets += 1
+        flow.tshark[packet.tshark] += packet.length > 0
+        if packet.is_fragment:
+            flow.marks.add("fragments")
+        start = self.unwrap(packet.seq)
+        length = 0 if packet.flags & RST else packet.length
+        if packet.flags & RST and packet.length:
+            flow.marks.add("data in a reset")
+        copied = (length or packet.flags & (SYN | FIN)) and self.is_copy(packet)
+        if packet.flags & SYN:
+            if self.syn_seq == packet.seq:
+                flow.syn_again += not copied
+            self.syn_seq = packet.seq
+            self.own_mss = packet.mss or 536
+            start += 1
+        is_fin_again = packet.flags & FIN and self.fin_seq == start + length
+        if packet.flags & FIN:
+            self.fin_seq = start + length
+        if length == 0:
+            if is_fin_again and not copied:
+                flow.fin_again += 1
+            if self.next is None or (not packet.flags & RST and abs(start - self.next) < 1 << 30):
+                if self.next is not None and start == self.next - 1 and not packet.flags & (SYN | FIN | RST):
+                    flow.keep_alives += 1
+                self.next = max(start, self.next or start)
+                self.move(self.next)
+            return
+        end = start + length
+        if copied:
+            flow.copies += 1
+            flow.marks.add("copies")
+            return
+        is_small = length == 1 and not packet.flags & (SYN | FIN)
+        was_acked = self.acked is not None and end <= self.acked
+        if is_small and was_acked and self.next in (None, end):
+            flow.keep_alives += 1
+            flow.marks.add("keep-alives")
+            self.next = end
+            return
+        if is_small and self.peer_window == 0 and (self.acked is None or start >= self.acked):
+            flow.probes += 1
+            flow.marks.add("window probes")
+            self.ranges.add(start, end)
+            self.probed.add(start, end)
+            self.next = max(end, self.next or end)
+            self.move(self.next)
+            return
+        if self.next is not None and abs(start - self.next) > 1 << 26:
+            flow.marks.add("far sequence numbers")
+        new = self.ranges.add(start, end)
+        old = length - new
+        if old and self.probed.ends:
+            fresh = Ranges()
+            fresh.starts, fresh.ends = self.probed.starts[:], self.probed.ends[:]
+            old -= length - fresh.add(start, end)
+        highest = self.next if self.next is not None else start
+        flow.segments += self.segments(packet, length)
+        if old > 0:
+            flow.again += self.segments(packet, old)
+            if new:
+                flow.marks.add("partly new")
+        elif new and start < highest and self.beyond_of(start):
+            later = self.beyond_of(start)
+            flow.marks.add("holes")
+            if self.was_overtaken(packet, later):
+                flow.overtaken += self.segments(packet, length)
+            else:
+                flow.filled_again += self.segments(packet, length)
+        elif new and start < highest:
+            flow.marks.add("before the first")
+        if flow.first is None:
+            flow.first = flow.last = packet.time
+        if new or not was_acked:
+            flow.last = max(flow.last, packet.time)
+        else:
+            flow.marks.add("acknowledged before")
+        flow.last_of_any = packet.time
+        if start > highest and self.next is not None:
+            flow.marks.add("a hole in the capture or the path")
+        if end > highest:
+            self.beyond.append((start, packet))
+            self.next = end
+            self.move(end)
+
+    def beyond_of(self, start):
+        """The first packet that passed and lies beyond `start`."""
+        at = bisect.bisect_right(self.beyond, start, key=lambda entry: entry[0])
+        return self.beyond[at][1] if at < len(self.beyond) else None
+
+
+def flows(packets):
+    """Every direction that carried payload, in the order of first packets."""
+    streams = defaultdict(list)
+    for found in packets:
+        streams[found.stream].append(found)
+    found_flows = []
+    for of_stream in streams.values():
+        by_end = defaultdict(list)
+        for found in of_stream:
+            by_end[found.source].append(found)
+        ends = {source: Direction(sent[0], sent) for source, sent in by_end.items()}
+        latest = of_stream[0].time
+        was_set = False
+        for found in of_stream:
+            was_set |= latest - found.time >= SET_CLOCK_NS
+            latest = max(latest, found.time)
+            own, peer = ends[found.source], ends.get(found.destination)
+            own.take(found)
+            if peer is None or peer is own:
+                continue
+            if found.flags & SYN:
+                peer.peer_mss = found.mss or 536
+                own.syn_time = found.time
+            if found.flags & SYN and found.flags & ACK and peer.syn_time is not None:
+                peer.rtt = own.rtt = found.time - peer.syn_time
+            if found.flags & ACK:
+                acked = peer.unwrap(found.ack)
+                if peer.acked is None or acked > peer.acked:
+                    peer.acked = acked
+            if not found.flags & (SYN | RST):
+                peer.peer_window = found.window
+        for end in ends.values():
+            end.flow.bytes = end.ranges.total()
+            if was_set:
+                end.flow.marks.add("the clock was set back")
+            if len(ends) == 1:
+                end.flow.marks.add("one direction")
+            if end.acked is not None and end.flow.bytes and end.acked - end.ranges.starts[0] > end.flow.bytes + 1:
+                end.flow.marks.add("acknowledged and not captured")
+            if end.flow.bytes:
+                found_flows.append(end.flow)
+    return sorted(found_flows, key=lambda flow: flow.start)
+
+
+def of_pipefill(program, path):
+    """The flows that pipefill prints, and what it did not understand."""
+    try:
+        run = subprocess.run([program, "pcap", str(path), "--json"], capture_output=True, timeout=600, check=False)
+        told = json.loads(run.stdout)
+    except (subprocess.TimeoutExpired, json.JSONDecodeError):
+        return None
+    return told
+
+
+def pairs(ours, theirs):
+    """Flows of both sides that are the same, and those that only one side has."""
+    by_ends = defaultdict(lambda: ([], []))
+    for flow in ours:
+        by_ends[flow.source, flow.destination][0].append(flow)
+    for flow in theirs:
+        source, destination = (normal(flow[name]) for name in ("src", "dst"))
+        by_ends[source, destination][1].append(flow)
+    matched, only_ours, only_theirs = [], [], []
+    for own, other in by_ends.values():
+        other = sorted(other, key=lambda flow: flow.get("start_us") or 0)
+        if len(own) == len(other):
+            matched += zip(own, other)
+            continue
+        for flow in own[:]:
+            same = next((found for found in other if found["bytes"] == flow.bytes), None)
+            if same:
+                matched.append((flow, same))
+                own.remove(flow)
+                other.remove(same)
+        matched += zip(own, other)
+        only_ours += own[len(other):]
+        only_theirs += other[len(own):]
+    return matched, only_ours, only_theirs
+
+
+def normal(end):
+    address, _, port = end.rpartition(":")
+    return endpoint(address.strip("[]"), port)
+
+
+def compare(path, program, cache):
+    """What both say of a capture."""
+    told = of_pipefill(program, path)
+    packets = decode(path, cache)
+    found = flows(packets)
+    result = {"path": str(path), "tcp": len(packets), "flows": len(found), "same": Counter(), "matched": 0, "differences": [], "not_read": []}
+    if told is None:
+        result["failed"] = True
+        return result
+    matched, only_ours, only_theirs = pairs(found, told["flows"])
+    result["matched"] = len(matched)
+    for flow, other in matched:
+        theirs = {name: other.get(name) for name in ("bytes", "retransmits", "segments")}
+        theirs["data_us"] = other["data_us"] if "data_us" in other else other.get("span_us")
+        right = {"bytes": flow.bytes, "retransmits": flow.retransmits, "data_us": flow.data_us, "segments": flow.segments}
+        for name, value in right.items():
+            if is_same(name, value, theirs[name], flow):
+                result["same"][name] += 1
+            else:
+                result["differences"].append({
+                    "capture": str(path), "src": flow.source, "dst": flow.destination, "figure": name, "pipefill": theirs[name], "right": value,
+                    "class": reason(name, value, theirs[name], flow), **detail(flow),
+                })
+    for flow in only_ours:
+        result["not_read"].append({
+            "capture": str(path), "src": flow.source, "dst": flow.destination, "figure": "flow", "pipefill": None, "right": flow.bytes,
+            "class": "only tshark has it", **detail(flow), "not_understood": told.get("not_understood"),
+        })
+    for flow in only_theirs:
+        result["not_read"].append({
+            "capture": str(path), "src": flow["src"], "dst": flow["dst"], "figure": "flow", "pipefill": flow["bytes"], "right": None,
+            "class": "only pipefill has it",
+        })
+    return result
+
+
+def detail(flow):
+    names = ("again", "filled_again", "overtaken", "syn_again", "fin_again", "copies", "keep_alives", "probes", "packets")
+    return {name: getattr(flow, name) for name in names} | {"marks": sorted(flow.marks), "tshark": {k: v for k, v in flow.tshark.items() if k}, "stream": flow.stream}
+
+
+def is_same(name, right, theirs, flow):
+    if name == "data_us":
+        if theirs is None or right is None:
+            return theirs == right or "the clock was set back" in flow.marks
+        return abs(theirs - right) <= 1
+    return theirs == right
+
+
+def reason(name, right, theirs, flow):
+    """The class of a difference, by what is peculiar about the flow."""
+    if name in ("retransmits", "segments") and theirs is not None:
+        for parts, words in (
+            (flow.again + flow.filled_again, "SYN or FIN sent again are not counted"),
+            (flow.again + flow.filled_again + flow.syn_again, "FIN sent again is not counted"),
+            (flow.again + flow.filled_again + flow.overtaken + flow.syn_again + flow.fin_again, "overtaken, not sent again"),
+            (flow.again + flow.syn_again + flow.fin_again, "sent again, not overtaken"),
+        ):
+            if name == "retransmits" and theirs == parts:
+                return words
+    for mark in ("the clock was set back", "fragments", "data in a reset", "far sequence numbers", "copies", "keep-alives", "window probes",
+                 "one direction", "acknowledged and not captured", "before the first", "acknowledged before", "holes", "partly new",
+                 "a hole in the capture or the path"):
+        if mark in flow.marks:
+            return mark
+    return "nothing peculiar"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--program", default="target/debug/pipefill")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--cache")
+    parser.add_argument("--differences")
+    parser.add_argument("paths", nargs="+", type=Path)
+    arguments = parser.parse_args()
+    files = [(path.name if path.is_dir() else path.parent.name, file)
+             for path in arguments.paths
+             for file in (sorted(found for found in path.rglob("*") if found.is_file()) if path.is_dir() else [path])]
+    with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
+        results = list(pool.map(compare, [file for _, file in files], [arguments.program] * len(files), [arguments.cache] * len(files), chunksize=4))
+    is_enough = print_results([source for source, _ in files], results)
+    if arguments.differences:
+        with open(arguments.differences, "w", encoding="utf-8") as to:
+            for result in results:
+                for entry in result["differences"] + result["not_read"]:
+                    to.write(json.dumps(entry) + "\n")
+    sys.exit(0 if is_enough else 1)
+
+
+def print_results(sources, results):
+    print(f"{'source':32} {'captures':>8} {'with TCP':>8} {'flows':>7} {'matched':>7} {'bytes':>8} {'retrans.':>8} {'time':>8} {'segments':>8}")
+    sums = defaultdict(Counter)
+    for source, result in zip(sources, results):
+        for name in (source, "all"):
+            sums[name].update({"captures": 1, "tcp": result["tcp"] > 0, "flows": result["flows"], "matched": result["matched"], "failed": result.get("failed", False)})
+            sums[name].update(result["same"])
+    for name, total in [*((name, sums[name]) for name in sums if name != "all"), ("all", sums["all"])]:
+        share = [f"{100 * total[figure] / max(total['matched'], 1):7.2f}%" for figure in ("bytes", "retransmits", "data_us", "segments")]
+        print(f"{name:32} {total['captures']:8} {total['tcp']:8} {total['flows']:7} {total['matched']:7} {' '.join(share)}"
+              + (f"  {total['failed']} without an answer" if total["failed"] else ""))
+    classes = Counter((entry["figure"], entry["class"]) for result in results for entry in result["differences"] + result["not_read"])
+    print("\ndifferences")
+    for (figure, why), count in sorted(classes.items(), key=lambda entry: (entry[0][0], -entry[1])):
+        print(f"{count:7}  {figure:12} {why}")
+    total = sums["all"]
+    return all(total[name] >= least * total["matched"] for name, least in LEAST.items())
+
+
+if __name__ == "__main__":
+    main()
