@@ -117,7 +117,7 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
     let back = one.connection.half(side.other());
     let mut rtts: Vec<u32> = samples.iter().filter(|_| is_near).filter_map(|sample| sample.srtt_us).collect();
     rtts.sort_unstable();
-    let data_ns = half.first_data_ns().zip(half.last_data_ns());
+    let data_ns = half.data_ns();
     let span_us = data_ns.map_or(0, |(from, to)| to.saturating_sub(from) / 1_000);
     let span_us = (!half.is_across_set_clock()).then_some(span_us);
     CapturedFlow {
@@ -127,7 +127,7 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
         segments: counts.segments,
         bytes: counts.new_bytes,
         goodput_bps: span_us.filter(|&us| us > 0).map(|us| counts.new_bytes.saturating_mul(8_000_000) / us),
-        start_us: half.first_data_ns().map_or(0, |at_ns| at_ns.saturating_sub(from_ns) / 1_000),
+        start_us: data_ns.map_or(0, |(at_ns, _)| at_ns.saturating_sub(from_ns) / 1_000),
         span_us,
         retransmits: u64::from(half.retransmits()),
         retransmits_by_kind: by_kind(half),

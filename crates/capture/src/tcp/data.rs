@@ -1,7 +1,7 @@
 //! A segment with data, as its sender gets it.
 
 use super::scoreboard::Transmission;
-use crate::headers::Segment;
+use crate::headers::{Flags, Segment};
 
 /// A segment with data (or a FIN), for its sender.
 #[derive(Debug, Clone, Copy)]
@@ -9,7 +9,7 @@ pub(super) struct Data<'a> {
     pub(super) segment: &'a Segment,
     pub(super) from: u64,
     pub(super) to: u64,
-    pub(super) mss: u32,
+    pub(super) size: SegmentSize,
     /// SACK is in use, or may be.
     pub(super) has_sack: bool,
     /// From the capture point to both ends and back, where known.
@@ -18,7 +18,30 @@ pub(super) struct Data<'a> {
     pub(super) is_first: bool,
 }
 
+/// Payload of segments, bytes: what a larger packet was, or will be, cut into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SegmentSize {
+    /// Payload of a full segment.
+    pub(super) mss: u32,
+    /// A packet with no more payload is a single segment.
+    pub(super) largest: u32,
+}
+
+impl SegmentSize {
+    /// Segments that `bytes` are cut into; a FIN alone is one.
+    #[inline]
+    pub(super) fn segments(self, bytes: u32) -> u32 {
+        if bytes <= self.largest { 1 } else { bytes.div_ceil(self.mss) }
+    }
+}
+
 impl Data<'_> {
+    /// The number behind the last byte of payload: a FIN takes one more.
+    #[inline(always)]
+    pub(super) fn payload_to(&self) -> u64 {
+        self.to - u64::from(self.segment.flags.has(Flags::FIN))
+    }
+
     #[inline(always)]
     pub(super) const fn now(&self) -> u64 {
         self.segment.time_ns
@@ -37,19 +60,13 @@ impl Data<'_> {
             now: self.now(),
             tsval: self.tsval().unwrap_or(0),
             ip_id: self.segment.ip_id,
-            segments: segments((to - from).min(u64::from(u32::MAX)) as u32, self.mss),
+            segments: self.size.segments((to - from).min(u64::from(u32::MAX)) as u32),
         }
     }
 
     /// Segments that it is cut into.
     #[inline(always)]
     pub(super) fn segments(&self) -> u32 {
-        segments(self.segment.payload, self.mss)
+        self.size.segments(self.segment.payload)
     }
-}
-
-/// Segments that `bytes` are cut into; a FIN alone is one.
-#[inline]
-pub(super) fn segments(bytes: u32, mss: u32) -> u32 {
-    if bytes <= mss { 1 } else { bytes.div_ceil(mss) }
 }

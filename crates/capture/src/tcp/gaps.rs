@@ -1,8 +1,8 @@
 //! Sequence numbers that must have been sent and have not passed the capture point: lost before it, overtaken, or not captured.
 //!
-//! Memory: at most 256 gaps of a direction; the oldest are forgotten.
+//! Memory: at most 1024 gaps of a direction; the oldest are forgotten.
 
-const GAPS_MAX: usize = 256;
+const GAPS_MAX: usize = 1024;
 
 /// One range, and the packet behind it that showed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +12,15 @@ pub(super) struct Gap {
     pub(super) since_ns: u64,
     pub(super) tsval: Option<u32>,
     pub(super) ip_id: u16,
+}
+
+/// What a packet filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Filled {
+    /// The lowest gap that it filled, or filled a part of.
+    pub(super) gap: Gap,
+    /// Bytes that had not passed before, of all gaps.
+    pub(super) bytes: u64,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -31,13 +40,15 @@ impl Gaps {
         self.0.push(gap);
     }
 
-    /// `from..to` passed. The gap that it filled, or filled a part of.
-    pub(super) fn fill(&mut self, from: u64, to: u64) -> Option<Gap> {
+    /// `from..to` passed; `None` where all of it had passed before.
+    pub(super) fn fill(&mut self, from: u64, to: u64) -> Option<Filled> {
         let at = self.0.partition_point(|gap| gap.to <= from);
-        let found = *self.0.get(at).filter(|gap| gap.from < to)?;
+        let gap = *self.0.get(at).filter(|gap| gap.from < to)?;
+        let mut bytes = 0;
         // A packet may reach over several.
         while let Some(&gap) = self.0.get(at).filter(|gap| gap.from < to) {
             self.0.remove(at);
+            bytes += gap.to.min(to) - gap.from.max(from);
             if gap.to > to {
                 self.0.insert(at, Gap { from: to, ..gap });
             }
@@ -49,17 +60,12 @@ impl Gaps {
                 break;
             }
         }
-        Some(found)
+        Some(Filled { gap, bytes })
     }
 
     /// No time since they were seen is known any more: what fills them counts as late.
     pub(super) fn forget_times(&mut self) {
         self.0.iter_mut().for_each(|gap| gap.since_ns = 0);
-    }
-
-    /// Forgets what was acknowledged so long ago that nothing of it can still come.
-    pub(super) fn forget_below(&mut self, una: u64, before_ns: u64) {
-        self.0.retain(|gap| gap.to > una || gap.since_ns >= before_ns);
     }
 
     pub(super) fn memory(&self) -> usize {
@@ -80,23 +86,23 @@ mod tests {
         let mut gaps = Gaps::default();
         gaps.open(gap(10, 100));
         assert_eq!(gaps.fill(100, 120), None);
-        assert_eq!(gaps.fill(40, 50), Some(gap(10, 100)));
+        assert_eq!(gaps.fill(40, 50), Some(Filled { gap: gap(10, 100), bytes: 10 }));
         assert_eq!(gaps.fill(40, 50), None);
-        assert_eq!(gaps.fill(0, 20), Some(gap(10, 40)));
-        assert_eq!(gaps.fill(90, 200), Some(gap(50, 100)));
+        assert_eq!(gaps.fill(0, 20), Some(Filled { gap: gap(10, 40), bytes: 10 }));
+        assert_eq!(gaps.fill(90, 200), Some(Filled { gap: gap(50, 100), bytes: 10 }));
         assert_eq!(gaps.0, [gap(20, 40), gap(50, 90)]);
-        assert_eq!(gaps.fill(0, 300), Some(gap(20, 40)));
+        assert_eq!(gaps.fill(0, 300), Some(Filled { gap: gap(20, 40), bytes: 60 }));
         assert!(gaps.is_empty());
     }
 
     #[test]
     fn the_oldest_of_too_many_are_forgotten() {
         let mut gaps = Gaps::default();
-        for n in 0..1000 {
+        for n in 0..2000 {
             gaps.open(gap(n * 10, n * 10 + 5));
         }
         assert_eq!(gaps.0.len(), GAPS_MAX);
         assert_eq!(gaps.fill(0, 1), None);
-        assert!(gaps.fill(9_990, 9_991).is_some());
+        assert!(gaps.fill(19_990, 19_991).is_some());
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Small, since most directions of most captures carry little: the state of a sender of data is allocated with its first byte.
 
+use super::data::SegmentSize;
 use super::event::Kind;
 use super::sender::{Ack, AckOutcome, Sender, SenderCounts};
 use crate::headers::{Flags, Segment};
@@ -15,6 +16,9 @@ const MSS_MIN: u16 = 48;
 const SYN_COPY_NS: u64 = 50_000_000;
 /// When a SYN passed, where no time since then is known.
 const UNTIMED_NS: u64 = u64::MAX;
+/// Of a SYN without the option (RFC 9293 3.7.1).
+const MSS_DEFAULT_V4: u16 = 536;
+const MSS_DEFAULT_V6: u16 = 1220;
 /// MTU 1500 without headers, where no handshake tells.
 const MSS_V4: u16 = 1460;
 const MSS_V6: u16 = 1440;
@@ -37,6 +41,8 @@ pub struct Half {
     /// The shift of its windows, where that is known.
     pub(super) scale: Option<u8>,
     pub(super) effective_mss: u16,
+    /// A packet with no more payload is a single segment.
+    largest_segment: u16,
     window_field: u16,
     window_is_scaled: bool,
     has_window: bool,
@@ -218,14 +224,18 @@ impl Half {
 
     /// Payload of a full segment, from both MSS options, less the timestamps.
     pub(super) fn set_mss(&mut self, peer: &Self, is_v6: bool) {
-        let usual = if is_v6 { MSS_V6 } else { MSS_V4 };
-        let options = [self.mss_option, peer.mss_option].into_iter().flatten().min();
+        let (usual, default) = if is_v6 { (MSS_V6, MSS_DEFAULT_V6) } else { (MSS_V4, MSS_DEFAULT_V4) };
+        let without_option = peer.has_syn.then_some(default).filter(|_| peer.mss_option.is_none());
+        let options = [self.mss_option, peer.mss_option, without_option].into_iter().flatten().min();
         let has_timestamps = match (self.has_syn, peer.has_syn) {
             (true, true) => self.has_timestamps && peer.has_timestamps,
             _ => self.has_timestamps || peer.has_timestamps,
         };
         let size = if has_timestamps { TIMESTAMPS_SIZE } else { 0 };
         self.effective_mss = options.unwrap_or(usual).saturating_sub(size).max(MSS_MIN);
+        // What the other end takes, also where this end's own link is said to take less, or where timestamps come on top.
+        let accepted = peer.mss_option.or(self.mss_option).unwrap_or(usual).max(self.effective_mss);
+        self.largest_segment = accepted.min(self.mss_option.unwrap_or(usual).max(usual)).max(self.effective_mss);
     }
 
     /// A segment of this side passed: its timestamp's echo will tell how long the other end took.
@@ -323,6 +333,12 @@ impl Half {
         self.effective_mss as u32
     }
 
+    /// How its packets count as segments.
+    #[inline(always)]
+    pub(super) const fn segment_size(&self) -> SegmentSize {
+        SegmentSize { mss: self.effective_mss as u32, largest: self.largest_segment as u32 }
+    }
+
     /// The shift of the windows that it advertises; `None` where the handshake was not seen.
     pub const fn window_scale(&self) -> Option<u8> {
         self.scale
@@ -383,9 +399,9 @@ impl Half {
         self.of_board(|sender| sender.board.in_flight())
     }
 
-    /// The same times the MSS, as [`pipefill_core::tcp_info::TcpInfo`] has it.
+    /// The same in bytes, from sequence numbers.
     pub fn in_flight_bytes(&self) -> u64 {
-        u64::from(self.in_flight_segments()) * u64::from(self.mss_bytes())
+        self.sender.as_deref().map_or(0, |sender| sender.board.in_flight_bytes())
     }
 
     /// Segments in `snd_una..snd_nxt`.
@@ -447,14 +463,10 @@ impl Half {
         self.counts().retransmits() + u32::from(self.syns_again)
     }
 
-    /// When its first data passed, nanoseconds since 1970.
-    pub fn first_data_ns(&self) -> Option<u64> {
-        self.sender.as_deref().map(|sender| sender.first_ns)
-    }
-
-    /// When its last data passed.
-    pub fn last_data_ns(&self) -> Option<u64> {
-        self.sender.as_deref().map(|sender| sender.last_ns)
+    /// When its first and its last data passed, nanoseconds since 1970: not a FIN, a keep-alive, a window probe, or what was acknowledged
+    /// already.
+    pub fn data_ns(&self) -> Option<(u64, u64)> {
+        self.sender.as_deref().and_then(|sender| Some((sender.first_ns?, sender.last_ns)))
     }
 
     /// Whether the capture's clock was set back between its first and its last data: for how long it sent is not known then.
@@ -474,12 +486,12 @@ impl Half {
 
     /// The most that was in flight in this round and the last: at the sender, its cwnd where nothing else limits it.
     pub fn flight_of_round_bytes(&self) -> Option<u64> {
-        self.sender.as_deref().map(|sender| u64::from(sender.rounds.flight()) * u64::from(self.mss_bytes()))
+        self.sender.as_deref().map(|sender| sender.rounds.flight())
     }
 
     /// The most that ever was in flight.
     pub fn largest_flight_bytes(&self) -> Option<u64> {
-        self.sender.as_deref().map(|sender| u64::from(sender.rounds.largest()) * u64::from(self.mss_bytes()))
+        self.sender.as_deref().map(|sender| sender.rounds.largest())
     }
 
     /// The largest rate at which data arrived over a round, payload bits per second: no more than the bottleneck's.

@@ -137,6 +137,7 @@ impl Resent {
 mod tests {
     use super::*;
     use crate::headers::Segment;
+    use crate::tcp::data::SegmentSize;
 
     /// 1000 bytes, sent again, with the time as timestamp.
     fn push(resent: &mut Resent, time_ns: u64, from: u64) {
@@ -147,7 +148,7 @@ mod tests {
             segment: &segment,
             from,
             to,
-            mss: 1000,
+            size: SegmentSize { mss: 1000, largest: 1000 },
             has_sack: true,
             full_rtt_us: None,
             is_first: false,

@@ -18,16 +18,16 @@ pub(super) struct Rounds {
     /// When the last rounds began, and what had arrived then; the latest first.
     begun: [(u64, u64); SPAN],
     begun_count: u8,
-    flight: u32,
-    flight_before: u32,
-    flight_max: u32,
+    flight: u64,
+    flight_before: u64,
+    flight_max: u64,
     best_bps: u64,
 }
 
 impl Rounds {
-    /// A segment went out; `in_flight` segments are now.
+    /// A segment went out; `in_flight` bytes are now.
     #[inline]
-    pub(super) fn sent(&mut self, now: u64, next: u64, in_flight: u32, was_empty: bool) {
+    pub(super) fn sent(&mut self, now: u64, next: u64, in_flight: u64, was_empty: bool) {
         if was_empty {
             self.begun_count = 0;
             self.start(now, next);
@@ -72,13 +72,13 @@ impl Rounds {
         self.flight = 0;
     }
 
-    /// The most segments in flight in this round and the one before.
-    pub(super) fn flight(&self) -> u32 {
+    /// The most bytes in flight in this round and the one before.
+    pub(super) fn flight(&self) -> u64 {
         self.flight.max(self.flight_before)
     }
 
-    /// The most segments that ever were in flight.
-    pub(super) const fn largest(&self) -> u32 {
+    /// The most bytes that ever were in flight.
+    pub(super) const fn largest(&self) -> u64 {
         self.flight_max
     }
 

@@ -49,6 +49,12 @@ impl Sent {
         self.from + self.length as u64
     }
 
+    /// What of it is in flight: neither SACKed, nor lost and not sent again.
+    const fn in_flight_bytes(&self) -> u64 {
+        let is_out = !self.is(SACKED | LOST) || self.is(RESENT);
+        if is_out { self.length as u64 } else { 0 }
+    }
+
     const fn order(&self) -> SendingOrder {
         (self.sent_ns, self.to())
     }
@@ -131,6 +137,8 @@ pub(super) struct Scoreboard {
     sacked: u32,
     lost: u32,
     resent: u32,
+    /// `tcp_packets_in_flight()` in bytes of sequence numbers.
+    in_flight_bytes: u64,
     /// End of the highest block.
     high_sacked: u64,
     /// Blocks of the last ACKs that were worked through.
@@ -184,6 +192,12 @@ impl Scoreboard {
         self.out.saturating_sub(self.sacked + self.lost).saturating_add(self.resent)
     }
 
+    /// The same in bytes, of sequence numbers.
+    #[inline]
+    pub(super) const fn in_flight_bytes(&self) -> u64 {
+        self.in_flight_bytes
+    }
+
     pub(super) fn front(&self) -> Option<&Sent> {
         self.queue.first()
     }
@@ -227,6 +241,7 @@ impl Scoreboard {
         }
         let segments = sent.segments.min(SEGMENTS_MAX) as u16;
         self.out += u32::from(segments);
+        self.in_flight_bytes += sent.to - sent.from;
         self.queue.push(Sent {
             from: sent.from,
             sent_ns: sent.now,
@@ -278,7 +293,7 @@ impl Scoreboard {
     fn acknowledge_unmarked(&mut self, to: u64, now: u64, delivered: &mut Delivered) {
         let Some(first) = self.queue.first().copied() else { return };
         let mut last = None;
-        let (mut count, mut segments) = (0, 0);
+        let (mut count, mut segments, before) = (0, 0, delivered.bytes);
         for sent in self.queue.iter().take_while(|sent| sent.marks == 0 && sent.to() <= to) {
             count += 1;
             segments += u32::from(sent.segments);
@@ -289,6 +304,7 @@ impl Scoreboard {
         let Some(last_ns) = last else { return };
         self.queue.drop_front(count);
         self.out -= segments;
+        self.in_flight_bytes -= delivered.bytes - before;
         delivered.times = Some((first.sent_ns, last_ns));
         self.has_reordering |= first.from < self.high_sacked;
         self.rack_rtt_ns = now.saturating_sub(last_ns);
@@ -531,6 +547,7 @@ impl Scoreboard {
     fn uncount(&mut self, sent: &Sent) {
         let segments = u32::from(sent.segments);
         self.out -= segments;
+        self.in_flight_bytes -= sent.in_flight_bytes();
         if sent.is(SACKED | LOST | RESENT) {
             self.sacked -= if sent.is(SACKED) { segments } else { 0 };
             self.lost -= if sent.is(LOST) { segments } else { 0 };
@@ -541,6 +558,7 @@ impl Scoreboard {
     fn count(&mut self, sent: &Sent) {
         let segments = u32::from(sent.segments);
         self.out += segments;
+        self.in_flight_bytes += sent.in_flight_bytes();
         self.sacked += if sent.is(SACKED) { segments } else { 0 };
         self.lost += if sent.is(LOST) { segments } else { 0 };
         self.resent += if sent.is(RESENT) { segments } else { 0 };

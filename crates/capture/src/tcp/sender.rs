@@ -9,7 +9,7 @@ mod acks;
 
 use super::data::Data;
 use super::event::Kind;
-use super::gaps::{Gap, Gaps};
+use super::gaps::{Filled, Gap, Gaps};
 use super::patience::Patience;
 use super::resent::{Resent, Spurious};
 use super::rounds::Rounds;
@@ -38,9 +38,9 @@ pub(super) struct Taken {
 /// Counts of a direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SenderCounts {
-    /// Payload and FIN for the first time, bytes.
+    /// Payload for the first time, bytes: each byte once, whether its first copy came early or late.
     pub new_bytes: u64,
-    /// Bytes that were sent again.
+    /// Payload that was sent again, bytes, whether its first copy was seen or not.
     pub retransmitted_bytes: u64,
     /// Segments sent, retransmissions included.
     pub segments: u64,
@@ -105,7 +105,7 @@ pub(super) struct Sender {
     progress_ns: u64,
     /// The last ACK.
     heard_ns: u64,
-    pub(super) first_ns: u64,
+    pub(super) first_ns: Option<u64>,
     /// The timestamp of the first data, and when they passed.
     first_stamp: Option<(u32, u64)>,
     pub(super) last_ns: u64,
@@ -117,6 +117,8 @@ pub(super) struct Sender {
     is_past_first_round: bool,
     /// Segments when the clock was first set back.
     segments_before_set: Option<u64>,
+    /// Where the last window probe with a byte of payload began; 0 without one.
+    probed_at: u64,
     last_new_id: u16,
     ids_stand_still: bool,
 }
@@ -188,16 +190,40 @@ impl Sender {
         self.last_new_id = data.segment.ip_id;
         self.board.push(&data.transmission(from, data.to));
         *next = data.to;
-        self.counts.new_bytes += data.to - from;
-        self.last_ns = data.now();
-        self.rounds.sent(data.now(), *next, self.board.in_flight(), was_empty);
+        self.saw_new(data, data.payload_to().saturating_sub(from));
+        self.rounds.sent(data.now(), *next, self.board.in_flight_bytes(), was_empty);
+    }
+
+    /// Bytes of payload passed for the first time: none are a FIN.
+    #[inline(always)]
+    fn saw_new(&mut self, data: &Data<'_>, bytes: u64) {
+        if bytes > 0 {
+            self.counts.new_bytes += bytes;
+            self.last_ns = data.now();
+        }
+    }
+
+    /// A byte of new data that asks for a window; it is sent again with what follows it.
+    #[cold]
+    pub(super) fn take_probe(&mut self, data: &Data<'_>, next: &mut u64) {
+        self.probed_at = data.from;
+        self.board.push(&data.transmission(data.from, data.to));
+        *next = data.to;
+        self.counts.new_bytes += data.payload_to() - data.from;
     }
 
     fn end_idle(&mut self, data: &Data<'_>) {
         let now = data.now();
-        if self.first_ns == 0 {
-            (self.first_ns, self.progress_ns) = (now, now);
-            self.first_stamp = data.tsval().map(|tsval| (tsval, now));
+        if self.first_ns.is_none() {
+            self.progress_ns = now;
+            if data.segment.payload > 0 {
+                self.first_ns = Some(now);
+                self.first_stamp = data.tsval().map(|tsval| (tsval, now));
+            }
+            return;
+        }
+        if data.segment.payload == 0 {
+            self.progress_ns = now;
             return;
         }
         let idle = now.saturating_sub(self.empty_since_ns);
@@ -209,7 +235,7 @@ impl Sender {
     /// What is sent before the first ACK can have come back (RFC 6928).
     #[cold]
     fn watch_initial_window(&mut self, now: u64, bytes: u64, full_rtt_us: Option<u32>, una: u64) {
-        let age_us = now.saturating_sub(self.first_ns) / 1000;
+        let age_us = now.saturating_sub(self.first_ns.unwrap_or(now)) / 1000;
         self.is_past_first_round = match full_rtt_us {
             Some(us) => age_us * 4 > u64::from(us) * 3,
             None => una > 1,
@@ -246,16 +272,23 @@ impl Sender {
         let old_to = data.to.min(*next);
         let again = data.transmission(data.from, old_to);
         self.counts.segments += u64::from(whole);
+        // The byte of a window probe, and what follows it.
+        if self.probed_at == data.from && data.from + 1 == *next && data.to > *next {
+            self.take_rest(data, old_to, una, next);
+            return Taken { kind: Kind::New, fills_hole: false };
+        }
         let filled = if self.gaps.is_empty() { None } else { self.gaps.fill(data.from, old_to) };
-        if let Some(gap) = filled
+        if let Some(Filled { bytes, .. }) = filled {
+            self.saw_new(data, bytes.min(data.payload_to().saturating_sub(data.from)));
+        }
+        if let Some(Filled { gap, .. }) = filled
             && was_overtaken(data, &gap)
         {
             self.counts.out_of_order += whole;
             // Behind an ACK that came before it, its bytes were counted as not captured.
             let late = old_to.min(una).saturating_sub(data.from.max(gap.from));
             self.counts.not_captured_bytes = self.counts.not_captured_bytes.saturating_sub(late);
-            self.counts.new_bytes += old_to - data.from;
-            self.board.see(&again, data.mss);
+            self.board.see(&again, data.size.mss);
             self.take_rest(data, old_to, una, next);
             return Taken { kind: Kind::OutOfOrder, fills_hole: true };
         }
@@ -264,12 +297,12 @@ impl Sender {
             self.board.detect_losses(data.now(), self.reordering_window_ns());
         }
         let kind = self.retransmit_kind(data, una, *next);
-        self.board.resend(&again, kind == Kind::TlpRetransmit, data.mss);
+        self.board.resend(&again, kind == Kind::TlpRetransmit, data.size.mss);
         if kind != Kind::TlpRetransmit && self.first_resent_tsval.is_none() {
             self.first_resent_tsval = data.tsval();
         }
         self.count_retransmit(kind, whole, filled.is_some());
-        self.counts.retransmitted_bytes += old_to - data.from;
+        self.counts.retransmitted_bytes += old_to.min(data.payload_to()) - data.from;
         self.resent.push(data, old_to, kind, whole);
         if old_to <= una && filled.is_none() {
             let known = self.found.len();
@@ -277,7 +310,9 @@ impl Sender {
             self.count_found(known);
         }
         self.take_rest(data, old_to, una, next);
-        self.last_ns = data.now();
+        if old_to > una && data.segment.payload > 0 {
+            self.last_ns = data.now();
+        }
         Taken { kind, fills_hole: filled.is_some() }
     }
 
@@ -360,7 +395,7 @@ impl Sender {
         if is_below_sack || was_overtaken || (is_head && self.duplicate_acks_in_row >= 3) {
             return self.recover(next);
         }
-        let is_last = data.to >= next && data.to - data.from <= u64::from(data.mss) + 1;
+        let is_last = data.to >= next && data.to - data.from <= u64::from(data.size.mss) + 1;
         if is_last && data.has_sack && self.tlp_high_seq == 0 && self.board.sacked() == 0 {
             self.tlp_high_seq = next;
             return Kind::TlpRetransmit;

@@ -355,3 +355,86 @@ fn idle_time_and_the_first_flight() {
     assert_eq!(half.idle_ns(), (2_000_000_000, 2_000_000_000));
     assert_eq!(half.flight_of_round_bytes(), Some(10 * MSS as u64));
 }
+
+/// Classes K6 of other people's captures: at the receiver a segment fills a hole of which no earlier copy was seen.
+#[test]
+fn bytes_that_fill_a_hole_are_counted_once_and_those_seen_twice_too() {
+    let mut script = Script::open();
+    script.data(20_000, 0);
+    script.data(20_100, 2);
+    script.data(520_000, 1);
+    script.data(530_000, 1);
+    let counts = script.state().half(Side::A).counts();
+    assert_eq!(counts.new_bytes, 3 * MSS as u64);
+    // A packet over two holes, and what lies between them.
+    script.data(600_000, 4);
+    script.data(600_100, 6);
+    script.at(900_000, &Tcp { payload: 4 * MSS, ..data(900_000, 3) });
+    assert_eq!(script.state().half(Side::A).counts().new_bytes, 7 * MSS as u64);
+}
+
+#[test]
+fn a_late_fin_and_a_keep_alive_stretch_no_time() {
+    let mut script = Script::open();
+    script.data(20_000, 0);
+    script.data(21_000, 1);
+    script.ack(30_000, 2, &[], 1021);
+    script.at(3_000_000, &Tcp { options: stamps(4000, 2030), ..Tcp::new(seq(2) - 1, 501, ACK, 1) });
+    // What was acknowledged already.
+    script.data(4_000_000, 1);
+    script.at(5_000_000, &Tcp { options: stamps(6000, 2030), ..Tcp::new(seq(2), 501, ACK | FIN, 0) });
+    let half = script.state().half(Side::A);
+    assert_eq!(half.data_ns(), Some((1_020_000_000, 1_021_000_000)));
+    assert_eq!(half.counts().new_bytes, 2 * MSS as u64);
+}
+
+/// The option says what an end takes, not what it sends: what the other end takes passes in one segment.
+#[test]
+fn a_segment_is_one_whatever_its_own_end_takes() {
+    let syn = |mss| syn_options(mss, 7, 1000, 0);
+    let segments = |own, peer, payload| {
+        let mut script = Script::default();
+        script.at(0, &Tcp { options: syn(own), ..Tcp::new(100, 0, SYN, 0) });
+        script.at(10_000, &Tcp { options: syn(peer), ..Tcp::new(500, 101, SYN | ACK, 0) }.back());
+        script.at(20_000, &Tcp { payload, ..data(20_000, 0) }).segments
+    };
+    assert_eq!(segments(1400, 1460, 1460), 1);
+    assert_eq!(segments(1460, 1460, 1448), 1);
+    assert_eq!(segments(1460, 1460, 1460), 1, "timestamps that were not taken off");
+    assert_eq!(segments(1460, 1460, 2 * 1448), 2);
+    assert_eq!(segments(1460, 8960, 3 * 1448), 3, "its own link takes no more");
+    assert_eq!(segments(8960, 8960, 8948), 1);
+}
+
+/// RFC 9293, 3.7.1.
+#[test]
+fn without_the_option_a_segment_has_536_bytes_and_what_is_in_flight_is_counted_in_bytes() {
+    let mut script = Script::default();
+    script.at(0, &Tcp::new(100, 0, SYN, 0));
+    script.at(10_000, &Tcp::new(500, 101, SYN | ACK, 0).back());
+    script.at(10_010, &Tcp::new(101, 501, ACK, 0));
+    for n in 0..8 {
+        script.at(20_000 + n, &Tcp::new(101 + n as u32 * 512, 501, ACK, 512));
+    }
+    let half = script.state().half(Side::A);
+    assert_eq!((half.mss_bytes(), half.counts().segments), (536, 8));
+    assert_eq!((half.in_flight_bytes(), half.largest_flight_bytes()), (4096, Some(4096)));
+}
+
+#[test]
+fn the_byte_of_a_window_probe_is_counted_with_the_segment_that_follows() {
+    let mut script = Script::open();
+    script.data(20_000, 0);
+    let closed = Tcp { window: 0, options: stamps(2020, 1020), ..Tcp::new(501, seq(1), ACK, 0) }.back();
+    script.at(30_000, &closed);
+    let probe = |us| Tcp { payload: 1, ..data(us, 1) };
+    for us in [230_000, 630_000, 1_430_000] {
+        assert_eq!(script.at(us, &probe(us)).kind, Kind::ZeroWindowProbe);
+        script.at(us + 10_000, &closed);
+    }
+    assert_eq!(script.state().half(Side::A).data_ns().map(|(_, last)| last), Some(1_020_000_000));
+    script.at(2_000_000, &Tcp { window: 500, ..closed });
+    assert_eq!(script.data(2_000_010, 1).kind, Kind::New);
+    let half = script.state().half(Side::A);
+    assert_eq!((half.counts().new_bytes, half.retransmits()), (2 * MSS as u64, 0));
+}

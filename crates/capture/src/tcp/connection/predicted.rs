@@ -5,7 +5,7 @@
 use super::step::take_stamps;
 use super::{Connection, pair};
 use crate::headers::{Flags, Segment};
-use crate::tcp::data::{Data, segments};
+use crate::tcp::data::Data;
 use crate::tcp::event::{Event, Kind};
 use crate::tcp::half::Half;
 use crate::tcp::sender::Ack;
@@ -39,19 +39,20 @@ impl Connection {
 #[inline(always)]
 fn take_data(segment: &Segment, own: &mut Half, peer: &mut Half, event: &mut Event) -> bool {
     let is_usual = segment.payload > 1 && own.advertises_again(segment) && peer.is_known;
+    let size = own.segment_size();
     let Some(sender) = own.sender.as_mut().filter(|sender| is_usual && sender.is_past_first_round()) else {
         return false;
     };
-    let (from, mss) = (own.next, u32::from(own.effective_mss));
+    let from = own.next;
     let to = from + u64::from(segment.payload);
     let has_sack = own.may_get_sacks;
     // Behind the first round the path's round trip is not asked for.
-    let data = Data { segment, from, to, mss, has_sack, full_rtt_us: None, is_first: false };
+    let data = Data { segment, from, to, size, has_sack, full_rtt_us: None, is_first: false };
     sender.take_in_order(&data, own.una, &mut own.next);
     own.count(segment);
     take_stamps(segment, own, peer);
     (event.seq_from, event.seq_to) = (from, to);
-    event.segments = segments(segment.payload, mss);
+    event.segments = size.segments(segment.payload);
     event.window_bytes = own.window_bytes();
     (event.ack, event.kind) = (Some(peer.una), Kind::New);
     true

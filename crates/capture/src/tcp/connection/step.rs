@@ -3,7 +3,7 @@
 use super::{Connection, Handshake, pair};
 use crate::headers::{Flags, SACKS_MAX, Segment};
 use crate::tcp::Observer;
-use crate::tcp::data::{Data, segments};
+use crate::tcp::data::Data;
 use crate::tcp::event::{Event, Kind, Sacks};
 use crate::tcp::half::Half;
 use crate::tcp::sender::{Ack, AckOutcome, HOLE_LIMIT, Sender};
@@ -75,7 +75,7 @@ impl Connection {
         let numbers = Numbers { from, to: from + i64::from(segment.payload + controls), controls };
         event.seq_from = numbers.from.max(0).cast_unsigned();
         event.seq_to = numbers.to.max(0).cast_unsigned();
-        event.segments = segments(segment.payload, own.mss_bytes());
+        event.segments = own.segment_size().segments(segment.payload);
         event.window_bytes = own.window_bytes();
         let is_empty = segment.payload + controls == 0;
         let answer = if flags.has(Flags::ACK) && !flags.has(Flags::RST) && peer.is_known {
@@ -201,16 +201,19 @@ fn take_bytes(
             return Kind::KeepAlive;
         }
     }
-    let (mss, has_sack) = (own.mss_bytes(), own.may_get_sacks);
+    let (size, has_sack) = (own.segment_size(), own.may_get_sacks);
     let is_first = own.sender.is_none() && !own.has_syn;
-    let data = || Data { segment, from, to, mss, has_sack, full_rtt_us, is_first };
+    let data = || Data { segment, from, to, size, has_sack, full_rtt_us, is_first };
     let sender = match &mut own.sender {
         Some(sender) => sender,
         none => none.insert(first_data(own.una, own.next, of)),
     };
     own.has_fin |= segment.flags.has(Flags::FIN);
     let is_probe = segment.payload == 1 && peer.has_zero_window();
-    let kind = if from == own.next {
+    let kind = if from == own.next && is_probe {
+        sender.take_probe(&data(), &mut own.next);
+        Kind::ZeroWindowProbe
+    } else if from == own.next {
         sender.take_in_order(&data(), own.una, &mut own.next);
         Kind::New
     } else {
@@ -218,7 +221,7 @@ fn take_bytes(
         *fills_hole = taken.fills_hole;
         taken.kind
     };
-    begun.unwrap_or(if is_probe && kind == Kind::New { Kind::ZeroWindowProbe } else { kind })
+    begun.unwrap_or(kind)
 }
 
 /// A sender of data: the kernel's estimate of its RTT begins with the handshake's sample.

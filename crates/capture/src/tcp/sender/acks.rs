@@ -106,9 +106,6 @@ impl Sender {
         if self.tlp_high_seq != 0 && ack.to >= self.tlp_high_seq {
             self.tlp_high_seq = 0;
         }
-        if !self.gaps.is_empty() {
-            self.gaps.forget_below(ack.to, ack.now().saturating_sub(1_000_000_000));
-        }
         delivered
     }
 
