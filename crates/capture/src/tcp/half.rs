@@ -235,7 +235,8 @@ impl Half {
         self.effective_mss = options.unwrap_or(usual).saturating_sub(size).max(MSS_MIN);
         // What the other end takes, also where this end's own link is said to take less, or where timestamps come on top.
         let accepted = peer.mss_option.or(self.mss_option).unwrap_or(usual).max(self.effective_mss);
-        self.largest_segment = accepted.min(self.mss_option.unwrap_or(usual).max(usual)).max(self.effective_mss);
+        self.largest_segment =
+            accepted.min(self.mss_option.unwrap_or(usual).max(usual)).max(self.effective_mss);
     }
 
     /// A segment of this side passed: its timestamp's echo will tell how long the other end took.
