@@ -28,14 +28,14 @@ from pathlib import Path
 FIELDS = """frame.number frame.time_epoch frame.protocols ip.src ipv6.src ip.dst ipv6.dst ip.id ip.ttl ipv6.hlim tcp.stream tcp.srcport tcp.dstport
 tcp.seq_raw tcp.ack_raw tcp.flags tcp.len tcp.window_size_value tcp.options.timestamp.tsval tcp.options.timestamp.tsecr
 tcp.options.mss_val tcp.options.sack_le tcp.analysis.retransmission tcp.analysis.out_of_order tcp.analysis.keep_alive
-tcp.analysis.zero_window_probe ip.flags.mf ip.frag_offset""".split()
+tcp.analysis.zero_window_probe ip.flags.mf ip.frag_offset ip.len ip.hdr_len tcp.hdr_len frame.interface_id""".split()
 # What an ICMP error quotes is no packet of the flow. Every frame stands for itself: no reassembly of streams.
 TSHARK = ["tshark", "-n", "-o", "tcp.desegment_tcp_streams:FALSE", "-o", "tcp.reassemble_out_of_order:FALSE", "-Y", "tcp && !icmp && !icmpv6"]
 
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 # A mirror port or a router shows a packet again after so long at most (1 µs to 20 ms).
 COPY_NS = 20_000_000
-# Without an IP identification only a copy of everything else, so soon that no sender can have sent it again, is one.
+# Without an IP identification and without timestamps only what follows so soon that no sender can have sent it again is a copy.
 COPY_WITHOUT_ID_NS = 1_000_000
 # A clock that runs backwards by so much was set.
 SET_CLOCK_NS = 20_000_000
@@ -68,6 +68,7 @@ class Packet:
     has_sack: bool
     tshark: str
     is_fragment: bool
+    layers: str
 
 
 @dataclass
@@ -94,6 +95,7 @@ class Flow:
     last_of_any: int | None = None
     marks: set = field(default_factory=set)
     tshark: Counter = field(default_factory=Counter)
+    layers: str = ""
 
     @property
     def retransmits(self):
@@ -115,7 +117,7 @@ def number(text, otherwise=0):
 
 def packet(line):
     (frame, time, protocols, v4_source, v6_source, v4_destination, v6_destination, ip_id, ttl, hlim, stream, source_port, destination_port,
-     seq, ack, flags, length, window, tsval, tsecr, mss, sack, retransmission, out_of_order, keep_alive, probe, more, offset) = line.split("\t")
+     seq, ack, flags, length, window, tsval, tsecr, mss, sack, retransmission, out_of_order, keep_alive, probe, more, offset, ip_length, ip_header, tcp_header, _interface) = line.split("\t")
     if not (stream and seq and length and flags):
         return None
     # The IP header next to TCP: a tunnel has others outside of it.
@@ -126,12 +128,17 @@ def packet(line):
     if not source:
         return None
     seconds, _, fraction = time.partition(".")
+    is_fragment = not is_v6 and (more in ("1", "True") or number(offset) != 0)
+    payload = int(length)
+    # tshark takes a packet for as long as its frame; the header of IP says how long it was, also where the capture cut the frame's length.
+    if not is_v6 and not is_fragment and number(ip_length) > 0:
+        payload = max(number(ip_length) - number(ip_header) - number(tcp_header), 0)
     marks = [("retransmission", retransmission), ("out_of_order", out_of_order), ("keep_alive", keep_alive), ("probe", probe)]
     return Packet(
         int(frame), int(seconds) * 10**9 + int(fraction.ljust(9, "0")[:9] or 0), endpoint(source, source_port),
         endpoint(destination, destination_port), 0 if is_v6 else number(ip_id), is_v6, number(hlim if is_v6 else ttl), int(stream), int(seq),
-        number(ack), int(flags, 0), int(length), number(window), number(tsval, -1), number(tsecr, -1), number(mss), bool(sack),
-        next((name for name, is_set in marks if is_set), ""), not is_v6 and (more in ("1", "True") or number(offset) != 0),
+        number(ack), int(flags, 0), payload, number(window), number(tsval, -1), number(tsecr, -1), number(mss), bool(sack),
+        next((name for name, is_set in marks if is_set), ""), is_fragment, ":".join(layer for layer in layers if layer != "ethertype"),
     )
 
 
@@ -139,7 +146,10 @@ def decode(path, cache):
     """Every TCP packet of a capture, as tshark reads it."""
     kept = None
     if cache:
-        kept = Path(cache) / (hashlib.sha256(path.read_bytes()).hexdigest()[:32] + ".tsv.gz")
+        kept = Path(cache) / (hashlib.sha256(path.read_bytes()).hexdigest()[:32] + ".v2.gz")
+        older = kept.with_name(kept.name.replace(".v2.gz", ".tsv.gz"))
+        if not kept.exists() and older.exists() and not gzip.decompress(older.read_bytes()):
+            return []
     if kept and kept.exists():
         text = gzip.decompress(kept.read_bytes()).decode()
     else:
@@ -209,7 +219,7 @@ class Direction:
     """What one end sent, and what the other acknowledged of it."""
 
     def __init__(self, first, packets):
-        self.flow = Flow(first.source, first.destination, first.stream, first.time)
+        self.flow = Flow(first.source, first.destination, first.stream, first.time, layers=first.layers)
         self.ids_count, self.ids_vary = counts_ids(packets), varies_ids(packets)
         self.near = first.seq
         self.near_raw = first.seq
@@ -248,9 +258,9 @@ class Direction:
         for ip_id, time in before:
             age = packet.time - time
             if packet.is_v6 or packet.ip_id == 0 or not self.ids_vary:
-                found |= 0 <= age < COPY_WITHOUT_ID_NS
+                found |= 0 <= age < (COPY_NS if packet.tsval >= 0 else COPY_WITHOUT_ID_NS)
             else:
-                found |= packet.ip_id == ip_id
+                found |= packet.ip_id == ip_id and 0 <= age < COPY_NS
         before.append((packet.ip_id, packet.time))
         return found
 
@@ -297,6 +307,10 @@ class Direction:
             flow.copies += 1
             flow.marks.add("copies")
             return
+        # A payload that begins at the SYN's own number is one byte shorter: what fills a frame is no data.
+        if self.syn_seq is not None and packet.seq == self.syn_seq and not packet.flags & SYN:
+            start, length = start + 1, length - 1
+            flow.marks.add("padding")
         is_small = length == 1 and not packet.flags & (SYN | FIN)
         was_acked = self.acked is not None and end <= self.acked
         if is_small and was_acked and self.next in (None, end):
@@ -335,6 +349,7 @@ class Direction:
                 flow.filled_again += self.segments(packet, length)
         elif new and start < highest:
             flow.marks.add("before the first")
+            flow.fin_again += bool(is_fin_again)
         if flow.first is None:
             flow.first = flow.last = packet.time
         if new or not was_acked:
@@ -466,7 +481,7 @@ def compare(path, program, cache):
     for flow in only_ours:
         result["not_read"].append({
             "capture": str(path), "src": flow.source, "dst": flow.destination, "figure": "flow", "pipefill": None, "right": flow.bytes,
-            "class": "only tshark has it", **detail(flow), "not_understood": told.get("not_understood"),
+            "class": f"only tshark has it: {flow.layers}", **detail(flow), "not_understood": told.get("not_understood"),
         })
     for flow in only_theirs:
         result["not_read"].append({

@@ -142,7 +142,7 @@ grep -q part12 dom",
         prepare: "",
         server: "exec nghttpd --no-tls -d $PWD 8000",
         client: "nghttp -n http://$in_url:8000/file http://$in_url:8000/file",
-        least: 2 * FILE,
+        least: FILE,
     },
     Case {
         name: "git",
@@ -177,7 +177,7 @@ const SSH: Case = Case {
 const RSYNC: Case = Case {
     name: "",
     needs: &["rsync"],
-    prepare: "mkdir files && cp file files && printf 'use chroot = no\\nport = 8000\\n[files]\\npath = %s/files\\nread only = no\\n' $PWD >rsyncd.conf",
+    prepare: "mkdir files && cp file files && printf 'use chroot = no\\nport = 8000\\nuid = %s\\ngid = %s\\n[files]\\npath = %s/files\\nread only = no\\n' $(id -u) $(id -g) $PWD >rsyncd.conf",
     server: "exec rsync --daemon --no-detach --config rsyncd.conf",
     client: "",
     least: FILE,
