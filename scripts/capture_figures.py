@@ -39,10 +39,19 @@ COPY_NS = 20_000_000
 COPY_WITHOUT_ID_NS = 1_000_000
 # A clock that runs backwards by so much was set.
 SET_CLOCK_NS = 20_000_000
+# Nanoseconds since 1970 that fit in 63 bits: until 2262.
+TIME_LIMIT_NS = 1 << 63
 # Wireshark's own bound below which what fills a hole was overtaken.
 OVERTAKEN_NS = 3_000_000
 TIMESTAMPS = 12
 USUAL_MSS = 1460
+FIGURES = ("bytes", "retransmits", "data_us", "segments")
+# What is peculiar about a flow, the first one that it has is its class.
+MARKS = (
+    "times that no clock has", "the clock was set back", "fragments", "data in a reset", "far sequence numbers", "copies", "keep-alives",
+    "window probes", "one direction", "before the first", "acknowledged and not captured", "acknowledged before", "holes", "partly new",
+    "padding", "a hole in the capture or the path",
+)
 # The least agreement, of the flows that both have.
 LEAST = {"bytes": 0.995, "retransmits": 0.98, "data_us": 1.0}
 
@@ -370,20 +379,34 @@ class Direction:
         return self.beyond[at][1] if at < len(self.beyond) else None
 
 
+def connections(packets):
+    """The packets of each connection: a SYN with another number opens the next one between the same ends."""
+    opened, latest = [], {}
+    for found in packets:
+        ends = frozenset((found.source, found.destination))
+        is_first = found.flags & (SYN | ACK) == SYN
+        current = latest.get(ends)
+        if current is None or is_first and any(before.source == found.source for before in current["packets"]) and current["syn"].get(found.source) != found.seq:
+            current = {"packets": [], "syn": {}}
+            opened.append(current["packets"])
+            latest[ends] = current
+        if is_first:
+            current["syn"][found.source] = found.seq
+        current["packets"].append(found)
+    return opened
+
+
 def flows(packets):
     """Every direction that carried payload, in the order of first packets."""
-    streams = defaultdict(list)
-    for found in packets:
-        streams[found.stream].append(found)
     found_flows = []
-    for of_stream in streams.values():
+    for of_connection in connections(packets):
         by_end = defaultdict(list)
-        for found in of_stream:
+        for found in of_connection:
             by_end[found.source].append(found)
         ends = {source: Direction(sent[0], sent) for source, sent in by_end.items()}
-        latest = of_stream[0].time
+        latest = of_connection[0].time
         was_set = False
-        for found in of_stream:
+        for found in of_connection:
             was_set |= latest - found.time >= SET_CLOCK_NS
             latest = max(latest, found.time)
             own, peer = ends[found.source], ends.get(found.destination)
@@ -405,6 +428,8 @@ def flows(packets):
             end.flow.bytes = end.ranges.total()
             if was_set:
                 end.flow.marks.add("the clock was set back")
+            if latest >= TIME_LIMIT_NS:
+                end.flow.marks.add("times that no clock has")
             if len(ends) == 1:
                 end.flow.marks.add("one direction")
             if end.acked is not None and end.flow.bytes and end.acked - end.ranges.starts[0] > end.flow.bytes + 1:
@@ -460,67 +485,67 @@ def compare(path, program, cache):
     told = of_pipefill(program, path)
     packets = decode(path, cache)
     found = flows(packets)
-    result = {"path": str(path), "tcp": len(packets), "flows": len(found), "same": Counter(), "matched": 0, "differences": [], "not_read": []}
+    result = {
+        "path": str(path), "tcp": len(packets), "flows": len(found), "matched": 0, "differences": [], "not_read": [],
+        "same": Counter(), "compared": Counter(), "failed": told is None,
+    }
     if told is None:
-        result["failed"] = True
         return result
     matched, only_ours, only_theirs = pairs(found, told["flows"])
     result["matched"] = len(matched)
+    was_set = bool(told.get("backward_times") and told["backward_times"]["set_back"])
     for flow, other in matched:
-        theirs = {name: other.get(name) for name in ("bytes", "retransmits", "segments")}
-        theirs["data_us"] = other["data_us"] if "data_us" in other else other.get("span_us")
-        right = {"bytes": flow.bytes, "retransmits": flow.retransmits, "data_us": flow.data_us, "segments": flow.segments}
-        for name, value in right.items():
-            if is_same(name, value, theirs[name], flow):
+        for name in FIGURES:
+            # Without `data_us` it is a version in which the span ended with the last packet.
+            theirs = other.get(name, other.get("span_us")) if name == "data_us" else other.get(name)
+            right = getattr(flow, name)
+            # Across a clock that was set no time is known, and pipefill says so.
+            if name == "data_us" and was_set and theirs is None:
+                continue
+            result["compared"][name] += 1
+            if is_same(name, right, theirs):
                 result["same"][name] += 1
             else:
-                result["differences"].append({
-                    "capture": str(path), "src": flow.source, "dst": flow.destination, "figure": name, "pipefill": theirs[name], "right": value,
-                    "class": reason(name, value, theirs[name], flow), **detail(flow),
-                })
+                entry = describe(path, flow, name, theirs, right) | {"class": reason(name, theirs, flow)}
+                result["differences"].append(entry)
     for flow in only_ours:
-        result["not_read"].append({
-            "capture": str(path), "src": flow.source, "dst": flow.destination, "figure": "flow", "pipefill": None, "right": flow.bytes,
-            "class": f"only tshark has it: {flow.layers}", **detail(flow), "not_understood": told.get("not_understood"),
-        })
+        entry = describe(path, flow, "flow", None, flow.bytes) | {"not_understood": told.get("not_understood")}
+        result["not_read"].append(entry | {"class": f"only tshark has it: {flow.layers}"})
     for flow in only_theirs:
         result["not_read"].append({
-            "capture": str(path), "src": flow["src"], "dst": flow["dst"], "figure": "flow", "pipefill": flow["bytes"], "right": None,
-            "class": "only pipefill has it",
+            "capture": str(path), "src": flow["src"], "dst": flow["dst"], "figure": "flow", "pipefill": flow["bytes"],
+            "class": "only pipefill has it" + (", and the clock was set back" if was_set else ""),
         })
     return result
 
 
-def detail(flow):
-    names = ("again", "filled_again", "overtaken", "syn_again", "fin_again", "copies", "keep_alives", "probes", "packets")
-    return {name: getattr(flow, name) for name in names} | {"marks": sorted(flow.marks), "tshark": {k: v for k, v in flow.tshark.items() if k}, "stream": flow.stream}
+def describe(path, flow, figure, theirs, right):
+    counts = ("again", "filled_again", "overtaken", "syn_again", "fin_again", "copies", "keep_alives", "probes", "packets")
+    return {
+        "capture": str(path), "stream": flow.stream, "src": flow.source, "dst": flow.destination, "figure": figure,
+        "pipefill": theirs, "right": right, "marks": sorted(flow.marks),
+        "tshark": {name: count for name, count in flow.tshark.items() if name},
+    } | {name: getattr(flow, name) for name in counts if getattr(flow, name)}
 
 
-def is_same(name, right, theirs, flow):
-    if name == "data_us":
-        if theirs is None or right is None:
-            return theirs == right or "the clock was set back" in flow.marks
+def is_same(name, right, theirs):
+    if name == "data_us" and theirs is not None and right is not None:
         return abs(theirs - right) <= 1
     return theirs == right
 
 
-def reason(name, right, theirs, flow):
+def reason(name, theirs, flow):
     """The class of a difference, by what is peculiar about the flow."""
-    if name in ("retransmits", "segments") and theirs is not None:
+    if name == "retransmits":
         for parts, words in (
             (flow.again + flow.filled_again, "SYN or FIN sent again are not counted"),
             (flow.again + flow.filled_again + flow.syn_again, "FIN sent again is not counted"),
-            (flow.again + flow.filled_again + flow.overtaken + flow.syn_again + flow.fin_again, "overtaken, not sent again"),
-            (flow.again + flow.syn_again + flow.fin_again, "sent again, not overtaken"),
+            (flow.retransmits + flow.overtaken, "overtaken, not sent again"),
+            (flow.retransmits - flow.filled_again, "sent again, not overtaken"),
         ):
-            if name == "retransmits" and theirs == parts:
+            if theirs == parts:
                 return words
-    for mark in ("the clock was set back", "fragments", "data in a reset", "far sequence numbers", "copies", "keep-alives", "window probes",
-                 "one direction", "acknowledged and not captured", "before the first", "acknowledged before", "holes", "partly new",
-                 "a hole in the capture or the path"):
-        if mark in flow.marks:
-            return mark
-    return "nothing peculiar"
+    return next((mark for mark in MARKS if mark in flow.marks), "nothing peculiar")
 
 
 def main():
@@ -550,18 +575,26 @@ def print_results(sources, results):
     sums = defaultdict(Counter)
     for source, result in zip(sources, results):
         for name in (source, "all"):
-            sums[name].update({"captures": 1, "tcp": result["tcp"] > 0, "flows": result["flows"], "matched": result["matched"], "failed": result.get("failed", False)})
-            sums[name].update(result["same"])
-    for name, total in [*((name, sums[name]) for name in sums if name != "all"), ("all", sums["all"])]:
-        share = [f"{100 * total[figure] / max(total['matched'], 1):7.2f}%" for figure in ("bytes", "retransmits", "data_us", "segments")]
-        print(f"{name:32} {total['captures']:8} {total['tcp']:8} {total['flows']:7} {total['matched']:7} {' '.join(share)}"
-              + (f"  {total['failed']} without an answer" if total["failed"] else ""))
-    classes = Counter((entry["figure"], entry["class"]) for result in results for entry in result["differences"] + result["not_read"])
+            total = sums[name]
+            total.update({"captures": 1, "tcp": result["tcp"] > 0, "failed": result["failed"], "flows": result["flows"], "matched": result["matched"]})
+            total.update({f"same {figure}": count for figure, count in result["same"].items()})
+            total.update({f"compared {figure}": count for figure, count in result["compared"].items()})
+    for name, total in sorted(sums.items(), key=lambda entry: entry[0] == "all"):
+        shares = " ".join(f"{100 * share(total, figure):7.2f}%" for figure in FIGURES)
+        print(f"{name:32} {total['captures']:8} {total['tcp']:8} {total['flows']:7} {total['matched']:7} {shares}"
+              + (f"  {total['failed']} not read" if total["failed"] else ""))
+    entries = [entry for result in results for entry in result["differences"] + result["not_read"]]
+    classes = Counter((entry["figure"], entry["class"]) for entry in entries)
     print("\ndifferences")
     for (figure, why), count in sorted(classes.items(), key=lambda entry: (entry[0][0], -entry[1])):
         print(f"{count:7}  {figure:12} {why}")
-    total = sums["all"]
-    return all(total[name] >= least * total["matched"] for name, least in LEAST.items())
+    return all(share(sums["all"], figure) >= least for figure, least in LEAST.items())
+
+
+def share(total, figure):
+    """Of the flows for which both have a figure, those where it is the same."""
+    compared = total[f"compared {figure}"]
+    return total[f"same {figure}"] / compared if compared else 1.0
 
 
 if __name__ == "__main__":
