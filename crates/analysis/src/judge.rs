@@ -36,7 +36,8 @@ pub use witness::Witness;
 
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::cell::{Direction, Protocol};
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
+use pipefill_core::record::Waits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -55,6 +56,9 @@ pub struct Diagnosis {
     pub direction: Direction,
     /// The category with the largest share of the time.
     pub limited_by: LimitedBy,
+    /// What refines it; `None` where the evidence does not support a cause, and in records judged before there were such.
+    #[serde(default)]
+    pub cause: Option<Cause>,
     /// Where that is the congestion window: why it was no larger.
     pub cwnd_cause: Option<CwndCause>,
     /// The rule or revision that gave the category most of its time; `None` in records judged before rules had names.
@@ -66,6 +70,16 @@ pub struct Diagnosis {
     pub margin: Option<f64>,
     /// Category → share of the measured time, all streams of the flow; the shares add up to one.
     pub limited_fraction: BTreeMap<LimitedBy, f64>,
+    /// The same over the active time: without what the other side had not asked for, and without pauses of an application that nobody asks;
+    /// `None` where nothing is left, and in records judged before.
+    #[serde(default)]
+    pub active_limited_by: Option<LimitedBy>,
+    /// What refines that.
+    #[serde(default)]
+    pub active_cause: Option<Cause>,
+    /// The time of all streams by who held it, the longest first.
+    #[serde(default)]
+    pub time: Vec<HeldTime>,
     /// Every stream's spans in order of time; neighbours with the same cause are one.
     pub timeline: Vec<Span>,
     /// What the figures of the verdict come from, medians over the epochs of its cause.
@@ -81,7 +95,20 @@ pub struct Diagnosis {
     pub faults: Vec<TestbedFault>,
 }
 
-/// A cause that stood for a while.
+/// Time that one holder had for one cause.
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema, Serialize, Deserialize)]
+pub struct HeldTime {
+    /// The holder.
+    pub limited_by: LimitedBy,
+    /// What refines it; null where the evidence supports no cause.
+    pub cause: Option<Cause>,
+    /// Microseconds.
+    pub us: u64,
+    /// Of all time.
+    pub share: f64,
+}
+
+/// A holder for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct Span {
     /// Stream of the run.
@@ -90,8 +117,11 @@ pub struct Span {
     pub from_us: u64,
     /// Until when.
     pub to_us: u64,
-    /// The cause.
+    /// The holder.
     pub limited_by: LimitedBy,
+    /// What refines it.
+    #[serde(default)]
+    pub cause: Option<Cause>,
     /// Where it is the congestion window: why.
     pub cwnd_cause: Option<CwndCause>,
     /// The rule or revision that says so; `None` in records judged before rules had names.
@@ -152,12 +182,20 @@ pub struct Figures {
     /// Mean wait of ACKs in the queue of their way, in the epochs that the congestion window limited.
     #[serde(default)]
     pub ack_wait_us: Option<u64>,
+    /// What the packets of both directions show that it waited for, all streams.
+    #[serde(default)]
+    pub waits: Option<Waits>,
     /// Share of the time in which the busiest thread of the flow computed, in the epochs that the CPU limited.
     #[serde(default)]
     pub cpu_share: Option<f64>,
     /// The same of waiting for a CPU.
     #[serde(default)]
     pub cpu_wait_share: Option<f64>,
+}
+
+/// Whether a connection is active then: neither is it unasked, nor pauses an application by itself.
+pub(crate) const fn is_active(limited_by: LimitedBy, cause: Option<Cause>) -> bool {
+    !matches!((limited_by, cause), (LimitedBy::App, Some(Cause::Request | Cause::Rate)))
 }
 
 impl Diagnosis {

@@ -3,11 +3,13 @@
 //! Memory: samples of a connection are thinned out beyond [`SAMPLES_MAX`], and all together bounded by [`ALL_SAMPLES_MAX`]; connections beyond
 //! that have their counts and no samples.
 
+mod conversation;
 mod followings;
 mod samples;
 
 use crate::headers::Endpoint;
 use crate::tcp::{Connection, Ended, Event, Kind, Observer, Side, Vantage};
+use conversation::Conversation;
 use followings::Followings;
 use pipefill_core::record::{CapturePoint, PacketSample, StreamEnd};
 use samples::{Clocking, SamplePair};
@@ -51,6 +53,7 @@ struct Followed {
     /// [`Connection::stretch`] of the last packet.
     stretch: u32,
     clocking: [Clocking; 2],
+    conversation: Conversation,
 }
 
 impl Sampling {
@@ -88,7 +91,7 @@ impl Sampling {
 }
 
 fn payload(connection: &Connection) -> u64 {
-    [Side::A, Side::B].map(|side| connection.half(side).payload_bytes()).into_iter().sum()
+    Side::BOTH.map(|side| connection.half(side).payload_bytes()).into_iter().sum()
 }
 
 impl Observer for Sampling {
@@ -110,11 +113,14 @@ impl Observer for Sampling {
         if payload(connection) == 0 {
             return;
         }
-        let (mut samples, every_ns) =
-            followed.map_or((Vec::new(), EVERY_NS), |one| (one.samples, one.every_ns));
-        if !samples.is_empty() {
+        let (mut samples, mut every_ns) = (Vec::new(), EVERY_NS);
+        if let Some(mut one) = followed.filter(|one| !one.samples.is_empty()) {
+            one.conversation.finish(connection);
+            one.fill_the_pause(connection.last_ns());
+            (samples, every_ns) = (one.samples, one.every_ns);
             samples.reserve_exact(1);
-            samples.push(SamplePair::of(connection, connection.last_ns(), [Clocking::default(); 2]));
+            let clocking = [Clocking::default(); 2];
+            samples.push(SamplePair::of(connection, connection.last_ns(), clocking, &one.conversation));
         }
         self.make_room();
         self.done.push(Watched { connection: connection.clone(), samples, every_ns });
@@ -124,7 +130,8 @@ impl Observer for Sampling {
 impl Followed {
     fn new(connection: &Connection, now_ns: u64) -> Self {
         let (id, stretch, clocking) = (connection.id(), connection.stretch(), [Clocking::default(); 2]);
-        Self { id, samples: Vec::new(), every_ns: EVERY_NS, next_ns: now_ns, stretch, clocking }
+        let conversation = Conversation::default();
+        Self { id, samples: Vec::new(), every_ns: EVERY_NS, next_ns: now_ns, stretch, clocking, conversation }
     }
 
     /// The capture's clock was set back: what is counted since the last sample can't be said of any time. The next sample is taken at once.
@@ -136,6 +143,7 @@ impl Followed {
 
     #[inline]
     fn see(&mut self, connection: &Connection, event: &Event) {
+        self.conversation.see(connection, event);
         let sender = event.side as usize;
         if event.payload > 0 && event.kind == Kind::New {
             self.clocking[sender].sent(event, connection);
@@ -157,7 +165,7 @@ impl Followed {
             // A small connection has one or two.
             self.samples.reserve_exact(self.samples.len().max(1));
         }
-        self.samples.push(SamplePair::of(connection, event.time_ns, clocking));
+        self.samples.push(SamplePair::of(connection, event.time_ns, clocking, &self.conversation));
         self.clocking.iter_mut().for_each(Clocking::begin);
         if self.samples.len() > SAMPLES_MAX {
             SamplePair::halve(&mut self.samples);
@@ -189,7 +197,7 @@ impl Watched {
     /// The end whose socket the capture stands for: the one that it is near. Between the two, the one that sent more.
     pub fn near(&self) -> Side {
         self.connection.near().unwrap_or_else(|| {
-            let [a, b] = [Side::A, Side::B].map(|side| self.connection.half(side).payload_bytes());
+            let [a, b] = Side::BOTH.map(|side| self.connection.half(side).payload_bytes());
             if b > a { Side::B } else { Side::A }
         })
     }

@@ -7,7 +7,7 @@ mod packets;
 
 pub use packets::{ArrivingPackets, PacketSpan, SentPackets, SteadyRate};
 
-use crate::record::Fact;
+use crate::record::{Fact, Waiting};
 
 /// The evidence on one stream during one interval.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -36,6 +36,8 @@ pub struct Evidence {
     pub path_thread: Option<ThreadUse>,
     /// What both ends counted of datagrams.
     pub datagrams: Option<Datagrams>,
+    /// What the stream waited for all the time, as packets of both directions show; absent where it carried data or packets show no wait.
+    pub waiting: Option<Waiting>,
 }
 
 /// What a scenario asked for, beside the path.

@@ -1,4 +1,4 @@
-//! What can limit a flow, and why a congestion window was no larger: the words of `limited_by` and `cwnd_cause`.
+//! What can limit a flow, and why: the words of `limited_by`, `cause` and `cwnd_cause`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,6 +79,98 @@ words! {
     }
 }
 
+words! {
+    /// What refines a limit.
+    Cause {
+        /// app: the other side has asked for nothing.
+        Request = "request",
+        /// app: this side was asked, and has not begun to answer.
+        Response = "response",
+        /// app: a round trip for each request.
+        Turns = "turns",
+        /// app: a window of the application, the same number of bytes each round trip.
+        Window = "window",
+        /// app: less than a segment waits for an ACK (RFC 896).
+        Nagle = "nagle",
+        /// app: little is outstanding, and its ACK is delayed (RFC 1122, 4.2.3.2).
+        DelayedAck = "delayed_ack",
+        /// app: it offers a steady rate.
+        Rate = "rate",
+        /// sndbuf, rwnd: the maximum of the kernel's setting.
+        Maximum = "maximum",
+        /// sndbuf, rwnd, pacing: what a program has set.
+        Program = "program",
+        /// rwnd: the receiver's buffer still grows.
+        Autotuning = "autotuning",
+        /// rwnd: windows are not scaled (RFC 7323, 2).
+        Unscaled = "unscaled",
+        /// rwnd: `net.core.rmem_max` is below what was asked for.
+        RmemMax = "rmem_max",
+        /// rwnd: `TCP_WINDOW_CLAMP`.
+        Clamped = "clamped",
+        /// cwnd: see [`CwndCause::Startup`].
+        Startup = "startup",
+        /// cwnd: see [`CwndCause::HystartExit`].
+        HystartExit = "hystart_exit",
+        /// cwnd: see [`CwndCause::RandomLoss`].
+        RandomLoss = "random_loss",
+        /// cwnd: see [`CwndCause::QueueLoss`].
+        QueueLoss = "queue_loss",
+        /// cwnd: see [`CwndCause::Policer`].
+        Policer = "policer",
+        /// cwnd: see [`CwndCause::Reordering`].
+        Reordering = "reordering",
+        /// cwnd: see [`CwndCause::AckPath`].
+        AckPath = "ack_path",
+        /// cwnd: see [`CwndCause::Growth`].
+        Growth = "growth",
+        /// cwnd: slow start again after an idle time (RFC 5681, 4.1).
+        IdleRestart = "idle_restart",
+        /// cwnd: cut by CE marks (RFC 3168).
+        Ecn = "ecn",
+        /// cwnd: the retransmission timer is awaited (RFC 6298).
+        Timeout = "timeout",
+        /// path: the bottleneck is full.
+        Full = "full",
+        /// path: the bottleneck is full, of others too.
+        Shared = "shared",
+        /// path: full-size segments never arrive, smaller ones do (RFC 2923).
+        Mtu = "mtu",
+        /// path: data is outstanding, and nothing comes back.
+        Silence = "silence",
+        /// pacing: BBR's own estimate.
+        Bbr = "bbr",
+        /// cpu: a thread computes all the time.
+        Busy = "busy",
+        /// cpu: a thread waits for a CPU.
+        Waiting = "waiting",
+        /// cpu: its cgroup is throttled.
+        Quota = "quota",
+    }
+}
+
+impl Cause {
+    /// The same of a congestion window; `None` for what the words of `cwnd_cause` do not have.
+    pub fn of_cwnd(self) -> Option<CwndCause> {
+        CwndCause::from_word(self.as_str())
+    }
+}
+
+impl From<CwndCause> for Cause {
+    fn from(cause: CwndCause) -> Self {
+        match cause {
+            CwndCause::Startup => Self::Startup,
+            CwndCause::HystartExit => Self::HystartExit,
+            CwndCause::RandomLoss => Self::RandomLoss,
+            CwndCause::QueueLoss => Self::QueueLoss,
+            CwndCause::Policer => Self::Policer,
+            CwndCause::Reordering => Self::Reordering,
+            CwndCause::AckPath => Self::AckPath,
+            CwndCause::Growth => Self::Growth,
+        }
+    }
+}
+
 impl CwndCause {
     /// Whether packets of data were lost.
     pub const fn is_loss(self) -> bool {
@@ -99,6 +191,13 @@ mod tests {
         for &one in CwndCause::ALL {
             assert_eq!(serde_json::to_string(&one).unwrap(), format!("\"{}\"", one.as_str()));
             assert_eq!(CwndCause::from_word(one.as_str()), Some(one));
+        }
+        for &one in Cause::ALL {
+            assert_eq!(serde_json::to_string(&one).unwrap(), format!("\"{}\"", one.as_str()));
+        }
+        for &one in CwndCause::ALL {
+            assert_eq!(Cause::from(one).as_str(), one.as_str());
+            assert_eq!(Cause::from(one).of_cwnd(), Some(one));
         }
         assert_eq!(LimitedBy::from_word("network"), None);
     }

@@ -17,7 +17,7 @@ pub use columns::{Gaps, NO_VALUE};
 pub use congestion::{CaStateSource, CaStateTimes, Episode, Retransmit, RetransmitKind};
 pub use evidence::{DropReason, Element, PathCount, ThreadRole};
 pub use files::{ArtifactSummary, TableSummary};
-pub use packets::{CapturePoint, PacketSample};
+pub use packets::{CapturePoint, PacketSample, Waiting, Waits};
 pub use sink::{AnyRow, InMemory, Sink, SinkError};
 pub use subject::{Fact, LossKind, Observed, Origin, PathFacts, Process, Subject, WayFacts};
 

@@ -4,6 +4,8 @@ use crate::capture_reading::CaptureRead;
 use pipefill_analysis::findings::connections::{
     BackwardTimes, Captured, CapturedFlow, Connection, ConnectionPackets, Judged, judge_together,
 };
+use pipefill_analysis::findings::verdict::Verdict;
+use pipefill_analysis::ground::interval::TimeInterval;
 use pipefill_capture::headers::Other;
 use pipefill_capture::rows::Watched;
 use pipefill_capture::tcp::{Counts, Half, Side};
@@ -69,12 +71,11 @@ fn not_understood(counts: &Counts) -> BTreeMap<String, u64> {
 /// An entry for each direction of each connection that carried data.
 fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
     let from_ns = group.iter().map(|one| one.connection.first_ns()).min().unwrap_or(0);
-    let sides = |one: &Watched| [one.near(), one.near().other()];
     let samples: Vec<[Vec<PacketSample>; 2]> =
         group.iter().map(|one| sides(one).map(|side| one.samples(side, from_ns))).collect();
     let judged: Vec<usize> = (0..group.len()).filter(|&at| samples[at][0].len() >= FEWEST_SAMPLES).collect();
     let connections: Vec<Connection<'_>> =
-        judged.iter().map(|&at| connection(group[at], &samples[at])).collect();
+        judged.iter().map(|&at| connection(group[at], &samples[at], from_ns)).collect();
     let (results, facts) = judge_together(&connections);
     let mut found: BTreeMap<usize, Vec<Judged>> = judged.into_iter().zip(results).collect();
     let mut flows = Vec::new();
@@ -92,7 +93,11 @@ fn flows(group: &[&Watched]) -> Vec<CapturedFlow> {
     flows
 }
 
-fn connection<'a>(one: &Watched, [sent, received]: &'a [Vec<PacketSample>; 2]) -> Connection<'a> {
+fn connection<'a>(
+    one: &Watched,
+    [sent, received]: &'a [Vec<PacketSample>; 2],
+    from_ns: u64,
+) -> Connection<'a> {
     let near = one.near();
     Connection {
         observed: Observed {
@@ -104,9 +109,26 @@ fn connection<'a>(one: &Watched, [sent, received]: &'a [Vec<PacketSample>; 2]) -
         offered: None,
         every: Duration::from_nanos(one.every_ns()),
         samples: &[],
-        packets: ConnectionPackets { sent, received },
+        packets: ConnectionPackets { sent, received, lives: sides(one).map(|side| life(one, side, from_ns)) },
         exact: None,
     }
+}
+
+/// What it sends and what it receives, seen from the end that stands for it.
+fn sides(one: &Watched) -> [Side; 2] {
+    [one.near(), one.near().other()]
+}
+
+/// From the first payload of either direction to the last of `side`; `None` where the capture's clock was set back in between.
+fn life(one: &Watched, side: Side, from_ns: u64) -> Option<TimeInterval> {
+    let halves = Side::BOTH.map(|side| one.connection.half(side));
+    if halves.iter().any(|half| half.is_across_set_clock()) {
+        return None;
+    }
+    let first_ns = halves.iter().filter_map(|half| half.data_ns()).map(|(first, _)| first).min()?;
+    let (_, last_ns) = one.connection.half(side).data_ns()?;
+    let us = |at_ns: u64| at_ns.saturating_sub(from_ns) / 1_000;
+    Some(TimeInterval { from_us: us(first_ns), to_us: us(last_ns) })
 }
 
 /// What the packets say, without a verdict.
@@ -118,17 +140,19 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
     let mut rtts: Vec<u32> = samples.iter().filter(|_| is_near).filter_map(|sample| sample.srtt_us).collect();
     rtts.sort_unstable();
     let data_ns = half.data_ns();
-    let span_us = data_ns.map_or(0, |(from, to)| to.saturating_sub(from) / 1_000);
-    let span_us = (!half.is_across_set_clock()).then_some(span_us);
+    let data_us = data_ns.map_or(0, |(from, to)| to.saturating_sub(from) / 1_000);
+    let data_us = (!half.is_across_set_clock()).then_some(data_us);
+    let span_us = life(one, side, from_ns).map(TimeInterval::length_us);
     CapturedFlow {
         src: one.endpoint(side).to_string(),
         dst: one.endpoint(side.other()).to_string(),
         packets: half.packets(),
         segments: counts.segments,
         bytes: counts.new_bytes,
-        goodput_bps: span_us.filter(|&us| us > 0).map(|us| counts.new_bytes.saturating_mul(8_000_000) / us),
+        goodput_bps: data_us.filter(|&us| us > 0).map(|us| counts.new_bytes.saturating_mul(8_000_000) / us),
         start_us: data_ns.map_or(0, |(at_ns, _)| at_ns.saturating_sub(from_ns) / 1_000),
-        span_us,
+        data_us,
+        verdict: Verdict { span_us, ..Verdict::default() },
         retransmits: u64::from(half.retransmits()),
         retransmits_by_kind: by_kind(half),
         min_rtt_us: one.connection.full_rtt_us().map(u64::from),

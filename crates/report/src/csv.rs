@@ -164,13 +164,14 @@ fn finished(writer: ::csv::Writer<Vec<u8>>) -> Result<String, CsvError> {
 }
 
 /// The scalar fields of a flow of a capture, in the order of the columns.
-const CAPTURED_FIELDS: [&str; 25] = [
+const CAPTURED_FIELDS: [&str; 26] = [
     "/src",
     "/dst",
     "/packets",
     "/bytes",
     "/goodput_bps",
     "/span_us",
+    "/data_us",
     "/retransmits",
     "/retransmits_by_kind/fast",
     "/retransmits_by_kind/rto",

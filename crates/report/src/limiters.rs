@@ -10,12 +10,12 @@ pub(crate) fn over_time(metrics: &RunMetrics, series: &RunSeries) -> Vec<Span> {
     let most =
         usize::try_from(series.span.length_us() / series.bucket_us.max(1)).unwrap_or(usize::MAX).max(8);
     let spans = metrics.timeline();
-    let mut streams: Vec<(u32, StepFunction<(_, _, _)>)> = Vec::new();
+    let mut streams: Vec<(u32, StepFunction<(_, _, _, _)>)> = Vec::new();
     for span in spans {
         let step = Step {
             from_us: span.from_us,
             to_us: span.to_us,
-            value: (span.limited_by, span.cwnd_cause, span.rule),
+            value: (span.limited_by, span.cause, span.cwnd_cause, span.rule),
         };
         match streams.last_mut().filter(|(stream, _)| *stream == span.stream) {
             Some((_, function)) => function.push(step),
@@ -26,14 +26,15 @@ pub(crate) fn over_time(metrics: &RunMetrics, series: &RunSeries) -> Vec<Span> {
             }
         }
     }
-    let of_stream = |(stream, function): (u32, StepFunction<(_, _, _)>)| {
+    let of_stream = |(stream, function): (u32, StepFunction<(_, _, _, _)>)| {
         function.into_steps().into_iter().map(move |step| Span {
             stream,
             from_us: step.from_us,
             to_us: step.to_us,
             limited_by: step.value.0,
-            cwnd_cause: step.value.1,
-            rule: step.value.2,
+            cause: step.value.1,
+            cwnd_cause: step.value.2,
+            rule: step.value.3,
         })
     };
     streams.into_iter().flat_map(of_stream).collect()

@@ -31,7 +31,7 @@ pub struct Draft<'a> {
 impl<'a> Draft<'a> {
     /// Of what was captured, for a scenario called `name`; `None` without any flow whose times are known.
     pub fn of(found: &'a Captured, name: &str) -> Option<Self> {
-        let main = found.flows.iter().find(|flow| flow.span_us.is_some())?;
+        let main = found.flows.iter().find(|flow| flow.data_us.is_some())?;
         Some(Self { name: name.to_owned(), main, flows: beside(&found.flows, main) })
     }
 
@@ -61,7 +61,7 @@ impl<'a> Draft<'a> {
 fn beside<'a>(all: &'a [CapturedFlow], main: &CapturedFlow) -> Vec<Placed<'a>> {
     let ends = |flow: &CapturedFlow| (address(&flow.src), address(&flow.dst));
     let (from, to) = ends(main);
-    let timed = all.iter().filter(|flow| flow.span_us.is_some());
+    let timed = all.iter().filter(|flow| flow.data_us.is_some());
     let flows = timed.filter_map(|flow| match ends(flow) {
         one if one == (from, to) => Some((flow, Direction::Forward)),
         one if one == (to, from) => Some((flow, Direction::Reverse)),

@@ -7,9 +7,9 @@ use crate::ground::models::loss::{self, AckPolicy};
 use crate::ground::models::window;
 use crate::ground::statistics::rounded;
 use crate::infer::{KnownPath, KnownWay, SharedBottleneck, of_others};
-use crate::judge::{Diagnosis, FULL, Figures, JoinedEvidence, RuleId};
+use crate::judge::{Diagnosis, FULL, Figures, HeldTime, JoinedEvidence, RuleId};
 use pipefill_core::cell::{CellSpec, FlowSpec, LossSpec, LossUnit, Protocol};
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
 use pipefill_core::units::{Bytes, Rate, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,8 +36,19 @@ pub struct Verdict {
     pub limited_by: Option<LimitedBy>,
     /// Category → share of the time; of several runs their mean.
     pub limited_fraction: Option<BTreeMap<LimitedBy, f64>>,
+    /// What refines it; null where the evidence supports no cause.
+    pub cause: Option<Cause>,
     /// Where that is the congestion window: why it is no larger.
     pub cwnd_cause: Option<CwndCause>,
+    /// What limits over the active time: without what the other side had not asked for, and without pauses of an application that nobody asks.
+    pub active_limited_by: Option<LimitedBy>,
+    /// What refines that.
+    pub active_cause: Option<Cause>,
+    /// The time that is judged, microseconds, of all streams: from the first payload of either direction to this direction's last. Null where
+    /// the capture's clock was set back in between.
+    pub span_us: Option<u64>,
+    /// It by who held it, the longest first; the microseconds add up to `span_us`. Null where nothing was judged.
+    pub time: Option<Vec<HeldTime>>,
     /// The rule that gives it most of its time; null where no rule was asked.
     pub rule: Option<RuleId>,
     /// The smallest relative move of one threshold that names another: the median over its time; null where no threshold decides.
@@ -60,7 +71,12 @@ impl Verdict {
         Self {
             limited_by: Some(diagnosis.limited_by),
             limited_fraction: Some(diagnosis.limited_fraction.clone()),
+            cause: diagnosis.cause,
             cwnd_cause: diagnosis.cwnd_cause,
+            active_limited_by: diagnosis.active_limited_by,
+            active_cause: diagnosis.active_cause,
+            span_us: Some(diagnosis.time.iter().map(|held| held.us).sum()),
+            time: Some(diagnosis.time.clone()),
             rule: diagnosis.rule,
             margin: diagnosis.margin,
             sentence: None,

@@ -347,6 +347,8 @@ thresholds! {
     receiver_disordered: Judge, Share = 0.05, Source::Catalogue;
     /// A rate that losses do not change is the same but for this.
     receiver_unchanged: Judge, Share = 0.02, Source::Catalogue;
+    /// So many late ACKs are delayed ones: a single one may have been lost.
+    delayed_acks: Infer, Count = 3.0, Source::Catalogue;
     /// Rounds that show a limit.
     receiver_rounds: Judge, Count = 3.0, Source::Catalogue;
 }

@@ -5,7 +5,7 @@ use super::ledger::Holding;
 use super::rule::{Revision, RuleId};
 use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
 
 pub(super) static BOTH_CAPTURES: Revision = Revision {
     id: RuleId::new("revision.both_captures"),
@@ -80,8 +80,8 @@ impl BothCaptures {
     pub fn revise(&self, ledger: &mut FlowLedger, t: &Thresholds) -> Option<JoinedEvidence> {
         let limited_by = ledger.sums.main_holder()?;
         let cause = ledger.sums.main_cause(limited_by);
-        let (found, evidence) = self.revision(limited_by, cause, t)?;
-        let revised = Holding { limited_by: LimitedBy::Cwnd, cause: Some(found), rule: BOTH_CAPTURES.id };
+        let (found, evidence) = self.revision(limited_by, cause.and_then(Cause::of_cwnd), t)?;
+        let revised = Holding { limited_by: LimitedBy::Cwnd, cause: Some(found.into()), rule: BOTH_CAPTURES.id };
         let is_of_all = matches!(evidence, JoinedEvidence::AcksWait { .. });
         ledger.revise(|holding| {
             let is_its = holding.limited_by == limited_by && (is_of_all || holding.cause == cause);

@@ -8,13 +8,13 @@ use super::rule::OTHER;
 use crate::ground::statistics::rounded;
 use crate::ground::weighted_values::WeightedValues;
 use pipefill_core::evidence::{Evidence, SenderEvidence};
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause, LimitedBy};
 use std::collections::BTreeMap;
 
 /// The figures of one flow by who held it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct HolderFigures {
-    held: BTreeMap<(LimitedBy, Option<CwndCause>), FiguresOfStreams>,
+    held: BTreeMap<(LimitedBy, Option<Cause>), FiguresOfStreams>,
 }
 
 /// The figures of one holder, stream by stream.

@@ -3,19 +3,20 @@
 use super::confidence::Grounds;
 use super::figures::HolderFigures;
 use super::ledger::{FinishedLedger, Holding, LedgerSums};
-use super::{Confidence, Diagnosis, Figures, Span, TestbedFault, Witness};
+use super::{Confidence, Diagnosis, Figures, HeldTime, Span, TestbedFault, Witness};
 use crate::ground::statistics::rounded;
 use crate::ground::step_function::Step;
 use crate::ground::thresholds::Thresholds;
 use crate::infer::way::Way;
 use pipefill_core::cell::{Direction, Protocol};
+use pipefill_core::limit::{Cause, LimitedBy};
 #[cfg(test)]
 use {
     super::ledger::{JudgedSpan, Ledger},
     crate::ground::interval::TimeInterval,
     crate::ground::thresholds::STANDARD,
     crate::infer::KnownRun,
-    pipefill_core::limit::{CwndCause, LimitedBy},
+    pipefill_core::limit::CwndCause,
 };
 
 /// What is known of a flow of TCP at the end: a sum of the ledgers of its streams, never a union of wall time.
@@ -56,7 +57,7 @@ impl FlowLedger {
         for own in &mut self.timeline {
             let before = Holding {
                 limited_by: own.limited_by,
-                cause: own.cwnd_cause,
+                cause: own.cause.or(own.cwnd_cause.map(Cause::from)),
                 rule: own.rule.unwrap_or(super::rule::OTHER),
             };
             if let Some(value) = revised(before) {
@@ -73,6 +74,7 @@ impl FlowLedger {
         let limited_by = self.sums.main_holder()?;
         let limited_fraction = self.sums.shares()?;
         let margin = self.sums.margin(limited_by);
+        let active = self.sums.main_active();
         let witnesses: Vec<Witness> =
             self.witnesses.iter().map(|witness| witness.clone().with_verdict(limited_by)).collect();
         let grounds = Grounds {
@@ -87,17 +89,28 @@ impl FlowLedger {
             protocol: Protocol::Tcp,
             direction: self.direction,
             limited_by,
-            cwnd_cause: self.sums.main_cause(limited_by),
+            cause: self.sums.main_cause(limited_by),
+            cwnd_cause: self.sums.main_cause(limited_by).filter(|_| limited_by == LimitedBy::Cwnd).and_then(Cause::of_cwnd),
             rule: self.sums.main_rule(limited_by),
             margin,
             figures: self
                 .figures(if self.measured.is_empty() { &self.whole } else { &self.measured }.of(limited_by)),
             confidence: Confidence::of(&grounds, thresholds),
             limited_fraction,
+            active_limited_by: active.map(|(limited_by, _)| limited_by),
+            active_cause: active.and_then(|(_, cause)| cause),
+            time: self.time(),
             timeline: self.timeline.clone(),
             witnesses,
             faults: self.faults.clone(),
         })
+    }
+
+    /// Its time by who held it; the microseconds add up to the lives of its streams.
+    pub fn time(&self) -> Vec<HeldTime> {
+        let all_us = self.sums.life_us().max(1);
+        let held = |(limited_by, cause, us)| HeldTime { limited_by, cause, us, share: us as f64 / all_us as f64 };
+        self.sums.times().into_iter().map(held).collect()
     }
 
     /// `figures` of the holder, with what is known of the whole flow.
@@ -109,6 +122,7 @@ impl FlowLedger {
             utilisation,
             base_rtt_us,
             ack_loss_share,
+            waits,
             ..
         } = self.of_flow;
         let payload = figures.mss_bytes.unwrap_or(self.way.headers.mss());
@@ -120,6 +134,7 @@ impl FlowLedger {
             utilisation,
             base_rtt_us: base_rtt_us.or(figures.min_rtt_us),
             ack_loss_share,
+            waits,
             ..self.whole.means(figures)
         }
     }
@@ -127,7 +142,8 @@ impl FlowLedger {
 
 pub(super) fn span(stream: u32, step: Step<Holding>) -> Span {
     let Holding { limited_by, cause, rule } = step.value;
-    Span { stream, from_us: step.from_us, to_us: step.to_us, limited_by, cwnd_cause: cause, rule: Some(rule) }
+    let cwnd_cause = cause.filter(|_| limited_by == LimitedBy::Cwnd).and_then(Cause::of_cwnd);
+    Span { stream, from_us: step.from_us, to_us: step.to_us, limited_by, cause, cwnd_cause, rule: Some(rule) }
 }
 
 #[cfg(test)]
@@ -139,7 +155,7 @@ impl FlowLedger {
         let (mut ledger, mut from_us) = (Ledger::new(life, life), 0);
         for &(limited_by, cause, us) in spans {
             let interval = TimeInterval { from_us, to_us: from_us + us };
-            let holding = Holding { limited_by, cause, rule: super::rule::OTHER };
+            let holding = Holding { limited_by, cause: cause.map(Cause::from), rule: super::rule::OTHER };
             ledger.push(JudgedSpan { interval, holding, margin: Some(0.5), losses: None });
             from_us += us;
         }

@@ -10,7 +10,7 @@ use super::packets::arriving;
 use super::revisions::{is_carried, offered_and_carried, own_drops, writes_all};
 use super::rules::unknown::NOT_SAMPLED;
 use super::witness::{self, AppLimited};
-use super::{Confidence, Diagnosis, Figures, Span, testbed};
+use super::{Confidence, Diagnosis, Figures, HeldTime, Span, testbed};
 use crate::ground::interval::{self, TimeInterval, carrying};
 use crate::ground::statistics::rounded;
 use crate::ground::thresholds::{PATIENCE_US, STANDARD, Thresholds};
@@ -21,9 +21,10 @@ use crate::infer::epochs::{Cutter, Epoch};
 use crate::infer::packets::{PacketTrack, StreamPackets};
 use crate::infer::run::{AskedStream, RunFacts};
 use crate::infer::utilisation::Utilisation;
+use crate::infer::waits::{Wait, waits};
 use pipefill_core::cell::{FlowSpec, Protocol};
 use pipefill_core::evidence::{Arrivals, Datagrams, Evidence, SenderEvidence};
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
 use pipefill_core::record::{AnyRow, CapturePoint, Manifest, StreamEnd, StreamSummary};
 use std::collections::VecDeque;
 
@@ -67,6 +68,10 @@ struct JudgedStream<'a> {
     /// When it was last sampled, at either end.
     sampled_to_us: u64,
     packets: PacketTrack,
+    /// What its packets show that it waited for, and is not in the ledger yet.
+    waits: VecDeque<Wait>,
+    /// Where the last one in the ledger ends.
+    waited_to_us: u64,
     /// Where its packets were captured.
     capture_point: CapturePoint,
 }
@@ -105,6 +110,8 @@ impl<'a> Diagnosing<'a> {
                     is_sender_seen: false,
                     sampled_to_us: 0,
                     packets: PacketTrack::default(),
+                    waits: VecDeque::new(),
+                    waited_to_us: 0,
                     capture_point: CapturePoint::Unknown,
                 }
             })
@@ -161,6 +168,9 @@ impl<'a> Diagnosing<'a> {
     }
 
     fn judge_to_the_end(&mut self) {
+        for stream in &mut self.streams {
+            stream.waits = waits(stream.packets.as_slice(), self.thresholds).into();
+        }
         for stream in self.streams.iter_mut().filter(|stream| stream.is_sender_seen) {
             let packets = StreamPackets::of(stream.packets.as_slice(), self.thresholds);
             stream.ended.extend(stream.cutter.cut(&packets));
@@ -222,6 +232,7 @@ impl<'a> Diagnosing<'a> {
             }
         }
         for stream in &mut self.streams {
+            stream.judge_waits_until(u64::MAX, &mut self.flows[stream.place], self.thresholds);
             stream.ledger.extend_last_to(stream.sampled_to_us);
         }
     }
@@ -361,10 +372,14 @@ impl<'a> JudgedFlow<'a> {
             protocol: self.flow.protocol,
             direction: self.flow.direction,
             limited_by,
+            cause: decision.rule.cause(),
             cwnd_cause: None,
             rule: Some(decision.rule.id),
             margin: sums.margin(limited_by),
             limited_fraction: sums.shares().unwrap_or_else(|| [(limited_by, 1.0)].into()),
+            active_limited_by: Some(limited_by),
+            active_cause: decision.rule.cause(),
+            time: vec![HeldTime { limited_by, cause: decision.rule.cause(), us: sums.life_us(), share: 1.0 }],
             timeline,
             figures,
             confidence: Confidence::of(&grounds, thresholds),
@@ -403,6 +418,7 @@ impl<'a> JudgedFlow<'a> {
         let again: u64 = counts.iter().map(|(_, again, _)| again).sum();
         let dsacks: Option<u64> = counts.iter().map(|(.., dsacks)| *dsacks).sum();
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
+        let waits = summaries.iter().filter_map(|stream| stream.packets).map(|sample| sample.waits);
         let is_mixed = data.drops.random.is_some_and(|n| n > 0) && data.drops.queue.is_some_and(|n| n > 0);
         let random =
             data.drops.random.zip(data.drops.offered).and_then(|(lost, offered)| share(lost, offered));
@@ -413,6 +429,7 @@ impl<'a> JudgedFlow<'a> {
             utilisation: self.utilisation.as_ref().map(Utilisation::share),
             base_rtt_us: facts.run.path.base_rtt_us(),
             ack_loss_share: acks.drops.share(),
+            waits: waits.reduce(|sum, waits| sum.plus(&waits)),
             ..Figures::default()
         }
     }
@@ -442,22 +459,52 @@ impl JudgedStream<'_> {
         thresholds: &Thresholds,
     ) {
         let interval = TimeInterval { from_us: evidence.from_us, to_us: evidence.to_us };
+        self.judge_waits_until(interval.from_us, flow, thresholds);
         let decision = decide(evidence, thresholds);
         let limited_by = decision.map_or(LimitedBy::Unknown, |decision| decision.rule.limited_by());
         let cause: Option<CwndCause> = self.refiner.see(evidence, limited_by, around);
         let rule = decision.map_or(NOT_SAMPLED, |decision| decision.rule.id);
+        let cause = cause.map(Cause::from).or(decision.and_then(|decision| decision.rule.cause()));
         let holding = Holding { limited_by, cause, rule };
         let has_losses = evidence.sender.as_ref().is_some_and(SenderEvidence::has_losses);
-        self.ledger.push(JudgedSpan {
-            interval,
-            holding,
-            margin: decision.and_then(|decision| decision.margin),
-            losses: has_losses.then(|| self.refiner.recurred()),
-        });
+        let mut losses = has_losses.then(|| self.refiner.recurred());
+        let margin = decision.and_then(|decision| decision.margin);
+        let (mut at_us, mut length_us, mut measured_us) = (interval.from_us.max(self.waited_to_us), 0, 0);
+        // What it waited for in the interval is not this holder's.
+        while at_us < interval.to_us {
+            let wait = self.waits.front().map(|wait| wait.interval.from_us.max(at_us));
+            let part = TimeInterval { from_us: at_us, to_us: interval.to_us.min(wait.unwrap_or(u64::MAX)) };
+            self.ledger.push(JudgedSpan { interval: part, holding, margin, losses: losses.take() });
+            length_us += part.length_us();
+            measured_us += part.within(self.measured).length_us();
+            self.judge_waits_until(interval.to_us.min(part.to_us + 1), flow, thresholds);
+            at_us = part.to_us.max(self.waited_to_us);
+        }
         let stream = self.stream.summary.stream;
-        let measured_us = interval.within(self.measured).length_us();
         flow.figures.add(stream, evidence, measured_us, holding, around.ack_wait_us);
-        flow.whole.add(stream, evidence, interval.length_us(), holding, around.ack_wait_us);
+        flow.whole.add(stream, evidence, length_us, holding, around.ack_wait_us);
+    }
+
+    /// Gives the ledger the waits that begin before `until_us`.
+    fn judge_waits_until(&mut self, until_us: u64, flow: &mut JudgedFlow<'_>, thresholds: &Thresholds) {
+        while let Some(wait) = self.waits.pop_front_if(|wait| wait.interval.from_us < until_us) {
+            let interval = wait.interval;
+            self.waited_to_us = interval.to_us;
+            let evidence = Evidence {
+                from_us: interval.from_us,
+                to_us: interval.to_us,
+                waiting: Some(wait.waiting),
+                ..Evidence::default()
+            };
+            let Some(decision) = decide(&evidence, thresholds) else { continue };
+            let (limited_by, cause) = (decision.rule.limited_by(), decision.rule.cause());
+            let holding = Holding { limited_by, cause, rule: decision.rule.id };
+            self.ledger.push(JudgedSpan { interval, holding, margin: decision.margin, losses: None });
+            let stream = self.stream.summary.stream;
+            let measured_us = interval.within(self.measured).length_us();
+            flow.figures.add(stream, &evidence, measured_us, holding, None);
+            flow.whole.add(stream, &evidence, interval.length_us(), holding, None);
+        }
     }
 
     fn see(&mut self, row: &AnyRow, is_observed: bool) {

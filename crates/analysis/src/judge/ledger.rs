@@ -1,12 +1,13 @@
 //! The time ledger: a stream's time in spans, each with one holder, found by one rule. The spans add up to the time to the microsecond.
 
+use super::is_active;
 use super::rule::RuleId;
 use super::rules::unknown::NOT_SAMPLED;
 use crate::ground::interval::TimeInterval;
 use crate::ground::step_function::{Step, StepFunction};
 use crate::ground::thresholds::SPANS_MAX;
 use crate::ground::weighted_values::WeightedValues;
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
 use std::collections::BTreeMap;
 
 /// Margins are kept in parts of a million.
@@ -16,7 +17,7 @@ const MARGIN_PARTS: f64 = 1e6;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Holding {
     pub(crate) limited_by: LimitedBy,
-    pub(crate) cause: Option<CwndCause>,
+    pub(crate) cause: Option<Cause>,
     pub(crate) rule: RuleId,
 }
 
@@ -179,7 +180,7 @@ impl Ledger {
         self.spans_end_us = covers.to_us;
         self.sums.held.entry(holding).or_default().add(held);
         self.sums.margins.entry(holding.limited_by).or_default().add(margin, covers.length_us());
-        if holding.cause == Some(CwndCause::Growth) {
+        if holding.cause == Some(Cause::Growth) {
             self.grown.entry(holding.rule).or_default().add(held);
         }
         self.last = None;
@@ -189,7 +190,7 @@ impl Ledger {
     fn end_growth(&mut self, recurred: Option<CwndCause>) {
         for (rule, held) in std::mem::take(&mut self.grown) {
             let Some(cause) = recurred else { continue };
-            let holding = |cause| Holding { limited_by: LimitedBy::Cwnd, cause: Some(cause), rule };
+            let holding = |cause: CwndCause| Holding { limited_by: LimitedBy::Cwnd, cause: Some(cause.into()), rule };
             if let Some(growth) = self.sums.held.get_mut(&holding(CwndCause::Growth)) {
                 growth.life_us -= held.life_us;
                 growth.judged_us -= held.judged_us;
@@ -226,6 +227,18 @@ impl LedgerSums {
         self.margins.retain(|limited_by, _| remain.contains(limited_by));
     }
 
+    /// The time of all lives by holder and cause, the longest first.
+    pub(crate) fn times(&self) -> Vec<(LimitedBy, Option<Cause>, u64)> {
+        let mut times: BTreeMap<(LimitedBy, Option<Cause>), u64> = BTreeMap::new();
+        for (holding, held) in &self.held {
+            *times.entry((holding.limited_by, holding.cause)).or_default() += held.life_us;
+        }
+        let mut times: Vec<_> = times.into_iter().map(|((holder, cause), us)| (holder, cause, us)).collect();
+        times.retain(|&(.., us)| us > 0);
+        times.sort_by_key(|&(.., us)| std::cmp::Reverse(us));
+        times
+    }
+
     /// The time of all lives, microseconds.
     pub(crate) fn life_us(&self) -> u64 {
         self.held.values().map(|held| held.life_us).sum()
@@ -237,6 +250,18 @@ impl LedgerSums {
         let all: u64 = by_holder.values().sum();
         (all > 0)
             .then(|| by_holder.into_iter().map(|(holder, us)| (holder, us as f64 / all as f64)).collect())
+    }
+
+    /// Who has the most of the active time, and why.
+    pub(crate) fn main_active(&self) -> Option<(LimitedBy, Option<Cause>)> {
+        let mut by_holder: BTreeMap<LimitedBy, BTreeMap<Option<Cause>, u64>> = BTreeMap::new();
+        let its = |(holding, us): &(Holding, u64)| *us > 0 && is_active(holding.limited_by, holding.cause);
+        for (holding, us) in self.clipped().filter(its) {
+            *by_holder.entry(holding.limited_by).or_default().entry(holding.cause).or_default() += us;
+        }
+        let (holder, causes) = by_holder.into_iter().max_by_key(|(_, causes)| causes.values().sum::<u64>())?;
+        let cause = causes.into_iter().filter(|(cause, _)| cause.is_some()).max_by_key(|&(_, us)| us);
+        Some((holder, cause.and_then(|(cause, _)| cause)))
     }
 
     /// Who has the most time.
@@ -254,7 +279,7 @@ impl LedgerSums {
     }
 
     /// The cause with the most time of what `limited_by` holds; `None` where none has one.
-    pub(crate) fn main_cause(&self, limited_by: LimitedBy) -> Option<CwndCause> {
+    pub(crate) fn main_cause(&self, limited_by: LimitedBy) -> Option<Cause> {
         self.largest(limited_by, |holding| holding.cause)
     }
 
@@ -329,7 +354,7 @@ mod tests {
         TimeInterval { from_us, to_us }
     }
 
-    fn span(from_us: u64, to_us: u64, limited_by: LimitedBy, cause: Option<CwndCause>) -> JudgedSpan {
+    fn span(from_us: u64, to_us: u64, limited_by: LimitedBy, cause: Option<Cause>) -> JudgedSpan {
         let holding = Holding { limited_by, cause, rule: RULE };
         JudgedSpan { interval: interval(from_us, to_us), holding, margin: Some(0.5), losses: None }
     }
@@ -368,8 +393,8 @@ mod tests {
     fn growth_between_losses_of_one_cause_is_that_causes() {
         use CwndCause::{Growth, QueueLoss, RandomLoss};
         let mut ledger = Ledger::new(interval(0, 100), interval(0, 100));
-        let mut push = |from_us, to_us, cause, losses| {
-            ledger.push(JudgedSpan { losses, ..span(from_us, to_us, LimitedBy::Cwnd, Some(cause)) });
+        let mut push = |from_us, to_us, cause: CwndCause, losses| {
+            ledger.push(JudgedSpan { losses, ..span(from_us, to_us, LimitedBy::Cwnd, Some(Cause::from(cause))) });
         };
         push(0, 10, QueueLoss, Some(None));
         push(10, 40, Growth, None);
@@ -378,8 +403,8 @@ mod tests {
         push(70, 80, RandomLoss, Some(None));
         push(80, 100, Growth, None);
         let sums = ledger.finish().sums;
-        let of = |cause| {
-            let its = |(holding, _): &(Holding, u64)| holding.cause == Some(cause);
+        let of = |cause: CwndCause| {
+            let its = |(holding, _): &(Holding, u64)| holding.cause == Some(cause.into());
             sums.clipped().filter(its).map(|(_, us)| us).sum::<u64>()
         };
         assert_eq!([of(QueueLoss), of(Growth), of(RandomLoss)], [45, 45, 10]);

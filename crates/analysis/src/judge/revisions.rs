@@ -7,7 +7,7 @@ use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
 use crate::infer::drops::Drops;
 use pipefill_core::cell::FlowSpec;
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
 
 /// Every revision, in the order in which they are made.
 pub static REVISIONS: &[&Revision] =
@@ -45,7 +45,8 @@ pub(super) fn own_drops(drops: Drops, flow: &FlowSpec) -> impl Fn(Holding) -> Op
     move |holding| {
         let follows = match holding.limited_by {
             LimitedBy::Cwnd => {
-                holding.cause.is_some_and(|cause| cause.is_loss() || cause == CwndCause::Growth)
+                let cause = holding.cause.and_then(Cause::of_cwnd);
+                cause.is_some_and(|cause| cause.is_loss() || cause == CwndCause::Growth)
             }
             LimitedBy::Pacing => !is_paced,
             _ => false,
@@ -81,8 +82,9 @@ mod tests {
         let drops = Drops { random: Some(1), queue: Some(1), delay_limit: Some(5), ..Drops::default() };
         let spec = manifest("[[flow]]\n[[flow]]\nmax_pacing_rate = \"1mbit\"\n").run.cell.spec;
         let [free, paced] = &spec.flows[..] else { panic!("two flows") };
-        let is_revised = |drops, flow, limited_by, cause| {
-            own_drops(drops, flow)(Holding { limited_by, cause, rule: RuleId::new("test.rule") }).is_some()
+        let is_revised = |drops, flow, limited_by, cause: Option<CwndCause>| {
+            let holding = Holding { limited_by, cause: cause.map(Cause::from), rule: RuleId::new("test.rule") };
+            own_drops(drops, flow)(holding).is_some()
         };
         assert!(is_revised(drops, free, LimitedBy::Cwnd, Some(CwndCause::QueueLoss)));
         assert!(is_revised(drops, free, LimitedBy::Cwnd, Some(CwndCause::Growth)));

@@ -3,7 +3,7 @@
 use super::trace::Trace;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::Evidence;
-use pipefill_core::limit::LimitedBy;
+use pipefill_core::limit::{Cause, LimitedBy};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
@@ -30,6 +30,8 @@ pub enum Part {
     Arrivals,
     /// What both ends counted of datagrams.
     Datagrams,
+    /// A wait that packets show.
+    Waiting,
 }
 
 /// A rule.
@@ -85,6 +87,7 @@ impl Part {
             Self::Receiver => evidence.receiver.is_some(),
             Self::Arrivals => evidence.arrivals.is_some(),
             Self::Datagrams => evidence.datagrams.is_some(),
+            Self::Waiting => evidence.waiting.is_some(),
         }
     }
 
@@ -98,6 +101,7 @@ impl Part {
             Self::Receiver => "receiver's socket",
             Self::Arrivals => "receiver alone",
             Self::Datagrams => "datagrams",
+            Self::Waiting => "wait",
         }
     }
 }
@@ -107,6 +111,11 @@ impl Rule {
     pub fn limited_by(&self) -> LimitedBy {
         let holder = self.id.0.split('.').next();
         holder.and_then(LimitedBy::from_word).unwrap_or(LimitedBy::Unknown)
+    }
+
+    /// What refines that: a rule that is named after a cause names it.
+    pub fn cause(&self) -> Option<Cause> {
+        self.id.0.split('.').nth(1).and_then(Cause::from_word)
     }
 
     /// Whether the evidence has what it needs, and it holds.

@@ -25,6 +25,14 @@ pub static RULES: &[&Rule] = &[
     &path::DATAGRAMS_LOST,
     &app::DATAGRAMS_OFFERED,
     &unknown::DATAGRAMS,
+    // Waits that the packets of both directions show.
+    &path::SILENCE,
+    &app::NAGLE,
+    &app::DELAYED_ACK,
+    &app::REQUEST,
+    &app::RESPONSE,
+    &app::TURNS,
+    &app::RATE,
     // The sender's side: its socket or its packets, with a scenario or without.
     &cpu::READER_BUSY,
     &receiver::UNREAD,

@@ -1,6 +1,7 @@
 //! What packets show of both directions of a connection: their state, and what let their data out since the sample before.
 
 use crate::headers::Flags;
+use super::conversation::Conversation;
 use crate::tcp::{Connection, Event, Half, Side};
 use pipefill_core::record::PacketSample;
 
@@ -111,9 +112,15 @@ pub(super) struct SamplePair {
 }
 
 impl SamplePair {
-    pub(super) fn of(connection: &Connection, time_ns: u64, clocking: [Clocking; 2]) -> Self {
-        let side = |side: Side| {
-            sample(connection.half(side), connection.half(side.other()), clocking[side as usize])
+    pub(super) fn of(
+        connection: &Connection,
+        time_ns: u64,
+        clocking: [Clocking; 2],
+        conversation: &Conversation,
+    ) -> Self {
+        let side = |side: Side| PacketSample {
+            waits: conversation.waits(side),
+            ..sample(connection.half(side), connection.half(side.other()), clocking[side as usize])
         };
         Self { time_ns, stretch: connection.stretch(), sides: [side(Side::A), side(Side::B)] }
     }

@@ -10,6 +10,9 @@ pub enum Side {
 }
 
 impl Side {
+    /// Both ends.
+    pub const BOTH: [Self; 2] = [Self::A, Self::B];
+
     /// The one at the other end.
     #[must_use]
     pub const fn other(self) -> Self {

@@ -93,6 +93,130 @@ pub struct PacketSample {
     pub unacked_peak_bytes: u64,
     /// That window.
     pub rwnd_at_peak_bytes: Option<u32>,
+    /// What the direction waited for until its last payload.
+    #[serde(default)]
+    pub waits: Waits,
+}
+
+/// Time of a direction by what it waited for, microseconds so far: with nothing of it to send, or held back by the other end's ACKs.
+///
+/// `docs/adr/0039-conversations-from-packets.md` has the definitions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Waits {
+    /// The other side had asked for nothing, or still sent.
+    pub request_us: u64,
+    /// It was asked, and had not begun to answer.
+    pub response_us: u64,
+    /// A round trip at each change of speaker.
+    pub turns_us: u64,
+    /// It sent again without having been asked.
+    pub rate_us: u64,
+    /// With at most two segments out it waited for an ACK that came later than the round trip and 20 ms.
+    pub delayed_ack_us: u64,
+    /// The same where less than a segment followed.
+    pub nagle_us: u64,
+    /// Data was outstanding, and nothing came back for more than three timers.
+    pub silence_us: u64,
+    /// Times that the other side spoke in between.
+    pub turns: u32,
+    /// Waits of [`Self::delayed_ack_us`].
+    pub delayed_acks: u32,
+    /// Waits of [`Self::nagle_us`].
+    pub nagles: u32,
+}
+
+/// What a direction waits for: the parts of [`Waits`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Waiting {
+    /// [`Waits::request_us`].
+    Request,
+    /// [`Waits::response_us`].
+    Response,
+    /// [`Waits::turns_us`].
+    Turns,
+    /// [`Waits::rate_us`].
+    Rate,
+    /// [`Waits::delayed_ack_us`].
+    DelayedAck,
+    /// [`Waits::nagle_us`].
+    Nagle,
+    /// [`Waits::silence_us`].
+    Silence,
+}
+
+impl Waiting {
+    /// Every part, in the order of a turn.
+    pub const ALL: [Self; 7] = [
+        Self::Request,
+        Self::Turns,
+        Self::Response,
+        Self::Rate,
+        Self::DelayedAck,
+        Self::Nagle,
+        Self::Silence,
+    ];
+}
+
+impl Waits {
+    /// One part, microseconds.
+    pub const fn us(&self, waiting: Waiting) -> u64 {
+        match waiting {
+            Waiting::Request => self.request_us,
+            Waiting::Response => self.response_us,
+            Waiting::Turns => self.turns_us,
+            Waiting::Rate => self.rate_us,
+            Waiting::DelayedAck => self.delayed_ack_us,
+            Waiting::Nagle => self.nagle_us,
+            Waiting::Silence => self.silence_us,
+        }
+    }
+
+    /// Adds to one part.
+    pub const fn add(&mut self, waiting: Waiting, us: u64) {
+        let part = match waiting {
+            Waiting::Request => &mut self.request_us,
+            Waiting::Response => &mut self.response_us,
+            Waiting::Turns => &mut self.turns_us,
+            Waiting::Rate => &mut self.rate_us,
+            Waiting::DelayedAck => &mut self.delayed_ack_us,
+            Waiting::Nagle => &mut self.nagle_us,
+            Waiting::Silence => &mut self.silence_us,
+        };
+        *part = part.saturating_add(us);
+    }
+
+    /// All parts together.
+    pub fn total_us(&self) -> u64 {
+        Waiting::ALL.iter().map(|&waiting| self.us(waiting)).sum()
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(mut self, other: &Self) -> Self {
+        Waiting::ALL.iter().for_each(|&waiting| self.add(waiting, other.us(waiting)));
+        self.turns = self.turns.saturating_add(other.turns);
+        self.delayed_acks = self.delayed_acks.saturating_add(other.delayed_acks);
+        self.nagles = self.nagles.saturating_add(other.nagles);
+        self
+    }
+
+    /// What came since `first`.
+    #[must_use]
+    pub const fn since(&self, first: &Self) -> Self {
+        Self {
+            request_us: self.request_us.saturating_sub(first.request_us),
+            response_us: self.response_us.saturating_sub(first.response_us),
+            turns_us: self.turns_us.saturating_sub(first.turns_us),
+            rate_us: self.rate_us.saturating_sub(first.rate_us),
+            delayed_ack_us: self.delayed_ack_us.saturating_sub(first.delayed_ack_us),
+            nagle_us: self.nagle_us.saturating_sub(first.nagle_us),
+            silence_us: self.silence_us.saturating_sub(first.silence_us),
+            turns: self.turns.saturating_sub(first.turns),
+            delayed_acks: self.delayed_acks.saturating_sub(first.delayed_acks),
+            nagles: self.nagles.saturating_sub(first.nagles),
+        }
+    }
 }
 
 impl PacketSample {
@@ -175,6 +299,7 @@ impl PacketSample {
             dsacks: self.dsacks.saturating_sub(first.dsacks),
             sack_acks: self.sack_acks.saturating_sub(first.sack_acks),
             out_of_order_segments: self.out_of_order_segments.saturating_sub(first.out_of_order_segments),
+            waits: self.waits.since(&first.waits),
             ..*self
         }
     }

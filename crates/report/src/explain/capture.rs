@@ -86,7 +86,7 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
     let width = style.width.min(super::PROSE);
     let rate = match flow.goodput_bps {
         Some(bps) => quantity::rate(bps),
-        None if flow.span_us.is_none() => "rate unknown".to_owned(),
+        None if flow.data_us.is_none() => "rate unknown".to_owned(),
         None => "a single packet".to_owned(),
     };
     let mut lines = vec![bold(&format!("{} -> {}: {rate}", flow.src, flow.dst), style)];

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     fn span(stream: u32, from_us: u64, to_us: u64, limited_by: LimitedBy) -> Span {
-        Span { stream, from_us, to_us, limited_by, cwnd_cause: None, rule: None }
+        Span { stream, from_us, to_us, limited_by, cause: None, cwnd_cause: None, rule: None }
     }
 
     #[test]

@@ -50,13 +50,13 @@ pub struct CapturedFlow {
     pub segments: u64,
     /// Payload that was carried, bytes, each counted once.
     pub bytes: u64,
-    /// The same from first to last data, bits per second; null for a single packet, and where `span_us` is.
+    /// The same from first to last data, bits per second; null for a single packet, and where `data_us` is.
     pub goodput_bps: Option<u64>,
     /// From the first data between these two hosts to its own, microseconds, without the time in which the capture's clock was set back.
     pub start_us: u64,
-    /// From first to last data, microseconds; null where the capture's clock was set back in between. The verdict is then of the part between two
-    /// settings in which it carried most.
-    pub span_us: Option<u64>,
+    /// From its first to its last data, microseconds; null where the capture's clock was set back in between. The verdict is then of the part
+    /// between two settings in which it carried most.
+    pub data_us: Option<u64>,
     /// Segments sent again.
     pub retransmits: u64,
     /// By why they were: in fast recovery, after a timeout, as loss probes, and of all these those for nothing.
@@ -122,7 +122,7 @@ impl CapturedFlow {
 
     /// The capture's clock was set while it sent: how long that took, and what limited it when, is not known.
     pub fn forget_times(&mut self) {
-        (self.span_us, self.goodput_bps, self.fastest_bps, self.path_rate_bps) = (None, None, None, None);
+        (self.data_us, self.goodput_bps, self.fastest_bps, self.path_rate_bps) = (None, None, None, None);
         (self.verdict, self.ledger) = (Verdict::default(), None);
     }
 

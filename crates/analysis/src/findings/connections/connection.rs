@@ -6,6 +6,7 @@
 use super::unplanned::{family, flow, manifest, spec};
 use crate::findings::experiment::{FlowResult, RunFlows, flow_results};
 use crate::findings::metrics::{FlowCondenser, RetransmitCounts};
+use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::STANDARD;
 use crate::infer::{Inference, KnownPath, KnownRun, delivery};
 use crate::judge::FlowLedger;
@@ -45,6 +46,9 @@ pub struct ConnectionPackets<'a> {
     pub sent: &'a [PacketSample],
     /// Of the data that it receives.
     pub received: &'a [PacketSample],
+    /// The time that is judged of what it sends and of what it receives, in the time of the samples: from the first payload of either
+    /// direction to the last of its own. `None` where that is not known, or not one of this part of the capture: that of the samples.
+    pub lives: [Option<TimeInterval>; 2],
 }
 
 /// What BPF told of a sending socket since it began to watch it.
@@ -152,12 +156,14 @@ impl Connection<'_> {
     }
 
     fn flows(&self) -> impl Iterator<Item = FlowSpec> {
-        let (from_us, to_us) = self.ends_us();
         let direction = |end| match end {
             StreamEnd::Sender => Direction::Forward,
             StreamEnd::Receiver => Direction::Reverse,
         };
-        let flows = self.streams().map(move |(_, end)| flow(Protocol::Tcp, direction(end), from_us..to_us));
+        let flows = self.streams().map(move |(_, end)| {
+            let life = self.life(end);
+            flow(Protocol::Tcp, direction(end), life.from_us..life.to_us)
+        });
         flows.map(|flow| FlowSpec { bitrate: self.offered, ..flow })
     }
 
@@ -171,8 +177,17 @@ impl Connection<'_> {
         to_us - from_us
     }
 
+    fn life(&self, end: StreamEnd) -> TimeInterval {
+        let (from_us, to_us) = self.ends_us();
+        let known = match end {
+            StreamEnd::Sender => self.packets.lives[0],
+            StreamEnd::Receiver => self.packets.lives[1],
+        };
+        known.unwrap_or(TimeInterval { from_us, to_us })
+    }
+
     fn ends_us(&self) -> (u64, u64) {
-        let ConnectionPackets { sent, received } = self.packets;
+        let ConnectionPackets { sent, received, .. } = self.packets;
         let sampled = self.samples.first().zip(self.samples.last());
         let ends = [
             sampled.map(|(first, last)| (first.t_us, last.t_us)),
@@ -184,7 +199,7 @@ impl Connection<'_> {
     }
 
     fn summary(&self, stream: u32, end: StreamEnd) -> StreamSummary {
-        let (from_us, to_us) = self.ends_us();
+        let TimeInterval { from_us, to_us } = self.life(end);
         let exact = self.exact.filter(|_| end == StreamEnd::Sender);
         let last = self.samples.last().map(|last| self.counted(last));
         let packets = self.packets_of(end).next_back();

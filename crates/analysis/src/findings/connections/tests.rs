@@ -130,7 +130,7 @@ fn captured<'a>(sent: &'a [PacketSample], received: &'a [PacketSample]) -> Conne
         offered: None,
         every: std::time::Duration::from_millis(10),
         samples: &[],
-        packets: ConnectionPackets { sent, received },
+        packets: ConnectionPackets { sent, received, ..ConnectionPackets::default() },
         exact: None,
     }
 }

@@ -77,8 +77,8 @@ fn of_flow(text: &mut String, flow: &CapturedFlow, direction: Direction, first_u
     if start_ms > 0 {
         line(format!("start = \"{start_ms}ms\""));
     }
-    let span_us = flow.span_us.unwrap_or(0);
-    line(format!("duration = \"{}ms\"", span_us.clamp(SPAN_US.0, SPAN_US.1).div_ceil(1_000)));
+    let data_us = flow.data_us.unwrap_or(0);
+    line(format!("duration = \"{}ms\"", data_us.clamp(SPAN_US.0, SPAN_US.1).div_ceil(1_000)));
     if direction == Direction::Reverse {
         line("direction = \"reverse\"".to_owned());
     }

@@ -93,11 +93,11 @@ fn queue(flows: &[&CapturedFlow], rate: u64) -> Option<u64> {
 pub(super) fn path_of_acks(draft: &Draft<'_>) -> Option<(u64, u64)> {
     let main = draft.main;
     let is_their_own = draft.of_way(Direction::Reverse).is_empty();
-    let span_us = main.span_us.filter(|&us| us > 0)?;
+    let data_us = main.data_us.filter(|&us| us > 0)?;
     if !is_slow_for_acks(main) || !is_their_own {
         return None;
     }
-    let rate = main.acks * ACK_FRAME * 8_000_000 / span_us;
+    let rate = main.acks * ACK_FRAME * 8_000_000 / data_us;
     let wait_us = main.srtt_us?.saturating_sub(main.min_rtt_us?);
     Some((rate.max(1), (rate / 8 * wait_us / 1_000_000).max(LEAST_FRAME)))
 }
@@ -124,9 +124,9 @@ pub(super) fn rate(flows: &[&CapturedFlow]) -> Option<u64> {
 
 /// The sum over all flows that were there at the same time as `one`.
 fn beside(flows: &[&CapturedFlow], one: &CapturedFlow, value: fn(&CapturedFlow) -> Option<u64>) -> u64 {
-    let span_us = |flow: &CapturedFlow| flow.span_us.unwrap_or(0);
-    let half_us = one.start_us + span_us(one) / 2;
-    let is_there = |flow: &&&CapturedFlow| (flow.start_us..=flow.start_us + span_us(flow)).contains(&half_us);
+    let data_us = |flow: &CapturedFlow| flow.data_us.unwrap_or(0);
+    let half_us = one.start_us + data_us(one) / 2;
+    let is_there = |flow: &&&CapturedFlow| (flow.start_us..=flow.start_us + data_us(flow)).contains(&half_us);
     flows.iter().filter(is_there).filter_map(|flow| value(flow)).sum()
 }
 

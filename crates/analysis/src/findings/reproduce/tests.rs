@@ -14,7 +14,7 @@ fn captured(cause: Option<CwndCause>, again: u64) -> Captured {
         segments: 10_000,
         bytes: 14_480_000,
         goodput_bps: Some(10_000_000),
-        span_us: Some(11_584_000),
+        data_us: Some(11_584_000),
         retransmits: again,
         retransmits_by_kind: BTreeMap::from([("spurious".to_owned(), 0), ("rto".to_owned(), 0)]),
         min_rtt_us: Some(40_000),

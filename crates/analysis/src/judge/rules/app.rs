@@ -5,6 +5,7 @@ use super::super::conditions::{
 };
 use super::super::rule::{Part, Rule, RuleId};
 use super::cwnd::arriving_packets;
+use pipefill_core::record::Waiting;
 
 /// Of a connection that carried nothing and has nothing to send: no rule is asked.
 pub(in crate::judge) const IDLE: RuleId = RuleId::new("app.idle");
@@ -99,4 +100,46 @@ pub(super) const NOTHING_WAITS: Rule = Rule {
     question: "Is everything sent that was written, with an idle CPU and an empty send buffer?",
     needs: &[Part::Sender],
     holds: |_, _, _| true,
+};
+
+pub(super) const REQUEST: Rule = Rule {
+    id: RuleId::new("app.request"),
+    question: "Has the other side asked for nothing, or does it still send?",
+    needs: &[Part::Waiting],
+    holds: |evidence, _, _| evidence.waiting == Some(Waiting::Request),
+};
+
+pub(super) const RESPONSE: Rule = Rule {
+    id: RuleId::new("app.response"),
+    question: "Was this side asked, and has it not begun to answer?",
+    needs: &[Part::Waiting],
+    holds: |evidence, _, _| evidence.waiting == Some(Waiting::Response),
+};
+
+pub(super) const TURNS: Rule = Rule {
+    id: RuleId::new("app.turns"),
+    question: "Is it the round trip at a change of speaker, or data that takes less than a round trip?",
+    needs: &[Part::Waiting],
+    holds: |evidence, _, _| evidence.waiting == Some(Waiting::Turns),
+};
+
+pub(super) const RATE: Rule = Rule {
+    id: RuleId::new("app.rate"),
+    question: "Is everything acknowledged, and does the sender go on without having been asked?",
+    needs: &[Part::Waiting],
+    holds: |evidence, _, _| evidence.waiting == Some(Waiting::Rate),
+};
+
+pub(super) const DELAYED_ACK: Rule = Rule {
+    id: RuleId::new("app.delayed_ack"),
+    question: "Do at most two segments wait, at least three times, for an ACK that comes 20 ms later than the round trip?",
+    needs: &[Part::Waiting],
+    holds: |evidence, _, _| evidence.waiting == Some(Waiting::DelayedAck),
+};
+
+pub(super) const NAGLE: Rule = Rule {
+    id: RuleId::new("app.nagle"),
+    question: "Does less than a segment wait for an ACK that comes 20 ms later than the round trip?",
+    needs: &[Part::Waiting],
+    holds: |evidence, _, _| evidence.waiting == Some(Waiting::Nagle),
 };

@@ -7,6 +7,7 @@ use crate::ground::threshold::Threshold;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::{ArrivalsOfAll, Evidence, Growth, Risen};
 use pipefill_core::limit::LimitedBy;
+use pipefill_core::record::Waiting;
 
 pub(super) const DATAGRAMS_DROPPED: Rule = Rule {
     id: RuleId::new("path.datagrams_dropped"),
@@ -108,3 +109,10 @@ fn has_risen(risen: Option<Risen>, t: &Thresholds, trace: &mut Trace) -> bool {
         trace.at_least(t.receiver_risen_us, risen.above_us) && trace.at_least(t.receiver_risen, risen.times)
     })
 }
+
+pub(super) const SILENCE: Rule = Rule {
+    id: RuleId::new("path.silence"),
+    question: "Is data outstanding, sent again, and does nothing come back for more than three timers?",
+    needs: &[Part::Waiting],
+    holds: |evidence, _, _| evidence.waiting == Some(Waiting::Silence),
+};

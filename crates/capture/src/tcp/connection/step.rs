@@ -101,7 +101,7 @@ impl Connection {
     /// What was found to be for nothing, in either direction.
     #[cold]
     pub(super) fn tell_spurious<O: Observer>(&mut self, observer: &mut O) {
-        for side in [Side::A, Side::B] {
+        for side in Side::BOTH {
             let has_found = |sender: &&mut Box<Sender>| !sender.found.is_empty();
             let Some(sender) = self.halves[side as usize].sender.as_mut().filter(has_found) else { continue };
             for spurious in std::mem::take(&mut sender.found) {

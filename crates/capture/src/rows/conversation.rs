@@ -1,0 +1,241 @@
+//! What each direction of a connection waited for, by whose turn it was: from the payload of both directions, and the ACKs between.
+//!
+//! A wait is between two payloads of a direction, with everything before it acknowledged at the capture point. The round trip from there to the
+//! end that speaks next is the turn's; the rest is that end's own time. Invariant: the waits of a direction do not overlap.
+
+use crate::headers::Flags;
+use crate::tcp::{Connection, Event, Kind, Side};
+use pipefill_core::record::{Waiting, Waits};
+
+/// An ACK that comes so much later than the least round trip was delayed (RFC 1122, 4.2.3.2: at most 500 ms; Linux: 40 ms).
+const DELAYED_NS: u64 = 20_000_000;
+/// What follows an ACK within this time, and the round trip to its sender, was held back by it.
+const RELEASED_NS: u64 = 1_000_000;
+/// A delayed ACK waits for a second segment (RFC 5681, 4.2).
+const SEGMENTS_OUT: u64 = 2;
+/// Payload of a window update of SSH, a WINDOW_UPDATE or a PING of HTTP/2: no turn while other data is outstanding.
+const REMARK_BYTES: u32 = 100;
+/// Timers without an answer that are silence, and not one loss.
+const SILENT_TIMERS: u64 = 3;
+/// The first timer (RFC 6298, 2.1), microseconds.
+const FIRST_TIMER_US: u32 = 1_000_000;
+
+/// Follows both directions.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Conversation {
+    /// When the first payload of either side passed.
+    begun_ns: Option<u64>,
+    speakers: [Speaker; 2],
+}
+
+/// One side.
+#[derive(Debug, Clone, Copy, Default)]
+struct Speaker {
+    waits: Waits,
+    /// Its last payload.
+    last_ns: Option<u64>,
+    /// Where what it sends without a wait began, and what a shorter one than a round trip belongs to.
+    piece: Option<(u64, Waiting)>,
+    /// The first and the last payload of the other side since.
+    heard: Option<(u64, u64)>,
+    /// Whether something of it is not acknowledged, and how much was after its last payload.
+    is_out: bool,
+    out_bytes: u64,
+    /// When everything was acknowledged, and whether the other end delayed that.
+    acked_ns: u64,
+    is_ack_late: bool,
+    /// Since when nothing came back, with data outstanding.
+    unanswered_ns: Option<u64>,
+    /// Something was sent again since, and nothing new.
+    is_repeating: bool,
+}
+
+impl Conversation {
+    /// Of the data of `side` so far.
+    pub(super) fn waits(&self, side: Side) -> Waits {
+        self.speakers[side as usize].waits
+    }
+
+    /// A segment passed; `connection` is in the state after it.
+    #[inline]
+    pub(super) fn see(&mut self, connection: &Connection, event: &Event) {
+        let peer = event.side.other();
+        if self.speakers[peer as usize].is_out {
+            self.answered(connection, event);
+        }
+        match event.kind {
+            Kind::New | Kind::OutOfOrder if event.payload > 0 => self.spoke(connection, event),
+            kind if kind.is_retransmit() && event.payload > 0 => self.repeated(connection, event),
+            _ => {}
+        }
+    }
+
+    /// The other end of what is outstanding sent something: perhaps an ACK of all of it.
+    fn answered(&mut self, connection: &Connection, event: &Event) {
+        let peer = event.side.other();
+        let half = connection.half(peer);
+        let own = &mut self.speakers[peer as usize];
+        own.end_silence(event.time_ns, half.rto_us());
+        if half.unacked_bytes() > 0 {
+            return;
+        }
+        let age_ns = event.time_ns.saturating_sub(own.last_ns.unwrap_or(event.time_ns));
+        if age_ns >= DELAYED_NS {
+            let mss = u64::from(half.mss_bytes());
+            let has_room =
+                connection.half(event.side).window_bytes().is_none_or(|window| u64::from(window) >= SEGMENTS_OUT * mss);
+            let least_ns = to_end_ns(connection, event.side);
+            own.is_ack_late = event.payload == 0
+                && has_room
+                && own.out_bytes <= SEGMENTS_OUT * mss
+                && age_ns >= least_ns.saturating_add(DELAYED_NS);
+        } else {
+            own.is_ack_late = false;
+        }
+        (own.is_out, own.acked_ns) = (false, event.time_ns);
+    }
+
+    /// New payload.
+    fn spoke(&mut self, connection: &Connection, event: &Event) {
+        let (side, peer, now) = (event.side, event.side.other(), event.time_ns);
+        let begun_ns = *self.begun_ns.get_or_insert(now);
+        let is_remark = event.payload <= REMARK_BYTES && connection.half(peer).unacked_bytes() > 0;
+        if !is_remark {
+            let heard = &mut self.speakers[peer as usize].heard;
+            *heard = Some((heard.map_or(now, |(first, _)| first), now));
+        }
+        let own = &mut self.speakers[side as usize];
+        if !own.is_out {
+            own.end_wait(connection, event, begun_ns);
+        }
+        let half = connection.half(side);
+        own.is_repeating = false;
+        if !own.is_out {
+            own.unanswered_ns = Some(now);
+        } else if own.unanswered_ns.is_some_and(|since| has_timed_out(now, since, half.rto_us())) {
+            // A sender that has room goes on: that nothing comes back is the capture's.
+            own.unanswered_ns = None;
+        }
+        (own.last_ns, own.heard) = (Some(now), None);
+        (own.is_out, own.out_bytes, own.is_ack_late) = (half.unacked_bytes() > 0, half.unacked_bytes(), false);
+    }
+
+    /// Payload was sent again.
+    fn repeated(&mut self, connection: &Connection, event: &Event) {
+        let half = connection.half(event.side);
+        let own = &mut self.speakers[event.side as usize];
+        if half.unacked_bytes() > 0 {
+            own.is_repeating |= own.unanswered_ns.is_some();
+            (own.last_ns, own.heard) = (Some(event.time_ns), None);
+        }
+    }
+
+    /// The connection is over: nothing follows its last payloads.
+    pub(super) fn finish(&mut self, connection: &Connection) {
+        for side in Side::BOTH {
+            let own = &mut self.speakers[side as usize];
+            own.end_piece(connection);
+            if let Some(last_ns) = own.last_ns.filter(|_| own.is_out) {
+                own.end_silence(last_ns, connection.half(side).rto_us());
+            }
+        }
+    }
+}
+
+impl Speaker {
+    /// It speaks, with everything before acknowledged: names what it waited for.
+    fn end_wait(&mut self, connection: &Connection, event: &Event, begun_ns: u64) {
+        let (now, side) = (event.time_ns, event.side);
+        let from_ns = self.last_ns.unwrap_or(begun_ns);
+        let own_ns = to_end_ns(connection, side);
+        let belongs_to = match self.heard {
+            // Sooner than anything can come from that end: it was under way already.
+            Some((_, to)) if now.saturating_sub(to) * 2 < own_ns => return,
+            Some((first, last)) => {
+                self.end_piece(connection);
+                let peer_ns = to_end_ns(connection, side.other());
+                self.divide(first.saturating_sub(from_ns), peer_ns, Waiting::Request);
+                self.waits.add(Waiting::Request, last.saturating_sub(first) / 1_000);
+                self.divide(now.saturating_sub(last), own_ns, Waiting::Response);
+                self.waits.turns = self.waits.turns.saturating_add(1);
+                Waiting::Turns
+            }
+            None if self.last_ns.is_none() => {
+                self.piece = None;
+                return;
+            }
+            None => {
+                let after_ack_ns = now.saturating_sub(self.acked_ns);
+                if self.is_ack_late && after_ack_ns <= own_ns.saturating_add(RELEASED_NS) {
+                    self.end_piece(connection);
+                    self.waited_for_late_ack(connection, event, now.saturating_sub(from_ns) / 1_000)
+                } else {
+                    // Only near the sender it shows that nothing was outstanding there.
+                    let idle_ns = after_ack_ns.saturating_sub(own_ns);
+                    if connection.near() == Some(side.other()) || idle_ns < full_ns(connection) {
+                        return;
+                    }
+                    self.end_piece(connection);
+                    self.waits.add(Waiting::Rate, idle_ns / 1_000);
+                    Waiting::Rate
+                }
+            }
+        };
+        self.piece = Some((now, belongs_to));
+    }
+
+    fn waited_for_late_ack(&mut self, connection: &Connection, event: &Event, us: u64) -> Waiting {
+        let is_small =
+            event.payload < connection.half(event.side).mss_bytes() && event.flags.has(Flags::PSH);
+        if is_small {
+            self.waits.add(Waiting::Nagle, us);
+            self.waits.nagles = self.waits.nagles.saturating_add(1);
+            Waiting::Nagle
+        } else {
+            self.waits.add(Waiting::DelayedAck, us);
+            self.waits.delayed_acks = self.waits.delayed_acks.saturating_add(1);
+            Waiting::DelayedAck
+        }
+    }
+
+    /// Of a gap until an end speaks, the round trip to it is the turn's and the rest that end's own.
+    fn divide(&mut self, gap_ns: u64, round_trip_ns: u64, rest: Waiting) {
+        let turn_ns = gap_ns.min(round_trip_ns);
+        self.waits.add(Waiting::Turns, turn_ns / 1_000);
+        self.waits.add(rest, (gap_ns - turn_ns) / 1_000);
+    }
+
+    /// What it sent since the last wait takes less than a round trip: it belongs to that wait.
+    fn end_piece(&mut self, connection: &Connection) {
+        let Some(((from_ns, belongs_to), last_ns)) = self.piece.take().zip(self.last_ns) else { return };
+        let length_ns = last_ns.saturating_sub(from_ns);
+        if length_ns < full_ns(connection) {
+            self.waits.add(belongs_to, length_ns / 1_000);
+        }
+    }
+
+    /// Something came back, or nothing ever will.
+    fn end_silence(&mut self, now: u64, rto_us: Option<u32>) {
+        let Some(since_ns) = self.unanswered_ns.replace(now).filter(|_| self.is_repeating) else { return };
+        let silent_us = now.saturating_sub(since_ns) / 1_000;
+        if silent_us > SILENT_TIMERS * u64::from(rto_us.unwrap_or(FIRST_TIMER_US).min(FIRST_TIMER_US)) {
+            self.waits.add(Waiting::Silence, silent_us);
+            (self.piece, self.last_ns) = (None, Some(now));
+        }
+        self.is_repeating = false;
+    }
+}
+
+fn has_timed_out(now: u64, since_ns: u64, rto_us: Option<u32>) -> bool {
+    now.saturating_sub(since_ns) / 1_000 > u64::from(rto_us.unwrap_or(FIRST_TIMER_US))
+}
+
+/// The least time from the capture point to an end and back; 0 where it is not known.
+fn to_end_ns(connection: &Connection, end: Side) -> u64 {
+    connection.answers_us()[end as usize].map_or(0, |us| u64::from(us) * 1_000)
+}
+
+/// The least round trip between both ends, likewise.
+fn full_ns(connection: &Connection) -> u64 {
+    to_end_ns(connection, Side::A).saturating_add(to_end_ns(connection, Side::B))
+}
