@@ -28,7 +28,10 @@ pub(crate) fn waits(samples: &[PacketSample], thresholds: &Thresholds) -> Vec<Wa
                 continue;
             }
             (at_us, end_us) = (to_us, to_us);
-            match found.last_mut().filter(|last| last.waiting == waiting && last.interval.to_us == interval.from_us) {
+            match found
+                .last_mut()
+                .filter(|last| last.waiting == waiting && last.interval.to_us == interval.from_us)
+            {
                 Some(last) => last.interval.to_us = to_us,
                 None => found.push(Wait { interval, waiting }),
             }

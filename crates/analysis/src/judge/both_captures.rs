@@ -81,7 +81,8 @@ impl BothCaptures {
         let limited_by = ledger.sums.main_holder()?;
         let cause = ledger.sums.main_cause(limited_by);
         let (found, evidence) = self.revision(limited_by, cause.and_then(Cause::of_cwnd), t)?;
-        let revised = Holding { limited_by: LimitedBy::Cwnd, cause: Some(found.into()), rule: BOTH_CAPTURES.id };
+        let revised =
+            Holding { limited_by: LimitedBy::Cwnd, cause: Some(found.into()), rule: BOTH_CAPTURES.id };
         let is_of_all = matches!(evidence, JoinedEvidence::AcksWait { .. });
         ledger.revise(|holding| {
             let is_its = holding.limited_by == limited_by && (is_of_all || holding.cause == cause);

@@ -90,7 +90,11 @@ impl FlowLedger {
             direction: self.direction,
             limited_by,
             cause: self.sums.main_cause(limited_by),
-            cwnd_cause: self.sums.main_cause(limited_by).filter(|_| limited_by == LimitedBy::Cwnd).and_then(Cause::of_cwnd),
+            cwnd_cause: self
+                .sums
+                .main_cause(limited_by)
+                .filter(|_| limited_by == LimitedBy::Cwnd)
+                .and_then(Cause::of_cwnd),
             rule: self.sums.main_rule(limited_by),
             margin,
             figures: self
@@ -109,7 +113,8 @@ impl FlowLedger {
     /// Its time by who held it; the microseconds add up to the lives of its streams.
     pub fn time(&self) -> Vec<HeldTime> {
         let all_us = self.sums.life_us().max(1);
-        let held = |(limited_by, cause, us)| HeldTime { limited_by, cause, us, share: us as f64 / all_us as f64 };
+        let held =
+            |(limited_by, cause, us)| HeldTime { limited_by, cause, us, share: us as f64 / all_us as f64 };
         self.sums.times().into_iter().map(held).collect()
     }
 

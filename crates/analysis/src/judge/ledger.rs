@@ -190,7 +190,8 @@ impl Ledger {
     fn end_growth(&mut self, recurred: Option<CwndCause>) {
         for (rule, held) in std::mem::take(&mut self.grown) {
             let Some(cause) = recurred else { continue };
-            let holding = |cause: CwndCause| Holding { limited_by: LimitedBy::Cwnd, cause: Some(cause.into()), rule };
+            let holding =
+                |cause: CwndCause| Holding { limited_by: LimitedBy::Cwnd, cause: Some(cause.into()), rule };
             if let Some(growth) = self.sums.held.get_mut(&holding(CwndCause::Growth)) {
                 growth.life_us -= held.life_us;
                 growth.judged_us -= held.judged_us;
@@ -259,7 +260,8 @@ impl LedgerSums {
         for (holding, us) in self.clipped().filter(its) {
             *by_holder.entry(holding.limited_by).or_default().entry(holding.cause).or_default() += us;
         }
-        let (holder, causes) = by_holder.into_iter().max_by_key(|(_, causes)| causes.values().sum::<u64>())?;
+        let (holder, causes) =
+            by_holder.into_iter().max_by_key(|(_, causes)| causes.values().sum::<u64>())?;
         let cause = causes.into_iter().filter(|(cause, _)| cause.is_some()).max_by_key(|&(_, us)| us);
         Some((holder, cause.and_then(|(cause, _)| cause)))
     }
@@ -394,7 +396,10 @@ mod tests {
         use CwndCause::{Growth, QueueLoss, RandomLoss};
         let mut ledger = Ledger::new(interval(0, 100), interval(0, 100));
         let mut push = |from_us, to_us, cause: CwndCause, losses| {
-            ledger.push(JudgedSpan { losses, ..span(from_us, to_us, LimitedBy::Cwnd, Some(Cause::from(cause))) });
+            ledger.push(JudgedSpan {
+                losses,
+                ..span(from_us, to_us, LimitedBy::Cwnd, Some(Cause::from(cause)))
+            });
         };
         push(0, 10, QueueLoss, Some(None));
         push(10, 40, Growth, None);

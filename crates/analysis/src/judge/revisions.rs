@@ -83,7 +83,8 @@ mod tests {
         let spec = manifest("[[flow]]\n[[flow]]\nmax_pacing_rate = \"1mbit\"\n").run.cell.spec;
         let [free, paced] = &spec.flows[..] else { panic!("two flows") };
         let is_revised = |drops, flow, limited_by, cause: Option<CwndCause>| {
-            let holding = Holding { limited_by, cause: cause.map(Cause::from), rule: RuleId::new("test.rule") };
+            let holding =
+                Holding { limited_by, cause: cause.map(Cause::from), rule: RuleId::new("test.rule") };
             own_drops(drops, flow)(holding).is_some()
         };
         assert!(is_revised(drops, free, LimitedBy::Cwnd, Some(CwndCause::QueueLoss)));

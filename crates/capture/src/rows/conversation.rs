@@ -82,8 +82,10 @@ impl Conversation {
         let age_ns = event.time_ns.saturating_sub(own.last_ns.unwrap_or(event.time_ns));
         if age_ns >= DELAYED_NS {
             let mss = u64::from(half.mss_bytes());
-            let has_room =
-                connection.half(event.side).window_bytes().is_none_or(|window| u64::from(window) >= SEGMENTS_OUT * mss);
+            let has_room = connection
+                .half(event.side)
+                .window_bytes()
+                .is_none_or(|window| u64::from(window) >= SEGMENTS_OUT * mss);
             let least_ns = to_end_ns(connection, event.side);
             own.is_ack_late = event.payload == 0
                 && has_room
@@ -117,7 +119,8 @@ impl Conversation {
             own.unanswered_ns = None;
         }
         (own.last_ns, own.heard) = (Some(now), None);
-        (own.is_out, own.out_bytes, own.is_ack_late) = (half.unacked_bytes() > 0, half.unacked_bytes(), false);
+        (own.is_out, own.out_bytes, own.is_ack_late) =
+            (half.unacked_bytes() > 0, half.unacked_bytes(), false);
     }
 
     /// Payload was sent again.
@@ -185,8 +188,7 @@ impl Speaker {
     }
 
     fn waited_for_late_ack(&mut self, connection: &Connection, event: &Event, us: u64) -> Waiting {
-        let is_small =
-            event.payload < connection.half(event.side).mss_bytes() && event.flags.has(Flags::PSH);
+        let is_small = event.payload < connection.half(event.side).mss_bytes() && event.flags.has(Flags::PSH);
         if is_small {
             self.waits.add(Waiting::Nagle, us);
             self.waits.nagles = self.waits.nagles.saturating_add(1);

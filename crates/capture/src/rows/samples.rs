@@ -1,7 +1,7 @@
 //! What packets show of both directions of a connection: their state, and what let their data out since the sample before.
 
-use crate::headers::Flags;
 use super::conversation::Conversation;
+use crate::headers::Flags;
 use crate::tcp::{Connection, Event, Half, Side};
 use pipefill_core::record::PacketSample;
 

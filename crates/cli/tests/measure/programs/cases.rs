@@ -131,7 +131,7 @@ grep -q part12 dom",
         prepare: "mariadb-install-db --no-defaults --user=root --datadir=$PWD/data --auth-root-authentication-method=normal --skip-test-db >/dev/null",
         server: "exec /usr/sbin/mariadbd --no-defaults --user=root --datadir=$PWD/data --socket=$PWD/socket --port=8000 '--bind-address=*' --skip-grant-tables \
                  --skip-networking=0 2>/dev/null",
-        client: "mariadb --no-defaults -h $host -P 8000 -e 'select seq, repeat(\"x\", 1000) from seq_1_to_2000' >rows && test $(wc -l <rows) = 2001",
+        client: "mariadb --no-defaults -D mysql -h $host -P 8000 -e 'select seq, repeat(\"x\", 1000) from seq_1_to_2000' >rows && test $(wc -l <rows) = 2001",
         least: FILE,
     },
     Case { name: "smb_down", client: "smbclient -N -I $host -p 8000 //server/files -c 'get file copy' 2>/dev/null && cmp file copy", ..SMB },
