@@ -4,7 +4,7 @@
 
 A PATH is a capture, or a folder of captures; a folder's name is the name of the source in the table. tshark decodes the packets; what follows
 from their headers is computed here, from the definitions below and from none of pipefill's code. Ends with 1 where fewer flows agree than
-have to: bytes in 99.5 %, retransmissions in 98 %, time in all of them, leaving out what CLASSES explains as a defect of the capture.
+have to: bytes in 99.5 %, retransmissions in 98 %, time in all of them. docs/guide/captures.md explains the classes of differences.
 
 bytes       the union of the sequence ranges of the payload: SYN, FIN, and what a RST carries are not in it
 retransmits segments whose payload was seen before, those that fill a hole and were sent after what follows the hole, SYN and FIN sent again;
@@ -44,7 +44,8 @@ TIME_LIMIT_NS = 1 << 63
 # Wireshark's own bound below which what fills a hole was overtaken.
 OVERTAKEN_NS = 3_000_000
 TIMESTAMPS = 12
-USUAL_MSS = 1460
+# Of an MTU of 1500, where no handshake was captured; and where a SYN has no option (RFC 9293 3.7.1).
+USUAL_MSS, DEFAULT_MSS = 1460, 536
 FIGURES = ("bytes", "retransmits", "data_us", "segments")
 # What is peculiar about a flow, the first one that it has is its class.
 MARKS = (
@@ -74,7 +75,6 @@ class Packet:
     tsval: int
     tsecr: int
     mss: int
-    has_sack: bool
     tshark: str
     is_fragment: bool
     layers: str
@@ -126,7 +126,8 @@ def number(text, otherwise=0):
 
 def packet(line):
     (frame, time, protocols, v4_source, v6_source, v4_destination, v6_destination, ip_id, ttl, hlim, stream, source_port, destination_port,
-     seq, ack, flags, length, window, tsval, tsecr, mss, sack, retransmission, out_of_order, keep_alive, probe, more, offset, ip_length, ip_header, tcp_header, _interface) = line.split("\t")
+     seq, ack, flags, length, window, tsval, tsecr, mss, _sack, retransmission, out_of_order, keep_alive, probe, more, offset, ip_length,
+     ip_header, tcp_header, _interface) = line.split("\t")
     if not (stream and seq and length and flags):
         return None
     # The IP header next to TCP: a tunnel has others outside of it.
@@ -146,7 +147,7 @@ def packet(line):
     return Packet(
         int(frame), int(seconds) * 10**9 + int(fraction.ljust(9, "0")[:9] or 0), endpoint(source, source_port),
         endpoint(destination, destination_port), 0 if is_v6 else number(ip_id), is_v6, number(hlim if is_v6 else ttl), int(stream), int(seq),
-        number(ack), int(flags, 0), payload, number(window), number(tsval, -1), number(tsecr, -1), number(mss), bool(sack),
+        number(ack), int(flags, 0), payload, number(window), number(tsval, -1), number(tsecr, -1), number(mss),
         next((name for name, is_set in marks if is_set), ""), is_fragment, ":".join(layer for layer in layers if layer != "ethertype"),
     )
 
@@ -254,8 +255,8 @@ class Direction:
     def segments(self, packet, length):
         """How many segments there are in so many bytes: more than one in a super-packet."""
         stamps = TIMESTAMPS if packet.tsval >= 0 else 0
-        most = max((self.peer_mss or USUAL_MSS), 536) - stamps
-        if length <= most or length <= USUAL_MSS - stamps and self.peer_mss is None:
+        # Old stacks do not take timestamps off: what the option allows is one segment.
+        if length <= max(self.peer_mss or USUAL_MSS, DEFAULT_MSS):
             return 1
         usual = max(min(self.peer_mss or USUAL_MSS, self.own_mss or USUAL_MSS) - stamps, 1)
         return -(-length // usual)
@@ -279,8 +280,10 @@ class Direction:
             return signed(packet.ip_id - later.ip_id, 16) < 0
         if packet.tsval >= 0 and later.tsval >= 0 and packet.tsval != later.tsval:
             return signed(packet.tsval - later.tsval) < 0
+        # Both were sent in one tick of the sender's clock, or nothing tells: what was asked for again takes a round trip at least.
         age = packet.time - later.time
-        return age < max(self.rtt or 0, OVERTAKEN_NS)
+        rounds = 2 if packet.tsval >= 0 else 1
+        return age < max(rounds * (self.rtt or 0), OVERTAKEN_NS)
 
     def take(self, packet):
         flow = self.flow
@@ -297,7 +300,7 @@ class Direction:
             if self.syn_seq == packet.seq:
                 flow.syn_again += not copied
             self.syn_seq = packet.seq
-            self.own_mss = packet.mss or 536
+            self.own_mss = packet.mss or DEFAULT_MSS
             start += 1
         is_fin_again = packet.flags & FIN and self.fin_seq == start + length
         if packet.flags & FIN:
@@ -385,14 +388,13 @@ def connections(packets):
     for found in packets:
         ends = frozenset((found.source, found.destination))
         is_first = found.flags & (SYN | ACK) == SYN
-        current = latest.get(ends)
-        if current is None or is_first and any(before.source == found.source for before in current["packets"]) and current["syn"].get(found.source) != found.seq:
-            current = {"packets": [], "syn": {}}
-            opened.append(current["packets"])
-            latest[ends] = current
-        if is_first:
-            current["syn"][found.source] = found.seq
-        current["packets"].append(found)
+        packets_of_it, syns = latest.get(ends, (None, None))
+        if packets_of_it is None or is_first and syns.get(found.source, found.seq) != found.seq:
+            packets_of_it, syns = latest[ends] = ([], {})
+            opened.append(packets_of_it)
+        # Without a SYN, the first number that its end used stands for it: another SYN has another one.
+        syns.setdefault(found.source, found.seq)
+        packets_of_it.append(found)
     return opened
 
 
@@ -414,10 +416,11 @@ def flows(packets):
             if peer is None or peer is own:
                 continue
             if found.flags & SYN:
-                peer.peer_mss = found.mss or 536
-                own.syn_time = found.time
-            if found.flags & SYN and found.flags & ACK and peer.syn_time is not None:
-                peer.rtt = own.rtt = found.time - peer.syn_time
+                peer.peer_mss = found.mss or DEFAULT_MSS
+                own.syn_time = None if found.flags & ACK else found.time
+            # From the SYN to the first segment of its sender that acknowledges: the round trip of the whole path, wherever it was captured.
+            if own.rtt is None and own.syn_time is not None and found.flags & (SYN | RST | ACK) == ACK:
+                peer.rtt = own.rtt = found.time - own.syn_time
             if found.flags & ACK:
                 acked = peer.unwrap(found.ack)
                 if peer.acked is None or acked > peer.acked:
@@ -576,7 +579,7 @@ def print_results(sources, results):
     for source, result in zip(sources, results):
         for name in (source, "all"):
             total = sums[name]
-            total.update({"captures": 1, "tcp": result["tcp"] > 0, "failed": result["failed"], "flows": result["flows"], "matched": result["matched"]})
+            total.update({name: result[name] for name in ("failed", "flows", "matched")} | {"captures": 1, "tcp": result["tcp"] > 0})
             total.update({f"same {figure}": count for figure, count in result["same"].items()})
             total.update({f"compared {figure}": count for figure, count in result["compared"].items()})
     for name, total in sorted(sums.items(), key=lambda entry: entry[0] == "all"):
