@@ -10,6 +10,7 @@ mod clock;
 mod comments;
 mod compression;
 mod error;
+mod foreign;
 mod mapped;
 mod order;
 mod pcap;
@@ -280,6 +281,15 @@ fn open<R: Read>(source: &mut Source<'_, Input<R>>) -> Result<(Format, Container
     }
     match Pcap::open(magic, source)? {
         Some(pcap) => Ok((Format::Pcap(pcap), Container::Pcap)),
-        None => Err(ReadError::new(0, Problem::NotACapture { found: magic })),
+        None => {
+            source.fill(foreign::LONGEST)?;
+            Err(ReadError::new(
+                0,
+                match foreign::program(source.available()) {
+                    Some(program) => Problem::Foreign { program },
+                    None => Problem::NotACapture { found: magic },
+                },
+            ))
+        }
     }
 }

@@ -139,6 +139,7 @@ impl Followed {
     fn clock_was_set(&mut self, stretch: u32, now_ns: u64) {
         (self.stretch, self.next_ns) = (stretch, now_ns);
         self.clocking.iter_mut().for_each(Clocking::begin_anew);
+        self.conversation.clock_was_set();
     }
 
     #[inline]

@@ -12,6 +12,7 @@ mod event;
 mod gaps;
 mod half;
 mod key;
+mod opening;
 mod patience;
 mod queue;
 mod resent;
@@ -25,11 +26,12 @@ mod table;
 pub use connection::{Connection, Handshake, Vantage};
 pub use event::{Ended, Event, Kind, Sacks};
 pub use half::{EcnCounts, Half};
+pub use opening::{EcnMode, Opening};
 pub use resent::{KnownBy, Spurious};
 pub use sender::SenderCounts;
 pub use side::Side;
 
-use crate::headers::{self, Flags, Other, Segment};
+use crate::headers::{self, Datagram, Else, Flags, Others, Segment};
 use crate::read::Packet;
 use key::Key;
 use table::Table;
@@ -41,6 +43,9 @@ pub trait Observer {
 
     /// A retransmission of `side` that was told earlier turned out to be for nothing.
     fn spurious(&mut self, _connection: &Connection, _side: Side, _spurious: &Spurious) {}
+
+    /// A UDP datagram, which belongs to no connection.
+    fn datagram(&mut self, _datagram: &Datagram<'_>) {}
 
     /// The last that is told of a connection: its state is its summary.
     fn ended(&mut self, _connection: &Connection, _why: Ended) {}
@@ -59,6 +64,11 @@ impl<A: Observer, B: Observer + ?Sized> Observer for (&mut A, &mut B) {
     fn spurious(&mut self, connection: &Connection, side: Side, spurious: &Spurious) {
         self.0.spurious(connection, side, spurious);
         self.1.spurious(connection, side, spurious);
+    }
+
+    fn datagram(&mut self, datagram: &Datagram<'_>) {
+        self.0.datagram(datagram);
+        self.1.datagram(datagram);
     }
 
     fn ended(&mut self, connection: &Connection, why: Ended) {
@@ -82,7 +92,7 @@ impl Default for Limits {
 }
 
 /// What a capture had.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Packets of every kind.
     pub packets: u64,
@@ -92,18 +102,16 @@ pub struct Counts {
     pub connections: u64,
     /// Of these, those that had to go before their end.
     pub evicted: u64,
-    others: [u64; Other::ALL.len()],
+    /// UDP datagrams.
+    pub udp: u64,
+    /// Packets with neither, by what they are.
+    pub others: Others,
 }
 
 impl Counts {
-    /// Packets without a TCP segment of one kind.
-    pub const fn other(&self, kind: Other) -> u64 {
-        self.others[kind as usize]
-    }
-
-    /// Packets that could not be understood, whatever the reason.
+    /// Packets that are neither a TCP segment nor a UDP datagram, or can't be understood.
     pub fn not_understood(&self) -> u64 {
-        Other::ALL.into_iter().filter(|kind| kind.is_not_understood()).map(|kind| self.other(kind)).sum()
+        self.others.iter().map(|(_, count)| count).sum()
     }
 }
 
@@ -141,7 +149,11 @@ impl Reconstruction {
         self.state.counts.packets += 1;
         match headers::read(packet, &mut self.segment) {
             Ok(()) => self.state.take(&self.segment, observer),
-            Err(other) => self.state.counts.others[other as usize] += 1,
+            Err(Else::Datagram(datagram)) => {
+                self.state.counts.udp += 1;
+                observer.datagram(&datagram);
+            }
+            Err(Else::Other(other)) => self.state.counts.others.count(other),
         }
     }
 
@@ -157,7 +169,7 @@ impl Reconstruction {
 
     /// What was counted so far.
     pub fn counts(&self) -> Counts {
-        Counts { connections: self.state.table.opened(), ..self.state.counts }
+        Counts { connections: self.state.table.opened(), ..self.state.counts.clone() }
     }
 
     /// Bytes of memory that are held; goes through all connections.
@@ -186,6 +198,9 @@ impl State {
         let (at, from_high) = same.unwrap_or_else(|| self.find(segment, observer));
         if let Some(connection) = self.table.get(at) {
             let side = connection.side(from_high);
+            if segment.flags.has(Flags::SYN) || segment.options.mptcp.is_some() {
+                connection.take_opening(segment, side);
+            }
             connection.take(segment, side, &mut self.event, observer);
         }
     }

@@ -524,6 +524,7 @@ struct AroundInfo {
 const PACKET_GAPS: Gaps = Gaps {
     numbers: &[
         "rwnd_bytes",
+        "rwnd_permille",
         "srtt_us",
         "min_rtt_us",
         "rto_us",

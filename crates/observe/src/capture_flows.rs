@@ -1,12 +1,12 @@
 //! What is said of the connections of a capture: judged together where they share a path.
 
 use crate::capture_reading::CaptureRead;
+use crate::handshake;
 use pipefill_analysis::findings::connections::{
     BackwardTimes, Captured, CapturedFlow, Connection, ConnectionPackets, Judged, judge_together,
 };
 use pipefill_analysis::findings::verdict::Verdict;
 use pipefill_analysis::ground::interval::TimeInterval;
-use pipefill_capture::headers::Other;
 use pipefill_capture::rows::Watched;
 use pipefill_capture::tcp::{Counts, Half, Side};
 use pipefill_core::cell::Direction;
@@ -64,8 +64,11 @@ fn by_hosts(watched: &[Watched]) -> Vec<Vec<&Watched>> {
 }
 
 fn not_understood(counts: &Counts) -> BTreeMap<String, u64> {
-    let kinds = Other::ALL.into_iter().filter(|kind| kind.is_not_understood());
-    kinds.map(|kind| (kind.as_str().to_owned(), counts.other(kind))).filter(|&(_, count)| count > 0).collect()
+    let mut names = BTreeMap::new();
+    for (other, count) in counts.others.iter() {
+        *names.entry(other.name().into_owned()).or_insert(0) += count;
+    }
+    names
 }
 
 /// An entry for each direction of each connection that carried data.
@@ -163,6 +166,8 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
             .map(u64::from),
         in_flight_bytes: half.largest_flight_bytes(),
         fastest_bps: half.bottleneck_bps(),
+        options: handshake::options(&one.connection, side),
+        counts: handshake::counts(&one.connection, side),
         vantage: one.capture_point(side),
         acks: back.packets().saturating_sub(back.counts().segments),
         srtt_us: rtts.get(rtts.len() / 2).copied().map(u64::from),

@@ -1,8 +1,7 @@
 //! Reads a capture: its connections, what was left out, where it broke.
 
-use pipefill_capture::headers::Other;
 use pipefill_capture::join::Survey;
-use pipefill_capture::read::{BackwardTimes, ReadError, Reader};
+use pipefill_capture::read::{BackwardTimes, Problem as ReadProblem, ReadError, Reader};
 use pipefill_capture::rows::Watched;
 use pipefill_capture::tcp::Counts;
 use pipefill_capture::whole::{Connections, Source, connections};
@@ -36,7 +35,7 @@ pub struct CaptureRead {
 impl CaptureRead {
     /// Packets that the snap length made unreadable.
     pub fn cut(&self) -> u64 {
-        [Other::CutLink, Other::CutIp, Other::CutTcp].map(|kind| self.counts.other(kind)).into_iter().sum()
+        self.counts.others.iter().filter(|(other, _)| other.is_cut()).map(|(_, count)| count).sum()
     }
 }
 
@@ -102,8 +101,11 @@ pub fn capture_name(file: &Path) -> String {
 
 /// What is to be said of what is no capture.
 fn no_capture(name: &str, error: &ReadError) -> Problem {
-    Problem::usage(
-        format!("{name}: {error}"),
-        "name a capture as tcpdump -w or Wireshark write it: pcap or pcapng, also in gzip or zstd",
-    )
+    let remedy = match error.problem {
+        ReadProblem::Foreign { .. } => "convert it: editcap -F pcap IN OUT (editcap is a part of Wireshark)",
+        _ => {
+            "name a capture as tcpdump -w or Wireshark write it: pcap or pcapng, also in gzip or zstd; editcap -F pcap IN OUT converts others"
+        }
+    };
+    Problem::usage(format!("{name}: {error}"), remedy)
 }

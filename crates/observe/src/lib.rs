@@ -7,6 +7,7 @@ mod capture_flows;
 mod capture_reading;
 mod exact;
 mod filter;
+mod handshake;
 mod processes;
 mod record;
 mod short_list;

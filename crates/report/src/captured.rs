@@ -5,7 +5,7 @@ use crate::sheet::Entry;
 use crate::table::{Style, lines};
 use crate::verdicts::{advice, counted};
 use crate::words::UNKNOWN;
-use crate::{joined, prose, verdicts};
+use crate::{captured_facts, joined, prose, verdicts};
 use pipefill_analysis::findings::connections::{Captured, CapturedFlow};
 use pipefill_core::record::CapturePoint;
 use std::fmt::Write;
@@ -41,6 +41,7 @@ fn in_words(flow: &CapturedFlow, found: &Captured, style: Style) -> String {
     let mut text = format!("{} -> {}\n", flow.src, flow.dst);
     text += &line(flow.verdict.sentence.as_deref().unwrap_or(UNKNOWN));
     text += &line(&seen(flow));
+    text.extend(captured_facts::sentences(flow).iter().map(|sentence| line(sentence)));
     if let Some(both) = &flow.joined {
         text += &joined::tables(both, style);
         text.extend(joined::sentences(both, found.joined.as_ref()).iter().map(|sentence| line(sentence)));

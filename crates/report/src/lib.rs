@@ -7,6 +7,7 @@
 pub mod calculator;
 pub mod capture_graphs;
 pub mod captured;
+mod captured_facts;
 mod carried;
 pub mod cause;
 pub mod changes;

@@ -7,6 +7,8 @@ use super::threshold::{Layer, Source, Threshold, ThresholdAbout, Unit};
 /// Samples of one stream that inference keeps: beyond that every second one goes. A bound on memory.
 pub(crate) const SAMPLES_MAX: usize = 1 << 19;
 /// The same of a receiver's samples, one stream.
+/// Thousandths in a whole.
+pub(crate) const PERMILLE: f64 = 1_000.0;
 pub(crate) const RECEIVER_SAMPLES_MAX: usize = 1 << 14;
 /// Samples of a stream's packets that are kept, each of an interval: beyond that neighbours become one.
 pub(crate) const PACKET_SAMPLES_MAX: usize = 1 << 14;

@@ -6,7 +6,7 @@
 use super::samples::{Cut, Samples, Timed};
 use crate::ground::interval::TimeInterval;
 use crate::ground::statistics::{median, percentile, relative_spread};
-use crate::ground::thresholds::{RECEIVER_SAMPLES_MAX, SEGMENT_BYTES, THIRDS, Thresholds};
+use crate::ground::thresholds::{PERMILLE, RECEIVER_SAMPLES_MAX, SEGMENT_BYTES, THIRDS, Thresholds};
 use pipefill_core::evidence::{Arrivals, ArrivalsOfAll, Growth, Risen, Settled};
 use pipefill_core::record::{PacketSample, TcpSample};
 
@@ -71,13 +71,15 @@ impl<'a> Receiving<'a> {
     pub(crate) fn see_packets(&mut self, row: &PacketSample) {
         let window = row.rwnd_bytes.map(u64::from);
         self.widest = self.widest.max(window.unwrap_or(0));
+        // Without the scale only its ratio to the largest one is known.
+        let of_widest = |permille: u16| 1.0 - f64::from(permille) / PERMILLE;
         let unread = |window: u64| (self.widest - window) as f64 / self.widest.max(1) as f64;
         self.samples.push(ReceiverSample {
             t_us: row.t_us,
             received: row.acked_bytes,
             rtt_us: row.receiver_rtt_us.or(row.path_rtt_us).map(u64::from),
             window,
-            unread: window.map(unread),
+            unread: window.filter(|_| self.widest > 0).map(unread).or(row.rwnd_permille.map(of_widest)),
             out_of_order: row.out_of_order_segments,
         });
     }

@@ -27,6 +27,7 @@ pub static RULES: &[&Rule] = &[
     &unknown::DATAGRAMS,
     // Waits that the packets of both directions show.
     &path::SILENCE,
+    &receiver::ZERO_WINDOW,
     &app::NAGLE,
     &app::DELAYED_ACK,
     &app::REQUEST,

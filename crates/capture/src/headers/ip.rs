@@ -1,13 +1,15 @@
-//! IPv4 (RFC 791) and IPv6 (RFC 8200), their fragments and extension headers, and what is in a tunnel (GRE: RFC 2784 and 2890; VXLAN:
-//! RFC 7348).
+//! IPv4 (RFC 791) and IPv6 (RFC 8200), their fragments and extension headers.
 
-use super::{Other, link};
+use super::Other;
+use super::tunnel::{self, Tunnel};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const HOP_BY_HOP: u8 = 0;
 const ICMP: u8 = 1;
+const IPV4_IN_IP: u8 = 4;
 pub(super) const TCP: u8 = 6;
 const UDP: u8 = 17;
+const IPV6_IN_IP: u8 = 41;
 const ROUTING: u8 = 43;
 const FRAGMENT: u8 = 44;
 const GRE: u8 = 47;
@@ -15,14 +17,15 @@ const AUTHENTICATION: u8 = 51;
 const ICMP_V6: u8 = 58;
 const DESTINATION: u8 = 60;
 const MOBILITY: u8 = 135;
+const MPLS_IN_IP: u8 = 137;
 pub(super) const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
+/// In the first byte of the fragment offset.
+pub(super) const DONT_FRAGMENT: u8 = 0x40;
 /// The lower 13 bits, in units of eight bytes.
 pub(super) const FRAGMENT_OFFSET: u16 = 0x1fff;
 /// Extension headers that are followed.
 const EXTENSIONS_MAX: usize = 8;
-/// VXLAN's port (RFC 7348), and the one that Linux had before.
-const VXLAN_PORTS: [u16; 2] = [4789, 8472];
 const JUMBO_PAYLOAD: u8 = 0xc2;
 
 /// An IPv4 or IPv6 address, in a form that compares fast: an IPv4 address as RFC 4291 2.5.5.2 maps it.
@@ -63,7 +66,7 @@ impl Address {
     }
 }
 
-/// What IP says of a TCP segment, and the bytes of it that were captured.
+/// What IP says of a TCP segment or a UDP datagram, and the bytes of it that were captured.
 pub(super) struct Carried<'a> {
     pub(super) source: Address,
     pub(super) destination: Address,
@@ -73,21 +76,18 @@ pub(super) struct Carried<'a> {
     /// The two bits of RFC 3168.
     pub(super) ecn: u8,
     pub(super) hops: u8,
-    /// Bytes of TCP's header and payload, on the wire.
+    pub(super) dont_fragment: bool,
+    /// Bytes of its header and payload, on the wire.
     pub(super) length: u32,
     pub(super) bytes: &'a [u8],
 }
 
-/// What may hold another packet.
-pub(super) struct Tunnel<'a> {
-    protocol: u8,
-    length: u32,
-    bytes: &'a [u8],
-}
-
+/// What an IP packet holds.
 pub(super) enum Inner<'a> {
     Tcp(Carried<'a>),
-    Tunnel(Tunnel<'a>),
+    Udp(Carried<'a>),
+    /// Another packet, or what holds one.
+    Tunnel(Tunnel, Carried<'a>),
 }
 
 /// The IP packet in `bytes`; its frame had `length` bytes from here on.
@@ -98,18 +98,6 @@ pub(super) fn read(bytes: &[u8], length: u32) -> Result<Inner<'_>, Other> {
         Some(6) => v6(bytes, length),
         Some(_) => Err(Other::BadIp),
         None => Err(Other::CutIp),
-    }
-}
-
-/// The TCP segment in a tunnel.
-pub(super) fn inside<'a>(tunnel: &Tunnel<'a>) -> Result<Carried<'a>, Other> {
-    let (bytes, from) = match tunnel.protocol {
-        GRE => gre(tunnel.bytes)?,
-        _ => vxlan(tunnel.bytes)?,
-    };
-    match read(bytes, tunnel.length.saturating_sub(from as u32))? {
-        Inner::Tcp(carried) => Ok(carried),
-        Inner::Tunnel(_) => Err(Other::NestedTunnel),
     }
 }
 
@@ -140,6 +128,7 @@ fn v4(bytes: &[u8], frame_length: u32) -> Result<Inner<'_>, Other> {
         id: u16::from_be_bytes([header[4], header[5]]),
         ecn: header[1] & 3,
         hops: header[8],
+        dont_fragment: header[6] & DONT_FRAGMENT != 0,
         length,
         bytes: body,
     };
@@ -187,6 +176,7 @@ fn v6(bytes: &[u8], frame_length: u32) -> Result<Inner<'_>, Other> {
         id: 0,
         ecn: header[1] >> 4 & 3,
         hops: header[7],
+        dont_fragment: false,
         length,
         bytes: body,
     };
@@ -205,44 +195,15 @@ fn jumbo(next: u8, body: &[u8]) -> Option<u32> {
 fn protocol(number: u8, carried: Carried<'_>) -> Result<Inner<'_>, Other> {
     match number {
         TCP => Ok(Inner::Tcp(carried)),
-        UDP => match carried.bytes {
-            &[_, _, high, low, ..] if VXLAN_PORTS.contains(&u16::from_be_bytes([high, low])) => {
-                Ok(tunnel(UDP, &carried))
-            }
-            _ => Err(Other::Udp),
-        },
-        GRE => Ok(tunnel(GRE, &carried)),
+        UDP => Ok(match tunnel::of_udp(&carried) {
+            Some(kind) => Inner::Tunnel(kind, carried),
+            None => Inner::Udp(carried),
+        }),
+        GRE => Ok(Inner::Tunnel(Tunnel::Gre, carried)),
+        // RFC 2003, RFC 4213, RFC 2473: 4in4, 6in4, 4in6 and 6in6.
+        IPV4_IN_IP | IPV6_IN_IP => Ok(Inner::Tunnel(Tunnel::Ip, carried)),
+        MPLS_IN_IP => Ok(Inner::Tunnel(Tunnel::Mpls, carried)),
         ICMP | ICMP_V6 => Err(Other::Icmp),
-        _ => Err(Other::OtherProtocol),
+        other => Err(Other::Protocol(other)),
     }
-}
-
-const fn tunnel<'a>(protocol: u8, carried: &Carried<'a>) -> Inner<'a> {
-    Inner::Tunnel(Tunnel { protocol, length: carried.length, bytes: carried.bytes })
-}
-
-/// RFC 2784 2.1, with the key and sequence number of RFC 2890.
-fn gre(bytes: &[u8]) -> Result<(&[u8], usize), Other> {
-    let header = bytes.first_chunk::<4>().ok_or(Other::CutIp)?;
-    if header[1] & 7 != 0 {
-        return Err(Other::OtherProtocol);
-    }
-    let fields = (header[0] & 0x80).count_ones() + (header[0] & 0x30).count_ones();
-    let from = 4 + 4 * fields as usize;
-    let body = bytes.get(from..).ok_or(Other::CutIp)?;
-    match u16::from_be_bytes([header[2], header[3]]) {
-        0x0800 | 0x86dd => Ok((body, from)),
-        0x6558 => link::ethernet(body).map(|(ip, at)| (ip, from + at)),
-        _ => Err(Other::OtherProtocol),
-    }
-}
-
-/// RFC 7348 5: behind UDP's eight bytes eight of its own, then a frame.
-fn vxlan(bytes: &[u8]) -> Result<(&[u8], usize), Other> {
-    const HEADERS: usize = 16;
-    let frame = bytes.get(HEADERS..).ok_or(Other::CutIp)?;
-    if bytes[8] & 0x08 == 0 {
-        return Err(Other::Udp);
-    }
-    link::ethernet(frame).map(|(ip, at)| (ip, HEADERS + at))
 }

@@ -1,77 +1,220 @@
-//! What stands before IP: Ethernet with its tags, Linux cooked, null/loopback, nothing.
+//! What stands before IP: the headers of the link, tags, labels and sessions (VLAN, PPPoE, MPLS, LLC).
 
-use super::Other;
+use super::{Other, ppp, wireless};
 use crate::read::LinkType;
 
 /// Link types: <https://www.tcpdump.org/linktypes.html>.
 const NULL: u16 = 0;
 pub(super) const ETHERNET: u16 = 1;
+const PPP: u16 = 9;
+const FDDI: u16 = 10;
 /// What BSDs and OpenBSD write for raw IP instead of 101.
 const RAW_BSD: u16 = 12;
 const RAW_OPENBSD: u16 = 14;
+const PPP_SERIAL: u16 = 50;
+const PPP_ETHER: u16 = 51;
 const RAW: u16 = 101;
+const CISCO_HDLC: u16 = 104;
+const WIRELESS: u16 = 105;
 const LOOP: u16 = 108;
 const COOKED: u16 = 113;
+const RADIOTAP: u16 = 127;
+const PPP_WITH_DIRECTION: u16 = 204;
 const IPV4: u16 = 228;
 const IPV6: u16 = 229;
 const COOKED_2: u16 = 276;
 
+/// Types of what is in a frame: <https://www.iana.org/assignments/ieee-802-numbers>.
 pub(super) const TYPE_IPV4: u16 = 0x0800;
 const TYPE_IPV6: u16 = 0x86dd;
-const TYPE_ARP: u16 = 0x0806;
 /// 802.1Q, 802.1ad (QinQ), and what QinQ was before its standard.
 const TYPE_VLAN: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+const TYPE_PPPOE_SESSION: u16 = 0x8864;
+/// RFC 3032 5, RFC 5332 3.
+const TYPE_MPLS: [u16; 2] = [0x8847, 0x8848];
+/// A whole Ethernet frame (RFC 1701).
+const TYPE_BRIDGED: u16 = 0x6558;
+/// ERSPAN of the types I and II (draft-foschiano-erspan).
+const TYPE_ERSPAN: u16 = 0x88be;
+/// A smaller number in place of the type is a length: LLC follows (IEEE 802.3 3.2.6).
+const TYPE_MIN: u16 = 0x0600;
+/// Linux' cooked captures have this number for LLC (`ETH_P_802_2`).
+const COOKED_LLC: u16 = 0x0004;
 /// Two addresses and the type.
 pub(super) const ETHERNET_HEADER: usize = 14;
-/// Tags that are followed.
-const TAGS_MAX: usize = 4;
+/// Frame control and two addresses.
+const FDDI_HEADER: usize = 13;
+/// Headers, tags and labels that are followed in one frame.
+const LAYERS_MAX: u8 = 10;
+
+/// A frame, and how far its headers are read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frame<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    layers: u8,
+}
+
+/// The IP packet in a frame, and where it begins.
+pub(super) type Found<'a> = Result<(&'a [u8], usize), Other>;
+
+impl<'a> Frame<'a> {
+    pub(super) const fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, layers: 0 }
+    }
+
+    /// Behind `count` bytes more.
+    pub(super) const fn skip(self, count: usize) -> Self {
+        Self { at: self.at.saturating_add(count), ..self }
+    }
+
+    /// The bytes from here on; at least one.
+    pub(super) fn rest(self) -> Result<&'a [u8], Other> {
+        self.bytes.get(self.at..).filter(|rest| !rest.is_empty()).ok_or(Other::CutLink)
+    }
+
+    /// The first `N` bytes from here on.
+    pub(super) fn chunk<const N: usize>(self) -> Result<&'a [u8; N], Other> {
+        self.bytes.get(self.at..).and_then(<[u8]>::first_chunk).ok_or(Other::CutLink)
+    }
+
+    pub(super) fn number(self) -> Result<u16, Other> {
+        self.chunk().map(|&bytes| u16::from_be_bytes(bytes))
+    }
+
+    pub(super) fn ip(self) -> Found<'a> {
+        self.bytes.get(self.at..).map(|ip| (ip, self.at)).ok_or(Other::CutLink)
+    }
+
+    /// One header more.
+    fn enter(mut self) -> Result<Self, Other> {
+        self.layers += 1;
+        if self.layers > LAYERS_MAX { Err(Other::TooDeep) } else { Ok(self) }
+    }
+}
 
 /// The IP packet in `bytes`, and where it begins.
 #[inline(always)]
-pub(super) fn ip(link: LinkType, bytes: &[u8]) -> Result<(&[u8], usize), Other> {
+pub(super) fn ip(link: LinkType, bytes: &[u8]) -> Found<'_> {
     match link.0 {
-        ETHERNET => ethernet(bytes),
+        ETHERNET => ethernet(Frame::new(bytes)),
         RAW | RAW_BSD | RAW_OPENBSD | IPV4 | IPV6 => Ok((bytes, 0)),
-        COOKED => tagged(bytes, 14, 16),
-        COOKED_2 => tagged(bytes, 0, 20),
-        NULL | LOOP => loopback(bytes),
-        _ => Err(Other::UnknownLink),
+        _ => rarer(link, Frame::new(bytes)),
     }
 }
 
-/// The IP packet in an Ethernet frame, and where it begins.
-pub(super) fn ethernet(frame: &[u8]) -> Result<(&[u8], usize), Other> {
-    tagged(frame, ETHERNET_HEADER - 2, ETHERNET_HEADER)
+fn rarer(link: LinkType, frame: Frame<'_>) -> Found<'_> {
+    match link.0 {
+        COOKED => cooked(frame.skip(14), frame.skip(16)),
+        COOKED_2 => cooked(frame, frame.skip(20)),
+        NULL | LOOP => loopback(frame),
+        PPP | PPP_SERIAL => ppp::framed(frame),
+        PPP_ETHER => pppoe(frame),
+        PPP_WITH_DIRECTION => ppp::framed(frame.skip(1)),
+        CISCO_HDLC => ppp::cisco(frame),
+        FDDI => fddi(frame),
+        WIRELESS => wireless::frame(frame),
+        RADIOTAP => wireless::radiotap(frame),
+        _ => Err(Other::Link(link.0)),
+    }
 }
 
-/// The type stands at `kind`, what it describes at `body`.
-fn tagged(bytes: &[u8], kind: usize, body: usize) -> Result<(&[u8], usize), Other> {
-    let (mut kind, mut body) = (kind, body);
-    for _ in 0..=TAGS_MAX {
-        let ethertype = match bytes.get(kind..kind + 2) {
-            Some(found) => u16::from_be_bytes([found[0], found[1]]),
-            None => return Err(Other::CutLink),
-        };
-        match ethertype {
-            TYPE_IPV4 | TYPE_IPV6 => {
-                return bytes.get(body..).map(|ip| (ip, body)).ok_or(Other::CutLink);
-            }
-            TYPE_ARP => return Err(Other::Arp),
-            tag if TYPE_VLAN.contains(&tag) => (kind, body) = (body + 2, body + 4),
-            _ => return Err(Other::NotIp),
-        }
+/// The IP packet in an Ethernet frame.
+pub(super) fn ethernet(frame: Frame<'_>) -> Found<'_> {
+    typed(frame.skip(ETHERNET_HEADER - 2).number()?, frame.skip(ETHERNET_HEADER))
+}
+
+/// What `ethertype` says is in `frame`.
+#[inline(always)]
+pub(super) fn typed(ethertype: u16, frame: Frame<'_>) -> Found<'_> {
+    match ethertype {
+        TYPE_IPV4 | TYPE_IPV6 => frame.ip(),
+        _ => wrapped(ethertype, frame.enter()?),
     }
-    Err(Other::TooDeep)
+}
+
+fn wrapped(ethertype: u16, frame: Frame<'_>) -> Found<'_> {
+    match ethertype {
+        tag if TYPE_VLAN.contains(&tag) => typed(frame.skip(2).number()?, frame.skip(4)),
+        TYPE_PPPOE_SESSION => pppoe(frame),
+        label if TYPE_MPLS.contains(&label) => mpls(frame),
+        TYPE_BRIDGED => ethernet(frame),
+        TYPE_ERSPAN => erspan(frame),
+        length if length < TYPE_MIN => llc(frame),
+        other => Err(Other::EtherType(other)),
+    }
+}
+
+fn cooked<'a>(kind: Frame<'a>, body: Frame<'a>) -> Found<'a> {
+    match kind.number()? {
+        COOKED_LLC => llc(body),
+        // Numbers of Linux alone, for what has no type.
+        kind if kind < TYPE_MIN => Err(Other::EtherType(kind)),
+        ethertype => typed(ethertype, body),
+    }
+}
+
+/// RFC 2516 4: version and type, code, session, length; then PPP without its framing.
+fn pppoe(frame: Frame<'_>) -> Found<'_> {
+    ppp::protocol(frame.skip(6))
+}
+
+/// RFC 3032 2.1: labels of four bytes up to the bottom of the stack. What follows has no type: IP by its version, else a pseudo-wire of Ethernet,
+/// with a control word that begins with zeros (RFC 4385 3) or without one.
+pub(super) fn mpls(frame: Frame<'_>) -> Found<'_> {
+    let mut frame = frame.enter()?;
+    while frame.chunk::<4>()?[2] & 1 == 0 {
+        frame = frame.skip(4).enter()?;
+    }
+    let body = frame.skip(4);
+    match body.rest()?[0] >> 4 {
+        4 | 6 => body.ip(),
+        0 if body.chunk::<4>()?[0] == 0 => ethernet(body.skip(4)).or_else(|_| ethernet(body)),
+        _ => ethernet(body),
+    }
+}
+
+/// Type II has a header of eight bytes, which GRE announces by its sequence number; without it the frame stands at once.
+fn erspan(frame: Frame<'_>) -> Found<'_> {
+    match frame.chunk::<8>()?[0] >> 4 {
+        1 => ethernet(frame.skip(8)),
+        _ => ethernet(frame),
+    }
+}
+
+fn fddi(frame: Frame<'_>) -> Found<'_> {
+    /// LLC frames, with any priority.
+    const LLC_FRAME: u8 = 0x50;
+    match frame.chunk::<1>()?[0] & 0xf0 {
+        LLC_FRAME => llc(frame.skip(FDDI_HEADER)),
+        _ => Err(Other::Fddi),
+    }
+}
+
+/// IEEE 802.2, and SNAP behind it (RFC 1042).
+pub(super) fn llc(frame: Frame<'_>) -> Found<'_> {
+    const SNAP: u8 = 0xaa;
+    const IP: u8 = 0x06;
+    const UNNUMBERED: u8 = 0x03;
+    let frame = frame.enter()?;
+    match *frame.chunk::<3>()? {
+        [SNAP, SNAP, UNNUMBERED] => match frame.skip(3).chunk()? {
+            // RFC 1042, and bridged Ethernet (802.1H).
+            [0, 0, 0] | [0, 0, 0xf8] => typed(frame.skip(6).number()?, frame.skip(8)),
+            _ => Err(Other::Llc(SNAP)),
+        },
+        [IP, IP, UNNUMBERED] => frame.skip(3).ip(),
+        [service, _, _] => Err(Other::Llc(service)),
+    }
 }
 
 /// Four bytes with the address family, in the order of the machine that captured (null) or of the network (loop). IPv6's number differs
 /// from system to system, so both are told from each other by the version of what follows.
-fn loopback(bytes: &[u8]) -> Result<(&[u8], usize), Other> {
-    let (family, ip) = bytes.split_first_chunk::<4>().ok_or(Other::CutLink)?;
-    let family = u32::from_le_bytes(*family).min(u32::from_be_bytes(*family));
-    match family {
+fn loopback(frame: Frame<'_>) -> Found<'_> {
+    let family = *frame.chunk::<4>()?;
+    match u32::from_le_bytes(family).min(u32::from_be_bytes(family)) {
         // AF_INET; AF_INET6 of Linux, NetBSD and OpenBSD, FreeBSD, macOS.
-        2 | 10 | 24 | 28 | 30 => Ok((ip, 4)),
-        _ => Err(Other::NotIp),
+        2 | 10 | 24 | 28 | 30 => frame.skip(4).ip(),
+        _ => Err(Other::AddressFamily),
     }
 }

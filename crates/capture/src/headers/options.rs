@@ -1,4 +1,6 @@
-//! The options of TCP's header (RFC 9293 3.1, RFC 7323, RFC 2018). Unknown ones are passed over; a length that can't be ends them.
+//! The options of TCP's header (RFC 9293 3.1, RFC 7323, RFC 2018, RFC 8684). Unknown ones are passed over; a length that can't be ends them.
+
+use super::mptcp::{self, Mptcp};
 
 const END: u8 = 0;
 const NOP: u8 = 1;
@@ -7,6 +9,8 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+const MPTCP: u8 = 30;
+const FAST_OPEN: u8 = 34;
 /// Bytes of the timestamps and two NOPs.
 pub(super) const STAMPS: usize = 12;
 /// Blocks that 40 bytes of options hold.
@@ -25,6 +29,10 @@ pub struct Options {
     pub sack_permitted: bool,
     /// TSval and TSecr.
     pub timestamps: Option<(u32, u32)>,
+    /// Of Multipath TCP, what begins a connection or a subflow.
+    pub mptcp: Option<Mptcp>,
+    /// Which kinds there are, in what order.
+    pub layout: Layout,
     sacks: [(u32, u32); SACKS_MAX],
     sack_count: u8,
 }
@@ -32,8 +40,93 @@ pub struct Options {
 impl PartialEq for Options {
     /// Blocks that are no more count for nothing.
     fn eq(&self, other: &Self) -> bool {
-        let fields = |of: &Self| (of.mss, of.window_scale, of.sack_permitted, of.timestamps);
+        let fields =
+            |of: &Self| (of.mss, of.window_scale, of.sack_permitted, of.timestamps, of.mptcp, of.layout);
         fields(self) == fields(other) && self.sacks() == other.sacks()
+    }
+}
+
+/// The kinds of the first 16 options of a header, in their order; kinds that no rule asks for are all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Layout(u64);
+
+impl Layout {
+    const USUAL: Self = Self::of(&[OptionKind::Nop, OptionKind::Nop, OptionKind::Timestamps]);
+
+    /// Of these kinds.
+    pub const fn of(kinds: &[OptionKind]) -> Self {
+        let (mut layout, mut at) = (Self(0), 0);
+        while at < kinds.len() {
+            layout = layout.and(kinds[at]);
+            at += 1;
+        }
+        layout
+    }
+
+    const fn and(self, kind: OptionKind) -> Self {
+        if self.0 >> 60 != 0 { self } else { Self(self.0 << 4 | kind as u64) }
+    }
+
+    /// The kinds, in the order of the header.
+    pub fn kinds(self) -> impl Iterator<Item = OptionKind> {
+        let codes = (0..16).rev().map(move |at| self.0 >> (4 * at) & 0xf).filter(|&code| code != 0);
+        codes.map(|code| OptionKind::ALL[code as usize - 1])
+    }
+}
+
+/// What an option is, for the order of options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum OptionKind {
+    /// End of the option list.
+    End = 1,
+    /// Padding.
+    Nop,
+    /// Maximum segment size.
+    Mss,
+    /// Window scale.
+    WindowScale,
+    /// SACK permitted.
+    SackPermitted,
+    /// SACK blocks.
+    Sack,
+    /// Timestamps.
+    Timestamps,
+    /// Multipath TCP.
+    Mptcp,
+    /// Fast open (RFC 7413).
+    FastOpen,
+    /// Another one.
+    Other,
+}
+
+impl OptionKind {
+    const ALL: [Self; 10] = [
+        Self::End,
+        Self::Nop,
+        Self::Mss,
+        Self::WindowScale,
+        Self::SackPermitted,
+        Self::Sack,
+        Self::Timestamps,
+        Self::Mptcp,
+        Self::FastOpen,
+        Self::Other,
+    ];
+
+    const fn of(kind: u8) -> Self {
+        match kind {
+            END => Self::End,
+            NOP => Self::Nop,
+            MSS => Self::Mss,
+            WINDOW_SCALE => Self::WindowScale,
+            SACK_PERMITTED => Self::SackPermitted,
+            SACK => Self::Sack,
+            TIMESTAMPS => Self::Timestamps,
+            MPTCP => Self::Mptcp,
+            FAST_OPEN => Self::FastOpen,
+            _ => Self::Other,
+        }
     }
 }
 
@@ -73,6 +166,7 @@ impl Options {
         }
         self.clear();
         self.timestamps = Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])));
+        self.layout = Layout::USUAL;
         true
     }
 
@@ -80,11 +174,13 @@ impl Options {
     fn clear(&mut self) {
         (self.mss, self.window_scale, self.timestamps) = (None, None, None);
         (self.sack_permitted, self.sack_count) = (false, 0);
+        (self.mptcp, self.layout) = (None, Layout::default());
     }
 
     #[inline(never)]
     pub(super) fn walk(&mut self, mut bytes: &[u8]) {
         while let &[kind, ref rest @ ..] = bytes {
+            self.layout = self.layout.and(OptionKind::of(kind));
             match kind {
                 END => return,
                 NOP => bytes = rest,
@@ -115,6 +211,7 @@ impl Options {
                     *block = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
                 }
             }
+            (MPTCP, value) => self.mptcp = mptcp::read(value).or(self.mptcp),
             _ => {}
         }
     }

@@ -82,12 +82,16 @@ pub struct Segment {
     pub ecn: u8,
     /// Time to live, hop limit.
     pub hops: u8,
+    /// IPv4's Don't Fragment; false for IPv6.
+    pub dont_fragment: bool,
     /// Sequence number.
     pub seq: u32,
     /// Acknowledgment number; counts with [`Flags::ACK`].
     pub ack: u32,
     /// Control bits.
     pub flags: Flags,
+    /// The bit of accurate ECN beside them (AE, RFC 9768).
+    pub has_ae: bool,
     /// The window field, not scaled.
     pub window: u16,
     /// Bytes of payload on the wire.
@@ -124,7 +128,9 @@ pub(super) fn write(carried: &Carried<'_>, header: &[u8; FIELDS], payload: u32, 
     to.source = Endpoint { address: carried.source, port: port(0) };
     to.destination = Endpoint { address: carried.destination, port: port(2) };
     (to.is_v6, to.ip_id, to.ecn, to.hops) = (carried.is_v6, carried.id, carried.ecn, carried.hops);
+    to.dont_fragment = carried.dont_fragment;
     (to.seq, to.ack) = (number(4), number(8));
+    to.has_ae = header[12] & 1 != 0;
     to.flags = Flags(header[13]);
     to.window = u16::from_be_bytes([header[14], header[15]]);
     to.payload = payload;

@@ -20,9 +20,15 @@ pub enum Problem {
     /// Not one byte.
     #[error("the capture is empty")]
     Empty,
+    /// A capture in the form of another program.
+    #[error("a capture of {program}, not a pcap or pcapng file")]
+    Foreign {
+        /// Whose form it is.
+        program: &'static str,
+    },
     /// Neither of the containers.
     #[error(
-        "this is no capture that can be read: it begins with {:02x} {:02x} {:02x} {:02x}; read are pcap and pcapng, also in gzip and zstd",
+        "not a pcap or pcapng file (it starts with {:02x} {:02x} {:02x} {:02x})",
         found[0], found[1], found[2], found[3]
     )]
     NotACapture {

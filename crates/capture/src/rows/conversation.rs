@@ -48,6 +48,8 @@ struct Speaker {
     unanswered_ns: Option<u64>,
     /// Something was sent again since, and nothing new.
     is_repeating: bool,
+    /// Since when the other side's window has no room for a segment.
+    closed_ns: Option<u64>,
 }
 
 impl Conversation {
@@ -60,6 +62,7 @@ impl Conversation {
     #[inline]
     pub(super) fn see(&mut self, connection: &Connection, event: &Event) {
         let peer = event.side.other();
+        self.speakers[peer as usize].watch_window(connection, event);
         if self.speakers[peer as usize].is_out {
             self.answered(connection, event);
         }
@@ -133,6 +136,14 @@ impl Conversation {
         }
     }
 
+    /// The capture's clock was set back: no time from before it to a later one is known.
+    pub(super) fn clock_was_set(&mut self) {
+        self.begun_ns = None;
+        for own in &mut self.speakers {
+            *own = Speaker { waits: own.waits, is_out: own.is_out, out_bytes: own.out_bytes, ..Speaker::default() };
+        }
+    }
+
     /// The connection is over: nothing follows its last payloads.
     pub(super) fn finish(&mut self, connection: &Connection) {
         for side in Side::BOTH {
@@ -146,6 +157,26 @@ impl Conversation {
 }
 
 impl Speaker {
+    /// The other side advertises a window. While a hole is open, what waits for its filling is not the receiver's.
+    #[inline]
+    fn watch_window(&mut self, connection: &Connection, event: &Event) {
+        if event.flags.has(Flags::RST) || self.last_ns.is_none() {
+            return;
+        }
+        let own = connection.half(event.side.other());
+        // A window whose scale is not known is not 0.
+        let has_room = event.window_bytes.is_none_or(|window| window >= own.mss_bytes());
+        let is_closed = !has_room && own.sacked_segments() == 0;
+        if is_closed {
+            self.closed_ns.get_or_insert(event.time_ns);
+        } else if let Some(since_ns) = self.closed_ns.take() {
+            self.end_piece(connection);
+            self.waits.add(Waiting::ZeroWindow, event.time_ns.saturating_sub(since_ns) / 1_000);
+            (self.last_ns, self.heard) = (Some(event.time_ns), None);
+            self.piece = Some((event.time_ns, Waiting::ZeroWindow));
+        }
+    }
+
     /// It speaks, with everything before acknowledged: names what it waited for.
     fn end_wait(&mut self, connection: &Connection, event: &Event, begun_ns: u64) {
         let (now, side) = (event.time_ns, event.side);
@@ -153,7 +184,7 @@ impl Speaker {
         let own_ns = to_end_ns(connection, side);
         let belongs_to = match self.heard {
             // Sooner than anything can come from that end: it was under way already.
-            Some((_, to)) if now.saturating_sub(to) * 2 < own_ns => return,
+            Some((_, to)) if now.saturating_sub(to).saturating_mul(2) < own_ns => return,
             Some((first, last)) => {
                 self.end_piece(connection);
                 let peer_ns = to_end_ns(connection, side.other());

@@ -167,6 +167,7 @@ fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
         lost_segments: own.lost_segments(),
         retrans_segments: own.retrans_segments(),
         rwnd_bytes: peer.window_bytes(),
+        rwnd_permille: peer.window_permille(),
         srtt_us: own.srtt_us(),
         min_rtt_us: own.min_rtt_us(),
         rto_us: own.rto_us(),

@@ -9,8 +9,9 @@ pub use vantage::Vantage;
 use super::event::Kind;
 use super::half::Half;
 use super::key::Key;
+use super::opening::{EcnMode, Opening, ecn_mode};
 use super::side::Side;
-use crate::headers::{Endpoint, Flags, Segment};
+use crate::headers::{Endpoint, Flags, Mptcp, Segment};
 
 /// The times of a handshake, where it was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,6 +36,9 @@ pub struct Connection {
     first_ns: u64,
     last_ns: u64,
     handshake: Handshake,
+    openings: [Option<Opening>; 2],
+    /// Of each side's last segment that had it; few connections have it.
+    mptcp: Option<Box<[Option<Mptcp>; 2]>>,
     halves: [Half; 2],
 }
 
@@ -55,6 +59,8 @@ impl Connection {
             first_ns: segment.time_ns,
             last_ns: segment.time_ns,
             handshake: Handshake::default(),
+            openings: [None; 2],
+            mptcp: None,
             halves,
         }
     }
@@ -110,6 +116,18 @@ impl Connection {
             self.handshake.syn_to_syn_ack_us = Some(us);
         }
         kind
+    }
+
+    /// What the handshake says, beside what both directions make of it: of a SYN that is sent again the last one counts, since it may offer less.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn take_opening(&mut self, segment: &Segment, side: Side) {
+        if segment.flags.has(Flags::SYN) {
+            self.openings[side as usize] = Some(Opening::of(segment));
+        }
+        if let Some(mptcp) = segment.options.mptcp {
+            self.mptcp.get_or_insert_default()[side as usize] = Some(mptcp);
+        }
     }
 
     /// The capture's clock was set back before this segment: no time from before it to a later one is known.
@@ -190,9 +208,26 @@ impl Connection {
         Some(to_b.saturating_add(to_a))
     }
 
+    /// What the SYN of `side` said; `None` where it was not seen.
+    pub const fn opening(&self, side: Side) -> Option<&Opening> {
+        self.openings[side as usize].as_ref()
+    }
+
+    /// The last option of `side` that began Multipath TCP, or a subflow of it.
+    pub fn mptcp(&self, side: Side) -> Option<Mptcp> {
+        self.mptcp.as_deref()?[side as usize]
+    }
+
+    /// What both ends agreed on about ECN; `None` where a SYN was not seen.
+    pub fn ecn_mode(&self) -> Option<EcnMode> {
+        let (syn, answer) = (self.opening(Side::A)?, self.opening(Side::B)?);
+        Some(ecn_mode(syn, answer))
+    }
+
     /// Bytes of memory that it holds.
     pub(super) fn memory(&self) -> usize {
-        size_of::<Self>() + self.halves[0].memory() + self.halves[1].memory()
+        let of_mptcp = if self.mptcp.is_some() { size_of::<[Option<Mptcp>; 2]>() } else { 0 };
+        size_of::<Self>() + of_mptcp + self.halves[0].memory() + self.halves[1].memory()
     }
 }
 

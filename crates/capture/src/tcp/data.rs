@@ -64,6 +64,12 @@ impl Data<'_> {
         }
     }
 
+    /// The same; a FIN alone has none.
+    #[inline(always)]
+    pub(super) fn payload_segments(&self) -> u64 {
+        if self.segment.payload == 0 { 0 } else { u64::from(self.segments()) }
+    }
+
     /// Segments that it is cut into.
     #[inline(always)]
     pub(super) fn segments(&self) -> u32 {

@@ -44,6 +44,8 @@ pub struct Half {
     /// A packet with no more payload is a single segment.
     largest_segment: u16,
     window_field: u16,
+    /// The largest that was scaled.
+    widest_field: u16,
     window_is_scaled: bool,
     has_window: bool,
     /// What these say in bytes.
@@ -53,6 +55,8 @@ pub struct Half {
     pub(super) una: u64,
     pub(super) next: u64,
     pub(super) syn_ns: u64,
+    /// Its IP identification.
+    syn_id: u16,
     packets: u64,
     payload_bytes: u64,
     zero_since_ns: u64,
@@ -127,6 +131,7 @@ impl Half {
         }
         if differs || is_scaled != self.window_is_scaled {
             (self.window_field, self.window_is_scaled, self.has_window) = (segment.window, is_scaled, true);
+            self.widest_field = self.widest_field.max(if is_scaled { segment.window } else { 0 });
             self.scale_window();
         }
         differs
@@ -170,7 +175,7 @@ impl Half {
     /// What a SYN tells.
     pub(super) fn take_syn(&mut self, segment: &Segment) {
         self.has_syn = true;
-        self.syn_ns = segment.time_ns;
+        (self.syn_ns, self.syn_id) = (segment.time_ns, segment.ip_id);
         self.mss_option = segment.options.mss;
         self.shift_option = segment.options.window_scale;
         self.sack_option = segment.options.sack_permitted;
@@ -180,10 +185,11 @@ impl Half {
     /// The same SYN once more: sent again, or captured twice. The timer is never shorter than a second (RFC 6298 2.1).
     pub(super) fn take_syn_again(&mut self, segment: &Segment) -> Kind {
         let is_timed = self.syn_ns != UNTIMED_NS;
-        if is_timed && segment.time_ns.saturating_sub(self.syn_ns) < SYN_COPY_NS {
+        let is_same = segment.ip_id == self.syn_id;
+        if is_timed && is_same && segment.time_ns.saturating_sub(self.syn_ns) < SYN_COPY_NS {
             return Kind::CapturedTwice;
         }
-        self.syn_ns = segment.time_ns;
+        (self.syn_ns, self.syn_id) = (segment.time_ns, segment.ip_id);
         self.syns_again = self.syns_again.saturating_add(1);
         Kind::RtoRetransmit
     }
@@ -349,6 +355,12 @@ impl Half {
     #[inline]
     pub const fn window_bytes(&self) -> Option<u32> {
         self.window_bytes
+    }
+
+    /// That window over the largest one so far, in thousandths: known without the scale.
+    pub fn window_permille(&self) -> Option<u16> {
+        let widest = Some(u32::from(self.widest_field)).filter(|&widest| widest > 0 && self.window_is_scaled)?;
+        Some((u32::from(self.window_field) * 1_000 / widest) as u16)
     }
 
     /// How long it advertised a window of 0 until its last packet, nanoseconds.

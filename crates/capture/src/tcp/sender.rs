@@ -18,9 +18,13 @@ use super::scoreboard::Scoreboard;
 pub(super) use acks::{Ack, AckOutcome};
 use pipefill_core::tcp_info::CaState;
 
-/// A copy of a packet with the same timestamp comes within this; with the same identification alone within [`COPY_NS`].
+/// A copy of a packet with the same timestamp comes within this; with the same identification alone within [`COPY_NS`]: SPAN ports and routers
+/// send it on some milliseconds later.
 const STAMPED_COPY_NS: u64 = 1_000_000_000;
-const COPY_NS: u64 = 5_000_000;
+const COPY_NS: u64 = 20_000_000;
+/// Packets that are remembered, of a direction with at least [`RECENT_FROM`] segments: copies come behind so many others.
+const RECENT: usize = 32;
+const RECENT_FROM: u64 = 4;
 /// A copy without an identification, where no RTT is known.
 const UNKNOWN_COPY_NS: u64 = 50_000;
 /// What leaves so long after an ACK was not let go by it, but by a timer.
@@ -42,7 +46,7 @@ pub struct SenderCounts {
     pub new_bytes: u64,
     /// Payload that was sent again, bytes, whether its first copy was seen or not.
     pub retransmitted_bytes: u64,
-    /// Segments sent, retransmissions included.
+    /// Segments with payload, retransmissions included.
     pub segments: u64,
     /// Segments sent again in fast recovery.
     pub fast: u32,
@@ -120,7 +124,31 @@ pub(super) struct Sender {
     /// Where the last window probe with a byte of payload began; 0 without one.
     probed_at: u64,
     last_new_id: u16,
+    /// The last packets; once there are some.
+    recent: Option<Box<RecentPackets>>,
     ids_stand_still: bool,
+}
+
+/// The last packets with data, of which a capture may have copies.
+#[derive(Debug, Clone, Default)]
+struct RecentPackets {
+    /// First sequence number, time and identification.
+    packets: [(u64, u64, u16); RECENT],
+    at: usize,
+}
+
+impl RecentPackets {
+    fn push(&mut self, data: &Data<'_>) {
+        self.packets[self.at] = (data.from, data.now(), data.segment.ip_id);
+        self.at = (self.at + 1) % RECENT;
+    }
+
+    /// Whether the same packet was there a moment ago.
+    fn has(&self, data: &Data<'_>) -> bool {
+        self.packets.iter().any(|&(from, at_ns, ip_id)| {
+            from == data.from && ip_id == data.segment.ip_id && data.now().saturating_sub(at_ns) < COPY_NS
+        })
+    }
 }
 
 /// `tcp_ca_state`, as far as packets tell: Open and Disorder differ by the scoreboard alone.
@@ -136,7 +164,7 @@ impl Sender {
     /// Data that begins where the last one ended. `next` is `snd_nxt`, moved on by new data.
     #[inline(always)]
     pub(super) fn take_in_order(&mut self, data: &Data<'_>, una: u64, next: &mut u64) {
-        self.counts.segments += u64::from(data.segments());
+        self.counts.segments += data.payload_segments();
         self.take_new(data, data.from, una, next);
     }
 
@@ -170,7 +198,7 @@ impl Sender {
         }
         self.open_hole(data, *next);
         *next = data.from;
-        self.counts.segments += u64::from(data.segments());
+        self.counts.segments += data.payload_segments();
         self.take_rest(data, data.from, una, next);
         Taken { kind: Kind::New, fills_hole: false }
     }
@@ -188,6 +216,9 @@ impl Sender {
             self.ids_stand_still = true;
         }
         self.last_new_id = data.segment.ip_id;
+        if self.counts.segments >= RECENT_FROM {
+            self.recent.get_or_insert_default().push(data);
+        }
         self.board.push(&data.transmission(from, data.to));
         *next = data.to;
         self.saw_new(data, data.payload_to().saturating_sub(from));
@@ -271,7 +302,7 @@ impl Sender {
         }
         let old_to = data.to.min(*next);
         let again = data.transmission(data.from, old_to);
-        self.counts.segments += u64::from(whole);
+        self.counts.segments += data.payload_segments();
         // The byte of a window probe, and what follows it.
         if self.probed_at == data.from && data.from + 1 == *next && data.to > *next {
             self.take_rest(data, old_to, una, next);
@@ -349,9 +380,12 @@ impl Sender {
     fn is_copy(&self, data: &Data<'_>, una: u64) -> bool {
         let Some(first) = self.board.find(data.from).filter(|sent| !sent.is_unseen()) else {
             // Acknowledged since: only the packet before this one can tell, by its identification.
-            let is_known =
-                !self.ids_stand_still && data.segment.ip_id != 0 && data.segment.ip_id == self.last_new_id;
-            return is_known && data.to <= una && data.now().saturating_sub(self.last_ns) < COPY_NS;
+            if self.ids_stand_still || data.segment.ip_id == 0 || data.to > una {
+                return false;
+            }
+            let is_last = data.segment.ip_id == self.last_new_id
+                && data.now().saturating_sub(self.last_ns) < COPY_NS;
+            return is_last || self.recent.as_ref().is_some_and(|recent| recent.has(data));
         };
         if first.is_untimed() {
             return false;
@@ -365,7 +399,9 @@ impl Sender {
             Some(tsval) if tsval != first.tsval => false,
             Some(_) if has_ids => age < STAMPED_COPY_NS,
             None if has_ids => age < COPY_NS,
-            _ => age < data.full_rtt_us.map_or(UNKNOWN_COPY_NS, |us| u64::from(us) * 250),
+            // The same timestamp: not sent again, which takes a round trip at least.
+            Some(_) => age < data.full_rtt_us.map_or(UNKNOWN_COPY_NS, |us| u64::from(us) * 1_000).min(COPY_NS),
+            None => age < data.full_rtt_us.map_or(UNKNOWN_COPY_NS, |us| u64::from(us) * 250).min(COPY_NS),
         }
     }
 
@@ -462,7 +498,8 @@ impl Sender {
 
     /// Bytes on the heap.
     pub(super) fn memory(&self) -> usize {
-        let lists = self.gaps.memory() + self.resent.memory() + self.board.memory();
+        let recent = self.recent.as_ref().map_or(0, |_| size_of::<RecentPackets>());
+        let lists = self.gaps.memory() + self.resent.memory() + self.board.memory() + recent;
         size_of::<Self>() + lists + self.found.capacity() * size_of::<Spurious>()
     }
 }

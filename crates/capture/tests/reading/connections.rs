@@ -438,3 +438,46 @@ fn the_byte_of_a_window_probe_is_counted_with_the_segment_that_follows() {
     let half = script.state().half(Side::A);
     assert_eq!((half.counts().new_bytes, half.retransmits()), (2 * MSS as u64, 0));
 }
+
+/// A router sends it on, 6 ms later, when it was acknowledged and others came behind it.
+#[test]
+fn a_copy_behind_others_is_known_by_its_identification() {
+    let mut script = Script::default();
+    script.at(0, &Tcp::new(100, 0, SYN, 0));
+    script.at(10_000, &Tcp::new(500, 101, SYN | ACK, 0).back());
+    let segment = |n: u32| Tcp { id: 7_000 + n as u16, ..Tcp::new(101 + n * 500, 501, ACK, 500) };
+    let mut us = 20_000;
+    for n in 0..20 {
+        script.again(us, &segment(n));
+        script.at(us + 10, &Tcp::new(501, 101 + (n + 1) * 500, ACK, 0).back());
+        if n >= 8 {
+            assert_eq!(script.again(us + 600, &segment(n - 6)).kind, Kind::CapturedTwice, "{n}");
+        }
+        us += 1_000;
+    }
+    let half = script.state().half(Side::A);
+    assert_eq!((half.retransmits(), half.counts().captured_twice, half.counts().segments), (0, 12, 20));
+    // A retransmission has another one.
+    script.at(us, &Tcp { id: 9_000, ..segment(19) });
+    assert_eq!(script.state().half(Side::A).retransmits(), 1);
+}
+
+#[test]
+fn a_syn_with_another_identification_was_sent_again() {
+    let mut script = Script::default();
+    script.at(0, &Tcp::new(100, 0, SYN, 0));
+    script.again(2_000, &Tcp { id: 1, ..Tcp::new(100, 0, SYN, 0) });
+    assert_eq!(script.state().half(Side::A).retransmits(), 0);
+    script.at(4_000, &Tcp::new(100, 0, SYN, 0));
+    assert_eq!(script.state().half(Side::A).retransmits(), 1);
+}
+
+#[test]
+fn behind_a_fin_that_is_not_answered_a_keep_alive_is_one() {
+    let mut script = Script::open();
+    script.data(20_000, 0);
+    script.ack(30_000, 1, &[], 1020);
+    script.at(30_010, &Tcp { options: stamps(1030, 2030), ..Tcp::new(seq(1), 501, ACK | FIN, 0) });
+    let last = Tcp { options: stamps(2030, 2030), ..Tcp::new(seq(1) - 1, 501, ACK, 1) };
+    assert_eq!(script.at(1_030_000, &last).kind, Kind::KeepAlive);
+}

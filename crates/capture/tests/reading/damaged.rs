@@ -58,15 +58,20 @@ fn damaged_pcaps() -> Vec<Case> {
             "text",
             b"Frame 1: 60 bytes".to_vec(),
             0,
-            "byte 0: this is no capture that can be read: it begins with 46 72 61 6d",
+            "byte 0: not a pcap or pcapng file (it starts with 46 72 61 6d)",
         ),
         (
             "an image",
             b"\x89PNG\r\n".to_vec(),
             0,
-            "byte 0: this is no capture that can be read: it begins with 89 50 4e 47",
+            "byte 0: not a pcap or pcapng file (it starts with 89 50 4e 47)",
         ),
-        ("zeros", vec![0; 64], 0, "byte 0: this is no capture that can be read: it begins with 00 00 00 00"),
+        (
+            "zeros",
+            vec![0; 64],
+            0,
+            "byte 0: not a pcap or pcapng file (it starts with 00 00 00 00)",
+        ),
         (
             "version 1",
             changed(&whole, 4, &[1, 0]),
@@ -366,7 +371,7 @@ fn damaged_packings() -> Vec<Case> {
         ),
         ("zstd's magic alone", cut(&zstd, 4), 0, "byte 0 (after unpacking zstd): unpacking failed"),
         ("zstd cut", cut(&zstd, zstd.len() - 3), 0, "byte 0 (after unpacking zstd): unpacking failed"),
-        ("text in gzip", pack(b"hello, hello"), 0, "byte 0 (after unpacking gzip): this is no capture"),
+        ("text in gzip", pack(b"hello, hello"), 0, "byte 0 (after unpacking gzip): not a pcap or pcapng file"),
         ("nothing in gzip", pack(b""), 0, "byte 0 (after unpacking gzip): the capture is empty"),
     ]
 }
@@ -406,5 +411,20 @@ fn read<R: Read>(opened: Result<Reader<'_, R>, ReadError>) -> (usize, String) {
             Ok(None) => return (packets, String::from("no error")),
             Err(error) => return (packets, error.to_string()),
         }
+    }
+}
+
+#[test]
+fn captures_of_other_programs_are_named() {
+    for (begin, program) in [
+        (&b"GMBU\0\0\0\0"[..], "Network Monitor 2"),
+        (b"RTSS\x01\0", "Network Monitor 1"),
+        (b"TRSNIFF data    \x1a", "Sniffer"),
+        (b"snoop\0\0\0\0\0\0\x02", "snoop"),
+        (b"\x7fver\0\0", "EtherPeek"),
+        (b"\x07\0\0\0\0\0\0\0", "EtherPeek"),
+    ] {
+        let error = Reader::open(begin).err().expect("no pcap").to_string();
+        assert!(error.contains(program) && error.contains("not a pcap or pcapng file"), "{error}");
     }
 }

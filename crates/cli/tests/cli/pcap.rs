@@ -308,7 +308,7 @@ fn what_explain_cannot_read_is_told() {
     let (folder, file) = captured(LOSSY, "sender");
     folder.write("words.txt", "not a capture");
     folder.pipefill(&["explain", "words.txt"]).assert().code(2).stderr(
-        contains("no capture that can be read").and(contains("the directory that `pipefill run` named")),
+        contains("not a pcap or pcapng file").and(contains("the directory that `pipefill run` named")),
     );
     let name = file.to_str().unwrap();
     folder.pipefill(&["explain", name, "--only", "a=b"]).assert().code(2).stderr(contains("--only"));

@@ -49,6 +49,9 @@ pub struct PacketSample {
     pub retrans_segments: u32,
     /// The window that the receiver advertises.
     pub rwnd_bytes: Option<u32>,
+    /// It over the largest one so far, in thousandths: known without the scale. Absent before the first.
+    #[serde(default)]
+    pub rwnd_permille: Option<u16>,
     /// Smoothed round trip from the capture point to the receiver and back.
     pub srtt_us: Option<u32>,
     /// The least one.
@@ -118,6 +121,8 @@ pub struct Waits {
     pub nagle_us: u64,
     /// Data was outstanding, and nothing came back for more than three timers.
     pub silence_us: u64,
+    /// The receiver's window had no room for a segment.
+    pub zero_window_us: u64,
     /// Times that the other side spoke in between.
     pub turns: u32,
     /// Waits of [`Self::delayed_ack_us`].
@@ -143,11 +148,13 @@ pub enum Waiting {
     Nagle,
     /// [`Waits::silence_us`].
     Silence,
+    /// [`Waits::zero_window_us`].
+    ZeroWindow,
 }
 
 impl Waiting {
     /// Every part, in the order of a turn.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Request,
         Self::Turns,
         Self::Response,
@@ -155,6 +162,7 @@ impl Waiting {
         Self::DelayedAck,
         Self::Nagle,
         Self::Silence,
+        Self::ZeroWindow,
     ];
 }
 
@@ -169,6 +177,7 @@ impl Waits {
             Waiting::DelayedAck => self.delayed_ack_us,
             Waiting::Nagle => self.nagle_us,
             Waiting::Silence => self.silence_us,
+            Waiting::ZeroWindow => self.zero_window_us,
         }
     }
 
@@ -182,6 +191,7 @@ impl Waits {
             Waiting::DelayedAck => &mut self.delayed_ack_us,
             Waiting::Nagle => &mut self.nagle_us,
             Waiting::Silence => &mut self.silence_us,
+            Waiting::ZeroWindow => &mut self.zero_window_us,
         };
         *part = part.saturating_add(us);
     }
@@ -212,6 +222,7 @@ impl Waits {
             delayed_ack_us: self.delayed_ack_us.saturating_sub(first.delayed_ack_us),
             nagle_us: self.nagle_us.saturating_sub(first.nagle_us),
             silence_us: self.silence_us.saturating_sub(first.silence_us),
+            zero_window_us: self.zero_window_us.saturating_sub(first.zero_window_us),
             turns: self.turns.saturating_sub(first.turns),
             delayed_acks: self.delayed_acks.saturating_sub(first.delayed_acks),
             nagles: self.nagles.saturating_sub(first.nagles),

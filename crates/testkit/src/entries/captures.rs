@@ -143,14 +143,14 @@ pub fn two_ends(bytes: &[u8]) -> usize {
 
 /// Packets without a container: link type and length before each, the time a little later each, or the last that there is.
 pub fn packets(mut bytes: &[u8]) -> u64 {
-    const LINKS: [u16; 8] = [101, 1, 0, 113, 276, 108, 228, 229];
+    const LINKS: [u16; 16] = [101, 1, 0, 113, 276, 108, 228, 229, 9, 10, 50, 51, 104, 105, 127, 204];
     let (mut all, mut sampling) = (Reconstruction::new(Limits { connections: 4 }), Sampling::default());
     let mut now = 0_u64;
     while let [link, length, pause, rest @ ..] = bytes {
         let (packet, rest) = rest.split_at(rest.len().min(usize::from(*length)));
         now =
             if *pause == u8::MAX { u64::MAX } else { now.saturating_add(u64::from(*pause) << (pause % 24)) };
-        let link = LinkType(LINKS[usize::from(link % 8)]);
+        let link = LinkType(LINKS[usize::from(link % 16)]);
         let packet = Packet::new(now, link, packet.len() as u32 + u32::from(*pause) * 8, packet);
         all.take(&packet, &mut (&mut Judge, &mut sampling));
         bytes = rest;

@@ -1,6 +1,7 @@
 //! What is said of the connections of a capture: one entry for each connection and direction that carried data.
 
 use super::connection::Judged;
+use super::handshake::{FlowCounts, FlowOptions};
 use super::joined::{BackwardTimes, JoinedCaptures, JoinedFlow};
 use crate::findings::experiment::SCHEMA;
 use crate::findings::verdict::{Verdict, VerdictReason};
@@ -78,6 +79,10 @@ pub struct CapturedFlow {
     /// What limits it, and what to change.
     #[serde(flatten)]
     pub verdict: Verdict,
+    /// What the handshake agreed on.
+    pub options: FlowOptions,
+    /// What was counted beside segments and retransmissions.
+    pub counts: FlowCounts,
     /// Where it was captured.
     pub vantage: CapturePoint,
     /// What a capture at the other end adds; null where there is none, or where it does not have this flow.

@@ -2,6 +2,7 @@
 
 use super::super::conditions::is_unread;
 use super::super::rule::{Part, Rule, RuleId};
+use pipefill_core::record::Waiting;
 use super::path::most_dropped;
 use pipefill_core::limit::LimitedBy;
 
@@ -26,4 +27,11 @@ pub(super) const UNREAD_ALONE: Rule = Rule {
     holds: |evidence, t, trace| {
         evidence.arrivals.is_some_and(|arrivals| trace.at_least(t.unread, arrivals.unread_share))
     },
+};
+
+pub(super) const ZERO_WINDOW: Rule = Rule {
+    id: RuleId::new("receiver.zero_window"),
+    question: "Has the advertised window no room for a segment, with no hole open?",
+    needs: &[Part::Waiting],
+    holds: |evidence, _, _| evidence.waiting == Some(Waiting::ZeroWindow),
 };

@@ -197,7 +197,8 @@ fn take_bytes(
         if peer.has_zero_window() && from < own.next {
             return Kind::ZeroWindowProbe;
         }
-        if from + 1 == own.next && own.una == own.next {
+        // Behind a FIN that is not answered the last byte of data is one more before.
+        if from + 1 + u64::from(own.has_fin) == own.next && own.una > from {
             return Kind::KeepAlive;
         }
     }
