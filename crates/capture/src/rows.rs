@@ -4,12 +4,15 @@
 //! that have their counts and no samples.
 
 mod conversation;
+mod events;
 mod followings;
 mod samples;
 
 use crate::headers::Endpoint;
 use crate::tcp::{Connection, Ended, Event, Kind, Observer, Side, Vantage};
 use conversation::Conversation;
+use events::Events;
+pub use events::{EventKind, FlowEvent};
 use followings::Followings;
 use pipefill_core::record::{CapturePoint, PacketSample, StreamEnd};
 use samples::{Clocking, SamplePair};
@@ -41,6 +44,7 @@ pub struct Watched {
     pub connection: Connection,
     samples: Vec<SamplePair>,
     every_ns: u64,
+    events: Events,
 }
 
 #[derive(Debug)]
@@ -54,6 +58,9 @@ struct Followed {
     stretch: u32,
     clocking: [Clocking; 2],
     conversation: Conversation,
+    events: Events,
+    /// Whether each side's data was outstanding before the next segment.
+    was_out: [bool; 2],
 }
 
 impl Sampling {
@@ -113,17 +120,17 @@ impl Observer for Sampling {
         if payload(connection) == 0 {
             return;
         }
-        let (mut samples, mut every_ns) = (Vec::new(), EVERY_NS);
+        let (mut samples, mut every_ns, mut events) = (Vec::new(), EVERY_NS, Events::default());
         if let Some(mut one) = followed.filter(|one| !one.samples.is_empty()) {
             one.conversation.finish(connection);
             one.fill_the_pause(connection.last_ns());
-            (samples, every_ns) = (one.samples, one.every_ns);
+            (samples, every_ns, events) = (one.samples, one.every_ns, one.events);
             samples.reserve_exact(1);
             let clocking = [Clocking::default(); 2];
             samples.push(SamplePair::of(connection, connection.last_ns(), clocking, &one.conversation));
         }
         self.make_room();
-        self.done.push(Watched { connection: connection.clone(), samples, every_ns });
+        self.done.push(Watched { connection: connection.clone(), samples, every_ns, events });
     }
 }
 
@@ -131,7 +138,7 @@ impl Followed {
     fn new(connection: &Connection, now_ns: u64) -> Self {
         let (id, stretch, clocking) = (connection.id(), connection.stretch(), [Clocking::default(); 2]);
         let conversation = Conversation::default();
-        Self { id, samples: Vec::new(), every_ns: EVERY_NS, next_ns: now_ns, stretch, clocking, conversation }
+        Self { id, samples: Vec::new(), every_ns: EVERY_NS, next_ns: now_ns, stretch, clocking, conversation, events: Events::default(), was_out: [false; 2] }
     }
 
     /// The capture's clock was set back: what is counted since the last sample can't be said of any time. The next sample is taken at once.
@@ -140,11 +147,14 @@ impl Followed {
         (self.stretch, self.next_ns) = (stretch, now_ns);
         self.clocking.iter_mut().for_each(Clocking::begin_anew);
         self.conversation.clock_was_set();
+        self.events.clock_was_set();
     }
 
     #[inline]
     fn see(&mut self, connection: &Connection, event: &Event) {
         self.conversation.see(connection, event);
+        self.events.see(connection, event, self.was_out);
+        self.was_out = Side::BOTH.map(|side| connection.half(side).unacked_bytes() > 0);
         let sender = event.side as usize;
         if event.payload > 0 && event.kind == Kind::New {
             self.clocking[sender].sent(event, connection);
@@ -193,6 +203,11 @@ impl Watched {
     /// From one sample to the next, nanoseconds.
     pub const fn every_ns(&self) -> u64 {
         self.every_ns
+    }
+
+    /// What happened to the data of `sender`, in no order.
+    pub fn events(&self, sender: Side) -> Vec<FlowEvent> {
+        self.events.of(sender)
     }
 
     /// The end whose socket the capture stands for: the one that it is near. Between the two, the one that sent more.

@@ -1,6 +1,7 @@
 //! What is said of the connections of a capture: judged together where they share a path.
 
 use crate::capture_reading::CaptureRead;
+use crate::ending;
 use crate::handshake;
 use pipefill_analysis::findings::connections::{
     BackwardTimes, Captured, CapturedFlow, Connection, ConnectionPackets, Judged, judge_together,
@@ -140,6 +141,8 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
     let counts = half.counts();
     let is_near = side == one.near();
     let back = one.connection.half(side.other());
+    let last = samples.last();
+    let is_silent = last.is_some_and(|last| last.waits.silence_us > 0 && last.unacked_bytes > 0);
     let mut rtts: Vec<u32> = samples.iter().filter(|_| is_near).filter_map(|sample| sample.srtt_us).collect();
     rtts.sort_unstable();
     let data_ns = half.data_ns();
@@ -168,6 +171,10 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
         fastest_bps: half.bottleneck_bps(),
         options: handshake::options(&one.connection, side),
         counts: handshake::counts(&one.connection, side),
+        ended: ending::ended(&one.connection, side, is_silent),
+        missing: ending::missing(&one.connection, side),
+        events: ending::events(one, side, from_ns),
+        is_window_closed: back.window_bytes() == Some(0),
         vantage: one.capture_point(side),
         acks: back.packets().saturating_sub(back.counts().segments),
         srtt_us: rtts.get(rtts.len() / 2).copied().map(u64::from),

@@ -27,5 +27,17 @@ pub(crate) fn counts(connection: &Connection, side: Side) -> FlowCounts {
     let (sent, back) = (connection.half(side).ecn(), connection.half(side.other()).ecn());
     let is_counter = connection.ecn_mode() == Some(EcnMode::Accurate);
     let of_flag = |count: u32| if is_counter { 0 } else { u64::from(count) };
-    FlowCounts { ce: u64::from(sent.ce), ece: of_flag(back.ece), cwr: of_flag(sent.cwr) }
+    let (own, peer) = (connection.half(side), connection.half(side.other()));
+    let counts = own.counts();
+    FlowCounts {
+        ce: u64::from(sent.ce),
+        ece: of_flag(back.ece),
+        cwr: of_flag(sent.cwr),
+        zero_windows: peer.zero_windows().into(),
+        window_probes: own.window_probes().into(),
+        duplicate_acks: counts.duplicate_acks.into(),
+        out_of_order: counts.out_of_order.into(),
+        duplicates: counts.captured_twice.into(),
+        keep_alives: own.keep_alives().into(),
+    }
 }

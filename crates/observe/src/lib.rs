@@ -7,6 +7,7 @@ mod capture_flows;
 mod capture_reading;
 mod exact;
 mod filter;
+mod ending;
 mod handshake;
 mod processes;
 mod record;

@@ -1,11 +1,15 @@
 //! What packets say of a flow beside its figures: what the handshake agreed on, and counts, a sentence each.
 
 use crate::verdicts::counted;
-use pipefill_analysis::findings::connections::{CapturedFlow, FlowCounts, FlowOptions};
+use crate::quantity::duration;
+use pipefill_analysis::findings::connections::{
+    CapturedEvent, CapturedFlow, EndedBy, EndingKind, FlowCounts, FlowEnding, FlowEventKind, FlowOptions, MissingPart,
+};
 
 /// All that there is to say.
 pub(crate) fn sentences(flow: &CapturedFlow) -> Vec<String> {
-    [options(flow), counts(flow)].into_iter().flatten().collect()
+    let facts = [options(flow), counts(flow), ending(flow.ended), missing(flow)];
+    facts.into_iter().flatten().chain(outages(&flow.events)).collect()
 }
 
 /// What the ends agreed on; `None` where the receiver's SYN is not in the capture.
@@ -31,7 +35,64 @@ fn options(flow: &CapturedFlow) -> Option<String> {
 
 /// What was counted; `None` where nothing of it happened.
 fn counts(flow: &CapturedFlow) -> Option<String> {
-    let FlowCounts { ce, ece, cwr } = flow.counts;
-    let all = counted([(ce, "packets marked CE"), (ece, "ACKs with ECE"), (cwr, "segments with CWR")]);
+    let FlowCounts {
+        ce,
+        ece,
+        cwr,
+        zero_windows,
+        window_probes,
+        duplicate_acks,
+        out_of_order,
+        duplicates,
+        keep_alives,
+    } = flow.counts;
+    let all = counted([
+        (zero_windows, "zero windows"),
+        (window_probes, "window probes"),
+        (duplicate_acks, "duplicate ACKs"),
+        (out_of_order, "segments out of order"),
+        (duplicates, "packets captured twice"),
+        (keep_alives, "keep-alives"),
+        (ce, "packets marked CE"),
+        (ece, "ACKs with ECE"),
+        (cwr, "segments with CWR"),
+    ]);
     (!all.is_empty()).then(|| format!("Counted: {}.", all.join(", ")))
+}
+
+/// How it ended, where that is more than a FIN or the end of the capture.
+fn ending(ended: FlowEnding) -> Option<String> {
+    let by = match ended.by? {
+        EndedBy::Sender => "sender",
+        EndedBy::Receiver => "receiver",
+    };
+    match ended.how {
+        EndingKind::Reset => Some(format!("The {by} reset the connection.")),
+        EndingKind::Silence => Some(format!("The {by} stopped answering.")),
+        EndingKind::Fin | EndingKind::Open => None,
+    }
+}
+
+/// What the capture does not have; the scale is named beside the window.
+fn missing(flow: &CapturedFlow) -> Option<String> {
+    let name = |part: &MissingPart| match part {
+        MissingPart::Handshake => Some("the handshake"),
+        MissingPart::OtherDirection => Some("the packets of the receiver"),
+        MissingPart::Packets => Some("packets that were acknowledged"),
+        MissingPart::Scale => None,
+    };
+    let parts: Vec<&str> = flow.missing.iter().filter_map(name).collect();
+    (!parts.is_empty()).then(|| format!("Not in the capture: {}.", parts.join(", ")))
+}
+
+fn outages(events: &[CapturedEvent]) -> impl Iterator<Item = String> {
+    let outages = events.iter().filter(|event| event.kind == FlowEventKind::Outage);
+    outages.map(|event| {
+        format!(
+            "Outage: nothing passed for {}, from {} to {}, with data outstanding.",
+            duration(event.to_us - event.from_us),
+            duration(event.from_us),
+            duration(event.to_us)
+        )
+    })
 }

@@ -8,6 +8,7 @@ mod faults;
 mod reasons;
 mod test_warnings;
 mod verdict;
+mod waits;
 
 pub use commands::{quoted, repeat_command};
 pub use verdict::verdict_sentence;
@@ -19,7 +20,7 @@ use pipefill_analysis::findings::reproduce::Fit;
 use pipefill_analysis::findings::verdict::Verdict;
 use pipefill_analysis::judge::TestbedFault;
 use pipefill_core::cell::CellSpec;
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause, LimitedBy};
 
 /// What is said of a limit that is not known.
 pub(crate) const UNKNOWN: &str = "What limits it can't be told.";
@@ -128,22 +129,29 @@ fn limited(name: &str, share: Option<f64>, because: &str) -> String {
     format!("Limited by {name}{share}: {because}.")
 }
 
-/// A limit in words and, where that is the congestion window, why it is no larger.
-pub(crate) const fn limit_name(limited_by: LimitedBy, cwnd_cause: Option<CwndCause>) -> &'static str {
-    match (limited_by, cwnd_cause) {
+/// A limit in words and, where that has a name, its cause.
+pub(crate) const fn limit_name(limited_by: LimitedBy, cause: Option<Cause>) -> &'static str {
+    match (limited_by, cause) {
+        (LimitedBy::App, Some(Cause::Request)) => "the application (not asked for anything)",
+        (LimitedBy::App, Some(Cause::Response)) => "the application (slow to answer)",
+        (LimitedBy::App, Some(Cause::Turns)) => "the application (a round trip for each request)",
+        (LimitedBy::App, Some(Cause::Nagle)) => "the application (Nagle's algorithm)",
+        (LimitedBy::App, Some(Cause::DelayedAck)) => "the application (delayed ACKs)",
+        (LimitedBy::App, Some(Cause::Rate)) => "the application (its own pace)",
         (LimitedBy::App, _) => "the application",
         (LimitedBy::Sndbuf, _) => "the send buffer",
         (LimitedBy::Rwnd, _) => "the receive window",
-        (LimitedBy::Cwnd, Some(CwndCause::Startup)) => "the congestion window (slow start)",
-        (LimitedBy::Cwnd, Some(CwndCause::HystartExit)) => "the congestion window (slow start ended early)",
-        (LimitedBy::Cwnd, Some(CwndCause::RandomLoss)) => "the congestion window (random loss)",
-        (LimitedBy::Cwnd, Some(CwndCause::QueueLoss)) => "the congestion window (drops of the queue)",
-        (LimitedBy::Cwnd, Some(CwndCause::Policer)) => "the congestion window (drops of a policer)",
-        (LimitedBy::Cwnd, Some(CwndCause::Reordering)) => "the congestion window (reordering)",
-        (LimitedBy::Cwnd, Some(CwndCause::AckPath)) => "the congestion window (the path of the ACKs)",
-        (LimitedBy::Cwnd, Some(CwndCause::Growth)) => "the congestion window (still growing)",
-        (LimitedBy::Cwnd, None) => "the congestion window",
+        (LimitedBy::Cwnd, Some(Cause::Startup)) => "the congestion window (slow start)",
+        (LimitedBy::Cwnd, Some(Cause::HystartExit)) => "the congestion window (slow start ended early)",
+        (LimitedBy::Cwnd, Some(Cause::RandomLoss)) => "the congestion window (random loss)",
+        (LimitedBy::Cwnd, Some(Cause::QueueLoss)) => "the congestion window (drops of the queue)",
+        (LimitedBy::Cwnd, Some(Cause::Policer)) => "the congestion window (drops of a policer)",
+        (LimitedBy::Cwnd, Some(Cause::Reordering)) => "the congestion window (reordering)",
+        (LimitedBy::Cwnd, Some(Cause::AckPath)) => "the congestion window (the path of the ACKs)",
+        (LimitedBy::Cwnd, Some(Cause::Growth)) => "the congestion window (still growing)",
+        (LimitedBy::Cwnd, _) => "the congestion window",
         (LimitedBy::Pacing, _) => "pacing",
+        (LimitedBy::Path, Some(Cause::Silence)) => "the path (no answer)",
         (LimitedBy::Path, _) => "the path",
         (LimitedBy::Receiver, _) => "the receiving application",
         (LimitedBy::Cpu, _) => "the CPU",

@@ -5,6 +5,7 @@ mod connection;
 mod datagram_flow;
 mod delays;
 mod finding;
+mod ending;
 mod handshake;
 mod host_test;
 mod joined;
@@ -17,6 +18,7 @@ pub use connection::{Carried, Connection, ConnectionPackets, Exact, Judged, judg
 pub use datagram_flow::{DatagramCount, DatagramFlow};
 pub use delays::{ClockOffset, DelayOf, TestDelay, TestDelays};
 pub use finding::{ConnectionFinding, Connections};
+pub use ending::{CapturedEvent, EndedBy, EndingKind, FlowEnding, FlowEventKind, MissingPart};
 pub use handshake::{FlowCounts, FlowOptions};
 pub use host_test::{Datagrams, Ends, Server, TestFinding, TestResult};
 pub use joined::{

@@ -222,6 +222,10 @@ pub enum VerdictReason {
     Judged(Box<JudgedFlow>),
     /// It was too short.
     TooShort,
+    /// Only packets of its sender were captured.
+    OneDirection,
+    /// The receiver's window closed and did not open again.
+    WindowStaysClosed,
     /// There is one sample.
     SeenOnce,
     /// Nothing was carried.

@@ -349,6 +349,14 @@ thresholds! {
     receiver_disordered: Judge, Share = 0.05, Source::Catalogue;
     /// A rate that losses do not change is the same but for this.
     receiver_unchanged: Judge, Share = 0.02, Source::Catalogue;
+    /// A flow is judged from so many round trips on …
+    judged_round_trips: Judge, Times = 2.0, Source::Catalogue;
+    /// … and from so many segments, …
+    judged_segments: Judge, Count = 10.0, Source::Catalogue;
+    /// … unless it waits for turns for this part of its time, …
+    mostly_waits: Judge, Share = 0.5, Source::Catalogue;
+    /// … or a window of 0 or an end that is silent holds this part.
+    event_decides: Judge, Share = 0.5, Source::Catalogue;
     /// So many late ACKs are delayed ones: a single one may have been lost.
     delayed_acks: Infer, Count = 3.0, Source::Catalogue;
     /// Rounds that show a limit.

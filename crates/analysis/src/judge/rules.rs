@@ -7,7 +7,7 @@ mod cpu;
 mod cwnd;
 mod pacing;
 mod path;
-mod receiver;
+pub(super) mod receiver;
 mod rwnd;
 mod sndbuf;
 mod testbed;

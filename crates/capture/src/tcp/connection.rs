@@ -31,6 +31,8 @@ pub struct Connection {
     a_is_high: bool,
     is_v6: bool,
     is_reset: bool,
+    /// Who sent the first FIN, or a reset before both had.
+    closed_by: Option<Side>,
     /// [`Segment::stretch`] of the last segment.
     stretch: u32,
     first_ns: u64,
@@ -55,6 +57,7 @@ impl Connection {
             a_is_high: from_high == a_sent_it,
             is_v6: segment.is_v6,
             is_reset: false,
+            closed_by: None,
             stretch: segment.stretch,
             first_ns: segment.time_ns,
             last_ns: segment.time_ns,
@@ -83,6 +86,9 @@ impl Connection {
     #[inline(never)]
     fn begin(&mut self, segment: &Segment, side: Side) -> Option<Kind> {
         let (flags, is_v6) = (segment.flags, self.is_v6);
+        if flags.has(Flags::RST) && !self.is_closed() {
+            self.closed_by = Some(side);
+        }
         self.is_reset |= flags.has(Flags::RST);
         let (own, peer) = pair(&mut self.halves, side);
         let mut kind = None;
@@ -181,6 +187,11 @@ impl Connection {
     /// Whether a side has reset it.
     pub const fn is_reset(&self) -> bool {
         self.is_reset
+    }
+
+    /// Who sent the first FIN, or reset it before both had; `None` while it is open.
+    pub const fn closed_by(&self) -> Option<Side> {
+        self.closed_by
     }
 
     /// Whether it ended: by a reset, or with the FINs of both sides.

@@ -51,6 +51,8 @@ pub struct Half {
     /// What these say in bytes.
     window_bytes: Option<u32>,
     ecn: EcnCounts,
+    window_probes: u32,
+    keep_alives: u32,
     /// `snd_una` and `snd_nxt`, from its first sequence number.
     pub(super) una: u64,
     pub(super) next: u64,
@@ -119,6 +121,13 @@ impl Half {
             self.ecn.ece += u32::from(segment.flags.has(Flags::ECE));
             self.ecn.cwr += u32::from(segment.flags.has(Flags::CWR));
         }
+    }
+
+    /// Counts a segment that is neither data nor an ACK of some.
+    #[inline]
+    pub(super) fn count_kind(&mut self, kind: Kind) {
+        self.window_probes += u32::from(kind == Kind::ZeroWindowProbe);
+        self.keep_alives += u32::from(kind == Kind::KeepAlive);
     }
 
     /// The window that a segment advertises. Returns whether it differs from the one before.
@@ -371,6 +380,16 @@ impl Half {
     /// How often its window became 0.
     pub const fn zero_windows(&self) -> u32 {
         self.zero_windows
+    }
+
+    /// Probes of a zero window that it sent.
+    pub const fn window_probes(&self) -> u32 {
+        self.window_probes
+    }
+
+    /// Keep-alives that it sent.
+    pub const fn keep_alives(&self) -> u32 {
+        self.keep_alives
     }
 
     /// Its marks and echoes of RFC 3168.

@@ -11,12 +11,20 @@ pub(super) fn sentence(reason: &VerdictReason) -> String {
     match *reason {
         VerdictReason::Judged(ref judged) => verdict_sentence(judged),
         VerdictReason::TooShort => "Too short to judge.".to_owned(),
+        VerdictReason::OneDirection => {
+            "The limit is unknown: the capture has no packet of the receiver, whose ACKs and windows would show it.".to_owned()
+        }
+        VerdictReason::WindowStaysClosed => limited(
+            limit_name(LimitedBy::Receiver, None),
+            None,
+            "its receive buffer was full, and its window did not open again",
+        ),
         VerdictReason::SeenOnce => "Too short to judge: it was seen once.".to_owned(),
         VerdictReason::Idle => "Idle: nothing was sent or received.".to_owned(),
         VerdictReason::BothCaptures(ref judged, evidence) => {
             let diagnosis = &judged.diagnosis;
             let because = format!("both captures show that {}", of_both(evidence));
-            let name = limit_name(diagnosis.limited_by, diagnosis.cwnd_cause);
+            let name = limit_name(diagnosis.limited_by, diagnosis.cause);
             limited(name, Some(diagnosis.share()), &because)
         }
         VerdictReason::Datagrams(evidence) => datagrams(evidence),

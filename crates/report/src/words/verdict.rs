@@ -2,6 +2,7 @@
 //!
 //! A figure above its own bound is explained or left out.
 
+use super::waits::{waited, while_active};
 use super::{UNKNOWN, faults, limit_name, limited};
 use crate::quantity::{bytes, duration, percent, rate};
 use pipefill_analysis::findings::finding::{Bufferbloat, Latency};
@@ -43,6 +44,7 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
     let figures = &diagnosis.figures;
     let measured = measured(judged);
     let because = match diagnosis.limited_by {
+        _ if let Some(waited) = waited(diagnosis) => format!("{waited}; {}", measured.text),
         limit @ (LimitedBy::App | LimitedBy::Pacing | LimitedBy::Sndbuf) if is_from_afar(judged) => {
             format!("{}, {}", what_arrives(limit), measured.text)
         }
@@ -59,7 +61,7 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
             format!("{}; {} were measured", not_told(judged), rate(judged.goodput_bps))
         }
     };
-    let name = limit_name(diagnosis.limited_by, diagnosis.cwnd_cause);
+    let name = limit_name(diagnosis.limited_by, diagnosis.cause);
     let limit = match diagnosis.limited_by {
         LimitedBy::Unknown => format!("{}: {because}.", UNKNOWN.trim_end_matches('.')),
         _ => limited(name, Some(diagnosis.share()), &because),
@@ -71,7 +73,7 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
         format!(" The testbed: {}.", faults.join("; "))
     };
     let shared = judged.shared().map_or_else(String::new, of_others);
-    limit + &rest(diagnosis) + &latency(&judged.latency) + &testbed + &shared
+    limit + &rest(diagnosis) + &while_active(diagnosis, limit_name) + &latency(&judged.latency) + &testbed + &shared
 }
 
 /// Whether only what arrives at the receiver was seen, of a connection that no scenario describes.

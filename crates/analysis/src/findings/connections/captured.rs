@@ -1,13 +1,15 @@
 //! What is said of the connections of a capture: one entry for each connection and direction that carried data.
 
 use super::connection::Judged;
+use super::ending::{CapturedEvent, FlowEnding, MissingPart};
 use super::handshake::{FlowCounts, FlowOptions};
 use super::joined::{BackwardTimes, JoinedCaptures, JoinedFlow};
 use crate::findings::experiment::SCHEMA;
 use crate::findings::verdict::{Verdict, VerdictReason};
 use crate::ground::thresholds::STANDARD;
-use crate::judge::{Diagnosis, FlowLedger};
+use crate::judge::{Diagnosis, FlowLedger, FlowLength, OTHER_DIRECTION, TOO_SHORT, ZERO_WINDOW};
 use pipefill_core::cell::Direction;
+use pipefill_core::limit::{Cause, LimitedBy};
 use pipefill_core::record::{CapturePoint, LossKind, PathFacts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,6 +85,12 @@ pub struct CapturedFlow {
     pub options: FlowOptions,
     /// What was counted beside segments and retransmissions.
     pub counts: FlowCounts,
+    /// How the connection ended.
+    pub ended: FlowEnding,
+    /// What of it the capture does not have: nothing is concluded from that.
+    pub missing: Vec<MissingPart>,
+    /// What happened, in order of time: outages and idle times one by one, the longest; others from the first to the last.
+    pub events: Vec<CapturedEvent>,
     /// Where it was captured.
     pub vantage: CapturePoint,
     /// What a capture at the other end adds; null where there is none, or where it does not have this flow.
@@ -95,6 +103,10 @@ pub struct CapturedFlow {
     #[serde(skip)]
     #[schemars(skip)]
     pub srtt_us: Option<u64>,
+    /// Whether the receiver's window was 0 at the end.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub is_window_closed: bool,
     /// Its time by who held it.
     #[serde(skip)]
     #[schemars(skip)]
@@ -114,9 +126,44 @@ impl CapturedFlow {
         match found.iter().find(|one| one.flow.figures.direction == direction) {
             Some(one) => {
                 self.verdict = one.flow.verdict.clone();
+                // One rate for table, sentence and document.
+                if let (Some(VerdictReason::Judged(judged)), Some(bps)) = (&mut self.verdict.reason, self.goodput_bps) {
+                    judged.goodput_bps = bps;
+                }
                 self.ledger.clone_from(&one.ledger);
             }
             None => self.verdict.reason = Some(VerdictReason::TooShort),
+        }
+        let is_silent = self.verdict.cause == Some(Cause::Silence);
+        if self.missing.contains(&MissingPart::OtherDirection) && !is_silent {
+            self.verdict = Verdict {
+                limited_by: Some(LimitedBy::Unknown),
+                rule: Some(OTHER_DIRECTION),
+                span_us: self.verdict.span_us,
+                advice: Some(Vec::new()),
+                reason: Some(VerdictReason::OneDirection),
+                ..Verdict::default()
+            };
+            (self.in_flight_bytes, self.ledger) = (None, None);
+        } else if self.length().is_too_short(&STANDARD) {
+            let is_closed = self.counts.zero_windows > 0 && self.is_window_closed;
+            let (limited_by, rule, reason) = match is_closed {
+                true => (Some(LimitedBy::Receiver), ZERO_WINDOW, VerdictReason::WindowStaysClosed),
+                false => (None, TOO_SHORT, VerdictReason::TooShort),
+            };
+            let (span_us, reason) = (self.verdict.span_us, Some(reason));
+            self.verdict = Verdict { limited_by, rule: Some(rule), span_us, reason, ..Verdict::default() };
+            self.ledger = None;
+        }
+    }
+
+    /// How much of it there is to judge.
+    fn length(&self) -> FlowLength<'_> {
+        FlowLength {
+            span_us: self.verdict.span_us,
+            min_rtt_us: self.min_rtt_us,
+            segments: self.segments,
+            time: self.verdict.time.as_deref().unwrap_or_default(),
         }
     }
 

@@ -29,4 +29,16 @@ pub struct FlowCounts {
     pub ece: u64,
     /// Segments of the sender with CWR: its window was reduced. 0 with accurate ECN.
     pub cwr: u64,
+    /// Times that the receiver's window became 0.
+    pub zero_windows: u64,
+    /// Probes of such a window (RFC 9293, 3.8.6.1).
+    pub window_probes: u64,
+    /// ACKs of nothing new while data was outstanding (RFC 5681, 2).
+    pub duplicate_acks: u64,
+    /// Segments that others overtook before the capture point: none of them was sent again.
+    pub out_of_order: u64,
+    /// Packets that the capture has twice, from two interfaces or by the network.
+    pub duplicates: u64,
+    /// Keep-alives of the sender (RFC 9293, 3.8.4).
+    pub keep_alives: u64,
 }

@@ -29,7 +29,7 @@ pub(super) const UNREAD_ALONE: Rule = Rule {
     },
 };
 
-pub(super) const ZERO_WINDOW: Rule = Rule {
+pub(in crate::judge) const ZERO_WINDOW: Rule = Rule {
     id: RuleId::new("receiver.zero_window"),
     question: "Has the advertised window no room for a segment, with no hole open?",
     needs: &[Part::Waiting],

@@ -92,6 +92,10 @@ impl Connection {
             let bytes = Bytes { segment, numbers: &numbers, begun, full_rtt_us };
             take_bytes(&bytes, own, peer, (self.handshake, side), &mut event.fills_hole)
         };
+        own.count_kind(event.kind);
+        if flags.has(Flags::FIN) {
+            self.closed_by.get_or_insert(side);
+        }
         observer.segment(self, event);
         if answer.has_found || event.kind.is_retransmit() {
             self.tell_spurious(observer);

@@ -1,0 +1,71 @@
+//! The sentence on a direction that mostly waits, with the times that add up to its own.
+
+use crate::quantity::duration;
+use pipefill_analysis::judge::Diagnosis;
+use pipefill_core::limit::{Cause, LimitedBy};
+
+/// Why the holder of most of the time holds it, where that is a wait that packets show; `None` where it is something else.
+pub(super) fn waited(diagnosis: &Diagnosis) -> Option<String> {
+    let waits = diagnosis.figures.waits?;
+    let span_us: u64 = diagnosis.time.iter().map(|held| held.us).sum();
+    let its = |held: &&pipefill_analysis::judge::HeldTime| {
+        held.limited_by == diagnosis.limited_by && held.cause == diagnosis.cause
+    };
+    let held_us = diagnosis.time.iter().find(its).map(|held| held.us)?;
+    let part = format!("{} of {}", duration(held_us), duration(span_us));
+    let each = |count: u32| duration(held_us / u64::from(count.max(1)));
+    Some(match (diagnosis.limited_by, diagnosis.cause?) {
+        (LimitedBy::App, Cause::Request) => {
+            format!("for {part} the other side had asked for nothing, or was still sending its request")
+        }
+        (LimitedBy::App, Cause::Response) => {
+            format!("for {part} it had been asked and had not begun to answer")
+        }
+        (LimitedBy::App, Cause::Turns) => format!(
+            "{} turns of {} each take {part}{}",
+            waits.turns,
+            each(waits.turns),
+            diagnosis
+                .figures
+                .base_rtt_us
+                .map_or_else(String::new, |us| format!(", with a round trip of {}", duration(us)))
+        ),
+        (LimitedBy::App, Cause::DelayedAck) => format!(
+            "{} at most two segments were out and waited {} for a delayed ACK: {part}",
+            times(waits.delayed_acks),
+            each(waits.delayed_acks)
+        ),
+        (LimitedBy::App, Cause::Nagle) => format!(
+            "{} less than a segment waited {} for a delayed ACK: {part}",
+            times(waits.nagles),
+            each(waits.nagles)
+        ),
+        (LimitedBy::App, Cause::Rate) => {
+            format!("for {part} everything was acknowledged and it had nothing to send")
+        }
+        (LimitedBy::Path, Cause::Silence) => {
+            format!("for {part} data was sent again and nothing came back; is the other end up, and is there a route?")
+        }
+        _ => return None,
+    })
+}
+
+/// What holds the active time, where that is something else.
+pub(super) fn while_active(diagnosis: &Diagnosis, name: impl Fn(LimitedBy, Option<Cause>) -> &'static str) -> String {
+    let active = (diagnosis.active_limited_by, diagnosis.active_cause);
+    match active {
+        (Some(limited_by), cause)
+            if (limited_by, cause) != (diagnosis.limited_by, diagnosis.cause) && limited_by != LimitedBy::Unknown =>
+        {
+            format!(" While it is active, {} limits it.", name(limited_by, cause))
+        }
+        _ => String::new(),
+    }
+}
+
+fn times(count: u32) -> String {
+    match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    }
+}
