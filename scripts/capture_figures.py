@@ -49,7 +49,7 @@ USUAL_MSS, DEFAULT_MSS = 1460, 536
 FIGURES = ("bytes", "retransmits", "data_us", "segments")
 # What is peculiar about a flow, the first one that it has is its class.
 MARKS = (
-    "times that no clock has", "the clock was set back", "fragments", "data in a reset", "far sequence numbers", "copies", "keep-alives",
+    "times that no clock has", "a packet within a connection", "the clock was set back", "fragments", "data in a reset", "far sequence numbers", "copies", "keep-alives",
     "window probes", "one direction", "before the first", "acknowledged and not captured", "acknowledged before", "holes", "partly new",
     "padding", "a hole in the capture or the path",
 )
@@ -65,7 +65,6 @@ class Packet:
     destination: str
     ip_id: int
     is_v6: bool
-    hops: int
     stream: int
     seq: int
     ack: int
@@ -101,7 +100,6 @@ class Flow:
     packets: int = 0
     first: int | None = None
     last: int | None = None
-    last_of_any: int | None = None
     marks: set = field(default_factory=set)
     tshark: Counter = field(default_factory=Counter)
     layers: str = ""
@@ -125,7 +123,7 @@ def number(text, otherwise=0):
 
 
 def packet(line):
-    (frame, time, protocols, v4_source, v6_source, v4_destination, v6_destination, ip_id, ttl, hlim, stream, source_port, destination_port,
+    (frame, time, protocols, v4_source, v6_source, v4_destination, v6_destination, ip_id, _ttl, _hlim, stream, source_port, destination_port,
      seq, ack, flags, length, window, tsval, tsecr, mss, _sack, retransmission, out_of_order, keep_alive, probe, more, offset, ip_length,
      ip_header, tcp_header, _interface) = line.split("\t")
     if not (stream and seq and length and flags):
@@ -138,7 +136,7 @@ def packet(line):
     if not source:
         return None
     seconds, _, fraction = time.partition(".")
-    is_fragment = not is_v6 and (more in ("1", "True") or number(offset) != 0)
+    is_fragment = "ipv6.fraghdr" in protocols or not is_v6 and (more in ("1", "True") or number(offset) != 0)
     payload = int(length)
     # tshark takes a packet for as long as its frame; the header of IP says how long it was, also where the capture cut the frame's length.
     if not is_v6 and not is_fragment and number(ip_length) > 0:
@@ -146,7 +144,7 @@ def packet(line):
     marks = [("retransmission", retransmission), ("out_of_order", out_of_order), ("keep_alive", keep_alive), ("probe", probe)]
     return Packet(
         int(frame), int(seconds) * 10**9 + int(fraction.ljust(9, "0")[:9] or 0), endpoint(source, source_port),
-        endpoint(destination, destination_port), 0 if is_v6 else number(ip_id), is_v6, number(hlim if is_v6 else ttl), int(stream), int(seq),
+        endpoint(destination, destination_port), 0 if is_v6 else number(ip_id), is_v6, int(stream), int(seq),
         number(ack), int(flags, 0), payload, number(window), number(tsval, -1), number(tsecr, -1), number(mss),
         next((name for name, is_set in marks if is_set), ""), is_fragment, ":".join(layer for layer in layers if layer != "ethertype"),
     )
@@ -291,6 +289,8 @@ class Direction:
         flow.tshark[packet.tshark] += packet.length > 0
         if packet.is_fragment:
             flow.marks.add("fragments")
+        if "tcp" in packet.layers.split(":"):
+            flow.marks.add("a packet within a connection")
         start = self.unwrap(packet.seq)
         length = 0 if packet.flags & RST else packet.length
         if packet.flags & RST and packet.length:
@@ -314,7 +314,6 @@ class Direction:
                 self.next = max(start, self.next or start)
                 self.move(self.next)
             return
-        end = start + length
         if copied:
             flow.copies += 1
             flow.marks.add("copies")
@@ -323,6 +322,12 @@ class Direction:
         if self.syn_seq is not None and packet.seq == self.syn_seq and not packet.flags & SYN:
             start, length = start + 1, length - 1
             flow.marks.add("padding")
+        if self.fin_seq is not None and self.fin_seq < start + length:
+            length = self.fin_seq - start
+            flow.marks.add("padding")
+        if length <= 0:
+            return
+        end = start + length
         is_small = length == 1 and not packet.flags & (SYN | FIN)
         was_acked = self.acked is not None and end <= self.acked
         if is_small and was_acked and self.next in (None, end):
@@ -368,7 +373,6 @@ class Direction:
             flow.last = max(flow.last, packet.time)
         else:
             flow.marks.add("acknowledged before")
-        flow.last_of_any = packet.time
         if start > highest and self.next is not None:
             flow.marks.add("a hole in the capture or the path")
         if end > highest:
