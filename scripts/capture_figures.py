@@ -43,6 +43,8 @@ SET_CLOCK_NS = 20_000_000
 TIME_LIMIT_NS = 1 << 63
 # Wireshark's own bound below which what fills a hole was overtaken.
 OVERTAKEN_NS = 3_000_000
+# What lies so far from the rest of its direction is of no real transfer.
+FAR = 1 << 26
 TIMESTAMPS = 12
 # Of an MTU of 1500, where no handshake was captured; and where a SYN has no option (RFC 9293 3.7.1).
 USUAL_MSS, DEFAULT_MSS = 1460, 536
@@ -115,6 +117,7 @@ class Flow:
 
 def endpoint(address, port):
     address = ipaddress.ip_address(address)
+    address = getattr(address, "ipv4_mapped", None) or address
     return f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
 
 
@@ -202,6 +205,10 @@ class Ranges:
         self.ends[first:last] = [max(end, self.ends[last - 1])]
         return end - start - had
 
+    def overlap(self, start, end):
+        """How many numbers of a range are in it."""
+        return sum(max(min(end, own_end) - max(start, own_start), 0) for own_start, own_end in zip(self.starts, self.ends))
+
     def total(self):
         return sum(self.ends) - sum(self.starts)
 
@@ -284,96 +291,104 @@ class Direction:
         return age < max(rounds * (self.rtt or 0), OVERTAKEN_NS)
 
     def take(self, packet):
+        """The next packet of this end."""
         flow = self.flow
         flow.packets += 1
         flow.tshark[packet.tshark] += packet.length > 0
-        if packet.is_fragment:
-            flow.marks.add("fragments")
-        if "tcp" in packet.layers.split(":"):
-            flow.marks.add("a packet within a connection")
-        start = self.unwrap(packet.seq)
-        length = 0 if packet.flags & RST else packet.length
-        if packet.flags & RST and packet.length:
-            flow.marks.add("data in a reset")
+        for mark, is_so in (
+            ("fragments", packet.is_fragment),
+            ("a packet within a connection", "tcp" in packet.layers.split(":")),
+            ("data in a reset", packet.flags & RST and packet.length),
+        ):
+            if is_so:
+                flow.marks.add(mark)
+        start, length = self.unwrap(packet.seq), 0 if packet.flags & RST else packet.length
         copied = (length or packet.flags & (SYN | FIN)) and self.is_copy(packet)
         if packet.flags & SYN:
-            if self.syn_seq == packet.seq:
-                flow.syn_again += not copied
+            flow.syn_again += self.syn_seq == packet.seq and not copied
             self.syn_seq = packet.seq
             self.own_mss = packet.mss or DEFAULT_MSS
             start += 1
-        is_fin_again = packet.flags & FIN and self.fin_seq == start + length
+        is_fin_again = bool(packet.flags & FIN and self.fin_seq == start + length)
         if packet.flags & FIN:
             self.fin_seq = start + length
         if length == 0:
-            if is_fin_again and not copied:
-                flow.fin_again += 1
-            if self.next is None or (not packet.flags & RST and abs(start - self.next) < 1 << 30):
-                if self.next is not None and start == self.next - 1 and not packet.flags & (SYN | FIN | RST):
-                    flow.keep_alives += 1
-                self.next = max(start, self.next or start)
-                self.move(self.next)
-            return
-        if copied:
+            flow.fin_again += is_fin_again and not copied
+            self.take_bare(packet, start)
+        elif copied:
             flow.copies += 1
             flow.marks.add("copies")
-            return
-        # A payload that begins at the SYN's own number is one byte shorter: what fills a frame is no data.
-        if self.syn_seq is not None and packet.seq == self.syn_seq and not packet.flags & SYN:
-            start, length = start + 1, length - 1
-            flow.marks.add("padding")
-        if self.fin_seq is not None and self.fin_seq < start + length:
-            length = self.fin_seq - start
-            flow.marks.add("padding")
-        if length <= 0:
-            return
-        end = start + length
-        is_small = length == 1 and not packet.flags & (SYN | FIN)
-        was_acked = self.acked is not None and end <= self.acked
-        if is_small and was_acked and self.next in (None, end):
-            flow.keep_alives += 1
-            flow.marks.add("keep-alives")
-            self.next = end
-            return
-        if is_small and self.peer_window == 0 and (self.acked is None or start >= self.acked):
-            flow.probes += 1
-            flow.marks.add("window probes")
-            self.ranges.add(start, end)
-            self.probed.add(start, end)
-            self.next = max(end, self.next or end)
+        else:
+            start, end = self.without_padding(packet, start, start + length)
+            if start < end and not self.is_keep_alive(packet, start, end) and not self.is_probe(packet, start, end):
+                self.take_payload(packet, start, end, is_fin_again)
+
+    def take_bare(self, packet, start):
+        """A packet without payload: its number is the one that comes next."""
+        if self.next is None or (not packet.flags & RST and abs(start - self.next) < 1 << 30):
+            is_before = self.next is not None and start == self.next - 1
+            self.flow.keep_alives += is_before and not packet.flags & (SYN | FIN | RST)
+            self.next = max(start, self.next or start)
             self.move(self.next)
-            return
-        if self.next is not None and abs(start - self.next) > 1 << 26:
+
+    def without_padding(self, packet, start, end):
+        """What fills a frame is no data: at the SYN's own number, and beyond the FIN's."""
+        begin = start + (self.syn_seq is not None and packet.seq == self.syn_seq and not packet.flags & SYN)
+        limit = end if self.fin_seq is None else min(end, self.fin_seq)
+        if (begin, limit) != (start, end):
+            self.flow.marks.add("padding")
+        return begin, limit
+
+    def is_keep_alive(self, packet, start, end):
+        """One byte that was acknowledged, and the last one (RFC 9293 3.8.4)."""
+        was_acked = self.acked is not None and end <= self.acked
+        if end - start != 1 or packet.flags & (SYN | FIN) or not was_acked or self.next not in (None, end):
+            return False
+        self.flow.keep_alives += 1
+        self.flow.marks.add("keep-alives")
+        self.next = end
+        return True
+
+    def is_probe(self, packet, start, end):
+        """One byte that the peer's window of 0 does not allow (RFC 9293 3.8.6.1)."""
+        is_new = self.acked is None or start >= self.acked
+        if end - start != 1 or packet.flags & (SYN | FIN) or self.peer_window != 0 or not is_new:
+            return False
+        self.flow.probes += 1
+        self.flow.marks.add("window probes")
+        self.ranges.add(start, end)
+        self.probed.add(start, end)
+        self.next = max(end, self.next or end)
+        self.move(self.next)
+        return True
+
+    def take_payload(self, packet, start, end, is_fin_again):
+        flow, highest = self.flow, start if self.next is None else self.next
+        if abs(start - highest) > FAR:
             flow.marks.add("far sequence numbers")
+        was_acked = self.acked is not None and end <= self.acked
         new = self.ranges.add(start, end)
-        old = length - new
-        if old and self.probed.ends:
-            fresh = Ranges()
-            fresh.starts, fresh.ends = self.probed.starts[:], self.probed.ends[:]
-            old -= length - fresh.add(start, end)
-        highest = self.next if self.next is not None else start
-        flow.segments += self.segments(packet, length)
+        old = end - start - new - self.probed.overlap(start, end) if new < end - start else 0
+        flow.segments += self.segments(packet, end - start)
+        later = self.beyond_of(start)
         if old > 0:
             flow.again += self.segments(packet, old)
             if new:
                 flow.marks.add("partly new")
-        elif new and start < highest and self.beyond_of(start):
-            later = self.beyond_of(start)
+        elif new and start < highest and later:
             flow.marks.add("holes")
-            if self.was_overtaken(packet, later):
-                flow.overtaken += self.segments(packet, length)
-            else:
-                flow.filled_again += self.segments(packet, length)
+            kind = "overtaken" if self.was_overtaken(packet, later) else "filled_again"
+            setattr(flow, kind, getattr(flow, kind) + self.segments(packet, end - start))
         elif new and start < highest:
             flow.marks.add("before the first")
-            flow.fin_again += bool(is_fin_again)
+            flow.fin_again += is_fin_again
         if flow.first is None:
             flow.first = flow.last = packet.time
         if new or not was_acked:
             flow.last = max(flow.last, packet.time)
         else:
             flow.marks.add("acknowledged before")
-        if start > highest and self.next is not None:
+        if start > highest:
             flow.marks.add("a hole in the capture or the path")
         if end > highest:
             self.beyond.append((start, packet))

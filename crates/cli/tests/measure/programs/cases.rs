@@ -57,12 +57,12 @@ pub(crate) const QUICK: [(&str, &str); 10] = [
     ("http_server", "clean"),
     ("slow_reader", "clean"),
     ("scp_down", "loss"),
-    ("ssh", "disorder"),
+    ("ssh", "queue"),
     ("rsync_up", "queue"),
     ("iperf3_down", "loss"),
     ("iperf3_four_at_once", "queue"),
     ("redis", "loss"),
-    ("http2", "disorder"),
+    ("http2", "loss"),
 ];
 
 pub(crate) const CASES: [Case; 21] = [

@@ -20,6 +20,7 @@ INET_DIAG_INFO = 2
 NLMSG_HEADER, INET_DIAG_MSG = 16, 72
 # struct tcp_info (linux/tcp.h).
 FIELDS = {
+    "snd_mss": ("I", 16),
     "total_retrans": ("I", 100),
     "bytes_acked": ("Q", 120),
     "bytes_received": ("Q", 128),
