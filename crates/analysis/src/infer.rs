@@ -27,6 +27,7 @@ mod stall;
 pub(crate) mod synthetic;
 mod track;
 pub(crate) mod utilisation;
+pub(crate) mod slow_start;
 pub(crate) mod waits;
 pub(crate) mod way;
 

@@ -131,6 +131,8 @@ pub struct Arrivals {
     pub window_used: Option<f64>,
     /// What all rounds that count show together.
     pub whole: ArrivalsOfAll,
+    /// Whether each round trip so far brought half as much again as the one before, and nothing was missing.
+    pub is_slow_start: bool,
     /// What the packets show; absent where they were not captured near the receiver.
     pub packets: Option<ArrivingPackets>,
 }

@@ -349,6 +349,10 @@ thresholds! {
     receiver_disordered: Judge, Share = 0.05, Source::Catalogue;
     /// A rate that losses do not change is the same but for this.
     receiver_unchanged: Judge, Share = 0.02, Source::Catalogue;
+    /// In slow start a round trip brings this many times as much as the one before, with an ACK for every second segment …
+    slow_start_growth: Infer, Times = 1.4, Source::Rfc("5681, 3.1");
+    /// … at least so often, one after the other.
+    slow_start_rounds: Infer, Count = 3.0, Source::Catalogue;
     /// A flow is judged from so many round trips on …
     judged_round_trips: Judge, Times = 2.0, Source::Catalogue;
     /// … and from so many segments, …

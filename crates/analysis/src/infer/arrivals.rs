@@ -101,7 +101,7 @@ impl<'a> Receiving<'a> {
         let whole = self.whole(&counted, others);
         let arrivals = |round: ArrivalRound| {
             let (unread_share, window_used) = (round.unread, round.used);
-            (round.interval, Arrivals { unread_share, window_used, whole, packets: None })
+            (round.interval, Arrivals { unread_share, window_used, whole, ..Arrivals::default() })
         };
         within(life).map(arrivals).collect()
     }

@@ -20,6 +20,7 @@ use crate::infer::datagrams::DatagramCounts;
 use crate::infer::epochs::{Cutter, Epoch};
 use crate::infer::packets::{PacketTrack, StreamPackets};
 use crate::infer::run::{AskedStream, RunFacts};
+use crate::infer::slow_start::slow_start;
 use crate::infer::utilisation::Utilisation;
 use crate::infer::waits::{Wait, waits};
 use pipefill_core::cell::{FlowSpec, Protocol};
@@ -248,6 +249,17 @@ impl<'a> Diagnosing<'a> {
         let life = interval::life(stream.stream.summary);
         let rounds = stream.receiving.arrivals(life, stream.measured, &others);
         let stream = &mut self.streams[place];
+        let beginning = slow_start(stream.packets.as_slice(), self.thresholds);
+        if let Some(interval) = beginning.filter(|_| stream.capture_point == CapturePoint::Receiver) {
+            let evidence = Evidence {
+                from_us: interval.from_us,
+                to_us: interval.to_us,
+                arrivals: Some(Arrivals { is_slow_start: true, ..Arrivals::default() }),
+                ..Evidence::default()
+            };
+            let flow = &mut self.flows[stream.place];
+            stream.judge_evidence(&evidence, Around::default(), flow, self.thresholds);
+        }
         let packets = (stream.capture_point == CapturePoint::Receiver).then(|| {
             arriving(&StreamPackets::of(stream.packets.as_slice(), self.thresholds), self.thresholds)
         });

@@ -67,6 +67,7 @@ pub static RULES: &[&Rule] = &[
     &app::NOTHING_WAITS,
     // The receiver's socket alone.
     &receiver::UNREAD_ALONE,
+    &cwnd::STARTUP,
     &rwnd::ARRIVES_WHOLE,
     &app::ARRIVES_DRY,
     &pacing::ARRIVES_EVENLY,

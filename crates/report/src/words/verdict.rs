@@ -142,6 +142,10 @@ fn path(judged: &JudgedFlow) -> String {
     };
     let asked = rate(bottleneck.value.bps());
     let full = figures.utilisation.map_or_else(String::new, |share| match judged.is_alone() {
+        // What was sent and is not acknowledged waits in front of it.
+        true if goodput_bps as f64 > ABOVE * possible as f64 && judged.is_observed() => {
+            ": the pipe is full, and the rest waits in its queue".to_owned()
+        }
         true if goodput_bps as f64 > ABOVE * possible as f64 => {
             format!(": the pipe is {} full{EARLIER}", percent(share))
         }

@@ -206,7 +206,7 @@ fn a_second_capture_revises_what_the_verdict_rests_on() {
         sample.in_flight_before_acks_bytes = 17 * (99_000 + 2_000 * at);
     });
     let judged = judge_together(&[captured(&sent, &[])]).0.remove(0);
-    let mut flow = CapturedFlow { min_rtt_us: Some(20_000), ..CapturedFlow::default() };
+    let mut flow = CapturedFlow { min_rtt_us: Some(20_000), segments: 1_000, ..CapturedFlow::default() };
     flow.judge(&judged, Direction::Forward);
     let alone = flow.clone();
     flow.join(JoinedFlow::default());

@@ -67,3 +67,10 @@ pub(super) fn arriving_packets(
         [&ARRIVALS_GROW, &ARRIVALS_DISORDERED].iter().any(|rule| (rule.holds)(evidence, t, trace));
     (!shows_itself || (ARRIVES_WITH_QUEUE.holds)(evidence, t, trace)).then_some(packets)
 }
+
+pub(super) const STARTUP: Rule = Rule {
+    id: RuleId::new("cwnd.startup"),
+    question: "Has each round trip so far brought half as much again as the one before, with nothing missing?",
+    needs: &[Part::Arrivals],
+    holds: |evidence, _, _| evidence.arrivals.is_some_and(|arrivals| arrivals.is_slow_start),
+};
