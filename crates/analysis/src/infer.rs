@@ -22,12 +22,12 @@ pub(crate) mod run;
 pub(crate) mod samples;
 mod sender_sample;
 mod sharing;
+pub(crate) mod slow_start;
 mod stall;
 #[cfg(test)]
 pub(crate) mod synthetic;
 mod track;
 pub(crate) mod utilisation;
-pub(crate) mod slow_start;
 pub(crate) mod waits;
 pub(crate) mod way;
 

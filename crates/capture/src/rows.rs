@@ -138,7 +138,17 @@ impl Followed {
     fn new(connection: &Connection, now_ns: u64) -> Self {
         let (id, stretch, clocking) = (connection.id(), connection.stretch(), [Clocking::default(); 2]);
         let conversation = Conversation::default();
-        Self { id, samples: Vec::new(), every_ns: EVERY_NS, next_ns: now_ns, stretch, clocking, conversation, events: Events::default(), was_out: [false; 2] }
+        Self {
+            id,
+            samples: Vec::new(),
+            every_ns: EVERY_NS,
+            next_ns: now_ns,
+            stretch,
+            clocking,
+            conversation,
+            events: Events::default(),
+            was_out: [false; 2],
+        }
     }
 
     /// The capture's clock was set back: what is counted since the last sample can't be said of any time. The next sample is taken at once.

@@ -5,9 +5,9 @@
 
 mod capture_flows;
 mod capture_reading;
+mod ending;
 mod exact;
 mod filter;
-mod ending;
 mod handshake;
 mod processes;
 mod record;

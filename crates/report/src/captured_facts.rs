@@ -1,9 +1,10 @@
 //! What packets say of a flow beside its figures: what the handshake agreed on, and counts, a sentence each.
 
-use crate::verdicts::counted;
 use crate::quantity::duration;
+use crate::verdicts::counted;
 use pipefill_analysis::findings::connections::{
-    CapturedEvent, CapturedFlow, EndedBy, EndingKind, FlowCounts, FlowEnding, FlowEventKind, FlowOptions, MissingPart,
+    CapturedEvent, CapturedFlow, EndedBy, EndingKind, FlowCounts, FlowEnding, FlowEventKind, FlowOptions,
+    MissingPart,
 };
 
 /// All that there is to say.

@@ -1,5 +1,5 @@
 //! Slow start as it arrives: from the first data on each round trip brings half as much again as the one before, or more (RFC 5681, 3.1, with
-//! an ACK for every second segment), and nothing is missing.
+//! an ACK for every second segment), or two of them twice as much, and nothing is missing.
 
 use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::Thresholds;
@@ -16,18 +16,22 @@ pub(crate) fn slow_start(samples: &[PacketSample], thresholds: &Thresholds) -> O
         let behind = samples.partition_point(|sample| sample.t_us < at_us);
         behind.checked_sub(1).map(|at| &samples[at])
     };
-    let (mut before, mut had, mut steps) = (0, 0, 0_u64);
+    // Of the two round trips before.
+    let (mut before, mut had, mut steps) = ([0_u64; 2], 0, 0_u64);
+    let growth = thresholds.slow_start_growth.value();
     let mut end_us = first.t_us;
     for round in 0.. {
-        let to_us = first.t_us + (round + 1) * rtt_us;
-        let Some(sample) = until(to_us).filter(|_| to_us <= last_us + rtt_us) else { break };
+        // A flight begins with each round trip, some sooner than the least one: it is cut in the middle.
+        let to_us = first.t_us + round * rtt_us + rtt_us / 2;
+        let Some(sample) = until(to_us).filter(|_| to_us < last_us + rtt_us) else { break };
         let bytes = arrived(sample) - had;
-        let grows = round == 0 || bytes as f64 >= thresholds.slow_start_growth.value() * before as f64;
+        let grows = bytes as f64 >= growth * before[0] as f64
+            || (round > 1 && bytes as f64 >= growth * growth * before[1] as f64);
         if !grows || sample.out_of_order_segments > 0 || bytes == 0 {
             break;
         }
         steps += u64::from(round > 0);
-        (before, had, end_us) = (bytes, arrived(sample), to_us.min(last_us));
+        (before, had, end_us) = ([bytes, before[0]], arrived(sample), to_us.min(last_us));
     }
     (steps >= thresholds.slow_start_rounds.whole())
         .then_some(TimeInterval { from_us: first.t_us, to_us: end_us })
@@ -47,7 +51,12 @@ mod tests {
                 // It comes as a burst, at the beginning of the round trip.
                 acked_bytes += if part == 0 { *bytes } else { 0 };
                 let t_us = (round as u64 * 5 + part) * 10_000;
-                all.push(PacketSample { t_us, acked_bytes, path_rtt_us: Some(50_000), ..PacketSample::default() });
+                all.push(PacketSample {
+                    t_us,
+                    acked_bytes,
+                    path_rtt_us: Some(50_000),
+                    ..PacketSample::default()
+                });
             }
         }
         all
@@ -56,9 +65,14 @@ mod tests {
     #[test]
     fn it_lasts_while_each_round_trip_brings_half_as_much_again() {
         let found = |rounds: &[u64]| slow_start(&samples(rounds), &STANDARD).map(|found| found.to_us);
-        assert_eq!(found(&[14_000, 28_000, 56_000, 113_000, 225_000]), Some(240_000), "to its end");
-        assert_eq!(found(&[14_000, 28_000, 56_000, 113_000, 115_000, 115_000]), Some(200_000));
-        assert_eq!(found(&[14_000, 21_000, 31_000, 47_000, 10_000]), Some(200_000), "an ACK for two segments");
+        assert_eq!(found(&[14_000, 28_000, 56_000, 113_000, 225_000]), Some(225_000), "to its end");
+        assert_eq!(found(&[14_000, 28_000, 56_000, 100_000, 100_000, 100_000]), Some(175_000));
+        assert_eq!(found(&[14_000, 28_000, 56_000, 80_000, 160_000, 100_000]), Some(225_000), "a late burst");
+        assert_eq!(
+            found(&[14_000, 21_000, 31_000, 47_000, 10_000]),
+            Some(175_000),
+            "an ACK for two segments"
+        );
         assert_eq!(found(&[50_000, 50_000, 50_000, 50_000]), None);
         assert_eq!(found(&[14_000, 28_000]), None, "one doubling is chance");
         let mut lossy = samples(&[14_000, 28_000, 56_000, 113_000]);

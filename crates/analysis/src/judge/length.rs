@@ -32,17 +32,18 @@ impl FlowLength<'_> {
         let share = |is: fn(&HeldTime) -> bool| -> f64 {
             self.time.iter().filter(|held| is(held)).map(|held| held.share).sum()
         };
-        let is_event = |held: &HeldTime| held.limited_by == LimitedBy::Receiver || held.cause == Some(Cause::Silence);
+        let is_event =
+            |held: &HeldTime| held.limited_by == LimitedBy::Receiver || held.cause == Some(Cause::Silence);
         if share(is_event) >= t.event_decides.value() {
             return false;
         }
-        let is_turn = |held: &HeldTime| {
-            matches!(held.cause, Some(Cause::Request | Cause::Response | Cause::Turns))
-        };
+        let is_turn =
+            |held: &HeldTime| matches!(held.cause, Some(Cause::Request | Cause::Response | Cause::Turns));
         let waits = share(is_turn) >= t.mostly_waits.value();
-        let few_round_trips = self.span_us.zip(self.min_rtt_us).is_some_and(|(span_us, rtt_us)| {
-            (span_us as f64) < t.judged_round_trips.value() * rtt_us as f64
-        });
+        let few_round_trips = self
+            .span_us
+            .zip(self.min_rtt_us)
+            .is_some_and(|(span_us, rtt_us)| (span_us as f64) < t.judged_round_trips.value() * rtt_us as f64);
         few_round_trips || (self.segments < t.judged_segments.whole() && !waits)
     }
 }

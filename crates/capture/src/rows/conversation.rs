@@ -140,7 +140,12 @@ impl Conversation {
     pub(super) fn clock_was_set(&mut self) {
         self.begun_ns = None;
         for own in &mut self.speakers {
-            *own = Speaker { waits: own.waits, is_out: own.is_out, out_bytes: own.out_bytes, ..Speaker::default() };
+            *own = Speaker {
+                waits: own.waits,
+                is_out: own.is_out,
+                out_bytes: own.out_bytes,
+                ..Speaker::default()
+            };
         }
     }
 
@@ -199,7 +204,7 @@ impl Speaker {
                 return;
             }
             None => {
-                let after_ack_ns = now.saturating_sub(self.acked_ns);
+                let after_ack_ns = now.saturating_sub(self.acked_ns.max(from_ns));
                 if self.is_ack_late && after_ack_ns <= own_ns.saturating_add(RELEASED_NS) {
                     self.end_piece(connection);
                     self.waited_for_late_ack(connection, event, now.saturating_sub(from_ns) / 1_000)

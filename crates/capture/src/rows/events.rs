@@ -102,7 +102,8 @@ impl Events {
             let is_quiet = |event: &FlowEvent| matches!(event.kind, EventKind::Outage | EventKind::Idle);
             if own.iter().filter(|event| is_quiet(event)).count() > QUIET_MAX {
                 let shortest = own.iter().enumerate().filter(|(_, event)| is_quiet(event));
-                let shortest = shortest.min_by_key(|(_, event)| event.to_ns - event.from_ns).map(|(at, _)| at);
+                let shortest =
+                    shortest.min_by_key(|(_, event)| event.to_ns - event.from_ns).map(|(at, _)| at);
                 if let Some(at) = shortest {
                     own.remove(at);
                 }

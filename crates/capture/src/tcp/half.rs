@@ -368,7 +368,8 @@ impl Half {
 
     /// That window over the largest one so far, in thousandths: known without the scale.
     pub fn window_permille(&self) -> Option<u16> {
-        let widest = Some(u32::from(self.widest_field)).filter(|&widest| widest > 0 && self.window_is_scaled)?;
+        let widest =
+            Some(u32::from(self.widest_field)).filter(|&widest| widest > 0 && self.window_is_scaled)?;
         Some((u32::from(self.window_field) * 1_000 / widest) as u16)
     }
 

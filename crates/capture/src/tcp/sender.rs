@@ -383,8 +383,8 @@ impl Sender {
             if self.ids_stand_still || data.segment.ip_id == 0 || data.to > una {
                 return false;
             }
-            let is_last = data.segment.ip_id == self.last_new_id
-                && data.now().saturating_sub(self.last_ns) < COPY_NS;
+            let is_last =
+                data.segment.ip_id == self.last_new_id && data.now().saturating_sub(self.last_ns) < COPY_NS;
             return is_last || self.recent.as_ref().is_some_and(|recent| recent.has(data));
         };
         if first.is_untimed() {
@@ -400,7 +400,9 @@ impl Sender {
             Some(_) if has_ids => age < STAMPED_COPY_NS,
             None if has_ids => age < COPY_NS,
             // The same timestamp: not sent again, which takes a round trip at least.
-            Some(_) => age < data.full_rtt_us.map_or(UNKNOWN_COPY_NS, |us| u64::from(us) * 1_000).min(COPY_NS),
+            Some(_) => {
+                age < data.full_rtt_us.map_or(UNKNOWN_COPY_NS, |us| u64::from(us) * 1_000).min(COPY_NS)
+            }
             None => age < data.full_rtt_us.map_or(UNKNOWN_COPY_NS, |us| u64::from(us) * 250).min(COPY_NS),
         }
     }

@@ -66,12 +66,7 @@ fn damaged_pcaps() -> Vec<Case> {
             0,
             "byte 0: not a pcap or pcapng file (it starts with 89 50 4e 47)",
         ),
-        (
-            "zeros",
-            vec![0; 64],
-            0,
-            "byte 0: not a pcap or pcapng file (it starts with 00 00 00 00)",
-        ),
+        ("zeros", vec![0; 64], 0, "byte 0: not a pcap or pcapng file (it starts with 00 00 00 00)"),
         (
             "version 1",
             changed(&whole, 4, &[1, 0]),
@@ -371,7 +366,12 @@ fn damaged_packings() -> Vec<Case> {
         ),
         ("zstd's magic alone", cut(&zstd, 4), 0, "byte 0 (after unpacking zstd): unpacking failed"),
         ("zstd cut", cut(&zstd, zstd.len() - 3), 0, "byte 0 (after unpacking zstd): unpacking failed"),
-        ("text in gzip", pack(b"hello, hello"), 0, "byte 0 (after unpacking gzip): not a pcap or pcapng file"),
+        (
+            "text in gzip",
+            pack(b"hello, hello"),
+            0,
+            "byte 0 (after unpacking gzip): not a pcap or pcapng file",
+        ),
         ("nothing in gzip", pack(b""), 0, "byte 0 (after unpacking gzip): the capture is empty"),
     ]
 }

@@ -8,3 +8,4 @@ mod exchanges;
 mod joined;
 mod links;
 mod memory;
+mod turns;

@@ -73,7 +73,12 @@ pub fn verdict_sentence(judged: &JudgedFlow) -> String {
         format!(" The testbed: {}.", faults.join("; "))
     };
     let shared = judged.shared().map_or_else(String::new, of_others);
-    limit + &rest(diagnosis) + &while_active(diagnosis, limit_name) + &latency(&judged.latency) + &testbed + &shared
+    limit
+        + &rest(diagnosis)
+        + &while_active(diagnosis, limit_name)
+        + &latency(&judged.latency)
+        + &testbed
+        + &shared
 }
 
 /// Whether only what arrives at the receiver was seen, of a connection that no scenario describes.

@@ -44,18 +44,24 @@ pub(super) fn waited(diagnosis: &Diagnosis) -> Option<String> {
             format!("for {part} everything was acknowledged and it had nothing to send")
         }
         (LimitedBy::Path, Cause::Silence) => {
-            format!("for {part} data was sent again and nothing came back; is the other end up, and is there a route?")
+            format!(
+                "for {part} data was sent again and nothing came back; is the other end up, and is there a route?"
+            )
         }
         _ => return None,
     })
 }
 
 /// What holds the active time, where that is something else.
-pub(super) fn while_active(diagnosis: &Diagnosis, name: impl Fn(LimitedBy, Option<Cause>) -> &'static str) -> String {
+pub(super) fn while_active(
+    diagnosis: &Diagnosis,
+    name: impl Fn(LimitedBy, Option<Cause>) -> &'static str,
+) -> String {
     let active = (diagnosis.active_limited_by, diagnosis.active_cause);
     match active {
         (Some(limited_by), cause)
-            if (limited_by, cause) != (diagnosis.limited_by, diagnosis.cause) && limited_by != LimitedBy::Unknown =>
+            if (limited_by, cause) != (diagnosis.limited_by, diagnosis.cause)
+                && limited_by != LimitedBy::Unknown =>
         {
             format!(" While it is active, {} limits it.", name(limited_by, cause))
         }

@@ -127,7 +127,9 @@ impl CapturedFlow {
             Some(one) => {
                 self.verdict = one.flow.verdict.clone();
                 // One rate for table, sentence and document.
-                if let (Some(VerdictReason::Judged(judged)), Some(bps)) = (&mut self.verdict.reason, self.goodput_bps) {
+                if let (Some(VerdictReason::Judged(judged)), Some(bps)) =
+                    (&mut self.verdict.reason, self.goodput_bps)
+                {
                     judged.goodput_bps = bps;
                 }
                 self.ledger.clone_from(&one.ledger);

@@ -2,9 +2,9 @@
 
 use super::super::conditions::is_unread;
 use super::super::rule::{Part, Rule, RuleId};
-use pipefill_core::record::Waiting;
 use super::path::most_dropped;
 use pipefill_core::limit::LimitedBy;
+use pipefill_core::record::Waiting;
 
 pub(super) const DATAGRAMS_DROPPED: Rule = Rule {
     id: RuleId::new("receiver.datagrams_dropped"),

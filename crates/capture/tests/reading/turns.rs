@@ -1,0 +1,225 @@
+//! Whose turn it is: conversations of a client and a server, seen at either end, and what is no turn.
+
+use pipefill_capture::read::{LinkType, Packet};
+use pipefill_capture::rows::{EventKind, Sampling};
+use pipefill_capture::tcp::{Reconstruction, Side};
+use pipefill_core::record::Waits;
+use pipefill_testkit::captures::frame::{ACK, SYN, Tcp};
+
+const PSH: u8 = 8;
+const MSS: u32 = 1460;
+/// From the client to the server, and back.
+const HALF_US: u64 = 40_000;
+
+/// Where the capture was made.
+#[derive(Clone, Copy, PartialEq)]
+enum At {
+    Client,
+    Server,
+}
+
+/// What both ends send, in the times of the server; captured at one of them, of whose times only differences count.
+struct Talk {
+    at: At,
+    packets: Vec<(u64, Tcp)>,
+    /// Sent by each, client first; and acknowledged.
+    sent: [u32; 2],
+}
+
+impl Talk {
+    fn open(at: At) -> Self {
+        let mut talk = Self { at, packets: Vec::new(), sent: [1, 1] };
+        let mss = vec![2, 4, 0x05, 0xb4];
+        talk.pass(true, 0, Tcp { options: mss.clone(), window: 60_000, ..Tcp::new(1_000, 0, SYN, 0) });
+        talk.pass(false, 0, Tcp { options: mss, window: 60_000, ..Tcp::new(5_000, 1_001, SYN | ACK, 0) });
+        talk.pass(true, 2 * HALF_US, Tcp { window: 60_000, ..Tcp::new(1_001, 5_001, ACK, 0) });
+        talk
+    }
+
+    /// Of the client or the server; `server_us` is when it is at the server.
+    fn pass(&mut self, is_client: bool, server_us: u64, tcp: Tcp) {
+        let at_us = match (self.at, is_client) {
+            (At::Server, _) => server_us,
+            (At::Client, true) => server_us,
+            (At::Client, false) => server_us + 2 * HALF_US,
+        };
+        self.packets.push((at_us, if is_client { tcp } else { tcp.back() }));
+    }
+
+    fn say(&mut self, is_client: bool, server_us: u64, payload: u32) {
+        let (own, peer) = if is_client { (0, 1) } else { (1, 0) };
+        let bases = [1_000, 5_000];
+        let flags = ACK | if payload % MSS == 0 { 0 } else { PSH };
+        let tcp =
+            Tcp::new(bases[own] + self.sent[own], bases[peer] + self.sent[peer], flags, payload as usize);
+        self.sent[own] += payload;
+        self.pass(is_client, server_us, Tcp { window: 60_000, ..tcp });
+    }
+
+    fn ack(&mut self, is_client: bool, server_us: u64, window: u16) {
+        let (own, peer) = if is_client { (0, 1) } else { (1, 0) };
+        let bases = [1_000, 5_000];
+        let tcp = Tcp::new(bases[own] + self.sent[own], bases[peer] + self.sent[peer], ACK, 0);
+        self.pass(is_client, server_us, Tcp { window, ..tcp });
+    }
+
+    fn watched(mut self) -> pipefill_capture::rows::Watched {
+        self.packets.sort_by_key(|(at_us, _)| *at_us);
+        let (mut all, mut sampling) = (Reconstruction::default(), Sampling::default());
+        for (number, (at_us, tcp)) in self.packets.iter().enumerate() {
+            let bytes = Tcp { id: number as u16 + 1, ..tcp.clone() }.v4();
+            let original = (bytes.len() + tcp.payload) as u32;
+            all.take(
+                &Packet::new(1_000_000_000 + at_us * 1_000, LinkType(101), original, &bytes),
+                &mut sampling,
+            );
+        }
+        all.finish(&mut sampling);
+        sampling.finish().0.remove(0)
+    }
+
+    /// What the client and the server waited for.
+    fn waits(self) -> [Waits; 2] {
+        let watched = self.watched();
+        Side::BOTH.map(|side| watched.samples(side, 0).last().map(|last| last.waits).unwrap_or_default())
+    }
+}
+
+/// Five requests, each answered after 300 ms of thought; the client thinks for half a second before the next.
+fn conversation(at: At) -> [Waits; 2] {
+    let mut talk = Talk::open(at);
+    let mut us = 200_000;
+    for _ in 0..5 {
+        talk.say(true, us, 200);
+        talk.ack(false, us + 100, 60_000);
+        talk.say(false, us + 300_000, 1_000);
+        talk.ack(true, us + 300_000 + 2 * HALF_US, 60_000);
+        us += 300_000 + 2 * HALF_US + 500_000;
+    }
+    talk.waits()
+}
+
+#[test]
+fn a_conversation_is_the_same_from_either_end() {
+    for at in [At::Client, At::Server] {
+        let [client, server] = conversation(at);
+        // The server thinks five times, and four times it waits for the client.
+        assert_eq!((server.response_us, server.request_us), (5 * 300_000, 4 * 500_000));
+        assert_eq!((server.turns, client.turns), (5, 4));
+        assert_eq!((client.request_us, client.response_us), (4 * 300_000, 4 * 500_000));
+        let turns_us = if at == At::Server { [4 * 80_000, 4 * 80_000] } else { [4 * 80_000, 5 * 80_000] };
+        assert_eq!([client.turns_us, server.turns_us], turns_us);
+        assert_eq!((server.rate_us, server.delayed_ack_us, server.silence_us), (0, 0, 0));
+    }
+}
+
+/// An answer of one flight is its turn's; with a second one a round trip later it is a transfer, which others judge.
+#[test]
+fn what_takes_less_than_a_round_trip_belongs_to_the_turn() {
+    let waits = |second_us: u64| {
+        let mut talk = Talk::open(At::Server);
+        talk.say(true, 200_000, 200);
+        talk.say(false, 210_000, MSS);
+        talk.say(false, 210_000 + second_us, 500_u32);
+        talk.ack(true, 400_000 + second_us, 60_000);
+        talk.say(true, 500_000 + second_us, 200);
+        talk.say(false, 510_000 + second_us, 500);
+        talk.waits()[1]
+    };
+    assert_eq!(waits(30_000).turns_us, 30_000 + 80_000);
+    assert_eq!(waits(90_000).turns_us, 80_000);
+}
+
+/// 64 B while more than that is outstanding: a window update of SSH.
+#[test]
+fn a_remark_while_data_is_outstanding_is_no_turn() {
+    let mut talk = Talk::open(At::Server);
+    for round in 0..10 {
+        let us = 200_000 + round * 2 * HALF_US;
+        for n in 0..20 {
+            talk.say(false, us + n * 100, MSS);
+        }
+        // Acknowledged a round trip later; what was sent meanwhile is outstanding.
+        talk.say(true, us + 2 * HALF_US + 50, 64);
+        let (_, last) = talk.packets.last_mut().expect("a packet");
+        last.ack = 5_001 + (round as u32 * 20 + 10) * MSS;
+    }
+    let [_, server] = talk.waits();
+    assert_eq!((server.turns, server.request_us, server.response_us), (0, 0, 0));
+}
+
+/// A sender that keeps two segments out waits for the timer of the other end's ACK.
+#[test]
+fn delayed_acks_and_nagle_are_told_apart_by_what_follows() {
+    let waits = |payload: u32| {
+        let mut talk = Talk::open(At::Server);
+        let mut us = 200_000;
+        for _ in 0..6 {
+            talk.say(false, us, payload);
+            talk.ack(true, us + 2 * HALF_US + 40_000, 60_000);
+            us += 2 * HALF_US + 40_010;
+        }
+        talk.waits()[1]
+    };
+    let full = waits(MSS);
+    assert_eq!((full.delayed_acks, full.nagles, full.delayed_ack_us), (5, 0, 5 * 120_010));
+    let small = waits(300);
+    assert_eq!((small.delayed_acks, small.nagles, small.nagle_us), (0, 5, 5 * 120_010));
+}
+
+#[test]
+fn a_window_without_room_is_the_receivers_time() {
+    let mut talk = Talk::open(At::Server);
+    talk.say(false, 200_000, MSS);
+    talk.ack(true, 280_000, 0);
+    talk.ack(true, 1_280_000, 60_000);
+    talk.say(false, 1_280_010, MSS);
+    talk.ack(true, 1_360_010, 60_000);
+    let watched = talk.watched();
+    let last = *watched.samples(Side::B, 0).last().expect("samples");
+    // What follows at once is a part of it.
+    assert_eq!(last.waits.zero_window_us, 1_000_010);
+    assert_eq!((last.waits.rate_us, last.waits.request_us), (0, 0));
+    assert!(
+        watched.events(Side::B).iter().any(|event| event.kind == EventKind::ZeroWindow && event.count == 1)
+    );
+}
+
+#[test]
+fn who_never_answers_is_silent_and_what_nobody_repeats_is_not() {
+    let mut talk = Talk::open(At::Server);
+    for us in [200_000, 400_000, 800_000, 1_600_000, 3_200_000, 6_400_000] {
+        talk.sent[1] = 1;
+        talk.say(false, us, 500);
+    }
+    assert_eq!(talk.waits()[1].silence_us, 6_200_000);
+    // Its receiver's packets were not captured.
+    let mut talk = Talk::open(At::Server);
+    for n in 0..60 {
+        talk.say(false, 200_000 + n * 100_000, MSS);
+    }
+    assert_eq!(talk.waits()[1].silence_us, 0);
+}
+
+/// Both send all the time, and acknowledge what has arrived; in the times of the server the client has what is a round trip old.
+#[test]
+fn two_transfers_at_once_are_no_conversation() {
+    for at in [At::Client, At::Server] {
+        let mut talk = Talk::open(at);
+        for n in 0..400_u32 {
+            let us = 200_000 + u64::from(n) * 1_000;
+            let acked = |is_client: bool, sent: u32| {
+                if is_client { sent.saturating_sub(80 * MSS).max(1) } else { sent }
+            };
+            for (is_client, us) in [(true, us), (false, us + 500)] {
+                talk.say(is_client, us, MSS);
+                let (_, last) = talk.packets.last_mut().expect("a packet");
+                let (base, peer) = if is_client { (5_000, 1) } else { (1_000, 0) };
+                last.ack = base + acked(is_client, talk.sent[peer]);
+            }
+        }
+        for waits in talk.waits() {
+            assert!(waits.total_us() <= 4 * HALF_US, "the first round trips aside: {waits:?}");
+        }
+    }
+}
