@@ -21,7 +21,7 @@ test: ## everything that has to hold: lint, documentation, all tests
 	@scripts/need.sh rust cc rustfmt clippy
 	@scripts/need.sh clang || true # the test of the BPF object says that it is skipped
 	@scripts/need.sh iperf3 ping curl pasta nft || true # and so do the tests that run them
-	@[ "$${CI:-}" != true ] || scripts/need.sh sshd || true # nobody gets a server of ssh by running tests
+	@[ "$${CI:-}" != true ] || scripts/need.sh sshd nginx redis rsync nghttp || true # nobody gets a server by running tests
 	@scripts/web.sh && scripts/need.sh chromium || true # the tests of the page say what they lack
 	@scripts/test.sh
 
@@ -44,6 +44,7 @@ bench: ## the simulator's speed (NS3=1: against ns-3), what this machine's data 
 proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and the notebook in full, and what is killed at many instants: more than an hour
 	@scripts/need.sh rust cc iperf3
 	@scripts/need.sh tshark tcptrace sshd podman slurm || true # the tests of what is missing say that they are skipped
+	@scripts/need.sh nginx redis rsync nghttp samba mariadb socat chromium curl || true # likewise
 	@status=0; export PIPEFILL_REQUIRE_ALL=1 PIPEFILL_QUIET=1; \
 	scripts/test.sh unchecked || status=1; \
 	cargo run -q -p xtask -- fixes || status=1; \
@@ -52,6 +53,7 @@ proof: ## what takes long: advice, captures, goldens, peers, hosts, clusters and
 	cargo run -q -p xtask -- accuracy || status=1; \
 	cargo bench -q -p pipefill --bench programs || status=1; \
 	PIPEFILL_CAPTURE_RUNS=26 cargo test -q -p pipefill --test measure counted:: || status=1; \
+	PIPEFILL_PROGRAM_CAPTURES=all cargo test -q -p pipefill --test measure programs:: || status=1; \
 	for part in kernel parity verdicts lab watch exec; do PIPEFILL_EXEC_TRIES=10 cargo test -q -p pipefill --test measure $$part:: || status=1; done; \
 	cargo test -q -p pipefill --test beside_tools || status=1; \
 	cargo test -q -p pipefill --test measure netem || status=1; \

@@ -32,6 +32,14 @@ main() {
             debootstrap) has debootstrap || [ -x /usr/sbin/debootstrap ] || install debootstrap debootstrap ;;
             slurm) { has sbatch && [ -x /usr/sbin/munged ]; } || install Slurm slurm-wlm munge ;;
             sshd) [ -x /usr/sbin/sshd ] || RUNLEVEL=1 install sshd openssh-server ;; # its service is not started
+            # None of their services is started.
+            nginx) [ -x /usr/sbin/nginx ] || RUNLEVEL=1 install nginx nginx-light ;;
+            redis) has redis-server || RUNLEVEL=1 install redis redis-server redis-tools ;;
+            samba) { [ -x /usr/sbin/smbd ] && has smbclient; } || RUNLEVEL=1 install samba samba smbclient ;;
+            mariadb) { [ -x /usr/sbin/mariadbd ] && has mariadb; } || RUNLEVEL=1 install mariadb mariadb-server mariadb-client ;;
+            nghttp) { has nghttp && has nghttpd; } || install nghttp nghttp2 ;;
+            rsync) has rsync || RUNLEVEL=1 install rsync rsync ;;
+            socat) has socat || install socat socat ;;
             podman) { has podman && has runc && [ -x /bin/busybox ]; } || install podman podman runc busybox-static ;;
             mdbook) has mdbook || refuse "mdbook is missing" "cargo install mdbook" ;;
             ns3) { has g++ && [ -e /usr/include/ns3/core-module.h ]; } || install ns-3 g++ libns3-dev ;;

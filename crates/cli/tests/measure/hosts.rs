@@ -4,7 +4,7 @@
 
 mod held_path;
 mod podman;
-mod sshd;
+pub(crate) mod sshd;
 
 use crate::measuring::namespace::{Namespace, root_folder, until};
 use crate::measuring::{Folder, Outcome, Skip, Test, if_quiet, is_quiet, lab, read, report, slow_test, test};

@@ -12,6 +12,7 @@ mod hosts;
 mod kernel;
 mod lab;
 mod parity;
+mod programs;
 mod trace;
 mod verdicts;
 mod watch;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         ("counted", counted::tests()),
         ("exec", exec::tests()),
         ("parity", parity::tests()),
+        ("programs", programs::tests()),
         ("watch", watch::tests()),
         ("capture", capture::tests()),
         ("lab", lab::tests()),
