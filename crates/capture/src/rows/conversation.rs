@@ -15,6 +15,9 @@ const RELEASED_NS: u64 = 1_000_000;
 const SEGMENTS_OUT: u64 = 2;
 /// Payload of a window update of SSH, a WINDOW_UPDATE or a PING of HTTP/2: no turn while other data is outstanding.
 const REMARK_BYTES: u32 = 100;
+/// A round trip of a local network, and how much longer an idle time is that no place of the capture makes.
+const SHORT_NS: u64 = 1_000_000;
+const LONG_BESIDE: u64 = 50;
 /// Timers without an answer that are silence, and not one loss.
 const SILENT_TIMERS: u64 = 3;
 /// The first timer (RFC 6298, 2.1), microseconds.
@@ -78,6 +81,10 @@ impl Conversation {
         let peer = event.side.other();
         let half = connection.half(peer);
         let own = &mut self.speakers[peer as usize];
+        // Where all had arrived, not only what was sent again, ACKs were lost: that is no silence.
+        if half.unacked_bytes() == 0 && own.out_bytes > u64::from(half.mss_bytes()) {
+            own.is_repeating = false;
+        }
         own.end_silence(event.time_ns, half.rto_us());
         if half.unacked_bytes() > 0 {
             return;
@@ -209,9 +216,11 @@ impl Speaker {
                     self.end_piece(connection);
                     self.waited_for_late_ack(connection, event, now.saturating_sub(from_ns) / 1_000)
                 } else {
-                    // Only near the sender it shows that nothing was outstanding there.
+                    // Only near the sender, or where the whole path is short beside it, it shows that nothing was outstanding there.
                     let idle_ns = after_ack_ns.saturating_sub(own_ns);
-                    if connection.near() == Some(side.other()) || idle_ns < full_ns(connection) {
+                    let path_ns = full_ns(connection);
+                    let is_short = path_ns > 0 && path_ns < SHORT_NS && idle_ns > LONG_BESIDE * path_ns;
+                    if !(connection.near() == Some(side) && idle_ns >= path_ns || is_short) {
                         return;
                     }
                     self.end_piece(connection);
