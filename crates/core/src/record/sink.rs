@@ -50,10 +50,6 @@ impl From<SinkError> for Problem {
 }
 
 /// A row of any table.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "most rows are of the largest kind; a box each would be slower"
-)]
 #[derive(Debug, Clone, PartialEq, JsonSchema, Serialize)]
 #[serde(tag = "table", content = "row", rename_all = "lowercase")]
 pub enum AnyRow {
