@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 
 /// JSON pointers of the scalar fields, in the order of the columns.
-const FIELDS: [&str; 80] = [
+const FIELDS: [&str; 84] = [
     "/backend",
     "/runs",
     "/valid",
@@ -40,7 +40,11 @@ const FIELDS: [&str; 80] = [
     "/sndbuf_bytes_p50",
     "/headline_flow",
     "/limited_by",
+    "/cause",
     "/cwnd_cause",
+    "/active_limited_by",
+    "/active_cause",
+    "/span_us",
     "/rule",
     "/margin",
     "/limited_fraction/app",
@@ -164,7 +168,7 @@ fn finished(writer: ::csv::Writer<Vec<u8>>) -> Result<String, CsvError> {
 }
 
 /// The scalar fields of a flow of a capture, in the order of the columns.
-const CAPTURED_FIELDS: [&str; 26] = [
+const CAPTURED_FIELDS: [&str; 29] = [
     "/src",
     "/dst",
     "/packets",
@@ -181,7 +185,10 @@ const CAPTURED_FIELDS: [&str; 26] = [
     "/rwnd_bytes",
     "/in_flight_bytes",
     "/limited_by",
+    "/cause",
     "/cwnd_cause",
+    "/active_limited_by",
+    "/active_cause",
     "/rule",
     "/margin",
     "/vantage",
