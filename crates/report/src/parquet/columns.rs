@@ -31,6 +31,7 @@ pub(super) fn row(cell: &CellResult, run: &RunMetrics) -> serde_json::Result<Val
         let share = |of: LimitedBy| diagnosis.limited_fraction.get(&of).copied().unwrap_or_default();
         let shares = LimitedBy::ALL.iter().map(|&of| (of.as_str().to_owned(), json!(share(of))));
         row["limited_by"] = json!(diagnosis.limited_by);
+        row["cause"] = json!(diagnosis.cause);
         row["cwnd_cause"] = json!(diagnosis.cwnd_cause);
         row["limited_fraction"] = Value::Object(shares.collect());
     }
@@ -92,6 +93,7 @@ pub(super) const COLUMNS: &[Column] = &[
     column("ca_state_us_recovery", INTEGER, "/ca_state_us/recovery", "time in Recovery"),
     column("ca_state_us_loss", INTEGER, "/ca_state_us/loss", "time in Loss"),
     column("limited_by", TEXT, "/limited_by", "what limited the flow with the most to gain"),
+    column("cause", TEXT, "/cause", "what refines that"),
     column("cwnd_cause", TEXT, "/cwnd_cause", "where that is cwnd: why it was no larger"),
     column("limited_fraction_app", FLOAT, "/limited_fraction/app", "share of the time that app limited it"),
     column("limited_fraction_sndbuf", FLOAT, "/limited_fraction/sndbuf", "the same for sndbuf"),
