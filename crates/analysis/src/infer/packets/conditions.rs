@@ -14,7 +14,8 @@ pub(crate) fn uses_window(span: &PacketSpan, t: &Thresholds, compare: &mut impl 
 pub(crate) fn is_dry(span: &PacketSpan, t: &Thresholds, compare: &mut impl Compare) -> bool {
     span.bytes_of_a_push.is_some_and(|bytes| {
         compare.below(t.packet_write, bytes)
-            && compare.below(t.packet_dry, bytes / (span.widest_window as f64 / 2.0))
+            // Of an unknown window no half is known either.
+            && (span.widest_window == 0 || compare.below(t.packet_dry, bytes / (span.widest_window as f64 / 2.0)))
     })
 }
 
