@@ -4,7 +4,7 @@ use super::*;
 use crate::findings::verdict::{ShortReading, Verdict, VerdictReason};
 use crate::judge::RuleId;
 use pipefill_core::cell::Direction;
-use pipefill_core::limit::{CwndCause, LimitedBy};
+use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
 use pipefill_core::record::{CapturePoint, Observed, PacketSample, StreamEnd, TcpSample};
 use pipefill_core::tcp_info::TcpInfo;
 use pipefill_core::units::Rate;
@@ -304,4 +304,76 @@ proptest::proptest! {
         let connection = if end == StreamEnd::Sender { captured(&samples, &[]) } else { captured(&[], &samples) };
         let _ = connection.judge();
     }
+}
+
+/// Each tenth of a second 60 ms of waiting for the program's answer and 20 ms of a turn, the rest data: from either end the parts are exact.
+#[test]
+fn waits_are_split_from_what_is_sent_to_the_microsecond() {
+    for end in [StreamEnd::Sender, StreamEnd::Receiver] {
+        let packets = packets(|at, sample| {
+            sample.end = end;
+            sample.waits.response_us = at / 10 * 60_000;
+            sample.waits.turns_us = at / 10 * 20_000;
+            sample.waits.turns = (at / 10) as u32;
+        });
+        let (sent, received) = match end {
+            StreamEnd::Sender => (&packets[..], &[][..]),
+            StreamEnd::Receiver => (&[][..], &packets[..]),
+        };
+        let verdict = captured(sent, received).judge().remove(0).verdict;
+        assert_eq!((verdict.limited_by, verdict.cause), (Some(LimitedBy::App), Some(Cause::Response)));
+        assert_eq!(verdict.rule.map(RuleId::as_str), Some("app.response"));
+        let time = verdict.time.expect("it was judged");
+        let us = |cause| time.iter().find(|held| held.cause == Some(cause)).map(|held| held.us);
+        assert_eq!((us(Cause::Response), us(Cause::Turns)), (Some(99 * 60_000), Some(99 * 20_000)));
+        assert_eq!(Some(time.iter().map(|held| held.us).sum()), verdict.span_us);
+        assert!((time.iter().map(|held| held.share).sum::<f64>() - 1.0).abs() < 1e-9);
+    }
+}
+
+/// What nobody asked for is idle time: the active time has another holder.
+#[test]
+fn the_active_time_has_a_holder_of_its_own() {
+    let packets = packets(|at, sample| {
+        sample.waits.request_us = at / 10 * 80_000;
+        (sample.rwnd_bytes, sample.rwnd_at_peak_bytes) = (Some(101_000), Some(101_000));
+    });
+    let verdict = captured(&packets, &[]).judge().remove(0).verdict;
+    assert_eq!((verdict.limited_by, verdict.cause), (Some(LimitedBy::App), Some(Cause::Request)));
+    assert_eq!(verdict.active_limited_by, Some(LimitedBy::Rwnd));
+}
+
+/// Two late ACKs may have been lost; three were delayed.
+#[test]
+fn a_delayed_ack_is_one_from_the_third_on() {
+    let verdict = |count: u32| {
+        let packets = packets(|at, sample| {
+            sample.waits.delayed_ack_us = at * 9_000;
+            sample.waits.delayed_acks = if at == 999 { count } else { 0 };
+        });
+        captured(&packets, &[]).judge().remove(0).verdict
+    };
+    assert_eq!(verdict(3).cause, Some(Cause::DelayedAck));
+    assert_ne!(verdict(2).cause, Some(Cause::DelayedAck));
+}
+
+#[test]
+fn what_is_too_short_has_no_holder_unless_an_event_decides() {
+    let flow = |change: fn(&mut CapturedFlow)| {
+        let mut flow = CapturedFlow { segments: 9, min_rtt_us: Some(20_000), ..CapturedFlow::default() };
+        change(&mut flow);
+        flow.judge(&judge_together(&[captured(&packets(|_, _| ()), &[])]).0.remove(0), Direction::Forward);
+        (flow.verdict.limited_by, flow.verdict.rule.map(RuleId::as_str))
+    };
+    assert_eq!(flow(|_| ()), (None, Some("too_short")), "nine segments");
+    assert_eq!(
+        flow(|flow| flow.min_rtt_us = Some(6_000_000)).1,
+        Some("too_short"),
+        "a round trip and a half"
+    );
+    assert!(flow(|flow| flow.segments = 10).0.is_some());
+    let closed = flow(|flow| (flow.counts.zero_windows, flow.is_window_closed) = (1, true));
+    assert_eq!(closed, (Some(LimitedBy::Receiver), Some("receiver.zero_window")));
+    let one_way = flow(|flow| flow.missing = vec![MissingPart::OtherDirection]);
+    assert_eq!(one_way, (Some(LimitedBy::Unknown), Some("unknown.other_direction")));
 }
