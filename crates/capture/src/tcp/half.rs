@@ -502,9 +502,11 @@ impl Half {
         self.sender.as_deref().and_then(|sender| Some((sender.first_ns?, sender.last_ns)))
     }
 
-    /// Whether the capture's clock was set back between its first and its last data: for how long it sent is not known then.
-    pub fn is_across_set_clock(&self) -> bool {
-        self.sender.as_deref().is_some_and(Sender::is_across_set_clock)
+    /// Whether the time between its first and its last data is unknown: the capture's clock was set back in between, or shows a time behind the
+    /// end of [`Packet::time_ns`](crate::read::Packet::time_ns).
+    pub fn has_unknown_span(&self) -> bool {
+        let is_beyond = self.data_ns().is_some_and(|(_, last_ns)| last_ns == u64::MAX);
+        is_beyond || self.sender.as_deref().is_some_and(Sender::is_across_set_clock)
     }
 
     /// Time between first and last data with nothing outstanding, nanoseconds, and the longest of these times.

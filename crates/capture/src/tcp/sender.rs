@@ -230,8 +230,15 @@ impl Sender {
     fn saw_new(&mut self, data: &Data<'_>, bytes: u64) {
         if bytes > 0 {
             self.counts.new_bytes += bytes;
-            self.last_ns = data.now();
+            self.saw_payload(data);
         }
+    }
+
+    /// Its time is one at which the sender sent data.
+    #[inline(always)]
+    fn saw_payload(&mut self, data: &Data<'_>) {
+        self.first_ns.get_or_insert(data.now());
+        self.last_ns = data.now();
     }
 
     /// A byte of new data that asks for a window; it is sent again with what follows it.
@@ -304,7 +311,11 @@ impl Sender {
         let again = data.transmission(data.from, old_to);
         self.counts.segments += data.payload_segments();
         // The byte of a window probe, and what follows it.
-        if self.probed_at == data.from && data.from + 1 == *next && data.to > *next {
+        if self.probed_at == data.from && data.from + 1 == *next {
+            self.probed_at = 0;
+            if old_to > una {
+                self.saw_payload(data);
+            }
             self.take_rest(data, old_to, una, next);
             return Taken { kind: Kind::New, fills_hole: false };
         }
@@ -342,7 +353,7 @@ impl Sender {
         }
         self.take_rest(data, old_to, una, next);
         if old_to > una && data.segment.payload > 0 {
-            self.last_ns = data.now();
+            self.saw_payload(data);
         }
         Taken { kind, fills_hole: filled.is_some() }
     }

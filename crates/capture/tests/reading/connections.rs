@@ -60,10 +60,17 @@ impl Script {
 
     /// With the identification that it has.
     fn again(&mut self, us: u64, tcp: &Tcp) -> Event {
-        let bytes = tcp.v4();
-        let original = (bytes.len() + tcp.payload) as u32;
-        let time_ns = 1_000_000_000 + us * 1000;
-        self.all.take(&Packet::new(time_ns, LinkType(101), original, &bytes), &mut self.told);
+        self.packet(1_000_000_000 + us * 1000, &tcp.v4(), tcp.payload)
+    }
+
+    /// Over IPv6, without an identification.
+    fn v6(&mut self, us: u64, tcp: &Tcp) -> Event {
+        self.packet(1_000_000_000 + us * 1000, &tcp.v6(6, &[]), tcp.payload)
+    }
+
+    fn packet(&mut self, time_ns: u64, headers: &[u8], payload: usize) -> Event {
+        let original = (headers.len() + payload) as u32;
+        self.all.take(&Packet::new(time_ns, LinkType(101), original, headers), &mut self.told);
         *self.told.events.last().expect("a segment was told")
     }
 
@@ -327,8 +334,23 @@ fn an_ack_that_comes_before_its_data_in_the_capture_is_no_loss() {
     let late = data(20_000, 0);
     script.ack(20_001, 1, &[], 1020);
     assert_eq!(script.at(20_002, &late).kind, Kind::OutOfOrder);
-    let counts = script.state().half(Side::A).counts();
-    assert_eq!((counts.not_captured_bytes, counts.retransmits()), (0, 0));
+    script.data(25_000, 1);
+    let half = script.state().half(Side::A);
+    assert_eq!((half.counts().not_captured_bytes, half.retransmits()), (0, 0));
+    assert_eq!(half.data_ns(), Some((1_020_002_000, 1_025_000_000)));
+}
+
+/// Where the times of a capture are beyond what is counted, all of them are the last one.
+#[test]
+fn the_time_between_times_that_no_clock_can_have_is_unknown() {
+    for (time_ns, is_unknown) in [(u64::MAX, true), (u64::MAX / 2, false)] {
+        let mut script = Script::default();
+        for n in 0..3 {
+            script.packet(time_ns, &data(0, n).v4(), MSS);
+        }
+        let half = script.state().half(Side::A);
+        assert_eq!((half.counts().segments, half.has_unknown_span()), (3, is_unknown));
+    }
 }
 
 #[test]
@@ -437,6 +459,24 @@ fn the_byte_of_a_window_probe_is_counted_with_the_segment_that_follows() {
     assert_eq!(script.data(2_000_010, 1).kind, Kind::New);
     let half = script.state().half(Side::A);
     assert_eq!((half.counts().new_bytes, half.retransmits()), (2 * MSS as u64, 0));
+}
+
+#[test]
+fn the_byte_of_a_window_probe_that_is_sent_alone_again_is_data_once() {
+    let mut script = Script::open();
+    let closed = Tcp { window: 0, options: stamps(2020, 1020), ..Tcp::new(501, seq(0), ACK, 0) }.back();
+    script.at(20_000, &closed);
+    let byte = |us| Tcp { payload: 1, ..data(us, 0) };
+    for us in [230_000, 630_000] {
+        assert_eq!(script.at(us, &byte(us)).kind, Kind::ZeroWindowProbe);
+        script.at(us + 10_000, &closed);
+    }
+    script.at(2_000_000, &Tcp { window: 500, ..closed });
+    assert_eq!(script.at(2_000_010, &byte(2_000_010)).kind, Kind::New);
+    let half = script.state().half(Side::A);
+    assert_eq!((half.counts().new_bytes, half.counts().segments, half.retransmits()), (1, 1, 0));
+    assert_eq!(half.data_ns(), Some((3_000_010_000, 3_000_010_000)));
+    assert!(script.at(3_000_000, &byte(3_000_000)).kind.is_retransmit());
 }
 
 /// A router sends it on, 6 ms later, when it was acknowledged and others came behind it.
