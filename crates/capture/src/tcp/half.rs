@@ -4,7 +4,7 @@
 
 use super::data::SegmentSize;
 use super::event::Kind;
-use super::sender::{Ack, AckOutcome, Sender, SenderCounts};
+use super::sender::{Ack, AckOutcome, COPY_NS, Sender, SenderCounts};
 use crate::headers::{Flags, Segment};
 use pipefill_core::tcp_info::CaState;
 
@@ -12,8 +12,6 @@ use pipefill_core::tcp_info::CaState;
 const TIMESTAMPS_SIZE: u16 = 12;
 /// `TCP_MIN_SND_MSS`: less is no segment.
 const MSS_MIN: u16 = 48;
-/// A SYN within this time is the same packet.
-const SYN_COPY_NS: u64 = 50_000_000;
 /// When a SYN passed, where no time since then is known.
 const UNTIMED_NS: u64 = u64::MAX;
 /// Of a SYN without the option (RFC 9293 3.7.1).
@@ -195,7 +193,7 @@ impl Half {
     pub(super) fn take_syn_again(&mut self, segment: &Segment) -> Kind {
         let is_timed = self.syn_ns != UNTIMED_NS;
         let is_same = segment.ip_id == self.syn_id;
-        if is_timed && is_same && segment.time_ns.saturating_sub(self.syn_ns) < SYN_COPY_NS {
+        if is_timed && is_same && segment.time_ns.saturating_sub(self.syn_ns) < COPY_NS {
             return Kind::CapturedTwice;
         }
         (self.syn_ns, self.syn_id) = (segment.time_ns, segment.ip_id);

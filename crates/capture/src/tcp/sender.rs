@@ -11,20 +11,19 @@ use super::data::Data;
 use super::event::Kind;
 use super::gaps::{Filled, Gap, Gaps};
 use super::patience::Patience;
+use super::recent::{Passed, RecentPackets};
 use super::resent::{Resent, Spurious};
 use super::rounds::Rounds;
 use super::rtt::Rtt;
-use super::scoreboard::Scoreboard;
+use super::scoreboard::{Scoreboard, Sent};
+use crate::headers::Flags;
 pub(super) use acks::{Ack, AckOutcome};
 use pipefill_core::tcp_info::CaState;
 
-/// A copy of a packet with the same timestamp comes within this; with the same identification alone within [`COPY_NS`]: SPAN ports and routers
+/// A copy of a packet with the same timestamp and identification comes within this; with one of them within [`COPY_NS`]: SPAN ports and routers
 /// send it on some milliseconds later.
 const STAMPED_COPY_NS: u64 = 1_000_000_000;
-const COPY_NS: u64 = 20_000_000;
-/// Packets that are remembered, of a direction with at least [`RECENT_FROM`] segments: copies come behind so many others.
-const RECENT: usize = 32;
-const RECENT_FROM: u64 = 4;
+pub(super) const COPY_NS: u64 = 20_000_000;
 /// A copy without an identification, where no RTT is known.
 const UNKNOWN_COPY_NS: u64 = 50_000;
 /// What leaves so long after an ACK was not let go by it, but by a timer.
@@ -119,36 +118,16 @@ pub(super) struct Sender {
     pub(super) longest_idle_ns: u64,
     pub(super) initial_window: u64,
     is_past_first_round: bool,
-    /// Segments when the clock was first set back.
-    segments_before_set: Option<u64>,
+    /// Segments when the clock was first set back behind one; else 0.
+    segments_before_set: u64,
     /// Where the last window probe with a byte of payload began; 0 without one.
     probed_at: u64,
     last_new_id: u16,
-    /// The last packets; once there are some.
+    /// The acknowledgment number of the last FIN.
+    pub(super) fin_ack: Option<u32>,
+    /// The last packets, from the second one on: many directions have a single one.
     recent: Option<Box<RecentPackets>>,
     ids_stand_still: bool,
-}
-
-/// The last packets with data, of which a capture may have copies.
-#[derive(Debug, Clone, Default)]
-struct RecentPackets {
-    /// First sequence number, time and identification.
-    packets: [(u64, u64, u16); RECENT],
-    at: usize,
-}
-
-impl RecentPackets {
-    fn push(&mut self, data: &Data<'_>) {
-        self.packets[self.at] = (data.from, data.now(), data.segment.ip_id);
-        self.at = (self.at + 1) % RECENT;
-    }
-
-    /// Whether the same packet was there a moment ago.
-    fn has(&self, data: &Data<'_>) -> bool {
-        self.packets.iter().any(|&(from, at_ns, ip_id)| {
-            from == data.from && ip_id == data.segment.ip_id && data.now().saturating_sub(at_ns) < COPY_NS
-        })
-    }
 }
 
 /// `tcp_ca_state`, as far as packets tell: Open and Disorder differ by the scoreboard alone.
@@ -175,12 +154,14 @@ impl Sender {
         self.gaps.forget_times();
         self.first_stamp = None;
         self.is_past_first_round = true;
-        self.segments_before_set.get_or_insert(self.counts.segments);
+        if self.segments_before_set == 0 {
+            self.segments_before_set = self.counts.segments;
+        }
     }
 
     /// Whether data passed before and after that.
     pub(super) fn is_across_set_clock(&self) -> bool {
-        self.segments_before_set.is_some_and(|before| 0 < before && before < self.counts.segments)
+        0 < self.segments_before_set && self.segments_before_set < self.counts.segments
     }
 
     /// Whether the initial window is known.
@@ -216,7 +197,7 @@ impl Sender {
             self.ids_stand_still = true;
         }
         self.last_new_id = data.segment.ip_id;
-        if self.counts.segments >= RECENT_FROM {
+        if self.counts.segments > 1 {
             self.recent.get_or_insert_default().push(data);
         }
         self.board.push(&data.transmission(from, data.to));
@@ -238,7 +219,7 @@ impl Sender {
     #[inline(always)]
     fn saw_payload(&mut self, data: &Data<'_>) {
         self.first_ns.get_or_insert(data.now());
-        self.last_ns = data.now();
+        self.last_ns = self.last_ns.max(data.now());
     }
 
     /// A byte of new data that asks for a window; it is sent again with what follows it.
@@ -303,10 +284,12 @@ impl Sender {
 
     /// At least the first byte was sent before.
     fn take_old(&mut self, data: &Data<'_>, whole: u32, una: u64, next: &mut u64) -> Taken {
-        if self.is_copy(data, una) {
+        // A packet that was put together from a copy and from what is missing is none.
+        if data.to <= *next && !self.gaps.overlaps(data.from, data.to) && self.is_copy(data, una) {
             self.counts.captured_twice += 1;
             return Taken { kind: Kind::CapturedTwice, fills_hole: false };
         }
+        self.recent.get_or_insert_default().push(data);
         let old_to = data.to.min(*next);
         let again = data.transmission(data.from, old_to);
         self.counts.segments += data.payload_segments();
@@ -324,7 +307,7 @@ impl Sender {
             self.saw_new(data, bytes.min(data.payload_to().saturating_sub(data.from)));
         }
         if let Some(Filled { gap, .. }) = filled
-            && was_overtaken(data, &gap)
+            && self.was_overtaken(data, &gap)
         {
             self.counts.out_of_order += whole;
             // Behind an ACK that came before it, its bytes were counted as not captured.
@@ -386,36 +369,74 @@ impl Sender {
         self.counts.spurious += new.iter().map(|spurious| spurious.segments).sum::<u32>();
     }
 
-    /// The same packet, seen at another interface. A retransmission has another identification (RFC 6864 4.2: unless DF is set, but Linux
-    /// counts on then too), and comes no sooner than an RTT later.
+    /// The same packet, seen at another interface, or doubled by the network.
     fn is_copy(&self, data: &Data<'_>, una: u64) -> bool {
-        let Some(first) = self.board.find(data.from).filter(|sent| !sent.is_unseen()) else {
-            // Acknowledged since: only the packet before this one can tell, by its identification.
-            if self.ids_stand_still || data.segment.ip_id == 0 || data.to > una {
-                return false;
+        // What one end sends while the other one closes has another number, and the timestamp may be the same.
+        if data.segment.flags.has(Flags::FIN) && self.fin_ack.is_some_and(|ack| ack != data.segment.ack) {
+            return false;
+        }
+        match self.board.find(data.from).filter(|sent| !sent.is_unseen()) {
+            Some(sent) if sent.is_untimed() => false,
+            Some(&Sent { sent_ns: at_ns, tsval, ip_id, .. }) => {
+                self.is_same(data, &Passed { at_ns, tsval, ip_id })
             }
-            let is_last =
-                data.segment.ip_id == self.last_new_id && data.now().saturating_sub(self.last_ns) < COPY_NS;
-            return is_last || self.recent.as_ref().is_some_and(|recent| recent.has(data));
+            None if data.to > una => false,
+            None => match &self.recent {
+                Some(recent) => recent.find(data).any(|passed| self.is_same(data, &passed)),
+                None => self.is_same_as_only(data),
+            },
+        }
+    }
+
+    /// The same, where a single packet has passed.
+    fn is_same_as_only(&self, data: &Data<'_>) -> bool {
+        let tsval = self.first_stamp.map_or(0, |(tsval, _)| tsval);
+        let only = Passed { at_ns: self.last_ns, tsval, ip_id: self.last_new_id };
+        u64::from(data.segment.payload) == self.counts.new_bytes && self.is_same(data, &only)
+    }
+
+    /// Whether `data` is the packet with the same bytes that passed before. A retransmission has another identification (RFC 6864 4.2: unless DF
+    /// is set, but Linux counts on then too), and comes no sooner than an RTT later.
+    fn is_same(&self, data: &Data<'_>, passed: &Passed) -> bool {
+        let has_ids = !self.ids_stand_still && (data.segment.ip_id != 0 || passed.ip_id != 0);
+        if has_ids && data.segment.ip_id != passed.ip_id {
+            return false;
+        }
+        let within_rtt = |us_per_us: u64| {
+            data.full_rtt_us.map_or(UNKNOWN_COPY_NS, |us| u64::from(us) * us_per_us).min(COPY_NS)
         };
-        if first.is_untimed() {
-            return false;
+        let limit_ns = match data.tsval() {
+            Some(tsval) if tsval != passed.tsval => return false,
+            Some(_) if has_ids => STAMPED_COPY_NS,
+            Some(_) if self.tells_rounds_apart(data) => COPY_NS,
+            Some(_) => within_rtt(1_000),
+            None if has_ids => COPY_NS,
+            None => within_rtt(250),
+        };
+        data.now().saturating_sub(passed.at_ns) < limit_ns
+    }
+
+    /// Whether what is sent a round trip later has another timestamp: by the ticks of the sender's clock since its first data.
+    fn tells_rounds_apart(&self, data: &Data<'_>) -> bool {
+        let Some(((first_tsval, first_ns), tsval)) = self.first_stamp.zip(data.tsval()) else { return false };
+        let ticks = u64::try_from(tsval.wrapping_sub(first_tsval).cast_signed()).unwrap_or(0);
+        let tick_ns = data.now().saturating_sub(first_ns).checked_div(ticks);
+        tick_ns.zip(data.full_rtt_us).is_some_and(|(tick_ns, us)| 2 * tick_ns <= u64::from(us) * 1_000)
+    }
+
+    /// Whether what fills `gap` was sent before the packet that showed it: by timestamps, else by identifications, else by time.
+    fn was_overtaken(&self, data: &Data<'_>, gap: &Gap) -> bool {
+        let stamps = data.tsval().zip(gap.tsval).map(|(mine, other)| other.wrapping_sub(mine).cast_signed());
+        match stamps {
+            Some(later) if later != 0 => return later > 0,
+            Some(_) if self.tells_rounds_apart(data) => return true,
+            _ => {}
         }
-        let age = data.now().saturating_sub(first.sent_ns);
-        let has_ids = !self.ids_stand_still && (data.segment.ip_id != 0 || first.ip_id != 0);
-        if has_ids && data.segment.ip_id != first.ip_id {
-            return false;
+        if data.segment.ip_id != 0 && gap.ip_id != 0 && data.segment.ip_id != gap.ip_id {
+            return gap.ip_id.wrapping_sub(data.segment.ip_id).cast_signed() > 0;
         }
-        match data.tsval() {
-            Some(tsval) if tsval != first.tsval => false,
-            Some(_) if has_ids => age < STAMPED_COPY_NS,
-            None if has_ids => age < COPY_NS,
-            // The same timestamp: not sent again, which takes a round trip at least.
-            Some(_) => {
-                age < data.full_rtt_us.map_or(UNKNOWN_COPY_NS, |us| u64::from(us) * 1_000).min(COPY_NS)
-            }
-            None => age < data.full_rtt_us.map_or(UNKNOWN_COPY_NS, |us| u64::from(us) * 250).min(COPY_NS),
-        }
+        let age_us = data.now().saturating_sub(gap.since_ns) / 1000;
+        data.full_rtt_us.is_none_or(|us| age_us * 4 < u64::from(us) * 3)
     }
 
     fn retransmit_kind(&mut self, data: &Data<'_>, una: u64, next: u64) -> Kind {
@@ -511,22 +532,8 @@ impl Sender {
 
     /// Bytes on the heap.
     pub(super) fn memory(&self) -> usize {
-        let recent = self.recent.as_ref().map_or(0, |_| size_of::<RecentPackets>());
-        let lists = self.gaps.memory() + self.resent.memory() + self.board.memory() + recent;
-        size_of::<Self>() + lists + self.found.capacity() * size_of::<Spurious>()
+        let lists = self.gaps.memory() + self.resent.memory() + self.board.memory();
+        let recent = self.recent.as_ref().map_or(0, |recent| recent.memory());
+        size_of::<Self>() + lists + recent + self.found.capacity() * size_of::<Spurious>()
     }
-}
-
-/// Whether what fills `gap` was sent before the packet that showed it: by timestamps, else by identifications, else by time.
-fn was_overtaken(data: &Data<'_>, gap: &Gap) -> bool {
-    let stamps = data.tsval().zip(gap.tsval).map(|(mine, other)| other.wrapping_sub(mine).cast_signed());
-    match stamps {
-        Some(later) if later != 0 => return later > 0,
-        _ => {}
-    }
-    if data.segment.ip_id != 0 && gap.ip_id != 0 && data.segment.ip_id != gap.ip_id {
-        return gap.ip_id.wrapping_sub(data.segment.ip_id).cast_signed() > 0;
-    }
-    let age_us = data.now().saturating_sub(gap.since_ns) / 1000;
-    data.full_rtt_us.is_none_or(|us| age_us * 4 < u64::from(us) * 3)
 }

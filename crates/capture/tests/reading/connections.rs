@@ -502,6 +502,90 @@ fn a_copy_behind_others_is_known_by_its_identification() {
     assert_eq!(script.state().half(Side::A).retransmits(), 1);
 }
 
+/// Near the receiver, 10 ms from the sender, whose clock has ticks of a millisecond: the network doubles and delays packets.
+fn delayed() -> Script {
+    let mut script = Script::default();
+    let options = |tsval, tsecr| syn_options(1460, 7, tsval, tsecr);
+    script.v6(0, &Tcp { options: options(1000, 0), ..Tcp::new(100, 0, SYN, 0) });
+    script.v6(10, &Tcp { options: options(2000, 1000), ..Tcp::new(500, 101, SYN | ACK, 0) }.back());
+    script.v6(10_010, &Tcp { options: stamps(1010, 2000), ..Tcp::new(101, 501, ACK, 0) });
+    for n in 0..20 {
+        script.v6(20_000 + n as u64 * 1_000, &data(20_000 + n as u64 * 1_000, n));
+    }
+    script
+}
+
+#[test]
+fn without_identifications_what_has_the_same_timestamp_within_a_round_trip_or_more_is_a_copy() {
+    let mut script = delayed();
+    let ack = |n| Tcp { options: stamps(2040, 1020), ..Tcp::new(501, seq(n), ACK, 0) }.back();
+    script.v6(39_100, &ack(20));
+    // Acknowledged, and not: by more than a round trip later.
+    let segment = data(40_000, 20);
+    script.v6(40_000, &segment);
+    script.v6(40_010, &ack(21));
+    script.v6(41_000, &data(41_000, 21));
+    assert_eq!(script.v6(52_000, &segment).kind, Kind::CapturedTwice);
+    assert_eq!(script.v6(53_000, &data(41_000, 21)).kind, Kind::CapturedTwice);
+    // Sent again it has another timestamp; of that one there are copies too.
+    assert!(script.v6(63_000, &data(63_000, 21)).kind.is_retransmit());
+    script.v6(63_010, &ack(22));
+    assert_eq!(script.v6(64_000, &data(63_000, 21)).kind, Kind::CapturedTwice);
+    let half = script.state().half(Side::A);
+    assert_eq!((half.retransmits(), half.counts().captured_twice), (1, 3));
+}
+
+#[test]
+fn what_fills_a_hole_with_the_timestamp_of_what_showed_it_was_overtaken_however_late_it_comes() {
+    let mut script = delayed();
+    script.v6(41_000, &data(41_000, 21));
+    assert_eq!(script.v6(53_000, &data(41_000, 20)).kind, Kind::OutOfOrder);
+    script.v6(54_000, &data(54_000, 23));
+    assert!(script.v6(66_000, &data(66_000, 22)).kind.is_retransmit());
+}
+
+/// A receiver's network card puts a copy and the segment behind it together.
+#[test]
+fn a_packet_that_begins_as_a_copy_and_fills_a_hole_is_none() {
+    let mut script = delayed();
+    script.v6(41_000, &data(41_000, 20));
+    script.v6(41_100, &data(41_000, 22));
+    script.v6(41_200, &Tcp { payload: 2 * MSS, ..data(41_000, 20) });
+    assert_eq!(script.state().half(Side::A).counts().new_bytes, 23 * MSS as u64);
+}
+
+#[test]
+fn a_fin_with_another_acknowledgment_was_sent_again() {
+    let mut script = delayed();
+    let fin = |ack| Tcp { options: stamps(1040, 2040), ..Tcp::new(seq(20), ack, ACK | FIN, 0) };
+    script.v6(40_000, &fin(501));
+    assert_eq!(script.v6(40_010, &fin(501)).kind, Kind::CapturedTwice);
+    script.v6(40_020, &Tcp { options: stamps(2040, 1040), ..Tcp::new(501, seq(20), ACK | FIN, 0) }.back());
+    assert!(script.v6(40_030, &fin(502)).kind.is_retransmit());
+    assert_eq!(script.v6(40_040, &fin(502)).kind, Kind::CapturedTwice);
+}
+
+/// Linux's SYN-ACKs have no identification: the one behind a SYN that was sent again comes some milliseconds after that.
+#[test]
+fn a_syn_ack_without_an_identification_was_sent_again_after_20_ms() {
+    let mut script = Script::default();
+    script.again(0, &Tcp::new(100, 0, SYN, 0));
+    let answer = Tcp::new(500, 101, SYN | ACK, 0).back();
+    let kinds = [10_000, 12_000, 41_000].map(|us| script.again(us, &answer).kind);
+    assert_eq!(kinds, [Kind::Syn, Kind::CapturedTwice, Kind::RtoRetransmit]);
+}
+
+/// A middlebox sends on a packet that it has put together anew.
+#[test]
+fn a_packet_with_the_same_identification_and_more_bytes_is_no_copy() {
+    let mut script = Script::open();
+    script.again(20_000, &Tcp { id: 77, payload: 85, ..data(20_000, 0) });
+    let longer = Tcp { id: 77, payload: 138, ..data(20_000, 0) };
+    assert!(script.again(20_500, &longer).kind.is_retransmit());
+    let counts = script.state().half(Side::A).counts();
+    assert_eq!((counts.new_bytes, counts.retransmitted_bytes), (138, 85));
+}
+
 #[test]
 fn a_syn_with_another_identification_was_sent_again() {
     let mut script = Script::default();

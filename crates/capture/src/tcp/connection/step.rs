@@ -226,6 +226,9 @@ fn take_bytes(
         *fills_hole = taken.fills_hole;
         taken.kind
     };
+    if segment.flags.has(Flags::FIN) {
+        sender.fin_ack = Some(segment.ack);
+    }
     begun.unwrap_or(kind)
 }
 
