@@ -1,12 +1,10 @@
 //! The last packets with data of a direction, of which a capture may have copies.
 //!
-//! Memory: 32 bytes for each packet of the last 20 ms, at most 1024 of them, and at least the last few.
+//! Memory: 32 bytes for each packet of the last 20 ms, at most 1024 of them.
 
 use super::data::Data;
 use super::sender::COPY_NS;
 
-/// Packets that are remembered however old they are: copies come behind so many others.
-const PACKETS_MIN: usize = 32;
 const PACKETS_MAX: usize = 1024;
 
 /// When a packet passed, and what tells it from the same bytes that are sent again.
@@ -37,7 +35,7 @@ impl RecentPackets {
         let passed =
             Passed { at_ns: data.now(), tsval: data.tsval().unwrap_or(0), ip_id: data.segment.ip_id };
         let packet = Packet { from: data.from, length: length(data), passed };
-        if self.at == self.packets.len() && self.at >= PACKETS_MIN {
+        if self.at == self.packets.len() {
             self.at = 0;
         }
         match self.packets.get_mut(self.at) {
@@ -58,11 +56,12 @@ impl RecentPackets {
         }
     }
 
-    /// When those with the same bytes as `data` passed.
+    /// Those of the last 20 ms with the same bytes as `data`.
     pub(super) fn find(&self, data: &Data<'_>) -> impl Iterator<Item = Passed> + '_ {
-        let (from, length) = (data.from, length(data));
+        let (from, length, now) = (data.from, length(data), data.now());
         let has_same = move |packet: &&Packet| packet.from == from && packet.length == length;
-        self.packets.iter().filter(has_same).map(|packet| packet.passed)
+        let is_recent = move |passed: &Passed| now.saturating_sub(passed.at_ns) < COPY_NS;
+        self.packets.iter().filter(has_same).map(|packet| packet.passed).filter(is_recent)
     }
 
     /// Bytes on the heap.

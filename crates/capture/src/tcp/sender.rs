@@ -109,8 +109,8 @@ pub(super) struct Sender {
     /// The last ACK.
     heard_ns: u64,
     pub(super) first_ns: Option<u64>,
-    /// The timestamp of the first data, and when they passed.
-    first_stamp: Option<(u32, u64)>,
+    /// The timestamp of the first data; `None` where its time is not known any more.
+    first_tsval: Option<u32>,
     pub(super) last_ns: u64,
     /// Since when nothing is outstanding.
     empty_since_ns: u64,
@@ -152,7 +152,7 @@ impl Sender {
         self.board.forget_times();
         self.rounds.forget_times();
         self.gaps.forget_times();
-        self.first_stamp = None;
+        self.first_tsval = None;
         self.is_past_first_round = true;
         if self.segments_before_set == 0 {
             self.segments_before_set = self.counts.segments;
@@ -218,7 +218,9 @@ impl Sender {
     /// Its time is one at which the sender sent data.
     #[inline(always)]
     fn saw_payload(&mut self, data: &Data<'_>) {
-        self.first_ns.get_or_insert(data.now());
+        if self.first_ns.is_none() {
+            (self.first_ns, self.first_tsval) = (Some(data.now()), data.tsval());
+        }
         self.last_ns = self.last_ns.max(data.now());
     }
 
@@ -236,8 +238,7 @@ impl Sender {
         if self.first_ns.is_none() {
             self.progress_ns = now;
             if data.segment.payload > 0 {
-                self.first_ns = Some(now);
-                self.first_stamp = data.tsval().map(|tsval| (tsval, now));
+                self.saw_payload(data);
             }
             return;
         }
@@ -390,7 +391,7 @@ impl Sender {
 
     /// The same, where a single packet has passed.
     fn is_same_as_only(&self, data: &Data<'_>) -> bool {
-        let tsval = self.first_stamp.map_or(0, |(tsval, _)| tsval);
+        let tsval = self.first_tsval.unwrap_or(0);
         let only = Passed { at_ns: self.last_ns, tsval, ip_id: self.last_new_id };
         u64::from(data.segment.payload) == self.counts.new_bytes && self.is_same(data, &only)
     }
@@ -416,9 +417,16 @@ impl Sender {
         data.now().saturating_sub(passed.at_ns) < limit_ns
     }
 
+    /// The timestamp of the first data, and when they passed.
+    fn first_stamp(&self) -> Option<(u32, u64)> {
+        self.first_tsval.zip(self.first_ns)
+    }
+
     /// Whether what is sent a round trip later has another timestamp: by the ticks of the sender's clock since its first data.
     fn tells_rounds_apart(&self, data: &Data<'_>) -> bool {
-        let Some(((first_tsval, first_ns), tsval)) = self.first_stamp.zip(data.tsval()) else { return false };
+        let Some(((first_tsval, first_ns), tsval)) = self.first_stamp().zip(data.tsval()) else {
+            return false;
+        };
         let ticks = u64::try_from(tsval.wrapping_sub(first_tsval).cast_signed()).unwrap_or(0);
         let tick_ns = data.now().saturating_sub(first_ns).checked_div(ticks);
         tick_ns.zip(data.full_rtt_us).is_some_and(|(tick_ns, us)| 2 * tick_ns <= u64::from(us) * 1_000)
