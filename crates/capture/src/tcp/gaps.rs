@@ -32,6 +32,11 @@ impl Gaps {
         self.0.is_empty()
     }
 
+    /// With a single gap.
+    pub(super) fn of(gap: Gap) -> Self {
+        Self(vec![gap])
+    }
+
     /// A gap above all others.
     pub(super) fn open(&mut self, gap: Gap) {
         if self.0.len() == GAPS_MAX {

@@ -30,6 +30,8 @@ const UNKNOWN_COPY_NS: u64 = 50_000;
 const CAUSE_NS: u64 = 1_000_000;
 /// A hole larger than this is no hole but another connection's number.
 pub(super) const HOLE_LIMIT: u64 = 1 << 30;
+/// What is added to numbers that may be negative: those below the first one that is known.
+pub(super) const BELOW: u64 = 1 << 62;
 
 /// What became of a segment.
 #[derive(Debug, Clone, Copy)]
@@ -92,6 +94,8 @@ pub(super) struct Sender {
     pub(super) rounds: Rounds,
     pub(super) found: Vec<Spurious>,
     gaps: Gaps,
+    /// What has not passed of the numbers below the first one that is known, all of them [`BELOW`] more.
+    below: Option<Box<Gaps>>,
     resent: Resent,
     state: Congestion,
     /// Where Recovery or Loss ends.
@@ -125,7 +129,7 @@ pub(super) struct Sender {
     last_new_id: u16,
     /// The acknowledgment number of the last FIN.
     pub(super) fin_ack: Option<u32>,
-    /// The last packets, from the second one on: many directions have a single one.
+    /// The last packets, from the second one on: many directions have a single one, of which other fields tell.
     recent: Option<Box<RecentPackets>>,
     ids_stand_still: bool,
 }
@@ -283,6 +287,36 @@ impl Sender {
         *next = to;
     }
 
+    /// A packet all of whose payload is below the first number that is known. The scoreboard does not have it: nothing of its state changes.
+    #[cold]
+    pub(super) fn take_below(&mut self, data: &Data<'_>) -> Kind {
+        let filled = self.fill_below(data);
+        if filled.is_none() && self.is_same_as_recent(data) {
+            self.counts.captured_twice += 1;
+            return Kind::CapturedTwice;
+        }
+        self.recent.get_or_insert_default().push(data);
+        let segments = data.segments();
+        self.counts.segments += u64::from(segments);
+        if filled.is_some_and(|Filled { gap, .. }| self.was_overtaken(data, &gap)) {
+            self.counts.out_of_order += segments;
+            return Kind::OutOfOrder;
+        }
+        self.count_retransmit(Kind::FastRetransmit, segments, filled.is_some());
+        self.counts.retransmitted_bytes += data.to - data.from;
+        Kind::FastRetransmit
+    }
+
+    /// Counts the bytes of it that have not passed; its numbers are [`BELOW`] more.
+    #[cold]
+    pub(super) fn fill_below(&mut self, data: &Data<'_>) -> Option<Filled> {
+        let (since_ns, tsval) = (self.first_ns.unwrap_or(data.now()), self.first_tsval);
+        let all = Gap { from: BELOW - HOLE_LIMIT, to: BELOW + 1, since_ns, tsval, ip_id: 0 };
+        let filled = self.below.get_or_insert_with(|| Box::new(Gaps::of(all))).fill(data.from, data.to);
+        self.saw_new(data, filled.map_or(0, |filled| filled.bytes));
+        filled
+    }
+
     /// At least the first byte was sent before.
     fn take_old(&mut self, data: &Data<'_>, whole: u32, una: u64, next: &mut u64) -> Taken {
         // A packet that was put together from a copy and from what is missing is none.
@@ -382,15 +416,15 @@ impl Sender {
                 self.is_same(data, &Passed { at_ns, tsval, ip_id })
             }
             None if data.to > una => false,
-            None => match &self.recent {
-                Some(recent) => recent.find(data).any(|passed| self.is_same(data, &passed)),
-                None => self.is_same_as_only(data),
-            },
+            None => self.is_same_as_recent(data),
         }
     }
 
-    /// The same, where a single packet has passed.
-    fn is_same_as_only(&self, data: &Data<'_>) -> bool {
+    /// Whether `data` is one of the last packets, by itself.
+    fn is_same_as_recent(&self, data: &Data<'_>) -> bool {
+        if let Some(recent) = &self.recent {
+            return recent.find(data).any(|passed| self.is_same(data, &passed));
+        }
         let tsval = self.first_tsval.unwrap_or(0);
         let only = Passed { at_ns: self.last_ns, tsval, ip_id: self.last_new_id };
         u64::from(data.segment.payload) == self.counts.new_bytes && self.is_same(data, &only)
@@ -541,7 +575,8 @@ impl Sender {
     /// Bytes on the heap.
     pub(super) fn memory(&self) -> usize {
         let lists = self.gaps.memory() + self.resent.memory() + self.board.memory();
+        let below = self.below.as_ref().map_or(0, |below| size_of::<Gaps>() + below.memory());
         let recent = self.recent.as_ref().map_or(0, |recent| recent.memory());
-        size_of::<Self>() + lists + recent + self.found.capacity() * size_of::<Spurious>()
+        size_of::<Self>() + lists + below + recent + self.found.capacity() * size_of::<Spurious>()
     }
 }

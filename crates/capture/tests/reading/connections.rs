@@ -353,6 +353,43 @@ fn the_time_between_times_that_no_clock_can_have_is_unknown() {
     }
 }
 
+/// Without a SYN the first packet sets the numbers; others may have been on the way before it.
+#[test]
+fn payload_below_the_first_number_is_counted_once() {
+    let mut script = Script::default();
+    let late = data(20_000, 2);
+    script.data(20_000, 4);
+    assert_eq!(script.at(20_100, &late).kind, Kind::OutOfOrder);
+    // It was sent again: with the same bytes, with others, and with the first that was seen.
+    assert!(script.data(400_000, 2).kind.is_retransmit());
+    assert!(script.data(400_100, 3).kind.is_retransmit());
+    script.at(500_000, &Tcp { payload: 4 * MSS, ..data(500_000, 1) });
+    script.data(500_100, 5);
+    let half = script.state().half(Side::A);
+    assert_eq!((half.counts().new_bytes, half.counts().out_of_order), (5 * MSS as u64, 1));
+    assert_eq!(half.data_ns(), Some((1_020_000_000, 1_500_100_000)));
+    assert_eq!((half.acked_to(), half.unacked_bytes()), (1, 2 * MSS as u64));
+}
+
+#[test]
+fn without_a_syn_an_ack_and_a_fin_may_come_before_their_payload() {
+    let mut script = Script::default();
+    script.at(20_000, &Tcp::new(501, 115, ACK, 0).back());
+    script.at(20_010, &Tcp::new(101, 501, ACK, 14));
+    let side = script.told.events[1].side;
+    let half = script.state().half(side);
+    assert_eq!((half.counts().new_bytes, half.retransmits(), half.counts().not_captured_bytes), (14, 0, 0));
+
+    let mut script = Script::default();
+    script.at(20_000, &Tcp::new(140, 501, ACK | FIN, 0));
+    script.at(220_000, &Tcp::new(101, 501, ACK | FIN, 39));
+    assert_eq!(script.state().half(Side::A).counts().new_bytes, 39);
+    // The first packet may be a keep-alive.
+    let mut script = Script::default();
+    script.at(20_000, &Tcp::new(501, 102, ACK, 0).back());
+    assert_eq!(script.at(20_010, &Tcp::new(101, 501, ACK, 1)).kind, Kind::KeepAlive);
+}
+
 #[test]
 fn marks_of_ecn_are_counted() {
     let mut script = Script::open();
