@@ -49,7 +49,7 @@ impl Talk {
     fn say(&mut self, is_client: bool, server_us: u64, payload: u32) {
         let (own, peer) = if is_client { (0, 1) } else { (1, 0) };
         let bases = [1_000, 5_000];
-        let flags = ACK | if payload % MSS == 0 { 0 } else { PSH };
+        let flags = ACK | if payload.is_multiple_of(MSS) { 0 } else { PSH };
         let tcp =
             Tcp::new(bases[own] + self.sent[own], bases[peer] + self.sent[peer], flags, payload as usize);
         self.sent[own] += payload;
