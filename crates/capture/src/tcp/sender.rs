@@ -274,10 +274,8 @@ impl Sender {
             self.end_idle(data);
         }
         self.board.push_unseen(&data.transmission(next, data.from), data.is_first);
-        if !data.is_first {
-            let (since_ns, tsval, ip_id) = (data.now(), data.tsval(), data.segment.ip_id);
-            self.gaps.open(Gap { from: next, to: data.from, since_ns, tsval, ip_id });
-        }
+        let (since_ns, tsval, ip_id) = (data.now(), data.tsval(), data.segment.ip_id);
+        self.gaps.open(Gap { from: next, to: data.from, since_ns, tsval, ip_id });
     }
 
     /// ACKs go beyond what was seen: what they acknowledge was sent.

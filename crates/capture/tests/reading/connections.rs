@@ -372,6 +372,17 @@ fn payload_below_the_first_number_is_counted_once() {
 }
 
 #[test]
+fn what_was_lost_before_the_capture_began_is_counted_when_it_is_sent_again() {
+    let mut script = Script::default();
+    script.ack(10_000, 0, &[(1, 2)], 1000);
+    script.data(20_000, 2);
+    let again = script.data(60_000, 0);
+    assert!(again.kind.is_retransmit());
+    let half = script.state().half(again.side);
+    assert_eq!((half.counts().new_bytes, half.retransmits()), (2 * MSS as u64, 1));
+}
+
+#[test]
 fn without_a_syn_an_ack_and_a_fin_may_come_before_their_payload() {
     let mut script = Script::default();
     script.at(20_000, &Tcp::new(501, 115, ACK, 0).back());
