@@ -4,7 +4,8 @@
 
 use super::data::SegmentSize;
 use super::event::Kind;
-use super::sender::{Ack, AckOutcome, COPY_NS, Sender, SenderCounts};
+use super::recent::COPY_NS;
+use super::sender::{Ack, AckOutcome, Sender, SenderCounts};
 use crate::headers::{Flags, Segment};
 use pipefill_core::tcp_info::CaState;
 

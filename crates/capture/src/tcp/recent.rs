@@ -3,8 +3,9 @@
 //! Memory: 32 bytes for each packet of the last 20 ms, at most 1024 of them.
 
 use super::data::Data;
-use super::sender::COPY_NS;
 
+/// A copy of a packet comes within this: SPAN ports and routers send it on some milliseconds later.
+pub(super) const COPY_NS: u64 = 20_000_000;
 const PACKETS_MAX: usize = 1024;
 
 /// When a packet passed, and what tells it from the same bytes that are sent again.

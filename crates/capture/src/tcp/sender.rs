@@ -11,7 +11,7 @@ use super::data::Data;
 use super::event::Kind;
 use super::gaps::{Filled, Gap, Gaps};
 use super::patience::Patience;
-use super::recent::{Passed, RecentPackets};
+use super::recent::{COPY_NS, Passed, RecentPackets};
 use super::resent::{Resent, Spurious};
 use super::rounds::Rounds;
 use super::rtt::Rtt;
@@ -20,10 +20,8 @@ use crate::headers::Flags;
 pub(super) use acks::{Ack, AckOutcome};
 use pipefill_core::tcp_info::CaState;
 
-/// A copy of a packet with the same timestamp and identification comes within this; with one of them within [`COPY_NS`]: SPAN ports and routers
-/// send it on some milliseconds later.
+/// A copy of a packet with the same timestamp and identification comes within this; with one of them within [`COPY_NS`].
 const STAMPED_COPY_NS: u64 = 1_000_000_000;
-pub(super) const COPY_NS: u64 = 20_000_000;
 /// A copy without an identification, where no RTT is known.
 const UNKNOWN_COPY_NS: u64 = 50_000;
 /// What leaves so long after an ACK was not let go by it, but by a timer.
