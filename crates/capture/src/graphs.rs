@@ -247,7 +247,7 @@ impl Graphs {
             if self.range.is_some() {
                 self.sent.add(at, u64::from(event.payload));
             }
-            self.payload_to = self.payload_to.max(event.seq_to - u64::from(is_fin));
+            self.payload_to = self.payload_to.max(event.seq_to.saturating_sub(u64::from(is_fin)));
         }
     }
 

@@ -15,6 +15,7 @@ mod key;
 mod opening;
 mod patience;
 mod queue;
+mod recent;
 mod resent;
 mod rounds;
 mod rtt;

@@ -128,10 +128,11 @@ fn sides(one: &Watched) -> [Side; 2] {
     [one.near(), one.near().other()]
 }
 
-/// From the first payload of either direction to the last of `side`; `None` where the capture's clock was set back in between.
+/// From the first payload of either direction to the last of `side`; `None` where the capture's clock does not
+/// show how long that was.
 fn life(one: &Watched, side: Side, from_ns: u64) -> Option<TimeInterval> {
     let halves = Side::BOTH.map(|side| one.connection.half(side));
-    if halves.iter().any(|half| half.is_across_set_clock()) {
+    if halves.iter().any(|half| half.has_unknown_span()) {
         return None;
     }
     let first_ns = halves.iter().filter_map(|half| half.data_ns()).map(|(first, _)| first).min()?;
@@ -152,7 +153,7 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
     rtts.sort_unstable();
     let data_ns = half.data_ns();
     let data_us = data_ns.map_or(0, |(from, to)| to.saturating_sub(from) / 1_000);
-    let data_us = (!half.is_across_set_clock()).then_some(data_us);
+    let data_us = (!half.has_unknown_span()).then_some(data_us);
     let span_us = life(one, side, from_ns).map(TimeInterval::length_us);
     let (stack, stack_confidence) = handshake::stack(&one.connection, side);
     CapturedFlow {

@@ -67,7 +67,8 @@ fn in_words(flow: &CapturedFlow, found: &Captured, style: Style) -> String {
 pub(crate) fn seen(flow: &CapturedFlow) -> String {
     let bytes = |count: u64| quantity::bytes(count);
     let time = |us: u64| quantity::duration(us);
-    let span = flow.data_us.map_or_else(|| "an unknown time (the clock was set back)".to_owned(), time);
+    let span =
+        flow.data_us.map_or_else(|| "an unknown time (the clock was set back or is wrong)".to_owned(), time);
     let mut parts = vec![format!("{} in {span}", bytes(flow.bytes))];
     parts.extend(flow.in_flight_bytes.map(|most| format!("at most {} in flight", bytes(most))));
     parts.push(match flow.rwnd_bytes {

@@ -8,6 +8,8 @@ use super::{LinkType, PACKET_LIMIT, Packet, Problem, ReadError, Source};
 use std::io::Read;
 
 const HEADER: usize = 24;
+/// Before this minor version records have the original length first, and with it in either order (libpcap, `lengths_swapped`).
+const LAST_SWAPPED_MINOR: u16 = 3;
 const RECORD: usize = 16;
 const MODIFIED_RECORD: usize = 24;
 
@@ -16,6 +18,8 @@ pub(super) struct Pcap {
     link: LinkType,
     ns_per_tick: u64,
     record: usize,
+    /// The lengths of a packet may stand in the other order.
+    may_swap_lengths: bool,
 }
 
 /// What stands before a packet.
@@ -51,7 +55,7 @@ impl Pcap {
         // The upper half has the length of the frame check sequence (draft-ietf-opsawg-pcap, 4).
         let link = LinkType((order.u32_at(header, 20) & 0xffff) as u16);
         source.consume(HEADER);
-        Ok(Some(Self { order, link, ns_per_tick, record }))
+        Ok(Some(Self { order, link, ns_per_tick, record, may_swap_lengths: minor <= LAST_SWAPPED_MINOR }))
     }
 
     /// The next record, all of which the buffer then has; `None` at the end.
@@ -66,11 +70,13 @@ impl Pcap {
     #[inline(always)]
     fn header(&self, bytes: &[u8; RECORD]) -> Record {
         let (seconds, ticks) = (self.order.u32_at(bytes, 0), self.order.u32_at(bytes, 4));
-        Record {
-            time_ns: u64::from(seconds) * 1_000_000_000 + u64::from(ticks) * self.ns_per_tick,
-            captured: self.order.u32_at(bytes, 8),
-            original: self.order.u32_at(bytes, 12),
+        let (mut captured, mut original) = (self.order.u32_at(bytes, 8), self.order.u32_at(bytes, 12));
+        // No more is captured than there was.
+        if self.may_swap_lengths && captured > original {
+            (captured, original) = (original, captured);
         }
+        let time_ns = u64::from(seconds) * 1_000_000_000 + u64::from(ticks) * self.ns_per_tick;
+        Record { time_ns, captured, original }
     }
 
     /// The record that `available` begins with, if all of it is there.

@@ -32,7 +32,7 @@ pub enum Kind {
     WindowUpdate,
     /// The connection is reset.
     Reset,
-    /// Numbers that fit nothing: data from before the capture began, or of another connection.
+    /// Numbers that fit nothing: of another connection.
     Stray,
 }
 
@@ -76,7 +76,8 @@ pub struct Event {
     pub side: Side,
     /// What it is.
     pub kind: Kind,
-    /// Its first sequence number, from its sender's first (the SYN has 0; without a SYN the first that was seen has 1).
+    /// Its first sequence number, from its sender's first (the SYN has 0; without a SYN the first that was seen has 1, and 0 stands for all
+    /// below it).
     pub seq_from: u64,
     /// The one behind its last; SYN and FIN count.
     pub seq_to: u64,

@@ -32,12 +32,23 @@ impl Gaps {
         self.0.is_empty()
     }
 
+    /// With a single gap.
+    pub(super) fn of(gap: Gap) -> Self {
+        Self(vec![gap])
+    }
+
     /// A gap above all others.
     pub(super) fn open(&mut self, gap: Gap) {
         if self.0.len() == GAPS_MAX {
             self.0.remove(0);
         }
         self.0.push(gap);
+    }
+
+    /// Whether some of `from..to` is missing.
+    pub(super) fn overlaps(&self, from: u64, to: u64) -> bool {
+        let at = self.0.partition_point(|gap| gap.to <= from);
+        self.0.get(at).is_some_and(|gap| gap.from < to)
     }
 
     /// `from..to` passed; `None` where all of it had passed before.
@@ -85,6 +96,10 @@ mod tests {
     fn a_gap_is_filled_from_either_end_and_in_the_middle() {
         let mut gaps = Gaps::default();
         gaps.open(gap(10, 100));
+        assert_eq!(
+            [(0, 10), (0, 11), (99, 120), (100, 120)].map(|(from, to)| gaps.overlaps(from, to)),
+            [false, true, true, false]
+        );
         assert_eq!(gaps.fill(100, 120), None);
         assert_eq!(gaps.fill(40, 50), Some(Filled { gap: gap(10, 100), bytes: 10 }));
         assert_eq!(gaps.fill(40, 50), None);

@@ -4,6 +4,7 @@
 
 use super::data::SegmentSize;
 use super::event::Kind;
+use super::recent::COPY_NS;
 use super::sender::{Ack, AckOutcome, Sender, SenderCounts};
 use crate::headers::{Flags, Segment};
 use pipefill_core::tcp_info::CaState;
@@ -12,8 +13,6 @@ use pipefill_core::tcp_info::CaState;
 const TIMESTAMPS_SIZE: u16 = 12;
 /// `TCP_MIN_SND_MSS`: less is no segment.
 const MSS_MIN: u16 = 48;
-/// A SYN within this time is the same packet.
-const SYN_COPY_NS: u64 = 50_000_000;
 /// When a SYN passed, where no time since then is known.
 const UNTIMED_NS: u64 = u64::MAX;
 /// Of a SYN without the option (RFC 9293 3.7.1).
@@ -195,7 +194,7 @@ impl Half {
     pub(super) fn take_syn_again(&mut self, segment: &Segment) -> Kind {
         let is_timed = self.syn_ns != UNTIMED_NS;
         let is_same = segment.ip_id == self.syn_id;
-        if is_timed && is_same && segment.time_ns.saturating_sub(self.syn_ns) < SYN_COPY_NS {
+        if is_timed && is_same && segment.time_ns.saturating_sub(self.syn_ns) < COPY_NS {
             return Kind::CapturedTwice;
         }
         (self.syn_ns, self.syn_id) = (segment.time_ns, segment.ip_id);
@@ -502,9 +501,11 @@ impl Half {
         self.sender.as_deref().and_then(|sender| Some((sender.first_ns?, sender.last_ns)))
     }
 
-    /// Whether the capture's clock was set back between its first and its last data: for how long it sent is not known then.
-    pub fn is_across_set_clock(&self) -> bool {
-        self.sender.as_deref().is_some_and(Sender::is_across_set_clock)
+    /// Whether the time between its first and its last data is unknown: the capture's clock was set back in between, or shows a time behind the
+    /// end of [`Packet::time_ns`](crate::read::Packet::time_ns).
+    pub fn has_unknown_span(&self) -> bool {
+        let is_beyond = self.data_ns().is_some_and(|(_, last_ns)| last_ns == u64::MAX);
+        is_beyond || self.sender.as_deref().is_some_and(Sender::is_across_set_clock)
     }
 
     /// Time between first and last data with nothing outstanding, nanoseconds, and the longest of these times.

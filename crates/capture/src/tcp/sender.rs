@@ -11,26 +11,25 @@ use super::data::Data;
 use super::event::Kind;
 use super::gaps::{Filled, Gap, Gaps};
 use super::patience::Patience;
+use super::recent::{COPY_NS, Passed, RecentPackets};
 use super::resent::{Resent, Spurious};
 use super::rounds::Rounds;
 use super::rtt::Rtt;
-use super::scoreboard::Scoreboard;
+use super::scoreboard::{Scoreboard, Sent};
+use crate::headers::Flags;
 pub(super) use acks::{Ack, AckOutcome};
 use pipefill_core::tcp_info::CaState;
 
-/// A copy of a packet with the same timestamp comes within this; with the same identification alone within [`COPY_NS`]: SPAN ports and routers
-/// send it on some milliseconds later.
+/// A copy of a packet with the same timestamp and identification comes within this; with one of them within [`COPY_NS`].
 const STAMPED_COPY_NS: u64 = 1_000_000_000;
-const COPY_NS: u64 = 20_000_000;
-/// Packets that are remembered, of a direction with at least [`RECENT_FROM`] segments: copies come behind so many others.
-const RECENT: usize = 32;
-const RECENT_FROM: u64 = 4;
 /// A copy without an identification, where no RTT is known.
 const UNKNOWN_COPY_NS: u64 = 50_000;
 /// What leaves so long after an ACK was not let go by it, but by a timer.
 const CAUSE_NS: u64 = 1_000_000;
 /// A hole larger than this is no hole but another connection's number.
 pub(super) const HOLE_LIMIT: u64 = 1 << 30;
+/// What is added to numbers that may be negative: those below the first one that is known.
+pub(super) const BELOW: u64 = 1 << 62;
 
 /// What became of a segment.
 #[derive(Debug, Clone, Copy)]
@@ -93,6 +92,8 @@ pub(super) struct Sender {
     pub(super) rounds: Rounds,
     pub(super) found: Vec<Spurious>,
     gaps: Gaps,
+    /// What has not passed of the numbers below the first one that is known, all of them [`BELOW`] more.
+    below: Option<Box<Gaps>>,
     resent: Resent,
     state: Congestion,
     /// Where Recovery or Loss ends.
@@ -110,8 +111,8 @@ pub(super) struct Sender {
     /// The last ACK.
     heard_ns: u64,
     pub(super) first_ns: Option<u64>,
-    /// The timestamp of the first data, and when they passed.
-    first_stamp: Option<(u32, u64)>,
+    /// The timestamp of the first data; `None` where its time is not known any more.
+    first_tsval: Option<u32>,
     pub(super) last_ns: u64,
     /// Since when nothing is outstanding.
     empty_since_ns: u64,
@@ -119,36 +120,16 @@ pub(super) struct Sender {
     pub(super) longest_idle_ns: u64,
     pub(super) initial_window: u64,
     is_past_first_round: bool,
-    /// Segments when the clock was first set back.
-    segments_before_set: Option<u64>,
+    /// Segments when the clock was first set back behind one; else 0.
+    segments_before_set: u64,
     /// Where the last window probe with a byte of payload began; 0 without one.
     probed_at: u64,
     last_new_id: u16,
-    /// The last packets; once there are some.
+    /// The acknowledgment number of the last FIN.
+    pub(super) fin_ack: Option<u32>,
+    /// The last packets, from the second one on: many directions have a single one, of which other fields tell.
     recent: Option<Box<RecentPackets>>,
     ids_stand_still: bool,
-}
-
-/// The last packets with data, of which a capture may have copies.
-#[derive(Debug, Clone, Default)]
-struct RecentPackets {
-    /// First sequence number, time and identification.
-    packets: [(u64, u64, u16); RECENT],
-    at: usize,
-}
-
-impl RecentPackets {
-    fn push(&mut self, data: &Data<'_>) {
-        self.packets[self.at] = (data.from, data.now(), data.segment.ip_id);
-        self.at = (self.at + 1) % RECENT;
-    }
-
-    /// Whether the same packet was there a moment ago.
-    fn has(&self, data: &Data<'_>) -> bool {
-        self.packets.iter().any(|&(from, at_ns, ip_id)| {
-            from == data.from && ip_id == data.segment.ip_id && data.now().saturating_sub(at_ns) < COPY_NS
-        })
-    }
 }
 
 /// `tcp_ca_state`, as far as packets tell: Open and Disorder differ by the scoreboard alone.
@@ -173,14 +154,16 @@ impl Sender {
         self.board.forget_times();
         self.rounds.forget_times();
         self.gaps.forget_times();
-        self.first_stamp = None;
+        self.first_tsval = None;
         self.is_past_first_round = true;
-        self.segments_before_set.get_or_insert(self.counts.segments);
+        if self.segments_before_set == 0 {
+            self.segments_before_set = self.counts.segments;
+        }
     }
 
     /// Whether data passed before and after that.
     pub(super) fn is_across_set_clock(&self) -> bool {
-        self.segments_before_set.is_some_and(|before| 0 < before && before < self.counts.segments)
+        0 < self.segments_before_set && self.segments_before_set < self.counts.segments
     }
 
     /// Whether the initial window is known.
@@ -216,7 +199,7 @@ impl Sender {
             self.ids_stand_still = true;
         }
         self.last_new_id = data.segment.ip_id;
-        if self.counts.segments >= RECENT_FROM {
+        if self.counts.segments > 1 {
             self.recent.get_or_insert_default().push(data);
         }
         self.board.push(&data.transmission(from, data.to));
@@ -230,8 +213,17 @@ impl Sender {
     fn saw_new(&mut self, data: &Data<'_>, bytes: u64) {
         if bytes > 0 {
             self.counts.new_bytes += bytes;
-            self.last_ns = data.now();
+            self.saw_payload(data);
         }
+    }
+
+    /// Its time is one at which the sender sent data.
+    #[inline(always)]
+    fn saw_payload(&mut self, data: &Data<'_>) {
+        if self.first_ns.is_none() {
+            (self.first_ns, self.first_tsval) = (Some(data.now()), data.tsval());
+        }
+        self.last_ns = self.last_ns.max(data.now());
     }
 
     /// A byte of new data that asks for a window; it is sent again with what follows it.
@@ -248,8 +240,7 @@ impl Sender {
         if self.first_ns.is_none() {
             self.progress_ns = now;
             if data.segment.payload > 0 {
-                self.first_ns = Some(now);
-                self.first_stamp = data.tsval().map(|tsval| (tsval, now));
+                self.saw_payload(data);
             }
             return;
         }
@@ -281,10 +272,8 @@ impl Sender {
             self.end_idle(data);
         }
         self.board.push_unseen(&data.transmission(next, data.from), data.is_first);
-        if !data.is_first {
-            let (since_ns, tsval, ip_id) = (data.now(), data.tsval(), data.segment.ip_id);
-            self.gaps.open(Gap { from: next, to: data.from, since_ns, tsval, ip_id });
-        }
+        let (since_ns, tsval, ip_id) = (data.now(), data.tsval(), data.segment.ip_id);
+        self.gaps.open(Gap { from: next, to: data.from, since_ns, tsval, ip_id });
     }
 
     /// ACKs go beyond what was seen: what they acknowledge was sent.
@@ -294,17 +283,53 @@ impl Sender {
         *next = to;
     }
 
+    /// A packet all of whose payload is below the first number that is known. The scoreboard does not have it: nothing of its state changes.
+    #[cold]
+    pub(super) fn take_below(&mut self, data: &Data<'_>) -> Kind {
+        let filled = self.fill_below(data);
+        if filled.is_none() && self.is_same_as_recent(data) {
+            self.counts.captured_twice += 1;
+            return Kind::CapturedTwice;
+        }
+        self.recent.get_or_insert_default().push(data);
+        let segments = data.segments();
+        self.counts.segments += u64::from(segments);
+        if filled.is_some_and(|Filled { gap, .. }| self.was_overtaken(data, &gap)) {
+            self.counts.out_of_order += segments;
+            return Kind::OutOfOrder;
+        }
+        self.count_retransmit(Kind::FastRetransmit, segments, filled.is_some());
+        self.counts.retransmitted_bytes += data.to - data.from;
+        Kind::FastRetransmit
+    }
+
+    /// Counts the bytes of it that have not passed; its numbers are [`BELOW`] more.
+    #[cold]
+    pub(super) fn fill_below(&mut self, data: &Data<'_>) -> Option<Filled> {
+        let (since_ns, tsval) = (self.first_ns.unwrap_or(data.now()), self.first_tsval);
+        let all = Gap { from: BELOW - HOLE_LIMIT, to: BELOW + 1, since_ns, tsval, ip_id: 0 };
+        let filled = self.below.get_or_insert_with(|| Box::new(Gaps::of(all))).fill(data.from, data.to);
+        self.saw_new(data, filled.map_or(0, |filled| filled.bytes));
+        filled
+    }
+
     /// At least the first byte was sent before.
     fn take_old(&mut self, data: &Data<'_>, whole: u32, una: u64, next: &mut u64) -> Taken {
-        if self.is_copy(data, una) {
+        // A packet that was put together from a copy and from what is missing is none.
+        if data.to <= *next && !self.gaps.overlaps(data.from, data.to) && self.is_copy(data, una) {
             self.counts.captured_twice += 1;
             return Taken { kind: Kind::CapturedTwice, fills_hole: false };
         }
+        self.recent.get_or_insert_default().push(data);
         let old_to = data.to.min(*next);
         let again = data.transmission(data.from, old_to);
         self.counts.segments += data.payload_segments();
         // The byte of a window probe, and what follows it.
-        if self.probed_at == data.from && data.from + 1 == *next && data.to > *next {
+        if self.probed_at == data.from && data.from + 1 == *next {
+            self.probed_at = 0;
+            if old_to > una {
+                self.saw_payload(data);
+            }
             self.take_rest(data, old_to, una, next);
             return Taken { kind: Kind::New, fills_hole: false };
         }
@@ -313,7 +338,7 @@ impl Sender {
             self.saw_new(data, bytes.min(data.payload_to().saturating_sub(data.from)));
         }
         if let Some(Filled { gap, .. }) = filled
-            && was_overtaken(data, &gap)
+            && self.was_overtaken(data, &gap)
         {
             self.counts.out_of_order += whole;
             // Behind an ACK that came before it, its bytes were counted as not captured.
@@ -342,7 +367,7 @@ impl Sender {
         }
         self.take_rest(data, old_to, una, next);
         if old_to > una && data.segment.payload > 0 {
-            self.last_ns = data.now();
+            self.saw_payload(data);
         }
         Taken { kind, fills_hole: filled.is_some() }
     }
@@ -375,36 +400,81 @@ impl Sender {
         self.counts.spurious += new.iter().map(|spurious| spurious.segments).sum::<u32>();
     }
 
-    /// The same packet, seen at another interface. A retransmission has another identification (RFC 6864 4.2: unless DF is set, but Linux
-    /// counts on then too), and comes no sooner than an RTT later.
+    /// The same packet, seen at another interface, or doubled by the network.
     fn is_copy(&self, data: &Data<'_>, una: u64) -> bool {
-        let Some(first) = self.board.find(data.from).filter(|sent| !sent.is_unseen()) else {
-            // Acknowledged since: only the packet before this one can tell, by its identification.
-            if self.ids_stand_still || data.segment.ip_id == 0 || data.to > una {
-                return false;
+        // What one end sends while the other one closes has another number, and the timestamp may be the same.
+        if data.segment.flags.has(Flags::FIN) && self.fin_ack.is_some_and(|ack| ack != data.segment.ack) {
+            return false;
+        }
+        match self.board.find(data.from).filter(|sent| !sent.is_unseen()) {
+            Some(sent) if sent.is_untimed() => false,
+            Some(&Sent { sent_ns: at_ns, tsval, ip_id, .. }) => {
+                self.is_same(data, &Passed { at_ns, tsval, ip_id })
             }
-            let is_last =
-                data.segment.ip_id == self.last_new_id && data.now().saturating_sub(self.last_ns) < COPY_NS;
-            return is_last || self.recent.as_ref().is_some_and(|recent| recent.has(data));
+            None if data.to > una => false,
+            None => self.is_same_as_recent(data),
+        }
+    }
+
+    /// Whether `data` is one of the last packets, by itself.
+    fn is_same_as_recent(&self, data: &Data<'_>) -> bool {
+        if let Some(recent) = &self.recent {
+            return recent.find(data).any(|passed| self.is_same(data, &passed));
+        }
+        let tsval = self.first_tsval.unwrap_or(0);
+        let only = Passed { at_ns: self.last_ns, tsval, ip_id: self.last_new_id };
+        u64::from(data.segment.payload) == self.counts.new_bytes && self.is_same(data, &only)
+    }
+
+    /// Whether `data` is the packet with the same bytes that passed before. A retransmission has another identification (RFC 6864 4.2: unless DF
+    /// is set, but Linux counts on then too), and comes no sooner than an RTT later.
+    fn is_same(&self, data: &Data<'_>, passed: &Passed) -> bool {
+        let has_ids = !self.ids_stand_still && (data.segment.ip_id != 0 || passed.ip_id != 0);
+        if has_ids && data.segment.ip_id != passed.ip_id {
+            return false;
+        }
+        let within_rtt = |us_per_us: u64| {
+            data.full_rtt_us.map_or(UNKNOWN_COPY_NS, |us| u64::from(us) * us_per_us).min(COPY_NS)
         };
-        if first.is_untimed() {
+        let limit_ns = match data.tsval() {
+            Some(tsval) if tsval != passed.tsval => return false,
+            Some(_) if has_ids => STAMPED_COPY_NS,
+            Some(_) if self.tells_rounds_apart(data) => COPY_NS,
+            Some(_) => within_rtt(1_000),
+            None if has_ids => COPY_NS,
+            None => within_rtt(250),
+        };
+        data.now().saturating_sub(passed.at_ns) < limit_ns
+    }
+
+    /// The timestamp of the first data, and when they passed.
+    fn first_stamp(&self) -> Option<(u32, u64)> {
+        self.first_tsval.zip(self.first_ns)
+    }
+
+    /// Whether what is sent a round trip later has another timestamp: by the ticks of the sender's clock since its first data.
+    fn tells_rounds_apart(&self, data: &Data<'_>) -> bool {
+        let Some(((first_tsval, first_ns), tsval)) = self.first_stamp().zip(data.tsval()) else {
             return false;
+        };
+        let ticks = u64::try_from(tsval.wrapping_sub(first_tsval).cast_signed()).unwrap_or(0);
+        let tick_ns = data.now().saturating_sub(first_ns).checked_div(ticks);
+        tick_ns.zip(data.full_rtt_us).is_some_and(|(tick_ns, us)| 2 * tick_ns <= u64::from(us) * 1_000)
+    }
+
+    /// Whether what fills `gap` was sent before the packet that showed it: by timestamps, else by identifications, else by time.
+    fn was_overtaken(&self, data: &Data<'_>, gap: &Gap) -> bool {
+        let stamps = data.tsval().zip(gap.tsval).map(|(mine, other)| other.wrapping_sub(mine).cast_signed());
+        match stamps {
+            Some(later) if later != 0 => return later > 0,
+            Some(_) if self.tells_rounds_apart(data) => return true,
+            _ => {}
         }
-        let age = data.now().saturating_sub(first.sent_ns);
-        let has_ids = !self.ids_stand_still && (data.segment.ip_id != 0 || first.ip_id != 0);
-        if has_ids && data.segment.ip_id != first.ip_id {
-            return false;
+        if data.segment.ip_id != 0 && gap.ip_id != 0 && data.segment.ip_id != gap.ip_id {
+            return gap.ip_id.wrapping_sub(data.segment.ip_id).cast_signed() > 0;
         }
-        match data.tsval() {
-            Some(tsval) if tsval != first.tsval => false,
-            Some(_) if has_ids => age < STAMPED_COPY_NS,
-            None if has_ids => age < COPY_NS,
-            // The same timestamp: not sent again, which takes a round trip at least.
-            Some(_) => {
-                age < data.full_rtt_us.map_or(UNKNOWN_COPY_NS, |us| u64::from(us) * 1_000).min(COPY_NS)
-            }
-            None => age < data.full_rtt_us.map_or(UNKNOWN_COPY_NS, |us| u64::from(us) * 250).min(COPY_NS),
-        }
+        let age_us = data.now().saturating_sub(gap.since_ns) / 1000;
+        data.full_rtt_us.is_none_or(|us| age_us * 4 < u64::from(us) * 3)
     }
 
     fn retransmit_kind(&mut self, data: &Data<'_>, una: u64, next: u64) -> Kind {
@@ -500,22 +570,9 @@ impl Sender {
 
     /// Bytes on the heap.
     pub(super) fn memory(&self) -> usize {
-        let recent = self.recent.as_ref().map_or(0, |_| size_of::<RecentPackets>());
-        let lists = self.gaps.memory() + self.resent.memory() + self.board.memory() + recent;
-        size_of::<Self>() + lists + self.found.capacity() * size_of::<Spurious>()
+        let lists = self.gaps.memory() + self.resent.memory() + self.board.memory();
+        let below = self.below.as_ref().map_or(0, |below| size_of::<Gaps>() + below.memory());
+        let recent = self.recent.as_ref().map_or(0, |recent| recent.memory());
+        size_of::<Self>() + lists + below + recent + self.found.capacity() * size_of::<Spurious>()
     }
-}
-
-/// Whether what fills `gap` was sent before the packet that showed it: by timestamps, else by identifications, else by time.
-fn was_overtaken(data: &Data<'_>, gap: &Gap) -> bool {
-    let stamps = data.tsval().zip(gap.tsval).map(|(mine, other)| other.wrapping_sub(mine).cast_signed());
-    match stamps {
-        Some(later) if later != 0 => return later > 0,
-        _ => {}
-    }
-    if data.segment.ip_id != 0 && gap.ip_id != 0 && data.segment.ip_id != gap.ip_id {
-        return gap.ip_id.wrapping_sub(data.segment.ip_id).cast_signed() > 0;
-    }
-    let age_us = data.now().saturating_sub(gap.since_ns) / 1000;
-    data.full_rtt_us.is_none_or(|us| age_us * 4 < u64::from(us) * 3)
 }

@@ -60,10 +60,17 @@ impl Script {
 
     /// With the identification that it has.
     fn again(&mut self, us: u64, tcp: &Tcp) -> Event {
-        let bytes = tcp.v4();
-        let original = (bytes.len() + tcp.payload) as u32;
-        let time_ns = 1_000_000_000 + us * 1000;
-        self.all.take(&Packet::new(time_ns, LinkType(101), original, &bytes), &mut self.told);
+        self.packet(1_000_000_000 + us * 1000, &tcp.v4(), tcp.payload)
+    }
+
+    /// Over IPv6, without an identification.
+    fn v6(&mut self, us: u64, tcp: &Tcp) -> Event {
+        self.packet(1_000_000_000 + us * 1000, &tcp.v6(6, &[]), tcp.payload)
+    }
+
+    fn packet(&mut self, time_ns: u64, headers: &[u8], payload: usize) -> Event {
+        let original = (headers.len() + payload) as u32;
+        self.all.take(&Packet::new(time_ns, LinkType(101), original, headers), &mut self.told);
         *self.told.events.last().expect("a segment was told")
     }
 
@@ -327,8 +334,71 @@ fn an_ack_that_comes_before_its_data_in_the_capture_is_no_loss() {
     let late = data(20_000, 0);
     script.ack(20_001, 1, &[], 1020);
     assert_eq!(script.at(20_002, &late).kind, Kind::OutOfOrder);
-    let counts = script.state().half(Side::A).counts();
-    assert_eq!((counts.not_captured_bytes, counts.retransmits()), (0, 0));
+    script.data(25_000, 1);
+    let half = script.state().half(Side::A);
+    assert_eq!((half.counts().not_captured_bytes, half.retransmits()), (0, 0));
+    assert_eq!(half.data_ns(), Some((1_020_002_000, 1_025_000_000)));
+}
+
+/// Where the times of a capture are beyond what is counted, all of them are the last one.
+#[test]
+fn the_time_between_times_that_no_clock_can_have_is_unknown() {
+    for (time_ns, is_unknown) in [(u64::MAX, true), (u64::MAX / 2, false)] {
+        let mut script = Script::default();
+        for n in 0..3 {
+            script.packet(time_ns, &data(0, n).v4(), MSS);
+        }
+        let half = script.state().half(Side::A);
+        assert_eq!((half.counts().segments, half.has_unknown_span()), (3, is_unknown));
+    }
+}
+
+/// Without a SYN the first packet sets the numbers; others may have been on the way before it.
+#[test]
+fn payload_below_the_first_number_is_counted_once() {
+    let mut script = Script::default();
+    let late = data(20_000, 2);
+    script.data(20_000, 4);
+    assert_eq!(script.at(20_100, &late).kind, Kind::OutOfOrder);
+    // It was sent again: with the same bytes, with others, and with the first that was seen.
+    assert!(script.data(400_000, 2).kind.is_retransmit());
+    assert!(script.data(400_100, 3).kind.is_retransmit());
+    script.at(500_000, &Tcp { payload: 4 * MSS, ..data(500_000, 1) });
+    script.data(500_100, 5);
+    let half = script.state().half(Side::A);
+    assert_eq!((half.counts().new_bytes, half.counts().out_of_order), (5 * MSS as u64, 1));
+    assert_eq!(half.data_ns(), Some((1_020_000_000, 1_500_100_000)));
+    assert_eq!((half.acked_to(), half.unacked_bytes()), (1, 2 * MSS as u64));
+}
+
+#[test]
+fn what_was_lost_before_the_capture_began_is_counted_when_it_is_sent_again() {
+    let mut script = Script::default();
+    script.ack(10_000, 0, &[(1, 2)], 1000);
+    script.data(20_000, 2);
+    let again = script.data(60_000, 0);
+    assert!(again.kind.is_retransmit());
+    let half = script.state().half(again.side);
+    assert_eq!((half.counts().new_bytes, half.retransmits()), (2 * MSS as u64, 1));
+}
+
+#[test]
+fn without_a_syn_an_ack_and_a_fin_may_come_before_their_payload() {
+    let mut script = Script::default();
+    script.at(20_000, &Tcp::new(501, 115, ACK, 0).back());
+    script.at(20_010, &Tcp::new(101, 501, ACK, 14));
+    let side = script.told.events[1].side;
+    let half = script.state().half(side);
+    assert_eq!((half.counts().new_bytes, half.retransmits(), half.counts().not_captured_bytes), (14, 0, 0));
+
+    let mut script = Script::default();
+    script.at(20_000, &Tcp::new(140, 501, ACK | FIN, 0));
+    script.at(220_000, &Tcp::new(101, 501, ACK | FIN, 39));
+    assert_eq!(script.state().half(Side::A).counts().new_bytes, 39);
+    // The first packet may be a keep-alive.
+    let mut script = Script::default();
+    script.at(20_000, &Tcp::new(501, 102, ACK, 0).back());
+    assert_eq!(script.at(20_010, &Tcp::new(101, 501, ACK, 1)).kind, Kind::KeepAlive);
 }
 
 #[test]
@@ -439,6 +509,24 @@ fn the_byte_of_a_window_probe_is_counted_with_the_segment_that_follows() {
     assert_eq!((half.counts().new_bytes, half.retransmits()), (2 * MSS as u64, 0));
 }
 
+#[test]
+fn the_byte_of_a_window_probe_that_is_sent_alone_again_is_data_once() {
+    let mut script = Script::open();
+    let closed = Tcp { window: 0, options: stamps(2020, 1020), ..Tcp::new(501, seq(0), ACK, 0) }.back();
+    script.at(20_000, &closed);
+    let byte = |us| Tcp { payload: 1, ..data(us, 0) };
+    for us in [230_000, 630_000] {
+        assert_eq!(script.at(us, &byte(us)).kind, Kind::ZeroWindowProbe);
+        script.at(us + 10_000, &closed);
+    }
+    script.at(2_000_000, &Tcp { window: 500, ..closed });
+    assert_eq!(script.at(2_000_010, &byte(2_000_010)).kind, Kind::New);
+    let half = script.state().half(Side::A);
+    assert_eq!((half.counts().new_bytes, half.counts().segments, half.retransmits()), (1, 1, 0));
+    assert_eq!(half.data_ns(), Some((3_000_010_000, 3_000_010_000)));
+    assert!(script.at(3_000_000, &byte(3_000_000)).kind.is_retransmit());
+}
+
 /// A router sends it on, 6 ms later, when it was acknowledged and others came behind it.
 #[test]
 fn a_copy_behind_others_is_known_by_its_identification() {
@@ -460,6 +548,90 @@ fn a_copy_behind_others_is_known_by_its_identification() {
     // A retransmission has another one.
     script.at(us, &Tcp { id: 9_000, ..segment(19) });
     assert_eq!(script.state().half(Side::A).retransmits(), 1);
+}
+
+/// Near the receiver, 10 ms from the sender, whose clock has ticks of a millisecond: the network doubles and delays packets.
+fn delayed() -> Script {
+    let mut script = Script::default();
+    let options = |tsval, tsecr| syn_options(1460, 7, tsval, tsecr);
+    script.v6(0, &Tcp { options: options(1000, 0), ..Tcp::new(100, 0, SYN, 0) });
+    script.v6(10, &Tcp { options: options(2000, 1000), ..Tcp::new(500, 101, SYN | ACK, 0) }.back());
+    script.v6(10_010, &Tcp { options: stamps(1010, 2000), ..Tcp::new(101, 501, ACK, 0) });
+    for n in 0..20 {
+        script.v6(20_000 + n as u64 * 1_000, &data(20_000 + n as u64 * 1_000, n));
+    }
+    script
+}
+
+#[test]
+fn without_identifications_what_has_the_same_timestamp_within_a_round_trip_or_more_is_a_copy() {
+    let mut script = delayed();
+    let ack = |n| Tcp { options: stamps(2040, 1020), ..Tcp::new(501, seq(n), ACK, 0) }.back();
+    script.v6(39_100, &ack(20));
+    // Acknowledged, and not: by more than a round trip later.
+    let segment = data(40_000, 20);
+    script.v6(40_000, &segment);
+    script.v6(40_010, &ack(21));
+    script.v6(41_000, &data(41_000, 21));
+    assert_eq!(script.v6(52_000, &segment).kind, Kind::CapturedTwice);
+    assert_eq!(script.v6(53_000, &data(41_000, 21)).kind, Kind::CapturedTwice);
+    // Sent again it has another timestamp; of that one there are copies too.
+    assert!(script.v6(63_000, &data(63_000, 21)).kind.is_retransmit());
+    script.v6(63_010, &ack(22));
+    assert_eq!(script.v6(64_000, &data(63_000, 21)).kind, Kind::CapturedTwice);
+    let half = script.state().half(Side::A);
+    assert_eq!((half.retransmits(), half.counts().captured_twice), (1, 3));
+}
+
+#[test]
+fn what_fills_a_hole_with_the_timestamp_of_what_showed_it_was_overtaken_however_late_it_comes() {
+    let mut script = delayed();
+    script.v6(41_000, &data(41_000, 21));
+    assert_eq!(script.v6(53_000, &data(41_000, 20)).kind, Kind::OutOfOrder);
+    script.v6(54_000, &data(54_000, 23));
+    assert!(script.v6(66_000, &data(66_000, 22)).kind.is_retransmit());
+}
+
+/// A receiver's network card puts a copy and the segment behind it together.
+#[test]
+fn a_packet_that_begins_as_a_copy_and_fills_a_hole_is_none() {
+    let mut script = delayed();
+    script.v6(41_000, &data(41_000, 20));
+    script.v6(41_100, &data(41_000, 22));
+    script.v6(41_200, &Tcp { payload: 2 * MSS, ..data(41_000, 20) });
+    assert_eq!(script.state().half(Side::A).counts().new_bytes, 23 * MSS as u64);
+}
+
+#[test]
+fn a_fin_with_another_acknowledgment_was_sent_again() {
+    let mut script = delayed();
+    let fin = |ack| Tcp { options: stamps(1040, 2040), ..Tcp::new(seq(20), ack, ACK | FIN, 0) };
+    script.v6(40_000, &fin(501));
+    assert_eq!(script.v6(40_010, &fin(501)).kind, Kind::CapturedTwice);
+    script.v6(40_020, &Tcp { options: stamps(2040, 1040), ..Tcp::new(501, seq(20), ACK | FIN, 0) }.back());
+    assert!(script.v6(40_030, &fin(502)).kind.is_retransmit());
+    assert_eq!(script.v6(40_040, &fin(502)).kind, Kind::CapturedTwice);
+}
+
+/// Linux's SYN-ACKs have no identification: the one behind a SYN that was sent again comes some milliseconds after that.
+#[test]
+fn a_syn_ack_without_an_identification_was_sent_again_after_20_ms() {
+    let mut script = Script::default();
+    script.again(0, &Tcp::new(100, 0, SYN, 0));
+    let answer = Tcp::new(500, 101, SYN | ACK, 0).back();
+    let kinds = [10_000, 12_000, 41_000].map(|us| script.again(us, &answer).kind);
+    assert_eq!(kinds, [Kind::Syn, Kind::CapturedTwice, Kind::RtoRetransmit]);
+}
+
+/// A middlebox sends on a packet that it has put together anew.
+#[test]
+fn a_packet_with_the_same_identification_and_more_bytes_is_no_copy() {
+    let mut script = Script::open();
+    script.again(20_000, &Tcp { id: 77, payload: 85, ..data(20_000, 0) });
+    let longer = Tcp { id: 77, payload: 138, ..data(20_000, 0) };
+    assert!(script.again(20_500, &longer).kind.is_retransmit());
+    let counts = script.state().half(Side::A).counts();
+    assert_eq!((counts.new_bytes, counts.retransmitted_bytes), (138, 85));
 }
 
 #[test]

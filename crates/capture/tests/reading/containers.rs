@@ -6,7 +6,7 @@ use pipefill_capture::read::{
     BEGINNING, Compression, Container, LinkType, Problem, ReadError, Reader, is_sparse,
 };
 use pipefill_testkit::captures::container::{
-    Entry, Order, block, enhanced, interface, option, pcap, pcapng, section,
+    Entry, Order, block, enhanced, interface, option, pcap, pcap_record, pcapng, section,
 };
 use pipefill_testkit::captures::in_memory::InMemory;
 use proptest::prelude::*;
@@ -254,6 +254,30 @@ fn an_unpacked_offset_says_so() {
             "byte 50 (after unpacking {name}): a packet's header is cut: 16 bytes were expected, 10 are there"
         );
         assert_eq!((packets.len(), error), (1, Some(told)));
+    }
+}
+
+/// libpcap, `lengths_swapped`.
+#[test]
+fn before_version_2_4_the_lengths_of_a_packet_stand_in_the_other_order() {
+    let entries = [entry(1_000), Entry { original: 900, ..entry(2_000) }, entry(3_000)];
+    for order in [LITTLE, BIG] {
+        let with_minor = |minor, swaps: bool| {
+            let mut bytes = pcap(order, false, &[]);
+            bytes[6..8].copy_from_slice(&order.u16(minor));
+            for entry in &entries {
+                let mut record = pcap_record(order, 1_000, entry);
+                if swaps {
+                    record[8..16].rotate_left(4);
+                }
+                bytes.extend(record);
+            }
+            read_all(&bytes[..])
+        };
+        let expected = (plain(&entries), None);
+        for (minor, swaps) in [(2, true), (3, true), (3, false), (4, false)] {
+            assert_eq!(with_minor(minor, swaps), expected, "2.{minor}");
+        }
     }
 }
 

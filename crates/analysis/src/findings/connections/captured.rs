@@ -66,8 +66,8 @@ pub struct CapturedFlow {
     pub goodput_bps: Option<u64>,
     /// From the first data between these two hosts to its own, microseconds, without the time in which the capture's clock was set back.
     pub start_us: u64,
-    /// From its first to its last data, microseconds; null where the capture's clock was set back in between. The verdict is then of the part
-    /// between two settings in which it carried most.
+    /// From its first to its last data, microseconds; null where the capture's clock was set back in between, or shows a time after the year 2554.
+    /// Where it was set back, the verdict is of the part between two settings in which it carried most.
     pub data_us: Option<u64>,
     /// Segments sent again.
     pub retransmits: u64,

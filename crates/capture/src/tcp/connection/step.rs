@@ -6,7 +6,7 @@ use crate::tcp::Observer;
 use crate::tcp::data::Data;
 use crate::tcp::event::{Event, Kind, Sacks};
 use crate::tcp::half::Half;
-use crate::tcp::sender::{Ack, AckOutcome, HOLE_LIMIT, Sender};
+use crate::tcp::sender::{Ack, AckOutcome, BELOW, HOLE_LIMIT, Sender};
 use crate::tcp::side::Side;
 
 /// A segment in the numbers of its sender.
@@ -191,6 +191,12 @@ fn take_bytes(
     if has_syn && segment.payload == 0 {
         return begun.unwrap_or(Kind::Stray);
     }
+    if numbers.from < 1 && segment.payload > 0 && !own.has_syn {
+        let kind = take_below(bytes, own, of);
+        if numbers.to <= 1 {
+            return kind;
+        }
+    }
     // Data begins behind the SYN (RFC 7413).
     let from = (numbers.from + i64::from(has_syn)).max(1).cast_unsigned();
     let to = numbers.to.max(0).cast_unsigned();
@@ -226,7 +232,42 @@ fn take_bytes(
         *fills_hole = taken.fills_hole;
         taken.kind
     };
+    if segment.flags.has(Flags::FIN) {
+        sender.fin_ack = Some(segment.ack);
+    }
     begun.unwrap_or(kind)
+}
+
+/// Payload that begins below the first number that is known, where no SYN was seen: what others overtook, or what is sent again.
+#[cold]
+#[inline(never)]
+fn take_below(bytes: &Bytes<'_>, own: &mut Half, of: (Handshake, Side)) -> Kind {
+    let Bytes { segment, numbers, full_rtt_us, .. } = *bytes;
+    if segment.payload == 1 && numbers.to == own.una as i64 {
+        return Kind::KeepAlive;
+    }
+    if numbers.from.unsigned_abs() > HOLE_LIMIT {
+        return Kind::Stray;
+    }
+    let place = |number: i64| BELOW.saturating_add_signed(number);
+    let to = (numbers.from + i64::from(segment.payload)).min(1);
+    let (size, has_sack) = (own.segment_size(), own.may_get_sacks);
+    let data = Data {
+        segment,
+        from: place(numbers.from),
+        to: place(to),
+        size,
+        has_sack,
+        full_rtt_us,
+        is_first: false,
+    };
+    let (una, next) = (own.una, own.next);
+    let sender = own.sender.get_or_insert_with(|| first_data(una, next, of));
+    if numbers.to > 1 {
+        sender.fill_below(&data);
+        return Kind::New;
+    }
+    sender.take_below(&data)
 }
 
 /// A sender of data: the kernel's estimate of its RTT begins with the handshake's sample.

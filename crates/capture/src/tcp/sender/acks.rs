@@ -234,7 +234,7 @@ impl Sender {
     /// When something with the timestamp `echo` was sent: by the sender's clock of timestamps, whose ticks the packets tell.
     #[cold]
     fn time_of(&self, echo: u32, resent: &Resent) -> Option<u64> {
-        let (first_tsval, first_ns) = self.first_stamp?;
+        let (first_tsval, first_ns) = self.first_stamp()?;
         let later = i64::from(echo.wrapping_sub(resent.tsval).cast_signed());
         let ticks = u64::from(resent.tsval.wrapping_sub(first_tsval));
         if later == 0 {
