@@ -80,7 +80,7 @@ impl BothCaptures {
     pub fn revise(&self, ledger: &mut FlowLedger, t: &Thresholds) -> Option<JoinedEvidence> {
         let limited_by = ledger.sums.main_holder()?;
         let cause = ledger.sums.main_cause(limited_by);
-        let (found, evidence) = self.revision(limited_by, cause.and_then(Cause::of_cwnd), t)?;
+        let (found, evidence) = self.revision(limited_by, cause, t)?;
         let revised =
             Holding { limited_by: LimitedBy::Cwnd, cause: Some(found.into()), rule: BOTH_CAPTURES.id };
         let is_of_all = matches!(evidence, JoinedEvidence::AcksWait { .. });
@@ -95,18 +95,23 @@ impl BothCaptures {
     fn revision(
         &self,
         limited_by: LimitedBy,
-        cause: Option<CwndCause>,
+        cause: Option<Cause>,
         t: &Thresholds,
     ) -> Option<(CwndCause, JoinedEvidence)> {
+        let of_cwnd = cause.and_then(Cause::of_cwnd);
         let mut trace = Trace::default();
         let may_be_acks = matches!(limited_by, LimitedBy::Cwnd | LimitedBy::Path | LimitedBy::Unknown);
         let acks = if may_be_acks { self.acks_wait(t, &mut trace) } else { None };
         let acks = acks.map(|evidence| (CwndCause::AckPath, evidence));
-        let found = acks.or_else(|| match (limited_by, cause) {
+        let found = acks.or_else(|| match (limited_by, of_cwnd) {
             (LimitedBy::Cwnd, Some(cause)) if cause.is_loss() => self.other_loss(cause, t, &mut trace),
+            // What the sender sent again and again had arrived: it did not hear of it.
+            (LimitedBy::Path, _) if cause == Some(Cause::Silence) && self.lost_data_segments == 0 => {
+                self.without_losses()
+            }
             _ => None,
         });
-        found.filter(|&(found, _)| cause != Some(found))
+        found.filter(|&(found, _)| of_cwnd != Some(found))
     }
 
     fn acks_wait(&self, t: &Thresholds, trace: &mut Trace) -> Option<JoinedEvidence> {

@@ -149,6 +149,10 @@ impl CapturedFlow {
             }
             None => self.verdict = Verdict::too_short(VerdictReason::TooShort),
         }
+        if self.data_us.is_none() {
+            // The verdict is of a part, whose time is not that of the flow.
+            (self.verdict.span_us, self.verdict.time) = (None, None);
+        }
         let is_silent = self.verdict.cause == Some(Cause::Silence);
         if self.missing.contains(&MissingPart::OtherDirection) && !is_silent {
             self.verdict = Verdict {
