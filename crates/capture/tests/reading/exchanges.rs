@@ -88,13 +88,16 @@ fn union_of_ranges(seen: &[Seen], isn: u32) -> Union {
             continue;
         }
         let from = segment.seq.wrapping_sub(isn);
-        let is_new = (from..from + segment.payload).filter(|&byte| passed.insert(byte)).count() > 0;
+        // All segments are full: the first one begins behind the SYN.
+        assert_eq!((u64::from(from) % MSS, u64::from(segment.payload) % MSS), (1, 0));
+        let numbers = u64::from(from) / MSS..(u64::from(from) + u64::from(segment.payload)) / MSS;
+        let is_new = numbers.filter(|&number| passed.insert(number)).count() > 0;
         union.first_ns.get_or_insert(segment.time_ns);
         if is_new || from + segment.payload > acked {
             union.last_ns = Some(segment.time_ns);
         }
     }
-    union.bytes = passed.len() as u64;
+    union.bytes = passed.len() as u64 * MSS;
     union
 }
 
