@@ -7,7 +7,9 @@ mod podman;
 pub(crate) mod sshd;
 
 use crate::measuring::namespace::{Namespace, root_folder, until};
-use crate::measuring::{Folder, Outcome, Skip, Test, if_quiet, is_quiet, lab, read, report, slow_test, test};
+use crate::measuring::{
+    Folder, Outcome, Skip, Test, if_quiet, in_time, is_quiet, lab, read, report, slow_test, test,
+};
 use held_path::{HeldPath, RECEIVER};
 use podman::{BUSYBOX, Container};
 use serde_json::Value;
@@ -135,7 +137,8 @@ fn over_ssh(rtt: &str) -> Outcome {
     let sent = sshd::executable(&folder);
     let mut command = path.at_sender(&[&words[..], &QUICK, &["--agent", &sent]].concat());
     command.current_dir(folder.root()).env("XDG_RUNTIME_DIR", folder.runtime());
-    let output = command.env("PIPEFILL_SSH", server.client()).output().unwrap();
+    command.env("PIPEFILL_SSH", server.client());
+    let [output] = in_time(|| [command.output().unwrap()])?;
     let told = read(&output);
     let cell = &told["cells"][0];
     assert_eq!(cell["valid"], 1, "{cell:#}");
@@ -157,8 +160,8 @@ fn other_servers() -> Outcome {
         let out = format!("of-{kind}");
         let words = [&program, "run", "servers.toml", "--on", "hosts", "--out", &out, "--json", "--quiet"];
         let mut command = path.at_sender(&words);
-        let output =
-            command.current_dir(folder.root()).env("XDG_RUNTIME_DIR", folder.runtime()).output().unwrap();
+        command.current_dir(folder.root()).env("XDG_RUNTIME_DIR", folder.runtime());
+        let [output] = in_time(|| [command.output().unwrap()])?;
         let told = read(&output);
         assert_eq!(told["cells"].as_array().unwrap().len(), 4);
         for cell in told["cells"].as_array().unwrap() {
