@@ -262,8 +262,7 @@ impl LedgerSums {
         }
         let (holder, causes) =
             by_holder.into_iter().max_by_key(|(_, causes)| causes.values().sum::<u64>())?;
-        let cause = causes.into_iter().filter(|(cause, _)| cause.is_some()).max_by_key(|&(_, us)| us);
-        Some((holder, cause.and_then(|(cause, _)| cause)))
+        Some((holder, most_of(holder, causes)))
     }
 
     /// Who has the most time.
@@ -282,7 +281,13 @@ impl LedgerSums {
 
     /// The cause with the most time of what `limited_by` holds; `None` where none has one.
     pub(crate) fn main_cause(&self, limited_by: LimitedBy) -> Option<Cause> {
-        self.largest(limited_by, |holding| holding.cause)
+        let mut causes: BTreeMap<Option<Cause>, u64> = BTreeMap::new();
+        for (holding, us) in
+            self.clipped().filter(|&(holding, us)| holding.limited_by == limited_by && us > 0)
+        {
+            *causes.entry(holding.cause).or_default() += us;
+        }
+        most_of(limited_by, causes)
     }
 
     /// The rule with the most time of what `limited_by` holds.
@@ -321,6 +326,14 @@ impl LedgerSums {
             (holding, if is_measured { held.measured_us } else { held.judged_us })
         })
     }
+}
+
+/// The cause with the most time; none where most of it has none. Of a congestion window the most of what has one: its causes come with losses.
+fn most_of(limited_by: LimitedBy, mut causes: BTreeMap<Option<Cause>, u64>) -> Option<Cause> {
+    if limited_by == LimitedBy::Cwnd {
+        causes.remove(&None);
+    }
+    causes.into_iter().max_by_key(|&(_, us)| us).and_then(|(cause, _)| cause)
 }
 
 impl Held {
@@ -413,6 +426,22 @@ mod tests {
             sums.clipped().filter(its).map(|(_, us)| us).sum::<u64>()
         };
         assert_eq!([of(QueueLoss), of(Growth), of(RandomLoss)], [45, 45, 10]);
+    }
+
+    #[test]
+    fn a_cause_is_that_of_most_of_the_time_or_none() {
+        let cause = |limited_by, times: &[(Option<Cause>, u64)]| {
+            let all_us = times.iter().map(|(_, us)| us).sum();
+            let (mut ledger, mut at_us) = (Ledger::new(interval(0, all_us), interval(0, all_us)), 0);
+            for &(cause, us) in times {
+                ledger.push(span(at_us, at_us + us, limited_by, cause));
+                at_us += us;
+            }
+            ledger.finish().sums.main_cause(limited_by)
+        };
+        assert_eq!(cause(LimitedBy::App, &[(None, 90), (Some(Cause::DelayedAck), 10)]), None);
+        assert_eq!(cause(LimitedBy::App, &[(None, 10), (Some(Cause::Turns), 90)]), Some(Cause::Turns));
+        assert_eq!(cause(LimitedBy::Cwnd, &[(None, 90), (Some(Cause::Ecn), 10)]), Some(Cause::Ecn));
     }
 
     #[test]
