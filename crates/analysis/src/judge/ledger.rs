@@ -279,7 +279,7 @@ impl LedgerSums {
         times
     }
 
-    /// The cause with the most time of what `limited_by` holds; `None` where none has one.
+    /// The cause with the most time of what `limited_by` holds.
     pub(crate) fn main_cause(&self, limited_by: LimitedBy) -> Option<Cause> {
         let mut causes: BTreeMap<Option<Cause>, u64> = BTreeMap::new();
         for (holding, us) in
