@@ -27,11 +27,6 @@ pub(super) struct Filled {
 pub(super) struct Gaps(Vec<Gap>);
 
 impl Gaps {
-    #[inline]
-    pub(super) const fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// With a single gap.
     pub(super) fn of(gap: Gap) -> Self {
         Self(vec![gap])
@@ -107,7 +102,7 @@ mod tests {
         assert_eq!(gaps.fill(90, 200), Some(Filled { gap: gap(50, 100), bytes: 10 }));
         assert_eq!(gaps.0, [gap(20, 40), gap(50, 90)]);
         assert_eq!(gaps.fill(0, 300), Some(Filled { gap: gap(20, 40), bytes: 60 }));
-        assert!(gaps.is_empty());
+        assert!(gaps.0.is_empty());
     }
 
     #[test]

@@ -50,8 +50,8 @@ pub struct Half {
     /// What these say in bytes.
     window_bytes: Option<u32>,
     ecn: EcnCounts,
-    window_probes: u32,
-    keep_alives: u32,
+    window_probes: u16,
+    keep_alives: u16,
     /// `snd_una` and `snd_nxt`, from its first sequence number.
     pub(super) una: u64,
     pub(super) next: u64,
@@ -125,8 +125,8 @@ impl Half {
     /// Counts a segment that is neither data nor an ACK of some.
     #[inline]
     pub(super) fn count_kind(&mut self, kind: Kind) {
-        self.window_probes += u32::from(kind == Kind::ZeroWindowProbe);
-        self.keep_alives += u32::from(kind == Kind::KeepAlive);
+        self.window_probes = self.window_probes.saturating_add(u16::from(kind == Kind::ZeroWindowProbe));
+        self.keep_alives = self.keep_alives.saturating_add(u16::from(kind == Kind::KeepAlive));
     }
 
     /// The window that a segment advertises. Returns whether it differs from the one before.
@@ -383,12 +383,12 @@ impl Half {
     }
 
     /// Probes of a zero window that it sent.
-    pub const fn window_probes(&self) -> u32 {
+    pub const fn window_probes(&self) -> u16 {
         self.window_probes
     }
 
     /// Keep-alives that it sent.
-    pub const fn keep_alives(&self) -> u32 {
+    pub const fn keep_alives(&self) -> u16 {
         self.keep_alives
     }
 

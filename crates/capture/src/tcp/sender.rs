@@ -91,10 +91,11 @@ pub(super) struct Sender {
     pub(super) rtt: Rtt,
     pub(super) rounds: Rounds,
     pub(super) found: Vec<Spurious>,
-    gaps: Gaps,
+    /// Boxed, as what was sent again is: most directions have none.
+    gaps: Option<Box<Gaps>>,
     /// What has not passed of the numbers below the first one that is known, all of them [`BELOW`] more.
     below: Option<Box<Gaps>>,
-    resent: Resent,
+    resent: Option<Box<Resent>>,
     state: Congestion,
     /// Where Recovery or Loss ends.
     high_seq: u64,
@@ -153,7 +154,7 @@ impl Sender {
     pub(super) fn clock_was_set(&mut self) {
         self.board.forget_times();
         self.rounds.forget_times();
-        self.gaps.forget_times();
+        self.gaps.iter_mut().for_each(|gaps| gaps.forget_times());
         self.first_tsval = None;
         self.is_past_first_round = true;
         if self.segments_before_set == 0 {
@@ -273,12 +274,13 @@ impl Sender {
         }
         self.board.push_unseen(&data.transmission(next, data.from), data.is_first);
         let (since_ns, tsval, ip_id) = (data.now(), data.tsval(), data.segment.ip_id);
-        self.gaps.open(Gap { from: next, to: data.from, since_ns, tsval, ip_id });
+        self.gaps.get_or_insert_default().open(Gap { from: next, to: data.from, since_ns, tsval, ip_id });
     }
 
     /// ACKs go beyond what was seen: what they acknowledge was sent.
     pub(super) fn skip_to(&mut self, now: u64, next: &mut u64, to: u64) {
-        self.gaps.open(Gap { from: *next, to, since_ns: now, tsval: None, ip_id: 0 });
+        let gap = Gap { from: *next, to, since_ns: now, tsval: None, ip_id: 0 };
+        self.gaps.get_or_insert_default().open(gap);
         self.counts.not_captured_bytes += to - *next;
         *next = to;
     }
@@ -316,7 +318,8 @@ impl Sender {
     /// At least the first byte was sent before.
     fn take_old(&mut self, data: &Data<'_>, whole: u32, una: u64, next: &mut u64) -> Taken {
         // A packet that was put together from a copy and from what is missing is none.
-        if data.to <= *next && !self.gaps.overlaps(data.from, data.to) && self.is_copy(data, una) {
+        let fills_gap = self.gaps.as_ref().is_some_and(|gaps| gaps.overlaps(data.from, data.to));
+        if data.to <= *next && !fills_gap && self.is_copy(data, una) {
             self.counts.captured_twice += 1;
             return Taken { kind: Kind::CapturedTwice, fills_hole: false };
         }
@@ -333,7 +336,7 @@ impl Sender {
             self.take_rest(data, old_to, una, next);
             return Taken { kind: Kind::New, fills_hole: false };
         }
-        let filled = if self.gaps.is_empty() { None } else { self.gaps.fill(data.from, old_to) };
+        let filled = self.gaps.as_mut().and_then(|gaps| gaps.fill(data.from, old_to));
         if let Some(Filled { bytes, .. }) = filled {
             self.saw_new(data, bytes.min(data.payload_to().saturating_sub(data.from)));
         }
@@ -359,10 +362,11 @@ impl Sender {
         }
         self.count_retransmit(kind, whole, filled.is_some());
         self.counts.retransmitted_bytes += old_to.min(data.payload_to()) - data.from;
-        self.resent.push(data, old_to, kind, whole);
+        let resent = self.resent.get_or_insert_default();
+        resent.push(data, old_to, kind, whole);
         if old_to <= una && filled.is_none() {
             let known = self.found.len();
-            self.resent.was_acknowledged(data.now(), &mut self.found);
+            resent.was_acknowledged(data.now(), &mut self.found);
             self.count_found(known);
         }
         self.take_rest(data, old_to, una, next);
@@ -570,9 +574,11 @@ impl Sender {
 
     /// Bytes on the heap.
     pub(super) fn memory(&self) -> usize {
-        let lists = self.gaps.memory() + self.resent.memory() + self.board.memory();
-        let below = self.below.as_ref().map_or(0, |below| size_of::<Gaps>() + below.memory());
+        let of_gaps =
+            |gaps: &Option<Box<Gaps>>| gaps.as_ref().map_or(0, |gaps| size_of::<Gaps>() + gaps.memory());
+        let resent = self.resent.as_ref().map_or(0, |resent| size_of::<Resent>() + resent.memory());
         let recent = self.recent.as_ref().map_or(0, |recent| recent.memory());
-        size_of::<Self>() + lists + below + recent + self.found.capacity() * size_of::<Spurious>()
+        let lists = of_gaps(&self.gaps) + of_gaps(&self.below) + resent + self.board.memory();
+        size_of::<Self>() + lists + recent + self.found.capacity() * size_of::<Spurious>()
     }
 }

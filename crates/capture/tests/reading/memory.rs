@@ -72,8 +72,8 @@ fn a_connection_without_data_takes_half_a_kilobyte_and_one_with_data_both_ways_l
     }
     let with = all.memory() / 10_000;
     assert_eq!(all.counts().connections, 10_000);
-    assert!(without <= 512, "{without} bytes");
-    assert!(with <= 2_000, "{with} bytes");
+    assert!(without <= 500, "{without} bytes");
+    assert!(with <= 1_900, "{with} bytes");
 }
 
 #[test]

@@ -118,7 +118,9 @@ impl Sender {
         if ack.to > before
             && let Some(echo) = ack.echo()
         {
-            self.resent.find_later(before, echo, ack.now(), &mut self.found);
+            if let Some(resent) = &mut self.resent {
+                resent.find_later(before, echo, ack.now(), &mut self.found);
+            }
         }
         let least_ns = self.board.least_rtt_ns();
         // Near the receiver what fills a hole is answered at once, sooner than what waits for a second segment.
@@ -128,7 +130,9 @@ impl Sender {
         }
         let since_ns = ack.now().saturating_sub(least_ns);
         for at in self.board.came_early() {
-            self.resent.find_since(at, since_ns, ack.now(), &mut self.found);
+            if let Some(resent) = &mut self.resent {
+                resent.find_since(at, since_ns, ack.now(), &mut self.found);
+            }
         }
         self.count_found(known);
     }
@@ -178,7 +182,9 @@ impl Sender {
         if is_dsack {
             self.counts.dsacks += 1;
             let known = self.found.len();
-            self.resent.reported(first.0, first.1, ack.now(), &mut self.found);
+            if let Some(resent) = &mut self.resent {
+                resent.reported(first.0, first.1, ack.now(), &mut self.found);
+            }
             self.count_found(known);
             // tcp_dsack_seen(): more of them than retransmissions are the path's duplicates.
             let is_own = self.counts.dsacks <= self.counts.retransmits();
