@@ -121,13 +121,13 @@ impl Observer for Sampling {
             return;
         }
         let (mut samples, mut every_ns, mut events) = (Vec::new(), EVERY_NS, Events::default());
-        if let Some(mut one) = followed.filter(|one| !one.samples.is_empty()) {
-            one.conversation.finish(connection);
-            one.fill_the_pause(connection.last_ns());
-            (samples, every_ns, events) = (one.samples, one.every_ns, one.events);
+        if let Some(mut followed) = followed.filter(|followed| !followed.samples.is_empty()) {
+            followed.conversation.finish(connection);
+            followed.fill_the_pause(connection.last_ns());
+            (samples, every_ns, events) = (followed.samples, followed.every_ns, followed.events);
             samples.reserve_exact(1);
             let clocking = [Clocking::default(); 2];
-            samples.push(SamplePair::of(connection, connection.last_ns(), clocking, &one.conversation));
+            samples.push(SamplePair::of(connection, connection.last_ns(), clocking, &followed.conversation));
         }
         self.make_room();
         self.done.push(Watched { connection: connection.clone(), samples, every_ns, events });

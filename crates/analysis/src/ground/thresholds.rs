@@ -365,15 +365,15 @@ thresholds! {
     slow_start_growth: Infer, Times = 1.4, Source::Rfc("5681, 3.1");
     /// … at least so often, one after the other.
     slow_start_rounds: Infer, Count = 3.0, Source::Catalogue;
-    /// A flow is judged from so many round trips on …
+    /// The shortest flow that is judged, in round trips …
     judged_round_trips: Judge, Times = 2.0, Source::Catalogue;
-    /// … and from so many segments, …
+    /// … and in segments, …
     judged_segments: Judge, Count = 10.0, Source::Catalogue;
     /// … unless it waits for turns for this part of its time, …
     mostly_waits: Judge, Share = 0.5, Source::Catalogue;
     /// … or a window of 0 or an end that is silent holds this part.
     event_decides: Judge, Share = 0.5, Source::Catalogue;
-    /// So many late ACKs are delayed ones: a single one may have been lost.
+    /// Late ACKs that show a delayed ACK timer: a single one may have been lost.
     delayed_acks: Infer, Count = 3.0, Source::Catalogue;
     /// Rounds that show a limit.
     receiver_rounds: Judge, Count = 3.0, Source::Catalogue;

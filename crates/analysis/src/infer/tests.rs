@@ -143,7 +143,7 @@ fn few_losses_show_a_short_queue_only_where_the_round_trip_is_longest() {
     assert_eq!(
         few_losses(24, 40, by_chance),
         Some(LossKind::Queue),
-        "so many at the same window are no chance"
+        "equal windows at 30 losses show a queue"
     );
 }
 
