@@ -117,10 +117,9 @@ impl Sender {
         let known = self.found.len();
         if ack.to > before
             && let Some(echo) = ack.echo()
+            && let Some(resent) = &mut self.resent
         {
-            if let Some(resent) = &mut self.resent {
-                resent.find_later(before, echo, ack.now(), &mut self.found);
-            }
+            resent.find_later(before, echo, ack.now(), &mut self.found);
         }
         let least_ns = self.board.least_rtt_ns();
         // Near the receiver what fills a hole is answered at once, sooner than what waits for a second segment.
