@@ -1,6 +1,6 @@
 //! A capture explained, flow by flow, in the words for a run.
 
-use super::{advice, bold, evidence, section, shares, timeline};
+use super::{advice, bold, evidence, section, shares, timeline, where_the_time_went};
 use crate::captured::{hidden, notes, seen, udp};
 use crate::captured_udp::{in_place_of_tcp, mptcp};
 use crate::prose::filled;
@@ -105,6 +105,7 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
     }
     say(&seen(flow));
     lines.extend(section("Share of the time", &shares(flow.verdict.limited_fraction.as_ref(), style)));
+    lines.extend(where_the_time_went(&flow.verdict, style));
     if let Some(diagnosis) = &diagnosis {
         // One flow is one stream, whatever its number among those that were judged together.
         let alone: Vec<Span> = diagnosis.timeline.iter().map(|span| Span { stream: 0, ..*span }).collect();
