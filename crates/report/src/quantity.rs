@@ -65,6 +65,11 @@ pub(crate) fn share(of_one: f64) -> String {
     format!("{} %", digits.strip_suffix(".0").unwrap_or(&digits))
 }
 
+/// A count and what is counted; `(s)` in `what` is an s for all counts but one: `1 zero window`, `2 ACKs with ECE`.
+pub fn counted(count: u64, what: &str) -> String {
+    format!("{count} {}", what.replace("(s)", if count == 1 { "" } else { "s" }))
+}
+
 impl Kind {
     /// Prefixes, smallest first, each a thousand times the one before.
     fn prefixes(self) -> &'static [&'static str] {
@@ -183,6 +188,15 @@ mod tests {
         assert_eq!(duration(100_070), "100 ms");
         assert_eq!(duration(10_500), "10.5 ms");
         assert_eq!((percent(0.974), percent(0.0021)), ("97 %".to_owned(), "0.21 %".to_owned()));
+    }
+
+    #[test]
+    fn one_is_counted_without_an_s() {
+        assert_eq!(
+            [0, 1, 2].map(|count| counted(count, "ACK(s) with ECE")),
+            ["0 ACKs with ECE", "1 ACK with ECE", "2 ACKs with ECE"]
+        );
+        assert_eq!(counted(1, "in fast recovery"), "1 in fast recovery");
     }
 
     #[test]

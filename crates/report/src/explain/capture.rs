@@ -1,7 +1,7 @@
 //! A capture explained, flow by flow, in the words for a run.
 
 use super::{advice, bold, evidence, section, shares, timeline};
-use crate::captured::{hidden, notes, seen, udp};
+use crate::captured::{has_words, hidden, notes, seen, too_short, udp};
 use crate::captured_udp::{in_place_of_tcp, mptcp};
 use crate::prose::filled;
 use crate::quantity;
@@ -73,16 +73,27 @@ impl<'a> ExplainedFlow<'a> {
 
 /// What limited each flow of the capture called `name`, when, and how that is known. Ends with a newline.
 pub fn capture(found: &Captured, name: &str, style: Style) -> String {
-    let shown = &found.flows[..found.flows.len().min(MOST)];
+    let told: Vec<&CapturedFlow> = found.flows.iter().filter(|flow| has_words(flow, found)).collect();
+    let shown = &told[..told.len().min(MOST)];
     let mut parts = vec![bold(name, style)];
     parts.extend(shown.iter().map(|flow| explained(flow, style)));
-    if shown.is_empty() {
+    parts.extend(
+        too_short(found).map(|sentence| {
+            filled(&format!("{sentence} pipefill pcap --all shows each."), "", "", style.width)
+        }),
+    );
+    if found.flows.is_empty() {
         parts.push(filled(&in_place_of_tcp(found), "", "", style.width));
     }
     let datagrams = udp(found, MOST, style);
     parts.extend((!datagrams.is_empty()).then(|| datagrams.trim_end().to_owned()));
     parts.extend(mptcp(found).iter().map(|sentence| filled(sentence, "", "", style.width)));
-    parts.push(filled(&notes(found, hidden(found, shown.len()).as_deref()), "", "", style.width));
+    parts.push(filled(
+        &notes(found, hidden(told.len() - shown.len(), "--json").as_deref()),
+        "",
+        "",
+        style.width,
+    ));
     parts.join("\n\n") + "\n"
 }
 
