@@ -158,7 +158,11 @@ pub(crate) fn unknown(flow: &CapturedFlow) -> Vec<&'static str> {
     let mut all = vec!["cwnd and the send buffer are in no packet: they are estimated from when data left."];
     all.extend(of_place);
     all.extend(flow.rwnd_bytes.is_none().then_some(window));
-    all.extend(flow.min_rtt_us.is_none().then_some("The round trip is not known: nothing was acknowledged."));
+    all.extend(
+        flow.min_rtt_us.is_none().then_some(
+            "The round trip is not known: nothing was acknowledged, or sooner than the clock shows.",
+        ),
+    );
     all
 }
 
@@ -182,6 +186,12 @@ pub(crate) fn notes(found: &Captured, hidden: Option<&str>) -> String {
     text.extend(
         found.backward_times.iter().flat_map(joined::backwards).map(|sentence| format!(" {sentence}")),
     );
+    text.extend(found.clock_resolution_us.filter(|_| !found.flows.is_empty()).map(|us| {
+        format!(
+            " The capture's clock has a resolution of {}: shorter round trips are not known, nor rates over less than five times it.",
+            quantity::whole_ms(us)
+        )
+    }));
     text.extend(captured_udp::remedies(found).iter().map(|sentence| format!(" {sentence}")));
     if let Some(broken) = &found.broken {
         let _ = write!(text, " Reading ended early: {broken}.");

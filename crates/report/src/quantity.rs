@@ -53,6 +53,15 @@ pub(crate) fn duration(us: u64) -> String {
     Kind::Time.alone(us as f64 * 1e3)
 }
 
+/// Microseconds that are known exactly, as the resolution of a clock: `10 ms`, `15.625 ms`, `1 s`.
+pub(crate) fn whole_ms(us: u64) -> String {
+    if us.is_multiple_of(1_000_000) {
+        format!("{} s", us / 1_000_000)
+    } else {
+        format!("{} ms", us as f64 / 1e3)
+    }
+}
+
 /// A share of one: `97 %`; below one per cent with a second digit.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;

@@ -1,6 +1,7 @@
 //! Captures made here, byte by byte or segment by segment, and what is read from them.
 
 mod clock;
+mod coarse_clock;
 mod connections;
 mod containers;
 mod damaged;

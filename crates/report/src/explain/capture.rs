@@ -25,6 +25,8 @@ pub struct ExplainedCapture<'a> {
     pub packets: u64,
     /// How often and how far the capture's times ran backwards; null where they did not.
     pub backward_times: Option<BackwardTimes>,
+    /// The resolution of the capture's clock, microseconds, where that is 1 ms or coarser; null otherwise.
+    pub clock_resolution_us: Option<u64>,
     /// Where and why reading ended early; null where it did not.
     pub broken: Option<&'a str>,
     /// One entry for each connection and direction that carried data.
@@ -53,7 +55,8 @@ impl<'a> ExplainedCapture<'a> {
         let broken = found.broken.as_deref();
         let flows = found.flows.iter().map(ExplainedFlow::of).collect();
         let backward_times = found.backward_times;
-        Self { schema: SCHEMA, packets: found.packets, backward_times, broken, flows }
+        let clock_resolution_us = found.clock_resolution_us;
+        Self { schema: SCHEMA, packets: found.packets, backward_times, clock_resolution_us, broken, flows }
     }
 }
 
@@ -101,8 +104,8 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
     let width = style.width.min(super::PROSE);
     let rate = match flow.goodput_bps {
         Some(bps) => quantity::rate(bps),
-        None if flow.data_us.is_none() => "rate unknown".to_owned(),
-        None => "a single packet".to_owned(),
+        None if flow.segments == 1 => "a single packet".to_owned(),
+        None => "rate unknown".to_owned(),
     };
     let mut lines = vec![bold(&format!("{} -> {}: {rate}", flow.src, flow.dst), style)];
     let mut say = |text: &str| lines.push(filled(text, "  ", "  ", width));
