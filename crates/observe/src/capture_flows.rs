@@ -197,7 +197,13 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
 
 fn by_kind(half: &Half) -> BTreeMap<String, u64> {
     let counts = half.counts();
-    let kinds =
-        [("fast", counts.fast), ("rto", counts.rto), ("tlp", counts.tlp), ("spurious", counts.spurious)];
+    let kinds = [
+        ("fast", counts.fast),
+        ("rto", counts.rto),
+        ("tlp", counts.tlp),
+        ("syn", half.syns_again()),
+        ("fin", counts.fins()),
+        ("spurious", counts.spurious),
+    ];
     kinds.into_iter().map(|(kind, count)| (kind.to_owned(), u64::from(count))).collect()
 }

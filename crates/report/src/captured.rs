@@ -125,6 +125,8 @@ pub(crate) fn seen(flow: &CapturedFlow) -> String {
         (kind("fast"), "in fast recovery"),
         (kind("rto"), "after a timeout"),
         (kind("tlp"), "as loss probe(s)"),
+        (kind("syn"), "SYN(s)"),
+        (kind("fin"), "FIN(s)"),
         (kind("spurious"), "for nothing"),
     ]);
     if !kinds.is_empty() {

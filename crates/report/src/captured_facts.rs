@@ -6,7 +6,7 @@ use pipefill_analysis::findings::connections::{
     CapturedEvent, CapturedFlow, EndedBy, EndingKind, FlowCounts, FlowEnding, FlowEventKind, FlowOptions,
     MissingPart,
 };
-use pipefill_analysis::ground::models::stacks::{Stack, StackConfidence};
+use pipefill_core::stacks::{Stack, StackConfidence};
 
 /// All that there is to say.
 pub(crate) fn sentences(flow: &CapturedFlow) -> Vec<String> {
@@ -61,6 +61,7 @@ fn counts(flow: &CapturedFlow) -> Option<String> {
         out_of_order,
         duplicates,
         keep_alives,
+        network_duplicates,
     } = flow.counts;
     let all = happened([
         (zero_windows, "zero window(s)"),
@@ -68,6 +69,7 @@ fn counts(flow: &CapturedFlow) -> Option<String> {
         (duplicate_acks, "duplicate ACK(s)"),
         (out_of_order, "segment(s) out of order"),
         (duplicates, "packet(s) captured twice"),
+        (network_duplicates, "segment(s) duplicated by the network"),
         (keep_alives, "keep-alive(s)"),
         (ce, "packet(s) marked CE"),
         (ece, "ACK(s) with ECE"),

@@ -9,6 +9,7 @@ mod datagrams;
 mod exchanges;
 mod handshakes;
 mod joined;
+mod kinds;
 mod links;
 mod memory;
 mod turns;

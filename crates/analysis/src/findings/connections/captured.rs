@@ -8,7 +8,6 @@ use super::joined::{BackwardTimes, JoinedCaptures, JoinedFlow};
 use crate::findings::experiment::SCHEMA;
 use crate::findings::proposal::{EndStacks, HostStack};
 use crate::findings::verdict::{Verdict, VerdictReason};
-use crate::ground::models::stacks::{Stack, StackConfidence};
 use crate::ground::thresholds::STANDARD;
 use crate::judge::{
     COARSE_CLOCK, Diagnosis, FlowLedger, FlowLength, OTHER_DIRECTION, RuleId, TOO_SHORT, ZERO_WINDOW,
@@ -16,6 +15,7 @@ use crate::judge::{
 use pipefill_core::cell::Direction;
 use pipefill_core::limit::{Cause, LimitedBy};
 use pipefill_core::record::{CapturePoint, LossKind, PathFacts};
+use pipefill_core::stacks::{Stack, StackConfidence};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -77,7 +77,8 @@ pub struct CapturedFlow {
     pub data_us: Option<u64>,
     /// Segments sent again.
     pub retransmits: u64,
-    /// By why they were: in fast recovery, after a timeout, as loss probes, and of all these those for nothing.
+    /// By why they were: in fast recovery (`fast`), after a timeout (`rto`), as loss probes (`tlp`), SYNs (`syn`), FINs without payload (`fin`); and of all
+    /// these those for nothing (`spurious`).
     pub retransmits_by_kind: BTreeMap<String, u64>,
     /// The least round trip of the path; null where none was seen, and where the clock does not show that it is longer than its resolution.
     pub min_rtt_us: Option<u64>,
