@@ -64,7 +64,9 @@ fn what_is_sent_again_sooner_than_a_probe_is_none() {
 #[test]
 fn a_dsack_before_anything_was_sent_again_is_a_copy_of_the_networks() {
     let mut script = open(&LINUX, 64, 64_240);
-    (0..4).for_each(|n| drop(script.at(20_000 + n as u64 * 10, &data(n))));
+    for n in 0..4 {
+        script.at(20_000 + n as u64 * 10, &data(n));
+    }
     let dsack =
         |n: usize| Tcp { options: sack(&[(seq(n), seq(n + 1))]), ..Tcp::new(501, seq(2), ACK, 0) }.back();
     assert!(script.at(30_000, &dsack(0)).is_dsack);
@@ -87,7 +89,9 @@ fn syns_and_fins_that_are_sent_again_are_counted_as_such() {
     script.at(1_010_010, &data(0));
     script.at(1_020_000, &Tcp::new(501, seq(1), ACK, 0).back());
     let fin = Tcp::new(seq(1), 501, ACK | FIN, 0);
-    [1_030_000, 1_330_000, 1_800_000].map(|us| script.at(us, &fin));
+    for us in [1_030_000, 1_330_000, 1_800_000] {
+        script.at(us, &fin);
+    }
     let half = script.state().half(Side::A);
     let counts = half.counts();
     assert_eq!((half.syns_again(), counts.fins(), half.retransmits()), (1, 2, 3));
@@ -99,7 +103,9 @@ fn syns_and_fins_that_are_sent_again_are_counted_as_such() {
 fn a_fin_with_payload_is_a_segment_that_is_sent_again() {
     let mut script = open(&LINUX, 64, 64_240);
     let last = Tcp { flags: ACK | FIN, ..data(0) };
-    [20_000, 320_000].map(|us| script.at(us, &last));
+    for us in [20_000, 320_000] {
+        script.at(us, &last);
+    }
     let counts = script.state().half(Side::A).counts();
     assert_eq!((counts.fins(), counts.retransmits()), (0, 1));
 }
