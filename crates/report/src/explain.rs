@@ -156,7 +156,7 @@ fn timeline(cell: &CellResult) -> Vec<Span> {
 fn title(cell: &CellResult) -> String {
     let on = cell.backend.as_ref().map_or_else(String::new, |backend| format!(" on {backend}"));
     let goodput = cell.goodput_bps.map_or_else(|| "no goodput".to_owned(), quantity::rate);
-    let runs = if cell.runs == 1 { "1 run".to_owned() } else { format!("{} runs", cell.runs) };
+    let runs = quantity::counted(cell.runs as u64, "run(s)");
     format!("{}{on}: {goodput} ({runs})", cell.coordinates())
 }
 

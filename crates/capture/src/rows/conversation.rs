@@ -280,6 +280,14 @@ impl Speaker {
     }
 }
 
+/// What of `waits` a clock with a resolution of `resolution_us` shows: an ACK that was delayed is later by more than a tick.
+pub(super) fn shown(waits: Waits, resolution_us: u32) -> Waits {
+    if u64::from(resolution_us) * 1_000 < DELAYED_NS {
+        return waits;
+    }
+    Waits { delayed_ack_us: 0, delayed_acks: 0, nagle_us: 0, nagles: 0, ..waits }
+}
+
 fn has_timed_out(now: u64, since_ns: u64, rto_us: Option<u32>) -> bool {
     now.saturating_sub(since_ns) / 1_000 > u64::from(rto_us.unwrap_or(FIRST_TIMER_US))
 }
