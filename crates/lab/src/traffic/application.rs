@@ -24,7 +24,7 @@ pub(crate) struct Programs<'a> {
     pub(crate) side: StreamEnd,
     pub(crate) clock: RunClock,
     pub(crate) start: Time,
-    /// From then on nothing more is written.
+    /// From then on nothing more is written; what still comes is read.
     pub(crate) until: Time,
     pub(crate) stop: &'a AtomicBool,
 }
@@ -39,8 +39,7 @@ struct Stream {
 }
 
 impl Programs<'_> {
-    /// Runs a program like `end` at each socket: the sender's until `until`, the receiver's until `stop` is set. Returns how late what they
-    /// write by the clock was.
+    /// Runs a program like `end` at each socket until `stop` is set. Returns how late what they write by the clock was.
     pub(crate) fn run(&self, end: &End) -> io::Result<LatenessMeter> {
         without_timer_slack();
         let mut lateness = LatenessMeter::new();
@@ -55,7 +54,7 @@ impl Programs<'_> {
             let now = self.clock.now().nanos().max(1);
             self.counts.iter().for_each(|counts| counts.started_ns.set(now));
         }
-        while !self.is_over() {
+        while !self.stop.load(Ordering::Relaxed) {
             let mut has_read = false;
             for (i, stream) in streams.iter_mut().enumerate() {
                 has_read |= self.read(i, stream, &mut buffer)?;
@@ -66,12 +65,6 @@ impl Programs<'_> {
             }
         }
         Ok(lateness)
-    }
-
-    /// Whether there is nothing left to do: a receiver reads on when nothing more is written.
-    fn is_over(&self) -> bool {
-        let is_ended = self.side == StreamEnd::Sender && self.clock.now() >= self.until;
-        is_ended || self.stop.load(Ordering::Relaxed)
     }
 
     /// Reads once; false where nothing was there.
