@@ -27,7 +27,7 @@ pub enum Application {
 }
 
 /// Requests and responses (HTTP, a database).
-#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct RequestsSpec {
     /// Size of a request, written at once by the receiver's end.
     #[serde(rename = "request_bytes")]
@@ -51,7 +51,7 @@ pub struct RequestsSpec {
 }
 
 /// Bursts at fixed intervals (a video player, a backup of changes).
-#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct BurstsSpec {
     /// Size of a burst. UDP sends it in datagrams of the flow's `length`, the last one shorter, but large enough for our header.
     #[serde(rename = "size_bytes")]
@@ -63,7 +63,7 @@ pub struct BurstsSpec {
 }
 
 /// A window of the application (an SSH channel, an HTTP/2 stream).
-#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct WindowSpec {
     /// Most bytes that the receiving program has not credited.
     #[serde(rename = "size_bytes")]

@@ -10,11 +10,12 @@ use super::key::Slot;
 use super::section::Section;
 use crate::cell::{Bound, CellSpec, Direction, FlowSpec, HostSpec, Offloads, PingSpec, Protocol, RunSpec};
 use crate::hosts::{HostsSpec, Place};
+use crate::traffic::pacing::LEAST_DATAGRAM;
 use crate::units::Bytes;
 use std::time::Duration;
 
 /// Payload of a UDP datagram: room for our own header, up to what IPv4 carries (65535 − 20 − 8).
-const UDP_LENGTH: std::ops::RangeInclusive<u64> = 32..=65_507;
+const UDP_LENGTH: std::ops::RangeInclusive<u64> = LEAST_DATAGRAM.get()..=65_507;
 /// Payloads of a ping: from little to nearly all that a datagram holds.
 const PING_PAYLOADS: [u64; 4] = [64, 1_400, 16_000, 65_500];
 /// From a reply to the next request.
