@@ -3,6 +3,7 @@
 //! The same rules as the lab's applications follow, without the machine's own delays.
 
 use crate::options::WriterHabit;
+use crate::tcp::endpoint::Endpoint;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use pipefill_core::traffic::pacing::Schedule;
@@ -72,7 +73,11 @@ impl Writer {
     }
 
     /// Writes what it has to, as far as the socket takes it.
-    pub(crate) fn run(&mut self, now: Time, sender: &mut Sender) {
+    pub(crate) fn run(&mut self, now: Time, socket: &mut Endpoint) {
+        socket.send(|sender| self.write_due(now, sender));
+    }
+
+    fn write_due(&mut self, now: Time, sender: &mut Sender) {
         self.has_ended = now >= self.until;
         self.goes_on = sender.process.holds_until();
         if now < self.start || self.has_ended || sender.queue.is_full || self.goes_on.is_some() {
@@ -143,25 +148,25 @@ impl Reader {
     }
 
     /// Reads what there is, or what its rate allows.
-    pub(crate) fn run(&mut self, now: Time, receiver: &mut Receiver) {
-        if receiver.readable() == 0 {
+    pub(crate) fn run(&mut self, now: Time, socket: &mut Endpoint) {
+        if socket.receiver.readable() == 0 {
             self.next = None;
             return;
         }
         let Some(rate) = self.rate else {
-            self.read(now, receiver, u64::MAX);
+            self.read(now, socket, u64::MAX);
             return;
         };
         if self.next.is_some_and(|next| now < next) {
             return;
         }
         let worth = rate.bytes_in(now.since(self.start)).get();
-        self.read(now, receiver, worth.saturating_sub(self.received_bytes));
-        self.next = (receiver.readable() > 0).then(|| now.after(TICK));
+        self.read(now, socket, worth.saturating_sub(self.received_bytes));
+        self.next = (socket.receiver.readable() > 0).then(|| now.after(TICK));
     }
 
-    fn read(&mut self, now: Time, receiver: &mut Receiver, limit: u64) {
-        let bytes = if limit > 0 { receiver.read(now, limit) } else { 0 };
+    fn read(&mut self, now: Time, socket: &mut Endpoint, limit: u64) {
+        let bytes = if limit > 0 { socket.receiver.read(now, limit) } else { 0 };
         if bytes > 0 {
             self.received_bytes += bytes;
             self.last = Some(now);

@@ -2,8 +2,9 @@
 //! `__tcp_ack_snd_check()`).
 
 use super::receiver::Receiver;
+use super::rtt::Rtt;
 use crate::jiffies;
-use crate::segment::{Ack, Body};
+use crate::segment::Header;
 use pipefill_core::units::Time;
 use std::time::Duration;
 
@@ -18,8 +19,6 @@ const COMPRESSED_MAX: u32 = 44;
 const COMPRESSED_DELAY_NS: u64 = 1_000_000;
 /// `TCP_FASTRETRANS_THRESH`: duplicates that are never compressed.
 const DUPLICATES: u32 = 3;
-/// `tcp_rto_min()`, ticks.
-const RTO_MIN: u64 = 200;
 
 /// `icsk_ack` and what belongs to ACK compression.
 #[derive(Debug, Default)]
@@ -44,7 +43,7 @@ pub(crate) struct AckPolicy {
 impl AckPolicy {
     /// The earliest deadline.
     pub(crate) fn next(&self) -> Option<Time> {
-        Time::earliest(self.delayed, self.compressed_at)
+        if self.is_scheduled { Time::earliest(self.delayed, self.compressed_at) } else { None }
     }
 
     /// A small segment came (`ICSK_ACK_PUSHED`, twice `ICSK_ACK_PUSHED2`).
@@ -69,7 +68,7 @@ impl AckPolicy {
 
 impl Receiver {
     /// `tcp_event_data_recv()`: data came in order or not.
-    pub(crate) fn on_data_event(&mut self, now: Time) {
+    pub(crate) fn on_data_event(&mut self, now: Time, rtt: &Rtt) {
         self.ack_policy.schedule();
         let gap = u64::from(jiffies::stamp(now) - jiffies::stamp(self.ack_policy.last_data));
         if self.ack_policy.ato == 0 {
@@ -79,15 +78,10 @@ impl Receiver {
             self.ack_policy.ato = (self.ack_policy.ato >> 1) + ATO_MIN / 2;
         } else if gap < self.ack_policy.ato {
             self.ack_policy.ato = ((self.ack_policy.ato >> 1) + gap).min(DELACK_MAX);
-        } else if gap > self.own_rto() {
+        } else if gap > rtt.rto_ms {
             self.increase_quick();
         }
         self.ack_policy.last_data = now;
-    }
-
-    /// `icsk_rto` of an end that sends nothing, ticks: as the handshake left it.
-    fn own_rto(&self) -> u64 {
-        jiffies::from_micros(self.srtt_us) + RTO_MIN.max(jiffies::from_micros(2 * self.srtt_us))
     }
 
     /// `tcp_enter_quickack_mode()`.
@@ -105,7 +99,7 @@ impl Receiver {
     }
 
     /// `__tcp_ack_snd_check()`.
-    pub(crate) fn check_ack(&mut self, now: Time) {
+    pub(crate) fn check_ack(&mut self, now: Time, rtt: &Rtt) {
         if !self.ack_policy.is_scheduled {
             return;
         }
@@ -114,9 +108,9 @@ impl Receiver {
         if is_second || self.ack_policy.quick > 0 || self.ack_policy.is_urgent {
             self.send_ack(now);
         } else if self.reassembly.is_empty() {
-            self.delay_ack(now);
+            self.delay_ack(now, rtt);
         } else {
-            self.compress_ack(now);
+            self.compress_ack(now, rtt);
         }
     }
 
@@ -143,7 +137,28 @@ impl Receiver {
 
     /// `tcp_send_ack()`.
     pub(crate) fn send_ack(&mut self, now: Time) {
-        let window = self.select_window();
+        self.acknowledge();
+        self.segs_out = self.segs_out.wrapping_add(1);
+        let header = Header {
+            seq: self.snd_nxt,
+            ack: self.rcv_wup,
+            window: self.rcv_wnd,
+            ts: jiffies::stamp(now),
+            ts_echo: self.ts_recent,
+            sacks: self.reassembly.take_sacks(),
+        };
+        self.outbox.push((self.sent_before, header));
+    }
+
+    /// Fills in the half of a header that this half of the socket knows, SACK blocks aside: what was acknowledged last.
+    pub(crate) fn complete(&self, header: &mut Header) {
+        (header.ack, header.window, header.ts_echo) = (self.rcv_wup, self.rcv_wnd, self.ts_recent);
+    }
+
+    /// A segment leaves that acknowledges all that came, so that no other has to (`tcp_event_ack_sent()`).
+    pub(crate) fn acknowledge(&mut self) {
+        self.select_window();
+        self.has_news = false;
         let policy = &mut self.ack_policy;
         if policy.is_scheduled && policy.quick > 0 {
             policy.quick -= 1;
@@ -155,14 +170,6 @@ impl Receiver {
         policy.is_urgent = false;
         (policy.is_pushed, policy.is_pushed_again) = (false, false);
         (policy.delayed, policy.compressed, policy.compressed_at) = (None, 0, None);
-        self.segs_out = self.segs_out.wrapping_add(1);
-        self.outbox.push(Body::Ack(Ack {
-            ack: self.rcv_nxt,
-            window,
-            ts: jiffies::stamp(now),
-            ts_echo: self.ts_recent,
-            sacks: self.reassembly.take_sacks(),
-        }));
     }
 
     /// `tcp_sack_compress_send_ack()`.
@@ -188,12 +195,13 @@ impl Receiver {
     }
 
     /// `tcp_send_delayed_ack()`.
-    fn delay_ack(&mut self, now: Time) {
+    fn delay_ack(&mut self, now: Time, rtt: &Rtt) {
         let mut ticks = self.ack_policy.ato;
         if ticks > ATO_MIN {
             let most = if self.ack_policy.is_pushed { DELACK_MAX } else { 500 };
-            let rtt = jiffies::from_micros(self.srtt_us).max(ATO_MIN);
-            ticks = ticks.min(most).min(if self.srtt_us > 0 { rtt } else { most });
+            let srtt_us = u64::from(rtt.srtt_us());
+            let srtt = jiffies::from_micros(srtt_us).max(ATO_MIN);
+            ticks = ticks.min(most).min(if srtt_us > 0 { srtt } else { most });
         }
         let deadline = jiffies::deadline(now, ticks.min(DELACK_MAX));
         let soon = now.after(Duration::from_millis(ticks / 4));
@@ -205,7 +213,7 @@ impl Receiver {
     }
 
     /// Out of order: three duplicates at once, then at most one in a twentieth of the round trip.
-    fn compress_ack(&mut self, now: Time) {
+    fn compress_ack(&mut self, now: Time, rtt: &Rtt) {
         let rcv_nxt = self.rcv_nxt;
         let policy = &mut self.ack_policy;
         if policy.compressed_nxt != rcv_nxt {
@@ -220,9 +228,9 @@ impl Receiver {
         }
         policy.compressed += 1;
         if policy.compressed_at.is_none() {
-            let rtt = self.tuning.rtt_us();
-            let rtt = if self.srtt_us > 0 && self.srtt_us < rtt { self.srtt_us } else { rtt };
-            let delay = COMPRESSED_DELAY_NS.min(rtt * 1000 / 20);
+            let (srtt_us, own_us) = (u64::from(rtt.srtt_us()), self.tuning.rtt_us());
+            let rtt_us = if srtt_us > 0 && srtt_us < own_us { srtt_us } else { own_us };
+            let delay = COMPRESSED_DELAY_NS.min(rtt_us * 1000 / 20);
             policy.compressed_at = Some(now.after(Duration::from_nanos(delay)));
         }
     }

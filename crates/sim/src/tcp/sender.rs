@@ -110,8 +110,10 @@ pub(crate) struct Sender {
     /// `snd_sml`: the end of the latest small segment (Minshall's variant of Nagle).
     pub(crate) last_small: u64,
     pub(crate) sack_cache: [Range; 4],
-    /// TSval of the latest ACK, to echo.
-    pub(crate) ts_recent: u32,
+    /// What the SACK option of this end's own segments takes of each.
+    pub(crate) sack_bytes: u32,
+    /// `snd_wl1`: the segment that told the window.
+    pub(crate) window_seq: u64,
     /// TSecr of the latest ACK.
     pub(crate) ts_echo: u32,
     /// Number of the latest super-packet.
@@ -160,7 +162,8 @@ impl Sender {
             last_sent: Time::ZERO,
             last_small: 0,
             sack_cache: [Range::default(); 4],
-            ts_recent: 0,
+            sack_bytes: 0,
+            window_seq: 0,
             ts_echo: 0,
             last_gso_id: 0,
             overshoot: None,
