@@ -102,6 +102,13 @@ fn refuse_what_is_not_modelled(spec: &CellSpec) -> Result<(), Problem> {
         let remedy = format!("set length to {largest}B or less");
         return Err(Problem::machine("the simulator does not fragment datagrams", remedy));
     }
+    if let Some(flow) = spec.flows.iter().find(|flow| !flow.app.is_bulk() || flow.nodelay) {
+        let what = match flow.app.is_bulk() {
+            true => "nodelay".to_owned(),
+            false => format!("an application of kind {}", flow.app.as_str()),
+        };
+        return Err(Problem::machine(format!("the simulator does not model {what}"), "run it with --on lab"));
+    }
     Ok(())
 }
 
