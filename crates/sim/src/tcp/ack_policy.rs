@@ -1,4 +1,4 @@
-//! When the receiver sends an ACK: at once, every second segment, delayed, or compressed (RFC 5681, 4.2; RFC 9293, 3.8.6.3;
+//! When an end sends an ACK: at once, every second segment, delayed, compressed, or with its data (RFC 5681, 4.2; RFC 9293, 3.8.6.3;
 //! `__tcp_ack_snd_check()`).
 
 use super::receiver::Receiver;
@@ -12,6 +12,8 @@ use std::time::Duration;
 const ATO_MIN: u64 = 40;
 /// `TCP_DELACK_MAX`, ticks.
 const DELACK_MAX: u64 = 200;
+/// `HZ / 2`: the longest delay of an end that only receives, ticks.
+const DELAY_MAX: u64 = 500;
 /// `TCP_MAX_QUICKACKS`.
 const MAX_QUICK: u32 = 16;
 /// `tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns`.
@@ -26,6 +28,9 @@ pub(crate) struct AckPolicy {
     is_scheduled: bool,
     /// `icsk_ack.quick`: ACKs still to be sent at once.
     pub(crate) quick: u32,
+    /// `icsk_ack.pingpong`: the application answers what comes, so that an ACK may wait for its data. Linux counts answers, and one is
+    /// enough (`tcp_pingpong_thresh`).
+    pub(crate) is_pingpong: bool,
     /// `ICSK_ACK_NOW`.
     pub(crate) is_urgent: bool,
     is_pushed: bool,
@@ -64,6 +69,17 @@ impl AckPolicy {
     pub(crate) fn schedule(&mut self) {
         self.is_scheduled = true;
     }
+
+    /// `tcp_event_data_sent()`: data that leaves within an `ato` of what came last is an answer to it.
+    pub(crate) fn note_data_sent(&mut self, now: Time) {
+        let since = u64::from(jiffies::stamp(now) - jiffies::stamp(self.last_data));
+        self.is_pingpong |= since < self.ato;
+    }
+
+    /// `tcp_in_quickack_mode()`.
+    fn is_quick(&self) -> bool {
+        self.quick > 0 && !self.is_pingpong
+    }
 }
 
 impl Receiver {
@@ -77,7 +93,7 @@ impl Receiver {
         } else if gap <= ATO_MIN / 2 {
             self.ack_policy.ato = (self.ack_policy.ato >> 1) + ATO_MIN / 2;
         } else if gap < self.ack_policy.ato {
-            self.ack_policy.ato = ((self.ack_policy.ato >> 1) + gap).min(DELACK_MAX);
+            self.ack_policy.ato = ((self.ack_policy.ato >> 1) + gap).min(rtt.rto_ms);
         } else if gap > rtt.rto_ms {
             self.increase_quick();
         }
@@ -87,6 +103,7 @@ impl Receiver {
     /// `tcp_enter_quickack_mode()`.
     pub(crate) fn enter_quick_mode(&mut self) {
         self.increase_quick();
+        self.ack_policy.is_pingpong = false;
         self.ack_policy.ato = ATO_MIN;
     }
 
@@ -105,7 +122,7 @@ impl Receiver {
         }
         let is_second = self.rcv_nxt - self.rcv_wup > u64::from(self.rcv_mss)
             && (self.rcv_nxt == self.copied_seq || self.possible_window() >= self.rcv_wnd);
-        if is_second || self.ack_policy.quick > 0 || self.ack_policy.is_urgent {
+        if is_second || self.ack_policy.is_quick() || self.ack_policy.is_urgent {
             self.send_ack(now);
         } else if self.reassembly.is_empty() {
             self.delay_ack(now, rtt);
@@ -117,7 +134,8 @@ impl Receiver {
     /// `tcp_cleanup_rbuf()`: the application has read `copied` bytes.
     pub(crate) fn after_read(&mut self, now: Time, copied: u64) {
         let policy = &self.ack_policy;
-        let is_drained = copied > 0 && policy.is_pushed && self.rmem_alloc == 0;
+        let is_last_small = policy.is_pushed_again || (policy.is_pushed && !policy.is_pingpong);
+        let is_drained = copied > 0 && is_last_small && self.rmem_alloc == 0;
         let is_owed =
             policy.is_scheduled && (self.rcv_nxt - self.rcv_wup > u64::from(self.rcv_mss) || is_drained);
         if is_owed || (copied > 0 && self.is_window_worth_telling()) {
@@ -179,8 +197,8 @@ impl Receiver {
         }
     }
 
-    /// The delayed or the compressed ACK is due.
-    pub(crate) fn on_timer(&mut self, now: Time) {
+    /// The delayed or the compressed ACK is due (`tcp_delack_timer_handler()`).
+    pub(crate) fn on_timer(&mut self, now: Time, rtt: &Rtt) {
         if self.ack_policy.compressed_at.is_some_and(|at| at <= now) {
             self.ack_policy.compressed_at = None;
             self.send_compressed(now);
@@ -188,7 +206,9 @@ impl Receiver {
         if self.ack_policy.delayed.is_some_and(|at| at <= now) {
             self.ack_policy.delayed = None;
             if self.ack_policy.is_scheduled {
-                self.ack_policy.ato = (self.ack_policy.ato << 1).min(DELACK_MAX);
+                let policy = &mut self.ack_policy;
+                let was_pingpong = std::mem::replace(&mut policy.is_pingpong, false);
+                policy.ato = if was_pingpong { ATO_MIN } else { (policy.ato << 1).min(rtt.rto_ms) };
                 self.send_ack(now);
             }
         }
@@ -198,7 +218,8 @@ impl Receiver {
     fn delay_ack(&mut self, now: Time, rtt: &Rtt) {
         let mut ticks = self.ack_policy.ato;
         if ticks > ATO_MIN {
-            let most = if self.ack_policy.is_pushed { DELACK_MAX } else { 500 };
+            let is_short = self.ack_policy.is_pingpong || self.ack_policy.is_pushed;
+            let most = if is_short { DELACK_MAX } else { DELAY_MAX };
             let srtt_us = u64::from(rtt.srtt_us());
             let srtt = jiffies::from_micros(srtt_us).max(ATO_MIN);
             ticks = ticks.min(most).min(if srtt_us > 0 { srtt } else { most });

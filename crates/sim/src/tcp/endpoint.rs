@@ -49,7 +49,7 @@ impl Endpoint {
     /// Timers that are due.
     pub(crate) fn on_timer(&mut self, now: Time) {
         self.send(|sender| sender.on_timer(now));
-        self.receiver.on_timer(now);
+        self.receiver.on_timer(now, &self.sender.rtt);
     }
 
     /// A segment without payload.
@@ -106,6 +106,7 @@ impl Endpoint {
             if self.receiver.has_news {
                 self.receiver.acknowledge();
             }
+            self.receiver.ack_policy.note_data_sent(self.sender.now);
             if !self.receiver.reassembly.has_no_sacks() {
                 self.add_sacks(before);
             }
