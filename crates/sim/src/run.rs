@@ -15,12 +15,14 @@ use crate::stream::{SENDER, Stream, TcpStream, Transport};
 use crate::tcp::endpoint::Endpoint;
 use crate::tcp::sender::SenderSettings;
 use crate::udp::UdpStream;
-use crate::{apps, cc};
+use crate::apps::App;
+use crate::cc;
 use pipefill_core::backend::Watch;
-use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec, Protocol, Writer};
+use pipefill_core::cell::{Application, CellSpec, Direction, FlowSpec, HostSpec, Protocol, Writer};
 use pipefill_core::plan::Run;
 use pipefill_core::problem::Problem;
 use pipefill_core::record::{Invalid, Manifest, Sink};
+use pipefill_core::traffic::pacing::Schedule;
 use pipefill_core::traffic::waiting;
 use pipefill_core::units::{Bytes, Rate, Time};
 use std::time::Duration;
@@ -54,7 +56,8 @@ pub(crate) fn carry_out(
             streams.push(hosts.stream(run, flow, index, streams.len() as u32)?);
         }
     }
-    let carries = |direction| spec.flows.iter().any(|flow| flow.direction == direction);
+    let carries =
+        |direction| spec.flows.iter().any(|flow| flow.direction == direction || flow.app.sends_both_ways());
     let capture = Capture::begin(run, streams.iter().map(Stream::identity), sink)?;
     let network = Network::new(&spec.path, run.seed, carries, capture);
     let checks = is_checked.then(|| Checks::new(&spec.path, streams.len()));
@@ -101,13 +104,6 @@ fn refuse_what_is_not_modelled(spec: &CellSpec) -> Result<(), Problem> {
     if spec.flows.iter().any(is_fragmented) {
         let remedy = format!("set length to {largest}B or less");
         return Err(Problem::machine("the simulator does not fragment datagrams", remedy));
-    }
-    if let Some(flow) = spec.flows.iter().find(|flow| !flow.app.is_bulk() || flow.nodelay) {
-        let what = match flow.app.is_bulk() {
-            true => "nodelay".to_owned(),
-            false => format!("an application of kind {}", flow.app.as_str()),
-        };
-        return Err(Problem::machine(format!("the simulator does not model {what}"), "run it with --on lab"));
     }
     Ok(())
 }
@@ -161,10 +157,15 @@ impl Hosts<'_> {
         };
         let transport = match flow.protocol {
             Protocol::Udp => {
-                let rate = flow.bitrate.unwrap_or(Rate::from_bps(1_000_000));
-                let length = u32::try_from(flow.length.get()).unwrap_or(u32::MAX);
                 let start = Time::ZERO.after(flow.start);
-                Transport::Udp(Box::new(UdpStream::new(start, start.after(flow.duration), rate, length)))
+                let schedule = match &flow.app {
+                    Application::Bursts(spec) => Schedule::bursts(start, spec, flow.length),
+                    _ => {
+                        let rate = flow.bitrate.unwrap_or(Rate::from_bps(1_000_000));
+                        Schedule::new(start, rate, flow.length)
+                    }
+                };
+                Transport::Udp(Box::new(UdpStream::new(schedule, start.after(flow.duration))))
             }
             Protocol::Ping => {
                 let spec = flow.ping.clone().unwrap_or_default();
@@ -176,13 +177,13 @@ impl Hosts<'_> {
                 let sndbuf = flow.sndbuf.map(Bytes::get);
                 let max_pacing_rate = flow.max_pacing_rate.map(|rate| rate.bps() / 8);
                 let cc = congestion_control(name, run, &format!("stream {number} congestion control"))?;
-                let settings = SenderSettings { host: from, cc, sndbuf, max_pacing_rate };
+                let settings = SenderSettings { host: from, cc, sndbuf, max_pacing_rate, nodelay: flow.nodelay };
                 let sender = Endpoint::new(settings, None, true);
                 // The listening socket has its host's congestion control, and the socket options that a sender has by default.
                 let name = &to_spec.congestion_control;
                 let cc =
                     congestion_control(name, run, &format!("stream {number} receiver's congestion control"))?;
-                let settings = SenderSettings { host: to, cc, sndbuf: None, max_pacing_rate: None };
+                let settings = SenderSettings { host: to, cc, sndbuf: None, max_pacing_rate: None, nodelay: flow.nodelay };
                 let receiver = Endpoint::new(settings, flow.rcvbuf.map(Bytes::get), false);
                 Transport::Tcp(Box::new(TcpStream::new(sender, receiver)))
             }
@@ -272,9 +273,8 @@ impl Traffic<'_> {
             match &mut stream.transport {
                 Transport::Tcp(tcp) => {
                     tcp.ends[SENDER].sender.trace.watch(start, until);
-                    let habit = writer_habit(self.options, flow);
-                    let writer = apps::Writer::new([start, until], flow.bitrate, flow.length, habit);
-                    tcp.applications = Some((writer, apps::Reader::new(start, flow.read_rate)));
+                    let (span, habit) = ([start, until], writer_habit(self.options, flow));
+                    tcp.applications = Some([App::of_sender(flow, span, habit), App::of_receiver(flow, span)]);
                 }
                 Transport::Udp(udp) => udp.begin(start, until),
                 Transport::Ping(ping) => ping.begin(start, until),

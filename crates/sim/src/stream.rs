@@ -1,6 +1,6 @@
 //! One stream: both ends, their applications, and its way to the path.
 
-use crate::apps::{Reader, Writer};
+use crate::apps::App;
 use crate::handshake::{Handshake, Learned};
 use crate::network::Network;
 use crate::ping::PingStream;
@@ -51,8 +51,8 @@ pub(crate) struct TcpStream {
     /// [`SENDER`] and [`RECEIVER`].
     pub(crate) ends: [Endpoint; 2],
     handshake: Handshake,
-    /// The applications; `None` until the traffic starts.
-    pub(crate) applications: Option<(Writer, Reader)>,
+    /// The ends' applications; `None` until the traffic starts.
+    pub(crate) applications: Option<[App; 2]>,
     /// The windows of the SYN and the SYN-ACK.
     first_windows: [u64; 2],
     /// Of the handshake, each with the end that sends it.
@@ -85,28 +85,24 @@ impl TcpStream {
 
     /// Bytes that the application of an end has written.
     pub(crate) fn written(&self, end: usize) -> u64 {
-        let written = self.applications.as_ref().filter(|_| end == SENDER);
-        written.map_or(0, |(writer, _)| writer.sent_bytes)
+        self.applications.as_ref().map_or(0, |applications| applications[end].sent_bytes())
     }
 
     /// Bytes that the application of an end has read.
     pub(crate) fn read(&self, end: usize) -> u64 {
-        let read = self.applications.as_ref().filter(|_| end == RECEIVER);
-        read.map_or(0, |(_, reader)| reader.received_bytes)
+        self.applications.as_ref().map_or(0, |applications| applications[end].received_bytes())
     }
 
     /// When an application acts of itself.
     fn next_application(&self) -> Option<Time> {
-        let applications = self.applications.as_ref();
-        applications.and_then(|(writer, reader)| {
-            Time::earliest(writer.next(&self.ends[SENDER].sender), reader.next())
-        })
+        let [sender, receiver] = self.applications.as_ref()?;
+        Time::earliest(sender.next(&self.ends[SENDER]), receiver.next(&self.ends[RECEIVER]))
     }
 
     /// Whether an application that sleeps has something to do.
     fn wakes_application(&self, now: Time) -> bool {
-        self.applications.as_ref().is_some_and(|(writer, reader)| {
-            reader.is_woken(&self.ends[RECEIVER].receiver) || writer.is_woken(now, &self.ends[SENDER].sender)
+        self.applications.as_ref().is_some_and(|[sender, receiver]| {
+            receiver.is_woken(now, &self.ends[RECEIVER]) || sender.is_woken(now, &self.ends[SENDER])
         })
     }
 
@@ -166,9 +162,9 @@ impl TcpStream {
     }
 
     fn run_applications(&mut self, now: Time) {
-        if let Some((writer, reader)) = &mut self.applications {
-            reader.run(now, &mut self.ends[RECEIVER]);
-            writer.run(now, &mut self.ends[SENDER]);
+        if let Some([sender, receiver]) = &mut self.applications {
+            receiver.run(now, &mut self.ends[RECEIVER]);
+            sender.run(now, &mut self.ends[SENDER]);
         }
     }
 }
@@ -223,7 +219,7 @@ impl Stream {
     /// When the receiver had its last byte.
     pub(crate) fn last_received(&self) -> Option<Time> {
         match &self.transport {
-            Transport::Tcp(tcp) => tcp.applications.as_ref().and_then(|(_, reader)| reader.last),
+            Transport::Tcp(tcp) => tcp.applications.as_ref()?[RECEIVER].last_read(),
             Transport::Udp(udp) => udp.last(),
             Transport::Ping(ping) => ping.last(),
         }

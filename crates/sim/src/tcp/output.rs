@@ -119,11 +119,6 @@ impl Sender {
         if cutoff > 0 && mss > cutoff { cutoff.max(MSS_LEAST) } else { mss }
     }
 
-    /// `tcp_nagle_check()` with Minshall's variant: one small segment out at a time.
-    fn may_send_small(&self) -> bool {
-        self.board.is_empty() || self.last_small <= self.snd_una
-    }
-
     /// `tcp_cwnd_test()`.
     fn cwnd_quota(&self) -> u32 {
         let cwnd = self.conn.cwnd;

@@ -78,7 +78,7 @@ mod tests {
     fn end(timestamps: bool) -> Endpoint {
         let cc = cc::by_name("cubic", Seed::new(1)).expect("known");
         let host = host(timestamps);
-        let settings = SenderSettings { host, cc, sndbuf: None, max_pacing_rate: None };
+        let settings = SenderSettings { host, cc, sndbuf: None, max_pacing_rate: None, nodelay: false };
         let mut end = Endpoint::new(settings, None, true);
         end.established(Time::ZERO, 65_160, 1000, Some(100_000));
         end.sender.window_seq = FIRST_BYTE;
