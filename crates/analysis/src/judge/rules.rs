@@ -48,6 +48,7 @@ pub static RULES: &[&Rule] = &[
     &cwnd::REPAIRING,
     &rwnd::USED_UP,
     &cwnd::USED_UP,
+    &app::WINDOW,
     &testbed::DATA_PATH_BUSY,
     &cpu::BUSY,
     &pacing::EXPLAINS_RATE,

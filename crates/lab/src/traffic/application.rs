@@ -24,7 +24,7 @@ pub(crate) struct Programs<'a> {
     pub(crate) side: StreamEnd,
     pub(crate) clock: RunClock,
     pub(crate) start: Time,
-    /// From then on nothing more is written.
+    /// From then on nothing more is written; what still comes is read.
     pub(crate) until: Time,
     pub(crate) stop: &'a AtomicBool,
 }
@@ -39,8 +39,7 @@ struct Stream {
 }
 
 impl Programs<'_> {
-    /// Runs a program like `end` at each socket: the sender's until `until`, the receiver's until `stop` is set. Returns how late what they
-    /// write by the clock was.
+    /// Runs a program like `end` at each socket until `stop` is set. Returns how late what they write by the clock was.
     pub(crate) fn run(&self, end: &End) -> io::Result<LatenessMeter> {
         without_timer_slack();
         let mut lateness = LatenessMeter::new();
@@ -55,7 +54,7 @@ impl Programs<'_> {
             let now = self.clock.now().nanos().max(1);
             self.counts.iter().for_each(|counts| counts.started_ns.set(now));
         }
-        while !self.is_over() {
+        while !self.stop.load(Ordering::Relaxed) {
             let mut has_read = false;
             for (i, stream) in streams.iter_mut().enumerate() {
                 has_read |= self.read(i, stream, &mut buffer)?;
@@ -66,12 +65,6 @@ impl Programs<'_> {
             }
         }
         Ok(lateness)
-    }
-
-    /// Whether there is nothing left to do: a receiver reads on when nothing more is written.
-    fn is_over(&self) -> bool {
-        let is_ended = self.side == StreamEnd::Sender && self.clock.now() >= self.until;
-        is_ended || self.stop.load(Ordering::Relaxed)
     }
 
     /// Reads once; false where nothing was there.
@@ -142,5 +135,127 @@ impl Programs<'_> {
             stream.is_writable |= events.contains(PollFlags::POLLOUT);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pipefill_core::cell::{Application, RequestsSpec, WindowSpec, WritesSpec};
+    use pipefill_core::units::Bytes;
+    use socket2::{Domain, Type};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    /// No program waits as long for another one on the same machine.
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    fn pair() -> (Socket, Socket) {
+        let (near, far) = Socket::pair(Domain::UNIX, Type::STREAM, None).unwrap();
+        near.set_nonblocking(true).unwrap();
+        far.set_nonblocking(true).unwrap();
+        (near, far)
+    }
+
+    /// Both programs at two streams, until each has received `bytes`; what was sent and received of each stream.
+    fn carry_out(application: &Application, bytes: u64) -> Vec<(u64, u64)> {
+        let pairs = [pair(), pair()];
+        let senders: Vec<&Socket> = pairs.iter().map(|(sender, _)| sender).collect();
+        let receivers: Vec<&Socket> = pairs.iter().map(|(_, receiver)| receiver).collect();
+        let counts = [StreamCounts::default(), StreamCounts::default()];
+        let (clock, stop) = (RunClock::start(), AtomicBool::new(false));
+        let programs = |sockets, side| Programs {
+            sockets,
+            counts: &counts,
+            side,
+            clock,
+            start: clock.now(),
+            until: Time::MAX,
+            stop: &stop,
+        };
+        let ends = [End::sender(application, Time::ZERO), End::receiver(application, Time::ZERO)];
+        let [sender, receiver] = ends.map(|end| end.expect("an end that does something"));
+        let deadline = Instant::now() + PATIENCE;
+        thread::scope(|scope| {
+            let work = [
+                scope.spawn(|| programs(&senders, StreamEnd::Sender).run(&sender)),
+                scope.spawn(|| programs(&receivers, StreamEnd::Receiver).run(&receiver)),
+            ];
+            let is_done = || counts.iter().all(|counts| counts.received_bytes.get() >= bytes);
+            while !is_done() && Instant::now() < deadline {
+                thread::yield_now();
+            }
+            stop.store(true, Ordering::Relaxed);
+            work.into_iter().for_each(|work| drop(work.join().unwrap().unwrap()));
+        });
+        counts.iter().map(|counts| (counts.sent_bytes.get(), counts.received_bytes.get())).collect()
+    }
+
+    fn requests() -> RequestsSpec {
+        RequestsSpec {
+            request: Bytes::new(200),
+            response: Bytes::new(300_000),
+            think: Duration::ZERO,
+            outstanding: 2,
+            count: Some(7),
+            pause: Duration::from_millis(1),
+        }
+    }
+
+    #[test]
+    fn every_request_is_answered_and_no_more() {
+        let all = carry_out(&Application::Requests(requests()), 7 * 300_000);
+        assert_eq!(all, [(2_100_000, 2_100_000); 2]);
+    }
+
+    #[test]
+    fn messages_and_windows_go_on_and_on() {
+        let sizes = vec![Bytes::new(300), Bytes::new(1_200)];
+        let writes = WritesSpec { sizes, response: Bytes::new(1), think: Duration::ZERO };
+        let window = WindowSpec { size: Bytes::new(10_000) };
+        for application in [Application::Writes(writes), Application::Window(window)] {
+            for (sent, received) in carry_out(&application, 1_000_000) {
+                assert!(received >= 1_000_000 && sent >= received, "{application:?}: {sent}, {received}");
+            }
+        }
+    }
+
+    /// The only end at work, for a while.
+    fn alone(application: &Application, side: StreamEnd, until: Duration) -> (u64, Socket) {
+        let (own, other) = pair();
+        let counts = [StreamCounts::default()];
+        let (clock, stop) = (RunClock::start(), AtomicBool::new(false));
+        let start = clock.now();
+        let sockets = &[&own];
+        let until = start.after(until);
+        let programs = Programs { sockets, counts: &counts, side, clock, start, until, stop: &stop };
+        let end = match side {
+            StreamEnd::Sender => End::sender(application, start),
+            StreamEnd::Receiver => End::receiver(application, start),
+        };
+        thread::scope(|scope| {
+            let work = scope.spawn(|| programs.run(&end.expect("an end that does something")));
+            clock.sleep_until(start.after(Duration::from_millis(100)));
+            stop.store(true, Ordering::Relaxed);
+            work.join().unwrap().unwrap();
+        });
+        (counts[0].sent_bytes.get(), other)
+    }
+
+    #[test]
+    fn a_sender_without_credits_stops_at_its_window() {
+        let window = Application::Window(WindowSpec { size: Bytes::new(10_000) });
+        let (sent, _other) = alone(&window, StreamEnd::Sender, PATIENCE);
+        assert!(sent <= 10_000, "{sent}");
+    }
+
+    #[test]
+    fn nothing_is_written_after_the_end() {
+        let window = Application::Window(WindowSpec { size: Bytes::new(10_000) });
+        assert_eq!(alone(&window, StreamEnd::Sender, Duration::ZERO).0, 0);
+        let (_, server) = alone(&Application::Requests(requests()), StreamEnd::Receiver, Duration::ZERO);
+        let mut buffer = [MaybeUninit::uninit(); 1];
+        let read = server.recv(&mut buffer).map_err(|error| error.kind());
+        assert_ne!(read.ok(), Some(1), "a request after the end");
     }
 }

@@ -56,6 +56,8 @@ impl Sender {
             reord_seen: Some(totals.reord_seen),
             rcv_ooo_segments: Some(0),
             rto_count: Some(totals.rto_count),
+            last_data_sent_us: None,
+            last_data_recv_us: None,
             busy_us: Some(busy_us),
             rwnd_limited_us: Some(rwnd_limited_us),
             sndbuf_limited_us: Some(sndbuf_limited_us),

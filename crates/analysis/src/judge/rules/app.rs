@@ -102,6 +102,25 @@ pub(super) const NOTHING_WAITS: Rule = Rule {
     holds: |_, _, _| true,
 };
 
+/// What is out stays the same in each round trip, and what the other side says lets the next out (`channel_check_window()` of OpenSSH, RFC 9113, 5.2).
+pub(super) const WINDOW: Rule = Rule {
+    id: RuleId::new("app.window"),
+    question: "Is the same out for five round trips, with room in both windows and nothing that waits, while the other side speaks in each?",
+    needs: &[Part::Sender],
+    holds: |evidence, t, trace| {
+        let Some(sender) = &evidence.sender else { return false };
+        let room = |used: Option<f64>, size: Option<u64>| {
+            used.zip(size).is_none_or(|(used, size)| (1.0 - used) * size as f64 >= (2 * sender.mss) as f64)
+        };
+        sender.unacked_least > 0
+            && room(sender.cwnd_used, sender.cwnd)
+            && room(sender.rwnd_used, sender.rwnd)
+            && sender.heard_in_round_trip.is_some_and(|heard| trace.at_least(t.app_window_credits, heard))
+            && sender.unacked_spread.is_some_and(|spread| trace.at_most(t.app_window_even, spread))
+            && !is_waiting(evidence, t, trace)
+    },
+};
+
 pub(super) const REQUEST: Rule = Rule {
     id: RuleId::new("app.request"),
     question: "Has the other side asked for nothing, or does it still send?",
