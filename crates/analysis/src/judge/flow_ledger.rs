@@ -178,6 +178,7 @@ impl FlowLedger {
             way: Way::of(&KnownRun::of(&manifest), Direction::Forward, &STANDARD),
             witnesses: Vec::new(),
             faults: Vec::new(),
+            events: Vec::new(),
         };
         of_flow.absorb(0, ledger.finish());
         of_flow
