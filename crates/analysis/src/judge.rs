@@ -29,7 +29,7 @@ pub use confidence::Confidence;
 pub use flow_ledger::FlowLedger;
 pub use judging::{Diagnosing, datagrams_limited_by};
 pub(crate) use ledger::{FinishedLedger, Holding};
-pub use length::{FlowLength, OTHER_DIRECTION, TOO_SHORT, ZERO_WINDOW};
+pub use length::{COARSE_CLOCK, FlowLength, OTHER_DIRECTION, TOO_SHORT, ZERO_WINDOW};
 pub use revisions::REVISIONS;
 pub use rule::{Part, Revision, Rule, RuleId};
 pub use rules::RULES;

@@ -16,6 +16,7 @@ pub mod prng;
 pub mod problem;
 pub mod record;
 pub mod scenario;
+pub mod stacks;
 pub mod tcp_info;
 pub mod traffic;
 pub mod units;

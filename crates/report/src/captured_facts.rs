@@ -1,12 +1,12 @@
 //! What packets say of a flow beside its figures: what the handshake agreed on, and counts, a sentence each.
 
 use crate::quantity::duration;
-use crate::verdicts::counted;
+use crate::verdicts::happened;
 use pipefill_analysis::findings::connections::{
     CapturedEvent, CapturedFlow, EndedBy, EndingKind, FlowCounts, FlowEnding, FlowEventKind, FlowOptions,
     MissingPart,
 };
-use pipefill_analysis::ground::models::stacks::{Stack, StackConfidence};
+use pipefill_core::stacks::{Stack, StackConfidence};
 
 /// All that there is to say.
 pub(crate) fn sentences(flow: &CapturedFlow) -> Vec<String> {
@@ -61,17 +61,19 @@ fn counts(flow: &CapturedFlow) -> Option<String> {
         out_of_order,
         duplicates,
         keep_alives,
+        network_duplicates,
     } = flow.counts;
-    let all = counted([
-        (zero_windows, "zero windows"),
-        (window_probes, "window probes"),
-        (duplicate_acks, "duplicate ACKs"),
-        (out_of_order, "segments out of order"),
-        (duplicates, "packets captured twice"),
-        (keep_alives, "keep-alives"),
-        (ce, "packets marked CE"),
-        (ece, "ACKs with ECE"),
-        (cwr, "segments with CWR"),
+    let all = happened([
+        (zero_windows, "zero window(s)"),
+        (window_probes, "window probe(s)"),
+        (duplicate_acks, "duplicate ACK(s)"),
+        (out_of_order, "segment(s) out of order"),
+        (duplicates, "packet(s) captured twice"),
+        (network_duplicates, "segment(s) duplicated by the network"),
+        (keep_alives, "keep-alive(s)"),
+        (ce, "packet(s) marked CE"),
+        (ece, "ACK(s) with ECE"),
+        (cwr, "segment(s) with CWR"),
     ]);
     (!all.is_empty()).then(|| format!("Counted: {}.", all.join(", ")))
 }

@@ -116,9 +116,7 @@ impl<'a> Diagnosing<'a> {
                     packets: PacketTrack::default(),
                     waits: VecDeque::new(),
                     waited_to_us: 0,
-                    turns: run
-                        .plan
-                        .is_none()
+                    turns: (run.plan.is_none() || !flow.app.is_bulk())
                         .then(|| StreamEnd::BOTH.map(|end| SocketTurns::new(end, thresholds))),
                     capture_point: CapturePoint::Unknown,
                 }

@@ -1,13 +1,14 @@
 //! What the SYN of a side said: what was negotiated follows from both, and which stack sent it from its form.
 
 use crate::headers::{Flags, Layout, Segment};
+use pipefill_core::stacks::{self, Stack, StackConfidence, SynForm};
 
 /// A SYN or SYN-ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Opening {
     /// Time to live, hop limit, at the capture point.
     pub hops: u8,
-    /// IPv4's Don't Fragment.
+    /// IPv4's Don't Fragment; IPv6 never fragments on the way.
     pub dont_fragment: bool,
     /// It is a SYN-ACK.
     pub is_answer: bool,
@@ -53,7 +54,7 @@ impl Opening {
         let ae = u8::from(segment.has_ae) << 2;
         Self {
             hops: segment.hops,
-            dont_fragment: segment.dont_fragment,
+            dont_fragment: segment.dont_fragment || segment.is_v6,
             is_answer: flags.has(Flags::ACK),
             window: segment.window,
             mss: options.mss,
@@ -63,6 +64,23 @@ impl Opening {
             layout: options.layout,
             ecn_bits: ae | u8::from(flags.has(Flags::CWR)) << 1 | u8::from(flags.has(Flags::ECE)),
         }
+    }
+}
+
+impl Opening {
+    /// The TCP implementation that sent it, and how sure that is.
+    pub fn stack(&self) -> (Option<Stack>, StackConfidence) {
+        stacks::recognise(&self.form(&self.layout.words()))
+    }
+
+    /// Whether that may probe for the loss of its last segments.
+    pub(super) fn sends_loss_probes(&self) -> bool {
+        stacks::sends_loss_probes(&self.form(&self.layout.words()))
+    }
+
+    const fn form<'a>(&self, options: &'a str) -> SynForm<'a> {
+        let Self { hops, dont_fragment, window, mss, .. } = *self;
+        SynForm { options, hops, dont_fragment, window, mss }
     }
 }
 

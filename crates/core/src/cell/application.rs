@@ -91,6 +91,11 @@ impl Application {
         matches!(self, Self::Bulk)
     }
 
+    /// Whether both programs of a stream write.
+    pub const fn sends_both_ways(&self) -> bool {
+        matches!(self, Self::Requests(_) | Self::Window(_) | Self::Writes(_))
+    }
+
     /// The word of the scenario.
     pub const fn as_str(&self) -> &'static str {
         match self {
