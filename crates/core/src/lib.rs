@@ -8,6 +8,7 @@ pub mod backend;
 pub mod cell;
 pub mod evidence;
 pub mod file_name;
+pub mod flow_event;
 pub mod hosts;
 pub mod limit;
 pub mod parse;

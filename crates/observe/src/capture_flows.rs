@@ -142,6 +142,17 @@ fn life(one: &Watched, side: Side, from_ns: u64) -> Option<TimeInterval> {
     Some(TimeInterval { from_us: us(first_ns), to_us: us(last_ns) })
 }
 
+/// From the first SYN to the first payload of either direction.
+fn setup_us(one: &Watched) -> Option<u64> {
+    let halves = Side::BOTH.map(|side| one.connection.half(side));
+    if halves.iter().any(|half| half.has_unknown_span()) {
+        return None;
+    }
+    let syn = one.connection.opening(Side::A)?;
+    let first_ns = halves.iter().filter_map(|half| half.data_ns()).map(|(first, _)| first).min()?;
+    Some(first_ns.saturating_sub(syn.first_ns) / 1_000)
+}
+
 /// What the packets say, without a verdict.
 fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> CapturedFlow {
     let half = one.connection.half(side);
@@ -168,6 +179,8 @@ fn flow(one: &Watched, side: Side, samples: &[PacketSample], from_ns: u64) -> Ca
             .map(|us| counts.new_bytes.saturating_mul(8_000_000) / us),
         start_us: data_ns.map_or(0, |(at_ns, _)| at_ns.saturating_sub(from_ns) / 1_000),
         data_us,
+        setup_us: setup_us(one),
+        syns: Side::BOTH.map(|side| one.connection.opening(side).map_or(0, |syn| syn.sent)),
         verdict: Verdict { span_us, ..Verdict::default() },
         retransmits: u64::from(half.retransmits()),
         retransmits_by_kind: by_kind(half),

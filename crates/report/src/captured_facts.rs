@@ -3,15 +3,32 @@
 use crate::quantity::duration;
 use crate::verdicts::happened;
 use pipefill_analysis::findings::connections::{
-    CapturedEvent, CapturedFlow, EndedBy, EndingKind, FlowCounts, FlowEnding, FlowEventKind, FlowOptions,
-    MissingPart,
+    CapturedFlow, EndedBy, EndingKind, FlowCounts, FlowEnding, FlowOptions, MissingPart,
 };
+use pipefill_core::flow_event::{FlowEvent, FlowEventKind};
 use pipefill_core::stacks::{Stack, StackConfidence};
 
 /// All that there is to say.
 pub(crate) fn sentences(flow: &CapturedFlow) -> Vec<String> {
-    let facts = [options(flow), stack(flow), counts(flow), ending(flow.ended), missing(flow)];
+    let facts = [setup(flow), options(flow), stack(flow), counts(flow), ending(flow.ended), missing(flow)];
     facts.into_iter().flatten().chain(outages(&flow.events)).collect()
+}
+
+/// What made the beginning long: SYNs that were sent again, or a server that did not take the connection.
+fn setup(flow: &CapturedFlow) -> Option<String> {
+    let [syns, answers] = flow.syns;
+    let took = flow
+        .setup_us
+        .map_or_else(String::new, |us| format!(", and {} passed before the first data", duration(us)));
+    match (syns, answers) {
+        (2.., _) => Some(format!(
+            "Setup: the SYN was sent {syns} times{took}. It was lost, or the server's queue of connections was full."
+        )),
+        (_, 2..) => Some(format!(
+            "Setup: the SYN-ACK was sent {answers} times{took}. The ACK was lost, or the server's accept queue was full."
+        )),
+        _ => None,
+    }
 }
 
 /// What the ends agreed on; `None` where the receiver's SYN is not in the capture.
@@ -103,7 +120,7 @@ fn missing(flow: &CapturedFlow) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Not in the capture: {}.", parts.join(", ")))
 }
 
-fn outages(events: &[CapturedEvent]) -> impl Iterator<Item = String> {
+fn outages(events: &[FlowEvent]) -> impl Iterator<Item = String> {
     let outages = events.iter().filter(|event| event.kind == FlowEventKind::Outage);
     outages.map(|event| {
         format!(

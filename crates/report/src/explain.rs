@@ -15,6 +15,7 @@ use crate::table::Style;
 use indexmap::IndexMap;
 use pipefill_analysis::findings::experiment::{CellResult, Experiment, FlowResult};
 use pipefill_analysis::findings::finding::Advice;
+use pipefill_analysis::findings::times::FlowTimes;
 use pipefill_analysis::findings::verdict::Verdict;
 use pipefill_analysis::judge::{Confidence, Diagnosis, Figures, Span, Witness};
 use pipefill_core::limit::LimitedBy;
@@ -50,6 +51,9 @@ pub struct Explanation<'a> {
     /// What limited it, and what to change.
     #[serde(flatten)]
     pub verdict: &'a Verdict,
+    /// Its times, and what happened to it.
+    #[serde(flatten)]
+    pub times: &'a FlowTimes,
     /// Which repetition it is about.
     pub verdict_repeat: Option<u32>,
     /// What limited each stream when.
@@ -80,6 +84,7 @@ impl<'a> Explanation<'a> {
             goodput_bps: cell.goodput_bps,
             predicted_bps: cell.predicted_bps,
             verdict: &cell.verdict,
+            times: &cell.times,
             verdict_repeat: cell.verdict_repeat,
             timeline: diagnosis.map(|one| one.timeline.as_slice()),
             figures: diagnosis.map(|one| &one.figures),

@@ -3,6 +3,9 @@
 use crate::headers::{Flags, Layout, Segment};
 use pipefill_core::stacks::{self, Stack, StackConfidence, SynForm};
 
+/// No timer sends a SYN again sooner (RFC 6298, 2.1: a second); what comes sooner is a copy of the capture or the network.
+const LEAST_TIMER_NS: u64 = 200_000_000;
+
 /// A SYN or SYN-ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Opening {
@@ -24,6 +27,10 @@ pub struct Opening {
     pub has_timestamps: bool,
     /// The order of its options.
     pub layout: Layout,
+    /// When the first one passed, and how often it did: copies that a timer sent again are in it.
+    pub first_ns: u64,
+    /// See [`Self::first_ns`].
+    pub sent: u8,
     ecn_bits: u8,
 }
 
@@ -49,10 +56,14 @@ mod bits {
 
 impl Opening {
     /// Of `segment`, a SYN.
-    pub(super) fn of(segment: &Segment) -> Self {
+    pub(super) fn of(segment: &Segment, before: Option<Self>) -> Self {
         let (flags, options) = (segment.flags, &segment.options);
         let ae = u8::from(segment.has_ae) << 2;
+        let (first_ns, sent) = before.map_or((segment.time_ns, 0), |before| (before.first_ns, before.sent));
+        let is_again = sent > 0 && segment.time_ns.saturating_sub(first_ns) < LEAST_TIMER_NS;
         Self {
+            first_ns,
+            sent: if is_again { sent } else { sent.saturating_add(1) },
             hops: segment.hops,
             dont_fragment: segment.dont_fragment || segment.is_v6,
             is_answer: flags.has(Flags::ACK),

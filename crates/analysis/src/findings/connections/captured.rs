@@ -2,7 +2,7 @@
 
 use super::captured_udp::{MptcpGroup, UdpFlow};
 use super::connection::Judged;
-use super::ending::{CapturedEvent, FlowEnding, MissingPart};
+use super::ending::{FlowEnding, MissingPart};
 use super::handshake::{FlowCounts, FlowOptions};
 use super::joined::{BackwardTimes, JoinedCaptures, JoinedFlow};
 use crate::findings::experiment::SCHEMA;
@@ -11,8 +11,10 @@ use crate::findings::verdict::{Verdict, VerdictReason};
 use crate::ground::thresholds::STANDARD;
 use crate::judge::{
     COARSE_CLOCK, Diagnosis, FlowLedger, FlowLength, OTHER_DIRECTION, RuleId, TOO_SHORT, ZERO_WINDOW,
+    active_us,
 };
 use pipefill_core::cell::Direction;
+use pipefill_core::flow_event::FlowEvent;
 use pipefill_core::limit::{Cause, LimitedBy};
 use pipefill_core::record::{CapturePoint, LossKind, PathFacts};
 use pipefill_core::stacks::{Stack, StackConfidence};
@@ -75,6 +77,12 @@ pub struct CapturedFlow {
     /// From its first to its last data, microseconds; null where the capture's clock was set back in between, or shows a time after the year 2554.
     /// Where it was set back, the verdict is of the part between two settings in which it carried most.
     pub data_us: Option<u64>,
+    /// From the connection's first SYN to its first payload in either direction, microseconds, with SYNs that were lost; null where the SYN is not in
+    /// the capture, or its clock was set back.
+    pub setup_us: Option<u64>,
+    /// Payload over the active time, bits per second: without the time in which the other side had asked for nothing, and without pauses of an
+    /// application that goes on unasked. Null where its time is.
+    pub active_bps: Option<u64>,
     /// Segments sent again.
     pub retransmits: u64,
     /// By why they were: in fast recovery (`fast`), after a timeout (`rto`), as loss probes (`tlp`), SYNs (`syn`), FINs without payload (`fin`); and of all
@@ -110,11 +118,15 @@ pub struct CapturedFlow {
     /// What of it the capture does not have: nothing is concluded from that.
     pub missing: Vec<MissingPart>,
     /// What happened, in order of time: outages and idle times one by one, the longest; others from the first to the last.
-    pub events: Vec<CapturedEvent>,
+    pub events: Vec<FlowEvent>,
     /// Where it was captured.
     pub vantage: CapturePoint,
     /// What a capture at the other end adds; null where there is none, or where it does not have this flow.
     pub joined: Option<JoinedFlow>,
+    /// How often the SYN and the SYN-ACK were sent, by timers; 0 where none is in the capture.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub syns: [u8; 2],
     /// Packets without data that came back: ACKs.
     #[serde(skip)]
     #[schemars(skip)]
@@ -160,7 +172,10 @@ impl CapturedFlow {
             }
             None => self.verdict = Verdict::too_short(VerdictReason::TooShort),
         }
+        let active_us = active_us(self.verdict.time.as_deref().unwrap_or_default());
+        self.active_bps = (active_us > 0).then(|| self.bytes.saturating_mul(8_000_000) / active_us);
         if self.data_us.is_none() {
+            self.active_bps = None;
             // The verdict is of a part, whose time is not that of the flow.
             (self.verdict.span_us, self.verdict.time) = (None, None);
         }
