@@ -71,30 +71,18 @@ fn take_stream(stream: &Stream, now: Time, sink: &mut dyn Sink) -> Result<(), Si
 }
 
 fn both_ends(tcp: &TcpStream, stream: u32, now: Time) -> [TcpSample; 2] {
-    let t_us = now.micros();
-    let (sender, receiver) = (&tcp.ends[SENDER].sender, &tcp.ends[RECEIVER].receiver);
-    [
+    [(SENDER, StreamEnd::Sender), (RECEIVER, StreamEnd::Receiver)].map(|(index, end)| {
+        let socket = &tcp.ends[index];
         TcpSample {
-            t_us,
+            t_us: now.micros(),
             stream,
-            end: StreamEnd::Sender,
-            info: sender.info(now),
-            wmem_queued_bytes: Some(sender.wmem_queued()),
-            sndbuf_bytes: Some(sender.queue.sndbuf),
-            rmem_alloc_bytes: Some(0),
-            rcvbuf_bytes: Some(sender.host.rmem[1]),
+            end,
+            info: socket.info(now),
+            wmem_queued_bytes: Some(socket.sender.wmem_queued()),
+            sndbuf_bytes: Some(socket.sender.queue.sndbuf),
+            rmem_alloc_bytes: Some(socket.receiver.rmem_alloc),
+            rcvbuf_bytes: Some(socket.receiver.rcvbuf),
             raw: None,
-        },
-        TcpSample {
-            t_us,
-            stream,
-            end: StreamEnd::Receiver,
-            info: receiver.info(&tcp.ends[RECEIVER].sender.rtt),
-            wmem_queued_bytes: Some(0),
-            sndbuf_bytes: Some(receiver.host.wmem[1]),
-            rmem_alloc_bytes: Some(receiver.rmem_alloc),
-            rcvbuf_bytes: Some(receiver.rcvbuf),
-            raw: None,
-        },
-    ]
+        }
+    })
 }

@@ -13,7 +13,7 @@ use std::fmt::Write;
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hashes.txt");
 
 /// Name, path, host, flow.
-const SCENARIOS: [[&str; 4]; 12] = [
+const SCENARIOS: [[&str; 4]; 16] = [
     ["cubic", "rtt = \"20ms\"\nrate = \"50mbit\"\nqueue = \"1bdp\"", "cubic", ""],
     ["reno-loss", "rtt = \"10ms\"\nrate = \"20mbit\"\nloss = \"1%\"", "reno", ""],
     ["bbr-loss", "rtt = \"40ms\"\nrate = \"20mbit\"\nloss = \"2%\"", "bbr", ""],
@@ -40,6 +40,30 @@ const SCENARIOS: [[&str; 4]; 12] = [
         "rtt = \"20ms\"\nrate = \"20mbit\"\nreverse_rate = \"2mbit\"",
         "cubic",
         "direction = \"both\"",
+    ],
+    [
+        "requests",
+        "rtt = \"20ms\"\nrate = \"20mbit\"\nloss = \"1%\"\nreverse_loss = \"2%\"",
+        "cubic",
+        "app = { kind = \"requests\", request = \"5kB\", response = \"20kB\", think = \"7ms\", outstanding = 3 }",
+    ],
+    [
+        "writes",
+        "rtt = \"20ms\"\nrate = \"20mbit\"",
+        "reno",
+        "app = { kind = \"writes\", sizes = [\"300B\", \"1200B\"], response = \"3kB\" }",
+    ],
+    [
+        "app-window",
+        "rtt = \"30ms\"\nrate = \"50mbit\"",
+        "bbr",
+        "app = { kind = \"window\", size = \"64KiB\" }",
+    ],
+    [
+        "app-bursts",
+        "rtt = \"20ms\"\nrate = \"20mbit\"\nqueue = \"1bdp\"",
+        "cubic",
+        "app = { kind = \"bursts\", size = \"300kB\", every = \"700ms\" }",
     ],
 ];
 

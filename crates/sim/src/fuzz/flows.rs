@@ -61,11 +61,59 @@ fn flow(dice: &mut Dice, path: &Path, millis: u64, text: &mut String) {
         let length = dice.magnitude(32, path.mtu - path.header - 8);
         let most = (2 * path.rate).min(BUDGET / 4 * length * 8 * 1000 / span).max(20_000);
         quoted(text, "length", format_args!("{length}B"));
-        quoted(text, "bitrate", format_args!("{}bit", dice.magnitude(10_000, most)));
+        if dice.percent(20) {
+            let size = dice.magnitude(1, most.div_ceil(8));
+            line(text, "app", format_args!("{{ kind = \"bursts\", size = \"{size}B\", every = \"1s\" }}"));
+        } else {
+            quoted(text, "bitrate", format_args!("{}bit", dice.magnitude(10_000, most)));
+        }
     }
 }
 
 fn tcp(dice: &mut Dice, path: &Path, text: &mut String) {
+    if dice.percent(30) {
+        let app = conversation(dice);
+        line(text, "app", format_args!("{{ {app} }}"));
+        line(text, "nodelay", dice.percent(30));
+    } else {
+        bulk(dice, path, text);
+    }
+    if dice.percent(15) {
+        quoted(text, "max_pacing_rate", format_args!("{}bit", dice.magnitude(20_000, 2 * path.rate)));
+    }
+    for key in ["sndbuf", "rcvbuf"] {
+        if dice.percent(25) {
+            quoted(text, key, format_args!("{}B", dice.magnitude(1, 64 << 20)));
+        }
+    }
+    if dice.percent(25) {
+        quoted(text, "congestion_control", dice.pick(&["cubic", "reno", "bbr"]));
+    }
+}
+
+/// Programs that wait for each other, or for a clock. Messages of a few bytes would be many packets more than the budget has.
+fn conversation(dice: &mut Dice) -> String {
+    let mut size = |most: u64| format!("\"{}B\"", dice.magnitude(100, most));
+    let (small, large, window) = (size(100_000), size(2 << 20), size(8 << 20));
+    let sizes = [size(3_000), size(30_000), size(3_000)];
+    let wait = dice.magnitude(1, 500);
+    match dice.between(0, 3) {
+        0 => format!(
+            "kind = \"requests\", request = {small}, response = {large}, outstanding = {}, think = \"{wait}ms\", \
+             pause = \"{}ms\"",
+            dice.between(1, 20),
+            dice.between(0, 50),
+        ),
+        1 => format!("kind = \"window\", size = {window}"),
+        2 => {
+            let count = dice.between(1, 3) as usize;
+            format!("kind = \"writes\", sizes = [{}], response = {small}", sizes[..count].join(", "))
+        }
+        _ => format!("kind = \"bursts\", size = {large}, every = \"{wait}ms\""),
+    }
+}
+
+fn bulk(dice: &mut Dice, path: &Path, text: &mut String) {
     let is_paced = dice.percent(20);
     if is_paced {
         quoted(text, "bitrate", format_args!("{}bit", dice.magnitude(10_000, path.rate)));
@@ -79,17 +127,7 @@ fn tcp(dice: &mut Dice, path: &Path, text: &mut String) {
         quoted(text, "writer", dice.pick(&["blocking", "once-per-wake"]));
     }
     // From a reader that stalls for minutes to one that nobody notices.
-    for (key, often, least) in [("read_rate", 20, 1000), ("max_pacing_rate", 15, 20_000)] {
-        if dice.percent(often) {
-            quoted(text, key, format_args!("{}bit", dice.magnitude(least, 2 * path.rate)));
-        }
-    }
-    for key in ["sndbuf", "rcvbuf"] {
-        if dice.percent(25) {
-            quoted(text, key, format_args!("{}B", dice.magnitude(1, 64 << 20)));
-        }
-    }
-    if dice.percent(25) {
-        quoted(text, "congestion_control", dice.pick(&["cubic", "reno", "bbr"]));
+    if dice.percent(20) {
+        quoted(text, "read_rate", format_args!("{}bit", dice.magnitude(1000, 2 * path.rate)));
     }
 }

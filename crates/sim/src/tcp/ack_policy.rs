@@ -37,7 +37,8 @@ pub(crate) struct AckPolicy {
     is_pushed_again: bool,
     /// `icsk_ack.ato`, ticks; 0 = no data yet.
     ato: u64,
-    last_data: Time,
+    /// `icsk_ack.lrcvtime`: when payload came last; the connection's beginning where none has.
+    pub(crate) last_data: Time,
     delayed: Option<Time>,
     compressed: u32,
     compressed_at: Option<Time>,

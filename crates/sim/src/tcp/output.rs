@@ -252,6 +252,7 @@ impl Sender {
             .filter_map(|at| self.board.get(at))
             .map(|one| u64::from(one.len));
         let xmit_us = self.pace(bytes.sum());
+        self.last_sent = self.now;
         self.last_gso_id += 1;
         for at in index..index + u64::from(segments) {
             let is_end = segments > 1 && at + 1 == index + u64::from(segments);

@@ -103,6 +103,7 @@ impl Receiver {
 
     /// The handshake is complete.
     pub(crate) fn established(&mut self, now: Time) {
+        self.ack_policy.last_data = now;
         self.init_buffer_space(now);
     }
 
