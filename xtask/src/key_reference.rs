@@ -78,6 +78,8 @@ fn word(kind: Kind) -> &'static str {
         Kind::Loss => "loss",
         Kind::Buffers => "buffers",
         Kind::Sizes => "sizes",
+        Kind::Application => "application",
+        Kind::Writes => "list of sizes",
         Kind::Sysctl => "sysctl's value",
         Kind::Expectation => "comparison",
     }

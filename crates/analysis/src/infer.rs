@@ -27,6 +27,7 @@ mod stall;
 #[cfg(test)]
 pub(crate) mod synthetic;
 mod track;
+pub(crate) mod turns;
 pub(crate) mod utilisation;
 pub(crate) mod waits;
 pub(crate) mod way;

@@ -3,6 +3,10 @@
 //! A [`CellSpec`] is what a backend runs and what a manifest keeps. Never: text that still needs parsing, or a choice
 //! that a backend would have to make (then two backends would choose differently).
 
+mod application;
+
+pub use application::{Application, BurstsSpec, RequestsSpec, WindowSpec, WritesSpec};
+
 use crate::hosts::HostsSpec;
 use crate::units::{Bytes, QueueLimit, Rate, Ratio};
 use schemars::JsonSchema;
@@ -508,6 +512,12 @@ pub struct FlowSpec {
     /// How a TCP flow without `bitrate` writes.
     #[serde(default, skip_serializing_if = "Writer::is_blocking")]
     pub writer: Writer,
+    /// The program behind each stream.
+    #[serde(default, skip_serializing_if = "Application::is_bulk")]
+    pub app: Application,
+    /// `TCP_NODELAY` of both ends' sockets: Nagle's algorithm (RFC 9293, 3.7.4) is off.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nodelay: bool,
     /// Number of its `[[flow]]` table, from 0, where that is not its own position: after a table with `direction = "both"`, which makes
     /// two flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]

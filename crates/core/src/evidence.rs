@@ -61,6 +61,12 @@ pub struct SenderEvidence {
     pub unacked_peak: u64,
     /// Mean of `snd_nxt − snd_una` while the stream moved, bytes: divided by the mean round trip it is the rate (Little's law).
     pub unacked_mean: u64,
+    /// Smallest one.
+    pub unacked_least: u64,
+    /// How much the largest ones of the last intervals differ, over the largest; absent before there are enough of them.
+    pub unacked_spread: Option<f64>,
+    /// Payload segments that came from the other side in a round trip, over the last intervals; absent where that is not counted.
+    pub heard_in_round_trip: Option<f64>,
     /// Time in which it stood still.
     pub stalled_us: u64,
     /// Mean of the smoothed round trip while the stream moved.
@@ -133,6 +139,8 @@ pub struct Arrivals {
     pub whole: ArrivalsOfAll,
     /// Whether each round trip so far brought half as much again as the one before, and nothing was missing.
     pub is_slow_start: bool,
+    /// Payload segments that the receiver itself sends in a round trip, over the whole of the stream; absent where that is not counted.
+    pub spoken_in_round_trip: Option<f64>,
     /// What the packets show; absent where they were not captured near the receiver.
     pub packets: Option<ArrivingPackets>,
 }

@@ -373,6 +373,11 @@ pub enum StreamEnd {
     Receiver,
 }
 
+impl StreamEnd {
+    /// Both, in order.
+    pub const BOTH: [Self; 2] = [Self::Sender, Self::Receiver];
+}
+
 /// `delivery.jsonl.zst`: the application's byte counts of one stream, cumulative.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct DeliverySample {

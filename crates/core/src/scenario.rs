@@ -4,6 +4,7 @@
 //! `expand` lays variants, `--quick` and `--set` over each other and makes the product of the axes; `resolve` fills in the defaults
 //! and judges the rules that bind several keys.
 
+mod application;
 mod bounds;
 mod document;
 mod draft;

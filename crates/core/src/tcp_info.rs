@@ -125,6 +125,12 @@ pub struct TcpInfo {
     pub rcv_ooo_segments: Option<u32>,
     /// `tcpi_total_rto`.
     pub rto_count: Option<u16>,
+    /// `tcpi_last_data_sent` (ms): age of the last payload that this end sent. Linux counts it in jiffies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_data_sent_us: Option<u64>,
+    /// `tcpi_last_data_recv` (ms): age of the last payload that came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_data_recv_us: Option<u64>,
     /// `tcpi_busy_time`: time with data outstanding (moves in jiffies).
     pub busy_us: Option<u64>,
     /// `tcpi_rwnd_limited`: the kernel's own clock; a witness, not the truth.
@@ -237,6 +243,8 @@ pub fn decode(bytes: &[u8]) -> Option<TcpInfo> {
         reord_seen: raw.u32(220),
         rcv_ooo_segments: raw.u32(224),
         rto_count: raw.u16(240),
+        last_data_sent_us: Some(u64::from(u32_at(44)) * 1_000),
+        last_data_recv_us: Some(u64::from(u32_at(52)) * 1_000),
         busy_us: u64_at(168),
         rwnd_limited_us: u64_at(176),
         sndbuf_limited_us: u64_at(184),
@@ -271,6 +279,8 @@ mod tests {
         put(&mut bytes, 32, 5);
         put(&mut bytes, 36, 2);
         put(&mut bytes, 76, INFINITE_SSTHRESH);
+        put(&mut bytes, 44, 30);
+        put(&mut bytes, 52, 40);
         put(&mut bytes, 80, 50);
         put(&mut bytes, 148, u32::MAX);
         let info = decode(&bytes).expect("280 bytes decode");
@@ -279,6 +289,7 @@ mod tests {
         assert_eq!(info.in_flight_bytes, Some((100 - 10 - 5 + 2) * 1448));
         assert_eq!(info.unacked_bytes, 100 * 1448);
         assert_eq!((info.ssthresh_bytes, info.min_rtt_us, info.srtt_us), (None, None, None));
+        assert_eq!((info.last_data_sent_us, info.last_data_recv_us), (Some(30_000), Some(40_000)));
     }
 
     #[test]

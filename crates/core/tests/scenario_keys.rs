@@ -22,11 +22,22 @@ const PING: &str = "flow.protocol=ping";
 const OF_BULK_DATA: &str = "flow.writer";
 const TCP: &str = "flow.protocol=tcp";
 
+/// What the parameters of an application need: one that has them.
+const REQUESTS: &str = "flow.app=requests response=1MiB";
+const OF_APPLICATIONS: [(&str, &str); 3] = [
+    ("flow.app.size", "flow.app=window size=1MiB"),
+    ("flow.app.every", "flow.app=bursts size=1MB every=1s"),
+    ("flow.app.sizes", "flow.app=writes sizes=1B"),
+];
+
 fn ground_without(path: &str) -> Scenario {
     let mut scenario = Scenario::parse("name = \"keys\"\n", "keys.toml").expect("a scenario");
     let flow = match path {
         _ if OF_A_PING.contains(&path) => PING,
-        OF_BULK_DATA => TCP,
+        OF_BULK_DATA | "flow.app" => TCP,
+        _ if path.starts_with("flow.app.") => {
+            OF_APPLICATIONS.iter().find(|(parameter, _)| *parameter == path).map_or(REQUESTS, |(_, app)| *app)
+        }
         _ => GROUND[GROUND.len() - 1],
     };
     let ground = GROUND[..GROUND.len() - 1].iter().chain([&flow]);

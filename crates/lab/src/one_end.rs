@@ -23,6 +23,7 @@ use crate::traffic::udp::{Header, UdpReceiver, UdpSender};
 use nix::sys::resource::{UsageWho, getrusage};
 use pipefill_core::cell::Writer;
 use pipefill_core::record::{StreamEnd, TcpSample, ThreadRole};
+use pipefill_core::traffic::pacing::Schedule;
 use pipefill_core::units::{Bytes, Rate, Time};
 pub use socket2::Socket;
 use std::io;
@@ -352,8 +353,9 @@ impl Shared {
         let Work { is_udp, length, bitrate, .. } = self.work;
         let sockets = &sockets;
         let sent: io::Result<LatenessMeter> = if is_udp {
-            let (bitrate, header) = (bitrate.unwrap_or(UNBOUNDED), self.header());
-            UdpSender { sockets, counts, clock, start, until, bitrate, length, header, goal, stop }.run()
+            let schedule = Schedule::new(start, bitrate.unwrap_or(UNBOUNDED), length);
+            let header = self.header();
+            UdpSender { sockets, counts, clock, start, until, schedule, length, header, goal, stop }.run()
         } else {
             let writer = Writer::Blocking;
             TcpSender { sockets, counts, clock, start, until, bitrate, length, writer, goal, stop }.run()

@@ -3,6 +3,7 @@
 //! A flow has one sending and one receiving thread, whatever its number of streams. Payload is zeros (the data path
 //! relies on it), and nobody looks at it.
 
+pub(crate) mod application;
 mod awake;
 pub(crate) mod connect;
 pub(crate) mod counts;

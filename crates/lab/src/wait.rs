@@ -14,10 +14,20 @@ pub(crate) fn until_ready<'a>(
     events: PollFlags,
     span: Duration,
 ) -> io::Result<Vec<bool>> {
-    let mut polled: Vec<PollFd<'a>> = descriptors.into_iter().map(|fd| PollFd::new(fd, events)).collect();
+    let ready = until_any(descriptors.into_iter().map(|descriptor| (descriptor, events)), span)?;
+    Ok(ready.into_iter().map(|events| !events.is_empty()).collect())
+}
+
+/// The same, each descriptor for events of its own; returns those that have come, and errors as all events.
+pub(crate) fn until_any<'a>(
+    descriptors: impl IntoIterator<Item = (BorrowedFd<'a>, PollFlags)>,
+    span: Duration,
+) -> io::Result<Vec<PollFlags>> {
+    let mut polled: Vec<PollFd<'a>> =
+        descriptors.into_iter().map(|(descriptor, events)| PollFd::new(descriptor, events)).collect();
     match ppoll(&mut polled, Some(TimeSpec::from(span)), None) {
-        Ok(_) => Ok(polled.iter().map(|one| one.any() == Some(true)).collect()),
-        Err(Errno::EINTR) => Ok(vec![false; polled.len()]),
+        Ok(_) => Ok(polled.iter().map(|one| one.revents().unwrap_or_else(PollFlags::all)).collect()),
+        Err(Errno::EINTR) => Ok(vec![PollFlags::empty(); polled.len()]),
         Err(error) => Err(error.into()),
     }
 }

@@ -1,10 +1,17 @@
-//! The applications: one that writes (as fast as the socket takes it, or at a fixed rate), one that reads.
+//! The applications: one that writes (as fast as the socket takes it, or at a fixed rate), one that reads, and those that wait for each
+//! other.
 //!
 //! The same rules as the lab's applications follow, without the machine's own delays.
 
+mod conversation;
+
 use crate::options::WriterHabit;
+use crate::tcp::endpoint::Endpoint;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
+use conversation::Conversation;
+use pipefill_core::cell::FlowSpec;
+use pipefill_core::traffic::application::End;
 use pipefill_core::traffic::pacing::Schedule;
 use pipefill_core::units::{Bytes, Rate, Time};
 use std::time::Duration;
@@ -13,7 +20,87 @@ use std::time::Duration;
 const TICK: Duration = Duration::from_millis(1);
 const SMALLEST_WRITE: u64 = 1448;
 
-/// The sending application of a TCP stream.
+/// The application at one end of a TCP stream.
+#[derive(Debug)]
+pub(crate) enum App {
+    Writer(Writer),
+    Reader(Reader),
+    Conversation(Conversation),
+}
+
+impl App {
+    /// The one at the sender's end of a stream of `flow`, which writes from the beginning of `span` to its end.
+    pub(crate) fn of_sender(flow: &FlowSpec, span: [Time; 2], habit: WriterHabit) -> Self {
+        match End::sender(&flow.app, span[0]) {
+            Some(end) => Self::Conversation(Conversation::new(end, span[1])),
+            None => Self::Writer(Writer::new(span, flow.bitrate, flow.length, habit)),
+        }
+    }
+
+    /// The one at the receiver's end.
+    pub(crate) fn of_receiver(flow: &FlowSpec, span: [Time; 2]) -> Self {
+        match End::receiver(&flow.app, span[0]) {
+            Some(end) => Self::Conversation(Conversation::new(end, span[1])),
+            None => Self::Reader(Reader::new(span[0], flow.read_rate)),
+        }
+    }
+
+    /// When it acts of itself.
+    pub(crate) fn next(&self, socket: &Endpoint) -> Option<Time> {
+        match self {
+            Self::Writer(writer) => writer.next(&socket.sender),
+            Self::Reader(reader) => reader.next,
+            Self::Conversation(conversation) => conversation.next(&socket.sender),
+        }
+    }
+
+    /// Whether it sleeps and has something to do.
+    pub(crate) fn is_woken(&self, now: Time, socket: &Endpoint) -> bool {
+        match self {
+            Self::Writer(writer) => writer.is_woken(now, &socket.sender),
+            Self::Reader(reader) => reader.is_woken(&socket.receiver),
+            Self::Conversation(conversation) => conversation.is_woken(now, socket),
+        }
+    }
+
+    /// Reads and writes what it has to.
+    pub(crate) fn run(&mut self, now: Time, socket: &mut Endpoint) {
+        match self {
+            Self::Writer(writer) => socket.send(|sender| writer.run(now, sender)),
+            Self::Reader(reader) => reader.run(now, &mut socket.receiver),
+            Self::Conversation(conversation) => conversation.run(now, socket),
+        }
+    }
+
+    /// Payload bytes that the socket took.
+    pub(crate) fn sent_bytes(&self) -> u64 {
+        match self {
+            Self::Writer(writer) => writer.sent_bytes,
+            Self::Reader(_) => 0,
+            Self::Conversation(conversation) => conversation.sent_bytes,
+        }
+    }
+
+    /// Payload bytes read.
+    pub(crate) fn received_bytes(&self) -> u64 {
+        match self {
+            Self::Writer(_) => 0,
+            Self::Reader(reader) => reader.received_bytes,
+            Self::Conversation(conversation) => conversation.received_bytes,
+        }
+    }
+
+    /// When it read last; `None` = nothing yet.
+    pub(crate) fn last_read(&self) -> Option<Time> {
+        match self {
+            Self::Writer(_) => None,
+            Self::Reader(reader) => reader.last,
+            Self::Conversation(conversation) => conversation.last_read,
+        }
+    }
+}
+
+/// The sending application of bulk data.
 #[derive(Debug)]
 pub(crate) struct Writer {
     start: Time,
@@ -22,7 +109,7 @@ pub(crate) struct Writer {
     /// With a fixed rate: the schedule, and what of the current write the socket has taken.
     paced: Option<(Schedule, u64)>,
     /// Payload bytes that the socket took.
-    pub(crate) sent_bytes: u64,
+    sent_bytes: u64,
     has_begun: bool,
     /// The stop has passed: whatever the schedule still owes is never written.
     has_ended: bool,
@@ -32,7 +119,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn new(span: [Time; 2], bitrate: Option<Rate>, length: Bytes, habit: WriterHabit) -> Self {
+    fn new(span: [Time; 2], bitrate: Option<Rate>, length: Bytes, habit: WriterHabit) -> Self {
         let [start, until] = span;
         let length = length.get().max(1);
         let piece = |rate: Rate| rate.bytes_in(TICK).get().max(SMALLEST_WRITE).min(length);
@@ -52,7 +139,7 @@ impl Writer {
     }
 
     /// When it acts of itself; while the socket is full it waits to be woken.
-    pub(crate) fn next(&self, sender: &Sender) -> Option<Time> {
+    fn next(&self, sender: &Sender) -> Option<Time> {
         if self.has_ended {
             return None;
         }
@@ -67,12 +154,12 @@ impl Writer {
     }
 
     /// Whether there is room again for what it still has to write.
-    pub(crate) fn is_woken(&self, now: Time, sender: &Sender) -> bool {
+    fn is_woken(&self, now: Time, sender: &Sender) -> bool {
         self.has_begun && now < self.until && !sender.queue.is_full && self.owes(now)
     }
 
     /// Writes what it has to, as far as the socket takes it.
-    pub(crate) fn run(&mut self, now: Time, sender: &mut Sender) {
+    fn run(&mut self, now: Time, sender: &mut Sender) {
         self.has_ended = now >= self.until;
         self.goes_on = sender.process.holds_until();
         if now < self.start || self.has_ended || sender.queue.is_full || self.goes_on.is_some() {
@@ -115,35 +202,31 @@ impl Writer {
     }
 }
 
-/// The receiving application of a TCP stream.
+/// A receiving application that only reads.
 #[derive(Debug)]
 pub(crate) struct Reader {
     start: Time,
     rate: Option<Rate>,
+    /// When a paced reader looks again.
     next: Option<Time>,
     /// Payload bytes read.
-    pub(crate) received_bytes: u64,
+    received_bytes: u64,
     /// When it read last; `None` = nothing yet.
-    pub(crate) last: Option<Time>,
+    last: Option<Time>,
 }
 
 impl Reader {
-    pub(crate) fn new(start: Time, rate: Option<Rate>) -> Self {
+    fn new(start: Time, rate: Option<Rate>) -> Self {
         Self { start, rate, next: None, received_bytes: 0, last: None }
     }
 
-    /// When a paced reader looks again.
-    pub(crate) fn next(&self) -> Option<Time> {
-        self.next
-    }
-
     /// Whether there is something to read, and it waits for no instant of its own.
-    pub(crate) fn is_woken(&self, receiver: &Receiver) -> bool {
+    fn is_woken(&self, receiver: &Receiver) -> bool {
         self.next.is_none() && receiver.readable() > 0
     }
 
     /// Reads what there is, or what its rate allows.
-    pub(crate) fn run(&mut self, now: Time, receiver: &mut Receiver) {
+    fn run(&mut self, now: Time, receiver: &mut Receiver) {
         if receiver.readable() == 0 {
             self.next = None;
             return;

@@ -43,6 +43,8 @@ struct Interface {
 struct Seen {
     at: Time,
     way: Way,
+    /// The end of the stream that sent it.
+    from: usize,
     gso_id: u64,
     segment: Segment,
 }
@@ -86,9 +88,10 @@ impl Capture {
     pub(crate) fn leaves(&mut self, now: Time, direction: Direction, packet: &mut OnPath<Segment>) {
         let segment = &mut packet.payload;
         let Some(wire) = self.streams.get_mut(segment.stream as usize) else { return };
-        segment.id = wire.identify(&segment.body);
+        let from = wire.end_of(direction);
+        segment.id = wire.identify(from, &segment.body);
         let joins = matches!(segment.body, Body::Data(_));
-        let seen = Seen { at: now, way: Way::Outbound, gso_id: packet.gso_id, segment: *segment };
+        let seen = Seen { at: now, way: Way::Outbound, from, gso_id: packet.gso_id, segment: *segment };
         self.note(direction, seen, joins);
     }
 
@@ -96,8 +99,9 @@ impl Capture {
     pub(crate) fn arrives(&mut self, now: Time, direction: Direction, packet: &OnPath<Segment>) {
         let segment = packet.payload;
         let Some(wire) = self.streams.get(segment.stream as usize) else { return };
-        let joins = wire.joins && matches!(segment.body, Body::Data(_));
-        let seen = Seen { at: now, way: Way::Inbound, gso_id: packet.gso_id, segment };
+        let from = wire.end_of(direction);
+        let joins = wire.joins[1 - from] && matches!(segment.body, Body::Data(_));
+        let seen = Seen { at: now, way: Way::Inbound, from, gso_id: packet.gso_id, segment };
         self.note(direction.opposite(), seen, joins);
     }
 
@@ -148,7 +152,7 @@ impl Interface {
     fn let_go(&mut self, streams: &[Wire]) {
         let Some(seen) = self.held.take() else { return };
         let Some(wire) = streams.get(seen.segment.stream as usize) else { return };
-        let headers = wire.headers(&seen.segment);
+        let headers = wire.headers(seen.from, &seen.segment);
         let packet = Packet {
             unix_ns: unix_ns(seen.at),
             head: headers.bytes(),

@@ -8,6 +8,7 @@ use crate::invariants::Checks;
 use crate::network::Network;
 use crate::segment::{Body, Data, Segment};
 use crate::stream::Stream;
+use pipefill_core::cell::Direction;
 use pipefill_core::units::Time;
 use pipefill_link::Released;
 use std::cmp::Reverse;
@@ -25,6 +26,21 @@ enum Process {
     Woken,
     /// Its turn is now.
     Running,
+}
+
+/// What may be the first part of a super-packet that arrives.
+struct Held {
+    gso_id: u64,
+    stream: u32,
+    direction: Direction,
+    data: Data,
+}
+
+impl Held {
+    /// Whether `next` is more of it, which is then a part of it.
+    fn takes(&mut self, gso_id: u64, direction: Direction, next: &Data) -> bool {
+        (self.gso_id, self.direction) == (gso_id, direction) && self.data.join(next)
+    }
 }
 
 /// Streams, the path, and what happens next.
@@ -94,22 +110,22 @@ impl Engine {
     }
 
     fn deliver(&mut self) {
-        let mut held: Option<(u64, u32, Data)> = None;
-        while let Some(Released { packet, .. }) = self.network.take_due(self.now) {
+        let mut held: Option<Held> = None;
+        while let Some((direction, Released { packet, .. })) = self.network.take_due(self.now) {
             if let Some(checks) = &mut self.checks {
-                checks.on_arrival(self.now, &packet.payload, &self.streams);
+                checks.on_arrival(self.now, direction, &packet.payload, &self.streams);
             }
             let Segment { stream, body, .. } = &packet.payload;
             match body {
-                Body::Data(data) if self.joins(*stream) => {
-                    if !held.as_mut().is_some_and(|(of, _, first)| *of == packet.gso_id && first.join(data)) {
-                        let before = held.replace((packet.gso_id, *stream, *data));
-                        self.arrive_held(before);
+                Body::Data(data) if self.joins(*stream, direction) => {
+                    if !held.as_mut().is_some_and(|held| held.takes(packet.gso_id, direction, data)) {
+                        let next = Held { gso_id: packet.gso_id, stream: *stream, direction, data: *data };
+                        self.arrive_held(held.replace(next));
                     }
                 }
                 _ => {
                     self.arrive_held(held.take());
-                    self.arrive(*stream, body);
+                    self.arrive(*stream, direction, body);
                 }
             }
         }
@@ -119,21 +135,21 @@ impl Engine {
         }
     }
 
-    /// Whether what arrives together of a stream is joined before TCP takes it.
-    fn joins(&self, stream: u32) -> bool {
-        self.streams.get(stream as usize).is_some_and(Stream::joins)
+    /// Whether what arrives together of a stream, this way, is joined before TCP takes it.
+    fn joins(&self, stream: u32, direction: Direction) -> bool {
+        self.streams.get(stream as usize).is_some_and(|stream| stream.joins(direction))
     }
 
-    fn arrive_held(&mut self, held: Option<(u64, u32, Data)>) {
-        if let Some((_, stream, data)) = held {
-            self.arrive(stream, &Body::Data(data));
+    fn arrive_held(&mut self, held: Option<Held>) {
+        if let Some(Held { stream, direction, data, .. }) = held {
+            self.arrive(stream, direction, &Body::Data(data));
         }
     }
 
-    fn arrive(&mut self, stream: u32, body: &Body) {
+    fn arrive(&mut self, stream: u32, direction: Direction, body: &Body) {
         let now = self.now;
         if let Some(target) = self.streams.get_mut(stream as usize) {
-            target.on_arrival(now, body);
+            target.on_arrival(now, direction, body);
             self.touch(stream);
         }
     }

@@ -1,7 +1,7 @@
 //! The three-way handshake: SYN, SYN-ACK, ACK, each sent again until it is answered (RFC 9293, 3.5; RFC 6298, 5.7).
 
 use crate::jiffies;
-use crate::segment::Body;
+use crate::segment::{Body, Data};
 use pipefill_core::units::Time;
 
 /// `TCP_TIMEOUT_INIT`, ticks.
@@ -61,8 +61,12 @@ pub(crate) enum Learned {
         ts: u32,
         rtt_us: Option<u64>,
     },
-    /// The receiver has its connection, with the round trip.
+    /// The same again: the ACK was lost.
+    ConnectedBefore,
+    /// The receiver has its connection, with the window told and the round trip.
     Accepted {
+        window: u64,
+        ts: u32,
         rtt_us: Option<u64>,
     },
 }
@@ -84,31 +88,31 @@ impl Handshake {
         Time::earliest(self.syn.deadline, self.syn_ack.deadline)
     }
 
-    /// A message that is due again: from the sender, from the receiver.
+    /// A message that is due again: from the sender, from the receiver, whose first window is `window`.
     pub(crate) fn on_timer(&mut self, now: Time, window: u64) -> (Option<Body>, Option<Body>) {
         let syn = self.syn.is_due(now).then(|| self.connect(now));
         let syn_ack = self.syn_ack.is_due(now).then(|| self.answer(now, window));
         (syn, syn_ack)
     }
 
-    /// A message reached the end that it is for; `window` is the receiver's first. The answer goes back the other way.
+    /// A message reached the end that it is for; `window` is the receiver's first. A SYN is answered, back the other way; a SYN-ACK the
+    /// sender's end acknowledges itself.
     pub(crate) fn on_message(&mut self, now: Time, body: &Body, window: u64) -> (Option<Body>, Learned) {
         match body {
             Body::Syn { ts } if !self.is_accepted => {
                 self.called_at = *ts;
                 (Some(self.answer(now, window)), Learned::Nothing)
             }
+            Body::SynAck { .. } if self.is_connected => (None, Learned::ConnectedBefore),
             Body::SynAck { window, ts, .. } => {
-                let answer = Body::HandshakeAck { ts: jiffies::stamp(now), ts_echo: *ts };
-                if std::mem::replace(&mut self.is_connected, true) {
-                    return (Some(answer), Learned::Nothing);
-                }
+                self.is_connected = true;
                 let rtt_us = self.syn.answered(now);
-                (Some(answer), Learned::Connected { window: *window, ts: *ts, rtt_us })
+                (None, Learned::Connected { window: *window, ts: *ts, rtt_us })
             }
-            Body::HandshakeAck { .. } | Body::Data(_) if !self.is_accepted => {
+            Body::HandshakeAck(header) | Body::Data(Data { header, .. }) if !self.is_accepted => {
                 self.is_accepted = true;
-                (None, Learned::Accepted { rtt_us: self.syn_ack.answered(now) })
+                let rtt_us = self.syn_ack.answered(now);
+                (None, Learned::Accepted { window: header.window, ts: header.ts, rtt_us })
             }
             _ => (None, Learned::Nothing),
         }
@@ -123,6 +127,7 @@ impl Handshake {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::segment::Header;
 
     #[test]
     fn three_messages_connect_and_a_lost_one_is_sent_again() {
@@ -134,10 +139,11 @@ mod tests {
         let at = |ms: u64| again.after(std::time::Duration::from_millis(ms));
         let (answer, _) = handshake.on_message(at(5), &syn, 65_160);
         let answer = answer.expect("a SYN-ACK");
-        let (ack, learned) = handshake.on_message(at(10), &answer, 0);
+        let (_, learned) = handshake.on_message(at(10), &answer, 0);
         assert!(matches!(learned, Learned::Connected { window: 65_160, rtt_us: None, .. }));
-        let (_, learned) = handshake.on_message(at(15), &ack.expect("an ACK"), 0);
-        assert_eq!(learned, Learned::Accepted { rtt_us: Some(10_000) });
+        let ack = Body::HandshakeAck(Header { window: 64_256, ..Header::default() });
+        let (_, learned) = handshake.on_message(at(15), &ack, 0);
+        assert_eq!(learned, Learned::Accepted { window: 64_256, ts: 0, rtt_us: Some(10_000) });
         assert!(handshake.is_accepted() && handshake.next().is_none());
     }
 }

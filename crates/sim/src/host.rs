@@ -78,6 +78,15 @@ impl Host {
         self.ip.mss(self.timestamps)
     }
 
+    /// What both ends of a connection have to ask for holds only where both do (RFC 7323, 1.3 and 3.2).
+    pub(crate) fn agree_with(&mut self, peer: &mut Self) {
+        let (scaling, timestamps) =
+            (self.window_scaling && peer.window_scaling, self.timestamps && peer.timestamps);
+        for host in [self, peer] {
+            (host.window_scaling, host.timestamps) = (scaling, timestamps);
+        }
+    }
+
     /// A host that is asked for nothing, on a path that asks for nothing.
     #[cfg(test)]
     pub(crate) fn usual(options: Options) -> Self {

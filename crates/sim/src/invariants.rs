@@ -8,10 +8,10 @@ mod connection;
 mod path;
 
 use crate::network::Network;
-use crate::segment::{Body, Segment};
+use crate::segment::Segment;
 use crate::stream::{Stream, Transport};
 use arrivals::Arrivals;
-use connection::Connection;
+use connection::Half;
 use path::Way;
 use pipefill_core::cell::{Direction, PathSpec};
 use pipefill_core::units::Time;
@@ -43,8 +43,10 @@ pub(crate) struct Checks {
 /// What is remembered of a stream.
 #[derive(Debug, Default)]
 struct Watched {
-    arrivals: Arrivals,
-    connection: Connection,
+    /// At the end that sends the data, and at the one that takes it.
+    arrivals: [Arrivals; 2],
+    /// Of the same two ends' sending halves.
+    halves: [Half; 2],
 }
 
 impl Checks {
@@ -65,16 +67,20 @@ impl Checks {
     }
 
     /// A packet has left the path and is about to reach its end.
-    pub(crate) fn on_arrival(&mut self, now: Time, segment: &Segment, streams: &[Stream]) {
+    pub(crate) fn on_arrival(
+        &mut self,
+        now: Time,
+        direction: Direction,
+        segment: &Segment,
+        streams: &[Stream],
+    ) {
         let number = segment.stream as usize;
         let (Some(stream), Some(watched)) = (streams.get(number), self.streams.get_mut(number)) else {
             return;
         };
-        let is_data = matches!(segment.body, Body::Data(_) | Body::Datagram { .. });
-        let is_forward = (stream.direction == Direction::Forward) == is_data;
-        let way = &self.ways[usize::from(!is_forward)];
+        let way = &self.ways[usize::from(direction != Direction::Forward)];
         let verdict = way.is_not_early(now, &segment.body);
-        watched.arrivals.note(&segment.body);
+        watched.arrivals[stream.end_reached(direction)].note(&segment.body);
         self.judge(now, Some(number), verdict);
     }
 
@@ -98,11 +104,14 @@ impl Checks {
     }
 
     fn stream(&mut self, number: usize, stream: &Stream) -> Verdict {
-        let Watched { arrivals, connection } = &mut self.streams[number];
+        let Watched { arrivals, halves } = &mut self.streams[number];
         match &stream.transport {
             Transport::Tcp(tcp) => {
-                arrivals.cover(&tcp.receiver)?;
-                connection.look(tcp)
+                for (end, half) in halves.iter_mut().enumerate() {
+                    arrivals[end].cover(&tcp.ends[end].receiver)?;
+                    half.look(tcp, end)?;
+                }
+                Ok(())
             }
             Transport::Udp(_) | Transport::Ping(_) => {
                 let (sent, received) = stream.bytes();

@@ -66,8 +66,9 @@ impl Network {
         Time::earliest(self.forward.next_due(), self.reverse.next_due())
     }
 
-    /// The next packet that arrives at `now`; forward before reverse.
-    pub(crate) fn take_due(&mut self, now: Time) -> Option<Released<Segment>> {
+    /// The next packet that arrives at `now`, and which way it went; forward before reverse.
+    #[inline(always)]
+    pub(crate) fn take_due(&mut self, now: Time) -> Option<(Direction, Released<Segment>)> {
         let (direction, released) = match self.forward.take_due(now) {
             Some(released) => (Direction::Forward, released),
             None => (Direction::Reverse, self.reverse.take_due(now)?),
@@ -75,7 +76,7 @@ impl Network {
         if let Some(capture) = &mut self.capture {
             capture.arrives(now, direction, &released.packet);
         }
-        Some(released)
+        Some((direction, released))
     }
 
     /// Ends the captures.

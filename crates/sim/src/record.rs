@@ -4,7 +4,7 @@
 
 use crate::engine::Engine;
 use crate::network::HOST_RATE;
-use crate::stream::{Stream, Transport};
+use crate::stream::{SENDER, Stream, Transport};
 use pipefill_core::plan::Run;
 use pipefill_core::record::{
     CaStateSource, Environment, Instrument, Invalid, Manifest, RECORD_VERSION, Setting, StreamSummary,
@@ -59,12 +59,12 @@ fn summary(run: &Run, stream: &Stream, zero: Time, now: Time) -> StreamSummary {
     let (sent_bytes, received_bytes) = stream.bytes();
     let end_us = stream.last_received().map_or(0, Time::micros);
     let (tcp, udp) = match &stream.transport {
-        Transport::Tcp(tcp) => (Some(tcp.sender.info(now)), None),
+        Transport::Tcp(tcp) => (Some(tcp.ends[SENDER].sender.info(now)), None),
         Transport::Udp(udp) => (None, Some(udp.totals())),
         Transport::Ping(_) => (None, None),
     };
     let ca_state_us = match &stream.transport {
-        Transport::Tcp(tcp) => Some(tcp.sender.state_times(now)),
+        Transport::Tcp(tcp) => Some(tcp.ends[SENDER].sender.state_times(now)),
         Transport::Udp(_) | Transport::Ping(_) => None,
     };
     StreamSummary {

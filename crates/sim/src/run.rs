@@ -11,16 +11,18 @@ use crate::record::{self, Outcome};
 use crate::sampler;
 use crate::segment::{Ip, UDP};
 use crate::settings;
-use crate::stream::{Stream, TcpStream, Transport};
-use crate::tcp::receiver::Receiver;
-use crate::tcp::sender::{Sender, SenderSettings};
+use crate::stream::{SENDER, Stream, TcpStream, Transport};
+use crate::tcp::endpoint::Endpoint;
+use crate::tcp::sender::SenderSettings;
 use crate::udp::UdpStream;
-use crate::{apps, cc};
+use crate::apps::App;
+use crate::cc;
 use pipefill_core::backend::Watch;
-use pipefill_core::cell::{CellSpec, Direction, FlowSpec, HostSpec, Protocol, Writer};
+use pipefill_core::cell::{Application, CellSpec, Direction, FlowSpec, HostSpec, Protocol, Writer};
 use pipefill_core::plan::Run;
 use pipefill_core::problem::Problem;
 use pipefill_core::record::{Invalid, Manifest, Sink};
+use pipefill_core::traffic::pacing::Schedule;
 use pipefill_core::traffic::waiting;
 use pipefill_core::units::{Bytes, Rate, Time};
 use std::time::Duration;
@@ -54,7 +56,8 @@ pub(crate) fn carry_out(
             streams.push(hosts.stream(run, flow, index, streams.len() as u32)?);
         }
     }
-    let carries = |direction| spec.flows.iter().any(|flow| flow.direction == direction);
+    let carries =
+        |direction| spec.flows.iter().any(|flow| flow.direction == direction || flow.app.sends_both_ways());
     let capture = Capture::begin(run, streams.iter().map(Stream::identity), sink)?;
     let network = Network::new(&spec.path, run.seed, carries, capture);
     let checks = is_checked.then(|| Checks::new(&spec.path, streams.len()));
@@ -148,39 +151,59 @@ struct Hosts<'a> {
 
 impl Hosts<'_> {
     fn stream(&self, run: &Run, flow: &FlowSpec, index: u32, number: u32) -> Result<Stream, Problem> {
-        let ((from_spec, from), (_, to)) = match flow.direction {
-            Direction::Forward => (self.a, self.b),
-            Direction::Reverse => (self.b, self.a),
+        let [(from_spec, mut from), (to_spec, mut to)] = match flow.direction {
+            Direction::Forward => [self.a, self.b],
+            Direction::Reverse => [self.b, self.a],
         };
         let transport = match flow.protocol {
             Protocol::Udp => {
-                let rate = flow.bitrate.unwrap_or(Rate::from_bps(1_000_000));
-                let length = u32::try_from(flow.length.get()).unwrap_or(u32::MAX);
                 let start = Time::ZERO.after(flow.start);
-                Transport::Udp(Box::new(UdpStream::new(start, start.after(flow.duration), rate, length)))
+                let schedule = match &flow.app {
+                    Application::Bursts(spec) => Schedule::bursts(start, spec, flow.length),
+                    _ => {
+                        let rate = flow.bitrate.unwrap_or(Rate::from_bps(1_000_000));
+                        Schedule::new(start, rate, flow.length)
+                    }
+                };
+                Transport::Udp(Box::new(UdpStream::new(schedule, start.after(flow.duration))))
             }
             Protocol::Ping => {
                 let spec = flow.ping.clone().unwrap_or_default();
                 Transport::Ping(Box::new(PingStream::new(spec, run.cell.spec.path.clone())))
             }
             Protocol::Tcp => {
+                from.agree_with(&mut to);
                 let name = flow.congestion_control.as_ref().unwrap_or(&from_spec.congestion_control);
-                let seed = run.seed.derive(&format!("stream {number} congestion control"));
-                let cc = cc::by_name(name, seed).ok_or_else(|| {
-                    Problem::machine(
-                        format!("congestion control \"{name}\" is not simulated"),
-                        "choose one of reno, cubic, bbr, or run it with --on lab",
-                    )
-                })?;
                 let sndbuf = flow.sndbuf.map(Bytes::get);
                 let max_pacing_rate = flow.max_pacing_rate.map(|rate| rate.bps() / 8);
-                let sender = Sender::new(SenderSettings { host: from, cc, sndbuf, max_pacing_rate });
-                let receiver = Receiver::new(to, flow.rcvbuf.map(Bytes::get));
+                let cc = congestion_control(name, run, &format!("stream {number} congestion control"))?;
+                let settings = SenderSettings { host: from, cc, sndbuf, max_pacing_rate, nodelay: flow.nodelay };
+                let sender = Endpoint::new(settings, None, true);
+                // The listening socket has its host's congestion control, and the socket options that a sender has by default.
+                let name = &to_spec.congestion_control;
+                let cc =
+                    congestion_control(name, run, &format!("stream {number} receiver's congestion control"))?;
+                let settings = SenderSettings { host: to, cc, sndbuf: None, max_pacing_rate: None, nodelay: flow.nodelay };
+                let receiver = Endpoint::new(settings, flow.rcvbuf.map(Bytes::get), false);
                 Transport::Tcp(Box::new(TcpStream::new(sender, receiver)))
             }
         };
         Ok(Stream::new(number, index, flow.direction, transport, from.ip))
     }
+}
+
+/// The algorithm `name`, whose chance is the stream `chance` of the run's seed.
+fn congestion_control(
+    name: &str,
+    run: &Run,
+    chance: &str,
+) -> Result<Box<dyn cc::CongestionControl>, Problem> {
+    cc::by_name(name, run.seed.derive(chance)).ok_or_else(|| {
+        Problem::machine(
+            format!("congestion control \"{name}\" is not simulated"),
+            "choose one of reno, cubic, bbr, or run it with --on lab",
+        )
+    })
 }
 
 /// A run at work.
@@ -249,10 +272,9 @@ impl Traffic<'_> {
             let until = start.after(flow.duration);
             match &mut stream.transport {
                 Transport::Tcp(tcp) => {
-                    tcp.sender.trace.watch(start, until);
-                    let habit = writer_habit(self.options, flow);
-                    let writer = apps::Writer::new([start, until], flow.bitrate, flow.length, habit);
-                    tcp.applications = Some((writer, apps::Reader::new(start, flow.read_rate)));
+                    tcp.ends[SENDER].sender.trace.watch(start, until);
+                    let (span, habit) = ([start, until], writer_habit(self.options, flow));
+                    tcp.applications = Some([App::of_sender(flow, span, habit), App::of_receiver(flow, span)]);
                 }
                 Transport::Udp(udp) => udp.begin(start, until),
                 Transport::Ping(ping) => ping.begin(start, until),

@@ -1,7 +1,7 @@
 //! The telemetry: both ends of every stream and the path, at a fixed interval of virtual time.
 
 use crate::engine::Engine;
-use crate::stream::{Stream, TcpStream, Transport};
+use crate::stream::{RECEIVER, SENDER, Stream, TcpStream, Transport};
 use pipefill_core::cell::Direction;
 use pipefill_core::record::{
     AnyRow, DeliverySample, PathSample, Retransmit, Sink, SinkError, StreamEnd, TcpSample,
@@ -34,7 +34,8 @@ pub(crate) fn tell(engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), SinkE
         let number = stream.number;
         match &mut stream.transport {
             Transport::Tcp(tcp) => {
-                let mut rows = tcp.sender.trace.finished().map(|row| Retransmit { stream: number, ..row });
+                let mut rows =
+                    tcp.ends[SENDER].sender.trace.finished().map(|row| Retransmit { stream: number, ..row });
                 rows.try_for_each(|row| sink.take(AnyRow::Retransmit(row)))?;
             }
             Transport::Ping(ping) => ping.samples(number).try_for_each(|row| sink.take(AnyRow::Ping(row)))?,
@@ -48,7 +49,7 @@ pub(crate) fn tell(engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), SinkE
 pub(crate) fn end(engine: &mut Engine, sink: &mut dyn Sink) -> Result<(), SinkError> {
     for stream in &mut engine.streams {
         if let Transport::Tcp(tcp) = &mut stream.transport {
-            tcp.sender.trace.end();
+            tcp.ends[SENDER].sender.trace.end();
         }
     }
     tell(engine, sink)
@@ -71,7 +72,7 @@ fn take_stream(stream: &Stream, now: Time, sink: &mut dyn Sink) -> Result<(), Si
 
 fn both_ends(tcp: &TcpStream, stream: u32, now: Time) -> [TcpSample; 2] {
     let t_us = now.micros();
-    let (sender, receiver) = (&tcp.sender, &tcp.receiver);
+    let (sender, receiver) = (&tcp.ends[SENDER].sender, &tcp.ends[RECEIVER].receiver);
     [
         TcpSample {
             t_us,
@@ -88,7 +89,7 @@ fn both_ends(tcp: &TcpStream, stream: u32, now: Time) -> [TcpSample; 2] {
             t_us,
             stream,
             end: StreamEnd::Receiver,
-            info: receiver.info(),
+            info: receiver.info(&tcp.ends[RECEIVER].sender.rtt),
             wmem_queued_bytes: Some(0),
             sndbuf_bytes: Some(receiver.host.wmem[1]),
             rmem_alloc_bytes: Some(receiver.rmem_alloc),

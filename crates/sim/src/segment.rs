@@ -55,10 +55,11 @@ pub(crate) struct Range {
     pub(crate) end: u64,
 }
 
-/// The SACK option (RFC 2018; the first block may be a D-SACK, RFC 2883).
+/// The SACK option (RFC 2018; the first block may be a D-SACK, RFC 2883). As on the wire, a block has the low 32 bits of its edges, so
+/// that a packet stays small.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sacks {
-    blocks: [Range; MAX_SACKS],
+    blocks: [(u32, u32); MAX_SACKS],
     count: u8,
 }
 
@@ -69,53 +70,71 @@ impl Sacks {
         if at == MAX_SACKS {
             return false;
         }
-        self.blocks[at] = range;
+        self.blocks[at] = (range.start as u32, range.end as u32);
         self.count += 1;
         true
     }
 
-    pub(crate) fn blocks(&self) -> &[Range] {
-        &self.blocks[..usize::from(self.count)]
+    /// The blocks, whose edges are less than 2 GiB from `near`.
+    pub(crate) fn blocks(&self, near: u64) -> impl ExactSizeIterator<Item = Range> {
+        let edge = move |low: u32| near.wrapping_add_signed(i64::from(low.wrapping_sub(near as u32) as i32));
+        let blocks = self.blocks[..usize::from(self.count)].iter();
+        blocks.map(move |&(start, end)| Range { start: edge(start), end: edge(end) })
     }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// What the option takes of a segment, padding included.
+    pub(crate) fn option_bytes(&self) -> u32 {
+        if self.is_empty() { 0 } else { 4 + 8 * u32::from(self.count) }
+    }
+}
+
+/// What the header of a segment says.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Header {
+    pub(crate) seq: u64,
+    pub(crate) ack: u64,
+    /// The advertised window, bytes.
+    pub(crate) window: u64,
+    /// TSval, milliseconds.
+    pub(crate) ts: u32,
+    /// TSecr.
+    pub(crate) ts_echo: u32,
+    pub(crate) sacks: Sacks,
 }
 
 /// A segment with payload.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Data {
-    pub(crate) seq: u64,
+    pub(crate) header: Header,
     pub(crate) len: u32,
     /// PSH.
     pub(crate) push: bool,
-    /// TSval, milliseconds.
-    pub(crate) ts: u32,
-    /// TSecr.
-    pub(crate) ts_echo: u32,
 }
 
 impl Data {
-    /// Takes `next` into the same super-packet where both arrive together; false where they do not fit.
+    /// The bytes that it carries.
+    pub(crate) fn range(&self) -> Range {
+        Range { start: self.header.seq, end: self.header.seq + u64::from(self.len) }
+    }
+
+    /// Takes `next` into the same super-packet where both arrive together; false where they do not fit (`tcp_gro_receive()`: one
+    /// follows the other, and both acknowledge the same).
     pub(crate) fn join(&mut self, next: &Self) -> bool {
         const GRO_MAX: u32 = 65_536 - 100;
-        let fits = self.seq + u64::from(self.len) == next.seq && self.len + next.len <= GRO_MAX;
+        let is_next = self.range().end == next.header.seq && self.header.ack == next.header.ack;
+        let fits = is_next && self.len + next.len <= GRO_MAX;
         if fits {
             self.len += next.len;
             self.push = next.push;
-            self.ts = next.ts;
-            self.ts_echo = next.ts_echo;
+            self.header.ts = next.header.ts;
+            self.header.ts_echo = next.header.ts_echo;
         }
         fits
     }
-}
-
-/// A segment without payload.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Ack {
-    pub(crate) ack: u64,
-    /// The advertised window, bytes.
-    pub(crate) window: u64,
-    pub(crate) ts: u32,
-    pub(crate) ts_echo: u32,
-    pub(crate) sacks: Sacks,
 }
 
 /// What a packet carries.
@@ -130,18 +149,12 @@ pub(crate) enum Body {
         ts: u32,
         ts_echo: u32,
     },
-    HandshakeAck {
-        ts: u32,
-        ts_echo: u32,
-    },
+    HandshakeAck(Header),
     Data(Data),
-    Ack(Ack),
+    /// A segment without payload.
+    Ack(Header),
     /// A zero-window probe: an old sequence number that asks for an ACK (`tcp_xmit_probe_skb()`).
-    Probe {
-        seq: u64,
-        ts: u32,
-        ts_echo: u32,
-    },
+    Probe(Header),
     Datagram {
         number: u64,
         len: u32,
@@ -181,8 +194,8 @@ pub(crate) struct Identity {
     pub(crate) flow: u32,
     /// Which way its data goes.
     pub(crate) direction: Direction,
-    /// Whether the receiver takes a super-packet in one piece.
-    pub(crate) joins: bool,
+    /// Whether the end that sends the data, and the one that takes it, get a super-packet in one piece.
+    pub(crate) joins: [bool; 2],
     pub(crate) protocol: ProtocolIdentity,
 }
 
@@ -198,11 +211,9 @@ pub(crate) enum ProtocolIdentity {
 pub(crate) struct TcpIdentity {
     pub(crate) mss: u16,
     pub(crate) timestamps: bool,
-    /// The receiver's window scale; `None` where windows are not scaled.
-    pub(crate) scale: Option<u8>,
-    /// Window and scale of the end that sends the data, which stay as they were: it receives nothing.
-    pub(crate) own_window: u16,
-    pub(crate) own_scale: u8,
+    /// The window scales of the end that sends the data, and of the one that takes it; `None` where windows are not scaled.
+    pub(crate) scales: Option<[u8; 2]>,
+    /// The window in the SYN.
     pub(crate) first_window: u16,
 }
 
@@ -214,12 +225,9 @@ impl Body {
         match self {
             // MSS 4, SACK permitted and timestamps 12, window scale 4 (`tcp_options_write()`).
             Self::Syn { .. } | Self::SynAck { .. } => below + TCP + 20,
-            Self::HandshakeAck { .. } | Self::Probe { .. } => tcp,
-            Self::Data(data) => tcp + data.len,
-            Self::Ack(ack) => {
-                let blocks = u32::from(ack.sacks.count);
-                tcp + if blocks > 0 { 4 + 8 * blocks } else { 0 }
-            }
+            Self::HandshakeAck(_) | Self::Probe(_) => tcp,
+            Self::Data(data) => tcp + data.header.sacks.option_bytes() + data.len,
+            Self::Ack(header) => tcp + header.sacks.option_bytes(),
             Self::Datagram { len, .. } => below + UDP + len,
             Self::Fragment { len, .. } => below + len,
         }
@@ -235,9 +243,19 @@ mod tests {
         for (header, mtu, mss) in [(20, 1500, 1448), (20, 576, 524), (20, 9000, 8948), (40, 1500, 1428)] {
             let ip = Ip { header, mtu };
             assert_eq!((ip.mss(true), ip.mss(false)), (mss, mss + TIMESTAMPS));
-            let data = Body::Data(Data { seq: 1, len: mss, push: false, ts: 0, ts_echo: 0 });
+            let data = Body::Data(Data { header: Header::default(), len: mss, push: false });
             assert_eq!(data.frame_bytes(ip, true), mtu + 14);
         }
+    }
+
+    #[test]
+    fn a_block_keeps_its_place_beyond_32_bits() {
+        let mut sacks = Sacks::default();
+        let near = (1 << 32) + 10;
+        let blocks =
+            [Range { start: near - 20, end: near - 5 }, Range { start: near + 5, end: near + 1_000_000_000 }];
+        assert!(blocks.into_iter().all(|block| sacks.push(block)));
+        assert!(sacks.blocks(near).eq(blocks));
     }
 
     #[test]
@@ -245,7 +263,7 @@ mod tests {
         let mut sacks = Sacks::default();
         assert!((0..3).all(|i| sacks.push(Range { start: i, end: i + 1 })));
         assert!(!sacks.push(Range::default()));
-        let ack = Body::Ack(Ack { ack: 1, window: 1, ts: 0, ts_echo: 0, sacks });
+        let ack = Body::Ack(Header { sacks, ..Header::default() });
         assert_eq!(ack.frame_bytes(Ip { header: 20, mtu: 1500 }, true), 66 + 28);
         assert_eq!(ack.frame_bytes(Ip { header: 40, mtu: 1500 }, true), 86 + 28);
     }

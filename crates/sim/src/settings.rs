@@ -46,6 +46,8 @@ fn socket_options(run: &Run, flow: &pipefill_core::cell::FlowSpec, stream: u32) 
             setting(place, option, Some(&asked), &got, doubled)
         }));
     }
+    let nodelay = flow.nodelay.then_some([&sender, &receiver]).into_iter().flatten();
+    settings.extend(nodelay.map(|place| setting(place, "TCP_NODELAY", Some("1"), "1", None)));
     settings.extend(flow.max_pacing_rate.map(|rate| {
         let bytes = (rate.bps() / 8).to_string();
         setting(&sender, "SO_MAX_PACING_RATE", Some(&bytes), &bytes, None)

@@ -1,18 +1,17 @@
 //! One stream: both ends, their applications, and its way to the path.
 
-use crate::apps::{Reader, Writer};
+use crate::apps::App;
 use crate::handshake::{Handshake, Learned};
 use crate::network::Network;
 use crate::ping::PingStream;
-use crate::segment::{Body, Identity, Ip, PingWay, ProtocolIdentity, Segment, TcpIdentity, WINDOW_MAX};
-use crate::tcp::receiver::Receiver;
-use crate::tcp::sender::Sender;
+use crate::segment::{Body, Identity, Ip, PingWay, ProtocolIdentity, Segment, TcpIdentity};
+use crate::tcp::endpoint::Endpoint;
 use crate::udp::UdpStream;
 use pipefill_core::cell::Direction;
 use pipefill_core::units::Time;
 use pipefill_link::Packet;
 
-/// A TCP sender numbers its super-packets from one; a stream's other packets begin here.
+/// What is not of a TCP end is numbered from here on.
 const OWN_GSO_IDS: u64 = 1 << 39;
 
 /// A stream with its place in the run.
@@ -29,7 +28,7 @@ pub(crate) struct Stream {
     ip: Ip,
     /// The traffic has not begun: nothing acts of itself.
     pub(crate) is_held: bool,
-    /// Numbers of what is not the TCP sender's; from [`OWN_GSO_IDS`] on.
+    /// Number of the latest packet that is not of a TCP end; from [`OWN_GSO_IDS`] on.
     last_gso_id: u64,
 }
 
@@ -41,114 +40,131 @@ pub(crate) enum Transport {
     Ping(Box<PingStream>),
 }
 
+/// The end that sends a stream's data, and connects …
+pub(crate) const SENDER: usize = 0;
+/// … and the one that takes it, and listens.
+pub(crate) const RECEIVER: usize = 1;
+
 /// Both ends of a TCP stream.
 #[derive(Debug)]
 pub(crate) struct TcpStream {
-    pub(crate) sender: Sender,
-    pub(crate) receiver: Receiver,
+    /// [`SENDER`] and [`RECEIVER`].
+    pub(crate) ends: [Endpoint; 2],
     handshake: Handshake,
-    /// The applications; `None` until the traffic starts.
-    pub(crate) applications: Option<(Writer, Reader)>,
-    first_window: u64,
-    messages: Vec<(bool, Body)>,
+    /// The ends' applications; `None` until the traffic starts.
+    pub(crate) applications: Option<[App; 2]>,
+    /// The windows of the SYN and the SYN-ACK.
+    first_windows: [u64; 2],
+    /// Of the handshake, each with the end that sends it.
+    messages: Vec<(usize, Body)>,
 }
 
 impl TcpStream {
-    pub(crate) fn new(sender: Sender, receiver: Receiver) -> Self {
-        let first_window = receiver.first_window();
+    pub(crate) fn new(sender: Endpoint, receiver: Endpoint) -> Self {
+        let ends = [sender, receiver];
+        let first_windows = [SENDER, RECEIVER].map(|end| ends[end].receiver.first_window());
         let handshake = Handshake::default();
-        Self { sender, receiver, handshake, applications: None, first_window, messages: Vec::new() }
+        Self { ends, handshake, applications: None, first_windows, messages: Vec::new() }
     }
 
     pub(crate) fn connect(&mut self, now: Time) {
         let syn = self.handshake.connect(now);
-        self.messages.push((true, syn));
+        self.messages.push((SENDER, syn));
     }
 
     fn identity(&self) -> TcpIdentity {
-        let host = self.sender.host;
-        let advertised = host.ip.advertised_mss();
-        let own = Receiver::new(host, None);
-        // `tcp_connect_init()`: whole segments without options, since no timestamp has come yet.
-        let space = own.full_space().min(WINDOW_MAX);
-        let mss = u64::from(advertised);
-        let first_window = if space > mss { space / mss * mss } else { space };
-        let scales = self.receiver.host.window_scaling;
-        let own_scale = if scales { own.scale } else { 0 };
+        let host = self.ends[SENDER].sender.host;
+        let scales = [SENDER, RECEIVER].map(|end| self.ends[end].receiver.scale as u8);
         TcpIdentity {
-            mss: advertised as u16,
+            mss: host.ip.advertised_mss() as u16,
             timestamps: host.timestamps,
-            scale: scales.then_some(self.receiver.scale as u8),
-            own_window: first_window.div_ceil(1 << own_scale) as u16,
-            own_scale: own_scale as u8,
-            first_window: first_window as u16,
+            scales: host.window_scaling.then_some(scales),
+            first_window: self.first_windows[SENDER] as u16,
         }
+    }
+
+    /// Bytes that the application of an end has written.
+    pub(crate) fn written(&self, end: usize) -> u64 {
+        self.applications.as_ref().map_or(0, |applications| applications[end].sent_bytes())
+    }
+
+    /// Bytes that the application of an end has read.
+    pub(crate) fn read(&self, end: usize) -> u64 {
+        self.applications.as_ref().map_or(0, |applications| applications[end].received_bytes())
     }
 
     /// When an application acts of itself.
     fn next_application(&self) -> Option<Time> {
-        let applications = self.applications.as_ref();
-        applications.and_then(|(writer, reader)| Time::earliest(writer.next(&self.sender), reader.next()))
+        let [sender, receiver] = self.applications.as_ref()?;
+        Time::earliest(sender.next(&self.ends[SENDER]), receiver.next(&self.ends[RECEIVER]))
     }
 
     /// Whether an application that sleeps has something to do.
     fn wakes_application(&self, now: Time) -> bool {
-        self.applications.as_ref().is_some_and(|(writer, reader)| {
-            reader.is_woken(&self.receiver) || writer.is_woken(now, &self.sender)
+        self.applications.as_ref().is_some_and(|[sender, receiver]| {
+            receiver.is_woken(now, &self.ends[RECEIVER]) || sender.is_woken(now, &self.ends[SENDER])
         })
     }
 
     fn next(&self) -> Option<Time> {
         let applications = self.next_application();
-        let ends = Time::earliest(self.sender.next(), self.receiver.ack_policy.next());
-        Time::earliest(Time::earliest(ends, self.handshake.next()), applications)
+        let ends = Time::earliest(self.ends[SENDER].next(), self.ends[RECEIVER].next());
+        let own = Time::earliest(ends, applications);
+        if self.handshake.is_accepted() { own } else { Time::earliest(own, self.handshake.next()) }
     }
 
     fn on_timer(&mut self, now: Time) {
-        let (syn, syn_ack) = self.handshake.on_timer(now, self.first_window);
-        self.messages.extend(syn.map(|body| (true, body)));
-        self.messages.extend(syn_ack.map(|body| (false, body)));
-        self.sender.on_timer(now);
-        self.receiver.on_timer(now);
+        let (syn, syn_ack) = self.handshake.on_timer(now, self.first_windows[RECEIVER]);
+        self.messages.extend(syn.map(|body| (SENDER, body)));
+        self.messages.extend(syn_ack.map(|body| (RECEIVER, body)));
+        for end in &mut self.ends {
+            end.on_timer(now);
+        }
     }
 
-    fn on_arrival(&mut self, now: Time, body: &Body) {
-        if !self.handshake.is_accepted() {
+    /// A packet reached `end`.
+    fn on_arrival(&mut self, now: Time, end: usize, body: &Body) {
+        if !self.handshake.is_accepted() || matches!(body, Body::SynAck { .. }) {
             self.shake(now, body);
         }
         match body {
-            Body::Data(data) => self.receiver.on_data(now, data),
-            Body::Ack(ack) if self.sender.process.holds_until().is_some() => self.sender.process.leave(*ack),
-            Body::Ack(ack) => self.sender.on_ack(now, ack),
-            Body::Probe { .. } => self.receiver.on_probe(now),
-            Body::SynAck { .. } if self.handshake.is_accepted() => self.shake(now, body),
+            Body::Data(data) => self.ends[end].on_data(now, data),
+            Body::Ack(header) => self.ends[end].on_ack(now, header),
+            Body::Probe(_) => self.ends[end].on_probe(now),
             _ => {}
         }
     }
 
     fn shake(&mut self, now: Time, body: &Body) {
-        let (answer, learned) = self.handshake.on_message(now, body, self.first_window);
-        let is_from_sender = matches!(body, Body::SynAck { .. });
-        self.messages.extend(answer.map(|body| (is_from_sender, body)));
+        let (answer, learned) = self.handshake.on_message(now, body, self.first_windows[RECEIVER]);
+        self.messages.extend(answer.map(|body| (RECEIVER, body)));
         match learned {
             Learned::Nothing => {}
             Learned::Connected { window, ts, rtt_us } => {
-                self.sender.ts_recent = ts;
-                self.sender.established(now, window, rtt_us);
+                self.ends[SENDER].established(now, window, ts, rtt_us);
+                self.acknowledge_handshake(now);
             }
-            Learned::Accepted { rtt_us } => self.receiver.established(now, rtt_us.unwrap_or(0)),
+            Learned::ConnectedBefore => self.acknowledge_handshake(now),
+            Learned::Accepted { window, ts, rtt_us } => {
+                self.ends[RECEIVER].established(now, window, ts, rtt_us);
+            }
         }
+    }
+
+    fn acknowledge_handshake(&mut self, now: Time) {
+        let header = self.ends[SENDER].acknowledge(now);
+        self.messages.push((SENDER, Body::HandshakeAck(header)));
     }
 
     /// Nothing waits to enter the path.
     fn is_silent(&self) -> bool {
-        self.sender.outbox.is_empty() && self.receiver.outbox.is_empty() && self.messages.is_empty()
+        self.ends.iter().all(Endpoint::is_silent) && self.messages.is_empty()
     }
 
     fn run_applications(&mut self, now: Time) {
-        if let Some((writer, reader)) = &mut self.applications {
-            reader.run(now, &mut self.receiver);
-            writer.run(now, &mut self.sender);
+        if let Some([sender, receiver]) = &mut self.applications {
+            receiver.run(now, &mut self.ends[RECEIVER]);
+            sender.run(now, &mut self.ends[SENDER]);
         }
     }
 }
@@ -158,9 +174,14 @@ impl Stream {
         Self { number, flow, direction, transport, ip, is_held: false, last_gso_id: OWN_GSO_IDS }
     }
 
-    /// Whether the receiver takes a super-packet in one piece.
-    pub(crate) fn joins(&self) -> bool {
-        matches!(&self.transport, Transport::Tcp(tcp) if tcp.receiver.host.gro)
+    /// The end that packets which go this way reach.
+    pub(crate) fn end_reached(&self, direction: Direction) -> usize {
+        if direction == self.direction { RECEIVER } else { SENDER }
+    }
+
+    /// Whether the end that packets reach this way takes a super-packet in one piece.
+    pub(crate) fn joins(&self, direction: Direction) -> bool {
+        matches!(&self.transport, Transport::Tcp(tcp) if tcp.ends[self.end_reached(direction)].receiver.host.gro)
     }
 
     /// What a capture has to know of it.
@@ -169,7 +190,7 @@ impl Stream {
             number: self.number,
             flow: self.flow,
             direction: self.direction,
-            joins: self.joins(),
+            joins: [self.direction.opposite(), self.direction].map(|direction| self.joins(direction)),
             protocol: match &self.transport {
                 Transport::Tcp(tcp) => ProtocolIdentity::Tcp(tcp.identity()),
                 Transport::Udp(_) => ProtocolIdentity::Udp,
@@ -189,10 +210,7 @@ impl Stream {
     /// Payload bytes that the sending socket took and that the receiving application read.
     pub(crate) fn bytes(&self) -> (u64, u64) {
         match &self.transport {
-            Transport::Tcp(tcp) => {
-                let applications = tcp.applications.as_ref();
-                applications.map_or((0, 0), |(writer, reader)| (writer.sent_bytes, reader.received_bytes))
-            }
+            Transport::Tcp(tcp) => (tcp.written(SENDER), tcp.read(RECEIVER)),
             Transport::Udp(udp) => udp.bytes(),
             Transport::Ping(ping) => ping.bytes(),
         }
@@ -201,7 +219,7 @@ impl Stream {
     /// When the receiver had its last byte.
     pub(crate) fn last_received(&self) -> Option<Time> {
         match &self.transport {
-            Transport::Tcp(tcp) => tcp.applications.as_ref().and_then(|(_, reader)| reader.last),
+            Transport::Tcp(tcp) => tcp.applications.as_ref()?[RECEIVER].last_read(),
             Transport::Udp(udp) => udp.last(),
             Transport::Ping(ping) => ping.last(),
         }
@@ -223,10 +241,11 @@ impl Stream {
         }
     }
 
-    /// A packet reached the end that it is for.
-    pub(crate) fn on_arrival(&mut self, now: Time, body: &Body) {
+    /// A packet that went this way reached its end.
+    pub(crate) fn on_arrival(&mut self, now: Time, direction: Direction, body: &Body) {
+        let end = self.end_reached(direction);
         match (&mut self.transport, body) {
-            (Transport::Tcp(tcp), body) => tcp.on_arrival(now, body),
+            (Transport::Tcp(tcp), body) => tcp.on_arrival(now, end, body),
             (Transport::Udp(udp), &Body::Datagram { number, sent, .. }) => udp.on_datagram(now, number, sent),
             (Transport::Ping(ping), &Body::Fragment { way, number, index, .. }) => {
                 ping.on_fragment(now, way, number, index);
@@ -269,10 +288,8 @@ impl Stream {
     /// Not part of [`Self::flush`], which mostly finds nothing to do.
     #[inline(never)]
     fn hand_over(&mut self, now: Time, network: &mut Network) {
-        let (data, back) = match self.direction {
-            Direction::Forward => (Direction::Forward, Direction::Reverse),
-            Direction::Reverse => (Direction::Reverse, Direction::Forward),
-        };
+        let ways = [self.direction, self.direction.opposite()];
+        let [data, back] = ways;
         let (stream, ip) = (self.number, self.ip);
         // A number of its own for every super-packet of the run; streams do not share one.
         let mut offer = |direction, gso_id: u64, body: Body, timestamps| {
@@ -283,17 +300,15 @@ impl Stream {
         };
         match &mut self.transport {
             Transport::Tcp(tcp) => {
-                let timestamps = tcp.sender.host.timestamps;
-                for (from_sender, body) in tcp.messages.drain(..) {
+                let timestamps = tcp.ends[SENDER].sender.host.timestamps;
+                for (from, body) in tcp.messages.drain(..) {
                     self.last_gso_id += 1;
-                    offer(if from_sender { data } else { back }, self.last_gso_id, body, timestamps);
+                    offer(ways[from], self.last_gso_id, body, timestamps);
                 }
-                for (gso_id, body) in tcp.sender.outbox.drain(..) {
-                    offer(data, gso_id, body, timestamps);
-                }
-                for body in tcp.receiver.outbox.drain(..) {
-                    self.last_gso_id += 1;
-                    offer(back, self.last_gso_id, body, timestamps);
+                for (end, way) in tcp.ends.iter_mut().zip(ways).filter(|(end, _)| !end.is_silent()) {
+                    for (gso_id, body) in end.outbox() {
+                        offer(way, gso_id, body, timestamps);
+                    }
                 }
             }
             Transport::Udp(udp) => {

@@ -1,12 +1,12 @@
-//! TCP as Linux 6.12 does it by default: a sending end and a receiving end, each a state machine driven by `now`.
+//! TCP as Linux 6.12 does it by default: an end has a half that sends and a half that receives, each a state machine driven by `now`.
 //!
-//! Each module cites the kernel function or the RFC section that it follows. Data flows one way, so that an end is either of the two;
-//! ACKs are never carried by data.
+//! Each module cites the kernel function or the RFC section that it follows.
 
 pub(crate) mod ack;
 pub(crate) mod ack_policy;
 pub(crate) mod chrono;
 pub(crate) mod cwnd_use;
+pub(crate) mod endpoint;
 pub(crate) mod info;
 pub(crate) mod limits;
 pub(crate) mod output;

@@ -1,26 +1,27 @@
-//! UDP: datagrams at a fixed rate, and a receiving application that is always fast enough, so that what is lost the path has lost.
+//! UDP: datagrams at a fixed rate or in bursts, and a receiving application that is always fast enough, so that what is lost the path has lost.
 
 use crate::segment::Body;
 use pipefill_core::record::{UdpSample, UdpTotals};
 use pipefill_core::traffic::arrivals::Arrivals;
 use pipefill_core::traffic::pacing::Schedule;
-use pipefill_core::units::{Bytes, Rate, Time};
+use pipefill_core::units::Time;
 
 /// Both ends of a UDP stream.
 #[derive(Debug)]
 pub(crate) struct UdpStream {
     schedule: Schedule,
     until: Time,
-    length: u32,
     arrivals: Arrivals,
+    /// Payload bytes sent, and received without duplicates.
+    bytes: [u64; 2],
     /// When the last datagram came.
     last: Option<Time>,
 }
 
 impl UdpStream {
-    pub(crate) fn new(start: Time, until: Time, rate: Rate, length: u32) -> Self {
-        let schedule = Schedule::new(start, rate, Bytes::new(u64::from(length)));
-        Self { schedule, until, length, arrivals: Arrivals::default(), last: None }
+    /// Datagrams as `schedule` has them, until `until`.
+    pub(crate) fn new(schedule: Schedule, until: Time) -> Self {
+        Self { schedule, until, arrivals: Arrivals::default(), bytes: [0; 2], last: None }
     }
 
     /// The traffic begins: the same schedule, on the run's own clock.
@@ -38,20 +39,23 @@ impl UdpStream {
     pub(crate) fn send_due(&mut self, now: Time) -> Option<Body> {
         self.next().filter(|&due| due <= now)?;
         let number = self.schedule.sent();
+        let size = self.schedule.size(number);
         self.schedule.advance(1);
-        Some(Body::Datagram { number, len: self.length, sent: now })
+        self.bytes[0] += size;
+        Some(Body::Datagram { number, len: u32::try_from(size).unwrap_or(u32::MAX), sent: now })
     }
 
     pub(crate) fn on_datagram(&mut self, now: Time, number: u64, sent: Time) {
         self.last = Some(now);
         let transit = i64::try_from(now.since(sent).as_nanos()).unwrap_or(i64::MAX);
+        let before = self.arrivals.counts().received;
         self.arrivals.note(number, Some(transit));
+        self.bytes[1] += (self.arrivals.counts().received - before) * self.schedule.size(number);
     }
 
     /// Payload bytes sent and received, duplicates not counted.
     pub(crate) fn bytes(&self) -> (u64, u64) {
-        let length = u64::from(self.length);
-        (self.schedule.sent() * length, self.arrivals.counts().received * length)
+        self.bytes.into()
     }
 
     /// When the last datagram came.
@@ -80,11 +84,13 @@ impl UdpStream {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pipefill_core::units::{Bytes, Rate};
 
     #[test]
     fn duplicates_order_and_jitter_are_counted() {
         let at = Time::from_nanos;
-        let mut stream = UdpStream::new(Time::ZERO, at(4_000_000), Rate::from_bps(8_000_000), 1000);
+        let schedule = Schedule::new(Time::ZERO, Rate::from_bps(8_000_000), Bytes::new(1000));
+        let mut stream = UdpStream::new(schedule, at(4_000_000));
         let mut sent = Vec::new();
         while let Some(due) = stream.next() {
             sent.extend(stream.send_due(due));

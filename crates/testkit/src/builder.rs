@@ -55,6 +55,8 @@ pub fn flow(protocol: Protocol) -> FlowSpec {
         ping: None,
         congestion_control: None,
         writer: Writer::default(),
+        app: Application::Bulk,
+        nodelay: false,
         table: None,
     }
 }

@@ -4,8 +4,8 @@
 
 use super::golden::Golden;
 use pipefill_core::cell::{
-    BottleneckSpec, CellSpec, Direction, DirectionSpec, FlowSpec, HostSpec, JitterDistribution, JitterSpec,
-    LossSpec, LossUnit, Offloads, PathSpec, Protocol, RunSpec, Writer,
+    Application, BottleneckSpec, CellSpec, Direction, DirectionSpec, FlowSpec, HostSpec, JitterDistribution,
+    JitterSpec, LossSpec, LossUnit, Offloads, PathSpec, Protocol, RunSpec, Writer,
 };
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Plan, Run, cell_id};
@@ -116,6 +116,8 @@ fn flow(golden: &Golden) -> FlowSpec {
         ping: None,
         congestion_control: None,
         writer: Writer::default(),
+        app: Application::Bulk,
+        nodelay: false,
         table: None,
     }
 }

@@ -18,6 +18,8 @@ pub(crate) const SAMPLES_OF_A_STREAM: usize = 256;
 pub(crate) const SPANS_MAX: usize = 1000;
 /// Rows of other tables and streams arrive at most this much later than the time they describe, microseconds; an epoch waits for them.
 pub(crate) const PATIENCE_US: u64 = 1_000_000;
+/// A socket's turns are counted over so long, or two round trips, microseconds: counters move in jiffies.
+pub(crate) const TURNS_INTERVAL_US: u64 = 200_000;
 /// Payload of a full segment on Ethernet with timestamps, bytes: what a receiver's socket does not report.
 pub(crate) const SEGMENT_BYTES: f64 = 1_448.0;
 /// Parts into which the time of a stream is cut to see a trend.
@@ -375,6 +377,18 @@ thresholds! {
     event_decides: Judge, Share = 0.5, Source::Catalogue;
     /// Late ACKs that show a delayed ACK timer: a single one may have been lost.
     delayed_acks: Infer, Count = 3.0, Source::Catalogue;
+    /// Round trips of turns that take more than this of the time overlap: requests are outstanding together.
+    turns_overlap: Infer, Times = 1.05, Source::Catalogue;
+    /// A flight of at most this many segments takes no time beside a round trip.
+    initial_window: Infer, Count = 10.0, Source::Rfc("6928, 2");
+    /// Less than a segment that waits for so long is held back by an ACK: a jiffy.
+    held_us: Infer, Microseconds = 4_000.0, Source::Kernel("tcp_nagle_check(), HZ = 250");
+    /// A window of the application lets out the same in each of so many intervals of at least a round trip …
+    app_window_rounds: Infer, Count = 5.0, Source::Catalogue;
+    /// … but for this part …
+    app_window_even: Judge, Share = 0.10, Source::Catalogue;
+    /// … and the other side, which opens it, speaks at least so often in a round trip.
+    app_window_credits: Judge, Count = 1.0, Source::Catalogue;
     /// Rounds that show a limit.
     receiver_rounds: Judge, Count = 3.0, Source::Catalogue;
 }

@@ -10,6 +10,7 @@ use crate::ground::interval::TimeInterval;
 use crate::ground::thresholds::Thresholds;
 use pipefill_core::evidence::{SenderEvidence, SentPackets};
 use pipefill_core::record::{StreamEnd, TcpSample};
+use std::collections::VecDeque;
 
 /// What was seen of a stream during at least a round trip.
 #[derive(Debug, Clone, Default)]
@@ -36,6 +37,9 @@ pub(crate) struct Cutter {
     stall: Stall,
     /// The largest window that was advertised so far.
     rwnd_widest: Option<u64>,
+    /// The largest flights of the last epochs, and the payload segments of the other side in a round trip.
+    lately: VecDeque<(u64, Option<f64>)>,
+    lately_kept: usize,
     /// The pacing rate, and since when it is the same.
     pacing: Option<(u64, u64)>,
 }
@@ -48,6 +52,9 @@ struct Open {
     retransmits: u32,
     samples: usize,
     unacked_peak: u64,
+    unacked_least: u64,
+    /// Payload segments of the other side at its first sample.
+    heard: Option<u64>,
     /// Over the samples in which it moved, and their number.
     unacked_sum: u64,
     moving: u64,
@@ -92,7 +99,8 @@ struct Unread {
 impl Cutter {
     /// For a stream that is alive in `life`.
     pub(crate) fn new(life: TimeInterval, thresholds: &Thresholds) -> Self {
-        Self { life, fewest: thresholds.epoch_samples.count(), ..Self::default() }
+        let (fewest, lately_kept) = (thresholds.epoch_samples.count(), thresholds.app_window_rounds.count());
+        Self { life, fewest, lately_kept, ..Self::default() }
     }
 
     /// Takes the next sample of either end, in order of time; returns the epoch that it ends.
@@ -142,7 +150,18 @@ impl Cutter {
         }
     }
 
-    fn with_the_past(&self, mut epoch: Epoch) -> Epoch {
+    fn with_the_past(&mut self, mut epoch: Epoch) -> Epoch {
+        self.lately.push_back((epoch.sender.unacked_peak, epoch.sender.heard_in_round_trip));
+        if self.lately.len() > self.lately_kept {
+            self.lately.pop_front();
+            let (most, least) = self
+                .lately
+                .iter()
+                .fold((0, u64::MAX), |(most, least), &(peak, _)| (most.max(peak), least.min(peak)));
+            epoch.sender.unacked_spread = Some(ratio(most - least, most));
+        }
+        let heard: Option<f64> = self.lately.iter().map(|&(_, heard)| heard).sum();
+        epoch.sender.heard_in_round_trip = heard.map(|heard| heard / self.lately.len() as f64);
         let since_us = self.pacing.map_or(epoch.interval.to_us, |(_, since_us)| since_us);
         epoch.sender.rwnd_widest = self.rwnd_widest;
         epoch.sender.pacing_steady_us = epoch.interval.to_us.saturating_sub(since_us);
@@ -170,6 +189,8 @@ impl Open {
             retransmits: first.retransmits,
             acked: first.acked.unwrap_or(0),
             unacked_first: first.unacked,
+            unacked_least: first.unacked,
+            heard: first.heard,
             ..Self::default()
         };
         open.add(first, is_stalled);
@@ -179,6 +200,7 @@ impl Open {
     fn add(&mut self, sample: &SenderSample, is_stalled: bool) {
         self.samples += 1;
         self.unacked_peak = self.unacked_peak.max(sample.unacked);
+        self.unacked_least = self.unacked_least.min(sample.unacked);
         if !is_stalled {
             self.unacked_sum = self.unacked_sum.saturating_add(sample.unacked);
             self.moving += 1;
@@ -218,6 +240,9 @@ impl Open {
         let share = |samples: usize| samples as f64 / self.samples as f64;
         let sender = SenderEvidence {
             unacked_peak: self.unacked_peak,
+            unacked_least: self.unacked_least,
+            unacked_spread: None,
+            heard_in_round_trip: self.heard_in_round_trip(last),
             unacked_mean: self.unacked_sum.checked_div(self.moving).unwrap_or(0),
             stalled_us: self.stalled_us,
             srtt_mean_us: self.srtt_sum_us.checked_div(self.timed),
@@ -249,6 +274,12 @@ impl Open {
         let interval = TimeInterval { from_us: self.from_us, to_us: last.t_us };
         let packets = self.packets.longest.map(|(_, packets)| packets);
         Epoch { interval, sender, packets, unread_share }
+    }
+
+    /// Up to `last`.
+    fn heard_in_round_trip(&self, last: &SenderSample) -> Option<f64> {
+        let heard = last.heard?.saturating_sub(self.heard?);
+        Some(heard as f64 * last.srtt_us? as f64 / last.t_us.saturating_sub(self.from_us).max(1) as f64)
     }
 }
 

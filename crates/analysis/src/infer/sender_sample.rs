@@ -16,6 +16,8 @@ pub(super) struct SenderSample {
     /// Segments delivered so far (`tcpi_delivered`), which counts what SACKs show too; of packets those that are selectively acknowledged now.
     pub(super) delivered: Option<u32>,
     pub(super) unacked: u64,
+    /// Payload segments of the other side so far.
+    pub(super) heard: Option<u64>,
     pub(super) srtt_us: Option<u64>,
     pub(super) min_rtt_us: Option<u64>,
     /// Whether written data was never sent.
@@ -52,6 +54,7 @@ impl SenderSample {
             acked: info.bytes_acked,
             delivered: info.delivered_segments,
             unacked: info.unacked_bytes,
+            heard: info.data_segs_in.map(u64::from),
             srtt_us: info.srtt_us.map(u64::from),
             min_rtt_us: info.min_rtt_us.map(u64::from),
             has_unsent: Some(info.may_have_unsent()),
@@ -91,6 +94,7 @@ impl SenderSample {
             acked: Some(sample.acked_bytes),
             delivered: Some(sample.sacked_segments),
             unacked,
+            heard: sample.peer_segments,
             srtt_us: sample.srtt_us.map(u64::from),
             min_rtt_us: sample.min_rtt_us.map(u64::from),
             is_repairing: sample.ca_state.is_some_and(|state| state >= CaState::Recovery),

@@ -21,12 +21,13 @@ use crate::infer::epochs::{Cutter, Epoch};
 use crate::infer::packets::{PacketTrack, StreamPackets};
 use crate::infer::run::{AskedStream, RunFacts};
 use crate::infer::slow_start::slow_start;
+use crate::infer::turns::SocketTurns;
 use crate::infer::utilisation::Utilisation;
 use crate::infer::waits::{Wait, waits};
 use pipefill_core::cell::{FlowSpec, Protocol};
 use pipefill_core::evidence::{Arrivals, Datagrams, Evidence, SenderEvidence};
 use pipefill_core::limit::{Cause, CwndCause, LimitedBy};
-use pipefill_core::record::{AnyRow, CapturePoint, Manifest, StreamEnd, StreamSummary};
+use pipefill_core::record::{AnyRow, CapturePoint, Manifest, StreamEnd, StreamSummary, Waits};
 use std::collections::VecDeque;
 
 /// Finds the diagnosis of each flow of a run whose rows pass by once, in order of time.
@@ -73,6 +74,8 @@ struct JudgedStream<'a> {
     waits: VecDeque<Wait>,
     /// Where the last one in the ledger ends.
     waited_to_us: u64,
+    /// Whose turn it was by the samples of each end; `None` where a scenario says that the application always writes.
+    turns: Option<[SocketTurns<'a>; 2]>,
     /// Where its packets were captured.
     capture_point: CapturePoint,
 }
@@ -113,6 +116,8 @@ impl<'a> Diagnosing<'a> {
                     packets: PacketTrack::default(),
                     waits: VecDeque::new(),
                     waited_to_us: 0,
+                    turns: (run.plan.is_none() || !flow.app.is_bulk())
+                        .then(|| StreamEnd::BOTH.map(|end| SocketTurns::new(end, thresholds))),
                     capture_point: CapturePoint::Unknown,
                 }
             })
@@ -170,7 +175,11 @@ impl<'a> Diagnosing<'a> {
 
     fn judge_to_the_end(&mut self) {
         for stream in &mut self.streams {
-            stream.waits = waits(stream.packets.as_slice(), self.thresholds).into();
+            stream.waits.extend(waits(stream.packets.as_slice(), self.thresholds));
+            if let Some(turns) = stream.turns_of(StreamEnd::Sender) {
+                let found = turns.finish();
+                stream.waits.extend(found);
+            }
         }
         for stream in self.streams.iter_mut().filter(|stream| stream.is_sender_seen) {
             let packets = StreamPackets::of(stream.packets.as_slice(), self.thresholds);
@@ -239,6 +248,11 @@ impl<'a> Diagnosing<'a> {
     }
 
     fn judge_by_the_receiver(&mut self, place: usize) {
+        let stream = &mut self.streams[place];
+        if let Some(turns) = stream.turns_of(StreamEnd::Receiver) {
+            let found = turns.finish();
+            stream.waits.extend(found);
+        }
         let stream = &self.streams[place];
         let direction = stream.stream.flow.direction;
         let is_beside = |(other, it): &(usize, &JudgedStream<'_>)| {
@@ -326,7 +340,7 @@ impl<'a> JudgedFlow<'a> {
             direction: self.flow.direction,
             timeline: Vec::new(),
             sums: LedgerSums::default(),
-            of_flow: self.of_flow(facts, &summaries),
+            of_flow: self.of_flow(facts, &summaries, &streams),
             way,
             witnesses: witness::all(&summaries, &self.app_limited),
             faults: testbed::faults(&facts.run, self.flow, way.drops, thresholds),
@@ -412,7 +426,12 @@ impl<'a> JudgedFlow<'a> {
     }
 
     /// What is known of the whole flow, whoever held it.
-    fn of_flow(&self, facts: &RunFacts<'_>, summaries: &[&StreamSummary]) -> Figures {
+    fn of_flow(
+        &self,
+        facts: &RunFacts<'_>,
+        summaries: &[&StreamSummary],
+        streams: &[JudgedStream<'_>],
+    ) -> Figures {
         let (data, acks) = (facts.way(self.flow.direction), facts.way(self.flow.direction.opposite()));
         // Segments sent, those that were sent again, and DSACKs for these.
         let counts = |stream: &&StreamSummary| match (stream.tcp, stream.packets) {
@@ -430,7 +449,8 @@ impl<'a> JudgedFlow<'a> {
         let again: u64 = counts.iter().map(|(_, again, _)| again).sum();
         let dsacks: Option<u64> = counts.iter().map(|(.., dsacks)| *dsacks).sum();
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
-        let waits = summaries.iter().filter_map(|stream| stream.packets).map(|sample| sample.waits);
+        let of_packets = summaries.iter().filter_map(|stream| stream.packets).map(|sample| sample.waits);
+        let waits = of_packets.chain(streams.iter().filter_map(JudgedStream::waits_in_all));
         let is_mixed = data.drops.random.is_some_and(|n| n > 0) && data.drops.queue.is_some_and(|n| n > 0);
         let random =
             data.drops.random.zip(data.drops.offered).and_then(|(lost, offered)| share(lost, offered));
@@ -447,7 +467,7 @@ impl<'a> JudgedFlow<'a> {
     }
 }
 
-impl JudgedStream<'_> {
+impl<'a> JudgedStream<'a> {
     fn judge(
         &mut self,
         epoch: &Epoch,
@@ -524,6 +544,13 @@ impl JudgedStream<'_> {
             AnyRow::Tcp(row) => {
                 self.is_sender_seen |= row.end == StreamEnd::Sender;
                 self.ended.extend(self.cutter.see(row));
+                if let Some(turns) = self.turns_of(row.end) {
+                    turns.see(row);
+                    if row.end == StreamEnd::Sender {
+                        let found = turns.take();
+                        self.waits.extend(found);
+                    }
+                }
                 if row.end == StreamEnd::Receiver && is_observed {
                     self.receiving.see(row);
                 }
@@ -538,6 +565,17 @@ impl JudgedStream<'_> {
             }
             _ => {}
         }
+    }
+
+    fn turns_of(&mut self, end: StreamEnd) -> Option<&mut SocketTurns<'a>> {
+        self.turns.as_mut().map(|turns| &mut turns[end as usize])
+    }
+
+    /// What it waited for in all, by the samples of the end that is judged.
+    fn waits_in_all(&self) -> Option<Waits> {
+        let end = if self.is_sender_seen { StreamEnd::Sender } else { StreamEnd::Receiver };
+        let sums = self.turns.as_ref().map(|turns| turns[end as usize].sums());
+        sums.filter(|sums| sums.total_us() > 0)
     }
 
     /// Since when its epochs to be judged, or to end after `now_us`, ask for what was. Those of packets are cut at the end.

@@ -173,6 +173,7 @@ fn sample(own: &Half, peer: &Half, clocking: Clocking) -> PacketSample {
         rto_us: own.rto_us(),
         receiver_rtt_us: peer.last_answer_us(),
         segments: counts.segments,
+        peer_segments: Some(peer.counts().segments),
         retransmits: own.retransmits(),
         retransmitted_bytes: counts.retransmitted_bytes,
         timeouts: counts.timeouts,

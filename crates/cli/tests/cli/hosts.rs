@@ -25,6 +25,23 @@ fn a_scenario_without_hosts_has_a_help_line() {
     assert!(help.starts_with("help: write e.g. [hosts] receiver = "), "{help}");
 }
 
+#[test]
+fn a_server_of_tests_has_no_applications() {
+    let folder = Folder::new();
+    for (flow, what) in [
+        ("app = { kind = \"window\", size = \"1MiB\" }", "flow.app other than \"bulk\""),
+        ("nodelay = true", "flow.nodelay"),
+    ] {
+        let hosts = "[hosts]\nreceiver = \"pipefill:127.0.0.1:1\"\n";
+        folder.write("a.toml", &format!("name = \"a\"\n{hosts}[[flow]]\nduration = \"1s\"\n{flow}\n"));
+        let output = folder.pipefill(&["run", "a.toml", "--on", "hosts"]).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains(&format!("{what} needs both ends on this machine")), "{text}");
+        assert!(text.contains("help: leave it out, or choose other ends"), "{text}");
+    }
+}
+
 /// Both ends measure how punctual they were, as those of a test do.
 #[test]
 fn a_run_whose_server_was_stopped_is_invalid_and_its_figures_stand_in_brackets() {

@@ -3,6 +3,7 @@
 #[path = "../measuring/mod.rs"]
 mod measuring;
 
+mod applications;
 mod between;
 mod between_verdicts;
 mod capture;
@@ -22,6 +23,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     measuring::run([
         ("hosts", hosts::tests()),
+        ("applications", applications::tests()),
         ("between", between::tests()),
         ("between_verdicts", between_verdicts::tests()),
         ("kernel", kernel::tests()),

@@ -64,6 +64,9 @@ pub struct PacketSample {
     pub path_rtt_us: Option<u32>,
     /// Segments with data so far, those sent again included.
     pub segments: u64,
+    /// Segments with data of the other direction so far; absent in older records.
+    #[serde(default)]
+    pub peer_segments: Option<u64>,
     /// Segments sent again so far.
     pub retransmits: u32,
     /// Payload sent again so far.
@@ -304,6 +307,10 @@ impl PacketSample {
         Self {
             acked_bytes: self.acked_bytes.saturating_sub(first.acked_bytes),
             segments: self.segments.saturating_sub(first.segments),
+            peer_segments: match (self.peer_segments, first.peer_segments) {
+                (Some(now), Some(before)) => Some(now.saturating_sub(before)),
+                (now, _) => now,
+            },
             retransmits: self.retransmits.saturating_sub(first.retransmits),
             retransmitted_bytes: self.retransmitted_bytes.saturating_sub(first.retransmitted_bytes),
             timeouts: self.timeouts.saturating_sub(first.timeouts),

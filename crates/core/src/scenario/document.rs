@@ -2,13 +2,15 @@
 
 use super::bounds::{FLOWS_MAX, TEXT_MAX};
 use super::error::{Origin, ScenarioProblem};
-use super::key::{Key, Kind, SYSCTL, Slot};
+use super::key::{APP, Key, Kind, SYSCTL, Slot};
 use super::layer::{Layer, Setting, Text, unknown_key, unknown_table};
 use super::published::{self, PublishedTable};
 use super::section::Section;
 use super::toml::{Entry, entries, in_file, scalar, tables};
+use crate::parse::nearest;
 use std::collections::BTreeSet;
-use toml_edit::{Item, TableLike, Value};
+use std::fmt::Write;
+use toml_edit::{Array, InlineTable, Item, TableLike, Value};
 
 /// A scenario file, read but not yet expanded.
 #[derive(Debug, Clone)]
@@ -91,6 +93,27 @@ pub(super) fn name_problem(text: &str) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// The name of an application's kind in its table.
+const KIND: &str = "kind";
+
+/// What to say of a parameter that no application has: message and help.
+fn unknown_parameter(name: &str) -> (String, String) {
+    let known: Vec<&str> = std::iter::once(KIND)
+        .chain(Key::of(Section::Flow).filter_map(|key| key.name.strip_prefix(APP)))
+        .collect();
+    let help = match nearest(name, &known) {
+        Some(word) => format!("did you mean \"{word}\"?"),
+        None => format!("the keys of an application are: {}", known.join(", ")),
+    };
+    (format!("unknown key \"{name}\" in app"), help)
+}
+
+/// The scalars of a list with commas between them.
+fn joined(list: &Array) -> Option<Text> {
+    let texts: Vec<String> = list.iter().map(|value| Some(scalar(value)?.text)).collect::<Option<_>>()?;
+    Some(Text { text: texts.join(","), origin: in_file(list.span().unwrap_or(0..0)) })
 }
 
 fn syntax_problem(error: &toml_edit::TomlError) -> ScenarioProblem {
@@ -198,6 +221,7 @@ impl Reader {
                 continue;
             }
             match Key::find(section, entry.name) {
+                Some(key) if key.kind == Kind::Application => self.application(&entry, key, place, layer),
                 Some(key) => {
                     let name = entry.name.to_owned();
                     self.setting(&entry, key, Slot { name, ..place.clone() }, layer);
@@ -208,6 +232,76 @@ impl Reader {
                 }
             }
         }
+    }
+
+    /// `app = "bulk"`, a table with `kind` whose parameters are keys of their own, or a list of both, which is an axis.
+    fn application(&mut self, entry: &Entry<'_>, key: &'static Key, place: &Slot, layer: &mut Layer) {
+        let slot = Slot { name: key.name.to_owned(), ..place.clone() };
+        let Some(table) = entry.item.as_table_like() else {
+            self.setting(entry, key, slot, layer);
+            return;
+        };
+        // What the kind replaces comes before it.
+        let (kinds, parameters): (Vec<_>, Vec<_>) =
+            entries(table).into_iter().partition(|entry| entry.name == KIND);
+        for entry in kinds.iter().chain(&parameters) {
+            self.parameter(entry, key, place, layer);
+        }
+    }
+
+    /// `kind`, which is the value of `key` itself, or a parameter, which is a key of its own.
+    fn parameter(&mut self, entry: &Entry<'_>, key: &'static Key, place: &Slot, layer: &mut Layer) {
+        let name = match entry.name {
+            KIND => key.name.to_owned(),
+            name => format!("{APP}{name}"),
+        };
+        match Key::find(place.section, &name) {
+            Some(key) => self.setting(entry, key, Slot { name, ..place.clone() }, layer),
+            None => {
+                let (message, help) = unknown_parameter(entry.name);
+                self.report(&entry.at, message, help);
+            }
+        }
+    }
+
+    /// A table in a list of applications as one text: `requests response=64KiB`.
+    fn application_text(&mut self, table: &InlineTable, key: &'static Key) -> Option<Text> {
+        let before = self.problems.len();
+        let mut alone = Layer::default();
+        let place = Slot::new(Section::Flow, "");
+        for entry in entries(table) {
+            if entry.item.is_array() && entry.name != "sizes" {
+                let help = "write one value; for an axis of this parameter alone, write one table with the list in it";
+                self.report(
+                    &entry.value_at(),
+                    format!("a list of applications has one {}", entry.name),
+                    help,
+                );
+                return None;
+            }
+            self.parameter(&entry, key, &place, &mut alone);
+        }
+        let span = table.span().unwrap_or(0..0);
+        let (kinds, parameters): (Vec<Setting>, Vec<Setting>) =
+            alone.settings.into_iter().partition(|setting| setting.slot.name == key.name);
+        let Some(kind) = kinds.first().filter(|_| self.problems.len() == before) else {
+            if self.problems.len() == before {
+                self.report(
+                    &in_file(span),
+                    "the application has no kind",
+                    "write e.g. kind = \"requests\" in it",
+                );
+            }
+            return None;
+        };
+        let value =
+            |setting: &Setting| setting.values.first().map_or_else(String::new, |value| value.text.clone());
+        let mut text = value(kind);
+        for setting in &parameters {
+            let name = setting.slot.name.trim_start_matches(APP);
+            let _ = write!(text, " {name}={}", value(setting).replace(' ', ","));
+        }
+        Some(Text { text, origin: in_file(span) })
     }
 
     /// `[host.sysctl]`: quoted names, or dotted ones, which TOML reads as tables in tables.
@@ -231,7 +325,11 @@ impl Reader {
     fn setting(&mut self, entry: &Entry<'_>, key: &'static Key, slot: Slot, layer: &mut Layer) {
         let at = entry.value_at();
         let (values, is_axis) = match entry.item {
-            Item::Value(Value::Array(list)) => (list.iter().map(|v| self.text(v, key)).collect(), true),
+            Item::Value(Value::Array(list))
+                if key.kind != Kind::Writes || list.iter().any(Value::is_array) =>
+            {
+                (list.iter().map(|value| self.text(value, key)).collect(), true)
+            }
             Item::Value(value) => (self.text(value, key).map(|text| vec![text]), false),
             _ => {
                 let help = format!("write {}", key.kind.describe());
@@ -247,9 +345,14 @@ impl Reader {
     }
 
     /// A value's text where its TOML type fits the key: words need quotes, switches of sysctls are 0 and 1.
-    fn text(&mut self, value: &Value, key: &Key) -> Option<Text> {
-        let fits = value.is_str() || key.kind != Kind::Word;
-        match scalar(value).filter(|_| fits) {
+    fn text(&mut self, value: &Value, key: &'static Key) -> Option<Text> {
+        let written = match (value, key.kind) {
+            (Value::InlineTable(table), Kind::Application) => return self.application_text(table, key),
+            (Value::Array(list), Kind::Writes) => joined(list),
+            _ => scalar(value)
+                .filter(|_| value.is_str() || !matches!(key.kind, Kind::Word | Kind::Application)),
+        };
+        match written {
             Some(text) if key.kind == Kind::Sysctl && value.is_bool() => {
                 Some(Text { text: u8::from(text.text == "true").to_string(), ..text })
             }

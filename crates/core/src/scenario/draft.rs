@@ -114,8 +114,36 @@ pub(super) struct FlowDraft {
     pub(super) max_pacing_rate: Option<Rate>,
     pub(super) congestion_control: Option<String>,
     pub(super) writer: Option<Writer>,
+    pub(super) app: AppDraft,
+    pub(super) nodelay: Option<bool>,
     pub(super) payloads: Option<Vec<Bytes>>,
     pub(super) interval: Option<Duration>,
+}
+
+/// What kind of application a flow has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum AppKind {
+    #[default]
+    Bulk,
+    Requests,
+    Bursts,
+    Window,
+    Writes,
+}
+
+/// What was said about an application.
+#[derive(Debug, Clone, Default)]
+pub(super) struct AppDraft {
+    pub(super) kind: Option<AppKind>,
+    pub(super) request: Option<Bytes>,
+    pub(super) response: Option<Bytes>,
+    pub(super) think: Option<Duration>,
+    pub(super) outstanding: Option<u32>,
+    pub(super) count: Option<u64>,
+    pub(super) pause: Option<Duration>,
+    pub(super) size: Option<Bytes>,
+    pub(super) every: Option<Duration>,
+    pub(super) sizes: Option<Vec<Bytes>>,
 }
 
 /// A flow's `direction` as a scenario has it.

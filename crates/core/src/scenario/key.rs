@@ -30,6 +30,10 @@ pub enum Kind {
     Buffers,
     /// `"64B 1400B 65500B"`
     Sizes,
+    /// `"bulk"`, `{ kind = "requests", response = "64KiB" }`
+    Application,
+    /// `["300B", "1200B"]`
+    Writes,
     /// A sysctl's value, in its own form.
     Sysctl,
     /// `">= 95% of rate"`
@@ -51,6 +55,8 @@ impl Kind {
             Self::Loss => "\"1%\", \"gilbert-elliott p=1% r=20%\" or \"packets 3,7,9-12\"",
             Self::Buffers => "minimum, default and maximum, e.g. \"4096 131072 6MiB\"",
             Self::Sizes => "sizes separated by spaces, e.g. \"64B 1400B 65500B\"",
+            Self::Application => "\"bulk\", or a table, e.g. { kind = \"requests\", response = \"64KiB\" }",
+            Self::Writes => "a list of sizes, e.g. [\"300B\", \"1200B\"]",
             Self::Sysctl => "the sysctl's value in its own form",
             Self::Expectation => "a comparison, e.g. \">= 95% of rate\"",
         }
@@ -84,6 +90,8 @@ pub(super) enum Setter {
     Host(fn(&mut HostDraft, &str) -> Result<(), ParseError>),
     Sysctl(fn(&mut HostDraft, name: &str, &str) -> Result<(), ParseError>),
     Flow(fn(&mut FlowDraft, &str) -> Result<(), ParseError>),
+    /// A parameter of a flow's application, by its name behind `app.`.
+    Application(fn(&mut FlowDraft, name: &str, &str) -> Result<(), ParseError>),
     Run(fn(&mut RunDraft, &str) -> Result<(), ParseError>),
     Expect(fn(&str) -> Result<Expectation, ParseError>),
     Hosts(fn(&mut HostsDraft, &str) -> Result<(), ParseError>),
@@ -91,6 +99,8 @@ pub(super) enum Setter {
 
 /// The prefix of the free table of sysctls.
 pub(super) const SYSCTL: &str = "sysctl.";
+/// The prefix of the parameters of an application.
+pub(super) const APP: &str = "app.";
 
 /// The place of one value: a section, the flow where it is one of several, and a key's name (with the sysctl's own).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,10 +140,33 @@ impl Slot {
                 let name = self.name.strip_prefix(SYSCTL).unwrap_or(&self.name);
                 set(draft.host(self.section), name, text)
             }
-            Setter::Flow(set) => match self.flow {
-                Some(flow) => draft.flows.get_mut(flow).map_or(Ok(()), |flow| set(flow, text)),
-                None => draft.flows.iter_mut().try_for_each(|flow| set(flow, text)),
-            },
+            Setter::Flow(set) => self.in_flows(draft, |flow| set(flow, text)),
+            Setter::Application(set) => {
+                let name = self.name.strip_prefix(APP).unwrap_or(&self.name);
+                self.in_flows(draft, |flow| set(flow, name, text))
+            }
         }
+    }
+
+    /// Does `set` to the slot's flow, or to all.
+    fn in_flows(
+        &self,
+        draft: &mut Draft,
+        set: impl Fn(&mut FlowDraft) -> Result<(), ParseError>,
+    ) -> Result<(), ParseError> {
+        match self.flow {
+            Some(flow) => draft.flows.get_mut(flow).map_or(Ok(()), set),
+            None => draft.flows.iter_mut().try_for_each(set),
+        }
+    }
+
+    /// Whether a value of this slot takes the place of one of `other`: the same place, or a parameter of what this one replaces.
+    pub(super) fn replaces(&self, other: &Self) -> bool {
+        let is_name = other.name == self.name
+            || (other.section == Section::Flow
+                && self.name == APP.trim_end_matches('.')
+                && other.name.starts_with(APP));
+        let is_flow = self.flow.is_none() || self.flow == other.flow;
+        self.section == other.section && is_flow && is_name
     }
 }

@@ -94,7 +94,7 @@ pub(super) struct Layer {
 
 impl Layer {
     /// Lays `top` over this layer. A list of flows replaces the flows; any other key replaces the same key where it
-    /// stands; a key for every flow replaces that of each.
+    /// stands; a key for every flow replaces that of each; an application replaces the parameters of another.
     pub(super) fn overlay(&mut self, top: &Self) {
         if top.flows.is_some() {
             self.flows = top.flows;
@@ -121,11 +121,8 @@ impl Layer {
     }
 
     fn put(&mut self, setting: Setting) {
-        let slot = &setting.slot;
-        let replaces = |old: &Setting| {
-            old.slot == *slot
-                || (slot.flow.is_none() && old.slot.section == slot.section && old.slot.name == slot.name)
-        };
+        let slot = setting.slot.clone();
+        let replaces = |old: &Setting| slot.replaces(&old.slot);
         match self.settings.iter().position(replaces) {
             Some(at) => {
                 let mut index = 0;

@@ -1,19 +1,21 @@
 //! From what was said to a resolved cell: defaults, and the rules that bind several keys.
 
+mod app;
 mod path;
 
 use super::bounds::STREAMS_MAX;
-use super::draft::{Draft, FlowDraft, HostDraft, HostsDraft, Ways};
+use super::draft::{AppKind, Draft, FlowDraft, HostDraft, HostsDraft, Ways};
 use super::expect;
 use super::key::Slot;
 use super::section::Section;
 use crate::cell::{Bound, CellSpec, Direction, FlowSpec, HostSpec, Offloads, PingSpec, Protocol, RunSpec};
 use crate::hosts::{HostsSpec, Place};
+use crate::traffic::pacing::LEAST_DATAGRAM;
 use crate::units::Bytes;
 use std::time::Duration;
 
 /// Payload of a UDP datagram: room for our own header, up to what IPv4 carries (65535 − 20 − 8).
-const UDP_LENGTH: std::ops::RangeInclusive<u64> = 32..=65_507;
+const UDP_LENGTH: std::ops::RangeInclusive<u64> = LEAST_DATAGRAM.get()..=65_507;
 /// Payloads of a ping: from little to nearly all that a datagram holds.
 const PING_PAYLOADS: [u64; 4] = [64, 1_400, 16_000, 65_500];
 /// From a reply to the next request.
@@ -111,6 +113,7 @@ fn numbered(tables: impl Iterator<Item = Vec<FlowSpec>>) -> Vec<FlowSpec> {
 fn flows(draft: &FlowDraft, index: usize, violations: &mut Violations) -> Vec<FlowSpec> {
     let protocol = draft.protocol.unwrap_or(Protocol::Tcp);
     check_protocol(draft, protocol, index, violations);
+    let app = app::resolve(draft, index, violations);
     let directions: &[Direction] = match draft.direction.unwrap_or(Ways::Forward) {
         Ways::Forward => &[Direction::Forward],
         Ways::Reverse => &[Direction::Reverse],
@@ -130,6 +133,8 @@ fn flows(draft: &FlowDraft, index: usize, violations: &mut Violations) -> Vec<Fl
         max_pacing_rate: draft.max_pacing_rate,
         congestion_control: draft.congestion_control.clone(),
         writer: draft.writer.unwrap_or_default(),
+        app: app.clone(),
+        nodelay: draft.nodelay.unwrap_or(false),
         table: None,
         ping: (protocol == Protocol::Ping).then(|| ping(draft)),
     };
@@ -170,12 +175,12 @@ fn check_protocol(draft: &FlowDraft, protocol: Protocol, index: usize, violation
                     "write e.g. \"1448B\", which fills a frame",
                 );
             }
-            if draft.bitrate.is_none() {
+            if draft.bitrate.is_none() && draft.app.kind.unwrap_or_default() == AppKind::Bulk {
                 violations.flow(
                     index,
                     "protocol",
                     "UDP needs a bitrate",
-                    "give bitrate too, e.g. bitrate = \"20mbit\"",
+                    "give bitrate too, e.g. bitrate = \"20mbit\", or an app of kind bursts",
                 );
             }
         }
@@ -191,6 +196,7 @@ fn check_protocol(draft: &FlowDraft, protocol: Protocol, index: usize, violation
         ("max_pacing_rate", draft.max_pacing_rate.is_some(), &[Protocol::Tcp]),
         ("read_rate", draft.read_rate.is_some(), &[Protocol::Tcp]),
         ("writer", draft.writer.is_some(), &[Protocol::Tcp]),
+        ("nodelay", draft.nodelay.is_some(), &[Protocol::Tcp]),
         ("bitrate", draft.bitrate.is_some(), &[Protocol::Tcp, Protocol::Udp]),
         ("length", draft.length.is_some(), &[Protocol::Tcp, Protocol::Udp]),
         ("payloads", draft.payloads.is_some(), &[Protocol::Ping]),

@@ -2,12 +2,12 @@
 
 use super::bounds::FLOWS_MAX;
 use super::error::{Origin, ScenarioProblem};
-use super::key::{Key, Slot};
+use super::key::{APP, Key, Kind, Slot};
 use super::layer::{Setting, Text, unknown_key, unknown_table};
 use super::section::Section;
 use std::ops::Range;
 
-/// Reads `KEY=VALUE` or `KEY=[VALUE,VALUE]`; values with commas stand in double quotes there. `source` is the index of the
+/// Reads `KEY=VALUE` or `KEY=[VALUE,VALUE]`, an axis or the sizes of writes; values with commas stand in double quotes there. `source` is the index of the
 /// text for the carets.
 ///
 /// # Errors
@@ -22,6 +22,11 @@ pub(super) fn read(text: &str, source: usize) -> Result<Setting, Vec<ScenarioPro
         .map_err(|(message, help)| vec![ScenarioProblem::new(&at(0..equals), message, help)])?;
     let start = equals + 1;
     let list = text[start..].strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    if let Some(list) = list.filter(|_| key.kind == Kind::Writes) {
+        let sizes: Vec<&str> = items(list, start + 1).into_iter().map(|span| &text[span]).collect();
+        let value = Text { text: sizes.join(","), origin: at(start..text.len()) };
+        return Setting::checked(slot, key, vec![value], false, &at(start..text.len()));
+    }
     let spans = match list {
         Some(list) => items(list, start + 1),
         None => std::iter::once(start..text.len()).collect(),
@@ -33,12 +38,12 @@ pub(super) fn read(text: &str, source: usize) -> Result<Setting, Vec<ScenarioPro
     Setting::checked(slot, key, values, list.is_some(), &at(start..text.len()))
 }
 
-/// The slot and key of `path.rtt`, `flow.bitrate`, `flow.0.bitrate`, `host.sysctl.net.ipv4.tcp_sack`.
+/// The slot and key of `path.rtt`, `flow.bitrate`, `flow.0.bitrate`, `flow.app.think`, `host.sysctl.net.ipv4.tcp_sack`.
 fn slot(path: &str) -> Result<(Slot, &'static Key), (String, String)> {
     let (section_name, name) = path.split_once('.').unwrap_or((path, ""));
     let section = Section::from_name(section_name).ok_or_else(|| unknown_table(section_name, &[]))?;
     let slot = match name.split_once('.') {
-        Some((number, name)) if section == Section::Flow => {
+        Some((number, name)) if section == Section::Flow && format!("{number}.") != APP => {
             let index = number.parse().ok().filter(|index| *index < FLOWS_MAX);
             let index = index.ok_or_else(|| unknown_key(section, number))?;
             Slot::in_flow(index, name)

@@ -1,5 +1,6 @@
 //! The one table of keys. The parser, `--set`, the axes and the key reference all read it.
 
+use super::application;
 use super::bounds::{bytes, duration, queue_limit, rate, socket_buffer};
 use super::draft::{RateLayer, Split, Ways};
 use super::expect;
@@ -147,6 +148,29 @@ pub const KEYS: &[Key] = &[
     key!(&[Flow], "writer", Word, Some("blocking"), "once-per-wake",
         store!(Flow, f => f.writer, |t| one_of(t, &[("blocking", Writer::Blocking), ("once-per-wake", Writer::OncePerWake)])),
         "How bulk data is written: `blocking` writes until the socket is full, `once-per-wake` writes once each time the kernel says that there is room, as iperf3 does. TCP without `bitrate` only."),
+
+    key!(&[Flow], "app", Application, Some("bulk"), "requests response=64KiB", Setter::Flow(application::set),
+        "The program behind each stream: `bulk` always has data (or has it at `bitrate`); `requests`, `bursts`, `window` and `writes` take parameters, in a table with `kind` or in one text. UDP has `bulk` and `bursts`."),
+    key!(&[Flow], "app.request", Bytes, Some("200B"), "1KiB", Setter::Application(application::set_parameter),
+        "`requests`: size of a request; the receiver's end is the client and sends it."),
+    key!(&[Flow], "app.response", Bytes, None, "64KiB", Setter::Application(application::set_parameter),
+        "`requests`: size of a response, required; the sender's end answers. `writes`: size of the receiver's answer to each message, default 1B."),
+    key!(&[Flow], "app.think", Duration, Some("0ms"), "20ms", Setter::Application(application::set_parameter),
+        "`requests`, `writes`: time from the last byte of a request or message to the first byte of its answer. Several requests are thought about at the same time."),
+    key!(&[Flow], "app.outstanding", Count, Some("1"), "8", Setter::Application(application::set_parameter),
+        "`requests`: open requests of each stream at most, 1 to 1000. Responses come in the order of their requests."),
+    key!(&[Flow], "app.count", Count, None, "100", Setter::Application(application::set_parameter),
+        "`requests`: number of requests of each stream. Default: until `duration` is over."),
+    key!(&[Flow], "app.pause", Duration, Some("0ms"), "500ms", Setter::Application(application::set_parameter),
+        "`requests`: time from the last byte of a response to the client's next request."),
+    key!(&[Flow], "app.size", Bytes, None, "2MiB", Setter::Application(application::set_parameter),
+        "`bursts`: size of a burst. `window`: most bytes that the receiving program has not credited; it sends a credit of 36 bytes each time it has read 96 KiB or half of the window, as an SSH channel does. Required by both."),
+    key!(&[Flow], "app.every", Duration, None, "2s", Setter::Application(application::set_parameter),
+        "`bursts`: time from the beginning of a burst to that of the next, required."),
+    key!(&[Flow], "app.sizes", Writes, None, "300B,1200B", Setter::Application(application::set_parameter),
+        "`writes`: sizes of the writes of a message, required; when all are written, the sender waits for the answer. A list of lists is an axis."),
+    key!(&[Flow], "nodelay", Flag, Some("false"), "true", store!(Flow, f => f.nodelay, flag),
+        "TCP_NODELAY at both ends: a small write does not wait for the ACK of an earlier one (Nagle's algorithm). TCP only."),
 
     key!(&[Flow], "payloads", Sizes, Some("64B 1400B 16000B 65500B"), "64B 1400B", store!(Flow, f => f.payloads, sizes),
         "Ping: payloads of the requests, in turn, 24 to 65507 bytes; each once with a reply of the same size, as an ICMP echo, and once with one of 24 bytes."),

@@ -153,6 +153,8 @@ fn check_flow(flow: &FlowSpec, is_own_sender: bool, far: &Place) -> Result<(), P
         _ if flow.writer == Writer::OncePerWake => {
             Some("flow.writer = \"once-per-wake\" needs both ends on this machine")
         }
+        _ if !flow.app.is_bulk() => Some("flow.app other than \"bulk\" needs both ends on this machine"),
+        _ if flow.nodelay => Some("flow.nodelay needs both ends on this machine"),
         _ if flow.parallel > STREAMS_MAX => Some("flow.parallel is at most 128 between machines"),
         Protocol::Tcp if flow.length.get() > BLOCK_MAX => {
             Some("flow.length is at most 1MiB between machines")

@@ -2,7 +2,7 @@
 
 use pipefill_core::backend::{Backend, Unwatched};
 use pipefill_core::cell::{
-    CellSpec, Direction, FlowSpec, HostSpec, Offloads, PathSpec, Protocol, RunSpec, Writer,
+    Application, CellSpec, Direction, FlowSpec, HostSpec, Offloads, PathSpec, Protocol, RunSpec, Writer,
 };
 use pipefill_core::file_name::FileName;
 use pipefill_core::plan::{Cell, Run};
@@ -69,6 +69,8 @@ pub(crate) fn tcp(duration: Duration) -> FlowSpec {
         ping: None,
         congestion_control: None,
         writer: Writer::default(),
+        app: Application::Bulk,
+        nodelay: false,
         table: None,
     }
 }

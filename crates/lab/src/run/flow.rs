@@ -3,14 +3,17 @@
 use crate::clock::RunClock;
 use crate::lateness::LatenessMeter;
 use crate::rows::Rows;
+use crate::traffic::application::Programs;
 use crate::traffic::connect::StreamSockets;
 use crate::traffic::counts::StreamCounts;
 use crate::traffic::ping::{Echo, Pinger};
 use crate::traffic::tcp::{TcpReceiver, TcpSender};
 use crate::traffic::udp::{Header, UdpSender};
-use pipefill_core::cell::{FlowSpec, Protocol};
-use pipefill_core::record::{CaStateSource, CaStateTimes, StreamSummary, UdpTotals};
+use pipefill_core::cell::{Application, FlowSpec, Protocol};
+use pipefill_core::record::{CaStateSource, CaStateTimes, StreamEnd, StreamSummary, UdpTotals};
 use pipefill_core::tcp_info::TcpInfo;
+use pipefill_core::traffic::application::End;
+use pipefill_core::traffic::pacing::Schedule;
 use pipefill_core::units::{Rate, Time};
 use socket2::Socket;
 use std::collections::BTreeMap;
@@ -64,6 +67,10 @@ impl ConnectedFlow<'_> {
     }
 
     pub(super) fn send_tcp(&self, clock: RunClock, span: Span, stops: &Stops) -> io::Result<LatenessMeter> {
+        if let Some(end) = End::sender(&self.spec.app, span.start) {
+            let sockets = &self.senders();
+            return self.programs(StreamEnd::Sender, sockets, clock, span, &stops.senders).run(&end);
+        }
         TcpSender {
             sockets: &self.senders(),
             counts: &self.counts,
@@ -79,8 +86,27 @@ impl ConnectedFlow<'_> {
         .run()
     }
 
-    pub(super) fn receive_tcp(&self, clock: RunClock, span: Span, stops: &Stops) -> io::Result<()> {
+    fn programs<'a>(
+        &'a self,
+        side: StreamEnd,
+        sockets: &'a [&'a Socket],
+        clock: RunClock,
+        span: Span,
+        stop: &'a AtomicBool,
+    ) -> Programs<'a> {
+        Programs { sockets, counts: &self.counts, side, clock, start: span.start, until: span.until, stop }
+    }
+
+    pub(super) fn receive_tcp(
+        &self,
+        clock: RunClock,
+        span: Span,
+        stops: &Stops,
+    ) -> io::Result<LatenessMeter> {
         let sockets: Vec<&Socket> = self.sockets.iter().map(|sockets| &sockets.receiver).collect();
+        if let Some(end) = End::receiver(&self.spec.app, span.start) {
+            return self.programs(StreamEnd::Receiver, &sockets, clock, span, &stops.receivers).run(&end);
+        }
         let (counts, read_rate) = (&self.counts, self.spec.read_rate);
         TcpReceiver {
             sockets: &sockets,
@@ -91,7 +117,8 @@ impl ConnectedFlow<'_> {
             discards: false,
             stop: &stops.receivers,
         }
-        .run()
+        .run()?;
+        Ok(LatenessMeter::new())
     }
 
     pub(super) fn send_udp(&self, clock: RunClock, span: Span, stops: &Stops) -> io::Result<LatenessMeter> {
@@ -101,13 +128,24 @@ impl ConnectedFlow<'_> {
             clock,
             start: span.start,
             until: span.until,
-            bitrate: self.spec.bitrate.unwrap_or(Rate::from_bps(1_000_000)),
+            schedule: self.schedule(span.start),
             length: self.spec.length,
             header: Header::Own,
             goal: None,
             stop: &stops.senders,
         }
         .run()
+    }
+
+    /// When the datagrams of each stream are due.
+    fn schedule(&self, start: Time) -> Schedule {
+        match &self.spec.app {
+            Application::Bursts(spec) => Schedule::bursts(start, spec, self.spec.length),
+            _ => {
+                let rate = self.spec.bitrate.unwrap_or(Rate::from_bps(1_000_000));
+                Schedule::new(start, rate, self.spec.length)
+            }
+        }
     }
 
     pub(super) fn ask(
@@ -134,8 +172,9 @@ impl ConnectedFlow<'_> {
         .run()
     }
 
-    pub(super) fn echo(&self, stops: &Stops) -> io::Result<()> {
-        Echo { socket: &self.sockets[0].receiver, stop: &stops.receivers }.run()
+    pub(super) fn echo(&self, stops: &Stops) -> io::Result<LatenessMeter> {
+        Echo { socket: &self.sockets[0].receiver, stop: &stops.receivers }.run()?;
+        Ok(LatenessMeter::new())
     }
 
     pub(super) fn summaries(&self, zero: Time, finals: &Finals, totals: &[UdpTotals]) -> Vec<StreamSummary> {

@@ -281,7 +281,7 @@ impl Traffic<'_> {
         for (flow, working) in self.flows.iter().zip(working) {
             match working.end() {
                 Ok((late, totals)) => {
-                    lateness = worse(lateness, late.summary());
+                    lateness = late.iter().map(LatenessMeter::summary).fold(lateness, worse);
                     streams.extend(flow.summaries(zero, finals, &totals));
                 }
                 Err(error) => {
@@ -315,20 +315,24 @@ struct Working<'scope> {
 }
 
 enum Receivers<'scope> {
-    One(ScopedJoinHandle<'scope, io::Result<()>>),
+    One(ScopedJoinHandle<'scope, io::Result<LatenessMeter>>),
     EachStream(Vec<ScopedJoinHandle<'scope, io::Result<UdpTotals>>>),
 }
 
 impl Working<'_> {
     /// Joins the threads; the totals are those of UDP, one a stream.
-    fn end(self) -> io::Result<(LatenessMeter, Vec<UdpTotals>)> {
-        let lateness = joined(self.sender, "a sender");
-        let totals = match self.receivers {
-            Receivers::One(receiver) => joined(receiver, "a receiver").map(|()| Vec::new()),
-            Receivers::EachStream(receivers) => {
-                receivers.into_iter().map(|each| joined(each, "a receiver")).collect()
+    fn end(self) -> io::Result<(Vec<LatenessMeter>, Vec<UdpTotals>)> {
+        let sender = joined(self.sender, "a sender");
+        match self.receivers {
+            Receivers::One(receiver) => {
+                let receiver = joined(receiver, "a receiver");
+                Ok((vec![sender?, receiver?], Vec::new()))
             }
-        };
-        Ok((lateness?, totals?))
+            Receivers::EachStream(receivers) => {
+                let totals: io::Result<_> =
+                    receivers.into_iter().map(|each| joined(each, "a receiver")).collect();
+                Ok((vec![sender?], totals?))
+            }
+        }
     }
 }

@@ -70,8 +70,11 @@ impl FlowEnds<'_> {
         let receivers = accept_all(&listener, senders.len(), deadline, watch)?;
         let sockets = pair_by_port(senders, receivers)?;
         self.note_receivers(&sockets, &mut settings)?;
-        for pair in &sockets {
+        for (pair, stream) in sockets.iter().zip(self.first_stream..) {
             pair.receiver.set_nonblocking(true)?;
+            if self.flow.nodelay {
+                settings.push(no_delay(&pair.receiver, format!("stream {stream} receiver"))?);
+            }
         }
         Ok((sockets, settings))
     }
@@ -147,7 +150,10 @@ impl FlowEnds<'_> {
             settings.push(send_buffer(&socket, asked, place.clone())?);
         }
         if let Some(rate) = self.flow.max_pacing_rate {
-            settings.push(pacing_rate(&socket, rate, place)?);
+            settings.push(pacing_rate(&socket, rate, place.clone())?);
+        }
+        if self.flow.nodelay {
+            settings.push(no_delay(&socket, place)?);
         }
         Ok(socket)
     }
@@ -224,6 +230,20 @@ pub(crate) fn pacing_rate(socket: &Socket, asked: Rate, place: String) -> io::Re
         got: Some(got.to_string()),
         why: (!met).then(|| "the kernel keeps another rate".to_owned()),
         met,
+    })
+}
+
+/// Switches Nagle's algorithm off.
+fn no_delay(socket: &Socket, place: String) -> io::Result<Setting> {
+    socket.set_tcp_nodelay(true)?;
+    let got = socket.tcp_nodelay()?;
+    Ok(Setting {
+        place,
+        name: "TCP_NODELAY".to_owned(),
+        asked: Some("1".to_owned()),
+        got: Some(u8::from(got).to_string()),
+        why: None,
+        met: got,
     })
 }
 

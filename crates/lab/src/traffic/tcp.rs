@@ -1,5 +1,5 @@
 //! TCP applications: one that offers bytes (as fast as the socket takes them, or at a fixed rate) and one that reads them
-//! (as fast as they come, or at a fixed rate).
+//! (as fast as they come, or at a fixed rate). What waits for the other end is in `application`.
 
 use super::awake::Awake;
 use super::counts::{Goal, StreamCounts};
@@ -19,9 +19,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How often a waiting application looks at the stop flag.
-const STOP_CHECK: Duration = Duration::from_millis(20);
+pub(super) const STOP_CHECK: Duration = Duration::from_millis(20);
 /// What one read takes at most.
-const READ_SIZE: usize = 256 << 10;
+pub(super) const READ_SIZE: usize = 256 << 10;
 /// The same where nothing is copied.
 const DISCARD_SIZE: usize = 1 << 20;
 /// A reader that lets data wait is woken after so long without enough of it.
@@ -260,7 +260,7 @@ impl TcpReceiver<'_> {
 }
 
 /// Bytes moved; `None` where the call would have waited.
-fn taken(result: io::Result<usize>) -> io::Result<Option<u64>> {
+pub(super) fn taken(result: io::Result<usize>) -> io::Result<Option<u64>> {
     match result {
         Ok(bytes) => Ok(Some(bytes as u64)),
         Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {

@@ -1,4 +1,4 @@
-//! UDP applications: one that sends numbered datagrams at a fixed rate, one that counts what arrives.
+//! UDP applications: one that sends numbered datagrams at a fixed rate or in bursts, one that counts what arrives.
 //!
 //! A datagram's payload begins with a [`Header`]; the rest is zeros. In a run of the lab both ends are on this machine, so that the
 //! difference to the kernel's receive timestamp is a true one-way delay. Between hosts it has an unknown offset.
@@ -15,7 +15,7 @@ use nix::poll::PollFlags;
 use pipefill_core::record::UdpTotals;
 use pipefill_core::traffic::arrivals::Arrivals;
 use pipefill_core::traffic::pacing::Schedule;
-use pipefill_core::units::{Bytes, Rate, Time};
+use pipefill_core::units::{Bytes, Time};
 use socket2::Socket;
 use std::io;
 use std::os::fd::AsFd;
@@ -89,7 +89,8 @@ pub(crate) struct UdpSender<'a> {
     pub(crate) clock: RunClock,
     pub(crate) start: Time,
     pub(crate) until: Time,
-    pub(crate) bitrate: Rate,
+    /// When the datagrams of each stream are due; it begins when the sender does.
+    pub(crate) schedule: Schedule,
     pub(crate) length: Bytes,
     pub(crate) header: Header,
     /// Where there is one, the sender stops when it is reached.
@@ -109,7 +110,9 @@ impl UdpSender<'_> {
         for counts in self.counts {
             counts.started_ns.set(began.nanos().max(1));
         }
-        let mut schedules = vec![Schedule::new(began, self.bitrate, self.length); self.sockets.len()];
+        let mut schedule = self.schedule;
+        schedule.start_at(began);
+        let mut schedules = vec![schedule; self.sockets.len()];
         let mut batch = vec![vec![0_u8; usize::try_from(self.length.get()).unwrap_or(HEADER)]; BATCH];
         while !self.is_over() {
             for (i, schedule) in schedules.iter_mut().enumerate() {
@@ -140,7 +143,15 @@ impl UdpSender<'_> {
             for (k, buffer) in batch.iter_mut().take(count).enumerate() {
                 self.header.write(buffer, i, schedule.sent() + k as u64, stamp);
             }
-            let buffers: Vec<&[u8]> = batch.iter().take(count).map(Vec::as_slice).collect();
+            let size = |k: usize| schedule.size(schedule.sent() + k as u64);
+            let buffers: Vec<&[u8]> = batch
+                .iter()
+                .take(count)
+                .enumerate()
+                .map(|(k, buffer)| {
+                    &buffer[..buffer.len().min(usize::try_from(size(k)).unwrap_or(usize::MAX))]
+                })
+                .collect();
             let sent = match datagram::send(self.sockets[i], &buffers) {
                 Ok(sent) => sent as u64,
                 Err(error) if is_full(&error) => {
@@ -159,9 +170,10 @@ impl UdpSender<'_> {
             for k in 0..sent {
                 lateness.record(now.since(schedule.due(schedule.sent() + k)));
             }
+            let bytes = (0..sent).map(|k| schedule.size(schedule.sent() + k)).sum();
             schedule.advance(sent);
             self.counts[i].sent.add(sent);
-            self.counts[i].sent_bytes.add(sent * self.length.get());
+            self.counts[i].sent_bytes.add(bytes);
             owed -= sent;
         }
         Ok(())

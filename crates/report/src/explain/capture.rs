@@ -1,6 +1,6 @@
 //! A capture explained, flow by flow, in the words for a run.
 
-use super::{advice, bold, evidence, section, shares, timeline};
+use super::{advice, bold, evidence, section, shares, timeline, where_the_time_went};
 use crate::captured::{has_words, hidden, notes, seen, too_short, udp};
 use crate::captured_udp::{groups, in_place_of_tcp};
 use crate::prose::filled;
@@ -119,6 +119,7 @@ fn explained(flow: &CapturedFlow, style: Style) -> String {
     }
     say(&seen(flow));
     lines.extend(section("Share of the time", &shares(flow.verdict.limited_fraction.as_ref(), style)));
+    lines.extend(where_the_time_went(&flow.verdict, style));
     if let Some(diagnosis) = &diagnosis {
         // One flow is one stream, whatever its number among those that were judged together.
         let alone: Vec<Span> = diagnosis.timeline.iter().map(|span| Span { stream: 0, ..*span }).collect();

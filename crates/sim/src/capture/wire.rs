@@ -3,9 +3,7 @@
 //! The simulator numbers bytes from 0, tells windows in bytes and starts its timestamps at 0. Here every end has an initial sequence
 //! number, an offset of its timestamps (`tp->tsoffset`) and an IPv4 identification to start from, drawn from the seed.
 
-use crate::segment::{
-    Ack, Body, Data, Identity, PingWay, ProtocolIdentity, Segment, TcpIdentity, WINDOW_MAX,
-};
+use crate::segment::{Body, Header, Identity, PingWay, ProtocolIdentity, Segment, TcpIdentity, WINDOW_MAX};
 use pipefill_capture::write::{End, Headers, MOST_SACKS, Piece, Tcp, flag};
 use pipefill_core::address::{self, RECEIVER_MAC, SENDER_MAC};
 use pipefill_core::cell::{Direction, PathSpec, PingSpec};
@@ -23,8 +21,10 @@ const FIRST_CLIENT_PORT: u16 = 32_768;
 pub(super) struct Wire {
     /// The end that sends the data, and the one that takes it.
     ends: [Numbered; 2],
-    /// Whether the receiver takes a super-packet in one piece.
-    pub(super) joins: bool,
+    /// Which way the packets of the first of them go.
+    direction: Direction,
+    /// Whether each takes a super-packet in one piece.
+    pub(super) joins: [bool; 2],
     kind: Kind,
 }
 
@@ -44,10 +44,6 @@ enum Kind {
     Udp,
     Ping(PingSpec, Box<PathSpec>),
 }
-
-/// Who sends a packet: the end that sends the data, or the one that takes it.
-const DATA: usize = 0;
-const BACK: usize = 1;
 
 impl Wire {
     pub(super) fn new(run: &Run, stream: &Identity) -> Self {
@@ -80,13 +76,18 @@ impl Wire {
                 Kind::Ping(flow.ping.clone().unwrap_or_default(), Box::new(path.clone()))
             }
         };
-        Self { ends, joins: stream.joins, kind }
+        Self { ends, direction: stream.direction, joins: stream.joins, kind }
+    }
+
+    /// The end whose packets go this way.
+    pub(super) fn end_of(&self, direction: Direction) -> usize {
+        usize::from(direction != self.direction)
     }
 
     /// IPv4's identification of a packet that leaves: one more than the last, a datagram's for all of its fragments, and none in an
     /// answer of the listening socket (`ip_build_and_send_pkt()`).
-    pub(super) fn identify(&mut self, body: &Body) -> u16 {
-        let end = &mut self.ends[from(body)];
+    pub(super) fn identify(&mut self, from: usize, body: &Body) -> u16 {
+        let end = &mut self.ends[from];
         match body {
             Body::SynAck { .. } => 0,
             Body::Fragment { number, .. } => end.next_id.wrapping_add(*number as u16),
@@ -98,10 +99,9 @@ impl Wire {
         }
     }
 
-    pub(super) fn headers(&self, segment: &Segment) -> Headers {
-        let way = from(&segment.body);
-        let (from, to) = (&self.ends[way], &self.ends[1 - way]);
-        let ends = [&from.end, &to.end];
+    /// The headers of a packet that the end `from` sent.
+    pub(super) fn headers(&self, from: usize, segment: &Segment) -> Headers {
+        let ends = [&self.ends[from].end, &self.ends[1 - from].end];
         match (&segment.body, &self.kind) {
             (Body::Fragment { way, number, index, .. }, Kind::Ping(spec, path)) => {
                 let exchange = exchange(spec, *number);
@@ -114,88 +114,64 @@ impl Wire {
             (Body::Datagram { len, .. }, _) => Headers::udp(ends, segment.id, *len),
             (body, Kind::Tcp(tcp)) => {
                 let payload = if let Body::Data(data) = body { data.len } else { 0 };
-                Headers::tcp(ends, segment.id, &self.tcp(tcp, body, from, to), payload)
+                Headers::tcp(ends, segment.id, &self.tcp(tcp, body, from), payload)
             }
             // No stream has another kind of packets than its own.
             (_, Kind::Udp | Kind::Ping(..)) => Headers::udp(ends, segment.id, 0),
         }
     }
 
-    fn tcp(&self, tcp: &TcpIdentity, body: &Body, from: &Numbered, to: &Numbered) -> Tcp {
-        let sequence = |number: u64| from.isn.wrapping_add(number as u32);
-        let acknowledged = |number: u64| to.isn.wrapping_add(number as u32);
+    fn tcp(&self, tcp: &TcpIdentity, body: &Body, from: usize) -> Tcp {
+        let (own, other) = (&self.ends[from], &self.ends[1 - from]);
+        let sequence = |number: u64| own.isn.wrapping_add(number as u32);
+        let acknowledged = |number: u64| other.isn.wrapping_add(number as u32);
         let stamps = |value: u32, echo: u32| {
-            let stamps = (value.wrapping_add(from.ts_offset), echo.wrapping_add(to.ts_offset));
+            let stamps = (value.wrapping_add(own.ts_offset), echo.wrapping_add(other.ts_offset));
             Some(stamps).filter(|_| tcp.timestamps)
         };
-        let scaled = |window: u64| (window >> tcp.scale.unwrap_or(0)).min(WINDOW_MAX) as u16;
-        let hello = Tcp { mss: Some(tcp.mss), sack_permitted: true, ..Tcp::default() };
-        // The end that sends the data has taken nothing but the SYN of the other.
-        let own = Tcp {
-            seq: sequence(1),
-            ack: acknowledged(1),
-            flags: flag::ACK,
-            window: tcp.own_window,
+        let scale = tcp.scales.map(|scales| scales[from]);
+        let hello = Tcp {
+            seq: sequence(0),
+            mss: Some(tcp.mss),
+            sack_permitted: true,
+            window_scale: scale,
             ..Tcp::default()
         };
-        match *body {
+        let established = |header: &Header, flags: u8| {
+            let mut blocks = [(0, 0); MOST_SACKS];
+            for (block, range) in blocks.iter_mut().zip(header.sacks.blocks(header.ack)) {
+                *block = (acknowledged(range.start), acknowledged(range.end));
+            }
+            Tcp {
+                seq: sequence(header.seq),
+                ack: acknowledged(header.ack),
+                flags: flag::ACK | flags,
+                window: (header.window >> scale.unwrap_or(0)).min(WINDOW_MAX) as u16,
+                timestamps: stamps(header.ts, header.ts_echo),
+                sacks: blocks,
+                sack_count: header.sacks.blocks(header.ack).len(),
+                ..Tcp::default()
+            }
+        };
+        match body {
             Body::Syn { ts } => Tcp {
-                seq: sequence(0),
                 flags: flag::SYN,
                 window: tcp.first_window,
-                window_scale: tcp.scale.map(|_| tcp.own_scale),
-                timestamps: stamps(ts, 0).map(|(value, _)| (value, 0)),
+                timestamps: stamps(*ts, 0).map(|(value, _)| (value, 0)),
                 ..hello
             },
             Body::SynAck { window, ts, ts_echo } => Tcp {
-                seq: sequence(0),
                 ack: acknowledged(1),
                 flags: flag::SYN | flag::ACK,
-                window: window.min(WINDOW_MAX) as u16,
-                window_scale: tcp.scale,
-                timestamps: stamps(ts, ts_echo),
+                window: (*window).min(WINDOW_MAX) as u16,
+                timestamps: stamps(*ts, *ts_echo),
                 ..hello
             },
-            Body::HandshakeAck { ts, ts_echo } => Tcp { timestamps: stamps(ts, ts_echo), ..own },
-            Body::Probe { seq, ts, ts_echo } => {
-                Tcp { seq: sequence(seq), timestamps: stamps(ts, ts_echo), ..own }
-            }
-            Body::Data(Data { seq, push, ts, ts_echo, .. }) => {
-                let flags = flag::ACK | if push { flag::PSH } else { 0 };
-                Tcp { seq: sequence(seq), flags, timestamps: stamps(ts, ts_echo), ..own }
-            }
-            Body::Ack(Ack { ack, window, ts, ts_echo, sacks }) => {
-                let mut blocks = [(0, 0); MOST_SACKS];
-                for (block, range) in blocks.iter_mut().zip(sacks.blocks()) {
-                    *block = (acknowledged(range.start), acknowledged(range.end));
-                }
-                Tcp {
-                    ack: acknowledged(ack),
-                    window: scaled(window),
-                    timestamps: stamps(ts, ts_echo),
-                    sacks: blocks,
-                    sack_count: sacks.blocks().len(),
-                    ..own
-                }
-            }
-            Body::Datagram { .. } | Body::Fragment { .. } => own,
+            Body::HandshakeAck(header) | Body::Ack(header) | Body::Probe(header) => established(header, 0),
+            Body::Data(data) => established(&data.header, if data.push { flag::PSH } else { 0 }),
+            // No connection has such packets.
+            Body::Datagram { .. } | Body::Fragment { .. } => Tcp::default(),
         }
-    }
-}
-
-/// Which end sends it.
-fn from(body: &Body) -> usize {
-    match body {
-        Body::Syn { .. }
-        | Body::HandshakeAck { .. }
-        | Body::Data(_)
-        | Body::Probe { .. }
-        | Body::Datagram { .. } => DATA,
-        Body::SynAck { .. } | Body::Ack(_) => BACK,
-        Body::Fragment { way, .. } => match way {
-            PingWay::Request => DATA,
-            PingWay::Reply => BACK,
-        },
     }
 }
 

@@ -23,7 +23,7 @@ impl Default for Arrivals {
 impl Arrivals {
     pub(super) fn note(&mut self, body: &Body) {
         let Body::Data(data) = body else { return };
-        let mut range = Range { start: data.seq, end: data.seq + u64::from(data.len) };
+        let mut range = data.range();
         if range.start > self.contiguous {
             let from = self.beyond.partition_point(|known| known.end < range.start);
             let until = self.beyond.partition_point(|known| known.start <= range.end);
@@ -58,13 +58,14 @@ impl Arrivals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::Data;
+    use crate::segment::{Data, Header};
 
     #[test]
     fn ranges_grow_together_and_holes_stay() {
         let mut arrivals = Arrivals::default();
         let mut note = |seq, len| {
-            arrivals.note(&Body::Data(Data { seq, len, push: false, ts: 0, ts_echo: 0 }));
+            let header = Header { seq, ..Header::default() };
+            arrivals.note(&Body::Data(Data { header, len, push: false }));
             (arrivals.contiguous, arrivals.beyond.len())
         };
         assert_eq!(note(21, 10), (1, 1));

@@ -1,9 +1,8 @@
-//! Both ends of a TCP connection, held against each other: the bytes, the windows, the scoreboard's counts, the timers.
+//! A half of a TCP connection, from one end to the other: the bytes, the windows, the scoreboard's counts, the timers.
 //!
 //! `tcp_verify_left_out()`, `tcp_packets_in_flight()` and RFC 9293, 3.8.6 say what has to hold.
 
 use super::{Verdict, holds};
-use crate::apps::{Reader, Writer};
 use crate::stream::TcpStream;
 use crate::tcp::limits::FIRST_BYTE;
 use crate::tcp::receiver::Receiver;
@@ -13,9 +12,9 @@ use crate::tcp::sender::Sender;
 /// Segments that an instant's share of the recount looks at.
 const RECOUNTED: u32 = 32;
 
-/// A connection at the latest look.
+/// One way of a connection at the latest look: the sending half of one end and the receiving half of the other.
 #[derive(Debug, Default)]
-pub(super) struct Connection {
+pub(super) struct Half {
     /// The right edge as the receiver holds it, and the furthest that it told. They differ until the first ACK: a SYN-ACK can't tell
     /// more than 65535 (RFC 7323, 2.2).
     window_right: u64,
@@ -26,14 +25,13 @@ pub(super) struct Connection {
     until_recount: u32,
 }
 
-impl Connection {
-    pub(super) fn look(&mut self, tcp: &TcpStream) -> Verdict {
-        let (sender, receiver) = (&tcp.sender, &tcp.receiver);
+impl Half {
+    /// The way from the end `from`.
+    pub(super) fn look(&mut self, tcp: &TcpStream, from: usize) -> Verdict {
+        let (sender, receiver) = (&tcp.ends[from].sender, &tcp.ends[1 - from].receiver);
         let told = self.edge_told(receiver);
         sequence(sender, receiver, told)?;
-        if let Some((writer, reader)) = &tcp.applications {
-            applications(sender, receiver, writer, reader)?;
-        }
+        applications(sender, receiver, tcp.written(from), tcp.read(1 - from))?;
         self.progress(sender, receiver, told)?;
         Self::congestion_window(sender)?;
         timers(sender, receiver)?;
@@ -116,10 +114,10 @@ fn sequence(sender: &Sender, receiver: &Receiver, told: u64) -> Verdict {
 }
 
 /// Written = acknowledged + outstanding + queued; read = delivered in order.
-fn applications(sender: &Sender, receiver: &Receiver, writer: &Writer, reader: &Reader) -> Verdict {
-    let (written, queued) = (writer.sent_bytes, sender.queue.write_seq - FIRST_BYTE);
+fn applications(sender: &Sender, receiver: &Receiver, written: u64, read: u64) -> Verdict {
+    let queued = sender.queue.write_seq - FIRST_BYTE;
     holds(written == queued, || format!("{written} bytes written, {queued} taken"))?;
-    let (read, copied) = (reader.received_bytes, receiver.copied_seq - FIRST_BYTE);
+    let copied = receiver.copied_seq - FIRST_BYTE;
     holds(read == copied, || format!("{read} bytes read, {copied} handed over"))
 }
 

@@ -44,7 +44,7 @@ impl Way {
                 let took = now.since(*sent);
                 return holds(took >= self.delay, || format!("{}: a datagram took {took:?}", self.name));
             }
-            Body::Data(data) => (now.micros() / 1000 - u64::from(data.ts), "segment"),
+            Body::Data(data) => (now.micros() / 1000 - u64::from(data.header.ts), "segment"),
             Body::Ack(ack) => (now.micros() / 1000 - u64::from(ack.ts), "ACK"),
             _ => return Ok(()),
         };

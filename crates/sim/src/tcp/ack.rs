@@ -4,7 +4,7 @@ use super::rate::Gathered;
 use super::scoreboard::{Sent, mark};
 use super::sender::Sender;
 use crate::cc::AckSample;
-use crate::segment::Ack as Received;
+use crate::segment::Header;
 use pipefill_core::tcp_info::CaState;
 use pipefill_core::units::Time;
 
@@ -21,8 +21,10 @@ pub(crate) mod flag {
     pub(crate) const DSACK_TLP: u16 = 256;
     pub(crate) const LOST_RETRANS: u16 = 512;
     pub(crate) const MAYBE_DELAYED: u16 = 1024;
+    /// `FLAG_DATA`: it carries payload.
+    pub(crate) const DATA: u16 = 2048;
     /// The ACK is no duplicate.
-    pub(crate) const NOT_DUP: u16 = WINDOW_UPDATE | DATA_ACKED;
+    pub(crate) const NOT_DUP: u16 = DATA | WINDOW_UPDATE | DATA_ACKED;
     pub(crate) const FORWARD: u16 = DATA_ACKED | DATA_SACKED;
     pub(crate) const ALERT: u16 = DATA_SACKED | DSACKING;
 }
@@ -67,17 +69,40 @@ struct Cleaned {
 }
 
 impl Sender {
-    /// Takes an ACK.
-    pub(crate) fn on_ack(&mut self, now: Time, received: &Received) {
+    /// Takes an ACK without payload.
+    pub(crate) fn on_ack(&mut self, now: Time, received: &Header) {
+        self.take_header(now, received, false);
+        self.check_send();
+    }
+
+    /// `tcp_data_snd_check()`: what may leave now does.
+    pub(crate) fn check_send(&mut self) {
+        self.push_pending();
+        self.check_space();
+        debug_assert!(
+            self.board.packets_out() > 2000 || self.board.recount(self.snd_una, self.snd_nxt).is_ok()
+        );
+    }
+
+    /// Whether a segment with payload tells this half nothing: all that was written is acknowledged, and the window is as it was.
+    pub(crate) fn knows(&self, received: &Header) -> bool {
+        received.ack == self.queue.write_seq
+            && received.ack == self.snd_una
+            && received.window == self.snd_wnd
+            && received.sacks.is_empty()
+    }
+
+    /// `tcp_ack()`: what a segment acknowledges, with payload or without.
+    pub(crate) fn take_header(&mut self, now: Time, received: &Header, has_payload: bool) {
         self.now = now;
-        if self.is_outdated(received) || received.ack > self.snd_nxt {
+        if received.ack > self.snd_nxt {
             return;
         }
         let prior_una = self.snd_una;
         let (prior_delivered, prior_lost) = (self.conn.delivered, self.board.lost);
         let mut ack = Ack {
             number: received.ack,
-            flags: 0,
+            flags: if has_payload { flag::DATA } else { 0 },
             gathered: Gathered::default(),
             first_sacked_us: None,
             last_sacked_us: None,
@@ -89,15 +114,14 @@ impl Sender {
         let is_old = received.ack < prior_una;
         self.ts_echo = received.ts_echo;
         if !is_old {
-            self.note_timestamp(received);
             self.update_window(received, &mut ack);
         }
-        if !received.sacks.blocks().is_empty() {
-            self.tag_sacks(received.sacks.blocks(), prior_una, &mut ack);
+        if !received.sacks.is_empty() {
+            self.take_sacks(received, prior_una, &mut ack);
         }
         if is_old {
             // What an overtaken ACK tells is never counted as delivered (`old_ack` in `tcp_ack()`).
-            if !self.board.is_empty() && !received.sacks.blocks().is_empty() {
+            if !self.board.is_empty() && !received.sacks.is_empty() {
                 self.alert(prior_una, &mut ack);
                 self.resend(&ack);
             }
@@ -109,11 +133,6 @@ impl Sender {
                 self.take_ack(prior_una, prior_highest, prior_delivered, prior_lost, &mut ack);
             }
         }
-        self.push_pending();
-        self.check_space();
-        debug_assert!(
-            self.board.packets_out() > 2000 || self.board.recount(self.snd_una, self.snd_nxt).is_ok()
-        );
     }
 
     /// Nothing was out (`no_queue` in `tcp_ack()`): a D-SACK may still undo a reduction, and a loss probe be judged.
@@ -156,10 +175,11 @@ impl Sender {
     }
 
     /// `tcp_ack_update_window()` and `tcp_snd_una_update()`.
-    fn update_window(&mut self, received: &Received, ack: &mut Ack) {
+    fn update_window(&mut self, received: &Header, ack: &mut Ack) {
         let is_advanced = received.ack > self.snd_una;
-        if is_advanced || received.window > self.snd_wnd || received.window == 0 {
+        if self.may_update_window(received) {
             ack.flags |= flag::WINDOW_UPDATE;
+            self.window_seq = received.seq;
             self.snd_wnd = received.window;
             self.max_window = self.max_window.max(received.window);
         }
@@ -168,6 +188,13 @@ impl Sender {
             self.timeouts = 0;
             self.snd_una = received.ack;
         }
+    }
+
+    /// `tcp_may_update_window()` (RFC 9293, 3.10.7.4): later segments, and of one segment's copies the larger window.
+    pub(crate) fn may_update_window(&self, received: &Header) -> bool {
+        received.ack > self.snd_una
+            || received.seq > self.window_seq
+            || (received.seq == self.window_seq && (received.window > self.snd_wnd || received.window == 0))
     }
 
     /// `tcp_clean_rtx_queue()`.

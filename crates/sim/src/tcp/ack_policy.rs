@@ -1,9 +1,10 @@
-//! When the receiver sends an ACK: at once, every second segment, delayed, or compressed (RFC 5681, 4.2; RFC 9293, 3.8.6.3;
+//! When an end sends an ACK: at once, every second segment, delayed, compressed, or with its data (RFC 5681, 4.2; RFC 9293, 3.8.6.3;
 //! `__tcp_ack_snd_check()`).
 
 use super::receiver::Receiver;
+use super::rtt::Rtt;
 use crate::jiffies;
-use crate::segment::{Ack, Body};
+use crate::segment::Header;
 use pipefill_core::units::Time;
 use std::time::Duration;
 
@@ -11,6 +12,8 @@ use std::time::Duration;
 const ATO_MIN: u64 = 40;
 /// `TCP_DELACK_MAX`, ticks.
 const DELACK_MAX: u64 = 200;
+/// `HZ / 2`: the longest delay of an end that only receives, ticks.
+const DELAY_MAX: u64 = 500;
 /// `TCP_MAX_QUICKACKS`.
 const MAX_QUICK: u32 = 16;
 /// `tcp_comp_sack_nr`, `tcp_comp_sack_delay_ns`.
@@ -18,8 +21,6 @@ const COMPRESSED_MAX: u32 = 44;
 const COMPRESSED_DELAY_NS: u64 = 1_000_000;
 /// `TCP_FASTRETRANS_THRESH`: duplicates that are never compressed.
 const DUPLICATES: u32 = 3;
-/// `tcp_rto_min()`, ticks.
-const RTO_MIN: u64 = 200;
 
 /// `icsk_ack` and what belongs to ACK compression.
 #[derive(Debug, Default)]
@@ -27,6 +28,9 @@ pub(crate) struct AckPolicy {
     is_scheduled: bool,
     /// `icsk_ack.quick`: ACKs still to be sent at once.
     pub(crate) quick: u32,
+    /// `icsk_ack.pingpong`: the application answers what comes, so that an ACK may wait for its data. Linux counts answers, and one is
+    /// enough (`tcp_pingpong_thresh`).
+    pub(crate) is_pingpong: bool,
     /// `ICSK_ACK_NOW`.
     pub(crate) is_urgent: bool,
     is_pushed: bool,
@@ -44,7 +48,7 @@ pub(crate) struct AckPolicy {
 impl AckPolicy {
     /// The earliest deadline.
     pub(crate) fn next(&self) -> Option<Time> {
-        Time::earliest(self.delayed, self.compressed_at)
+        if self.is_scheduled { Time::earliest(self.delayed, self.compressed_at) } else { None }
     }
 
     /// A small segment came (`ICSK_ACK_PUSHED`, twice `ICSK_ACK_PUSHED2`).
@@ -65,11 +69,22 @@ impl AckPolicy {
     pub(crate) fn schedule(&mut self) {
         self.is_scheduled = true;
     }
+
+    /// `tcp_event_data_sent()`: data that leaves within an `ato` of what came last is an answer to it.
+    pub(crate) fn note_data_sent(&mut self, now: Time) {
+        let since = u64::from(jiffies::stamp(now) - jiffies::stamp(self.last_data));
+        self.is_pingpong |= since < self.ato;
+    }
+
+    /// `tcp_in_quickack_mode()`.
+    fn is_quick(&self) -> bool {
+        self.quick > 0 && !self.is_pingpong
+    }
 }
 
 impl Receiver {
     /// `tcp_event_data_recv()`: data came in order or not.
-    pub(crate) fn on_data_event(&mut self, now: Time) {
+    pub(crate) fn on_data_event(&mut self, now: Time, rtt: &Rtt) {
         self.ack_policy.schedule();
         let gap = u64::from(jiffies::stamp(now) - jiffies::stamp(self.ack_policy.last_data));
         if self.ack_policy.ato == 0 {
@@ -78,21 +93,17 @@ impl Receiver {
         } else if gap <= ATO_MIN / 2 {
             self.ack_policy.ato = (self.ack_policy.ato >> 1) + ATO_MIN / 2;
         } else if gap < self.ack_policy.ato {
-            self.ack_policy.ato = ((self.ack_policy.ato >> 1) + gap).min(DELACK_MAX);
-        } else if gap > self.own_rto() {
+            self.ack_policy.ato = ((self.ack_policy.ato >> 1) + gap).min(rtt.rto_ms);
+        } else if gap > rtt.rto_ms {
             self.increase_quick();
         }
         self.ack_policy.last_data = now;
     }
 
-    /// `icsk_rto` of an end that sends nothing, ticks: as the handshake left it.
-    fn own_rto(&self) -> u64 {
-        jiffies::from_micros(self.srtt_us) + RTO_MIN.max(jiffies::from_micros(2 * self.srtt_us))
-    }
-
     /// `tcp_enter_quickack_mode()`.
     pub(crate) fn enter_quick_mode(&mut self) {
         self.increase_quick();
+        self.ack_policy.is_pingpong = false;
         self.ack_policy.ato = ATO_MIN;
     }
 
@@ -105,25 +116,26 @@ impl Receiver {
     }
 
     /// `__tcp_ack_snd_check()`.
-    pub(crate) fn check_ack(&mut self, now: Time) {
+    pub(crate) fn check_ack(&mut self, now: Time, rtt: &Rtt) {
         if !self.ack_policy.is_scheduled {
             return;
         }
         let is_second = self.rcv_nxt - self.rcv_wup > u64::from(self.rcv_mss)
             && (self.rcv_nxt == self.copied_seq || self.possible_window() >= self.rcv_wnd);
-        if is_second || self.ack_policy.quick > 0 || self.ack_policy.is_urgent {
+        if is_second || self.ack_policy.is_quick() || self.ack_policy.is_urgent {
             self.send_ack(now);
         } else if self.reassembly.is_empty() {
-            self.delay_ack(now);
+            self.delay_ack(now, rtt);
         } else {
-            self.compress_ack(now);
+            self.compress_ack(now, rtt);
         }
     }
 
     /// `tcp_cleanup_rbuf()`: the application has read `copied` bytes.
     pub(crate) fn after_read(&mut self, now: Time, copied: u64) {
         let policy = &self.ack_policy;
-        let is_drained = copied > 0 && policy.is_pushed && self.rmem_alloc == 0;
+        let is_last_small = policy.is_pushed_again || (policy.is_pushed && !policy.is_pingpong);
+        let is_drained = copied > 0 && is_last_small && self.rmem_alloc == 0;
         let is_owed =
             policy.is_scheduled && (self.rcv_nxt - self.rcv_wup > u64::from(self.rcv_mss) || is_drained);
         if is_owed || (copied > 0 && self.is_window_worth_telling()) {
@@ -143,7 +155,28 @@ impl Receiver {
 
     /// `tcp_send_ack()`.
     pub(crate) fn send_ack(&mut self, now: Time) {
-        let window = self.select_window();
+        self.acknowledge();
+        self.segs_out = self.segs_out.wrapping_add(1);
+        let header = Header {
+            seq: self.snd_nxt,
+            ack: self.rcv_wup,
+            window: self.rcv_wnd,
+            ts: jiffies::stamp(now),
+            ts_echo: self.ts_recent,
+            sacks: self.reassembly.take_sacks(),
+        };
+        self.outbox.push((self.sent_before, header));
+    }
+
+    /// Fills in the half of a header that this half of the socket knows, SACK blocks aside: what was acknowledged last.
+    pub(crate) fn complete(&self, header: &mut Header) {
+        (header.ack, header.window, header.ts_echo) = (self.rcv_wup, self.rcv_wnd, self.ts_recent);
+    }
+
+    /// A segment leaves that acknowledges all that came, so that no other has to (`tcp_event_ack_sent()`).
+    pub(crate) fn acknowledge(&mut self) {
+        self.select_window();
+        self.has_news = false;
         let policy = &mut self.ack_policy;
         if policy.is_scheduled && policy.quick > 0 {
             policy.quick -= 1;
@@ -155,14 +188,6 @@ impl Receiver {
         policy.is_urgent = false;
         (policy.is_pushed, policy.is_pushed_again) = (false, false);
         (policy.delayed, policy.compressed, policy.compressed_at) = (None, 0, None);
-        self.segs_out = self.segs_out.wrapping_add(1);
-        self.outbox.push(Body::Ack(Ack {
-            ack: self.rcv_nxt,
-            window,
-            ts: jiffies::stamp(now),
-            ts_echo: self.ts_recent,
-            sacks: self.reassembly.take_sacks(),
-        }));
     }
 
     /// `tcp_sack_compress_send_ack()`.
@@ -172,8 +197,8 @@ impl Receiver {
         }
     }
 
-    /// The delayed or the compressed ACK is due.
-    pub(crate) fn on_timer(&mut self, now: Time) {
+    /// The delayed or the compressed ACK is due (`tcp_delack_timer_handler()`).
+    pub(crate) fn on_timer(&mut self, now: Time, rtt: &Rtt) {
         if self.ack_policy.compressed_at.is_some_and(|at| at <= now) {
             self.ack_policy.compressed_at = None;
             self.send_compressed(now);
@@ -181,19 +206,23 @@ impl Receiver {
         if self.ack_policy.delayed.is_some_and(|at| at <= now) {
             self.ack_policy.delayed = None;
             if self.ack_policy.is_scheduled {
-                self.ack_policy.ato = (self.ack_policy.ato << 1).min(DELACK_MAX);
+                let policy = &mut self.ack_policy;
+                let was_pingpong = std::mem::replace(&mut policy.is_pingpong, false);
+                policy.ato = if was_pingpong { ATO_MIN } else { (policy.ato << 1).min(rtt.rto_ms) };
                 self.send_ack(now);
             }
         }
     }
 
     /// `tcp_send_delayed_ack()`.
-    fn delay_ack(&mut self, now: Time) {
+    fn delay_ack(&mut self, now: Time, rtt: &Rtt) {
         let mut ticks = self.ack_policy.ato;
         if ticks > ATO_MIN {
-            let most = if self.ack_policy.is_pushed { DELACK_MAX } else { 500 };
-            let rtt = jiffies::from_micros(self.srtt_us).max(ATO_MIN);
-            ticks = ticks.min(most).min(if self.srtt_us > 0 { rtt } else { most });
+            let is_short = self.ack_policy.is_pingpong || self.ack_policy.is_pushed;
+            let most = if is_short { DELACK_MAX } else { DELAY_MAX };
+            let srtt_us = u64::from(rtt.srtt_us());
+            let srtt = jiffies::from_micros(srtt_us).max(ATO_MIN);
+            ticks = ticks.min(most).min(if srtt_us > 0 { srtt } else { most });
         }
         let deadline = jiffies::deadline(now, ticks.min(DELACK_MAX));
         let soon = now.after(Duration::from_millis(ticks / 4));
@@ -205,7 +234,7 @@ impl Receiver {
     }
 
     /// Out of order: three duplicates at once, then at most one in a twentieth of the round trip.
-    fn compress_ack(&mut self, now: Time) {
+    fn compress_ack(&mut self, now: Time, rtt: &Rtt) {
         let rcv_nxt = self.rcv_nxt;
         let policy = &mut self.ack_policy;
         if policy.compressed_nxt != rcv_nxt {
@@ -220,9 +249,9 @@ impl Receiver {
         }
         policy.compressed += 1;
         if policy.compressed_at.is_none() {
-            let rtt = self.tuning.rtt_us();
-            let rtt = if self.srtt_us > 0 && self.srtt_us < rtt { self.srtt_us } else { rtt };
-            let delay = COMPRESSED_DELAY_NS.min(rtt * 1000 / 20);
+            let (srtt_us, own_us) = (u64::from(rtt.srtt_us()), self.tuning.rtt_us());
+            let rtt_us = if srtt_us > 0 && srtt_us < own_us { srtt_us } else { own_us };
+            let delay = COMPRESSED_DELAY_NS.min(rtt_us * 1000 / 20);
             policy.compressed_at = Some(now.after(Duration::from_nanos(delay)));
         }
     }

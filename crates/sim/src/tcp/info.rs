@@ -3,6 +3,7 @@
 //! Never: a field that the simulator does not keep; those are null.
 
 use super::receiver::Receiver;
+use super::rtt::Rtt;
 use super::sender::Sender;
 use crate::cc::INFINITE_SSTHRESH;
 use pipefill_core::tcp_info::{CaState, TcpInfo};
@@ -55,6 +56,8 @@ impl Sender {
             reord_seen: Some(totals.reord_seen),
             rcv_ooo_segments: Some(0),
             rto_count: Some(totals.rto_count),
+            last_data_sent_us: None,
+            last_data_recv_us: None,
             busy_us: Some(busy_us),
             rwnd_limited_us: Some(rwnd_limited_us),
             sndbuf_limited_us: Some(sndbuf_limited_us),
@@ -63,9 +66,9 @@ impl Sender {
 }
 
 impl Receiver {
-    /// The receiving end.
-    pub(crate) fn info(&self) -> TcpInfo {
-        let rtt = u32::try_from(self.srtt_us).ok().filter(|&us| us > 0);
+    /// The receiving end, whose sending half knows the round trip `rtt`.
+    pub(crate) fn info(&self, rtt: &Rtt) -> TcpInfo {
+        let rtt = Some(rtt.srtt_us()).filter(|&us| us > 0);
         TcpInfo {
             state: ESTABLISHED,
             ca_state: Some(CaState::Open),

@@ -7,7 +7,7 @@ use super::scoreboard::{Sent, mark};
 use super::sender::Sender;
 use crate::cc::Event;
 use crate::jiffies;
-use crate::segment::{Body, Data};
+use crate::segment::{Body, Data, Header};
 use pipefill_core::tcp_info::CaState;
 use pipefill_core::units::NANOS_PER_SEC;
 use std::time::Duration;
@@ -112,16 +112,11 @@ impl Sender {
     }
 
     /// `tcp_current_mss()`, `tcp_bound_to_half_wnd()`: a peer whose window is small gets segments of half of it, so that there
-    /// can be two.
+    /// can be two; and what the SACK option takes has no room for payload.
     fn current_mss(&self) -> u64 {
-        let mss = u64::from(self.conn.mss);
+        let mss = u64::from(self.conn.mss - self.sack_bytes);
         let cutoff = if self.max_window > MSS_DEFAULT { self.max_window / 2 } else { self.max_window };
         if cutoff > 0 && mss > cutoff { cutoff.max(MSS_LEAST) } else { mss }
-    }
-
-    /// `tcp_nagle_check()` with Minshall's variant: one small segment out at a time.
-    fn may_send_small(&self) -> bool {
-        self.board.is_empty() || self.last_small <= self.snd_una
     }
 
     /// `tcp_cwnd_test()`.
@@ -178,7 +173,7 @@ impl Sender {
         self.board.push(segment);
         self.transmit(&segment);
         self.snd_nxt = end;
-        if len < self.conn.mss {
+        if len < self.conn.mss - self.sack_bytes {
             self.last_small = end;
         }
     }
@@ -187,9 +182,14 @@ impl Sender {
     fn transmit(&mut self, segment: &Sent) {
         self.totals.data_segs_out = self.totals.data_segs_out.wrapping_add(1);
         self.totals.bytes_sent += u64::from(segment.len);
-        let (ts, ts_echo) = (jiffies::stamp(self.now), self.ts_recent);
         let push = segment.has(mark::PUSH);
-        self.emit(Body::Data(Data { seq: segment.seq, len: segment.len, push, ts, ts_echo }));
+        let header = self.header(segment.seq);
+        self.emit(Body::Data(Data { header, len: segment.len, push }));
+    }
+
+    /// The half of a header that this half of the socket fills in; the other is the receiving half's.
+    pub(crate) fn header(&self, seq: u64) -> Header {
+        Header { seq, ts: jiffies::stamp(self.now), ..Header::default() }
     }
 
     /// Hands a packet over to the path.

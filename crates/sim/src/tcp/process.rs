@@ -4,7 +4,7 @@
 //! What it sends between two looks after the backlog leaves at once, and the time passes after it.
 
 use super::sender::Sender;
-use crate::segment::Ack;
+use crate::segment::Header;
 use pipefill_core::units::Time;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(crate) struct Process {
     pub(crate) sent: u32,
     /// It holds the socket until then.
     until: Option<Time>,
-    backlog: Vec<Ack>,
+    backlog: Vec<Header>,
 }
 
 impl Process {
@@ -36,7 +36,7 @@ impl Process {
     }
 
     /// Leaves `ack` to be taken when the socket is free (`tcp_add_backlog()`).
-    pub(crate) fn leave(&mut self, ack: Ack) {
+    pub(crate) fn leave(&mut self, ack: Header) {
         self.backlog.push(ack);
     }
 }
@@ -78,7 +78,6 @@ mod tests {
     use crate::cc;
     use crate::host::Host;
     use crate::options::Options;
-    use crate::segment::Sacks;
     use crate::tcp::limits::FIRST_BYTE;
     use crate::tcp::sender::SenderSettings;
     use pipefill_core::units::Seed;
@@ -91,7 +90,7 @@ mod tests {
         let host = Host::usual(options);
         let cc = cc::by_name("cubic", Seed::new(1)).expect("known");
         let mut sender =
-            Sender::new(SenderSettings { host, cc, sndbuf: Some(1 << 20), max_pacing_rate: None });
+            Sender::new(SenderSettings { host, cc, sndbuf: Some(1 << 20), max_pacing_rate: None, nodelay: false });
         sender.established(Time::from_nanos(1_000_000), 1 << 20, Some(100_000));
         sender.conn.cwnd = 1000;
         sender
@@ -106,9 +105,8 @@ mod tests {
         assert!(sender.queue.is_writing());
         let until = begin.after(Duration::from_nanos(16 * 256));
         assert_eq!((sender.next(), sender.in_flight()), (Some(until), 16));
-        let sacks = Sacks::default();
         let ack = FIRST_BYTE + 4 * SEGMENT;
-        sender.process.leave(Ack { ack, window: 1 << 20, sacks, ts: 2, ts_echo: 1 });
+        sender.process.leave(Header { ack, window: 1 << 20, ts: 2, ts_echo: 1, ..Header::default() });
         sender.release(begin);
         assert_eq!(sender.snd_una, FIRST_BYTE, "the process still has the socket");
         sender.release(until);

@@ -92,10 +92,26 @@ impl Reassembly {
         self.duplicate = Some(range);
     }
 
+    /// Whether the option would be empty.
+    pub(crate) fn has_no_sacks(&self) -> bool {
+        self.duplicate.is_none() && self.recent.is_empty()
+    }
+
+    /// What the option of the next segment takes.
+    pub(crate) fn option_bytes(&self) -> u32 {
+        self.sacks().option_bytes()
+    }
+
     /// The option of the next ACK; a duplicate is reported once, and first (RFC 2883, section 4).
     pub(crate) fn take_sacks(&mut self) -> Sacks {
+        let sacks = self.sacks();
+        self.duplicate = None;
+        sacks
+    }
+
+    fn sacks(&self) -> Sacks {
         let mut sacks = Sacks::default();
-        let blocks = self.duplicate.take().into_iter().chain(self.recent.iter().copied());
+        let blocks = self.duplicate.into_iter().chain(self.recent.iter().copied());
         for block in blocks {
             if !sacks.push(block) {
                 break;
@@ -128,20 +144,24 @@ mod tests {
         Range { start, end }
     }
 
+    fn blocks(queue: &mut Reassembly) -> Vec<Range> {
+        queue.take_sacks().blocks(0).collect()
+    }
+
     #[test]
     fn islands_grow_together_and_the_latest_is_told_first() {
         let mut queue = Reassembly::default();
         assert!(queue.insert(range(20, 30), 1));
         assert!(queue.insert(range(40, 50), 2));
-        assert_eq!(queue.take_sacks().blocks(), [range(40, 50), range(20, 30)]);
+        assert_eq!(blocks(&mut queue), [range(40, 50), range(20, 30)]);
         assert!(queue.insert(range(30, 40), 4));
-        assert_eq!(queue.take_sacks().blocks(), [range(20, 50)]);
+        assert_eq!(blocks(&mut queue), [range(20, 50)]);
         assert!(!queue.insert(range(25, 35), 8));
-        assert_eq!(queue.take_sacks().blocks(), [range(25, 35), range(20, 50)]);
+        assert_eq!(blocks(&mut queue), [range(25, 35), range(20, 50)]);
         assert_eq!(queue.take_reached(10), None);
         assert_eq!(queue.take_reached(20), Some((50, 7)));
         assert!(queue.is_empty());
-        assert!(queue.take_sacks().blocks().is_empty());
+        assert!(queue.take_sacks().is_empty());
     }
 
     #[test]
@@ -150,7 +170,7 @@ mod tests {
         queue.insert(range(20, 30), 1);
         queue.insert(range(40, 50), 2);
         assert!(!queue.insert(range(25, 30), 1));
-        assert_eq!(queue.take_sacks().blocks(), [range(25, 30), range(20, 30), range(40, 50)]);
+        assert_eq!(blocks(&mut queue), [range(25, 30), range(20, 30), range(40, 50)]);
     }
 
     #[test]

@@ -59,9 +59,9 @@ impl Tuning {
 }
 
 impl Receiver {
-    /// `tcp_select_initial_window()`: the window of the SYN-ACK, and the scale that lets the largest buffer be told.
-    pub(crate) fn set_initial_window(&mut self) {
-        let mss = u64::from(self.mss);
+    /// `tcp_select_initial_window()`: the first window, in whole segments of `mss`, and the scale that lets the largest buffer be told.
+    pub(crate) fn set_initial_window(&mut self, mss: u32) {
+        let mss = u64::from(mss);
         let space = self.full_space();
         self.rcv_wnd = if space > mss { space / mss * mss } else { space };
         if self.host.window_scaling {
@@ -74,7 +74,7 @@ impl Receiver {
         self.rcv_ssthresh = self.rcv_wnd;
     }
 
-    /// The window in the SYN-ACK, which is never scaled (RFC 7323, 2.2).
+    /// The window in the SYN or the SYN-ACK, which is never scaled (RFC 7323, 2.2).
     pub(crate) fn first_window(&self) -> u64 {
         self.rcv_wnd.min(UNSCALED_MAX)
     }
@@ -152,7 +152,7 @@ impl Receiver {
     }
 
     /// `tcp_select_window()`: the window to tell now. Its right edge never moves back (RFC 9293, 3.8.6).
-    pub(crate) fn select_window(&mut self) -> u64 {
+    pub(crate) fn select_window(&mut self) {
         let unit = 1 << self.scale;
         let left = self.window_left();
         let mut window = self.possible_window();
@@ -163,7 +163,6 @@ impl Receiver {
         self.rcv_wnd = window;
         self.rcv_wup = self.rcv_nxt;
         self.window_right = self.rcv_nxt + window;
-        window
     }
 
     /// `tcp_measure_rcv_mss()`: the segment size, and the share of payload in a packet's memory.

@@ -5,8 +5,9 @@ use super::limits::FIRST_BYTE;
 use super::packet_memory;
 use super::reassembly::Reassembly;
 use super::receive_window::{DEFAULT_RATIO, Tuning};
+use super::rtt::Rtt;
 use crate::host::Host;
-use crate::segment::{Body, Data, Range};
+use crate::segment::{Data, Header, Range};
 use pipefill_core::units::Time;
 use std::collections::VecDeque;
 
@@ -47,20 +48,24 @@ pub(crate) struct Receiver {
     pub(crate) ack_policy: AckPolicy,
     pub(crate) reassembly: Reassembly,
     pub(crate) ts_recent: u32,
-    /// The round trip of the handshake; 0 = none measured.
-    pub(crate) srtt_us: u64,
+    /// Something came or was read since the window was told last.
+    pub(crate) has_news: bool,
     pub(crate) data_segs_in: u32,
     pub(crate) rcv_ooo: u32,
     pub(crate) segs_out: u32,
-    /// What waits to enter the path.
-    pub(crate) outbox: Vec<Body>,
+    /// What the sending half has sent: the next sequence number, and the packets that wait to enter the path.
+    pub(crate) snd_nxt: u64,
+    pub(crate) sent_before: usize,
+    /// ACKs that wait to enter the path, each with the number of packets of the sending half that go before it.
+    pub(crate) outbox: Vec<(usize, Header)>,
     /// Ends and memory of what lies in order.
     in_order: VecDeque<(u64, u64)>,
 }
 
 impl Receiver {
-    /// `rcvbuf` is `SO_RCVBUF` as asked (the kernel doubles it); `None` = autotuning.
-    pub(crate) fn new(host: Host, rcvbuf: Option<u64>) -> Self {
+    /// `rcvbuf` is `SO_RCVBUF` as asked (the kernel doubles it); `None` = autotuning. The end that calls does not know yet whether there
+    /// will be timestamps, so that its first window is in whole segments without options (`tcp_connect_init()`).
+    pub(crate) fn new(host: Host, rcvbuf: Option<u64>, is_caller: bool) -> Self {
         let mss = host.mss();
         let mut receiver = Self {
             host,
@@ -83,20 +88,21 @@ impl Receiver {
             ack_policy: AckPolicy::default(),
             reassembly: Reassembly::default(),
             ts_recent: 0,
-            srtt_us: 0,
+            has_news: true,
             data_segs_in: 0,
             rcv_ooo: 0,
             segs_out: 0,
+            snd_nxt: FIRST_BYTE,
+            sent_before: 0,
             outbox: Vec::new(),
             in_order: VecDeque::new(),
         };
-        receiver.set_initial_window();
+        receiver.set_initial_window(if is_caller { host.ip.advertised_mss() } else { mss });
         receiver
     }
 
     /// The handshake is complete.
-    pub(crate) fn established(&mut self, now: Time, rtt_us: u64) {
-        self.srtt_us = rtt_us;
+    pub(crate) fn established(&mut self, now: Time) {
         self.init_buffer_space(now);
     }
 
@@ -110,16 +116,24 @@ impl Receiver {
         self.in_order.iter().map(|&(_, memory)| memory).sum::<u64>() + self.reassembly.memory()
     }
 
-    /// `tcp_rcv_established()`, `tcp_data_queue()`.
-    pub(crate) fn on_data(&mut self, now: Time, data: &Data) {
-        let range = Range { start: data.seq, end: data.seq + u64::from(data.len) };
+    /// `tcp_validate_incoming()`: whether a segment with payload is taken; one that is not is answered at once.
+    #[inline(always)]
+    pub(crate) fn accepts(&mut self, now: Time, data: &Data) -> bool {
+        let range = data.range();
         self.data_segs_in = self.data_segs_in.wrapping_add(data.len.div_ceil(self.mss));
-        if self.is_outdated(data) || self.is_out_of_sequence(range) {
+        let is_accepted = !self.is_outdated(&data.header) && !self.is_out_of_sequence(range);
+        if !is_accepted {
             self.refuse(now, range);
-            return;
         }
-        self.note_timestamp(data);
-        self.measure_rtt_by_echo(now, data.ts_echo, data.len);
+        is_accepted
+    }
+
+    /// `tcp_data_queue()`: whether an ACK is due is for [`Self::check_ack`].
+    #[inline(always)]
+    pub(crate) fn queue(&mut self, now: Time, data: &Data, rtt: &Rtt) {
+        let range = data.range();
+        self.has_news = true;
+        self.measure_rtt_by_echo(now, data.header.ts_echo, data.len);
         if range.end <= self.rcv_nxt {
             self.reassembly.report_duplicate(range);
             self.enter_quick_mode();
@@ -129,21 +143,28 @@ impl Receiver {
             self.enter_quick_mode();
             self.ack_policy.schedule();
         } else if range.start <= self.rcv_nxt {
-            self.take_in_order(now, data, range);
+            self.take_in_order(now, data, range, rtt);
         } else {
             self.take_out_of_order(now, data, range);
         }
-        self.check_ack(now);
     }
 
-    /// An old sequence number: a probe of the window, answered at once.
-    pub(crate) fn on_probe(&mut self, now: Time) {
-        self.send_ack(now);
+    /// Takes a segment at an end that sends nothing, 10 ms away.
+    #[cfg(test)]
+    pub(crate) fn on_data(&mut self, now: Time, data: &Data) {
+        if self.accepts(now, data) {
+            let mut rtt = Rtt::new();
+            rtt.sample(10_000, 0, 0);
+            self.note_timestamp(&data.header);
+            self.queue(now, data, &rtt);
+            self.check_ack(now, &rtt);
+        }
     }
 
     /// The application reads up to `limit` bytes, packet by packet (`tcp_recvmsg_locked()`); returns how many.
     pub(crate) fn read(&mut self, now: Time, limit: u64) -> u64 {
         let copied = self.readable().min(limit);
+        self.has_news |= copied > 0;
         let until = self.copied_seq + copied;
         while let Some((end, memory)) = self.in_order.pop_front_if(|(end, _)| *end <= until) {
             self.copied_seq = end;
@@ -163,7 +184,7 @@ impl Receiver {
         range.end < self.rcv_wup || range.start > self.rcv_nxt + self.window_left()
     }
 
-    fn take_in_order(&mut self, now: Time, data: &Data, range: Range) {
+    fn take_in_order(&mut self, now: Time, data: &Data, range: Range, rtt: &Rtt) {
         if range.start < self.rcv_nxt {
             self.reassembly.report_duplicate(Range { start: range.start, end: self.rcv_nxt });
         }
@@ -171,7 +192,7 @@ impl Receiver {
         self.hold(range.end, memory.total);
         self.measure_segment(data.len, memory.total, data.push);
         self.measure_rtt_by_window(now);
-        self.on_data_event(now);
+        self.on_data_event(now, rtt);
         if data.len >= SMALL {
             self.grow_window(data.len, memory.of_payload);
         }
@@ -213,18 +234,17 @@ mod tests {
 
     fn receiver(rule: WindowRule, rcvbuf: Option<u64>) -> Receiver {
         let options = Options { gso: false, window_rule: rule, ..Options::default() };
-        let mut receiver = Receiver::new(Host::usual(options), rcvbuf);
-        receiver.established(Time::ZERO, 10_000);
+        let mut receiver = Receiver::new(Host::usual(options), rcvbuf, false);
+        receiver.established(Time::ZERO);
         receiver
     }
 
     fn data(seq: u64) -> Data {
-        Data { seq, len: 1448, push: false, ts: 0, ts_echo: 0 }
+        Data { header: Header { seq, ..Header::default() }, len: 1448, push: false }
     }
 
     fn acks(receiver: &mut Receiver) -> Vec<(u64, u64)> {
-        let taken = receiver.outbox.drain(..);
-        taken.map(|body| if let Body::Ack(ack) = body { (ack.ack, ack.window) } else { (0, 0) }).collect()
+        receiver.outbox.drain(..).map(|(_, header)| (header.ack, header.window)).collect()
     }
 
     /// 65,160 bytes on the virtual Linux 6.12 at the default of 131,072.
@@ -293,7 +313,8 @@ mod tests {
         for (at_ms, seq, echo, want) in
             [(900, 1, 0, 900_000), (1500, 1449, 900, 600_000), (2900, 2897, 1500, 700_000)]
         {
-            receiver.on_data(Time::from_nanos(at_ms * 1_000_000), &Data { ts_echo: echo, ..data(seq) });
+            let header = Header { seq, ts_echo: echo, ..Header::default() };
+            receiver.on_data(Time::from_nanos(at_ms * 1_000_000), &Data { header, ..data(seq) });
             assert_eq!(receiver.tuning.rtt_us(), want, "at {at_ms} ms");
         }
     }

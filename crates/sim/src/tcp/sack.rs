@@ -3,12 +3,21 @@
 use super::ack::{Ack, flag};
 use super::scoreboard::mark;
 use super::sender::Sender;
-use crate::segment::{MAX_SACKS, Range};
+use crate::segment::{Header, MAX_SACKS, Range};
 use pipefill_core::tcp_info::CaState;
 
 impl Sender {
+    /// Takes the SACK option of an ACK.
+    pub(crate) fn take_sacks(&mut self, received: &Header, prior_una: u64, ack: &mut Ack) {
+        let mut blocks = [Range::default(); MAX_SACKS];
+        let told = received.sacks.blocks(received.ack);
+        let count = told.len();
+        blocks.iter_mut().zip(told).for_each(|(block, told)| *block = told);
+        self.tag_sacks(&blocks[..count], prior_una, ack);
+    }
+
     /// Tags what the blocks cover.
-    pub(crate) fn tag_sacks(&mut self, blocks: &[Range], prior_una: u64, ack: &mut Ack) {
+    fn tag_sacks(&mut self, blocks: &[Range], prior_una: u64, ack: &mut Ack) {
         if self.board.sacked_out == 0 {
             self.sack_cache = Default::default();
         }

@@ -34,6 +34,8 @@ pub(crate) struct SenderSettings {
     pub(crate) sndbuf: Option<u64>,
     /// `SO_MAX_PACING_RATE`, bytes per second.
     pub(crate) max_pacing_rate: Option<u64>,
+    /// `TCP_NODELAY`.
+    pub(crate) nodelay: bool,
 }
 
 /// State for undoing a reduction (`tcp_init_undo()` and friends).
@@ -109,9 +111,13 @@ pub(crate) struct Sender {
     pub(crate) last_sent: Time,
     /// `snd_sml`: the end of the latest small segment (Minshall's variant of Nagle).
     pub(crate) last_small: u64,
+    /// `TCP_NAGLE_OFF`.
+    nodelay: bool,
     pub(crate) sack_cache: [Range; 4],
-    /// TSval of the latest ACK, to echo.
-    pub(crate) ts_recent: u32,
+    /// What the SACK option of this end's own segments takes of each.
+    pub(crate) sack_bytes: u32,
+    /// `snd_wl1`: the segment that told the window.
+    pub(crate) window_seq: u64,
     /// TSecr of the latest ACK.
     pub(crate) ts_echo: u32,
     /// Number of the latest super-packet.
@@ -127,7 +133,7 @@ pub(crate) struct Sender {
 
 impl Sender {
     pub(crate) fn new(settings: SenderSettings) -> Self {
-        let SenderSettings { host, cc, sndbuf, max_pacing_rate } = settings;
+        let SenderSettings { host, cc, sndbuf, max_pacing_rate, nodelay } = settings;
         let max_pacing_rate = max_pacing_rate.unwrap_or(u64::MAX);
         Self {
             host,
@@ -159,8 +165,10 @@ impl Sender {
             backoff: 0,
             last_sent: Time::ZERO,
             last_small: 0,
+            nodelay,
             sack_cache: [Range::default(); 4],
-            ts_recent: 0,
+            sack_bytes: 0,
+            window_seq: 0,
             ts_echo: 0,
             last_gso_id: 0,
             overshoot: None,
@@ -189,6 +197,11 @@ impl Sender {
         if !self.cc.owns_cwnd() {
             self.update_pacing_rate();
         }
+    }
+
+    /// `tcp_nagle_check()` with Minshall's variant (`tcp_minshall_check()`): one small segment out at a time, unless `TCP_NODELAY` is set.
+    pub(crate) fn may_send_small(&self) -> bool {
+        self.nodelay || self.board.is_empty() || self.last_small <= self.snd_una
     }
 
     /// Microseconds on the clock of the round trips.
@@ -313,7 +326,7 @@ mod tests {
     fn connected(algorithm: &str) -> Sender {
         let host = Host::usual(Options::default());
         let cc = cc::by_name(algorithm, Seed::new(1)).expect("known");
-        let mut sender = Sender::new(SenderSettings { host, cc, sndbuf: None, max_pacing_rate: None });
+        let mut sender = Sender::new(SenderSettings { host, cc, sndbuf: None, max_pacing_rate: None, nodelay: false });
         sender.established(Time::from_nanos(100_000_000), 65_160, Some(100_000));
         sender
     }

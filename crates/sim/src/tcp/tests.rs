@@ -8,7 +8,7 @@ use crate::cc;
 use crate::host::Host;
 use crate::jiffies;
 use crate::options::Options;
-use crate::segment::{Ack, Body, Range, Sacks};
+use crate::segment::{Body, Header, Range, Sacks};
 use pipefill_core::tcp_info::CaState;
 use pipefill_core::units::{Seed, Time};
 use std::time::Duration;
@@ -26,7 +26,7 @@ impl Script {
     fn new() -> Self {
         let host = Host::usual(Options { gso: false, ..Options::default() });
         let cc = cc::by_name("reno", Seed::new(1)).expect("known");
-        let settings = SenderSettings { host, cc, sndbuf: Some(10_000_000), max_pacing_rate: None };
+        let settings = SenderSettings { host, cc, sndbuf: Some(10_000_000), max_pacing_rate: None, nodelay: false };
         let mut script = Self { sender: Sender::new(settings), now: Time::from_nanos(1_000_000_000) };
         script.sender.established(script.now, WINDOW, Some(100_000));
         script
@@ -56,7 +56,8 @@ impl Script {
             sacks.push(Range { start: place(from), end: place(to) });
         }
         let (ts, ts_echo) = (jiffies::stamp(self.now), jiffies::stamp(echoed));
-        self.sender.on_ack(self.now, &Ack { ack: place(next), window, ts, ts_echo, sacks });
+        self.sender
+            .on_ack(self.now, &Header { seq: FIRST_BYTE, ack: place(next), window, ts, ts_echo, sacks });
         self.left()
     }
 
@@ -70,8 +71,9 @@ impl Script {
     }
 
     fn left(&mut self) -> Vec<u64> {
-        let number =
-            |body| if let Body::Data(data) = body { Some((data.seq - FIRST_BYTE) / SEGMENT) } else { None };
+        let number = |body| {
+            if let Body::Data(data) = body { Some((data.header.seq - FIRST_BYTE) / SEGMENT) } else { None }
+        };
         self.sender.outbox.drain(..).filter_map(|(_, body)| number(body)).collect()
     }
 
@@ -252,7 +254,7 @@ fn a_shut_window_is_probed_ever_more_seldom_until_it_opens() {
         script.now = at;
         script.sender.on_timer(at);
         let bodies: Vec<Body> = script.sender.outbox.drain(..).map(|(_, body)| body).collect();
-        assert!(matches!(bodies[..], [Body::Probe { .. }]), "{bodies:?}");
+        assert!(matches!(bodies[..], [Body::Probe(_)]), "{bodies:?}");
         assert!(script.answer(5, &[], 0, at).is_empty());
     }
     let first = script.sender.rtt.rto_ms;

@@ -223,8 +223,8 @@ impl Sender {
             self.fill_window();
         }
         if self.board.is_empty() {
-            let (ts, ts_echo) = (jiffies::stamp(self.now), self.ts_recent);
-            self.emit(Body::Probe { seq: self.snd_una.saturating_sub(1), ts, ts_echo });
+            let header = self.header(self.snd_una.saturating_sub(1));
+            self.emit(Body::Probe(header));
             self.backoff = self.backoff.saturating_add(1);
             self.arm_persist_timer(self.backoff);
         }

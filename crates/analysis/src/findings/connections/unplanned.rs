@@ -3,8 +3,8 @@
 use core::net::{IpAddr, SocketAddr};
 use core::ops::Range;
 use pipefill_core::cell::{
-    CapturePackets, CellSpec, Direction, Family, FlowSpec, HostSpec, Offloads, PathSpec, Protocol, RunSpec,
-    Writer,
+    Application, CapturePackets, CellSpec, Direction, Family, FlowSpec, HostSpec, Offloads, PathSpec,
+    Protocol, RunSpec, Writer,
 };
 use pipefill_core::plan::{Cell, Run};
 use pipefill_core::record::{Manifest, Observed, SOCKETS, StreamSummary, Subject};
@@ -73,6 +73,8 @@ pub(super) const fn flow(protocol: Protocol, direction: Direction, time_us: Rang
         max_pacing_rate: None,
         congestion_control: None,
         writer: Writer::Blocking,
+        app: Application::Bulk,
+        nodelay: false,
         table: None,
         ping: None,
     }
