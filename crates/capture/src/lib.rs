@@ -10,6 +10,7 @@ pub mod mptcp;
 pub mod read;
 pub mod rows;
 pub mod tcp;
+pub mod translated;
 pub mod udp;
 pub mod whole;
 pub mod write;

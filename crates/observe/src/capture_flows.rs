@@ -1,11 +1,11 @@
 //! What is said of the connections of a capture: judged together where they share a path.
 
 use crate::capture_reading::CaptureRead;
-use crate::capture_udp::{mptcp_groups, udp_flows};
+use crate::capture_udp::{mptcp_groups, translated, udp_flows};
 use crate::ending;
 use crate::handshake;
 use pipefill_analysis::findings::connections::{
-    BackwardTimes, Captured, CapturedFlow, Connection, ConnectionPackets, Judged, judge_together,
+    BackwardTimes, Captured, CapturedFlow, Connection, ConnectionPackets, Judged, NatGroup, judge_together,
 };
 use pipefill_analysis::findings::verdict::Verdict;
 use pipefill_analysis::ground::interval::TimeInterval;
@@ -38,7 +38,9 @@ pub fn judge_capture(read: &CaptureRead) -> Captured {
         mptcp: mptcp_groups(&read.watched),
         ..Captured::new()
     };
-    for group in by_hosts(&read.watched) {
+    let translated = translated(&read.watched);
+    found.nat = translated.iter().map(|group| nat_group(&read.watched, group)).collect();
+    for group in by_hosts(&read.watched, &translated) {
         found.flows.extend(flows(&group));
     }
     found.flows.sort_by_key(|flow| std::cmp::Reverse(flow.bytes));
@@ -58,15 +60,24 @@ fn backward_times(read: &CaptureRead) -> Option<BackwardTimes> {
 }
 
 /// Connections between the same two hosts, seen from the same end, the largest first: they share a path. Of many, some at a time. Their times can be
-/// compared: the capture's clock was not set in between.
-fn by_hosts(watched: &[Watched]) -> Vec<Vec<&Watched>> {
-    let mut hosts: BTreeMap<(IpAddr, IpAddr, u32), Vec<&Watched>> = BTreeMap::new();
-    for one in watched {
+/// compared: the capture's clock was not set in between. Both sides of a NAT are no two connections that share one.
+fn by_hosts<'a>(watched: &'a [Watched], translated: &[Vec<usize>]) -> Vec<Vec<&'a Watched>> {
+    let mut hosts: BTreeMap<(IpAddr, IpAddr, u32, usize), Vec<&Watched>> = BTreeMap::new();
+    let sides = translated.iter().flat_map(|group| group.iter().enumerate().map(|(side, &at)| (at, side)));
+    let side_of_nat: BTreeMap<usize, usize> = sides.collect();
+    for (at, one) in watched.iter().enumerate() {
         let address = |side| one.endpoint(side).address.ip();
         let (near, far) = (address(one.near()), address(one.near().other()));
-        hosts.entry((near, far, one.busiest_stretch())).or_default().push(one);
+        let side = side_of_nat.get(&at).copied().unwrap_or(0);
+        hosts.entry((near, far, one.busiest_stretch(), side)).or_default().push(one);
     }
     hosts.into_values().flat_map(|all| all.chunks(TOGETHER).map(<[_]>::to_vec).collect::<Vec<_>>()).collect()
+}
+
+/// One connection on the sides of a NAT, in their order.
+fn nat_group(watched: &[Watched], group: &[usize]) -> NatGroup {
+    let ends = |&at: &usize| [Side::A, Side::B].map(|side| watched[at].endpoint(side).to_string());
+    NatGroup { connections: group.iter().map(ends).collect() }
 }
 
 fn not_understood(counts: &Counts) -> BTreeMap<String, u64> {

@@ -5,6 +5,7 @@ use pipefill_capture::headers::Endpoint;
 use pipefill_capture::mptcp::mptcp_connections;
 use pipefill_capture::rows::Watched;
 use pipefill_capture::tcp::Side;
+use pipefill_capture::translated::translated_connections;
 use pipefill_capture::udp::{self, Quic, QuicVersion, RtpStream};
 use std::collections::BTreeMap;
 
@@ -104,6 +105,15 @@ fn first_ns((flow, quic): QuicFlow<'_>) -> Option<u64> {
         Some(_) => quic.first_long_ns(),
         None => quic.first_short_ns().is_none().then_some(flow.first_ns),
     }
+}
+
+/// Which of the connections with data are one on both sides of a NAT; by their places in `watched`.
+pub(crate) fn translated(watched: &[Watched]) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = (0..watched.len()).collect();
+    order.sort_by_key(|&at| watched[at].connection.id());
+    let connections: Vec<_> = order.iter().map(|&at| &watched[at].connection).collect();
+    let groups = translated_connections(&connections).into_iter();
+    groups.map(|group| group.into_iter().map(|at| order[at]).collect()).collect()
 }
 
 /// Which of the connections with data are subflows of one of Multipath TCP.

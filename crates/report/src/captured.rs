@@ -54,7 +54,7 @@ pub fn render(found: &Captured, extent: Extent, style: Style) -> String {
         text += &format!("\n{datagrams}");
     }
     let of_both = found.joined.iter().flat_map(joined::captures);
-    for sentence in captured_udp::mptcp(found).into_iter().chain(of_both) {
+    for sentence in captured_udp::groups(found).into_iter().chain(of_both) {
         let _ = write!(text, "\n{}", prose::filled(&sentence, "", "", style.width));
     }
     let hidden = hidden(found.flows.len() - shown.len(), "--most, --json");
@@ -79,7 +79,8 @@ pub(crate) fn has_words(flow: &CapturedFlow, found: &Captured) -> bool {
 /// One sentence on all flows that are not told of in words; `None` where there are none.
 pub(crate) fn too_short(found: &Captured) -> Option<String> {
     let short: Vec<&CapturedFlow> = found.flows.iter().filter(|flow| !has_words(flow, found)).collect();
-    let bytes = quantity::bytes(short.iter().map(|flow| flow.bytes).sum());
+    let counted_once = short.iter().filter(|flow| !found.is_behind_nat(flow));
+    let bytes = quantity::bytes(counted_once.map(|flow| flow.bytes).sum());
     let (are, carried) = if short.len() == 1 { ("is", bytes) } else { ("are", format!("{bytes} in all")) };
     let thresholds = &STANDARD;
     (!short.is_empty()).then(|| {

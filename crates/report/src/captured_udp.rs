@@ -4,7 +4,7 @@ use crate::quantity::{self, counted};
 use crate::sheet::Entry;
 use crate::table::{Style, lines};
 use pipefill_analysis::findings::connections::{
-    Captured, MptcpGroup, QuicFigures, RtpSource, UdpFlow, UdpKind,
+    Captured, MptcpGroup, NatGroup, QuicFigures, RtpSource, UdpFlow, UdpKind,
 };
 use std::collections::BTreeSet;
 
@@ -184,9 +184,18 @@ pub(crate) fn remedies(found: &Captured) -> Vec<&'static str> {
     REMEDIES.iter().filter(is_needed).map(|remedy| remedy.sentence).collect()
 }
 
-/// Which connections are one of Multipath TCP, a sentence each.
-pub(crate) fn mptcp(found: &Captured) -> Vec<String> {
-    found.mptcp.iter().map(subflows).collect()
+/// Which connections belong together: subflows of Multipath TCP, both sides of a NAT; a sentence each.
+pub(crate) fn groups(found: &Captured) -> Vec<String> {
+    found.mptcp.iter().map(subflows).chain(found.nat.iter().map(sides_of_nat)).collect()
+}
+
+fn sides_of_nat(group: &NatGroup) -> String {
+    let sides: Vec<String> =
+        group.connections.iter().map(|[one, other]| format!("{one} <-> {other}")).collect();
+    format!(
+        "{} are one connection on both sides of a NAT, with the same numbers in its packets: it was captured twice.",
+        sides.join(" and ")
+    )
 }
 
 fn subflows(group: &MptcpGroup) -> String {

@@ -15,7 +15,7 @@ mod test_warnings;
 mod unplanned;
 
 pub use captured::{Captured, CapturedFlow};
-pub use captured_udp::{MptcpGroup, QuicFigures, RtpSource, UdpFlow, UdpKind};
+pub use captured_udp::{MptcpGroup, NatGroup, QuicFigures, RtpSource, UdpFlow, UdpKind};
 pub use connection::{Carried, Connection, ConnectionPackets, Exact, Judged, judge_together};
 pub use datagram_flow::{DatagramCount, DatagramFlow};
 pub use delays::{ClockOffset, DelayOf, TestDelay, TestDelays};

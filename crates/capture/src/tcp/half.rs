@@ -328,6 +328,21 @@ impl Half {
         self.isn
     }
 
+    /// The one behind the last that was sent, as it stands in headers.
+    pub(crate) const fn last_seq(&self) -> u32 {
+        self.wrap(self.next)
+    }
+
+    /// The IP identification of its SYN; 0 where that has none, and where no SYN was seen.
+    pub(crate) const fn syn_id(&self) -> u16 {
+        self.syn_id
+    }
+
+    /// The IP identification of its last new data, or of its SYN where it has none; 0 where neither was seen.
+    pub(crate) fn last_ip_id(&self) -> u16 {
+        self.sender.as_deref().map_or(self.syn_id, Sender::last_ip_id)
+    }
+
     /// Whether its SYN or SYN-ACK was seen.
     pub const fn has_syn(&self) -> bool {
         self.has_syn

@@ -579,6 +579,11 @@ impl Sender {
         u64::from((min / 4).saturating_mul(self.patience.steps()).min(srtt)) * 1000
     }
 
+    /// The IP identification of the last new data.
+    pub(super) const fn last_ip_id(&self) -> u16 {
+        self.last_new_id
+    }
+
     pub(super) fn ca_state(&self) -> CaState {
         match self.state {
             Congestion::Loss => CaState::Loss,

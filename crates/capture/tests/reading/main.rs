@@ -12,4 +12,5 @@ mod joined;
 mod kinds;
 mod links;
 mod memory;
+mod translated;
 mod turns;

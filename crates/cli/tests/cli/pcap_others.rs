@@ -4,7 +4,7 @@ use crate::pcap::told;
 use crate::pipefill::Folder;
 use pipefill_testkit::captures::container::{Entry, Order, pcap_header, pcap_record};
 use pipefill_testkit::captures::datagram::{quic_long, quic_short, rtp, udp};
-use pipefill_testkit::captures::frame::{ACK, SYN, Tcp, stamps, syn_options};
+use pipefill_testkit::captures::frame::{ACK, SYN, Tcp, behind_nat, ethernet, stamps, syn_options};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
@@ -235,4 +235,28 @@ fn options_and_marks_are_counted_unless_the_bits_are_a_counter() {
         text.contains("Negotiated: MSS 1400 B, window scale 8, SACK, timestamps, accurate ECN."),
         "{text}"
     );
+}
+
+/// On the router, whose interfaces are captured together: one connection, which fills its window on either side.
+#[test]
+fn both_sides_of_a_nat_are_told_of_as_one_connection() {
+    let folder = Folder::new();
+    let mut packets = Vec::new();
+    for (at, (time_ns, ip, more)) in limited_by_window(&windows()).into_iter().enumerate() {
+        let mut inside = ethernet(&[], 0x0800, &ip);
+        inside[18..20].copy_from_slice(&(at as u16 + 1).to_be_bytes());
+        packets.push((time_ns + 1_000, inside.clone(), more));
+        packets.push((time_ns + 201_000, behind_nat(&inside, ([203, 0, 113, 9], 61_000)), more));
+    }
+    packets.sort_by_key(|(time_ns, ..)| *time_ns);
+    let file = write(&folder, "router.pcap", 1, &packets);
+    let found = told(&folder, &file);
+    let sides = [["192.0.2.1:40000", "198.51.100.2:80"], ["203.0.113.9:61000", "198.51.100.2:80"]];
+    assert_eq!(found["nat"], serde_json::json!([{ "connections": sides }]));
+    let flows = found["flows"].as_array().unwrap();
+    assert_eq!(flows.len(), 2, "{found:#}");
+    assert!(flows.iter().all(|flow| flow["limited_by"] == "rwnd" && flow["bytes"] == flows[0]["bytes"]));
+    assert!(text(&folder, &file).contains(
+        "192.0.2.1:40000 <-> 198.51.100.2:80 and 203.0.113.9:61000 <-> 198.51.100.2:80 are one connection on both sides of a NAT"
+    ));
 }

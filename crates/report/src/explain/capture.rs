@@ -2,7 +2,7 @@
 
 use super::{advice, bold, evidence, section, shares, timeline, where_the_time_went};
 use crate::captured::{has_words, hidden, notes, seen, too_short, udp};
-use crate::captured_udp::{in_place_of_tcp, mptcp};
+use crate::captured_udp::{groups, in_place_of_tcp};
 use crate::prose::filled;
 use crate::quantity;
 use crate::table::Style;
@@ -90,7 +90,7 @@ pub fn capture(found: &Captured, name: &str, style: Style) -> String {
     }
     let datagrams = udp(found, MOST, style);
     parts.extend((!datagrams.is_empty()).then(|| datagrams.trim_end().to_owned()));
-    parts.extend(mptcp(found).iter().map(|sentence| filled(sentence, "", "", style.width)));
+    parts.extend(groups(found).iter().map(|sentence| filled(sentence, "", "", style.width)));
     parts.push(filled(
         &notes(found, hidden(told.len() - shown.len(), "--json").as_deref()),
         "",

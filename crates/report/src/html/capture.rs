@@ -83,7 +83,7 @@ fn body(page: &CapturePage<'_>) -> Markup {
                 (table(shown, page.found))
                 p class="hint" { (notes(page.found, hidden.as_deref())) }
                 (udp(page.found))
-                @for sentence in captured_udp::mptcp(page.found) { p { (sentence) } }
+                @for sentence in captured_udp::groups(page.found) { p { (sentence) } }
                 @for sentence in captured_udp::sentences(page.found, FLOWS) { p { (sentence) } }
             }
             @if !page.drawn.is_empty() {

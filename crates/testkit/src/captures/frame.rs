@@ -112,3 +112,18 @@ pub fn syn_options(mss: u16, shift: u8, tsval: u32, tsecr: u32) -> Vec<u8> {
     bytes.extend([1, 3, 3, shift]);
     bytes
 }
+
+/// Whether an Ethernet frame of [`Tcp`] comes from the end with the higher port, which is the client's.
+pub fn is_of_client(frame: &[u8]) -> bool {
+    frame[34..36] > frame[36..38]
+}
+
+/// An Ethernet frame of [`Tcp`] on the other side of a NAT, where the client has this address and port; a router is between.
+pub fn behind_nat(frame: &[u8], (address, port): ([u8; 4], u16)) -> Vec<u8> {
+    let mut bytes = frame.to_vec();
+    let (host, its_port) = if is_of_client(frame) { (26, 34) } else { (30, 36) };
+    bytes[host..host + 4].copy_from_slice(&address);
+    bytes[its_port..its_port + 2].copy_from_slice(&port.to_be_bytes());
+    bytes[22] -= 1;
+    bytes
+}

@@ -1,6 +1,6 @@
 //! What is said of the connections of a capture: one entry for each connection and direction that carried data.
 
-use super::captured_udp::{MptcpGroup, UdpFlow};
+use super::captured_udp::{MptcpGroup, NatGroup, UdpFlow};
 use super::connection::Judged;
 use super::ending::{FlowEnding, MissingPart};
 use super::handshake::{FlowCounts, FlowOptions};
@@ -54,6 +54,8 @@ pub struct Captured {
     pub udp_left_out: u64,
     /// Which connections are subflows of one of Multipath TCP.
     pub mptcp: Vec<MptcpGroup>,
+    /// Which connections are one that the capture has on both sides of a NAT: each side has its own entries in `flows`.
+    pub nat: Vec<NatGroup>,
 }
 
 /// One connection in one direction.
@@ -153,6 +155,12 @@ impl Captured {
     /// Of nothing yet.
     pub fn new() -> Self {
         Self { schema: SCHEMA, ..Self::default() }
+    }
+
+    /// Whether the same bytes have another entry, of the side of a NAT that was seen first.
+    pub fn is_behind_nat(&self, flow: &CapturedFlow) -> bool {
+        let is_its = |ends: &[String; 2]| ends.contains(&flow.src) && ends.contains(&flow.dst);
+        self.nat.iter().any(|group| group.connections.iter().skip(1).any(is_its))
     }
 }
 

@@ -82,6 +82,13 @@ pub struct QuicFigures {
     pub spin_rtt_us: Option<u64>,
 }
 
+/// A connection that the capture has on both sides of a NAT.
+#[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct NatGroup {
+    /// Both ends, as each side of the NAT has them; the side that was seen first comes first.
+    pub connections: Vec<[String; 2]>,
+}
+
 /// TCP connections that are subflows of one connection of Multipath TCP (RFC 8684).
 #[derive(Debug, Clone, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct MptcpGroup {

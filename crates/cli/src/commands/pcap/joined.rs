@@ -134,6 +134,7 @@ fn with_flows(found: [Captured; 2], joined: &Joined) -> Captured {
     all.udp_flows.extend(second.udp_flows.iter().filter(|flow| !known.contains(&ends(flow))).cloned());
     all.udp_left_out = first.udp_left_out + second.udp_left_out;
     all.mptcp = std::mem::take(&mut first.mptcp);
+    all.nat = std::mem::take(&mut first.nat);
     let mut flows = [first, second].map(|one| one.flows);
     for pair in &joined.pairs {
         for end in [0, 1] {
