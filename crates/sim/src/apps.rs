@@ -46,6 +46,7 @@ impl App {
     }
 
     /// When it acts of itself.
+    #[inline]
     pub(crate) fn next(&self, socket: &Endpoint) -> Option<Time> {
         match self {
             Self::Writer(writer) => writer.next(&socket.sender),
@@ -55,6 +56,7 @@ impl App {
     }
 
     /// Whether it sleeps and has something to do.
+    #[inline]
     pub(crate) fn is_woken(&self, now: Time, socket: &Endpoint) -> bool {
         match self {
             Self::Writer(writer) => writer.is_woken(now, &socket.sender),
@@ -64,6 +66,7 @@ impl App {
     }
 
     /// Reads and writes what it has to.
+    #[inline]
     pub(crate) fn run(&mut self, now: Time, socket: &mut Endpoint) {
         match self {
             Self::Writer(writer) => socket.send(|sender| writer.run(now, sender)),

@@ -175,11 +175,13 @@ impl Stream {
     }
 
     /// The end that packets which go this way reach.
+    #[inline]
     pub(crate) fn end_reached(&self, direction: Direction) -> usize {
         if direction == self.direction { RECEIVER } else { SENDER }
     }
 
     /// Whether the end that packets reach this way takes a super-packet in one piece.
+    #[inline]
     pub(crate) fn joins(&self, direction: Direction) -> bool {
         matches!(&self.transport, Transport::Tcp(tcp) if tcp.ends[self.end_reached(direction)].receiver.host.gro)
     }
@@ -306,6 +308,9 @@ impl Stream {
                     offer(ways[from], self.last_gso_id, body, timestamps);
                 }
                 for (end, way) in tcp.ends.iter_mut().zip(ways).filter(|(end, _)| !end.is_silent()) {
+                    for (gso_id, body) in end.lone_acks() {
+                        offer(way, gso_id, body, timestamps);
+                    }
                     for (gso_id, body) in end.outbox() {
                         offer(way, gso_id, body, timestamps);
                     }

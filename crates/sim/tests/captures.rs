@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 /// Path, host, flow.
-const SCENARIOS: [[&str; 3]; 12] = [
+const SCENARIOS: [[&str; 3]; 13] = [
     ["rtt = \"20ms\"\nrate = \"50mbit\"", "", ""],
     ["rtt = \"10ms\"\nrate = \"20mbit\"\nloss = \"1%\"", "", ""],
     ["rtt = \"10ms\"\nrate = \"20mbit\"\nloss = \"1%\"\nfamily = \"ipv6\"", "", ""],
@@ -37,6 +37,11 @@ const SCENARIOS: [[&str; 3]; 12] = [
     ["rtt = \"20ms\"\nrate = \"20mbit\"\nmtu = 9000", "sysctl.\"net.ipv4.tcp_timestamps\" = \"0\"", ""],
     ["rtt = \"0ms\"", "", "bitrate = \"5mbit\""],
     ["rtt = \"10ms\"\nrate = \"20mbit\"\nmtu = 1280\nfamily = \"ipv6\"", "", "protocol = \"ping\""],
+    [
+        "rtt = \"10ms\"\nrate = \"20mbit\"\nloss = \"1%\"\nreverse_loss = \"2%\"",
+        "",
+        "app = { kind = \"requests\", request = \"20kB\", response = \"30kB\", outstanding = 3 }",
+    ],
 ];
 
 /// Rows of retransmissions, and files, in memory.
@@ -277,6 +282,37 @@ fn connections_look_as_linux_makes_them() {
         }
     }
     assert!(has_sack && highest > 1_000_000);
+}
+
+/// Payload both ways, each byte once; what an end sends acknowledges all that it has; PSH ends every write.
+#[test]
+fn a_conversation_has_the_payload_of_both_ends() {
+    let flow = "app = { kind = \"requests\", request = \"300B\", response = \"10kB\", count = 5 }";
+    let run = run_of(["rtt = \"20ms\"\nrate = \"20mbit\"", "", flow]);
+    let (_, kept) = captured(&run, Some(CapturePackets::Kept));
+    for (host, sizes) in [("sender", [10_000, 300]), ("receiver", [300, 10_000])] {
+        let capture = kept.capture(host);
+        let (mut isns, mut next) = ([0; 2], [0; 2]);
+        for (packet, (header, payload)) in
+            capture.packets.iter().filter_map(|packet| Some((packet, packet.tcp()?)))
+        {
+            let [own, other] = if packet.is_outbound { [0, 1] } else { [1, 0] };
+            if header.syn {
+                isns[own] = header.sequence_number.wrapping_add(1);
+                continue;
+            }
+            let acknowledged = header.acknowledgment_number.wrapping_sub(isns[other]);
+            assert!(acknowledged <= next[other], "{host}: {acknowledged} of {}", next[other]);
+            if packet.is_outbound && payload > 0 {
+                assert_eq!(acknowledged, next[other], "{host}: it has all that came");
+            }
+            assert_eq!(header.sequence_number.wrapping_sub(isns[own]), next[own], "{host}");
+            next[own] += payload as u32;
+            let is_end_of_write = payload > 0 && next[own] % sizes[own] == 0;
+            assert!(header.psh || !is_end_of_write, "{host}: {} without a push", next[own]);
+        }
+        assert_eq!(next, sizes.map(|size| 5 * size), "{host}");
+    }
 }
 
 /// Each in its own time, first things first; every stream has ports of its own.

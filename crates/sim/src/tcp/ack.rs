@@ -70,12 +70,14 @@ struct Cleaned {
 
 impl Sender {
     /// Takes an ACK without payload.
+    #[inline]
     pub(crate) fn on_ack(&mut self, now: Time, received: &Header) {
         self.take_header(now, received, false);
         self.check_send();
     }
 
     /// `tcp_data_snd_check()`: what may leave now does.
+    #[inline]
     pub(crate) fn check_send(&mut self) {
         self.push_pending();
         self.check_space();
@@ -85,6 +87,7 @@ impl Sender {
     }
 
     /// Whether a segment with payload tells this half nothing: all that was written is acknowledged, and the window is as it was.
+    #[inline]
     pub(crate) fn knows(&self, received: &Header) -> bool {
         received.ack == self.queue.write_seq
             && received.ack == self.snd_una

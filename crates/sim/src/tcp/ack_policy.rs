@@ -48,6 +48,7 @@ pub(crate) struct AckPolicy {
 
 impl AckPolicy {
     /// The earliest deadline.
+    #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
         if self.is_scheduled { Time::earliest(self.delayed, self.compressed_at) } else { None }
     }
@@ -72,12 +73,14 @@ impl AckPolicy {
     }
 
     /// `tcp_event_data_sent()`: data that leaves within an `ato` of what came last is an answer to it.
+    #[inline]
     pub(crate) fn note_data_sent(&mut self, now: Time) {
         let since = u64::from(jiffies::stamp(now) - jiffies::stamp(self.last_data));
         self.is_pingpong |= since < self.ato;
     }
 
     /// `tcp_in_quickack_mode()`.
+    #[inline]
     fn is_quick(&self) -> bool {
         self.quick > 0 && !self.is_pingpong
     }
@@ -117,6 +120,7 @@ impl Receiver {
     }
 
     /// `__tcp_ack_snd_check()`.
+    #[inline]
     pub(crate) fn check_ack(&mut self, now: Time, rtt: &Rtt) {
         if !self.ack_policy.is_scheduled {
             return;
@@ -170,6 +174,7 @@ impl Receiver {
     }
 
     /// Fills in the half of a header that this half of the socket knows, SACK blocks aside: what was acknowledged last.
+    #[inline]
     pub(crate) fn complete(&self, header: &mut Header) {
         (header.ack, header.window, header.ts_echo) = (self.rcv_wup, self.rcv_wnd, self.ts_recent);
     }

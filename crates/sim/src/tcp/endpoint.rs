@@ -42,17 +42,20 @@ impl Endpoint {
     }
 
     /// When a timer of it is due, or its process done.
+    #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
         Time::earliest(self.sender.next(), self.receiver.ack_policy.next())
     }
 
     /// Timers that are due.
+    #[inline]
     pub(crate) fn on_timer(&mut self, now: Time) {
         self.send(|sender| sender.on_timer(now));
         self.receiver.on_timer(now, &self.sender.rtt);
     }
 
     /// A segment without payload.
+    #[inline]
     pub(crate) fn on_ack(&mut self, now: Time, header: &Header) {
         let is_misplaced = header.seq < self.receiver.rcv_wup
             || header.seq > self.receiver.rcv_nxt + self.receiver.window_left();
@@ -69,6 +72,7 @@ impl Endpoint {
 
     /// A segment with payload (`tcp_rcv_established()`): what it acknowledges, then what it carries, then what either lets go, and an
     /// ACK only where nothing went.
+    #[inline]
     pub(crate) fn on_data(&mut self, now: Time, data: &Data) {
         if !self.receiver.accepts(now, data) {
             return;
@@ -94,6 +98,7 @@ impl Endpoint {
     }
 
     /// Lets the sending half send: what it sends acknowledges all that came (`__tcp_transmit_skb()`).
+    #[inline]
     pub(crate) fn send<T>(&mut self, work: impl FnOnce(&mut Sender) -> T) -> T {
         let blocks = &self.receiver.reassembly;
         self.sender.sack_bytes = if blocks.has_no_sacks() { 0 } else { blocks.option_bytes() };
@@ -115,11 +120,23 @@ impl Endpoint {
     }
 
     /// Nothing waits to enter the path.
+    #[inline]
     pub(crate) fn is_silent(&self) -> bool {
         self.sender.outbox.is_empty() && self.receiver.outbox.is_empty()
     }
 
+    /// Takes ACKs that nothing else leaves with, with numbers as super-packets of their own; none where data waits too.
+    #[inline]
+    pub(crate) fn lone_acks(&mut self) -> impl Iterator<Item = (u64, Body)> {
+        let count = if self.sender.outbox.is_empty() { self.receiver.outbox.len() } else { 0 };
+        let first_id = self.last_ack_id + 1;
+        self.last_ack_id += count as u64;
+        let acks = self.receiver.outbox.drain(..count);
+        (first_id..).zip(acks.map(|(_, header)| Body::Ack(header)))
+    }
+
     /// Takes what waits to enter the path, with the numbers of its super-packets.
+    #[inline]
     pub(crate) fn outbox(&mut self) -> std::vec::Drain<'_, (u64, Body)> {
         for (_, body) in &mut self.sender.outbox {
             if let Body::Data(Data { header, .. }) | Body::Probe(header) = body {
@@ -147,6 +164,7 @@ impl Endpoint {
     }
 
     /// `tcp_ack()`: only of what is no older than what was acknowledged before.
+    #[inline]
     fn note_timestamp(&mut self, header: &Header) {
         if header.ack >= self.sender.snd_una && header.ack <= self.sender.snd_nxt {
             self.receiver.note_timestamp(header);
@@ -165,3 +183,6 @@ impl Endpoint {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,7 @@ const WINDOW: u32 = 1;
 
 impl Endpoint {
     /// `tcp_paws_discard()` for a segment without payload: an overtaken ACK passes only where it is a duplicate.
+    #[inline]
     pub(crate) fn is_ack_outdated(&self, ack: &Header) -> bool {
         self.receiver.is_outdated(ack) && !self.is_disordered(ack)
     }
@@ -30,11 +31,13 @@ impl Endpoint {
 
 impl Receiver {
     /// `tcp_paws_discard()`: data is never excused.
+    #[inline]
     pub(crate) fn is_outdated(&self, header: &Header) -> bool {
         self.host.timestamps && age(self.ts_recent, header.ts) > WINDOW
     }
 
     /// `tcp_replace_ts_recent()`: only what the last ACK expected or has had, and never back.
+    #[inline]
     pub(crate) fn note_timestamp(&mut self, header: &Header) {
         if header.seq <= self.rcv_wup {
             self.ts_recent = self.ts_recent.max(header.ts);

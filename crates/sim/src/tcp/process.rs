@@ -31,6 +31,7 @@ impl Process {
     }
 
     /// Until when the socket is held.
+    #[inline]
     pub(crate) fn holds_until(&self) -> Option<Time> {
         self.until
     }
@@ -67,6 +68,7 @@ impl Sender {
     }
 
     /// When a timer of it is due, or the socket free.
+    #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
         self.process.until.or_else(|| self.timers.next())
     }

@@ -30,6 +30,7 @@ pub(crate) struct Reassembly {
 }
 
 impl Reassembly {
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.islands.is_empty()
     }
@@ -93,6 +94,7 @@ impl Reassembly {
     }
 
     /// Whether the option would be empty.
+    #[inline]
     pub(crate) fn has_no_sacks(&self) -> bool {
         self.duplicate.is_none() && self.recent.is_empty()
     }

@@ -28,6 +28,7 @@ pub(crate) struct Timers {
 
 impl Timers {
     /// The earliest deadline.
+    #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
         Time::earliest(self.pending.map(|(_, at)| at), self.pacing)
     }

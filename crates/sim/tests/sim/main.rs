@@ -1,6 +1,7 @@
 //! The simulator by its records.
 
 mod chance;
+mod conversations;
 mod fuzz;
 mod invariants;
 mod limits;
