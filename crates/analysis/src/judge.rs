@@ -80,6 +80,9 @@ pub struct Diagnosis {
     /// What refines that.
     #[serde(default)]
     pub active_cause: Option<Cause>,
+    /// That active time, of all streams, microseconds; `None` in records judged before.
+    #[serde(default)]
+    pub active_us: Option<u64>,
     /// The time of all streams by who held it, the longest first.
     #[serde(default)]
     pub time: Vec<HeldTime>,
@@ -197,16 +200,6 @@ pub struct Figures {
     /// The same of waiting for a CPU.
     #[serde(default)]
     pub cpu_wait_share: Option<f64>,
-}
-
-/// Of `time` what is active, microseconds.
-pub fn active_us(time: &[HeldTime]) -> u64 {
-    time.iter().filter(|held| is_active(held.limited_by, held.cause)).map(|held| held.us).sum()
-}
-
-/// Whether a connection is active then: neither is it unasked, nor pauses an application by itself.
-pub(crate) const fn is_active(limited_by: LimitedBy, cause: Option<Cause>) -> bool {
-    !matches!((limited_by, cause), (LimitedBy::App, Some(Cause::Request | Cause::Rate)))
 }
 
 impl Diagnosis {

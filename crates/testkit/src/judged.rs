@@ -35,6 +35,7 @@ pub fn diagnosis(
         limited_fraction: BTreeMap::from([(limited_by, 1.0)]),
         active_limited_by: Some(limited_by),
         active_cause: cwnd_cause.map(Into::into),
+        active_us: None,
         time: Vec::new(),
         timeline: Vec::new(),
         figures: Figures {

@@ -1,6 +1,6 @@
 //! The times of a flow beside its ledger, and what happened to it: the same members in every document.
 
-use crate::judge::{Diagnosis, active_us};
+use crate::judge::Diagnosis;
 use pipefill_core::flow_event::FlowEvent;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ impl FlowTimes {
         let from_us = diagnosis.timeline.iter().map(|span| span.from_us).min();
         let to_us = diagnosis.timeline.iter().map(|span| span.to_us).max();
         let all_us: u64 = diagnosis.time.iter().map(|held| held.us).sum();
-        let active_us = active_us(&diagnosis.time);
+        let active_us = diagnosis.active_us.unwrap_or(0);
         let over_active = |bps: u64| u128::from(bps) * u128::from(all_us) / u128::from(active_us.max(1));
         Self {
             data_us: to_us.zip(from_us).map(|(to, from)| to - from),

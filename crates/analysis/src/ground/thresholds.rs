@@ -379,6 +379,14 @@ thresholds! {
     delayed_acks: Infer, Count = 3.0, Source::Catalogue;
     /// Round trips of turns that take more than this of the time overlap: requests are outstanding together.
     turns_overlap: Infer, Times = 1.05, Source::Catalogue;
+    /// What the other side says meanwhile is no request where it has no more payload than this: window updates of SSH and HTTP/2, pings.
+    remark_bytes: Infer, Bytes = 100.0, Source::Catalogue;
+    /// An ACK that comes so much later than the least round trip was delayed.
+    late_ack_us: Infer, Microseconds = 20_000.0, Source::Rfc("1122, 4.2.3.2");
+    /// Who is silent for so many timers, and goes on in order, had nothing outstanding …
+    pause_timers: Infer, Count = 3.0, Source::Catalogue;
+    /// … which run at least for this beside the round trip.
+    timer_least_us: Infer, Microseconds = 200_000.0, Source::Kernel("TCP_RTO_MIN");
     /// A flight of at most this many segments takes no time beside a round trip.
     initial_window: Infer, Count = 10.0, Source::Rfc("6928, 2");
     /// Less than a segment that waits for so long is held back by an ACK: a jiffy.

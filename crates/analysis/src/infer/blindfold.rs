@@ -1,6 +1,6 @@
 //! A record as if nobody had planned it: what one end's sockets tell, and nothing else.
 
-use pipefill_core::cell::{CellSpec, FlowSpec, Offloads, PathSpec, Protocol, Writer};
+use pipefill_core::cell::{Application, CellSpec, FlowSpec, Offloads, PathSpec, Protocol, Writer};
 use pipefill_core::record::{
     CpuUse, Environment, Instrument, Manifest, Observed, StreamEnd, StreamSummary, Subject, TcpSample,
 };
@@ -75,6 +75,8 @@ fn forget_the_options(flow: &mut FlowSpec) {
     flow.rcvbuf = None;
     flow.max_pacing_rate = None;
     flow.writer = Writer::default();
+    flow.app = Application::default();
+    flow.nodelay = false;
     if flow.protocol == Protocol::Tcp {
         flow.bitrate = None;
     }

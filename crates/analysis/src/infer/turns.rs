@@ -23,7 +23,13 @@ struct TurnSample {
     /// Nothing is queued or outstanding.
     is_quiet: bool,
     has_unsent: bool,
-    /// Less than a segment waits behind at most two, later than an ACK can come, with room in both windows (`tcp_nagle_check()`).
+    /// Payload of the other side so far, bytes.
+    heard_bytes: u64,
+    /// Segments that came out of order so far.
+    out_of_order: u32,
+    /// At most two segments are out, with room in both windows.
+    has_little_out: bool,
+    /// Less than a segment waits behind them (`tcp_nagle_check()`).
     is_held: bool,
 }
 
@@ -33,12 +39,16 @@ struct Shares {
     from_us: u64,
     sent: u32,
     heard: u32,
+    heard_bytes: u64,
     /// Near the sender: with nothing queued or outstanding, and how much of it after a payload of the other side, or after an own one.
     idle: u64,
     after_theirs: u64,
     after_own: u64,
     held: u64,
     holds: u32,
+    /// With little out until an ACK that the other end delayed.
+    late: u64,
+    late_acks: u32,
     /// Near the receiver: since the own request until the first data, and from the last data to the next request.
     asked: u64,
     pause: u64,
@@ -63,6 +73,8 @@ pub(crate) struct SocketTurns<'a> {
     /// Silences that ended with the other side's payload, and without.
     answered: u32,
     alone: u32,
+    /// ACKs that the other end delayed.
+    late_acks: u32,
     /// Of the whole stream.
     after_theirs_us: u64,
     after_own_us: u64,
@@ -84,6 +96,7 @@ impl<'a> SocketTurns<'a> {
             owed_us: 0,
             answered: 0,
             alone: 0,
+            late_acks: 0,
             after_theirs_us: 0,
             after_own_us: 0,
             heard: 0,
@@ -102,6 +115,7 @@ impl<'a> SocketTurns<'a> {
         let interval = &mut self.interval;
         interval.sent += now.sent.wrapping_sub(before.sent);
         interval.heard += now.heard.wrapping_sub(before.heard);
+        interval.heard_bytes += now.heard_bytes.saturating_sub(before.heard_bytes);
         interval.samples += 1;
         interval.unsent += u32::from(now.has_unsent);
         match self.end {
@@ -147,6 +161,13 @@ impl<'a> SocketTurns<'a> {
         } else if now.is_held {
             interval.held += now.sent_age_us.min(length_us - idle);
         }
+        // What goes on with the ACK, unasked, was waiting for it.
+        if spoke && !heard && before.awaits_late_ack(self.thresholds) {
+            let sent_us = before.t_us - before.sent_age_us.min(before.t_us);
+            let released_us = now.t_us - now.sent_age_us.min(length_us);
+            interval.late += released_us.saturating_sub(sent_us);
+            interval.late_acks += 1;
+        }
         let (theirs, own) = match (spoke, heard) {
             (false, true) => (idle.min(now.heard_age_us), idle.saturating_sub(now.heard_age_us)),
             (false, false) if now.has_heard_last() => (idle, 0),
@@ -168,7 +189,9 @@ impl<'a> SocketTurns<'a> {
     fn of_receiver(&mut self, before: TurnSample, now: TurnSample) {
         let length_us = now.t_us.saturating_sub(before.t_us);
         let (spoke, heard) = (now.sent != before.sent, now.heard != before.heard);
-        let waits = |sample: TurnSample| !sample.has_heard_last();
+        let waits = |sample: TurnSample| {
+            sample.sent_age_us < sample.heard_age_us || (sample.sent > 0 && !sample.has_heard_last())
+        };
         let interval = &mut self.interval;
         match (spoke, heard) {
             (false, false) if waits(before) => interval.asked += length_us,
@@ -188,6 +211,7 @@ impl<'a> SocketTurns<'a> {
                     interval.asked += if is_one_flight { length_us - silent_us } else { length_us / 2 };
                 } else {
                     self.alone += u32::from(self.silence_us > now.min_rtt_us);
+                    self.end_silence(before, now);
                 }
                 self.silence_us = silent_us;
             }
@@ -205,6 +229,20 @@ impl<'a> SocketTurns<'a> {
         }
     }
 
+    /// The other end goes on after a silence, unasked. A sender with data outstanding would have sent it again by then: it paused.
+    fn end_silence(&mut self, before: TurnSample, now: TurnSample) {
+        let timers = self.thresholds.pause_timers.value();
+        let timer_us = self.thresholds.timer_least_us.value() + now.min_rtt_us as f64;
+        let is_pause = self.silence_us as f64 >= timers * timer_us;
+        if now.sent == 0 && is_pause && now.out_of_order == before.out_of_order {
+            let from_us = before.t_us.saturating_sub(self.silence_us);
+            let wait =
+                Wait { interval: TimeInterval { from_us, to_us: before.t_us }, waiting: Waiting::Rate };
+            self.waits.add(wait.waiting, wait.interval.length_us());
+            self.found.push(wait);
+        }
+    }
+
     fn end_interval(&mut self, now: TurnSample) {
         let interval =
             std::mem::replace(&mut self.interval, Shares { from_us: now.t_us, ..Shares::default() });
@@ -212,20 +250,29 @@ impl<'a> SocketTurns<'a> {
         self.heard = self.heard.saturating_add(interval.heard);
         let turns = interval.sent.min(interval.heard);
         let round_trips_us = u64::from(turns) * now.min_rtt_us;
-        // Requests overlap, or what the other side sends are no requests: a window of the application.
         let overlaps = round_trips_us as f64 > self.thresholds.turns_overlap.value() * length_us as f64;
-        if overlaps || (interval.samples > 0 && interval.unsent == interval.samples) {
+        // What the other side sends are no requests: they open a window of the application.
+        let are_remarks =
+            interval.heard_bytes as f64 <= self.thresholds.remark_bytes.value() * f64::from(interval.heard);
+        let has_much_unsent = 2 * interval.unsent > interval.samples;
+        if (overlaps && (are_remarks || has_much_unsent)) || interval.unsent == interval.samples {
             self.owed_us = 0;
+        } else if overlaps {
+            // Requests that are outstanding together are one turn.
+            self.owed_us = length_us;
+            let batches = length_us / now.min_rtt_us.max(1);
+            self.waits.turns = self.waits.turns.saturating_add(u32::try_from(batches).unwrap_or(u32::MAX));
         } else {
             self.owed_us += round_trips_us;
             self.waits.turns = self.waits.turns.saturating_add(turns);
         }
         let parts = match self.end {
             StreamEnd::Sender => self.parts_near_sender(&interval, length_us),
-            StreamEnd::Receiver if overlaps => Vec::new(),
+            StreamEnd::Receiver if overlaps && self.owed_us == 0 => Vec::new(),
+            StreamEnd::Receiver if overlaps => vec![(Waiting::Turns, std::mem::take(&mut self.owed_us))],
             StreamEnd::Receiver => self.parts_near_receiver(&interval, length_us),
         };
-        let mut at_us = interval.from_us;
+        let mut at_us = self.found.last().map_or(0, |wait| wait.interval.to_us).max(interval.from_us);
         for (waiting, us) in parts {
             let to_us = at_us.saturating_add(us).min(now.t_us);
             if to_us > at_us {
@@ -235,6 +282,10 @@ impl<'a> SocketTurns<'a> {
             at_us = to_us;
         }
         self.waits.nagles = self.waits.nagles.saturating_add(interval.holds);
+        self.late_acks += interval.late_acks;
+        if self.late_acks >= self.thresholds.delayed_acks.count() as u32 {
+            self.waits.delayed_acks = self.late_acks;
+        }
     }
 
     fn parts_near_sender(&mut self, interval: &Shares, length_us: u64) -> Vec<(Waiting, u64)> {
@@ -252,22 +303,30 @@ impl<'a> SocketTurns<'a> {
         let after_own =
             if self.heard == 0 || self.alone > self.answered { Waiting::Rate } else { Waiting::Request };
         let busy = length_us - idle;
-        // Where an ACK is awaited most of the time, all but the turns' round trips is that wait.
-        let is_held = 2 * interval.held >= busy;
-        let turns = if busy <= 2 * self.owed_us && !is_held { busy } else { self.owed_us.min(busy) };
+        // A single late ACK may have been lost.
+        let is_delayed = self.late_acks + interval.late_acks >= self.thresholds.delayed_acks.count() as u32;
+        let late = if is_delayed { interval.late.min(busy) } else { 0 };
+        let awaited = (interval.held + late).min(busy);
+        let turns = match awaited {
+            0 if busy <= 2 * self.owed_us => busy,
+            _ => self.owed_us.min(busy - awaited),
+        };
         self.owed_us = self.owed_us.saturating_sub(turns);
-        let held = if is_held { busy - turns } else { interval.held.min(busy - turns) };
+        // Where an ACK is awaited, all but the turns' round trips is that wait.
+        let awaited = if interval.held > 0 { busy - turns } else { awaited };
+        let ack = if interval.held > 0 { Waiting::Nagle } else { Waiting::DelayedAck };
         vec![
             (after_own, idle - response),
             (Waiting::Response, response),
-            (Waiting::Nagle, held),
+            (ack, awaited),
             (Waiting::Turns, turns),
         ]
     }
 
     fn parts_near_receiver(&mut self, interval: &Shares, length_us: u64) -> Vec<(Waiting, u64)> {
         let mut pause = interval.pause;
-        if self.silence_us >= length_us && self.answered >= self.alone && self.heard > 0 {
+        let has_spoken = self.last.is_some_and(|last| last.sent > 0);
+        if self.silence_us >= length_us && self.answered >= self.alone && has_spoken {
             pause += std::mem::take(&mut self.silence_us).min(length_us);
         }
         let asked = interval.asked.min(length_us);
@@ -294,12 +353,11 @@ impl TurnSample {
         let sent_age_us = info.last_data_sent_us?;
         let has_room =
             |window: Option<u64>| window.is_none_or(|window| window >= info.unacked_bytes + 2 * mss);
-        let is_held = notsent > 0
-            && notsent < mss
-            && (1..=2 * mss).contains(&info.unacked_bytes)
+        let has_little_out = (1..=2 * mss).contains(&info.unacked_bytes)
             && has_room(info.cwnd_bytes)
-            && has_room(info.rwnd_bytes.map(u64::from))
-            && sent_age_us >= thresholds.held_us.whole();
+            && has_room(info.rwnd_bytes.map(u64::from));
+        let is_held =
+            has_little_out && (1..mss).contains(&notsent) && sent_age_us >= thresholds.held_us.whole();
         Some(Self {
             t_us: row.t_us,
             min_rtt_us,
@@ -310,8 +368,17 @@ impl TurnSample {
             heard_age_us: info.last_data_recv_us?,
             is_quiet: info.unacked_bytes == 0 && notsent == 0,
             has_unsent: notsent > 0,
+            heard_bytes: info.bytes_received.unwrap_or(0),
+            out_of_order: info.rcv_ooo_segments.unwrap_or(0),
+            has_little_out,
             is_held,
         })
+    }
+
+    /// Whether the other end delays its ACK (RFC 1122, 4.2.3.2).
+    fn awaits_late_ack(&self, thresholds: &Thresholds) -> bool {
+        let late_us = self.sent_age_us.saturating_sub(self.min_rtt_us) as f64;
+        self.has_little_out && !self.is_held && late_us >= thresholds.late_ack_us.value()
     }
 
     /// Whether the other side spoke last; in the same jiffy this end, which answers at once.

@@ -105,12 +105,18 @@ impl FlowLedger {
             limited_fraction,
             active_limited_by: active.map(|(limited_by, _)| limited_by),
             active_cause: active.and_then(|(_, cause)| cause),
+            active_us: Some(self.sums.active_us()),
             time: self.time(),
             timeline: self.timeline.clone(),
             witnesses,
             faults: self.faults.clone(),
             events: self.events.clone(),
         })
+    }
+
+    /// Its active time, of all streams, microseconds.
+    pub fn active_us(&self) -> u64 {
+        self.sums.active_us()
     }
 
     /// Its time by who held it; the microseconds add up to the lives of its streams.

@@ -410,6 +410,7 @@ impl<'a> JudgedFlow<'a> {
             limited_fraction: sums.shares().unwrap_or_else(|| [(limited_by, 1.0)].into()),
             active_limited_by: Some(limited_by),
             active_cause: decision.rule.cause(),
+            active_us: Some(sums.active_us()),
             time: vec![HeldTime { limited_by, cause: decision.rule.cause(), us: sums.life_us(), share: 1.0 }],
             timeline,
             figures,

@@ -1,7 +1,7 @@
 //! The time ledger: a stream's time in spans, each with one holder, found by one rule. The spans add up to the time to the microsecond.
 
-use super::is_active;
 use super::rule::RuleId;
+use super::rules::app;
 use super::rules::unknown::NOT_SAMPLED;
 use crate::ground::interval::TimeInterval;
 use crate::ground::step_function::{Step, StepFunction};
@@ -19,6 +19,13 @@ pub(crate) struct Holding {
     pub(crate) limited_by: LimitedBy,
     pub(crate) cause: Option<Cause>,
     pub(crate) rule: RuleId,
+}
+
+impl Holding {
+    /// Whether the connection is active then: neither is it unasked, nor pauses an application by itself.
+    fn is_active(&self) -> bool {
+        ![app::REQUEST.id, app::RATE.id].contains(&self.rule)
+    }
 }
 
 /// A span as it was judged.
@@ -240,6 +247,11 @@ impl LedgerSums {
         times
     }
 
+    /// Of the time of all lives what is active, microseconds.
+    pub(crate) fn active_us(&self) -> u64 {
+        self.held.iter().filter(|(holding, _)| holding.is_active()).map(|(_, held)| held.life_us).sum()
+    }
+
     /// The time of all lives, microseconds.
     pub(crate) fn life_us(&self) -> u64 {
         self.held.values().map(|held| held.life_us).sum()
@@ -256,7 +268,7 @@ impl LedgerSums {
     /// Who has the most of the active time, and why.
     pub(crate) fn main_active(&self) -> Option<(LimitedBy, Option<Cause>)> {
         let mut by_holder: BTreeMap<LimitedBy, BTreeMap<Option<Cause>, u64>> = BTreeMap::new();
-        let its = |(holding, us): &(Holding, u64)| *us > 0 && is_active(holding.limited_by, holding.cause);
+        let its = |(holding, us): &(Holding, u64)| *us > 0 && holding.is_active();
         for (holding, us) in self.clipped().filter(its) {
             *by_holder.entry(holding.limited_by).or_default().entry(holding.cause).or_default() += us;
         }

@@ -62,6 +62,7 @@ pub static RULES: &[&Rule] = &[
     &sndbuf::KEPT_FULL,
     &cpu::LATE,
     &app::OFFERS_RATE,
+    &app::UNASKED,
     &app::OFFERS_LESS,
     &cpu::PARTLY_BUSY,
     &sndbuf::PARTLY_USED,

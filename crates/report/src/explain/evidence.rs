@@ -172,6 +172,7 @@ mod tests {
             witnesses: counters.iter().map(witness).collect(),
             faults: Vec::new(),
             events: Vec::new(),
+            active_us: None,
         };
         confidence(&diagnosis, false)
     }

@@ -11,7 +11,6 @@ use crate::findings::verdict::{Verdict, VerdictReason};
 use crate::ground::thresholds::STANDARD;
 use crate::judge::{
     COARSE_CLOCK, Diagnosis, FlowLedger, FlowLength, OTHER_DIRECTION, RuleId, TOO_SHORT, ZERO_WINDOW,
-    active_us,
 };
 use pipefill_core::cell::Direction;
 use pipefill_core::flow_event::FlowEvent;
@@ -180,7 +179,7 @@ impl CapturedFlow {
             }
             None => self.verdict = Verdict::too_short(VerdictReason::TooShort),
         }
-        let active_us = active_us(self.verdict.time.as_deref().unwrap_or_default());
+        let active_us = self.ledger.as_ref().map_or(0, FlowLedger::active_us);
         self.active_bps = (active_us > 0).then(|| self.bytes.saturating_mul(8_000_000) / active_us);
         if self.data_us.is_none() {
             self.active_bps = None;

@@ -100,6 +100,13 @@ fn who_goes_on_unasked_has_its_own_pace() {
 }
 
 #[test]
+fn pauses_of_several_timers_show_at_the_receiver_too() {
+    let heard_us: Vec<u64> = (0..20).map(|burst| burst * 1_000_000).collect();
+    let socket = Socket { heard_us, rtt_us: 20_000, ..Socket::default() };
+    assert_shares(socket.waits(StreamEnd::Receiver), [0.0, 0.0, 0.0, 0.95, 0.0], "the last one is not over");
+}
+
+#[test]
 fn requests_that_overlap_take_no_turns() {
     let sent_us: Vec<u64> = (0..1_000).map(|at| at * 10_000).collect();
     let end = 10_000_000;

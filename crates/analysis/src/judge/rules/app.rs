@@ -12,7 +12,7 @@ pub(in crate::judge) const IDLE: RuleId = RuleId::new("app.idle");
 
 /// Losses of a queue count sooner than others.
 pub(super) const DATAGRAMS_ARRIVE: Rule = Rule {
-    id: RuleId::new("app.datagrams_arrive"),
+    id: RuleId::new("app.rate.datagrams_arrive"),
     question: "Do nearly all datagrams arrive, or are the few losses not those of a full queue?",
     needs: &[Part::Datagrams, Part::Plan],
     holds: |evidence, t, trace| {
@@ -24,7 +24,7 @@ pub(super) const DATAGRAMS_ARRIVE: Rule = Rule {
 };
 
 pub(super) const DATAGRAMS_OFFERED: Rule = Rule {
-    id: RuleId::new("app.datagrams_offered"),
+    id: RuleId::new("app.rate.datagrams_offered"),
     question: "Was all that was asked for sent, and did it arrive?",
     needs: &[Part::Datagrams, Part::NoPlan],
     holds: |evidence, t, trace| {
@@ -35,7 +35,7 @@ pub(super) const DATAGRAMS_OFFERED: Rule = Rule {
 
 /// Nothing behind an application that is on time holds it back, even where a large write waits for its turn.
 pub(super) const ON_TIME: Rule = Rule {
-    id: RuleId::new("app.on_time"),
+    id: RuleId::new("app.rate.on_time"),
     question: "Has the application got through what it was to offer by now, but for the write in progress?",
     needs: &[Part::Offer, Part::Sender],
     holds: |evidence, t, trace| {
@@ -96,10 +96,20 @@ pub(super) const WRITES_IN_LUMPS: Rule = Rule {
 };
 
 pub(super) const OFFERS_RATE: Rule = Rule {
-    id: RuleId::new("app.offers_rate"),
+    id: RuleId::new("app.rate.offers_rate"),
     question: "Is everything sent that was written, of an application that was to offer a rate?",
     needs: &[Part::Sender, Part::Offer],
     holds: |_, _, _| true,
+};
+
+/// Nobody lets it go on: neither requests nor a window of the application.
+pub(super) const UNASKED: Rule = Rule {
+    id: RuleId::new("app.rate.unasked"),
+    question: "Is everything sent that was written, with room in the send buffer, and did the other side say nothing for five round trips?",
+    needs: &[Part::Sender, Part::NoPlan],
+    holds: |evidence, _, _| {
+        evidence.sender.as_ref().and_then(|sender| sender.heard_in_round_trip) == Some(0.0)
+    },
 };
 
 pub(super) const OFFERS_LESS: Rule = Rule {
@@ -136,7 +146,7 @@ pub(super) const WINDOW: Rule = Rule {
     },
 };
 
-pub(super) const REQUEST: Rule = Rule {
+pub(in crate::judge) const REQUEST: Rule = Rule {
     id: RuleId::new("app.request"),
     question: "Has the other side asked for nothing, or does it still send?",
     needs: &[Part::Waiting],
@@ -157,7 +167,7 @@ pub(super) const TURNS: Rule = Rule {
     holds: |evidence, _, _| evidence.waiting == Some(Waiting::Turns),
 };
 
-pub(super) const RATE: Rule = Rule {
+pub(in crate::judge) const RATE: Rule = Rule {
     id: RuleId::new("app.rate"),
     question: "Is everything acknowledged, and does the sender go on without having been asked?",
     needs: &[Part::Waiting],
