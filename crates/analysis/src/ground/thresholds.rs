@@ -383,9 +383,9 @@ thresholds! {
     remark_bytes: Infer, Bytes = 100.0, Source::Catalogue;
     /// An ACK that comes so much later than the least round trip was delayed.
     late_ack_us: Infer, Microseconds = 20_000.0, Source::Rfc("1122, 4.2.3.2");
-    /// Who is silent for so many timers, and goes on in order, had nothing outstanding …
-    pause_timers: Infer, Count = 3.0, Source::Catalogue;
-    /// … which run at least for this beside the round trip.
+    /// Who is silent for longer than a timer, and goes on in order, so often, had nothing outstanding …
+    pauses_fewest: Infer, Count = 3.0, Source::Catalogue;
+    /// … and a timer runs at least for this beside the round trip.
     timer_least_us: Infer, Microseconds = 200_000.0, Source::Kernel("TCP_RTO_MIN");
     /// A flight of at most this many segments takes no time beside a round trip.
     initial_window: Infer, Count = 10.0, Source::Rfc("6928, 2");

@@ -23,8 +23,8 @@ struct TurnSample {
     /// Nothing is queued or outstanding.
     is_quiet: bool,
     has_unsent: bool,
-    /// Payload of the other side so far, bytes.
-    heard_bytes: u64,
+    /// Payload of the end that asks so far, bytes.
+    asked_bytes: u64,
     /// Segments that came out of order so far.
     out_of_order: u32,
     /// At most two segments are out, with room in both windows.
@@ -39,7 +39,7 @@ struct Shares {
     from_us: u64,
     sent: u32,
     heard: u32,
-    heard_bytes: u64,
+    asked_bytes: u64,
     /// Near the sender: with nothing queued or outstanding, and how much of it after a payload of the other side, or after an own one.
     idle: u64,
     after_theirs: u64,
@@ -75,6 +75,9 @@ pub(crate) struct SocketTurns<'a> {
     alone: u32,
     /// ACKs that the other end delayed.
     late_acks: u32,
+    /// Pauses of a sender that nobody asks, and those that are not found yet.
+    paused: usize,
+    pauses: Vec<TimeInterval>,
     /// Of the whole stream.
     after_theirs_us: u64,
     after_own_us: u64,
@@ -97,6 +100,8 @@ impl<'a> SocketTurns<'a> {
             answered: 0,
             alone: 0,
             late_acks: 0,
+            paused: 0,
+            pauses: Vec::new(),
             after_theirs_us: 0,
             after_own_us: 0,
             heard: 0,
@@ -115,7 +120,7 @@ impl<'a> SocketTurns<'a> {
         let interval = &mut self.interval;
         interval.sent += now.sent.wrapping_sub(before.sent);
         interval.heard += now.heard.wrapping_sub(before.heard);
-        interval.heard_bytes += now.heard_bytes.saturating_sub(before.heard_bytes);
+        interval.asked_bytes += now.asked_bytes.saturating_sub(before.asked_bytes);
         interval.samples += 1;
         interval.unsent += u32::from(now.has_unsent);
         match self.end {
@@ -231,15 +236,19 @@ impl<'a> SocketTurns<'a> {
 
     /// The other end goes on after a silence, unasked. A sender with data outstanding would have sent it again by then: it paused.
     fn end_silence(&mut self, before: TurnSample, now: TurnSample) {
-        let timers = self.thresholds.pause_timers.value();
-        let timer_us = self.thresholds.timer_least_us.value() + now.min_rtt_us as f64;
-        let is_pause = self.silence_us as f64 >= timers * timer_us;
-        if now.sent == 0 && is_pause && now.out_of_order == before.out_of_order {
-            let from_us = before.t_us.saturating_sub(self.silence_us);
-            let wait =
-                Wait { interval: TimeInterval { from_us, to_us: before.t_us }, waiting: Waiting::Rate };
-            self.waits.add(wait.waiting, wait.interval.length_us());
-            self.found.push(wait);
+        let is_pause = self.silence_us >= self.thresholds.timer_least_us.whole() + now.min_rtt_us;
+        if now.sent > 0 || !is_pause || now.out_of_order != before.out_of_order {
+            return;
+        }
+        let from_us = before.t_us.saturating_sub(self.silence_us);
+        self.pauses.push(TimeInterval { from_us, to_us: before.t_us });
+        self.paused += 1;
+        // A single one may be a loss at the end of what was sent.
+        if self.paused >= self.thresholds.pauses_fewest.count() {
+            for interval in std::mem::take(&mut self.pauses) {
+                self.waits.add(Waiting::Rate, interval.length_us());
+                self.found.push(Wait { interval, waiting: Waiting::Rate });
+            }
         }
     }
 
@@ -251,9 +260,13 @@ impl<'a> SocketTurns<'a> {
         let turns = interval.sent.min(interval.heard);
         let round_trips_us = u64::from(turns) * now.min_rtt_us;
         let overlaps = round_trips_us as f64 > self.thresholds.turns_overlap.value() * length_us as f64;
-        // What the other side sends are no requests: they open a window of the application.
+        // What the one who asks sends are no requests: they open a window of the application.
+        let asked = match self.end {
+            StreamEnd::Sender => interval.heard,
+            StreamEnd::Receiver => interval.sent,
+        };
         let are_remarks =
-            interval.heard_bytes as f64 <= self.thresholds.remark_bytes.value() * f64::from(interval.heard);
+            interval.asked_bytes as f64 <= self.thresholds.remark_bytes.value() * f64::from(asked);
         let has_much_unsent = 2 * interval.unsent > interval.samples;
         if (overlaps && (are_remarks || has_much_unsent)) || interval.unsent == interval.samples {
             self.owed_us = 0;
@@ -368,7 +381,11 @@ impl TurnSample {
             heard_age_us: info.last_data_recv_us?,
             is_quiet: info.unacked_bytes == 0 && notsent == 0,
             has_unsent: notsent > 0,
-            heard_bytes: info.bytes_received.unwrap_or(0),
+            asked_bytes: match row.end {
+                StreamEnd::Sender => info.bytes_received,
+                StreamEnd::Receiver => info.bytes_acked,
+            }
+            .unwrap_or(0),
             out_of_order: info.rcv_ooo_segments.unwrap_or(0),
             has_little_out,
             is_held,
