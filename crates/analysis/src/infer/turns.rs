@@ -25,7 +25,8 @@ struct TurnSample {
     has_unsent: bool,
     /// Payload of the end that asks so far, bytes.
     asked_bytes: u64,
-    /// Segments that came out of order so far.
+    /// Payload that arrived in order so far, bytes, and segments that came out of order.
+    received: u64,
     out_of_order: u32,
     /// At most two segments are out, with room in both windows.
     has_little_out: bool,
@@ -237,7 +238,9 @@ impl<'a> SocketTurns<'a> {
     /// The other end goes on after a silence, unasked. A sender with data outstanding would have sent it again by then: it paused.
     fn end_silence(&mut self, before: TurnSample, now: TurnSample) {
         let is_pause = self.silence_us >= self.thresholds.timer_least_us.whole() + now.min_rtt_us;
-        if now.sent > 0 || !is_pause || now.out_of_order != before.out_of_order {
+        // What arrives again was not acknowledged, as the sender sees it.
+        let is_in_order = now.out_of_order == before.out_of_order && now.received > before.received;
+        if now.sent > 0 || !is_pause || !is_in_order {
             return;
         }
         let from_us = before.t_us.saturating_sub(self.silence_us);
@@ -386,6 +389,7 @@ impl TurnSample {
                 StreamEnd::Receiver => info.bytes_acked,
             }
             .unwrap_or(0),
+            received: info.bytes_received.unwrap_or(0),
             out_of_order: info.rcv_ooo_segments.unwrap_or(0),
             has_little_out,
             is_held,

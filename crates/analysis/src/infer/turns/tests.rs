@@ -14,6 +14,8 @@ struct Socket {
     /// When less than a segment waited behind one that was out.
     held_us: Vec<(u64, u64)>,
     rtt_us: u64,
+    /// Of each segment.
+    payload: u64,
 }
 
 impl Socket {
@@ -30,6 +32,8 @@ impl Socket {
             notsent_bytes: Some(if within(&self.held_us) { 300 } else { 0 }),
             data_segs_out: Some(until(&self.sent_us)),
             data_segs_in: Some(until(&self.heard_us)),
+            bytes_received: Some(u64::from(until(&self.heard_us)) * self.payload),
+            bytes_acked: Some(u64::from(until(&self.sent_us)) * self.payload),
             last_data_sent_us: Some(age(&self.sent_us) / 1_000 * 1_000),
             last_data_recv_us: Some(age(&self.heard_us) / 1_000 * 1_000),
             busy_us: Some(self.busy_us.iter().map(|&(from, to)| to.min(t_us).saturating_sub(from)).sum()),
@@ -102,23 +106,27 @@ fn who_goes_on_unasked_has_its_own_pace() {
 #[test]
 fn pauses_of_several_timers_show_at_the_receiver_too() {
     let heard_us: Vec<u64> = (0..20).map(|burst| burst * 1_000_000).collect();
-    let socket = Socket { heard_us, rtt_us: 20_000, ..Socket::default() };
+    let socket = Socket { heard_us, rtt_us: 20_000, payload: SEGMENT, ..Socket::default() };
     assert_shares(socket.waits(StreamEnd::Receiver), [0.0, 0.0, 0.0, 0.95, 0.0], "the last one is not over");
 }
 
 #[test]
-fn requests_that_overlap_take_no_turns() {
-    let sent_us: Vec<u64> = (0..1_000).map(|at| at * 10_000).collect();
-    let end = 10_000_000;
-    let socket = Socket {
-        heard_us: sent_us.clone(),
-        sent_us,
-        busy_us: vec![(0, end)],
-        rtt_us: 40_000,
-        ..Socket::default()
-    };
-    assert_shares(socket.waits(StreamEnd::Sender), [0.0; 5], "four at a time");
-    assert_shares(socket.waits(StreamEnd::Receiver), [0.0; 5], "four at a time, seen by who asks");
+fn requests_that_overlap_are_one_turn_and_what_opens_a_window_is_none() {
+    let each_us: Vec<u64> = (0..1_000).map(|at| at * 10_000).collect();
+    for (payload, turns) in [(200, 1.0), (36, 0.0)] {
+        let socket = Socket {
+            heard_us: each_us.clone(),
+            sent_us: each_us.clone(),
+            busy_us: vec![(0, 10_000_000)],
+            rtt_us: 40_000,
+            payload,
+            ..Socket::default()
+        };
+        for end in StreamEnd::BOTH {
+            let what = format!("four of {payload} B at a time, {end:?}");
+            assert_shares(socket.waits(end), [0.0, 0.0, turns, 0.0, 0.0], &what);
+        }
+    }
 }
 
 #[test]
