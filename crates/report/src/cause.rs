@@ -60,7 +60,7 @@ pub const fn meaning((limited_by, refinement): Cause) -> &'static str {
         (LimitedBy::App, Some(Refinement::Window)) => "app window: a window of the application is used up",
         (LimitedBy::App, Some(Refinement::Nagle)) => "app nagle: less than a segment waits for an ACK",
         (LimitedBy::App, Some(Refinement::DelayedAck)) => "app delayed_ack: the other end delays an ACK",
-        (LimitedBy::App, Some(Refinement::Rate)) => "app rate: nothing to send, at its own pace",
+        (LimitedBy::App, Some(Refinement::Rate)) => "app rate: it sends at its own pace",
         (LimitedBy::App, _) => "app: the sending application offers no more",
         (LimitedBy::Sndbuf, _) => "sndbuf: the send buffer is full",
         (LimitedBy::Rwnd, _) => "rwnd: the receiver's window is used up",
