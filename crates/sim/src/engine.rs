@@ -85,6 +85,7 @@ impl Engine {
     }
 
     /// When something happens next.
+    #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
         let wake = self.wakes.peek().map(|Reverse((at, _))| *at);
         let turn = self.woken.front().map(|(at, _)| *at);
@@ -105,6 +106,7 @@ impl Engine {
     }
 
     /// What is wrong, where the run is checked and something is.
+    #[inline]
     pub(crate) fn broken(&self) -> Option<&str> {
         self.checks.as_ref()?.broken()
     }
